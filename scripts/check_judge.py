@@ -14,7 +14,7 @@ from graphrag_bench.config.compose import composed
 from graphrag_bench.config.settings import check_settings
 from graphrag_bench.data.readers import read_dataset
 from graphrag_bench.judging.answers import MEASURES
-from graphrag_bench.judging.measures import Bench, Case, judge
+from graphrag_bench.judging.measures import AnswerToJudge, JudgeModels, judge
 from graphrag_bench.run.models import Models
 
 FOUNDER = "Who founded the observatory at Tarn?", ("Ilse Brandt",)
@@ -49,11 +49,11 @@ def main(words: Sequence[str]) -> int:
     """Mark them all, one after the other; 0."""
     settings = check_settings(composed(words))
     models = Models(settings, read_dataset("toy"))
-    bench = Bench(models.llm_judge, lambda: models.embedder)
+    judges = JudgeModels(models.llm_judge, lambda: models.embedder)
     right = 0
     for what, question, golds, answer, wanted in KNOWN:
-        case = Case(what, question, answer, golds, listed=question == _LISTED)
-        (mark,) = judge(MEASURES["judged_correctness"].metric, bench, [case])
+        case = AnswerToJudge(what, question, answer, golds, listed=question == _LISTED)
+        (mark,) = judge(MEASURES["judged_correctness"].metric, judges, [case])
         right += mark.value == wanted
         text = f"missing ({mark.missing})" if mark.value is None else f"{mark.value:.0f}"
         word = "right" if mark.value == wanted else "WRONG"

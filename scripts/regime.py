@@ -26,7 +26,7 @@ from graphrag_bench.config.compose import composed
 from graphrag_bench.data.dataset import Dataset, load_card
 from graphrag_bench.data.readers import read_dataset
 from graphrag_bench.papers.choices import table_runs
-from graphrag_bench.papers.printed import PaperTable, Printed, Recipe, load_table
+from graphrag_bench.papers.printed import PaperTable, PrintedCell, Recipe, load_table
 from graphrag_bench.progress import Progress
 from graphrag_bench.run.execute import RunResult, execute
 from graphrag_bench.run.experiment import Experiment
@@ -132,7 +132,7 @@ def blocks(ran: RunResult) -> str:
     return ", ".join(f"{kind} {n / len(rows):,.0f}" for kind, n in total.items()) or "none"
 
 
-def tokens(printed: PaperTable, cell: Printed, ran: RunResult) -> float:
+def tokens(printed: PaperTable, cell: PrintedCell, ran: RunResult) -> float:
     """Return our figure for a cell that prints tokens, by the metric of the table."""
     metric = printed.metric(cell)
     if metric.kind == "usage":

@@ -20,7 +20,7 @@ examples
 """
 
 from argparse import Namespace
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -29,11 +29,13 @@ from graphrag_bench.config.compose import composed
 from graphrag_bench.config.settings import RunSettings, check_settings
 from graphrag_bench.config.sources import names
 from graphrag_bench.errors import UserError
+from graphrag_bench.evaluation.metrics import metrics
 from graphrag_bench.judging import answers, pairs, tables
 from graphrag_bench.progress import Progress
+from graphrag_bench.report.notes import mixed_regimes
 from graphrag_bench.report.rendering import markdown, show_tables
 from graphrag_bench.report.rows import check_one_corpus
-from graphrag_bench.run.folder import Row, RunFolder, write_whole
+from graphrag_bench.run.folder import RunFolder, write_whole
 from graphrag_bench.run.judged import judged_values
 from graphrag_bench.run.models import Models
 from graphrag_bench.run.stored import StoredRun
@@ -66,19 +68,19 @@ def declare(parser: Parser) -> None:
     ])  # fmt: skip
     parser.option("--limit", "N", "only the first N questions, stratified by type", type=positive)
     parser.flag("--plan", "print the most calls it would take, and make none")
-    about = ((name, str(one.metric.__doc__), one.named) for name, one in answers.MEASURES.items())
-    rows = [(name, "by name only: " * named + text.splitlines()[0]) for name, text, named in about]
-    parser.rows("metrics", rows)
+    named = {name: "by name only: " * one.named for name, one in answers.MEASURES.items()}
+    judged = [one for one in metrics() if one.source == "judge"]
+    parser.rows("metrics", [(one.name, named[one.name] + one.meaning) for one in judged])
     parser.home(None, "the folder that holds runs/; default: that of the first run")
     parser.json()
 
 
 def main(options: Namespace) -> None:
-    metrics = tuple(filter(None, options.metrics.split(",")))
+    wanted = tuple(filter(None, options.metrics.split(",")))
     criteria = pairs.criteria_of([name for name in options.criteria.split(",") if name])
-    answers.chosen(metrics)
+    answers.chosen(wanted)
     runs, settings = _runs_and_settings(options)
-    one_by_one = options.each or bool(metrics) or len(runs) == 1
+    one_by_one = options.each or bool(wanted) or len(runs) == 1
     if one_by_one and (criteria or options.protocol):
         raise UserError(
             "--criteria and protocol= compare two or more runs; --each, --metrics and a single "
@@ -87,13 +89,13 @@ def main(options: Namespace) -> None:
     models = Models(settings, runs[0].require_dataset())
     models.identity("llm_judge")
     if one_by_one:
-        _grade(runs, models, metrics, options)
+        _grade(runs, models, wanted, options)
     else:
         check_one_corpus([run.metrics for run in runs])
-        comparison = pairs.Comparison.of(runs, options.limit)
+        answered = pairs.AnswerPairs.of(runs, options.limit)
         protocol, home = pairs.protocol_of(runs, options.protocol), Path(settings.paths.home)
         criteria = criteria or pairs.criteria_of([_USUAL])
-        _compare(pairs.Panel(comparison, models, criteria, home, protocol), options)
+        _compare(pairs.PairJudging(answered, models, criteria, home, protocol), options)
 
 
 def _runs_and_settings(options: Namespace) -> tuple[list[StoredRun], RunSettings]:
@@ -111,11 +113,11 @@ def _runs_and_settings(options: Namespace) -> tuple[list[StoredRun], RunSettings
 
 
 def _grade(
-    runs: Sequence[StoredRun], models: Models, metrics: tuple[str, ...], options: Namespace
+    runs: Sequence[StoredRun], models: Models, wanted: tuple[str, ...], options: Namespace
 ) -> None:
     if options.plan:
         for run in runs:
-            calls = answers.calls_ahead(run, models, metrics, options.limit)
+            calls = answers.calls_ahead(run, models, wanted, options.limit)
             each = ", ".join(f"{name} {n}" for name, n in calls.items())
             print(f"{run.folder.path}: at most {sum(calls.values())} calls ({each})")
         return
@@ -123,43 +125,33 @@ def _grade(
     models.charge(ledgers[0], lambda: ledgers[1:])
     judged = []
     for run in runs:
-        rows = answers.judge_answers(run, models, metrics, options.limit, Progress())
+        rows = answers.judge_answers(run, models, wanted, options.limit, Progress())
         judged.append((str(run.metrics["title"]), judged_values(rows), run.scopes))
     show_tables([tables.judged_table(judged)], as_json=options.json)
     for run in () if options.json else runs:
         print(f"judged: {(run.folder.path / 'judged.jsonl').resolve()}")
 
 
-def _compare(panel: pairs.Panel, options: Namespace) -> None:
-    comparison, protocol, criteria = panel.comparison, panel.protocol, panel.criteria
+def _compare(judging: pairs.PairJudging, options: Namespace) -> None:
+    answered, protocol, criteria = judging.pairs, judging.protocol, judging.criteria
     if options.plan:
-        print(f"at most {pairs.n_calls(panel)} calls, protocol {protocol.name}")
+        print(f"at most {judging.n_calls()} calls, protocol {protocol.name}")
         return
-    panel.models.charge(panel.folder / pairs.LEDGER, tuple)
-    matches = list(_matches(comparison, criteria, pairs.judge_pairs(panel, Progress())))
-    judge, n = panel.models.identity("llm_judge"), len(comparison.questions)
-    caption = f"{n} questions, judged by {judge}, protocol {protocol.name}"
-    matched = tables.match_table(caption, matches)
-    if mixed := pairs.mixed_regimes(comparison):
-        matched = replace(matched, notes=(*matched.notes, f"! regimes differ: {mixed}"))
-    printed = [matched, tables.audit_table(matches)]
+    judging.models.charge(judging.folder / pairs.LEDGER, tuple)
+    rates = answered.win_rates(judging.run(Progress()), criteria)
+    judge, n = judging.models.identity("llm_judge"), len(answered.questions)
+    matched = tables.match_table(
+        f"{n} questions, judged by {judge}, protocol {protocol.name}", rates
+    )
+    titled = zip(answered.runs, answered.titles.values(), strict=True)
+    regimes = mixed_regimes({**run.metrics, "title": title} for run, title in titled)
+    printed = [replace(matched, notes=(*matched.notes, *regimes)), tables.audit_table(rates)]
     show_tables(printed, as_json=options.json)
-    RunFolder(panel.folder).write_json(
+    RunFolder(judging.folder).write_json(
         "comparison.json",
-        {"runs": dict(comparison.titles), "criteria": list(criteria), "judge": judge,
-         "protocol": protocol.name, "questions": list(comparison.questions)},
+        {"runs": dict(answered.titles), "criteria": list(criteria), "judge": judge,
+         "protocol": protocol.name, "questions": list(answered.questions)},
     )  # fmt: skip
-    write_whole(panel.folder / "table.md", "\n".join(map(markdown, printed)))
+    write_whole(judging.folder / "table.md", "\n".join(map(markdown, printed)))
     if not options.json:
-        print(f"comparison: {panel.folder.resolve()}")
-
-
-def _matches(
-    comparison: pairs.Comparison, criteria: Sequence[str], rows: Sequence[Row]
-) -> Iterator[tables.Match]:
-    for a, b in comparison.pairs:
-        for name in criteria:
-            verdicts = pairs.both_orders(comparison, rows, a, b, name)
-            scopes = tuple(comparison.scopes.get(question) for question in verdicts)
-            titles = comparison.titles[a], comparison.titles[b]
-            yield tables.Match(*titles, name, tuple(verdicts.values()), scopes)
+        print(f"comparison: {judging.folder.resolve()}")

@@ -1,6 +1,7 @@
 """The answers of a stored run judged one by one; what was judged before is not asked again."""
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TypeVar
@@ -9,7 +10,8 @@ from graphrag_bench.errors import UserError, unknown
 from graphrag_bench.evaluation.listed_answers import KGQA
 from graphrag_bench.fingerprint import code, digest
 from graphrag_bench.judging import graphragbench, measures
-from graphrag_bench.judging.measures import Bench, Case, Metric, judge
+from graphrag_bench.judging.measures import AnswerToJudge, JudgedMetric, JudgeModels, judge
+from graphrag_bench.llm.chat import ChatModel
 from graphrag_bench.llm.ledger import Ledger
 from graphrag_bench.llm.meter import FailureGate
 from graphrag_bench.progress import Progress
@@ -21,7 +23,7 @@ from graphrag_bench.run.record import context_texts
 from graphrag_bench.run.stored import StoredRun
 
 T = TypeVar("T")
-LEDGER, LOCK = "judge_ledger.jsonl", "judge.lock"
+LEDGER = "judge_ledger.jsonl"
 LOST_CONTEXTS = (
     "were not kept (trace=off), or the data set has changed since: remove the run and run it again "
     "without trace=off; replies in the cache are not paid for twice"
@@ -37,7 +39,7 @@ class Measure:
     One that is `named` is judged only where it is asked for by name.
     """
 
-    metric: Metric
+    metric: JudgedMetric
     prompts: tuple[Prompt, ...]
     gold: bool = False
     context: bool = False
@@ -45,13 +47,14 @@ class Measure:
     statements: bool = False
     named: bool = False
 
-    def fits(self, case: Case) -> bool:
+    def fits(self, case: AnswerToJudge) -> bool:
         """Return whether the case has what the metric is about."""
-        lacks_gold = self.gold and not case.golds
-        lacks_context = self.context and not case.context
-        return not (lacks_gold or lacks_context or (self.statements and not case.statements))
+        needs = (self.gold, case.golds), (self.context, case.context)
+        return all(
+            there for needed, there in (*needs, (self.statements, case.statements)) if needed
+        )
 
-    def of(self, case: Case) -> str:
+    def of(self, case: AnswerToJudge) -> str:
         """Return the fingerprint of what is judged: of another answer it is judged again."""
         golds = [*case.golds, case.listed] if self.gold else []
         context = case.context if self.context else ""
@@ -111,11 +114,6 @@ def chosen(metrics: Sequence[str] = (), stored: StoredRun | None = None) -> dict
     return {name: MEASURES[name] for name in MEASURES if name in wanted}
 
 
-def judging(folder: Path) -> str:
-    """Return the message for a second process in a folder."""
-    return f"Another process is judging {folder}. Wait for its end."
-
-
 def judge_answers(
     stored: StoredRun, models: Models, metrics: Sequence[str], limit: int | None, progress: Progress
 ) -> list[Row]:
@@ -130,7 +128,7 @@ def judge_answers(
     dataset, wanted = stored.require_dataset(), chosen(metrics, stored)
     cases = _cases(stored, limit)
     folder = stored.folder.path
-    with locked(folder / LOCK, judging(folder)):
+    with judging(folder, "judge.lock"):
         todo = {name: _todo(folder, name, cases, models) for name in wanted}
         texts = _texts(stored)
         of_contexts = all(measure.context for measure in wanted.values())
@@ -160,7 +158,7 @@ def calls_ahead(
     }
 
 
-def _cases(stored: StoredRun, limit: int | None) -> list[Case]:
+def _cases(stored: StoredRun, limit: int | None) -> list[AnswerToJudge]:
     dataset, rows = stored.require_dataset(), stored.rows
     answered = {name for name, row in rows.items() if row["status"] == "answered"}
     chosen = [q for q in dataset.interleaved() if q.id in answered][:limit]
@@ -168,7 +166,7 @@ def _cases(stored: StoredRun, limit: int | None) -> list[Case]:
         raise UserError(f"{stored.folder.path} holds no answer to judge; it was run without any.")
     listed = KGQA in dataset.card.metrics
     return [
-        Case(
+        AnswerToJudge(
             question.id,
             question.text,
             rows[question.id]["answer"],
@@ -190,7 +188,9 @@ def _texts(stored: StoredRun) -> dict[str, tuple[str, ...]]:
     return {name: texts for name, texts in known.items() if len(texts) == len(contexts[name])}
 
 
-def _todo(folder: Path, name: str, cases: Sequence[Case], models: Models) -> list[Case]:
+def _todo(
+    folder: Path, name: str, cases: Sequence[AnswerToJudge], models: Models
+) -> list[AnswerToJudge]:
     measure = MEASURES[name]
     key = measure.key(name, models)
     judged = {
@@ -202,27 +202,33 @@ def _todo(folder: Path, name: str, cases: Sequence[Case], models: Models) -> lis
 
 
 def _judge(
-    folder: Path, name: str, cases: Sequence[Case], models: Models, progress: Progress
+    folder: Path, name: str, cases: Sequence[AnswerToJudge], models: Models, progress: Progress
 ) -> None:
     measure = MEASURES[name]
     key = measure.key(name, models)
-    log, gate = Ledger(folder / LEDGER).at("judge", name), gate_of(models, f"judge {name}")
+    judge_model = judge_of(models, Ledger(folder / LEDGER), name)
 
-    def rows_of(part: Sequence[Case]) -> list[Row]:
-        bench = Bench(models.llm_judge.attached(log=log, gate=gate), lambda: models.embedder)
+    def rows_of(part: Sequence[AnswerToJudge]) -> list[Row]:
+        judges = JudgeModels(judge_model, lambda: models.embedder)
         return [
             {"question": case.id, **vars(one), "reason": one.reason[:300], "of": measure.of(case)}
             | key
-            for case, one in zip(part, judge(measure.metric, bench, part), strict=True)
+            for case, one in zip(part, judge(measure.metric, judges, part), strict=True)
         ]
 
     in_blocks(folder / JUDGED, cases, rows_of, f"judging {name}", progress)
 
 
-def gate_of(models: Models, step: str) -> FailureGate:
-    """Return what stops a step of judging after too many failures."""
+def judging(folder: Path, lock: str) -> AbstractContextManager[None]:
+    """Hold a folder against a second process that judges there."""
+    return locked(folder / lock, f"Another process is judging {folder}. Wait for its end.")
+
+
+def judge_of(models: Models, ledger: Ledger, name: str) -> ChatModel:
+    """Return the judge with its calls in a ledger; it stops after too many failures."""
     limits = models.settings.failures
-    return FailureGate(step, limits.limit, limits.after)
+    gate = FailureGate(f"judge {name}", limits.limit, limits.after)
+    return models.llm_judge.attached(log=ledger.at("judge", name), gate=gate)
 
 
 def in_blocks(

@@ -13,7 +13,15 @@ import numpy as np
 from pydantic import BaseModel
 
 from graphrag_bench.errors import UnreadableReply
-from graphrag_bench.judging.measures import PROMPTS, Ask, Bench, Case, Judging, claims, in_range
+from graphrag_bench.judging.measures import (
+    PROMPTS,
+    AnswerToJudge,
+    Ask,
+    JudgeModels,
+    Judging,
+    claims,
+    in_range,
+)
 from graphrag_bench.prompts import Prompt
 from graphrag_bench.values import DECIMALS
 
@@ -39,7 +47,7 @@ class _Rated(BaseModel):
     score: Literal[0, 1, 2]
 
 
-def answer_correctness(case: Case, bench: Bench) -> Judging:
+def answer_correctness(case: AnswerToJudge, models: JudgeModels) -> Judging:
     """Judge 0.75 of the F1 of the answer's statements and 0.25 of its likeness to the gold, 0..1.
 
     True positives are the answer's statements that the gold supports, false positives the others,
@@ -59,22 +67,22 @@ def answer_correctness(case: Case, bench: Bench) -> Judging:
         true = len(in_range(reply.supported, len(texts), "correctness", "statements"))
         missed = len(in_range(reply.missing, len(golds), "correctness", "statements"))
         f1 = round(2 * true / (true + len(texts) + missed), DECIMALS) if true else 0.0
-    return FACTS * f1 + LIKENESS * _likeness(case, bench)
+    return FACTS * f1 + LIKENESS * _likeness(case, models)
 
 
-def _gold_claims(case: Case) -> Generator[Ask, Any, list[str]]:
+def _gold_claims(case: AnswerToJudge) -> Generator[Ask, Any, list[str]]:
     golds = yield from claims(case, case.gold)
     if not golds:
         raise UnreadableReply("statements", "no statement of the reference answer")
     return golds
 
 
-def _likeness(case: Case, bench: Bench) -> float:
-    answer, gold = bench.embedder().encode([case.answer, case.gold], kind="question")
+def _likeness(case: AnswerToJudge, models: JudgeModels) -> float:
+    answer, gold = models.embedder().encode([case.answer, case.gold], kind="question")
     return float(np.clip((answer * gold).sum(dtype=np.float64), -1, 1) + 1) / 2
 
 
-def coverage(case: Case, bench: Bench) -> Judging:
+def coverage(case: AnswerToJudge, models: JudgeModels) -> Judging:
     """Judge the share of the gold answer's statements that the answer holds.
 
     A refusal has 0, without a call. Source: Xiang et al. 2025, `coverage.py` (the tables' Cov).
@@ -86,7 +94,7 @@ def coverage(case: Case, bench: Bench) -> Judging:
     return (yield from _share(Ask("statements held", chat, _Numbered), len(golds)))
 
 
-def evidence_statements(case: Case, bench: Bench) -> Judging:
+def evidence_statements(case: AnswerToJudge, models: JudgeModels) -> Judging:
     """Judge the share of the statements of the evidence that the context holds; 0 if it is empty.
 
     Source: Xiang et al. 2025, `evidence_recall.py`.
@@ -105,7 +113,7 @@ def _share(ask: Ask, n: int) -> Judging:
     return len(in_range(reply.held, n, ask.purpose, "statements")) / n
 
 
-def context_relevance(case: Case, bench: Bench) -> Judging:
+def context_relevance(case: AnswerToJudge, models: JudgeModels) -> Judging:
     """Judge whether the context holds what answers the question: all 1, a part 0.5, nothing 0.
 
     An empty context has 0, and so has one that is part of the question. Deviation: rated once; the

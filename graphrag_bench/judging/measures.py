@@ -51,7 +51,7 @@ class NothingToJudge(Exception):
 
 
 @dataclass(frozen=True)
-class Case:
+class AnswerToJudge:
     """One answer to judge; `context` is a fingerprint of what the run recorded of its context.
 
     That is "" where it had none. `passages` are the texts of the context in ranked order, None
@@ -89,8 +89,8 @@ class Judgement:
 
 
 @dataclass(frozen=True)
-class Bench:
-    """What judges: a model, and the embedder of answer relevance."""
+class JudgeModels:
+    """The models that judge: a language model, and the embedder of likenesses."""
 
     llm: ChatModel
     embedder: Callable[[], Embedder]
@@ -106,12 +106,14 @@ class Ask:
 
 
 Judging = Generator[Ask, Any, float]
-Metric = Callable[[Case, Bench], Judging]
+JudgedMetric = Callable[[AnswerToJudge, JudgeModels], Judging]
 
 
-def judge(metric: Metric, bench: Bench, cases: Sequence[Case]) -> list[Judgement]:
+def judge(
+    metric: JudgedMetric, models: JudgeModels, cases: Sequence[AnswerToJudge]
+) -> list[Judgement]:
     """Return the judgement of each case; what the cases ask is asked side by side."""
-    judgings = [metric(case, bench) for case in cases]
+    judgings = [metric(case, models) for case in cases]
     judgements: dict[int, Judgement] = {}
     replies: dict[int, Any] = dict.fromkeys(range(len(cases)))
     while replies:
@@ -126,7 +128,7 @@ def judge(metric: Metric, bench: Bench, cases: Sequence[Case]) -> list[Judgement
         for kind in dict.fromkeys((one.purpose, one.reply) for one in asks.values()):
             rows = [row for row, one in asks.items() if (one.purpose, one.reply) == kind]
             answers = ask_each(
-                bench.llm, [asks[row].chat for row in rows], json_reading(kind[1], kind[0]),
+                models.llm, [asks[row].chat for row in rows], json_reading(kind[1], kind[0]),
                 max_tokens=MAX_TOKENS, items=[cases[row].id for row in rows],
             )  # fmt: skip
             replies |= zip(rows, answers, strict=True)
@@ -174,7 +176,7 @@ class _Statements(BaseModel):
     statements: list[str]
 
 
-def claims(case: Case, text: str) -> Generator[Ask, Any, list[str]]:
+def claims(case: AnswerToJudge, text: str) -> Generator[Ask, Any, list[str]]:
     """Ask what a text claims as an answer to the question; a text that claims nothing has none.
 
     Source: Es et al. 2024, section 3.
@@ -192,7 +194,7 @@ class _Agreed(BaseModel):
     agrees: bool
 
 
-def correctness(case: Case, bench: Bench) -> Judging:
+def correctness(case: AnswerToJudge, models: JudgeModels) -> Judging:
     """Judge 1 for an answer that offers what the gold says and nothing else, else 0.
 
     What it offers is read from its form (`_by_form`), or by the judge, who is not shown the gold: a
@@ -210,15 +212,14 @@ def correctness(case: Case, bench: Bench) -> Judging:
     if (mark := _mark(offered, case)) is not None:
         return mark
     distinct: dict[str, str] = {}
-    for text in offered:
-        if key := plain(text):
-            distinct.setdefault(key, text)
+    for text in filter(plain, offered):
+        distinct.setdefault(plain(text), text)
     chat = AGREES.render({**shared, "golds": case.golds, "offered": list(distinct.values())})
     reply = yield Ask("agrees", chat, _Agreed)
     return float(reply.agrees)
 
 
-def _by_form(case: Case) -> Sequence[str] | None:
+def _by_form(case: AnswerToJudge) -> Sequence[str] | None:
     """What an answer offers that is nothing but names; None where it has to be read.
 
     That is the answer itself where it is the gold word for word or one short name, and its entries
@@ -247,7 +248,7 @@ def plain(text: str) -> str:
     return " ".join(normalize("NFKC", text).casefold().split()).strip(" .,;:!?\"'“”‘’*")
 
 
-def _mark(offered: Sequence[str], case: Case) -> float | None:
+def _mark(offered: Sequence[str], case: AnswerToJudge) -> float | None:
     """The mark of what is offered where it is plain, else None.
 
     What is gold word for word is right. Nothing, or another number of things than the gold has, is
@@ -260,18 +261,16 @@ def _mark(offered: Sequence[str], case: Case) -> float | None:
     return None if len(texts) in sizes - {0} else 0.0
 
 
-class Supported(BaseModel):
-    """A verdict on one statement."""
-
+class _Supported(BaseModel):
     number: int
     supported: bool
 
 
-class _SupportVerdicts(BaseModel):
-    verdicts: list[Supported]
+class _Verdicts(BaseModel):
+    verdicts: list[_Supported]
 
 
-def faithfulness(case: Case, bench: Bench) -> Judging:
+def faithfulness(case: AnswerToJudge, models: JudgeModels) -> Judging:
     """Judge the share of the answer's statements that the context supports.
 
     No value for an answer that claims nothing; a refusal does not, without a call. Source: Es et
@@ -281,7 +280,7 @@ def faithfulness(case: Case, bench: Bench) -> Judging:
     if not claimed:
         raise NothingToJudge("the answer claims nothing")
     chat = SUPPORTED.render({"statements": claimed, "passages": case.passages})
-    reply = yield Ask("supported", chat, _SupportVerdicts)
+    reply = yield Ask("supported", chat, _Verdicts)
     n = len(claimed)
     if sorted(one.number for one in reply.verdicts) != list(range(1, n + 1)):
         raise UnreadableReply("supported", f"{len(reply.verdicts)} verdicts on {n} statements")
@@ -293,7 +292,7 @@ class _AskedBack(BaseModel):
     evasive: bool
 
 
-def relevance(case: Case, bench: Bench) -> Judging:
+def relevance(case: AnswerToJudge, models: JudgeModels) -> Judging:
     """Judge the mean cosine of the question with questions made from the answer; 0 if evasive.
 
     A mean below 0 counts as 0. A refusal is evasive, without a call. Source: Es et al. 2024,
@@ -306,30 +305,28 @@ def relevance(case: Case, bench: Bench) -> Judging:
     questions = [text for text in reply.questions if text.strip()][:N_QUESTIONS]
     if not questions:
         raise UnreadableReply("asked back", "no question")
-    vectors = bench.embedder().encode([case.question, *questions], kind="question")
+    vectors = models.embedder().encode([case.question, *questions], kind="question")
     cosines = np.asarray(vectors[1:] @ vectors[0], np.float64)
     return 0.0 if reply.evasive else min(max(fmean(cosines), 0.0), 1.0)
 
 
-class Found(BaseModel):
-    """A statement of the gold answer."""
-
+class _GoldStatement(BaseModel):
     text: str
     found: bool
 
 
 class _Recalled(BaseModel):
-    statements: list[Found]
+    statements: list[_GoldStatement]
 
 
-def recall(case: Case, bench: Bench) -> Judging:
+def recall(case: AnswerToJudge, models: JudgeModels) -> Judging:
     """Judge the share of the gold answer's statements that the context holds; 0 for an empty one.
 
     Source: ragas.
     """
     if not case.passages:
         return 0.0
-    reply = yield Ask(RECALL.name, RECALL.render(_with_gold(case)), _Recalled)
+    reply = yield Ask("context recall", RECALL.render(_with_gold(case)), _Recalled)
     if not reply.statements:
         raise UnreadableReply("context recall", "no statement of the reference answer")
     return fmean(one.found for one in reply.statements)
@@ -339,18 +336,17 @@ class _Useful(BaseModel):
     useful: list[int]
 
 
-def precision(case: Case, bench: Bench) -> Judging:
+def precision(case: AnswerToJudge, models: JudgeModels) -> Judging:
     """Judge the mean of precision@rank over the ranks of useful pieces; 0 for an empty context.
 
     Source: ragas. Deviation: ragas asks about one piece at a time; here one prompt has all.
     """
     if not case.passages:
         return 0.0
-    reply = yield Ask(PRECISION.name, PRECISION.render(_with_gold(case)), _Useful)
-    useful = in_range(reply.useful, len(case.passages), "context precision", "pieces")
-    ranks = sorted(useful)
+    reply = yield Ask("context precision", PRECISION.render(_with_gold(case)), _Useful)
+    ranks = sorted(in_range(reply.useful, len(case.passages), "context precision", "pieces"))
     return fmean(n / rank for n, rank in enumerate(ranks, 1)) if ranks else 0.0
 
 
-def _with_gold(case: Case) -> dict[str, object]:
+def _with_gold(case: AnswerToJudge) -> dict[str, object]:
     return {"question": case.question, "gold": case.gold, "passages": case.passages}

@@ -8,20 +8,21 @@ from pathlib import Path
 from statistics import fmean
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, BeforeValidator, create_model
+from pydantic import BaseModel, BeforeValidator, Field, create_model
 
 from graphrag_bench.errors import UnreadableReply, UserError, unknown
 from graphrag_bench.evaluation.statistics import Mean, mean_with_interval
 from graphrag_bench.fingerprint import digest
-from graphrag_bench.judging.answers import gate_of, in_blocks, judging
+from graphrag_bench.judging.answers import in_blocks, judge_of, judging
 from graphrag_bench.judging.measures import plain
-from graphrag_bench.judging.win_rates import BothOrders
+from graphrag_bench.judging.win_rates import BothOrders, HeadToHead, head_to_head
 from graphrag_bench.llm.calls import CallFailed, Chat
+from graphrag_bench.llm.chat import ChatModel
 from graphrag_bench.llm.structured import ask_each, json_reading
 from graphrag_bench.progress import Progress
 from graphrag_bench.prompts import Prompt
 from graphrag_bench.report.rows import regime_of
-from graphrag_bench.run.folder import Row, locked, read_lines, write_rows
+from graphrag_bench.run.folder import Row, read_lines, write_rows
 from graphrag_bench.run.judged import judged_rows, judged_values
 from graphrag_bench.run.models import Models
 from graphrag_bench.run.stored import StoredRun
@@ -64,18 +65,18 @@ def _winner(value: object) -> object:
 Winner = Annotated[Literal["Answer 1", "Answer 2"], BeforeValidator(_winner)]
 
 
-class Choice(BaseModel):
+class ReasonFirst(BaseModel):
     """The winner by one criterion, after the reason."""
 
     reason: str = ""
     winner: Winner
 
 
-class ExplainedChoice(BaseModel):
+class WinnerFirst(BaseModel):
     """The winner by one criterion, before the explanation."""
 
     winner: Winner
-    explanation: str = ""
+    reason: str = Field("", alias="explanation")
 
 
 @dataclass(frozen=True)
@@ -84,17 +85,14 @@ class Protocol:
 
     name: str
     prompt: Prompt
-    choice: type[Choice | ExplainedChoice]
+    choice: type[ReasonFirst | WinnerFirst]
     max_tokens: int
 
 
 _PROMPTS = "graphrag_bench.judging:prompts"
 PROTOCOLS: Mapping[str, Protocol] = {
-    one.name: one
-    for one in (
-        Protocol(HOUSE, Prompt(f"{_PROMPTS}/compare.j2"), Choice, 1024),
-        Protocol(PAPER, Prompt(f"{_PROMPTS}/compare_paper.j2"), ExplainedChoice, 3072),
-    )
+    HOUSE: Protocol(HOUSE, Prompt(f"{_PROMPTS}/compare.j2"), ReasonFirst, 1024),
+    PAPER: Protocol(PAPER, Prompt(f"{_PROMPTS}/compare_paper.j2"), WinnerFirst, 3072),
 }
 """The protocols by name; the paper's has room for a detailed explanation of each choice."""
 
@@ -107,13 +105,39 @@ def protocol_of(runs: Sequence[StoredRun], name: str = "") -> Protocol:
     return PROTOCOLS[name or (PAPER if regimes == {"published"} else HOUSE)]
 
 
-Duel = tuple[str, str, str]
-"""A question, and the keys of two runs in the order in which their answers are shown."""
+@dataclass(frozen=True)
+class Duel:
+    """The answers of two runs to one question, in the order in which the judge is shown them.
+
+    `question` is its id; `first` and `second` are the keys of the runs.
+    """
+
+    question: str
+    first: str
+    second: str
+    text: str
+    answers: tuple[str, str]
+
+    @property
+    def of(self) -> str:
+        """A fingerprint of what is shown: a regenerated answer is judged again."""
+        return digest(self.text, *self.answers)
+
+    @property
+    def winner(self) -> str | None:
+        """The winner that needs no judge, else None.
+
+        Answers that are equal but for case, spaces and signs at their ends tie; an empty one loses.
+        """
+        first, second = map(plain, self.answers)
+        if first == second:
+            return TIE
+        return None if first and second else (self.first if first else self.second)
 
 
 @dataclass(frozen=True)
-class Comparison:
-    """Some runs over the questions that all have answered, by their keys, in the order given."""
+class AnswerPairs:
+    """The answers of some runs, by their keys, to the questions that all of them have answered."""
 
     runs: tuple[StoredRun, ...]
     questions: Mapping[str, str]
@@ -121,8 +145,8 @@ class Comparison:
     titles: Mapping[str, str]
 
     @classmethod
-    def of(cls, runs: Sequence[StoredRun], limit: int | None = None) -> "Comparison":
-        """Return the comparison of the first `limit` questions, stratified by type.
+    def of(cls, runs: Sequence[StoredRun], limit: int | None = None) -> "AnswerPairs":
+        """Return the answers to the first `limit` questions, stratified by type.
 
         Raises UserError where no question has an answer in all of them.
         """
@@ -145,56 +169,45 @@ class Comparison:
         titles = {run.folder.path.name: _title(run, runs) for run in runs}
         return cls(tuple(runs), {name: texts[0][name] for name in shared}, answers, titles)
 
-    @property
-    def pairs(self) -> list[tuple[str, str]]:
-        """Every two runs once, in the order given."""
-        return list(combinations(self.titles, 2))
+    def duel(self, question: str, first: str, second: str) -> Duel:
+        """Return the duel of two runs over a question."""
+        answers = self.answers[first][question], self.answers[second][question]
+        return Duel(question, first, second, self.questions[question], answers)
 
     def duels(self) -> Iterator[Duel]:
-        """Yield every question and pair, in both orders."""
-        for question, (a, b) in product(self.questions, self.pairs):
-            yield from ((question, a, b), (question, b, a))
+        """Yield every question and every two runs, in both orders."""
+        for question, (a, b) in product(self.questions, combinations(self.titles, 2)):
+            yield from (self.duel(question, a, b), self.duel(question, b, a))
 
-    def shown(self, duel: Duel) -> dict[str, str]:
-        """Return the texts that the judge is shown: the question, and the two answers."""
-        question, *keys = duel
-        first, second = (self.answers[key][question] for key in keys)
-        return {"question": self.questions[question], "first": first, "second": second}
+    def both_orders(self, rows: Sequence[Row], a: str, b: str, criterion: str) -> list[BothOrders]:
+        """Return for each question whether `a` beat `b` in either order."""
+        won = {
+            (row["question"], row["first"]): row["winner"] == a
+            for row in rows
+            if row["criterion"] == criterion and {row["first"], row["second"]} == {a, b}
+            and row["winner"] is not None
+        }  # fmt: skip
+        verdicts = []
+        for name in self.questions:
+            duel = self.duel(name, a, b)
+            n_a, n_b = map(count_tokens, duel.answers)
+            longer = (n_a > n_b) - (n_a < n_b)
+            forward, backward = won.get((name, a)), won.get((name, b))
+            verdicts.append(BothOrders(forward, backward, longer, duel.winner == TIE))
+        return verdicts
 
-    def of_duel(self, duel: Duel) -> str:
-        """Return a fingerprint of what is shown: a regenerated answer is judged again."""
-        return digest(*self.shown(duel).values())
-
-    def settled(self, duel: Duel) -> str | None:
-        """Return the winner that needs no judge, else None.
-
-        Answers that are equal but for case, spaces and signs at their ends tie; an empty one loses.
-        """
-        first, second = (plain(self.answers[key][duel[0]]) for key in duel[1:])
-        if first == second:
-            return TIE
-        return None if first and second else duel[1 if first else 2]
-
-    def equal(self, question: str, a: str, b: str) -> bool:
-        """Return whether the answers of two runs to a question are equal."""
-        return self.settled((question, a, b)) == TIE
-
-    @cached_property
-    def _n_tokens(self) -> Mapping[str, Mapping[str, int]]:
-        return {
-            key: {question: count_tokens(answers[question]) for question in self.questions}
-            for key, answers in self.answers.items()
-        }
-
-    @property
-    def scopes(self) -> Mapping[str, str | None]:
-        """The scope of each question; questions of one scope share a document."""
-        return self.runs[0].scopes
-
-    def longer(self, question: str, a: str, b: str) -> int:
-        """Return 1 where the answer of `a` has more tokens, -1 where that of `b` has, else 0."""
-        n_a, n_b = (self._n_tokens[key][question] for key in (a, b))
-        return (n_a > n_b) - (n_a < n_b)
+    def win_rates(self, rows: Sequence[Row], criteria: Sequence[str]) -> list[HeadToHead]:
+        """Return the win rates of every two runs by each criterion; intervals are over scopes."""
+        scopes = [self.runs[0].scopes.get(question) for question in self.questions]
+        return [
+            head_to_head(
+                self.both_orders(rows, a, b, name),
+                scopes=scopes,
+                names=(self.titles[a], self.titles[b], name),
+            )
+            for a, b in combinations(self.titles, 2)
+            for name in criteria
+        ]
 
 
 def _title(run: StoredRun, runs: Sequence[StoredRun]) -> str:
@@ -204,13 +217,13 @@ def _title(run: StoredRun, runs: Sequence[StoredRun]) -> str:
 
 
 @dataclass(frozen=True)
-class Panel:
-    """Who judges what: a comparison, the models, criteria and protocol, and where verdicts are.
+class PairJudging:
+    """Who judges which pairs, by which criteria and protocol, and where the verdicts are.
 
     HOME/comparisons/<key> is named by runs, judge, criteria, protocol and its prompt.
     """
 
-    comparison: Comparison
+    pairs: AnswerPairs
     models: Models
     criteria: tuple[str, ...]
     home: Path
@@ -219,22 +232,66 @@ class Panel:
     @cached_property
     def folder(self) -> Path:
         """The folder of the verdicts."""
-        judge, runs = self.models.identity("llm_judge"), sorted(self.comparison.titles)
+        judge, runs = self.models.identity("llm_judge"), sorted(self.pairs.titles)
         how = self.protocol.name, self.protocol.prompt.digest
         return self.home / "comparisons" / digest(runs, judge, self.criteria, how)
 
-    def chat(self, duel: Duel) -> Chat:
-        """Return the prompt of a duel."""
-        shown = self.comparison.shown(duel)
+    @cached_property
+    def _judge(self) -> ChatModel:
+        return judge_of(self.models, self.models.ledger, "compare")
+
+    def pending(self) -> list[Duel]:
+        """Return the duels without a verdict."""
+        done = {
+            (row["question"], row["first"], row["second"], row["of"])
+            for row in verdict_rows(self.folder)
+            if row["missing"] != "failed"
+        }
+        every = self.pairs.duels()
+        return [one for one in every if (one.question, one.first, one.second, one.of) not in done]
+
+    def n_calls(self) -> int:
+        """Return how many calls are to be made, corrections of replies aside."""
+        return sum(duel.winner is None for duel in self.pending())
+
+    def run(self, progress: Progress) -> list[Row]:
+        """Return the verdicts of every pair, question, order and criterion, those of before too.
+
+        `winner` is the key of a run, TIE for equal answers, or null where the verdict is missing.
+        Calls that failed are made again. Raises RunStopped when nothing further can succeed; what
+        is done is kept.
+        """
+        with judging(self.folder, "compare.lock"):
+            file = self.folder / VERDICTS
+            in_blocks(file, self.pending(), self._rows_of, "comparing, both orders", progress)
+            rows = sorted(verdict_rows(self.folder), key=_place)
+            write_rows(file, rows)
+        return rows
+
+    def _rows_of(self, duels: Sequence[Duel]) -> list[Row]:
+        asked = [duel for duel in duels if duel.winner is None]
+        fields: dict[str, Any] = {name: (self.protocol.choice, ...) for name in self.criteria}
+        replies = ask_each(
+            self._judge,
+            [self._chat(duel) for duel in asked],
+            json_reading(create_model("Choices", **fields), "compare"),
+            max_tokens=self.protocol.max_tokens,
+            items=[duel.question for duel in asked],
+        )
+        by_duel = dict(zip(asked, replies, strict=True))
+        judge, protocol = self.models.identity("llm_judge"), self.protocol.name
+        return [
+            {"question": duel.question, "first": duel.first, "second": duel.second,
+             "criterion": name, "of": duel.of, "judge": judge, "protocol": protocol}
+            | _verdict(duel, by_duel.get(duel), name)
+            for duel in duels
+            for name in self.criteria
+        ]  # fmt: skip
+
+    def _chat(self, duel: Duel) -> Chat:
+        first, second = duel.answers
+        shown = {"question": duel.text, "first": first, "second": second}
         return self.protocol.prompt.render({"criteria": self.criteria, **shown})
-
-
-def mixed_regimes(comparison: Comparison) -> str:
-    """Return the regimes of the runs by title where they differ; "" where they do not."""
-    of = {run.folder.path.name: regime_of(run.metrics) for run in comparison.runs}
-    if len(set(of.values())) < 2:
-        return ""
-    return ", ".join(f"{comparison.titles[key]}: {name or 'imported'}" for key, name in of.items())
 
 
 def verdict_rows(folder: Path) -> list[Row]:
@@ -243,99 +300,25 @@ def verdict_rows(folder: Path) -> list[Row]:
     return list({tuple(row[name] for name in names): row for row in rows}.values())
 
 
-def pending(panel: Panel) -> list[Duel]:
-    """Return the duels without a verdict."""
-    comparison = panel.comparison
-    done = {
-        (row["question"], row["first"], row["second"], row["of"])
-        for row in verdict_rows(panel.folder)
-        if row["missing"] != "failed"
-    }
-    return [duel for duel in comparison.duels() if (*duel, comparison.of_duel(duel)) not in done]
+def _place(row: Row) -> tuple[Any, ...]:
+    pair = sorted((row["first"], row["second"]))
+    return row["question"], *pair, row["first"], CRITERIA.index(row["criterion"])
 
 
-def n_calls(panel: Panel) -> int:
-    """Return how many calls are to be made, corrections of replies aside."""
-    return sum(panel.comparison.settled(duel) is None for duel in pending(panel))
-
-
-def judge_pairs(panel: Panel, progress: Progress) -> list[Row]:
-    """Return the verdicts of every pair, question, order and criterion, those of before too.
-
-    `winner` is the key of a run, TIE for equal answers, or null where the verdict is missing. Calls
-    that failed are made again. Raises RunStopped when nothing further can succeed; what is done is
-    kept.
-    """
-    comparison, models, file = panel.comparison, panel.models, panel.folder / VERDICTS
-    fields: dict[str, Any] = {name: (panel.protocol.choice, ...) for name in panel.criteria}
-    choices = create_model("Choices", **fields)
-    log, gate = models.ledger.at("judge", "compare"), gate_of(models, "compare")
-
-    def rows_of(duels: Sequence[Duel]) -> list[Row]:
-        asked = [duel for duel in duels if comparison.settled(duel) is None]
-        replies = ask_each(
-            models.llm_judge.attached(log=log, gate=gate),
-            [panel.chat(duel) for duel in asked],
-            json_reading(choices, "compare"),
-            max_tokens=panel.protocol.max_tokens, items=[duel[0] for duel in asked],
-        )  # fmt: skip
-        said = dict(zip(asked, replies, strict=True))
-        return [
-            {"question": duel[0], "first": duel[1], "second": duel[2], "criterion": name,
-             "of": comparison.of_duel(duel), "judge": models.identity("llm_judge"),
-             "protocol": panel.protocol.name}
-            | (_verdict(said[duel], name, duel) if duel in said else _settled(comparison, duel))
-            for duel in duels
-            for name in panel.criteria
-        ]  # fmt: skip
-
-    def place(row: Row) -> tuple[Any, ...]:
-        pair = sorted((row["first"], row["second"]))
-        return row["question"], *pair, row["first"], CRITERIA.index(row["criterion"])
-
-    with locked(panel.folder / "compare.lock", judging(panel.folder)):
-        in_blocks(file, pending(panel), rows_of, "comparing, both orders", progress)
-        rows = sorted(verdict_rows(panel.folder), key=place)
-        write_rows(file, rows)
-    return rows
-
-
-def _verdict(reply: BaseModel | UnreadableReply | CallFailed, name: str, duel: Duel) -> Row:
+def _verdict(duel: Duel, reply: BaseModel | UnreadableReply | CallFailed | None, name: str) -> Row:
+    """The winner by a criterion, with the reason; without a reply, the one that needs no judge."""
     if isinstance(reply, UnreadableReply | CallFailed):
         missing = "failed" if isinstance(reply, CallFailed) else "unreadable"
         return {"winner": None, "missing": missing, "reason": str(reply)[:300]}
-    choice: Choice | ExplainedChoice = getattr(reply, name)
-    reason = choice.reason if isinstance(choice, Choice) else choice.explanation
-    winner = duel[1] if choice.winner == "Answer 1" else duel[2]
-    return {"winner": winner, "missing": "", "reason": reason[:300]}
+    if reply is None:
+        reason = "equal answers" if duel.winner == TIE else "the other answer is empty"
+        return {"winner": duel.winner, "missing": "", "reason": reason}
+    choice: ReasonFirst | WinnerFirst = getattr(reply, name)
+    winner = duel.first if choice.winner == "Answer 1" else duel.second
+    return {"winner": winner, "missing": "", "reason": choice.reason[:300]}
 
 
-def _settled(comparison: Comparison, duel: Duel) -> Row:
-    winner = comparison.settled(duel)
-    reason = "equal answers" if winner == TIE else "the other answer is empty"
-    return {"winner": winner, "missing": "", "reason": reason}
-
-
-def both_orders(
-    comparison: Comparison, rows: Sequence[Row], a: str, b: str, criterion: str
-) -> dict[str, BothOrders]:
-    """Return for each question of the comparison whether `a` beat `b` in either order."""
-    won = {
-        (row["question"], row["first"]): row["winner"] == a
-        for row in rows
-        if row["criterion"] == criterion and {row["first"], row["second"]} == {a, b}
-        and row["winner"] is not None
-    }  # fmt: skip
-    return {
-        name: BothOrders(
-            won.get((name, a)), won.get((name, b)), comparison.longer(name, a, b),
-            comparison.equal(name, a, b),
-        )
-        for name in comparison.questions
-    }  # fmt: skip
-
-
-Compared = tuple[str, str, str, str, str]
+Judged = tuple[str, str, str, str, str]
 """The keys of two runs, the criterion, the judge and its protocol."""
 Scopes = Mapping[str, str | None]
 """Question to scope."""
@@ -351,9 +334,9 @@ class StoredVerdicts:
     _judged: dict[Path, Values] = field(default_factory=dict)
 
     @cached_property
-    def _points(self) -> dict[Compared, dict[str, float]]:
+    def _points(self) -> dict[Judged, dict[str, float]]:
         """What the first run won of each question that was judged in both orders, 0..1."""
-        won: dict[Compared, dict[str, dict[str, float]]] = {}
+        won: dict[Judged, dict[str, dict[str, float]]] = {}
         for path in sorted(self.home.glob(f"comparisons/*/{VERDICTS}")):
             for row in read_lines(path):
                 if row["winner"] is None:
@@ -373,7 +356,7 @@ class StoredVerdicts:
         wanted = first, second, criterion
         return sorted((judge, how) for *key, judge, how in self._points if tuple(key) == wanted)
 
-    def win_rate(self, compared: Iterable[Compared], scopes: Scopes) -> Mean | None:
+    def win_rate(self, compared: Iterable[Judged], scopes: Scopes) -> Mean | None:
         """Return the share of questions that the first runs won, 0..1; None without any.
 
         One win in two orders is half; questions without a verdict in both are left out. Of several

@@ -1,12 +1,10 @@
 """Tables of judged answers and of pairwise comparisons: win rates, and audits of the judge."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from functools import cached_property
 
 from graphrag_bench.evaluation.statistics import Mean, holm
 from graphrag_bench.judging.pairs import Scopes, Values, mean_of
-from graphrag_bench.judging.win_rates import BothOrders, HeadToHead, head_to_head
+from graphrag_bench.judging.win_rates import HeadToHead
 from graphrag_bench.report.notes import resampling_units
 from graphrag_bench.report.rendering import (
     MISSING,
@@ -31,64 +29,36 @@ _OF_AUDIT = (
 )
 
 
-@dataclass(frozen=True)
-class Match:
-    """Two runs by title, a criterion, and the verdicts on every question.
-
-    `scopes` are those of the questions, in the same order; none for questions that share nothing.
-    """
-
-    a: str
-    b: str
-    criterion: str
-    verdicts: tuple[BothOrders, ...]
-    scopes: tuple[str | None, ...] | None = None
-
-    @cached_property
-    def rates(self) -> HeadToHead:
-        """The win rates from the verdicts."""
-        return head_to_head(self.verdicts, scopes=self.scopes)
-
-    @property
-    def names(self) -> tuple[str, str, str]:
-        """The first cells of a row."""
-        return self.a, self.b, self.criterion
-
-
-def match_table(caption: str, matches: Sequence[Match]) -> Table:
+def match_table(caption: str, rates: Sequence[HeadToHead]) -> Table:
     """Return a row for each pair and criterion.
 
     Holm's correction is over all rows that have a verdict.
     """
-    n_tests = sum(match.rates.n > 0 for match in matches)
-    corrected = iter(holm([match.rates.p for match in matches if match.rates.n]))
+    corrected = iter(holm([one.p for one in rates if one.n]))
+    n_tests = sum(one.n > 0 for one in rates)
     rows = []
-    for match in matches:
-        rates = match.rates
-        counts = (rates.n, rates.missing, rates.wins, rates.ties, rates.losses)
-        p = shown_p(next(corrected)) if rates.n else MISSING
-        rows.append((*match.names, *map(str, counts), _percent(rates.rate), p))
+    for one in rates:
+        counts = (one.n, one.missing, one.wins, one.ties, one.losses)
+        p = shown_p(next(corrected)) if one.n else MISSING
+        rows.append((*one.names, *map(str, counts), _percent(one.rate), p))
     of_p = (
         "p: two-sided paired permutation test of A's points against B's (mid-p; of questions by "
         "themselves the sign test of wins against losses), Holm-corrected for the "
         f"{n_tests} tests of this table"
     )
-    notes = (*_NOTES, f"intervals are 95 % bootstrap over {_drawn(matches)}", of_p)
+    notes = (*_NOTES, f"intervals are 95 % bootstrap over {_drawn(rates)}", of_p)
     heads = (*_OF_MATCH, "n", "missing", "A wins", "ties", "B wins", "A's rate [95 %]")
     return Table(caption, (*heads, p_head([n_tests])), tuple(rows), notes, texts=_OF_MATCH)
 
 
-def _drawn(matches: Sequence[Match]) -> str:
-    return resampling_units(match.rates.rate.clusters for match in matches if match.rates.rate)
+def _drawn(rates: Sequence[HeadToHead]) -> str:
+    return resampling_units(one.rate.clusters for one in rates if one.rate)
 
 
-def audit_table(matches: Sequence[Match]) -> Table:
+def audit_table(rates: Sequence[HeadToHead]) -> Table:
     """Return a row for each pair and criterion: how far places and lengths have decided."""
-    rows = []
-    for match in matches:
-        both = match.rates
-        rows.append((*match.names, *map(_percent, (both.flips, both.first, both.longer))))
-    notes = (f"intervals as above, over {_drawn(matches)}", *_OF_AUDIT)
+    rows = [(*one.names, *map(_percent, (one.flips, one.first, one.longer))) for one in rates]
+    notes = (f"intervals as above, over {_drawn(rates)}", *_OF_AUDIT)
     heads = ("flips [95 %]", "first wins [95 %]", "longer wins [95 %]")
     return Table("the judge", (*_OF_MATCH, *heads), tuple(rows), notes, texts=_OF_MATCH)
 
@@ -105,24 +75,15 @@ def judged_table(runs: Sequence[tuple[str, Values, Scopes]]) -> Table:
     Runs are (title, values, scopes); intervals draw the questions of one scope together.
     """
     heads = ("method", "metric", "n", "missing", "mean [95 %]", "judge")
-    rows = []
-    clusters: set[int] = set()
+    rows, clusters = [], set[int]()
     for title, values, scopes in runs:
         for judge, metrics in values.items():
             for metric, by_question in metrics.items():
                 mean = mean_of(by_question, scopes)
                 n = mean.n if mean else 0
+                shown = shown_mean(mean.stored() if mean else None)
                 clusters.add(mean.clusters if mean else 0)
-                rows.append(
-                    (
-                        title,
-                        metric,
-                        str(n),
-                        str(len(by_question) - n),
-                        shown_mean(mean.stored() if mean else None),
-                        judge,
-                    )
-                )
+                rows.append((title, metric, str(n), str(len(by_question) - n), shown, judge))
     notes = (
         "missing: answers whose judgement failed, could not be read, or had nothing to judge; "
         "they are in no mean",

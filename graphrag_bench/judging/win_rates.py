@@ -35,10 +35,10 @@ class BothOrders:
 class HeadToHead:
     """A against B over `n` questions with a verdict in both orders; `missing` have not both.
 
-    `rate` is the mean of points, so that a tie counts half. `flips` is the share of questions whose
-    winner changes with the order, `first` the share of all verdicts for the answer shown first;
-    equal answers are in neither, and both are None without others. `longer` is the share of points
-    that the longer answer gets, None where none is longer.
+    `names` are the titles of A and B, and the criterion. `rate` is the mean of points, so that a
+    tie counts half. `flips` is the share of questions whose winner changes with the order, `first`
+    the share of all verdicts for the answer shown first; equal answers are in neither. `longer` is
+    the share of points that the longer answer gets. Each is None without questions of its kind.
     Intervals draw questions of one scope together, and `p` turns them together: it is that of
     `sign_flip_p` on the points of A less those of B, which is a sign test (mid-p) of wins against
     losses where no scope holds two questions.
@@ -54,43 +54,47 @@ class HeadToHead:
     first: Mean | None = None
     longer: Mean | None = None
     p: float = 1.0
+    names: tuple[str, str, str] = ("", "", "")
+
+
+Scoped = tuple[float, str | None]
+"""A value of one question, and the question's scope."""
 
 
 def head_to_head(
-    pairs: Sequence[BothOrders], *, scopes: Sequence[str | None] | None = None
+    pairs: Sequence[BothOrders],
+    *,
+    scopes: Sequence[str | None] | None = None,
+    names: tuple[str, str, str] = ("", "", ""),
 ) -> HeadToHead:
-    """Return the win rates from the verdicts on the questions.
-
-    `scopes` are those of the questions, in the same order.
-    """
-    every = scopes or [None] * len(pairs)
-    known = [(one, of) for one, of in zip(pairs, every, strict=True) if one.points is not None]
-    n = len(known)
+    """Return the win rates from the verdicts on questions, and their `scopes` in the same order."""
+    every = list(zip(pairs, scopes or [None] * len(pairs), strict=True))
+    known = [(points, one, of) for one, of in every if (points := one.points) is not None]
     if not known:
-        return HeadToHead(0, len(pairs))
-    points = np.array([pair.points for pair, _ in known], float)
-    lengths = np.array([pair.longer for pair, _ in known])
-    drawn = [scope for _, scope in known]
-
-    def mean(values: Iterable[float], scopes: Sequence[str | None] = drawn) -> Mean:
-        return mean_with_interval([float(value) for value in values], scopes=scopes)
-
+        return HeadToHead(0, len(pairs), names=names)
+    points = np.array([value for value, *_ in known])
+    judged = [row for row in known if not row[1].equal]
     wins, losses = int(np.sum(points == 1)), int(np.sum(points == 0))
-    judged = [(pair, scope) for pair, scope in known if not pair.equal]
-    longer = np.where(lengths == 1, points, 1 - points)[lengths != 0]
-    of_longer = [scope for scope, one in zip(drawn, lengths, strict=True) if one]
-    of_judged = [scope for _, scope in judged]
-    first = [(bool(pair.forward) + (not pair.backward)) / 2 for pair, _ in judged]
-    (p,) = sign_flip_p(2 * points - 1, clusters_of(drawn))
+    (p,) = sign_flip_p(2 * points - 1, clusters_of([of for *_, of in known]))
     return HeadToHead(
-        n,
-        len(pairs) - n,
+        len(known),
+        len(pairs) - len(known),
         wins,
-        n - wins - losses,
+        len(known) - wins - losses,
         losses,
-        rate=mean(points),
-        flips=mean((pair.points == 0.5 for pair, _ in judged), of_judged) if judged else None,
-        first=mean(first, of_judged) if judged else None,
-        longer=mean(longer, of_longer) if len(longer) else None,
+        rate=_mean((value, of) for value, _, of in known),
+        flips=_mean((float(value == 0.5), of) for value, _, of in judged),
+        first=_mean(((bool(one.forward) + (not one.backward)) / 2, of) for _, one, of in judged),
+        longer=_mean(
+            (value if one.longer == 1 else 1 - value, of) for value, one, of in known if one.longer
+        ),
         p=round(float(p), 6),
+        names=names,
     )
+
+
+def _mean(scoped: Iterable[Scoped]) -> Mean | None:
+    rows = list(scoped)
+    if not rows:
+        return None
+    return mean_with_interval([value for value, _ in rows], scopes=[scope for _, scope in rows])

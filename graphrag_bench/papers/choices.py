@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-from graphrag_bench.papers.names import Model, Paper
+from graphrag_bench.papers.names import Paper, PrintedModel
 from graphrag_bench.papers.printed import (
     PaperTable,
     Recipe,
@@ -34,7 +34,7 @@ the data set may say more of it."""
 
 
 @dataclass(frozen=True)
-class Runs:
+class TableRuns:
     """The runs of a table as `pairs` of row and data set, and what its experiment sweeps over.
 
     `rows` are the settings of the rows by name, in printed order; of a table that is no grid those
@@ -94,7 +94,7 @@ def chunking(dataset: str) -> dict[str, Any] | None:
 
 
 @cache
-def table_runs(full_name: str) -> Runs:
+def table_runs(full_name: str) -> TableRuns:
     """Return the runs of a table, each once: those of all its cells, with both sides."""
     table = load_table(full_name)
     row_names: dict[tuple[str, ...], str] = {}
@@ -110,9 +110,9 @@ def table_runs(full_name: str) -> Runs:
     assert len(rows) == len(row_names), f"{full_name} has two rows of one name"
     datasets = dict.fromkeys(dataset for _, dataset in pairs)
     if len(pairs) == len(rows) * len(datasets):
-        return Runs(rows, tuple(pairs), {"row": ",".join(rows), "dataset": ",".join(datasets)})
+        return TableRuns(rows, tuple(pairs), {"row": ",".join(rows), "dataset": ",".join(datasets)})
     on_sets = {_on_set(*pair): (*rows[pair[0]], f"dataset={pair[1]}") for pair in pairs}
-    return Runs({**rows, **on_sets}, tuple(pairs), {"row": ",".join(on_sets)})
+    return TableRuns({**rows, **on_sets}, tuple(pairs), {"row": ",".join(on_sets)})
 
 
 def _recipes(table: PaperTable) -> Iterator[tuple[Recipe, list[str]]]:
@@ -166,7 +166,10 @@ def _of_paper(paper: Paper, group: str) -> dict[str, list[str]]:
             for name, place in places.items()
             if name and len(words := place.words()) > 1
         }
-    models: Mapping[str, Mapping[str, Model]] = {"llm": paper.llms, "embedder": paper.embedders}
+    models: Mapping[str, Mapping[str, PrintedModel]] = {
+        "llm": paper.llms,
+        "embedder": paper.embedders,
+    }
     return {name: model.run for name, model in models.get(group, {}).items()}
 
 

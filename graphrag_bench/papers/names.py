@@ -6,7 +6,7 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 
 def values_of(text: str) -> tuple[str, ...]:
-    """The settings of `NAME=a,b,c` or `NAME=0..9`, one for each value; none for ""."""
+    """Return the settings of `NAME=a,b,c` or `NAME=0..9`, one for each value; () for ""."""
     name, _, listed = text.partition("=")
     first, to, last = listed.partition("..")
     values = map(str, range(int(first), int(last) + 1)) if to else listed.split(",")
@@ -17,7 +17,7 @@ class _Entry(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
-class Method(_Entry):
+class PrintedMethod(_Entry):
     """`run`: what must hold of a run, None for no method of ours; `also`: the paper's values.
 
     `seeds` are the values of a setting over which the paper averages (`NAME=0..9`), `ignores` the
@@ -54,8 +54,8 @@ class PrintedSetting(_Entry):
         return {"run": value} if isinstance(value, list) else value
 
 
-class DataSet(_Entry):
-    """The card of the data set, None for none, and what else is set.
+class PrintedSet(_Entry):
+    """The card of a data set, None for none, and what else is set.
 
     `abstract` says that its questions are not those of the card, but made for its corpus;
     `stand_in` is the card that is run where the paper does not name the set. `metrics` say which
@@ -79,30 +79,30 @@ class DataSet(_Entry):
 
     @property
     def questions_folder(self) -> str:
-        """Where the questions made for it are, and are made."""
+        """The folder of the questions made for it."""
         return f"questions/{self.ran}/abstract"
 
     def words(self, *, corpus: bool = False) -> list[str]:
-        """The settings that choose the set, with the questions made for it; or its corpus alone."""
+        """Return the settings that choose the set with its questions, or its corpus alone."""
         questions = [f"dataset.questions={self.questions_folder}"] if self.abstract else []
         return [f"dataset={self.ran}", *([] if corpus else questions), *self.run]
 
 
-class Making(_Entry):
+class QuestionMaking(_Entry):
     """How the paper made its abstract questions: the settings of `graphrag-bench questions`."""
 
     run: list[str]
     source: str
 
 
-class Model(_Entry):
+class PrintedModel(_Entry):
     """A language model or embedder: `pattern` is a regular expression over our identities."""
 
     pattern: str = Field(alias="is")
     run: list[str]
 
 
-class Metric(_Entry):
+class PrintedMetric(_Entry):
     """Where our figure comes from, in `paper.yaml` one `kind: value`.
 
     Of metrics divided by `|` the first that a run has counts. A judged one is the mean win rate of
@@ -130,10 +130,10 @@ class Metric(_Entry):
 
 
 class Grid(_Entry):
-    """Cells of a figure whose numbers are not printed: every combination of these names.
+    """Cells without a printed number: every combination of these names.
 
-    `over` are the values of printed settings (`NAME=a,b,c`), one of each for a cell; `versus` is
-    the other side of win rates.
+    `over` are the values of settings (`NAME=a,b,c`), one of each for a cell: printed settings where
+    `rows` has them (`triples=25`), else ours. `versus` are the other sides of win rates.
     """
 
     datasets: list[str]
@@ -141,28 +141,13 @@ class Grid(_Entry):
     metrics: list[str]
     over: list[str] = []
     llms: list[str] = [""]
-    versus: str = ""
-
-
-class Sweep(_Entry):
-    """The cells of lines without printed numbers: methods on a set over values (`NAME=a,b,c`).
-
-    A value is a printed setting where `rows` has it (`triples=25`), else a setting of ours. Win
-    rates are against each method of `versus`.
-    """
-
-    dataset: str
-    methods: list[str]
-    metrics: list[str]
-    over: list[str]
     versus: list[str] = [""]
-    llm: str = ""
 
 
-class Shape(_Entry):
-    """One table or figure: what it is about, and the sweeps of its lines without numbers.
+class TableShape(_Entry):
+    """One table or figure: what it is about, and the grids of its cells without numbers.
 
-    `shows` says what these lines show. `graph` is the method whose graph a table of sizes is about.
+    `shows` says what these cells show. `graph` is the method whose graph a table of sizes is about.
     `settings` and `methods` hold in this table instead of those of the paper. `notes` say of a
     printed method why figures of this table are far from the printed ones.
     """
@@ -170,18 +155,18 @@ class Shape(_Entry):
     kind: Literal["runs", "winrates", "counts", "unprinted"]
     caption: str
     shows: str = ""
-    sweeps: list[Sweep] = []
     grids: list[Grid] = []
     graph: str | None = None
     settings: list[str] = []
-    methods: dict[str, Method] = {}
+    methods: dict[str, PrintedMethod] = {}
     notes: dict[str, str] = {}
 
 
 class Paper(_Entry):
     """`paper.yaml`: what the paper's names mean here.
 
-    `settings` hold for every row; `source` names the sections that say so.
+    `settings` hold for every row; `source` names the sections that say so. A paper that is `like`
+    another has the models and data sets of that one.
     """
 
     title: str
@@ -191,12 +176,12 @@ class Paper(_Entry):
     conditions: str
     settings: list[str]
     source: str
-    making: Making | None = None
-    llms: dict[str, Model]
-    embedders: dict[str, Model]
-    methods: dict[str, Method]
-    datasets: dict[str, DataSet]
-    metrics: dict[str, Metric]
+    making: QuestionMaking | None = None
+    llms: dict[str, PrintedModel]
+    embedders: dict[str, PrintedModel]
+    methods: dict[str, PrintedMethod]
+    datasets: dict[str, PrintedSet]
+    metrics: dict[str, PrintedMetric]
     settings_of_rows: dict[str, PrintedSetting] = Field(alias="rows")
-    tables: dict[str, Shape]
+    tables: dict[str, TableShape]
     like: str | None = None

@@ -7,7 +7,7 @@ a list of settings as on the command line, e.g. `method=pathrag method.path_orde
 
 import csv
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import cache
 from itertools import product
@@ -17,13 +17,12 @@ from typing import Any
 from graphrag_bench.errors import UserError, did_you_mean
 from graphrag_bench.files import read_yaml
 from graphrag_bench.papers.names import (
-    DataSet,
-    Grid,
-    Method,
-    Metric,
     Paper,
+    PrintedMethod,
+    PrintedMetric,
+    PrintedSet,
     PrintedSetting,
-    Shape,
+    TableShape,
     values_of,
 )
 
@@ -45,8 +44,12 @@ _SUSPICIOUS = (
 )  # fmt: skip
 
 
+TableRow = tuple[str, str, str, tuple[str, ...]]
+"""The method of a row, the other side of its win rates, its model and its settings."""
+
+
 @dataclass(frozen=True)
-class Printed:
+class PrintedCell:
     """One printed cell. `shown` is "" for a dash; `setting` are its items, e.g. `triples=50`.
 
     A win rate has the other side in `versus`: the share in which `method` beats it.
@@ -73,8 +76,8 @@ class Printed:
         return any(words in self.note for words in _SUSPICIOUS)
 
     @property
-    def row(self) -> tuple[str, str, str, tuple[str, ...]]:
-        """What its row of the table is: method, other side, model and settings."""
+    def row(self) -> TableRow:
+        """Its row of the table."""
         return self.method, self.versus, self.llm, self.setting
 
     def stated(self, name: str) -> str:
@@ -92,18 +95,16 @@ class PrintedSize:
     rounding: float = 0.0
 
     @classmethod
-    def of(cls, cell: Printed, what: str) -> "PrintedSize":
+    def of(cls, cell: PrintedCell, what: str) -> "PrintedSize":
         """The size in a cell, rounded as its note says: `printed 2.3M`."""
         rounded = _ROUNDED.match(cell.note)
         digit = 1e6 if rounded and rounded["unit"] == "M" else 1e3
         rounding = digit / 10 ** len(rounded["decimals"] or "") / 2 if rounded else 0.0
         return cls(what, round(cell.value or 0), rounding)
 
-    def differs(self, n: float) -> str:
-        """`tokens: 10, not 20` for another size than this; "" within 2 %, or as far as printed."""
-        if abs(n - self.value) <= max(_SAME * self.value, self.rounding):
-            return ""
-        return f"{self.what}: {n:,.0f}, not {self.value:,}"
+    def agrees(self, n: float) -> bool:
+        """Return whether another size is this one, within 2 % or as far as it is printed."""
+        return abs(n - self.value) <= max(_SAME * self.value, self.rounding)
 
 
 @dataclass(frozen=True)
@@ -113,8 +114,8 @@ class PaperTable:
     paper_name: str
     name: str
     paper: Paper
-    shape: Shape
-    cells: tuple[Printed, ...]
+    shape: TableShape
+    cells: tuple[PrintedCell, ...]
 
     @property
     def full_name(self) -> str:
@@ -149,32 +150,30 @@ class PaperTable:
             one.kind == "count" and one.value == "questions" for one in metrics
         )
 
-    def method(self, name: str) -> Method | None:
+    def method(self, name: str) -> PrintedMethod | None:
         """Return our method for a printed one; None for no name or an unknown one."""
         return self.shape.methods.get(name) or self.paper.methods.get(name)
 
-    def metric(self, cell: Printed) -> Metric:
+    def metric(self, cell: PrintedCell) -> PrintedMetric:
         """Return our metric for a printed one on the data set of its cell."""
         own = self.paper.datasets[cell.dataset].metrics.get(cell.metric)
-        return Metric.model_validate({"metric": own}) if own else self.paper.metrics[cell.metric]
+        if own:
+            return PrintedMetric.model_validate({"metric": own})
+        return self.paper.metrics[cell.metric]
 
-    def rows_of(self, cell: Printed) -> list[PrintedSetting]:
+    def rows_of(self, cell: PrintedCell) -> list[PrintedSetting]:
         """Our settings for the printed ones of a cell."""
         known = self.paper.settings_of_rows
         return [known.get(item) or PrintedSetting(run=[item]) for item in cell.setting]
 
-    def parts(self, cell: Printed) -> "list[Part]":
+    def parts(self, cell: PrintedCell) -> "list[Part]":
         """Return the runs, or pairs of runs, of a cell's figure; one for most cells."""
-        rows = self.rows_of(cell)
-        levels = [word for row in rows for word in values_of(row.levels)] or [""]
+        levels = [word for row in self.rows_of(cell) for word in values_of(row.levels)] or [""]
         own = Recipe(self, cell)
         other = Recipe(self, replace(cell, method=cell.versus, versus=cell.method))
-        seeds = [
-            values_of(side.method.seeds if side.method else "") or ("",) for side in (own, other)
-        ]
         return [
             Part(level, own.on(level, mine), other.on(level, theirs))
-            for level, mine, theirs in product(levels, *seeds)
+            for level, mine, theirs in product(levels, own.seeds, other.seeds)
         ]
 
 
@@ -186,7 +185,7 @@ class Recipe:
     """
 
     table: PaperTable
-    cell: Printed
+    cell: PrintedCell
     extra: tuple[str, ...] = ()
 
     @property
@@ -195,17 +194,22 @@ class Recipe:
         return self.place.methods.get(self.cell.method, self.cell.method)
 
     @property
-    def method(self) -> Method | None:
+    def method(self) -> PrintedMethod | None:
         """Our method; None for no name or an unknown one."""
         return self.table.method(self.method_name)
 
     @property
-    def place(self) -> DataSet:
+    def seeds(self) -> tuple[str, ...]:
+        """The settings over whose runs the paper averages; ("",) for one run."""
+        return values_of(self.method.seeds if self.method else "") or ("",)
+
+    @property
+    def place(self) -> PrintedSet:
         """Our data set."""
         return self.table.paper.datasets[self.cell.dataset]
 
     @property
-    def metric(self) -> Metric:
+    def metric(self) -> PrintedMetric:
         """Our metric."""
         return self.table.metric(self.cell)
 
@@ -308,7 +312,7 @@ class Part:
     other: Recipe
 
 
-def merged(settings: Sequence[str]) -> tuple[str, ...]:
+def merged(settings: Iterable[str]) -> tuple[str, ...]:
     """Return the settings, each name once: the last word holds, in place of the first."""
     by_name = {text.partition("=")[0]: text for text in settings}
     return tuple(by_name.values())
@@ -368,51 +372,40 @@ def load_table(full_name: str) -> PaperTable:
     paper = load_paper(paper_name)
     shape = paper.tables[name]
     file = FOLDER / paper_name / f"{name}.csv"
-    cells = _cells(file) if file.is_file() else _unprinted(shape.grids, paper)
+    cells = _cells(file) if file.is_file() else []
     table = PaperTable(paper_name, name, paper, shape, tuple(cells))
-    return replace(table, cells=(*cells, *_swept(table)))
+    return replace(table, cells=(*cells, *_without_number(table)))
 
 
-def _unprinted(grids: Sequence[Grid], paper: Paper) -> list[Printed]:
-    return [
-        Printed(dataset, method, grid.versus, metric, llm, setting, "",
-                _unit(paper.metrics[metric]), "")
-        for grid in grids
-        for dataset, llm in product(grid.datasets, grid.llms)
-        for setting in product(*map(values_of, grid.over))
-        for method, metric in product(grid.methods, grid.metrics)
-    ]  # fmt: skip
+def _without_number(table: PaperTable) -> list[PrintedCell]:
+    """The cells of the grids but for those that are printed, in the units of these."""
 
-
-def _unit(metric: Metric) -> str:
-    return "percent" if metric.kind in ("metric", "judged", "judged_answer") else "tokens"
-
-
-def _swept(table: PaperTable) -> list[Printed]:
-    """The cells of the sweeps but for those that are printed, in the units of these."""
-
-    def place(cell: Printed) -> tuple[object, ...]:
+    def place(cell: PrintedCell) -> tuple[object, ...]:
         of_run = frozenset(Recipe(table, cell).required or ())
         return cell.dataset, cell.versus, cell.metric, cell.llm, of_run
 
     printed = {place(cell) for cell in table.cells}
-    units = {cell.metric: cell.unit for cell in table.cells}
+    units = {
+        name: "percent" if metric.kind in ("metric", "judged", "judged_answer") else "tokens"
+        for name, metric in table.paper.metrics.items()
+    } | {cell.metric: cell.unit for cell in table.cells}
     cells = [
-        Printed(sweep.dataset, method, versus, metric, sweep.llm, words, "",
-                units.get(metric) or _unit(table.paper.metrics[metric]), "")
-        for sweep in table.shape.sweeps
-        for words, method, versus, metric in product(
-            product(*map(values_of, sweep.over)), sweep.methods, sweep.versus, sweep.metrics
-        )
-    ]  # fmt: skip
+        PrintedCell(dataset, method, versus, metric, llm, setting, "", units[metric], "")
+        for grid in table.shape.grids
+        for dataset, llm in product(grid.datasets, grid.llms)
+        for setting in product(*map(values_of, grid.over))
+        for method, versus, metric in product(grid.methods, grid.versus, grid.metrics)
+    ]
     return [cell for cell in cells if place(cell) not in printed]
 
 
-def _cells(file: Path) -> list[Printed]:
+def _cells(file: Path) -> list[PrintedCell]:
     with file.open(encoding="utf-8", newline="") as lines:
         rows = list(csv.DictReader(lines))
     return [
-        Printed(setting=_items(row["setting"]), shown=row["value"], **{n: row[n] for n in _TEXTS})
+        PrintedCell(
+            setting=_items(row["setting"]), shown=row["value"], **{n: row[n] for n in _TEXTS}
+        )
         for row in rows
     ]
 

@@ -227,5 +227,5 @@ def _printed(run: StoredRun, home: Path) -> Iterator[dict[str, Any]]:
                     "metric": cell.metric, "printed": cell.value, "unit": cell.unit,
                     "ours": round(ours.value, 4), "low": ours.low, "high": ours.high, "n": ours.n,
                     "grade": ours.grade.letter,
-                    "differences": [*ours.grade.others, *ours.grade.differences],
+                    "differences": list(map(str, ours.grade.mismatches)),
                 }  # fmt: skip

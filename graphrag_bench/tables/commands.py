@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from graphrag_bench.judging.answers import MEASURES
-from graphrag_bench.papers.printed import PaperTable, Printed, Recipe
+from graphrag_bench.papers.printed import PaperTable, PrintedCell, Recipe
 from graphrag_bench.tables.figures import Cells, criteria_of_table
 
 Pair = tuple[str, ...]
@@ -34,7 +34,7 @@ def _questions(table: PaperTable, dataset: str) -> Iterator[str]:
         yield f"questions {words} {' '.join(making.run)}"
 
 
-def _compare(table: PaperTable, cells: Sequence[Printed], filled: Cells) -> Iterator[str]:
+def _compare(table: PaperTable, cells: Sequence[PrintedCell], filled: Cells) -> Iterator[str]:
     pairs: dict[str, dict[Pair, None]] = {}
     for cell in cells:
         if table.metric(cell).criteria:
@@ -53,7 +53,7 @@ def whole_groups(pairs: Sequence[Pair]) -> list[Pair]:
     return [keys] if whole else list(pairs)
 
 
-def _judge(table: PaperTable, cells: Sequence[Printed], filled: Cells) -> Iterator[str]:
+def _judge(table: PaperTable, cells: Sequence[PrintedCell], filled: Cells) -> Iterator[str]:
     metrics: dict[str, dict[str, None]] = {}
     keys: dict[str, dict[str, None]] = {}
     for cell in cells:

@@ -3,26 +3,23 @@
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, reduce
+from functools import cached_property
 from typing import Any
 
-from graphrag_bench.papers.printed import PaperTable, Part, Printed, PrintedSize, Recipe
+from graphrag_bench.papers.printed import PaperTable, Part, PrintedCell, PrintedSize, Recipe
 from graphrag_bench.report.rendering import MISSING
 from graphrag_bench.report.rows import grouped
 from graphrag_bench.run.stored import StoredRun
-from graphrag_bench.tables.grading import (
+from graphrag_bench.tables.candidates import (
     Candidate,
-    Grade,
+    GradedRow,
     Group,
-    Offered,
-    Row,
     candidates,
     chosen,
     fitting,
-    grade,
-    of_both,
     pairs,
 )
+from graphrag_bench.tables.grading import Grade, Mismatch, RunConditions, grade
 from graphrag_bench.tables.measures import FigureSource, Measured, reason_of
 
 
@@ -65,12 +62,12 @@ def count_of_runs(n_runs: int) -> str:
     return f"{n_runs} run{'s' if n_runs > 1 else ''}" if n_runs else ""
 
 
-Cells = Mapping[Printed, Filled]
+Cells = Mapping[PrintedCell, Filled]
 Gap = tuple[Part, Candidate | None]
 """A part of a cell without a figure, and a stored run of it that lacks the metric alone."""
 
 
-def difference(cell: Printed, filled: Cells) -> str:
+def difference(cell: PrintedCell, filled: Cells) -> str:
     """Return ours minus the paper's, signed, for grades A and B; "–" otherwise."""
     figure = filled[cell].figure
     if figure is None or not figure.grade.comparable or cell.value is None:
@@ -92,20 +89,20 @@ def collected(
     source: FigureSource,
     *,
     papers_prompts: bool = False,
-) -> dict[Printed, Filled]:
+) -> dict[PrintedCell, Filled]:
     """Return what is shown next to every printed cell."""
 
-    def row_of(cell: Printed) -> Row:
+    def row_of(cell: PrintedCell) -> GradedRow:
         kind = table.metric(cell).kind
-        return *cell.row, kind if kind in _BY_THEMSELVES else ""
+        return cell.row, kind if kind in _BY_THEMSELVES else ""
 
     cards = {place.card for place in table.paper.datasets.values()}
     offered = []
     for run in runs:
         ours = run.metrics.get("card", run.metrics["dataset"]) in cards
-        offered.append(Offered.of(run, papers_prompts, source.sizes(run) if ours else {}))
+        offered.append(RunConditions.of(run, papers_prompts, source.sizes(run) if ours else {}))
     collection = _Collection(table, offered, source)
-    filled: dict[Printed, Filled] = {}
+    filled: dict[PrintedCell, Filled] = {}
     for name in table.datasets:
         rows = grouped((cell for cell in table.cells if cell.dataset == name), row_of)
         picked = chosen({row: collection.with_figure(cells) for row, cells in rows.items()})
@@ -117,10 +114,10 @@ def collected(
 @dataclass(frozen=True)
 class _Collection:
     table: PaperTable
-    offered: Sequence[Offered]
+    offered: Sequence[RunConditions]
     source: FigureSource
 
-    def with_figure(self, row: Sequence[Printed]) -> list[Candidate]:
+    def with_figure(self, row: Sequence[PrintedCell]) -> list[Candidate]:
         """The candidates of a row that have a figure for one of its cells."""
         having: dict[tuple[object, ...], Candidate] = {}
         for cell in row:
@@ -129,7 +126,7 @@ class _Collection:
                     having[one.order] = one
         return list(having.values())
 
-    def filled(self, cell: Printed, picked: Candidate | None) -> Filled:
+    def filled(self, cell: PrintedCell, picked: Candidate | None) -> Filled:
         table, recipe = self.table, Recipe(self.table, cell)
         if recipe.required is None:
             return Filled(reason="not one of our methods")
@@ -180,14 +177,15 @@ class _Collection:
         unjudged = tuple(self.nearest(part, stored) for part, stored in found if stored)
         return Filled(runs=runs, lacks=judge, unjudged=unjudged)
 
-    def nearest(self, part: Part, stored: Sequence[tuple[Offered, ...]]) -> tuple[str, ...]:
+    def nearest(self, part: Part, stored: Sequence[tuple[RunConditions, ...]]) -> tuple[str, ...]:
         """The keys of the runs to judge: the nearest to the paper, of the largest group of runs."""
 
-        def candidate(runs: tuple[Offered, ...]) -> Candidate:
+        def candidate(runs: tuple[RunConditions, ...]) -> Candidate:
             graded = [grade(one, of) for one, of in zip(runs, (part.own, part.other), strict=False)]
-            return Candidate(runs[0].run, reduce(of_both, graded), runs[-1].run)
+            mismatches = [field for of in graded for field in of.mismatches]
+            return Candidate(runs[0].run, Grade.of(mismatches), runs[-1].run)
 
-        def place(runs: tuple[Offered, ...]) -> tuple[object, ...]:
+        def place(runs: tuple[RunConditions, ...]) -> tuple[object, ...]:
             one = candidate(runs)
             return one.grade.letter, -self.sizes[one.group], one.order
 
@@ -209,13 +207,14 @@ def _words(recipes: Iterable[Recipe]) -> tuple[tuple[str, ...], ...]:
     return tuple(dict.fromkeys(words for one in recipes if (words := one.words)))
 
 
-def _figure(table: PaperTable, cell: Printed, picked: Candidate, measured: Measured) -> Figure:
+def _figure(table: PaperTable, cell: PrintedCell, picked: Candidate, measured: Measured) -> Figure:
     graded, metric = picked.grade, table.metric(cell)
     scale = 100.0 if cell.unit == "percent" and measured.share else _SCALES.get(cell.unit, 1.0)
     low, high = (None if end is None else end * scale for end in (measured.low, measured.high))
     counted = metric.kind == "count" and cell.value
-    if counted and (size := PrintedSize.of(cell, metric.value).differs(measured.value)):
-        graded = Grade(tuple(dict.fromkeys([*graded.others, size])))
+    if counted and not (size := PrintedSize.of(cell, metric.value)).agrees(measured.value):
+        values = f"{measured.value:,.0f}", f"{size.value:,}"
+        graded = Grade.of([*graded.deciding, Mismatch(size.what, *values, decides=True)])
     path, metrics = str(picked.run.folder.path), picked.run.metrics
     judge = picked.judge + (f", protocol {picked.protocol}" if picked.protocol else "")
     return Figure(measured.value * scale, low, high, measured.n, metrics, path, graded, judge)

@@ -14,13 +14,13 @@ from graphrag_bench.errors import UserError
 from graphrag_bench.evaluation.statistics import Mean, mean_with_interval
 from graphrag_bench.graphs.tree import layer_of
 from graphrag_bench.judging.pairs import StoredVerdicts
-from graphrag_bench.papers.names import Metric
-from graphrag_bench.papers.printed import PaperTable, Printed
+from graphrag_bench.papers.names import PrintedMetric
+from graphrag_bench.papers.printed import PaperTable, PrintedCell
 from graphrag_bench.report.rows import TOKENS, total_of
 from graphrag_bench.run.experiment import Experiment
 from graphrag_bench.run.folder import Row, write_whole
 from graphrag_bench.run.stored import StoredRun
-from graphrag_bench.tables.grading import Candidate
+from graphrag_bench.tables.candidates import Candidate
 from graphrag_bench.text import count_tokens
 
 _SUMS = ("calls", "prompt_tokens", "completion_tokens")
@@ -105,7 +105,7 @@ def layer_share(rows: Iterable[Row], layer: str) -> Measured | None:
     return _interval(mean_with_interval(shares), share=True) if shares else None
 
 
-def reason_of(table: PaperTable, cell: Printed) -> str:
+def reason_of(table: PaperTable, cell: PrintedCell) -> str:
     """Return why no figure of ours can be compared with a cell; "" where one can."""
     metric = table.metric(cell)
     if metric.kind == "none":
@@ -149,7 +149,7 @@ class FigureSource:
             write_whole(file, json.dumps(sizes) + "\n")
         return self._sizes.setdefault(digest, sizes)
 
-    def measured(self, table: PaperTable, cell: Printed, one: Candidate) -> Measured | None:
+    def measured(self, table: PaperTable, cell: PrintedCell, one: Candidate) -> Measured | None:
         """Return our figure for a cell out of one candidate; None when it does not have it.
 
         A win rate over several runs is the mean over the seeds of each level, and of levels the one
@@ -172,7 +172,7 @@ class FigureSource:
             choose = max
         return choose(filter(None, rates), key=lambda rate: rate.value, default=None)
 
-    def _win_rate(self, metric: Metric, runs: Sequence[Candidate]) -> Measured | None:
+    def _win_rate(self, metric: PrintedMetric, runs: Sequence[Candidate]) -> Measured | None:
         compared = [
             (
                 one.run.folder.path.name,
@@ -191,7 +191,7 @@ class FigureSource:
             self._known[key] = _interval(rate, share=True)
         return self._known[key]
 
-    def _measured(self, metric: Metric, layer: str, one: Candidate) -> Measured | None:
+    def _measured(self, metric: PrintedMetric, layer: str, one: Candidate) -> Measured | None:
         run, metrics, what = one.run, one.run.metrics, metric.value
         match metric.kind:
             case "judged_answer":

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from graphrag_bench.papers.printed import PaperTable, Printed
+from graphrag_bench.papers.printed import PaperTable, PrintedCell, TableRow
 from graphrag_bench.report.notes import training_notes
 from graphrag_bench.report.rendering import FEW, MISSING, Table
 from graphrag_bench.report.rows import INFLATED, grouped, mark, regime_of
@@ -13,19 +13,18 @@ from graphrag_bench.tables.figures import Cells, Figure, count_of_runs, differen
 from graphrag_bench.tables.grading import Grade
 
 DAGGER = "†"
-Row = tuple[str, str, str, tuple[str, ...]]
 
 
 def comparison_notes(
     table: PaperTable,
     dataset: str,
-    cells: Sequence[Printed],
+    cells: Sequence[PrintedCell],
     filled: Cells,
-    named: Mapping[Row, str],
+    named: Mapping[TableRow, str],
 ) -> tuple[str, ...]:
     """Return the notes of one data set's cells; `named` are the rows as the table names them."""
 
-    def by_words(texts: Iterable[tuple[Printed, str]], what: str) -> list[str]:
+    def by_words(texts: Iterable[tuple[PrintedCell, str]], what: str) -> list[str]:
         notes = []
         for words, group in grouped(texts, lambda one: one[1]).items():
             rows = dict.fromkeys(named[cell.row] for cell, _ in group)
@@ -65,7 +64,7 @@ def comparison_notes(
     )
 
 
-def _about(table: PaperTable, dataset: str, cells: Sequence[Printed]) -> list[str]:
+def _about(table: PaperTable, dataset: str, cells: Sequence[PrintedCell]) -> list[str]:
     paper, place = table.paper, table.paper.datasets[dataset]
     whole = " ".join([*paper.settings, *table.shape.settings])
     texts = {"settings of every row": f"{whole} ({paper.source})"}
@@ -86,16 +85,16 @@ def _about(table: PaperTable, dataset: str, cells: Sequence[Printed]) -> list[st
 
 def _grades(grades: Sequence[Grade]) -> tuple[list[str], list[str]]:
     """Notes on what all grades share, and for each grade what else there is to say."""
-    reasons = [[*one.others, *one.differences] for one in grades]
-    if not reasons:
+    if not grades:
         return [], []
-    shared = [words for words in reasons[0] if all(words in row for row in reasons)]
+    every = set.intersection(*({*one.mismatches} for one in grades))
+    shared = Grade.of(one for one in grades[0].mismatches if one in every)
     letters = ", ".join(sorted({one.letter for one in grades}))
-    notes = [f"grade {letters}: {'; '.join(shared) or 'nothing differs in all rows'}"]
-    if any(set(one.differences) - set(shared) for one in grades if not one.comparable):
+    notes = [f"grade {letters}: {shared.sentence or 'nothing differs in all rows'}"]
+    if any({*one.mismatches} - {*one.deciding} - every for one in grades if not one.comparable):
         notes.append("rows of grade C differ in settings too: --format csv names them")
-    own = [one.others or one.differences for one in grades]
-    return notes, ["; ".join(words for words in row if words not in shared) for row in own]
+    own = [one.deciding or one.mismatches for one in grades]
+    return notes, [Grade.of(one for one in row if one not in every).sentence for row in own]
 
 
 def comparison_tables(table: PaperTable, filled: Cells, home: Path = Path()) -> list[Table]:
@@ -140,7 +139,7 @@ def _block(table: PaperTable, dataset: str, filled: Cells) -> Table:
     return Table(_caption(table, dataset), tuple(heads), tuple(lines), notes, texts)
 
 
-def row_name(table: PaperTable, row: Row) -> str:
+def row_name(table: PaperTable, row: TableRow) -> str:
     """Return the method, what it beats, and in tables over several model and settings."""
     method, versus, llm, setting = row
     parts = [f"{method} > {versus}" if versus else method]
@@ -166,7 +165,7 @@ def _run_cells(figures: Sequence[Figure | None]) -> tuple[str, ...]:
 
 
 def _graded(figure: Figure) -> str:
-    other = any(reason.startswith("data: ") for reason in figure.grade.others)
+    other = any(one.field == "data" for one in figure.grade.deciding)
     return figure.grade.letter + f" ({figure.metrics['dataset']})" * other
 
 
@@ -175,7 +174,7 @@ def short(identity: str) -> str:
     return (identity.partition("@")[0] if "@" in identity else identity.partition(":")[0]) or "none"
 
 
-def _beside(cell: Printed, filled: Cells) -> list[str]:
+def _beside(cell: PrintedCell, filled: Cells) -> list[str]:
     """What is printed, and ours with its interval."""
     printed = (cell.shown or MISSING) + DAGGER * cell.suspicious
     figure = filled[cell].figure
@@ -208,7 +207,7 @@ def long_table(table: PaperTable, filled: Cells) -> Table:
     return Table(_caption(table, ""), _LONG, rows, (), texts=_LONG)
 
 
-def _long_row(table: PaperTable, cell: Printed, filled: Cells) -> tuple[str, ...]:
+def _long_row(table: PaperTable, cell: PrintedCell, filled: Cells) -> tuple[str, ...]:
     one, gap = filled[cell], difference(cell, filled)
     printed = (
         table.full_name, cell.dataset, cell.method, cell.versus, cell.metric, cell.llm,
@@ -219,9 +218,8 @@ def _long_row(table: PaperTable, cell: Printed, filled: Cells) -> tuple[str, ...
     if (figure := one.figure) is None:
         return (*printed, *[""] * 16, missing)
     ends = ("" if n is None else f"{n:.6g}" for n in (figure.value, figure.low, figure.high))
-    differs = "; ".join([*figure.grade.others, *figure.grade.differences])
     return (
         *printed, *ends, str(figure.n), *(str(figure.metrics[name]) for name in _OF_RUN),
-        regime_of(figure.metrics), figure.grade.letter, "" if gap == MISSING else gap, differs,
-        figure.run, figure.judge, missing,
+        regime_of(figure.metrics), figure.grade.letter, "" if gap == MISSING else gap,
+        figure.grade.sentence, figure.run, figure.judge, missing,
     )  # fmt: skip

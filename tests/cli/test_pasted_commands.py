@@ -51,7 +51,7 @@ def only(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[str, str], None]
     whole = papers._cells
 
     def keep(dataset: str, method: str) -> None:
-        def some(file: Path) -> list[papers.Printed]:
+        def some(file: Path) -> list[papers.PrintedCell]:
             cells = [cell for cell in whole(file) if cell.dataset == dataset]
             return [cell for cell in cells if method in (cell.method, cell.versus)]
 

@@ -11,7 +11,7 @@ from graphrag_bench.errors import UserError
 from graphrag_bench.explain.funnel import run_funnel
 from graphrag_bench.explain.replay import Player
 from graphrag_bench.judging.answers import chosen
-from graphrag_bench.judging.pairs import Comparison
+from graphrag_bench.judging.pairs import AnswerPairs
 from graphrag_bench.report.comparisons import settings_that_differ
 from graphrag_bench.report.tables import shown_tables
 from graphrag_bench.run.cleanup import garbage
@@ -72,7 +72,7 @@ def test_the_funnel_of_an_imported_run_begins_where_passages_are_retrieved(
 
 
 def test_answers_are_compared_and_judged_and_contexts_are_asked_for_in_vain(runs: Both) -> None:
-    compared = Comparison.of(runs)
+    compared = AnswerPairs.of(runs)
     assert list(compared.titles.values())[1].startswith("Other (imported")
     assert len(compared.questions) == 6
     assert "faithfulness" in chosen(stored=runs[1])

@@ -5,18 +5,11 @@ from collections.abc import Callable
 import pytest
 from pytest import approx
 
-from graphrag_bench.judging.tables import Match, audit_table, judged_table, match_table
-from graphrag_bench.judging.win_rates import BothOrders, head_to_head
+from graphrag_bench.judging.tables import audit_table, judged_table, match_table
+from graphrag_bench.judging.win_rates import BothOrders, HeadToHead, head_to_head
 
 Judge = Callable[[bool, bool, int], bool]
 """Whether A wins, from whether A is better, whether it stands first, and which one is longer."""
-
-
-def test_points_are_one_half_where_the_orders_disagree_and_none_where_one_is_missing() -> None:
-    assert [BothOrders(*v).points for v in ((True, True), (True, False), (False, False))] == [
-        1.0, 0.5, 0.0,
-    ]  # fmt: skip
-    assert BothOrders(True, None).points is None
 
 
 def test_four_questions_by_hand() -> None:
@@ -29,10 +22,10 @@ def test_four_questions_by_hand() -> None:
     ]
     result = head_to_head(pairs)
     assert (result.n, result.missing, result.wins, result.ties, result.losses) == (4, 1, 2, 1, 1)
-    assert result.rate is not None and result.rate.mean == 0.625
-    assert result.flips is not None and result.flips.mean == 0.25
-    assert result.first is not None and result.first.mean == 5 / 8
-    assert result.longer is not None and result.longer.mean == (1 + 0.5 + 1 + 0) / 4
+    assert result.rate and result.flips and result.first and result.longer
+    assert result.rate.mean == 0.625
+    assert (result.flips.mean, result.first.mean) == (0.25, 5 / 8)
+    assert result.longer.mean == (1 + 0.5 + 1 + 0) / 4
 
 
 def test_questions_of_one_document_count_together_by_hand() -> None:
@@ -86,37 +79,26 @@ def test_planted_judges_are_exposed_by_their_rates(
 # ---- tables
 
 
-def match(*counts: tuple[int, bool, bool]) -> Match:
-    """Questions with (how many, A won first, A won second), the longer answer on either side."""
-    verdicts = [
-        BothOrders(first, second, 1 if row % 2 else -1)
-        for n, first, second in counts
-        for row in range(n)
-    ]
-    return Match("Ours", "Theirs", "overall", tuple(verdicts))
-
-
 def test_a_flip_counts_half_and_is_audited() -> None:
     """40 for A, 20 for B and 20 flips: (40 + 10) / 80; 20 of 80 flipped."""
-    stored = match((40, True, True), (20, False, False), (20, True, False))
-    (row,) = match_table("", [stored]).rows
+    verdicts = [(True, True)] * 40 + [(False, False)] * 20 + [(True, False)] * 20
+    rates = head_to_head([BothOrders(*both) for both in verdicts])
+    (row,) = match_table("", [rates]).rows
     assert row[3:8] == ("80", "0", "40", "20", "20")
     assert row[8].startswith("62.5 [")
-    assert audit_table([stored]).rows[0][3].startswith("25.0 [")
+    assert audit_table([rates]).rows[0][3].startswith("25.0 [")
 
 
 def test_verdicts_that_are_missing_leave_dashes() -> None:
-    nothing = Match("Ours", "Theirs", "overall", (BothOrders(None, True), BothOrders(None, None)))
-    assert (nothing.rates.n, nothing.rates.missing, nothing.rates.p) == (0, 2, 1.0)
+    nothing = head_to_head([BothOrders(None, True), BothOrders(None, None)])
     (row,) = match_table("", [nothing]).rows
     assert row[3:] == ("0", "2", "0", "0", "0", "–", "–")
     assert set(audit_table([nothing]).rows[0][3:]) == {"–"}
 
 
-def won(wins: int, losses: int, *scopes: str) -> Match:
-    """Questions that A wins in both orders, then those that B does."""
-    verdicts = [BothOrders(one, one) for one in [True] * wins + [False] * losses]
-    return Match("Ours", "Theirs", f"{wins}-{losses}", tuple(verdicts), scopes or None)
+def won(n: int, *scopes: str) -> HeadToHead:
+    """Questions that A wins in both orders."""
+    return head_to_head([BothOrders(True, True)] * n, scopes=scopes or None)
 
 
 def test_p_is_corrected_over_all_pairs_and_criteria_that_have_a_verdict() -> None:
@@ -124,27 +106,21 @@ def test_p_is_corrected_over_all_pairs_and_criteria_that_have_a_verdict() -> Non
 
     The sign test by mid-p: twice half of (1/2)^n.
     """
-    none = Match("Ours", "Theirs", "none", (BothOrders(True, None),))
-    table = match_table("", [won(6, 0), none, won(8, 0), won(2, 0)])
+    none = head_to_head([BothOrders(True, None)])
+    table = match_table("", [won(6), none, won(8), won(2)])
     assert [row[9] for row in table.rows] == ["0.0312", "–", "0.0117", "0.2500"]
-    assert any("Holm-corrected for the 3 tests of this table" in note for note in table.notes)
 
 
 def test_questions_that_share_a_document_are_drawn_and_turned_together() -> None:
     """Six questions won over two documents count as two: p is 1/4 in the place of 1/64."""
-    alone, together = won(6, 0), won(6, 0, "a", "a", "a", "b", "b", "b")
-    assert match_table("", [alone]).rows[0][9] == "0.0156"
+    assert match_table("", [won(6)]).rows[0][9] == "0.0156"
+    together = won(6, "a", "a", "a", "b", "b", "b")
     table = match_table("", [together])
     assert table.rows[0][9] == "0.2500"
-    assert any("over scopes (2 that questions share: few" in note for note in table.notes)
-    assert any("over scopes (2" in note for note in audit_table([together]).notes)
-    assert any(note.endswith("over questions") for note in match_table("", [alone]).notes)
-
-
-def test_judged_means_draw_questions_of_one_document_together_and_the_note_says_so() -> None:
+    for notes in (table.notes, audit_table([together]).notes):
+        assert any("scopes (2" in note for note in notes)
     values = {"judge:1": {"judged_correctness": {"q1": 1.0, "q2": 0.0, "q3": 1.0, "q4": None}}}
-    shared = {"q1": "x", "q2": "x", "q3": "y", "q4": "y"}
-    table = judged_table([("Ours", values, shared)])
-    assert table.rows[0][2:5] == ("3", "1", "0.667")
-    assert "over scopes (2 that questions share" in table.notes[1]
-    assert "over questions" in judged_table([("Ours", values, {})]).notes[1]
+    judged = judged_table([("Ours", values, {"q1": "x", "q2": "x", "q3": "y", "q4": "y"})])
+    assert judged.rows[0][2:5] == ("3", "1", "0.667")
+    assert "scopes (2" in judged.notes[1]
+    assert "scopes" not in judged_table([("Ours", values, {})]).notes[1]

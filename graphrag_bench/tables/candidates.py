@@ -1,0 +1,195 @@
+"""The stored runs that qualify for the rows of a paper's table, and the one that each row has.
+
+A run qualifies for a row when it has the method and the settings that the row names. Runs
+on the paper's data by the paper's model come first. Whatever else a table has comes from one group
+of runs (one data set, one model, as many questions, one judge) for each model of the paper, so that
+its methods compare.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from operator import attrgetter
+from typing import Any
+
+from graphrag_bench.judging.pairs import StoredVerdicts
+from graphrag_bench.papers.printed import PaperTable, Part, PrintedCell, Recipe, TableRow
+from graphrag_bench.run.stored import StoredRun
+from graphrag_bench.tables.grading import (
+    Grade,
+    Mismatch,
+    RunConditions,
+    grade,
+    holds,
+    is_model,
+    of_both,
+)
+
+
+def fitting(recipe: Recipe, offered: Sequence[RunConditions]) -> list[RunConditions]:
+    """Return the runs that have what makes the row of a cell, or one part of it."""
+    wanted = recipe.required
+    if wanted is None:
+        return []
+    return [
+        one
+        for one in offered
+        if all(holds(one.settings, text) for text in wanted)
+        and not _of_another_row(recipe, one.run.metrics["llm"])
+        and not _of_another_set(recipe, one)
+    ]
+
+
+def _of_another_set(recipe: Recipe, one: RunConditions) -> bool:
+    place, table = recipe.place, recipe.table
+    asks_others = not one.abstract if place.abstract else one.card != one.run.metrics["dataset"]
+    if not table.counts:
+        return place.abstract and asks_others and one.card == place.card
+    return one.card != place.card or (table.counts_questions and asks_others)
+
+
+def _of_another_row(recipe: Recipe, llm: str) -> bool:
+    """Whether a table over several models has its own row for this one, or none but the first.
+
+    A model that the table does not have is shown in the rows of its first one.
+    """
+    own, listed, known = recipe.cell.llm, recipe.table.llms, recipe.table.paper.llms
+    if len(listed) < 2 or not own or is_model(llm, known[own]):
+        return False
+    return own != listed[0] or any(is_model(llm, known[name]) for name in listed)
+
+
+GradedRow = tuple[TableRow, str]
+"""A row of the paper, and the kind of metric where that is graded apart."""
+Group = tuple[str, str, int, str, str]
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A run that qualifies for a row, with its grade; a win rate has the `other` run too.
+
+    Of a row that is made of several runs, `parts` has one for each (`PaperTable.parts`), None for
+    one that is lacking, and the rest is that of the first.
+    """
+
+    run: StoredRun
+    grade: Grade
+    other: StoredRun | None = None
+    judge: str = ""
+    protocol: str = ""
+    parts: "tuple[Candidate | None, ...]" = ()
+
+    @property
+    def group(self) -> Group:
+        """Data set, answering model, number of questions, judge and its protocol."""
+        metrics, how = self.run.metrics, (self.judge, self.protocol)
+        return metrics["dataset"], metrics["llm"], metrics["selected"], *how
+
+    @property
+    def order(self) -> tuple[Any, ...]:
+        """The nearest to the paper first, then the one with more questions, then by key."""
+        metrics, other = self.run.metrics, self.other.metrics["key"] if self.other else ""
+        n_deciding, n_all = len(self.grade.deciding), len(self.grade.mismatches)
+        return (
+            self.grade.letter,
+            n_deciding,
+            n_all - n_deciding,
+            -metrics["n"],
+            metrics["key"],
+            other,
+            self.judge,
+            self.protocol,
+        )
+
+
+def candidates(
+    table: PaperTable, cell: PrintedCell, offered: Sequence[RunConditions], verdicts: StoredVerdicts
+) -> list[Candidate]:
+    """Return the runs that qualify for a cell; for a judged metric only those a judge has seen.
+
+    A cell that is made of several runs takes them from one group: data set, model, questions and
+    judge.
+    """
+    parts = [list(_of_part(part, offered, verdicts)) for part in table.parts(cell)]
+    if len(parts) == 1:
+        return parts[0]
+    whole = []
+    for group in sorted({one.group for runs in parts for one in runs}):
+        nearest = [_nearest(one for one in runs if one.group == group) for runs in parts]
+        there = [one for one in nearest if one is not None]
+        mismatches = [field for one in there for field in one.grade.mismatches]
+        if len(there) < len(nearest):
+            mismatches.append(Mismatch("runs", str(len(there)), str(len(nearest))))
+        whole.append(replace(there[0], grade=Grade.of(mismatches), parts=tuple(nearest)))
+    return whole
+
+
+def _nearest(runs: Iterable[Candidate]) -> Candidate | None:
+    return min(runs, key=attrgetter("order"), default=None)
+
+
+def _of_part(
+    part: Part, offered: Sequence[RunConditions], verdicts: StoredVerdicts
+) -> Iterator[Candidate]:
+    metric = part.own.metric
+    for one, other in pairs(part, offered) if metric.criteria else ():
+        keys = [side.run.folder.path.name for side in (one, other)]
+        seen = [set(verdicts.judges(keys[0], keys[1], name)) for name in metric.criteria]
+        for how in sorted(set.intersection(*seen)):
+            graded = of_both(grade(one, part.own, *how), grade(other, part.other, *how))
+            yield Candidate(one.run, graded, other.run, *how)
+    for one in () if metric.criteria else fitting(part.own, offered):
+        judges = [""]
+        if metric.kind == "judged_answer":
+            judges = verdicts.judges_of(one.run.folder.path, metric.value)
+        for judge in judges:
+            yield Candidate(one.run, grade(one, part.own, judge), judge=judge)
+
+
+def pairs(
+    part: Part, offered: Sequence[RunConditions]
+) -> list[tuple[RunConditions, RunConditions]]:
+    """Return the runs of both sides of a part, on one set and by one model; none with itself."""
+    cell = part.own.cell
+    if not cell.versus or cell.method == cell.versus:
+        return []
+    others = fitting(part.other, offered)
+    return [
+        (one, other)
+        for one in fitting(part.own, offered)
+        for other in others
+        if all(one.run.metrics[name] == other.run.metrics[name] for name in ("dataset", "llm"))
+        and one.run.folder.path != other.run.folder.path
+    ]
+
+
+def chosen(rows: Mapping[GradedRow, Sequence[Candidate]]) -> dict[GradedRow, Candidate]:
+    """Return the run of each row, out of those that have a figure for it, where there is one.
+
+    The nearest to the paper on its own data by its own model; else one of the group that fills most
+    rows, so that they compare.
+    """
+    groups = {
+        llm: _largest_group({row: runs for row, runs in rows.items() if row[0][2] == llm})
+        for llm in sorted({row[0][2] for row in rows})
+    }
+    picked = {}
+    for row, runs in rows.items():
+        best = _nearest(one for one in runs if one.grade.comparable)
+        if one := best or _nearest(one for one in runs if one.group == groups[row[0][2]]):
+            picked[row] = one
+    return picked
+
+
+def _largest_group(candidates_of: Mapping[GradedRow, Sequence[Candidate]]) -> Group | None:
+    n_rows: Counter[Group] = Counter()
+    others: dict[Group, int] = {}
+    for runs in candidates_of.values():
+        groups = {one.group: len(one.grade.deciding) for one in runs if not one.grade.comparable}
+        n_rows.update(groups.keys())
+        others |= groups
+
+    def place(group: Group) -> tuple[int, int, int, Group]:
+        return -n_rows[group], others[group], -group[2], group
+
+    return min(n_rows, key=place, default=None)
