@@ -72,10 +72,10 @@ def head_to_head(
     known = [(points, one, of) for one, of in every if (points := one.points) is not None]
     if not known:
         return HeadToHead(0, len(pairs), names=names)
-    points = np.array([value for value, *_ in known])
+    of_a = np.array([value for value, *_ in known])
     judged = [row for row in known if not row[1].equal]
-    wins, losses = int(np.sum(points == 1)), int(np.sum(points == 0))
-    (p,) = sign_flip_p(2 * points - 1, clusters_of([of for *_, of in known]))
+    wins, losses = int(np.sum(of_a == 1)), int(np.sum(of_a == 0))
+    (p,) = sign_flip_p(2 * of_a - 1, clusters_of([of for *_, of in known]))
     return HeadToHead(
         len(known),
         len(pairs) - len(known),
