@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from graphrag_bench.algorithms.query_gnn import Shape
 from methods.gfmrag.gnn_training import first_parameters
+from methods.gfmrag.network import Shape
 
 TEXT, HIDDEN, LAYERS = 32, 4, 2
 SHAPE = Shape(TEXT, HIDDEN, LAYERS)

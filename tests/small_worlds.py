@@ -16,7 +16,6 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_matrix
 
-from graphrag_bench.algorithms.bipartite import KeywordGraph, PseudoQuestions, TriGraph
 from graphrag_bench.algorithms.communities import Communities, Reports
 from graphrag_bench.algorithms.evidence import NodeAttributes
 from graphrag_bench.algorithms.extraction import ChunkExtraction, Extraction, Triple
@@ -29,7 +28,6 @@ from graphrag_bench.algorithms.path_values import (
     ReasoningSteps,
     StepNodes,
 )
-from graphrag_bench.algorithms.query_gnn import EntityScorer, GnnWeights, Shape
 from graphrag_bench.columns import Texts
 from graphrag_bench.data.chunks import ChunkTable
 from graphrag_bench.data.dataset import Card, Dataset, Document
@@ -40,7 +38,6 @@ from graphrag_bench.embedding.vector_index import VectorIndex
 from graphrag_bench.graphs.knowledge_graph import fact_graph
 from graphrag_bench.indices.bm25 import Bm25
 from graphrag_bench.indices.tfidf import Tfidf
-from graphrag_bench.indices.vectors import attribute_texts
 from graphrag_bench.llm.calls import Completion, Request
 from graphrag_bench.llm.chat import ChatModel
 from graphrag_bench.progress import Progress
@@ -64,6 +61,11 @@ from graphrag_bench.values import (
 )
 from methods.gfmrag.gnn_scorers import entity_scorer
 from methods.gfmrag.gnn_training import first_parameters
+from methods.gfmrag.network import EntityScorer, GnnWeights, Shape
+from methods.hoprag.hop_graph import PseudoQuestions
+from methods.ketrag.chunk_graph import KeywordGraph
+from methods.linearrag.tri_graph import TriGraph
+from methods.youtugraphrag.typed import attribute_texts
 from operators.answer.map_reduce import Points
 
 

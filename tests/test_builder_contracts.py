@@ -21,8 +21,8 @@ from graphrag_bench.contract import REQUIRED, Builder, builders
 from graphrag_bench.data.dataset import Gold
 from graphrag_bench.data.subgraphs import Subgraphs
 from graphrag_bench.data.training import TrainingSet
-from graphrag_bench.embedding.checkpoint import Checkpoint
 from graphrag_bench.embedding.embedder import Hashing
+from graphrag_bench.embedding.model_files import Checkpoint
 from graphrag_bench.errors import UserError
 from graphrag_bench.fingerprint import digest
 from graphrag_bench.progress import Progress

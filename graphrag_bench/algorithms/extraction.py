@@ -143,33 +143,3 @@ class FactExtraction(Extracted[ChunkFacts]):
 
     kind = ChunkFacts
     counted: ClassVar[Mapping[str, str]] = {"fact_records": "facts", "entity_records": "entities"}
-
-
-@dataclass(frozen=True)
-class AttributeRecord:
-    """A named value that a chunk states of an entity."""
-
-    entity: str
-    name: str
-    value: str
-
-
-@dataclass(frozen=True)
-class SchemaRecords:
-    """The typed entities, triples and attributes of one chunk, as written, in order."""
-
-    entities: tuple[EntityRecord, ...] = ()
-    triples: tuple[Triple, ...] = ()
-    attributes: tuple[AttributeRecord, ...] = ()
-
-
-@dataclass(frozen=True)
-class SchemaExtraction(Extracted[SchemaRecords]):
-    """Records by a schema."""
-
-    kind = SchemaRecords
-    counted: ClassVar[Mapping[str, str]] = {
-        "entity_records": "entities",
-        "triples": "triples",
-        "attribute_records": "attributes",
-    }

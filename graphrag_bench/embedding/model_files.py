@@ -9,6 +9,7 @@ import json
 import os
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
+from dataclasses import dataclass
 from functools import lru_cache
 from importlib import import_module
 from pathlib import Path
@@ -18,7 +19,7 @@ from graphrag_bench.errors import UserError, did_you_mean
 from graphrag_bench.fingerprint import digest, file_digest
 
 _CONFIG, _TOKENIZER_CONFIG, _MODULES = "config.json", "tokenizer_config.json", "modules.json"
-TOKENIZER = "tokenizer.json"
+TOKENIZER, WEIGHTS = "tokenizer.json", "model.pth"
 _NO_BOUND = 1_000_000
 """A `model_max_length` above this says that none was set."""
 _READ = (".json", ".txt", ".model", ".safetensors", ".bin", ".pt", ".py", ".jinja")
@@ -91,6 +92,42 @@ def hub_file(setting: str, name: str, file: str, revision: str = "") -> Path:
             f"{setting}: '{name}' is no folder here with a file {file}, and the model hub gave "
             f"none: {first_line(error)}"
         ) from None
+
+
+@dataclass(frozen=True)
+class Checkpoint:
+    """Weights of a model by its folder or its name on the model hub, with a revision for that."""
+
+    model: str
+    revision: str = ""
+
+    @property
+    def identity(self) -> str:
+        """Name with the content of a folder's files, or with the revision; loads no weights."""
+        if not self.model:
+            raise UserError("Released weights need graph.checkpoint=FOLDER_OR_NAME.")
+        folder = Path(self.model).expanduser()
+        if not folder.is_dir():
+            return f"{self.model}@{self.revision}"
+        files = [self.file(_CONFIG), self.file(WEIGHTS)]
+        return f"{folder.resolve().name}@{digest([of_file(path) for path in files])}"
+
+    @property
+    def config(self) -> Mapping[str, Any]:
+        """What `config.json` says; raises UserError where it is no JSON object."""
+        path = self.file(_CONFIG)
+        if not isinstance(config := read_json(path), dict):
+            raise UserError(f"{path}: this file holds no object of settings.")
+        return config
+
+    def file(self, name: str) -> Path:
+        """Return one of its files, fetched if need be; raises UserError without it."""
+        folder = Path(self.model).expanduser()
+        if not folder.is_dir():
+            return hub_file("graph.checkpoint", self.model, name, self.revision)
+        if not (folder / name).is_file():
+            raise UserError(f"graph.checkpoint: '{folder}' has no file {name}.")
+        return folder / name
 
 
 def first_line(error: Exception) -> str:

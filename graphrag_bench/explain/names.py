@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from graphrag_bench.algorithms.bipartite import TriGraph
 from graphrag_bench.algorithms.communities import Reports
 from graphrag_bench.algorithms.graph import Graph
 from graphrag_bench.artifacts.store import is_stored, loaded, read_recipe
@@ -19,22 +18,19 @@ from graphrag_bench.run.stored import StoredRun
 Named = dict[str, Any]
 _HOPS = ("nodes", "relationships")
 _RANKED = (*_HOPS, "chunks", "communities")
-_KINDS: Mapping[str, Any] = {
-    "chunk_table": ChunkTable, "graph": Graph, "tri_graph": TriGraph, "reports": Reports,
-}  # fmt: skip
+_KINDS: Mapping[str, Any] = {"chunk_table": ChunkTable, "graph": Graph, "reports": Reports}
 
 
 @dataclass(frozen=True)
 class Names:
     """The names of what a run was made over: its chunks, its graph, and reports of communities.
 
-    `tri_graph` is in place of a graph with relationships. Ids of artifacts in `missing`, which the
-    run refers to and which are gone, are shown without a name.
+    Ids of artifacts in `missing`, which the run refers to and which are gone, are shown without a
+    name.
     """
 
     chunk_table: ChunkTable | None = None
     graph: Graph | None = None
-    tri_graph: TriGraph | None = None
     reports: Reports | None = None
     missing: tuple[str, ...] = ()
 
@@ -53,11 +49,11 @@ class Names:
 
     def node(self, row: int) -> Named:
         """Return a node's name, and its type where it has one."""
-        graph = self.graph or self.tri_graph
+        graph = self.graph
         if graph is None or not 0 <= row < len(graph.names):
             return {"id": row}
-        types = self.graph.types if self.graph else None
-        return {"id": row, "name": graph.names[row], **({"type": types[row]} if types else {})}
+        types = {"type": graph.types[row]} if graph.types else {}
+        return {"id": row, "name": graph.names[row], **types}
 
     def relationship(self, row: int) -> Named:
         """Return the ends of a relationship and its name, or its keywords without one."""

@@ -9,16 +9,13 @@ from typing import Any
 import numpy as np
 from pydantic import NonNegativeInt, PositiveInt
 
-from graphrag_bench.algorithms.bipartite import TriGraph
 from graphrag_bench.algorithms.graph import Graph
 from graphrag_bench.algorithms.name_dictionary import Merge
-from graphrag_bench.columns import Texts, in_order
+from graphrag_bench.columns import in_order
 from graphrag_bench.contract import artifact
 from graphrag_bench.data.chunks import ChunkTable
 from graphrag_bench.data.dataset import Dataset
-from graphrag_bench.embedding.embedder import Embedder
 from graphrag_bench.embedding.nlp import NUMERIC, Nlp, Sentence
-from graphrag_bench.embedding.vector_index import VectorIndex, index_texts
 from graphrag_bench.errors import UserError
 from graphrag_bench.graphs.resolution import ChunkNames, Name, merged_names
 from graphrag_bench.progress import Progress
@@ -34,8 +31,6 @@ NO_NAMES = (
     "The graph has no entities: the tagger found no name in the texts. Likely causes: they are in "
     "another language than its model's, or name nothing."
 )
-COUNTS = ("ORDINAL", "CARDINAL")
-"""Labels of what is counted, not named."""
 
 
 @artifact("graph.entity_passage", provides={"node.name", "relationship.weight"})
@@ -88,7 +83,7 @@ def entity_passage(
         for key, weight in passage.items()
         if key in linked
     }
-    matrix = _counts(cells, (len(linked), len(passages)))
+    matrix = counts_by_cell(cells, (len(linked), len(passages)))
     graph = Graph.from_arrays([], [], matrix, names=[names[key] for key in linked])
     return replace(graph, merges=merges)
 
@@ -134,61 +129,10 @@ def _bracketed(chunk_table: ChunkTable, titles: NamedTitles) -> Iterator[Merge]:
             yield Merge(normalise_name(title), titles[title][0].shown, BRACKETS, document)
 
 
-@artifact("tri_graph")
-def tri_graph(*, chunk_table: ChunkTable, nlp: Nlp, progress: Progress) -> TriGraph:
-    """The named entities of titles and texts, with the sentences and the chunks that name them.
-
-    Entities are normalised named entities, ordinals and counts aside; a sentence that names none is
-    left out. Raises UserError when no entity was found.
-    Source: LinearRAG (Zhuang et al. 2025), Tri-Graph; which labels it leaves out is its code's.
-    """
-    names: dict[str, int] = {}
-    lines: dict[str, int] = {}
-    in_sentence: Counter[tuple[int, int]] = Counter()
-    in_chunk: Counter[tuple[int, int]] = Counter()
-    texts = chunk_table.passages
-    with progress.task("reading sentences", len(texts)) as advance:
-        for row, sentences in enumerate(nlp.sentences(texts)):
-            for sentence in sentences:
-                entities = (text for text, kind in sentence.entities if kind not in COUNTS)
-                normal = filter(None, map(normalise_name, entities))
-                named = [names.setdefault(name, len(names)) for name in normal]
-                in_chunk.update((entity, row) for entity in named)
-                text = " ".join(sentence.text.split())
-                if named and text:
-                    at = lines.setdefault(text, len(lines))
-                    in_sentence.update((entity, at) for entity in named)
-            advance(1)
-    if not names:
-        raise UserError(NO_NAMES)
-    return TriGraph(
-        Texts.of(list(names)),
-        Texts.of(list(lines)),
-        _counts(in_sentence, (len(names), len(lines))).astype(bool),
-        _counts(in_chunk, (len(names), len(chunk_table))),
-    )
-
-
-def _counts(cells: Mapping[tuple[int, int], int], shape: tuple[int, int]) -> Any:
+def counts_by_cell(cells: Mapping[tuple[int, int], int], shape: tuple[int, int]) -> Any:
+    """Return the int64 CSR of that shape with these counts by (row, column)."""
     from scipy.sparse import csr_matrix
 
     rows, columns = np.array(list(cells), np.int64).reshape(-1, 2).T
     counts: IntArray = np.array(list(cells.values()), np.int64)
     return in_order(csr_matrix((counts, (rows, columns)), shape=shape))
-
-
-@artifact("graph.entities", provides={"node.name", "relationship.weight"})
-def entities(*, tri_graph: TriGraph) -> Graph:
-    """The entities of a Tri-Graph as nodes, in its order, each in its chunks; no relationship.
-
-    Source: LinearRAG (Zhuang et al. 2025).
-    """
-    inside = tri_graph.entity_chunk.astype(bool)
-    return Graph.from_arrays([], [], inside, names=list(tri_graph.names))
-
-
-@artifact("sentence_index")
-def sentence_index(*, tri_graph: TriGraph, embedder: Embedder, progress: Progress) -> VectorIndex:
-    """One vector for each sentence of a Tri-Graph, in its order."""
-    texts = list(tri_graph.sentences)
-    return index_texts(texts, embedder, progress, "sentences")

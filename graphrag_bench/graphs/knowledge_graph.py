@@ -7,12 +7,7 @@ from typing import Annotated, Literal
 import numpy as np
 from pydantic import Field, PositiveInt
 
-from graphrag_bench.algorithms.extraction import (
-    ChunkExtraction,
-    Extraction,
-    SchemaExtraction,
-    Triple,
-)
+from graphrag_bench.algorithms.extraction import ChunkExtraction, Extraction, Triple
 from graphrag_bench.algorithms.graph import Graph
 from graphrag_bench.columns import Texts, cells
 from graphrag_bench.contract import artifact
@@ -33,7 +28,6 @@ Counted = Literal["read", "chunk"]
 Titles = Literal["off", "about"]
 """Whether a title is an entity of its passage that is joined with all entities there."""
 KG_ATTRIBUTES = frozenset({"node.name", "relationship.name", "relationship.weight"})
-ATTRIBUTED = KG_ATTRIBUTES | {"node.type", "node.attributes"}
 SYNONYM = "synonym of"
 _BLOCK = 1024
 
@@ -139,36 +133,6 @@ def name_index(
     """
     names = list(node_rows(titled(extraction, chunk_table, titles), signs=signs))
     return index_texts(names, embedder, progress, "node names")
-
-
-@artifact("graph.attributed", provides=ATTRIBUTED)
-def attributed(*, schema_extraction: SchemaExtraction, chunk_table: ChunkTable) -> Graph:
-    """The knowledge graph of facts by a schema, whose nodes have types and attributes.
-
-    Nodes are normalised names of entities, of ends of triples and of what attributes are stated
-    of, in order of first appearance; a node's type is the most frequent one (ties: seen first; ""
-    does not count). A relationship row is one distinct (head, relation, tail), its weight the
-    number of times it was read; triples with an empty part or equal ends are dropped. An attribute
-    is one distinct (node, name, value) with the chunks that state it. Raises UserError when
-    nothing was extracted.
-    Source: Youtu-GraphRAG (Dong et al. 2025), levels 1 and 2 of its knowledge tree.
-    """
-    merger = Merger(named=True)
-    for chunk, row in enumerate(schema_extraction.rows):
-        for entity in row.entities:
-            merger.node(entity.name, entity.type.strip().lower(), chunks=(chunk,))
-        for fact in row.triples:
-            if relation := normalise_name(fact.relation):
-                merger.relationship(
-                    fact.head, fact.tail, relation=relation, weight=fact.weight, chunks=(chunk,)
-                )
-        for stated in row.attributes:
-            merger.attribute(stated.entity, stated.name, stated.value, (chunk,))
-    if not merger.nodes:
-        raise UserError(f"{NO_ENTITIES}build.schema_extraction=nlp reads them without a model.")
-    graph = merger.graph(len(chunk_table), attributes=True)
-    assert graph.node_attributes is not None
-    return replace(graph, statistics={"attributes": len(graph.node_attributes)})
 
 
 @artifact("graph.kg_synonymy", provides=KG_ATTRIBUTES)

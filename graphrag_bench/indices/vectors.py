@@ -1,4 +1,4 @@
-"""Search indices over nodes, their attributes, relationships, communities and chunks."""
+"""Search indices over nodes, relationships, communities and chunks."""
 
 from collections.abc import Sequence
 from typing import Literal
@@ -6,7 +6,7 @@ from typing import Literal
 import numpy as np
 
 from graphrag_bench.algorithms.communities import Reports
-from graphrag_bench.algorithms.graph import Graph, attributes_of
+from graphrag_bench.algorithms.graph import Graph
 from graphrag_bench.contract import artifact
 from graphrag_bench.data.chunks import ChunkTable
 from graphrag_bench.embedding.embedder import Embedder
@@ -129,20 +129,3 @@ def community_index(*, reports: Reports, embedder: Embedder, progress: Progress)
     texts = list(reports.texts)
     rows = np.flatnonzero([bool(text) for text in texts])
     return _index_of_rows(texts, rows, embedder, progress, "reports")
-
-
-@artifact("attribute_index")
-def attribute_index(*, graph: Graph, embedder: Embedder, progress: Progress) -> VectorIndex:
-    """One vector for each attribute of a node, of the text "node name: value", in their order.
-
-    Raises UserError where the graph type has no attributes.
-    Source: Youtu-GraphRAG (Dong et al. 2025), whose attributes are nodes that triples lead to.
-    """
-    return index_texts(attribute_texts(graph), embedder, progress, "attributes")
-
-
-def attribute_texts(graph: Graph) -> list[str]:
-    """The node's name, then name, colon and value of every attribute."""
-    attributes, names = attributes_of(graph), list(graph.names)
-    rows = zip(attributes.node.tolist(), attributes.names, attributes.values, strict=True)
-    return [f"{names[node]} {name}: {value}" for node, name, value in rows]

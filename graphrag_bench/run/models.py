@@ -13,10 +13,9 @@ from graphrag_bench.config.settings import LEAST_IN_PROCESSES, RunSettings
 from graphrag_bench.data.dataset import Dataset
 from graphrag_bench.data.training import TrainingSet, training_set
 from graphrag_bench.embedding.cached_models import CachedEmbedder, CachedTagger
-from graphrag_bench.embedding.checkpoint import Checkpoint
 from graphrag_bench.embedding.cross_encoder import CrossEncoder
 from graphrag_bench.embedding.embedder import Embedder
-from graphrag_bench.embedding.model_files import make
+from graphrag_bench.embedding.model_files import Checkpoint, make
 from graphrag_bench.embedding.nlp import Nlp, Spacy
 from graphrag_bench.embedding.openai_embedder import OpenAIEmbedder
 from graphrag_bench.embedding.tokenizer import Tokenizer, tokenizer_of

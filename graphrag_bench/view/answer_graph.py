@@ -121,8 +121,9 @@ class _Drawing:
         chunks = [chunk for one in documents for chunk in table.chunks_of(one)] if table else []
         self.gold_chunks = dict.fromkeys(chunks)
         self.answers = {normalise_name(one) for one in gold.answers}
-        over = names.graph or names.tri_graph
-        self.walks = over and Walks.of(over, rows.seeds, through_chunks=rows.through_chunks)
+        self.walks = self.graph and Walks.of(
+            self.graph, rows.seeds, through_chunks=rows.through_chunks
+        )
         self.hops: set[frozenset[Vertex]] = set()
         self.candidates = self._candidates()
         self.shown = self.candidates[:MOST_NODES]
@@ -163,11 +164,9 @@ class _Drawing:
         return int(graph.source[row]), int(graph.target[row])
 
     def _incident(self, chunks: Sequence[int]) -> list[tuple[int, int]]:
-        matrix = self.graph.node_chunk if self.graph is not None else None
-        if matrix is None and self.names.tri_graph is not None:
-            matrix = self.names.tri_graph.entity_chunk
-        if matrix is None:
+        if self.graph is None:
             return []
+        matrix = self.graph.node_chunk
         nodes = [node for node in self.nodes if 0 <= node < matrix.shape[0]]
         known = [chunk for chunk in chunks if 0 <= chunk < matrix.shape[1]]
         there = matrix[nodes][:, known].tocoo()

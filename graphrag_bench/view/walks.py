@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from graphrag_bench.algorithms.bipartite import TriGraph
 from graphrag_bench.algorithms.graph import Graph
 from graphrag_bench.values import IntArray
 
@@ -30,7 +29,7 @@ class Walks:
     n_nodes: int
 
     @classmethod
-    def of(cls, graph: Graph | TriGraph, seeds: Sequence[int], *, through_chunks: bool) -> "Walks":
+    def of(cls, graph: Graph, seeds: Sequence[int], *, through_chunks: bool) -> "Walks":
         """Return the walks that start at one of the nodes `seeds` and go over the graph.
 
         A walk takes a relationship in proportion to its weight, whichever way it points. It ends at
@@ -58,13 +57,13 @@ class Walks:
 
 
 @lru_cache(maxsize=1)
-def _costs(graph: Graph | TriGraph, through_chunks: bool) -> tuple[Any, int]:
+def _costs(graph: Graph, through_chunks: bool) -> tuple[Any, int]:
     """The cost of each hop, CSR over nodes and chunks, and the number of nodes."""
     from scipy.sparse import block_array, csr_array
 
-    inside = csr_array(graph.node_chunk if isinstance(graph, Graph) else graph.entity_chunk)
+    inside = csr_array(graph.node_chunk)
     n_nodes, n_chunks = inside.shape
-    nodes = csr_array(graph.adjacency if isinstance(graph, Graph) else (n_nodes, n_nodes))
+    nodes = csr_array(graph.adjacency)
     if through_chunks:
         shares = _shares(block_array([[nodes, inside], [inside.T, None]], format="csr"))
     else:

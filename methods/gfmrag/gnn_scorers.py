@@ -5,10 +5,18 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 from pydantic import BaseModel, Field, PositiveInt, ValidationError
 
 from graphrag_bench.algorithms.graph import Graph
-from graphrag_bench.algorithms.query_gnn import (
+from graphrag_bench.contract import artifact, operator
+from graphrag_bench.embedding.embedder import Embedder
+from graphrag_bench.embedding.model_files import WEIGHTS, Checkpoint, first_line
+from graphrag_bench.embedding.vector_index import index_texts
+from graphrag_bench.errors import UserError
+from graphrag_bench.progress import Progress
+from graphrag_bench.values import Chunk, Node, Question, Ranked
+from methods.gfmrag.network import (
     EntityScorer,
     GnnWeights,
     Shape,
@@ -16,13 +24,6 @@ from graphrag_bench.algorithms.query_gnn import (
     edges_of,
     mentions_weight,
 )
-from graphrag_bench.contract import artifact, operator
-from graphrag_bench.embedding.checkpoint import Checkpoint
-from graphrag_bench.embedding.embedder import Embedder
-from graphrag_bench.embedding.vector_index import index_texts
-from graphrag_bench.errors import UserError
-from graphrag_bench.progress import Progress
-from graphrag_bench.values import Chunk, Node, Question, Ranked
 
 EmbedderCheck = Literal["name", "length"]
 
@@ -59,9 +60,31 @@ def released_weights(
     if embedder_check == "name":
         _check_name(config.get("text_emb_model_config"), embedder)
     shape, short_cut = _shape_of(config, checkpoint.model)
-    weights = checked(checkpoint.parameters(), shape, short_cut)
+    weights = checked(parameters_of(checkpoint), shape, short_cut)
     _check_length(weights, embedder)
     return weights
+
+
+def parameters_of(checkpoint: Checkpoint) -> dict[str, NDArray[np.float32]]:
+    """Return the weights by their names, float32; nothing but tensors is ever read.
+
+    A file of torch holds them under `model` or as they are. Raises UserError for another file.
+    """
+    import pickle
+
+    import torch
+
+    path = checkpoint.file(WEIGHTS)
+    try:
+        weights = torch.load(path, map_location="cpu", weights_only=True)
+    except (pickle.UnpicklingError, RuntimeError, EOFError, OSError, ValueError) as error:
+        raise UserError(
+            f"{path}: no file of tensors alone, as torch writes it: {first_line(error)}"
+        ) from None
+    named = weights.get("model", weights) if isinstance(weights, dict) else None
+    if not isinstance(named, dict) or not all(map(torch.is_tensor, named.values())):
+        raise UserError(f"{path}: the file holds no tensors by name.")
+    return {name: one.to(torch.float32).numpy() for name, one in named.items()}
 
 
 def _check_name(trained: Any, embedder: Embedder) -> None:

@@ -10,14 +10,6 @@ from pydantic import Field, NonNegativeInt, PositiveInt
 
 from graphrag_bench.algorithms.extraction import Extraction
 from graphrag_bench.algorithms.graph import Graph
-from graphrag_bench.algorithms.query_gnn import (
-    EPSILON,
-    Edges,
-    GnnWeights,
-    Shape,
-    edges_of,
-    mentions_weight,
-)
 from graphrag_bench.contract import artifact
 from graphrag_bench.data.chunks import ChunkTable
 from graphrag_bench.embedding.embedder import Embedder
@@ -32,6 +24,7 @@ from graphrag_bench.values import IntArray, Ranked
 from graphrag_bench.world.facts import World, WorldSettings
 from graphrag_bench.world.making import make_world
 from graphrag_bench.world.planted import planted_extraction
+from methods.gfmrag.network import EPSILON, Edges, GnnWeights, Shape, edges_of, mentions_weight
 
 if TYPE_CHECKING:
     from torch import Tensor

@@ -7,7 +7,6 @@ from typing import Annotated, Any
 import numpy as np
 from pydantic import Field, PositiveInt
 
-from graphrag_bench.algorithms.bipartite import SEPARATOR, PseudoQuestions
 from graphrag_bench.algorithms.graph import Graph
 from graphrag_bench.columns import row_ids
 from graphrag_bench.contract import operator
@@ -30,6 +29,7 @@ from graphrag_bench.values import (
     best_of,
     unique,
 )
+from methods.hoprag.hop_graph import SEPARATOR, PseudoQuestions
 
 
 @operator("relationship.hybrid", batched=True, requires={"relationship.keywords"})

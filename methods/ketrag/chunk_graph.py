@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cache
 from itertools import groupby
 from typing import Annotated, Any
@@ -10,7 +10,6 @@ from typing import Annotated, Any
 import numpy as np
 from pydantic import Field, NonNegativeInt, PositiveInt
 
-from graphrag_bench.algorithms.bipartite import KeywordGraph
 from graphrag_bench.algorithms.extraction import (
     ChunkRecords,
     EntityRecord,
@@ -19,7 +18,7 @@ from graphrag_bench.algorithms.extraction import (
 )
 from graphrag_bench.algorithms.graph import Graph
 from graphrag_bench.algorithms.pagerank import personalised_pagerank, walk_of_nodes
-from graphrag_bench.columns import Texts, cells, in_order, incidence, row_ids
+from graphrag_bench.columns import Columns, Texts, cells, in_order, incidence, row_ids
 from graphrag_bench.contract import artifact, builders, operator
 from graphrag_bench.data.chunks import ChunkTable
 from graphrag_bench.embedding.embedder import Embedder
@@ -47,6 +46,23 @@ CoreShare = Annotated[float, Field(gt=0, le=1)]
 Damping = Annotated[float, Field(ge=0, lt=1)]
 _BLOCK = 256
 _RELATIONS = ("shares words", "is similar", "shares words, is similar")
+
+
+@dataclass(frozen=True, eq=False)
+class KeywordGraph(Columns):
+    """Keywords joined to chunks, and the sentences that say what a keyword means here.
+
+    `keywords` (n_keywords,) are distinct words in alphabetical order; `sentences` (n_sentences,)
+    are distinct and hold a keyword each. `keyword_sentence` and `keyword_chunk` are bool CSR.
+    """
+
+    keywords: Texts
+    sentences: Texts
+    keyword_sentence: Any
+    keyword_chunk: Any
+
+    def __len__(self) -> int:
+        return len(self.keywords)
 
 
 @artifact("keyword_graph")

@@ -8,7 +8,6 @@ from typing import Annotated, Any
 import numpy as np
 from pydantic import Field, NonNegativeFloat, NonNegativeInt, PositiveInt
 
-from graphrag_bench.algorithms.bipartite import TriGraph
 from graphrag_bench.algorithms.graph import Graph
 from graphrag_bench.columns import row_ids
 from graphrag_bench.contract import operator
@@ -25,6 +24,7 @@ from graphrag_bench.values import (
     Question,
     Ranked,
 )
+from methods.linearrag.tri_graph import TriGraph
 from operators.similarity import BoolArray, vectors_of
 
 

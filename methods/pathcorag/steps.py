@@ -8,13 +8,6 @@ import numpy as np
 from pydantic import BaseModel, Field, PositiveInt, model_validator
 
 from graphrag_bench.algorithms.graph import Graph
-from graphrag_bench.algorithms.k_shortest_paths import (
-    BestOf,
-    Counted,
-    Search,
-    likely_pairs,
-    step_paths,
-)
 from graphrag_bench.algorithms.path_values import RankedPaths, ReasoningSteps, StepNodes
 from graphrag_bench.contract import operator
 from graphrag_bench.embedding.embedder import Embedder
@@ -34,6 +27,7 @@ from graphrag_bench.values import (
     best_first,
     unique,
 )
+from methods.pathcorag.k_shortest_paths import BestOf, Counted, Search, likely_pairs, step_paths
 from operators.similarity import searched
 
 STEPS = Prompt("methods:pathcorag/prompts/steps.j2")

@@ -28,7 +28,7 @@ from graphrag_bench.values import (
 from operators.similarity import searched, vectors_of
 
 if TYPE_CHECKING:
-    from graphrag_bench.algorithms.flow_kernels import PathRows, Rules
+    from methods.pathrag.flow_kernels import PathRows, Rules
 
 NodePath = tuple[int, ...]
 NodePair = tuple[int, int]
@@ -76,7 +76,7 @@ def alive(graph: Graph, nodes: Sequence[int], rules: "Rules", direction: Directi
 
     Source: PathRAG (Chen et al. 2025), "Path Retrieval"; `flow_from` says how resource flows.
     """
-    from graphrag_bench.algorithms.flow_kernels import Ways, unpruned_paths
+    from methods.pathrag.flow_kernels import Ways, unpruned_paths
 
     ways = ways_of(graph, direction)
     wanted = np.isin(np.arange(graph.n_nodes), nodes)
@@ -302,7 +302,7 @@ def flow_prune(
     paper has no bound. A start sends whatever its share is; equation 3 exempts no node. All paths
     of a pair compete; the paper retains the most reliable ones, and does not say how many.
     """
-    from graphrag_bench.algorithms.flow_kernels import Rules
+    from methods.pathrag.flow_kernels import Rules
 
     rules = Rules(alpha, theta, max_hops, expand_target, reliability != "exclude_start")
     selection = Selection(dedup, top_k, select, seed, at_most_half)

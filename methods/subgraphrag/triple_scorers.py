@@ -10,14 +10,6 @@ from numpy.typing import NDArray
 from pydantic import PositiveInt
 
 from graphrag_bench.algorithms.graph import Graph
-from graphrag_bench.algorithms.triple_scorer import (
-    N_DISTANCES,
-    MlpTripleScorer,
-    MlpWeights,
-    Rows,
-    distances,
-    means_of,
-)
 from graphrag_bench.contract import artifact
 from graphrag_bench.data.dataset import Dataset
 from graphrag_bench.data.training import TrainingSet
@@ -30,6 +22,14 @@ from graphrag_bench.text import normalise_name
 from graphrag_bench.values import IntArray
 from graphrag_bench.world.dataset import world_of
 from graphrag_bench.world.facts import World
+from methods.subgraphrag.mlp_scorer import (
+    N_DISTANCES,
+    MlpTripleScorer,
+    MlpWeights,
+    Rows,
+    distances,
+    means_of,
+)
 
 if TYPE_CHECKING:
     from torch import Tensor

@@ -1,24 +1,22 @@
 """Chunks to typed entities, triples and attributes: by spaCy, or by a language model."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
 
 from pydantic import BaseModel, PositiveInt
 
-from graphrag_bench.algorithms.extraction import (
-    AttributeRecord,
-    EntityRecord,
-    SchemaExtraction,
-    SchemaRecords,
-    Triple,
-)
+from graphrag_bench.algorithms.extraction import EntityRecord, Extracted, Triple
+from graphrag_bench.algorithms.graph import Graph
 from graphrag_bench.contract import artifact
 from graphrag_bench.data.chunks import ChunkTable
 from graphrag_bench.embedding.nlp import NUMERIC, Nlp, Sentence
+from graphrag_bench.errors import UserError
 from graphrag_bench.expected import Sizes, template_tokens
 from graphrag_bench.graphs.asking import MOST_TOKENS, Extractor, chunk_faults, documents_of_chunks
 from graphrag_bench.graphs.extraction import CO_OCCURS, TripleRow, whole_triples
+from graphrag_bench.graphs.knowledge_graph import KG_ATTRIBUTES
+from graphrag_bench.graphs.merging import NO_ENTITIES, Merger
 from graphrag_bench.graphs.sentences import facts_of, read_chunks, together
 from graphrag_bench.llm.chat import ChatModel
 from graphrag_bench.llm.structured import Listed, list_reading
@@ -49,6 +47,36 @@ TELLING = ("DATE", "TIME", "PERCENT", "MONEY", "QUANTITY")
 """Labels of numbers that tell something by themselves."""
 COUNT = "CARDINAL"
 """The label of a bare number, which tells something behind the words of a relation alone."""
+
+
+@dataclass(frozen=True)
+class AttributeRecord:
+    """A named value that a chunk states of an entity."""
+
+    entity: str
+    name: str
+    value: str
+
+
+@dataclass(frozen=True)
+class SchemaRecords:
+    """The typed entities, triples and attributes of one chunk, as written, in order."""
+
+    entities: tuple[EntityRecord, ...] = ()
+    triples: tuple[Triple, ...] = ()
+    attributes: tuple[AttributeRecord, ...] = ()
+
+
+@dataclass(frozen=True)
+class SchemaExtraction(Extracted[SchemaRecords]):
+    """Records by a schema."""
+
+    kind = SchemaRecords
+    counted: ClassVar[Mapping[str, str]] = {
+        "entity_records": "entities",
+        "triples": "triples",
+        "attribute_records": "attributes",
+    }
 
 
 class Value(BaseModel):
@@ -254,3 +282,33 @@ def _new_types(facts: Facts) -> set[tuple[str, str]]:
     kinds: dict[str, list[str]] = facts.new_types.model_dump()
     pairs = ((kind, normalise_name(name)) for kind, names in kinds.items() for name in names)
     return {(kind, name) for kind, name in pairs if name}
+
+
+@artifact("graph.attributed", provides=KG_ATTRIBUTES | {"node.type", "node.attributes"})
+def attributed(*, schema_extraction: SchemaExtraction, chunk_table: ChunkTable) -> Graph:
+    """The knowledge graph of facts by a schema, whose nodes have types and attributes.
+
+    Nodes are normalised names of entities, of ends of triples and of what attributes are stated
+    of, in order of first appearance; a node's type is the most frequent one (ties: seen first; ""
+    does not count). A relationship row is one distinct (head, relation, tail), its weight the
+    number of times it was read; triples with an empty part or equal ends are dropped. An attribute
+    is one distinct (node, name, value) with the chunks that state it. Raises UserError when
+    nothing was extracted.
+    Source: Youtu-GraphRAG (Dong et al. 2025), levels 1 and 2 of its knowledge tree.
+    """
+    merger = Merger(named=True)
+    for chunk, row in enumerate(schema_extraction.rows):
+        for entity in row.entities:
+            merger.node(entity.name, entity.type.strip().lower(), chunks=(chunk,))
+        for fact in row.triples:
+            if relation := normalise_name(fact.relation):
+                merger.relationship(
+                    fact.head, fact.tail, relation=relation, weight=fact.weight, chunks=(chunk,)
+                )
+        for stated in row.attributes:
+            merger.attribute(stated.entity, stated.name, stated.value, (chunk,))
+    if not merger.nodes:
+        raise UserError(f"{NO_ENTITIES}build.schema_extraction=nlp reads them without a model.")
+    graph = merger.graph(len(chunk_table), attributes=True)
+    assert graph.node_attributes is not None
+    return replace(graph, statistics={"attributes": len(graph.node_attributes)})

@@ -13,12 +13,13 @@ from pydantic import BaseModel, Field, NonNegativeInt, PositiveInt
 from graphrag_bench.algorithms.communities import Communities
 from graphrag_bench.algorithms.graph import Graph, attributes_of
 from graphrag_bench.columns import row_ids
-from graphrag_bench.contract import operator
+from graphrag_bench.contract import artifact, operator
 from graphrag_bench.embedding.embedder import Embedder
 from graphrag_bench.embedding.nlp import NUMERIC, Nlp
-from graphrag_bench.embedding.vector_index import VectorIndex
+from graphrag_bench.embedding.vector_index import VectorIndex, index_texts
 from graphrag_bench.llm.chat import ChatModel
 from graphrag_bench.llm.structured import ask
+from graphrag_bench.progress import Progress
 from graphrag_bench.prompts import Prompt
 from graphrag_bench.text import normalise_name
 from graphrag_bench.values import (
@@ -199,6 +200,23 @@ def _admitting(graph: Graph, types: Names) -> np.ndarray[Any, np.dtype[np.bool_]
     wanted = {"", *types}
     numbers = [n for name, n in graph.type_numbers.items() if normalise_name(name) in wanted]
     return np.isin(graph.type_of_node, numbers)
+
+
+@artifact("attribute_index")
+def attribute_index(*, graph: Graph, embedder: Embedder, progress: Progress) -> VectorIndex:
+    """One vector for each attribute of a node, of the text "node name: value", in their order.
+
+    Raises UserError where the graph type has no attributes.
+    Source: Youtu-GraphRAG (Dong et al. 2025), whose attributes are nodes that triples lead to.
+    """
+    return index_texts(attribute_texts(graph), embedder, progress, "attributes")
+
+
+def attribute_texts(graph: Graph) -> list[str]:
+    """The node's name, then name, colon and value of every attribute."""
+    attributes, names = attributes_of(graph), list(graph.names)
+    rows = zip(attributes.node.tolist(), attributes.names, attributes.values, strict=True)
+    return [f"{names[node]} {name}: {value}" for node, name, value in rows]
 
 
 @operator("chunk.by_attribute", batched=True, requires={"node.attributes"})

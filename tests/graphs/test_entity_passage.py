@@ -1,46 +1,20 @@
-"""Names joined to passages, and entities, sentences and chunks without relationships, by hand."""
-
-import re
+"""Names joined to passages, by hand."""
 
 import pytest
-from builds import QUIET, dense
+from builds import QUIET, Words
 from small_worlds import dataset
 
-from graphrag_bench.algorithms.bipartite import TriGraph
 from graphrag_bench.algorithms.graph import Graph
 from graphrag_bench.algorithms.name_dictionary import Merge
 from graphrag_bench.data.chunks import ChunkTable
-from graphrag_bench.embedding.nlp import Sentence
 from graphrag_bench.errors import UserError
-from graphrag_bench.graphs.entity_passage import entities, entity_passage, tri_graph
+from graphrag_bench.graphs.entity_passage import entity_passage
 
 TABLE = ChunkTable.of([
     ("a", "Hello (song)", "Otto sang Hello. Ten listened."),
     ("b", "History of Velia", "Velià fell. Otto left."),
     ("c", "", "Ada came."),
 ])  # fmt: skip
-
-
-class Words:
-    """Capitalised words are people, some names of several words too, and some words counts.
-
-    A sentence ends at a dot, or not; a title may stand in no sentence.
-    """
-
-    identity = "words"
-
-    def __init__(self, *names: str, counts: str = "", apart: bool = False) -> None:
-        self.names, self.counts, self.apart = names, counts, apart
-
-    def sentences(self, texts):
-        for text in texts:
-            parts = text.split("\n")[-1].split(".") if self.apart else [text]
-            yield [self._sentence(part.strip()) for part in parts if part.strip()]
-
-    def _sentence(self, text: str) -> Sentence:
-        names = re.findall("|".join([*self.names, r"[A-Z]\w*"]), text)
-        kinds = {self.counts: "CARDINAL"}
-        return Sentence(text, tuple((name, kinds.get(name, "PERSON")) for name in names), (), ())
 
 
 def graph_of(table: ChunkTable = TABLE, documents=(), nlp: object = None, **settings) -> Graph:
@@ -86,8 +60,6 @@ NOTHING = ChunkTable.of([("a", "", "nothing here")])
 def test_a_corpus_without_a_name_is_refused() -> None:
     with pytest.raises(UserError, match="no entities"):
         graph_of(NOTHING)
-    with pytest.raises(UserError, match="no entities"):
-        tri_graph(chunk_table=NOTHING, nlp=SPEAKERS, progress=QUIET)
 
 
 CURIES = ChunkTable.of([
@@ -108,32 +80,3 @@ def test_an_alias_is_the_node_that_it_stands_for_and_its_merge_is_kept_on_disk(t
     )
     graph.save(tmp_path)
     assert Graph.load(tmp_path).merges == graph.merges
-
-
-SPOKEN = ChunkTable.of([
-    ("a", "", "Ada met Otto. Ada left. Nothing was said here."),
-    ("b", "Velia", "Otto came. ada met Otto."),
-])  # fmt: skip
-
-
-SPEAKERS = Words(counts="Nothing", apart=True)
-
-
-def spoken_tri() -> TriGraph:
-    return tri_graph(chunk_table=SPOKEN, nlp=SPEAKERS, progress=QUIET)
-
-
-def test_sentences_and_chunks_are_joined_to_the_entities_that_they_name_as_often() -> None:
-    graph = spoken_tri()
-    assert list(graph.names) == ["ada", "otto"]
-    assert list(graph.sentences) == ["Ada met Otto", "Ada left", "Otto came", "ada met Otto"]
-    assert dense(graph.entity_sentence) == [[1, 1, 0, 0], [1, 0, 1, 1]]
-    assert dense(graph.sentence_entity) == [[1, 1], [1, 0], [0, 1], [0, 1]]
-    assert dense(graph.entity_chunk) == [[2, 0], [1, 2]]
-
-
-def test_its_entities_are_nodes_without_relationships():
-    graph = entities(tri_graph=spoken_tri())
-    assert list(graph.names) == ["ada", "otto"]
-    assert graph.n_relationships == 0
-    assert dense(graph.node_chunk) == [[1, 0], [1, 1]]

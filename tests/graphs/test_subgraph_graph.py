@@ -17,7 +17,7 @@ from graphrag_bench.errors import UserError
 from graphrag_bench.graphs.chunking import presplit, token
 from graphrag_bench.graphs.knowledge_graph import fact_graph, subgraph_extraction, subgraph_graph
 from graphrag_bench.values import Question, Ranked, Relationship
-from operators.relationship.triples import in_scope
+from methods.subgraphrag.triples import in_scope
 
 
 @pytest.fixture

@@ -7,12 +7,12 @@ import pytest
 from by_hand import Planted, angle, at, replying
 from scipy.sparse import csr_matrix
 
-from graphrag_bench.algorithms.bipartite import PseudoQuestions
 from graphrag_bench.algorithms.graph import Graph
 from graphrag_bench.columns import Texts
 from graphrag_bench.contract import alone
 from graphrag_bench.llm.scripted import Scripted
 from graphrag_bench.values import Mentions, Question, Ranked
+from methods.hoprag.hop_graph import PseudoQuestions
 from methods.hoprag.hops import chosen, helpful, hybrid, judged, judged_nearest, nearest
 
 ZERO = Question("q", "0")

@@ -23,7 +23,7 @@ from graphrag_bench.run.experiment import Experiment
 from graphrag_bench.run.plan import describe
 from graphrag_bench.values import Context, Piece, Question, Ranked, Relationship
 from methods.subgraphrag.listing import Form, listed, placed, triples_context
-from operators.relationship.triples import triple_scores
+from methods.subgraphrag.triples import triple_scores
 
 PROMPT = Prompt("methods:subgraphrag/prompts/system/triplets.j2")
 TRIPLES = [("e", "r6", "q"), ("q", "r1", "a"), ("a", "r2", "b"), ("x", "r5", "y"), ("a", "r4", "d")]

@@ -7,7 +7,6 @@ import pytest
 from by_hand import Planted, angle, at, check, ranked
 from scipy.sparse import csr_matrix
 
-from graphrag_bench.algorithms.bipartite import KeywordGraph
 from graphrag_bench.algorithms.graph import Graph
 from graphrag_bench.columns import Texts
 from graphrag_bench.contract import alone
@@ -17,7 +16,7 @@ from graphrag_bench.embedding.vector_index import VectorIndex
 from graphrag_bench.errors import UserError
 from graphrag_bench.indices.bm25 import Bm25
 from graphrag_bench.values import NodeScores, Query, Question, RelationshipScores
-from methods.ketrag.chunk_graph import by_keyword
+from methods.ketrag.chunk_graph import KeywordGraph, by_keyword
 from methods.lightrag.pick import similar, similar_and_dense
 from operators.chunk.aggregator import aggregator
 from operators.chunk.fromrel import fromrel, leaves

@@ -10,10 +10,10 @@ from graphrag_bench.algorithms.graph import Graph
 from graphrag_bench.contract import alone
 from graphrag_bench.embedding.vector_index import VectorIndex
 from graphrag_bench.values import NodeScores, Query, Question
+from methods.hipporag2.facts import filter_llm, link
 from methods.pathcorag.steps import among
 from operators.node.relnode import relnode
 from operators.relationship.aggregator import aggregator
-from operators.relationship.link import filter_llm, link
 from operators.relationship.onehop import onehop
 from operators.relationship.vdb import vdb
 

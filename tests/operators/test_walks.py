@@ -5,7 +5,6 @@ import pytest
 from by_hand import Planted, check, ranked
 from scipy.sparse import csr_matrix
 
-from graphrag_bench.algorithms.bipartite import TriGraph
 from graphrag_bench.algorithms.graph import Graph
 from graphrag_bench.algorithms.pagerank import walk_with_chunks
 from graphrag_bench.columns import Texts
@@ -14,6 +13,7 @@ from graphrag_bench.embedding.vector_index import VectorIndex
 from graphrag_bench.errors import UserError
 from graphrag_bench.values import ChunkScores, Node, NodeScores, Question, Ranked
 from methods.linearrag.activation import activate, activated
+from methods.linearrag.tri_graph import TriGraph
 from operators.chunk.ppr import chunk_restart, node_restart, specificity
 from operators.chunk.ppr import ppr as chunk_ppr
 from operators.chunk.search import similarity

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 from graphrag_bench.algorithms.graph import Graph
-from graphrag_bench.algorithms.query_gnn import EntityScorer, GnnWeights, Shape, checked, edges_of
 from graphrag_bench.columns import Texts
 from methods.gfmrag.gnn_training import Grouped, first_parameters, logits, loss_of
+from methods.gfmrag.network import EntityScorer, GnnWeights, Shape, checked, edges_of
 
 SHAPE = Shape(text=2, hidden=2, layers=2, layer_norm=False)
 RELATIONS = np.array([[2, 0], [1, 3], [0, 1], [1, 1]], np.float32)

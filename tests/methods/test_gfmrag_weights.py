@@ -11,9 +11,8 @@ from gnn_checkpoints import HIDDEN, SHAPE, TEXT, checkpoint, config, parameters
 from small_worlds import Capitals
 
 from graphrag_bench.algorithms.graph import Graph
-from graphrag_bench.algorithms.query_gnn import GnnWeights, Shape, mentions_weight
-from graphrag_bench.embedding.checkpoint import Checkpoint
 from graphrag_bench.embedding.embedder import Hashing
+from graphrag_bench.embedding.model_files import Checkpoint
 from graphrag_bench.errors import UserError
 from graphrag_bench.text import normalise_name
 from graphrag_bench.values import Ranked
@@ -21,6 +20,7 @@ from graphrag_bench.world.facts import WorldSettings
 from graphrag_bench.world.making import make_world
 from methods.gfmrag.gnn_scorers import entity_scorer, released_weights
 from methods.gfmrag.gnn_training import chunks_of, first_parameters, read_graph, trained_weights
+from methods.gfmrag.network import GnnWeights, Shape, mentions_weight
 
 SHORT_WORDS = Hashing(TEXT)
 

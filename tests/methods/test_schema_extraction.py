@@ -5,23 +5,20 @@ import json
 import pytest
 from builds import QUIET, FixedTagger, dense
 
-from graphrag_bench.algorithms.extraction import (
-    AttributeRecord,
-    EntityRecord,
-    SchemaExtraction,
-    SchemaRecords,
-    Triple,
-)  # fmt: skip
+from graphrag_bench.algorithms.extraction import EntityRecord, Triple  # fmt: skip
 from graphrag_bench.algorithms.graph import attributes_of
 from graphrag_bench.data.chunks import ChunkTable
 from graphrag_bench.embedding.nlp import Relation, Sentence
 from graphrag_bench.errors import UnreadableReply
-from graphrag_bench.graphs.knowledge_graph import attributed
 from graphrag_bench.llm.calls import Completion
 from graphrag_bench.llm.scripted import Scripted
 from graphrag_bench.llm.structured import list_reading
 from methods.youtugraphrag.schema_extraction import (
+    AttributeRecord,
     Facts,
+    SchemaExtraction,
+    SchemaRecords,
+    attributed,
     llm_schema_extraction,
     nlp_schema_extraction,
 )

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from graphrag_bench.algorithms.triple_scorer import (
+from methods.subgraphrag.mlp_scorer import (
     N_DISTANCES,
     MlpTripleScorer,
     MlpWeights,

@@ -7,13 +7,13 @@ import numpy as np
 from pydantic import PositiveInt
 
 from graphrag_bench.algorithms.graph import Graph
-from graphrag_bench.algorithms.triple_scorer import MlpTripleScorer, means_of
 from graphrag_bench.columns import row_ids
 from graphrag_bench.contract import operator
 from graphrag_bench.data.chunks import ChunkTable
 from graphrag_bench.embedding.embedder import Embedder
 from graphrag_bench.embedding.vector_index import VectorIndex
 from graphrag_bench.values import IntArray, Node, Question, Ranked, Relationship
+from methods.subgraphrag.mlp_scorer import MlpTripleScorer, means_of
 
 TripleScorer = VectorIndex | MlpTripleScorer
 """An index of the triples as texts, by whose cosine they are scored, or a trained scorer."""

@@ -8,8 +8,8 @@ import slow_paths
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from graphrag_bench.algorithms.flow_kernels import Flow, Rules, Ways, flow_from
 from graphrag_bench.algorithms.graph import Graph
+from methods.pathrag.flow_kernels import Flow, Rules, Ways, flow_from
 from methods.pathrag.paths import Selection, edge_flow, edge_flow_paths, flow_paths
 
 # ---- PathRAG's flow and paths: specification 1.4, 1.5, goldens G1 and G2, and the slow refere

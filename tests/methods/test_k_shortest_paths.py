@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from graphrag_bench.algorithms.graph import Graph
-from graphrag_bench.algorithms.k_shortest_paths import (
+from methods.pathcorag.k_shortest_paths import (
     Search,
     any_length,
     fewest_hops,

@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 from rog_sets import EMPTY, RIVER, ROWS, TEAM, rog_folder
 
 from graphrag_bench.algorithms.graph import Graph
-from graphrag_bench.algorithms.triple_scorer import MlpTripleScorer, MlpWeights
 from graphrag_bench.artifacts.plan import plan
 from graphrag_bench.columns import Texts
 from graphrag_bench.data.dataset import Dataset
@@ -29,6 +28,7 @@ from graphrag_bench.values import Node, Ranked
 from graphrag_bench.world.dataset import training_worlds, world_of
 from graphrag_bench.world.planted import planted_extraction
 from methods.subgraphrag import triple_scorers
+from methods.subgraphrag.mlp_scorer import MlpTripleScorer, MlpWeights
 from methods.subgraphrag.triple_scorers import (
     Lessons,
     first_weights,
@@ -43,7 +43,7 @@ from methods.subgraphrag.triple_scorers import (
     triple_text,
     triple_weights,
 )
-from operators.relationship.triples import triple_scores
+from methods.subgraphrag.triples import triple_scores
 
 
 def test_relations_are_words_and_machine_ids_are_left_out():

@@ -12,7 +12,7 @@ from graphrag_bench.algorithms.graph import Graph
 from graphrag_bench.values import DECIMALS, FloatArray, IntArray, Path
 
 if TYPE_CHECKING:
-    from graphrag_bench.algorithms.k_shortest_kernels import Best, Edges
+    from methods.pathcorag.k_shortest_kernels import Best, Edges
 
 MOST_HOPS = 4
 """The longest path that `fewest_hops` looks for."""
@@ -50,7 +50,7 @@ def fewest_hops(
     from either end) is ours.
     Source: PathCoRAG, section 4.3 and appendix B.
     """
-    from graphrag_bench.algorithms.k_shortest_kernels import Best
+    from methods.pathcorag.k_shortest_kernels import Best
 
     edges = edges_of(graph, similarity)
     best = Best(
@@ -73,7 +73,7 @@ def _add_paths(edges: "Edges", pairs: IntArray, hops: int, best: "Best") -> None
     Of an odd number the longer half is listed from one end of each pair, so that few ways are
     listed in all; of an even one the half with fewer ends is looked up in the other.
     """
-    from graphrag_bench.algorithms.k_shortest_kernels import count_ways, join, tables_of
+    from methods.pathcorag.k_shortest_kernels import count_ways, join, tables_of
 
     wanting = np.flatnonzero(best.n_paths < best.sums.shape[1])
     ends, places = np.unique(pairs[wanting], return_inverse=True)
@@ -141,7 +141,7 @@ def _yen(graph: Graph, source: int, target: int, k: int, most: int) -> list[Node
     Yen's algorithm with Lawler's rule: of the paths that begin like a path found and then leave it,
     only the best waits, and a path is left no earlier than it left the one before.
     """
-    from graphrag_bench.algorithms.k_shortest_kernels import shortest_way
+    from methods.pathcorag.k_shortest_kernels import shortest_way
 
     ways = graph.neighbours
     blocked, banned = np.zeros((2, graph.n_nodes), bool)
@@ -190,7 +190,7 @@ def hop_rows(graph: Graph, walk: Sequence[int], similarity: FloatArray) -> tuple
 
 def edges_of(graph: Graph, similarity: FloatArray) -> "Edges":
     """The neighbours, and the similarity in millionths of the best row of each pair."""
-    from graphrag_bench.algorithms.k_shortest_kernels import Edges
+    from methods.pathcorag.k_shortest_kernels import Edges
 
     near = graph.neighbours
     millionths = np.rint(similarity * MILLION).astype(np.int32)

@@ -16,7 +16,7 @@ from graphrag_bench.prompts import Prompt
 from graphrag_bench.values import Query, Question, Ranked, Relationship
 from operators.similarity import scaled, vectors_of
 
-PROMPT = Prompt("operators:prompts/filter_triples.j2")
+PROMPT = Prompt("methods:hipporag2/prompts/filter_triples.j2")
 
 
 @operator("relationship.link", batched=True, requires={"node.name", "relationship.name"})

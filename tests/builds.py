@@ -1,5 +1,6 @@
 """Small inputs of builders, taggers that are told what they read, and graphs as lists."""
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -95,6 +96,28 @@ class Known:
     def _named(self, text: str) -> list[tuple[str, str]]:
         result = sorted((text.index(name), name) for name in self.labels if name in text)
         return [(name, self.labels[name]) for _, name in result]
+
+
+class Words:
+    """Capitalised words are people, some names of several words too, and some words counts.
+
+    A sentence ends at a dot, or not; a title may stand in no sentence.
+    """
+
+    identity = "words"
+
+    def __init__(self, *names: str, counts: str = "", apart: bool = False) -> None:
+        self.names, self.counts, self.apart = names, counts, apart
+
+    def sentences(self, texts):
+        for text in texts:
+            parts = text.split("\n")[-1].split(".") if self.apart else [text]
+            yield [self._sentence(part.strip()) for part in parts if part.strip()]
+
+    def _sentence(self, text: str) -> Sentence:
+        names = re.findall("|".join([*self.names, r"[A-Z]\w*"]), text)
+        kinds = {self.counts: "CARDINAL"}
+        return Sentence(text, tuple((name, kinds.get(name, "PERSON")) for name in names), (), ())
 
 
 class Lengths:

@@ -1,0 +1,271 @@
+"""HopRAG's graph: passages joined by the questions that they raise and answer."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Annotated, Any
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import BaseModel, Field, PositiveInt
+
+from graphrag_bench.algorithms.graph import Graph
+from graphrag_bench.columns import NOT_STORED, Columns, Texts, in_order, incidence
+from graphrag_bench.contract import artifact
+from graphrag_bench.data.chunks import ChunkTable
+from graphrag_bench.embedding.embedder import Embedder
+from graphrag_bench.embedding.nlp import Nlp, Sentence
+from graphrag_bench.embedding.vector_index import VectorIndex, index_texts
+from graphrag_bench.errors import UserError
+from graphrag_bench.expected import Sizes, template_tokens
+from graphrag_bench.graphs.asking import MOST_TOKENS, Extractor, chunk_faults, documents_of_chunks
+from graphrag_bench.graphs.passage_graph import PASSAGE_ATTRIBUTES, chunks_as_nodes
+from graphrag_bench.graphs.sentences import named_entities, read_chunks
+from graphrag_bench.llm.chat import ChatModel
+from graphrag_bench.llm.structured import Listed, list_reading
+from graphrag_bench.progress import Progress
+from graphrag_bench.prompts import Prompt
+from graphrag_bench.text import normalise_name
+from graphrag_bench.values import DECIMALS, FloatArray, IntArray, best_first
+
+ANSWERED = Prompt("methods:hoprag/prompts/answered_questions.j2")
+RAISED = Prompt("methods:hoprag/prompts/raised_questions.j2")
+HOP_ATTRIBUTES = PASSAGE_ATTRIBUTES | {"relationship.description", "relationship.keywords"}
+LEADS_TO = "leads to"
+_BLOCK = 64
+Row = tuple[int, bool, str, tuple[str, ...]]
+"""The chunk of a question, whether the chunk answers it, its text, and the names in it."""
+SEPARATOR = "; "
+"""Between the names that a relationship of a hop graph has as its keywords."""
+
+
+@dataclass(frozen=True, eq=False)
+class PseudoQuestions(Columns):
+    """Questions of chunks with the names in them, in chunk order.
+
+    `texts` and `chunk`, int64, are (n_questions,); `answered`, bool (n_questions,), is true where
+    the chunk answers the question and false where it raises it. `names` are normalised and unique;
+    `question_name` is a bool CSR (n_questions, n_names). `chunk` rows are those of the chunk table.
+    `statistics` counts the replies that they were read out of, where they have just been.
+    """
+
+    texts: Texts
+    chunk: IntArray
+    answered: NDArray[np.bool_]
+    names: Texts
+    question_name: Any
+    statistics: Mapping[str, float] = field(default_factory=dict, metadata=NOT_STORED)
+
+    def __len__(self) -> int:
+        return len(self.texts)
+
+    def names_of(self, chunks: IntArray) -> set[str]:
+        """The names in the questions of some chunks."""
+        rows = np.flatnonzero(np.isin(self.chunk, chunks))
+        return set(self.names.take(np.unique(self.question_name[rows].indices)))
+
+
+class Questions(BaseModel):
+    """What both prompts return."""
+
+    questions: list[str]
+
+
+@artifact("pseudo_questions.nlp")
+def nlp_questions(*, chunk_table: ChunkTable, nlp: Nlp, progress: Progress) -> PseudoQuestions:
+    """Without a language model: a chunk answers its sentences, and raises its names.
+
+    A sentence that names something stands for the question it answers, after the title of its
+    chunk; the title is one of its names. Each other name of the chunk, numbers and dates aside,
+    raises the question "What is NAME?". Raises UserError when nothing is named.
+    Source: ours, so that HopRAG's graph can be made without a language model.
+    """
+    rows: list[Row] = []
+    for chunk, (title, sentences) in enumerate(read_chunks(chunk_table, nlp, progress)):
+        rows += _questions(chunk, title, sentences)
+    return _pseudo_questions(rows)
+
+
+def _questions(chunk: int, title: str, sentences: Sequence[Sentence]) -> list[Row]:
+    answered: list[Row] = []
+    raised: dict[str, str] = {}
+    for sentence in sentences:
+        named = named_entities(sentence)
+        raised.update({normalise_name(name): name for name in named if normalise_name(name)})
+        if named or title:
+            text = f"{title}: {sentence.text}" if title else sentence.text
+            answered.append((chunk, True, text, (title, *named)))
+    raised.pop(normalise_name(title), None)
+    return [*answered, *((chunk, False, f"What is {name}?", (name,)) for name in raised.values())]
+
+
+def _tokens(settings: Mapping[str, Any], sizes: Sizes) -> tuple[float, float]:
+    prompts = settings["answered_prompt"], settings["raised_prompt"]
+    prompt = sum(template_tokens(one) for one in prompts) / 2 + sizes.chunk
+    return prompt, min(settings["max_tokens"] or MOST_TOKENS, sizes.chunk)
+
+
+@artifact("pseudo_questions.llm", calls=2, tokens=_tokens)
+def llm_questions(
+    *,
+    chunk_table: ChunkTable,
+    llm_build: ChatModel,
+    nlp: Nlp,
+    progress: Progress,
+    answered_prompt: Prompt = ANSWERED,
+    raised_prompt: Prompt = RAISED,
+    max_tokens: PositiveInt | None = None,
+) -> PseudoQuestions:
+    """The questions that the build model says each chunk answers, and those that it raises.
+
+    Two calls for each chunk. Names are the named entities of a question. A reply that cannot be
+    read gives none; raises UserError when none can, or when no question is left.
+    Source: HopRAG (Liu et al. 2025), incoming and outgoing pseudo-queries.
+    """
+    items, advice = documents_of_chunks(chunk_table), "build.pseudo_questions=nlp needs no model."
+    questions: list[tuple[int, bool, str]] = []
+    failed, malformed, cut = set[int](), set[int](), set[int]()
+    extractor = Extractor(llm_build, max_tokens, progress)
+    for prompt, answered in ((answered_prompt, True), (raised_prompt, False)):
+        chats = [prompt.render({"passage": passage}) for passage in chunk_table.passages]
+        purpose = "questions answered" if answered else "questions raised"
+        replies = extractor.ask(chats, list_reading(Questions, "questions", purpose), items, advice)
+        for chunk, reply in enumerate(replies):
+            if not isinstance(reply, Listed):
+                failed.add(chunk)
+                continue
+            malformed |= {chunk} if reply.skipped else set()
+            cut |= {chunk} if reply.cut else set()
+            texts = reply.value.questions
+            questions += [(chunk, answered, text.strip()) for text in texts if text.strip()]
+    questions.sort(key=lambda row: row[0])  # in a chunk first what it answers, as they came
+    read = nlp.sentences([text for _, _, text in questions])
+    rows = [
+        (*row, tuple(name for one in sentences for name in named_entities(one)))
+        for row, sentences in zip(questions, read, strict=True)
+    ]
+    faults = chunk_faults(len(items), failed=failed, malformed=malformed, cut=cut)
+    statistics = {**extractor.statistics, **faults}
+    return replace(_pseudo_questions(rows), statistics=statistics)
+
+
+@artifact("question_index")
+def question_index(
+    *, pseudo_questions: PseudoQuestions, embedder: Embedder, progress: Progress
+) -> VectorIndex:
+    """One vector for each pseudo-question, in their order."""
+    return index_texts(list(pseudo_questions.texts), embedder, progress, "pseudo-questions")
+
+
+def _pseudo_questions(rows: Sequence[Row]) -> PseudoQuestions:
+    if not any(answered for _, answered, *_ in rows):
+        raise UserError(
+            "There is no pseudo-question: no chunk names anything. Likely causes: the texts are in "
+            "another language than the tagger's or the model's, or name nothing."
+        )
+    numbers: dict[str, int] = {}
+    named = []
+    for _, _, _, names in rows:
+        keys = dict.fromkeys(filter(None, map(normalise_name, names)))
+        named.append([numbers.setdefault(key, len(numbers)) for key in keys])
+    return PseudoQuestions(
+        Texts.of([text for _, _, text, _ in rows]),
+        np.array([chunk for chunk, _, _, _ in rows], np.int64),
+        np.array([answered for _, answered, _, _ in rows], bool),
+        Texts.of(list(numbers)),
+        incidence(named, len(numbers)),
+    )
+
+
+@artifact("graph.hop", provides=HOP_ATTRIBUTES)
+def hop(
+    *,
+    pseudo_questions: PseudoQuestions,
+    question_index: VectorIndex,
+    chunk_table: ChunkTable,
+    progress: Progress,
+    edges_per_chunk: Annotated[float, Field(gt=0)] | None = None,
+    max_df: PositiveInt | None = 500,
+) -> Graph:
+    """The passages as nodes, with an edge from each that raises a question to one that answers it.
+
+    Node i is chunk i, its description the passage. A question that a passage raises is matched
+    with the most similar question that another passage answers; similarity is the mean of the
+    Jaccard index of their names, 0..1, and the cosine of their vectors, ties by lower question.
+    Of several edges from one passage to another the most similar is kept, and of all the most
+    similar `edges_per_chunk` for each chunk (None: the natural logarithm of the number of chunks,
+    one at least), rounded down. An edge is described by the question that is answered, its
+    keywords are the names of both, its weight is the similarity. A name in more than `max_df` of
+    the questions that are answered proposes none of them (None: no limit); apart from that the
+    match is the best of all. Raises UserError when no passage leads to another.
+    Source: HopRAG (Liu et al. 2025), edges between passages; released code 23898fa.
+    """
+    raised, answering, similarity = _matched(pseudo_questions, question_index, max_df, progress)
+    n = len(chunk_table)
+    of = pseudo_questions.chunk
+    pairs = of[raised] * n + of[answering]
+    order = _best_of_each(pairs, similarity, answering)
+    per_chunk = max(1.0, float(np.log(n))) if edges_per_chunk is None else edges_per_chunk
+    best = order[best_first(similarity[order])][: max(1, int(n * per_chunk))]
+    best = best[np.argsort(pairs[best])]
+    if not len(best):
+        raise UserError(
+            "No passage leads to another: the corpus has one passage, or none raises a question."
+        )
+    raised, answering = raised[best], answering[best]
+    names = pseudo_questions.question_name
+    both = in_order(names[raised] + names[answering])
+    relations = Texts.of([LEADS_TO] * len(best))
+    graph = chunks_as_nodes(n, np.stack([of[raised], of[answering]]), similarity[best], relations)
+    return replace(
+        graph,
+        descriptions=Texts.of(chunk_table.passages),
+        facts=Texts.of(pseudo_questions.texts.take(answering)),
+        keywords=Texts.of(list(pseudo_questions.names)).joined(both, SEPARATOR),
+        statistics={"questions_raised": int((~pseudo_questions.answered).sum())},
+    )
+
+
+def _matched(
+    questions: PseudoQuestions, index: VectorIndex, max_df: int | None, progress: Progress
+) -> tuple[IntArray, IntArray, FloatArray]:
+    raised, answering = np.flatnonzero(~questions.answered), np.flatnonzero(questions.answered)
+    of, vectors = questions.chunk, np.asarray(index.vectors, np.float32)
+    answered = VectorIndex(np.ascontiguousarray(vectors[answering]))
+    own = int(np.bincount(of[answering]).max())  # so many may be of the passage itself
+    named = questions.question_name.astype(np.int32).tocsr()
+    frequent = named[answering].getnnz(axis=0) > (len(answering) if max_df is None else max_df)
+    proposing = named[:, np.flatnonzero(~frequent)]
+    turned = proposing[answering].T.tocsr()
+    matches: list[tuple[IntArray, IntArray, FloatArray]] = []
+    with progress.task("matching questions", len(raised)) as advance:
+        for first in range(0, len(raised), _BLOCK):
+            rows = raised[first : first + _BLOCK]
+            near = answered.search(vectors[rows], own + 1)
+            sharing = (proposing[rows] @ turned).tocoo()
+            row = np.concatenate([np.repeat(np.arange(len(rows)), len(near[0])), sharing.row])
+            other = np.concatenate([*(hit.ids for hit in near), sharing.col])
+            codes = np.unique(row.astype(np.int64) * len(answering) + other)
+            head, tail = rows[codes // len(answering)], answering[codes % len(answering)]
+            elsewhere = of[head] != of[tail]
+            head, tail = head[elsewhere], tail[elsewhere]
+            similarity = _similarity(head, tail, named, vectors)
+            order = _best_of_each(head, similarity, tail)
+            matches.append((head[order], tail[order], similarity[order]))
+            advance(len(rows))
+    none = np.zeros(0, np.int64)
+    heads, tails, similarities = zip((none, none, np.zeros(0)), *matches, strict=True)
+    return np.concatenate(heads), np.concatenate(tails), np.concatenate(similarities)
+
+
+def _best_of_each(groups: IntArray, scores: FloatArray, ties: IntArray) -> IntArray:
+    order = np.lexsort((ties, -np.round(scores, DECIMALS), groups))
+    return order[np.diff(groups[order], prepend=-1) > 0]
+
+
+def _similarity(head: IntArray, tail: IntArray, named: Any, vectors: Any) -> FloatArray:
+    shared = np.asarray(named[head].multiply(named[tail]).sum(axis=1), np.float64).ravel()
+    sizes = np.diff(named.indptr)
+    joined = sizes[head] + sizes[tail] - shared
+    jaccard = shared / np.maximum(joined, 1)
+    cosine = np.einsum("ij,ij->i", vectors[head], vectors[tail]).astype(np.float64)
+    return np.asarray((jaccard + cosine) / 2)
