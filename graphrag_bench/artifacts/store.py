@@ -13,7 +13,7 @@ from graphrag_bench.algorithms.graph import thinned
 from graphrag_bench.artifacts.plan import AMBIENT, Planned
 from graphrag_bench.errors import UserError
 from graphrag_bench.fingerprint import digest
-from graphrag_bench.graphs.asking import CUT, MOST_TOKENS, REPLIES, reply_limits
+from graphrag_bench.graphs.asking import CUT, MOST_TOKENS, REPLIES
 from graphrag_bench.llm.calls import CallFailed, RunStopped, ServerFailed
 from graphrag_bench.llm.chat import ChatModel
 from graphrag_bench.llm.ledger import Ledger
@@ -150,14 +150,12 @@ class Store:
         n_cut, n = statistics.get(CUT, 0), statistics.get(REPLIES, 0)
         share = n_cut / max(n, 1)
         if share > self.allow_cut:
-            names = reply_limits(planned.settings)
-            limits = ", ".join(f"{planned.settings[name] or MOST_TOKENS:,}" for name in names)
-            settings = " or ".join(f"build.{planned.resource}.{name}" for name in names)
+            limit = planned.settings.get("max_tokens") or MOST_TOKENS
             raise UserError(
                 f"{planned.resource} ({planned.builder.name}): {n_cut:.0f} of {n:.0f} replies "
-                f"({share:.1%}) ended at their limit ({limits} tokens, or the model's window). "
-                f"Raise {settings}, take a larger window or smaller chunks; "
-                f"failures.allow_cut={share + 0.005:.2f} goes on with them as they are stored."
+                f"({share:.1%}) ended at their limit ({limit:,} tokens, or the model's window). "
+                f"Raise build.{planned.resource}.max_tokens, take a larger window or smaller "
+                f"chunks; failures.allow_cut={share + 0.005:.2f} goes on with them as they are."
             )
         if share:
             self.progress.say(

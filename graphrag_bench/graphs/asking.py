@@ -1,6 +1,6 @@
 """A build model asked about many chunks, clusters or nodes; refused where nothing was of use."""
 
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Sequence, Set
 from dataclasses import dataclass, replace
 from typing import TypeAlias, TypeVar
 
@@ -15,21 +15,23 @@ from graphrag_bench.prompts import Prompt
 from graphrag_bench.text import count_tokens
 
 MOST_TOKENS = 4096
-"""Tokens of a reply with records where no setting ends it: as in the code of Zhou et al. 2025
-(LLMConfig, 4e87938); PathRAG, PathCoRAG, HiRAG and PankRAG end none."""
+"""Tokens of a reply with records for `max_tokens=null`. Source: Zhou et al. 2025, code 4e87938
+(LLMConfig); PathRAG, PathCoRAG, HiRAG and PankRAG end none."""
 REPLIES, CUT = "replies", "truncated_replies"
-"""What the statistics of an extraction call its replies that were read, and those that were cut."""
+"""Names in the statistics of an extraction: replies that were read, and those that were cut."""
 _MOST_OF_TEXTS = 32_768
+_BESIDE_TEXTS = 200
+"""Tokens that are left for the names in a prompt and for the difference of two tokenizers."""
 T = TypeVar("T")
 Result: TypeAlias = T | UnreadableReply | CallFailed
-"""What was read of a reply, or why nothing was."""
+"""The value of a reply, or why it has none."""
 
 
 @dataclass
 class Extractor:
     """A model that writes or reads texts, and how many of its replies ended at their limit.
 
-    A reply has `max_tokens`, or, where that is None, 4,096 or what the model's window leaves.
+    A reply has `max_tokens`, or for None 4,096 or what the model's window leaves.
     """
 
     llm: ChatModel
@@ -110,11 +112,7 @@ class Extractor:
 def chunk_faults(
     n_chunks: int, *, failed: Set[int], malformed: Set[int], cut: Set[int]
 ) -> dict[str, float]:
-    """Return how many chunks were asked about, and how many of their rows are at fault, and how.
-
-    Of a failed chunk nothing was read, of a malformed or cut one not all; `faulty_chunks` counts
-    a row once.
-    """
+    """Return the number of chunks, and of those of which nothing or not all was read, by fault."""
     return {
         "chunks": n_chunks,
         "failed_chunks": len(failed),
@@ -122,11 +120,6 @@ def chunk_faults(
         "cut_chunks": len(cut),
         "faulty_chunks": len(failed | malformed | cut),
     }
-
-
-def reply_limits(settings: Mapping[str, object]) -> list[str]:
-    """Return the settings of a builder that end the replies of its model."""
-    return [name for name in settings if name.startswith("max_") and name.endswith("tokens")]
 
 
 def documents_of_chunks(chunk_table: ChunkTable) -> list[str]:
@@ -151,8 +144,8 @@ def refuse_all_failed(
 
 
 def room_for(llm: ChatModel, prompt: Prompt, max_tokens: int) -> int:
-    """Return the tokens of texts that fit the window with the prompt, the names and the reply."""
+    """Return how many tokens of texts fit the window beside the prompt and the reply."""
     if (window := llm.window) is None:
         return _MOST_OF_TEXTS
-    reserve = count_tokens(prompt.text) + max_tokens + 200
+    reserve = count_tokens(prompt.text) + max_tokens + _BESIDE_TEXTS
     return max(1, min(_MOST_OF_TEXTS, window - reserve))

@@ -186,8 +186,8 @@ def pruned(rows: Sequence[ChunkExtraction], named: Iterable[set[str]]) -> list[C
 def _tokens(settings: Mapping[str, Any], sizes: Sizes) -> tuple[float, float]:
     prompts = settings["entities_prompt"], settings["triples_prompt"]
     prompt = sum(template_tokens(one) for one in prompts) / 2 + sizes.chunk
-    most = sum(settings[f"max_{kind}_tokens"] or MOST_TOKENS for kind in ("entity", "triple"))
-    return prompt, min(_REPLY_SHARE * sizes.chunk, most) / 2
+    most = settings["max_tokens"] or MOST_TOKENS
+    return prompt, min(_REPLY_SHARE * sizes.chunk / 2, most)
 
 
 @artifact("extraction.llm", calls=2, tokens=_tokens)
@@ -198,8 +198,7 @@ def llm_extraction(
     progress: Progress,
     entities_prompt: Prompt = ENTITIES,
     triples_prompt: Prompt = TRIPLES,
-    max_entity_tokens: PositiveInt | None = None,
-    max_triple_tokens: PositiveInt | None = None,
+    max_tokens: PositiveInt | None = None,
 ) -> Extraction:
     """The entities and triples that the build model reads out of each chunk.
 
@@ -210,7 +209,7 @@ def llm_extraction(
     section 4.
     """
     passages, items = chunk_table.passages, documents_of_chunks(chunk_table)
-    extractor = Extractor(llm_build, max_entity_tokens, progress)
+    extractor = Extractor(llm_build, max_tokens, progress)
     chats = [entities_prompt.render({"passage": passage}) for passage in passages]
     reading = list_reading(Entities, "named_entities", "extract entities")
     named = extractor.ask(chats, reading, items, ADVICE)
@@ -224,7 +223,6 @@ def llm_extraction(
         triples_prompt.render({"passage": passages[row], "entities": entities})
         for row, entities in listed.items()
     ]
-    extractor.max_tokens = max_triple_tokens
     reading_triples = list_reading(Triples, "triples", "extract triples")
     replies = extractor.ask(chats, reading_triples, [items[row] for row in names], ADVICE)
     pairs = zip(names, replies, strict=True)

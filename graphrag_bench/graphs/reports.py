@@ -2,10 +2,11 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
-from typing import Annotated, Any
+from itertools import chain
+from typing import Any
 
 import numpy as np
-from pydantic import BaseModel, Field, PositiveInt, field_validator
+from pydantic import BaseModel, PositiveInt, field_validator
 
 from graphrag_bench.algorithms.communities import Communities, Reports
 from graphrag_bench.algorithms.graph import Graph
@@ -26,6 +27,14 @@ from graphrag_bench.text import count_tokens
 from graphrag_bench.values import FloatArray
 
 STEP = "write community reports"
+SUMMARY_TOKENS = 150
+FINDING_TOKENS = 80
+FINDINGS = 5
+MAX_SENTENCES = 20
+"""Of an extracted report: ours, about the length of a written one."""
+WINDOW_SHARE = 0.6
+MAX_INPUT_TOKENS = 12_000
+"""Source: Zhou et al. 2025, code 4e87938."""
 REPORT = Prompt("graphrag_bench.graphs:prompts/community_report.j2")
 _UNKNOWN_WINDOW = 8192
 _RESERVE = 64
@@ -36,47 +45,39 @@ _AT_ONCE = 500
 
 @artifact("reports.extractive")
 def extractive(
-    *,
-    communities: Communities,
-    graph: Graph,
-    embedder: Embedder,
-    progress: Progress,
-    summary_tokens: PositiveInt = 150,
-    finding_tokens: PositiveInt = 80,
-    findings: PositiveInt = 5,
-    max_sentences: PositiveInt = 20,
+    *, communities: Communities, graph: Graph, embedder: Embedder, progress: Progress
 ) -> Reports:
     """One report for each community: title, central sentences, and one finding for each key member.
 
     The title is the three most connected members. Sentences are those of the members' descriptions
-    and of the relationships within the community, most connected first, `max_sentences` at most;
-    names and relations are used where the graph has no descriptions. The summary is the central
-    ones up to `summary_tokens`, a finding the central ones about one of the `findings` most
-    connected members. The rating is 5 times the occurrence (chunks of the community by the largest
-    number) plus 5 times ln(1 + members) by the largest: 0..10, how much of the corpus it covers,
-    where a language model would judge impact.
+    and of the relationships within the community, most connected first, 20 at most; names and
+    relations are used where the graph has no descriptions. The summary is the central ones up to
+    150 tokens, a finding the central ones about one of the five most connected members, up to 80
+    tokens. The rating is 5 times the occurrence (chunks of the community by the largest number)
+    plus 5 times ln(1 + members) by the largest: 0..10, how much of the corpus it covers, where a
+    language model would judge impact.
     Source: the layout of reports, GraphRAG (Edge et al. 2024), section 3.1.5; sentences by
     centrality (Erkan and Radev 2004).
     Deviation: extracted, not written; `reports.llm` writes them.
     """
-    contents = Contents(graph, communities)
-    about = [contents.sentences(row, max_sentences) for row in range(len(communities))]
+    contents, rows = Contents(graph, communities), range(len(communities))
+    about = [contents.sentences(row, MAX_SENTENCES) for row in rows]
+    every = [[text for _, text in pairs] for pairs in about]
     by_member: list[dict[int, list[str]]] = [{} for _ in about]
     for pairs, texts_of in zip(about, by_member, strict=True):
         for member, text in pairs:
             texts_of.setdefault(member, []).append(text)
-    wanted = [([text for _, text in pairs], summary_tokens) for pairs in about]
-    wanted += [(own, finding_tokens) for texts_of in by_member for own in texts_of.values()]
-    every = [text for pairs in about for _, text in pairs]
-    known = Sentences.of(every, embedder, progress, among=crowded(wanted))
-    titles = [contents.title(row) for row in range(len(communities))]
+    wanted = [(texts, SUMMARY_TOKENS) for texts in every]
+    wanted += [(own, FINDING_TOKENS) for texts_of in by_member for own in texts_of.values()]
+    known = Sentences.of(chain(*every), embedder, progress, among=crowded(wanted))
+    titles = [contents.title(row) for row in rows]
     texts = []
-    for row, (pairs, texts_of) in enumerate(zip(about, by_member, strict=True)):
-        blocks = [(titles[row], known.summary([text for _, text in pairs], summary_tokens))]
+    for row in rows:
+        blocks = [(titles[row], known.summary(every[row], SUMMARY_TOKENS))]
         blocks += [
-            (contents.names[node], known.summary(texts_of[node], finding_tokens))
-            for node in contents.members(row)[:findings]
-            if node in texts_of
+            (contents.names[node], known.summary(by_member[row][node], FINDING_TOKENS))
+            for node in contents.members(row)[:FINDINGS]
+            if node in by_member[row]
         ]
         texts.append(report_text(blocks))
     ratings, chunks = coverage(communities), _chunks(graph, communities, texts)
@@ -153,7 +154,7 @@ def _calls(settings: Mapping[str, Any], sizes: Sizes) -> int:
 
 def _tokens(settings: Mapping[str, Any], sizes: Sizes) -> tuple[float, float]:
     template = template_tokens(settings["report_prompt"])
-    budget = min(settings["window_share"] * _UNKNOWN_WINDOW, settings["max_input_tokens"])
+    budget = min(WINDOW_SHARE * _UNKNOWN_WINDOW, MAX_INPUT_TOKENS)
     return template + budget / 3, settings["max_tokens"] / 2
 
 
@@ -165,14 +166,12 @@ def llm_reports(
     llm_build: ChatModel,
     progress: Progress,
     report_prompt: Prompt = REPORT,
-    window_share: Annotated[float, Field(gt=0, le=1)] = 0.6,
-    max_input_tokens: PositiveInt = 12_000,
     max_tokens: PositiveInt = 1500,
 ) -> Reports:
     """One report for each community, written by the build model: one call each.
 
-    Its input are tables of members and of the relationships that touch them, within `window_share`
-    of the model's window (8,192 tokens where that is not known) and `max_input_tokens`. Levels go
+    Its input are tables of members and of the relationships that touch them, within 0.6 of the
+    model's window (8,192 tokens where that is not known) and 12,000 tokens. Levels go
     finest first, so that the reports on its parts replace what a large community has to leave
     out. A prompt depends on the members of its community alone, so that one that a change of the
     corpus leaves as it was has its stored reply. A reply that is not such JSON even when asked
@@ -182,7 +181,7 @@ def llm_reports(
     Source: GraphRAG (Edge et al. 2024), section 3.1.5; Zhou et al. 2025, section 5.
     """
     window = _UNKNOWN_WINDOW if llm_build.window is None else llm_build.window
-    budget = min(int(window * window_share), max_input_tokens)
+    budget = min(int(window * WINDOW_SHARE), MAX_INPUT_TOKENS)
     rest = window - budget - count_tokens(report_prompt.text) - _RESERVE
     max_tokens = max(min(max_tokens, rest), 1)
     contents, n = Contents(graph, communities), len(communities)

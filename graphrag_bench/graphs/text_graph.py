@@ -24,14 +24,14 @@ TKG_ATTRIBUTES = frozenset(_NODES | {"relationship.description", "relationship.w
 RKG_ATTRIBUTES = TKG_ATTRIBUTES | {"relationship.keywords"}
 SUMMARY = Prompt("graphrag_bench.graphs:prompts/description_summary.j2")
 STEP = "summarise descriptions"
-_AS_READ = {
-    "llm_build": None, "summary_from": 500, "max_tokens": 500, "summary_prompt": SUMMARY,
-}  # fmt: skip
+SUMMARY_FROM = 500
+"""Tokens from which on a description is summarised. Source: Zhou et al. 2025, code 4e87938."""
+_AS_READ = {"llm_build": None, "max_tokens": 500, "summary_prompt": SUMMARY}
 
 
 def _tokens(settings: Mapping[str, Any], sizes: Sizes) -> tuple[float, float]:
     template = template_tokens(settings["summary_prompt"])
-    return template + 1.5 * settings["summary_from"], settings["max_tokens"] / 2
+    return template + 1.5 * SUMMARY_FROM, settings["max_tokens"] / 2
 
 
 @artifact("graph.tkg", provides=TKG_ATTRIBUTES, fixed={"keywords": False, **_AS_READ})
@@ -48,7 +48,6 @@ def text_kg(
     llm_build: ChatModel | None,
     progress: Progress,
     keywords: bool,
-    summary_from: PositiveInt = 500,
     max_tokens: PositiveInt = 500,
     summary_prompt: Prompt = SUMMARY,
 ) -> Graph:
@@ -62,11 +61,10 @@ def text_kg(
     the distinct ones in order of first appearance, joined by ", ". Raises UserError when nothing
     was extracted, and for `rkg` where no relationship has a keyword.
 
-    In `tkg_llm` and `rkg_llm` the build model summarises a description of `summary_from` tokens or
-    more in at most `max_tokens`, from as much of it as fits its window (32,768 tokens where that is
-    not known or larger). Where no reply came, the description stays as it is; raises UserError when
-    that happens to all. The announced call for each chunk is a guess: the number of long
-    descriptions is not known before.
+    In `tkg_llm` and `rkg_llm` the build model summarises a description of 500 tokens or more in at
+    most `max_tokens`, from as much of it as fits its window (32,768 tokens at most). Where no reply
+    came, the description stays as it is; raises UserError when that happens to all. The announced
+    call for each chunk is a guess: the number of long descriptions is not known before.
     Source: Zhou et al. 2025, section 4 and Table 2; released code 4e87938; LightRAG (Guo et al.
     2024), section 3.1 (keywords); GraphRAG (Edge et al. 2024), section 3.1.3 (summaries, with the
     thresholds of Zhou et al.'s code).
@@ -74,9 +72,7 @@ def text_kg(
     graph = text_graph(text_extraction, keywords=keywords)
     if llm_build is None:
         return graph
-    return _summarised(
-        graph, Extractor(llm_build, max_tokens, progress), summary_from, summary_prompt
-    )
+    return _summarised(graph, Extractor(llm_build, max_tokens, progress), summary_prompt)
 
 
 def text_graph(
@@ -102,13 +98,13 @@ def text_graph(
     return merger.graph(len(extraction.rows), keywords=keywords, most_tokens=most_tokens)
 
 
-def _summarised(graph: Graph, extractor: Extractor, summary_from: int, prompt: Prompt) -> Graph:
+def _summarised(graph: Graph, extractor: Extractor, prompt: Prompt) -> Graph:
     assert graph.descriptions is not None and graph.facts is not None
     ends = zip(graph.source.tolist(), graph.target.tolist(), strict=True)
     names = list(graph.names)
     titles = [*names, *(f"{names[head]}; {names[tail]}" for head, tail in ends)]
     texts = [*graph.descriptions, *graph.facts]
-    long = [row for row, text in enumerate(texts) if count_tokens(text) >= summary_from]
+    long = [row for row, text in enumerate(texts) if count_tokens(text) >= SUMMARY_FROM]
     room = room_for(extractor.llm, prompt, extractor.max_tokens or MOST_TOKENS)
     chats = [
         prompt.render({"names": titles[row], "descriptions": decode(encode(texts[row])[:room])})

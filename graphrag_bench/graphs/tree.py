@@ -50,6 +50,16 @@ TREE_ATTRIBUTES = frozenset({"node.type", "node.description"})
 SUMMARY = Prompt("graphrag_bench.graphs:prompts/tree_summary.j2")
 PARENT_OF = "summarises"
 STEP = "summarise clusters"
+REDUCTION_DIMENSION = 10
+"""Source: RAPTOR's code; a layer of one node more, or of fewer, is the last one."""
+MAX_LAYERS = 5
+"""Source: RAPTOR's code."""
+MAX_CLUSTER_TOKENS = 3500
+"""Tokens of a cluster's texts above which it is clustered again. Source: RAPTOR's code."""
+CLUSTER_SIZE = 10
+"""Nodes of a cluster by balanced k-means; ours."""
+SUMMARY_TOKENS = 100
+"""Source: RAPTOR's code."""
 _STEM = 6
 _LEAST_SHARED = 1 / 3
 _RESERVE = 64
@@ -64,14 +74,13 @@ def _calls(settings: Mapping[str, Any], sizes: Sizes) -> int:
 
 def _tokens(settings: Mapping[str, Any], sizes: Sizes) -> tuple[float, float]:
     template = template_tokens(settings["summary_prompt"])
-    return template + _children(settings, sizes) * sizes.chunk, settings["summary_tokens"]
+    return template + _children(settings, sizes) * sizes.chunk, SUMMARY_TOKENS
 
 
 def _children(settings: Mapping[str, Any], sizes: Sizes) -> float:
     if settings["clustering"] == "kmeans":
-        return max(float(settings["cluster_size"]), 2.0)
-    n_chunks = float(settings["max_cluster_tokens"]) / max(sizes.chunk, 1.0)
-    return min(max(n_chunks / 2, 3.0), 10.0)
+        return CLUSTER_SIZE
+    return min(max(MAX_CLUSTER_TOKENS / max(sizes.chunk, 1.0) / 2, 3.0), 10.0)
 
 
 @artifact(
@@ -87,84 +96,73 @@ def tree(
     progress: Progress,
     clustering: Clustering = "gmm",
     reduction: Reduction = "pca",
-    reduction_dimension: PositiveInt = 10,
-    max_layers: PositiveInt = 5,
     threshold: Threshold = 0.1,
     min_cluster_size: PositiveInt = 2,
-    max_cluster_tokens: PositiveInt = 3500,
     bic_patience: PositiveInt | None = 10,
     bic_rows: PositiveInt | None = 5000,
-    cluster_size: PositiveInt = 10,
-    summary_tokens: PositiveInt = 100,
     summary_prompt: Prompt = SUMMARY,
     seed: NonNegativeInt = 224,
 ) -> Graph:
     """The tree of summaries of clusters: central sentences (`tree`), or written (`tree_llm`).
 
     Node i below the number of chunks is chunk i; the others are summaries, layer by layer, each
-    joined to what it summarises. A layer is clustered by Gaussian mixtures (`gmm`: the settings
-    `reduction`, `reduction_dimension`, `threshold`, `max_cluster_tokens`) or balanced k-means
-    (`kmeans`: `cluster_size`). The search for the number of components ends when `bic_patience`
-    numbers in a row have brought no lower BIC (None: all are tried), and is left out above
-    `bic_rows` nodes (None: never). A cluster below `min_cluster_size` nodes gets no parent, and
-    nodes without one stay in the next layer's pool. Growth ends after `max_layers`, or when no more
-    than reduction_dimension + 1 nodes are left: a small corpus is leaves alone. A summary has at
-    most `summary_tokens` tokens. `tree_llm` asks the build model once for each cluster: texts that
-    do not fit its window together are each cut to an equal share of it; where no usable reply came,
-    the first words of the texts are used, which is counted; raises UserError when no reply of a
+    joined to what it summarises. A layer is clustered by Gaussian mixtures (`gmm`, with
+    `reduction` to 10 dimensions and `threshold`) or balanced k-means (`kmeans`). The search for
+    the number of components ends when `bic_patience` numbers in a row have brought no lower BIC
+    (None: all are tried), and is left out above `bic_rows` nodes (None: never). A cluster below
+    `min_cluster_size` nodes gets no parent, and nodes without one stay in the next layer's pool.
+    Growth ends after 5 layers, or when 11 nodes are left: a small corpus is leaves alone. A
+    summary has at most 100 tokens. `tree_llm` asks the build model once for each cluster: texts
+    that do not fit its window together are each cut to an equal share of it. The first words of
+    the texts replace an unusable reply, which is counted; raises UserError when no reply of a
     layer was of use.
-    Source: RAPTOR (Sarthi et al. 2024), section 3 and its code (100 tokens); Zhou et al. 2025,
-    sections 4 and 7.1 (k-means).
+    Source: RAPTOR (Sarthi et al. 2024), section 3 and its code (dimension, layers, tokens); Zhou
+    et al. 2025, sections 4 and 7.1 (k-means).
     Deviation: PCA where RAPTOR has UMAP (`reduction="umap"`, an extra); `tree` extracts sentences
     where it asks a language model; RAPTOR tries every number of components (`bic_patience=None`,
     `bic_rows=None`). Zhou et al. give a parent to clusters of more than two nodes
     (`min_cluster_size=3`), both codes to all (1).
     """
-    mixture = Mixture(
-        reduction_dimension, threshold, max_cluster_tokens, reduction, bic_patience, bic_rows
-    )
-    cluster = _clustered(None if clustering == "gmm" else cluster_size, mixture, seed)
-    texts, sentences = list(chunk_table.passages), _sentences(chunk_table)
-    if llm_build is None:
-        summarise = _extractive(sentences, embedder, progress, summary_tokens)
-    else:
-        summarise = _written(llm_build, summary_prompt, summary_tokens, progress, texts)
-    embed = partial(vectors_of, embedder=embedder, progress=progress, label="embedding summaries")
-    vectors = np.asarray(chunk_index.vectors, np.float32)
-    least = reduction_dimension + 1, min_cluster_size
-    graph = _grown(texts, vectors, cluster, summarise, embed, max_layers, *least)
-    return graph if llm_build else replace(graph, node_fragments=_read(graph, sentences))
-
-
-def _clustered(cluster_size: int | None, mixture: Mixture, seed: int) -> Cluster:
     rng = np.random.default_rng(seed)
+    mixture = Mixture(
+        REDUCTION_DIMENSION, threshold, MAX_CLUSTER_TOKENS, reduction, bic_patience, bic_rows
+    )
 
     def cluster(vectors: Vectors, n_tokens: Sequence[int]) -> Clusters:
-        if cluster_size is not None:
-            return balanced_clusters(vectors, cluster_size, rng)
+        if clustering == "kmeans":
+            return balanced_clusters(vectors, CLUSTER_SIZE, rng)
         return mixture_clusters(vectors, np.array(n_tokens, np.int64), mixture, rng)
 
-    return cluster
+    texts, sentences = list(chunk_table.passages), _sentences(chunk_table)
+    if llm_build is None:
+        summarise = _extractive(sentences, embedder, progress)
+    else:
+        summarise = _written(llm_build, summary_prompt, progress, texts)
+    embed = partial(vectors_of, embedder=embedder, progress=progress, label="embedding summaries")
+    vectors = np.asarray(chunk_index.vectors, np.float32)
+    graph = _grown(texts, vectors, cluster, summarise, embed, min_cluster_size)
+    return graph if llm_build else replace(graph, node_fragments=_fragments(graph, sentences))
 
 
 def _grown(
-    leaves: Sequence[str], vectors: Vectors, cluster: Cluster, summarise: Summarise,
-    embed: Callable[[Sequence[str]], Vectors], max_layers: int, most_roots: int, least: int,
-) -> Graph:  # fmt: skip
-    """The tree over some leaves; `summarise` takes rows of leaves and of its own summaries.
-
-    Growth ends where `most_roots` nodes are left, or no cluster has `least` of them.
-    """
-    texts, embedded = list(leaves), np.asarray(vectors, np.float32)
+    leaves: Sequence[str],
+    vectors: Vectors,
+    cluster: Cluster,
+    summarise: Summarise,
+    embed: Callable[[Sequence[str]], Vectors],
+    min_cluster_size: int,
+) -> Graph:
+    """Return the tree over some leaves; `summarise` takes rows of leaves and of its summaries."""
+    texts, embedded = list(leaves), vectors
     n_tokens = [count_tokens(text) for text in texts]
     pool = np.arange(len(texts))
     layers = [0] * len(texts)
     children: list[list[int]] = []
-    for layer in range(1, max_layers + 1):
-        if len(pool) <= most_roots:
+    for layer in range(1, MAX_LAYERS + 1):
+        if len(pool) <= REDUCTION_DIMENSION + 1:
             break
         clusters = cluster(embedded[pool], [n_tokens[row] for row in pool])
-        families = [pool[part].tolist() for part in clusters if len(part) >= least]
+        families = [pool[part].tolist() for part in clusters if len(part) >= min_cluster_size]
         if not families:
             break
         summaries = summarise(families)
@@ -191,7 +189,7 @@ def _sentences(chunk_table: ChunkTable) -> list[list[str]]:
 
 
 def _extractive(
-    split: Sequence[Sequence[str]], embedder: Embedder, progress: Progress, max_tokens: int
+    split: Sequence[Sequence[str]], embedder: Embedder, progress: Progress
 ) -> Summarise:
     every = [text for part in split for text in part]
     row_of = {text: row for row, text in enumerate(dict.fromkeys(every))}
@@ -203,16 +201,16 @@ def _extractive(
 
     def summaries(families: Sequence[Sequence[int]]) -> list[str]:
         chosen = [
-            known().central([row for child in family for row in rows_of[child]], max_tokens)
+            known().central([row for child in family for row in rows_of[child]], SUMMARY_TOKENS)
             for family in families
         ]
         rows_of.extend(chosen)
-        return [known().joined(rows, max_tokens) for rows in chosen]
+        return [known().joined(rows, SUMMARY_TOKENS) for rows in chosen]
 
     return summaries
 
 
-def _read(graph: Graph, sentences: Sequence[Sequence[str]]) -> Fragments:
+def _fragments(graph: Graph, sentences: Sequence[Sequence[str]]) -> Fragments:
     assert graph.descriptions is not None
     known = sentence_chunks((text, row) for row, texts in enumerate(sentences) for text in texts)
     fragments = [(row, WHOLE, row) for row in range(len(sentences))]
@@ -249,7 +247,7 @@ def layer_of(name: str) -> int | None:
 
 
 def _written(
-    llm: ChatModel, prompt: Prompt, max_tokens: int, progress: Progress, leaves: Sequence[str]
+    llm: ChatModel, prompt: Prompt, progress: Progress, leaves: Sequence[str]
 ) -> Summarise:
     known = frozenset(word for text in leaves for word in _content_words(text))
     every = [" ".join(text.split()) for text in leaves]
@@ -263,15 +261,16 @@ def _written(
     def summaries(families: Sequence[Sequence[int]]) -> list[str]:
         clusters = [[every[row] for row in family] for family in families]
         chats = [
-            prompt.render({"texts": "\n\n".join(_fitted(llm, prompt, max_tokens, texts))})
-            for texts in clusters
+            prompt.render({"texts": "\n\n".join(_fitted(llm, prompt, texts))}) for texts in clusters
         ]
         items = [f"cluster of {family[0]}" for family in families]
-        results = Extractor(llm, max_tokens, progress).ask(
+        results = Extractor(llm, SUMMARY_TOKENS, progress).ask(
             chats, ReplyFormat(STEP, read), items, _ADVICE, was="was a summary of the texts"
         )
         written = [
-            settled(llm, result, " ".join(cut(one, max_tokens // len(texts) or 1) for one in texts))
+            settled(
+                llm, result, " ".join(cut(one, SUMMARY_TOKENS // len(texts) or 1) for one in texts)
+            )
             for texts, result in zip(clusters, results, strict=True)
         ]
         if n_failed := len(failures(results)):
@@ -285,10 +284,10 @@ def _written(
     return summaries
 
 
-def _fitted(llm: ChatModel, prompt: Prompt, max_tokens: int, texts: Sequence[str]) -> Sequence[str]:
+def _fitted(llm: ChatModel, prompt: Prompt, texts: Sequence[str]) -> Sequence[str]:
     if (window := llm.window) is None:
         return texts
-    room = window - max_tokens - count_tokens(prompt.text) - _RESERVE
+    room = window - SUMMARY_TOKENS - count_tokens(prompt.text) - _RESERVE
     if sum(count_tokens(text) + 1 for text in texts) <= room:
         return texts
     return [cut(text, max(room // len(texts) - 1, 1)) for text in texts]

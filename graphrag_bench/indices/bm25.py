@@ -3,10 +3,9 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import numpy as np
-from pydantic import Field
 
 from graphrag_bench.contract import artifact
 from graphrag_bench.data.chunks import ChunkTable
@@ -23,7 +22,7 @@ class Bm25:
 
     @classmethod
     def of(cls, texts: Sequence[str], k1: float = 1.5, b: float = 0.75) -> "Bm25":
-        """The index of these texts; raises UserError when they hold no word but stop words."""
+        """Return the index of these texts; raises UserError when they hold no search word."""
         import bm25s
 
         retriever = bm25s.BM25(method="lucene", k1=k1, b=b)
@@ -60,11 +59,6 @@ def _words(text: str) -> list[str]:
 
 
 @artifact("bm25")
-def bm25(
-    *,
-    chunk_table: ChunkTable,
-    k1: Annotated[float, Field(gt=0)] = 1.5,
-    b: Annotated[float, Field(ge=0, le=1)] = 0.75,
-) -> Bm25:
+def bm25(*, chunk_table: ChunkTable) -> Bm25:
     """A BM25 index over the titles and texts of the chunks."""
-    return Bm25.of(chunk_table.passages, k1, b)
+    return Bm25.of(chunk_table.passages)

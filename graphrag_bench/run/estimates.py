@@ -21,7 +21,7 @@ from graphrag_bench.expected import (
     Sizes,
     template_tokens,
 )
-from graphrag_bench.graphs.asking import MOST_TOKENS, reply_limits
+from graphrag_bench.graphs.asking import MOST_TOKENS
 from graphrag_bench.llm.chat import ChatModel
 from graphrag_bench.llm.openai_compatible import OpenAICompatible
 from graphrag_bench.llm.settings import Prices
@@ -266,8 +266,7 @@ def _building(experiment: Experiment, *, unpaid: bool) -> Iterator[Estimate]:
         tokens = item.builder.tokens
         each = tokens(item.settings, sizes) if tokens else _UNKNOWN
         expected = _load(experiment, "llm_build", n_calls, *each)
-        limits = [item.settings[name] or MOST_TOKENS for name in reply_limits(item.settings)]
-        longest = max([each[1], *limits])
+        longest = max(each[1], item.settings.get("max_tokens", each[1]) or MOST_TOKENS)
         most = _load(experiment, "llm_build", 2 * n_calls, each[0], longest)
         yield Estimate("build", item.resource, expected, most)
 

@@ -10,7 +10,7 @@ from graphrag_bench.config.sources import file_of
 from graphrag_bench.embedding.embedder import Embedder
 from graphrag_bench.embedding.long_texts import Fit
 from graphrag_bench.evaluation.statistics import detectable_share
-from graphrag_bench.graphs.asking import MOST_TOKENS, reply_limits
+from graphrag_bench.graphs.asking import MOST_TOKENS
 from graphrag_bench.llm.windows import LEAST as LEAST_REPLY
 from graphrag_bench.pipeline.combinators import Switch
 from graphrag_bench.pipeline.pipeline import Pipeline
@@ -65,8 +65,7 @@ def _artifact_lines(experiment: Experiment) -> Iterator[str]:
         yield f"  {state}  {item.builder.name:<26} {item.key}  {own}"
         if item.trained_on:
             yield f"         trained on {item.trained_on}"
-        limits = [item.settings[name] for name in reply_limits(item.settings)]
-        if item.builder.calls and None in limits:
+        if item.builder.calls and item.settings.get("max_tokens", 0) is None:
             yield f"         replies: at most {MOST_TOKENS:,} tokens, or what the window leaves"
     yield from _embedder_lines(experiment)
 

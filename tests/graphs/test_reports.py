@@ -15,6 +15,7 @@ from graphrag_bench.algorithms.communities import Communities, Reports
 from graphrag_bench.algorithms.graph import Graph
 from graphrag_bench.columns import Texts
 from graphrag_bench.embedding.embedder import Hashing
+from graphrag_bench.graphs import reports
 from graphrag_bench.graphs.communities import communities_of
 from graphrag_bench.graphs.report_tables import Contents, PartReport, report_tables
 from graphrag_bench.graphs.reports import coverage, extractive, llm_reports
@@ -47,33 +48,39 @@ TWO = communities((0, -1, [0, 1, 2]), (0, -1, [3, 4, 5]))
 NESTED = communities((0, -1, [0, 1, 2, 3, 4, 5]), (1, 0, [0, 1, 2]), (1, 0, [3, 4, 5]))
 
 
-def extracted(graph: Graph = GRAPH, parts: Communities = TWO, **settings) -> Reports:
-    return extractive(
-        communities=parts, graph=graph, embedder=Hashing(64), progress=QUIET, **settings
-    )
+def extracted(graph: Graph = GRAPH) -> Reports:
+    return extractive(communities=TWO, graph=graph, embedder=Hashing(64), progress=QUIET)
 
 
 # ---- without a model
 
 
-def test_the_report_is_a_title_a_summary_and_a_finding_for_each_key_member():
+def test_the_report_is_a_title_a_summary_and_a_finding_for_each_key_member(monkeypatch):
     """cy and dot have three neighbours, the others two; ties by name."""
-    result = extracted(findings=2)
+    monkeypatch.setattr(reports, "FINDINGS", 2)
+    result = extracted()
     assert list(result.titles) == ["cy, ada, bo", "dot, eve, fay"]
     blocks = result.texts[0].split("\n\n")
     assert (blocks[0], blocks[2], blocks[4], len(blocks)) == ("# cy, ada, bo", "## cy", "## ada", 6)
     assert blocks[3].startswith("Cy")
 
 
-def test_summary_and_findings_keep_to_their_tokens():
-    blocks = extracted(summary_tokens=8, finding_tokens=4).texts[0].split("\n\n")
-    assert count_tokens(blocks[1]) <= 8
-    assert all(count_tokens(block) <= 4 for block in blocks[3::2])
+@pytest.fixture
+def short(monkeypatch):
+    """Reports with so few tokens that sentences are left out."""
+    monkeypatch.setattr(reports, "SUMMARY_TOKENS", 12)
+    monkeypatch.setattr(reports, "FINDING_TOKENS", 6)
+
+
+def test_summary_and_findings_keep_to_their_tokens(short):
+    blocks = extracted().texts[0].split("\n\n")
+    assert count_tokens(blocks[1]) <= 12
+    assert all(count_tokens(block) <= 6 for block in blocks[3::2])
 
 
 def test_every_sentence_is_of_a_member_or_of_a_relationship_inside():
     """Row 6, cy-dot, goes out of the community."""
-    text = extracted(summary_tokens=1000).texts[0]
+    text = extracted().texts[0]
     assert "Dot" not in text
     assert "year 6" not in text
 
@@ -136,10 +143,8 @@ def written_reply(title: str, rating: float = 7.0, **other: object) -> str:
     return json.dumps({**stored, "findings": [{"summary": "A", "explanation": "B."}], **other})
 
 
-def by_model(model, parts: Communities = TWO, **settings) -> Reports:
-    return llm_reports(
-        communities=parts, graph=GRAPH, llm_build=model, progress=QUIET, **settings
-    )  # fmt: skip
+def by_model(model: Scripted, parts: Communities = TWO, graph: Graph = GRAPH) -> Reports:
+    return llm_reports(communities=parts, graph=graph, llm_build=model, progress=QUIET)
 
 
 def test_the_text_of_a_report_is_title_summary_and_findings_under_headings():
@@ -155,7 +160,8 @@ def test_the_text_of_a_report_is_title_summary_and_findings_under_headings():
     assert plain.ratings.tolist() == [10.0, 10.0]
 
 
-def test_parts_are_reported_on_before_the_whole_and_enter_its_prompt_when_it_is_cut():
+def test_parts_are_reported_on_before_the_whole_and_enter_its_prompt_when_it_is_cut(monkeypatch):
+    monkeypatch.setattr(reports, "MAX_INPUT_TOKENS", 130)
     model = Scripted(
         [
             ("-----Reports-----", written_reply("All")),
@@ -163,7 +169,7 @@ def test_parts_are_reported_on_before_the_whole_and_enter_its_prompt_when_it_is_
             ("", written_reply("Y")),
         ]
     )
-    result = by_model(model, NESTED, max_input_tokens=130)
+    result = by_model(model, NESTED)
     prompts = [chat[-1].content for chat in model.prompts]
     assert ["-----Reports-----" in text for text in prompts] == [False, False, True]
     assert "# Y They met. ## A B." in prompts[2]
@@ -183,9 +189,10 @@ def test_what_cannot_be_read_becomes_the_summary_rated_zero_and_flagged():
     assert (result.texts[0], result.statistics["without_report"]) == ("", 1)
 
 
-def test_a_small_window_leaves_room_for_prompt_and_reply():
+def test_a_small_window_leaves_room_for_prompt_and_reply(monkeypatch):
+    monkeypatch.setattr(reports, "WINDOW_SHARE", 0.2)
     model = Scripted([("", written_reply("T"))], window=600)
-    by_model(model, window_share=0.2)
+    by_model(model)
     for chat in model.prompts:
         tables = chat[-1].content
         assert count_tokens(tables) <= 600 * 0.2 + 60  # headings and header lines beside the rows
@@ -227,34 +234,29 @@ def reply(chat: Chat) -> Completion:
 
 
 @pytest.mark.parametrize("budget", [60, 110, 140, 160, 4000])
-def test_a_report_prompt_is_told_by_the_members_alone(budget):
+def test_a_report_prompt_is_told_by_the_members_alone(monkeypatch, budget):
     """In small budgets the whole is told by reports on its parts."""
+    monkeypatch.setattr(reports, "MAX_INPUT_TOKENS", budget)
     prompts = []
-    for graph, result in (BEFORE, AFTER):
+    for graph, parts in (BEFORE, AFTER):
         model = Scripted((), reply)
-        llm_reports(
-            communities=result, graph=graph, llm_build=model, progress=QUIET,
-            max_input_tokens=budget,
-        )  # fmt: skip
+        by_model(model, parts, graph)
         prompts.append({chat[-1].content for chat in model.prompts})
     assert len(prompts[0]) == 4
     assert len(prompts[0] & prompts[1]) == 3  # all but the one on x
     assert any("-----Reports-----" in text for text in prompts[0]) == (budget < 4000)
 
 
-def test_an_extracted_report_is_the_same_and_embeds_nothing_else():
-    reports, texts = [], []
+def test_an_extracted_report_is_the_same_and_embeds_nothing_else(short):
+    extracted, texts = [], []
     for graph, communities in (BEFORE, AFTER):
         embedder = Planted(lambda text: angle(sum(map(ord, text))))
-        result = extractive(
-            communities=communities, graph=graph, embedder=embedder, progress=QUIET,
-            summary_tokens=12, finding_tokens=6,
-        )  # fmt: skip
+        result = extractive(communities=communities, graph=graph, embedder=embedder, progress=QUIET)
         inside = communities.nodes.toarray()[:, list(graph.names).index("x")] == 0
-        reports.append({result.texts[row] for row in np.flatnonzero(inside).tolist()})
+        extracted.append({result.texts[row] for row in np.flatnonzero(inside).tolist()})
         texts.append(
             {text for text in chain(*embedder.batches) if "y" not in text and "z" not in text}
         )
-    assert len(reports[0]) == 3
-    assert reports[0] == reports[1]
+    assert len(extracted[0]) == 3
+    assert extracted[0] == extracted[1]
     assert texts[0] and texts[1] <= texts[0]

@@ -89,8 +89,8 @@ def test_nothing_extracted_and_a_rich_graph_without_any_keyword_are_refused():
 
 # ---- summaries
 
-LONG = "Ada painted. " * 10
-"""30 tokens: three a time."""
+LONG = "Ada painted. " * 200
+"""600 tokens: three a time."""
 
 
 def summarised(model, *chunks: list, keywords=False, **settings) -> Graph:
@@ -105,7 +105,6 @@ def test_only_descriptions_of_enough_tokens_are_summarised():
     graph = summarised(
         model,
         [entity("Ada", "", LONG), entity("Otto", "", "Short."), related("Ada", "Otto", "Met.")],
-        summary_from=20,
     )
     assert list(graph.descriptions) == ["Ada was a painter.", "Short."]
     assert list(graph.facts) == ["Met."]
@@ -123,5 +122,5 @@ def test_where_no_summary_came_the_description_stays():
         [("About: ada", CallFailed("retries_exhausted", "down")), ("About: otto", "Otto.")]
     )
     chunks = [entity("Ada", "", LONG), entity("Otto", "", LONG + "Otto too.")]
-    graph = summarised(model, chunks, summary_from=20)
+    graph = summarised(model, chunks)
     assert list(graph.descriptions) == [LONG.strip(), "Otto."]

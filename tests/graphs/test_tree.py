@@ -10,6 +10,7 @@ from by_hand import Planted
 from graphrag_bench.algorithms.graph import Graph
 from graphrag_bench.embedding.embedder import Hashing
 from graphrag_bench.embedding.vector_index import VectorIndex
+from graphrag_bench.graphs import tree as trees
 from graphrag_bench.graphs.tree import tree
 from graphrag_bench.llm.calls import CallFailed
 from graphrag_bench.llm.scripted import Scripted
@@ -22,14 +23,21 @@ TABLE = table(
 )
 
 
-def grown(vectors: Sequence[Sequence[float]], **other: object) -> Graph:
+@pytest.fixture(autouse=True)
+def small(monkeypatch):
+    """Trees of two children a parent, that end where two nodes are left."""
+    monkeypatch.setattr(trees, "CLUSTER_SIZE", 2)
+    monkeypatch.setattr(trees, "REDUCTION_DIMENSION", 1)
+
+
+def grown(vectors: Sequence[Sequence[float]], min_cluster_size: int = 2) -> Graph:
     """A tree of letters; a summary is its leaves."""
-    usual = {"clustering": "kmeans", "cluster_size": 2, "reduction_dimension": 1, "seed": 0}
     return tree(
         chunk_table=table(*"abcdefgh"[: len(vectors)]),
         chunk_index=VectorIndex(np.array(vectors, np.float32)),
         embedder=Planted(lambda text: vectors["abcdefgh".index(text[0])]),
-        llm_build=None, progress=QUIET, **usual | other,
+        llm_build=None, progress=QUIET, clustering="kmeans", min_cluster_size=min_cluster_size,
+        seed=0,
     )  # fmt: skip
 
 
@@ -51,7 +59,7 @@ PAIRS = [[0.0], [0.1], [9.0], [9.1]]
 
 
 def test_leaves_come_first_then_the_summaries_layer_by_layer():
-    """One dimension: growth ends where two nodes are left. Leaves alone are evidence."""
+    """Leaves alone are evidence."""
     graph = grown(PAIRS)
     assert list(graph.names)[:4] == ["chunk 0", "chunk 1", "chunk 2", "chunk 3"]
     assert list(graph.names)[4:] == ["summary 1.0", "summary 1.1"]
@@ -67,21 +75,25 @@ def test_leaves_come_first_then_the_summaries_layer_by_layer():
 
 def test_a_node_whose_cluster_is_too_small_stays_in_the_pool_of_the_next_layer():
     """a, b, c make a cluster of three; d and e, a cluster too small, go up beside its summary."""
-    graph = grown([[0.0], [0.1], [0.2], [9.0], [9.1]], cluster_size=2, min_cluster_size=3)
+    graph = grown([[0.0], [0.1], [0.2], [9.0], [9.1]], min_cluster_size=3)
     assert list(graph.descriptions)[5:] == ["a b c", "d e a b c"]
     assert children(graph)["summary 2.0"] == ["chunk 3", "chunk 4", "summary 1.0"]
 
 
-def test_growth_ends_after_the_layers_allowed_and_at_the_dimension_and_one():
-    assert [grown(PAIRS, reduction_dimension=n).n_nodes for n in (3, 2)] == [4, 6]
+def test_growth_ends_after_the_layers_allowed_and_at_the_dimension_and_one(monkeypatch):
     eight = [[float(row // 2 * 10 + row % 2)] for row in range(8)]
-    depths = [len(set(grown(eight, max_layers=n).types)) for n in (1, 2, 5)]
-    assert depths == [2, 3, 3]
+    assert set(grown(eight).types) == {"layer 0", "layer 1", "layer 2"}
+    monkeypatch.setattr(trees, "MAX_LAYERS", 1)
+    assert set(grown(eight).types) == {"layer 0", "layer 1"}
+    monkeypatch.setattr(trees, "REDUCTION_DIMENSION", 3)
+    assert grown(PAIRS).n_nodes == 4
 
 
 @pytest.mark.parametrize("clustering", ["gmm", "kmeans"])
-def test_an_extractive_summary_is_made_of_sentences_below_it_and_fits(clustering):
-    graph = built(clustering=clustering, cluster_size=4, summary_tokens=30)
+def test_an_extractive_summary_is_made_of_sentences_below_it_and_fits(monkeypatch, clustering):
+    monkeypatch.setattr(trees, "SUMMARY_TOKENS", 30)
+    monkeypatch.setattr(trees, "REDUCTION_DIMENSION", 10)
+    graph = built(clustering=clustering)
     assert graph.n_nodes > 16
     sentences = {
         f"{text}." for row in range(16) for text in TABLE.texts[row].rstrip(".").split(". ")
@@ -96,7 +108,7 @@ def test_a_sentence_that_does_not_name_its_passage_is_told_under_the_title():
     vectors = EMBEDDER.encode(list(sea.passages), kind="passage")
     graph = tree(
         chunk_table=sea, chunk_index=VectorIndex(vectors), embedder=EMBEDDER,
-        llm_build=None, progress=QUIET, clustering="kmeans", max_layers=1,
+        llm_build=None, progress=QUIET, clustering="kmeans",
     )  # fmt: skip
     assert list(graph.descriptions)[12].startswith("Ada Marsh: She went to sea in month")
 
@@ -104,32 +116,39 @@ def test_a_sentence_that_does_not_name_its_passage_is_told_under_the_title():
 # ---- by a model
 
 
-def by_model(model, **settings) -> Graph:
-    return built(llm_build=model, clustering="kmeans", cluster_size=4, max_layers=1, **settings)
+@pytest.fixture
+def by_model(monkeypatch):
+    """Return four summaries of four passages each, of at most so many tokens."""
+    monkeypatch.setattr(trees, "MAX_LAYERS", 1)
+    monkeypatch.setattr(trees, "CLUSTER_SIZE", 4)
+
+    def summarised(model: Scripted, summary_tokens: int = 100) -> list[str]:
+        monkeypatch.setattr(trees, "SUMMARY_TOKENS", summary_tokens)
+        return list(built(llm_build=model, clustering="kmeans").descriptions)[16:]
+
+    return summarised
 
 
-def test_the_model_is_asked_once_for_each_cluster_with_the_texts_of_its_children():
+def test_the_model_is_asked_once_for_each_cluster_with_the_texts_of_its_children(by_model):
     model = Scripted([("harbour", "  The harbour freezes. ")])
-    graph = by_model(model)
-    assert list(graph.descriptions)[16:] == ["The harbour freezes."] * 4
+    assert by_model(model) == ["The harbour freezes."] * 4
     assert len(model.prompts) == 4
     prompts = "".join(chat[-1].content for chat in model.prompts)
     assert all(f"month {row}." in prompts for row in range(16))
 
 
-def test_where_a_reply_is_of_no_use_the_first_words_stand_in_and_are_counted():
+def test_where_a_reply_is_of_no_use_the_first_words_stand_in_and_are_counted(by_model):
     """The cluster of month 3 gets no reply; four texts share eight tokens, two words each."""
     failed = CallFailed("retries_exhausted", "no server")
     model = Scripted([("month 3.", failed), ("harbour", "The harbour.")])
-    graph = by_model(model, summary_tokens=8)
-    summaries = list(graph.descriptions)[16:]
+    summaries = by_model(model, 8)
     assert summaries.count("The harbour.") == 3
     assert summaries.count("The harbour The harbour The harbour The harbour") == 1
     assert model.meter.fallbacks == 1
 
 
-def test_texts_that_do_not_fit_the_window_are_cut_to_equal_shares():
+def test_texts_that_do_not_fit_the_window_are_cut_to_equal_shares(by_model):
     model = Scripted([("The", "The harbour.")], window=200)
-    by_model(model, summary_tokens=20)
+    by_model(model, 20)
     for chat in model.prompts:
         assert sum(count_tokens(message.content) for message in chat) <= 200

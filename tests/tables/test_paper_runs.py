@@ -237,9 +237,9 @@ def test_sizes_are_counted_in_the_set_and_the_graph(home: Path) -> None:
 
 def test_settings_are_where_a_run_stores_them() -> None:
     settings = decided(
-        ("method=raptor", "pooling=off", "chunking=token", "build.graph.max_layers=2"), None
+        ("method=raptor", "pooling=off", "chunking=token", "build.graph.threshold=0.2"), None
     )
-    words = ("method=raptor", "chunking=token", "chunking.size=1200", "build.graph.max_layers=2",
+    words = ("method=raptor", "chunking=token", "chunking.size=1200", "build.graph.threshold=0.2",
              "pooling=off")  # fmt: skip
     assert all(holds(settings, word) for word in words)
     assert not any(holds(settings, word) for word in ("pooling=rerank", "method=raptor_kmeans"))
