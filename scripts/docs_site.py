@@ -12,16 +12,19 @@ import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import fields
+from itertools import count, pairwise
 from pathlib import Path
 
 from graphrag_bench import api
 from graphrag_bench.config.sources import built_in
+from graphrag_bench.pipeline.pipeline import STAGES, Pipeline
+from graphrag_bench.pipeline.steps import OperatorStep, Step, Steps
 from graphrag_bench.run.experiment import Experiment
 from graphrag_bench.run.plan import method_files
 from graphrag_bench.view.page import write_demo
-from scripts import methods_table, write_board, write_docs
-from scripts.diagram import svg
+from scripts import write_board, write_docs
 from scripts.markdown import table
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -93,7 +96,7 @@ def start_page(every: Sequence[write_board.Result]) -> str:
     lines += [*write_board.printed(every), "", "## Parity with the released engines", ""]
     lines += [f"[How it is measured, and each first difference]({PARITY}).", ""]
     lines += [*first_table(PARITY), "", "## Methods", "", "recall@5 on 100 MuSiQue questions.", ""]
-    return "\n".join([*lines, *methods_table.table()]) + "\n"
+    return "\n".join([*lines, *first_table("README.md")]) + "\n"
 
 
 def _title(path: str) -> str:
@@ -117,8 +120,8 @@ def method_sections(
     """What the page of some methods ends with: pipelines, files and numbers."""
     yield from ("", "## Pipeline", "", "Dashed: may call a language model.")
     for one in experiments:
-        drawing = svg(one.method.pipeline, "../../docs/operators.html")
-        yield from ("", f"### `{one.method.name}`", "", f"<div>{drawing}</div>")
+        chart = flow_chart(one.method.pipeline, "../../docs/operators.html")
+        yield from ("", f"### `{one.method.name}`", "", "```mermaid", *chart, "```")
     yield from ("", "## Files", "")
     for one in experiments:
         yield from (f"`graphrag-bench show method={one.method.name} --files`", "")
@@ -131,6 +134,58 @@ def method_sections(
         yield from table(("method", "measure", "data", "figure"), rows)
 
 
+def flow_chart(pipeline: Pipeline, operators_page: str) -> list[str]:
+    """Return a pipeline in Mermaid's language: a frame for each stage, combinator and arm.
+
+    A box has the name of an operator, which links to its section of a page, and its slots.
+    """
+    lines = ["flowchart TB", "classDef model stroke-dasharray: 5 3"]
+    names = (f"s{number}" for number in count())
+
+    def frame(title: str, inside: Sequence[tuple[str, Steps]]) -> str:
+        own = next(names)
+        lines.append(f'subgraph {own}["{title}"]')
+        for arm, steps in inside:
+            if arm:
+                frame(arm, [("", steps)])
+            else:
+                lines.extend(f"{one} --> {two}" for one, two in pairwise(list(map(draw, steps))))
+        lines.append("end")
+        return own
+
+    def draw(step: Step) -> str:
+        if not isinstance(step, OperatorStep):
+            return frame(" ".join([*step.label.split(" ")[1:2], *scalars(step)]), list(arms(step)))
+        own, operator = next(names), step.operator
+        reads = [one.slot for one in operator.reads if not one.optional or one.slot in step.use]
+        slots = f"{', '.join(reads)} → {', '.join([*operator.writes, *operator.may_write])}"
+        model = ":::model" if step.bound() else ""
+        lines.append(f'{own}["{operator.name}<br>{slots}"]{model}')
+        lines.append(f'click {own} "{operators_page}#{operator.name.replace(".", "")}"')
+        return own
+
+    stages = [(name, steps) for name in STAGES if (steps := getattr(pipeline, name))]
+    frames = [frame(name, [("", steps)]) for name, steps in stages]
+    return [*lines, *(f"{one} --> {two}" for one, two in pairwise(frames))]
+
+
+def scalars(step: Step) -> list[str]:
+    """The settings of a combinator that are words or numbers, as `name=value`."""
+    values = {one.name: getattr(step, one.name) for one in fields(step)}  # type: ignore[arg-type]
+    return [f"{name}={value}" for name, value in values.items()
+            if name != "label" and isinstance(value, str | int) and value]  # fmt: skip
+
+
+def arms(step: Step) -> Iterator[tuple[str, Steps]]:
+    """The lists of steps inside a combinator, each with the name of its arm or field."""
+    for one in fields(step):  # type: ignore[arg-type]
+        value = getattr(step, one.name)
+        named = value if isinstance(value, Mapping) else {one.name: value}
+        for name, steps in named.items():
+            if isinstance(steps, tuple) and steps in step.parts and (steps or named is value):
+                yield "" if one.name == "steps" else str(name), steps
+
+
 def numbers(name: str, every: Sequence[write_board.Result]) -> Iterator[tuple[str, ...]]:
     """The rows of a method's numbers: those of the board, of the results, of parity."""
     method, board = f"`{name}`", f"../../{write_board.BOARD}.md"
@@ -140,11 +195,6 @@ def numbers(name: str, every: Sequence[write_board.Result]) -> Iterator[tuple[st
                 data = f"{write_board.cell(one['dataset'])}, n={one['metrics'][metric]['n']}"
                 figure = write_board.figure(one, metric)
                 yield method, metric, data, f"[{figure}]({board}#{write_board.anchor(one)})"
-    for _, title, methods, _ in methods_table.METHODS:
-        recall, page = methods_table.recall(title)
-        if methods.split(", ")[0] == name and page:
-            link = f"[{recall}](../../docs/results/{page})"
-            yield method, "evidence_recall@5", "musique, n=100", link
     for line in first_table(PARITY)[2:]:
         case, ours, engine, lists, badge, n = (cell.strip() for cell in line.strip("|").split("|"))
         if ours.startswith(method):

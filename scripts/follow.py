@@ -4,28 +4,24 @@ Each page gets an empty folder. A block with a file's name (`title="notes/a.md"`
 `# a.yaml`) is written there, a block `bash` is run line by line, a block `python` without a name is
 run as a script, and a block `text` behind either is what it must print; `...` stands for anything,
 and a run of spaces for one. In a block `console` the lines under a command are part of what it
-prints, also of one that is refused. Blocks without a language are for the reader. A line for each
-command has its seconds and its exit code.
+prints, also of one that is refused. Blocks without a language are for the reader. Commands that
+need a key are not run.
 
-Usage: python scripts/follow.py [PAGE ...] [--show] [--skip WORD,...]
-  PAGE    README.md and docs/guides/*.md without any
-  --show  print what every command printed, to paste
-  --skip  commands with one of these words are not run (keys, servers); default: gpt-4o-mini
+Usage: python scripts/follow.py [PAGE ...]; README.md and docs/guides/*.md without any
 """
 
-import argparse
 import doctest
 import os
 import re
 import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
+SKIPPED = ["gpt-4o-mini", "OPENAI_API_KEY"]
 SAME = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 _BLOCK = re.compile(r'^```(\w+)(?: title="(.+?)")?\n(.*?)^```$', re.M | re.S)
 _NAMED = re.compile(r"# (\S+\.\w+)( \(at the end\))?\n")
@@ -81,7 +77,7 @@ def write(block: Block, folder: Path) -> None:
     path.write_text(before + block.text, encoding="utf-8")
 
 
-def followed(page: Path, folder: Path, skip: list[str], *, show: bool) -> list[str]:
+def followed(page: Path, folder: Path, skip: list[str]) -> list[str]:
     """What went wrong on a page, a line or more each; empty when all of it is as it says."""
     wrong: list[str] = []
     printed = ""
@@ -93,54 +89,40 @@ def followed(page: Path, folder: Path, skip: list[str], *, show: bool) -> list[s
                 wrong.append(f"printed:\n{printed}\nnot:\n{block.text}")
         elif block.language == "console":
             for line, lines in block.dialogue:
-                done = _ran(["bash", "-c", line], line, folder, show=show)
+                done = _ran(["bash", "-c", line], line, folder)
                 out = (done.stdout + done.stderr).replace(f"{folder}/", "")
                 if missing := [one for one in lines if one not in out]:
                     wrong.append(f"{line}\nprinted:\n{out}\nwithout {missing}")
         elif block.language in ("bash", "python"):
-            python = [sys.executable, "-c", block.text]
-            commands = block.commands if block.language == "bash" else [""]
+            lines, shell = [block.text], [sys.executable, "-c"]
+            if block.language == "bash":
+                lines, shell = block.commands, ["bash", "-c"]
             printed = ""
-            for line in commands:
-                if any(word in line for word in skip):
-                    continue
-                done = _ran(["bash", "-c", line] if line else python, line, folder, show=show)
-                printed += done.stdout
-                if done.returncode:
-                    wrong.append(f"{line}\nended with {done.returncode}:\n{done.stderr[-2000:]}")
+            for line in lines:
+                if block.language == "python" or not any(word in line for word in skip):
+                    done = _ran([*shell, line], line, folder)
+                    printed += done.stdout
+                    if done.returncode:
+                        ended = f"ended with {done.returncode}:\n{done.stderr[-2000:]}"
+                        wrong.append(f"{line}\n{ended}")
     return wrong
 
 
-def _ran(
-    command: list[str], line: str, folder: Path, *, show: bool
-) -> subprocess.CompletedProcess[str]:
+def _ran(command: list[str], line: str, folder: Path) -> subprocess.CompletedProcess[str]:
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     env = {**os.environ, "PATH": path, "COLUMNS": "100"}
-    begin = time.perf_counter()
     done = subprocess.run(command, cwd=folder, env=env, capture_output=True, text=True)
-    seconds = time.perf_counter() - begin
-    print(f"{seconds:6.1f} s  exit {done.returncode}  {line or 'python'}", flush=True)
-    if show:
-        print(done.stdout, flush=True)
+    print(f"exit {done.returncode}  {line}", flush=True)
     return done
 
 
 def main() -> int:
     """Follow the pages; the exit code is 1 when one of them is not as it says."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("page", nargs="*", type=Path)
-    parser.add_argument("--show", action="store_true")
-    parser.add_argument("--skip", default="gpt-4o-mini,OPENAI_API_KEY")
-    args = parser.parse_args()
     failed = 0
-    for page in args.page or pages():
+    for page in map(Path, sys.argv[1:] or pages()):
         with tempfile.TemporaryDirectory() as folder:
-            wrong = followed(page.resolve(), Path(folder), args.skip.split(","), show=args.show)
-        print(f"{page.resolve().relative_to(ROOT)}: {'as it says' if not wrong else 'WRONG'}")
-        for part in wrong:
-            print(part)
+            wrong = followed(page.resolve(), Path(folder), SKIPPED)
+        print(f"{page}: {'as it says' if not wrong else 'WRONG'}", *wrong, sep="\n")
         failed += bool(wrong)
     return min(failed, 1)
 

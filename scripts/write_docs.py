@@ -1,4 +1,4 @@
-"""Write docs/operators.md, docs/methods.md, docs/datasets.md and the methods' profile lists.
+"""Write docs/operators.md, docs/methods.md and docs/datasets.md.
 
 Everything comes from the registry, configs/method/*.yaml and datasets/*/card.yaml; a test holds
 that the files are what this script writes. Usage: python scripts/write_docs.py
@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 from graphrag_bench import api
 from graphrag_bench.algorithms.graph import ATTRIBUTES
 from graphrag_bench.config.plugins import load_plugins
-from graphrag_bench.config.sources import POOLED, built_in, method_file
+from graphrag_bench.config.sources import built_in, method_file
 from graphrag_bench.contract import (
     REQUIRED,
     TABLE3,
@@ -24,7 +24,7 @@ from graphrag_bench.contract import (
     paper_first,
 )
 from graphrag_bench.data.dataset import Card, Dataset, card_names, load_card
-from scripts.markdown import table, with_part
+from scripts.markdown import table
 
 ROOT = Path(__file__).resolve().parent.parent
 OURS = "Steps around the paper's 19, and those of methods that the paper does not cover."
@@ -62,19 +62,11 @@ def main() -> int:
 def pages() -> dict[Path, str]:
     """The files that this script writes, with their texts."""
     load_plugins()
-    result = {
+    return {
         ROOT / "docs" / "operators.md": operators_page(),
         ROOT / "docs" / "methods.md": methods_page(),
         ROOT / "docs" / "datasets.md": datasets_page(),
     }
-    by_page: dict[Path, list[str]] = {}
-    for name in built_in("method"):
-        by_page.setdefault(page_of(name), []).append(name)
-    for page, stored in by_page.items():
-        if lines := profiles(stored):
-            text = page.read_text(encoding="utf-8")
-            result[page] = with_part(text, "profiles", "write_docs.py", lines)
-    return result
 
 
 def own(items: Iterable[Item]) -> list[Item]:
@@ -87,19 +79,6 @@ def page_of(name: str) -> Path:
     file = ROOT / "configs" / "method" / f"{name}.yaml"
     result = re.search(r"^#.*?(methods/\w+/README\.md)", file.read_text(encoding="utf-8"), re.M)
     return ROOT / (result[1] if result else f"methods/{name}/README.md")
-
-
-def profiles(methods: Sequence[str]) -> list[str]:
-    """What each source changes in some methods, as one table; empty when none has a profile."""
-    rows = [
-        (f"`{name}`", source, _settings(changed))
-        for name in methods
-        for source, changed in _sources(method_file(name))
-    ]
-    head = "What `profile=` and `fidelity=` change; *unstated*: the source leaves it\n"
-    head += "open, and the method's own value stays.\n"
-    lines = ["**Profiles**", "", head, *table(("method", "choice", "settings"), rows), ""]
-    return lines if rows else []
 
 
 def profile_rows(name: str) -> list[Sequence[str]]:
@@ -121,7 +100,7 @@ def _chosen(method: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]
     """The columns of the table of profiles that a method has, and what they change."""
     yield from (method.get("profiles") or {}).items()
     if method.get("fidelity"):
-        yield SOURCES[-1], method["fidelity"]
+        yield "fidelity=paper", method["fidelity"]
 
 
 def _default(method: Mapping[str, Any], path: str) -> Any:
@@ -151,23 +130,6 @@ def _value(value: Any) -> str:
     if value == "unstated":
         return "*unstated*"
     return "none" if value is None else f"`{_shown(value)}`"
-
-
-def _sources(method: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    for source, changed in _chosen(method):
-        yield f"`{source if source == SOURCES[-1] else f'profile={source}'}`", changed
-    if method.get(POOLED):
-        yield "`pooling=rerank`, `reselect`", method[POOLED]
-
-
-def _settings(changed: Mapping[str, Any]) -> str:
-    message = []
-    for path, value in changed.items():
-        name = path if path.startswith("build.") else f"method.{path}"
-        message.append(
-            f"`{name}` *unstated*" if value == "unstated" else f"`{name}={_shown(value)}`"
-        )
-    return ", ".join(message) or "nothing"
 
 
 def operators_page() -> str:

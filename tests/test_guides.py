@@ -76,13 +76,13 @@ def test_printed_text_is_compared_and_a_failed_command_named(tmp_path: Path) -> 
     page = tmp_path / "page.md"
     good = '```text title="a.txt"\nhello\n```\n\n```bash\ncat a.txt\n```\n\n```text\nhe...\n```\n'
     page.write_text(good)
-    assert follow.followed(page, tmp_path, ["none"], show=False) == []
+    assert follow.followed(page, tmp_path, ["none"]) == []
     page.write_text(good.replace("he...", "bye") + "\n```bash\nfalse\n```\n")
-    wrong = follow.followed(page, tmp_path, ["none"], show=False)
+    wrong = follow.followed(page, tmp_path, ["none"])
     assert "not:\nbye" in wrong[0]
     assert wrong[1].startswith("false\nended with 1")
     page.write_text("```console\n$ echo one; false\none\n$ echo two\nthree\n```\n")
-    (wrong_line,) = follow.followed(page, tmp_path, ["none"], show=False)
+    (wrong_line,) = follow.followed(page, tmp_path, ["none"])
     assert wrong_line.startswith("echo two") and "three" in wrong_line
 
 

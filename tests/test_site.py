@@ -1,15 +1,11 @@
 """The site: its start page, and what the page of a method ends with."""
 
 import re
-from xml.etree import ElementTree
 
 import pytest
 
 from graphrag_bench.run.experiment import Experiment
-from scripts import docs_site, methods_table, write_board
-from scripts.diagram import svg
-
-SVG = "{http://www.w3.org/2000/svg}"
+from scripts import docs_site, write_board
 
 
 @pytest.fixture(scope="module")
@@ -17,22 +13,22 @@ def experiment() -> Experiment:
     return docs_site.prepared("hipporag2")
 
 
-def test_a_drawing_has_every_operator_in_order_its_slots_and_the_names_of_arms(
+def test_a_flow_chart_has_every_operator_in_order_and_the_names_of_arms(
     experiment: Experiment,
 ) -> None:
-    drawing = ElementTree.fromstring(svg(experiment.method.pipeline, "operators.html"))
-    names = [link.findtext(f"{SVG}text") for link in drawing.iter(f"{SVG}a")]
+    chart = "\n".join(docs_site.flow_chart(experiment.method.pipeline, "operators.html"))
     steps = experiment.method.pipeline.operators()
-    assert names == [step.operator.name for step in steps]
-    texts = {one.text for one in drawing.iter(f"{SVG}text")}
-    assert {"convert", "retrieve", "generate", "facts", "names", "empty", "otherwise"} <= texts
-    assert {"branch merge=max", "switch slot=nodes", "question → mentions"} <= texts
-    links = [link.get("href") for link in drawing.iter(f"{SVG}a")]
+    boxes = re.findall(r'\["([^"<]+)<br>(.+)"\](:::model)?', chart)
+    assert [name for name, _, _ in boxes] == [step.operator.name for step in steps]
+    assert [bool(model) for _, _, model in boxes] == [step.bound() > 0 for step in steps]
+    assert "question → mentions" in {slots for _, slots, _ in boxes}
+    frames = set(re.findall(r'subgraph \w+\["(.+)"\]', chart))
+    assert {"convert", "retrieve", "generate", "facts", "names", "empty", "otherwise"} <= frames
+    assert {"branch merge=max", "switch slot=nodes"} <= frames
+    assert chart.count("subgraph ") == len(re.findall(r"(?m)^end$", chart))
     page = (docs_site.ROOT / "docs" / "operators.md").read_text(encoding="utf-8")
     anchors = {name.replace(".", "") for name in re.findall(r"(?m)^#+ `(.+)`$", page)}
-    assert {str(link).partition("#")[2] for link in links} <= anchors
-    dashed = [box for box in drawing.iter(f"{SVG}rect") if box.get("stroke-dasharray")]
-    assert len(dashed) == sum(step.bound() > 0 for step in steps) > 0
+    assert set(re.findall(r"operators.html#(\w+)", chart)) <= anchors
 
 
 def test_the_page_of_a_method_has_its_files_and_links_each_number_to_a_command(
@@ -45,7 +41,6 @@ def test_the_page_of_a_method_has_its_files_and_links_each_number_to_a_command(
     for row in docs_site.numbers("hipporag2", every):
         assert re.fullmatch(r"\[.+\]\(\.\./\.\./docs/.+\)", row[-1]), row
     assert f"[{write_board.figure(own, 'mrr')}](../../docs/results/board.md#" in text
-    assert f"[{methods_table.recall('HippoRAG 2')[0]}](../../docs/results/routes.md)" in text
     assert "[same: 70 same](../../docs/parity.md)" in text
 
 

@@ -1,0 +1,179 @@
+"""Benchmarks of models: the packaged embedder, calls of a language model, spaCy's graph.
+
+`embed`: the embedder against `SentenceTransformer.encode` in float32, batches of 32, all threads;
+seeded texts; `question` in milliseconds. `stored` reads vectors from the store, against embedding.
+
+`llm`: calls of a local server that speaks the OpenAI protocol over HTTP, with cache, ledger,
+budget, failure gate and validation; the reference is the ideal of `CONCURRENCY` calls at a time of
+that latency, `p50_s` and `p95_s` are seconds of one call.
+
+`build`: graphs without a language model. `spacy` reads 1,000 passages of the world and makes the
+entity-passage graph of them, against the model's own `nlp.pipe` over the same texts; `grown_10k`
+and `grown_50k` are of bench_runs.py.
+"""
+
+import itertools
+import time
+from collections import Counter
+from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import numpy as np
+import openai  # noqa: F401  (a second of import is not part of a call)
+from bench import Numbers, in_turns, rates, seconds
+from bench_runs import grown
+from fake_openai import running
+from pydantic import BaseModel
+
+from graphrag_bench.data.chunks import ChunkTable
+from graphrag_bench.embedding.cached_models import CachedEmbedder
+from graphrag_bench.embedding.embedder import Kind, Vectors
+from graphrag_bench.embedding.nlp import Spacy
+from graphrag_bench.embedding.sentence_embedder import SentenceEmbedder
+from graphrag_bench.graphs.entity_passage import entity_passage
+from graphrag_bench.llm.cache import Cache
+from graphrag_bench.llm.ledger import Budget, Ledger, read_ledger
+from graphrag_bench.llm.meter import FailureGate
+from graphrag_bench.llm.openai_compatible import OpenAICompatible
+from graphrag_bench.llm.structured import ask_each, json_reading
+from graphrag_bench.progress import Progress
+from graphrag_bench.prompts import Message
+from graphrag_bench.world.facts import WorldSettings
+from graphrag_bench.world.making import make_world
+
+N_NAMES, N_PASSAGES, N_TOKENS, N_REPEATS = 1000, 60, 120, 5
+LEAST_COSINE = 0.998
+FIRST = "Ada Alan Grace Emmy Niels Marie Otto Lise Rosalind Subrahmanyan Srinivasa Hypatia"
+LAST = "Lovelace Turing Hopper Noether Bohr Curie Hahn Meitner Franklin Chandrasekhar Euler"
+KINDS = "University River Council Bridge Museum Observatory Orchestra Railway Treaty Prize"
+PLACES = "Norvik London Zanzibar Kyoto Bogota Timbuktu Reykjavik Samarkand Lisbon Quebec"
+PLAIN = (
+    "the of and in to a was is for on as with by he at from his an were are which this be had also "
+    "first one their after who two her she new other when time during there into school all its "
+    "may years more most only over city world would where later up such used many can state about "
+    "national out known university united then made under team year season war people being"
+)
+N_CALLS, CONCURRENCY = 5000, 64
+
+
+def names() -> list[str]:
+    """Distinct made-up names of one to four words."""
+    chance = np.random.default_rng(0)
+    parts = itertools.product(*(words.split() for words in (FIRST, LAST, PLACES, KINDS)))
+    chosen = [row for row in parts if chance.random() < 0.5]
+    order = chance.permutation(len(chosen))
+    every = (" ".join(chosen[place][: 1 + number % 4]) for number, place in enumerate(order))
+    return list(dict.fromkeys(every))[:N_NAMES]
+
+
+def passages() -> list[str]:
+    """Passages of common words, each one token: with the two special ones `N_TOKENS` tokens."""
+    chance = np.random.default_rng(1)
+    return [" ".join(chance.choice(PLAIN.split(), N_TOKENS - 2)) for _ in range(N_PASSAGES)]
+
+
+def embedded(texts: Sequence[str], kind: Kind = "passage") -> Numbers:
+    """Texts a second of both; raises AssertionError where the vectors differ."""
+    model, raw = SentenceEmbedder(), SentenceEmbedder(precision="float32")._loaded
+
+    def ours() -> Vectors:
+        return model.encode(texts, kind=kind)
+
+    def reference() -> Vectors:
+        vectors = raw.encode(
+            list(texts), batch_size=32, normalize_embeddings=True, show_progress_bar=False
+        )
+        return np.asarray(vectors, np.float32)
+
+    worst = float(np.min(np.sum(ours() * reference(), axis=1)))
+    if worst < LEAST_COSINE:
+        raise AssertionError(f"a vector has cosine {worst:.4f} to the reference")
+    return rates(len(texts), *in_turns(ours, reference, N_REPEATS), "texts/s", cosine=worst)
+
+
+def question() -> Numbers:
+    """One question alone, in milliseconds: here the smaller number is the better one."""
+    text = "Who founded the observatory of the city on the river?"
+    mine, other, _, more = embedded([text], "question")
+    times = {name: 1000 / more[name] for name in ("p50", "p95")}
+    return 1000 / mine, 1000 / other, "ms", {**more, **times}
+
+
+def stored() -> Numbers:
+    """Names whose vectors are stored already, against embedding them."""
+    model, texts = SentenceEmbedder(), names()
+    with TemporaryDirectory() as folder:
+        cached = CachedEmbedder(model, Cache(Path(folder) / "vectors.sqlite"))
+        cached.encode(texts, kind="passage")
+        times = [seconds(lambda: cached.encode(texts, kind="passage")) for _ in range(N_REPEATS)]
+        embedding = seconds(lambda: model.encode(texts, kind="passage"))
+        cached.cache.close()
+    return rates(len(texts), times, [embedding], "texts/s")
+
+
+class Answer(BaseModel):
+    """What every prompt asks for."""
+
+    answer: str
+
+
+def calls(latency: float) -> Numbers:
+    """Calls a second; raises AssertionError for one that is lost, paid twice or mixed up."""
+    words, items = " ".join(["word"] * 300), [str(n) for n in range(N_CALLS)]
+    prompts = [(Message("user", f"Question #{n}. {words}"),) for n in items]
+    with running() as server, TemporaryDirectory() as folder:
+        url = server.scenario(latency=latency)
+        client = OpenAICompatible("fake", url, None, limits={"concurrency": CONCURRENCY})
+        cache, ledger = Cache(Path(folder) / "cache.sqlite"), Ledger(Path(folder) / "ledger.jsonl")
+        log, gate = ledger.at("answer", "bench"), FailureGate("bench")
+        model = client.attached(store=cache, budget=Budget(), log=log, gate=gate)
+        reading = json_reading(Answer, "bench")
+        began = time.perf_counter()
+        replies = ask_each(model, prompts, reading, max_tokens=50, items=items)
+        took = time.perf_counter() - began
+        cache.close()
+        lines, paid = list(read_ledger(ledger.path)), server.stats(url).answered
+    if [getattr(reply, "answer", None) for reply in replies] != items:
+        raise AssertionError("a reply is lost or belongs to another prompt")
+    if paid != Counter(items) or Counter(line.item for line in lines) != paid:
+        raise AssertionError("a call is not in the ledger, or was paid twice")
+    p50, p95 = np.percentile([line.seconds for line in lines], [50, 95]).tolist()
+    return N_CALLS / took, CONCURRENCY / latency, "calls/s", {"p50_s": p50, "p95_s": p95}
+
+
+def chunks(size: int) -> ChunkTable:
+    """So many passages of the world, each a chunk."""
+    world = make_world(WorldSettings(size=size)).passages[:size]
+    return ChunkTable.of([(one.id, one.title, one.text) for one in world])
+
+
+def of_spacy() -> Numbers:
+    """Text to entity-passage graph by the packaged model, against the model alone."""
+    table, nlp, quiet = chunks(1000), Spacy(), Progress(quiet=True)
+    texts, raw = [*dict.fromkeys(table.titles), *table.texts], nlp._loaded
+    no_names = type("Corpus", (), {"documents": ()})()
+    next(raw.pipe(texts[:1]))
+    times = in_turns(
+        lambda: entity_passage(corpus=no_names, chunk_table=table, nlp=nlp, progress=quiet),
+        lambda: [len(one.ents) for one in raw.pipe(texts)],
+        3,
+    )
+    return rates(len(table), *times, "chunks/s")
+
+
+SUITES = {
+    "embed": {
+        "names": lambda: embedded(names()),
+        "passages": lambda: embedded(passages()),
+        "question": question,
+        "stored": stored,
+    },
+    "llm": {"throughput": partial(calls, 0.5), "throughput_50ms": partial(calls, 0.05)},
+    "build": {
+        "spacy": of_spacy,
+        "grown_10k": partial(grown, 10_000, smaller=1000),
+        "grown_50k": partial(grown, 50_000, smaller=10_000),
+    },
+}
