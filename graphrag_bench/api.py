@@ -14,8 +14,7 @@ from graphrag_bench.config.sources import GROUPS, applied, chunking_of, method_f
 from graphrag_bench.data.dataset import Dataset
 from graphrag_bench.data.readers import read_dataset
 from graphrag_bench.errors import Gathered, UserError, did_you_mean
-from graphrag_bench.explain.names import Names, artifact_roots
-from graphrag_bench.explain.question import Answered, Calls, stored_questions
+from graphrag_bench.explain.question import Answered, RunQuestions
 from graphrag_bench.fingerprint import digest
 from graphrag_bench.llm.chat import ChatModel
 from graphrag_bench.pipeline.pipeline import STAGES
@@ -245,11 +244,7 @@ class Run:
         stored = StoredRun(self.result.folder, self.experiment.dataset)
         if name not in stored.rows:
             raise UserError(f"The run has no question '{name}'. {did_you_mean(name, stored.rows)}")
-        (record,) = stored_questions(stored, {name: stored.rows[name]})
-        home = self.experiment.home
-        names = Names.read(artifact_roots(stored, record.references, home), record.artifacts)
-        calls = Calls(stored, home).of(name)
-        return AnsweredInRun({**question_whole(stored, record, names), "calls": calls})
+        return AnsweredInRun(question_whole(name, RunQuestions(stored, self.experiment.home)))
 
 
 @dataclass(frozen=True, repr=False)

@@ -45,16 +45,14 @@ from graphrag_bench.config.compose import composed
 from graphrag_bench.config.plugins import load_plugins
 from graphrag_bench.errors import UserError, by_beginning, did_you_mean
 from graphrag_bench.explain.funnel import run_funnel
-from graphrag_bench.explain.names import Names, artifact_roots
-from graphrag_bench.explain.passages import Passage, lost_at
-from graphrag_bench.explain.question import Calls, stored_questions, with_gold
-from graphrag_bench.explain.replay import Player
+from graphrag_bench.explain.passages import LocatedDocument, lost_at, stored_trace
+from graphrag_bench.explain.question import RunQuestions
+from graphrag_bench.explain.replay import Replay
 from graphrag_bench.explain.stages import Funnel, stage_table
 from graphrag_bench.explain.text import call_lines, explained_lines
 from graphrag_bench.progress import Progress
 from graphrag_bench.report.rendering import show
 from graphrag_bench.run.experiment import Experiment
-from graphrag_bench.run.folder import Row
 from graphrag_bench.run.plan import method_files
 from graphrag_bench.run.stored import StoredRun, find_run
 from graphrag_bench.run.sweep import named_runs
@@ -83,13 +81,14 @@ def main(options: Namespace) -> None:
     else:
         run = find_run(first, home)
         run.require_steps()
-        row = _row(run, rest[0])
+        questions = RunQuestions(run, home)
+        question = _question(rest[0], questions)
         if not rest[1:]:
-            _print_question(run, row, home, options)
+            _print_question(question, questions, options)
         elif rest[2:] or options.calls or options.json:
             raise UserError("show RUN QUESTION PASSAGE takes no --calls, no --json and no more.")
         else:
-            _print_passage(run, row["question"], rest[1], home)
+            _print_passage(run, question, rest[1], home)
 
 
 def _is_run(word: str, first: str, home: Path) -> bool:
@@ -114,7 +113,7 @@ def _print_files(word: str) -> None:
 def _print_runs(runs: Sequence[StoredRun], home: Path, *, as_json: bool) -> None:
     rows = []
     for run in runs:
-        texts = _texts(run)
+        texts = {one.id: one.text for one in run.dataset.questions} if run.dataset else {}
         funnel: Funnel | str
         try:
             funnel = run_funnel(run, home)
@@ -140,32 +139,26 @@ def _print_runs(runs: Sequence[StoredRun], home: Path, *, as_json: bool) -> None
         print(json.dumps(rows, ensure_ascii=False, indent=1))
 
 
-def _texts(run: StoredRun) -> Mapping[str, str]:
-    return {one.id: one.text for one in run.dataset.questions} if run.dataset else {}
+def _question(name: str, questions: RunQuestions) -> str:
+    rows, texts = questions.run.rows, questions.texts
+    by_text = [one for one in rows if texts.get(one, "").lower().startswith(name.lower())]
+    if name not in rows and len(by_text) == 1:
+        return by_text[0]
+    names = {one: one for one in rows}
+    return by_beginning(name, names, "question", "the run", lambda one: texts.get(one, ""))
 
 
-def _row(run: StoredRun, name: str) -> Row:
-    texts, begins = _texts(run), name.lower()
-    by_text = [one for one in run.rows if texts.get(one, "").lower().startswith(begins)]
-    if name not in run.rows and len(by_text) == 1:
-        return run.rows[by_text[0]]
-    names = {one: one for one in run.rows}
-    return run.rows[by_beginning(name, names, "question", "the run", lambda q: texts.get(q, ""))]
-
-
-def _print_question(run: StoredRun, row: Row, home: Path, options: Namespace) -> None:
-    (question,) = stored_questions(run, {row["question"]: row})
-    names = Names.read(artifact_roots(run, question.references, home), question.artifacts)
-    answer = with_gold(question, names, run)
-    answer["gold"] = {name: value for name, value in answer["gold"].items() if value}
+def _print_question(name: str, questions: RunQuestions, options: Namespace) -> None:
+    answer = questions.explained(name)
+    answer["gold"] = {what: value for what, value in answer["gold"].items() if value}
     calls = options.calls or options.json
-    answer["calls"] = Calls(run, run.home or home).of(row["question"]) if calls else []
+    answer["calls"] = questions.calls(name) if calls else []
     if options.json:
         print(json.dumps(answer, ensure_ascii=False, indent=1))
         return
     print("{question}\n{title} on {dataset}, key {key}".format(**answer))
     sent = ["", *call_lines(answer["calls"])] if calls else []
-    print(*_lines(answer), *_gold_lines(run, row, names), *sent, sep="\n")
+    print(*_lines(answer), *_gold_lines(name, questions), *sent, sep="\n")
     if answer["without_names"]:
         gone = ", ".join(answer["without_names"])
         print(f"\n! without names: what the run was made over is gone ({gone})")
@@ -187,14 +180,15 @@ def _lines(answer: Mapping[str, Any]) -> Iterator[str]:
     yield from explained_lines(answer, whole=True)
 
 
-def _gold_lines(run: StoredRun, row: Row, names: Names) -> Iterator[str]:
+def _gold_lines(name: str, questions: RunQuestions) -> Iterator[str]:
     """Yield the rank of each gold passage after each step, as far as its chunks are known."""
-    gold, table = run.gold.get(row["question"]), names.chunk_table
+    row, names = questions.run.rows[name], questions.names(name)
+    gold, table = questions.run.gold.get(name), names.chunk_table
     if gold is None or table is None:
         return
     for document in gold.evidence:
-        passage = Passage(document, table, names.graph)
-        if len(passage.rows["chunks"]) and (ranks := passage.stored_standings(row)):
+        passage = LocatedDocument(document, table, names.graph)
+        if len(passage.rows["chunks"]) and (ranks := passage.ranks(stored_trace(row))):
             yield f"\ngold passage {document}"
             width = max(len(one.step) for one in ranks)
             yield from (f"  {one.step:<{width}}  {one}" for one in ranks)
@@ -203,20 +197,20 @@ def _gold_lines(run: StoredRun, row: Row, names: Names) -> Iterator[str]:
 
 
 def _print_passage(run: StoredRun, question_id: str, document: str, home: Path) -> None:
-    player = Player.of_run(run, home, Progress())
-    player.questions = [one for one in player.questions if one.id == question_id]
-    if not player.questions:
+    replay = Replay.of_run(run, home, Progress())
+    replay.questions = [one for one in replay.questions if one.id == question_id]
+    if not replay.questions:
         raise UserError(f"The run was not scored on the question '{question_id}'.")
-    replayed = player.as_it_is()
-    (finished,) = replayed.retrieval.finished
-    passage = Passage.of(document, replayed.retrieval.of(finished))
-    dataset = replayed.experiment.dataset
+    variant = replay.variant()
+    (finished,) = variant.retrieval.finished
+    resources, dataset = variant.retrieval.of(finished), variant.experiment.dataset
+    passage = LocatedDocument(document, resources["chunk_table"], resources.get("graph"))
     if not len(passage.rows["chunks"]):
         hint = did_you_mean(document, [row.id for row in dataset.documents[:20000]])
         raise UserError(f"No chunk is of a document '{document}'. {hint}")
     is_gold = " (gold evidence)" if document in dataset.gold[question_id].evidence else ""
     print(f"{finished.question.text}\n{document}{is_gold}\n")
-    ranks = passage.standings(finished)
+    ranks = passage.ranks((step.step, step.wrote) for step in finished.trace)
     for one in ranks:
         print(f"{one.step}\n    {one}")
         for name, rank, score in one.rows:

@@ -1,13 +1,11 @@
 """Show stored runs in a browser.
 
 Scores against tokens, the evidence funnel, costs, every question with its context, prompts, replies
-and the graph of its answer, what differs between two methods, and the health of their graphs.
-Nothing is run, and no model is called. The page is a folder that opens from disk, offline, with the
-texts and prompts of its runs. --out names another folder, and opens no browser. --demo shows
-packaged runs: three methods on the sample set, without answers.
+and the graph of its answer, and what differs between two methods, side by side. The page is a
+folder that opens from disk, offline, with the texts and prompts of its runs.
 
 examples
-  graphrag-bench view --demo                        before any run, in HOME/demo
+  graphrag-bench view --demo                        packaged runs, before any of your own
   graphrag-bench view                               the newest runs, in HOME/page
   graphrag-bench view 0a1b2c f5e4d3 --out page      then open page/index.html
 """
@@ -30,7 +28,11 @@ NEWEST = 8
 def declare(parser: Parser) -> None:
     parser.word("runs", "RUN", f"{RUNS}; without one the {NEWEST} newest", "*")
     parser.flag("--demo", "show the packaged runs, in HOME/demo")
-    parser.option("--out", "FOLDER", "write the page there: an empty folder, or an earlier page")
+    parser.option(
+        "--out",
+        "FOLDER",
+        "write the page there, a new folder or an earlier page, and open no browser",
+    )
     parser.home()
 
 

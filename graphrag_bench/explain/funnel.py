@@ -13,9 +13,9 @@ from graphrag_bench.artifacts.store import loaded
 from graphrag_bench.data.chunks import ChunkTable
 from graphrag_bench.data.dataset import Gold, documents_of
 from graphrag_bench.errors import UserError
-from graphrag_bench.explain.names import artifact_folder, artifact_roots
-from graphrag_bench.explain.passages import Passage
-from graphrag_bench.explain.stages import Fate, Funnel
+from graphrag_bench.explain.names import artifact_folder, artifact_roots, relationships_in
+from graphrag_bench.explain.passages import LocatedDocument
+from graphrag_bench.explain.stages import EvidenceDocument, Funnel
 from graphrag_bench.pipeline.steps import OperatorStep
 from graphrag_bench.run.folder import Row
 from graphrag_bench.run.record import documents_in
@@ -34,11 +34,10 @@ _OF_THE_GRAPH = frozenset({
     "chunks", "step_nodes", "subgraph", "paths", "exploration", "context",
 })  # fmt: skip
 """Slots that hold what was found; a step that reads none of them comes from the question."""
-_UNKNOWN = "extracted, linked, not cut, in the prompt: an imported run has no steps"
 
 
 @dataclass(frozen=True)
-class Built:
+class FunnelArtifacts:
     """What a run was made over, as far as it is still there.
 
     `documents` are the ids of the corpus, `entries` the labels of the steps that come from the
@@ -63,12 +62,14 @@ class Built:
         one_each = chunks.shape[0] == chunks.shape[1] == chunks.nnz
         return not (one_each and np.array_equal(chunks.indices, np.arange(chunks.nnz)))
 
-    def nodes_of(self, passage: Passage) -> IntArray:
+    def nodes_of(self, passage: LocatedDocument) -> IntArray:
         """Return the nodes that a passage names, the ends of what it states too."""
         return passage.rows["nodes"] if self.states_relationships else passage.named
 
 
-_IMPORTED = Built(frozenset(), None, None, frozenset(), frozenset({"retrieved", "answered"}))
+_IMPORTED = FunnelArtifacts(
+    frozenset(), None, None, frozenset(), frozenset({"retrieved", "answered"})
+)
 """What is known of somebody else's results: no chunks, graph or context."""
 
 
@@ -87,41 +88,36 @@ def run_funnel(run: StoredRun, home: Path) -> Funnel:
     run.require_dataset()
     names = [name for name in run.rows if name in run.gold and run.gold[name].evidence]
     if not names:
-        raise UserError(f"No question of {run.folder.path} has gold evidence: there is no funnel.")
-    finder = None if run.imported else _Finder(run, home)
-    stages = finder.stages if finder else _IMPORTED.stages
-    missing = finder.missing if finder else {_UNKNOWN: None}
-    by_question: dict[str, list[Fate]] = {}
+        raise UserError(f"No question of {run.folder.path} has gold evidence.")
+    reader = None if run.imported else _ArtifactReader(run, home)
+    by_question: dict[str, list[EvidenceDocument]] = {}
     for scope in dict.fromkeys(run.scopes[name] for name in names):
-        built = finder.built(scope) if finder else _IMPORTED
+        artifacts = reader.of_scope(scope) if reader else _IMPORTED
         for name in names:
             if run.scopes[name] == scope:
                 right = answered_right(run.scores.get(name, {}))
-                by_question[name] = fates_of(run.rows[name], run.gold[name], built, right)
-    every = [fate for name in names for fate in by_question[name]]
-    if all(fate.verdicts["answered"] is None for fate in every):
+                by_question[name] = of_evidence(run.rows[name], run.gold[name], artifacts, right)
+    every = tuple(one for name in names for one in by_question[name])
+    stages = reader.stages if reader else _IMPORTED.stages
+    if all(one.passed["answered"] is None for one in every):
         stages -= {"answered"}
-    if "linked" in stages and not any("trace" in run.rows[name] for name in names):
-        missing["linked: the rows hold no trace (trace=off)"] = None
-    return Funnel(
-        stages,
-        tuple(every),
-        title=str(run.metrics["title"]),
-        dataset=str(run.metrics["dataset"]),
-        folder=run.folder.path,
-        n_rows=len(run.rows),
-        unknown=tuple(missing),
-    )
+    unknown = ["extracted, linked, not cut, in the prompt: an imported run has no steps"]
+    if reader:
+        unknown = list(dict.fromkeys(reader.missing))
+        if "linked" in stages and not any("trace" in run.rows[name] for name in names):
+            unknown.append("linked: the rows hold no trace (trace=off)")
+    title, dataset = (str(run.metrics[name]) for name in ("title", "dataset"))
+    return Funnel(stages, every, title, dataset, len(run.rows), tuple(unknown))
 
 
-class _Finder:
-    """The artifacts of a run's questions, and in `missing` why some are not there."""
+class _ArtifactReader:
+    """Reader of the artifacts of a run's questions; `missing` says which are not there."""
 
     def __init__(self, run: StoredRun, home: Path) -> None:
         experiment = reopened(run, home)
         self.references = read_references(run.folder) or References("", {})
         self.roots = artifact_roots(run, self.references, home)
-        self.missing: dict[str, None] = {}
+        self.missing: list[str] = []
         steps = [op for step in experiment.method.pipeline.steps() for op in step.operators()]
         self.entries = frozenset(step.label for step in steps if _is_entry(step))
         self.ids = frozenset(document.id for document in experiment.dataset.documents)
@@ -136,13 +132,13 @@ class _Finder:
             stages |= {"corpus", "chunk", "cut", "prompt"}
         self.stages = frozenset(stages)
 
-    def built(self, scope: str | None) -> Built:
+    def of_scope(self, scope: str | None) -> FunnelArtifacts:
         keys = self.references.within(scope)
         chunks = self._artifact("chunk_table", ChunkTable, keys, "chunk")
         graph = None
         if "extracted" in self.stages:
             graph = self._artifact("graph", Graph, keys, "extracted, linked")
-        return Built(self.ids, chunks, graph, self.entries, self.stages)
+        return FunnelArtifacts(self.ids, chunks, graph, self.entries, self.stages)
 
     def _artifact(self, resource: str, kind: Any, keys: Mapping[str, str], stages: str) -> Any:
         if (folder := artifact_folder(resource, self.roots, keys)) is not None:
@@ -150,7 +146,7 @@ class _Finder:
         reason = f"which {resource} the run used is not known"
         if resource in keys:
             reason = f"the {resource} is gone ({self.roots[0] / resource / keys[resource]})"
-        self.missing[f"{stages}: {reason}"] = None
+        self.missing.append(f"{stages}: {reason}")
         return None
 
 
@@ -161,24 +157,27 @@ def _is_entry(step: OperatorStep) -> bool:
     )
 
 
-def fates_of(row: Row, gold: Gold, built: Built, right: bool | None) -> list[Fate]:
-    """Return the fate of each item in a question's evidence; a file has the best of its parts."""
+def of_evidence(
+    row: Row, gold: Gold, artifacts: FunnelArtifacts, right: bool | None
+) -> list[EvidenceDocument]:
+    """Return each item in a question's evidence; a file came as far as any of its parts."""
     parts = {name: documents_of(gold, name) for name in gold.evidence}
-    every = fates(row, [one for documents in parts.values() for one in documents], built, right)
-    by_document = {fate.document: fate for fate in every}
-    best = []
+    every = [one for documents in parts.values() for one in documents]
+    by_document = {one.document: one for one in of_documents(row, every, artifacts, right)}
+    items = []
     for name, documents in parts.items():
-        fates_of_parts = [by_document[one] for one in documents]
-        verdicts: dict[str, bool | None] = {}
-        for stage in dict.fromkeys(stage for part in fates_of_parts for stage in part.verdicts):
-            reached = [part.verdicts.get(stage) for part in fates_of_parts]
-            verdicts[stage] = True if True in reached else None if None in reached else False
-        best.append(Fate(row["question"], name, verdicts))
-    return best
+        passed: dict[str, bool | None] = {}
+        for stage in by_document[documents[0]].passed:
+            reached = [by_document[one].passed.get(stage) for one in documents]
+            passed[stage] = True if True in reached else None if None in reached else False
+        items.append(EvidenceDocument(row["question"], name, passed))
+    return items
 
 
-def fates(row: Row, evidence: Sequence[str], built: Built, right: bool | None) -> list[Fate]:
-    """Return the fate of each document in a question's evidence, in order, each once.
+def of_documents(
+    row: Row, evidence: Sequence[str], artifacts: FunnelArtifacts, right: bool | None
+) -> list[EvidenceDocument]:
+    """Return each document in a question's evidence with the stages it passed, in order, once.
 
     A document counts as extracted when one of its chunks states a relationship of the graph (or
     has a node, where chunks state none); as linked when the rows that the first steps found hold
@@ -188,26 +187,27 @@ def fates(row: Row, evidence: Sequence[str], built: Built, right: bool | None) -
     graph that it states found. Where a document has several chunks any of them counts. Of a
     failure only what was written before it is known.
     """
-    chunks = ChunkTable.of([]) if built.chunks is None else built.chunks
-    passages = [Passage(one, chunks, built.graph) for one in dict.fromkeys(evidence)]
-    trace = _Trace(row, built)
-    linked = trace.linked(passages) if "linked" in built.stages else None
-    fates = []
+    chunks = ChunkTable.of([]) if artifacts.chunks is None else artifacts.chunks
+    passages = [LocatedDocument(one, chunks, artifacts.graph) for one in dict.fromkeys(evidence)]
+    stored = _StoredRow(row, artifacts)
+    linked = stored.linked(passages) if "linked" in artifacts.stages else None
+    documents = []
     for passage in passages:
-        verdicts = trace.verdicts(passage)
-        if linked is not None and "extracted" in verdicts:
-            verdicts["linked"] = bool(verdicts["extracted"]) and passage.document in linked
-        verdicts |= {"replied": row["status"] != "failed", "answered": right}
-        had = {stage: verdict for stage, verdict in verdicts.items() if stage in built.stages}
-        fates.append(Fate(row["question"], passage.document, had))
-    return fates
+        passed = stored.passed(passage)
+        if linked is not None and "extracted" in passed:
+            passed["linked"] = bool(passed["extracted"]) and passage.document in linked
+        passed |= {"replied": row["status"] != "failed", "answered": right}
+        of_method = {stage: verdict for stage, verdict in passed.items()
+                     if stage in artifacts.stages}  # fmt: skip
+        documents.append(EvidenceDocument(row["question"], passage.document, of_method))
+    return documents
 
 
-class _Trace:
+class _StoredRow:
     """What a row says of its steps: the last value of each slot, its context, rows of the graph."""
 
-    def __init__(self, row: Row, built: Built) -> None:
-        self.row, self.built = row, built
+    def __init__(self, row: Row, artifacts: FunnelArtifacts) -> None:
+        self.row, self.artifacts = row, artifacts
         self.last: dict[str, Any] = {}
         for step in row.get("trace", ()):
             self.last.update(step["wrote"])
@@ -215,25 +215,26 @@ class _Trace:
         context = self.context or {}
         self.documents = [documents_in(piece) for piece in context.get("pieces", ())]
         self.cut = {(kind, name) for kind, name in context.get("cut", ())}
-        self.hits = {at for slot in _ROWS for at in _relationship_rows(self.last.get(slot))}
+        self.found = {at for slot in _ROWS for at in relationships_in(self.last.get(slot))}
 
-    def verdicts(self, passage: Passage) -> dict[str, bool | None]:
-        built = self.built
-        verdicts: dict[str, bool | None] = {"corpus": passage.document in built.documents}
-        if built.chunks is not None:
-            verdicts["chunk"] = len(passage.rows["chunks"]) > 0
-            if built.graph is not None:
-                stated = passage.rows["relationships"]
-                stated = stated if built.states_relationships else passage.named
-                verdicts["extracted"] = len(stated) > 0
+    def passed(self, passage: LocatedDocument) -> dict[str, bool | None]:
+        artifacts = self.artifacts
+        passed: dict[str, bool | None] = {"corpus": passage.document in artifacts.documents}
+        if artifacts.chunks is not None:
+            passed["chunk"] = len(passage.rows["chunks"]) > 0
+            if artifacts.graph is not None:
+                states = artifacts.states_relationships
+                passed["extracted"] = (
+                    len(passage.rows["relationships"] if states else passage.named) > 0
+                )
         in_prompt = self._in_prompt(passage.document)
-        retrieved = verdicts["retrieved"] = in_prompt or self._retrieved(passage)
+        retrieved = passed["retrieved"] = in_prompt or self._retrieved(passage)
         if not in_prompt and self._names(passage) & self.cut:
-            verdicts["cut"] = False
+            passed["cut"] = False
         elif in_prompt or (retrieved and in_prompt is False):
-            verdicts["cut"] = True
-        verdicts["prompt"] = in_prompt
-        return verdicts
+            passed["cut"] = True
+        passed["prompt"] = in_prompt
+        return passed
 
     def _in_prompt(self, document: str) -> bool | None:
         if self.context is None:
@@ -242,67 +243,70 @@ class _Trace:
             return True
         return None if None in self.documents else False
 
-    def _retrieved(self, passage: Passage) -> bool | None:
+    def _retrieved(self, passage: LocatedDocument) -> bool | None:
         if "documents" in self.row:
             return passage.document in self.row["documents"]
-        if "chunks" in self.last and self.built.chunks is not None:
-            return bool(set(passage.rows["chunks"].tolist()) & set(self.last["chunks"]["ids"]))
+        if "chunks" in self.last and self.artifacts.chunks is not None:
+            return bool({*passage.rows["chunks"].tolist()} & {*self.last["chunks"]["ids"]})
         if self.row["status"] == "failed" or "trace" not in self.row:
             return None
-        if self.built.graph is None:
-            return None if self.hits else False
-        return bool(self.hits & set(passage.rows["relationships"].tolist()))
+        if self.artifacts.graph is None:
+            return None if self.found else False
+        return bool(self.found & set(passage.rows["relationships"].tolist()))
 
-    def _names(self, passage: Passage) -> set[tuple[str, str]]:
+    def _names(self, passage: LocatedDocument) -> set[tuple[str, str]]:
         """The kinds and ids under which a context may name a passage; paths count from the best."""
         names = {("chunk", passage.document)}
-        graph = self.built.graph
-        if graph is None or self.built.chunks is None:
+        graph = self.artifacts.graph
+        if graph is None or self.artifacts.chunks is None:
             return names
         rows = set(passage.rows["relationships"].tolist())
         names |= {("relationship", str(row)) for row in rows}
         if graph.descriptions is not None:
-            names |= {("node", graph.names[row]) for row in self.built.nodes_of(passage).tolist()}
+            nodes = self.artifacts.nodes_of(passage).tolist()
+            names |= {("node", graph.names[row]) for row in nodes}
         paths: list[dict[str, Any]] = self.last.get("paths") or []
         if not any(path["transition"] for path in paths):
             paths = sorted(
                 paths, key=lambda p: (-round(p["score"], DECIMALS), len(p["nodes"]), p["nodes"])
             )
-            hits = [bool(rows.intersection(path["relationships"])) for path in paths]
-            names |= {("path", str(place)) for place, one in enumerate(hits) if one}
+            over = [bool(rows.intersection(path["relationships"])) for path in paths]
+            names |= {("path", str(place)) for place, one in enumerate(over) if one}
         return names
 
     def _starts(self, graph: Graph) -> IntArray | None:
         """The nodes that the first steps found, ends of relationships too; None for no trace."""
-        steps = [s for s in self.row.get("trace", ()) if s["step"] in self.built.entries]
+        entries = self.artifacts.entries
+        steps = [step for step in self.row.get("trace", ()) if step["step"] in entries]
         wrote = [step["wrote"] for step in steps if step["wrote"]]
         if not wrote:
             return None
         slots = [one[slot]["ids"] for one in wrote for slot in _STARTS[:2] if slot in one]
-        rows = [row for one in wrote for row in _relationship_rows(one.get("relationships"))]
+        rows = [row for one in wrote for row in relationships_in(one.get("relationships"))]
         ends = np.array(rows, np.int64)
         nodes = [np.array(ids, np.int64) for ids in slots]
         return np.unique(np.concatenate([*nodes, graph.source[ends], graph.target[ends]]))
 
-    def linked(self, passages: Sequence[Passage]) -> set[str] | None:
+    def linked(self, passages: Sequence[LocatedDocument]) -> set[str] | None:
         """The documents that the first steps reach through what the evidence states."""
         from scipy.sparse import coo_array
         from scipy.sparse.csgraph import connected_components
 
-        graph = self.built.graph
-        if graph is None or self.built.chunks is None or (starts := self._starts(graph)) is None:
+        graph = self.artifacts.graph
+        if graph is None or self.artifacts.chunks is None:
             return None
-        nodes = {passage.document: self.built.nodes_of(passage) for passage in passages}
+        if (starts := self._starts(graph)) is None:
+            return None
+        nodes = {passage.document: self.artifacts.nodes_of(passage) for passage in passages}
         inside = np.zeros(graph.n_nodes, bool)
-        for own in nodes.values():
-            inside[own] = True
+        inside[np.concatenate([*nodes.values()])] = True
         near = inside.copy()
         near[starts] = True
         joined = (inside[graph.source] & inside[graph.target]) | (
             graph.synonym & near[graph.source] & near[graph.target]
         )
         sources, targets = [graph.source[joined]], [graph.target[joined]]
-        if not self.built.states_relationships:
+        if not self.artifacts.states_relationships:
             sources += [own[:-1] for own in nodes.values()]
             targets += [own[1:] for own in nodes.values()]
         ends = np.concatenate(sources), np.concatenate(targets)
@@ -310,13 +314,3 @@ class _Trace:
         component = connected_components(edges, directed=False)[1]
         reached = np.isin(component, component[starts])
         return {document for document, own in nodes.items() if reached[own].any()}
-
-
-def _relationship_rows(value: Any) -> list[int]:
-    if isinstance(value, list):
-        return [row for path in value for row in path["relationships"]]
-    if not isinstance(value, dict):
-        return []
-    if "rounds" in value:
-        return [row for hops in value["rounds"] for row in hops["ids"]]
-    return list(value["relationships"] if "relationships" in value else value.get("ids", ()))

@@ -22,11 +22,10 @@ _KINDS: Mapping[str, Any] = {"chunk_table": ChunkTable, "graph": Graph, "reports
 
 
 @dataclass(frozen=True)
-class Names:
+class ArtifactNames:
     """The names of what a run was made over: its chunks, its graph, and reports of communities.
 
-    Ids of artifacts in `missing`, which the run refers to and which are gone, are shown without a
-    name.
+    `missing` are artifacts that the run refers to and that are gone; their ids have no names.
     """
 
     chunk_table: ChunkTable | None = None
@@ -35,67 +34,56 @@ class Names:
     missing: tuple[str, ...] = ()
 
     @classmethod
-    def of(cls, resources: Mapping[str, Any]) -> "Names":
+    def of(cls, resources: Mapping[str, Any]) -> "ArtifactNames":
         """Return the names of loaded artifacts."""
         artifacts: dict[str, Any] = {name: resources.get(name) for name in _KINDS}
         return cls(**artifacts)
 
     @classmethod
-    def read(cls, roots: Sequence[Path], keys: Mapping[str, str]) -> "Names":
+    def read(cls, roots: Sequence[Path], keys: Mapping[str, str]) -> "ArtifactNames":
         """Return the names of artifacts, `keys` by resource, below the folders `roots` of a set."""
-        artifacts = {name: _artifact(name, roots, keys) for name in _KINDS}
-        gone = (name for name, there in artifacts.items() if name in keys and there is None)
+        artifacts: dict[str, Any] = {}
+        for name, kind in _KINDS.items():
+            try:
+                place = artifact_folder(name, roots, keys)
+                artifacts[name] = None if place is None else loaded(kind, place)
+            except UserError:
+                artifacts[name] = None
+        gone = [name for name, there in artifacts.items() if name in keys and there is None]
         return cls(**artifacts, missing=tuple(gone))
 
-    def node(self, row: int) -> Named:
-        """Return a node's name, and its type where it has one."""
-        graph = self.graph
-        if graph is None or not 0 <= row < len(graph.names):
-            return {"id": row}
-        types = {"type": graph.types[row]} if graph.types else {}
-        return {"id": row, "name": graph.names[row], **types}
-
-    def relationship(self, row: int) -> Named:
-        """Return the ends of a relationship and its name, or its keywords without one."""
-        graph = self.graph
-        if graph is None or not 0 <= row < graph.n_relationships:
-            return {"id": row}
-        head, tail = (graph.names[int(end[row])] for end in (graph.source, graph.target))
-        relation = "is a synonym of" if graph.synonym[row] else graph.relations[row]
-        if not relation:
-            relation = (graph.keywords[row] if graph.keywords else "") or "related to"
-        fact = graph.facts[row] if graph.facts else ""
-        more = {"description": fact} if fact else {}
-        return {"id": row, "head": head, "relation": relation, "tail": tail, **more}
-
-    def chunk(self, row: int) -> Named:
-        """Return the title and the documents of a chunk."""
-        table = self.chunk_table
-        if table is None or not 0 <= row < len(table):
-            return {"id": row}
-        return {"id": row, "title": table.titles[row], "documents": table.documents_of(row)}
-
-    def community(self, row: int) -> Named:
-        """Return the title of a community's report."""
-        if self.reports is None or not 0 <= row < len(self.reports):
-            return {"id": row}
-        return {"id": row, "title": self.reports.titles[row]}
-
     def row(self, kind: str, row: int) -> Named:
-        """Return a row of nodes, relationships, chunks or communities, as the slots are called."""
-        named = {"nodes": self.node, "relationships": self.relationship, "chunks": self.chunk,
-                 "communities": self.community}  # fmt: skip
-        return named[kind](row)
+        """Return a row of nodes, relationships, chunks or communities, as the slots are called.
 
-    def path(self, path: Mapping[str, Any]) -> Named:
-        """Return a path with its nodes and the relationships between them."""
-        nodes = [self.node(row) for row in path["nodes"]]
-        rows = [self.relationship(row) for row in path["relationships"]]
-        return {**path, "nodes": nodes, "relationships": rows}
+        A node has its name and type, a relationship its ends and its name (or its keywords), a
+        chunk its title and documents, a community the title of its report; its id alone where they
+        are not known.
+        """
+        graph, table, reports = self.graph, self.chunk_table, self.reports
+        named: Named = {"id": row}
+        if row < 0:
+            return named
+        if kind == "nodes" and graph is not None and row < len(graph.names):
+            named["name"] = graph.names[row]
+            if graph.types:
+                named["type"] = graph.types[row]
+        elif kind == "relationships" and graph is not None and row < graph.n_relationships:
+            named |= _relationship(graph, row)
+        elif kind == "chunks" and table is not None and row < len(table):
+            named |= {"title": table.titles[row], "documents": table.documents_of(row)}
+        elif kind == "communities" and reports is not None and row < len(reports):
+            named["title"] = reports.titles[row]
+        return named
 
-    def route(self, route: Mapping[str, Any]) -> Named:
-        """Return a route with its two chunks."""
-        return {**route, **{end: self.chunk(route[end]) for end in ("parent", "child")}}
+
+def _relationship(graph: Graph, row: int) -> Named:
+    head, tail = (graph.names[int(end[row])] for end in (graph.source, graph.target))
+    relation = "is a synonym of" if graph.synonym[row] else graph.relations[row]
+    if not relation:
+        relation = (graph.keywords[row] if graph.keywords else "") or "related to"
+    fact = graph.facts[row] if graph.facts else ""
+    more = {"description": fact} if fact else {}
+    return {"head": head, "relation": relation, "tail": tail, **more}
 
 
 def artifact_roots(run: StoredRun, references: References, home: Path) -> list[Path]:
@@ -103,11 +91,8 @@ def artifact_roots(run: StoredRun, references: References, home: Path) -> list[P
 
     `home` is that of a run which lies in none.
     """
-    stores = [
-        (run.home or home) / "artifacts",
-        *([Path(references.shared)] * bool(references.shared)),
-    ]
-    return [store / references.dataset for store in stores]
+    shared = [Path(references.shared)] if references.shared else []
+    return [store / references.dataset for store in [(run.home or home) / "artifacts", *shared]]
 
 
 def artifact_folder(resource: str, roots: Sequence[Path], keys: Mapping[str, str]) -> Path | None:
@@ -120,15 +105,7 @@ def artifact_folder(resource: str, roots: Sequence[Path], keys: Mapping[str, str
     return artifact_folder(same, roots, keys) if same else place
 
 
-def _artifact(resource: str, roots: Sequence[Path], keys: Mapping[str, str]) -> Any:
-    place = artifact_folder(resource, roots, keys)
-    try:
-        return None if place is None else loaded(_KINDS[resource], place)
-    except UserError:
-        return None
-
-
-def explained(slot: str, value: Any, names: Names) -> Any:
+def explained(slot: str, value: Any, names: ArtifactNames) -> Any:
     """Return what a step wrote into a slot, with names in place of ids.
 
     `value` is what `summary` makes of it. Of a slot that only a plug-in knows it stays as it is.
@@ -137,17 +114,17 @@ def explained(slot: str, value: Any, names: Names) -> Any:
         return _ranked(value, slot, names)
     if slot == "step_nodes" and has(value, "ids", "steps"):
         pairs = zip(value["ids"], value["steps"], strict=True)
-        return [{**names.node(row), "step": step} for row, step in pairs]
+        return [{**names.row("nodes", row), "step": step} for row, step in pairs]
     if slot == "paths" and isinstance(value, list):
-        return [names.path(path) if has(path, *_HOPS) else path for path in value]
+        return [{**path, **_hops(path, names)} if has(path, *_HOPS) else path for path in value]
     if slot == "routes" and isinstance(value, list):
-        return [names.route(route) for route in value]
+        ends = ("parent", "child")
+        return [{**one, **{end: names.row("chunks", one[end]) for end in ends}} for one in value]
     if slot == "subgraph" and has(value, *_HOPS):
-        paths = [{"nodes": [names.node(row) for row in path]} for path in value["paths"]]
-        rows = {kind: [names.row(kind, row) for row in value[kind]] for kind in _HOPS}
-        return {**rows, "paths": paths, "texts": value["texts"]}
+        paths = [{"nodes": [names.row("nodes", row) for row in path]} for path in value["paths"]]
+        return {**_hops(value, names), "paths": paths, "texts": value["texts"]}
     if slot == "exploration" and has(value, "chosen", "rounds"):
-        chosen = [{**one, "node": names.node(one["node"])} for one in value["chosen"]]
+        chosen = [{**one, "node": names.row("nodes", one["node"])} for one in value["chosen"]]
         rounds = [_ranked(one, "relationships", names) for one in value["rounds"]]
         return {"chosen": chosen, "rounds": rounds}
     return value
@@ -158,12 +135,35 @@ def has(value: Any, *keys: str) -> bool:
     return isinstance(value, dict) and all(key in value for key in keys)
 
 
-def _ranked(value: Mapping[str, Any], kind: str, names: Names) -> list[Named]:
+def relationships_in(value: Any) -> dict[int, float | None]:
+    """Return the rows of relationships in a stored value, with their scores where they have one.
+
+    A value of relationships, a subgraph, an exploration, or paths.
+    """
+    if isinstance(value, list):
+        return {row: None for path in value for row in path["relationships"]}
+    if has(value, "rounds"):
+        return {row: score for hops in value["rounds"] for row, score in scores_of(hops).items()}
+    if has(value, "relationships"):
+        return dict.fromkeys(value["relationships"])
+    return {**scores_of(value)} if has(value, "ids", "scores") else {}
+
+
+def scores_of(value: Mapping[str, Any]) -> dict[int, float]:
+    """Return the score of each row of a stored ranking, in its order."""
+    return dict(zip(value["ids"], value["scores"], strict=True))
+
+
+def _hops(value: Mapping[str, Any], names: ArtifactNames) -> Named:
+    return {kind: [names.row(kind, row) for row in value[kind]] for kind in _HOPS}
+
+
+def _ranked(value: Mapping[str, Any], kind: str, names: ArtifactNames) -> list[Named]:
     pairs = zip(value["ids"], value["scores"], strict=True)
     return [{**names.row(kind, row), "score": score} for row, score in pairs]
 
 
-def explained_steps(row: Row, seconds: Mapping[str, float], names: Names) -> list[Named]:
+def explained_steps(row: Row, seconds: Mapping[str, float], names: ArtifactNames) -> list[Named]:
     """Return every step of a record by names: reads, writes, seconds and calls.
 
     `reads` are the slots that its operator reads, as far as the operator is known. Seconds and

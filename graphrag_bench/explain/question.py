@@ -5,14 +5,15 @@ Its answer, context, steps by names, evidence, and the calls of a language model
 
 import json
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from graphrag_bench.data.dataset import Gold, name_of
 from graphrag_bench.errors import UserError
-from graphrag_bench.explain.names import Names, explained_steps
+from graphrag_bench.explain.names import ArtifactNames, artifact_roots, explained_steps
 from graphrag_bench.explain.text import explained_lines
 from graphrag_bench.llm.cache import Cache
 from graphrag_bench.llm.ledger import Line, read_ledger
@@ -31,102 +32,144 @@ from graphrag_bench.values import Context, Question
 
 IN_CONTEXT, OUTSIDE, MISSED = "in the context", "retrieved, not in the context", "missed"
 RETRIEVED = "retrieved"
+Plain = dict[str, Any]
 _USAGE = ("calls", "prompt_tokens", "completion_tokens")
 
 
-@dataclass(frozen=True)
-class QuestionRecord:
-    """A question with the row that a method made of it.
+class RunQuestions:
+    """The questions of a stored run, explained by what its folder and its artifacts have of them.
 
-    `texts` are those of its context, None for one that is not known; `seconds` those of each step.
+    `home` holds artifacts/ and cache/ of a run that lies in no home.
     """
 
-    question: str
-    dataset: str
-    method: str
-    title: str
-    key: str
-    row: Row
-    texts: tuple[str | None, ...]
-    seconds: Mapping[str, float]
-    references: References = References("", {})  # noqa: RUF009 (frozen)
+    def __init__(self, run: StoredRun, home: Path) -> None:
+        self.run, self.home = run, run.home or home
+        self._references = read_references(run.folder) or References("", {})
+        self._open: tuple[Mapping[str, str], ArtifactNames] = ({}, ArtifactNames())
+        self._seconds: dict[str, dict[str, float]] = {}
+        for one in run.folder.timing():
+            self._seconds.setdefault(one["question"], {})[one["step"]] = one["seconds"]
 
-    @property
-    def artifacts(self) -> Mapping[str, str]:
-        """The keys of the artifacts that it was retrieved with, by resource."""
-        return self.references.within(self.row.get("scope"))
+    @cached_property
+    def texts(self) -> Mapping[str, str]:
+        """The texts of the questions, as far as the data set is at hand."""
+        dataset = self.run.dataset
+        return {one.id: one.text for one in dataset.questions} if dataset else {}
+
+    @cached_property
+    def _context_texts(self) -> Mapping[str, Sequence[str | None]]:
+        run = self.run
+        return context_texts(run.folder, run.rows, run.dataset) if run.dataset else {}
+
+    def names(self, question: str) -> ArtifactNames:
+        """Return the names of the artifacts of a question; those of one scope are held."""
+        keys = self._references.within(self.run.rows[question].get("scope"))
+        if keys != self._open[0]:
+            roots = artifact_roots(self.run, self._references, self.home)
+            self._open = keys, ArtifactNames.read(roots, keys)
+        return self._open[1]
+
+    def explained(self, question: str) -> Plain:
+        """Return the `explanation` of a question, its gold, and what was found of that."""
+        run, row = self.run, self.run.rows[question]
+        names, gold = self.names(question), run.gold.get(question)
+        path = run.folder.path
+        fallback = {"dataset": path.parts[-3], "method": path.parts[-2], "title": path.parts[-2]}
+        about = {name: str(run.metrics.get(name) or other) for name, other in fallback.items()}
+        head = {"question": self.texts.get(question, question), **about, "key": path.name}
+        texts = self._context_texts.get(question, ())
+        seconds = self._seconds.get(question, {})
+        return explanation(head, row, texts, seconds, names) | {
+            "gold": {"answers": list(gold.answers), "evidence": list(gold.evidence)}
+            if gold
+            else {},
+            "found": evidence_of(row, gold) if gold else {},
+            "error": row.get("error"),
+        }
+
+    @cached_property
+    def _lines(self) -> Mapping[str, list[Line]]:
+        lines: dict[str, list[Line]] = {}
+        for line in read_ledger(*self.run.folder.files("ledger")):
+            if line.stage != "build":
+                lines.setdefault(line.item, []).append(line)
+        return lines
+
+    @cached_property
+    def _cache(self) -> Cache | None:
+        path = self.run.config.get("cache", {}).get("path")
+        store = Path(path) if path else self.home / "cache" / "replies.sqlite"
+        return Cache(store, reading=True) if store.is_file() else None
+
+    def calls(self, question: str) -> list[Plain]:
+        """Return the calls of a question, in order: the fields of the ledger that are not empty.
+
+        `prompt` are the messages as they were sent, each with `role` and `content`, and `reply` is
+        the text, as far as the store of replies (`cache.path` of the run) has them.
+        """
+        calls = []
+        for line in self._lines.get(question, ()):
+            call: Plain = {name: value for name, value in vars(line).items() if value}
+            stored = self._cache.get(line.key) if self._cache and line.key else None
+            if stored is not None:
+                messages = json.loads(zlib.decompress(stored.prompt))["messages"]
+                prompt = [{"role": role, "content": content} for role, content in messages]
+                call |= {"prompt": prompt, "reply": stored.text}
+            calls.append(call)
+        return calls
+
+
+def explanation(
+    head: Mapping[str, str],
+    row: Row,
+    texts: Sequence[str | None],
+    seconds: Mapping[str, float],
+    names: ArtifactNames,
+) -> Plain:
+    """Return a question with its answer, fallbacks, context and steps, names in place of ids.
+
+    `head` has its text, data set, method, title and key; `texts` are those of its context, None
+    for one that is not known; `seconds` those of each step. `cut` are the kind and id of what the
+    budget left out of the context, `usage` the LLM calls and tokens of the question.
+    """
+    context = row.get("context") or {}
+    pieces = context.get("pieces", [])
+    known = texts if len(texts) == len(pieces) else [None] * len(pieces)
+    return {
+        **head,
+        "status": row["status"],
+        "answer": row.get("answer"),
+        "fallbacks": list(row.get("fallbacks", ())),
+        "context": [{**p, "text": text} for p, text in zip(pieces, known, strict=True)],
+        "cut": [list(item) for item in context.get("cut", [])],
+        "usage": {name: row[name] for name in _USAGE if name in row},
+        "steps": explained_steps(row, seconds, names),
+        "without_names": list(names.missing),
+    }
+
+
+def evidence_of(row: Row, gold: Gold) -> dict[str, list[str]]:
+    """Return the gold documents of a question by what became of them, in the order of the gold.
+
+    In the context is a document of which a text stands in it, as its pieces say. Of a piece that
+    does not say it, none is. Of an imported run, whose contexts are not known, what was found
+    counts as retrieved.
+    """
+    outside = RETRIEVED if is_imported(row) else OUTSIDE
+    pieces = (row.get("context") or {}).get("pieces", [])
+    inside = {name_of(gold, str(name)) for piece in pieces for name in documents_in(piece) or ()}
+    retrieved = {name_of(gold, str(name)) for name in row.get("documents", ())}
+    places: dict[str, list[str]] = {IN_CONTEXT: [], outside: [], MISSED: []}
+    for name in gold.evidence:
+        place = IN_CONTEXT if name in inside else outside if name in retrieved else MISSED
+        places[place].append(name)
+    return places
 
 
 class AnsweringFailed(UserError):
     """A step failed on a question that was well asked."""
 
     exit_code = 1
-
-
-def _question(experiment: Experiment, text: str) -> Question:
-    if experiment.settings.graph.per != "all":
-        raise UserError("A question of your own has no scope; ask with graph.per=all.")
-    form, card = experiment.settings.answers, experiment.dataset.card
-    form = card.form_of("") if form == "auto" else form
-    return Question("asked", text, form=form, abstract=card.abstract_type(""))
-
-
-def stored_questions(run: StoredRun, rows: Mapping[str, Row]) -> Iterator[QuestionRecord]:
-    """Yield stored questions of a run in the order of `rows`; its files are read once.
-
-    Their context texts are there as far as they are known.
-    """
-    dataset, path = run.dataset, run.folder.path
-    texts = context_texts(run.folder, rows, dataset) if dataset else {}
-    questions = {one.id: one.text for one in dataset.questions} if dataset else {}
-    references = read_references(run.folder) or References("", {})
-    seconds: dict[str, dict[str, float]] = {}
-    for one in run.folder.timing():
-        seconds.setdefault(one["question"], {})[one["step"]] = one["seconds"]
-    for name, row in rows.items():
-        yield QuestionRecord(
-            questions.get(name, name),
-            str(run.metrics.get("dataset") or path.parent.parent.name),
-            str(run.metrics.get("method") or path.parent.name),
-            str(run.metrics.get("title") or path.parent.name),
-            path.name,
-            row,
-            tuple(texts.get(name, ())),
-            seconds.get(name, {}),
-            references,
-        )
-
-
-def explanation(own: QuestionRecord, names: Names) -> dict[str, Any]:
-    """Return a question with its answer, fallbacks, context and steps, names in place of ids.
-
-    `cut` are the kind and id of what the budget left out of the context, `usage` the LLM calls and
-    tokens of the question.
-    """
-    context = own.row.get("context") or {}
-    pieces = context.get("pieces", [])
-    texts = own.texts if len(own.texts) == len(pieces) else [None] * len(pieces)
-    return {
-        **{name: getattr(own, name) for name in ("question", "dataset", "method", "title", "key")},
-        "status": own.row["status"],
-        "answer": own.row.get("answer"),
-        "fallbacks": list(own.row.get("fallbacks", ())),
-        "context": [{**p, "text": text} for p, text in zip(pieces, texts, strict=True)],
-        "cut": [list(item) for item in context.get("cut", [])],
-        "usage": {name: own.row[name] for name in _USAGE if name in own.row},
-        "steps": explained_steps(own.row, own.seconds, names),
-        "without_names": list(names.missing),
-    }
-
-
-def with_gold(own: QuestionRecord, names: Names, run: StoredRun) -> dict[str, Any]:
-    """Return the `explanation` of a question of a run, its gold, and what was found of that."""
-    gold = run.gold.get(own.row["question"])
-    return explanation(own, names) | {
-        "gold": {"answers": list(gold.answers), "evidence": list(gold.evidence)} if gold else {},
-        "found": evidence_of(own.row, gold) if gold else {},
-        "error": own.row.get("error"),
-    }
 
 
 @dataclass(frozen=True, repr=False)
@@ -150,7 +193,11 @@ class Answered:
         It is in the form of answer that the settings ask for, else the set's own. Raises UserError
         where every scope has a graph of its own, AnsweringFailed when a step fails.
         """
-        question = _question(experiment, text)
+        if experiment.settings.graph.per != "all":
+            raise UserError("A question of your own has no scope; ask with graph.per=all.")
+        form, card = experiment.settings.answers, experiment.dataset.card
+        form = card.form_of("") if form == "auto" else form
+        question = Question("asked", text, form=form, abstract=card.abstract_type(""))
         resources = build_resources(experiment, experiment.models, Progress())
         gold = {**experiment.dataset.gold, question.id: Gold()}
         alone = replace(experiment, dataset=replace(experiment.dataset, gold=gold))
@@ -160,14 +207,15 @@ class Answered:
         state = finished.outcome
         if isinstance(state, Failure):
             raise AnsweringFailed("\n".join([f"{state.step}: {state.message}", *state.where]))
-        context = state.get("context") or Context(())
-        method, table = experiment.method, resources["chunk_table"]
-        own = QuestionRecord(
-            text, experiment.dataset.name, method.name, method.title, experiment.key,
-            record(finished, table), tuple(piece.text for piece in context.pieces),
+        context, method = state.get("context") or Context(()), experiment.method
+        head = {"question": text, "dataset": experiment.dataset.name, "method": method.name,
+                "title": method.title, "key": experiment.key}  # fmt: skip
+        plain = explanation(
+            head, record(finished, resources["chunk_table"]),
+            [piece.text for piece in context.pieces],
             {row["step"]: row["seconds"] for row in timing_rows(finished)},
+            ArtifactNames.of(resources),
         )  # fmt: skip
-        plain = explanation(own, Names.of(resources))
         return cls(state.get("answer").text, context, finished.trace, finished.fallbacks, plain)
 
     def __repr__(self) -> str:
@@ -177,55 +225,3 @@ class Answered:
     def report(self) -> str:
         """Return the answer, the fallbacks taken, its context, and its steps by name, as text."""
         return clean("\n".join(explained_lines(self.plain)))
-
-
-def evidence_of(row: Row, gold: Gold) -> dict[str, list[str]]:
-    """Return the gold documents of a question by what became of them, in the order of the gold.
-
-    In the context is a document of which a text stands in it, as its pieces say. Of a piece that
-    does not say it, none is. Of an imported run, whose contexts are not known, what was found
-    counts as retrieved.
-    """
-    outside = RETRIEVED if is_imported(row) else OUTSIDE
-    pieces = (row.get("context") or {}).get("pieces", [])
-    inside = {name_of(gold, str(name)) for piece in pieces for name in documents_in(piece) or ()}
-    retrieved = {name_of(gold, str(name)) for name in row.get("documents", ())}
-    fates: dict[str, list[str]] = {IN_CONTEXT: [], outside: [], MISSED: []}
-    for name in gold.evidence:
-        fate = IN_CONTEXT if name in inside else outside if name in retrieved else MISSED
-        fates[fate].append(name)
-    return fates
-
-
-class Calls:
-    """The calls that a run's questions made, by question, in the order of the ledger."""
-
-    def __init__(self, run: StoredRun, home: Path) -> None:
-        """Read the ledger of `run`; prompts and replies are looked up question by question.
-
-        They are in the file that `cache.path` of the run names, else in the store of replies below
-        `home`. Where that is gone, calls have none.
-        """
-        self._lines: dict[str, list[Line]] = {}
-        for line in read_ledger(*run.folder.files("ledger")):
-            if line.stage != "build":
-                self._lines.setdefault(line.item, []).append(line)
-        path = run.config.get("cache", {}).get("path")
-        store = Path(path) if path else home / "cache" / "replies.sqlite"
-        self._store = Cache(store, reading=True) if store.is_file() else None
-
-    def of(self, question: str) -> list[dict[str, Any]]:
-        """Return the calls of a question: the ledger's fields that are not empty, prompt and reply.
-
-        `prompt` are the messages as they were sent, each with `role` and `content`.
-        """
-        return [self._call(line) for line in self._lines.get(question, ())]
-
-    def _call(self, line: Line) -> dict[str, Any]:
-        call = {name: value for name, value in vars(line).items() if value}
-        stored = self._store.get(line.key) if self._store and line.key else None
-        if stored is None:
-            return call
-        messages = json.loads(zlib.decompress(stored.prompt))["messages"]
-        prompt = [{"role": role, "content": content} for role, content in messages]
-        return {**call, "prompt": prompt, "reply": stored.text}

@@ -1,4 +1,4 @@
-"""A stored run with a step changed, on the same artifacts, vectors and replies."""
+"""The retrieval of a run by its method and by variants of it, on the same artifacts and replies."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -24,19 +24,26 @@ _NO_CALLS: Mapping[str, Any] = {"budget": {"tokens": 1, "usd": None}}
 
 
 @dataclass(frozen=True)
-class Replayed:
-    """A retrieval of the questions of a run, with the metrics of each question."""
+class Variant:
+    """The retrieval of questions by a variant of a method, with the metrics of each question."""
 
     experiment: Experiment
     retrieval: Retrieved
     scores: Scores
 
+    @property
+    def failures(self) -> list[str]:
+        """What failed, each as its step and message, once."""
+        failed = (one.failure for one in self.retrieval.finished if one.failure is not None)
+        return list(dict.fromkeys(f"{failure.step}: {failure.message}" for failure in failed))
+
 
 @dataclass
-class Player:
-    """Retrievals of the same questions by a method and by changes of it; nothing is answered.
+class Replay:
+    """Retrievals of the same questions by variants of a method; nothing is answered.
 
-    `method` holds its steps as a resolved file has them, `make` gives the experiment of others.
+    `method` has its steps as a resolved file has them, `make` gives the experiment of others.
+    Without `calls` no model is asked: a step that needs a reply that is not stored stops.
     """
 
     method: Mapping[str, Any]
@@ -51,19 +58,18 @@ class Player:
     @classmethod
     def of_run(
         cls, run: StoredRun, home: Path, progress: Progress | None = None, *, calls: bool = False
-    ) -> "Player":
+    ) -> "Replay":
         """Return that of the questions that a stored run was scored on.
 
-        Without `calls` no model is asked: a step that needs a reply that is not stored stops it.
         Raises UserError for a run whose data set is not at hand, or whose settings are not valid
         any more.
         """
         dataset = run.require_dataset()
         wanted = set(scored_questions(run)) & set(run.rows)
         questions = [question for question in dataset.questions if question.id in wanted]
-        budget = {} if calls else _NO_CALLS
 
         def make(method: Mapping[str, Any]) -> Experiment:
+            budget = {} if calls else _NO_CALLS
             return reopened(run, home, changed={"method": dict(method), **budget})
 
         return cls(run.config["method"], questions, make, progress, calls)
@@ -71,26 +77,23 @@ class Player:
     @classmethod
     def of_settings(
         cls, values: Mapping[str, Any], progress: Progress | None = None, *, calls: bool = False
-    ) -> "Player":
+    ) -> "Replay":
         """Return that of the questions of a run that these resolved settings would make."""
-        budget = {} if calls else _NO_CALLS
 
         def make(method: Mapping[str, Any]) -> Experiment:
+            budget = {} if calls else _NO_CALLS
             return Experiment.prepare({**values, **budget, "method": dict(method)}, swept=True)
 
         questions = make(values["method"]).selection()[0]
         return cls(values["method"], questions, make, progress, calls)
 
-    def as_it_is(self) -> Replayed:
-        """Return the method's own steps, as the code of today takes them."""
-        return self.played(self.experiment)
-
-    def with_changes(self, changes: Sequence[Change]) -> Replayed:
+    def variant(self, changes: Sequence[Change] = ()) -> Variant:
         """Return the method with changed steps; raises UserError where that is not valid."""
-        return self.played(self.make(changed(self.method, changes)))
+        changed_method = changed(self.method, changes)
+        return self.retrieved(self.make(changed_method) if changes else self.experiment)
 
-    def played(self, experiment: Experiment) -> Replayed:
-        """Return the questions by an experiment of this player."""
+    def retrieved(self, experiment: Experiment) -> Variant:
+        """Return the questions by an experiment that `make` has made."""
         try:
             retrieval = retrieved(experiment, self.questions, self.progress)
         except RunStopped as stop:
@@ -99,7 +102,7 @@ class Player:
             raise UserError(
                 "A step asks a model for a reply that is not stored; --calls lets it ask."
             ) from stop
-        return Replayed(experiment, retrieval, _scores(experiment, retrieval))
+        return Variant(experiment, retrieval, _scores(experiment, retrieval))
 
 
 def _scores(experiment: Experiment, retrieval: Retrieved) -> Scores:
@@ -118,14 +121,8 @@ def _scores(experiment: Experiment, retrieval: Retrieved) -> Scores:
     return {name: question_scores(row, gold[name], scoring) for name, row in rows.items()}
 
 
-def check_metric(metric: str, replayed: Replayed, fault: str) -> None:
+def check_metric(metric: str, variant: Variant) -> None:
     """Raise UserError for a metric that no question has, with the nearest that one has."""
-    known = {name for scores in replayed.scores.values() for name in scores}
+    known = {name for scores in variant.scores.values() for name in scores}
     if metric not in known:
-        raise UserError(f"{fault} '{metric}'. {did_you_mean(metric, known)}")
-
-
-def failures(retrieval: Retrieved) -> list[str]:
-    """Return what failed, each as its step and message, once."""
-    failed = (one.failure for one in retrieval.finished if one.failure is not None)
-    return list(dict.fromkeys(f"{failure.step}: {failure.message}" for failure in failed))
+        raise UserError(f"No question has the metric '{metric}'. {did_you_mean(metric, known)}")

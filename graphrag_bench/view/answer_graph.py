@@ -6,7 +6,7 @@ from itertools import pairwise
 from typing import Any
 
 from graphrag_bench.data.dataset import Gold, documents_of
-from graphrag_bench.explain.names import Names, has
+from graphrag_bench.explain.names import ArtifactNames, has, relationships_in, scores_of
 from graphrag_bench.run.folder import Row
 from graphrag_bench.text import normalise_name, short
 from graphrag_bench.view.walks import Vertex, Walks
@@ -20,6 +20,7 @@ FIRST_PATHS = 5
 """Paths that are drawn before anything else."""
 _TEXT = 600
 _STARTS = ("nodes", "step_nodes")
+_RELATIONSHIPS = ("relationships", "subgraph", "exploration")
 
 
 @dataclass
@@ -48,36 +49,33 @@ class TraceRows:
         rows = cls()
         for step in trace:
             rows.through_chunks |= step["step"].endswith(" chunk.ppr")
-            for slot, value in step["wrote"].items():
-                rows._add(step["step"], slot, value)
+            rows._add(step["step"].rpartition(" ")[2], step["wrote"])
         return rows
 
-    def _add(self, step: str, slot: str, value: Any) -> None:
-        if slot in _STARTS and has(value, "ids"):
-            self.seeds = self.seeds or list(dict.fromkeys(value["ids"]))
-            self.nodes |= dict.fromkeys(value["ids"])
-            if "scores" in value:
-                self.score = dict(zip(value["ids"], value["scores"], strict=True))
-                self.scored_by = step.rpartition(" ")[2]
-        elif slot == "relationships" and has(value, "ids", "scores"):
-            self.relationships |= dict(zip(value["ids"], value["scores"], strict=True))
-        elif slot == "chunks" and has(value, "ids", "scores"):
-            self.chunks = dict(zip(value["ids"], value["scores"], strict=True))
-        elif slot == "paths" and isinstance(value, list):
-            self.paths = [path for path in value if has(path, "nodes", "relationships")]
-        elif slot == "routes" and isinstance(value, list):
-            self.routes = value
-        elif slot == "subgraph" and has(value, "nodes", "relationships", "paths"):
-            self.nodes |= dict.fromkeys(value["nodes"])
-            self.relationships = dict.fromkeys(value["relationships"]) | self.relationships
-            if value["paths"]:
-                self.paths = [{"nodes": path, "relationships": []} for path in value["paths"]]
-        elif slot == "exploration" and has(value, "rounds"):
-            for one in value["rounds"]:
-                self.relationships |= dict(zip(one["ids"], one["scores"], strict=True))
+    def _add(self, operator: str, wrote: Mapping[str, Any]) -> None:
+        for slot in _STARTS:
+            if has(value := wrote.get(slot), "ids"):
+                self.seeds = self.seeds or list(dict.fromkeys(value["ids"]))
+                self.nodes |= dict.fromkeys(value["ids"])
+                if "scores" in value:
+                    self.score, self.scored_by = scores_of(value), operator
+        for slot in _RELATIONSHIPS:
+            for row, score in relationships_in(wrote.get(slot)).items():
+                if score is not None or row not in self.relationships:
+                    self.relationships[row] = score
+        if has(chunks := wrote.get("chunks"), "ids", "scores"):
+            self.chunks = scores_of(chunks)
+        if has(subgraph := wrote.get("subgraph"), "nodes", "paths"):
+            self.nodes |= dict.fromkeys(subgraph["nodes"])
+            if subgraph["paths"]:
+                self.paths = [{"nodes": nodes, "relationships": []} for nodes in subgraph["paths"]]
+        if isinstance(paths := wrote.get("paths"), list):
+            self.paths = [path for path in paths if has(path, "nodes", "relationships")]
+        if isinstance(routes := wrote.get("routes"), list):
+            self.routes = routes
 
 
-def answer_graph(row: Row, gold: Gold, names: Names) -> Plain:
+def answer_graph(row: Row, gold: Gold, names: ArtifactNames) -> Plain:
     """Return the nodes, edges and paths to draw for a stored question; empty without a trace.
 
     A node has `id`, `label`, `kind` (node or chunk), and where it is so `type`, `score`, `seed`,
@@ -114,7 +112,7 @@ def answer_graph(row: Row, gold: Gold, names: Names) -> Plain:
 
 
 class _Drawing:
-    def __init__(self, rows: TraceRows, gold: Gold, names: Names) -> None:
+    def __init__(self, rows: TraceRows, gold: Gold, names: ArtifactNames) -> None:
         self.rows, self.names, self.graph = rows, names, names.graph
         table = names.chunk_table
         documents = [one for name in gold.evidence for one in documents_of(gold, name)]
@@ -164,6 +162,7 @@ class _Drawing:
         return int(graph.source[row]), int(graph.target[row])
 
     def _incident(self, chunks: Sequence[int]) -> list[tuple[int, int]]:
+        """The pairs of a shown node and a shown chunk that it is from."""
         if self.graph is None:
             return []
         matrix = self.graph.node_chunk
@@ -174,7 +173,7 @@ class _Drawing:
         return sorted((nodes[row], known[column]) for row, column in pairs)
 
     def node(self, row: int) -> Plain:
-        fields, rows, graph = self.names.node(row), self.rows, self.graph
+        fields, rows, graph = self.names.row("nodes", row), self.rows, self.graph
         name = str(fields.get("name", f"row {row}"))
         return {"id": f"n{row}", "kind": "node", "label": name} | _filled(
             type=fields.get("type", ""),
@@ -187,7 +186,7 @@ class _Drawing:
         )
 
     def chunk(self, row: int) -> Plain:
-        fields, table = self.names.chunk(row), self.names.chunk_table
+        fields, table = self.names.row("chunks", row), self.names.chunk_table
         documents = fields.get("documents", [])
         label = fields.get("title") or ", ".join(documents) or f"chunk {row}"
         return {"id": f"c{row}", "kind": "chunk", "label": label} | _filled(
@@ -228,7 +227,7 @@ class _Drawing:
         return [int(row) - 1 for row in triu(rows[self.nodes][:, self.nodes], 1).data]
 
     def _edge(self, row: int, *, found: bool) -> Plain:
-        fields, (source, target) = self.names.relationship(row), self._ends(row)
+        fields, (source, target) = self.names.row("relationships", row), self._ends(row)
         assert self.graph is not None
         return {"id": f"e{row}", "s": f"n{source}", "t": f"n{target}"} | _filled(
             label=fields["relation"],

@@ -15,7 +15,6 @@ from typing import Any
 from graphrag_bench.errors import UserError
 from graphrag_bench.evaluation.metrics import metrics
 from graphrag_bench.explain.funnel import run_funnel
-from graphrag_bench.explain.names import Names, artifact_roots
 from graphrag_bench.explain.stages import LABELS, Funnel
 from graphrag_bench.report.comparisons import (
     paired_differences,
@@ -25,9 +24,7 @@ from graphrag_bench.report.comparisons import (
 from graphrag_bench.report.notes import run_notes
 from graphrag_bench.report.rows import differ, grouped, in_table_order, spent, usual_metrics
 from graphrag_bench.run.folder import write_whole
-from graphrag_bench.run.results import References, read_references
 from graphrag_bench.run.stored import StoredRun, alike, scores_of
-from graphrag_bench.view.health import health
 from graphrag_bench.view.questions import blocks, list_columns, questions_of, set_columns
 
 Plain = dict[str, Any]
@@ -37,8 +34,6 @@ STATIC = Path(__file__).parent / "page"
 INDEX, FOLDER = "index.html", "data"
 DEMO = Path(__file__).parent / "demo.tar.xz"
 """The data of the packaged page; scripts/write_demo.py writes it."""
-MOST_GRAPHS = 12
-"""Graphs whose health a page tells, and it says how many more there are: one a scope, say."""
 _SIGN = "<title>graphrag-bench: runs</title>"
 _UNSAFE = ("<", "\u2028", "\u2029")
 
@@ -89,7 +84,6 @@ def write_page(runs: Sequence[StoredRun], page: Path, home: Path) -> Path:
         "stages": list(LABELS.items()),
         "metrics": [{"name": one.name, "meaning": one.meaning} for one in metrics()],
         "pairs": pair_rows(runs),
-        **_write_graphs(runs, page, home),
     }
     write_part(page, "index", index)
     return page / INDEX
@@ -135,7 +129,7 @@ def _run_row(run: StoredRun, title: str, funnel: Funnel | str) -> Plain:
     counts, note = None, funnel
     if not isinstance(funnel, str):
         stages = [vars(count) for count in funnel.counts()]
-        sizes = {"documents": len(funnel.fates), "questions": len(funnel.lost)}
+        sizes = {"documents": len(funnel.documents), "questions": len(funnel.lost)}
         counts, note = {**sizes, "stages": stages}, "; ".join(funnel.unknown)
     return {
         **{name: metrics.get(name) for name in _FIELDS},
@@ -165,28 +159,3 @@ def pair_rows(runs: Sequence[StoredRun]) -> list[Plain]:
         settings = settings_that_differ(first.metrics, second.metrics)
         rows.append({"a": a, "b": b, "differences": differences, "settings": settings})
     return rows
-
-
-def _write_graphs(runs: Sequence[StoredRun], page: Path, home: Path) -> Plain:
-    """Write the health of the distinct graphs that are still there."""
-    users: dict[tuple[str, str, str, str], list[int]] = {}
-    every = [read_references(run.folder) or References("", {}) for run in runs]
-    for place, references in enumerate(every):
-        for scope, keys in references.keys.items():
-            if "graph" in keys:
-                table = keys.get("chunk_table", "")
-                key = (references.dataset, scope or "", keys["graph"], table)
-                users.setdefault(key, []).append(place)
-    rows: list[Plain] = []
-    for (corpus, scope, graph, table), places in list(users.items())[:MOST_GRAPHS]:
-        run = runs[places[0]]
-        roots = artifact_roots(run, every[places[0]], home)
-        names = Names.read(roots, {"graph": graph, "chunk_table": table})
-        if names.graph is None:
-            continue
-        gold = {name: run.gold[name] for name in run.rows if name in run.gold}
-        title = f"graph {graph} of {corpus}" + (f", {scope}" if scope else "")
-        part = f"g{len(rows)}"
-        write_part(page, part, health(names.graph, names.chunk_table, gold))
-        rows.append({"id": part, "name": title, "runs": places})
-    return {"graphs": rows, "graphs_left_out": max(0, len(users) - MOST_GRAPHS)}

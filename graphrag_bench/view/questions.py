@@ -6,16 +6,12 @@ from typing import Any
 
 from graphrag_bench.data.dataset import Dataset, Gold
 from graphrag_bench.explain.funnel import answered_right
-from graphrag_bench.explain.names import Names, artifact_roots
 from graphrag_bench.explain.question import (
     IN_CONTEXT,
     OUTSIDE,
     RETRIEVED,
-    Calls,
-    QuestionRecord,
+    RunQuestions,
     evidence_of,
-    stored_questions,
-    with_gold,
 )
 from graphrag_bench.explain.stages import Funnel
 from graphrag_bench.report.rows import usual_metrics
@@ -98,35 +94,21 @@ def questions_of(run: StoredRun) -> list[str]:
 
 
 def blocks(run: StoredRun, home: Path) -> Iterator[Plain]:
-    """Yield every question of a run whole, `BLOCK` at a time, by id, in the order of the list.
-
-    Each has what `graphrag-bench show --json` prints, its calls among them, and its graph.
-    """
-    ids = questions_of(run)
-    calls = Calls(run, run.home or home)
-    names: dict[tuple[tuple[str, str], ...], Names] = {}
-    block: Plain = {}
-    for one in stored_questions(run, {name: run.rows[name] for name in ids}):
-        key = tuple(sorted(one.artifacts.items()))
-        if key not in names:
-            names.clear()  # a graph for each scope: one is open at a time
-            names[key] = Names.read(artifact_roots(run, one.references, home), one.artifacts)
-        name = one.row["question"]
-        block[name] = {**question_whole(run, one, names[key]), "calls": calls.of(name)}
-        if len(block) == BLOCK:
-            yield block
-            block = {}
-    if block:
-        yield block
+    """Yield every question of a run whole, `BLOCK` at a time, by id, in the order of the list."""
+    questions, names = RunQuestions(run, home), questions_of(run)
+    for start in range(0, len(names), BLOCK):
+        yield {name: question_whole(name, questions) for name in names[start : start + BLOCK]}
 
 
-def question_whole(run: StoredRun, own: QuestionRecord, names: Names) -> Plain:
-    """Return what `show --json` prints of a question, with its graph."""
-    whole = with_gold(own, names, run)
+def question_whole(name: str, questions: RunQuestions) -> Plain:
+    """Return what `show --json` prints of a question, its calls among it, with its graph."""
+    whole = questions.explained(name)
+    row, gold = questions.run.rows[name], questions.run.gold.get(name) or Gold()
     return {
         **whole,
         "steps": [_without_context(step) for step in whole["steps"]],
-        "graph": answer_graph(own.row, run.gold.get(own.row["question"]) or Gold(), names),
+        "graph": answer_graph(row, gold, questions.names(name)),
+        "calls": questions.calls(name),
     }
 
 

@@ -183,7 +183,7 @@ def test_labels_end_where_they_differ(browser: Browser) -> None:
 @pytest.mark.parametrize("dark", [False, True])
 @pytest.mark.parametrize("width", [WIDE, NARROW])
 @pytest.mark.parametrize(
-    "place", ["overview", "questions/r1", "question/r2/1", "pair/r1/r2/1", "diff", "health"]
+    "place", ["overview", "questions/r1", "question/r2/1", "pair/r1/r2/1", "diff"]
 )
 def test_every_place_opens_from_disk_without_network_or_complaint(
     browser: Browser, place: str, width: int, dark: bool
@@ -339,17 +339,10 @@ def test_two_runs_stand_side_by_side_for_a_question(browser: Browser) -> None:
     browser.until(lambda: browser.one("#main").get_attribute("data-view") == "diff")
 
 
-def test_health_has_no_empty_card(browser: Browser) -> None:
-    for graph in browser.js("return grb.index.graphs.map((one) => one.id)"):
-        browser.at(f"health/{graph}")
-        for card in browser.all(".card"):
-            assert card.find_elements(By.CSS_SELECTOR, ".bar-row, summary")
-
-
 def test_the_packaged_runs_open(driver: Any, tmp_path: Path) -> None:
     assert command("view", "--demo", "--out", str(tmp_path / "demo")).code == 0
     demo = Browser(driver, tmp_path / "demo")
-    for place in ("overview", "questions", "question/r1/1", "pair/r0/r2/1", "diff", "health"):
+    for place in ("overview", "questions", "question/r1/1", "pair/r0/r2/1", "diff"):
         demo.at(place)
         if place.startswith(("question/", "pair/")):
             demo.drawn()

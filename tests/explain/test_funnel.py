@@ -2,17 +2,19 @@
 
 import pytest
 
-from graphrag_bench.explain.stages import STAGES, Fate, Funnel, stage_table
+from graphrag_bench.explain.stages import STAGES, EvidenceDocument, Funnel, stage_table
 
 ALL = dict.fromkeys(STAGES, True)
 
 
-def funnel(*fates: Fate) -> Funnel:
+def funnel(*fates: EvidenceDocument) -> Funnel:
     return Funnel(frozenset(STAGES), fates)
 
 
-def fate(question: str = "q", right: bool | None = True, **verdicts: bool | None) -> Fate:
-    return Fate(question, "d", {**ALL, "answered": right, **verdicts})
+def fate(
+    question: str = "q", right: bool | None = True, **verdicts: bool | None
+) -> EvidenceDocument:
+    return EvidenceDocument(question, "d", {**ALL, "answered": right, **verdicts})
 
 
 NOT_RETRIEVED = {"retrieved": False, "cut": None, "prompt": False}
@@ -39,7 +41,8 @@ def test_evidence_is_lost_at_the_first_stage_that_it_did_not_pass(
     verdicts: dict[str, bool | None], lost: str | None, otherwise: tuple[str, ...]
 ) -> None:
     result = fate(**verdicts)  # type: ignore[arg-type]
-    assert (result.lost, result.reached_otherwise) == (lost, otherwise)
+    found = tuple(stage for stage in STAGES if result.state(stage) == "otherwise")
+    assert (result.lost, found) == (lost, otherwise)
 
 
 def test_losses_and_what_passed_sum_to_all_documents() -> None:

@@ -9,7 +9,7 @@ from toy_runs import TOY, run_folder
 from graphrag_bench.config.settings import DatasetSettings
 from graphrag_bench.errors import UserError
 from graphrag_bench.explain.funnel import run_funnel
-from graphrag_bench.explain.replay import Player
+from graphrag_bench.explain.replay import Replay
 from graphrag_bench.judging.answers import chosen
 from graphrag_bench.judging.pairs import AnswerPairs
 from graphrag_bench.report.comparisons import settings_that_differ
@@ -84,7 +84,7 @@ def test_what_opens_a_run_says_that_an_imported_one_has_no_steps(
     runs: Both, tmp_path: Path
 ) -> None:
     with pytest.raises(UserError, match="no steps"):
-        Player.of_run(runs[1], tmp_path)
+        Replay.of_run(runs[1], tmp_path)
 
 
 def test_the_page_has_its_questions_without_tokens_contexts_and_seconds(

@@ -10,8 +10,8 @@ from graphrag_bench.config.plugins import load_plugins
 from graphrag_bench.errors import UserError
 from graphrag_bench.explain.ablation import ablation
 from graphrag_bench.explain.changes import Change, changed, places, setting_of
-from graphrag_bench.explain.passages import Passage, lost_at
-from graphrag_bench.explain.replay import Player
+from graphrag_bench.explain.passages import LocatedDocument, lost_at, stored_trace
+from graphrag_bench.explain.replay import Replay
 from graphrag_bench.run.stored import StoredRun, find_run
 
 QUIET = [*TOY, "answer=off", "reference_rows=off", "budget_context=native"]
@@ -69,37 +69,38 @@ def test_what_is_no_change_is_said() -> None:
 def test_a_replay_gives_the_scores_of_a_run_with_that_setting(home: Path, tmp_path: Path) -> None:
     words = ["method=hipporag", "method.top_k=2", "method.damping=0.85"]
     whole = run_folder(*QUIET, *words, f"paths.home={tmp_path}")
-    player = Player.of_run(run(home), home)
-    before = player.as_it_is()
-    after = player.with_changes([setting_of("node.ppr.damping=0.85")])
+    player = Replay.of_run(run(home), home)
+    before = player.variant()
+    after = player.variant([setting_of("node.ppr.damping=0.85")])
     for replayed, stored in ((before, run(home)), (after, find_run(str(whole), tmp_path))):
         for question, scores in replayed.scores.items():
             assert scores.items() <= stored.scores[question].items()
 
 
 def test_a_change_that_is_not_valid_is_refused_with_the_nearest_name(home: Path) -> None:
-    player = Player.of_run(run(home), home)
+    player = Replay.of_run(run(home), home)
     for change, message in (
         (Change("drop", "node.ppr"), "reads 'node_scores', which no earlier step writes"),
         (Change("set", "node.ppr", "dampin", 0.9), "'damping'"),
     ):
         with pytest.raises(UserError, match=message):
-            player.with_changes([change])
+            player.variant([change])
     shown = command("ablate", str(run(home).folder.path), "--set", "node.ppr.damping=0.9")
     assert (shown.code, "evidence_recall@5" in shown.out) == (0, True)
 
 
 def test_the_standing_of_a_passage_is_its_rank_after_each_step(home: Path) -> None:
-    player = Player.of_run(run(home), home)
-    replayed = player.as_it_is()
+    player = Replay.of_run(run(home), home)
+    replayed = player.variant()
     for finished in replayed.retrieval.finished:
         chunks = finished.outcome.get("chunks")
         table = replayed.retrieval.of(finished)["chunk_table"]
         for rank, row in enumerate(chunks.ids, 1):
             (document,) = table.documents_of(int(row))
-            passage = Passage.of(document, replayed.retrieval.of(finished))
-            result = passage.standings(finished)
-            stored = passage.stored_standings(run(home).rows[finished.question.id])
+            graph = replayed.retrieval.of(finished).get("graph")
+            passage = LocatedDocument(document, table, graph)
+            result = passage.ranks((step.step, step.wrote) for step in finished.trace)
+            stored = passage.ranks(stored_trace(run(home).rows[finished.question.id]))
             assert [(one.step, one.slot, one.rank, one.n) for one in stored] == [
                 (one.step, one.slot, one.rank, one.n)
                 for one in result
@@ -118,8 +119,8 @@ def test_show_has_the_ranks_of_a_passage_and_where_it_was_lost(home: Path) -> No
     shown = command("show", path, "q1", "ada")
     assert shown.code == 0, shown.err
     assert "chunks: 1 of" in shown.out or "chunks: 2 of" in shown.out
-    replayed = Player.of_run(run(home), home)
-    finished = replayed.as_it_is().retrieval.finished[0]
+    replayed = Replay.of_run(run(home), home)
+    finished = replayed.variant().retrieval.finished[0]
     rows = {piece.id for piece in finished.outcome.get("context").pieces}
     out = next(row.id for row in replayed.experiment.dataset.documents if row.id not in rows)
     lost = command("show", path, finished.question.id, out)
@@ -129,11 +130,11 @@ def test_show_has_the_ranks_of_a_passage_and_where_it_was_lost(home: Path) -> No
 
 
 def test_an_ablation_has_every_step_that_can_be_without_and_says_what_cannot(home: Path) -> None:
-    player = Player.of_run(run(home, "example_new_method"), home)
+    player = Replay.of_run(run(home, "example_new_method"), home)
     table = ablation(player, "evidence_recall@2")
     whole, *variants = table.rows
     parts = {row[:2]: row for row in variants}
-    scores = [one["evidence_recall@2"] for one in player.with_changes([]).scores.values()
+    scores = [one["evidence_recall@2"] for one in player.variant([]).scores.values()
               if "evidence_recall@2" in one]  # fmt: skip
     assert whole[:4] == ("the whole method", "", "5", f"{sum(scores) / len(scores):.3f}")
     for arm in ("graph", "dense"):
@@ -145,6 +146,6 @@ def test_an_ablation_has_every_step_that_can_be_without_and_says_what_cannot(hom
 
 def test_a_loop_of_steps_is_left_out_whole_or_said_to_be_needed(tmp_path: Path) -> None:
     words = [*QUIET, "method=ircot", "limit=1", f"paths.home={tmp_path}"]
-    table = ablation(Player.of_settings(composed(words), calls=True), "evidence_recall@2")
+    table = ablation(Replay.of_settings(composed(words), calls=True), "evidence_recall@2")
     parts = [row[0] for row in table.rows]
     assert any(" repeat" in text for text in (*parts, *table.notes))

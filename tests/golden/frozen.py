@@ -16,7 +16,7 @@ from graphrag_bench.config.sources import names
 from graphrag_bench.data.dataset import Dataset
 from graphrag_bench.embedding.embedder import Kind, Vectors
 from graphrag_bench.embedding.sentence_embedder import SentenceEmbedder
-from graphrag_bench.explain.names import Names, explained
+from graphrag_bench.explain.names import ArtifactNames, explained
 from graphrag_bench.llm.calls import Chat
 from graphrag_bench.pipeline.pipeline import Finished, run
 from graphrag_bench.pipeline.steps import Execution, Failure
@@ -156,7 +156,7 @@ def _frozen(experiment: Experiment) -> Plain:
         table, pipeline = resources["chunk_table"], experiment.method.pipeline
         start = partial(start_state, experiment, table=table)
         (finished,) = run([question], pipeline, Execution(resources), start=start)
-        result = _question(finished, Names.of(resources))
+        result = _question(finished, ArtifactNames.of(resources))
         questions[question.id] = {**result, "prompts": _sent(reader.prompts)}
     return {"prompts": prompts, "question": questions}
 
@@ -174,7 +174,7 @@ def _configuration(experiment: Experiment) -> Plain:
     }
 
 
-def _question(finished: Finished, names: Names) -> dict[str, Plain]:
+def _question(finished: Finished, names: ArtifactNames) -> dict[str, Plain]:
     outcome = finished.outcome
     if isinstance(outcome, Failure):
         return {"failure": f"{outcome.step}: {outcome.kind}: {outcome.message}"}
@@ -199,7 +199,7 @@ def _question(finished: Finished, names: Names) -> dict[str, Plain]:
     return {**result, "fallbacks": list(finished.fallbacks)}
 
 
-def _written(slot: str, value: object, names: Names) -> Plain:
+def _written(slot: str, value: object, names: ArtifactNames) -> Plain:
     """What a step wrote, by names in place of rows."""
     if isinstance(value, RowScores):
         slot, value = SLOTS[slot], value.top(N_SCORES)

@@ -13,7 +13,7 @@ import pytest
 from graphrag_bench.algorithms.graph import Graph
 from graphrag_bench.data.chunks import ChunkTable
 from graphrag_bench.data.dataset import Gold
-from graphrag_bench.explain.funnel import Built, fates, fates_of
+from graphrag_bench.explain.funnel import FunnelArtifacts, of_documents, of_evidence
 from graphrag_bench.explain.stages import STAGES
 
 CHUNKS = ChunkTable.of([("a", "", "first"), ("b", "", "second"), ("c", "", "third")])
@@ -22,7 +22,7 @@ GRAPH = replace(
     Graph.from_arrays([0, 1, 0], [1, 2, 4], NODE_CHUNK, [[1, 0, 0], [0, 1, 0], [0, 0, 0]]),
     synonym=np.array([False, False, True]),
 )
-BUILT = Built(
+BUILT = FunnelArtifacts(
     frozenset("abc"), CHUNKS, GRAPH, frozenset({"retrieve.0 node.link"}), frozenset(STAGES)
 )
 
@@ -36,9 +36,9 @@ def linking(*nodes: int) -> dict[str, Any]:
     return {"step": "retrieve.0 node.link", "wrote": wrote}
 
 
-def verdicts(stage: str, line: dict[str, Any], built: Built = BUILT) -> list[bool | None]:
+def verdicts(stage: str, line: dict[str, Any], built: FunnelArtifacts = BUILT) -> list[bool | None]:
     """What the stage says of the documents a, b and c."""
-    return [one.verdicts.get(stage) for one in fates(line, ["a", "b", "c"], built, True)]
+    return [one.passed.get(stage) for one in of_documents(line, ["a", "b", "c"], built, True)]
 
 
 def piece(kind: str, name: str, *documents: str) -> dict[str, Any]:
@@ -85,18 +85,18 @@ CHUNK_NODES = replace(BUILT, graph=Graph.from_arrays([0], [1], np.eye(3), [[1, 1
     ],
 )  # fmt: skip
 def test_a_stage_says_which_documents_passed_it(
-    stage: str, line: dict[str, Any], built: Built, expected: list[bool | None]
+    stage: str, line: dict[str, Any], built: FunnelArtifacts, expected: list[bool | None]
 ) -> None:
     assert verdicts(stage, line, built) == expected
 
 
 @pytest.mark.parametrize("built", [BUILT, CHUNK_NODES])
 def test_a_relationship_that_only_other_documents_state_joins_nothing_outside_the_evidence(
-    built: Built,
+    built: FunnelArtifacts,
 ) -> None:
     """Of the documents b and c alone: node 0 is no node of theirs, so starting there misses."""
-    documents = fates(row(trace=[linking(0)]), ["b", "c"], built, True)
-    assert [one.verdicts["linked"] for one in documents] == [False, False]
+    documents = of_documents(row(trace=[linking(0)]), ["b", "c"], built, True)
+    assert [one.passed["linked"] for one in documents] == [False, False]
 
 
 def test_a_row_of_the_graph_in_the_prompt_says_what_its_document_says() -> None:
@@ -124,21 +124,21 @@ def test_two_documents_with_the_same_text_are_both_in_the_prompt() -> None:
     built = replace(BUILT, chunks=chunks, graph=None)
     of_both = {"kind": "chunk", "id": "a", "also": ["b"]}
     line = row(documents=["a", "b"], context={"pieces": [of_both], "cut": []})
-    documents = fates(line, ["a", "b"], built, True)
-    assert [one.verdicts["prompt"] for one in documents] == [True, True]
+    documents = of_documents(line, ["a", "b"], built, True)
+    assert [one.passed["prompt"] for one in documents] == [True, True]
 
 
 def test_after_a_failure_what_was_written_before_is_still_told() -> None:
     failed = {"question": "q", "status": "failed", "trace": [linking(0)]}
     assert verdicts("linked", failed) == [True, True, False]
     assert verdicts("retrieved", failed) == [None, None, None]
-    documents = fates(failed, ["a", "b", "c"], BUILT, None)
+    documents = of_documents(failed, ["a", "b", "c"], BUILT, None)
     assert [one.lost for one in documents] == ["replied", "replied", "extracted"]
 
 
 def test_a_file_has_come_as_far_as_any_of_its_parts() -> None:
     gold = Gold(evidence=("notes.md", "c"), parts=(("notes.md", ("a", "c")),))
-    documents = fates_of(row(documents=["a"]), gold, BUILT, True)
+    documents = of_evidence(row(documents=["a"]), gold, BUILT, True)
     assert [one.document for one in documents] == ["notes.md", "c"]
-    assert [one.verdicts["extracted"] for one in documents] == [True, False]
-    assert [one.verdicts["retrieved"] for one in documents] == [True, False]
+    assert [one.passed["extracted"] for one in documents] == [True, False]
+    assert [one.passed["retrieved"] for one in documents] == [True, False]

@@ -7,18 +7,18 @@ import numpy as np
 from graphrag_bench.algorithms.graph import Graph
 from graphrag_bench.data.chunks import ChunkTable
 from graphrag_bench.data.dataset import Gold
-from graphrag_bench.explain.names import Names
+from graphrag_bench.explain.names import ArtifactNames
 from graphrag_bench.view.answer_graph import MOST_NODES, TraceRows, answer_graph
 from graphrag_bench.view.walks import Walks
 
 GOLD = Gold(answers=("Node 3",), evidence=("d1",))
 
 
-def chain(n: int) -> Names:
+def chain(n: int) -> ArtifactNames:
     """Nodes in a line, each in the chunk of its number."""
     table = ChunkTable.of([(f"d{row}", f"Title {row}", f"Text {row}.") for row in range(n)])
     graph = Graph.from_arrays(range(n - 1), range(1, n), np.eye(n, dtype=bool), n_nodes=n)
-    return Names(graph=graph, chunk_table=table)
+    return ArtifactNames(graph=graph, chunk_table=table)
 
 
 def row(*steps: dict[str, object]) -> dict[str, object]:
@@ -69,7 +69,7 @@ def test_a_walk_passes_chunks_where_the_method_walks_them() -> None:
     graph = Graph.from_arrays([], [], [[1, 0], [1, 1], [0, 1]], n_nodes=3)
     seeds = {"step": "retrieve.0 node.match", "wrote": {"nodes": {"ids": [0], "scores": [1.0]}}}
     found = {"step": "retrieve.1 chunk.ppr", "wrote": {"chunks": {"ids": [1], "scores": [1.0]}}}
-    view = answer_graph({"trace": [seeds, found]}, Gold(), Names(table, graph))
+    view = answer_graph({"trace": [seeds, found]}, Gold(), ArtifactNames(table, graph))
     assert [node["id"] for node in view["nodes"]] == ["n0", "c0", "n1", "c1"]
 
 
@@ -78,7 +78,7 @@ def test_a_route_is_drawn_with_its_sentence_and_a_parent_that_was_not_retrieved(
     route = {"parent": 0, "child": 1, "sentence": "She led Norvik (city).", "score": 0.4}
     wrote = {"chunks": {"ids": [1], "scores": [1]}, "routes": [route]}
     ranked = {"step": "retrieve.1 chunk.route", "wrote": wrote}
-    view = answer_graph({"trace": [ranked]}, Gold(), Names(ChunkTable.of(passages)))
+    view = answer_graph({"trace": [ranked]}, Gold(), ArtifactNames(ChunkTable.of(passages)))
     assert [(edge["s"], edge["t"], edge["text"]) for edge in view["edges"]] == [
         ("c0", "c1", "She led Norvik (city)."),
     ]  # fmt: skip

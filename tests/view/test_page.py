@@ -101,17 +101,6 @@ def test_a_folder_that_holds_no_page_is_left_alone(home: Path, tmp_path: Path) -
     assert [*tmp_path.iterdir()] == [file]
 
 
-def test_graphs_beyond_the_most_are_counted(
-    home: Path, page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    whole = part(page, "index")
-    assert whole["graphs_left_out"] == 0 and len(whole["graphs"]) > 1
-    monkeypatch.setattr("graphrag_bench.view.page.MOST_GRAPHS", 1)
-    first = part(written(home, tmp_path / "page"), "index")
-    assert len(first["graphs"]) == 1
-    assert first["graphs_left_out"] == len(whole["graphs"]) - 1
-
-
 def test_the_command_writes_a_page_and_opens_it_unless_its_folder_is_named(
     home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -143,7 +132,6 @@ def test_the_packaged_runs_are_a_page_of_the_same_parts_and_small(
         next(iter(part(one, "r1/q0")["questions"].values())) for one in (demo, page)
     )
     assert stored.keys() == question.keys() and stored["graph"].keys() == question["graph"].keys()
-    assert part(demo, "g0").keys() == part(page, "g0").keys()
 
 
 def test_runs_of_two_sets_and_one_whose_artifacts_are_gone_share_a_page(
@@ -159,7 +147,6 @@ def test_runs_of_two_sets_and_one_whose_artifacts_are_gone_share_a_page(
     index = part(page, "index")
     assert [run["set"] for run in index["runs"]] == ["set0", "set1"]
     assert index["pairs"] == []
-    assert index["graphs"] == []
     gone = part(page, "r0/q0")["questions"]["q1"]
     assert "graph" in gone["without_names"]
     toy = part(page, "r1/list")

@@ -93,7 +93,7 @@ def run_of(folder: Path, corpus: list[dict[str, Any]], question: dict[str, Any])
 
 
 def lost(funnel: Funnel) -> Lost:
-    return {(fate.question, fate.document): fate.lost for fate in funnel.fates}
+    return {(fate.question, fate.document): fate.lost for fate in funnel.documents}
 
 
 def retrieved(rows: list[dict[str, Any]]) -> set[tuple[str, str]]:
@@ -144,7 +144,9 @@ def test_facts_that_were_not_read_are_lost_in_extraction() -> None:
     planted = {pair for pair in evidence(**world) if pair[1] in dropped}
     assert planted - retrieved(rows)
     assert at("extracted", lost(funnel)) == planted - retrieved(rows)
-    otherwise = {fate.document for fate in funnel.fates if "extracted" in fate.reached_otherwise}
+    otherwise = {
+        fate.document for fate in funnel.documents if fate.state("extracted") == "otherwise"
+    }
     assert otherwise == {document for _, document in planted & retrieved(rows)}
 
 
@@ -206,7 +208,7 @@ def test_without_the_graph_its_stages_are_not_known_and_the_others_are(home: Pat
     assert [count.stage for count in before.counts()] == stages
     after = funnel_of(folder)
     counts = {count.stage: count for count in after.counts()}
-    assert counts["linked"].unknown == len(after.fates)
+    assert counts["linked"].unknown == len(after.documents)
     assert [c.rest for c in after.counts()[4:]] == [c.rest for c in before.counts()[4:]]
 
 

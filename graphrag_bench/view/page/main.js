@@ -1,6 +1,6 @@
 "use strict";
 /* Which view is shown: by the part of the address behind #, so that links and "back" work. */
-const TABS = [["overview", "Overview"], ["questions", "Questions"], ["diff", "Method diff"], ["health", "Graph health"]];
+const TABS = [["overview", "Overview"], ["questions", "Questions"], ["diff", "Method diff"]];
 const TAB_OF = { question: "questions", pair: "diff" };
 const THEMES = ["auto", "light", "dark"];
 

@@ -1,5 +1,5 @@
 "use strict";
-/* Plots by Plotly, whose script is loaded with the first one; and bars of counts as elements. */
+/* Plots by Plotly, whose script is loaded with the first one. */
 grb.colours = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#8A7A00", "#777777"];
 const SYMBOLS = ["circle", "square", "triangle-up", "diamond", "triangle-down", "cross", "x", "star", "hexagon"];
 const HATCHES = ["", "/", ".", "x"];
@@ -114,13 +114,3 @@ grb.plots.stacked = function (rows, series, xLabel, said) {
 };
 
 const valuesOf = (one, axis) => ({ [axis]: one.values.map((value) => value?.size ?? null), hoverinfo: "text", hovertext: one.values.map((value) => shown(value?.said ?? "")) });
-
-/* rows: [{label, size, text}]: bars of counts of one scale, the longest that of `whole`. */
-grb.plots.bars = function (rows, whole = Math.max(1, ...rows.map((row) => row.size))) {
-  return grb.h("div", { class: "bars", role: "list" }, rows.map((row) => {
-    const part = grb.h("div", { class: "part" });
-    part.style.width = `${Math.max((100 * row.size) / whole, row.size ? 0.4 : 0)}%`;
-    return grb.h("div", { class: "bar-row", role: "listitem" }, grb.h("span", { class: "bar-label" }, row.label),
-      grb.h("div", { class: "bar", "aria-hidden": "true" }, part), grb.h("span", { class: "bar-text" }, row.text));
-  }));
-};
