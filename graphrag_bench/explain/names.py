@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeGuard
 
 from graphrag_bench.algorithms.communities import Reports
 from graphrag_bench.algorithms.graph import Graph
@@ -130,7 +130,7 @@ def explained(slot: str, value: Any, names: ArtifactNames) -> Any:
     return value
 
 
-def has(value: Any, *keys: str) -> bool:
+def has(value: Any, *keys: str) -> TypeGuard[dict[str, Any]]:
     """Return whether a value is a mapping with these keys."""
     return isinstance(value, dict) and all(key in value for key in keys)
 
