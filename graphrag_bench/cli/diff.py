@@ -59,14 +59,15 @@ def diff_lines(first: StoredRun, second: StoredRun) -> Iterator[str | Table]:
     caption = f"A: {first.metrics['title']}, B: {second.metrics['title']}"
     yield difference_table(caption, before, after, first.scopes)
     shared = set(before) & set(after)
-    yield from same_contexts([
+    alike = same_contexts([
         {**run.metrics, "title": title, "contexts": contexts(run.rows[q] for q in shared)}
         for title, run in (("A", first), ("B", second))
     ])  # fmt: skip
+    yield from map(str, alike)
     for name in _FLIPS:
         if any(name in of_question for of_question in before.values()):
             yield flipped_line(name, before, after)
-    yield from scored_again([first.metrics, second.metrics])
+    yield from map(str, scored_again([first.metrics, second.metrics]))
     yield "\nsettings that differ"
     for path, a, b in settings_that_differ(*rules):
         yield f"  {path}: {a} -> {b}"

@@ -145,7 +145,10 @@ def _compare(judging: pairs.PairJudging, options: Namespace) -> None:
     )
     titled = zip(answered.runs, answered.titles.values(), strict=True)
     regimes = mixed_regimes({**run.metrics, "title": title} for run, title in titled)
-    printed = [replace(matched, notes=(*matched.notes, *regimes)), tables.audit_table(rates)]
+    printed = [
+        replace(matched, notes=(*matched.notes, *map(str, regimes))),
+        tables.audit_table(rates),
+    ]
     show_tables(printed, as_json=options.json)
     RunFolder(judging.folder).write_json(
         "comparison.json",

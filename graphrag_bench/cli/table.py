@@ -36,8 +36,9 @@ from graphrag_bench.papers.printed import (
     table_names,
 )
 from graphrag_bench.progress import Progress
+from graphrag_bench.report.notes import corpus_notes
 from graphrag_bench.report.rendering import FORMATS, Table, show_tables
-from graphrag_bench.report.rows import check_one_corpus, corpus_notes
+from graphrag_bench.report.rows import check_one_corpus
 from graphrag_bench.report.tables import checked_columns, main_metric, shown_tables
 from graphrag_bench.run.stored import stored_differences, stored_runs
 from graphrag_bench.run.sweep import cells_below, named_runs, shown_runs
@@ -113,7 +114,7 @@ def _of_paper(table: PaperTable, options: Namespace) -> list[Table]:
     load_plugins()
     runs = stored_runs(options.home)
     for note in corpus_notes([run.metrics for run in runs]):
-        Progress().say(note)
+        Progress().say(str(note))
     source = FigureSource(Path(options.home))
     filled = collected(table, runs, source, papers_prompts=options.papers_prompts)
     if options.json or options.format == "csv":

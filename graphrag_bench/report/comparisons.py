@@ -15,6 +15,7 @@ from graphrag_bench.report.notes import resampling_units
 from graphrag_bench.report.rendering import MISSING, Table, p_head, shown_interval, shown_p
 from graphrag_bench.report.rows import (
     REFERENCE_ROLES,
+    Run,
     differ,
     grouped,
     in_table_order,
@@ -28,8 +29,7 @@ _ALIKE = ("llm", "embedder", "tokenizer", "budget_context", "profile", "fidelity
 """What a run and its baseline should share, as far as there is such a run of the baseline."""
 _RECORDED = ("llm", "llm_build", "embedder", "extraction", "tokenizer", "profile", "fidelity",
              "corpus")  # fmt: skip
-Run = Mapping[str, Any]
-Scores = Mapping[str, Mapping[str, float]]
+QuestionScores = Mapping[str, Mapping[str, float]]
 """The metrics of each question."""
 
 
@@ -41,7 +41,7 @@ class Compared:
     """
 
     metrics: Run
-    scores: Scores
+    scores: QuestionScores
     scopes: Mapping[str, str | None] = field(default_factory=dict)
 
 
@@ -51,7 +51,8 @@ class Comparison:
 
     `baseline_title` is without the settings that tell runs of the baseline apart. `detectable` is
     the minimum detectable difference, None where all differences are equal. `n` are the questions
-    of the wider of the two means. `p` is Holm's over the `n_tests` tests of the metric.
+    of the wider of the two means. `p` is Holm's over the `n_tests` tests of the metric. Of the
+    `n_baselines` runs of the baseline on the same data set it is the one of `baseline_of`.
     """
 
     place: int
@@ -64,6 +65,7 @@ class Comparison:
     n: int
     p: float = 1.0
     n_tests: int = 1
+    n_baselines: int = 1
 
 
 def comparisons(
@@ -83,6 +85,8 @@ def comparisons(
             continue
         first, second = runs[other["row"]], runs[run["row"]]
         compared = metrics or usual_metrics(_names(second.scores))
+        of_set = [one for one in named if one["dataset"] == run["dataset"]]
+        n_baselines = sum(one["method"] == baseline for one in of_set)
         for metric, before, after, scopes in _paired(
             first.scores, second.scores, second.scopes, compared
         ):
@@ -96,7 +100,8 @@ def comparisons(
                     metric=metric,
                     difference=paired_difference(before, after, scopes=scopes),
                     detectable=detectable_difference(spread, scopes),
-                    n=max(_n(metric, first.scores), _n(metric, second.scores)),
+                    n=max(_n(metric, one.scores) for one in (first, second)),
+                    n_baselines=n_baselines,
                 )
             )
     families = grouped(rows, lambda row: row.metric)
@@ -119,6 +124,7 @@ def comparison_table(rows: Sequence[Comparison]) -> Table | None:
         f"bootstrap interval over {units}; win/tie/loss: questions",
         "p: two-sided paired permutation test (mid-p)" + correction * ({*sizes.values()} != {1}),
         "detectable: minimum detectable difference at 80 % power (two-sided, alpha 0.05)",
+        *baseline_rule(rows),
         *fewer_questions(rows),
     )
     cells = tuple(
@@ -150,12 +156,24 @@ def baseline_of(run: Run, runs: Sequence[Run], baseline: str) -> Run | None:
     return None if nearest is run else nearest
 
 
-def _names(scores: Scores) -> list[str]:
+def baseline_rule(rows: Sequence[Comparison]) -> list[str]:
+    """Return which run of the baseline each row is compared with, where there are several."""
+    rule = (
+        "of several runs of the baseline a row has the one that shares most with it (models, "
+        "context budget, sources, regime, limit), the first of equals"
+    )
+    return [rule] if any(row.n_baselines > 1 for row in rows) else []
+
+
+def _names(scores: QuestionScores) -> list[str]:
     return list(dict.fromkeys(name for of_question in scores.values() for name in of_question))
 
 
 def _paired(
-    first: Scores, second: Scores, scopes: Mapping[str, str | None], metrics: Iterable[str]
+    first: QuestionScores,
+    second: QuestionScores,
+    scopes: Mapping[str, str | None],
+    metrics: Iterable[str],
 ) -> Iterator[tuple[str, list[float], list[float], list[str | None]]]:
     """The metrics that both runs have, with their values and scopes by question."""
     for metric in metrics:
@@ -164,16 +182,19 @@ def _paired(
             yield metric, before, after, [scopes.get(q) for q in questions]
 
 
-def _n(metric: str, scores: Scores) -> int:
+def _n(metric: str, scores: QuestionScores) -> int:
     return sum(metric in of_question for of_question in scores.values())
 
 
-def _shared(metric: str, first: Scores, second: Scores) -> list[str]:
+def _shared(metric: str, first: QuestionScores, second: QuestionScores) -> list[str]:
     return [q for q in first if metric in first[q] and metric in second.get(q, {})]
 
 
 def paired_differences(
-    first: Scores, second: Scores, scopes: Mapping[str, str | None], metrics: Iterable[str]
+    first: QuestionScores,
+    second: QuestionScores,
+    scopes: Mapping[str, str | None],
+    metrics: Iterable[str],
 ) -> Iterator[tuple[str, Difference]]:
     """Yield each metric that both runs have, with second minus first.
 
@@ -196,7 +217,7 @@ def fewer_questions(rows: Sequence[Comparison]) -> list[str]:
 
 
 def difference_table(
-    caption: str, first: Scores, second: Scores, scopes: Mapping[str, str | None]
+    caption: str, first: QuestionScores, second: QuestionScores, scopes: Mapping[str, str | None]
 ) -> Table:
     """Return a row for each metric that both runs have: see `paired_differences`."""
     rows = tuple(
@@ -215,7 +236,7 @@ def difference_table(
     return Table(caption, heads, rows, notes, texts=("metric",))
 
 
-def flipped_line(name: str, first: Scores, second: Scores) -> str:
+def flipped_line(name: str, first: QuestionScores, second: QuestionScores) -> str:
     """Return `metric: gained q1, q2; lost q3` for the second run, at most 20 questions of each."""
     both = _shared(name, first, second)
     gained = [q for q in both if second[q][name] > first[q][name]]

@@ -1,87 +1,52 @@
-"""The notes under a table of runs: models, sources, and, begun by `!`, warnings.
+"""The notes under a table of runs: models, sources and warnings, from what `metrics.json` holds."""
 
-A note is a condition and a sentence. Those of one run are `_OF_A_RUN`, formatted with the fields of
-`metrics.json`; those that compare runs are functions.
-"""
-
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 
 from graphrag_bench.embedding.long_texts import Fit
 from graphrag_bench.report.rows import (
     INFLATED,
+    REFERENCE,
     REFERENCE_ROLES,
-    corpus_notes,
+    Run,
     differing,
     grouped,
     mark,
+    n_references,
+    over_corpora,
     regime_of,
-    verified_notes,
+    unverified,
 )
 
-Run = Mapping[str, Any]
-Note = tuple[Callable[[Run], object], str]
-"""Whether it holds of a run, and its sentence as a format string."""
 MOST_UNEQUAL = 1.1
 """The ratio of two mean context lengths above which a comparison has a warning."""
 FEW_CLUSTERS = 10
-FAILED = "! some questions failed: means are over the others; run again to retry them"
 _MOST_NAMED = 3
 _WAYS = ("failed", "malformed", "cut")
 _KINDS = {"community": "reports", "path": "paths", "chunk": "chunks", "node": "nodes",
           "relationship": "relationships"}  # fmt: skip
-_IMPORTED: tuple[Note, ...] = (
-    (lambda run: run.get("imported"),
-     "{title}: imported results (file {imported[file]}, sha256 {imported[sha256]}); context, "
-     "tokens, time and cost are unknown"),
-    (lambda run: run.get("imported", {}).get("reference"),
-     "{title}: published at {imported[reference]}"),
-    (lambda run: run.get("imported", {}).get("unmatched"),
-     "! {title}: {imported[unmatched]} of {imported[passages]} passages match no document and "
-     "count as passages without evidence"),
-    (lambda run: run.get("imported") and run["n"] < run["selected"],
-     "! {title}: its file has {n} of {selected} questions; means are over these"),
-)  # fmt: skip
-_OF_A_RUN: tuple[Note, ...] = (
-    (lambda run: run.get("repeats", {}).get("changed"),
-     "{title}: {repeats[changed]} of {repeats[questions]} answers differ between repeats"),
-    (lambda run: run.get("repeats", {}).get("changed") == 0,
-     "! {title}: all {repeats[n]} repeats gave the same answers (as at temperature 0): a spread of "
-     "0 says nothing of other seeds or models"),
-    (lambda run: run["usage"].get("contexts_without_chunks"),
-     "! {title}: the budget cut every retrieved chunk from {usage[contexts_without_chunks]} of "
-     "{n} contexts; raise budget_context or use smaller chunks"),
-    (lambda run: run["usage"].get("reports_cut_per_question"),
-     "! {title}: {usage[reports_cut_per_question]:g} of {usage[reports_per_question]:g} community "
-     "reports a question were not read (cut by the budget, or by max_groups of points.map)"),
-)  # fmt: skip
-_OF_ANY_RUN: tuple[Note, ...] = (
-    (lambda run: run.get("whole_corpus"),
-     "! the whole corpus fits into the context: retrieval decides nothing here; set a smaller "
-     "budget_context"),
-    (mark, INFLATED),
-    (lambda run: run["cost"]["mixed"],
-     "! more than one model or build has served one step: see cost.models"),
-    (lambda run: run["failed"], FAILED),
-)  # fmt: skip
-"""Notes that name no run, there where they hold of any."""
 
 
-def run_notes(runs: Sequence[Run]) -> tuple[str, ...]:
-    """Return the notes of a main table; what begins with `!` is a warning."""
-    answering = [run for run in runs if answers(run)]
-    readers = _values(answering, "llm") if any(run["llm"] for run in answering) else ""
-    readers = f"answers by {readers}; " if readers else ""
-    roles = {run["role"] for run in answering}
-    floor = "closed-book is the reader's lower bound; " if "floor" in roles else ""
-    ceiling = "oracle (gold passages as context) is its upper bound; " if "ceiling" in roles else ""
-    clusters = (one.get("clusters", 0) for run in runs for one in run["metrics"].values())
-    return (
-        f"{readers}build model {_values(runs, 'llm_build')}; embedder {_values(runs, 'embedder')}",
-        f"profile {_values(runs, 'profile')}, fidelity {_values(runs, 'fidelity')}; extraction: "
-        f"{_extractions(runs)}; commit {_values(runs, 'commit')}; contexts counted in tokens of "
-        f"{_values(runs, 'tokenizer')}",
-        f"{floor}{ceiling}intervals are 95 % bootstrap over {resampling_units(clusters)}",
+@dataclass(frozen=True)
+class Note:
+    """What a reader of a table should know, and what it is about; a warning begins with `!`."""
+
+    about: str
+    text: str
+    warns: bool = False
+
+    def __str__(self) -> str:
+        return f"{'! ' * self.warns}{self.text}"
+
+
+def _warning(about: str, text: str) -> Note:
+    return Note(about, text, warns=True)
+
+
+def run_notes(runs: Sequence[Run]) -> list[Note]:
+    """Return the notes of the main table of runs, in its order."""
+    return [
+        *_facts(runs),
         *build_faults(runs),
         *imported_notes(runs),
         *mixed_regimes(runs),
@@ -95,46 +60,125 @@ def run_notes(runs: Sequence[Run]) -> tuple[str, ...]:
         *same_contexts(runs),
         *_rankings_beside_contexts(runs),
         *training_notes(runs),
-        *_notes_of(runs, _OF_A_RUN),
-        *(f"! {run['title']}: {flag}" for run in runs for flag in run.get("flags", ())),
-        *verified_notes(runs),
-        *(sentence for holds, sentence in _OF_ANY_RUN if any(map(holds, runs))),
-        *(f"{run['title']}: {error}" for run in runs for error in run["errors"][:2]),
+        *(note for run in runs for note in _of_a_run(run)),
+        *_of_any_run(runs),
+        *(Note("error", f"{run['title']}: {one}") for run in runs for one in run["errors"][:2]),
+    ]
+
+
+def _facts(runs: Sequence[Run]) -> Iterator[Note]:
+    """Models, sources and intervals."""
+    answering = [run for run in runs if answers(run)]
+    readers = _values(answering, "llm") if any(run["llm"] for run in answering) else ""
+    readers = f"answers by {readers}; " if readers else ""
+    build, embedder = _values(runs, "llm_build"), _values(runs, "embedder")
+    yield Note("models", f"{readers}build model {build}; embedder {embedder}")
+    profile, fidelity = _values(runs, "profile"), _values(runs, "fidelity")
+    commit, tokenizer = _values(runs, "commit"), _values(runs, "tokenizer")
+    yield Note(
+        "sources",
+        f"profile {profile}, fidelity {fidelity}; extraction: {_extractions(runs)}; commit "
+        f"{commit}; contexts counted in tokens of {tokenizer}",
     )
+    roles = {run["role"] for run in answering}
+    floor = "closed-book is the reader's lower bound; " if "floor" in roles else ""
+    ceiling = "oracle (gold passages as context) is its upper bound; " if "ceiling" in roles else ""
+    clusters = (one.get("clusters", 0) for run in runs for one in run["metrics"].values())
+    units = resampling_units(clusters)
+    yield Note("intervals", f"{floor}{ceiling}intervals are 95 % bootstrap over {units}")
+    if n_references(runs):
+        text = f"({REFERENCE}): the method at its own parameters, whatever method.* a cell has"
+        yield Note(REFERENCE, text)
 
 
-def build_faults(runs: Iterable[Run]) -> list[str]:
-    """Return a warning with the share of chunks whose extraction failed, was malformed or cut.
+def _of_a_run(run: Run) -> Iterator[Note]:
+    title, n, usage = run["title"], run["n"], run["usage"]
+    repeats = run.get("repeats") or {}
+    if changed := repeats.get("changed"):
+        of = repeats["questions"]
+        yield Note("repeats", f"{title}: {changed} of {of} answers differ between repeats")
+    elif changed == 0:
+        text = f"{title}: all {repeats['n']} repeats gave the same answers, as at temperature 0"
+        yield _warning("repeats", text)
+    if empty := usage.get("contexts_without_chunks"):
+        text = f"{title}: {empty} of {n} contexts lost every chunk: raise budget_context"
+        yield _warning("budget", text)
+    if cut := usage.get("reports_cut_per_question"):
+        of = usage["reports_per_question"]
+        text = f"{title}: {cut:g} of {of:g} reports a question were cut (budget, or max_groups)"
+        yield _warning("budget", text)
+    yield from (_warning("answers", f"{title}: {flag}") for flag in run.get("flags", ()))
 
-    One line for the same numbers of several runs, none where all is whole. The graph lacks what
+
+def _of_any_run(runs: Sequence[Run]) -> Iterator[Note]:
+    """Notes that name no run, there where they hold of any."""
+    if names := ", ".join(sorted({f"{run['method']} (verified: {unverified(run)})"
+                                  for run in runs if unverified(run)})):  # fmt: skip
+        yield Note("verified", f"(?): not wholly checked against its paper, see its page: {names}")
+    if any(run.get("whole_corpus") for run in runs):
+        text = "the whole corpus fits into the context: set a smaller budget_context"
+        yield _warning("whole corpus", text)
+    if any(map(mark, runs)):
+        yield Note("selected", INFLATED)
+    if any(run["cost"]["mixed"] for run in runs):
+        text = "more than one model or build has served one step: see cost.models"
+        yield _warning("mixed models", text)
+    if any(run["failed"] for run in runs):
+        text = "some questions failed: means are over the others; run again to retry them"
+        yield _warning("failed", text)
+
+
+def build_faults(runs: Iterable[Run]) -> Iterator[Note]:
+    """Yield a warning with the share of chunks whose extraction failed, was malformed or cut.
+
+    One for the same numbers of several runs, none where all is whole. The graph lacks what
     these chunks have not given; a chunk may be at fault in several ways.
     """
-    faults: dict[str, list[Run]] = {}
-    for run in runs:
+    faulty = [run for run in runs if run["extraction_statistics"].get("faulty_chunks")]
+
+    def fault(run: Run) -> str:
         counts = run["extraction_statistics"]
-        if n := counts.get("faulty_chunks"):
-            ways = ", ".join(f"{counts[f'{way}_chunks']:,.0f} {way}" for way in _WAYS)
-            share = n / counts["chunks"]
-            line = f"extraction at fault in {share:.1%} of {counts['chunks']:,.0f} chunks ({ways})"
-            faults.setdefault(line, []).append(run)
-    return [f"! {line}: {_titles(group)}" for line, group in faults.items()]
+        ways = ", ".join(f"{counts[f'{way}_chunks']:,.0f} {way}" for way in _WAYS)
+        share, n = counts["faulty_chunks"] / counts["chunks"], counts["chunks"]
+        return f"extraction at fault in {share:.1%} of {n:,.0f} chunks ({ways})"
+
+    for text, group in grouped(faulty, fault).items():
+        yield _warning("extraction", f"{text}: {_titles(group)}")
 
 
-def mixed_regimes(runs: Iterable[Run]) -> list[str]:
-    """Return a warning where runs of several regimes are side by side, with the titles of each."""
+def mixed_regimes(runs: Iterable[Run]) -> Iterator[Note]:
+    """Yield a warning where runs of several regimes are side by side, with the titles of each."""
     groups = sorted(grouped(filter(regime_of, runs), regime_of).items())
-    users = "; ".join(f"{name}: {_titles(group)}" for name, group in groups)
-    return [f"! regimes differ, {users} (regime)"] if len(groups) > 1 else []
+    if len(groups) > 1:
+        users = "; ".join(f"{name}: {_titles(group)}" for name, group in groups)
+        yield _warning("regimes", f"regimes differ, {users} (regime)")
 
 
-def _notes_of(runs: Sequence[Run], notes: Iterable[Note]) -> Iterator[str]:
-    for holds, sentence in notes:
-        yield from (sentence.format_map(run) for run in runs if holds(run))
+def corpus_notes(runs: Sequence[Run]) -> Iterator[Note]:
+    """Yield a warning for each data set whose runs are over different versions of its corpus."""
+    for dataset, corpora in over_corpora(runs).items():
+        text = f"{dataset}: runs over different versions of its corpus ({', '.join(corpora)})"
+        yield _warning("corpus", text)
 
 
-def imported_notes(runs: Sequence[Run]) -> Iterator[str]:
+def imported_notes(runs: Sequence[Run]) -> Iterator[Note]:
     """Yield the file and source of each imported run, and warnings of what matched nothing."""
-    return _notes_of(runs, _IMPORTED)
+    for run in runs:
+        if not (source := run.get("imported")):
+            continue
+        title, n, selected = run["title"], run["n"], run["selected"]
+        file, sha256 = source["file"], source["sha256"]
+        text = f"{title}: imported from {file} (sha256 {sha256}); context and cost are unknown"
+        yield Note("imported", text)
+        if reference := source.get("reference"):
+            yield Note("imported", f"{title}: published at {reference}")
+        if unmatched := source.get("unmatched"):
+            of = source["passages"]
+            text = f"{title}: {unmatched} of {of} passages match no document and are no evidence"
+            yield _warning("unmatched", text)
+        if n < selected:
+            text = f"{title}: its file has {n} of {selected} questions; means are over these"
+            yield _warning("unmatched", text)
 
 
 def answers(run: Run) -> bool:
@@ -170,40 +214,35 @@ def resampling_units(clusters: Iterable[int]) -> str:
     return f"scopes ({', '.join(map(str, numbers))} that questions share{few})"
 
 
-def _repeats(runs: Sequence[Run]) -> Iterator[str]:
+def _repeats(runs: Sequence[Run]) -> Iterator[Note]:
     if numbers := sorted({run["repeats"]["n"] for run in runs if run.get("repeats")}):
-        yield (
-            f"±: standard deviation of the mean over {', '.join(map(str, numbers))} repeats of the "
-            "answering model with other seeds; the mean is over the repeats, its interval over the "
-            "questions"
-        )
+        repeats = f"{', '.join(map(str, numbers))} repeats with other seeds"
+        yield Note("repeats", f"±: standard deviation over {repeats}; means are over all repeats")
 
 
-def scored_again(runs: Sequence[Run]) -> Iterator[str]:
-    """Name the runs whose stored scores are by other gold, or by another rule."""
+def scored_again(runs: Sequence[Run]) -> Iterator[Note]:
+    """Yield the runs whose stored scores are by other gold, or by another rule."""
     if titles := _titles(run for run in runs if run.get("regraded")):
-        yield f"! the gold is not that of the stored scores: scored again for this table: {titles}"
+        text = f"the gold is not that of the stored scores: scored again for this table: {titles}"
+        yield _warning("gold", text)
     for words, group in grouped(runs, lambda run: run.get("scored_as", "")).items():
         if words:
-            yield f"! stored with {words}, scored here by the rule of the others: {_titles(group)}"
+            text = f"stored with {words}, scored here by the rule of the others: {_titles(group)}"
+            yield _warning("rule", text)
 
 
-def _prices(runs: Sequence[Run]) -> Iterator[str]:
-    """Name the models whose calls the runs count at several prices."""
-    every = [
-        (model, prices, run) for run in runs for model, prices in run.get("prices", {}).items()
-    ]
+def _prices(runs: Sequence[Run]) -> Iterator[Note]:
+    """Yield the models whose calls the runs count at several prices."""
+    every = [(model, price, run) for run in runs for model, price in run.get("prices", {}).items()]
     for model, of_model in grouped(every, lambda one: one[0]).items():
         groups = grouped(of_model, lambda one: one[1])
         if len(groups) > 1:
             shown = "; ".join(f"{p}: {_titles(one[2] for one in of)}" for p, of in groups.items())
-            yield (
-                f"! costs of {model} are at several prices (US dollars per million prompt / "
-                f"completion tokens), compare tokens: {shown}"
-            )
+            text = f"costs of {model} are at several prices (USD / 1M tokens in, out): {shown}"
+            yield _warning("prices", text)
 
 
-def _unequal_contexts(runs: Sequence[Run]) -> Iterator[str]:
+def _unequal_contexts(runs: Sequence[Run]) -> Iterator[Note]:
     def length(run: Run) -> float:
         return float(run["usage"]["context_tokens_per_question"] or 0)
 
@@ -218,10 +257,11 @@ def _unequal_contexts(runs: Sequence[Run]) -> Iterator[str]:
                 reason = f"{short['title']} does not fill the {budget:,} tokens"
             if "published" in {regime_of(short), regime_of(long)}:
                 reason = "as published each method has its own k, and a budget is a cap"
-            yield f"! {dataset}: contexts differ by more than 10 % ({shown}): {reason}"
+            text = f"{dataset}: contexts differ by more than 10 % ({shown}): {reason}"
+            yield _warning("contexts", text)
 
 
-def same_contexts(runs: Sequence[Run]) -> Iterator[str]:
+def same_contexts(runs: Sequence[Run]) -> Iterator[Note]:
     """Yield a warning for runs of one set that send the same contexts: what has no effect.
 
     Runs that differ in models or prompts alone are to have the same contexts and are not named.
@@ -233,11 +273,12 @@ def same_contexts(runs: Sequence[Run]) -> Iterator[str]:
             room = group[0]["contexts"]["room"]
             sizes = ", ".join(f"about {n:.0f} {_KINDS.get(kind, kind)}" for kind, n in room.items())
             full = f" (the budget holds {sizes})" if sizes else ""
-            cause = "method" if "method.name" in names else ", ".join(names[:_MOST_NAMED])
-            yield (
-                f"! {len(group)} runs have the same contexts: {cause} "
-                f"{'change' if ',' in cause else 'changes'} nothing here{full}: {_titles(group)}"
+            causes = ["method"] if "method.name" in names else names[:_MOST_NAMED]
+            text = (
+                f"{len(group)} runs have the same contexts: {', '.join(causes)} "
+                f"{'change' if len(causes) > 1 else 'changes'} nothing here{full}: {_titles(group)}"
             )
+            yield _warning("same contexts", text)
 
 
 def context_of_rows(run: Run) -> bool:
@@ -247,28 +288,28 @@ def context_of_rows(run: Run) -> bool:
     return bool(usage["context_tokens_per_question"]) and chunks == (0, 0)
 
 
-def _rankings_beside_contexts(runs: Sequence[Run]) -> Iterator[str]:
+def _rankings_beside_contexts(runs: Sequence[Run]) -> Iterator[Note]:
     ranking = [run for run in runs if any("recall@" in name for name in run["metrics"])]
     if titles := _titles(filter(context_of_rows, ranking)):
-        yield (
-            f"{titles}: evidence@k is of chunks ranked beside the context, which holds none; "
-            "'in context' is what the prompt has"
-        )
+        text = f"{titles}: evidence@k is of ranked chunks, and the context holds none"
+        yield Note("rankings", text)
 
 
-def _asking(runs: Sequence[Run]) -> Iterator[str]:
+def _asking(runs: Sequence[Run]) -> Iterator[Note]:
     """How answers were asked for, where runs differ in it or leave their method's way."""
     answered = [run for run in runs if run["answered"]]
     yield from _answer_forms([run for run in answered if run.get("answer_forms")])
-    for run in runs:
-        if (steps := run.get("own_answers")) and run["answered"]:
-            yield f"{run['title']}: its search answers by its own prompt: {', '.join(steps)}"
+    for run in answered:
+        if steps := run.get("own_answers"):
+            text = f"{run['title']}: its search answers by its own prompt: {', '.join(steps)}"
+            yield Note("own answers", text)
     for run in runs:
         for reason, n in run.get("fallbacks", {}).items():
-            yield f"{run['title']} fell back for {n} of {run['n']} questions: {reason}"
+            text = f"{run['title']} fell back for {n} of {run['n']} questions: {reason}"
+            yield Note("fallbacks", text)
 
 
-def _answer_forms(runs: Sequence[Run]) -> Iterator[str]:
+def _answer_forms(runs: Sequence[Run]) -> Iterator[Note]:
     """The forms of each set, unless all answers are short."""
 
     def counts(run: Run) -> str:
@@ -279,40 +320,38 @@ def _answer_forms(runs: Sequence[Run]) -> Iterator[str]:
         settings = {run["settings"].get("answers") for run in of_set}
         for forms, group in grouped(of_set, counts).items():
             if len(kinds) > 1 and len(settings) > 1:
-                yield f"! {dataset}: answer forms differ between runs; {_titles(group)}: {forms}"
+                text = f"{dataset}: answer forms differ between runs; {_titles(group)}: {forms}"
+                yield _warning("answer forms", text)
             elif set(group[0]["answer_forms"]) != {"short"}:
-                yield f"{dataset}: answer forms (questions): {forms}"
+                yield Note("answer forms", f"{dataset}: answer forms (questions): {forms}")
 
 
-def training_notes(runs: Sequence[Run]) -> list[str]:
+def training_notes(runs: Sequence[Run]) -> list[Note]:
     """Return what each trained artifact was trained on, where that is not all there is."""
     parts = (part for run in runs for part in run.get("training", {}).items())
-    lines = (f"! {name} trained on {row['trained_on']}" for name, row in parts if not row["whole"])
-    return list(dict.fromkeys(lines))
+    lines = (f"{name} trained on {row['trained_on']}" for name, row in parts if not row["whole"])
+    return [_warning("training", line) for line in dict.fromkeys(lines)]
 
 
-_UNKNOWN = "(not known"
+def long_text_notes(runs: Sequence[Run]) -> Iterator[Note]:
+    """Yield how many texts were longer than the embedder reads, a warning where they were cut.
 
-
-def long_text_notes(runs: Sequence[Run]) -> list[str]:
-    """Return how many texts were longer than the embedder reads, a warning where they were cut.
-
-    One line for the same texts of several runs; it names them where it does not hold of all.
+    One for the same texts of several runs; it names them where it does not hold of all.
     """
     embedding = [run for run in runs if run.get("long_texts")]
     fits = [(run, row["what"], Fit.of(row)) for run in embedding for row in run["long_texts"]]
-    lines = [
-        (f"{'! ' * (fit.long_texts == 'cut')}{run['dataset']}: {fit.message(what)}", run)
+    long = [
+        (f"{run['dataset']}: {fit.message(what)}", fit.long_texts == "cut", run)
         for run, what, fit in fits
         if fit.n_long
     ]
-    notes, every = [], _titles(embedding)
-    for line, group in grouped(lines, lambda one: one[0]).items():
-        named = _titles(run for _, run in group)
-        notes.append(line if named == every else f"{line} ({named})")
+    for (text, cut), group in grouped(long, lambda one: one[:2]).items():
+        named, every = _titles(run for *_, run in group), _titles(embedding)
+        yield Note("long texts", text if named == every else f"{text} ({named})", warns=cut)
     if unknown := _titles(run for run in runs if _UNKNOWN in run.get("embedder", "")):
-        notes.append(
-            "! how many tokens the embedder reads is not known, and its server may have cut longer "
-            f"texts (embedder.window=N sets it): {unknown}"
-        )
-    return notes
+        text = f"the window of the embedder is not known (embedder.window=N sets it): {unknown}"
+        yield _warning("long texts", text)
+
+
+_UNKNOWN = "(not known"
+"""What the identity of an embedder says whose window is not known."""

@@ -3,7 +3,7 @@
 Runs are what `metrics.json` holds.
 """
 
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from typing import Any, TypeVar
 
 from graphrag_bench.errors import UserError, unknown
@@ -61,26 +61,19 @@ def differ(first: Run, second: Run) -> bool:
     return None not in corpora and corpora[0] != corpora[1]
 
 
-def _corpora(runs: Sequence[Run], *, of_each_set: bool = True) -> dict[str, dict[str, list[Run]]]:
-    """Runs over several corpora by data set, or all together, and by fingerprint of the corpus."""
+def over_corpora(
+    runs: Sequence[Run], *, of_each_set: bool = True
+) -> dict[str, dict[str, list[Run]]]:
+    """Return runs over several corpora by data set, or all together, and by their fingerprint."""
     known = [run for run in runs if run.get("corpus")]
     sets = grouped(known, lambda run: str(run["dataset"]) * of_each_set)
     by_corpus = {n: grouped(of, lambda run: str(run["corpus"])[:SHOWN]) for n, of in sets.items()}
     return {name: corpora for name, corpora in by_corpus.items() if len(corpora) > 1}
 
 
-def corpus_notes(runs: Sequence[Run]) -> list[str]:
-    """Return a warning for each data set whose runs are over different versions of its corpus."""
-    return [
-        f"! {dataset}: these runs are over different versions of its corpus "
-        f"({', '.join(corpora)}), and their differences are those of the texts too"
-        for dataset, corpora in _corpora(runs).items()
-    ]
-
-
 def check_one_corpus(runs: Sequence[Run], *, of_each_set: bool = True) -> None:
     """Raise UserError where runs, by default those of one data set, are over different corpora."""
-    for corpora in _corpora(runs, of_each_set=of_each_set).values():
+    for corpora in over_corpora(runs, of_each_set=of_each_set).values():
         groups = [
             f"corpus {name}: {one['title']} {one['key']} on {one['dataset']}"
             + f" and {len(others)} more" * bool(others)
@@ -92,15 +85,10 @@ def check_one_corpus(runs: Sequence[Run], *, of_each_set: bool = True) -> None:
         )
 
 
-def _doubt(run: Run) -> str:
-    return "" if run.get("verified", "true") == "true" else _DOUBT
-
-
-def verified_notes(runs: Sequence[Run]) -> Iterator[str]:
-    """Yield what the mark `(?)` means, with the methods that have it; nothing without any."""
-    marked = {f"{run['method']} (verified: {run['verified']})" for run in runs if _doubt(run)}
-    if names := ", ".join(sorted(marked)):
-        yield f"{_DOUBT}: not wholly checked against its paper; its page says what: {names}"
+def unverified(run: Run) -> str:
+    """Return how far a method is checked against its paper; "" for one that wholly is."""
+    verified = str(run.get("verified", "true"))
+    return "" if verified == "true" else verified
 
 
 REFERENCE = "reference"
@@ -113,8 +101,10 @@ REFERENCE_ROLES = ("floor", "ceiling")
 """The roles of reference rows: not configurations, and compared with nothing."""
 _ROLES = ("floor", "baseline", "", "ceiling")
 _SOURCES = ("profile", "fidelity")
+FILLS = "fill_context"
+"""Whether passages fill the context budget: off where a command sets their number."""
 _RECORDED = (*_SOURCES, "regime", "llm", "llm_build", "embedder", "extraction", "tokenizer",
-             "limit", "answer", "budget_context")  # fmt: skip
+             "limit", "answer", FILLS)  # fmt: skip
 _SPLIT = ("split", "dev_share")
 _STEPS = ("method.convert.", "method.retrieve.", "method.generate.")
 
@@ -184,23 +174,28 @@ def n_references(runs: Sequence[Run]) -> int:
     return len(runs) - n_cells if n_cells else 0
 
 
+def _titled(run: Run, *parts: str) -> Run:
+    return {**run, "title": " ".join(filter(None, parts))}
+
+
 def _cells(runs: Sequence[Run]) -> list[Run]:
     titles = [" ".join(filter(None, (_stock(run), run["varied"]))) for run in runs]
     unlike = len(set(titles)) == len({(run["method"], run["varied"]) for run in runs})
     return [
-        {**run, "title": " ".join(filter(None, (title, own, _doubt(run), mark(run))))}
+        _titled(run, title, "" if unlike else f"method={run['method']}", _doubt(run), mark(run))
         for run, title in zip(runs, titles, strict=True)
-        for own in ["" if unlike else f"method={run['method']}"]
     ]
+
+
+def _doubt(run: Run) -> str:
+    return _DOUBT if unverified(run) else ""
 
 
 def _stock(run: Run) -> str:
     """Return the title of a cell, without the edits of its steps where the sweep varies these."""
-    varies_steps = any(
-        f"{stage}." in run["varied"] for stage in ("convert", "retrieve", "generate")
-    )
-    edits = run.get("edits", "") if varies_steps else ""
-    return str(run["title"]).removesuffix(edits).strip()
+    stages = ("convert.", "retrieve.", "generate.")
+    varies_steps = any(stage in run["varied"] for stage in stages)
+    return str(run["title"]).removesuffix(run.get("edits", "") if varies_steps else "").strip()
 
 
 def _rest(runs: Sequence[Run], reference: str) -> list[Run]:
@@ -215,7 +210,7 @@ def _rest(runs: Sequence[Run], reference: str) -> list[Run]:
     titles = [f"{run['dataset']}: " * (len(sets) > 1) + str(run["title"]) for run in ordered]
     details = _by_group(titles, ordered, _details)
     return [
-        {**run, "title": " ".join(filter(None, (title, _doubt(run), detail, mark(run), reference)))}
+        _titled(run, title, _doubt(run), detail, mark(run), reference)
         for run, title, detail in zip(ordered, titles, details, strict=True)
     ]
 
@@ -228,7 +223,7 @@ def parameter_details(groups: Sequence[Hashable], runs: Sequence[Run]) -> list[s
     """Return the parameters in which runs of one group differ, for each run."""
 
     def parameters(members: Sequence[Run]) -> list[str]:
-        settings = [run["settings"] for run in members]
+        settings = [{**run["settings"], FILLS: run.get(FILLS)} for run in members]
         return _assignments(settings, [name for name in _differing(settings) if _level(name) < 2])
 
     return _by_group(groups, runs, parameters)
@@ -245,16 +240,13 @@ def _by_group(
 
 
 def _details(runs: Sequence[Run]) -> list[str]:
+    """Sources, also parameters, also settings of steps, also the key, until all runs differ."""
     settings = [_settings(run) for run in runs]
-    names = _differing(settings)
-    shown: list[str] = []
-    for level in range(3):
-        if level and _distinct(_assignments(settings, shown)):
-            break
-        shown += [name for name in names if _level(name) == level]
-    details = _assignments(settings, shown)
-    if _distinct(_assignments(settings, shown)):
-        return details
+    names, details = _differing(settings), list[str]()
+    for most in range(3):
+        details = _assignments(settings, [name for name in names if _level(name) <= most])
+        if len(set(details)) == len(details):
+            return details
     return [f"{detail} {run['key']}".strip() for detail, run in zip(details, runs, strict=True)]
 
 
@@ -273,7 +265,9 @@ def differing(runs: Sequence[Run]) -> list[str]:
 
 def _differing(settings: Sequence[Mapping[str, Any]]) -> list[str]:
     names = sorted(set().union(*settings), key=lambda name: (_level(name), name))
-    return [name for name in names if len({repr(one.get(name)) for one in settings}) > 1]
+    return [
+        name for name in names if any(one.get(name) != settings[0].get(name) for one in settings)
+    ]
 
 
 def _settings(run: Run) -> dict[str, Any]:
@@ -299,14 +293,10 @@ def _assignments(settings: Sequence[Mapping[str, Any]], names: Sequence[str]) ->
     ]
 
 
-def _distinct(texts: Sequence[str]) -> bool:
-    return len(set(texts)) == len(texts)
-
-
 TOKENS = ("prompt_tokens", "completion_tokens")
 
 
-def spent(run: Mapping[str, Any]) -> tuple[float, float]:
+def spent(run: Run) -> tuple[float, float]:
     """Return tokens and US dollars of all calls of a run, cached ones as when paid."""
     steps = run["cost"]["steps"].values()
     tokens = sum(total_of(step, *TOKENS) for step in steps)

@@ -4,11 +4,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from graphrag_bench.report.notes import corpus_notes
 from graphrag_bench.report.rendering import MISSING, Table, shown_n
-from graphrag_bench.report.rows import SHOWN, corpus_notes, parameter_details, spent, usual_metrics
+from graphrag_bench.report.rows import SHOWN, Run, parameter_details, spent, usual_metrics
 from graphrag_bench.text import model_name, short
-
-Run = Mapping[str, Any]
 
 
 @dataclass(frozen=True)
@@ -33,7 +32,7 @@ def runs_table(caption: str, runs: Sequence[ListedRun]) -> Table:
     metrics = [run.metrics for run in scored]
     details = parameter_details([(run.dataset, run.method) for run in scored], metrics)
     of_run = {(run.dataset, run.key): text for run, text in zip(scored, details, strict=True)}
-    notes = corpus_notes(metrics)
+    notes = list(map(str, corpus_notes(metrics)))
     corpus = ("corpus",) if notes else ()
     rows = []
     for run in runs:

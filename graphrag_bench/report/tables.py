@@ -7,14 +7,13 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from graphrag_bench.errors import UserError, did_you_mean
-from graphrag_bench.report.comparisons import Comparison, comparison_table, fewer_questions
-from graphrag_bench.report.notes import (
-    FAILED,
-    answers,
-    context_of_rows,
-    resampling_units,
-    run_notes,
+from graphrag_bench.report.comparisons import (
+    Comparison,
+    baseline_rule,
+    comparison_table,
+    fewer_questions,
 )
+from graphrag_bench.report.notes import answers, context_of_rows, resampling_units, run_notes
 from graphrag_bench.report.rendering import (
     FEW,
     MISSING,
@@ -28,6 +27,8 @@ from graphrag_bench.report.rendering import (
 from graphrag_bench.report.rows import (
     EVIDENCE,
     IN_CONTEXT,
+    REFERENCE,
+    Run,
     in_table_order,
     n_references,
     regime_of,
@@ -35,14 +36,13 @@ from graphrag_bench.report.rows import (
     usual_metrics,
 )
 
-Run = Mapping[str, Any]
-Column = tuple[str, Callable[[Run], str]]
+RunColumn = tuple[str, Callable[[Run], str]]
 COLUMNS = ("main", "all")
 """The headline table alone, or every table with every column."""
 ABOUT = "what the columns mean: docs/metrics.md"
 MORE = "all columns, costs and notes: columns=all; what they mean: docs/metrics.md"
-_TITLE: Column = ("method", lambda run: str(run["title"]))
-_FAILED: Column = ("failed", lambda run: str(run["failed"]))
+_TITLE: RunColumn = ("method", lambda run: str(run["title"]))
+_FAILED: RunColumn = ("failed", lambda run: str(run["failed"]))
 _ANSWERS = {
     "accuracy": "accuracy", "f1": "F1", "exact_match": "EM", "hit@1": "Hit@1",
     "list_f1": "list F1", "hit@1_in_graph": "Hit@1 in graph",
@@ -71,11 +71,11 @@ def run_table(runs: Sequence[Run]) -> Table:
     if any(run.get("fallbacks") for run in ordered):
         columns.append(("fallback questions", _fell_back))
     columns.append(("regime", lambda run: regime_of(run) or MISSING))
-    return _table(ordered, columns, run_notes(ordered), ABOUT)
+    return _table(ordered, columns, map(str, run_notes(ordered)), ABOUT)
 
 
 def _table(
-    runs: Sequence[Run], columns: Sequence[Column], notes: Sequence[str], advice: str
+    runs: Sequence[Run], columns: Sequence[RunColumn], notes: Iterable[str], advice: str
 ) -> Table:
     """The columns that a run fills."""
     cells = {head: [cell(run) for run in runs] for head, cell in columns}
@@ -101,14 +101,14 @@ def _tokens(run: Run) -> str:
     return f"{n_tokens:.0f}" if run["answered"] and n_tokens is not None else MISSING
 
 
-def _cut_answers(runs: Sequence[Run]) -> list[Column]:
+def _cut_answers(runs: Sequence[Run]) -> list[RunColumn]:
     def share(run: Run) -> str:
         return f"{run.get('answers_cut', 0):.1%}" if run["answered"] else MISSING
 
     return [("answers cut", share)] if any(run.get("answers_cut") for run in runs) else []
 
 
-def _metric(name: str, head: str) -> Column:
+def _metric(name: str, head: str) -> RunColumn:
     return f"{head} [95 %]", lambda run: _mean(run, name)
 
 
@@ -228,11 +228,11 @@ def headline_table(
     columns += [_FAILED] if any(run["failed"] for run in ordered) else []
     columns += [_metric(name, name), *_differences(shown), *_cut_answers(ordered)]
     columns += [("context tokens", lambda run: _context_tokens(run, ",.0f")), _cost(ordered)]
-    notes = [*fewer_questions(shown), *_headline_notes(ordered, name)]
+    notes = [*fewer_questions(shown), *baseline_rule(shown), *_headline_notes(ordered, name)]
     return _table(ordered, columns, notes, MORE)
 
 
-def _differences(comparisons: Sequence[Comparison]) -> list[Column]:
+def _differences(comparisons: Sequence[Comparison]) -> list[RunColumn]:
     if not comparisons:
         return []
     tested = {one.place: one for one in comparisons}
@@ -251,7 +251,7 @@ def _difference(one: Comparison) -> str:
     return f"{one.difference.mean:+.3f}{shown_part(one.difference.n, one.n)}"
 
 
-def _cost(runs: Sequence[Run]) -> Column:
+def _cost(runs: Sequence[Run]) -> RunColumn:
     if any(spent(run)[1] for run in runs):
         return "cost, USD", lambda run: MISSING if run.get("imported") else f"{spent(run)[1]:.4f}"
     return "cost, tokens", lambda run: f"{n:,.0f}" if (n := spent(run)[0]) else MISSING
@@ -273,7 +273,8 @@ def _headline_notes(runs: Sequence[Run], metric: str) -> list[str]:
     if n_failed := sum(run["failed"] for run in runs):
         errors = [str(error) for run in runs for error in run["errors"]]
         notes.append(f"! {n_failed} failed, run again: {next(iter(errors), 'unknown')}")
-    return [*notes, *(note for note in run_notes(runs) if note[:1] == "!" and note != FAILED)]
+    more = [one for one in run_notes(runs) if one.warns or one.about == REFERENCE]
+    return [*notes, *(str(one) for one in more if one.about != "failed")]
 
 
 def cost_table(runs: Sequence[Run]) -> Table:

@@ -57,6 +57,7 @@ def results(experiment: Experiment, selected: Sequence[Question]) -> dict[str, A
         "answer_forms": forms,
         "own_answers": own_answers(method.pipeline) if common else [],
         "budget_context": context_budget(settings, method),
+        "fill_context": settings.fill_context,
         "whole_corpus": holds_corpus(dataset, method, experiment.models.context_budget),
         "commit": commit(),
         "extraction": experiment.extraction,

@@ -53,7 +53,7 @@ def comparison_notes(
         *shared,
         *by_words(zip(figures, own, strict=True), "grade, further"),
         *doubts,
-        *training_notes([figure.metrics for figure in figures.values()]),
+        *map(str, training_notes([figure.metrics for figure in figures.values()])),
         *(["! some questions failed: the mean is over the rest"] if failed else []),
         *([f"! regimes differ: {', '.join(regimes)}"] if len(regimes) > 1 else []),
         *by_words([(cell, figure.judge) for cell, figure in figures.items()], "judge"),

@@ -139,7 +139,7 @@ def _run_row(run: StoredRun, title: str, funnel: Funnel | str) -> Plain:
         "cost": {name: metrics["cost"][name] for name in ("steps", "stages")},
         "seconds": {step: round(sum(s) / len(s), 6) for step, s in sorted(steps.items())},
         "settings": recorded_settings(metrics),
-        "notes": run_notes([metrics]),
+        "notes": list(map(str, run_notes([metrics]))),
         "funnel": counts,
         "funnel_note": note,
     }

@@ -49,7 +49,6 @@ def test_p_is_corrected_over_all_rows_of_the_table() -> None:
     plain = [paired_difference(BASE, other).p for other in (BETTER, worse, same)]
     assert [float(row[5]) for row in result.rows] == pytest.approx(holm(plain), abs=1e-4)
     assert result.heads[5] == "p (Holm, 3 tests)"
-    assert "accuracy: 3" in result.notes[1]
     assert result.rows[2][7] == MISSING
 
 
@@ -61,7 +60,6 @@ def test_one_test_is_not_corrected_and_each_metric_is_by_itself() -> None:
     result = table(*both)
     assert result.heads[5] == "p"
     assert [row[5] for row in result.rows] == ["0.3750", "0.3750"]
-    assert "Holm" not in result.notes[1]
 
 
 @pytest.mark.parametrize("fewer", [0, 1])
@@ -70,9 +68,6 @@ def test_a_difference_over_fewer_questions_than_either_mean_has_both_numbers(few
     values[fewer] = values[fewer][:4]
     result = table(run("vanilla", values[0]), run("a", values[1]))
     assert result.rows[0][3] == "4 of 6"
-    assert result.notes[-1].startswith("n of m: ")
-    whole = table(run("vanilla", BASE), run("a", BETTER))
-    assert not any("n of m" in note for note in whole.notes)
 
 
 def test_an_interval_is_printed_from_ten_questions_on() -> None:
@@ -101,10 +96,11 @@ def test_the_baseline_is_the_run_that_shares_most_with_the_method() -> None:
     assert mine[6] == "0/6/0"
 
 
-def test_a_second_run_of_the_baseline_is_compared_with_the_first() -> None:
+def test_a_second_run_of_the_baseline_is_compared_with_the_first_and_the_note_says_so() -> None:
     wide = run("vanilla", BETTER, settings={"method.top_k": 8})
-    (row,) = table(run("vanilla", BASE, settings={"method.top_k": 4}), wide).rows
-    assert row[:2] == ("vanilla top_k=8", "vanilla top_k=4")
+    result = table(run("vanilla", BASE, settings={"method.top_k": 4}), wide)
+    assert result.rows[0][:2] == ("vanilla top_k=8", "vanilla top_k=4")
+    assert any("shares most" in note for note in result.notes)
 
 
 def test_floor_and_ceiling_and_other_sets_have_no_rows() -> None:
@@ -126,4 +122,4 @@ def test_questions_that_share_a_scope_are_taken_together_and_the_note_says_so() 
     runs = [run("vanilla", [0.0] * 6), run("hipporag", [1.0] * 6)]
     result = table(*(Compared(one.metrics, one.scores, scopes) for one in runs))
     assert result.rows[0][5] == "0.1250"
-    assert "scopes (3 that questions share: few" in result.notes[0]
+    assert "scopes (3" in result.notes[0]

@@ -1,23 +1,38 @@
-"""Tables tell their rows apart, and no text of a corpus or model can break them."""
+"""Tables tell their rows apart, say what was compared and paid, and no text can break them."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pytest
 
-from graphrag_bench.report.rendering import MISSING, Table, show
-from graphrag_bench.report.rows import in_table_order, verified_notes
-from graphrag_bench.report.tables import cost_table, run_table
+from graphrag_bench.errors import UserError
+from graphrag_bench.report.comparisons import Compared, Comparison, comparisons
+from graphrag_bench.report.rendering import MISSING, Table
+from graphrag_bench.report.rows import in_table_order
+from graphrag_bench.report.tables import (
+    checked_columns,
+    cost_table,
+    headline_table,
+    main_metric,
+    run_table,
+    shown_tables,
+)
 
-NASTY = "[bold]a[/red] | b\n<script>alert(1)</script> `x` \\ \x1b[2J\r\u202e"
 MEAN = {"mean": 0.25, "low": 0.0, "high": 0.5, "n": 4}
+PART = {"calls": 2, "prompt_tokens": 1200, "completion_tokens": 30, "usd": 0.0, "retries": 1}
+
+
+def cost(usd: float = 0.0) -> dict[str, Any]:
+    part = {**PART, "usd": usd}
+    return {"steps": {"generate.0 x": {"paid": part, "cached": part, "truncated": 3}},
+            "mixed": False}  # fmt: skip
 
 
 def run(title: str = "VanillaRAG", **fields: Any) -> dict[str, Any]:
     """What `metrics.json` holds of a run of four questions."""
     stored = {
         "title": title, "role": "", "profile": "default", "fidelity": "default",
-        "dataset": "toy", "key": "0123456789ab", "limit": None,
+        "dataset": "toy", "key": "0123456789ab", "limit": None, "method": title.lower(),
         "answer": "on", "n": 4, "selected": 4, "failed": 0, "answered": 4, "errors": [],
         "rates": {},
         "metrics": {"evidence_recall@2": MEAN, "accuracy": MEAN, "f1": MEAN, "exact_match": MEAN},
@@ -34,152 +49,182 @@ def with_context(title: str, n_tokens: float, **fields: Any) -> dict[str, Any]:
     return run(title, usage=usage, **fields)
 
 
+def cells(result: Table, head: str) -> list[str]:
+    return [row[result.heads.index(head)] for row in result.rows]
+
+
+# ---- rows
+
+
 def titles(*runs: Mapping[str, Any]) -> list[str]:
     return [str(one["title"]) for one in in_table_order(runs)]
 
 
-def test_a_method_that_is_not_wholly_verified_is_marked_and_the_note_names_it() -> None:
-    doubted = run("HopRAG", method="hoprag", verified="false")
-    partly = run("DRIFT", method="drift", verified="partly")
-    whole = run("BM25", method="bm25", verified="true")
-    assert titles(doubted, partly, whole, run()) == [
-        "HopRAG (?)", "DRIFT (?)", "BM25", "VanillaRAG",
-    ]  # fmt: skip
-    (note,) = verified_notes([doubted, partly, whole, run()])
-    assert note.endswith("drift (verified: partly), hoprag (verified: false)")
-    assert not list(verified_notes([whole, run()]))
+def damped(n: float, deep: float, **fields: Any) -> dict[str, Any]:
+    return run(settings={"method.damping": n, "method.retrieve.1.damping": deep}, **fields)
 
 
-def test_runs_of_one_title_say_in_what_they_differ_steps_only_when_nothing_else_does() -> None:
-    rows = [run("oracle", role="ceiling"), run(), run(dataset="sample")]
-    assert titles(*rows) == ["toy: VanillaRAG", "toy: oracle", "sample: VanillaRAG"]
-    one, two = (
-        run(settings={"method.damping": n, "method.retrieve.1.damping": n, "seed": 0})
-        for n in (0.3, 0.5)
-    )
-    assert titles(one, two) == ["VanillaRAG damping=0.3", "VanillaRAG damping=0.5"]
-    assert titles(run(llm="a"), run(llm="b")) == ["VanillaRAG llm=a", "VanillaRAG llm=b"]
-    one, two = (run(settings={"method.retrieve.1.damping": n}) for n in (0.3, 0.5))
-    assert titles(one, two)[0] == "VanillaRAG retrieve.1.damping=0.3"
-    assert titles(run(key="aa"), run(key="bb")) == ["VanillaRAG aa", "VanillaRAG bb"]
+@pytest.mark.parametrize(
+    ("runs", "wanted"),
+    [
+        ([run("oracle", role="ceiling"), run(), run(dataset="sample")],
+         ["toy: VanillaRAG", "toy: oracle", "sample: VanillaRAG"]),
+        ([damped(0.3, 0.3), damped(0.5, 0.5)],
+         ["VanillaRAG damping=0.3", "VanillaRAG damping=0.5"]),
+        ([damped(0.3, 0.3), damped(0.3, 0.5)],
+         ["VanillaRAG retrieve.1.damping=0.3", "VanillaRAG retrieve.1.damping=0.5"]),
+        ([run(llm="a"), run(llm="b")], ["VanillaRAG llm=a", "VanillaRAG llm=b"]),
+        ([run(key="aa"), run(key="bb")], ["VanillaRAG aa", "VanillaRAG bb"]),
+        ([damped(0.3, 0.3, fill_context="on"), damped(0.3, 0.3, fill_context="off")],
+         ["VanillaRAG fill_context=on", "VanillaRAG fill_context=off"]),
+        ([run("HopRAG", verified="false"), run("DRIFT", verified="partly"), run(verified="true")],
+         ["HopRAG (?)", "DRIFT (?)", "VanillaRAG"]),
+        ([run("A", varied="top_k=4"), run()], ["A top_k=4", "VanillaRAG (reference)"]),
+    ],
+)  # fmt: skip
+def test_titles_say_in_what_runs_differ_steps_only_when_nothing_else_does(
+    runs: Sequence[dict[str, Any]], wanted: Sequence[str]
+) -> None:
+    assert titles(*runs) == wanted
+
+
+def test_the_caption_says_whose_context_budgets_hold_and_budgets_stand_apart() -> None:
+    budgeted = with_context("B", 1.0, budget_context=2400)
+    table = run_table([with_context("A", 1.0), budgeted, with_context("C", 1.0)])
+    assert "native, 2,400 tokens for all" in table.caption
+    assert [row[0] for row in table.rows] == ["A", "C", "B"]
+    assert run_table([run()]).caption == "toy (regime: house; limit: all)"
+    mixed = run_table([run("A"), run("B", regime="published")])
+    assert "regime: house, published;" in mixed.caption
+    assert cells(mixed, "regime") == ["house", "published"]
+
+
+# ---- the table of all columns
 
 
 def test_a_mean_has_its_interval_and_a_metric_that_nobody_has_is_missing() -> None:
     both = [run(metrics={"accuracy": MEAN}), run("A", metrics={"accuracy": MEAN, "f1": MEAN})]
     table = run_table(both)
     assert table.rows[0][:3] == ("VanillaRAG", "4", "0")
-    assert "0.250" in table.rows[0]
-    f1 = [row[table.heads.index("F1 [95 %]")] for row in table.rows]
-    assert f1 == [MISSING, "0.250"]
+    assert cells(table, "F1 [95 %]") == [MISSING, "0.250"]
     assert "EM [95 %]" not in table.heads
 
 
 def test_tokens_of_the_context_and_evidence_cut_from_it_have_columns_where_there_are_any() -> None:
     packed = with_context("packed", 1834.4, metrics={"evidence_cut": MEAN})
     table = run_table([run("closed-book", role="floor"), packed])
-    at = table.heads.index("cut [95 %]")
-    assert table.heads[at + 1] == "context"
-    cells = [row[at : at + 2] for row in table.rows]
-    assert cells == [(MISSING, MISSING), ("0.250", "1834")]
+    assert cells(table, "cut [95 %]") == [MISSING, "0.250"]
+    assert cells(table, "context") == [MISSING, "1834"]
     assert "context" not in run_table([run()]).heads
 
 
-def test_no_text_breaks_the_terminal(capsys: pytest.CaptureFixture[str]) -> None:
-    show(Table(NASTY, ("method", NASTY), ((NASTY, "1"), ("plain", NASTY)), (NASTY,)))
-    out = capsys.readouterr().out
-    assert "[bold]a[/red] | b" in out
-    assert not {"\x1b", "\r", "\u202e"} & set(out)
-    bordered = [line for line in out.splitlines() if line.startswith(("┏", "│", "└"))]
-    assert len({len(line) for line in bordered}) == 1
-
-
 def test_a_cost_table_names_what_was_paid_and_what_was_cached() -> None:
-    part = {"calls": 2, "prompt_tokens": 1200, "completion_tokens": 30, "usd": 0.5,
-            "seconds": 1.0, "retries": 1}  # fmt: skip
-    step = {"paid": part, "cached": part, "truncated": 3}
-    (row,) = cost_table([run(cost={"steps": {"generate.0 x": step}, "mixed": False})]).rows
+    (row,) = cost_table([run(cost=cost(0.5))]).rows
     assert row[:2] == ("VanillaRAG", "generate.0 x")
-    assert "1,200 + 30" in row
-    assert "0.5000" in row
+    assert "1,200 + 30" in row and "0.5000" in row
 
 
-def test_repeats_have_their_mean_with_the_spread_and_a_warning_where_all_say_the_same() -> None:
+def test_repeats_have_their_mean_with_the_spread() -> None:
     stored = {"accuracy": {**MEAN, "mean": 0.3, "spread": 0.0216, "values": [0.28, 0.31, 0.32]}}
     repeats = {"n": 3, "questions": 4, "changed": 2, "metrics": stored}
     table = run_table([run(repeats=repeats), run("other")])
-    assert "0.300 ±0.022" in table.rows[0]
-    assert "0.250" in table.rows[1]
-    assert any(note.startswith("±: standard deviation") for note in table.notes)
-    assert any(note.startswith("VanillaRAG: 2 of 4 answers") for note in table.notes)
-    same = run_table([run(repeats={**repeats, "changed": 0, "metrics": {}})]).notes
-    assert any(note.startswith("! VanillaRAG: all 3 repeats") for note in same)
+    assert cells(table, "accuracy [95 %]") == ["0.300 ±0.022", "0.250"]
 
 
-def same(title: str, contexts: Mapping[str, Any], **settings: Any) -> dict[str, Any]:
-    paths = {f"method.{name}": value for name, value in settings.items()}
-    return run(title, contexts=contexts, settings={"method.name": "paths", **paths})
+@pytest.mark.parametrize(("share", "shown"), [(0.25, ["0.0%", "25.0%"]), (0.0, [])])
+def test_the_share_of_cut_answers_is_a_column_where_any_was_cut(
+    share: float, shown: list[str]
+) -> None:
+    runs = [run("Vanilla"), run("Long", answers_cut=share)]
+    for table in (headline_table(runs), run_table(runs)):
+        assert ("answers cut" in table.heads) == bool(shown)
+        assert not shown or cells(table, "answers cut") == shown
 
 
-def test_cells_with_the_same_contexts_say_which_setting_changes_nothing() -> None:
-    full = {"digest": "ab", "room": {"path": 7.9}}
-    cells = [same("P", full, top_k=k, **{"retrieve.0.top_k": k}) for k in (10, 20, 40)]
-    other = same("P", {"digest": "cd", "room": {}}, top_k=5)
-    (note,) = [note for note in run_table([*cells, other]).notes if "same contexts" in note]
-    assert note.startswith("! 3 runs") and "method.top_k" in note and "8 paths" in note
-    assert "P top_k=10, " in note and "top_k=5" not in note
-    one = {"digest": "ab", "room": {}}
-    runs = [same("A", one), {**same("B", one), "llm": "other"}, same("C", one, prompt="mine.j2")]
-    notes = run_table([*runs, run("D"), run("E")]).notes
-    assert not any("same contexts" in note for note in notes)
+# ---- the table of the terminal
+
+BASE, BETTER = [0.0, 0.0, 1.0, 0.0, 0.0, 1.0], [1.0, 1.0, 1.0, 0.0, 1.0, 0.0]
 
 
-def warned(*runs: Mapping[str, Any]) -> list[str]:
-    return [note for note in run_table(runs).notes if "contexts differ" in note]
+def of_six(title: str, values: Sequence[float] = BASE, **fields: Any) -> dict[str, Any]:
+    """A run of six questions, with what their accuracies are."""
+    mean = {"mean": sum(values) / len(values), "low": 0.1, "high": 0.9, "n": 6}
+    usage = {"tokens_per_question": 10.0, "context_tokens_per_question": 1834.4}
+    own = {"n": 6, "selected": 6, "answered": 6, "usage": usage, "key": title, "values": values,
+           "metrics": {"evidence_recall@5": mean, "accuracy": mean}, "cost": cost()}  # fmt: skip
+    return run(title, **(own | fields))
 
 
-def test_contexts_that_differ_by_more_than_a_tenth_are_warned_of() -> None:
-    short, long = with_context("BM25", 600.0), with_context("HippoRAG", 661.0)
-    (message,) = warned(short, long)
-    assert message.startswith(
-        "! toy: contexts differ by more than 10 % (BM25 600 tokens, HippoRAG 66"
-    )
-    assert "budget_context=N gives all one budget" in message
-    assert not warned(short, with_context("HippoRAG", 660.0))
-    assert not warned(short, with_context("oracle", 900.0, role="ceiling"), run("closed-book"))
-    assert not warned(short, with_context("HippoRAG", 900.0, dataset="sample"))
-    assert not warned(short, with_context("HippoRAG", 900.0, budget_context=1000))
-    (message,) = warned(*({**one, "budget_context": 2400} for one in (short, long)))
-    assert "BM25 does not fill the 2,400 tokens" in message
+def compared(runs: Sequence[Mapping[str, Any]]) -> list[Comparison]:
+    scored = [
+        Compared(one, {f"q{n}": {"accuracy": v, "f1": v} for n, v in enumerate(one["values"])})
+        for one in runs
+    ]
+    return comparisons(scored, "vanilla")
 
 
-def test_the_caption_says_whose_context_budgets_hold_and_budgets_stand_apart() -> None:
-    budgeted = with_context("B", 1.0, budget_context=2400)
-    table = run_table([with_context("A", 1.0), budgeted, with_context("C", 1.0)])
-    assert table.caption == (
-        "toy (regime: house; limit: all; context budgets: native, 2,400 tokens for all)"
-    )
-    assert [row[0] for row in table.rows] == ["A", "C", "B"]
-    assert run_table([run()]).caption == "toy (regime: house; limit: all)"
+def table(*runs: Mapping[str, Any], **settings: Any) -> Table:
+    return headline_table(runs, compared(runs), **settings)
 
 
-def test_runs_of_several_regimes_are_warned_of_with_the_titles_of_each() -> None:
-    published = run("B", regime="published")
-    table = run_table([run("A"), published])
-    assert "regime: house, published;" in table.caption
-    at = table.heads.index("regime")
-    assert [row[at] for row in table.rows] == ["house", "published"]
-    assert (
-        "! regimes differ, house: A; published: B (regime)"
-        in run_table([run("A"), published]).notes
-    )
-    assert not any("regimes differ" in note for note in run_table([run("A"), run("B")]).notes)
+def test_it_has_the_metric_the_difference_with_p_the_context_and_the_cost() -> None:
+    result = table(of_six("Vanilla"), of_six("Better", BETTER), of_six("Same"))
+    assert result.heads == (
+        "method", "n", "accuracy [95 %]", "minus Vanilla", "p (Holm, 2 tests)", "context tokens",
+        "cost, tokens",
+    )  # fmt: skip
+    assert result.rows[0] == ("Vanilla", "6", "0.333", MISSING, MISSING, "1,834", "2,460")
+    assert cells(result, "minus Vanilla") == [MISSING, "+0.333", "+0.000"]
 
 
-@pytest.mark.parametrize(
-    ("clusters", "ending"),
-    [(8, "(8 that questions share: few, so that intervals are too narrow)"),
-     (80, "(80 that questions share)")],
-)  # fmt: skip
-def test_intervals_over_few_scopes_are_called_too_narrow(clusters: int, ending: str) -> None:
-    notes = run_table([run(metrics={"accuracy": {**MEAN, "clusters": clusters}})]).notes
-    assert [note for note in notes if "bootstrap" in note][0].endswith(f"over scopes {ending}")
+def test_rows_keep_their_differences_where_the_table_orders_runs_anew() -> None:
+    oracle = of_six("Oracle", [1.0] * 6, role="ceiling")
+    result = table(oracle, of_six("Better", [1.0] * 6), of_six("Vanilla"))
+    assert [row[0] for row in result.rows] == ["Better", "Vanilla", "Oracle"]
+    assert cells(result, "minus Vanilla") == ["+0.667", MISSING, MISSING]
+
+
+def test_the_main_metric_is_the_one_asked_for_or_that_of_answers_or_evidence() -> None:
+    cuts = {f"evidence_recall@{k}": MEAN for k in (2, 10, 3)}
+    metrics = ({"accuracy": MEAN}, cuts, {})
+    assert [main_metric([of_six("A", metrics=of)]) for of in metrics] == [
+        "accuracy", "evidence_recall@10", "accuracy",
+    ]  # fmt: skip
+    assert main_metric([of_six("A")], "f1") == "f1"
+
+
+def test_the_main_metric_is_that_of_most_questions_and_fewer_have_their_n_in_the_cell() -> None:
+    few = {"mean": 0.0, "low": 0.0, "high": 0.0, "n": 4}
+    recall = {"mean": 0.939, "low": 0.9, "high": 0.97, "n": 60}
+    sizes = {"n": 70, "selected": 70, "answered": 5}
+    part = of_six("Part", metrics={"accuracy": few, "evidence_recall@5": recall}, **sizes)
+    assert cells(table(part), "evidence_recall@5 [95 %]") == ["0.939 [0.90, 0.97] (60 of 70)"]
+    whole = of_six("Whole", metrics={"accuracy": {**few, "n": 70}}, **sizes)
+    assert main_metric([part, whole]) == "accuracy"
+    assert cells(table(part, whole, metric="accuracy"), "accuracy [95 %]") == [
+        "0.000 (4 of 70)", "0.000 [0.00, 0.00]",
+    ]  # fmt: skip
+
+
+def test_money_is_the_cost_where_any_run_has_cost_some() -> None:
+    result = table(of_six("Vanilla"), of_six("Dear", cost=cost(0.25)))
+    assert cells(result, "cost, USD") == ["0.0000", "0.5000"]
+    assert "cost, tokens" not in result.heads
+
+
+def test_failed_questions_have_a_column_a_mark_and_the_first_warning() -> None:
+    result = table(of_six("Vanilla"), of_six("Failing", failed=2, errors=["2 x a.0: no"]))
+    assert cells(result, "failed") == ["0", "2"]
+    assert cells(result, "accuracy [95 %]")[1] == "0.333!"
+    assert result.notes[1].startswith("! 2 failed") and "2 x a.0: no" in result.notes[1]
+    assert "failed" not in table(of_six("Vanilla")).heads
+
+
+def test_all_columns_are_the_tables_of_a_run_folder_and_more() -> None:
+    runs = [of_six("Vanilla"), of_six("Better", [1.0] * 6)]
+    result = shown_tables(runs, compared(runs), columns="all")
+    assert "evidence@5 [95 %]" in result[0].heads
+    assert [len(one.rows) for one in result[1:]] == [2, 2]
+    assert len(shown_tables(runs, compared(runs))) == 1
+    with pytest.raises(UserError, match="'all'"):
+        checked_columns("al")

@@ -4,8 +4,6 @@ import pytest
 from fake_openai import FakeOpenAI
 from toy_runs import TOY, metrics, plan_of, ran
 
-from graphrag_bench.report.notes import long_text_notes
-
 ALONE = ["method=vanilla", "reference_rows=off", "limit=2"]
 LONGER = "chunks are longer than the embedder's 15 tokens"
 
@@ -34,22 +32,3 @@ def test_plan_and_run_say_what_the_embedder_reads_and_the_table_counts_it(fake: 
     again = ran(*words)
     assert metrics(again.folder)["long_texts"] == [row]
     assert LONGER not in again.err
-
-
-def run_of(title: str, mode: str, n_long: int) -> dict[str, object]:
-    row = {
-        "what": "chunks", "window": 256, "long_texts": mode, "n_texts": 61, "n_long": n_long,
-        "longest": 900,
-    }  # fmt: skip
-    return {"title": title, "dataset": "mix", "long_texts": [row]}
-
-
-def test_the_same_texts_of_several_runs_are_one_note_and_cut_ones_are_marked() -> None:
-    runs = [run_of("A", "windows", 37), run_of("B", "windows", 37), {"title": "BM25"}]
-    (note,) = long_text_notes(runs)
-    assert note.startswith("mix: 37 of 61 chunks")
-    assert "256 tokens" in note and "900" in note
-    assert long_text_notes([run_of("A", "windows", 0)]) == []
-    first, second = long_text_notes([run_of("A", "windows", 37), run_of("B", "cut", 37)])
-    assert first.endswith("(A)")
-    assert second.startswith("! mix: 37 of 61 chunks") and second.endswith("(B)")

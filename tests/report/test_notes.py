@@ -1,0 +1,138 @@
+"""What a table's notes are about, and the runs and numbers that they name."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import pytest
+from test_tables import MEAN, run, with_context
+
+from graphrag_bench.report.comparisons import Compared, comparisons
+from graphrag_bench.report.notes import Note, long_text_notes, run_notes
+from graphrag_bench.report.tables import headline_table
+
+Run = Mapping[str, Any]
+
+
+def notes(*runs: Run, about: str) -> list[Note]:
+    return [note for note in run_notes(runs) if note.about == about]
+
+
+def priced(title: str, prices: str) -> Run:
+    return run(title, prices={"m:1": prices})
+
+
+def repeated(changed: int) -> Run:
+    return run("A", repeats={"n": 3, "questions": 4, "changed": changed, "metrics": {}})
+
+
+FAULTY = {"chunks": 200, "failed_chunks": 1, "malformed_chunks": 0, "cut_chunks": 2,
+          "faulty_chunks": 3}  # fmt: skip
+SHORT, LONG = with_context("BM25", 600.0), with_context("HippoRAG", 661.0)
+BUDGET = {"budget_context": 2400}
+
+
+@pytest.mark.parametrize(
+    ("runs", "about", "named"),
+    [
+        ([run("One", extraction_statistics=FAULTY), run("B")], "extraction",
+         ["1.5% of 200", "1 failed", "0 malformed", "2 cut", ": One"]),
+        ([priced("A", "1 / 2"), priced("B", "2 / 4")], "prices", ["1 / 2: A; 2 / 4: B"]),
+        ([run("A"), run("B", regime="published")], "regimes", ["house: A; published: B"]),
+        ([run("A", flags=["names everything"])], "answers", ["A: names everything"]),
+        ([run("A", failed=2)], "failed", []),
+        ([run("A", whole_corpus=True)], "whole corpus", ["budget_context"]),
+        ([repeated(0)], "repeats", ["A: all 3"]),
+        ([SHORT, LONG], "contexts", ["BM25 600", "HippoRAG 66", "budget_context=N"]),
+        ([SHORT | BUDGET, LONG | BUDGET], "contexts", ["BM25 does not fill the 2,400"]),
+        ([SHORT | {"regime": "published"}, LONG], "contexts", ["own k"]),
+    ],
+)  # fmt: skip
+def test_a_warning_names_runs_and_numbers_and_stands_in_the_headline_table(
+    runs: Sequence[Run], about: str, named: Sequence[str]
+) -> None:
+    found = [note for note in notes(*runs, about=about) if note.warns]
+    assert len(found) == 1 and all(words in found[0].text for words in named), found
+    assert about == "failed" or str(found[0]) in headline_table(runs).notes
+
+
+@pytest.mark.parametrize(
+    ("runs", "about"),
+    [
+        ([run("A", extraction_statistics={**FAULTY, "faulty_chunks": 0})], "extraction"),
+        ([priced("A", "1 / 2"), priced("B", "1 / 2")], "prices"),
+        ([run("A"), run("B")], "regimes"),
+        ([SHORT, with_context("HippoRAG", 660.0)], "contexts"),
+        ([SHORT, with_context("oracle", 900.0, role="ceiling"), run("closed-book")], "contexts"),
+        ([SHORT, with_context("HippoRAG", 900.0, dataset="sample")], "contexts"),
+        ([SHORT, with_context("HippoRAG", 900.0, budget_context=1000)], "contexts"),
+        ([run("A", method="bm25", verified="true")], "verified"),
+    ],
+)
+def test_there_is_none_where_nothing_is_wrong(runs: Sequence[Run], about: str) -> None:
+    assert notes(*runs, about=about) == []
+
+
+def test_changed_repeats_and_methods_that_are_not_wholly_verified_are_named() -> None:
+    assert [note.warns for note in notes(repeated(2), about="repeats")] == [False, False]
+    doubted = run("HopRAG", method="hoprag", verified="false")
+    (note,) = notes(doubted, run("DRIFT", method="drift", verified="partly"), about="verified")
+    assert note.text.endswith("drift (verified: partly), hoprag (verified: false)")
+
+
+def same(title: str, contexts: Mapping[str, Any], **settings: Any) -> Run:
+    paths = {f"method.{name}": value for name, value in settings.items()}
+    return run(title, contexts=contexts, settings={"method.name": "paths", **paths})
+
+
+def test_cells_with_the_same_contexts_say_which_setting_changes_nothing() -> None:
+    full = {"digest": "ab", "room": {"path": 7.9}}
+    cells = [same("P", full, top_k=k, **{"retrieve.0.top_k": k}) for k in (10, 20, 40)]
+    other = same("Q", {"digest": "cd", "room": {}}, top_k=5)
+    (note,) = notes(*cells, other, about="same contexts")
+    assert all(words in note.text for words in ("3 runs", "method.top_k", "8 paths"))
+    assert note.text.endswith(": P")
+    one = {"digest": "ab", "room": {}}
+    runs = [same("A", one), {**same("B", one), "llm": "other"}, same("C", one, prompt="mine.j2")]
+    assert notes(*runs, run("D"), run("E"), about="same contexts") == []
+
+
+@pytest.mark.parametrize(("clusters", "few"), [(8, True), (80, False)])
+def test_intervals_over_few_scopes_are_called_too_narrow(clusters: int, few: bool) -> None:
+    (note,) = notes(run("A", metrics={"accuracy": {**MEAN, "clusters": clusters}}),
+                    about="intervals")  # fmt: skip
+    assert f"scopes ({clusters}" in note.text and ("few" in note.text) == few
+
+
+def embedded(title: str, mode: str, n_long: int) -> Run:
+    row = {"what": "chunks", "window": 256, "long_texts": mode, "n_texts": 61, "n_long": n_long,
+           "longest": 900}  # fmt: skip
+    return {"title": title, "dataset": "mix", "long_texts": [row]}
+
+
+def test_the_same_long_texts_of_several_runs_are_one_note_and_cut_ones_are_a_warning() -> None:
+    runs = [embedded("A", "windows", 37), embedded("B", "windows", 37), {"title": "BM25"}]
+    (note,) = long_text_notes(runs)
+    assert all(words in note.text for words in ("mix: 37 of 61", "256", "900")) and not note.warns
+    assert list(long_text_notes([embedded("A", "windows", 0)])) == []
+    first, second = long_text_notes([embedded("A", "windows", 37), embedded("B", "cut", 37)])
+    assert (first.text[-3:], second.text[-3:], second.warns) == ("(A)", "(B)", True)
+
+
+@pytest.mark.parametrize(
+    ("ours", "theirs", "rule"),
+    [({"method": "vanilla"}, {"method": "a"}, False), ({"method": "vanilla"}, {}, True)],
+)
+def test_the_rule_of_the_baseline_is_a_note_where_there_are_several(
+    ours: Run, theirs: Run, rule: bool
+) -> None:
+    runs = [run("A", key="a", **ours), run("B", key="b", **{"method": "vanilla", **theirs})]
+    scored = [Compared(one, {"q": {"accuracy": 1.0}}) for one in runs]
+    table = headline_table(runs, comparisons(scored, "vanilla"))
+    assert any("shares most" in note for note in table.notes) == rule
+
+
+def test_reference_rows_say_that_they_keep_their_own_parameters() -> None:
+    cell: Callable[[], Run] = lambda: run("A", varied="top_k=4", method="a")  # noqa: E731
+    table = headline_table([cell(), run("B", method="b")])
+    assert any("method.*" in note for note in table.notes)
+    assert not any("method.*" in note for note in headline_table([cell()]).notes)
