@@ -188,12 +188,15 @@ def operator(
     """
 
     def register(function: F) -> F:
-        single = alone(function) if batched else function
-        reads, needs, settings, hints = _read(single, reads_state=True)
-        returns, writes, may_write = _written(single, hints.get("return"))
+        reads, needs, settings, hint = _parameters(function, batched=batched)
+        if batched:
+            if get_origin(hint) is not list:
+                raise ContractError(f"{function.__qualname__} is batched: it must return a list")
+            (hint,) = get_args(hint)
+        returns, writes, may_write = _written(function, hint)
         op = Operator(
-            name, single, reads, needs, settings, returns, writes, may_write,
-            frozenset(requires), calls, unordered, frozenset(supplies),
+            name, alone(function) if batched else function, reads, needs, settings, returns,
+            writes, may_write, frozenset(requires), calls, unordered, frozenset(supplies),
             function if batched else None, table3,
         )  # fmt: skip
         operators.add(op)
@@ -205,46 +208,24 @@ def operator(
 def alone(batch: Callable[..., list[R]]) -> Callable[..., R]:
     """The single form of a batched function: one value for each sequence, and one result.
 
-    An optional value, `Sequence[T | None]`, may be left out. Raises ContractError when a positional
-    parameter is no Sequence or has a default, or when the return type is no list; the single form
-    raises ValueError when it is given no result or several.
+    A value that is left out is None. The single form raises ValueError when it is given no result
+    or several.
     """
-    signature, hints = _for_one(batch)
+    names = [
+        name
+        for name, parameter in inspect.signature(batch).parameters.items()
+        if parameter.kind is not inspect.Parameter.KEYWORD_ONLY
+    ]
 
     @wraps(batch)
     def single(*values: Any, **named: Any) -> R:
-        bound = signature.bind(*values, **named)
-        bound.apply_defaults()
-        results = batch(*([value] for value in bound.args), **bound.kwargs)
+        every = [*values, *(named.pop(name, None) for name in names[len(values) :])]
+        results = batch(*([value] for value in every), **named)
         if len(results) != 1:
             raise ValueError(f"{batch.__qualname__} gave {len(results)} results for one question")
         return results[0]
 
-    single.__annotations__ = hints
-    single.__signature__ = signature  # type: ignore[attr-defined]
     return single
-
-
-def _for_one(batch: Callable[..., Any]) -> tuple[inspect.Signature, dict[str, Any]]:
-    hints = get_type_hints(batch, include_extras=True)
-    batched = f"{batch.__qualname__} is batched"
-    if get_origin(hints.get("return")) is not list:
-        raise ContractError(f"{batched}: it must return a list, one result for each question")
-    hints["return"] = get_args(hints["return"])[0]
-    parameters = []
-    for name, parameter in inspect.signature(batch).parameters.items():
-        if parameter.kind is not inspect.Parameter.KEYWORD_ONLY:
-            if get_origin(hints.get(name)) is not Sequence:
-                raise ContractError(f"{batched}: '{name}' must be a Sequence of values")
-            if parameter.default is not REQUIRED:
-                raise ContractError(f"{batched}: '{name}' must have no default")
-            hints[name] = get_args(hints[name])[0]
-            parameter = parameter.replace(default=None if _strip_none(hints[name])[1] else REQUIRED)
-        parameters.append(parameter.replace(annotation=hints.get(name, REQUIRED)))
-    try:
-        return inspect.Signature(parameters, return_annotation=hints["return"]), hints
-    except ValueError:
-        raise ContractError(f"{batched}: values that may be None must come last") from None
 
 
 def artifact(
@@ -266,68 +247,62 @@ def artifact(
     """
 
     def register(function: F) -> F:
-        own = _with(function, fixed) if fixed else function
-        _, needs, settings, hints = _read(own, reads_state=False)
-        produces = hints.get("return")
+        _, needs, settings, produces = _parameters(function, fixed=fixed)
         if not isinstance(produces, type) or not hasattr(produces, "load"):
             raise ContractError(f"{function.__qualname__} must return a type with save and load")
         builder = Builder(
-            name,
-            own,
-            needs,
-            settings,
-            produces,
-            frozenset(provides),
-            calls,
-            tokens,
-            dict(fixed),
-            trained_on,
-        )
+            name, function, needs, settings, produces, frozenset(provides), calls, tokens,
+            dict(fixed), trained_on,
+        )  # fmt: skip
         builders.add(builder)
         return function
 
     return register
 
 
-def _with(function: Callable[..., Any], fixed: Mapping[str, Any]) -> Callable[..., Any]:
-    @wraps(function)
-    def own(**inputs: Any) -> Any:
-        return function(**inputs, **fixed)
+def _parameters(
+    function: Callable[..., Any], *, batched: bool = False, fixed: Mapping[str, Any] | None = None
+) -> tuple[tuple[Read, ...], tuple[str, ...], dict[str, Setting], Any]:
+    """What a function reads, needs and may be set to, and its return type.
 
-    signature = inspect.signature(function)
-    rest = [one for name, one in signature.parameters.items() if name not in fixed]
-    own.__signature__ = signature.replace(parameters=rest)  # type: ignore[attr-defined]
-    return own
-
-
-def _read(
-    function: Callable[..., Any], *, reads_state: bool
-) -> tuple[tuple[Read, ...], tuple[str, ...], dict[str, Setting], dict[str, Any]]:
+    `fixed` are the parameters of a builder that are neither needs nor settings.
+    """
     hints = get_type_hints(function, include_extras=True)
     reads, needs, settings = [], [], {}
     for name, parameter in inspect.signature(function).parameters.items():
+        if fixed and name in fixed:
+            continue
         hint = hints.get(name)
         if hint is None:
             raise ContractError(f"{function.__qualname__}: parameter '{name}' has no type")
         if parameter.kind is not inspect.Parameter.KEYWORD_ONLY:
-            if not reads_state:
+            if fixed is not None:
                 raise ContractError(f"{function.__qualname__}: '{name}' must be keyword-only")
-            reads.append(_state_read(function, name, hint, parameter.default))
+            reads.append(_state_read(function, parameter, hint, batched))
         elif hint is Prompt or parameter.default is not REQUIRED:
             settings[name] = Setting(name, hint, parameter.default)
         else:
             needs.append(name)
-    return tuple(reads), tuple(needs), settings, hints
+    return tuple(reads), tuple(needs), settings, hints.get("return")
 
 
-def _state_read(function: Callable[..., Any], name: str, hint: Any, default: Any) -> Read:
+def _state_read(
+    function: Callable[..., Any], parameter: inspect.Parameter, hint: Any, batched: bool
+) -> Read:
+    place = f"{function.__qualname__}: '{parameter.name}"
+    if batched:
+        if get_origin(hint) is not Sequence:
+            raise ContractError(f"{place}' must be a Sequence of values")
+        (hint,) = get_args(hint)
     inner, optional = _strip_none(hint)
     slot = slot_of(inner)
     if slot is None:
-        raise ContractError(f"{function.__qualname__}: '{name}: {hint}' is not a value type")
-    if optional != (default is None):
-        raise ContractError(f"{function.__qualname__}: optional '{name}' must default to None")
-    return Read(name, slot, optional)
+        raise ContractError(f"{place}: {hint}' is not a value type")
+    default = None if optional and not batched else REQUIRED
+    if parameter.default is not default:
+        wanted = "no default" if default is REQUIRED else "the default None"
+        raise ContractError(f"{place}' must have {wanted}")
+    return Read(parameter.name, slot, optional)
 
 
 def _written(
@@ -401,8 +376,8 @@ def by_slot(operator: Operator, result: Any, resources: Mapping[str, Any]) -> di
 def _misfit(operator: Operator, slot: str, value: Any, resources: Mapping[str, Any]) -> str:
     kind = operator.returns[slot]
     if not isinstance(value, get_origin(kind) or kind):
-        names = (_named(type(value)), _named(kind))
-        return f"gave {names[0]} for '{slot}', where its signature says {names[1]}"
+        wanted = getattr(kind, "__name__", kind)
+        return f"gave {type(value).__name__} for '{slot}', where its signature says {wanted}"
     n_rows = _n_rows(operator, slot, resources)
     if isinstance(value, Ranked) and len(value):
         low, high = int(value.ids.min()), int(value.ids.max())
@@ -438,9 +413,3 @@ def _n_rows(operator: Operator, slot: str, resources: Mapping[str, Any]) -> int 
         return None
     rows = getattr(resources.get(resource), _ROWS[table], None)
     return int(rows() if callable(rows) else rows) if rows is not None else None
-
-
-def _named(kind: Any) -> str:
-    inner = [getattr(one, "__name__", str(one)) for one in get_args(kind)]
-    name = getattr(kind, "__name__", None) or str(kind)
-    return f"{name}[{', '.join(inner)}]" if inner else str(name)

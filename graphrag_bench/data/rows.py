@@ -6,7 +6,6 @@ Objects of published files come one at a time: JSON lines, JSON lists and parque
 import csv
 import difflib
 import json
-import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
@@ -26,6 +25,8 @@ from graphrag_bench.values import Question
 
 _BATCH = 64
 """Rows of a parquet file that are Python objects at a time."""
+_HINTED = 20_000
+"""Ids among which the nearest to a wrong one is looked for."""
 
 
 class FileRow(BaseModel):
@@ -43,6 +44,8 @@ OneOrSeveral = Annotated[
     list[str], BeforeValidator(lambda value: [value] if isinstance(value, str) else value)
 ]
 """A field that holds one text, or a list of them."""
+Place = str
+"""A file with its line, item or row, as errors name it."""
 
 
 def not_blank(texts: Sequence[str | None]) -> tuple[str, ...]:
@@ -61,23 +64,23 @@ class Rows:
     documents: dict[str, Document] = field(default_factory=dict)
     questions: dict[str, Question] = field(default_factory=dict)
     gold: dict[str, Gold] = field(default_factory=dict)
-    places: dict[tuple[str, str], str] = field(default_factory=dict)
+    places: dict[tuple[str, str], Place] = field(default_factory=dict)
     subgraphs: Subgraphs | None = None
     files: dict[str, list[str]] = field(default_factory=dict)
     by_content: dict[tuple[str, str], str] = field(default_factory=dict)
 
-    def add_document(self, place: str, document: Document) -> None:
+    def add_document(self, place: Place, document: Document) -> None:
         """Add a document; raises UserError when its id was there before."""
         self._note("document", document.id, place)
         self.documents[document.id] = document
 
-    def number(self, place: str, title: str, text: str) -> str:
+    def number(self, place: Place, title: str, text: str) -> str:
         """Add a document with the number of its row as id, which is returned."""
         number = str(len(self.documents))
         self.add_document(place, Document(number, title, text))
         return number
 
-    def add_question(self, place: str, question: Question, gold: Gold) -> None:
+    def add_question(self, place: Place, question: Question, gold: Gold) -> None:
         """Add a question; raises UserError for an id that was there before, and blank texts."""
         self._note("question", question.id, place)
         if not question.text.strip():
@@ -86,7 +89,7 @@ class Rows:
             raise UserError(f"{place}: question '{question.id}' has a blank answer.")
         self.questions[question.id], self.gold[question.id] = question, gold
 
-    def _note(self, kind: str, name: str, place: str) -> None:
+    def _note(self, kind: str, name: str, place: Place) -> None:
         if before := self.places.get((kind, name)):
             first = before.rpartition(", ")[2]
             raise UserError(f"{place}: the id '{name}' was there before ({first}).")
@@ -102,27 +105,24 @@ class Rows:
             raise UserError(f"{corpus}: the corpus is empty.")
         if not any(document.text.strip() for document in self.documents.values()):
             raise UserError(f"{corpus}: every document is blank.")
-        scoped = any(document.scope is not None for document in self.documents.values())
         for name, gold in self.gold.items():
-            scope = self.questions[name].scope
             for evidence in gold.evidence:
-                if evidence not in self.files and evidence not in self.documents:
-                    ids = [*self.files, *self.documents][:20000]
-                    hint = did_you_mean(evidence, ids, [*ids[:3], "..."])
-                    return (
-                        f"{self.places['question', name]}: question '{name}' names the evidence "
-                        f"'{evidence}', which '{corpus}' does not hold. {hint}"
-                    )
-                for document in self.files.get(evidence, [evidence]):
-                    other = self.documents[document].scope
-                    if scoped and scope is not None and scope != other:
-                        return (
-                            f"{self.places['question', name]}: question '{name}' has the scope "
-                            f"'{scope}', and its evidence '{document}' the scope {other!r}."
-                        )
+                if fault := self._fault(evidence, self.questions[name].scope, corpus):
+                    return f"{self.places['question', name]}: question '{name}' {fault}"
             if files := [one for one in gold.evidence if one in self.files]:
                 parts = tuple((file, tuple(self.files[file])) for file in files)
                 self.gold[name] = replace(gold, parts=parts)
+        return ""
+
+    def _fault(self, evidence: str, scope: str | None, corpus: Path) -> str:
+        if evidence not in self.files and evidence not in self.documents:
+            ids = [*self.files, *self.documents][:_HINTED]
+            hint = did_you_mean(evidence, ids, [*ids[:3], "..."])
+            return f"names the evidence '{evidence}', which '{corpus}' does not hold. {hint}"
+        for document in self.files.get(evidence, [evidence]):
+            other = self.documents[document].scope
+            if scope is not None and other is not None and scope != other:
+                return f"has the scope '{scope}', and its evidence '{document}' has '{other}'."
         return ""
 
 
@@ -132,34 +132,12 @@ def with_options(question: str, options: Sequence[str]) -> str:
     return "\n".join([question, *lines])
 
 
-def choice_gold(place: str, options: Sequence[str], correct: int | None, type_: str = "") -> Gold:
+def choice_gold(place: Place, options: Sequence[str], correct: int | None, type_: str = "") -> Gold:
     """Return gold with options; the text of the right one (an index from 0) is the answer."""
     if correct is not None and not 0 <= correct < len(options):
         raise UserError(f"{place}: option {correct + 1} is right, and there are {len(options)}.")
     answers = () if correct is None else (options[correct],)
     return Gold(answers, type=type_, options=tuple(options), correct=correct)
-
-
-def read_text(path: Path) -> str:
-    """Return the file's text; raises UserError when it is missing or not UTF-8."""
-    if not path.is_file():
-        there = sorted(item.name for item in path.parent.glob("*.json*"))
-        hint = did_you_mean(path.name, there, there or ["no JSON file"])
-        raise UserError(f"There is no file '{path}'. {hint}")
-    content = path.read_bytes()
-    try:
-        return content.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        line = content.count(b"\n", 0, error.start) + 1
-        raise UserError(f"{path}, line {line}: not UTF-8 (byte {error.start}).") from None
-
-
-def json_file(path: Path) -> object:
-    """Return the content of a JSON file; raises UserError, with the line, for one that is none."""
-    try:
-        return _parsed(read_text(path), str(path))
-    except json.JSONDecodeError as error:
-        raise UserError(f"{path}, line {error.lineno}: not JSON ({error.msg}).") from None
 
 
 @cache
@@ -168,25 +146,22 @@ def warn(text: str) -> None:
     Progress().say(f"! {text}")
 
 
-def json_lines(path: Path, shape: type[R]) -> Iterator[tuple[str, R]]:
+def json_lines(path: Path, shape: type[R]) -> Iterator[tuple[Place, R]]:
     """Yield place and row of every line of JSON lines; raises UserError for a misspelling.
 
     Fields that are not read are named in a note at the end.
     """
-    read_text(path)  # names the files there are, and the line that is not UTF-8
     unread: dict[str, None] = {}
     for place, content in json_line_objects(path):
         written: dict[str, str] = {}
         if isinstance(content, dict):
             content, written = _by_own_names(content, shape)
             absent = [name for name in shape.model_fields if name not in content]
-            for name in content:
-                close = difflib.get_close_matches(name, absent, n=1, cutoff=0.8)
-                if name not in shape.model_fields and close:
-                    raise UserError(
-                        f"{place}: there is no field '{name}'; did you mean '{close[0]}'?"
-                    )
-            unread |= dict.fromkeys(name for name in content if name not in shape.model_fields)
+            others = [name for name in content if name not in shape.model_fields]
+            for name in others:
+                if close := difflib.get_close_matches(name, absent, n=1, cutoff=0.8):
+                    raise UserError(f"{place}: no field '{name}'; did you mean '{close[0]}'?")
+            unread |= dict.fromkeys(others)
         yield place, shaped(place, content, shape, written)
     if unread:
         warn(f"{path}: fields that are not read: {', '.join(unread)}.")
@@ -199,14 +174,14 @@ def _by_own_names(
     written: dict[str, str] = {}
     row = {name: value for name, value in content.items() if name not in shape.other_names}
     for name, own in shape.other_names.items():
-        if name in content:
-            several = shape.model_fields[own].annotation == list[str]
-            if several:
-                row[own] = [*_several(row.get(own)), *_several(content[name])]
-            elif own in row:
-                row[name] = content[name]
-            else:
-                row[own], written[own] = content[name], name
+        if name not in content:
+            continue
+        if shape.model_fields[own].annotation == list[str]:
+            row[own] = [*_several(row.get(own)), *_several(content[name])]
+        elif own in row:
+            row[name] = content[name]
+        else:
+            row[own], written[own] = content[name], name
     return row, written
 
 
@@ -216,13 +191,13 @@ def _several(value: object) -> list[object]:
     return value if isinstance(value, list) else [] if value is None else [value]
 
 
-def records(path: Path, shape: type[R]) -> Iterator[tuple[str, R]]:
+def records(path: Path, shape: type[R]) -> Iterator[tuple[Place, R]]:
     """Yield place and checked row of every object of the files of that name.
 
     A file in .parquet is read in batches, one in .json as a whole (a list, one object, or lines),
     one in .tsv as a table below its header, any other as JSON lines.
     """
-    readers = {".parquet": parquet_objects, ".json": json_objects, ".tsv": _table_rows}
+    readers = {".parquet": _parquet_objects, ".json": json_objects, ".tsv": _table_rows}
     for file in files_of(path):
         for place, content in readers.get(file.suffix, json_line_objects)(file):
             yield place, shaped(place, content, shape)
@@ -268,21 +243,49 @@ def is_there(path: Path) -> bool:
         return False
 
 
-def json_objects(file: Path) -> Iterator[tuple[str, object]]:
+def read_text(path: Path) -> str:
+    """Return the file's text; raises UserError when it is missing or not UTF-8."""
+    content = _content(path)
+    try:
+        return content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = content.count(b"\n", 0, error.start) + 1
+        raise UserError(f"{path}, line {line}: not UTF-8 (byte {error.start}).") from None
+
+
+def _content(path: Path) -> bytes:
+    if not path.is_file():
+        there = sorted(item.name for item in path.parent.glob("*.json*"))
+        hint = did_you_mean(path.name, there, there or ["no JSON file"])
+        raise UserError(f"There is no file '{path}'. {hint}")
+    return path.read_bytes()
+
+
+def json_file(path: Path) -> object:
+    """Return the content of a JSON file; raises UserError, with the line, for one that is none."""
+    try:
+        return _parsed(read_text(path), str(path))
+    except json.JSONDecodeError as error:
+        raise UserError(f"{path}, line {error.lineno}: not JSON ({error.msg}).") from None
+
+
+def json_objects(path: Path) -> Iterator[tuple[Place, object]]:
     """Yield the items of a list, or the one object, of a JSON file; its lines of JSON lines."""
     try:
-        content = _parsed(read_text(file), str(file))
+        content = _parsed(read_text(path), str(path))
     except json.JSONDecodeError as error:
-        if error.msg == "Extra data":
-            yield from json_line_objects(file)
-            return
-        raise UserError(f"{file}, line {error.lineno}: not JSON ({error.msg}).") from None
+        if error.msg != "Extra data":
+            raise UserError(f"{path}, line {error.lineno}: not JSON ({error.msg}).") from None
+        yield from json_line_objects(path)
+        return
     for number, item in enumerate(content if isinstance(content, list) else [content]):
-        yield f"{file}, item {number}", item
+        yield f"{path}, item {number}", item
 
 
-def json_line_objects(path: Path) -> Iterator[tuple[str, object]]:
+def json_line_objects(path: Path) -> Iterator[tuple[Place, object]]:
     """Yield the objects of a file of any size, one line at a time; blank lines are skipped."""
+    if not path.is_file():
+        _content(path)  # names the files there are
     with path.open("rb") as file:
         for number, line in enumerate(file, start=1):
             place = f"{path}, line {number}"
@@ -296,22 +299,9 @@ def json_line_objects(path: Path) -> Iterator[tuple[str, object]]:
                 raise UserError(f"{place}: not JSON ({error.msg}).") from None
 
 
-def _table_rows(path: Path) -> Iterator[tuple[str, object]]:
-    table = csv.DictReader(read_text(path).splitlines(), delimiter="\t")
-    for number, cells in enumerate(table, start=2):
-        yield f"{path}, line {number}", {name: cell for name, cell in cells.items() if name}
-
-
-def _null(_: str) -> None:
-    """NaN and Infinity are no JSON: they are refused where null is."""
-
-
-def _finite(number: str) -> float | None:
-    return None if math.isinf(value := float(number)) else value
-
-
-def _parsed(text: str, place: str) -> object:
-    content: object = json.loads(text, parse_constant=_null, parse_float=_finite)
+def _parsed(text: str, place: Place) -> object:
+    """The JSON of a text; NaN and Infinity are no JSON, and are refused where null is."""
+    content: object = json.loads(text, parse_constant=lambda _: None)
     if "\\ud" in text or "\\uD" in text:
         try:
             json.dumps(content, ensure_ascii=False).encode()
@@ -320,8 +310,13 @@ def _parsed(text: str, place: str) -> object:
     return content
 
 
-def parquet_objects(path: Path) -> Iterator[tuple[str, Mapping[str, object]]]:
-    """Yield the rows of a parquet file; raises UserError without pyarrow, and for another file."""
+def _table_rows(path: Path) -> Iterator[tuple[Place, object]]:
+    table = csv.DictReader(read_text(path).splitlines(), delimiter="\t")
+    for number, cells in enumerate(table, start=2):
+        yield f"{path}, line {number}", {name: cell for name, cell in cells.items() if name}
+
+
+def _parquet_objects(path: Path) -> Iterator[tuple[Place, Mapping[str, object]]]:
     parquet = pyarrow("pyarrow.parquet")
     number = 0
     try:
@@ -345,14 +340,14 @@ def pyarrow(module: str) -> Any:
 
 
 def shaped(
-    place: str, content: Any, shape: type[R], written: Mapping[str, str] = MappingProxyType({})
+    place: Place, content: Any, shape: type[R], written: Mapping[str, str] = MappingProxyType({})
 ) -> R:
     """Return the checked row; raises UserError, with its place, for a wrong or missing field.
 
     `written` are the names that fields have in the file where they are other ones.
     """
-    names = [of.alias or name for name, of in shape.model_fields.items()]
     if not isinstance(content, dict):
+        names = [of.alias or name for name, of in shape.model_fields.items()]
         raise UserError(f"{place}: no object with {', '.join(names)}: {content!r:.60}.")
     try:
         return shape.model_validate(content)
