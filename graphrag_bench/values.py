@@ -1,8 +1,7 @@
 """The values that flow through a pipeline, all frozen, and the slot each type lives in."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, is_dataclass
-from types import GenericAlias
 from typing import Any, Generic, TypeVar
 
 import numpy as np
@@ -100,14 +99,7 @@ class Ranked(Generic[T]):
         """
         values = np.asarray(scores, dtype=np.float64)
         rows = np.arange(len(values)) if among is None else np.unique(np.asarray(among, np.int64))
-        rounded = np.round(values[rows], DECIMALS)
-        keys = np.where(np.isfinite(rounded), rounded, -np.inf)
-        if k is not None and k < len(rows):
-            cut = np.partition(keys, len(keys) - k)[len(keys) - k] if k else np.inf
-            best = keys >= cut
-            rows, keys = rows[best], keys[best]
-        order = np.lexsort((rows, -keys))[:k]
-        return cls(rows[order], values[rows[order]])
+        return best_of(rows, values[rows], len(rows) if k is None else k)
 
     @classmethod
     def of(cls, scores: Mapping[int, float]) -> "Ranked[T]":
@@ -141,13 +133,15 @@ class RowScores:
     So that the scores of a block of questions need not all be vectors over the whole table.
     """
 
+    lazy = False
+    """Whether the scores are computed whenever they are read."""
+    some_rows: tuple[IntArray, FloatArray] | None = None
+    """The rows with their scores, of scores that were given for some rows; None for others."""
+
     def __init__(self, values: ArrayLike) -> None:
         dense = np.asarray(values, np.float64)
-        self.lazy = False
-        """Whether the scores are computed whenever they are read."""
         self._n_rows = len(dense)
         self._read: Callable[[], FloatArray] = lambda: dense
-        self._rows: tuple[IntArray, FloatArray] | None = None
 
     @classmethod
     def sparse(cls: type[Scores], rows: IntArray, values: FloatArray, n_rows: int) -> Scores:
@@ -159,7 +153,7 @@ class RowScores:
             return dense
 
         scores = cls.later(read, n_rows)
-        scores.lazy, scores._rows = False, (rows, values)
+        scores.lazy, scores.some_rows = False, (rows, values)
         return scores
 
     @classmethod
@@ -181,24 +175,19 @@ class RowScores:
         return self._read()
 
     @property
-    def some_rows(self) -> tuple[IntArray, FloatArray] | None:
-        """The rows with their scores, of scores that were given for some rows; None for others."""
-        return self._rows
-
-    @property
     def nonzero(self) -> tuple[IntArray, FloatArray]:
         """Rows, each once, and their scores; rows that are not among them have 0."""
-        if self._rows is not None:
-            return self._rows
+        if self.some_rows is not None:
+            return self.some_rows
         values = self._read()
         rows = np.flatnonzero(values)
         return rows, values[rows]
 
     def top(self, k: int) -> Ranked[Any]:
         """The `k` best rows, ties by lower id, as `Ranked.top` of all values."""
-        if self._rows is None:
+        if self.some_rows is None:
             return Ranked[Any].top(self._read(), k)
-        rows, values = self._rows
+        rows, values = self.some_rows
         best: Ranked[Any] = best_of(rows, values, k)
         if len(best) == k and np.round(best.scores[-1], DECIMALS) > 0:
             return best
@@ -347,14 +336,12 @@ def value(slot: str) -> Any:
     """A class decorator that gives a plug-in's own value type its slot; refuses a taken name."""
 
     def register(kind: type[T]) -> type[T]:
-        for known, name in list(_slots.items()):
-            if name == slot and (known.__module__, known.__qualname__) != (
-                kind.__module__,
-                kind.__qualname__,
-            ):
+        known = next((one for one, name in _slots.items() if name == slot), None)
+        if known is not None:
+            own, other = ((one.__module__, one.__qualname__) for one in (kind, known))
+            if own != other:
                 raise ValueError(f"slot '{slot}' already holds {known.__qualname__}")
-            if name == slot:
-                del _slots[known]
+            del _slots[known]
         _slots[kind] = slot
         return kind
 
@@ -363,11 +350,7 @@ def value(slot: str) -> Any:
 
 def slot_of(annotation: Any) -> str | None:
     """The slot a type lives in, or None when it is not a value type."""
-    return (
-        _slots.get(annotation)
-        if isinstance(annotation, type | GenericAlias) or hasattr(annotation, "__origin__")
-        else None
-    )
+    return _slots.get(annotation) if isinstance(annotation, Hashable) else None
 
 
 @dataclass(frozen=True)
@@ -410,10 +393,9 @@ def in_turn(lists: Sequence[Ranked[Any]]) -> Ranked[Any]:
 def best_of(rows: IntArray, scores: FloatArray, k: int) -> Ranked[Any]:
     """The `k` best of some rows, each given once, ties by lower id, as `Ranked.top` says."""
     places = np.arange(len(rows))
-    if k < len(rows):
+    if 0 < k < len(rows) and np.isfinite(scores).all():
         cut = np.partition(scores, len(rows) - k)[len(rows) - k]
-        if np.isfinite(scores).all():
-            places = np.flatnonzero(scores >= cut - 10.0**-DECIMALS)
+        places = np.flatnonzero(scores >= cut - 10.0**-DECIMALS)
     rounded = np.round(scores[places], DECIMALS)
     keys = np.where(np.isfinite(rounded), rounded, -np.inf)
     order = places[np.lexsort((rows[places], -keys))[:k]]
