@@ -41,24 +41,6 @@ def news() -> dict[str, object]:
     }
 
 
-def quality_line(writer: str, label: int | None = 2, difficult: int = 1) -> dict[str, object]:
-    requests: dict[str, object] = {
-        "question": "Who waters the garden?",
-        "options": ["Nobody", "The moon", "Vera", "Rain"],
-        "writer_label": 2,
-        "difficult": difficult,
-    }
-    if label is not None:
-        requests["gold_label"] = label
-    return {
-        "article_id": "10001",
-        "set_unique_id": f"10001_{writer}",
-        "title": "The Garden",
-        "article": "A garden grew on the moon.\nIt was watered by the moon.",
-        "questions": [requests],
-    }
-
-
 def squality_line() -> dict[str, object]:
     replies = [{"response_text": " A cat sails. \n"}, {"response_text": "The cat goes off."}]
     plot = {"question_text": "What is the plot of the story?", "question_number": 1}
@@ -67,18 +49,6 @@ def squality_line() -> dict[str, object]:
         "metadata": {"passage_id": "70001", "uid": "u0", "license": "invented"},
         "document": "The Sailor Cat\n \n A cat went to sea.",
         "questions": [{**plot, "responses": replies}, {**sails, "responses": replies[1:]}],
-    }
-
-
-def asqa_row() -> dict[str, object]:
-    docs = [{"id": "501", "title": "Cup", "text": "Ada won in 1990.", "score": 0.9},
-            {"id": "502", "title": "Cup", "text": "Bo won in 1994.", "score": 0.8}]  # fmt: skip
-    return {
-        "sample_id": "-77",
-        "question": "Who won the cup?",
-        "answer": "Ada won it in 1990, and Bo in 1994.",
-        "qa_pairs": [{"short_answers": ["Ada", "A. M."]}, {"short_answers": ["Bo"]}],
-        "docs": docs,
     }
 
 
@@ -101,19 +71,4 @@ def hotpot_row() -> dict[str, object]:
             ["Una", ["Una was born in Tarn."]],
             ["Una", ["Una is also a hill."]],
         ],
-    }
-
-
-def musique_row() -> dict[str, object]:
-    texts = [("Boat", "Una built it."), ("Una", "Una is from Tarn."), ("Hill", "A hill.")]
-    return {
-        "id": "2hop__1_2",
-        "paragraphs": [
-            {"idx": n, "title": title, "paragraph_text": text, "is_supporting": n < 2}
-            for n, (title, text) in enumerate(texts)
-        ],
-        "question": "Where is the builder of the boat from?",
-        "question_decomposition": [{"id": 1}, {"id": 2}],
-        "answer": "Tarn",
-        "answer_aliases": ["Tarn Town"],
     }
