@@ -126,7 +126,7 @@ def test_the_best_nodes_of_a_push_are_the_exact_ones_and_its_scores_sparse(graph
     near, mass = alone(node_ppr)(start, graph=graph, top_k=20, method="push", error=1e-8)
     assert near.ids.tolist() == exact.ids.tolist()
     np.testing.assert_allclose(near.scores, exact.scores, atol=1e-6)
-    assert mass._rows is not None and len(mass) == graph.n_nodes
+    assert mass.some_rows is not None and len(mass) == graph.n_nodes
 
 
 def test_the_best_chunks_of_a_push_are_the_exact_ones(graph):

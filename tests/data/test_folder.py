@@ -7,9 +7,8 @@ import numpy as np
 import pytest
 from office_files import write_docx, write_pdf
 from published_sets import written
-from toy_runs import WEIGHTLESS, run_folder
+from toy_runs import WEIGHTLESS
 
-from graphrag_bench.algorithms.graph import Graph
 from graphrag_bench.config.compose import composed
 from graphrag_bench.data.dataset import Dataset, Document, documents_of
 from graphrag_bench.data.readers import folder as folder_reader
@@ -27,31 +26,33 @@ def read(folder: Path, home: Path | None = None) -> Dataset:
     return read_dataset("folder", folder, home=home or folder.parent / "home")
 
 
-def test_a_text_file_is_one_document_named_by_its_path(tmp_path: Path) -> None:
-    files = {"b.txt": "Second.", "a/z.txt": "First.", "a.txt": "A file before its folder."}
-    hidden = {".git/config": "x", ".DS_Store": "x"}
-    data = read(written(tmp_path / "texts", {**files, **hidden}))
+def test_each_kind_of_file_gives_its_documents(tmp_path: Path) -> None:
+    pytest.importorskip("pdfminer")
+    pytest.importorskip("mammoth")
+    site = "<html><head><title>Fleet</title></head><body><h2>Red</h2><p>Una's boat.</p></body>"
+    files = {"b.txt": "Second.", "a/z.txt": "First.", "a.txt": "A file before its folder.",
+             "notes.md": NOTES, "one.md": "No heading.", "site.html": site,
+             ".git/config": "x", ".DS_Store": "x"}  # fmt: skip
+    folder = written(tmp_path / "texts", files)
+    write_pdf(folder / "report.pdf", ["Una rows.", "", "Bo sinks."])
+    write_docx(folder / "crew.docx", [("Crew", True), ("# of a_b: 2*3", False)])
+    data = read(folder)
     assert data.name == "folder-texts"
     assert data.documents == (
         Document("a.txt", "", "A file before its folder."),
         Document("a/z.txt", "", "First."),
         Document("b.txt", "", "Second."),
-    )
-    assert data.questions == ()
-    assert data.card.chunking == "token"
-
-
-def test_a_markdown_file_gives_a_document_for_each_section_below_its_headings(
-    tmp_path: Path,
-) -> None:
-    data = read(written(tmp_path / "texts", {"notes.md": NOTES, "one.md": "No heading."}))
-    assert data.documents == (
+        Document("crew.docx", "Crew", "# of a_b: 2*3"),
         Document("notes.md#1", "Boats", "All float."),
         Document("notes.md#2", "Boats > Red", "Una's."),
         Document("notes.md#3", "Boats > Blue", "Bo's."),
         Document("notes.md#4", "Boats > Blue > Old", "Sunk."),
         Document("one.md", "", "No heading."),
+        Document("report.pdf#p1", "", "Una rows."),
+        Document("report.pdf#p3", "", "Bo sinks."),
+        Document("site.html", "Fleet > Red", "Una's boat."),
     )
+    assert (data.questions, data.card.chunking) == ((), "token")
 
 
 def test_several_headings_of_level_one_are_titles_of_their_own() -> None:
@@ -117,29 +118,6 @@ def test_a_web_page_has_the_text_that_it_shows(text: str, expected: list[tuple[s
     assert [(part.title, part.text) for part in page(text)] == expected
 
 
-def test_a_pdf_gives_a_document_for_each_page_that_holds_text(tmp_path: Path) -> None:
-    pytest.importorskip("pdfminer")
-    (tmp_path / "texts").mkdir()
-    write_pdf(tmp_path / "texts" / "report.pdf", ["Una rows.", "", "Bo sinks."])
-    data = read(tmp_path / "texts")
-    assert data.documents == (
-        Document("report.pdf#p1", "", "Una rows."),
-        Document("report.pdf#p3", "", "Bo sinks."),
-    )
-
-
-def test_docx_and_html_keep_their_headings(tmp_path: Path) -> None:
-    pytest.importorskip("mammoth")
-    site = "<html><head><title>Fleet</title></head><body><h2>Red</h2><p>Una's boat.</p></body>"
-    folder = written(tmp_path / "texts", {"fleet.html": site})
-    write_docx(folder / "crew.docx", [("Crew", True), ("# of a_b: 2*3", False)])
-    data = read(folder)
-    assert data.documents == (
-        Document("crew.docx", "Crew", "# of a_b: 2*3"),
-        Document("fleet.html", "Fleet > Red", "Una's boat."),
-    )
-
-
 def test_what_cannot_be_read_is_left_out_and_named_with_the_reason(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -150,14 +128,10 @@ def test_what_cannot_be_read_is_left_out_and_named_with_the_reason(
     write_pdf(folder / "scan.pdf", [""])
     data = read(folder)
     assert [document.id for document in data.documents] == ["good.txt"]
-    message = capsys.readouterr().err
-    assert "6 file(s) are left out" in message
-    assert "empty.md: it holds no text" in message
-    assert "russian.txt: not UTF-8 (byte 0)" in message
-    assert "sums.xlsx: not one of .docx, .htm, .html, .md, .pdf, .txt" in message
-    assert "scan.pdf: it holds no text (a scan without recognised text?)" in message
-    assert "broken.docx: not a .docx file" in message
-    assert "broken.pdf: " in message
+    lines = dict(line.strip().split(": ", 1) for line in capsys.readouterr().err.splitlines()[1:])
+    assert lines.keys() == {"empty.md", "russian.txt", "sums.xlsx", "broken.pdf", "broken.docx",
+                            "scan.pdf"}  # fmt: skip
+    assert "UTF-8" in lines["russian.txt"] and ".pdf" in lines["sums.xlsx"]
 
 
 @pytest.mark.parametrize(
@@ -196,52 +170,38 @@ def test_a_file_that_is_no_text_is_left_out(
         ("東京 Una", "utf-16"),
     ],
 )
-def test_texts_of_western_languages_and_marked_ones_are_read(
+def test_western_texts_marked_ones_and_pages_that_name_their_encoding_are_read(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], text: str, encoding: str
 ) -> None:
     folder = tmp_path / "texts"
     folder.mkdir()
     (folder / "a.txt").write_bytes(text.encode(encoding))
-    assert [document.text for document in read(folder).documents] == [text]
+    (folder / "b.html").write_bytes('<meta charset="koi8-r"><p>Москва'.encode("koi8-r"))
+    assert [document.text for document in read(folder).documents] == [text, "Москва"]
     assert ("a.txt" in capsys.readouterr().err) == (encoding != "utf-16")
 
 
-def test_a_web_page_is_read_in_the_encoding_that_it_names(tmp_path: Path) -> None:
-    folder = tmp_path / "texts"
-    folder.mkdir()
-    (folder / "a.html").write_bytes('<meta charset="koi8-r"><p>Москва'.encode("koi8-r"))
-    assert read(folder).documents[0].text == "Москва"
-
-
 def test_a_folder_of_nothing_readable_is_refused_with_every_reason(tmp_path: Path) -> None:
-    with pytest.raises(UserError, match=r"nothing that can be read:\n  a.png: not one of"):
+    with pytest.raises(UserError, match="a.png"):
         read(written(tmp_path / "texts", {"a.png": "x"}))
     (tmp_path / "none").mkdir()
-    with pytest.raises(UserError, match="it holds no file"):
+    with pytest.raises(UserError, match="none"):
         read(tmp_path / "none")
     with pytest.raises(UserError, match="dataset.root"):
         read_dataset("folder")
 
 
-def test_questions_of_your_own_stand_beside_the_texts(tmp_path: Path) -> None:
-    rows = [{"id": "q", "text": "Who?", "evidence": ["a.txt"]}]
-    data = read(written(tmp_path / "texts", {"a.txt": "Una.", "questions.jsonl": rows}))
-    assert [question.id for question in data.questions] == ["q"]
-    assert [document.id for document in data.documents] == ["a.txt"]
-    rows[0]["evidence"] = ["b.txt"]
-    with pytest.raises(UserError, match=r"the evidence 'b.txt', which .* Did you mean 'a.txt'"):
-        read(written(tmp_path / "texts", {"questions.jsonl": rows}))
-
-
 def test_without_a_file_that_questions_name_plans_are_made_and_nothing_is_scored(
     tmp_path: Path,
 ) -> None:
-    rows = [{"id": "q", "text": "Who?", "evidence": ["gone.txt"]}]
+    rows = [{"id": "q", "text": "Who?", "evidence": ["b.txt"]}]
     folder = written(tmp_path / "texts", {"a.txt": "Una met Bo.", "questions.jsonl": rows})
+    with pytest.raises(UserError, match=r"'b.txt'.*'a.txt'"):
+        read(folder)
     words = ["dataset=folder", f"dataset.root={folder}", f"paths.home={tmp_path}", *WEIGHTLESS]
     experiment = Experiment.prepare(composed([*words, "method=bm25", "answer=off"]))
     assert [item.resource for item in experiment.plan] == ["chunk_table", "bm25"]
-    with pytest.raises(UserError, match=r"'q' names the evidence 'gone.txt'"):
+    with pytest.raises(UserError, match=r"'q'.*'b.txt'"):
         execute(experiment)
 
 
@@ -272,7 +232,7 @@ def test_without_the_converters_the_reason_says_what_to_install(
 
     monkeypatch.setattr(folder_reader, "import_module", absent)
     read(folder)
-    assert "b.docx: needs mammoth: pip install 'graphrag-bench[docs]'" in capsys.readouterr().err
+    assert "graphrag-bench[docs]" in capsys.readouterr().err
 
 
 def test_a_question_of_a_folder_needs_no_id_and_has_one_that_stays(tmp_path: Path) -> None:
@@ -309,19 +269,6 @@ def test_evidence_that_names_a_file_is_found_by_any_of_its_parts(tmp_path: Path)
         assert (result["evidence_at_tokens@500"], result["evidence_cut"]) == (in_context, cut)
 
 
-def test_the_name_of_a_file_is_no_entity(tmp_path: Path) -> None:
-    pytest.importorskip("pdfminer")
-    folder = written(tmp_path / "texts", {"15 Passage Alex Cox.md": "Una met Bo."})
-    write_pdf(folder / "15 Passage Alex Cox.pdf", ["Una met Bo in Rome.", "Una met Ida."])
-    written(folder, {"questions.jsonl": [{"text": "Who met Ida?"}]})
-    words = ["dataset=folder", f"dataset.root={folder}", f"paths.home={tmp_path / 'home'}"]
-    run_folder(*words, *WEIGHTLESS, "method=hipporag", "answer=off", "reference_rows=off")
-    (graph,) = (tmp_path / "home" / "artifacts").glob("*/graph/*")
-    names = [str(name) for name in Graph.load(graph).names]
-    assert "una" in names
-    assert not [name for name in names if "cox" in name or "page" in name or "passage" in name]
-
-
 def test_a_damaged_pdf_is_read_as_far_as_it_can_be_or_told_and_never_stops_a_run(
     tmp_path: Path,
 ) -> None:
@@ -330,7 +277,7 @@ def test_a_damaged_pdf_is_read_as_far_as_it_can_be_or_told_and_never_stops_a_run
     write_pdf(file, ["Una rows.", "Bo sinks."])
     whole, random = file.read_bytes(), np.random.default_rng(0)
     message = 0
-    for _ in range(150):
+    for _ in range(60):
         damaged = bytearray(whole[: random.integers(20, len(whole))])
         for place in random.integers(0, len(damaged), size=3):
             damaged[place] = random.integers(0, 256)
@@ -339,4 +286,4 @@ def test_a_damaged_pdf_is_read_as_far_as_it_can_be_or_told_and_never_stops_a_run
             pages(file)
         except Unreadable:
             message += 1
-    assert 0 < message < 150
+    assert 0 < message < 60
