@@ -1,12 +1,11 @@
 """Losses planted at each stage of the synthetic world are named by the funnel, every one."""
 
 import json
-import shutil
 from pathlib import Path
 from typing import Any
 
 import pytest
-from toy_runs import WEIGHTLESS, command, records, refused, run_folder, write_set
+from toy_runs import WEIGHTLESS, records, run_folder, write_set
 
 from graphrag_bench.api import dataset
 from graphrag_bench.data.dataset import Dataset
@@ -130,12 +129,9 @@ def test_a_blank_document_is_in_no_chunk(home: Path) -> None:
 def test_facts_that_were_not_read_are_lost_in_extraction() -> None:
     """With one fact a passage, a dropped fact leaves its passage without any relationship."""
     world = {"hops": 1, "facts_per_passage": 1}
-    funnel, rows = funnel_and_rows(
-        *HIPPORAG,
-        *(f"dataset.{name}={value}" for name, value in world.items()),
-        "build.extraction.drop=0.5",
-        "method.n_retrieved=3",
-    )
+    sizes = [f"dataset.{name}={value}" for name, value in world.items()]
+    drop = ["build.extraction.drop=0.5", "method.n_retrieved=3"]
+    funnel, rows = funnel_and_rows(*HIPPORAG, *sizes, *drop)
     table = presplit(corpus=world_set(**world))
     read = planted_extraction(chunk_table=table, drop=0.5).rows
     dropped = {
@@ -157,10 +153,6 @@ def test_questions_that_were_linked_to_somebody_else_lose_their_evidence_there()
     funnel, rows = funnel_and_rows(*HIPPORAG, *settings)
     assert evidence() - retrieved(rows)
     assert at("linked", lost(funnel)) == evidence() - retrieved(rows)
-
-
-def test_a_method_without_retrieval_has_one_stage() -> None:
-    assert [count.stage for count in funnel_and_rows("method=zeroshot")[0].counts()] == ["answered"]
 
 
 def test_what_a_short_ranking_leaves_out_is_lost_in_retrieval() -> None:
@@ -194,26 +186,3 @@ def test_a_reader_that_fails_is_not_blamed_on_retrieval() -> None:
 def test_a_reader_that_answers_wrong_is_named_last() -> None:
     funnel, _ = funnel_and_rows("method=oracle", "llm._target_=test_planted_losses.Careless")
     assert at("answered", lost(funnel)) == evidence()
-
-
-def test_without_the_graph_its_stages_are_not_known_and_the_others_are(home: Path) -> None:
-    folder = run_folder(*WORLD, *HIPPORAG)
-    before = funnel_of(folder)
-    for graph in sorted((home / "artifacts").glob("*/graph/*/")):
-        shutil.rmtree(graph)
-        graph.mkdir()
-    shown = command("show", str(folder))
-    assert "extracted, linked: the graph is gone" in shown.out
-    stages = ["corpus", "chunk", "extracted", "linked", "retrieved", "cut", "prompt", "answered"]
-    assert [count.stage for count in before.counts()] == stages
-    after = funnel_of(folder)
-    counts = {count.stage: count for count in after.counts()}
-    assert counts["linked"].unknown == len(after.documents)
-    assert [c.rest for c in after.counts()[4:]] == [c.rest for c in before.counts()[4:]]
-
-
-def test_a_run_that_is_not_there_and_a_set_without_evidence_are_refused(home: Path) -> None:
-    corpus = [{"id": "a", "title": "", "text": "Anna met Bert."}]
-    folder = run_of(home / "own", corpus, {"id": "q1", "text": "Who?", "answers": ["Anna"]})
-    assert "no funnel" in command("show", str(folder)).out
-    assert "'abc'" in refused("abc", name="show")

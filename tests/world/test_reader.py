@@ -1,10 +1,9 @@
 """The scripted reader answers exactly when the facts are in its prompt, whatever their form."""
 
 import json
-import subprocess
-import sys
 
 import pytest
+from small_worlds import process_output
 
 from graphrag_bench.llm.calls import RunStopped
 from graphrag_bench.llm.chat import reply
@@ -50,13 +49,10 @@ def test_it_does_not_know_the_answer_while_one_fact_is_missing(context: str) -> 
     assert says(context) == UNKNOWN
 
 
-def test_an_alias_counts_only_where_it_is_introduced() -> None:
+def test_aliases_count_where_they_are_introduced_and_rumours_never() -> None:
     context = f"{WORKED} Sol Press was founded by Otto Brandt."
     assert says(context) == UNKNOWN
     assert says(f"{context} Norvik Guild is also known as Sol Press.") == "Otto Brandt"
-
-
-def test_rumours_are_not_believed() -> None:
     rumour = "Rumour has it that Norvik Guild was founded by Mira Holt."
     assert says(f"{rumour} {WORKED}") == UNKNOWN
     assert says(f"{rumour} {WORKED} {FOUNDED}") == "Otto Brandt"
@@ -68,9 +64,9 @@ def test_of_two_facts_that_exclude_each_other_the_first_one_counts() -> None:
 
 
 def test_a_question_or_prompt_that_is_none_of_the_world_stops_the_run() -> None:
-    with pytest.raises(RunStopped, match="not a question of a synthetic world"):
+    with pytest.raises(RunStopped, match="How do rivers"):
         says(WORKED, "How do rivers hang together?")
-    with pytest.raises(RunStopped, match="no answer to this prompt"):
+    with pytest.raises(RunStopped, match="Entities"):
         replied("graphrag_bench.graphs:prompts/community_report.j2", tables="-----Entities-----")
 
 
@@ -126,20 +122,11 @@ def test_map_and_reduce_lose_no_fact_of_a_chain_that_lies_in_two_parts() -> None
 
 def test_its_identity_is_the_same_in_another_process() -> None:
     show = "from graphrag_bench.world.reader import *; print(WorldReader().identity)"
-    other = subprocess.run([sys.executable, "-c", show], capture_output=True, text=True, check=True)
-    assert other.stdout.strip() == WorldReader().identity
+    assert process_output(show, 1) == WorldReader().identity
 
 
 @pytest.mark.parametrize("form", ["short", "paragraph", "summary"])
 def test_it_answers_in_a_name_whatever_form_but_a_list_is_asked_for(form: FormName) -> None:
     assert says(f"{WORKED} {FOUNDED}", form=form) == "Otto Brandt"
     assert says(f"{WORKED} {FOUNDED}", form="list") == "ans: Otto Brandt"
-
-
-@pytest.mark.parametrize("known", [True, False])
-def test_an_answer_that_is_to_be_a_list_is_a_list_of_one(known: bool) -> None:
-    facts = ["(ada marsh, worked for, norvik guild)", "(norvik guild, was founded by, otto brandt)"]
-    pieces = [{"text": fact} for fact in facts[: 1 + known]]
-    prompt = "methods:subgraphrag/prompts/system/triplets.j2"
-    message = replied(prompt, "list", question=QUESTION, pieces=pieces)
-    assert message == ("ans: otto brandt" if known else f"ans: {UNKNOWN}")
+    assert says(WORKED, form="list") == f"ans: {UNKNOWN}"
