@@ -20,6 +20,15 @@ _OWN = ("jsonl", "folder")
 """The cards of sets of your own, which are named after their folders."""
 FOLDER = "folder"
 """The `reader` of a card whose set is a folder of texts of any kind."""
+_MODULES = {
+    "jsonl": "jsonl",
+    "passages": "musique hotpotqa popqa nq multihoprag alce_asqa zhou2025 ultradomain "
+    "ultradomain_original",
+    "stories": "quality squality summscreen infinitebench graphragbench novelqa",
+    "rog": "rog",
+}
+READERS = {name: module for module, names in _MODULES.items() for name in names.split()}
+"""The module in `graphrag_bench.data.readers` of each reader, which is a function of that name."""
 
 
 def read_dataset(
@@ -45,49 +54,22 @@ def read_dataset(
         for part, file in {"root": root, "openie": openie, "questions": questions}.items():
             if file is not None:
                 raise UserError(f"Data set '{name}' is made, not read: leave out dataset.{part}.")
-        return _made(card, settings)
+        module, _, function = card.made_by.rpartition(".")
+        made: Dataset = getattr(import_module(module), function)(card, settings)
+        return made
     for setting in settings:
         hint = did_you_mean(setting, _SETTINGS)
         raise UserError(f"There is no setting 'dataset.{setting}'. {hint}")
-    dataset = _read(card, root, openie, Path(home), questions)
-    if scored and dataset.fault:
-        raise UserError(dataset.fault)
-    return dataset
-
-
-def _made(card: Card, settings: Mapping[str, object]) -> Dataset:
-    module, _, function = card.made_by.rpartition(".")
-    make: Callable[[Card, Mapping[str, object]], Dataset] = getattr(import_module(module), function)
-    return make(card, settings)
-
-
-def _read(
-    card: Card,
-    root: str | Path | None,
-    openie: str | Path | None,
-    home: Path,
-    questions: str | Path | None,
-) -> Dataset:
-    folder = _folder(card, root, home)
-    layout = _layout(folder, card) if card.reader != FOLDER else card.shapes[0]
-    if layout.reader == FOLDER:
-        from graphrag_bench.data.readers.folder import folder_rows
-
-        rows = folder_rows(folder, home / "cache" / "documents")
-        fault = rows.check(folder)
-    else:
-        if layout.reader not in READERS:
-            raise unknown("reader", layout.reader, READERS)
-        module = import_module(f"graphrag_bench.data.readers.{READERS[layout.reader]}")
-        reader: Callable[[Path, Path], Rows] = getattr(module, layout.reader)
-        rows = reader(*_files(folder, layout))
-        fault = rows.check(_files(folder, layout)[0])
-    names = {part: layout.files.get(part) for part in ("training", "validation")}
-    extra = {part: folder / name for part, name in names.items() if name}
-    there = {part: path for part, path in extra.items() if is_there(path)}
-    own = root is not None and card.name in _OWN
+    folder = _folder(card, root, Path(home))
+    layout = _layout(folder, card)
+    rows = _rows(folder, layout, Path(home))
+    extra = {
+        part: folder / layout.files[part]
+        for part in ("training", "validation")
+        if part in layout.files and is_there(folder / layout.files[part])
+    }
     dataset = Dataset(
-        name=f"{card.name}-{folder.resolve().name}" if own else card.name,
+        name=f"{name}-{folder.resolve().name}" if root and name in _OWN else name,
         documents=tuple(rows.documents.values()),
         questions=tuple(rows.questions.values()),
         gold=rows.gold,
@@ -95,13 +77,27 @@ def _read(
         openie=_openie_file(folder, openie),
         root=str(root) if root else None,
         subgraphs=rows.subgraphs,
-        training=there.get("training"),
-        validation=there.get("validation"),
-        fault=fault,
+        training=extra.get("training"),
+        validation=extra.get("validation"),
+        fault=rows.check(folder if layout.reader == FOLDER else _files(folder, layout)[0]),
     )
-    if questions is None:
-        return dataset
-    return _with_questions(dataset, Path(questions), rows.files)
+    if questions is not None:
+        dataset = _with_questions(dataset, Path(questions), rows.files)
+    if scored and dataset.fault:
+        raise UserError(dataset.fault)
+    return dataset
+
+
+def _rows(folder: Path, layout: Layout, home: Path) -> Rows:
+    if layout.reader == FOLDER:
+        from graphrag_bench.data.readers.folder import folder_rows
+
+        return folder_rows(folder, home / "cache" / "documents")
+    if layout.reader not in READERS:
+        raise unknown("reader", layout.reader, READERS)
+    module = import_module(f"graphrag_bench.data.readers.{READERS[layout.reader]}")
+    reader: Callable[[Path, Path], Rows] = getattr(module, layout.reader)
+    return reader(*_files(folder, layout))
 
 
 def _with_questions(dataset: Dataset, place: Path, files: dict[str, list[str]]) -> Dataset:
@@ -139,10 +135,9 @@ def _places(card: Card, home: Path) -> Iterator[Path]:
 
 def _folder(card: Card, root: str | Path | None, home: Path) -> Path:
     if root:
-        folder = Path(root)
-        if not folder.is_dir():
-            raise UserError(f"dataset.root: there is no folder '{folder}'.")
-        return folder
+        if not Path(root).is_dir():
+            raise UserError(f"dataset.root: there is no folder '{root}'.")
+        return Path(root)
     for folder in _places(card, home):
         return folder
     fetched = card.source is not None and (card.source.downloads or card.source.by_hand)
@@ -158,18 +153,21 @@ def _complete(folder: Path, layout: Layout) -> bool:
 
 def _layout(folder: Path, card: Card) -> Layout:
     """Return the first of the card's shapes that the folder holds, or the only one."""
+    first = card.shapes[0]
+    if len(card.shapes) == 1 or first.reader == FOLDER:
+        return first
     for layout in card.shapes:
         if _complete(folder, layout):
             return layout
-    if len(card.shapes) == 1 or any(map(is_there, _files(folder, card.shapes[0]))):
-        return card.shapes[0]
+    if any(map(is_there, _files(folder, first))):
+        return first
     wanted = "; or ".join(", ".join(dict.fromkeys(one.files.values())) for one in card.shapes)
     there = ", ".join(sorted(item.name for item in folder.glob("*"))[:8]) or "nothing"
     raise UserError(f"Data set '{card.name}': '{folder}' holds {there}; what is read is {wanted}.")
 
 
 def _files(folder: Path, layout: Layout) -> tuple[Path, Path]:
-    suffix = "jsonl" if layout.reader in ("jsonl", FOLDER) else "json"
+    suffix = "jsonl" if layout.reader == "jsonl" else "json"
     corpus = layout.files.get("corpus", f"corpus.{suffix}")
     return folder / corpus, folder / layout.files.get("questions", f"questions.{suffix}")
 
@@ -185,14 +183,3 @@ def _openie_file(folder: Path, chosen: str | Path | None) -> Path | None:
     if len(files) > 1:
         raise UserError(f"{folder} holds several OpenIE files; choose dataset.openie= {names}.")
     return files[0] if files else None
-
-
-_READERS_OF = {
-    "jsonl": "jsonl",
-    "passages": "musique hotpotqa popqa nq multihoprag alce_asqa zhou2025 ultradomain "
-    "ultradomain_original",
-    "stories": "quality squality summscreen infinitebench graphragbench novelqa",
-    "rog": "rog",
-}
-READERS = {name: module for module, names in _READERS_OF.items() for name in names.split()}
-"""The module in `graphrag_bench.data.readers` of each reader, which is a function of that name."""
