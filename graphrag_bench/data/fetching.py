@@ -61,9 +61,9 @@ def fetch(
     refuse_secrets("endpoint", endpoint)
     folder.mkdir(parents=True, exist_ok=True)
     with FileLock(folder / ".fetch.lock"):
-        earlier, finished = read_manifest(folder)
+        earlier = read_manifest(folder)
         ours = {name for one in earlier for name in one.holds}
-        if finished and all((folder / name).is_file() for name in ours):
+        if earlier and all((folder / name).is_file() for name in ours):
             return earlier
         commit, listed = _listing(source, endpoint) if source.hub else (source.revision, {})
         staging = folder / STAGING / commit
@@ -80,10 +80,10 @@ def fetch(
                     f"{folder / name} is there and was not fetched; it is not overwritten "
                     "(dataset.root=FOLDER uses what is there)."
                 )
-        _write_manifest(folder, fetched, finished=False)
-        for name in new:
+        content = json.dumps({"files": [asdict(one) for one in fetched]}, indent=1)
+        (folder / MANIFEST).write_text(content + "\n", encoding="utf-8")
+        for name in new:  # the manifest says that they are ours, should this be killed
             os.replace(staging / name, folder / name)
-        _write_manifest(folder, fetched, finished=True)
         shutil.rmtree(folder / STAGING, ignore_errors=True)
     return fetched
 
@@ -100,9 +100,8 @@ def _listing(source: Source, endpoint: str) -> tuple[str, dict[str, tuple[str, s
         )
     except (OSError, httpx2.HTTPError, httpx2.InvalidURL, KeyError, TypeError, ValueError) as error:
         raise UserError(
-            f"{source.hub}: {endpoint} does not list it ({str(error)[:300]}). The set may ask for "
-            f"a log-in, or have moved: see {source.url}. A mirror is named by the environment "
-            "(HF_ENDPOINT=ADDRESS); files that are on disk are used by dataset.root=FOLDER."
+            f"{source.hub}: {endpoint} does not list it ({str(error)[:300]}). See {source.url}; "
+            "name a mirror by HF_ENDPOINT=ADDRESS, or files on disk by dataset.root=FOLDER."
         ) from None
     commit = info.sha or revision
     where = {"repo_type": "dataset", "revision": commit, "endpoint": endpoint.rstrip("/")}
@@ -145,8 +144,8 @@ def _download(
         path = Path(server.fetch(name, progressbar=not progress.quiet))
     except OSError as error:
         raise UserError(
-            f"{remote.url}: not downloaded ({error}). Run the same command again, see the "
-            f"publisher's page ({page}), or download it by hand: dataset.root=FOLDER."
+            f"{remote.url}: not downloaded ({error}). Run the same command again, or download it "
+            f"by hand ({page}) and name it by dataset.root=FOLDER."
         ) from None
     actual = path.stat().st_size, str(pooch.file_hash(str(path)))
     stated = size or actual[0], remote.sha256 or actual[1]
@@ -156,8 +155,7 @@ def _download(
             f"{remote.url}: the file was not kept; its size or checksum is wrong.\n"
             f"  expected {stated[0]:,} bytes, sha256 {stated[1]}\n"
             f"  got      {actual[0]:,} bytes, sha256 {actual[1]}\n"
-            "Either the download was damaged (try again), or the published file has changed; "
-            "dataset.root=FOLDER reads a copy of yours as it is."
+            "Try again; dataset.root=FOLDER reads a copy of yours as it is."
         )
     return path, actual[1]
 
@@ -190,19 +188,11 @@ def unpack(archive: Path, members: Mapping[str, str], folder: Path) -> list[str]
     return names
 
 
-def read_manifest(folder: Path) -> tuple[list[Fetched], bool]:
-    """Return what an earlier fetch left in a folder, and whether it was finished."""
+def read_manifest(folder: Path) -> list[Fetched]:
+    """Return what an earlier fetch has downloaded for a folder."""
     file = folder / MANIFEST
-    if not file.is_file():
-        return [], False
-    content = json.loads(file.read_text(encoding="utf-8"))
-    files = [Fetched(**{**row, "holds": tuple(row["holds"])}) for row in content["files"]]
-    return files, bool(content["finished"])
-
-
-def _write_manifest(folder: Path, fetched: list[Fetched], *, finished: bool) -> None:
-    content = {"finished": finished, "files": [asdict(one) for one in fetched]}
-    (folder / MANIFEST).write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
+    rows = json.loads(file.read_text(encoding="utf-8"))["files"] if file.is_file() else []
+    return [Fetched(**{**row, "holds": tuple(row["holds"])}) for row in rows]
 
 
 def differences(dataset: Dataset) -> list[str]:
@@ -211,16 +201,13 @@ def differences(dataset: Dataset) -> list[str]:
         "documents": [row.id for row in dataset.documents],
         "questions": [row.id for row in dataset.questions],
     }
-    faults = [
-        f"{len(ids[kind])} {kind}, and the card says {n}"
-        for kind, n in dataset.card.counts.items()
-        if len(ids[kind]) != n
-    ]
+    faults = []
+    for kind, n in dataset.card.counts.items():
+        if len(ids[kind]) != n:
+            faults.append(f"{len(ids[kind])} {kind}, and the card says {n}")
     for kind, pins in dataset.card.pinned.items():
         there = dict(enumerate(ids[kind])) | dict(enumerate(ids[kind], -len(ids[kind])))
-        faults += [
-            f"row {row} of the {kind} is {there.get(row, 'nothing')}, and the card says {name}"
-            for row, name in pins.items()
-            if there.get(row) != name
-        ]
+        for row, name in pins.items():
+            if (found := there.get(row, "nothing")) != name:
+                faults.append(f"row {row} of the {kind} is {found}, and the card says {name}")
     return faults

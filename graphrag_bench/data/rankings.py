@@ -15,14 +15,14 @@ from graphrag_bench.data.rows import json_objects, read_text, warn
 from graphrag_bench.errors import UserError, did_you_mean
 from graphrag_bench.fingerprint import digest
 from graphrag_bench.llm.openai_compatible import without_reasoning
+from graphrag_bench.text import squash
 
 NO_PASSAGE = "no-passage-found"
 """The passage of a TREC run for a question that found none: such a run has no other way to say."""
 _TREC = "question Q0 passage rank score tag"
 _JSON = (
-    'what is read is {"QUESTION": [PASSAGE, ...] or {PASSAGE: SCORE, ...}, ...}, rows {"question": '
-    '..., "documents" or "docs": [PASSAGE, ...], "answer": ...}, or '
-    '{"retrieved_docs": [[PASSAGE, ...], ...], "answers": [...]} in the order of the questions'
+    '{"QUESTION": [PASSAGE, ...] or {PASSAGE: SCORE, ...}, ...}, rows {"question": ..., '
+    '"documents": [PASSAGE, ...], "answer": ...}, or {"retrieved_docs": [[PASSAGE, ...], ...]}'
 )
 _FIELDS = frozenset({
     "question", "documents", "docs", "answer", "scores", "doc_scores", "retrieved_docs", "answers",
@@ -105,10 +105,10 @@ def _trec(path: Path) -> Iterator[Row]:
         for score, group in groupby(sorted(places), key=itemgetter(0)):
             ranks = [rank for _, rank in group]
             if ranks[0] < worst:
+                line = lines[question, score, ranks[0]]
                 raise UserError(
-                    f"{path}, line {lines[question, score, ranks[0]]}: question '{question}' has a "
-                    f"better score below rank {ranks[0]}: ranks and scores contradict each other. "
-                    "TREC ranks by score, the highest first."
+                    f"{path}, line {line}: question '{question}' has a better score below rank "
+                    f"{ranks[0]}. TREC ranks by score, the highest first."
                 )
             worst = max(worst, ranks[-1])
         yield str(path), question, [places[key] for key in sorted(places)], None
@@ -118,29 +118,29 @@ def _json(path: Path, dataset: Dataset) -> Iterator[Row]:
     unread: dict[str, None] = {}
     for place, item in json_objects(path):
         if not isinstance(item, dict):
-            raise UserError(f"{place}: {_JSON}.")
-        if "retrieved_docs" in item or isinstance(item.get("question"), str):
-            unread |= dict.fromkeys(name for name in item if name not in _FIELDS)
-        if "retrieved_docs" in item:
-            yield from _in_order(place, item, dataset)
-        elif isinstance(item.get("question"), str):
+            raise UserError(f"{place}: what is read is {_JSON}.")
+        row = isinstance(item.get("question"), str)
+        if not row and "retrieved_docs" not in item:
+            for name, passages in item.items():
+                yield place, name, _places(f"{place}, '{name}'", passages), None
+            continue
+        unread |= dict.fromkeys(name for name in item if name not in _FIELDS)
+        if row:
             passages = item["documents"] if "documents" in item else item.get("docs")
             for name in ("scores", "doc_scores"):
                 if item.get(name) is not None:
                     _check_order(f"{place}, '{name}'", passages, item[name])
             yield place, item["question"], _places(place, passages), item.get("answer")
         else:
-            for name, passages in item.items():
-                yield place, name, _places(f"{place}, '{name}'", passages), None
+            yield from _in_order(place, item, dataset)
     if unread:
         warn(f"{path}: fields that are not read: {', '.join(unread)}.")
 
 
 def _negative(score: object) -> float:
     """The score as a key that sorts the highest first; raises ValueError for what is none."""
-    if isinstance(score, bool) or not isinstance(score, str | int | float):
-        raise ValueError(score)
-    if math.isnan(value := float(score)):
+    number = isinstance(score, str | int | float) and not isinstance(score, bool)
+    if not number or math.isnan(value := float(score)):  # type: ignore[arg-type]
         raise ValueError(score)
     return -value
 
@@ -165,7 +165,7 @@ def _places(place: str, passages: object) -> Places:
                 raise UserError(f"{place}: passage '{name}' has the score {score!r}.") from None
         return [groups[key] for key in sorted(groups)]
     if not isinstance(passages, list) or not all(type(p) in (str, int) for p in passages):
-        raise UserError(f"{place}: a list of passages was expected: {_JSON}.")
+        raise UserError(f"{place}: a list of passages was expected, as in {_JSON}.")
     return [[str(passage)] for passage in passages]
 
 
@@ -177,10 +177,7 @@ def _check_order(place: str, passages: object, scores: object) -> None:
     if not isinstance(passages, list) or len(keys) != len(passages):
         raise UserError(f"{place}: no list of a number for each passage.")
     if keys != sorted(keys):
-        raise UserError(
-            f"{place}: the passages are not in the order of their scores, the highest first. "
-            "Sort them, or leave the scores out if the order is right."
-        )
+        raise UserError(f"{place}: the passages are not in the order of their scores; sort them.")
 
 
 def _answer(place: str, value: object, wants_list: bool) -> str:
@@ -189,16 +186,12 @@ def _answer(place: str, value: object, wants_list: bool) -> str:
     number = type(value) is int or (type(value) is float and math.isfinite(value))
     if isinstance(value, str) or number:
         return without_reasoning(str(value))
-    raise UserError(
-        f"{place}: the answer {value!r:.60} is no text; null is a question without one."
-    )
-
-
-def _plain(text: str) -> str:
-    return " ".join(text.split())
+    raise UserError(f"{place}: the answer {value!r:.60} is no text, and not null.")
 
 
 class _Matcher:
+    """Passages and questions of a data set by id and by text, white space aside."""
+
     def __init__(self, dataset: Dataset) -> None:
         self.ids = {document.id for document in dataset.documents}
         self.ids |= {name for gold in dataset.gold.values() for name in gold.evidence}
@@ -207,18 +200,18 @@ class _Matcher:
         self._texts: dict[str, dict[str, None]] = defaultdict(dict)
         for document in dataset.documents:
             for text in (document.passage, document.text):
-                self._texts[_plain(text)][document.id] = None
+                self._texts[squash(text)][document.id] = None
         self._ids = {question.id for question in dataset.questions}
         self._questions: dict[str, list[str]] = defaultdict(list)
         for question in dataset.questions:
-            self._questions[_plain(question.text)].append(question.id)
+            self._questions[squash(question.text)].append(question.id)
 
     def documents(self, passage: str) -> Sequence[str]:
         """The documents of a passage; of an unmatched one itself, or a fingerprint of its text."""
         self.n_passages += 1
         if passage in self.ids:
             return [passage]
-        if documents := self._texts.get(_plain(passage)):
+        if documents := self._texts.get(squash(passage)):
             return list(documents)
         self.unmatched.append(passage)
         return [passage if len(passage.split()) == 1 else f"unmatched-{digest(passage)}"]
@@ -226,7 +219,7 @@ class _Matcher:
     def question(self, place: str, name: str) -> str:
         if name in self._ids:
             return name
-        ids = self._questions.get(_plain(name), [])
+        ids = self._questions.get(squash(name), [])
         if len(ids) != 1:
             what = "is the text of several" if ids else "is neither id nor text of a question"
             hint = f"{', '.join(ids)}." if ids else did_you_mean(name, sorted(self._ids))

@@ -96,7 +96,7 @@ def test_a_fetch_that_stopped_between_two_files_fetches_the_rest_of_the_same_com
     content = server.files.pop(gone)
     with pytest.raises(UserError, match="404"):
         fetched("multihoprag", server, tmp_path)
-    assert read_manifest(tmp_path) == ([], False)
+    assert read_manifest(tmp_path) == []
     server.files[gone] = content
     server.requests.clear()
     fetched("multihoprag", server, tmp_path)
