@@ -105,9 +105,9 @@ def _trec(path: Path) -> Iterator[Row]:
         for score, group in groupby(sorted(places), key=itemgetter(0)):
             ranks = [rank for _, rank in group]
             if ranks[0] < worst:
-                line = lines[question, score, ranks[0]]
+                place = f"{path}, line {lines[question, score, ranks[0]]}"
                 raise UserError(
-                    f"{path}, line {line}: question '{question}' has a better score below rank "
+                    f"{place}: question '{question}' has a better score below rank "
                     f"{ranks[0]}. TREC ranks by score, the highest first."
                 )
             worst = max(worst, ranks[-1])
@@ -119,13 +119,13 @@ def _json(path: Path, dataset: Dataset) -> Iterator[Row]:
     for place, item in json_objects(path):
         if not isinstance(item, dict):
             raise UserError(f"{place}: what is read is {_JSON}.")
-        row = isinstance(item.get("question"), str)
-        if not row and "retrieved_docs" not in item:
+        is_row = isinstance(item.get("question"), str)
+        if not is_row and "retrieved_docs" not in item:
             for name, passages in item.items():
                 yield place, name, _places(f"{place}, '{name}'", passages), None
             continue
         unread |= dict.fromkeys(name for name in item if name not in _FIELDS)
-        if row:
+        if is_row:
             passages = item["documents"] if "documents" in item else item.get("docs")
             for name in ("scores", "doc_scores"):
                 if item.get(name) is not None:

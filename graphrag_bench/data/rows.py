@@ -58,7 +58,6 @@ class Rows:
     """The documents and questions of a set by id, the file and line of each, and its triples.
 
     `files` holds the documents of each file that gave several; evidence may name the file.
-    `by_content` are ids by title and text without white space, where a reader asks for them.
     """
 
     documents: dict[str, Document] = field(default_factory=dict)
@@ -67,7 +66,6 @@ class Rows:
     places: dict[tuple[str, str], Place] = field(default_factory=dict)
     subgraphs: Subgraphs | None = None
     files: dict[str, list[str]] = field(default_factory=dict)
-    by_content: dict[tuple[str, str], str] = field(default_factory=dict)
 
     def add_document(self, place: Place, document: Document) -> None:
         """Add a document; raises UserError when its id was there before."""

@@ -101,23 +101,13 @@ def folder_rows(folder: Path, store: Path) -> Rows:
     if not rows.documents:
         listed = "\n  ".join(unreadable) or "it holds no file"
         raise UserError(f"'{folder}' has nothing that can be read:\n  {listed}")
-    for what, names in (
-        ("left out", unreadable), ("not UTF-8, and read as Windows-1252 (Latin-1)", western),
-    ):  # fmt: skip
+    for what, names in (("left out", unreadable), ("read as Windows-1252 (Latin-1)", western)):
         if names:
             listed = "\n  ".join(names)
-            _say_once(f"{folder}: {len(names)} file(s) are {what}:\n  {listed}", store)
+            warn(f"{folder}: {len(names)} file(s) are {what}:\n  {listed}")
     if (folder / QUESTIONS).is_file():
         add_questions(rows, folder / QUESTIONS, ids=False)
     return rows
-
-
-def _say_once(text: str, store: Path) -> None:
-    said = store / f"{digest(text)}.said"
-    if not said.exists():
-        warn(text)
-        store.mkdir(parents=True, exist_ok=True)
-        said.touch()
 
 
 def _visible(folder: Path) -> Iterator[tuple[str, Path]]:
@@ -135,11 +125,10 @@ def _parts(file: Path, store: Path) -> list[Section]:
     if convert is None:
         raise Unreadable(f"not one of {', '.join(sorted(_CONVERTERS))}")
     parts = _stored(file, store, convert) if suffix in _FORMATS else convert(file)
-    parts = [part for part in parts if part.text.strip()]
-    if not parts:
-        scan = " (a scan without recognised text?)" if suffix == ".pdf" else ""
-        raise Unreadable(f"it holds no text{scan}")
-    return parts
+    if parts := [part for part in parts if part.text.strip()]:
+        return parts
+    scan = " (a scan without recognised text?)" if suffix == ".pdf" else ""
+    raise Unreadable(f"it holds no text{scan}")
 
 
 def _stored(file: Path, store: Path, convert: Callable[[Path], list[Section]]) -> list[Section]:
@@ -153,10 +142,6 @@ def _stored(file: Path, store: Path, convert: Callable[[Path], list[Section]]) -
     unfinished.write_text(json.dumps(fields, ensure_ascii=False), encoding="utf-8")
     unfinished.replace(place)
     return parts
-
-
-def _text(file: Path) -> str:
-    return _decoded(file)[0]
 
 
 def _decoded(file: Path) -> tuple[str, str]:
@@ -212,15 +197,13 @@ def sections(text: str) -> list[Section]:
         if token.type == "heading_open" and token.level == 0 and token.map:
             blocks.append((level, heading, "\n".join(lines[start : token.map[0]])))
             level, start = int(token.tag[1]), token.map[1]
-            plain = (_plain(child.type, child.content) for child in inline.children or ())
-            heading = " ".join("".join(plain).split())
+            words = [
+                " " if child.type in ("softbreak", "hardbreak") else child.content
+                for child in inline.children or ()
+                if child.type != "html_inline"
+            ]
+            heading = " ".join("".join(words).split())
     return _sections([*blocks, (level, heading, "\n".join(lines[start:]))])
-
-
-def _plain(kind: str, content: str) -> str:
-    if kind in ("softbreak", "hardbreak"):
-        return " "
-    return "" if kind == "html_inline" else content
 
 
 def _sections(blocks: Sequence[Block], name: str = "") -> list[Section]:
@@ -332,18 +315,13 @@ def office(file: Path) -> list[Section]:
     if not is_zipfile(file):
         raise Unreadable("not a .docx file (no archive, or one that is cut)")
     with file.open("rb") as content:
-        converted = caught(lambda: str(mammoth.convert_to_html(content).value))
-    if isinstance(converted, Exception):  # mammoth raises whatever it meets in a damaged file
-        raise _not_converted(converted)
-    return page(converted)
+        return page(_converted(lambda: str(mammoth.convert_to_html(content).value)))
 
 
 def pages(file: Path) -> list[Section]:
     """Return the pages of a PDF, marked `#p1`, `#p2`, without titles; raises Unreadable."""
     high_level = _module("pdfminer.high_level")
-    text = caught(lambda: str(high_level.extract_text(str(file))))
-    if isinstance(text, Exception):  # pdfminer raises whatever it meets in a damaged file
-        raise _not_converted(text)
+    text = _converted(lambda: str(high_level.extract_text(str(file))))
     numbered = enumerate(text.split("\f"), start=1)
     return [Section("", page.strip(), f"#p{number}") for number, page in numbered if page.strip()]
 
@@ -356,16 +334,20 @@ def _module(name: str) -> Any:
         raise Unreadable(needed) from None
 
 
-def _not_converted(error: Exception) -> Unreadable:
-    line = " ".join(f"{type(error).__name__}: {error}".split())[:120]
-    return Unreadable(f"not converted ({line})")
+def _converted(convert: Callable[[], str]) -> str:
+    """The text; mammoth and pdfminer raise whatever they meet in a damaged file."""
+    result = caught(convert)
+    if isinstance(result, Exception):
+        line = " ".join(f"{type(result).__name__}: {result}".split())[:120]
+        raise Unreadable(f"not converted ({line})")
+    return result
 
 
 _CONVERTERS: Mapping[str, Callable[[Path], list[Section]]] = {
-    ".txt": lambda file: [Section("", _text(file), "")],
-    ".md": lambda file: sections(_text(file)),
-    ".html": lambda file: page(_text(file)),
-    ".htm": lambda file: page(_text(file)),
+    ".txt": lambda file: [Section("", _decoded(file)[0], "")],
+    ".md": lambda file: sections(_decoded(file)[0]),
+    ".html": lambda file: page(_decoded(file)[0]),
+    ".htm": lambda file: page(_decoded(file)[0]),
     ".docx": office,
     ".pdf": pages,
 }

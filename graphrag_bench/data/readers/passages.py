@@ -32,32 +32,39 @@ class _Passage(FileRow):
         return self.title, squash(self.text)
 
 
-def _numbered(corpus: Path) -> Rows:
-    rows = Rows()
-    for place, passage in records(corpus, _Passage):
-        rows.number(place, passage.title, passage.text)
-    return rows
+class _Corpus(Rows):
+    """Documents numbered by row, found by title and text without white space."""
 
+    def __init__(self) -> None:
+        super().__init__()
+        self.ids: dict[tuple[str, str], str] = {}
 
-def _distinct(passages: Iterable[tuple[str, _Passage]]) -> Rows:
-    rows = Rows()
-    known: set[tuple[str, str]] = set()
-    for place, passage in passages:
-        if passage.content not in known:
-            known.add(passage.content)
-            rows.number(f"{place}, passage {len(rows.documents)}", passage.title, passage.text)
-    return rows
+    @classmethod
+    def numbered(cls, corpus: Path) -> "_Corpus":
+        """Read a file of passages; of equal ones the last is found."""
+        rows = cls()
+        for place, passage in records(corpus, _Passage):
+            rows.ids[passage.content] = rows.number(place, passage.title, passage.text)
+        return rows
 
+    @classmethod
+    def distinct(cls, passages: Iterable[tuple[str, _Passage]]) -> "_Corpus":
+        """Take each passage of the questions once."""
+        rows = cls()
+        for place, one in passages:
+            if one.content not in rows.ids:
+                place = f"{place}, passage {len(rows.documents)}"
+                rows.ids[one.content] = rows.number(place, one.title, one.text)
+        return rows
 
-def _evidence(rows: Rows, passages: Iterable[_Passage]) -> tuple[str, ...]:
-    """The ids of passages by title and text (of equal ones the last), each once."""
-    if not rows.by_content:
-        for row in rows.documents.values():
-            rows.by_content[row.title, squash(row.text)] = row.id
-    ids = rows.by_content
-    return not_blank(
-        [ids.get(one.content, f"{one.title} (paragraph not in corpus)") for one in passages]
-    )
+    def evidence(self, passages: Iterable[_Passage]) -> tuple[str, ...]:
+        """The ids of passages, each once."""
+        absent = "(paragraph not in corpus)"
+        return not_blank([self.ids.get(one.content, f"{one.title} {absent}") for one in passages])
+
+    def ask(self, place: str, text: str, gold: Gold) -> None:
+        """Add a question with the number of its row as id."""
+        self.add_question(place, Question(str(len(self.questions)), text), gold)
 
 
 class _Answered(FileRow):
@@ -84,11 +91,11 @@ def musique(corpus: Path, questions: Path) -> Rows:
     """
     read = list(records(questions, _MusiqueQuestion))
     of_questions = ((place, one) for place, row in read for one in row.paragraphs)
-    rows = _distinct(of_questions) if corpus == questions else _numbered(corpus)
+    rows = _Corpus.distinct(of_questions) if corpus == questions else _Corpus.numbered(corpus)
     for place, row in read:
         marked = [one for one in row.paragraphs if one.is_supporting]
         hops = len(row.question_decomposition or marked)
-        gold = Gold(row.answers, _evidence(rows, marked), f"{hops}-hop", hops)
+        gold = Gold(row.answers, rows.evidence(marked), f"{hops}-hop", hops)
         rows.add_question(place, Question(row.id, row.question), gold)
     return rows
 
@@ -123,7 +130,7 @@ def hotpotqa(corpus: Path, questions: Path) -> Rows:
         for place, row in read
         for title, sentences in row.context
     )
-    rows = _distinct(of_questions) if corpus == questions else _numbered(corpus)
+    rows = _Corpus.distinct(of_questions) if corpus == questions else _Corpus.numbered(corpus)
     titled: dict[str, list[Document]] = defaultdict(list)
     for document in rows.documents.values():
         titled[document.title].append(document)
@@ -179,11 +186,11 @@ def popqa(corpus: Path, questions: Path) -> Rows:
     so that its questions have no evidence, and the corpus is one of your own. Source: Mallen et al.
     2023; sampled, with passages, by Gutiérrez et al. 2025 (HippoRAG 2).
     """
-    rows = _numbered(corpus)
+    rows = _Corpus.numbered(corpus)
     for place, row in records(questions, _PopQuestion):
         marked = (one for one in row.paragraphs if one.is_supporting is not False)
         answers = not_blank([*row.possible_answers, row.obj])
-        gold = Gold(answers, _evidence(rows, marked), row.prop)
+        gold = Gold(answers, rows.evidence(marked), row.prop)
         rows.add_question(place, Question(row.id, row.question), gold)
     return rows
 
@@ -200,11 +207,11 @@ def nq(corpus: Path, questions: Path) -> Rows:
     The evidence are the `contexts` marked as supporting. Source: Kwiatkowski et al. 2019; sampled,
     with passages, by Gutiérrez et al. 2025 (HippoRAG 2).
     """
-    rows = _numbered(corpus)
+    rows = _Corpus.numbered(corpus)
     for place, row in records(questions, _NaturalQuestion):
         marked = (one for one in row.contexts if one.is_supporting)
-        gold = Gold(not_blank(row.reference), _evidence(rows, marked))
-        rows.add_question(place, Question(str(len(rows.questions)), row.question), gold)
+        gold = Gold(not_blank(row.reference), rows.evidence(marked))
+        rows.ask(place, row.question, gold)
     return rows
 
 
@@ -267,7 +274,7 @@ def multihoprag(corpus: Path, questions: Path) -> Rows:
     null query has neither; its answer says that there is not enough information. Queries over n
     articles have n hops. Source: Tang and Yang 2024.
     """
-    rows = Rows()
+    rows = _Corpus()
     by_name: dict[str, str] = {}
     for place, article in records(corpus, _Passage):
         number = rows.number(place, article.title, article.text)
@@ -282,7 +289,7 @@ def multihoprag(corpus: Path, questions: Path) -> Rows:
         evidence = tuple(dict.fromkeys(articles))
         spans = tuple(fact.fact.strip() for fact in row.evidence_list if fact.fact.strip())
         gold = Gold((row.answer,), evidence, row.question_type, len(evidence) or None, spans=spans)
-        rows.add_question(place, Question(str(len(rows.questions)), row.query), gold)
+        rows.ask(place, row.query, gold)
     return rows
 
 
@@ -306,10 +313,10 @@ def zhou2025(corpus: Path, questions: Path) -> Rows:
     are one text with `|` between them, and any of them counts; the qa_pairs of ASQA become
     sub-answers. Evidence is not given. Source: Data/QueryDataset.py of their repository.
     """
-    rows = _numbered(corpus)
+    rows = _Corpus.numbered(corpus)
     for place, row in records(questions, _ZhouQuestion):
         gold = Gold(not_blank(row.answer), sub_answers=_sub_answers(row.qa_pairs))
-        rows.add_question(place, Question(str(len(rows.questions)), row.question), gold)
+        rows.ask(place, row.question, gold)
     return rows
 
 
@@ -324,10 +331,9 @@ def ultradomain(corpus: Path, questions: Path) -> Rows:
     Ids are row numbers; documents have no title, the questions are abstract, and an empty answer
     is none.
     """
-    rows = _numbered(corpus)
+    rows = _Corpus.numbered(corpus)
     for place, row in records(questions, _Abstract):
-        question = Question(str(len(rows.questions)), row.question)
-        rows.add_question(place, question, Gold(not_blank([row.answer]), type="abstract"))
+        rows.ask(place, row.question, Gold(not_blank([row.answer]), type="abstract"))
     return rows
 
 
@@ -344,12 +350,12 @@ def ultradomain_original(corpus: Path, questions: Path) -> Rows:
     The corpus are the different contexts in order, as in LightRAG's preparation; ids are row
     numbers, and a question's evidence is its context. Source: Qian et al. 2024 (MemoRAG).
     """
-    rows = Rows()
+    rows = _Corpus()
     numbers: dict[str, str] = {}
     for place, row in records(questions, _Published):
         if row.context not in numbers:
             title = (row.title or "").strip()
             numbers[row.context] = rows.number(f"{place}, context", title, row.context)
         gold = Gold(not_blank(row.answers), (numbers[row.context],))
-        rows.add_question(place, Question(str(len(rows.questions)), row.question), gold)
+        rows.ask(place, row.question, gold)
     return rows
