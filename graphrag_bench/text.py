@@ -222,15 +222,9 @@ def brief(value: object) -> str:
 
 
 def _part(value: Any) -> str:
-    if isinstance(value, str):
-        return repr(short(value, 40))
-    if hasattr(value, "shape"):
-        first = short(str(value[:4].tolist()), 40) if hasattr(value, "tolist") else ""
-        return f"{first} {value.shape}".lstrip()
-    plain = value is None or isinstance(value, bool | int | float)
-    if not plain and hasattr(value, "__len__") and (len(value) or not isinstance(value, tuple)):
+    if hasattr(value, "__len__") and not isinstance(value, str):
         return f"<{len(value)}>"
-    return repr(value) if plain or value == () else short(repr(value), 60)
+    return short(repr(value), 60)
 
 
 def show_briefly(*kinds: type) -> None:
@@ -289,13 +283,11 @@ def decode(tokens: Sequence[int], encoding: Encoding = "cl100k") -> str:
 
 def token_spans(text: str, encoding: Encoding = "cl100k") -> list[tuple[int, int]]:
     """Start and end of every token in characters; a character cut in two belongs to both tokens."""
-    first = list(accumulate((len(char.encode()) for char in _whole(text)), initial=0))
-    spans, at = [], 0
-    for token in _encoder(encoding).decode_tokens_bytes(encode(text, encoding)):
-        end = at + len(token)
-        spans.append((bisect_right(first, at) - 1, bisect_left(first, end)))
-        at = end
-    return spans
+    first = _character_starts(text)
+    return [
+        (bisect_right(first, start) - 1, bisect_left(first, end))
+        for start, end in pairwise(_token_starts(text, encoding))
+    ]
 
 
 def token_cuts(text: str, encoding: Encoding = "cl100k") -> list[int]:
@@ -303,12 +295,21 @@ def token_cuts(text: str, encoding: Encoding = "cl100k") -> list[int]:
 
     A token that begins within a character, or within one and its marks, begins with it.
     """
-    n_bytes = map(len, _encoder(encoding).decode_tokens_bytes(encode(text, encoding)))
-    ends = accumulate(n_bytes, initial=0)
+    starts = _token_starts(text, encoding)
     if text.isascii():
-        return list(ends)
-    first = list(accumulate((len(char.encode()) for char in _whole(text)), initial=0))
-    return [_whole_from(text, bisect_right(first, end) - 1) for end in ends]
+        return starts
+    first = _character_starts(text)
+    return [_whole_from(text, bisect_right(first, start) - 1) for start in starts]
+
+
+def _token_starts(text: str, encoding: Encoding) -> list[int]:
+    """Where each token begins in bytes, and the number of bytes."""
+    tokens = _encoder(encoding).decode_tokens_bytes(encode(text, encoding))
+    return list(accumulate(map(len, tokens), initial=0))
+
+
+def _character_starts(text: str) -> list[int]:
+    return list(accumulate((len(char.encode()) for char in _whole(text)), initial=0))
 
 
 def _whole_from(text: str, place: int) -> int:
@@ -334,9 +335,4 @@ def _whole(text: str) -> str:
 
 def fit(n_tokens: Sequence[int], budget: float) -> int:
     """How many items from the front fit into a budget of tokens, cutting at item boundaries."""
-    total = 0
-    for position, count in enumerate(n_tokens):
-        total += count
-        if total > budget:
-            return position
-    return len(n_tokens)
+    return bisect_right(list(accumulate(n_tokens)), budget)

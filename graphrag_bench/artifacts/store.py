@@ -105,19 +105,17 @@ class Store:
         scratch.mkdir(exist_ok=True)
         shutil.rmtree(new, ignore_errors=True)
         new.mkdir()
-        inputs = {need: get(need) for need in planned.builder.needs if need not in AMBIENT}
-        inputs |= {
-            need: self._metered(planned, inputs[need], scratch)
-            for need in _MODELS
-            if need in inputs
-        }
-        meters = [inputs[need].meter for need in _MODELS if need in inputs]
-        began = time.perf_counter()
         ambient = {"scratch": scratch, "progress": self.progress}
-        wanted = {need: ambient[need] for need in planned.builder.needs if need in AMBIENT}
+        inputs = {
+            need: ambient[need] if need in AMBIENT else get(need) for need in planned.builder.needs
+        }
+        models = [need for need in _MODELS if need in inputs]
+        inputs |= {need: self._metered(planned, inputs[need], scratch) for need in models}
+        meters = [inputs[need].meter for need in models]
+        began = time.perf_counter()
         try:
             artifact = planned.builder.function(
-                **inputs, **wanted, **planned.settings, **planned.builder.fixed
+                **inputs, **planned.settings, **planned.builder.fixed
             )
         except (RunStopped, CallFailed) as error:
             raise _stopped(planned, error, meters) from error
@@ -144,9 +142,8 @@ class Store:
     def _metered(self, planned: Planned, llm: ChatModel, scratch: Path) -> ChatModel:
         log = Ledger(scratch / LEDGER).at("build", planned.resource)
         name = planned.builder.name
-        gate = FailureGate(name, self.failure_limit, self.failure_after)
-        gate = self.gates.setdefault(name, gate)
-        return llm.attached(log=log, gate=gate, whole=True)
+        new = FailureGate(name, self.failure_limit, self.failure_after)
+        return llm.attached(log=log, gate=self.gates.setdefault(name, new), whole=True)
 
     def _check_cut(self, planned: Planned, statistics: Mapping[str, float]) -> None:
         n_cut, n = statistics.get(CUT, 0), statistics.get(REPLIES, 0)
@@ -180,12 +177,12 @@ def _stopped(
     n_missing = sum(meter.n_missing for meter in meters)
     parts = f" {n_missing} of the {n_prompts} parts of its step are missing." if n_missing else ""
     message = (
-        f"{planned.resource} ({planned.builder.name}) is not built: {str(error).rstrip('.')}."
-        f"{parts} Replies are cached: the same command requests what is missing alone"
+        f"{planned.builder.name} is not built: {str(error).rstrip('.')}.{parts} Replies are cached:"
+        " the same command asks for what is missing alone."
     )
     if isinstance(error, RunStopped):
-        return type(error)(f"{message}.")
-    return ServerFailed(f"{message}.") if error.of_server else RunStopped(f"{message}.")
+        return type(error)(message)
+    return ServerFailed(message) if error.of_server else RunStopped(message)
 
 
 RECIPE = "recipe.json"
