@@ -105,7 +105,7 @@ class Store:
         scratch.mkdir(exist_ok=True)
         shutil.rmtree(new, ignore_errors=True)
         new.mkdir()
-        ambient = {"scratch": scratch, "progress": self.progress}
+        ambient: dict[str, Any] = {"scratch": scratch, "progress": self.progress}
         inputs = {
             need: ambient[need] if need in AMBIENT else get(need) for need in planned.builder.needs
         }
