@@ -93,6 +93,11 @@ class Operator(Registered):
     batch: Callable[..., Any] | None = None
     table3: str = ""
 
+    @property
+    def main(self) -> str:
+        """The slot of the first value that it returns."""
+        return next(iter(self.returns))
+
     def required(self, settings: Mapping[str, Any]) -> frozenset[str]:
         """The attributes that the graph must have, those that settings ask for among them.
 

@@ -348,6 +348,11 @@ def value(slot: str) -> Any:
     return register
 
 
+def slot_names() -> frozenset[str]:
+    """Return the name of every slot."""
+    return frozenset(_slots.values())
+
+
 def slot_of(annotation: Any) -> str | None:
     """The slot a type lives in, or None when it is not a value type."""
     return _slots.get(annotation) if isinstance(annotation, Hashable) else None

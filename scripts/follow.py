@@ -55,8 +55,9 @@ class Block:
 
 
 def pages() -> list[Path]:
-    """The README and the guides."""
-    return [ROOT / "README.md", *sorted((ROOT / "docs" / "guides").glob("*.md"))]
+    """The README, the page of the contracts and the guides."""
+    docs = ROOT / "docs"
+    return [ROOT / "README.md", docs / "contracts.md", *sorted((docs / "guides").glob("*.md"))]
 
 
 def blocks(text: str) -> Iterator[Block]:

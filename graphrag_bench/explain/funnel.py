@@ -152,8 +152,7 @@ class _ArtifactReader:
 
 def _is_entry(step: OperatorStep) -> bool:
     return bool(set(_STARTS).intersection(step.operator.returns)) and not any(
-        read.slot in _OF_THE_GRAPH and (not read.optional or read.slot in step.use)
-        for read in step.operator.reads
+        read.slot in _OF_THE_GRAPH for read, _ in step.reads
     )
 
 

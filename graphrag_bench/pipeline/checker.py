@@ -2,12 +2,9 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
 
 from graphrag_bench.contract import operators
-
-if TYPE_CHECKING:
-    from graphrag_bench.pipeline.steps import Steps
+from graphrag_bench.values import slot_names
 
 
 @dataclass
@@ -36,14 +33,6 @@ class Checker:
             self, written=set(self.written), maybe=set(self.maybe), unread=dict(self.unread)
         )
 
-    def after(self, steps: "Steps", written: Iterable[str] = ()) -> "Checker":
-        """Return a copy after some steps, which find these slots written too."""
-        arm = self.copy()
-        arm.written.update(written)
-        for step in steps:
-            step.check(arm)
-        return arm
-
     def new_unread(self, arm: "Checker") -> set[str]:
         """Return the slots that an arm wrote and did not read itself."""
         return {slot for slot, writer in arm.unread.items() if self.unread.get(slot) != writer}
@@ -64,11 +53,13 @@ class Checker:
         """A step reads a slot, which some earlier step must have written."""
         self.unread.pop(slot, None)
         if slot not in self.written and not self.gaps:
-            writers = [op.name for op in operators.all() if slot in (*op.writes, *op.may_write)]
-            self.problem(
-                f"{label} reads '{slot}', which no earlier step writes; "
-                f"operators that do: {', '.join(writers) or 'none'}."
+            writers = [op.name for op in operators.all() if slot in op.returns]
+            known = (
+                f"; operators that do: {', '.join(writers) or 'none'}"
+                if slot in slot_names()
+                else ""
             )
+            self.problem(f"{label} reads '{slot}', which no earlier step writes{known}.")
         self.written.add(slot)
 
     def look(self, label: str, slot: str) -> None:
@@ -98,8 +89,9 @@ class Checker:
         for slot in (*always, *sometimes):
             if slot in self.unread and not self.gaps:
                 self.problem(
-                    f"{label} overwrites '{slot}', which {self.unread[slot]} wrote and nobody has "
-                    "read; put the two in the arms of a branch to merge them."
+                    f"{label} overwrites '{slot}', which {self.unread[slot]} wrote and no step has "
+                    "read. Put the two in the arms of a branch to merge them, or name one with "
+                    f"`as`; `as: {slot}` replaces the former."
                 )
             self.unread[slot] = label
         self.written.update(always)

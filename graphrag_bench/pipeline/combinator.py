@@ -46,7 +46,7 @@ def _described(value: Any) -> Any:
 
 
 @dataclass(frozen=True)
-class Reader:
+class StepReader:
     """The mapping of a combinator in a method's file; every problem is noted, and none raised.
 
     `path` is its place and `form` its key; `read` turns a list and its path into steps, and `note`
@@ -107,7 +107,7 @@ class Combinator:
     lists: tuple[str, ...]
     arms: tuple[str, ...]
     settings: tuple[str, ...]
-    read: Callable[[Reader], Step]
+    read: Callable[[StepReader], Step]
 
     @property
     def keys(self) -> frozenset[str]:
@@ -120,10 +120,10 @@ _registered: dict[str, Combinator] = {}
 
 def combinator(
     key: str, *, lists: Sequence[str] = (), arms: Sequence[str] = (), settings: Sequence[str] = ()
-) -> Callable[[Callable[[Reader], Step]], Callable[[Reader], Step]]:
+) -> Callable[[Callable[[StepReader], Step]], Callable[[StepReader], Step]]:
     """Register what reads a step of that key; raises ValueError for a key of another module."""
 
-    def register(read: Callable[[Reader], Step]) -> Callable[[Reader], Step]:
+    def register(read: Callable[[StepReader], Step]) -> Callable[[StepReader], Step]:
         known = _registered.get(key)
         if known is not None and known.read.__module__ != read.__module__:
             raise ValueError(f"there is a combinator '{key}' in {known.read.__module__} already")

@@ -1,77 +1,29 @@
-"""The combinators: `aside`, `branch`, `each`, `repeat` and `switch`; `resolve` has its own file."""
+"""The combinators: `branch`, `each`, `repeat` and `switch`; `resolve` has its own file."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, get_args
 
 from graphrag_bench.errors import did_you_mean
 from graphrag_bench.pipeline.checker import Checker
-from graphrag_bench.pipeline.combinator import Nested, Reader, combinator
+from graphrag_bench.pipeline.combinator import Nested, StepReader, combinator
 from graphrag_bench.pipeline.merge import MERGEABLE, SPLITTABLE, Keep, Rule, combined, empty, split
-from graphrag_bench.pipeline.steps import Execution, Failure, Outcome, Step, Steps, run_steps
+from graphrag_bench.pipeline.steps import Execution, Failure, Outcome, Step, Steps, after, run_steps
 from graphrag_bench.values import RetrievalState
 
 
 @dataclass(frozen=True)
-class Aside(Nested):
-    """The inner steps on a copy of the state, of which only some `slots` are taken over.
-
-    What else they write, such as nodes of their own, the steps that follow never see.
-    """
-
-    slots: tuple[str, ...]
-    steps: Steps
-    label: str = field(compare=False)
-
-    def run(self, states: Sequence[RetrievalState], execution: Execution) -> list[Outcome]:
-        """Return the states with the slots; a failed inner step fails the question."""
-        outcomes = run_steps(self.steps, states, execution)
-        return [
-            outcome
-            if isinstance(outcome, Failure)
-            else state.write({slot: outcome.get(slot) for slot in self.slots})
-            for state, outcome in zip(states, outcomes, strict=True)
-        ]
-
-    def check(self, checker: Checker) -> None:
-        """The inner steps must write the slots, and may overwrite what no step has read."""
-        inner = checker.copy()
-        inner.unread = {}
-        for step in self.steps:
-            step.check(inner)
-        returned = {slot for op in self.operators() for slot in op.operator.returns}
-        for slot in sorted(set(self.slots) - returned):
-            checker.problem(f"{self.label} keeps '{slot}', which none of its steps writes.")
-        read = {
-            read.slot
-            for op in self.operators()
-            for read in op.operator.reads
-            if not read.optional or read.slot in op.use
-        }
-        own = {slot: writer for slot, writer in inner.unread.items() if slot in self.slots}
-        used = read | set(self.slots)
-        checker.unread = {s: w for s, w in checker.unread.items() if s not in used} | own
-        checker.written |= inner.written & set(self.slots)
-        checker.maybe |= inner.maybe & set(self.slots)
-
-
-@combinator("aside", lists=("steps",))
-def read_aside(read: Reader) -> Step:
-    """`{aside: SLOTS, steps: STEPS}`."""
-    slots = read.item["aside"]
-    if isinstance(slots, str) or not isinstance(slots, Sequence) or not slots:
-        read.problem("aside", f"a list of slots was expected, not {slots!r}.")
-        slots = ()
-    return Aside(tuple(map(str, slots)), read.steps("steps"), read.label)
-
-
-@dataclass(frozen=True)
 class Branch(Nested):
-    """Arms that each get their own copy of the state; slots that several wrote are merged."""
+    """Arms that each get their own copy of the state; slots that several wrote are merged.
+
+    With `only` only these slots are taken over, and the steps that follow never see what else the
+    arms wrote.
+    """
 
     arms: Mapping[str, Steps]
     merge: Rule
     label: str = field(compare=False)
+    only: tuple[str, ...] | None = None
 
     def run(self, states: Sequence[RetrievalState], execution: Execution) -> list[Outcome]:
         """Return the states with the slots of all arms; a failed arm fails the question."""
@@ -82,26 +34,53 @@ class Branch(Nested):
 
     def _merged(self, state: RetrievalState, outcomes: list[Outcome]) -> Outcome:
         failures = [outcome for outcome in outcomes if isinstance(outcome, Failure)]
-        return failures[0] if failures else state.write(combined(state, outcomes, self.merge))
+        if failures:
+            return failures[0]
+        new = combined(state, outcomes, self.merge)
+        return state.write({s: value for s, value in new.items() if s in (self.only or new)})
 
     def check(self, checker: Checker) -> None:
-        """Every arm from the same start; slots that two arms write must be mergeable."""
-        arms = [checker.after(steps) for steps in self.parts]
-        wrote = [checker.new_unread(arm) for arm in arms]
-        for slot in sorted(set().union(*wrote)):
+        """Every arm from the same start; slots that two arms write must be mergeable.
+
+        With `only` the arms may overwrite what no step has read.
+        """
+        start = replace(checker.copy(), unread={}) if self.only else checker
+        arms = [after(steps, start) for steps in self.parts]
+        wrote = [start.new_unread(arm) for arm in arms]
+        every = set().union(*wrote)
+        for slot in sorted(every.intersection(self.only or every)):
             if sum(slot in slots for slots in wrote) > 1 and slot not in MERGEABLE:
                 checker.problem(
                     f"{self.label}: several arms write '{slot}', which cannot be merged."
                 )
-        checker.join(arms)
-        checker.written = set().union(*(arm.written for arm in arms))
+        if self.only:
+            self._take_over(self.only, checker, arms)
+        else:
+            checker.join(arms)
+            checker.written = set().union(*(arm.written for arm in arms))
+
+    def _take_over(self, only: tuple[str, ...], checker: Checker, arms: Sequence[Checker]) -> None:
+        operators = self.operators()
+        written = {op.writes(slot) for op in operators for slot in op.operator.returns}
+        for slot in sorted(set(only) - written):
+            checker.problem(f"{self.label} keeps '{slot}', which none of its steps writes.")
+        used = {*only, *(source for op in operators for _, source in op.reads)}
+        checker.unread = {slot: w for slot, w in checker.unread.items() if slot not in used}
+        for arm in arms:
+            checker.unread |= {slot: w for slot, w in arm.unread.items() if slot in only}
+            checker.written |= arm.written.intersection(only)
+            checker.maybe |= arm.maybe.intersection(only)
 
 
-@combinator("branch", arms=("branch",), settings=("merge",))
-def read_branch(read: Reader) -> Step:
-    """`{branch: {NAME: STEPS}, merge: RULE}`."""
+@combinator("branch", arms=("branch",), settings=("merge", "only"))
+def read_branch(read: StepReader) -> Step:
+    """`{branch: {NAME: STEPS}, merge: RULE, only: SLOTS}`."""
     rule = read.choice("merge", get_args(Rule), "interleave")
-    return Branch(read.arms("branch"), rule, read.label)
+    only = read.item.get("only")
+    if only is not None and (isinstance(only, str) or not isinstance(only, Sequence) or not only):
+        read.problem("only", f"a list of slots was expected, not {only!r}.")
+        only = None
+    return Branch(read.arms("branch"), rule, read.label, only and tuple(map(str, only)))
 
 
 @dataclass(frozen=True)
@@ -136,8 +115,9 @@ class Each(Nested):
 
     def _merged(self, state: RetrievalState, items: list[Any], outcomes: list[Outcome]) -> Outcome:
         if not items:
-            writes = [slot for step in self.operators() for slot in step.operator.writes]
-            return state.write({s: empty(s) for s in writes if state.get(s) is None})
+            writes = [(op, slot) for op in self.operators() for slot in op.operator.writes]
+            nothing = {op.writes(slot): empty(slot) for op, slot in writes}
+            return state.write({name: v for name, v in nothing.items() if state.get(name) is None})
         for outcome in outcomes:
             if isinstance(outcome, Failure):
                 return outcome
@@ -156,7 +136,7 @@ class Each(Nested):
         if self.slot not in SPLITTABLE:
             known = ", ".join(sorted(SPLITTABLE))
             checker.problem(f"{self.label}: '{self.slot}' has no items; slots that do: {known}.")
-        inner = checker.after(self.steps)
+        inner = after(self.steps, checker)
         for slot in sorted(checker.new_unread(inner)):
             if slot not in MERGEABLE:
                 checker.problem(f"{self.label}: '{slot}' of several items cannot be merged.")
@@ -170,7 +150,7 @@ class Each(Nested):
 
 
 @combinator("each", lists=("steps",), settings=("merge", "at_most"))
-def read_each(read: Reader) -> Step:
+def read_each(read: StepReader) -> Step:
     """`{each: SLOT, merge: RULE, at_most: N, steps: STEPS}`."""
     rule = read.choice("merge", get_args(Rule), "interleave")
     steps = read.steps("steps")
@@ -222,7 +202,7 @@ class Repeat(Nested):
         """The inner steps once; `until` must be written by them, if only sometimes."""
         for step in self.steps:
             step.check(checker)
-        written = {slot for inner in self.operators() for slot in inner.operator.returns}
+        written = {op.writes(slot) for op in self.operators() for slot in op.operator.returns}
         if self.until in written:
             checker.unread.pop(self.until, None)
         elif self.until:
@@ -236,7 +216,7 @@ class Repeat(Nested):
 
 
 @combinator("repeat", lists=("steps",), settings=("until", "keep"))
-def read_repeat(read: Reader) -> Step:
+def read_repeat(read: StepReader) -> Step:
     """`{repeat: TIMES, until: SLOT, keep: RULE, steps: STEPS}`."""
     keep = read.choice("keep", get_args(Keep), "last")
     times = read.count("repeat", 1)
@@ -291,7 +271,7 @@ class Switch(Nested):
         for name, steps in self.cases.items():
             empty_elsewhere = name == "otherwise" and "empty" in self.cases
             filled = name not in ("empty", "otherwise") or empty_elsewhere
-            arms.append(checker.after(steps, {self.slot} if filled else set()))
+            arms.append(after(steps, checker, {self.slot} if filled else set()))
         total = "otherwise" in self.cases or {"empty", "some"} <= set(self.cases)
         ways = arms if total else [*arms, checker.copy()]
         checker.join(arms)
@@ -303,7 +283,7 @@ class Switch(Nested):
 
 
 @combinator("switch", arms=("cases",), settings=("fallback",))
-def read_switch(read: Reader) -> Step:
+def read_switch(read: StepReader) -> Step:
     """`{switch: SLOT, cases: {VALUE: STEPS}, fallback: {VALUE: REASON}}`."""
     cases = read.arms("cases")
     reasons = read.item.get("fallback") or {}

@@ -5,11 +5,11 @@ from dataclasses import dataclass, field, replace
 from itertools import takewhile
 from typing import Any
 
-from graphrag_bench.contract import REQUIRED, Operator, operators
+from graphrag_bench.contract import REQUIRED, Operator, Read, operators
 from graphrag_bench.errors import UserError, did_you_mean, nearest
 from graphrag_bench.pipeline import reader_prompts
 from graphrag_bench.pipeline.checker import Checker
-from graphrag_bench.pipeline.combinator import Reader, combinators
+from graphrag_bench.pipeline.combinator import StepReader, combinators
 from graphrag_bench.pipeline.pool import Pooled, pooled
 from graphrag_bench.pipeline.steps import (
     Execution,
@@ -23,11 +23,13 @@ from graphrag_bench.pipeline.steps import (
     run_steps,
 )
 from graphrag_bench.prompts import Prompt, Regime
-from graphrag_bench.values import Question, RetrievalState
+from graphrag_bench.values import Question, RetrievalState, slot_names
 
 STAGES = ("convert", "retrieve", "generate")
 BLOCK = 64
 """Questions that go through retrieval at a time."""
+_OF_STEPS = ("op", "use", "as", "path_pooling")
+"""The keys of a step that are no settings of its operator."""
 
 
 @dataclass(frozen=True)
@@ -81,6 +83,10 @@ class Pipeline:
         checker = Checker(resources, attributes, {"question", *slots})
         for step in self.steps():
             step.check(checker)
+        for name in sorted(checker.unread.keys() - slot_names()):
+            parameters = {one.parameter for op in self.operators() for one in op.operator.reads}
+            hint = did_you_mean(name, sorted(parameters - {name}))
+            checker.problem(f"{checker.unread[name]}: no step reads its list '{name}'. {hint}")
         if "answer" not in checker.written and not checker.gaps:
             checker.problem("No step writes 'answer'; end `generate` with an operator that does.")
         return checker.problems
@@ -135,6 +141,8 @@ PLAIN = StepOptions()
 class _Builder:
     options: StepOptions
     problems: list[str] = field(default_factory=list)
+    lists: dict[str, str] = field(default_factory=dict)
+    """The slot of the type of each list that a step so far names with `as`."""
 
     def steps(self, items: Any, path: str) -> Steps:
         if not isinstance(items, Sequence) or isinstance(items, str):
@@ -160,7 +168,7 @@ class _Builder:
             if key not in combinator.keys:
                 known = ", ".join(sorted(combinator.keys))
                 self.problems.append(f"{path} ({form}) has no key '{key}'; it takes {known}.")
-        return combinator.read(Reader(item, path, form, self.steps, self.problems.append))
+        return combinator.read(StepReader(item, path, form, self.steps, self.problems.append))
 
     def _operator(self, item: Mapping[str, Any], path: str) -> Step:
         name = str(item["op"])
@@ -170,21 +178,70 @@ class _Builder:
             self.problems.append(f"{path}: {error}")
             return _Gap(f"{path} {name}")
         label = f"{path} {name}"
-        settings = {
-            key: value for key, value in item.items() if key not in ("op", "use", "path_pooling")
-        }
-        use = item.get("use", ())
-        if isinstance(use, str) or not isinstance(use, Sequence):
-            self.problems.append(f"{label}: use: a list of slots was expected, not {use!r}.")
-            use = ()
-        step = OperatorStep(operator, self._settings(operator, settings, label), label, tuple(use))
+        settings = {key: value for key, value in item.items() if key not in _OF_STEPS}
+        use = self._use(operator, item.get("use", ()), label)
+        named = self._named(operator, item.get("as", ""), label)
+        step = OperatorStep(operator, self._settings(operator, settings, label), label, use, named)
         if "path_pooling" not in item or self.options.pooling is None:
             return step
+        lists = dict(self.lists)
         try:
             return pooled(item, step, self.options.pooling, self.steps, self.options.all_rows)
         except UserError as error:
             self.problems.append(f"{label}: {error}")
             return step
+        finally:
+            self.lists = lists
+
+    def _use(self, operator: Operator, items: Any, label: str) -> dict[str, str]:
+        """The parameters that read a named list, and the optional ones that read anything."""
+        if isinstance(items, str) or not isinstance(items, Sequence):
+            self.problems.append(f"{label}: use: a list was expected, not {items!r}.")
+            items = ()
+        reads = {read.slot: read for read in reversed(operator.reads)}
+        reads |= {read.parameter: read for read in operator.reads}
+        use = {
+            read.parameter: read.parameter
+            for read in operator.reads
+            if not read.optional and read.parameter in self.lists
+        }
+        for item in items:
+            pairs = item.items() if isinstance(item, Mapping) else [(str(item), None)]
+            for wanted, source in pairs:
+                read = reads.get(wanted)
+                if read is None or not (read.optional or source):
+                    known = sorted(read.slot for read in operator.reads if read.optional)
+                    self.problems.append(
+                        f"{label} cannot use '{wanted}'; it can use {', '.join(known) or 'none'}."
+                    )
+                    continue
+                own = read.parameter if read.parameter in self.lists else read.slot
+                use[read.parameter] = source or own
+        for parameter, source in use.items():
+            self._check_source(reads[parameter], source, label)
+        return use
+
+    def _check_source(self, read: Read, source: str, label: str) -> None:
+        kind = self.lists.get(source, source)
+        if source not in {*self.lists, read.slot}:
+            hint = did_you_mean(source, sorted({*self.lists, read.slot}))
+            self.problems.append(f"{label}: no earlier step names a list '{source}'. {hint}")
+        elif kind != read.slot:
+            self.problems.append(f"{label} reads {read.slot} from '{source}', which has {kind}.")
+
+    def _named(self, operator: Operator, name: Any, label: str) -> str:
+        """The name of the list that a step writes; problems with it are noted."""
+        kind = operator.main
+        if not isinstance(name, str) or (name and not name.isidentifier()):
+            self.problems.append(f"{label}: as: a name was expected, not {name!r}.")
+            return ""
+        if name != kind and name in slot_names():
+            self.problems.append(f"{label}: as: '{name}' is a slot; choose another name.")
+        elif name != kind and self.lists.get(name, kind) != kind:
+            self.problems.append(f"{label}: as: '{name}' has {self.lists[name]}, not {kind}.")
+        elif name and name != kind:
+            self.lists[name] = kind
+        return name
 
     def _settings(self, operator: Operator, own: Mapping[str, Any], label: str) -> dict[str, Any]:
         settings = {}

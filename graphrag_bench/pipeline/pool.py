@@ -2,11 +2,11 @@
 
     {op: context.relationships, share: 0.2, path_pooling: {entities: nlp}}
 
-Without `pooling` it is the packer alone. Otherwise the relationships are pooled first, aside from
-the rest of the method: by `rerank` those that the packer's prompt has room for, by `reselect` those
-that `search` finds when its lists are as long as `coarse_k`, of which `keep` stay. The entities of
-the question that paths begin at are found by `question.entities.KIND`, or are the method's
-mentions, and linked, unless the method's nodes are `linked` ones. `scores` are those of the search.
+Without `pooling` it is the packer alone. Otherwise the relationships are pooled first: by `rerank`
+those that the packer's prompt has room for, by `reselect` those that `search` finds when its lists
+are as long as `coarse_k`, of which `keep` stay. The entities of the question that paths begin at
+are found by `question.entities.KIND`, or are the method's mentions, and linked, unless the
+method's nodes are `linked` ones. `scores` are those of the search.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -75,10 +75,10 @@ def pooled(
         settings["top_k"] = pool.get("keep") or item.get("top_k") or most
     steps = [*_candidates(item, pool, pooling), *_linking(pool, pooling)]
     steps.append({"op": "path.pool", **settings})
-    aside = read([{"aside": ["relationships"], "steps": steps}], f"{path}.pool")
+    apart = read([{"branch": {"pool": steps}, "only": ["relationships"]}], path)
     if "cut" in packer.operator.settings:
         packer = replace(packer, settings={**packer.settings, "cut": "lowest"})
-    return Pooled((*aside, packer), packer.label)
+    return Pooled((*apart, packer), packer.label)
 
 
 def _candidates(item: Item, pool: Item, pooling: Item) -> list[Item]:
@@ -90,8 +90,8 @@ def _candidates(item: Item, pool: Item, pooling: Item) -> list[Item]:
         return [{"op": trial, **settings}] if trial else []
     if not pool.get("search"):
         return []
-    steps = _longer(pool["search"], pooling.get("coarse_k") or _COARSE_K)
-    return [{"aside": ["relationships"], "steps": steps}]
+    longer: list[Item] = _longer(pool["search"], pooling.get("coarse_k") or _COARSE_K)
+    return longer
 
 
 def _longer(steps: Any, least: int) -> Any:
@@ -111,4 +111,4 @@ def _linking(pool: Item, pooling: Item) -> list[Item]:
     kind = pooling.get("conversion", pool.get("entities"))
     naming = [{"op": f"question.entities.{kind}"}] if pool.get("entities") else []
     parts = list(pooling.get("linking", _LINKING))
-    return [*naming, {"op": "node.link", "parts": parts, "dedupe": True}]
+    return [*naming, {"op": "node.link", "parts": parts, "dedupe": True, "as": "entities"}]

@@ -6,16 +6,14 @@ is that of the steps of `generate` that answer. What the search asks a model for
 the method's own, answers included.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from graphrag_bench.contract import Operator
 from graphrag_bench.fingerprint import digest
+from graphrag_bench.pipeline.steps import OperatorStep
 from graphrag_bench.prompts import FormName, Message, Prompt, Regime, answer_form
-
-if TYPE_CHECKING:
-    from graphrag_bench.pipeline.pipeline import Pipeline
 
 COMMON = Prompt("graphrag_bench.pipeline:prompts/common.j2")
 LICENCE = "licence"
@@ -77,23 +75,26 @@ def common_forms(regime: Regime, forms: Iterable[FormName]) -> list[FormName]:
     return [form for form in forms if regime == "house" and answer_form(form).prose]
 
 
-def own_answers(pipeline: "Pipeline") -> list[str]:
-    """The operators that answer with a method's own prompt where others take the common one.
+def own_answers(steps: Iterable[OperatorStep]) -> list[str]:
+    """Return the operators that answer with a method's own prompt, not with the common one.
 
     These are the answers that its search asks for, and those of steps that cannot take the prompt.
     """
     names: dict[str, None] = {}
-    for op in pipeline.operators():
-        prompt = op.settings.get("prompt")
-        files = prompt.files if isinstance(prompt, Prompt) else ()
-        if "answer" in op.operator.returns and COMMON.name not in {one.name for one in files}:
+    for op, files in _answering(steps):
+        if COMMON.name not in {file.name for file in files}:
             names[f"{op.operator.name} ({op.label.partition('.')[0]})"] = None
     return list(names)
 
 
-def unlicensed(pipeline: "Pipeline") -> list[str]:
-    """The prompts of the last answers that cannot say what the context does not hold."""
-    steps = [op for step in pipeline.generate for op in step.operators()]
-    prompts = [op.settings.get("prompt") for op in steps if "answer" in op.operator.returns]
-    files = [file for one in prompts if isinstance(one, Prompt) for file in one.files]
-    return sorted({file.name for file in files if LICENCE not in file.variables})
+def unlicensed(steps: Iterable[OperatorStep]) -> list[str]:
+    """Return the prompts of `generate` that cannot say what the context does not hold."""
+    last = [files for op, files in _answering(steps) if op.label.startswith("generate.")]
+    return sorted({one.name for files in last for one in files if LICENCE not in one.variables})
+
+
+def _answering(steps: Iterable[OperatorStep]) -> Iterator[tuple[OperatorStep, Sequence[Prompt]]]:
+    for op in steps:
+        if "answer" in op.operator.returns:
+            prompt = op.settings.get("prompt")
+            yield op, prompt.files if isinstance(prompt, Prompt) else ()

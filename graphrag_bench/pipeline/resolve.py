@@ -5,9 +5,9 @@ from dataclasses import dataclass, field, replace
 from typing import get_args
 
 from graphrag_bench.pipeline.checker import Checker
-from graphrag_bench.pipeline.combinator import Nested, Reader, combinator
+from graphrag_bench.pipeline.combinator import Nested, StepReader, combinator
 from graphrag_bench.pipeline.merge import MERGEABLE, Rule, combined
-from graphrag_bench.pipeline.steps import Execution, Failure, Outcome, Step, Steps, run_steps
+from graphrag_bench.pipeline.steps import Execution, Failure, Outcome, Step, Steps, after, run_steps
 from graphrag_bench.prompts import form_of_part
 from graphrag_bench.question_plan import Dependencies, Plan, Sought, SubQuestion, checked_plan
 from graphrag_bench.values import Answer, RetrievalState
@@ -91,8 +91,8 @@ class Resolve(Nested):
     def check(self, checker: Checker) -> None:
         """Reads the plan; `answer` must write the answer of a sub-question."""
         checker.read(self.label, self.slot)
-        inner = checker.after(self.steps, INPUTS)
-        if "answer" not in inner.after(self.answer).written:
+        inner = after(self.steps, checker, INPUTS)
+        if "answer" not in after(self.answer, inner).written:
             checker.problem(f"{self.label}: no step of its `answer` writes 'answer'.")
         checker.join([inner])
         checker.written |= inner.written
@@ -142,7 +142,7 @@ class _Work:
 
 
 @combinator("resolve", lists=("steps", "answer"), settings=("merge", "at_most", "prune_unused"))
-def read_resolve(read: Reader) -> Step:
+def read_resolve(read: StepReader) -> Step:
     """`{resolve: SLOT, steps: STEPS, answer: STEPS}`, with merge, at_most and prune_unused."""
     rule = read.choice("merge", get_args(Rule), "interleave")
     steps, answer = read.steps("steps"), read.steps("answer")

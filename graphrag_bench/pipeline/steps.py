@@ -3,13 +3,13 @@
 import time
 import traceback
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from graphrag_bench.contract import Operator, WrongReturn, by_slot
+from graphrag_bench.contract import Operator, Read, WrongReturn, by_slot
 from graphrag_bench.errors import caught
 from graphrag_bench.fingerprint import code
 from graphrag_bench.llm.calls import Completion
@@ -169,14 +169,42 @@ class Step(ABC):
 Steps = tuple[Step, ...]
 
 
+def after(steps: Steps, checker: Checker, written: Iterable[str] = ()) -> Checker:
+    """Return a copy of the checker after some steps, which find these slots written too."""
+    arm = checker.copy()
+    arm.written.update(written)
+    for step in steps:
+        step.check(arm)
+    return arm
+
+
 @dataclass(frozen=True)
 class OperatorStep(Step):
-    """An operator with validated settings; `use` names the optional reads it is given."""
+    """An operator with validated settings.
+
+    `use` maps a parameter to the list it reads in place of the slot of its type; an optional
+    parameter without an entry is None. `named` is the name of the list that the step writes (the
+    first of its return type), in place of that of its slot.
+    """
 
     operator: Operator
     settings: Mapping[str, Any]
     label: str
-    use: tuple[str, ...] = ()
+    use: Mapping[str, str] = field(default_factory=dict)
+    named: str = ""
+
+    @property
+    def reads(self) -> list[tuple[Read, str]]:
+        """Return the parameters that are given a value, each with the list that it reads."""
+        named = [(read, self._source(read)) for read in self.operator.reads]
+        return [(read, source) for read, source in named if source is not None]
+
+    def writes(self, slot: str) -> str:
+        """Return the list that is written with what the operator returns for a slot."""
+        return self.named if self.named and slot == self.operator.main else slot
+
+    def _source(self, read: Read) -> str | None:
+        return self.use.get(read.parameter, None if read.optional else read.slot)
 
     def run(self, states: Sequence[RetrievalState], execution: Execution) -> list[Outcome]:
         """One outcome for each state."""
@@ -209,10 +237,7 @@ class OperatorStep(Step):
             pool.shutdown(cancel_futures=True)
 
     def _call_batch(self, states: Sequence[RetrievalState], execution: Execution) -> list[Any]:
-        columns = [
-            [self._read(state, read.slot, read.optional) for state in states]
-            for read in self.operator.reads
-        ]
+        columns = [[self._value(state, read) for state in states] for read in self.operator.reads]
         needs = {name: execution.resources[name] for name in self.operator.needs}
         assert self.operator.batch is not None
         results: list[Any] = self.operator.batch(*columns, **needs, **self.settings)
@@ -228,7 +253,7 @@ class OperatorStep(Step):
         result = execution.attempt(
             self.label,
             lambda: self.operator.function(
-                *(self._read(state, read.slot, read.optional) for read in self.operator.reads),
+                *(self._value(state, read) for read in self.operator.reads),
                 **needs,
                 **self.settings,
             ),
@@ -237,12 +262,11 @@ class OperatorStep(Step):
         meters = [needs[name].meter for name in sorted(_MODELS.intersection(needs))]
         return result, seconds, meters
 
-    def _read(self, state: RetrievalState, slot: str, optional: bool) -> Any:
-        if optional and slot not in self.use:
-            return None
-        value = state.get(slot)
-        if value is None and not optional:
-            raise LookupError(f"no step has written '{slot}'")
+    def _value(self, state: RetrievalState, read: Read) -> Any:
+        source = self._source(read)
+        value = None if source is None else state.get(source)
+        if value is None and not read.optional:
+            raise LookupError(f"no step has written '{source}'")
         return value
 
     def _noted(self, state: RetrievalState, done: _Done, execution: Execution) -> Outcome:
@@ -260,17 +284,21 @@ class OperatorStep(Step):
         )
         name, calls = self.operator.name, Calls.of(meters)
         execution.note(state, StepTrace(self.label, name, seconds, calls, replies, wrote))
-        return result if isinstance(result, Failure) else state.write(wrote)
+        if isinstance(result, Failure):
+            return result
+        return state.write({self.writes(slot): value for slot, value in wrote.items()})
 
     def check(self, checker: Checker) -> None:
         """Reads, needs, attributes and prompt variables, then the slots it writes."""
-        for read in self.operator.reads:
-            if not read.optional or read.slot in self.use:
-                checker.read(self.label, read.slot)
-        optional = {read.slot for read in self.operator.reads if read.optional}
-        for slot in self.use:
-            if slot not in optional:
-                checker.problem(f"{self.label} cannot use '{slot}'; it can use {_list(optional)}.")
+        sources: dict[str, str] = {}
+        for read, source in self.reads:
+            if source in sources:
+                checker.problem(
+                    f"{self.label} reads '{source}' twice, as '{sources[source]}' and as "
+                    f"'{read.parameter}'; name one of two lists with `as`."
+                )
+            sources[source] = read.parameter
+            checker.read(self.label, source)
         for need in self.operator.needs:
             checker.need(self.label, need)
         checker.require(self.label, self.operator.required(self.settings))
@@ -282,10 +310,13 @@ class OperatorStep(Step):
                         f"{self.label}: prompt '{value.name}' asks for {_list(missing)}; "
                         f"'{name}' is given {_list(self.operator.supplies)}."
                     )
-        checker.write(self.label, self.operator.writes, self.operator.may_write)
+        if self.named == self.operator.main:
+            checker.unread.pop(self.named, None)
+        always, sometimes = self.operator.writes, self.operator.may_write
+        checker.write(self.label, [*map(self.writes, always)], [*map(self.writes, sometimes)])
 
     def describe(self) -> dict[str, Any]:
-        """Name, code, settings with prompts by digest, and the optional reads used."""
+        """Name, code, settings with prompts by digest, and the lists that are read and named."""
         return {
             "op": self.operator.name,
             "code": [self.operator.code, *self._code_of_prompts],
@@ -293,7 +324,8 @@ class OperatorStep(Step):
                 name: value.digest if hasattr(value, "digest") else value
                 for name, value in self.settings.items()
             },
-            "use": list(self.use),
+            "use": dict(self.use),
+            "as": self.named,
         }
 
     @property

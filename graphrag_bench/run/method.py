@@ -144,7 +144,9 @@ def edits_of(settings: RunSettings, method: Method, options: StepOptions) -> str
                 for name, value in new.settings.items()
                 if old.settings.get(name, value) != value
             ]
-            words += [f"+ {new.operator.name}.use={','.join(new.use)}"] * (old.use != new.use)
+            words += [f"+ {new.operator.name}.use={','.join(new.use.values())}"] * (
+                old.use != new.use
+            )
     if sorted(names[0]) == sorted(names[1]) and names[0] != names[1]:
         words = [word for word in words if "=" in word] + ["(reordered)"]
     return " ".join(words) or "(edited)" * (stock.describe() != method.pipeline.describe())

@@ -74,8 +74,8 @@ def _step_lines(experiment: Experiment) -> Iterator[str]:
     yield "steps"
     pipeline, answering = experiment.method.pipeline, experiment.settings.answering
     for op in pipeline.operators(answering):
-        reads = [r.slot for r in op.operator.reads if not r.optional or r.slot in op.use]
-        writes = [*op.operator.writes, *op.operator.may_write]
+        reads = [source for _, source in op.reads]
+        writes = map(op.writes, op.operator.returns)
         yield f"  {op.label:<58} {', '.join(reads)} -> {', '.join(writes)}"
     for step in pipeline.steps(answering):
         if isinstance(step, Switch):
@@ -122,11 +122,11 @@ def _reader(experiment: Experiment, forms: Iterable[FormName]) -> Iterator[str]:
     yield f"reader prompt: {READERS[regime]} (regime={regime})"
     if common := common_forms(regime, forms):
         yield f"  one for all methods: {', '.join(common)}"
-        if own := own_answers(pipeline):
+        if own := own_answers(pipeline.operators()):
             yield f"  the method's own for answers inside its search: {', '.join(own)}"
     if regime == "house":
         yield from dict.fromkeys(f'  "{answer_form(form).licence}"' for form in forms)
-        for name in unlicensed(pipeline):
+        for name in unlicensed(pipeline.operators()):
             yield f"  without that clause, as it has no variable 'licence': {name}"
 
 

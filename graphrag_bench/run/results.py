@@ -55,7 +55,7 @@ def results(experiment: Experiment, selected: Sequence[Question]) -> dict[str, A
         **{name: getattr(settings, name) for name in _STATED},
         "evaluation": evaluation.model_dump(),
         "answer_forms": forms,
-        "own_answers": own_answers(method.pipeline) if common else [],
+        "own_answers": own_answers(method.pipeline.operators()) if common else [],
         "budget_context": context_budget(settings, method),
         "fill_context": settings.fill_context,
         "whole_corpus": holds_corpus(dataset, method, experiment.models.context_budget),

@@ -27,7 +27,7 @@ def _not_zero(a: float) -> float:
 @operator("path.pool", unordered="pooled score, lowest first; lost_in_middle: highest at both ends")
 def pool(
     relationships: Ranked[Relationship],
-    nodes: Ranked[Node],
+    entities: Ranked[Node],
     *,
     graph: Graph,
     search: Literal["dijkstra", "bfs", "random_walk"] = "dijkstra",
@@ -43,7 +43,7 @@ def pool(
 ) -> Ranked[Relationship]:
     """The relationships with their pooled scores, in the order of these.
 
-    `nodes` are the question's entities. Base rank: the score, ties by lower id; `scores="cosine"`
+    `entities` are those of the question. Base rank: the score, ties by lower id; `scores="cosine"`
     takes (1 + score) / 2, and a score below 0 counts as 0. `rerank` keeps the best `top_k` by base
     rank (all for None) and orders them; `reselect` pools the best `coarse_k` and keeps the best
     `top_k` of these by pooled score, as `graph.path_pooling.pooled` says. Ties by base rank.
@@ -61,7 +61,7 @@ def pool(
         graph.source[rows],
         graph.target[rows],
         base,
-        nodes.ids,
+        entities.ids,
         Kernels(search, pooling, sources, a),
         np.random.default_rng(seed),
     )

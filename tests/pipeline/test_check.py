@@ -78,7 +78,7 @@ def test_a_sound_pipeline_has_no_problem(steps: Sequence[Any]) -> None:
         ([START, {"each": "nodes", "steps": [MASS]}, {"op": "tiny.heaviest"}],
          "retrieve.2 tiny.heaviest", f"'node_scores', {UNWRITTEN}"),
         (["tiny.start"], "retrieve.0", "'tiny.start'"),
-        ([{"do": 1}], "retrieve.0", "op, aside, branch, each, repeat, resolve, switch"),
+        ([{"do": 1}], "retrieve.0", "op, branch, each, repeat, resolve, switch"),
         ([{"branch": [START]}], "retrieve.0", "named lists of steps"),
         ([{"branch": {"a": START}}], "retrieve.0.a", "a list of steps"),
         ([branch([START], merge="mix")], "retrieve.0 merge", "none of interleave"),

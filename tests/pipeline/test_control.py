@@ -7,7 +7,7 @@ import pytest
 import tiny_operators
 from tiny_runs import CHUNKS, START, nodes, outcomes
 
-from graphrag_bench.pipeline.combinator import Reader, combinator, combinators
+from graphrag_bench.pipeline.combinator import StepReader, combinator, combinators
 from graphrag_bench.pipeline.combinators import Repeat
 from graphrag_bench.pipeline.pipeline import build
 from graphrag_bench.pipeline.steps import Execution
@@ -130,7 +130,7 @@ def test_a_combinator_is_one_file_that_registers_how_it_is_read(
     monkeypatch.setattr("graphrag_bench.pipeline.combinator._registered", dict(combinators()))
 
     @combinator("twice", lists=("twice",))
-    def read_twice(read: Reader) -> Repeat:
+    def read_twice(read: StepReader) -> Repeat:
         return Repeat(2, read.steps("twice"), read.label)
 
     assert nodes([START, {"twice": [{"op": "tiny.grow"}]}], "1") == [3]

@@ -56,6 +56,11 @@ def first(nodes: Ranked[Node]) -> Ranked[Node]:
     return nodes.head(1)
 
 
+def apart(seeds: Ranked[Node], nodes: Ranked[Node]) -> Ranked[Node]:
+    """The numbers that are no seeds."""
+    return nodes.take(~np.isin(nodes.ids, seeds.ids))
+
+
 def chunks(nodes: Ranked[Node], query: Query | None = None) -> Ranked[Chunk]:
     """The numbers as chunks, only one for each text of a query. 13 brings bad luck."""
     if 13 in nodes.ids:
@@ -158,8 +163,8 @@ def rephrased(question: Question, dependencies: Dependencies) -> Question:
 def register() -> None:
     """Register them all as `tiny.<name>`."""
     plain = (
-        start, names, grow, first, chunks, query, enough, mass, heaviest, either, careless, scored,
-        plan, total, rephrased,
+        start, names, grow, first, apart, chunks, query, enough, mass, heaviest, either, careless,
+        scored, plan, total, rephrased,
     )  # fmt: skip
     for function in plain:
         operator(f"tiny.{function.__name__}")(function)

@@ -105,7 +105,7 @@ def test_prose_ends_with_the_common_prompt_in_the_house_alone_and_no_search_has_
     assert COMMON.name in prompt_files(house, ["generate"])
     assert COMMON.name not in prompt_files(house, ["convert", "retrieve"])
     assert COMMON.name not in prompt_files(published, ["convert", "retrieve", "generate"])
-    assert own_answers(house.method.pipeline) == IN_SEARCH.get(name, [])
+    assert own_answers(house.method.pipeline.operators()) == IN_SEARCH.get(name, [])
 
 
 def test_the_plan_says_so_and_names_the_answers_of_the_search() -> None:

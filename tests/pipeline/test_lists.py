@@ -1,0 +1,86 @@
+"""Lists that steps name with `as`, and arms of which a branch takes over `only` some slots."""
+
+from typing import Any
+
+import pytest
+from tiny_runs import START, outcomes
+
+from graphrag_bench.pipeline.pipeline import build
+from graphrag_bench.pipeline.steps import Failure
+
+GROW, NAMES, QUERY, CHUNKS = (
+    {"op": f"tiny.{name}"} for name in ("grow", "names", "query", "chunks")
+)
+FIRST, APART = {"op": "tiny.first"}, {"op": "tiny.apart"}
+SEEDS = {**FIRST, "as": "seeds"}
+
+
+def branch(only: Any, *steps: dict[str, Any]) -> dict[str, Any]:
+    return {"branch": {"arm": list(steps)}, "only": only}
+
+
+def problems(*steps: dict[str, Any]) -> list[str]:
+    pipeline, result = build({"retrieve": [START, *steps], "generate": [{"op": "tiny.total"}]})
+    return [*result, *pipeline.check(slots=frozenset({"dependencies"}))]
+
+
+def test_two_lists_of_one_kind_are_read_by_name_and_by_type():
+    """`apart(seeds, nodes)` gives the nodes that are no seeds."""
+    (outcome,) = outcomes([START, SEEDS, APART], "3 5 3 7")
+    assert outcome.get("seeds").ids.tolist() == [3]
+    assert outcome.get("nodes").ids.tolist() == [5, 7]
+    (other,) = outcomes(
+        [START, {**GROW, "as": "more"}, {**CHUNKS, "use": [{"nodes": "more"}]}], "3"
+    )
+    assert (other.get("nodes").ids.tolist(), other.get("chunks").ids.tolist()) == ([3], [4])
+
+
+def test_a_list_that_takes_the_name_of_its_slot_replaces_what_no_step_has_read():
+    assert "overwrites 'nodes'" in problems(GROW, START)[0]
+    assert problems(GROW, {**START, "as": "nodes"}) == []
+
+
+@pytest.mark.parametrize(
+    ("steps", "place", "name"),
+    [
+        ([{**FIRST, "as": "seds"}, APART], "retrieve.1 tiny.first", "'seeds'"),
+        ([APART], "retrieve.1 tiny.apart", "'nodes' twice"),
+        ([SEEDS, {**CHUNKS, "use": [{"nodes": "seds"}]}], "retrieve.2 tiny.chunks", "'seeds'"),
+        ([SEEDS, {**CHUNKS, "use": [{"node": "seeds"}]}], "retrieve.2 tiny.chunks", "'node'"),
+        ([{**CHUNKS, "as": "a"}, {**GROW, "use": [{"nodes": "a"}]}], "retrieve.2", "chunks"),
+        ([{**CHUNKS, "as": "seeds"}, APART], "retrieve.2 tiny.apart", "'seeds'"),
+        ([SEEDS, {**CHUNKS, "as": "seeds"}, APART], "retrieve.2 tiny.chunks", "'seeds'"),
+        ([{**FIRST, "as": "chunks"}], "retrieve.1 tiny.first", "'chunks'"),
+        ([{**FIRST, "as": "the seeds"}], "retrieve.1 tiny.first", "'the seeds'"),
+        ([branch(["chunks"], SEEDS, CHUNKS), APART], "retrieve.2 tiny.apart", "'seeds'"),
+    ],
+)  # fmt: skip
+def test_a_wrong_name_is_told_before_the_run_with_its_place(steps: Any, place: str, name: str):
+    assert any(one.startswith(place) and name in one for one in problems(*steps))
+
+
+def test_only_the_named_slots_of_a_branch_are_there_afterwards_and_a_failure_fails_the_question():
+    (outcome,) = outcomes([START, branch(["query"], NAMES, GROW, QUERY)], "1 2 ada")
+    assert outcome.get("query").texts == ("ada",)
+    assert outcome.get("nodes").ids.tolist() == [1, 2]
+    assert outcome.get("mentions") is None
+    (bad,) = outcomes([START, branch(["nodes"], {"op": "tiny.twice"})], "13")
+    assert isinstance(bad, Failure) and bad.step == "retrieve.1.arm.0 tiny.twice"
+
+
+def test_what_a_branch_leaves_behind_cannot_be_read_and_its_arms_may_write_anew():
+    assert problems(branch(["nodes"], NAMES, GROW), GROW) == []
+    (message,) = problems(branch(["nodes"], NAMES, GROW), QUERY)
+    assert "'mentions'" in message
+    assert problems(GROW, branch(["nodes"], START), GROW) == []
+    assert problems(branch(["chunks"], CHUNKS), START) == []
+    (message,) = problems(branch(["query"], GROW))
+    assert message.startswith("retrieve.1 branch") and "'query'" in message
+    assert any("'nodes'" in one for one in problems(branch("nodes", GROW)))
+
+
+def test_names_of_lists_and_what_is_kept_are_part_of_the_run_key():
+    steps = ([GROW], [{**GROW, "as": "more"}], [branch(["nodes"], GROW)],
+             [branch(["nodes", "query"], GROW)])  # fmt: skip
+    described = [str(build({"retrieve": [START, *some]})[0].describe()) for some in steps]
+    assert len(set(described)) == len(steps)
