@@ -9,17 +9,18 @@ from typing import Literal
 
 from graphrag_bench.text import DELETED, characters, folded, unspaced, words
 
-Form = Literal["unicode", "squad"]
+NormalForm = Literal["unicode", "squad", "raw"]
+Containment = Literal["substring", "token_boundary"]
 
 _PUNCTUATION = str.maketrans("", "", string.punctuation)
 _ARTICLES = frozenset({"a", "an", "the"})
 _WHOLE_ARTICLES = re.compile(r"\b(?:a|an|the)\b")
 _MARKS = ".,;:!?\"'()[]{}“”‘’«»。、，；：！？「」（）"
+_SPECIAL = frozenset({"yes", "no", "noanswer"})
 
 
-@dataclass(frozen=True)
-class Normaliser:
-    """How an answer is normalised before it is compared.
+def normalised(text: str, form: NormalForm = "unicode") -> str:
+    """Return a text as answers are compared; "" where nothing but articles and punctuation was.
 
     `unicode` and `squad` give the same for ASCII text: lower case, no punctuation (deleted, so that
     "well-known" is "wellknown"), no English articles, single spaces. `squad` knows no other
@@ -31,63 +32,53 @@ class Normaliser:
     Source: the SQuAD evaluation script (Rajpurkar et al. 2016); Zhou et al. 2025, section 7.1;
     punctuation of all scripts and words of scripts without spaces: MLQA (Lewis et al. 2020).
     """
-
-    form: Form | Literal["raw"] = "unicode"
-
-    def __call__(self, text: str) -> str:
-        """The normalised text; "" where nothing but articles and punctuation was there."""
-        if self.form == "squad":
-            text = text.lower().translate(_PUNCTUATION)
-            return " ".join(_WHOLE_ARTICLES.sub(" ", text).split())
-        if self.form == "raw":
-            return unspaced(" ".join(word.strip(_MARKS) or word for word in folded(text).split()))
-        text = unspaced(folded(text).translate(DELETED))
-        return " ".join(word for word in text.split() if word not in _ARTICLES)
-
-    def tokens(self, text: str) -> list[str]:
-        """The words of the normalised text."""
-        tokens = self(text).split()
-        return tokens if self.form == "squad" else characters(tokens)
-
-
-RAW = Normaliser("raw")
-"""What compares answers of which the other forms leave nothing."""
-Containment = Literal["substring", "token_boundary"]
-_SPECIAL = frozenset({"yes", "no", "noanswer"})
+    if form == "squad":
+        text = text.lower().translate(_PUNCTUATION)
+        return " ".join(_WHOLE_ARTICLES.sub(" ", text).split())
+    if form == "raw":
+        return unspaced(" ".join(word.strip(_MARKS) or word for word in folded(text).split()))
+    text = unspaced(folded(text).translate(DELETED))
+    return " ".join(word for word in text.split() if word not in _ARTICLES)
 
 
 @dataclass(frozen=True)
 class Reading:
     """How answers are compared with gold answers."""
 
-    normaliser: Normaliser = Normaliser()
+    form: NormalForm = "unicode"
     containment: Containment = "substring"
 
     def normal(self, text: str) -> str:
-        """The normalised text; a bar, which parts aliases, is a space."""
-        return self.normaliser(text.replace("|", " "))
+        """Return the normalised text; a bar, which parts aliases, is a space."""
+        return normalised(text.replace("|", " "), self.form)
 
     def tokens(self, text: str) -> list[str]:
-        """The words of the normalised text."""
-        return self.normaliser.tokens(text.replace("|", " "))
+        """Return the words of the normalised text."""
+        tokens = self.normal(text).split()
+        return tokens if self.form == "squad" else characters(tokens)
 
     def finder(self, text: str) -> Callable[[str], bool]:
-        """Whether a gold answer is contained in this text, both normalised.
+        """Return whether a gold answer is contained in this text, both normalised.
 
         `substring` compares characters, as the papers do ("no" is found in "know");
         `token_boundary` compares whole words, and so is a gold answer that normalises to nothing.
         """
-        plain, raw = self._compared(text), _spaced(RAW.tokens(text))
+        plain, raw = self._compared(text), _spaced(raw_words(text))
 
         def holds(gold: str) -> bool:
             if wanted := self._compared(gold):
                 return wanted in plain
-            return bool(tokens := RAW.tokens(gold)) and _spaced(tokens) in raw
+            return bool(words := raw_words(gold)) and _spaced(words) in raw
 
         return holds
 
     def _compared(self, text: str) -> str:
         return self.normal(text) if self.containment == "substring" else _spaced(self.tokens(text))
+
+
+def raw_words(text: str) -> list[str]:
+    """Return the words by which answers are compared that the other forms leave nothing of."""
+    return characters(normalised(text, "raw").split())
 
 
 def _spaced(tokens: Sequence[str]) -> str:
@@ -98,34 +89,34 @@ DEFAULT = Reading()
 
 
 def accuracy(answer: str, golds: Sequence[str], reading: Reading = DEFAULT) -> float:
-    """Whether any gold answer is contained in the answer.
+    """Return 1.0 where any gold answer is contained in the answer, both normalised, else 0.0.
 
-    1.0 or 0.0; both are normalised. It rewards long answers: read it with their length.
+    It rewards long answers: read it with their length.
     """
     holds = reading.finder(answer)
     return float(any(holds(gold) for gold in golds))
 
 
 def exact_match(answer: str, golds: Sequence[str], reading: Reading = DEFAULT) -> float:
-    """1.0 when the answer equals any gold answer, both normalised, else 0.0.
+    """Return 1.0 where the answer equals any gold answer, both normalised, else 0.0.
 
     A gold answer that normalises to nothing ("A", "The The", "$") is compared raw, by every metric.
     """
-    plain = reading.normal(answer)
+    plain, raw = reading.normal(answer), raw_words(answer)
     return float(any(
-        plain == wanted if (wanted := reading.normal(gold)) else RAW(answer) == RAW(gold) != ""
+        plain == wanted if (wanted := reading.normal(gold)) else raw == raw_words(gold) != []
         for gold in golds
     ))  # fmt: skip
 
 
 def overlap(answer: str, gold: str, reading: Reading = DEFAULT) -> tuple[float, float, float]:
-    """Precision, recall and F1 of the tokens of one gold answer, as multisets, in 0..1.
+    """Return precision, recall and F1 of the tokens of one gold answer, as multisets, in 0..1.
 
     Where either is exactly yes, no or noanswer and the two differ, all three are 0.
     """
     mine, theirs = reading.tokens(answer), reading.tokens(gold)
     if not theirs:
-        mine, theirs = RAW.tokens(answer), RAW.tokens(gold)
+        mine, theirs = raw_words(answer), raw_words(gold)
     if mine != theirs and {" ".join(mine), " ".join(theirs)} & _SPECIAL:
         return 0.0, 0.0, 0.0
     shared = sum((Counter(mine) & Counter(theirs)).values())
@@ -136,12 +127,12 @@ def overlap(answer: str, gold: str, reading: Reading = DEFAULT) -> tuple[float, 
 
 
 def recall(answer: str, golds: Sequence[str], reading: Reading = DEFAULT) -> float:
-    """The largest share of a gold answer's tokens that the answer holds, in 0..1."""
+    """Return the largest share of a gold answer's tokens that the answer holds, in 0..1."""
     return max((overlap(answer, gold, reading)[1] for gold in golds), default=0.0)
 
 
 def recall_concat(answer: str, golds: Sequence[str], reading: Reading = DEFAULT) -> float:
-    """The share of the tokens of all gold answers, one after another, that the answer holds.
+    """Return the share of the tokens of all gold answers, one after another, that it holds.
 
     With many aliases no answer reaches 1. Source: deduced from the recall that Zhou et al. 2025
     print for PopQA, which is far below their accuracy.
@@ -150,14 +141,14 @@ def recall_concat(answer: str, golds: Sequence[str], reading: Reading = DEFAULT)
 
 
 def f1(answer: str, golds: Sequence[str], reading: Reading = DEFAULT) -> float:
-    """The largest token F1 with any gold answer, in 0..1."""
+    """Return the largest token F1 with any gold answer, in 0..1."""
     return max((overlap(answer, gold, reading)[2] for gold in golds), default=0.0)
 
 
 def str_scores(
     answer: str, sub_answers: Sequence[Sequence[str]], reading: Reading = DEFAULT
 ) -> dict[str, float]:
-    """STRREC, STREM and STRHIT: the share of the sub-answers found, whether all, whether any.
+    """Return `strrec`, `strem` and `strhit`: the share of sub-answers found, whether all, any.
 
     A sub-answer is found when any of its aliases is contained in the answer, both normalised. In
     0..1, and strem <= strrec <= strhit; without sub-answers all are 0.
@@ -193,23 +184,22 @@ _BEGINNING = 25
 
 
 def answer_words(answer: str) -> float:
-    """The number of words of an answer, articles included; a character of Chinese is a word."""
+    """Return the number of words, articles included; a character of Chinese is a word."""
     return float(len(words(answer)))
 
 
 def gold_words(golds: Sequence[str], *, together: bool = False) -> float:
-    """The words of the longest gold answer, or of all of them where all are wanted `together`."""
+    """Return the words of the longest gold answer, or of all where all are wanted `together`."""
     counts = [len(words(gold)) for gold in golds]
     return float(sum(counts) if together else max(counts, default=0))
 
 
 def abstained(answer: str) -> float:
-    """1.0 when an answer says only that there is none, else 0.0; an empty answer is such a one.
+    """Return 1.0 where an answer abstains or is empty, else 0.0.
 
     A list of English phrases decides, at the beginning ("I do not know", "insufficient
-    information", "the context does not mention ...") or as the whole ("unknown"); an answer in
-    other words is not found. Where a set's gold answer is such a phrase, abstaining is right, and
-    accuracy says so.
+    information", "the context does not mention ...") or as the whole ("unknown"). Where a set's
+    gold answer is such a phrase, abstaining is right, and accuracy says so.
     """
     tokens = words(answer)
     whole, beginning = " ".join(tokens), " ".join(tokens[:_BEGINNING])

@@ -6,23 +6,20 @@ Source: the evaluation of CWQ and WebQSP by SubgraphRAG (Li et al., ICLR 2025), 
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from string import ascii_uppercase
+from typing import Final
 
-from graphrag_bench.evaluation.answers import DEFAULT, Normaliser, Reading
+from graphrag_bench.evaluation.answers import DEFAULT, Reading, normalised
 
 KGQA = "kgqa"
 """What a card calls these metrics, all of them together."""
 LISTED = ("hit@1", "hit", "list_precision", "list_recall", "list_f1")
 
 MARK = "ans:"
-normalise_listed = Normaliser("squad")
-"""Lower case, no ASCII punctuation, no articles, single spaces.
-
-It is the `squad` form whatever `evaluation.normaliser` says: so these sets are scored.
-"""
-_READING = Reading(normalise_listed)
-_NO_ANSWER = ("ans: not available", "ans: no information available")
+SQUAD: Final = "squad"
+"""The `squad` form whatever `evaluation.normaliser` says: so these sets are scored."""
+_NO_ANSWER = ("none", "ans: not available", "ans: no information available")
 _EITHER_WAY = (
     "when", "what year", "which year", "where", "sport", "what countr", "language", "nba finals",
     "world series",
@@ -31,34 +28,19 @@ _YEAR_ONLY = ("when", "what year")
 _DATE = re.compile(r"(\d{4})-\d{2}-\d{2}\b.*", re.DOTALL)
 
 
-def _marked(answer: str) -> list[str]:
-    lines = (line.strip() for line in answer.splitlines() if MARK in line)
-    return [line for line in lines if not any(text in line.lower() for text in _NO_ANSWER)]
-
-
 def predictions(answer: str) -> tuple[str, ...]:
-    """The lines of an answer that hold `ans:` in lower case, in order, each once.
+    """Return the lines of an answer that hold `ans:` in lower case, in order, each once.
 
     Lines that hold "none" in any case are left out, "Nonesuch" among them, and those that say that
     nothing is available.
     """
-    return tuple(dict.fromkeys(line for line in _marked(answer) if "none" not in line.lower()))
-
-
-def listed(answer: str) -> tuple[str, ...]:
-    """The text after the `ans:` of each line; a line is left out where that is just "none"."""
-    names = map(_behind, _marked(answer))
-    return tuple(dict.fromkeys(n for n in names if n and normalise_listed(n) != "none"))
-
-
-def _behind(line: str) -> str:
-    return line.partition(MARK)[2].strip()
+    lines = dict.fromkeys(line.strip() for line in answer.splitlines() if MARK in line)
+    return tuple(line for line in lines if not any(text in line.lower() for text in _NO_ANSWER))
 
 
 def list_scores(answer: str, golds: Sequence[str], question: str) -> dict[str, float]:
-    """The scores of the lines of an answer against the gold answers, by the names of `LISTED`.
+    """Return the scores of the lines of an answer by the names of `LISTED`, in 0..1.
 
-    All are in 0..1, the better the higher.
     A line and a gold answer match when the gold is contained in the line, both normalised, or, for
     questions of certain kinds (when, where, ...), what the line answers in the gold. Of questions
     for a time, the gold 2014-05-01 is taken as 2014. Precision and recall count pairs of a line and
@@ -74,12 +56,12 @@ def list_scores(answer: str, golds: Sequence[str], question: str) -> dict[str, f
         return dict.fromkeys(LISTED, 0.0)
 
     def matches(line: str, gold: str) -> bool:
-        name = normalise_listed(_behind(line)) if either else ""
-        return _READING.finder(line)(gold) or bool(name and name in normalise_listed(gold))
+        name = normalised(line.partition(MARK)[2], SQUAD) if either else ""
+        return Reading(SQUAD).finder(line)(gold) or bool(name and name in normalised(gold, SQUAD))
 
-    unmatched = sorted(lines, key=lambda line: -len(normalise_listed(line)))
+    unmatched = sorted(lines, key=lambda line: -len(normalised(line, SQUAD)))
     n_pairs = 0
-    for gold in sorted(wanted, key=lambda gold: -len(normalise_listed(gold))):
+    for gold in sorted(wanted, key=lambda gold: -len(normalised(gold, SQUAD))):
         if (match := next((line for line in unmatched if matches(line, gold)), None)) is not None:
             unmatched.remove(match)
             n_pairs += 1
@@ -136,7 +118,7 @@ class _Named:
 
 
 def chosen_option(answer: str, options: Sequence[str], reading: Reading = DEFAULT) -> int | None:
-    """The index of the option that an answer chooses; None when it names none, or several.
+    """Return the index of the option that an answer chooses; None for none or several.
 
     The first of these ways that names exactly one option decides: the whole answer is its letter,
     in any case; it is told as in "the answer is B" or "Option B"; the answer begins with "B." or
@@ -234,7 +216,7 @@ def _named(text: str, letters: str) -> list[_Named]:
 
 
 def _by_words(answer: str, options: Sequence[str], reading: Reading) -> set[int]:
-    holds = Reading(reading.normaliser, "token_boundary").finder(answer)
+    holds = replace(reading, containment="token_boundary").finder(answer)
     texts = [f" {' '.join(reading.tokens(option))} " for option in options]
     rows = [row for row, option in enumerate(options) if holds(option)]
     return {
@@ -247,9 +229,6 @@ def _by_words(answer: str, options: Sequence[str], reading: Reading) -> set[int]
 def choice_scores(
     answer: str, options: Sequence[str], correct: int, reading: Reading = DEFAULT
 ) -> dict[str, float]:
-    """`multiple_choice` is 1.0 when the right option is chosen; `option_unread` when none is.
-
-    An answer that chooses no option, or several, is wrong.
-    """
+    """Return `multiple_choice`, 1.0 for the right option, and `option_unread`, 1.0 for none."""
     chosen = chosen_option(answer, options, reading)
     return {"multiple_choice": float(chosen == correct), "option_unread": float(chosen is None)}

@@ -1,11 +1,10 @@
 """Every metric of a run by name: the source of its values, and whether higher is better.
 
-`ANSWER_METRICS` are those that a card's `metrics` and `evaluation.metrics` may list. Objectives,
-tables, commands and docs/metrics.md read these lists and keep none of their own.
+Objectives, tables, commands and docs/metrics.md read this list and keep none of their own.
 """
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterable, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 from importlib.util import find_spec
 from typing import Literal
@@ -24,6 +23,16 @@ from graphrag_bench.evaluation.answers import (
 from graphrag_bench.evaluation.listed_answers import KGQA, LISTED, choice_scores, list_scores
 from graphrag_bench.evaluation.reference_texts import bleu, meteor, notes, rouge
 
+DEFAULT_METRICS = ("accuracy", "recall", "exact_match", "f1")
+"""What a set is scored by whose card names no metric."""
+CUTOFF, TOKENS = "@k", "@B"
+"""The end of a name with a rank (`evaluation.cuts`) or a number of tokens
+(`evaluation.evidence_tokens`)."""
+MetricSource = Literal["retrieved", "context", "answer", "judge"]
+"""What a metric is computed from: the documents retrieved, the packed context, the answer, or what
+a judge has said of the answer."""
+_MODULES = {"rouge-score": "rouge_score"}
+
 
 @dataclass(frozen=True)
 class AnsweredQuestion:
@@ -35,50 +44,61 @@ class AnsweredQuestion:
     reading: Reading
 
 
-Scores = dict[str, float]
+MetricValues = Callable[[AnsweredQuestion], dict[str, float]]
+"""The values by name; {} for a question whose gold lacks what the metric needs."""
 
 
 @dataclass(frozen=True)
-class AnswerMetric:
-    """A metric: what it measures, its values by name, and the package that it is computed by.
+class Metric:
+    """A metric by name, its source, what it measures, and whether more is better.
 
-    `values` is {} for a question whose gold lacks what the metric needs. `gives` are the names of
-    the values where they are not the metric's own.
+    Those that a card's `metrics` and `evaluation.metrics` may list have `values` of one answer;
+    `gives` are their names where they are not the metric's own, `package` what computes them.
     """
 
+    name: str
+    source: MetricSource
     meaning: str
-    values: Callable[[AnsweredQuestion], Scores]
+    more_is_better: bool = True
+    values: MetricValues | None = None
     package: str = ""
     gives: tuple[str, ...] = ()
+
+    def names(self, cuts: Sequence[int], tokens: Sequence[int]) -> list[str]:
+        """Return the names under which a run with these cutoffs has it."""
+        for sign, values in ((CUTOFF, cuts), (TOKENS, tokens)):
+            if self.name.endswith(sign):
+                return [f"{self.name.removesuffix(sign)}@{value}" for value in values]
+        return [self.name]
 
 
 def _of(
     name: str,
     meaning: str,
-    metric: Callable[..., float | Scores],
+    metric: Callable[..., float | dict[str, float]],
     needs: str = "answers",
     package: str = "",
-) -> AnswerMetric:
-    """A metric of one value where the gold has what it needs; a package reads words its own way."""
+) -> Metric:
+    """One value where the gold has what the metric needs; a package reads words its own way."""
 
-    def values(answered: AnsweredQuestion) -> Scores:
+    def values(answered: AnsweredQuestion) -> dict[str, float]:
         if not (wanted := getattr(answered.gold, needs)):
             return {}
         reading = () if package else (answered.reading,)
         value = metric(answered.answer, wanted, *reading)
         return {name: value[name] if isinstance(value, dict) else value}
 
-    return AnswerMetric(meaning, values, package)
+    return Metric(name, "answer", meaning, values=values, package=package)
 
 
-def _of_options(answered: AnsweredQuestion) -> Scores:
+def _of_options(answered: AnsweredQuestion) -> dict[str, float]:
     gold = answered.gold
     if not gold.options or gold.correct is None:
         return {}
     return choice_scores(answered.answer, gold.options, gold.correct, answered.reading)
 
 
-def _of_list(answered: AnsweredQuestion) -> Scores:
+def _of_list(answered: AnsweredQuestion) -> dict[str, float]:
     gold = answered.gold
     if not gold.answers:
         return {}
@@ -87,45 +107,77 @@ def _of_list(answered: AnsweredQuestion) -> Scores:
     return scores | again if gold.in_graph else scores
 
 
-ANSWER_METRICS: dict[str, AnswerMetric] = {
-    **{
-        name: _of(name, (metric.__doc__ or "").partition("\n")[0].rstrip("."), metric)
-        for name, metric in (
-            ("accuracy", accuracy), ("recall", recall), ("recall_concat", recall_concat),
-            ("exact_match", exact_match), ("f1", f1),
-        )
-    },
-    **{
-        name: _of(name, f"{meaning} (ALCE)", str_scores, needs="sub_answers")
-        for name, meaning in (
-            ("strrec", "The share of the sub-answers found"),
-            ("strem", "Whether all sub-answers are found"),
-            ("strhit", "Whether any sub-answer is found"),
-        )
-    },
-    "multiple_choice": AnswerMetric(
-        "Whether the right option is chosen; option_unread: whether none can be read", _of_options
-    ),
-    KGQA: AnswerMetric(
-        "Listed answers: hit@1, hit, list_precision, list_recall, list_f1",
-        _of_list,
-        gives=(*LISTED, *(f"{name}_in_graph" for name in LISTED)),
-    ),
-    **{
-        f"bleu_{n}": _of(f"bleu_{n}", f"Cumulative BLEU-{n} of words", partial(bleu, order=n),
-                         package="sacrebleu")
-        for n in (1, 2)
-    },
-    **{
-        f"rouge_{n.lower()}": _of(f"rouge_{n.lower()}", f"ROUGE-{n} F1 of words",
-                                  partial(rouge, kind=f"rouge{n}"), package="rouge-score")
-        for n in ("1", "2", "L")
-    },
-    "meteor": _of("meteor", "METEOR of words", meteor, package="nltk"),
-}  # fmt: skip
-"""Every answer metric by name; what it gives is the better the higher, but for option_unread."""
+_BEFORE = (
+    Metric("evidence_recall@k", "retrieved", "Share of the gold documents among the first k"),
+    Metric("all_evidence@k", "retrieved", "Whether all gold documents are among the first k"),
+    Metric("ndcg@k", "retrieved", "nDCG of the first k, gain 1 for each gold document"),
+    Metric("mrr", "retrieved", "1 / rank of the first gold document"),
+    Metric("evidence_in_context", "context", "Share of the gold documents with a text in it"),
+    Metric("evidence_at_tokens@B", "context", "Share of the gold documents in the first B tokens"),
+    Metric("spans_at_tokens@B", "context", "Share of the gold sentences in the first B tokens"),
+    Metric("spans_in_context", "context", "Share of the gold sentences in the context"),
+    Metric("answer_in_context", "context", "Share of the wanted answers that the context holds"),
+    Metric("evidence_cut", "context", "Evidence was retrieved and cut by the budget", False),
+)
+_OF_ANSWERS = (
+    _of("accuracy", "Whether any gold answer is contained in the answer", accuracy),
+    _of("recall", "The largest share of a gold answer's tokens that the answer holds", recall),
+    _of("recall_concat", "The share of the tokens of all gold answers", recall_concat),
+    _of("exact_match", "Whether the answer equals any gold answer", exact_match),
+    _of("f1", "The largest token F1 with any gold answer", f1),
+    _of("strrec", "The share of the sub-answers found (ALCE)", str_scores, "sub_answers"),
+    _of("strem", "Whether all sub-answers are found (ALCE)", str_scores, "sub_answers"),
+    _of("strhit", "Whether any sub-answer is found (ALCE)", str_scores, "sub_answers"),
+    Metric("multiple_choice", "answer", "Whether the right option is chosen", values=_of_options),
+    Metric(KGQA, "answer", "Listed answers: hit@1, hit, list_precision, list_recall, list_f1",
+           values=_of_list, gives=(*LISTED, *(f"{name}_in_graph" for name in LISTED))),
+    *(_of(f"bleu_{n}", f"Cumulative BLEU-{n} of words", partial(bleu, order=n), package="sacrebleu")
+      for n in (1, 2)),
+    *(_of(f"rouge_{n.lower()}", f"ROUGE-{n} F1 of words", partial(rouge, kind=f"rouge{n}"),
+          package="rouge-score") for n in "12L"),
+    _of("meteor", "METEOR of words", meteor, package="nltk"),
+)  # fmt: skip
+_AFTER = (
+    Metric("option_unread", "answer", "No single option can be read from the answer", False),
+    Metric("answer_words", "answer", "Words of the answer", False),
+    Metric("abstained", "answer", "The answer abstains", False),
+    Metric("judged_correctness", "judge", "The answer offers the gold and nothing else"),
+    Metric("faithfulness", "judge", "Share of the answer's statements that the context supports"),
+    Metric("answer_relevance", "judge", "Likeness of questions asked back to the question"),
+    Metric("context_recall", "judge", "Share of the gold answer that the context supports"),
+    Metric("context_precision", "judge", "Precision over ranks of the useful passages"),
+    Metric("answer_correctness", "judge", "F1 of the answer's statements, with its likeness"),
+    Metric("coverage", "judge", "Share of the gold's statements that the answer holds"),
+    Metric("context_relevance", "judge", "Whether the context is enough for an answer"),
+    Metric("evidence_statements", "judge", "Share of the evidence that the context states"),
+)
+ANSWER_METRICS: dict[str, Metric] = {one.name: one for one in _OF_ANSWERS}
+"""The metrics that a card's `metrics` and `evaluation.metrics` may list, by name."""
+UNDIRECTED = tuple(metric.name for metric in (*_BEFORE, *_AFTER) if not metric.more_is_better)
+"""Descriptive metrics: neither direction is better."""
 
-_MODULES = {"rouge-score": "rouge_score"}
+
+def metrics() -> list[Metric]:
+    """Return every metric that a run may have, by the names of its values."""
+    every = (*_BEFORE, *ANSWER_METRICS.values(), *_AFTER)
+    return [replace(one, name=name) for one in every for name in one.gives or (one.name,)]
+
+
+def metric_names(
+    sources: Collection[MetricSource], cuts: Sequence[int] = (), tokens: Sequence[int] = ()
+) -> list[str]:
+    """Return the names that a run with these cutoffs may have from these sources, in order."""
+    every = [metric for metric in metrics() if metric.source in sources]
+    return list(dict.fromkeys(name for one in every for name in one.names(cuts, tokens)))
+
+
+def metric_values(names: Iterable[str], answered: AnsweredQuestion) -> dict[str, float]:
+    """Return the values of some answer metrics for one answered question."""
+    scores: dict[str, float] = {}
+    for name in names:
+        values = ANSWER_METRICS[name].values
+        scores |= values(answered) if values else {}
+    return scores
 
 
 def check_metrics(names: Iterable[str], where: str, installed: bool = True) -> None:
@@ -146,82 +198,5 @@ def check_metrics(names: Iterable[str], where: str, installed: bool = True) -> N
 
 
 def metric_notes(names: Iterable[str]) -> list[str]:
-    """The packages that these metrics were computed by, with versions, each once, sorted."""
+    """Return the packages that these metrics were computed by, with versions, sorted."""
     return sorted({notes(package) for name in names if (package := ANSWER_METRICS[name].package)})
-
-
-DEFAULT_METRICS = ("accuracy", "recall", "exact_match", "f1")
-"""What a set is scored by whose card names no metric."""
-
-
-Source = Literal["retrieved", "context", "answer", "judge"]
-"""What a metric is computed from: the documents retrieved, the packed context, the answer, or what
-a judge has said of the answer."""
-CUTOFF, TOKENS = "@k", "@B"
-"""The end of a name with a rank (`evaluation.cuts`) or a number of tokens
-(`evaluation.evidence_tokens`)."""
-
-
-@dataclass(frozen=True)
-class Metric:
-    """A metric by name, its source, what it measures, and whether more is better."""
-
-    name: str
-    source: Source
-    meaning: str
-    more_is_better: bool = True
-
-    def names(self, cuts: Sequence[int], tokens: Sequence[int]) -> list[str]:
-        """The names under which a run with these cutoffs has it."""
-        for sign, values in ((CUTOFF, cuts), (TOKENS, tokens)):
-            if self.name.endswith(sign):
-                return [f"{self.name.removesuffix(sign)}@{value}" for value in values]
-        return [self.name]
-
-
-def _answer_metrics() -> Iterator[Metric]:
-    for name, metric in ANSWER_METRICS.items():
-        yield from (Metric(one, "answer", metric.meaning) for one in metric.gives or (name,))
-
-
-_BEFORE = (
-    Metric("evidence_recall@k", "retrieved", "Share of the gold documents among the first k"),
-    Metric("all_evidence@k", "retrieved", "Whether all gold documents are among the first k"),
-    Metric("ndcg@k", "retrieved", "nDCG of the first k, gain 1 for each gold document"),
-    Metric("mrr", "retrieved", "1 / rank of the first gold document"),
-    Metric("evidence_in_context", "context", "Share of the gold documents with a text in it"),
-    Metric("evidence_at_tokens@B", "context", "Share of the gold documents in the first B tokens"),
-    Metric("spans_at_tokens@B", "context", "Share of the gold sentences in the first B tokens"),
-    Metric("spans_in_context", "context", "Share of the gold sentences in the context"),
-    Metric("answer_in_context", "context", "Share of the wanted answers that the context holds"),
-    Metric("evidence_cut", "context", "Evidence was retrieved and cut by the budget", False),
-)
-_AFTER = (
-    Metric("option_unread", "answer", "No single option can be read from the answer", False),
-    Metric("answer_words", "answer", "Words of the answer", False),
-    Metric("abstained", "answer", "The answer says only that there is none", False),
-    Metric("judged_correctness", "judge", "The answer offers the gold and nothing else"),
-    Metric("faithfulness", "judge", "Share of the answer's statements that the context supports"),
-    Metric("answer_relevance", "judge", "Likeness of questions asked back to the question"),
-    Metric("context_recall", "judge", "Share of the gold answer that the context supports"),
-    Metric("context_precision", "judge", "Precision over ranks of the useful passages"),
-    Metric("answer_correctness", "judge", "F1 of the answer's statements, with its likeness"),
-    Metric("coverage", "judge", "Share of the gold's statements that the answer holds"),
-    Metric("context_relevance", "judge", "Whether the context is enough for an answer"),
-    Metric("evidence_statements", "judge", "Share of the evidence that the context states"),
-)
-UNDIRECTED = tuple(metric.name for metric in (*_BEFORE, *_AFTER) if not metric.more_is_better)
-"""Descriptive metrics: neither direction is better."""
-
-
-def metrics() -> list[Metric]:
-    """Every metric; the answer metrics are those of `ANSWER_METRICS`."""
-    return [*_BEFORE, *_answer_metrics(), *_AFTER]
-
-
-def metric_names(
-    sources: Collection[Source], cuts: Sequence[int] = (), tokens: Sequence[int] = ()
-) -> list[str]:
-    """The names that a run with these cutoffs may have from these sources, in the list's order."""
-    every = [metric for metric in metrics() if metric.source in sources]
-    return list(dict.fromkeys(name for one in every for name in one.names(cuts, tokens)))

@@ -12,7 +12,7 @@ from importlib.metadata import version
 from types import SimpleNamespace
 from typing import Any
 
-from graphrag_bench.evaluation.answers import RAW
+from graphrag_bench.evaluation.answers import raw_words
 from graphrag_bench.text import words
 
 _FLOOR = 0.1
@@ -21,11 +21,11 @@ _NO_SYNONYMS = SimpleNamespace(synsets=lambda word: [])
 
 
 def _tokens(text: str) -> list[str]:
-    return words(text) or RAW.tokens(text)
+    return words(text) or raw_words(text)
 
 
 def bleu(answer: str, golds: Sequence[str], order: int) -> float:
-    """Cumulative BLEU up to n-grams of this order, in 0..1; 0 when no word is shared.
+    """Return cumulative BLEU up to n-grams of this order, in 0..1; 0 when no word is shared.
 
     An n-gram order without a match counts 0.1 matches (smoothing method 1 of Chen & Cherry 2014);
     an answer with fewer words than `order` has 0. Source: Papineni et al. 2002, by sacrebleu.
@@ -48,7 +48,7 @@ def _bleu(order: int) -> Any:
 
 
 def rouge(answer: str, golds: Sequence[str], kind: str) -> float:
-    """F1 of `rouge1`, `rouge2` or `rougeL`, the best over the gold answers, in 0..1; no stemming.
+    """Return F1 of `rouge1`, `rouge2` or `rougeL`, the best over the golds, in 0..1; no stemming.
 
     Source: Lin 2004, by rouge-score; the best over references as SQuALITY is scored.
     """
@@ -80,7 +80,7 @@ def _wordnet() -> Any:
 
 
 def meteor(answer: str, golds: Sequence[str]) -> float:
-    """METEOR with exact and stem matches, and synonyms where nltk's WordNet data is installed.
+    """Return METEOR with exact and stem matches, and synonyms where WordNet is installed.
 
     The best over the gold answers, in 0..1; `notes` says which modules were used, for values with
     and without synonyms do not compare. Source: Lavie & Agarwal 2007, by nltk (alpha 0.9, beta 3,
@@ -89,13 +89,13 @@ def meteor(answer: str, golds: Sequence[str]) -> float:
     from nltk.translate.meteor_score import meteor_score
 
     references = [tokens for gold in golds if (tokens := _tokens(gold))]
-    return (
-        float(meteor_score(references, _tokens(answer), wordnet=_wordnet())) if references else 0.0
-    )
+    if not references:
+        return 0.0
+    return float(meteor_score(references, _tokens(answer), wordnet=_wordnet()))
 
 
 def notes(package: str) -> str:
-    """The package and version that a metric is computed by, and of METEOR the modules."""
+    """Return the package and version that a metric is computed by, and of METEOR the modules."""
     release = f"{package} {version(package)}"
     if package != "nltk":
         return release

@@ -6,13 +6,13 @@ in the first B tokens of the prompt's context, cut at items.
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from graphrag_bench.evaluation.answers import Reading
 
 
 def evidence_recall(documents: Sequence[str], evidence: Sequence[str], k: int | None) -> float:
-    """The share of the evidence among the first `k` documents (None: all), in 0..1.
+    """Return the share of the evidence among the first `k` documents (None: all), in 0..1.
 
     Raises ValueError without evidence: the question cannot be scored.
     """
@@ -21,7 +21,7 @@ def evidence_recall(documents: Sequence[str], evidence: Sequence[str], k: int | 
 
 
 def evidence_cut(packed: Sequence[str], cut: Sequence[str], evidence: Sequence[str]) -> float:
-    """1.0 when a document of the evidence was cut from the context and nothing of it kept, else 0.
+    """Return 1.0 when all of an evidence document was cut from the context, else 0.
 
     Raises ValueError without evidence.
     """
@@ -29,14 +29,14 @@ def evidence_cut(packed: Sequence[str], cut: Sequence[str], evidence: Sequence[s
 
 
 def all_evidence(documents: Sequence[str], evidence: Sequence[str], k: int) -> float:
-    """1.0 when the first `k` documents hold the whole evidence, else 0.0."""
+    """Return 1.0 when the first `k` documents hold the whole evidence, else 0.0."""
     return float(evidence_recall(documents, evidence, k) == 1.0)
 
 
 def reciprocal_rank(
     documents: Sequence[str], evidence: Sequence[str], ranks: Sequence[int] | None = None
 ) -> float:
-    """1 / rank of the first document of the evidence, counted from 1; 0 when none is found.
+    """Return 1 / rank of the first document of the evidence, counted from 1; 0 when none is found.
 
     `ranks` are those of the documents, ascending, where several share one. Its mean over questions
     is the MRR. Raises ValueError without evidence.
@@ -49,7 +49,7 @@ def reciprocal_rank(
 def ndcg(
     documents: Sequence[str], evidence: Sequence[str], k: int, ranks: Sequence[int] | None = None
 ) -> float:
-    """The nDCG of the first `k` documents, each of the evidence with gain 1, in 0..1.
+    """Return the nDCG of the first `k` documents, each of the evidence with gain 1, in 0..1.
 
     The ideal order has the evidence first, up to `k` of it, also what no document of the corpus
     has; a rank is discounted by log2(1 + rank). `ranks` are those of the documents, ascending;
@@ -77,7 +77,7 @@ TRIVIAL = frozenset({"yes", "no", "noanswer"})
 
 
 @dataclass(frozen=True)
-class Item:
+class ContextItem:
     """One item of a context in its order: kind, id (a document for a chunk), tokens and text.
 
     `text` is None where it is not known; `documents` are those of which a text stands in it, None
@@ -91,8 +91,8 @@ class Item:
     documents: tuple[str, ...] | None = None
 
 
-def within(items: Sequence[Item], n_tokens: int) -> list[Item]:
-    """The first items that fit into so many tokens together."""
+def within(items: Sequence[ContextItem], n_tokens: int) -> list[ContextItem]:
+    """Return the first items that fit into so many tokens together."""
     total, first = 0, []
     for item in items:
         total += item.n_tokens
@@ -103,9 +103,9 @@ def within(items: Sequence[Item], n_tokens: int) -> list[Item]:
 
 
 def evidence_within(
-    items: Sequence[Item], evidence: Sequence[str], n_tokens: int | None = None
+    items: Sequence[ContextItem], evidence: Sequence[str], n_tokens: int | None = None
 ) -> float:
-    """The share of the evidence documents of which a text stands in the items, in 0..1.
+    """Return the share of the evidence documents of which a text stands in the items, in 0..1.
 
     In all of them, or in those in the first tokens. A long document counts by any text of it.
     Raises ValueError without evidence.
@@ -116,9 +116,12 @@ def evidence_within(
 
 
 def spans_within(
-    items: Sequence[Item], spans: Sequence[str], reading: Reading, n_tokens: int | None = None
+    items: Sequence[ContextItem],
+    spans: Sequence[str],
+    reading: Reading,
+    n_tokens: int | None = None,
 ) -> float:
-    """The share of the evidence sentences that an item holds whole, both normalised, in 0..1.
+    """Return the share of evidence sentences that an item holds whole, both normalised, in 0..1.
 
     Over all items, or those in the first tokens. A sentence cut in two by chunking is not found.
     Raises ValueError without spans.
@@ -132,15 +135,15 @@ def spans_within(
 
 
 def answer_within(
-    items: Sequence[Item], answers: Sequence[Sequence[str]], reading: Reading
+    items: Sequence[ContextItem], answers: Sequence[Sequence[str]], reading: Reading
 ) -> float | None:
-    """The share of the answers of which an item holds an alias, in 0..1; None where chance decides.
+    """Return the share of answers of which an item holds an alias; None where chance decides.
 
     `answers` has the aliases of each wanted answer. Whole words are compared, whatever the
     `containment` of accuracy is, as a long text holds any short word by its characters; answers
     that are all yes or no are skipped, and with nothing left it is None.
     """
-    words = Reading(reading.normaliser, "token_boundary")
+    words = replace(reading, containment="token_boundary")
     wanted = [
         [alias for alias in aliases if (text := words.normal(alias)) and text not in TRIVIAL]
         for aliases in answers

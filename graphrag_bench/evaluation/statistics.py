@@ -17,7 +17,7 @@ _SIGNS = 2**18
 
 
 def clusters_of(scopes: Sequence[str | None]) -> NDArray[np.int64] | None:
-    """The number of each value's cluster, by first appearance; None where clusters change nothing.
+    """Return each value's cluster, by first appearance; None where clusters change nothing.
 
     Values of one scope share a document and are drawn together. A value without a scope is a
     cluster of its own. Clusters change nothing when there is only one, or none holds two values.
@@ -29,7 +29,7 @@ def clusters_of(scopes: Sequence[str | None]) -> NDArray[np.int64] | None:
 
 
 def cluster_sums(values: NDArray[Any], clusters: NDArray[np.int64] | None) -> NDArray[np.float64]:
-    """The sum of the values of each cluster along the first axis; the values without clusters."""
+    """Return the sum of each cluster's values along the first axis; the values without clusters."""
     rows = np.asarray(values, np.float64)
     if clusters is None:
         return rows
@@ -45,14 +45,14 @@ def sign_flip_p(
     permutations: int = PERMUTATIONS,
     seed: int = 0,
 ) -> NDArray[np.float64]:
-    """The two-sided p-value of each column of paired differences (questions x tests), in 0..1.
+    """Return the two-sided p-value of each column of paired differences (questions x tests).
 
     Under the null the two methods of a pair may be swapped, which flips the sign of a difference,
-    and of all of a cluster together where questions share a document. All ways are counted where
-    the differences are of one size (the sign test) or there are at most `permutations` ways, else
-    so many by chance, the observed one among them. Ways whose sum is as far from 0 as the observed
-    one count half (the mid-p value): the rate of false positives is then the level also for answers
-    that are only right or wrong, and not below it. Columns without a difference have p = 1.
+    and of all of a cluster together. All ways are counted where the differences are of one size
+    (the sign test) or there are at most `permutations` ways, else so many by chance, the observed
+    one among them. Ways whose sum is as far from 0 as the observed one count half (mid-p), so that
+    the rate of false positives is the level also for answers that are only right or wrong. Columns
+    without a difference have p = 1.
     Source: Efron & Tibshirani 1993, chapter 15; mid-p: Lancaster 1961, Fagerland et al. 2013.
     """
     sums = cluster_sums(differences, clusters)
@@ -71,12 +71,9 @@ def sign_flip_p(
 def _sign_p(wins: int, losses: int) -> float:
     """By counting in whole numbers, where importing `scipy.stats` takes half a second."""
     n, fewer = wins + losses, min(wins, losses)
-    ways, further = 1, 0
-    for k in range(fewer):
-        further += ways
-        ways = ways * (n - k) // (k + 1)
-    as_far = ways if 2 * fewer == n else 2 * ways
-    return 2 * further / 2**n + 0.5 * (as_far / 2**n) if n else 1.0
+    further = 2 * sum(math.comb(n, k) for k in range(fewer))
+    as_far = math.comb(n, fewer) * (1 if 2 * fewer == n else 2)
+    return further / 2**n + 0.5 * (as_far / 2**n) if n else 1.0
 
 
 def _by_permuting(sums: NDArray[np.float64], permutations: int, seed: int) -> NDArray[np.float64]:
@@ -116,17 +113,16 @@ def _drawn_bits(n: int, ways: int, block: int, seed: int) -> Iterator[NDArray[An
 
 
 def holm(ps: Sequence[float]) -> list[float]:
-    """The p-values corrected for looking at all of them, in the order given, each at least its own.
+    """Return p-values in the order given, corrected for the family of all of them.
 
-    Rejecting what is at most 0.05 makes a false positive anywhere in at most 5 of 100 tables,
-    however the tests hang together. Source: Holm 1979.
+    Rejecting what is at most 0.05 makes a false positive anywhere in at most 5 of 100 families,
+    under any dependence. Source: Holm 1979.
     """
     order = np.argsort(ps, kind="stable")
     multiplied = np.asarray(ps)[order] * np.arange(len(ps), 0, -1)
     corrected = np.empty(len(ps))
     corrected[order] = np.maximum.accumulate(np.minimum(multiplied, 1.0))
-    numbers: list[float] = corrected.tolist()
-    return numbers
+    return [float(p) for p in corrected]
 
 
 RESAMPLES = 2000
@@ -147,20 +143,20 @@ class Mean:
     clusters: int = 0
 
     def stored(self) -> dict[str, float]:
-        """The fields by name, for `metrics.json`; `clusters` only where there are any."""
+        """Return the fields by name, for `metrics.json`; `clusters` only where there are any."""
         return {name: value for name, value in vars(self).items() if name != "clusters" or value}
 
 
 def mean_with_interval(
     values: Sequence[float], *, scopes: Sequence[str | None] | None = None
 ) -> Mean:
-    """The mean and its 95 % percentile bootstrap interval, rounded to 6 decimals.
+    """Return the mean and its 95 % percentile bootstrap interval, rounded to 6 decimals.
 
     Questions that share a scope are drawn together (`clusters_of`); with few scopes, ten or less,
     the interval is too narrow. One value, or values that are all equal, give an interval of no
-    width. The draws are those of `scipy.stats.bootstrap`, whose import takes half a second of every
-    command. Raises ValueError for no values. Source: Efron & Tibshirani 1993, chapter 13; cluster
-    bootstrap: Davison & Hinkley 1997, section 3.8.
+    width. The draws are those of `scipy.stats.bootstrap`, whose import takes half a second. Raises
+    ValueError for no values. Source: Efron & Tibshirani 1993, chapter 13; cluster bootstrap:
+    Davison & Hinkley 1997, section 3.8.
     """
     sample = np.asarray(values, np.float64)
     if not len(sample):
@@ -207,7 +203,7 @@ class Difference:
 def paired_difference(
     first: Sequence[float], second: Sequence[float], *, scopes: Sequence[str | None] | None = None
 ) -> Difference:
-    """The mean of second - first with its interval, and whether chance alone would explain it.
+    """Return the mean of second - first with its interval and p-value.
 
     The test swaps the two values per question at random, jointly for questions that share a
     scope: see `sign_flip_p`. With no difference anywhere p is 1. Raises ValueError for no
@@ -241,7 +237,7 @@ _REACH = NormalDist().inv_cdf(1 - LEVEL / 2) + NormalDist().inv_cdf(POWER)
 def detectable_difference(
     differences: Sequence[float], scopes: Sequence[str | None] | None = None
 ) -> float | None:
-    """The true mean difference that a test at 5 % finds 4 times of 5, given how these ones spread.
+    """Return the minimum detectable mean difference (power 80 %, two-sided level 5 %).
 
     (z_0.975 + z_0.8) times the standard error of the mean difference; where questions share a scope
     that of the sums over scopes. None for fewer than two questions, and where all differences are
@@ -259,9 +255,9 @@ def detectable_difference(
 
 
 def detectable_share(n_questions: int) -> float:
-    """The difference of two shares of questions that `n_questions` pairs detect, at most 1.
+    """Return the difference of two shares that `n_questions` pairs detect, at most 1.
 
-    Known before a run: (z_0.975 + z_0.8) * sqrt(`DISCORDANT` / n). Power 80 %, two-sided level 5 %.
+    Known before a run: (z_0.975 + z_0.8) * sqrt(`DISCORDANT` / n).
     Raises ValueError for no questions. Source: Connor 1987, with the variance under the null for
     both parts, which is the larger one; Miller 2024 (arXiv 2411.00640), section 5.
     """

