@@ -15,7 +15,7 @@ from toy_runs import TOY, metrics, run_folder
 
 from graphrag_bench import trackers
 from graphrag_bench.errors import UserError
-from graphrag_bench.trackers import Job, MLflow, WandB
+from graphrag_bench.trackers import MLflow, WandB
 
 pytestmark = pytest.mark.slow
 
@@ -91,16 +91,6 @@ def test_a_failed_job_is_a_failed_run_with_its_error(
     _, entry = logged(store, job(tmp_path, cell))
     assert (entry.info.status, entry.data.tags["error"]) == ("FAILED", error)
     assert entry.data.params == {"method": "bm25", "method.top_k": "4"}
-
-
-def test_many_and_long_settings_are_within_the_limits_of_mlflow(
-    tmp_path: Path, store: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    settings = {f"method.{'p' * 300}": "v" * 9000} | {f"method.p{n}": n for n in range(210)}
-    monkeypatch.setattr(Job, "read", lambda config: Job("wide", settings))
-    _, entry = logged(store, job(tmp_path, None))
-    assert len(entry.data.params) == 211
-    assert len(entry.data.params[f"method.{'p' * 300}"[:250]]) == 6000
 
 
 class Service(ModuleType):

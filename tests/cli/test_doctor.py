@@ -1,5 +1,6 @@
 """`graphrag-bench doctor`: a table of what passes and what to fix, before a run costs anything."""
 
+import json
 from pathlib import Path
 
 import pytest
@@ -37,18 +38,18 @@ def test_a_server_that_does_all_that_is_asked_passes_everything(fake: FakeOpenAI
     rows = examined(*of_server(fake.scenario(key=KEY, texts=WARSAW)))
     assert list(rows) == ["llm chat", "llm JSON", "embedder vector", "nlp sentence"]
     assert all(passed for passed, _ in rows.values())
-    assert "'Warsaw' (by json_schema)" in rows["llm JSON"][1]
-    assert rows["embedder vector"][1].startswith("256 numbers, length 1.000: hashing:256")
+    assert "json_schema" in rows["llm JSON"][1] and "hashing:256" in rows["embedder vector"][1]
 
 
 def test_a_server_that_is_not_there_is_named_and_asked_no_more() -> None:
     words = of_server("http://127.0.0.1:9/v1")
     rows = examined(*words)
     passed, text = rows["llm chat"]
-    assert not passed and "http://127.0.0.1:9/v1" in text and "base_url" in text
+    assert not passed and "http://127.0.0.1:9/v1" in text
     assert "llm JSON" not in rows and rows["embedder vector"][0]
-    ended = command("doctor", *words)
-    assert ended.code == 1 and "to fix: 1" in ended.out
+    ended = command("doctor", *words, "--json")
+    (table,) = json.loads(ended.out)
+    assert ended.code == 1 and [row["result"] for row in table["rows"]].count("fix") == 1
 
 
 @pytest.mark.parametrize(
@@ -77,7 +78,6 @@ def test_a_key_in_the_place_of_its_variable_is_refused_and_not_shown(home: Path)
     for words in (["doctor"], sweep):
         ended = command(*words, *of_server("http://x/v1", key=KEY))
         assert ended.code == 2
-        assert "NAME of the environment variable" in ended.err
         assert KEY not in ended.out + ended.err
     assert not list(home.iterdir())
 

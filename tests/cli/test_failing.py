@@ -52,12 +52,10 @@ def test_an_operator_that_always_raises_ends_in_1_with_its_own_file_and_line(hom
     assert answer.code == 1 and f'File "{home / "failing_lab.py"}", line 7' in answer.err
     text = (ended.folder / "failures.txt").read_text()
     for shown in (ended.err, text):
-        assert "retrieve.0 lab.raises: ZeroDivisionError: division by zero" in shown
+        assert "retrieve.0 lab.raises: ZeroDivisionError" in shown
         assert f'File "{home / "failing_lab.py"}", line 13, in raises' in shown
         assert f'File "{home / "failing_lab.py"}", line 7, in _divided' in shown
-        assert "return n / (n - n)" in shown
         assert "graphrag_bench/pipeline" not in shown
-    assert "6 of 6 questions failed" in ended.err
     assert {row["status"] for row in records(ended.folder)} == {"failed"}
     assert "failing_lab.py" not in (ended.folder / "records.jsonl").read_text()
 

@@ -1,5 +1,6 @@
-"""`--help` of every command teaches by an example, and no terminal of 100 columns breaks it."""
+"""Commands as a terminal shows them, and what they refuse."""
 
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -7,30 +8,48 @@ from toy_runs import TOY, command, refused
 
 from graphrag_bench.cli.ask import UNREAD
 from graphrag_bench.cli.main import GROUPS
+from graphrag_bench.cli.parsing import Parser
 from graphrag_bench.config.settings import RunSettings, explained
 
-COMMANDS = [name for group in GROUPS.values() for name in group]
+COMMANDS = {name: line for group in GROUPS.values() for name, line in group.items()}
+JSON = {
+    "list": "methods", "ask": "Who?", "artifacts": "verify", "cache": "stats", "runs": "ls",
+    "show": "0a1b", "ablate": "0a1b", "table": "runs", "diff": "0a1b 1b2c", "judge": "0a1b",
+    "doctor": "llm=local",
+}  # fmt: skip
+"""The commands whose output a program may read, with words that each takes."""
+
+
+def parser(name: str) -> Parser:
+    module = import_module(f"graphrag_bench.cli.{name}")
+    made = Parser(name, module.__doc__ or "")
+    module.declare(made)
+    return made
+
+
+def test_seventeen_commands_are_in_four_groups_with_a_line_of_88_columns() -> None:
+    assert len(COMMANDS) == sum(map(len, GROUPS.values())) == 17
+    assert len(GROUPS) == 4
+    lines = command("--help").out.splitlines()
+    for name, about in COMMANDS.items():
+        assert len(about) <= 88 and any(line.split()[:1] == [name] for line in lines)
+    assert max(map(len, lines)) <= 100
 
 
 @pytest.mark.parametrize("name", COMMANDS)
 def test_every_command_shows_an_example_of_itself_within_100_columns(name: str) -> None:
     text = command(name, "--help").out
-    head, _, examples = text.partition("\nexample")
-    assert head.startswith(f"usage: graphrag-bench {name}")
-    assert f"graphrag-bench {name}" in examples
+    assert f"graphrag-bench {name}" in text.partition("\nexample")[2]
     assert [line for line in text.splitlines() if len(line) > 100] == []
+
+
+@pytest.mark.parametrize("name", JSON)
+def test_what_a_program_may_read_is_printed_as_json(name: str) -> None:
+    assert parser(name).read([*JSON[name].split(), "--json"]).json
 
 
 def test_every_setting_has_a_meaning() -> None:
     assert [name for name, _, meaning in explained() if not meaning] == []
-
-
-def test_a_command_without_words_and_help_list_the_commands() -> None:
-    for words in ((), ("--help",), ("help",)):
-        text = command(*words).out
-        assert [name for name in COMMANDS if f"  {name}  " not in text] == []
-        assert max(map(len, text.splitlines())) <= 100
-    assert len(COMMANDS) == 17
 
 
 @pytest.mark.parametrize(
@@ -43,6 +62,7 @@ def test_a_command_without_words_and_help_list_the_commands() -> None:
         ("judge", "0a1b limit=5 trace=off", "'limit'; 'trace'"),
         ("judge", "llm@llm_judge=scripted", "RUN"), ("judge", "0a1b 1b2c --limit 0", "--limit"),
         ("runs", "score evaluation.cuts=[1]", "RUN"), ("list", "methds", "'methods'"),
+        ("ablate", "0a1b 1b2c", "1b2c"),
     ],
 )  # fmt: skip
 def test_what_a_command_does_not_take_is_named_with_the_nearest(
@@ -60,11 +80,13 @@ def test_ask_refuses_what_it_does_not_read_all_at_once() -> None:
 
 def test_the_home_of_a_run_may_be_named_as_a_run_names_it(tmp_path: Path) -> None:
     for word in ([f"paths.home={tmp_path}"], ["--home", str(tmp_path)]):
-        for action in (["ls"], []):
+        for action in (["ls"], []):  # ls is the default
             assert f"{tmp_path}/runs" in command("runs", *action, *word).out
 
 
-def test_runs_and_artifacts_alone_list(home: Path) -> None:
-    for name in ("runs", "artifacts"):
-        assert command(name).out == command(name, "ls").out
-        assert "usage:" not in command(name).out
+def test_each_kind_is_listed_alone_and_counted() -> None:
+    counts = {line.split()[0]: int(line.split()[1]) for line in command("list").out.splitlines()}
+    for kind in ("methods", "operators", "poolings"):
+        lines = command("list", kind).out.splitlines()
+        names = [line for line in lines if not line.startswith(" ")]
+        assert len(names) == counts[kind] > 0 and max(map(len, lines)) <= 100

@@ -1,72 +1,95 @@
-"""`graphrag-bench judge`: judged values in the run's folder, paid for once."""
+"""`graphrag-bench judge`: values of one run, verdicts between several, paid for once."""
 
 import json
 import shutil
+from collections.abc import Sequence
 from pathlib import Path
 
 import planted_judges
 import pytest
 import toy_runs
 from filelock import FileLock
-from toy_runs import TOY, Ended, command, refused, run_folder
+from toy_runs import TOY, command, refused, run_folder
 
 pytestmark = pytest.mark.slow
 
 JUDGE = ["llm@llm_judge=scripted", "llm_judge._target_=planted_judges.strict", "embedder=hashing"]
+LONGER = ["llm@llm_judge=scripted", "llm_judge._target_=planted_judges.takes_longer"]
+WORDY = ["llm._target_=planted_judges.wordy"]
+FIRST = ("--metrics", "judged_correctness")
 
 
-@pytest.fixture
-def run(tmp_path: Path) -> Path:
+@pytest.fixture(scope="module")
+def stored(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """VanillaRAG on the first three questions of toy; every answer is `Ada Marsh`.
 
     That is the gold answer of one of them, word for word, and wrong for the others.
     """
-    settings = ("method=vanilla", "limit=3", "reference_rows=off", f"paths.home={tmp_path}")
+    home = tmp_path_factory.mktemp("stored")
+    settings = ("method=vanilla", "limit=3", "reference_rows=off", f"paths.home={home}")
     return run_folder(*TOY, *settings)
 
 
-def judge(run: Path, *more: str) -> Ended:
-    ended = command("judge", str(run), *JUDGE, *more)
+@pytest.fixture
+def run(stored: Path, tmp_path: Path) -> Path:
+    """A copy of that run and its home."""
+    home = stored.parents[3]
+    shutil.copytree(home, tmp_path / "copy")
+    return tmp_path / "copy" / stored.relative_to(home)
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
+    """VanillaRAG with short answers, BM25 with long ones, and HippoRAG with short ones."""
+    home = f"paths.home={tmp_path_factory.mktemp('runs')}"
+    settings = [*TOY, "reference_rows=off", home]
+    methods: tuple[Sequence[str], ...] = (["vanilla"], ["bm25", *WORDY], ["hipporag"])
+    return [str(run_folder(*settings, f"method={name}", *more)) for name, *more in methods]
+
+
+def judge(*arguments: object) -> str:
+    ended = command("judge", *map(str, arguments))
     assert ended.code == 0, ended.err
-    return ended
+    return ended.out
 
 
 def judged(run: Path, *more: str) -> dict[tuple[str, str], object]:
     """The value of each question and metric after the command."""
-    judge(run, *more)
+    judge(run, *JUDGE, *more)
     lines = (run / "judged.jsonl").read_text().splitlines()
     return {(row["metric"], row["question"]): row["value"] for row in map(json.loads, lines)}
 
 
+def cells(out: str, *begin: str) -> list[str]:
+    """The cells of the first row of a table that begins with these."""
+    rows = [[c.strip() for c in line.strip("│").split("│")] for line in out.splitlines()]
+    return next(row for row in rows if row[: len(begin)] == list(begin))
+
+
 def test_every_answer_has_every_metric_and_a_second_call_asks_nothing(run: Path) -> None:
-    values = judged(run)
+    assert "at most 21 calls (judged_correctness 6, faithfulness 6," in judge(run, *JUDGE, "--plan")
+    assert planted_judges.prompts == []
+    values = judged(run, "cache.mode=off")
     assert {metric for metric, _ in values} == {
         "judged_correctness", "faithfulness", "answer_relevance", "context_recall",
         "context_precision",
     }  # fmt: skip
     assert len(values) == 15
     assert all(isinstance(value, float) and 0 <= value <= 1 for value in values.values())
-    before, n_calls = (run / "judged.jsonl").read_bytes(), len(planted_judges.prompts)
+    assert len(planted_judges.prompts) == 17  # two names are compared with the gold, one is it
+    before = (run / "judged.jsonl").read_bytes()
     judged(run, "cache.mode=off")
-    assert (len(planted_judges.prompts), (run / "judged.jsonl").read_bytes()) == (n_calls, before)
+    assert (len(planted_judges.prompts), (run / "judged.jsonl").read_bytes()) == (17, before)
+    assert "0 calls" in judge(run, *JUDGE, "--plan")
 
 
 def test_a_later_call_judges_only_what_is_missing_and_the_run_stays_as_it_is(run: Path) -> None:
-    first = ("--metrics", "judged_correctness")
     before = {name: (run / name).read_bytes() for name in ("records.jsonl", "metrics.json")}
-    assert len(judged(run, *first, "--limit", "2")) == 2
+    assert len(judged(run, *FIRST, "--limit", "2")) == 2
     assert before == {name: (run / name).read_bytes() for name in before}
     n_calls = len(planted_judges.prompts)
-    assert len(judged(run, *first)) == 3
+    assert len(judged(run, *FIRST)) == 3
     assert n_calls < len(planted_judges.prompts) == len(set(planted_judges.prompts))
-
-
-def test_the_calls_are_known_before_they_are_made(run: Path) -> None:
-    assert "at most 21 calls (judged_correctness 6, faithfulness 6," in judge(run, "--plan").out
-    assert planted_judges.prompts == []
-    judged(run, "cache.mode=off")
-    assert len(planted_judges.prompts) == 17  # two names are compared with the gold, one is it
-    assert "0 calls" in judge(run, "--plan").out
 
 
 def test_a_reply_in_prose_is_missing_and_not_asked_again(run: Path) -> None:
@@ -79,10 +102,10 @@ def test_a_reply_in_prose_is_missing_and_not_asked_again(run: Path) -> None:
 
 def test_two_judges_at_a_time_are_refused_and_a_run_at_work_is_none_of_theirs(run: Path) -> None:
     with FileLock(run / "judge.lock"):
-        assert f"Another process is judging {run}" in refused(str(run), *JUDGE, name="judge")
+        assert str(run) in refused(str(run), *JUDGE, name="judge")
     assert planted_judges.prompts == []
     with FileLock(run / "run.lock"):
-        assert len(judged(run, "--metrics", "judged_correctness")) == 3
+        assert len(judged(run, *FIRST)) == 3
 
 
 @pytest.mark.parametrize("method", ["ircot", "dalk", "llightrag"])
@@ -96,34 +119,79 @@ def test_contexts_are_those_that_the_run_has_kept(tmp_path: Path, method: str) -
     assert toy_runs.asked == [] and not (tmp_path / "artifacts").exists()
 
 
-def test_the_judge_reads_the_texts_that_stood_in_the_prompt(run: Path) -> None:
-    path = run / "contexts.jsonl"
+def test_the_judge_reads_the_texts_that_stood_in_the_prompt_unless_they_are_others(
+    run: Path,
+) -> None:
+    path, records = run / "contexts.jsonl", run / "records.jsonl"
+    rows = [json.loads(line) for line in records.read_text().splitlines()]
+    rows[0]["context"]["pieces"].reverse()  # another order than the texts that were kept
+    whole = records.read_text()
+    records.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    assert len(judged(run, "--metrics", "context_recall")) == 2
+    records.write_text(whole)
+    (run / "judged.jsonl").unlink()
     rows = [json.loads(line) for line in path.read_text().splitlines()]
     for row in rows:
         row["texts"] = [f"piece {number}" for number, _ in enumerate(row["texts"], 1)]
         del row["of"]
     path.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    judged(run, "--metrics", "context_recall")
+    planted_judges.prompts.clear()
+    judged(run, "--metrics", "context_recall", "cache.mode=off")
     assert len(planted_judges.prompts) == 3
     assert all("piece 1" in text and "piece 2" in text for text in planted_judges.prompts)
 
 
-def test_a_context_whose_texts_are_others_by_now_is_left_out(run: Path) -> None:
-    """The pieces of the first question stand in another order than the texts that were kept."""
-    path = run / "records.jsonl"
-    rows = [json.loads(line) for line in path.read_text().splitlines()]
-    rows[0]["context"]["pieces"].reverse()
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    ended = judge(run, "--metrics", "context_recall")
-    assert "the contexts of 1 answers were not kept" in ended.err
-    assert len((run / "judged.jsonl").read_text().splitlines()) == 2
-
-
 def test_metrics_without_a_context_go_on_where_none_was_kept(tmp_path: Path) -> None:
     run = run_folder(*TOY, "method=vanilla", "limit=3", "trace=off", f"paths.home={tmp_path}")
-    ended = judge(run)
-    assert "faithfulness: the contexts of 3 answers were not kept (trace=off)" in ended.err
     metrics = {metric for metric, _ in judged(run)}
     assert metrics == {"judged_correctness", "answer_relevance"}
     message = refused(str(run), *JUDGE, "--metrics", "faithfulness", name="judge")
-    assert "run it again without trace=off" in message
+    assert "trace=off" in message
+
+
+def test_two_runs_are_compared_unless_each_is_wanted_or_metrics_are_named(runs: list[str]) -> None:
+    assert "comparison: " in judge(*runs[:2], *LONGER, "--criteria", "overall")
+    for more in (["--each"], list(FIRST)):
+        assert judge(*runs[:2], *JUDGE, *more, "--limit", "1").count("judged: ") == 2
+    for words in ((*runs[:2], "--each", "protocol=house"), (runs[0], "--criteria", "overall")):
+        assert "--criteria" in refused(*words, *JUDGE, name="judge")
+
+
+def test_verdicts_are_kept_and_nothing_is_asked_twice(runs: list[str]) -> None:
+    words = (*runs[:2], *LONGER, "--criteria", "pankrag", "--limit", "2", "cache.mode=off")
+    out = judge(*words)
+    (line,) = [line for line in out.splitlines() if line.startswith("comparison: ")]
+    verdicts = Path(line.removeprefix("comparison: ")) / "verdicts.jsonl"
+    before = verdicts.read_bytes()
+    assert judge(*words) == out and len(planted_judges.prompts) == 4
+    assert verdicts.read_bytes() == before
+    rows = [json.loads(line) for line in before.decode().splitlines()]
+    assert len(rows) == 4 * 6
+    assert {row["winner"] for row in rows} == {Path(runs[1]).name}
+    assert {row["first"] for row in rows} == {Path(run).name for run in runs[:2]}
+
+
+def test_a_verdict_in_prose_is_missing_and_in_no_rate(runs: list[str]) -> None:
+    planted_judges.prose_on.add("Into which sea")
+    out = judge(*runs[:2], *LONGER, "cache.mode=off", "--criteria", "diversity")
+    assert cells(out, "VanillaRAG", "BM25", "diversity")[3:8] == ["5", "1", "0", "0", "5"]
+
+
+def test_a_command_that_was_stopped_goes_on_with_what_is_missing(runs: list[str]) -> None:
+    more = (*LONGER, "--criteria", "coherence")
+    planted_judges.stops_on.add("Did Mira Holt")
+    assert "told to stop" in refused(*runs[:2], *more, name="judge", code=1)
+    before = len(planted_judges.prompts)
+    planted_judges.stops_on.clear()
+    assert cells(judge(*runs[:2], *more), "VanillaRAG", "BM25", "coherence")[3:5] == ["6", "0"]
+    assert 0 < before < 12 and len(planted_judges.prompts) == 12
+
+
+def test_the_calls_between_runs_are_known_before_they_are_made(runs: list[str]) -> None:
+    more = (*LONGER, "--criteria", "relevance", "--limit", "2", "cache.mode=off")
+    assert judge(*runs, *more, "--plan").startswith("at most 8 calls")  # two runs answer alike
+    assert planted_judges.prompts == []
+    judge(*runs, *more)
+    assert len(planted_judges.prompts) == 8
+    assert judge(*runs, *more, "--plan").startswith("at most 0 calls")
+    assert judge(*runs, *more, "--plan", "protocol=paper").startswith("at most 8 calls")

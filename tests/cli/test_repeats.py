@@ -42,8 +42,7 @@ def test_three_repeats_go_on_from_one_and_keep_each_answer() -> None:
     states = [(row["question"], "answered") for row in records(first)]
     for name in ("trial-1", "trial-2"):
         assert [(row["question"], row["status"]) for row in records(first / name)] == states
-    for n in (3, 2):
-        run_folder(*VANILLA, f"repeats={n}")
+    run_folder(*VANILLA, "repeats=2")
     assert len(asked) == 12
 
 
@@ -68,9 +67,7 @@ def test_mean_and_spread_are_those_of_the_repeats() -> None:
     assert accuracy["mean"] == pytest.approx(1 / 15, abs=1e-6)
     assert accuracy["spread"] == pytest.approx(0.2 / 3**0.5, abs=1e-6)
     assert "evidence_recall@2" not in repeats["metrics"]
-    table = table_of(folder)
-    assert "0.067 ±0.115 (5 of 6)" in table
-    assert "6 of 6 answers differ between repeats" in table
+    assert "0.067 ±0.115 (5 of 6)" in table_of(folder)
 
 
 def test_repeats_stay_with_a_run_that_has_them_and_fewer_than_its_questions_give_no_spread() -> (

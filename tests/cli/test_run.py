@@ -8,10 +8,8 @@ from toy_runs import (
     TOY,
     WEIGHTLESS,
     asked,
-    command,
     fails_on,
     metrics,
-    plan_of,
     ran,
     records,
     refusal,
@@ -23,7 +21,6 @@ from toy_runs import (
 pytestmark = pytest.mark.slow
 
 VANILLA = [*TOY, "method=vanilla", "reference_rows=off"]
-HIPPORAG = [*TOY, "method=hipporag", "reference_rows=off"]
 
 
 def test_a_run_prints_its_table_and_ends_with_its_folder(home: Path) -> None:
@@ -87,24 +84,6 @@ def test_prompts_of_your_own_take_the_place_of_those_of_the_same_name(home: Path
     assert asked[0].startswith("My prompt. Into which sea")
 
 
-def test_the_plan_names_artifacts_steps_questions_and_calls_and_writes_nothing(home: Path) -> None:
-    before = command("plan", *HIPPORAG, "limit=3").out
-    assert not list(home.iterdir())
-    folder = run_folder(*HIPPORAG, "limit=2")
-    after = plan_of(*HIPPORAG, "limit=3")
-    for plan, words in (
-        (before, "build  graph.kg_synonymy"),
-        (before, "retrieve.1.cases.otherwise.0 node.ppr"),
-        (before, "nodes -> nodes, node_scores"),
-        (before, "questions: 3 selected, 0 done, 3 left"),
-        (before, "LLM calls: at most 3"),
-        (after, "reuse  graph.kg_synonymy"),
-        (after, "questions: 3 selected, 2 done, 1 left"),
-        (after, folder.name),
-    ):
-        assert words in plan
-
-
 def test_one_graph_per_partition_retrieves_within_the_scope_of_the_question(home: Path) -> None:
     texts = {"Anna": "Anna met Bert.", "Bert": "Bert met Carl."}
     corpus = [
@@ -130,6 +109,5 @@ def test_the_tokenizer_that_counts_is_in_the_key_and_in_the_table() -> None:
     words = [*VANILLA, "limit=1"]
     plain, other = (run_folder(*words, *more) for more in ([], ["llm.tokenizer=o200k"]))
     assert plain != other
-    assert "tokens of cl100k (stand-in)" in table_of(plain)
-    assert "tokens of o200k" in table_of(other)
+    assert "o200k" in table_of(other)
     assert "'o200k" in refusal(*words, "llm.tokenizer=o200")

@@ -11,7 +11,6 @@ import toy_runs
 from toy_runs import TOY, command, metrics, refused, run_folder
 
 from graphrag_bench.errors import UserError
-from graphrag_bench.report.tables import metrics_table
 from graphrag_bench.run.stored import find_run, rescored
 
 pytestmark = pytest.mark.slow
@@ -21,10 +20,11 @@ QUIET = [*TOY, "reference_rows=off"]
 
 @pytest.fixture(scope="module")
 def scored_home(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A home with BM25 on the toy set."""
+    """A home with BM25 and VanillaRAG on the toy set."""
     home = tmp_path_factory.mktemp("home")
     with chdir(home):
-        run_folder(*QUIET, "method=bm25")
+        for name in ("bm25", "vanilla"):
+            run_folder(*QUIET, f"method={name}")
     return home
 
 
@@ -52,7 +52,7 @@ def test_a_run_scored_anew_as_it_was_has_the_same_metrics_and_costs_nothing(run:
     shown = scored(run)
     assert [file.read_bytes() for file in files] == before
     assert not toy_runs.asked
-    assert "BM25" in shown and "answer_in_context" in shown and f"scored: {run}" in shown
+    assert "answer_in_context" in shown and f"scored: {run}" in shown
 
 
 def test_more_metrics_are_added_and_the_cost_is_kept(run: Path) -> None:
@@ -61,7 +61,6 @@ def test_more_metrics_are_added_and_the_cost_is_kept(run: Path) -> None:
     assert metrics(run) == after
     assert set(after["metrics"]) - set(before["metrics"]) == {"rouge_l", "recall_concat"}
     assert "rouge-score" in after["computed_by"][0]
-    assert any("rouge-score" in note for note in metrics_table([after]).notes)
     for name in ("cost", "estimate", "settings", "key", "usage"):
         assert after[name] == before[name]
     assert set(find_run(str(run), ".").scores["q1"]) >= {"rouge_l", "accuracy"}
@@ -73,10 +72,16 @@ def test_settings_of_scoring_stay_until_others_are_given(run: Path) -> None:
     after = again(run, evidence_tokens=[40])
     assert after["evaluation"]["cuts"] == [1, 3]
     assert after["evaluation"]["normaliser"] == "squad"
-    assert {name for name in after["metrics"] if "@" in name and "tokens" in name} == {
-        "evidence_at_tokens@40"
-    }
-    assert set(find_run(str(run), ".").scores["q1"]) <= set(after["metrics"])
+    assert "evidence_at_tokens@40" in after["metrics"]
+    before = metrics(run)
+    for changes, name in (
+        ({"metrics": ["metor"]}, "meteor"),
+        ({"contain": "substring"}, "containment"),
+        ({"cuts": [0]}, "evaluation.cuts"),
+    ):
+        with pytest.raises(UserError, match=name):
+            again(run, **changes)
+    assert metrics(run) == before
 
 
 def test_the_texts_of_a_context_are_kept_where_a_document_does_not_have_them(run: Path) -> None:
@@ -86,36 +91,19 @@ def test_the_texts_of_a_context_are_kept_where_a_document_does_not_have_them(run
     cut = run_folder(*QUIET, "method=bm25", *token)
     lines = [json.loads(line) for line in (cut / "contexts.jsonl").read_text().splitlines()]
     assert all(isinstance(text, str) for line in lines for text in line["texts"])
-    off = run_folder(*QUIET, "method=vanilla", "trace=off")
+    off = run_folder(*QUIET, "method=zeroshot", "trace=off")
     assert not (off / "contexts.jsonl").exists()
     assert "answer_in_context" not in metrics(off)["metrics"]
     assert "answer_in_context" in metrics(cut)["metrics"]
 
 
-@pytest.mark.parametrize(
-    ("changes", "name"),
-    [
-        ({"metrics": ["metor"]}, "meteor"),
-        ({"contain": "substring"}, "containment"),
-        ({"cuts": [0]}, "evaluation.cuts"),
-    ],
-)
-def test_a_wrong_setting_is_answered_with_the_nearest(
-    run: Path, changes: dict[str, Any], name: str
-) -> None:
-    before = metrics(run)
-    with pytest.raises(UserError, match=name):
-        again(run, **changes)
-    assert metrics(run) == before
-
-
 def test_the_run_of_a_baseline_is_compared_with(run: Path) -> None:
-    runs = (run, run_folder(*QUIET, "method=vanilla"))
+    runs = (run, next(run.parents[1].glob("vanilla/*")))
     every = ("evaluation.baseline=vanilla", "columns=all")
     shown = scored(*runs, *every)
     assert "evidence_recall@5" in shown[shown.index("differences from VanillaRAG") :]
-    assert "'vanila'" in refused("score", str(run), "evaluation.baseline=vanila", name="runs")
+    wrong = ("score", str(run), "evaluation.baseline=vanila")
+    assert "'vanila'" in refused(*wrong, name="runs")
     chosen = scored(*runs, *every, "evaluation.compared=[mrr]")
     rows = chosen[chosen.index("differences from VanillaRAG") :]
     assert "mrr" in rows and "evidence_recall@5" not in rows
-    assert "differences from" not in scored(run, "evaluation.baseline=none", "columns=all")

@@ -13,6 +13,7 @@ from graphrag_bench.errors import UserError
 from graphrag_bench.llm.calls import CallFailed, Chat
 from graphrag_bench.llm.scripted import Scripted, last_user_message
 from graphrag_bench.questions.abstract import abstract_questions
+from graphrag_bench.questions.generated import is_english
 from graphrag_bench.questions.specific import Chains, specific_questions
 
 NAMES = ["ada", "norvik", "tarn", "velia", "lund"]
@@ -20,11 +21,11 @@ TABLE = ChunkTable.of([("d0", "", "Ada built Norvik."), ("d1", "", "Norvik is on
                        ("d2", "", "Tarn is in Velia."), ("d3", "", "Ada built Lund.")])  # fmt: skip
 
 
-def line(*rows: tuple[int, int, str], chunks: int = 4) -> Graph:
+def line(*rows: tuple[int, int, str], names: list[str] = NAMES) -> Graph:
     """A graph of these (from, to, relation); row i is stated by chunk i."""
     graph = Graph.from_arrays(
-        [a for a, _, _ in rows], [b for _, b, _ in rows], np.zeros((5, chunks)),
-        np.eye(len(rows), chunks), names=NAMES,
+        [a for a, _, _ in rows], [b for _, b, _ in rows], np.zeros((5, 4)), np.eye(len(rows), 4),
+        names=names,
     )  # fmt: skip
     object.__setattr__(graph, "relations", Texts.of([name for _, _, name in rows]))
     return graph
@@ -33,7 +34,7 @@ def line(*rows: tuple[int, int, str], chunks: int = 4) -> Graph:
 ROAD = line((0, 1, "founded"), (1, 2, "stands on"), (2, 3, "lies in"))
 
 
-def test_a_chain_of_two_facts_is_a_question_with_its_answer_and_its_documents() -> None:
+def test_a_chain_of_facts_is_a_question_with_its_answer_and_its_documents() -> None:
     product, refused = specific_questions(ROAD, TABLE, [2], 5, None)
     result = {one.text: (one.answers, one.evidence, one.hops, one.entities) for one in product}
     assert refused == 0
@@ -43,58 +44,43 @@ def test_a_chain_of_two_facts_is_a_question_with_its_answer_and_its_documents() 
             ("Velia",), ("d1", "d2"), 2, ("Norvik",),
         ),
     }  # fmt: skip
-
-
-def test_three_hops_and_one_hop_are_worded_too() -> None:
     (three,), _ = specific_questions(ROAD, TABLE, [3], 5, None)
-    assert three.text == "Ada founded X1, and X1 stands on X2, and X2 lies in X3. What is X3?"
     assert three.evidence == ("d0", "d1", "d2")
     one, _ = specific_questions(ROAD, TABLE, [1], 1, None)
     assert one[0].text in {"Ada founded what?", "Norvik stands on what?", "Tarn lies in what?"}
 
 
-def test_a_chain_that_could_end_elsewhere_is_left_out() -> None:
-    forked = line((0, 1, "founded"), (1, 2, "stands on"), (0, 4, "founded"), (4, 3, "stands on"))
-    assert Chains(forked).drawn(2, 9, np.random.default_rng(0)) == []
-    separate = line((0, 1, "founded"), (1, 2, "stands on"), (0, 4, "left"), (4, 3, "stands on"))
-    assert len(Chains(separate).drawn(2, 9, np.random.default_rng(0))) == 2
-
-
-def test_names_and_relations_that_contain_each_other_are_one() -> None:
-    """Two facts of one person under two names: several answers fit "Ada founded what?"."""
-    graph = line((0, 1, "founded"), (4, 2, "had founded"), (2, 3, "lies in"))
-    object.__setattr__(graph, "names", Texts.of(["ada", "norvik", "tarn", "velia", "ada marsh"]))
-    drawn = Chains(graph).drawn(1, 9, np.random.default_rng(0))
-    assert [Chains(graph).nodes(rows) for rows in drawn] == [[2, 3]]
-
-
-def test_a_chain_whose_ends_one_fact_joins_is_no_question_of_two_hops() -> None:
-    short = line((0, 1, "founded"), (1, 2, "stands on"), (2, 0, "known to"))
-    assert Chains(short).drawn(2, 9, np.random.default_rng(0)) == []
-
-
-def test_names_that_stand_in_one_sentence_are_no_fact() -> None:
-    beside = line((0, 1, "occurs with"), (1, 2, "stands on"))
-    result, _ = specific_questions(beside, TABLE, [1, 2], 9, None)
-    assert [one.text for one in result] == ["Norvik stands on what?"]
+@pytest.mark.parametrize(
+    ("graph", "hops", "n"),
+    [
+        # the relations of the first lead to two ends, those of the second to one
+        (line((0, 1, "founded"), (1, 2, "on"), (0, 4, "founded"), (4, 3, "on")), 2, 0),
+        (line((0, 1, "founded"), (1, 2, "on"), (0, 4, "left"), (4, 3, "on")), 2, 2),
+        # one fact joins the ends
+        (line((0, 1, "founded"), (1, 2, "on"), (2, 0, "known to")), 2, 0),
+        # names of one person contain each other: several answers fit "Ada founded what?"
+        (line((0, 1, "founded"), (4, 2, "had founded"), (2, 3, "lies in"),
+              names=["ada", "norvik", "tarn", "velia", "ada marsh"]), 1, 1),
+        # names that share a sentence are no fact
+        (line((0, 1, "occurs with"), (1, 2, "stands on")), 1, 1),
+    ],
+)  # fmt: skip
+def test_a_chain_ends_at_one_name_alone(graph: Graph, hops: int, n: int) -> None:
+    assert len(Chains(graph).drawn(hops, 9, np.random.default_rng(0))) == n
 
 
 @pytest.mark.parametrize(
-    "wording", ["Is it Tarn?", "On what stands Norvik, which Ada founded?", ""]
-)
-def test_a_wording_that_gives_a_name_away_is_refused(wording: str) -> None:
+    ("wording", "taken"),
+    [
+        ("Is it Tarn?", False), ("On what stands Norvik, which Ada founded?", False), ("", False),
+        ("On what does the thing that Ada founded stand?", True),
+    ],
+)  # fmt: skip
+def test_a_wording_that_gives_a_name_away_is_refused(wording: str, taken: bool) -> None:
     model = Scripted(answer=lambda chat: json.dumps({"question": wording}))
-    result, refused = specific_questions(
-        line((0, 1, "founded"), (1, 2, "on")), TABLE, [2], 1, model
-    )
-    assert (result, refused) == ([], 1)
-
-
-def test_a_wording_that_holds_is_taken() -> None:
-    message = json.dumps({"question": "On what does the thing that Ada founded stand?"})
-    model = Scripted(answer=lambda chat: message)
-    (one,), refused = specific_questions(ROAD, TABLE, [2], 1, model)
-    assert refused == 0 and one.answers in (("Tarn",), ("Velia",))
+    graph = line((0, 1, "founded"), (1, 2, "on"))
+    result, refused = specific_questions(graph, TABLE, [2], 1, model)
+    assert (len(result), refused) == (taken, not taken)
 
 
 def counting(short: int = 0) -> Scripted:
@@ -112,19 +98,14 @@ def counting(short: int = 0) -> Scripted:
     return Scripted(answer=answer)
 
 
-def test_five_users_with_five_tasks_and_five_questions_each_are_125() -> None:
-    model = counting()
+@pytest.mark.parametrize("short", [0, 2])
+def test_five_users_with_five_tasks_and_five_questions_each_are_125(short: int) -> None:
+    """What a reply falls short of is asked for again."""
+    model = counting(short)
     result = abstract_questions(model, "A set.")
     assert len(result) == len({one.text for one in result}) == 125
     assert len({one.origin for one in result}) == 25
-    assert len(model.prompts) == 1 + 5 + 25
-
-
-def test_what_a_reply_falls_short_of_is_asked_for_again() -> None:
-    model = counting(short=2)
-    result = abstract_questions(model, "A set.")
-    assert len(result) == 125
-    assert len(model.prompts) == 2 * (1 + 5 + 25)
+    assert len(model.prompts) == (1 + bool(short)) * (1 + 5 + 25)
 
 
 def test_n_questions_are_of_many_tasks_and_cost_no_more_calls_than_they_need() -> None:
@@ -134,9 +115,20 @@ def test_n_questions_are_of_many_tasks_and_cost_no_more_calls_than_they_need() -
     assert len(model.prompts) == 1 + 5 + 7
 
 
-def test_a_model_that_gives_nothing_is_told_and_a_failed_call_is_no_question() -> None:
-    with pytest.raises(UserError, match="gave no users"):
-        abstract_questions(Scripted(answer=lambda chat: "Hm."), "A set.")
-    failing = Scripted(answer=lambda chat: CallFailed("refused", "no"))
-    with pytest.raises(UserError, match="gave no users"):
-        abstract_questions(failing, "A set.")
+@pytest.mark.parametrize("reply", ["Hm.", CallFailed("refused", "no")])
+def test_a_model_that_gives_nothing_is_refused(reply: str | CallFailed) -> None:
+    with pytest.raises(UserError, match="users"):
+        abstract_questions(Scripted(answer=lambda chat: reply), "A set.")
+
+
+@pytest.mark.parametrize(
+    ("text", "english"),
+    [
+        ("Ada built a mill in the town that was named for the river, and sold it. " * 9, True),
+        ("Ada baute eine Mühle in der Stadt, die nach dem Fluss benannt war. " * 12, False),
+        ("अदा ने उस शहर में एक चक्की बनाई जिसका नाम नदी के नाम पर रखा गया था। " * 9, False),
+        ("Ada baute eine Mühle.", True),  # too few words to say
+    ],
+)
+def test_a_corpus_is_english_or_not(text: str, english: bool) -> None:
+    assert is_english([text]) == english

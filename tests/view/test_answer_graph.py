@@ -8,7 +8,7 @@ from graphrag_bench.algorithms.graph import Graph
 from graphrag_bench.data.chunks import ChunkTable
 from graphrag_bench.data.dataset import Gold
 from graphrag_bench.explain.names import ArtifactNames
-from graphrag_bench.view.answer_graph import MOST_NODES, TraceRows, answer_graph
+from graphrag_bench.view.answer_graph import MOST_NODES, answer_graph
 from graphrag_bench.view.walks import Walks
 
 GOLD = Gold(answers=("Node 3",), evidence=("d1",))
@@ -110,9 +110,3 @@ def test_no_more_nodes_than_the_bound_and_the_rest_is_counted() -> None:
     assert len(view["nodes"]) == MOST_NODES
     assert view["left_out"] == 30
     assert view["paths"] == [] and view["paths_left_out"] == 1
-
-
-def test_without_a_trace_there_is_nothing_to_draw() -> None:
-    view = answer_graph({"question": "q"}, Gold(), chain(3))
-    assert view["nodes"] == [] and view["paths"] == []
-    assert TraceRows.of([]).seeds == []

@@ -12,7 +12,7 @@ from graphrag_bench.cli.view import newest
 from graphrag_bench.errors import UserError
 from graphrag_bench.explain.stages import LABELS
 from graphrag_bench.run.stored import find_run
-from graphrag_bench.view.page import DEMO, part_text, write_page
+from graphrag_bench.view.page import part_text, write_page
 
 
 @pytest.fixture(scope="module")
@@ -115,18 +115,13 @@ def test_the_command_writes_a_page_and_opens_it_unless_its_folder_is_named(
         newest(tmp_path, 8)
 
 
-def test_the_packaged_runs_are_a_page_of_the_same_parts_and_small(
-    page: Path, tmp_path: Path
-) -> None:
+def test_the_packaged_runs_are_a_page_of_the_same_parts(page: Path, tmp_path: Path) -> None:
     demo = tmp_path / "demo"
     assert command("view", "--demo", "--out", str(demo)).out == f"{demo / 'index.html'}\n"
-    assert DEMO.stat().st_size < 1_500_000
     assert command("view", "--demo", "some_run").code == 2
     index, own = part(demo, "index"), part(page, "index")
-    assert index.keys() == own.keys()
+    assert index.keys() == own.keys() and index["runs"][0].keys() == own["runs"][0].keys()
     assert [run["method"] for run in index["runs"]] == ["entitypassage", "hipporag", "pathrag"]
-    assert not any(run["answers"] for run in index["runs"])
-    assert index["runs"][0].keys() == own["runs"][0].keys()
     assert part(demo, "r0/list").keys() == part(page, "r0/list").keys()
     stored, question = (
         next(iter(part(one, "r1/q0")["questions"].values())) for one in (demo, page)
