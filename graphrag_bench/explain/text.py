@@ -12,7 +12,7 @@ BRIEF = 5
 """Rows of context that a brief answer shows."""
 PACKAGED = "SmolLM2-135M"
 SMALL = "a small model to try things out, which invents answers; take llm= for another"
-_WIDE, _TEXT = 110, 60
+_WIDE, _TEXT = 80, 60
 Plain = Mapping[str, Any]
 
 
@@ -65,10 +65,8 @@ def _piece(piece: Plain, whole: bool) -> Iterator[str]:
         yield head if text is None else f"{head}  {short(text, _TEXT)!r}"
         return
     yield f"{head}  {piece['tokens']} tokens"
-    if text is None:
-        yield "    (its text is not known: the data set is not at hand, or has changed)"
-    else:
-        yield from (f"    {line}" for line in str(text).splitlines())
+    shown = "(not known: the data set is not at hand, or has changed)" if text is None else text
+    yield from (f"    {line}" for line in str(shown).splitlines())
 
 
 def _used(usage: Plain) -> str:
@@ -79,30 +77,23 @@ def _used(usage: Plain) -> str:
 
 
 def _slot(name: str, value: Any) -> Iterator[str]:
+    """Yield a value: the parts of a mapping, the rows of a list by names, anything else short."""
     name = name.replace("_", " ")
     if name == "context":
         yield f"{name}: {len(value['pieces'])} rows, {len(value['cut'])} cut"
-    elif isinstance(value, dict) and set(value) == {"length"}:
-        yield f"{name}: one for each of {value['length']:,}"
     elif isinstance(value, dict):
         for part, inner in value.items():
             yield from _slot(f"{name}, {part}", inner) if inner else ()
-    elif isinstance(value, list) and value and all(isinstance(row, dict) for row in value):
-        yield from _rows(name, value)
-    elif isinstance(value, list) and value and all(isinstance(rows, list) for rows in value):
+    elif isinstance(value, list) and value and isinstance(value[0], dict):
+        yield f"{name}: {len(value)}" + (f", the first {SHOWN}" if len(value) > SHOWN else "")
+        yield from (f"  {words(row)}" for row in value[:SHOWN])
+    elif isinstance(value, list) and value and isinstance(value[0], list):
         for number, rows in enumerate(value, 1):
             yield from _slot(f"{name}, {number}", rows)
     elif isinstance(value, list):
-        yield f"{name}: {'; '.join(map(str, value)) or 'none'}"
+        yield f"{name}: {short('; '.join(map(str, value)) or 'none', _WIDE)}"
     else:
-        plain = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-        yield f"{name}: {short(plain, _WIDE)}"
-
-
-def _rows(name: str, rows: Sequence[Any]) -> Iterator[str]:
-    more = f", the first {SHOWN}" if len(rows) > SHOWN else ""
-    yield f"{name}: {len(rows)}{more}"
-    yield from (f"  {words(row)}" for row in rows[:SHOWN])
+        yield f"{name}: {short(str(value), _WIDE)}"
 
 
 def words(row: Any) -> str:
@@ -111,24 +102,25 @@ def words(row: Any) -> str:
         return str(row)
     score = f"{row['score']:.3f}  " if isinstance(row.get("score"), int | float) else ""
     if "nodes" in row:
-        return score + _walk(row)
-    if "sentence" in row:
-        return f"{score}{words(row['parent'])} → {words(row['child'])}: {row['sentence']}"
-    if "head" in row:
-        return f"{score}{row['head']} —{row['relation']}→ {row['tail']}"
-    if "documents" in row:
+        text = _walk(row)
+    elif "sentence" in row:
+        text = f"{words(row['parent'])} → {words(row['child'])}: {row['sentence']}"
+    elif "head" in row:
+        text = f"{row['head']} —{row['relation']}→ {row['tail']}"
+    elif "documents" in row:
         documents = ", ".join(row["documents"])
-        return score + (f"{row['title']} ({documents})" if row["title"] else documents)
-    if "name" in row:
-        return score + str(row["name"]) + (f" ({row['type']})" if row.get("type") else "")
-    if "title" in row:
-        return score + str(row["title"])
-    if isinstance(row.get("node"), dict):
-        arrow = "→" if row.get("forward", True) else "←"
-        return f"{score}{words(row['node'])} {arrow} {row['relation']}"
-    if set(row) <= {"id", "score", "step"}:
-        return f"{score}row {row.get('id')}"
-    return short(json.dumps(row, ensure_ascii=False), _WIDE)
+        text = f"{row['title']} ({documents})" if row["title"] else documents
+    elif "name" in row:
+        text = str(row["name"]) + (f" ({row['type']})" if row.get("type") else "")
+    elif "title" in row:
+        text = str(row["title"])
+    elif isinstance(row.get("node"), dict):
+        text = f"{words(row['node'])} {'→' if row.get('forward', True) else '←'} {row['relation']}"
+    elif set(row) <= {"id", "score", "step"}:
+        text = f"row {row.get('id')}"
+    else:
+        return short(json.dumps(row, ensure_ascii=False), _WIDE)
+    return score + text
 
 
 def _walk(path: Plain) -> str:
