@@ -19,7 +19,11 @@ def reader(replies: Mapping[str, str] | Sequence[tuple[str, str]] = ()) -> Scrip
 
 def _counted(chat: Chat) -> Completion:
     text = _reply(chat[0].content, last_user_message(chat))
-    return Completion(text, sum(count_tokens(one.content) for one in chat), count_tokens(text))
+    return Completion(
+        text,
+        prompt_tokens=sum(count_tokens(one.content) for one in chat),
+        completion_tokens=count_tokens(text),
+    )
 
 
 def _reply(system: str, text: str) -> str:

@@ -106,7 +106,7 @@ class Obliging(ChatModel):
         text = example(request.prompt[0].content)
         if request.schema:
             text = json.dumps(smallest(request.schema, request.schema))
-        return Completion(text, 10, 5, model="obliging")
+        return Completion(text, prompt_tokens=10, completion_tokens=5, model="obliging")
 
 
 def example(instructions: str) -> str:
@@ -120,7 +120,9 @@ class Babbling(Obliging):
 
     def call(self, request: Request) -> Completion:
         self.n_calls += 1
-        return Completion("Well, {[ it depends", 10, 5, model="babbling")
+        return Completion(
+            "Well, {[ it depends", prompt_tokens=10, completion_tokens=5, model="babbling"
+        )
 
 
 def dataset(*rows: tuple[str, str, str]) -> Dataset:

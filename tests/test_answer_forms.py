@@ -181,7 +181,7 @@ def test_a_small_window_leaves_an_open_answer_what_is_left_of_it() -> None:
 
 @pytest.mark.parametrize("op", [direct, listed])
 def test_an_answer_that_ends_at_its_limit_is_noted(op: Any) -> None:
-    whole = Completion("ans: Otto", 10, 10)
+    whole = Completion("ans: Otto", prompt_tokens=10, completion_tokens=10)
     prompt = experiment().method.pipeline.generate[-1].operators()[0].settings["prompt"]
     for finish in ("stop", "length"):
         llm = Scripted([("", replace(whole, finish=finish))])

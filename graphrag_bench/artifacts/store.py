@@ -17,7 +17,7 @@ from graphrag_bench.graphs.asking import CUT, MOST_TOKENS, REPLIES
 from graphrag_bench.llm.calls import CallFailed, RunStopped, ServerFailed
 from graphrag_bench.llm.chat import ChatModel
 from graphrag_bench.llm.ledger import Ledger
-from graphrag_bench.llm.meter import Calls, FailureGate, Meter
+from graphrag_bench.llm.meter import FailureGate, Meter, Usage
 from graphrag_bench.progress import Progress
 
 LEDGER = "ledger.jsonl"
@@ -123,7 +123,7 @@ class Store:
             artifact = thinned(artifact, **planned.thinning)
         recipe = {**planned.recipe, "seconds": round(time.perf_counter() - began, 3)}
         if meters:
-            calls = asdict(Calls.of(meters)).items()
+            calls = asdict(Usage.of(meters)).items()
             recipe["calls"] = {name: n for name, n in calls if not name.endswith("_tokens")}
         if statistics := getattr(artifact, "statistics", None):
             self._check_cut(planned, statistics)

@@ -216,7 +216,9 @@ class OpenAIEmbedder:
             )
         norms = np.linalg.norm(vectors, axis=1, keepdims=True)
         if not np.isfinite(norms).all() or not norms.all():
-            paid = Completion("", n_tokens, 0, usd=self.prices.usd(n_tokens, 0))
+            paid = Completion(
+                "", prompt_tokens=n_tokens, completion_tokens=0, usd=self.prices.usd(n_tokens, 0)
+            )
             problem = f"{self.model} returned a vector without a direction."
             raise CallFailed("unreadable", problem, paid=paid)
         ends = np.cumsum([0, *(count + 1 for count in counts)])
@@ -245,7 +247,9 @@ def served_window(model: str) -> int | None:
 def _call(rows: Sequence[StoredVector], *, cached: bool = False) -> Completion:
     n_tokens = sum(row.prompt_tokens for row in rows)
     usd = sum(row.usd for row in rows)
-    return Completion("", n_tokens, 0, model=rows[0].model, cached=cached, usd=usd)
+    return Completion(
+        "", prompt_tokens=n_tokens, completion_tokens=0, model=rows[0].model, cached=cached, usd=usd
+    )
 
 
 def _rows(answer: Body, n_texts: int) -> Vectors:

@@ -17,7 +17,7 @@ import zlib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import closing, contextmanager
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields
 from itertools import starmap
 from pathlib import Path
 from typing import IO, Any, ClassVar, Literal, TypeVar, cast, get_args
@@ -34,6 +34,7 @@ VERDICTS = get_args(Verdict)
 VECTORS = "vectors"
 KEY_DIGITS = 32
 VERSION = 4
+"""Of the file; another version is refused."""
 APPLICATION = 0x47524247
 """`GRBG`, in the header of every file of ours."""
 FORMAT = {"format": "graphrag-bench replies", "version": 1}
@@ -59,39 +60,24 @@ WHERE kind = 'reply' AND key = ?2 AND json_extract(more, '$.verdict') != ?1
 """
 
 
-@dataclass(frozen=True)
-class _Row:
-    __pydantic_config__: ClassVar = ConfigDict(extra="forbid", strict=True, val_json_bytes="base64")
-    KIND: ClassVar[str]
-    VALUE: ClassVar[str]
-
-    key: str
-    identity: str
+_STRICT = ConfigDict(extra="forbid", strict=True, val_json_bytes="base64")
 
 
-@dataclass(frozen=True)
-class StoredReply(_Row):
-    """A reply, or the failure (`reason`) that took its place.
+@dataclass(frozen=True, kw_only=True)
+class StoredReply(Completion):
+    """A reply, or the failure (`reason`, and why in `text`) that took its place.
 
     `verdict`: `new` (not read yet), `valid`, `corrected` (unreadable, but the reply to the
     corrective retry was not), `unreadable`, `failed`. `prompt` is the request as compressed JSON.
     """
 
+    __pydantic_config__: ClassVar = _STRICT
     KIND: ClassVar = "reply"
     VALUE: ClassVar = "prompt"
 
+    identity: str
     prompt: bytes
     verdict: Verdict
-    text: str = ""
-    finish: str = ""
-    model: str = ""
-    fingerprint: str = ""
-    prompt_tokens: int = 0
-    completion_tokens: int = 0
-    reasoning_tokens: int = 0
-    usd: float = 0.0
-    seconds: float = 0.0
-    retries: int = 0
     reason: str = ""
     created: float = 0.0
 
@@ -103,19 +89,18 @@ class StoredReply(_Row):
         """
         if self.verdict == "failed":
             raise CallFailed(self.reason, self.text)
-        shared = {name: getattr(self, name) for name in _SHARED}
-        return Completion(key=self.key, cached=True, **shared)
-
-    def of(self, reply: Completion | None, **more: Any) -> "StoredReply":
-        """Return the row filled with a reply, if there is one, and with `more`."""
-        names = (*_SHARED, "seconds", "retries") if reply else ()
-        return replace(self, **{name: getattr(reply, name) for name in names} | more)
+        values = {field.name: getattr(self, field.name) for field in fields(Completion)}
+        return Completion(**values | {"cached": True, "seconds": 0.0, "retries": 0})
 
 
-_SHARED = (
-    "text", "finish", "model", "fingerprint", "prompt_tokens", "completion_tokens",
-    "reasoning_tokens", "usd",
-)  # fmt: skip
+@dataclass(frozen=True)
+class _Row:
+    __pydantic_config__: ClassVar = _STRICT
+    KIND: ClassVar[str]
+    VALUE: ClassVar[str]
+
+    key: str
+    identity: str
 
 
 @dataclass(frozen=True)
@@ -144,19 +129,16 @@ class StoredReading(_Row):
 Row = StoredReply | StoredVector | StoredReading
 RowT = TypeVar("RowT", bound=Row)
 _ROW: TypeAdapter[Row] = TypeAdapter(Row)
-_VERSION_3: Mapping[str, type[Row]] = {
-    "replies": StoredReply, "vectors": StoredVector, "readings": StoredReading,
-}  # fmt: skip
-"""The tables of version 3; a field of a row was a column."""
-_KINDS: Mapping[str, type[Any]] = {kind.KIND: kind for kind in _VERSION_3.values()}
+_KINDS: Mapping[str, type[Any]] = {
+    kind.KIND: kind for kind in (StoredReply, StoredVector, StoredReading)
+}
 
 
 class Cache:
     """A file of replies, vectors and readings; with `reading` it is neither made nor changed.
 
-    What is put into one that is only read is not stored, which is no error. A file of version 3 is
-    read as it is, and becomes one of this version when it is opened to be written to. Raises
-    UserError for a file of another program or of another version, and where nothing can be written.
+    What is put into one that is only read is not stored, which is no error. Raises UserError for a
+    file of another program or of another version, and where nothing can be written.
     """
 
     def __init__(self, path: str | Path, *, reading: bool = False) -> None:
@@ -180,33 +162,21 @@ class Cache:
 
     def _prepare(self, reading: bool) -> None:
         query = self._connection.execute
-        tables = {name for (name,) in query("SELECT name FROM sqlite_master WHERE type = 'table'")}
-        (version,), (application,) = (
-            query(f"PRAGMA {name}").fetchone() for name in ("user_version", "application_id")
+        is_new = query("SELECT count(*) FROM sqlite_master").fetchone() == (0,)
+        marks = tuple(
+            query(f"PRAGMA {name}").fetchone()[0] for name in ("application_id", "user_version")
         )
-        earlier = {name: _as_rows(name) for name in _VERSION_3 if name in tables}
-        ours = application == APPLICATION or "cache" in tables or earlier
-        if version > VERSION or (tables and not ours):
+        if not is_new and marks != (APPLICATION, VERSION):
             raise UserError(
                 f"'{self.path}' is a SQLite file of another program, or of another version of this "
-                f"one ({version}; this one writes {VERSION}), and is left as it is. Name another."
+                f"one ({marks[1]}; this one writes {VERSION}), and is left as it is. Name another."
             )
-        if reading:
-            if version < VERSION:
-                parts = [*earlier.values(), "SELECT '', '', '', x'', '' WHERE 0"]
-                columns = "kind, key, identity, value, more"
-                query(f"CREATE TEMP VIEW cache ({columns}) AS {' UNION ALL '.join(parts)}")
-            return
-        self._use_log()
-        query("PRAGMA synchronous=NORMAL")
-        if version < VERSION:
+        if not reading:
+            self._use_log()
+            query("PRAGMA synchronous=NORMAL")
             with self._connection:
                 query("BEGIN IMMEDIATE")
                 query(_TABLE)
-                if query("PRAGMA user_version").fetchone()[0] < VERSION:
-                    for name, rows in earlier.items():
-                        query(f"INSERT OR IGNORE INTO cache {rows}")
-                        query(f"DROP TABLE {name}")
                 query(f"PRAGMA application_id={APPLICATION}")
                 query(f"PRAGMA user_version={VERSION}")
 
@@ -253,7 +223,7 @@ class Cache:
         with self._used("written") as connection:
             connection.execute("BEGIN IMMEDIATE")
             for row in rows:
-                more = {**vars(row)}
+                more = _written(row)
                 values = row.KIND, more.pop("key"), more.pop("identity"), more.pop(row.VALUE)
                 connection.execute(_PUT, (*values, json.dumps(more)))
         return len(rows)
@@ -281,12 +251,8 @@ class Cache:
             self._connection.close()
 
 
-def _as_rows(table: str) -> str:
-    """Return the query for the rows of a table of version 3."""
-    kind = _VERSION_3[table]
-    names = {field.name for field in fields(kind)} - {"key", "identity", kind.VALUE}
-    more = ", ".join(f"'{name}', {name}" for name in sorted(names))
-    return f"SELECT '{kind.KIND}', key, identity, {kind.VALUE}, json_object({more}) FROM {table}"
+def _written(row: Row) -> dict[str, Any]:
+    return {name: value for name, value in vars(row).items() if name != "cached"}
 
 
 def _row(kind: str, key: str, identity: str, value: bytes, more: str) -> Any:
@@ -343,7 +309,8 @@ def export_rows(cache: str | Path, file: str | Path) -> int:
         with _opened(part, "wt") as out:
             out.write(json.dumps(FORMAT) + "\n")
             for row in rows_in(cache):
-                values = vars(row) | {row.VALUE: base64.b64encode(vars(row)[row.VALUE]).decode()}
+                values = _written(row)
+                values[row.VALUE] = base64.b64encode(values[row.VALUE]).decode()
                 out.write(json.dumps(values, ensure_ascii=False) + "\n")
                 count += 1
         os.replace(part, path)

@@ -22,27 +22,33 @@ class Request:
     trial: int = 0
 
 
-@dataclass(frozen=True)
-class Completion:
-    """One reply. Tokens are the server's own counts; `finish` is `stop` or `length`.
+@dataclass(frozen=True, kw_only=True)
+class ModelCall:
+    """What one call of a model used. Tokens are the server's own counts.
 
-    `seconds` is the time on the wire (0 for a reply from the cache), `retries` the failed tries
-    before this reply, `reasoning_tokens` the part of the completion that was thinking, `usd` the
-    price at the configured rates, `key` the row of the reply cache ("" without a cache).
+    `seconds` is the time of the last try (0 for a reply from the cache), `retries` the failed tries
+    before it, `reasoning_tokens` the part of the completion that was thinking, `usd` the price at
+    the configured rates, `key` the row of the reply cache ("" without a cache).
     """
 
-    text: str
-    prompt_tokens: int
-    completion_tokens: int
-    finish: str = "stop"
     model: str = ""
     fingerprint: str = ""
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
     reasoning_tokens: int = 0
-    cached: bool = False
-    retries: int = 0
     seconds: float = 0.0
+    retries: int = 0
     usd: float = 0.0
+    cached: bool = False
     key: str = ""
+
+
+@dataclass(frozen=True)
+class Completion(ModelCall):
+    """A call with its reply; `finish` is `stop` or `length`."""
+
+    text: str
+    finish: str = "stop"
     of_server: ClassVar[bool] = False
 
 
@@ -50,9 +56,9 @@ class CallFailed(Exception):
     """One call ended without a usable reply; the run goes on.
 
     `reason` is one word for counting: `content_filter`, `context_overflow`, `unreadable`,
-    `retries_exhausted`, `refused`, `empty`. `paid` is the reply that was paid for and is of no
-    use (an empty one, a filtered one), so that its tokens are not lost to the ledger. `of_server`
-    says that the server or the way to it failed: the same call may succeed later.
+    `retries_exhausted`, `malformed`, `refused`, `empty`. `paid` is the reply that was paid for and
+    is of no use (an empty one, a filtered one), so that its tokens are not lost to the ledger.
+    `of_server` says that the server or the way to it failed: the same call may succeed later.
     """
 
     retries = 0
@@ -62,7 +68,7 @@ class CallFailed(Exception):
         super().__init__(reason, message, paid)
         self.reason = reason
         self.paid = paid
-        self.of_server = reason == "retries_exhausted"
+        self.of_server = reason in ("retries_exhausted", "malformed")
 
     def __str__(self) -> str:
         return str(self.args[1])

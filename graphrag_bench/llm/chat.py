@@ -8,7 +8,7 @@ from concurrent.futures import Future, ThreadPoolExecutor, as_completed, wait
 from contextlib import closing
 from dataclasses import replace
 from functools import cached_property
-from typing import Self
+from typing import Any, Self
 
 from graphrag_bench.llm.cache import Cache, StoredReply, Verdict, reply_key
 from graphrag_bench.llm.calls import (
@@ -218,16 +218,19 @@ class ChatModel(ABC):
             stored = store.get(key)
             if stored is not None and stored.verdict not in ("unreadable", "failed"):
                 return stored.completion
-            row = StoredReply(key, self._root.identity, prompt, "new", created=time.time())
+            about: dict[str, Any] = {"key": key, "identity": self._root.identity, "prompt": prompt}
+            about["created"] = time.time()
             try:
                 reply = self._within_budget(request)
             except CallFailed as failure:
-                what = {"verdict": "failed", "text": str(failure), "reason": failure.reason}
-                store.put(row.of(failure.paid, **what))
+                paid = vars(failure.paid or Completion(""))
+                about |= {"verdict": "failed", "text": str(failure), "reason": failure.reason}
+                store.put(StoredReply(**paid | about))
                 raise
             if store.reading:
                 return reply
-            row = row.of(reply, verdict="valid" if request.schema is None else "new")
+            about["verdict"] = "valid" if request.schema is None else "new"
+            row = StoredReply(**vars(reply) | about)
             store.put(row)
             stored = store.get(key) or row  # of another process that was faster
             return replace(

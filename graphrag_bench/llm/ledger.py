@@ -12,45 +12,23 @@ from pathlib import Path
 from typing import Any
 
 from graphrag_bench.errors import UserError
-from graphrag_bench.llm.calls import BudgetSpent, CallFailed, CallOutcome, Completion
+from graphrag_bench.llm.calls import BudgetSpent, CallFailed, CallOutcome, Completion, ModelCall
 from graphrag_bench.llm.settings import Prices
 
 
 @dataclass(frozen=True)
-class Line:
-    """One call. `item` is the question or chunk; `outcome` is `stop`, `length` or why it failed.
+class Line(ModelCall):
+    """A call as the ledger has it; of a cached one tokens and price as when it was paid for.
 
-    Tokens, seconds and price of a cached call are those of the reply when it was paid for, except
-    `seconds`, which are 0. `kind` is `chat` or `embedding`. `key` is the row of the store of
-    replies, where prompt and reply are; "" without one.
+    `item` is the question or chunk; `outcome` is `stop`, `length` or why the call failed; `kind` is
+    `chat` or `embedding`.
     """
 
     stage: str
     step: str
     item: str
     outcome: str
-    model: str = ""
-    fingerprint: str = ""
-    prompt_tokens: int = 0
-    completion_tokens: int = 0
-    reasoning_tokens: int = 0
-    seconds: float = 0.0
-    retries: int = 0
-    cached: bool = False
-    usd: float = 0.0
     kind: str = "chat"
-    key: str = ""
-
-
-_OF_REPLY = (
-    "model", "fingerprint", "prompt_tokens", "completion_tokens", "reasoning_tokens", "cached",
-    "usd", "key",
-)  # fmt: skip
-_SUMMED = (
-    "prompt_tokens", "completion_tokens", "reasoning_tokens", "seconds", "retries", "usd",
-)  # fmt: skip
-_FIELDS = {field.name for field in fields(Line)}
-_NOTHING = Completion("", 0, 0)
 
 
 class Ledger:
@@ -85,10 +63,10 @@ class Ledger:
 
         def log(outcome: CallOutcome, own_item: str) -> None:
             if isinstance(outcome, CallFailed):
-                reply, how = outcome.paid or _NOTHING, outcome.reason
+                reply, how = outcome.paid or Completion(""), outcome.reason
             else:
                 reply, how = outcome, outcome.finish
-            values = {name: getattr(reply, name) for name in _OF_REPLY}
+            values = {field.name: getattr(reply, field.name) for field in fields(ModelCall)}
             values |= {"seconds": round(outcome.seconds, 6), "retries": outcome.retries}
             self.write(Line(stage, step, own_item or item, how, kind=kind, **values))
 
@@ -99,7 +77,7 @@ def read_ledger(*paths: str | Path) -> Iterator[Line]:
     """Return the lines of ledgers (one for each shard).
 
     A line that a kill cut short is left out, and so is a file that another process, having built
-    its artifact, has moved in the meantime. Lines that were written before calls had keys are read.
+    its artifact, has moved in the meantime.
     """
     for path in paths:
         with (
@@ -111,12 +89,8 @@ def read_ledger(*paths: str | Path) -> Iterator[Line]:
 
 def _lines(texts: Iterable[str]) -> Iterator[Line]:
     for text in texts:
-        try:
-            row = json.loads(text)
-        except (ValueError, RecursionError):
-            continue
-        if isinstance(row, dict) and row.keys() | {"key"} == _FIELDS:
-            yield Line(**row)
+        with suppress(ValueError, TypeError):
+            yield Line(**json.loads(text))
 
 
 def grouped(lines: Iterable[Line], field: str) -> dict[str, list[Line]]:
@@ -136,7 +110,11 @@ def sums(lines: Sequence[Line]) -> dict[str, Any]:
     total: dict[str, Any] = {}
     for name, cached in (("paid", False), ("cached", True)):
         part = [line for line in lines if line.cached == cached]
-        added = {of: sum((getattr(one, of) for one in part), getattr(Line, of)) for of in _SUMMED}
+        added = {
+            field.name: sum((getattr(one, field.name) for one in part), field.default)
+            for field in fields(ModelCall)
+            if type(field.default) in (int, float)
+        }
         rounded = {"seconds": round(added["seconds"], 3), "usd": round(added["usd"], 6)}
         total[name] = {"calls": len(part), **added, **rounded}
     outcomes = Counter(line.outcome for line in lines)
@@ -163,7 +141,7 @@ class Spending:
         return Spending(self.tokens - other.tokens, self.usd - other.usd)
 
     @classmethod
-    def of(cls, *calls: Completion | Line) -> "Spending":
+    def of(cls, *calls: ModelCall) -> "Spending":
         """Return what calls have cost; those from the cache have cost nothing."""
         paid = [call for call in calls if not call.cached]
         tokens = sum(call.prompt_tokens + call.completion_tokens for call in paid)

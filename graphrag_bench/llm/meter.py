@@ -54,7 +54,7 @@ class FailureGate:
 
 
 @dataclass(frozen=True)
-class Calls:
+class Usage:
     """What some calls add up to, cached ones as if they were not; `failed` ended without a reply.
 
     Tokens of replies that were paid for and useless count; `truncated` were cut at `max_tokens` or
@@ -71,7 +71,7 @@ class Calls:
     fallbacks: int = 0
 
     @classmethod
-    def of(cls, meters: "Iterable[Meter]") -> "Calls":
+    def of(cls, meters: "Iterable[Meter]") -> "Usage":
         """Return the sums over some meters."""
         return cls(*map(sum, zip(*(astuple(meter.usage) for meter in meters), strict=True)))
 
@@ -97,11 +97,11 @@ class Meter:
         return self.n_prompts - len(self.arrived)
 
     @property
-    def usage(self) -> Calls:
+    def usage(self) -> Usage:
         """What the calls so far add up to."""
         replies = [one if isinstance(one, Completion) else one.paid for one in self.replies]
         paid = [reply for reply in replies if reply is not None]
-        return Calls(
+        return Usage(
             calls=len(self.replies),
             prompt_tokens=sum(reply.prompt_tokens for reply in paid),
             completion_tokens=sum(reply.completion_tokens for reply in paid),

@@ -233,8 +233,8 @@ def completion(body: Mapping[str, Any], request: Request, prices: Prices) -> Com
     details = usage.get("completion_tokens_details") if isinstance(usage, Mapping) else None
     reply = Completion(
         text,
-        n_prompt,
-        n_completion,
+        prompt_tokens=n_prompt,
+        completion_tokens=n_completion,
         finish="length" if finish == "length" else "stop",
         model=str(body.get("model") or ""),
         fingerprint=str(body.get("system_fingerprint") or ""),

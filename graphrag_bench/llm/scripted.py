@@ -60,7 +60,8 @@ class Scripted(ChatModel):
             raise reply
         if isinstance(reply, Completion):
             return reply
-        return Completion(reply, n_words, len(reply.split()), model="scripted")
+        n_reply = len(reply.split())
+        return Completion(reply, prompt_tokens=n_words, completion_tokens=n_reply, model="scripted")
 
     def _planned(self, prompt: Chat) -> Reply:
         text = last_user_message(prompt)

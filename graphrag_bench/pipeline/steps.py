@@ -15,7 +15,7 @@ from graphrag_bench.fingerprint import code
 from graphrag_bench.llm.calls import Completion
 from graphrag_bench.llm.chat import ChatModel
 from graphrag_bench.llm.ledger import Ledger
-from graphrag_bench.llm.meter import Calls, FailureGate, Meter
+from graphrag_bench.llm.meter import FailureGate, Meter, Usage
 from graphrag_bench.pipeline.checker import Checker
 from graphrag_bench.text import show_briefly
 from graphrag_bench.values import RetrievalState
@@ -83,7 +83,7 @@ class StepTrace:
     step: str
     operator: str
     seconds: float
-    calls: Calls
+    calls: Usage
     replies: tuple[str, ...]
     wrote: Mapping[str, Any]
 
@@ -282,7 +282,7 @@ class OperatorStep(Step):
             for meter in meters
             for reply in meter.replies
         )
-        name, calls = self.operator.name, Calls.of(meters)
+        name, calls = self.operator.name, Usage.of(meters)
         execution.note(state, StepTrace(self.label, name, seconds, calls, replies, wrote))
         if isinstance(result, Failure):
             return result

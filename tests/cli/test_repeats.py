@@ -21,7 +21,12 @@ class Moody(Scripted):
 
     def call(self, request: Request) -> Completion:
         trials.append(request.trial)
-        return Completion("Ada Marsh" if request.trial == 0 else "I forgot", 5, 2, model="moody")
+        return Completion(
+            "Ada Marsh" if request.trial == 0 else "I forgot",
+            prompt_tokens=5,
+            completion_tokens=2,
+            model="moody",
+        )
 
 
 def moody(replies: Mapping[str, str] | None = None) -> Scripted:

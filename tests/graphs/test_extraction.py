@@ -255,7 +255,7 @@ def test_a_chunk_that_cannot_be_read_gives_what_it_gave_and_is_counted():
 
 
 def cut_at(text: str) -> Completion:
-    return Completion(text, 10, 512, "length")
+    return Completion(text, prompt_tokens=10, completion_tokens=512, finish="length")
 
 
 def test_a_reply_that_was_cut_gives_its_whole_triples_and_is_counted():

@@ -230,7 +230,7 @@ def reply(chat: Chat) -> Completion:
     """A report that is told by its prompt alone."""
     text = chat[-1].content
     report = {"title": f"of {len(text)}", "summary": text[:40], "rating": 5.0, "findings": []}
-    return Completion(json.dumps(report), 1, 1)
+    return Completion(json.dumps(report), prompt_tokens=1, completion_tokens=1)
 
 
 @pytest.mark.parametrize("budget", [60, 110, 140, 160, 4000])

@@ -246,7 +246,12 @@ def test_counts_of_odd_records_are_kept():
 
 
 def test_counts_of_odd_facts_are_kept():
-    cut = Completion(f"{STANDS}##{FACT}##(place<|>X)##(entity", 10, 10, finish="length")
+    cut = Completion(
+        f"{STANDS}##{FACT}##(place<|>X)##(entity",
+        prompt_tokens=10,
+        completion_tokens=10,
+        finish="length",
+    )
     model = Scripted([("could not be read", "No."), ("Otto", "No."), ("Passage", cut)])
     result = llm_facts(
         chunk_table=table("Ada.", "Otto."), llm_build=model, progress=QUIET, max_gleaning=0
@@ -298,7 +303,9 @@ def test_too_many_cut_replies_end_the_build_and_name_the_setting(tmp_path):
     known = {"corpus": "c", "llm_build": "m", "earlier": ""}
     choices = {"chunk_table": "presplit", "text_extraction": {"variant": "llm", "max_gleaning": 0}}
     result = plan({"text_extraction"}, choices, {k: partial(str, v) for k, v in known.items()})
-    cut = Completion(f"{ADA}##(entity<|>NORV", 10, 10, finish="length")
+    cut = Completion(
+        f"{ADA}##(entity<|>NORV", prompt_tokens=10, completion_tokens=10, finish="length"
+    )
     inputs = {"chunk_table": table("Ada."), "llm_build": Scripted([("", cut)])}
     alone = [one for one in result if one.resource == "text_extraction"]
 

@@ -29,7 +29,9 @@ def text(outcomes):
 
 
 def test_the_second_time_nothing_is_asked_and_a_cut_reply_stays_cut(store, chat):
-    model = Scripted([("a", "x"), ("b", Completion("y", 1, 5, finish="length"))])
+    model = Scripted(
+        [("a", "x"), ("b", Completion("y", prompt_tokens=1, completion_tokens=5, finish="length"))]
+    )
     prompts = [chat("a"), chat("b")]
     first = model.attached(store=store).complete(prompts, max_tokens=5)
     llm = model.attached(store=store)

@@ -22,9 +22,12 @@ from graphrag_bench.llm.ledger import (
 from graphrag_bench.llm.openai_compatible import OpenAICompatible
 from graphrag_bench.llm.scripted import Scripted
 
-PAID = Completion("a", 10, 5, model="m", fingerprint="f1", usd=0.5, seconds=2.0, retries=1)
-CACHED = Completion("a", 10, 5, finish="length", model="m", fingerprint="f1", usd=0.5, cached=True)
-FAILED = CallFailed("empty", "nothing", Completion("", 7, 3, model="m", usd=0.1))
+OF_M = {"model": "m", "fingerprint": "f1", "prompt_tokens": 10, "completion_tokens": 5, "usd": 0.5}
+PAID = Completion("a", seconds=2.0, retries=1, **OF_M)
+CACHED = Completion("a", "length", cached=True, **OF_M)
+FAILED = CallFailed(
+    "empty", "nothing", Completion("", prompt_tokens=7, completion_tokens=3, model="m", usd=0.1)
+)
 FAILED.retries, FAILED.seconds = 2, 3.0
 
 
@@ -55,7 +58,7 @@ def test_lines_hold_a_call_and_sums_keep_paid_cached_and_failed_ones_apart(tmp_p
 
 
 def test_two_builds_of_a_model_are_two_models_and_shards_are_one_ledger(tmp_path):
-    other = Completion("b", 1, 1, model="m", fingerprint="f2")
+    other = Completion("b", prompt_tokens=1, completion_tokens=1, model="m", fingerprint="f2")
     path = ledger_of(tmp_path, PAID, other)
     lines = list(read_ledger(path, path))
     (group,) = grouped(lines, "stage").values()
@@ -86,7 +89,7 @@ def test_a_call_waits_for_those_under_way():
         thread = threading.Thread(target=wait)
         thread.start()
         assert not admitted.wait(0.05)
-        spend(Completion("", 6, 4))
+        spend(Completion("", prompt_tokens=6, completion_tokens=4))
     thread.join(2)
     assert admitted.is_set() and budget.spent.tokens == 10
 

@@ -16,7 +16,18 @@ PLAN = [
     ("could not be read", "still ?"),
     ("bad", "?"),
     ("good", '{"name": "Rome"}'),
-    ("plain", Completion("a reply", 3, 2, finish="length", model="m", fingerprint="f", usd=0.25)),
+    (
+        "plain",
+        Completion(
+            "a reply",
+            prompt_tokens=3,
+            completion_tokens=2,
+            finish="length",
+            model="m",
+            fingerprint="f",
+            usd=0.25,
+        ),
+    ),
     ("filtered", CallFailed("content_filter", "no")),
 ]
 

@@ -30,7 +30,10 @@ def test_a_prompt_it_was_not_told_of_stops_the_run_and_is_shown(chat):
 
 
 def test_planned_failures_cut_replies_and_windows_come_as_planned(chat):
-    plan = [("a", CallFailed("refused", "no")), ("b", Completion("half", 1, 1, finish="length"))]
+    plan = [
+        ("a", CallFailed("refused", "no")),
+        ("b", Completion("half", prompt_tokens=1, completion_tokens=1, finish="length")),
+    ]
     model = Scripted([*plan, ("c", "no")], window=2)
     failed, cut, long = model.complete([chat("a"), chat("b"), chat("c d e")], max_tokens=5)
     assert (failed.reason, cut.finish, long.reason) == ("refused", "length", "context_overflow")

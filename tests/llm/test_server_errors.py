@@ -266,6 +266,6 @@ def test_the_key_reaches_the_server_and_is_no_part_of_a_repr(fake, chat, planted
     monkeypatch.delenv("PLANTED_KEY")
     with pytest.raises(UserError, match="PLANTED_KEY is not set"):
         ask(OpenAICompatible("fake", url, "PLANTED_KEY"), chat("x"))
-    failed = CallFailed("empty", "nothing", Completion("", 7, 3))
+    failed = CallFailed("empty", "nothing", Completion("", prompt_tokens=7, completion_tokens=3))
     failed.retries, failed.seconds = 2, 3.0
     assert vars(pickle.loads(pickle.dumps(failed))) == vars(failed)

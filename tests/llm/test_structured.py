@@ -25,7 +25,10 @@ def ask_city(llm, prompt, **more):
     ("reply", "problem"),
     [
         ('{"town": "Rome"}', "field 'name'"),
-        (Completion('{"name": "Ro', 1, 20, finish="length"), "shorter"),
+        (
+            Completion('{"name": "Ro', prompt_tokens=1, completion_tokens=20, finish="length"),
+            "shorter",
+        ),
     ],
     ids=["another field", "cut"],
 )

@@ -74,7 +74,12 @@ def test_a_reply_without_a_triple_is_asked_for_again_and_a_cut_line_not_read(lin
     result, llm = chosen(line, "I do not know.")
     assert result.relationships == (0, 1, 2)
     assert (llm.meter.usage.calls, llm.meter.fallbacks) == (2, 1)
-    cut = Completion("carla -> related to -> dina\nada -> related to -> bru", 9, 9, finish="length")
+    cut = Completion(
+        "carla -> related to -> dina\nada -> related to -> bru",
+        prompt_tokens=9,
+        completion_tokens=9,
+        finish="length",
+    )
     result, _ = chosen(line, cut)
     assert (result.relationships, result.texts) == ((2,), ())
 

@@ -15,7 +15,7 @@ from graphrag_bench.algorithms.path_values import (
 )
 from graphrag_bench.data.chunks import ChunkTable
 from graphrag_bench.pipeline.pipeline import Finished
-from graphrag_bench.pipeline.steps import Calls, Failure, StepTrace
+from graphrag_bench.pipeline.steps import Failure, StepTrace, Usage
 from graphrag_bench.question_plan import Dependencies
 from graphrag_bench.run.record import record, summary, timing_rows
 from graphrag_bench.values import (
@@ -44,8 +44,8 @@ def ranked(*pairs: tuple[int, float]) -> Ranked[Chunk]:
     return Ranked(np.array([row for row, _ in pairs]), np.array([score for _, score in pairs]))
 
 
-def step(name: str, seconds: float = 0.0, calls: Calls | None = None, **wrote: Any) -> StepTrace:
-    return StepTrace(name, name, seconds, calls or Calls(), ("a reply",), wrote)
+def step(name: str, seconds: float = 0.0, calls: Usage | None = None, **wrote: Any) -> StepTrace:
+    return StepTrace(name, name, seconds, calls or Usage(), ("a reply",), wrote)
 
 
 def finished(*trace: StepTrace, **slots: Any) -> Finished:
@@ -79,8 +79,8 @@ def test_a_failed_question_holds_step_and_message() -> None:
 
 
 def test_calls_are_summed_over_the_steps_and_told_apart_by_step() -> None:
-    first = step("convert.0", calls=Calls(2, 30, 10, unreadable=1))
-    last = step("generate.0", calls=Calls(1, 100, 5))
+    first = step("convert.0", calls=Usage(2, 30, 10, unreadable=1))
+    last = step("generate.0", calls=Usage(1, 100, 5))
     row = record(finished(first, step("retrieve.0"), last), TABLE)
     assert (row["calls"], row["prompt_tokens"], row["completion_tokens"]) == (3, 130, 15)
     assert row["steps"] == {
