@@ -6,7 +6,7 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
-from functools import cached_property, partial
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -21,7 +21,7 @@ from graphrag_bench.llm.calls import CallFailed, CallOutcome, Completion, RunSto
 from graphrag_bench.llm.chat import ESTIMATE_RATIO, TOKENS_A_MESSAGE
 from graphrag_bench.llm.ledger import Budget, Spending
 from graphrag_bench.llm.openai_compatible import OPENAI, RETRIES, TIMEOUT
-from graphrag_bench.llm.server import Body, Malformed, Server, count_in
+from graphrag_bench.llm.server import Body, Server, count_in
 from graphrag_bench.llm.settings import Limits, Prices, group
 from graphrag_bench.llm.windows import listed
 from graphrag_bench.terminal import check_stop
@@ -191,9 +191,8 @@ class OpenAIEmbedder:
             body["dimensions"] = self.dimension
         try:
             with self._budget.room(Spending(most, self.prices.usd(most, 0))) as spend:
-                rows, retries, seconds = self.server.post(
-                    "/embeddings", lambda: body, partial(self._read, block=block), n_tokens=most
-                )
+                answer, retries, seconds = self.server.post("/embeddings", body, n_tokens=most)
+                rows = self._read(answer, block)
                 call = replace(_call(rows), retries=retries, seconds=seconds)
                 spend(call)
         except CallFailed as failure:
@@ -253,7 +252,7 @@ def _call(rows: Sequence[StoredVector], *, cached: bool = False) -> Completion:
 
 
 def _rows(answer: Body, n_texts: int) -> Vectors:
-    """Return the vectors in the order of the texts; raises Malformed unless each has one."""
+    """Return the vectors in the order of the texts; raises CallFailed unless each has one."""
     try:
         rows = {int(row["index"]): row["embedding"] for row in answer["data"]}
         with np.errstate(over="ignore"):  # what is too large has no direction, as `_read` finds
@@ -262,5 +261,6 @@ def _rows(answer: Body, n_texts: int) -> Vectors:
             raise ValueError("vectors of different lengths, or too many")
     except (KeyError, TypeError, ValueError, OverflowError, RecursionError) as error:
         problem = f"The answer does not hold one vector for each of {n_texts} texts ({error!r})"
-        raise Malformed(f"{problem[:200]}: {str(dict(answer))[:200]}") from None
+        problem = f"{problem[:200]}: {str(dict(answer))[:200]}"
+        raise CallFailed("malformed", problem) from None
     return vectors

@@ -1,10 +1,8 @@
 """Chat with any server that speaks the OpenAI protocol: requests as bodies, bodies as replies."""
 
 import json
-import logging
 import os
 import re
-import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
@@ -14,8 +12,8 @@ from typing import Any
 from graphrag_bench.fingerprint import digest
 from graphrag_bench.llm.calls import CallFailed, Completion, Request
 from graphrag_bench.llm.chat import ChatModel, estimated_tokens
-from graphrag_bench.llm.server import Malformed, Rejected, Server, count_in
-from graphrag_bench.llm.settings import Decoding, Limits, Prices, group
+from graphrag_bench.llm.server import Server, count_in
+from graphrag_bench.llm.settings import Decoding, Dialect, Limits, Prices, group
 from graphrag_bench.llm.windows import listed
 from graphrag_bench.prompts import Prompt
 from graphrag_bench.text import count_tokens, encodable
@@ -58,15 +56,13 @@ _FINISHES = {
 _MEANING = {name: meaning for meaning, names in _FINISHES.items() for name in names.split()}
 """What the finish reasons of other servers mean; all others are `stop`. Source: the references of
 OpenAI, Anthropic, Gemini, Cohere, Mistral, TGI, Bedrock, DeepSeek and Zhipu."""
-_log = logging.getLogger(__name__)
 
 
 class OpenAICompatible(ChatModel):
     """OpenAI, vLLM, Ollama, llama.cpp and every other server with `/chat/completions`.
 
-    Limits hold for the object, over all callers and threads. A field that the server
-    refuses (`temperature`, `max_tokens`, `response_format`, ...) is left out or replaced from the
-    next try on; `dialect` holds what was learnt.
+    Limits hold for the object, over all callers and threads. `dialect` says which fields the server
+    takes; one that it does not take stops the run, with the setting that leaves it out.
     """
 
     windows_file: Path | None = None
@@ -82,6 +78,7 @@ class OpenAICompatible(ChatModel):
         timeout: float = TIMEOUT,
         retries: int = RETRIES,
         decoding: Decoding | Mapping[str, Any] | None = None,
+        dialect: Dialect | Mapping[str, Any] | None = None,
         limits: Limits | Mapping[str, Any] | None = None,
         prices: Prices | Mapping[str, Any] | None = None,
     ) -> None:
@@ -95,7 +92,7 @@ class OpenAICompatible(ChatModel):
         self.limits = group(Limits, limits)
         self.concurrency = self.limits.concurrency
         self._window, self._prices = window, prices
-        self.dialect = Dialect()
+        self.dialect = group(Dialect, dialect)
         self.server = Server(
             model, base_url, api_key_env, limits=self.limits, timeout=timeout, retries=retries
         )
@@ -145,99 +142,64 @@ class OpenAICompatible(ChatModel):
         n_tokens = 0
         if self.limits.tokens_per_minute is not None:
             n_tokens = estimated_tokens(request.prompt) + request.max_tokens
-        reply, retries, seconds = self.server.post(
-            "/chat/completions",
-            lambda: self.dialect.body(self.model, request, self.decoding),
-            lambda answer: completion(answer, request, self.prices),
-            n_tokens=n_tokens,
-            learn=self.dialect.learn,
-        )
+        sent = body(self.model, request, self.decoding, self.dialect)
+        answer, retries, seconds = self.server.post("/chat/completions", sent, n_tokens=n_tokens)
+        try:
+            reply = completion(answer, request, self.prices)
+        except CallFailed as failure:
+            failure.retries, failure.seconds = retries, seconds
+            raise
         return replace(reply, retries=retries, seconds=seconds)
 
 
-class Dialect:
-    """What a server takes: found out once, from its refusals, and remembered.
-
-    `refused` names the fields it does not know. A schema is sent as `json_schema`, then as
-    `json_object`, then only in words; the reply is validated in any case.
-    """
-
-    def __init__(self) -> None:
-        self.refused: frozenset[str] = frozenset()
-        self.length_field = "max_tokens"
-        self.schema_form = "json_schema"
-        self._lock = threading.Lock()
-
-    def learn(self, rejected: Rejected, sent: Mapping[str, Any]) -> bool:
-        """Leave what was refused out from now on; False where no other body can be sent."""
-        field = rejected.unsupported(sent)
-        if field is None or field == "max_completion_tokens":
-            return False
-        with self._lock:
-            if field == "max_tokens":
-                self.length_field = "max_completion_tokens"
-            elif field == "response_format":
-                kind = sent["response_format"]["type"]
-                if kind == self.schema_form:
-                    self.schema_form = "json_object" if kind == "json_schema" else "words"
-            else:
-                self.refused |= {field}
-        _log.warning("%s does not take '%s'; asking without it", sent["model"], field)
-        return True
-
-    def body(self, model: str, request: Request, decoding: Decoding) -> dict[str, Any]:
-        """Return the request as the server takes it."""
-        prompt = request.prompt
-        fields: dict[str, Any] = {
-            "temperature": decoding.temperature,
-            "top_p": decoding.top_p,
-            "seed": None if decoding.seed is None else decoding.seed + request.trial,
-            "stop": list(request.stop) or None,
-            **decoding.extra,
-            self.length_field: request.max_tokens,
-        }
-        if request.schema is not None:
-            if self.schema_form == "json_schema":
-                schema = {"name": "reply", "schema": dict(request.schema), "strict": True}
-                fields["response_format"] = {"type": "json_schema", "json_schema": schema}
-            elif self.schema_form == "json_object":
-                fields["response_format"] = {"type": "json_object"}
-            if self.schema_form != "json_schema":
-                schema_text = json.dumps(request.schema, ensure_ascii=False)
-                prompt = (*prompt, *_SCHEMA.render({"schema": schema_text}))
-        body = {
-            name: value
-            for name, value in fields.items()
-            if value is not None and name not in self.refused
-        }
-        body["model"] = model
-        body["messages"] = [{"role": m.role, "content": encodable(m.content)} for m in prompt]
-        return body
+def body(model: str, request: Request, decoding: Decoding, dialect: Dialect) -> dict[str, Any]:
+    """Return the request as the server takes it."""
+    prompt, seed = request.prompt, decoding.seed
+    fields: dict[str, Any] = {
+        "temperature": decoding.temperature if dialect.temperature else None,
+        "top_p": decoding.top_p,
+        "seed": seed + request.trial if dialect.seed and seed is not None else None,
+        "stop": (list(request.stop) or None) if dialect.stop else None,
+        **decoding.extra,
+        dialect.length: request.max_tokens,
+    }
+    if request.schema is not None:
+        if dialect.schema_as == "json_schema":
+            schema = {"name": "reply", "schema": dict(request.schema), "strict": True}
+            fields["response_format"] = {"type": "json_schema", "json_schema": schema}
+        else:
+            schema_text = json.dumps(request.schema, ensure_ascii=False)
+            prompt = (*prompt, *_SCHEMA.render({"schema": schema_text}))
+        if dialect.schema_as == "json_object":
+            fields["response_format"] = {"type": "json_object"}
+    messages = [{"role": one.role, "content": encodable(one.content)} for one in prompt]
+    sent = {name: value for name, value in fields.items() if value is not None}
+    return {**sent, "model": model, "messages": messages}
 
 
-def completion(body: Mapping[str, Any], request: Request, prices: Prices) -> Completion:
+def completion(answer: Mapping[str, Any], request: Request, prices: Prices) -> Completion:
     """Return the answer of the server as a completion, thinking taken out.
 
-    Raises Malformed when the answer has no choice in it or the server gave up, and CallFailed when
+    Raises CallFailed when the answer has no choice in it or the server gave up (`malformed`), when
     the reply was filtered, refused or empty, or when the server read only a part of the prompt.
     """
-    choice, message = _choice(body)
-    whole = message["content"]
+    choice, message = _choice(answer)
+    whole = encodable(message["content"])
     finish = _finish(choice)
     reasoning = str(message.get("reasoning_content") or message.get("reasoning") or "")
     text = _until(without_reasoning(whole), request.stop)
-    usage = body.get("usage")
+    usage = answer.get("usage")
     n_prompt, n_completion = count_in(usage, "prompt_tokens"), count_in(usage, "completion_tokens")
     if n_prompt is None or n_completion is None:
         n_prompt, n_completion = estimated_tokens(request.prompt), count_tokens(whole + reasoning)
     details = usage.get("completion_tokens_details") if isinstance(usage, Mapping) else None
     reply = Completion(
         text,
+        "length" if finish == "length" else "stop",
         prompt_tokens=n_prompt,
         completion_tokens=n_completion,
-        finish="length" if finish == "length" else "stop",
-        model=str(body.get("model") or ""),
-        fingerprint=str(body.get("system_fingerprint") or ""),
+        model=str(answer.get("model") or ""),
+        fingerprint=str(answer.get("system_fingerprint") or ""),
         reasoning_tokens=count_in(details, "reasoning_tokens") or 0,
         usd=prices.usd(n_prompt, n_completion),
     )
@@ -246,7 +208,8 @@ def completion(body: Mapping[str, Any], request: Request, prices: Prices) -> Com
     if (refusal := message.get("refusal")) or finish == "refused":
         raise CallFailed("refused", f"The model refused: {str(refusal or text)[:500]}", paid=reply)
     if finish == "failed":
-        raise Malformed(f"The server ended the reply with {choice['finish_reason']!r}.")
+        problem = f"The server ended the reply with {choice['finish_reason']!r}."
+        raise CallFailed("malformed", problem, paid=reply)
     n_words = sum(len(message.content.split()) for message in request.prompt)
     if n_words * 0.9 > n_prompt > _LEAST_CUT:
         raise CallFailed(
@@ -268,13 +231,13 @@ def _choice(body: Mapping[str, Any]) -> tuple[Mapping[str, Any], Mapping[str, An
     choice = choices[0] if isinstance(choices, list) and choices else None
     message = choice.get("message") if isinstance(choice, dict) else None
     if not isinstance(choice, dict) or not isinstance(message, dict):
-        raise Malformed(f"The answer holds no reply: {sorted(body)}"[:300])
+        raise CallFailed("malformed", f"The answer holds no reply: {sorted(body)}"[:300])
     content = message.get("content") or ""
     if isinstance(content, list):  # parts, thinking apart: Mistral's reasoning models
         parts = [part for part in content if isinstance(part, dict) and part.get("type") == "text"]
         content = "".join(str(part.get("text") or "") for part in parts)
     if not isinstance(content, str):
-        raise Malformed("The reply's content is not text.")
+        raise CallFailed("malformed", "The reply's content is not text.")
     return choice, {**message, "content": content}
 
 

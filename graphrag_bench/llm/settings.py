@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Mapping
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
@@ -27,6 +27,20 @@ class Decoding(_Group):
     top_p: Annotated[float, Field(gt=0, le=1)] | None = None
     seed: int | None = 0
     extra: Mapping[str, Any] = Field(default_factory=dict)
+
+
+class Dialect(_Group):
+    """Which fields of a request the server takes; none of it is part of a key.
+
+    `length` is the name of the field for `max_tokens`. A schema is sent as `response_format` of the
+    type `schema_as`, or in words; the reply is validated in any case.
+    """
+
+    length: Literal["max_tokens", "max_completion_tokens"] = "max_tokens"
+    schema_as: Literal["json_schema", "json_object", "words"] = "json_schema"
+    temperature: bool = True
+    seed: bool = True
+    stop: bool = True
 
 
 class Limits(_Group):

@@ -111,7 +111,7 @@ def _json_reply(model: ChatModel) -> str:
         raise UserError(
             f"{error}. The model may be too small to write JSON, or its server knows no JSON mode."
         ) from None
-    form = model.dialect.schema_form if isinstance(model, OpenAICompatible) else "json_schema"
+    form = model.dialect.schema_as if isinstance(model, OpenAICompatible) else "json_schema"
     again = ", only after a correction" if model.meter.corrected else ""
     return f"{city!r} (by {form}{again})"
 

@@ -10,9 +10,9 @@ from graphrag_bench.llm.cache import reply_key, vector_key
 from graphrag_bench.llm.calls import Request
 from graphrag_bench.llm.json_replies import schema_of
 from graphrag_bench.llm.local import Local
-from graphrag_bench.llm.openai_compatible import Dialect, OpenAICompatible
+from graphrag_bench.llm.openai_compatible import OpenAICompatible, body
 from graphrag_bench.llm.scripted import Scripted
-from graphrag_bench.llm.settings import Decoding
+from graphrag_bench.llm.settings import Decoding, Dialect
 from graphrag_bench.llm.structured import ask
 from graphrag_bench.prompts import Message
 
@@ -76,11 +76,8 @@ def test_the_key_of_a_correction() -> None:
 
 
 def test_the_request_that_is_sent() -> None:
-    dialect = Dialect()
-    dialect.schema_form = "words"
     requests = Request(CHAT[:1], 20, ("x",), schema_of(City), 2)
-    body = dialect.body("m", requests, Decoding(**WARM))
-    assert body == {
+    assert body("m", requests, Decoding(**WARM), Dialect(schema_as="words")) == {
         "temperature": 0.7,
         "top_p": 0.9,
         "stop": ["x"],

@@ -10,7 +10,7 @@ from graphrag_bench.errors import UserError
 from graphrag_bench.llm.calls import CallFailed, Completion, RunStopped
 from graphrag_bench.llm.chat import reply
 from graphrag_bench.llm.openai_compatible import OpenAICompatible, without_reasoning
-from graphrag_bench.llm.server import Rejected
+from graphrag_bench.llm.server import unsupported
 
 SCHEMA = {"type": "object", "properties": {"answer": {"type": "string"}}}
 
@@ -71,10 +71,9 @@ def test_a_long_prompt_fails_alone_and_is_not_tried_again(fake, chat):
     assert fake.stats(url).requests == 2
 
 
-@pytest.mark.parametrize("status", [400, 500])
-def test_a_prompt_beyond_the_window_is_known_by_the_servers_words(fake, chat, status):
+def test_a_prompt_beyond_the_window_is_known_by_the_servers_words(fake, chat):
     body = {"error": {"message": "This model's maximum context length is 8192 tokens."}}
-    url = fake.scenario(raw_status=status, raw_body=json.dumps(body))
+    url = fake.scenario(raw_status=400, raw_body=json.dumps(body))
     failed = failure(client(url), chat("x"))
     assert failed.reason == "context_overflow" and not failed.of_server
     assert "maximum context length" in str(failed) and fake.stats(url).requests == 1
@@ -169,12 +168,6 @@ def test_finish_reasons_of_other_servers_are_what_they_mean(fake, chat, finish, 
         assert failure(model, chat("x")).reason == meaning
 
 
-def test_a_reply_that_the_server_gave_up_is_asked_for_again(fake, chat):
-    url = fake.scenario(finish="error")
-    with pytest.raises(RunStopped, match="2 tries failed.*'error'"):
-        ask(client(url, retries=1), chat("x"))
-
-
 def test_an_empty_reply_is_a_failure_whose_tokens_are_known(fake, chat):
     failed = failure(client(fake.scenario(text="  ")), chat("a b c"))
     assert failed.reason == "empty" and failed.paid.prompt_tokens == 3
@@ -183,15 +176,39 @@ def test_an_empty_reply_is_a_failure_whose_tokens_are_known(fake, chat):
     assert ask(client(fake.scenario(finish="length")), chat("x")).finish == "length"
 
 
-def test_what_a_server_refuses_is_left_out_once_and_remembered(fake, chat):
-    url = fake.scenario(refuse=["temperature", "max_tokens", "seed"])
-    model = client(url, limits={"concurrency": 4})
-    replies = model.complete([chat(f"#{n}") for n in range(10)], max_tokens=7)
-    assert all(isinstance(one, Completion) for one in replies)
-    stats = fake.stats(url)
-    assert stats.requests == 13
-    assert stats.bodies[-1]["max_completion_tokens"] == 7
-    assert not {"temperature", "seed", "max_tokens"} & set(stats.bodies[-1])
+def test_a_dialect_leaves_out_or_replaces_what_a_server_does_not_take(fake, chat):
+    url = fake.scenario(refuse=["temperature", "max_tokens", "seed", "stop"], text="Rome. Q: and")
+    dialect = {
+        "length": "max_completion_tokens",
+        "temperature": False,
+        "seed": False,
+        "stop": False,
+    }
+    assert ask(client(url, dialect=dialect), chat("x"), stop=["Q:"]).text == "Rome."
+    (body,) = fake.stats(url).bodies
+    assert body["max_completion_tokens"] == 20
+    assert not {"temperature", "seed", "max_tokens", "stop"} & set(body)
+
+
+@pytest.mark.parametrize(
+    ("refused", "setting"),
+    [
+        ("max_tokens", "llm.dialect.length=max_completion_tokens"),
+        ("temperature", "llm.dialect.temperature=false"),
+        ("seed", "llm.dialect.seed=false"),
+        ("stop", "llm.dialect.stop=false"),
+        ("json_schema", "llm.dialect.schema_as"),
+        ("top_k", "llm.decoding.extra"),
+    ],
+)
+def test_a_field_that_is_not_taken_stops_the_run_and_its_setting_is_named(
+    fake, chat, refused, setting
+):
+    url = fake.scenario(refuse=[refused])
+    model = client(url, decoding={"extra": {"top_k": 3}})
+    with pytest.raises(RunStopped, match=setting):
+        ask(model, chat("x"), stop=["\n"], schema=SCHEMA)
+    assert fake.stats(url).requests == 1
 
 
 @pytest.mark.parametrize(
@@ -206,22 +223,16 @@ def test_what_a_server_refuses_is_left_out_once_and_remembered(fake, chat):
 )
 def test_the_refused_field_is_read_from_the_servers_words(message, field):
     sent = {"model": 1, "messages": 2, "seed": 3, "temperature": 4, "stop": 5}
-    assert Rejected(400, message).unsupported(sent) == field
+    assert unsupported(message, sent) == field
 
 
-@pytest.mark.parametrize(
-    ("refuse", "form"), [(["json_schema"], "json_object"), (["json_schema", "json_object"], None)]
-)
-def test_a_schema_is_said_in_words_where_it_is_not_understood(fake, chat, refuse, form):
-    url = fake.scenario(refuse=refuse)
-    model = client(url)
-    ask(model, chat("x"), schema=SCHEMA)
-    ask(model, chat("y"), schema=SCHEMA)
-    stats = fake.stats(url)
-    assert stats.requests == 2 + len(refuse)
-    last = stats.bodies[-1]
-    assert (last.get("response_format") or {}).get("type") == form
-    assert '"answer"' in last["messages"][-1]["content"]
+@pytest.mark.parametrize(("form", "kind"), [("json_object", "json_object"), ("words", None)])
+def test_a_schema_is_said_in_words_where_it_is_not_understood(fake, chat, form, kind):
+    url = fake.scenario()
+    ask(client(url, dialect={"schema_as": form}), chat("x"), schema=SCHEMA)
+    (body,) = fake.stats(url).bodies
+    assert (body.get("response_format") or {}).get("type") == kind
+    assert '"answer"' in body["messages"][-1]["content"]
 
 
 def test_repeats_get_other_seeds(fake, chat):
@@ -245,9 +256,10 @@ def test_tokens_are_counted_here_where_the_server_gives_no_count(fake, chat, usa
     [
         json.dumps({"error": ["broken"]}),
         json.dumps({"choices": "none"}),
+        json.dumps({"choices": [{"message": {"content": "Par"}, "finish_reason": "error"}]}),
         '{"choices": [{"message": {"content": "Par',
     ],
-    ids=["error", "choices", "cut"],
+    ids=["error", "choices", "given up", "cut"],
 )
 def test_an_answer_without_a_reply_is_one_clear_failure(fake, chat, body):
     model = client(fake.scenario(raw_status=200, raw_body=body), retries=0)
@@ -267,19 +279,9 @@ def test_identity_knows_the_decoding_and_neither_address_nor_limits():
     [
         ({"limits": {"concurency": 3}}, "concurrency"),
         ({"decoding": {"temperature": "hot"}}, "decoding.temperature"),
+        ({"dialect": {"length": "tokens"}}, "dialect.length"),
     ],
 )
 def test_wrong_settings_are_errors_that_name_them(settings, message):
     with pytest.raises(UserError, match=message):
         OpenAICompatible("m", **settings)
-
-
-def test_a_length_that_is_refused_under_both_names_is_a_failure(fake, chat):
-    url = fake.scenario(refuse=["max_tokens", "max_completion_tokens"])
-    assert failure(client(url), chat("x")).reason == "refused"
-    assert fake.stats(url).requests == 2
-
-
-def test_a_server_without_stop_still_stops(fake, chat):
-    url = fake.scenario(refuse=["stop"], text="Rome. Question: and")
-    assert ask(client(url), chat("x"), stop=["Question:"]).text == "Rome."
