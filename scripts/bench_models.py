@@ -29,7 +29,7 @@ from pydantic import BaseModel
 
 from graphrag_bench.data.chunks import ChunkTable
 from graphrag_bench.embedding.cached_models import CachedEmbedder
-from graphrag_bench.embedding.embedder import Kind, Vectors
+from graphrag_bench.embedding.embedder import TextKind, Vectors
 from graphrag_bench.embedding.nlp import Spacy
 from graphrag_bench.embedding.sentence_embedder import SentenceEmbedder
 from graphrag_bench.graphs.entity_passage import entity_passage
@@ -74,7 +74,7 @@ def passages() -> list[str]:
     return [" ".join(chance.choice(PLAIN.split(), N_TOKENS - 2)) for _ in range(N_PASSAGES)]
 
 
-def embedded(texts: Sequence[str], kind: Kind = "passage") -> Numbers:
+def embedded(texts: Sequence[str], kind: TextKind = "passage") -> Numbers:
     """Texts a second of both; raises AssertionError where the vectors differ."""
     model, raw = SentenceEmbedder(), SentenceEmbedder(precision="float32")._loaded
 

@@ -10,7 +10,7 @@ import toy_runs
 
 import graphrag_bench as gb
 from graphrag_bench.data.dataset import Dataset, Document
-from graphrag_bench.embedding.embedder import Hashing, Kind, Vectors
+from graphrag_bench.embedding.embedder import Hashing, TextKind, Vectors
 from graphrag_bench.embedding.nlp import Sentence
 from graphrag_bench.llm.calls import Chat, Completion
 from graphrag_bench.llm.scripted import Scripted
@@ -24,7 +24,7 @@ NEW = Document("new", "Vera Lindt", "Vera Lindt met Zora Quill in Osterby.")
 class Embedder(Hashing):
     """The hashing embedder, with every text that reaches it noted."""
 
-    def encode(self, texts: Sequence[str], *, kind: Kind) -> Vectors:
+    def encode(self, texts: Sequence[str], *, kind: TextKind) -> Vectors:
         embedded.extend(texts)
         return super().encode(texts, kind=kind)
 

@@ -10,7 +10,7 @@ from typing import Literal
 
 import numpy as np
 
-from graphrag_bench.embedding.embedder import AroundAnother, Embedder, Kind, Vectors
+from graphrag_bench.embedding.embedder import AroundAnother, Embedder, TextKind, Vectors
 from graphrag_bench.embedding.nlp import Nlp, Relation, Sentence
 from graphrag_bench.embedding.workers import ParallelTagger
 from graphrag_bench.fingerprint import signed
@@ -36,7 +36,7 @@ class CachedEmbedder(AroundAnother):
     def _signed(self) -> str:
         return signed(self.inner)
 
-    def encode(self, texts: Sequence[str], *, kind: Kind) -> Vectors:
+    def encode(self, texts: Sequence[str], *, kind: TextKind) -> Vectors:
         """Return float32 (n, dimension), unit rows in the order of the texts; equal texts once."""
         if not texts:
             return self.inner.encode(texts, kind=kind)

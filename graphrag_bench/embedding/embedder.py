@@ -8,15 +8,14 @@ from math import inf
 from typing import Literal, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 from pydantic import PositiveInt
 
 from graphrag_bench.embedding.long_texts import Fit
+from graphrag_bench.embedding.long_texts import Vectors as Vectors
 from graphrag_bench.progress import Advance, no_advance
 from graphrag_bench.text import words
 
-Vectors = NDArray[np.float32]
-Kind = Literal["question", "passage"]
+TextKind = Literal["question", "passage"]
 FIRST_BLOCK = 50_000
 """Characters of the texts that are embedded first."""
 _LARGEST_BLOCK = 1_000_000
@@ -43,7 +42,7 @@ class Embedder(Protocol):
         """
         return Fit(None, None, len(texts))
 
-    def encode(self, texts: Sequence[str], *, kind: Kind) -> Vectors:
+    def encode(self, texts: Sequence[str], *, kind: TextKind) -> Vectors:
         """Float32 (n, dimension), unit rows in the order of the texts.
 
         A row depends on its text and kind alone: it is stored for other lists of texts.
@@ -82,7 +81,7 @@ class Hashing(Embedder):
         """`hashing:<dimension>`."""
         return f"hashing:{self.dimension}"
 
-    def encode(self, texts: Sequence[str], *, kind: Kind) -> Vectors:
+    def encode(self, texts: Sequence[str], *, kind: TextKind) -> Vectors:
         """Unit rows; a text without letters or digits gives the first unit vector."""
         rows = np.zeros((len(texts), self.dimension), np.float32)
         for row, text in zip(rows, texts, strict=True):

@@ -16,8 +16,9 @@ OVERLAP = 8
 """A window shares an eighth of its tokens with the next one."""
 _AT_ONCE = 1024
 
-Rows = NDArray[np.float32]
-Embed = Callable[[list[str]], Rows]
+Vectors = NDArray[np.float32]
+"""A row for each text."""
+Embed = Callable[[list[str]], Vectors]
 
 
 LongTexts = Literal["windows", "cut"]
@@ -110,7 +111,7 @@ class Windowing:
         n_long = sum(length > self.size for length in lengths)
         return Fit(self.size, self.mode, len(texts), n_long, max(lengths, default=0))
 
-    def encode(self, texts: Sequence[str], prefix: str, embed: Embed) -> Rows:
+    def encode(self, texts: Sequence[str], prefix: str, embed: Embed) -> Vectors:
         """Unit rows, float32, in the order of the texts; `embed` gives those of prefixed texts.
 
         A text that fits is given to `embed` as it is. Of one in windows comes out the mean of the
@@ -167,7 +168,7 @@ def _begins_word(text: str, start: int) -> bool:
     return start == 0 or text[start : start + 1].isspace() or text[start - 1].isspace()
 
 
-def _means(vectors: Rows, groups: Sequence[Sequence[tuple[str, int]]]) -> Rows:
+def _means(vectors: Vectors, groups: Sequence[Sequence[tuple[str, int]]]) -> Vectors:
     rows = np.empty((len(groups), vectors.shape[1]), np.float32)
     first = 0
     for row, group in enumerate(groups):

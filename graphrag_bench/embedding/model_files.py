@@ -6,17 +6,14 @@ files, never their paths.
 
 import inspect
 import json
-import os
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import suppress
 from dataclasses import dataclass
-from functools import lru_cache
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 from graphrag_bench.errors import UserError, did_you_mean
-from graphrag_bench.fingerprint import digest, file_digest
+from graphrag_bench.fingerprint import digest, stored_digest
 
 _CONFIG, _TOKENIZER_CONFIG, _MODULES = "config.json", "tokenizer_config.json", "modules.json"
 TOKENIZER, WEIGHTS = "tokenizer.json", "model.pth"
@@ -110,7 +107,7 @@ class Checkpoint:
         if not folder.is_dir():
             return f"{self.model}@{self.revision}"
         files = [self.file(_CONFIG), self.file(WEIGHTS)]
-        return f"{folder.resolve().name}@{digest([of_file(path) for path in files])}"
+        return f"{folder.resolve().name}@{digest([stored_digest(path) for path in files])}"
 
     @property
     def config(self) -> Mapping[str, Any]:
@@ -181,7 +178,7 @@ def of_folder(folder: Path) -> str:
     safe = {path.parent for path in paths if path.suffix == ".safetensors"}
     return digest(
         [
-            (path.relative_to(folder).as_posix(), of_file(path))
+            (path.relative_to(folder).as_posix(), stored_digest(path))
             for path in paths
             if path.suffix not in (".bin", ".pt") or path.parent not in safe
         ]
@@ -193,36 +190,6 @@ def _counts(path: Path, folder: Path) -> bool:
     hidden = any(part.startswith(".") or part in _OTHER_BACKENDS for part in parts)
     read = path.suffix in _READ and path.name not in _OF_TRAINING
     return read and not hidden and path.is_file()
-
-
-def of_file(path: Path) -> str:
-    """Return the fingerprint of a file, read once while its size and times stay the same.
-
-    That holds for later processes too: fingerprints are stored in the user's cache.
-    """
-    stat = path.stat()
-    return _content(path.resolve(), (stat.st_size, stat.st_mtime_ns, stat.st_ctime_ns))
-
-
-@lru_cache(maxsize=1024)
-def _content(path: Path, stamp: tuple[int, int, int]) -> str:
-    file, rows = None, {}
-    with suppress(OSError, RuntimeError, ValueError):
-        cache = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-        file = Path(cache) / "graphrag-bench" / "weights.json"
-        rows = dict(json.loads(file.read_text(encoding="utf-8")))
-    row = rows.get(str(path), [])
-    if row[:3] == [*stamp]:
-        return str(row[3])
-    content = file_digest(path)
-    rows = {name: row for name, row in rows.items() if Path(name).is_file()}
-    with suppress(OSError):
-        if file is not None:
-            file.parent.mkdir(parents=True, exist_ok=True)
-            new = file.with_name(f"{file.name}.{os.getpid()}.new")
-            new.write_text(json.dumps(rows | {str(path): [*stamp, content]}), encoding="utf-8")
-            new.replace(file)
-    return content
 
 
 def make(group: str, config: Mapping[str, Any]) -> Any:

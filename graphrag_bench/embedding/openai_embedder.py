@@ -13,7 +13,7 @@ import numpy as np
 from pydantic import PositiveInt
 
 from graphrag_bench.embedding.cached_models import vectors_of
-from graphrag_bench.embedding.embedder import Kind, Vectors, blocks
+from graphrag_bench.embedding.embedder import TextKind, Vectors, blocks
 from graphrag_bench.embedding.long_texts import Fit, LongTexts, Windowing
 from graphrag_bench.embedding.tokenizer import tokenizer_of
 from graphrag_bench.llm.cache import Cache, StoredVector, vector_key
@@ -84,7 +84,10 @@ class OpenAIEmbedder:
         self.model = model
         self.dimension = dimension
         self.shorten = shorten
-        self.prefixes: Mapping[Kind, str] = {"question": question_prefix, "passage": passage_prefix}
+        self.prefixes: Mapping[TextKind, str] = {
+            "question": question_prefix,
+            "passage": passage_prefix,
+        }
         self.batch_size = batch_size
         self.long_texts: LongTexts = long_texts
         self.tokenizer = tokenizer
@@ -151,7 +154,7 @@ class OpenAIEmbedder:
         other._store, other._budget, other._log = store, budget or Budget(), log
         return other
 
-    def encode(self, texts: Sequence[str], *, kind: Kind) -> Vectors:
+    def encode(self, texts: Sequence[str], *, kind: TextKind) -> Vectors:
         """Return float32 (n, dimension), unit rows in the order of the texts.
 
         Raises CallFailed when a block got no vectors, RunStopped when none ever will.
@@ -181,7 +184,7 @@ class OpenAIEmbedder:
         """The prices that were set, else those of the provider's list; none where it has none."""
         if self._prices is not None:
             return group(Prices, self._prices)
-        return listed(self.model, self.server.address).prices or Prices()
+        return listed(self.model, self.server.address)[1] or Prices()
 
     def _embedded(self, block: list[str]) -> list[StoredVector]:
         check_stop()

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from pydantic import PositiveInt
 
-from graphrag_bench.embedding.embedder import Embedder, Kind, Vectors
+from graphrag_bench.embedding.embedder import Embedder, TextKind, Vectors
 from graphrag_bench.embedding.long_texts import Fit, LongTexts, Windowing
 from graphrag_bench.embedding.model_files import (
     bound,
@@ -128,7 +128,7 @@ class SentenceEmbedder(Embedder):
         """The length of a vector; loads the model."""
         return int(self._loaded.get_embedding_dimension())
 
-    def encode(self, texts: Sequence[str], *, kind: Kind) -> Vectors:
+    def encode(self, texts: Sequence[str], *, kind: TextKind) -> Vectors:
         """Float32 (n, dimension), unit rows in the order of the texts."""
         if not texts:
             return np.zeros((0, self.dimension), np.float32)

@@ -11,8 +11,8 @@ from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from graphrag_bench.embedding.long_texts import Vectors
 from graphrag_bench.embedding.precision import Resolved
 from graphrag_bench.embedding.tokenizer import OwnTokens
 
@@ -22,7 +22,6 @@ _MOST_THREADS = 16
 _STEPS = ((16, 1), (32, 2), (64, 8))
 """Lengths up to the first number are multiples of the second; longer ones of 16."""
 _Batch = tuple[int, bool, list[int]]
-Rows = NDArray[np.float32]
 
 
 def padded_length(n_tokens: int, window: int) -> int:
@@ -34,7 +33,7 @@ def padded_length(n_tokens: int, window: int) -> int:
 def batches(lengths: Sequence[int], window: int, n_tokens: int) -> Iterator[_Batch]:
     """Padded length, whether no row is padded, and row numbers of each batch, longest first.
 
-    A batch has at most `n_tokens` // padded length rows, at least one. Rows that are padded and
+    A batch has at most `n_tokens` // padded length rows, at least one. Vectors that are padded and
     rows that are not are apart, because models leave out the mask where it hides nothing.
     """
     groups: dict[tuple[int, bool], list[int]] = {}
@@ -65,7 +64,7 @@ class TokenBatches:
         self._cut_start = tokenizer.truncation_side == "left"
         prepare(model, precision)
 
-    def encode(self, texts: list[str], *, alone: bool = False) -> Rows:
+    def encode(self, texts: list[str], *, alone: bool = False) -> Vectors:
         """Float32 (n, dimension), unit rows; a longer text is cut as the tokenizer does.
 
         With `alone` a batch is one text: of a question that is faster than a full batch.
@@ -73,7 +72,7 @@ class TokenBatches:
         read = self.tokens.encoded(texts, self.window, cut_start=self._cut_start)
         lengths = [len(one.ids) for one in read]
         plan = list(batches(lengths, self.window, 1 if alone else self._batch_tokens))
-        rows: Rows | None = None
+        rows: Vectors | None = None
         for (_, _, places), vectors in zip(plan, self._in_parallel(plan, read, alone), strict=True):
             if rows is None:
                 rows = np.empty((len(texts), vectors.shape[1]), np.float32)
@@ -81,10 +80,10 @@ class TokenBatches:
         assert rows is not None
         return unit(rows)
 
-    def _in_parallel(self, plan: list[_Batch], read: list[Any], alone: bool) -> Iterator[Rows]:
+    def _in_parallel(self, plan: list[_Batch], read: list[Any], alone: bool) -> Iterator[Vectors]:
         import torch
 
-        def run(batch: _Batch) -> Rows:
+        def run(batch: _Batch) -> Vectors:
             return self._vectors(batch, read, 1 if alone else self._batch_tokens)
 
         if self._device.type != "cpu":
@@ -98,7 +97,7 @@ class TokenBatches:
         finally:
             torch.set_num_threads(n_threads)  # what `set_num_threads` gives to later threads
 
-    def _vectors(self, batch: _Batch, read: list[Any], n_tokens: int) -> Rows:
+    def _vectors(self, batch: _Batch, read: list[Any], n_tokens: int) -> Vectors:
         import torch
 
         padded, _, places = batch
@@ -153,7 +152,7 @@ def computing(device: str, precision: Resolved) -> AbstractContextManager[Any]:
     return context
 
 
-def unit(rows: Rows) -> Rows:
+def unit(rows: Vectors) -> Vectors:
     """The rows at length one; a row of zeros stays."""
     norms = np.linalg.norm(rows, axis=1, keepdims=True)
     return np.asarray(rows / np.maximum(norms, np.float32(1e-12)), np.float32)

@@ -14,7 +14,7 @@ from graphrag_bench.embedding.embedder import (
     FIRST_BLOCK,
     AroundAnother,
     Embedder,
-    Kind,
+    TextKind,
     Vectors,
     blocks,
 )
@@ -91,7 +91,7 @@ def _register_ray() -> None:
 
 
 @dataclass(frozen=True)
-class Recipe:
+class WorkerModel:
     """How a worker makes a model: by its settings, once in each process.
 
     `identity` is that of the model in this process; a worker whose own differs, by its packages,
@@ -103,13 +103,13 @@ class Recipe:
     identity: str
 
     @classmethod
-    def of(cls, group: str, settings: Mapping[str, Any], model: Any) -> "Recipe":
+    def of(cls, group: str, settings: Mapping[str, Any], model: Any) -> "WorkerModel":
         """Return the recipe of a model that was made with these settings."""
         return cls(group, json.dumps(dict(settings), sort_keys=True), model.identity)
 
 
 @lru_cache(maxsize=4)
-def model_of(recipe: Recipe) -> Any:
+def model_of(recipe: WorkerModel) -> Any:
     """Return the model of a recipe; raises UserError where it is another here."""
     model = make(recipe.group, json.loads(recipe.settings))
     if model.identity != recipe.identity:
@@ -123,7 +123,7 @@ def model_of(recipe: Recipe) -> Any:
 class ParallelTagger:
     """A tagger that reads `least` texts or more in workers, and fewer in this process."""
 
-    def __init__(self, inner: Nlp, workers: Workers, recipe: Recipe, least: int) -> None:
+    def __init__(self, inner: Nlp, workers: Workers, recipe: WorkerModel, least: int) -> None:
         self.inner = inner
         self.workers = workers
         self._recipe = recipe
@@ -155,7 +155,7 @@ class ParallelTagger:
         return self.inner.entities(text)
 
 
-def _read(recipe: Recipe, texts: Sequence[str]) -> list[list[Sentence]]:
+def _read(recipe: WorkerModel, texts: Sequence[str]) -> list[list[Sentence]]:
     tagger: Nlp = model_of(recipe)
     with memory_zone(tagger) if isinstance(tagger, Spacy) else nullcontext():
         return list(tagger.sentences(texts))
@@ -167,12 +167,12 @@ class ParallelEmbedder(AroundAnother):
     Questions, and passages of fewer than `LEAST_CHARACTERS`, are embedded in this process.
     """
 
-    def __init__(self, inner: Embedder, workers: Workers, recipe: Recipe) -> None:
+    def __init__(self, inner: Embedder, workers: Workers, recipe: WorkerModel) -> None:
         self.inner = inner
         self.workers = workers
         self._recipe = recipe
 
-    def encode(self, texts: Sequence[str], *, kind: Kind) -> Vectors:
+    def encode(self, texts: Sequence[str], *, kind: TextKind) -> Vectors:
         """Return float32 (n, dimension), unit rows in the order of the texts."""
         n_characters = sum(map(len, texts))
         if kind == "question" or n_characters < LEAST_CHARACTERS:
@@ -183,6 +183,6 @@ class ParallelEmbedder(AroundAnother):
         return np.concatenate(list(self.workers.map(encode, blocks(texts, size))))
 
 
-def _encode(recipe: Recipe, kind: Kind, texts: Sequence[str]) -> Vectors:
+def _encode(recipe: WorkerModel, kind: TextKind, texts: Sequence[str]) -> Vectors:
     embedder: Embedder = model_of(recipe)
     return embedder.encode(texts, kind=kind)

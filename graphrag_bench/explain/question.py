@@ -16,7 +16,7 @@ from graphrag_bench.errors import UserError
 from graphrag_bench.explain.names import ArtifactNames, artifact_roots, explained_steps
 from graphrag_bench.explain.text import explained_lines
 from graphrag_bench.llm.cache import Cache
-from graphrag_bench.llm.ledger import Line, read_ledger
+from graphrag_bench.llm.ledger import LedgerLine, read_ledger
 from graphrag_bench.pipeline.pipeline import run as run_pipeline
 from graphrag_bench.pipeline.steps import Execution, Failure, StepTrace
 from graphrag_bench.progress import Progress
@@ -88,8 +88,8 @@ class RunQuestions:
         }
 
     @cached_property
-    def _lines(self) -> Mapping[str, list[Line]]:
-        lines: dict[str, list[Line]] = {}
+    def _lines(self) -> Mapping[str, list[LedgerLine]]:
+        lines: dict[str, list[LedgerLine]] = {}
         for line in read_ledger(*self.run.folder.files("ledger")):
             if line.stage != "build":
                 lines.setdefault(line.item, []).append(line)

@@ -19,7 +19,7 @@ from graphrag_bench.expected import Sizes, template_tokens
 from graphrag_bench.graphs.asking import MOST_TOKENS, Extractor, chunk_faults, documents_of_chunks
 from graphrag_bench.graphs.sentences import facts_of, named_entities, read_chunks, together
 from graphrag_bench.llm.chat import ChatModel
-from graphrag_bench.llm.structured import Listed, list_reading
+from graphrag_bench.llm.structured import ListReply, list_reading
 from graphrag_bench.progress import Progress
 from graphrag_bench.prompts import Prompt
 from graphrag_bench.text import names_nothing, normalise_name, squash
@@ -216,7 +216,7 @@ def llm_extraction(
     names = {
         row: [name for name in one.value.named_entities if not names_nothing(name)]
         for row, one in enumerate(named)
-        if isinstance(one, Listed)
+        if isinstance(one, ListReply)
     }
     listed = {row: json.dumps(entities, ensure_ascii=False) for row, entities in names.items()}
     chats = [
@@ -226,7 +226,7 @@ def llm_extraction(
     reading_triples = list_reading(Triples, "triples", "extract triples")
     replies = extractor.ask(chats, reading_triples, [items[row] for row in names], ADVICE)
     pairs = zip(names, replies, strict=True)
-    read = {row: one for row, one in pairs if isinstance(one, Listed)}
+    read = {row: one for row, one in pairs if isinstance(one, ListReply)}
     whole = {row: whole_triples(one.value.triples) for row, one in read.items()}
     n_skipped = {
         row: one.skipped + len(one.value.triples) - len(whole[row]) for row, one in read.items()
@@ -238,9 +238,9 @@ def llm_extraction(
         **chunk_faults(
             len(passages),
             failed=set(range(len(passages))) - set(read),
-            malformed={row for row, one in both if isinstance(one, Listed) and one.skipped}
+            malformed={row for row, one in both if isinstance(one, ListReply) and one.skipped}
             | {row for row, n in n_skipped.items() if n},
-            cut={row for row, one in both if isinstance(one, Listed) and one.cut},
+            cut={row for row, one in both if isinstance(one, ListReply) and one.cut},
         ),
     }
     rows = [

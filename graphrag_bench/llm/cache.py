@@ -94,7 +94,7 @@ class StoredReply(Completion):
 
 
 @dataclass(frozen=True)
-class _Row:
+class _Keyed:
     __pydantic_config__: ClassVar = _STRICT
     KIND: ClassVar[str]
     VALUE: ClassVar[str]
@@ -104,7 +104,7 @@ class _Row:
 
 
 @dataclass(frozen=True)
-class StoredVector(_Row):
+class StoredVector(_Keyed):
     """The vector of one text: float32 numbers, and what a server was paid for it."""
 
     KIND: ClassVar = "vector"
@@ -117,7 +117,7 @@ class StoredVector(_Row):
 
 
 @dataclass(frozen=True)
-class StoredReading(_Row):
+class StoredReading(_Keyed):
     """What a tagger found in one text, as compressed JSON."""
 
     KIND: ClassVar = "reading"
@@ -126,9 +126,9 @@ class StoredReading(_Row):
     found: bytes
 
 
-Row = StoredReply | StoredVector | StoredReading
-RowT = TypeVar("RowT", bound=Row)
-_ROW: TypeAdapter[Row] = TypeAdapter(Row)
+CacheRow = StoredReply | StoredVector | StoredReading
+CacheRowT = TypeVar("CacheRowT", bound=CacheRow)
+_ROW: TypeAdapter[CacheRow] = TypeAdapter(CacheRow)
 _KINDS: Mapping[str, type[Any]] = {
     kind.KIND: kind for kind in (StoredReply, StoredVector, StoredReading)
 }
@@ -200,7 +200,7 @@ class Cache:
         except (sqlite3.Error, OSError) as error:
             raise RunStopped(f"The cache {self.path} cannot be {how}: {error}.") from None
 
-    def some(self, kind: type[RowT], keys: Iterable[str]) -> dict[str, RowT]:
+    def some(self, kind: type[CacheRowT], keys: Iterable[str]) -> dict[str, CacheRowT]:
         """Return the rows of a kind by key; keys without one are missing."""
         condition = "key IN (SELECT value FROM json_each(?))"
         with self._used("read") as connection:
@@ -212,7 +212,7 @@ class Cache:
         """Return the reply of a key, whatever its verdict; None when there is none."""
         return self.some(StoredReply, [key]).get(key)
 
-    def put(self, *rows: Row) -> int:
+    def put(self, *rows: CacheRow) -> int:
         """Store rows in one transaction and return their number; 0 where the file is only read.
 
         What is there already (another process was faster) stays, unless it is a reply that nobody
@@ -239,7 +239,7 @@ class Cache:
         with self._lock:
             return self._turns.setdefault(key, threading.Lock())
 
-    def rows(self) -> Iterator[Row]:
+    def rows(self) -> Iterator[CacheRow]:
         """Return all replies, then all vectors and readings, each in the order of their keys."""
         with self._used("read") as connection:
             for kind in _KINDS:
@@ -251,7 +251,7 @@ class Cache:
             self._connection.close()
 
 
-def _written(row: Row) -> dict[str, Any]:
+def _written(row: CacheRow) -> dict[str, Any]:
     return {name: value for name, value in vars(row).items() if name != "cached"}
 
 
@@ -329,7 +329,7 @@ def import_rows(file: str | Path, cache: str | Path) -> int:
         return target.put(*rows)
 
 
-def rows_in(path: str | Path) -> Iterator[Row]:
+def rows_in(path: str | Path) -> Iterator[CacheRow]:
     """Yield the rows of a cache or of an exported file; raises UserError when it is neither."""
     file = Path(path)
     if not file.is_file():

@@ -17,7 +17,7 @@ from graphrag_bench.llm.settings import Prices
 
 
 @dataclass(frozen=True)
-class Line(ModelCall):
+class LedgerLine(ModelCall):
     """A call as the ledger has it; of a cached one tokens and price as when it was paid for.
 
     `item` is the question or chunk; `outcome` is `stop`, `length` or why the call failed; `kind` is
@@ -44,7 +44,7 @@ class Ledger:
         if size and os.pread(self._file, 1, size - 1) != b"\n":
             os.write(self._file, b"\n")
 
-    def write(self, line: Line) -> None:
+    def write(self, line: LedgerLine) -> None:
         """Append one line; raises UserError when it cannot be written."""
         text = json.dumps(vars(line), ensure_ascii=False) + "\n"
         with self._lock:
@@ -68,12 +68,12 @@ class Ledger:
                 reply, how = outcome, outcome.finish
             values = {field.name: getattr(reply, field.name) for field in fields(ModelCall)}
             values |= {"seconds": round(outcome.seconds, 6), "retries": outcome.retries}
-            self.write(Line(stage, step, own_item or item, how, kind=kind, **values))
+            self.write(LedgerLine(stage, step, own_item or item, how, kind=kind, **values))
 
         return log
 
 
-def read_ledger(*paths: str | Path) -> Iterator[Line]:
+def read_ledger(*paths: str | Path) -> Iterator[LedgerLine]:
     """Return the lines of ledgers (one for each shard).
 
     A line that a kill cut short is left out, and so is a file that another process, having built
@@ -87,21 +87,21 @@ def read_ledger(*paths: str | Path) -> Iterator[Line]:
             yield from _lines(file)
 
 
-def _lines(texts: Iterable[str]) -> Iterator[Line]:
+def _lines(texts: Iterable[str]) -> Iterator[LedgerLine]:
     for text in texts:
         with suppress(ValueError, TypeError):
-            yield Line(**json.loads(text))
+            yield LedgerLine(**json.loads(text))
 
 
-def grouped(lines: Iterable[Line], field: str) -> dict[str, list[Line]]:
+def grouped(lines: Iterable[LedgerLine], field: str) -> dict[str, list[LedgerLine]]:
     """Return lines by the value of a field, sorted."""
-    groups: dict[str, list[Line]] = {}
+    groups: dict[str, list[LedgerLine]] = {}
     for line in lines:
         groups.setdefault(str(getattr(line, field)), []).append(line)
     return dict(sorted(groups.items()))
 
 
-def sums(lines: Sequence[Line]) -> dict[str, Any]:
+def sums(lines: Sequence[LedgerLine]) -> dict[str, Any]:
     """Return what calls add up to: those `paid` for and those `cached` apart.
 
     Each has `calls` and the sums of tokens, `seconds`, `retries` and `usd`. `truncated` calls
@@ -110,10 +110,11 @@ def sums(lines: Sequence[Line]) -> dict[str, Any]:
     total: dict[str, Any] = {}
     for name, cached in (("paid", False), ("cached", True)):
         part = [line for line in lines if line.cached == cached]
+        nothing = vars(ModelCall()).items()
         added = {
-            field.name: sum((getattr(one, field.name) for one in part), field.default)
-            for field in fields(ModelCall)
-            if type(field.default) in (int, float)
+            name: sum((getattr(one, name) for one in part), zero)
+            for name, zero in nothing
+            if type(zero) in (int, float)
         }
         rounded = {"seconds": round(added["seconds"], 3), "usd": round(added["usd"], 6)}
         total[name] = {"calls": len(part), **added, **rounded}
@@ -122,7 +123,7 @@ def sums(lines: Sequence[Line]) -> dict[str, Any]:
     return total | {"failed": {name: n for name, n in sorted(outcomes.items()) if name != "stop"}}
 
 
-def models_of(lines: Iterable[Line]) -> list[str]:
+def models_of(lines: Iterable[LedgerLine]) -> list[str]:
     """Return the models that served, each with its build, sorted."""
     return sorted({f"{line.model} {line.fingerprint}".strip() for line in lines} - {""})
 

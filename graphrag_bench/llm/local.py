@@ -9,9 +9,8 @@ from typing import Any
 
 from pydantic import PositiveInt
 
-from graphrag_bench.embedding.model_files import of_file
 from graphrag_bench.errors import UserError
-from graphrag_bench.fingerprint import digest
+from graphrag_bench.fingerprint import digest, stored_digest
 from graphrag_bench.llm.calls import Completion, Request
 from graphrag_bench.llm.chat import ChatModel
 from graphrag_bench.llm.openai_compatible import OpenAICompatible
@@ -60,7 +59,7 @@ class Local(ChatModel):
         Of the packaged model also where it is not installed.
         """
         path = _packaged() if self.model_path is None else weights(self.model_path)
-        content = f"{path.name}@{of_file(path)}" if path else f"{PACKAGED}@{PACKAGED_CONTENT}"
+        content = f"{path.name}@{stored_digest(path)}" if path else f"{PACKAGED}@{PACKAGED_CONTENT}"
         return f"{content}:{digest(self.decoding.model_dump())}"
 
     def call(self, request: Request) -> Completion:

@@ -110,7 +110,7 @@ class OpenAICompatible(ChatModel):
     @cached_property
     def _known_window(self) -> int | None:
         if self.server.address == OPENAI:
-            return listed(self.model, OPENAI).window
+            return listed(self.model, OPENAI)[0]
         file = self.windows_file
         stored = json.loads(file.read_text("utf-8")) if file and file.is_file() else {}
         told = self.server.window
@@ -119,14 +119,14 @@ class OpenAICompatible(ChatModel):
             new = file.with_name(f"{file.name}.{os.getpid()}.new")
             new.write_text(json.dumps({**stored, self.model: told}, sort_keys=True), "utf-8")
             new.replace(file)
-        return told or stored.get(self.model) or listed(self.model, self.server.address).window
+        return told or stored.get(self.model) or listed(self.model, self.server.address)[0]
 
     @cached_property
     def prices(self) -> Prices:  # type: ignore[override]
         """The prices that were set, else those of the provider's list; none where it has none."""
         if self._prices is not None:
             return group(Prices, self._prices)
-        return listed(self.model, self.server.address).prices or Prices()
+        return listed(self.model, self.server.address)[1] or Prices()
 
     @cached_property
     def identity(self) -> str:

@@ -29,7 +29,7 @@ class Replay(ChatModel):
     @property
     def window(self) -> int | None:  # type: ignore[override]  # the recorded model's
         """The window that was set, or that OpenAI's list has for the recorded model."""
-        return self._window or listed(self.identity.rpartition(":")[0], OPENAI).window
+        return self._window or listed(self.identity.rpartition(":")[0], OPENAI)[0]
 
     @cached_property
     def _rows(self) -> dict[str, StoredReply]:

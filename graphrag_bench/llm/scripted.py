@@ -11,7 +11,6 @@ from graphrag_bench.llm.chat import ChatModel
 from graphrag_bench.prompts import Message
 
 Reply = str | Completion | CallFailed
-Answer = Callable[[Chat], Reply | None]
 
 
 class Scripted(ChatModel):
@@ -27,7 +26,7 @@ class Scripted(ChatModel):
     def __init__(
         self,
         replies: Mapping[str, Reply] | Sequence[tuple[str, Reply]] = (),
-        answer: Answer | None = None,
+        answer: Callable[[Chat], Reply | None] | None = None,
         *,
         concurrency: int = 1,
         window: int | None = None,

@@ -16,7 +16,7 @@ from graphrag_bench.prompts import Message, Prompt
 
 T = TypeVar("T")
 R = TypeVar("R")
-Item = TypeVar("Item")
+ItemT = TypeVar("ItemT")
 _MOST_ECHOED = 2000
 _CORRECTION = Prompt("graphrag_bench.llm:prompts/correction.j2")
 
@@ -47,7 +47,7 @@ def json_reading(model: type[ModelT], purpose: str) -> ReplyFormat[ModelT]:
 
 
 @dataclass(frozen=True)
-class Listed(Generic[ModelT]):
+class ListReply(Generic[ModelT]):
     """A reply with lists; `cut` if it ended inside a list.
 
     `skipped` counts the items and objects that did not fit.
@@ -58,14 +58,14 @@ class Listed(Generic[ModelT]):
     skipped: int = 0
 
 
-def list_reading(model: type[ModelT], field: str, purpose: str) -> ReplyFormat[Listed[ModelT]]:
+def list_reading(model: type[ModelT], field: str, purpose: str) -> ReplyFormat[ListReply[ModelT]]:
     """Return the reading of replies that are JSON objects with lists, as `read_lists` reads them.
 
     A reply that is a bare list has that of `field`.
     """
 
-    def read(text: str, cut: bool) -> Listed[ModelT]:
-        return Listed(*read_lists(text, model, field, cut=cut, purpose=purpose))
+    def read(text: str, cut: bool) -> ListReply[ModelT]:
+        return ListReply(*read_lists(text, model, field, cut=cut, purpose=purpose))
 
     return ReplyFormat(purpose, read, schema_of(model))
 
@@ -101,12 +101,12 @@ def settled(llm: ChatModel, result: T | UnreadableReply | CallFailed, fallback: 
 
 def ask_about(
     llm: ChatModel,
-    items: Sequence[Item],
-    chat: Callable[[Item], Chat],
+    items: Sequence[ItemT],
+    chat: Callable[[ItemT], Chat],
     reading: ReplyFormat[T],
-    fit: Callable[[T, Item], R],
+    fit: Callable[[T, ItemT], R],
     *,
-    fallback: Callable[[Item], R],
+    fallback: Callable[[ItemT], R],
     max_tokens: int,
     retry: bool = True,
 ) -> list[R]:

@@ -1,6 +1,5 @@
 """Context windows and prices of language models, and what a window leaves for a reply."""
 
-from dataclasses import dataclass
 from functools import cache
 
 from graphrag_bench.llm.calls import Chat
@@ -15,39 +14,31 @@ SURE, LEAST, STEP = 16, 512, 256
 """A reply is sure of a sixteenth of the window, and of 512 tokens; limits are multiples of 256."""
 
 
-@dataclass(frozen=True)
-class Listed:
-    """What a provider's public list says of a model; `window` and `prices` are None without it."""
-
-    window: int | None = None
-    prices: Prices | None = None
+_TOKENS = 1000
+"""Of the call that is priced: below the tiers of long prompts."""
 
 
 @cache
-def listed(model: str, base_url: str) -> Listed:
-    """Return the window and the prices of a model at the provider with this address.
+def listed(model: str, base_url: str) -> tuple[int | None, Prices | None]:
+    """Return the window and the prices of a model at the provider with this address, or None.
 
     The list is that of genai-prices, offline: prices of today, without the tiers of long prompts.
     Nothing is known of a server that is no provider's: the same weights cost another sum there, and
     may have another window.
     """
     if is_local(base_url):
-        return Listed()
+        return None, None
     from genai_prices import Usage, calc_price
 
-    tokens = 1000
+    usage = Usage(input_tokens=_TOKENS, output_tokens=_TOKENS)
     try:
-        price = calc_price(
-            Usage(input_tokens=tokens, output_tokens=tokens), model, provider_api_url=base_url
-        )
+        price = calc_price(usage, model, provider_api_url=base_url)
     except LookupError:
-        return Listed()
-    per_million = 1_000_000 / tokens
-    prices = Prices(
-        prompt=float(price.input_price) * per_million,
-        completion=float(price.output_price) * per_million,
+        return None, None
+    prompt, completion = (
+        float(one) * 1_000_000 / _TOKENS for one in (price.input_price, price.output_price)
     )
-    return Listed(price.model.context_window, prices)
+    return price.model.context_window, Prices(prompt=prompt, completion=completion)
 
 
 def sure_tokens(most: int, window: int | None) -> int:

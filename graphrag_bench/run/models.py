@@ -19,7 +19,7 @@ from graphrag_bench.embedding.model_files import Checkpoint, make
 from graphrag_bench.embedding.nlp import Nlp, Spacy
 from graphrag_bench.embedding.openai_embedder import OpenAIEmbedder
 from graphrag_bench.embedding.tokenizer import Tokenizer, tokenizer_of
-from graphrag_bench.embedding.workers import ParallelEmbedder, ParallelTagger, Recipe, Workers
+from graphrag_bench.embedding.workers import ParallelEmbedder, ParallelTagger, WorkerModel, Workers
 from graphrag_bench.errors import UserError
 from graphrag_bench.fingerprint import file_digest, signed
 from graphrag_bench.llm.cache import Cache
@@ -136,7 +136,7 @@ class Models(Mapping[str, Any]):
             log = self.ledger.at("embedding", "embedder", kind="embedding")
             return model.attached(store=self.replies, budget=self.budget, log=log)
         if self.settings.parallel == "ray":
-            recipe = Recipe.of("embedder", self.settings.embedder, model)
+            recipe = WorkerModel.of("embedder", self.settings.embedder, model)
             model = ParallelEmbedder(model, Workers(backend="ray"), recipe)
         store = self._store("vectors.sqlite")
         return CachedEmbedder(model, store) if store else model
@@ -156,7 +156,9 @@ class Models(Mapping[str, Any]):
         ):
             return tagger
         least = 2 if backend == "local" and count != "auto" else LEAST_IN_PROCESSES
-        return ParallelTagger(tagger, workers, Recipe.of("nlp", self.settings.nlp, tagger), least)
+        return ParallelTagger(
+            tagger, workers, WorkerModel.of("nlp", self.settings.nlp, tagger), least
+        )
 
     @cached_property
     def cross_encoder(self) -> CrossEncoder:

@@ -38,7 +38,7 @@ from graphrag_bench.graphs.sentences import (
 from graphrag_bench.graphs.text_graph import TKG_ATTRIBUTES, text_graph
 from graphrag_bench.indices.vectors import named_text
 from graphrag_bench.llm.chat import ChatModel
-from graphrag_bench.llm.structured import Listed, list_reading
+from graphrag_bench.llm.structured import ListReply, list_reading
 from graphrag_bench.progress import Progress
 from graphrag_bench.prompts import Prompt
 from graphrag_bench.text import names_nothing, normalise_name
@@ -312,7 +312,7 @@ def _written(
     if n_failed := len(failures(replies)):
         progress.say(f"{STEP}: {n_failed} of {len(replies)} replies were not of use")
     pairs = zip(families, replies, strict=True)
-    lacking = [family for family, one in pairs if not isinstance(one, Listed)]
+    lacking = [family for family, one in pairs if not isinstance(one, ListReply)]
     stand_ins = iter(central(layers, lacking, kind) if lacking else [])
     return [
         [
@@ -320,7 +320,7 @@ def _written(
             for one in reply.value.entities
             if not names_nothing(one.name)
         ]
-        if isinstance(reply, Listed)
+        if isinstance(reply, ListReply)
         else next(stand_ins)
         for reply in replies
     ]

@@ -21,7 +21,7 @@ from graphrag_bench.graphs.asking import MOST_TOKENS, Extractor, chunk_faults, d
 from graphrag_bench.graphs.passage_graph import PASSAGE_ATTRIBUTES, chunks_as_nodes
 from graphrag_bench.graphs.sentences import named_entities, read_chunks
 from graphrag_bench.llm.chat import ChatModel
-from graphrag_bench.llm.structured import Listed, list_reading
+from graphrag_bench.llm.structured import ListReply, list_reading
 from graphrag_bench.progress import Progress
 from graphrag_bench.prompts import Prompt
 from graphrag_bench.text import normalise_name
@@ -130,7 +130,7 @@ def llm_questions(
         purpose = "questions answered" if answered else "questions raised"
         replies = extractor.ask(chats, list_reading(Questions, "questions", purpose), items, advice)
         for chunk, reply in enumerate(replies):
-            if not isinstance(reply, Listed):
+            if not isinstance(reply, ListReply):
                 failed.add(chunk)
                 continue
             malformed |= {chunk} if reply.skipped else set()

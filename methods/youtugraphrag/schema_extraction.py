@@ -19,7 +19,7 @@ from graphrag_bench.graphs.knowledge_graph import KG_ATTRIBUTES
 from graphrag_bench.graphs.merging import NO_ENTITIES, Merger
 from graphrag_bench.graphs.sentences import facts_of, read_chunks, together
 from graphrag_bench.llm.chat import ChatModel
-from graphrag_bench.llm.structured import Listed, list_reading
+from graphrag_bench.llm.structured import ListReply, list_reading
 from graphrag_bench.progress import Progress
 from graphrag_bench.prompts import Prompt
 from graphrag_bench.text import names_nothing, normalise_name
@@ -243,8 +243,8 @@ def llm_schema_extraction(
         "The model may be too small to extract, or its window may cut the prompt; "
         "build.schema_extraction=nlp reads facts without a model.",
     )
-    read = {row: one for row, one in enumerate(replies) if isinstance(one, Listed)}
-    nothing = Listed(Facts(entities=[]))
+    read = {row: one for row, one in enumerate(replies) if isinstance(one, ListReply)}
+    nothing = ListReply(Facts(entities=[]))
     rows = [_row(read.get(row, nothing).value) for row in range(len(replies))]
     skipped = {
         row: one.skipped + len(one.value.triples) - len(rows[row].triples)

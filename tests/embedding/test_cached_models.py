@@ -11,7 +11,7 @@ import pytest
 from toy_runs import Capitals
 
 from graphrag_bench.embedding.cached_models import CachedEmbedder, CachedTagger
-from graphrag_bench.embedding.embedder import Hashing, Kind, Vectors, encode_in_blocks
+from graphrag_bench.embedding.embedder import Hashing, TextKind, Vectors, encode_in_blocks
 from graphrag_bench.embedding.nlp import Relation, Sentence, Spacy
 from graphrag_bench.llm.cache import Cache
 
@@ -26,7 +26,7 @@ class Counting(Hashing):
         super().__init__(dimension)
         self.texts: list[tuple[str, str]] = []
 
-    def encode(self, texts: Sequence[str], *, kind: Kind) -> Vectors:
+    def encode(self, texts: Sequence[str], *, kind: TextKind) -> Vectors:
         self.texts += [(text, kind) for text in texts]
         return super().encode(texts, kind=kind)
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from graphrag_bench.embedding import model_files
+from graphrag_bench import fingerprint
 from graphrag_bench.embedding.model_files import of_folder
 from graphrag_bench.embedding.sentence_embedder import SentenceEmbedder
 
@@ -31,7 +31,7 @@ CHANGED = {
 @pytest.fixture(autouse=True)
 def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    model_files._content.cache_clear()
+    fingerprint._content_of.cache_clear()
     return tmp_path / "cache" / "graphrag-bench" / "weights.json"
 
 
@@ -95,18 +95,18 @@ def test_a_file_is_read_once_by_all_processes(
     folder: Path, cache: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     read = []
-    digest = model_files.file_digest
-    monkeypatch.setattr(model_files, "file_digest", lambda p: read.append(p.name) or digest(p))
+    digest = fingerprint.file_digest
+    monkeypatch.setattr(fingerprint, "file_digest", lambda p: read.append(p.name) or digest(p))
     result = identity(folder)
     assert sorted(read) == sorted(Path(name).name for name in FILES)
     for _ in range(2):
-        model_files._content.cache_clear()  # as in a new process
+        fingerprint._content_of.cache_clear()  # as in a new process
         assert identity(folder) == result
     assert len(read) == len(FILES)
     (folder / "vocab.txt").write_text("one\ntwo\nthree")
     assert identity(folder) != result and read[len(FILES) :] == ["vocab.txt"]
     cache.write_text("no json")
-    model_files._content.cache_clear()
+    fingerprint._content_of.cache_clear()
     identity(folder)
     assert len(read) == 2 * len(FILES) + 1
 

@@ -12,7 +12,14 @@ from toy_runs import Capitals, metrics, records, run_folder
 from graphrag_bench.embedding.cached_models import CachedTagger
 from graphrag_bench.embedding.embedder import Hashing
 from graphrag_bench.embedding.nlp import Nlp, Spacy
-from graphrag_bench.embedding.workers import ParallelEmbedder, ParallelTagger, R, Recipe, T, Workers
+from graphrag_bench.embedding.workers import (
+    ParallelEmbedder,
+    ParallelTagger,
+    R,
+    T,
+    WorkerModel,
+    Workers,
+)
 from graphrag_bench.errors import UserError
 from graphrag_bench.llm.cache import Cache
 
@@ -21,7 +28,7 @@ HASHING = {"_target_": "graphrag_bench.embedding.embedder.Hashing"}
 
 
 def tagger(inner: Nlp, target: str, least: int = 2) -> ParallelTagger:
-    recipe = Recipe.of("nlp", {"_target_": target}, inner)
+    recipe = WorkerModel.of("nlp", {"_target_": target}, inner)
     return ParallelTagger(inner, Workers(2), recipe, least)
 
 
@@ -81,7 +88,7 @@ def test_a_worker_that_is_killed_ends_in_one_error() -> None:
 
 def test_processes_embed_to_the_bytes_of_one_process() -> None:
     inner = Hashing()
-    parallel = ParallelEmbedder(inner, Workers(2), Recipe.of("embedder", HASHING, inner))
+    parallel = ParallelEmbedder(inner, Workers(2), WorkerModel.of("embedder", HASHING, inner))
     many = [f"{text} {'and so on ' * 20}" for text in TEXTS]
     for kind in ("passage", "question"):
         assert np.array_equal(parallel.encode(many, kind=kind), inner.encode(many, kind=kind))  # type: ignore[arg-type]
@@ -98,7 +105,7 @@ def test_ray_gives_the_bytes_of_this_machine(
     try:
         words = ["dataset=sample", "method=hipporag", "embedder=hashing", "limit=5", "answer=off",
                  "reference_rows=off"]  # fmt: skip
-        recipe = Recipe.of("nlp", {"_target_": "toy_runs.Capitals"}, Capitals())
+        recipe = WorkerModel.of("nlp", {"_target_": "toy_runs.Capitals"}, Capitals())
         tagger = ParallelTagger(Capitals(), Workers(backend="ray"), recipe, 2)
         assert list(tagger.sentences(TEXTS)) == list(Capitals().sentences(TEXTS))
         one = run_folder(*words, f"paths.home={tmp_path / 'one'}")

@@ -14,7 +14,7 @@ import numpy as np
 from graphrag_bench import api
 from graphrag_bench.config.sources import names
 from graphrag_bench.data.dataset import Dataset
-from graphrag_bench.embedding.embedder import Kind, Vectors
+from graphrag_bench.embedding.embedder import TextKind, Vectors
 from graphrag_bench.embedding.sentence_embedder import SentenceEmbedder
 from graphrag_bench.explain.names import ArtifactNames, explained
 from graphrag_bench.llm.calls import Chat
@@ -63,7 +63,7 @@ class Minilm(SentenceEmbedder):
         super().__init__(precision="float32", device="cpu")
         self.vectors: dict[tuple[str, str], Vectors] = {}
 
-    def encode(self, texts: Sequence[str], *, kind: Kind) -> Vectors:
+    def encode(self, texts: Sequence[str], *, kind: TextKind) -> Vectors:
         new = [text for text in dict.fromkeys(texts) if (kind, text) not in self.vectors]
         self.vectors |= {
             (kind, text): row

@@ -27,9 +27,9 @@ from graphrag_bench.llm.windows import listed
 def test_a_provider_lists_its_models(
     model: str, address: str, window: int, prompt_price: float
 ) -> None:
-    found = listed(model, address)
-    assert found.window == window
-    assert found.prices is not None and found.prices.prompt == pytest.approx(prompt_price)
+    stated, prices = listed(model, address)
+    assert stated == window
+    assert prices is not None and prices.prompt == pytest.approx(prompt_price)
 
 
 @pytest.mark.parametrize(
@@ -41,8 +41,7 @@ def test_a_provider_lists_its_models(
     ],
 )
 def test_nothing_is_known_of_other_models_and_servers(model: str, address: str) -> None:
-    assert listed(model, address).window is None
-    assert listed(model, address).prices is None
+    assert listed(model, address) == (None, None)
 
 
 def test_set_prices_hold_and_unknown_ones_are_none() -> None:

@@ -11,7 +11,7 @@ import pytest
 from toy_runs import WEIGHTLESS
 
 from graphrag_bench.config.compose import composed
-from graphrag_bench.llm.ledger import Ledger, Line, read_ledger
+from graphrag_bench.llm.ledger import Ledger, LedgerLine, read_ledger
 from graphrag_bench.progress import Progress
 from graphrag_bench.run import models
 from graphrag_bench.run.execute import RunResult, _charge, execute
@@ -109,7 +109,7 @@ def test_each_ledger_of_a_run_counts_once_against_its_budget(tmp_path: Path, set
     places = ("ledger.jsonl", "trial-1/ledger.jsonl", "ledger.1-of-2.jsonl", "ledger.2-of-2.jsonl")
     ledgers = {own, *(experiment.run_path / place for place in places)}
     for ledger in ledgers:
-        Ledger(ledger).write(Line("generate", "answer", "q", "stop", prompt_tokens=7))
+        Ledger(ledger).write(LedgerLine("generate", "answer", "q", "stop", prompt_tokens=7))
     _charge(experiment, experiment.folder, experiment.dataset.questions)
     assert own in ledgers and len(ledgers) == 4
     assert experiment.models.budget.spent.tokens == 4 * 7
