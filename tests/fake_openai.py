@@ -34,7 +34,6 @@ class Scenario:
     share_timeout: float = 0.0
     share_broken: float = 0.0
     share_cut: float = 0.0
-    share_broken_body: float = 0.0
     retry_after: float | None = 0.05
     timeout: float = 2.0
     seed: int = 0
@@ -43,6 +42,7 @@ class Scenario:
     tokens_per_minute: int | None = None
     key: str | None = None
     models: tuple[str, ...] = ("fake",)
+    listed: list[dict[str, Any]] = field(default_factory=list)
     refuse: tuple[str, ...] = ()
     window: int | None = None
     silent_window: int | None = None

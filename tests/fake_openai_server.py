@@ -49,7 +49,7 @@ class Served:
         if scenario.out_after is not None and self.stats.requests > scenario.out_after:
             return "500"
         dice = self.random.random()
-        for name in ("429", "500", "reset", "timeout", "broken", "cut", "broken_body"):
+        for name in ("429", "500", "reset", "timeout", "broken", "cut"):
             dice -= getattr(scenario, f"share_{name}")
             if dice < 0:
                 return name
@@ -198,7 +198,7 @@ class Server:
         served.at_once += 1
         served.stats.most_at_once = max(served.stats.most_at_once, served.at_once)
         try:
-            return await self.api(served, path, headers, json.loads(raw), writer)
+            return await self.api(served, path, headers, json.loads(raw or "{}"), writer)
         finally:
             served.at_once -= 1
 
@@ -211,6 +211,8 @@ class Server:
         writer: asyncio.StreamWriter,
     ) -> bool:
         scenario, stats = served.scenario, served.stats
+        if path.endswith("/models"):
+            return await send(writer, 200, {"object": "list", "data": scenario.listed})
         is_chat = path.endswith("/chat/completions")
         limit = body.get("max_tokens") or body.get("max_completion_tokens") or 0
         served.count((words(body) if is_chat else 0) + limit)
@@ -243,8 +245,6 @@ class Server:
         if fault == "cut":
             await send(writer, 200, answer, cut=True)
             return False
-        if fault == "broken_body":
-            return await send(writer, 200, json.dumps(answer)[:-20])
         by_prompt = reading.prompt_digest if scenario.reads else prompt_id
         stats.answered[by_prompt(body) if is_chat else "embeddings"] += 1
         stats.tokens += answer.get("usage", {}).get("total_tokens", 0)

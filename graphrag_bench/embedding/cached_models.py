@@ -5,7 +5,6 @@ import json
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
-from itertools import islice
 from typing import Literal
 
 import numpy as np
@@ -81,27 +80,18 @@ class CachedTagger:
         return signed(self.inner)
 
     def sentences(self, texts: Sequence[str]) -> Iterator[list[Sentence]]:
-        """Return the sentences of each text, in order; new ones are stored as they come."""
-        rest = iter(texts)
-        size = _AT_ONCE
-        if len(texts) > _AT_ONCE and isinstance(self.inner, ParallelTagger):
-            size = self.inner.at_once
-        while block := list(islice(rest, size)):
+        """Yield the sentences of each text, in order; new ones are stored block by block."""
+        size = self.inner.at_once if isinstance(self.inner, ParallelTagger) else _AT_ONCE
+        for start in range(0, len(texts), size):
+            block = texts[start : start + size]
             keys = {text: self._key("sentences", text) for text in block}
-            stored = self._stored(list(keys.values()))
-            missing = [text for text, key in keys.items() if key not in stored]
-            read = zip(missing, self.inner.sentences(missing) if missing else (), strict=True)
-            new: dict[str, list[Sentence]] = {}
-            unwritten: dict[str, list[Sentence]] = {}
-            for text in block:
-                while text not in new and keys[text] not in stored:
-                    first, sentences = next(read)
-                    new[first] = unwritten[keys[first]] = sentences
-                yield list(new[text]) if text in new else _sentences(stored[keys[text]])
-                if len(unwritten) >= _AT_ONCE:
-                    self._store(unwritten)
-                    unwritten = {}
-            self._store(unwritten)
+            stored = self._stored([*keys.values()])
+            read = {text: _sentences(stored[key]) for text, key in keys.items() if key in stored}
+            missing = [text for text in keys if text not in read]
+            new = dict(zip(missing, self.inner.sentences(missing) if missing else (), strict=True))
+            self._store({keys[text]: sentences for text, sentences in new.items()})
+            read |= new
+            yield from (list(read[text]) for text in block)
 
     def entities(self, text: str) -> list[str]:
         """Return the named entities of a text, as written, in order."""

@@ -3,7 +3,7 @@
 import copy
 import re
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import cached_property
@@ -18,12 +18,12 @@ from graphrag_bench.embedding.long_texts import Fit, LongTexts, Windowing
 from graphrag_bench.embedding.tokenizer import tokenizer_of
 from graphrag_bench.llm.cache import Cache, StoredVector, vector_key
 from graphrag_bench.llm.calls import CallFailed, CallOutcome, Completion, RunStopped
-from graphrag_bench.llm.chat import ESTIMATE_RATIO, TOKENS_A_MESSAGE
+from graphrag_bench.llm.chat import ESTIMATE_RATIO, TOKENS_A_MESSAGE, Log
 from graphrag_bench.llm.ledger import Budget, Spending
 from graphrag_bench.llm.openai_compatible import OPENAI, RETRIES, TIMEOUT
 from graphrag_bench.llm.server import Body, Server, count_in
 from graphrag_bench.llm.settings import Limits, Prices, group
-from graphrag_bench.llm.windows import listed
+from graphrag_bench.llm.windows import prices_at
 from graphrag_bench.terminal import check_stop
 from graphrag_bench.text import count_tokens
 
@@ -106,7 +106,7 @@ class OpenAIEmbedder:
         self._pool = ThreadPoolExecutor(self.limits.concurrency, "embedding-call")
         self._store: Cache | None = None
         self._budget = Budget()
-        self._log: Callable[[CallOutcome, str], None] | None = None
+        self._log: Log | None = None
         self._writing = threading.Lock()
 
     @property
@@ -124,7 +124,9 @@ class OpenAIEmbedder:
     @property
     def window(self) -> int | None:
         """The tokens that the model reads: as set, or by its name; None where that is unknown."""
-        return self.window_setting or served_window(self.model)
+        name = self.model.lower()
+        by_name = (size for size, part in _WINDOWS if re.search(part, name))
+        return self.window_setting or next(by_name, None)
 
     def fit(self, texts: Sequence[str], *, load: bool = True) -> Fit:
         """Return how many of these passages are longer than the window; nothing is loaded."""
@@ -140,11 +142,7 @@ class OpenAIEmbedder:
         return Windowing(size, self.long_texts, tokens)
 
     def attached(
-        self,
-        *,
-        store: Cache | None = None,
-        budget: Budget | None = None,
-        log: Callable[[CallOutcome, str], None] | None = None,
+        self, *, store: Cache | None = None, budget: Budget | None = None, log: Log | None = None
     ) -> "OpenAIEmbedder":
         """Return the same embedder, limits and connections included, with cache, budget and ledger.
 
@@ -181,10 +179,8 @@ class OpenAIEmbedder:
 
     @cached_property
     def prices(self) -> Prices:
-        """The prices that were set, else those of the provider's list; none where it has none."""
-        if self._prices is not None:
-            return group(Prices, self._prices)
-        return listed(self.model, self.server.address)[1] or Prices()
+        """The prices that were set, else those of the provider's list; 0 where it has none."""
+        return prices_at(self.model, self.server.address, self._prices)
 
     def _embedded(self, block: list[str]) -> list[StoredVector]:
         check_stop()
@@ -238,12 +234,6 @@ class OpenAIEmbedder:
         if self._log is not None:
             with self._writing:
                 self._log(outcome, "")
-
-
-def served_window(model: str) -> int | None:
-    """Return the tokens that a model of that name reads of a text; None for an unknown name."""
-    name = model.lower()
-    return next((size for size, part in _WINDOWS if re.search(part, name)), None)
 
 
 def _call(rows: Sequence[StoredVector], *, cached: bool = False) -> Completion:

@@ -14,7 +14,7 @@ from graphrag_bench.llm.calls import CallFailed, Completion, Request
 from graphrag_bench.llm.chat import ChatModel, estimated_tokens
 from graphrag_bench.llm.server import Server, count_in
 from graphrag_bench.llm.settings import Decoding, Dialect, Limits, Prices, group
-from graphrag_bench.llm.windows import listed
+from graphrag_bench.llm.windows import listed, prices_at
 from graphrag_bench.prompts import Prompt
 from graphrag_bench.text import count_tokens, encodable
 
@@ -123,10 +123,8 @@ class OpenAICompatible(ChatModel):
 
     @cached_property
     def prices(self) -> Prices:  # type: ignore[override]
-        """The prices that were set, else those of the provider's list; none where it has none."""
-        if self._prices is not None:
-            return group(Prices, self._prices)
-        return listed(self.model, self.server.address)[1] or Prices()
+        """The prices that were set, else those of the provider's list; 0 where it has none."""
+        return prices_at(self.model, self.server.address, self._prices)
 
     @cached_property
     def identity(self) -> str:

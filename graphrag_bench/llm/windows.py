@@ -1,10 +1,12 @@
 """Context windows and prices of language models, and what a window leaves for a reply."""
 
+from collections.abc import Mapping
 from functools import cache
+from typing import Any
 
 from graphrag_bench.llm.calls import Chat
 from graphrag_bench.llm.chat import ChatModel
-from graphrag_bench.llm.settings import Prices
+from graphrag_bench.llm.settings import Prices, group
 from graphrag_bench.terminal import is_local
 from graphrag_bench.text import count_tokens
 
@@ -39,6 +41,13 @@ def listed(model: str, base_url: str) -> tuple[int | None, Prices | None]:
         float(one) * 1_000_000 / _TOKENS for one in (price.input_price, price.output_price)
     )
     return price.model.context_window, Prices(prompt=prompt, completion=completion)
+
+
+def prices_at(model: str, base_url: str, settings: Prices | Mapping[str, Any] | None) -> Prices:
+    """Return the prices that were set, else those of the provider's list; 0 where it has none."""
+    if settings is not None:
+        return group(Prices, settings)
+    return listed(model, base_url)[1] or Prices()
 
 
 def sure_tokens(most: int, window: int | None) -> int:

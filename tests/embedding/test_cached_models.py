@@ -52,16 +52,6 @@ def test_a_text_is_embedded_once_for_its_kind_and_model(store: Cache) -> None:
     assert len(other.texts) == 1
 
 
-def test_an_embedder_that_reads_the_cache_stores_nothing(store: Cache) -> None:
-    CachedEmbedder(Counting(), store).encode(["Ada"], kind="passage")
-    counting = Counting()
-    for _ in range(2):
-        CachedEmbedder(counting, Cache(store.path, reading=True)).encode(
-            ["Ada", "Norvik"], kind="passage"
-        )
-    assert [text for text, _ in counting.texts] == ["Norvik", "Norvik"]
-
-
 SENTENCES = ["Ada met Grace in Norvik.", "Nobody came.", "Ada met Grace in Norvik.", ""]
 PASSAGES = [
     "World Health Organization (WHO) was founded in 1948. She leads it. Ada's brother taught Max.",
@@ -105,15 +95,6 @@ def test_a_text_is_read_once_for_its_tagger(store: Cache) -> None:
     other = CountingTagger("other")
     list(CachedTagger(other, store).sentences(SENTENCES))
     assert len(other.texts) == 3
-
-
-def test_more_texts_than_a_block_keep_their_order(store: Cache) -> None:
-    texts = [f"Town{number % 201} lies near Norvik." for number in range(500)]
-    list(CachedTagger(CountingTagger(), store).sentences(texts[100:150]))
-    counting = CountingTagger()
-    result = list(CachedTagger(counting, store).sentences(texts))
-    assert [one[0].text for one in result] == texts
-    assert len(counting.texts) == 201 - 50
 
 
 @pytest.mark.real

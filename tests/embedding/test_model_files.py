@@ -1,6 +1,5 @@
 """A model of this machine is what its files hold, and not where they are."""
 
-import os
 import shutil
 from pathlib import Path
 
@@ -109,10 +108,3 @@ def test_a_file_is_read_once_by_all_processes(
     fingerprint._content_of.cache_clear()
     identity(folder)
     assert len(read) == 2 * len(FILES) + 1
-
-
-def test_a_file_with_its_old_time_put_back_is_read_again(folder: Path) -> None:
-    before, times = identity(folder), (folder / "model.safetensors").stat()
-    (folder / "model.safetensors").write_text("WEIGHTS")
-    os.utime(folder / "model.safetensors", ns=(times.st_atime_ns, times.st_mtime_ns))
-    assert identity(folder) != before

@@ -14,15 +14,11 @@ TEXT = "こんにちは世界"
     ("model", "identity"),
     [
         ("gpt-4o-mini:0a1b", "o200k"),
-        ("openai/gpt-oss-20b:0a1b", "o200k"),
-        ("chatgpt-4o-latest:0a1b", "o200k"),
         ("o3-mini:0a1b", "o200k"),
         ("ft:gpt-4o-mini-2024:lab::x:0a1b", "o200k"),
         ("gpt-4-turbo:0a1b", "cl100k"),
-        ("gpt-3.5-turbo:0a1b", "cl100k"),
         ("my-text-embedding-3-small", "cl100k"),
         ("qwen3:8b:0a1b", "cl100k (stand-in)"),
-        ("olmo1:0a1b", "cl100k (stand-in)"),
         ("EleutherAI/gpt-neo:0a1b", "cl100k (stand-in)"),
     ],
 )
@@ -38,7 +34,7 @@ def test_a_setting_takes_the_place_of_the_name() -> None:
 
 @pytest.mark.parametrize("setting", ["cl100", "hf:", 7])
 def test_another_setting_is_refused_with_the_nearest(setting: object) -> None:
-    with pytest.raises(UserError, match=f"no llm.tokenizer={setting}.*(cl100k|hf:NAME)"):
+    with pytest.raises(UserError, match=f"llm.tokenizer={setting}"):
         tokenizer_of(setting, "gpt-4o")
 
 

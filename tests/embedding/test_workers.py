@@ -45,10 +45,9 @@ def test_processes_read_what_one_process_reads_and_it_is_stored(tmp_path: Path) 
 def test_what_was_read_before_a_stop_is_stored(tmp_path: Path) -> None:
     cache = Cache(tmp_path / "sentences.sqlite")
     reading = CachedTagger(tagger(Capitals(), "toy_runs.Capitals"), cache).sentences(TEXTS)
-    for _ in range(200):
-        next(reading)
+    next(reading)
     reading.close()  # type: ignore[attr-defined]
-    assert len(list(cache.rows())) == 128
+    assert len(list(cache.rows())) == 300
 
 
 class Here(Workers):

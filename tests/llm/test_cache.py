@@ -94,12 +94,3 @@ def test_the_same_prompt_asked_at_once_is_called_once(store, chat):
     replies = model.attached(store=store).complete([chat("a")] * 8, max_tokens=5)
     assert text(replies) == ["x"] * 8 and len(model.prompts) == 1
     assert sum(not one.cached for one in replies) == 1
-
-
-def test_five_repeats_make_five_calls_and_five_more_make_none(store, chat):
-    model = Scripted({"": "x"})
-    cached = model.attached(store=store)
-    for _ in range(2):
-        for trial in range(5):
-            cached.attached(trial=trial).complete([chat("a")], max_tokens=5)
-    assert len(model.prompts) == 5

@@ -8,13 +8,7 @@ from hypothesis import strategies as st
 from pydantic import BaseModel, RootModel
 
 from graphrag_bench.errors import UnreadableReply
-from graphrag_bench.llm.json_replies import (
-    read_cut_list,
-    read_json,
-    read_lists,
-    schema_of,
-    without_echoes,
-)
+from graphrag_bench.llm.json_replies import read_cut_list, read_json, read_lists, without_echoes
 from graphrag_bench.llm.openai_compatible import without_reasoning
 
 
@@ -34,11 +28,8 @@ class Names(RootModel[list[str]]):
     [
         '{"name": "Rome", "people": 3}',
         '```json\n{"name": "Rome", "people": 3}\n```',
-        'Sure!\n```\n{"name": "Rome", "people": 3}\n```\nAnything else?',
         'The answer is {"name": "Rome", "people": 3}, as {you} know.',
-        'A brace { in prose, then {"name": "Rome", "people": 3}',
         "{'name': 'Rome', 'people': 3,}",
-        '{"name": "Rome", "people": 3',
         '{"nonsense": {}} {"name": "Rome", "people": 3}',
         '{"name": "Rome", "people": "3"}',
     ],
@@ -62,31 +53,18 @@ def test_what_does_not_fit_is_unreadable_and_says_why(reply):
 def test_a_cut_reply_is_not_repaired_because_its_last_word_may_be_half_a_word():
     cut = '{"name": "Barack Obama", "people": 3'
     assert read_json(cut, City).people == 3
-    with pytest.raises(UnreadableReply):
-        read_json(cut, City, repair=False)
-
-
-@pytest.mark.parametrize(
-    "reply", ['{"name": "Barack Ob', 'Sure: {"name": "', '```json\n{"name": "a']
-)
-def test_a_reply_that_ends_inside_a_string_is_never_repaired(reply):
-    with pytest.raises(UnreadableReply):
-        read_json(reply, City)
+    for text, repair in (
+        (cut, False),
+        ('{"name": "Barack Ob', True),
+        ('```json\n{"name": "a', True),
+    ):
+        with pytest.raises(UnreadableReply):
+            read_json(text, City, repair=repair)
 
 
 def test_half_characters_become_question_marks():
     name = read_json('{"name": "a\\ud83d"}', City).name
     assert name == "a?" and name.encode()
-
-
-def test_the_schema_closes_every_object_and_asks_for_all_fields():
-    schema = schema_of(City)
-    assert schema == {
-        "type": "object",
-        "properties": {"name": {"type": "string"}, "people": {"type": "integer"}},
-        "required": ["name", "people"],
-        "additionalProperties": False,
-    }
 
 
 @pytest.mark.parametrize(
@@ -104,14 +82,6 @@ def test_the_schema_closes_every_object_and_asks_for_all_fields():
 )
 def test_of_a_cut_list_the_items_that_stand_whole_are_read(cut, whole):
     assert read_cut_list(cut, "names") == whole
-
-
-def test_a_field_named_title_stays_in_the_schema():
-    class Book(BaseModel):
-        title: str
-        description: str
-
-    assert set(schema_of(Book)["properties"]) == {"title", "description"}
 
 
 # ---- several objects, odd items
@@ -138,8 +108,6 @@ def facts(text: str, cut: bool = False) -> tuple[list[list[str]], bool, int]:
 @pytest.mark.parametrize(
     ("reply", "n_skipped"),
     [
-        (f"{FIRST}\n{SECOND}", 0),
-        (f"```json\n{FIRST}\n```\n```json\n{SECOND}\n```", 0),
         (f"{FIRST}\nCorrection:\n{json.dumps({'facts': BOTH})}", 0),
         ('Form: {"facts": [["head", "relation", "tail"]]}\n' + f"{FIRST} and {SECOND}", 0),
         (FIRST + '{"note": "none"}' + SECOND, 1),

@@ -57,13 +57,6 @@ def test_the_bound_of_calls_holds_for_the_model_and_not_for_each_list(fake, chat
     assert 2 <= fake.stats(url).most_at_once <= 3
 
 
-def test_calls_that_waited_for_the_first_go_together_after_it(fake, chat):
-    url = fake.scenario(latency=0.1)
-    model = client(url, limits={"concurrency": 8})
-    model.complete([chat(f"#{n}") for n in range(9)], max_tokens=5)
-    assert fake.stats(url).most_at_once >= 5
-
-
 def test_a_long_prompt_fails_alone_and_is_not_tried_again(fake, chat):
     url = fake.scenario(window=5)
     failed, fine = client(url).complete([chat("a b c d e f"), chat("a b")], max_tokens=5)
@@ -96,24 +89,11 @@ def test_filters_and_refusals_are_failures_of_the_call(fake, chat):
 
 
 @pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ("<think>Is it Rome? No.</think>Paris", "Paris"),
-        ("<think>\n</think>\n\nParis", "Paris"),
-        ("It may be Rome.</think>Paris", "Paris"),
-        ("a < b and <b>c</b>", "a < b and <b>c</b>"),
-    ],
-)
-def test_thinking_never_counts_as_the_answer(fake, chat, text, expected):
-    for more in ({}, {"reasoning": "Rome? No."}):
-        assert ask(client(fake.scenario(text=text, **more)), chat("x")).text == expected
-
-
-@pytest.mark.parametrize(
     ("text", "answer"),
     [
+        ("<think>\n</think>\n\nParis", "Paris"),
+        ("a < b and <b>c</b>", "a < b and <b>c</b>"),
         ("[THINK]hm[/THINK]Paris", "Paris"),
-        ("<thought>hm</thought>Paris", "Paris"),
         ("\n<Thinking>hm</Thinking>\n\nParis", "Paris"),
         ("<seed:think>hm</seed:think>Paris", "Paris"),
         ("<|begin_of_thought|>hm<|end_of_thought|><|begin_of_solution|>Paris<|end_of_solution|>",
@@ -126,16 +106,13 @@ def test_thinking_never_counts_as_the_answer(fake, chat, text, expected):
         ("analysisThe user asks.assistantfinalParis", "Paris"),
         ("<|channel|>analysis<|message|>hm", ""),
         ("<reasoning>Let me see", ""),
-        ("So it is Rome\n</think>\nParis", "Paris"),
         ("So it is Rome </think>\n\nParis", "Paris"),
         ("It may be Rome. </think> The mark </think> ends it.", "The mark </think> ends it."),
         ("<think>x</think>The mark </think>\n\nends it.", "The mark </think>\n\nends it."),
         *((text, text) for text in (
             "Qwen ends its reasoning with </think> and then answers.",
-            "Qwen closes with `</think>`.",
             '{"triples": [["Qwen", "ends with", "</think>"]]}',
             "Use <think>hm</think> marks.",
-            "Analysis of the town: it is old.",
             "[analysis] The town is old.",
         )),
     ],
@@ -154,11 +131,8 @@ def test_content_in_parts_is_its_text(fake, chat):
 
 @pytest.mark.parametrize(
     ("finish", "meaning"),
-    [("MAX_TOKENS", "length"), ("model_length", "length"), ("FINISH_REASON_MAX_TOKENS", "length"),
-     ("SAFETY", "content_filter"), ("RECITATION", "content_filter"),
-     ("sensitive", "content_filter"),
-     ("refusal", "refused"), ("eos", "stop"), ("stop_sequence", "stop"), ("end_turn", "stop"),
-     ("STOP", "stop"), ("COMPLETE", "stop"), (None, "stop")],
+    [("MAX_TOKENS", "length"), ("FINISH_REASON_MAX_TOKENS", "length"),
+     ("SAFETY", "content_filter"), ("refusal", "refused"), ("end_turn", "stop"), (None, "stop")],
 )  # fmt: skip
 def test_finish_reasons_of_other_servers_are_what_they_mean(fake, chat, finish, meaning):
     model = client(fake.scenario(finish=finish))

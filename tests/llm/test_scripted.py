@@ -57,8 +57,3 @@ def test_a_model_is_loaded_once_for_all_that_are_attached_to_it(chat):
     for _ in range(3):
         model.attached().attached(trial=1).complete([chat("a")], max_tokens=5)
     assert loads == [model]
-
-
-def test_identity_changes_with_the_plan():
-    assert Scripted({"a": "b"}).identity == Scripted([("a", "b")]).identity
-    assert Scripted({"a": "b"}).identity != Scripted({"a": "c"}).identity

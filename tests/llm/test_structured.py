@@ -7,7 +7,7 @@ from graphrag_bench.errors import UnreadableReply
 from graphrag_bench.llm.calls import CallFailed, Completion, RunStopped
 from graphrag_bench.llm.meter import FailureGate
 from graphrag_bench.llm.scripted import Scripted
-from graphrag_bench.llm.structured import ReplyFormat, ask, ask_each, json_reading
+from graphrag_bench.llm.structured import ask, ask_each, json_reading
 
 
 class City(BaseModel):
@@ -47,7 +47,7 @@ def test_after_two_unreadable_replies_the_fallback_is_counted_or_the_error_raise
     model = Scripted({"": "no idea"})
     assert ask_city(model, chat("Italy"), fallback=City(name="?")) == City(name="?")
     assert (model.meter.usage.calls, model.meter.unreadable, model.meter.fallbacks) == (2, 1, 1)
-    with pytest.raises(UnreadableReply, match="city.*no idea"):
+    with pytest.raises(UnreadableReply, match="no idea"):
         ask_city(model, chat("Italy"))
     with pytest.raises(UnreadableReply):
         ask_city(model, chat("Italy"), retry=False)
@@ -75,18 +75,6 @@ def test_a_list_comes_back_in_order_with_failures_in_their_places(chat):
     assert sorted(items) == ["x", "y", "y", "z"]
 
 
-def test_own_formats_are_read_the_same_way(chat):
-    def read(text, cut):
-        head, bar, tail = text.partition("|")
-        if not bar:
-            raise UnreadableReply("pair", text)
-        return head, tail
-
-    model = Scripted([(CORRECTION, "a|b"), ("good", "c|d"), ("bad", "?")])
-    results = ask_each(model, [chat("good"), chat("bad")], ReplyFormat("pair", read), max_tokens=9)
-    assert results == [("c", "d"), ("a", "b")]
-
-
 def test_the_gate_stops_a_step_that_fails_too_often_and_shows_a_reply(chat):
     gate = FailureGate("extract", limit=0.2, after=10)
     llm = Scripted({"good": '{"name": "a"}', "": "who knows"}).attached(gate=gate)
@@ -95,7 +83,7 @@ def test_the_gate_stops_a_step_that_fails_too_often_and_shows_a_reply(chat):
     for _ in range(2):
         ask_city(llm, chat("x"), fallback=City(name="?"))
     assert (gate.calls, gate.failures) == (10, 2)
-    with pytest.raises(RunStopped, match=r"Step extract: 3 of 11 calls failed \(27%.*who knows"):
+    with pytest.raises(RunStopped, match="extract.*3 of 11.*who knows"):
         ask_city(llm, chat("x"), fallback=City(name="?"))
     plain = Scripted([("", CallFailed("refused", "I must not"))])
     with pytest.raises(RunStopped, match="I must not"):

@@ -1,13 +1,10 @@
 """Prices and context windows: the provider's list, the server's own statement, the setting."""
 
-import json
-import threading
-from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 from typing import Any
 
 import pytest
+from fake_openai import FakeOpenAI
 
 from graphrag_bench.llm.openai_compatible import OPENAI, OpenAICompatible
 from graphrag_bench.llm.settings import Prices
@@ -19,8 +16,6 @@ from graphrag_bench.llm.windows import listed
     [
         ("gpt-4o", OPENAI, 128_000, 2.5),
         ("gpt-4o-mini-2024-07-18", OPENAI, 128_000, 0.15),
-        ("gpt-4-1106-preview", OPENAI, 128_000, 10.0),
-        ("o1-mini", OPENAI, 128_000, 1.1),
         ("deepseek-chat", "https://api.deepseek.com/v1", 64_000, 0.27),
     ],
 )
@@ -49,50 +44,22 @@ def test_set_prices_hold_and_unknown_ones_are_none() -> None:
     assert OpenAICompatible("a-model-of-ours").prices == Prices()
 
 
-@pytest.fixture
-def served() -> Iterator[tuple[str, list[dict[str, Any]]]]:
-    """The address of a server, and the models that it lists."""
-    models: list[dict[str, Any]] = []
-
-    class Handler(BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
-            body = json.dumps({"object": "list", "data": models}).encode()
-            self.send_response(200 if models else 404)
-            self.send_header("Content-Type", "application/json")
-            self.end_headers()
-            self.wfile.write(body)
-
-        def log_message(self, *_: object) -> None:
-            pass
-
-    server = HTTPServer(("127.0.0.1", 0), Handler)
-    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
-    thread.start()
-    yield f"http://127.0.0.1:{server.server_port}/v1", models
-    server.shutdown()
-    thread.join()
-    server.server_close()
-
-
 @pytest.mark.parametrize(
     "stated", [{"max_model_len": 4096}, {"context_length": 4096}, {"meta": {"n_ctx": 4096}}]
 )
-def test_a_server_states_its_window(
-    served: tuple[str, list[dict[str, Any]]], stated: dict[str, Any], tmp_path: Path
+def test_a_server_states_its_window_and_it_holds_while_there_is_no_server(
+    fake: FakeOpenAI, stated: dict[str, Any], tmp_path: Path
 ) -> None:
-    address, models = served
-    models += [{"id": "other", "max_model_len": 9}, {"id": "m", **stated}]
-    model = OpenAICompatible("m", address, None)
+    url = fake.scenario(listed=[{"id": "other", "max_model_len": 9}, {"id": "m", **stated}])
+    model = OpenAICompatible("m", url, None)
     model.windows_file = tmp_path / "cache" / "windows.json"
     assert model.window == model.attached().window == 4096
-    assert OpenAICompatible("m", address, None, window=100).window == 100
+    assert OpenAICompatible("m", url, None, window=100).window == 100
     silent = OpenAICompatible("m", "http://127.0.0.1:9/v1", None)
     silent.windows_file = model.windows_file
-    assert silent.window == 4096  # what it stated last
+    assert silent.window == 4096
 
 
-def test_a_server_that_states_nothing_leaves_the_window_unknown(
-    served: tuple[str, list[dict[str, Any]]],
-) -> None:
-    assert OpenAICompatible("m", served[0], None).window is None
+def test_a_server_that_states_nothing_leaves_the_window_unknown(fake: FakeOpenAI) -> None:
+    assert OpenAICompatible("m", fake.scenario(), None).window is None
     assert OpenAICompatible("m", "http://127.0.0.1:9/v1", None).window is None
