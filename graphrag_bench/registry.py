@@ -84,8 +84,14 @@ class Registry(Generic[T]):
 
 @cache
 def import_below(package: str) -> None:
-    """Import every module below a package of this project, so that each registers what it holds."""
+    """Import every module below a package of this project, so that each registers what it holds.
+
+    Modules of compiled loops (`*_kernels`) register nothing and load numba; who calls them imports
+    them.
+    """
     (folder,) = import_module(package).__path__
     for path in sorted(Path(folder).rglob("*.py")):
+        if path.stem.endswith("_kernels"):
+            continue
         parts = path.relative_to(folder).with_suffix("").parts
         import_module(".".join((package, *parts)).removesuffix(".__init__"))
