@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 
 from methods.gfmrag.gnn_training import first_parameters
-from methods.gfmrag.network import Shape
+from methods.gfmrag.network import NetworkShape
 
 TEXT, HIDDEN, LAYERS = 32, 4, 2
-SHAPE = Shape(TEXT, HIDDEN, LAYERS)
+SHAPE = NetworkShape(TEXT, HIDDEN, LAYERS)
 
 
-def parameters(shape: Shape = SHAPE) -> dict[str, np.ndarray]:
+def parameters(shape: NetworkShape = SHAPE) -> dict[str, np.ndarray]:
     """Parameters that nothing has trained."""
     return dict(first_parameters(shape, np.random.default_rng(5)))
 

@@ -61,7 +61,7 @@ from graphrag_bench.values import (
 )
 from methods.gfmrag.gnn_scorers import entity_scorer
 from methods.gfmrag.gnn_training import first_parameters
-from methods.gfmrag.network import EntityScorer, GnnWeights, Shape
+from methods.gfmrag.network import EntityScorer, GnnWeights, NetworkShape
 from methods.hoprag.hop_graph import PseudoQuestions
 from methods.ketrag.chunk_graph import KeywordGraph
 from methods.linearrag.tri_graph import TriGraph
@@ -253,7 +253,7 @@ class World:
 
 def network_of(graph: Graph, embedder: Hashing) -> EntityScorer:
     """A small graph network with parameters that nothing has trained."""
-    shape = Shape(embedder.dimension, 8, 2)
+    shape = NetworkShape(embedder.dimension, 8, 2)
     weights = GnnWeights(dict(first_parameters(shape, np.random.default_rng(0))))
     return entity_scorer(
         gnn_weights=weights, graph=graph, embedder=embedder, progress=Progress(quiet=True)

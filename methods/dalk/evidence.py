@@ -15,6 +15,8 @@ from operators.answer.direct import READER, answered, reader_values
 SENTENCES = Prompt("methods:dalk/prompts/sentences.j2")
 STEPS = Prompt("methods:dalk/prompts/steps.j2")
 FINAL = Prompt("methods:dalk/prompts/answer.j2")
+REASONING_TOKENS = 128
+"""Of the sentences, and of the reasoning over them."""
 
 
 @operator("context.evidence", calls=1, supplies={"triples"})
@@ -27,7 +29,6 @@ def evidence(
     tokenizer: Tokenizer,
     prompt: Prompt = SENTENCES,
     label: str = "Path-based Evidence",
-    max_tokens: PositiveInt = 128,
 ) -> Context:
     """The context with the subgraph's triples added, as sentences that the model writes.
 
@@ -40,7 +41,9 @@ def evidence(
     lines += list(subgraph.texts)
     if not lines:
         return before
-    summary = reply(llm, prompt.render({"triples": lines}), max_tokens=max_tokens).text.strip()
+    summary = reply(
+        llm, prompt.render({"triples": lines}), max_tokens=REASONING_TOKENS
+    ).text.strip()
     text = f"{label}: {summary}"
     piece = Piece("evidence", label, text, 1.0, tokenizer.count(text), chunks=())
     return Context((*before.pieces, piece), before.cut, before.share)
@@ -54,7 +57,6 @@ def stepwise(
     llm: ChatModel,
     steps_prompt: Prompt = STEPS,
     prompt: Prompt = FINAL,
-    max_step_tokens: PositiveInt = 128,
     max_tokens: PositiveInt | None = None,
 ) -> Answer:
     """The model's answer after step-by-step reasoning over the evidence; two calls.
@@ -65,7 +67,7 @@ def stepwise(
     Source: DALK (Li et al. 2024), section 3.3; Zhou et al. 2025, section 6.2.
     """
     first = {**reader_values(question, context.pieces), "reasoning": ""}
-    steps = reply(llm, steps_prompt.render(first), max_tokens=max_step_tokens).text.strip()
+    steps = reply(llm, steps_prompt.render(first), max_tokens=REASONING_TOKENS).text.strip()
     thought = Piece("reasoning", "steps", steps, 1.0, count_tokens(steps))
     shown = reader_values(question, (*context.pieces, thought))
     chat = prompt.render({**shown, "pieces": context.pieces, "reasoning": steps})

@@ -11,6 +11,7 @@ from graphrag_bench.prompts import Prompt
 from graphrag_bench.values import Query, Question, unique
 
 PROMPT = Prompt("methods:decompose/prompts/sub_questions.j2")
+REPLY_TOKENS = 320
 
 
 class SubQuestions(BaseModel):
@@ -35,7 +36,6 @@ def decompose(
     prompt: Prompt = PROMPT,
     at_most: PositiveInt = 4,
     with_question: bool = False,
-    max_tokens: PositiveInt = 320,
 ) -> Query:
     """The sub-questions into which the model decomposes the question, each once, `at_most` of them.
 
@@ -49,7 +49,7 @@ def decompose(
         llm,
         chat,
         SubQuestions,
-        max_tokens=max_tokens,
+        max_tokens=REPLY_TOKENS,
         purpose="sub-questions",
         fallback=SubQuestions(sub_questions=[]),
     )

@@ -19,7 +19,7 @@ from graphrag_bench.values import Chunk, Node, Question, Ranked
 from methods.gfmrag.network import (
     EntityScorer,
     GnnWeights,
-    Shape,
+    NetworkShape,
     checked,
     edges_of,
     mentions_weight,
@@ -104,7 +104,7 @@ def _check_name(trained: Any, embedder: Embedder) -> None:
     )
 
 
-def _shape_of(config: Mapping[str, Any], model: str) -> tuple[Shape, bool]:
+def _shape_of(config: Mapping[str, Any], model: str) -> tuple[NetworkShape, bool]:
     whole = config.get("model_config") or {}
     try:
         network = _Network.model_validate({**whole, **whole.get("entity_model", {})})
@@ -119,7 +119,7 @@ def _shape_of(config: Mapping[str, Any], model: str) -> tuple[Shape, bool]:
             f"input of {network.input_dim}; only layers of one width can be computed here."
         )
     sizes = network.feat_dim, network.input_dim, len(network.hidden_dims)
-    return Shape(*sizes, network.num_mlp_layer, network.layer_norm), network.short_cut
+    return NetworkShape(*sizes, network.num_mlp_layer, network.layer_norm), network.short_cut
 
 
 def _check_length(weights: GnnWeights, embedder: Embedder) -> None:

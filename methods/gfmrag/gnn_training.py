@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,7 +24,14 @@ from graphrag_bench.values import IntArray, Ranked
 from graphrag_bench.world.facts import World, WorldSettings
 from graphrag_bench.world.making import make_world
 from graphrag_bench.world.planted import planted_extraction
-from methods.gfmrag.network import EPSILON, Edges, GnnWeights, Shape, edges_of, mentions_weight
+from methods.gfmrag.network import (
+    EPSILON,
+    GnnWeights,
+    KindedEdges,
+    NetworkShape,
+    edges_of,
+    mentions_weight,
+)
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -35,8 +42,8 @@ TEMPERATURE = 0.2
 ENTITY_SHARE, LIST_SHARE = 0.3, 0.7
 """Shares of the cross-entropy of entities and of that of the list in the release's loss."""
 _LEAST = 1e-5
-GraphSource = Literal["stated", "tagged"]
-"""How a world becomes a graph: by the facts that it states, or as spaCy reads its passages."""
+BATCH, DEV_SHARE = 8, 0.1
+"""Questions of a step, as in the release; the share of the questions that choose the epoch."""
 WORLD_SEED = 2_000_003
 """What is added to the training seed for that of the world, so that no run asks of it."""
 N_BEST = 20
@@ -46,18 +53,20 @@ N_BEST = 20
 class Grouped(NamedTuple):
     """The edges of a graph by target, by source and by relation, each with where groups start."""
 
-    by_target: tuple[IntArray, Edges]
-    by_source: tuple[IntArray, Edges]
-    by_kind: tuple[IntArray, Edges]
+    by_target: tuple[IntArray, KindedEdges]
+    by_source: tuple[IntArray, KindedEdges]
+    by_kind: tuple[IntArray, KindedEdges]
 
     @classmethod
-    def of(cls, edges: Edges, n_nodes: int, n_kinds: int) -> "Grouped":
+    def of(cls, edges: KindedEdges, n_nodes: int, n_kinds: int) -> "Grouped":
         """The edges in the three orders."""
         sizes = {"target": n_nodes, "source": n_nodes, "kind": n_kinds}
         return cls(*(edges.grouped(name, size) for name, size in sizes.items()))
 
 
-def first_parameters(shape: Shape, chance: np.random.Generator) -> Iterator[tuple[str, Float32]]:
+def first_parameters(
+    shape: NetworkShape, chance: np.random.Generator
+) -> Iterator[tuple[str, Float32]]:
     """Parameters to begin with: uniform within 1 / sqrt(inputs), as torch has it; norms 1 and 0."""
     n_inputs = 1
     for name, size in shape.parameters():
@@ -113,7 +122,7 @@ def messages(state: "Tensor", relation: "Tensor", edges: Grouped) -> "Tensor":
 
 def logits(
     weights: "Mapping[str, Tensor]",
-    shape: Shape,
+    shape: NetworkShape,
     edges: Grouped,
     relations: "Tensor",
     questions: "Tensor",
@@ -198,44 +207,43 @@ def trained_weights(
     hidden: PositiveInt = 64,
     layers: PositiveInt = 3,
     epochs: PositiveInt = 10,
-    batch: PositiveInt = 8,
     learning_rate: Annotated[float, Field(gt=0)] = 5e-4,
     world_size: Annotated[int, Field(ge=12)] = 300,
     questions: Annotated[int, Field(ge=2)] = 200,
-    readings: tuple[GraphSource, ...] = ("stated", "tagged"),
-    dev_share: Annotated[float, Field(gt=0, lt=1)] = 0.1,
     training_seed: NonNegativeInt = 0,
 ) -> GnnWeights:
     """A network that finds the entities of a question's evidence, trained on a synthetic world.
 
-    The world has nothing of the data set of the run. Each of the `readings` of its passages is a
-    graph with edges between similar names; training takes the graphs in turn, epoch by epoch. A
-    question starts at the entity that it names, by one over the number of passages that name it,
-    and wants every entity of the passages that answer it. The epoch with the lowest loss on the
-    development questions is kept, ties to the earlier one. The same bytes for the same settings
-    on the same kind of machine. Statistics: losses of the kept epoch, and `dev_recall`, the share
-    of the wanted entities among the 20 best. Raises UserError where no question can be learnt
-    from, and for no `readings`.
+    The world has nothing of the data set of the run. Its passages become two graphs with edges
+    between similar names: of the facts that they state, and as the tagger reads them. Training
+    takes the graphs in turn, epoch by epoch. A question starts at the entity that it names, by one
+    over the number of passages that name it, and wants every entity of the passages that answer
+    it. The epoch with the lowest loss on the development questions is kept, ties to the earlier
+    one. The same bytes for the same settings on the same kind of machine. Statistics: losses of the
+    kept epoch, and `dev_recall`, the share of the wanted entities among the 20 best. Raises
+    UserError where no question can be learnt from.
     Source: GFM-RAG (Luo et al. 2025), its release: loss, AdamW, 5e-4, batches of 8; it has 512
     hidden units in 6 layers.
     Deviation: small, one synthetic world in place of 60 graphs, and no training on the graphs'
     own triples before.
     """
-    if not readings:
-        raise UserError("build.gnn_weights.readings must name a reading: stated, tagged or both.")
     chance = np.random.default_rng(training_seed)
     seed = WORLD_SEED + training_seed
     sizes = {"size": world_size, "n_questions": questions, "seed": seed}
     world = make_world(WorldSettings.model_validate(sizes))
     is_dev = np.zeros(questions, bool)
-    is_dev[chance.permutation(questions)[: max(1, round(dev_share * questions))]] = True
+    is_dev[chance.permutation(questions)[: max(1, round(DEV_SHARE * questions))]] = True
     table = chunks_of(world)
-    graphs = (
-        read_graph(table, reading, embedder, nlp, progress) for reading in dict.fromkeys(readings)
+    read = (
+        planted_extraction(chunk_table=table, aliases="as_written"),
+        nlp_extraction(chunk_table=table, nlp=nlp, progress=progress),
     )
-    learnt = [_learnt(world, table, graph, embedder, is_dev) for graph in graphs]
-    shape = Shape(embedder.dimension, hidden, layers)
-    return _trained(learnt, shape, learning_rate, epochs, batch, chance, progress)
+    learnt = [
+        _learnt(world, table, graph_of(one, table, embedder, progress), embedder, is_dev)
+        for one in read
+    ]
+    shape = NetworkShape(embedder.dimension, hidden, layers)
+    return _trained(learnt, shape, learning_rate, epochs, chance, progress)
 
 
 def chunks_of(world: World) -> ChunkTable:
@@ -243,15 +251,10 @@ def chunks_of(world: World) -> ChunkTable:
     return ChunkTable.of([(one.id, one.title, one.text) for one in world.passages])
 
 
-def read_graph(
-    table: ChunkTable, reading: GraphSource, embedder: Embedder, nlp: Nlp, progress: Progress
+def graph_of(
+    extraction: Extraction, table: ChunkTable, embedder: Embedder, progress: Progress
 ) -> Graph:
-    """The knowledge graph of a world's passages, with synonymy edges."""
-    extraction: Extraction
-    if reading == "stated":
-        extraction = planted_extraction(chunk_table=table, aliases="as_written")
-    else:
-        extraction = nlp_extraction(chunk_table=table, nlp=nlp, progress=progress)
+    """The knowledge graph of what was read of a world's passages, with synonymy edges."""
     names = name_index(
         extraction=extraction, chunk_table=table, embedder=embedder, progress=progress
     )
@@ -286,10 +289,9 @@ def _learnt(
 
 def _trained(
     learnt: Sequence[Learnt],
-    shape: Shape,
+    shape: NetworkShape,
     learning_rate: float,
     epochs: int,
-    batch: int,
     chance: np.random.Generator,
     progress: Progress,
 ) -> GnnWeights:
@@ -299,8 +301,7 @@ def _trained(
     if not is_dev.any() or is_dev.all():
         raise UserError(
             "The graph network has nothing to learn from: it needs questions for training and for "
-            "development whose entity is a node of the graph. Raise build.gnn_weights.questions, "
-            "or read the world by build.gnn_weights.readings=[stated]."
+            "development whose entity is a node of the graph. Raise build.gnn_weights.questions."
         )
     weights = {
         name: torch.from_numpy(values).requires_grad_()
@@ -310,8 +311,8 @@ def _trained(
     best, best_weights = np.inf, GnnWeights({})
     with one_thread(), progress.task("training epochs", epochs) as advance:
         for epoch in range(1, epochs + 1):
-            loss = _epoch(weights, learnt, shape, batch, chance, steps)
-            measured = _measured(weights, learnt, shape, batch)
+            loss = _epoch(weights, learnt, shape, chance, steps)
+            measured = _measured(weights, learnt, shape)
             advance(1)
             if measured["dev_loss"] < best:
                 best = measured["dev_loss"]
@@ -332,21 +333,20 @@ def _trained(
     return replace(best_weights, statistics={**best_weights.statistics, **n_questions})
 
 
-def _batches(rows: IntArray, size: int) -> list[IntArray]:
-    return [rows[at : at + size] for at in range(0, len(rows), size)]
+def _batches(rows: IntArray) -> list[IntArray]:
+    return [rows[at : at + BATCH] for at in range(0, len(rows), BATCH)]
 
 
 def _epoch(
     weights: dict[str, Any],
     learnt: Sequence[Learnt],
-    shape: Shape,
-    batch: int,
+    shape: NetworkShape,
     chance: np.random.Generator,
     steps: Any,
 ) -> float:
     total, n_questions = 0.0, 0
     for one in learnt:
-        for rows in _batches(chance.permutation(np.flatnonzero(~one.is_dev)), batch):
+        for rows in _batches(chance.permutation(np.flatnonzero(~one.is_dev))):
             steps.zero_grad()
             loss = loss_of(*_recalled(weights, one, shape, rows))
             loss.backward()
@@ -357,7 +357,7 @@ def _epoch(
 
 
 def _recalled(
-    weights: dict[str, Any], one: Learnt, shape: Shape, rows: IntArray
+    weights: dict[str, Any], one: Learnt, shape: NetworkShape, rows: IntArray
 ) -> "tuple[Tensor, Tensor]":
     import torch
 
@@ -368,14 +368,14 @@ def _recalled(
 
 
 def _measured(
-    weights: dict[str, Any], learnt: Sequence[Learnt], shape: Shape, batch: int
+    weights: dict[str, Any], learnt: Sequence[Learnt], shape: NetworkShape
 ) -> dict[str, float]:
     import torch
 
     losses, shares = 0.0, []
     with torch.no_grad():
         for one in learnt:
-            for rows in _batches(np.flatnonzero(one.is_dev), batch):
+            for rows in _batches(np.flatnonzero(one.is_dev)):
                 logit, wanted = _recalled(weights, one, shape, rows)
                 losses += float(loss_of(logit, wanted)) * len(rows)
                 for row, scores in zip(rows.tolist(), logit.numpy(), strict=True):

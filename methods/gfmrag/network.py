@@ -24,7 +24,7 @@ _WEIGHTS = "weights.npz"
 _SHORT_CUT = "short_cut"
 
 
-class Shape(NamedTuple):
+class NetworkShape(NamedTuple):
     """The size of a network: length of the text vectors, of the states, layers of both kinds."""
 
     text: int
@@ -69,14 +69,14 @@ class GnnWeights:
     statistics: Mapping[str, float] = field(default_factory=dict)
 
     @property
-    def shape(self) -> Shape:
+    def shape(self) -> NetworkShape:
         """The size of the network, as its parameters have it."""
         hidden, text = self.parameters["question_mlp.weight"].shape
         names = list(self.parameters)
         layers = {name.split(".")[2] for name in names if name.startswith("entity_model.layers.")}
         last = {name.split(".")[2] for name in names if name.startswith("entity_model.mlp.")}
         norm = "entity_model.layers.0.layer_norm.weight" in self.parameters
-        return Shape(text, hidden, len(layers), len(last), norm)
+        return NetworkShape(text, hidden, len(layers), len(last), norm)
 
     def linear(self, name: str, inputs: Vectors) -> Vectors:
         """The inputs (n, inputs) through one linear map of the network, (n, outputs)."""
@@ -97,7 +97,7 @@ class GnnWeights:
         return cls(named, bool(named.pop(_SHORT_CUT)))
 
 
-def checked(parameters: Mapping[str, Vectors], shape: Shape, short_cut: bool) -> GnnWeights:
+def checked(parameters: Mapping[str, Vectors], shape: NetworkShape, short_cut: bool) -> GnnWeights:
     """The weights of a network of that size; UserError for parameters that are not its own."""
     expected = dict(shape.parameters())
     for name in (name for name in expected if name not in parameters):
@@ -111,23 +111,23 @@ def checked(parameters: Mapping[str, Vectors], shape: Shape, short_cut: bool) ->
     return GnnWeights({name: parameters[name] for name in expected}, short_cut)
 
 
-class Edges(NamedTuple):
+class KindedEdges(NamedTuple):
     """Directed edges of a graph with the number of the relation of each, int64 (n_edges,)."""
 
     source: IntArray
     kind: IntArray
     target: IntArray
 
-    def grouped(self, by: str, n_groups: int) -> "tuple[IntArray, Edges]":
+    def grouped(self, by: str, n_groups: int) -> "tuple[IntArray, KindedEdges]":
         """The edges by their `source`, `kind` or `target`, and where each group starts."""
         column = getattr(self, by)
         order = np.argsort(column, kind="stable")
         starts = np.zeros(n_groups + 1, np.int64)
         np.cumsum(np.bincount(column, minlength=n_groups), out=starts[1:])
-        return starts, Edges(*(part[order] for part in self))
+        return starts, KindedEdges(*(part[order] for part in self))
 
 
-def edges_of(graph: Graph) -> tuple[Edges, tuple[str, ...]]:
+def edges_of(graph: Graph) -> tuple[KindedEdges, tuple[str, ...]]:
     """The rows of a graph as edges, each with its inverse after them all, and the relations' names.
 
     A synonymy edge leads both ways, as in the release, and has its inverses too. The inverse of
@@ -142,7 +142,7 @@ def edges_of(graph: Graph) -> tuple[Edges, tuple[str, ...]]:
     source = np.concatenate([graph.source, graph.target[synonym]]).astype(np.int64)
     target = np.concatenate([graph.target, graph.source[synonym]]).astype(np.int64)
     kind = np.concatenate([kind, kind[synonym]])
-    both = Edges(
+    both = KindedEdges(
         np.concatenate([source, target]),
         np.concatenate([kind, kind + len(kinds)]),
         np.concatenate([target, source]),

@@ -17,6 +17,7 @@ from graphrag_bench.values import Query, Question, Ranked, Relationship
 from operators.similarity import scaled, vectors_of
 
 PROMPT = Prompt("methods:hipporag2/prompts/filter_triples.j2")
+REPLY_TOKENS = 64
 
 
 @operator("relationship.link", batched=True, requires={"node.name", "relationship.name"})
@@ -75,7 +76,6 @@ def filter_llm(
     graph: Graph,
     llm: ChatModel,
     prompt: Prompt = PROMPT,
-    max_tokens: PositiveInt = 64,
 ) -> Ranked[Relationship]:
     """The relationships that the model finds useful for the question, unchanged.
 
@@ -93,7 +93,7 @@ def filter_llm(
         llm,
         prompt.render({"question": question.text, "triples": triples}),
         Useful,
-        max_tokens=max_tokens,
+        max_tokens=REPLY_TOKENS,
         purpose="triple filter",
         fallback=Useful(useful=list(range(1, len(triples) + 1))),
     )

@@ -3,11 +3,11 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Annotated, Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.random import Generator
-from pydantic import BaseModel, Field, NonNegativeInt, PositiveInt
+from pydantic import BaseModel, Field, PositiveInt
 
 from graphrag_bench.algorithms.clustering import (
     Clusters,
@@ -55,12 +55,16 @@ from graphrag_bench.values import (
 from operators.relationship.vdb import by_degree_and_weight, degrees_of_ends
 
 Clustering = Literal["kmeans", "gmm"]
-Share = Annotated[float, Field(ge=0, le=1)]
 SUMMARISE = Prompt("methods:hirag/prompts/layer_entities.j2")
 STEP = "summarise entities"
 SUMMARISES = "summarises"
-_FIRST_SPARSITY = 0.01
-"""What the sparsity of the first layer is compared with, as in the release."""
+MAX_LAYERS, MOST_SPARSE, LEAST_CHANGE, FIRST_SPARSITY = 50, 0.98, 0.05, 0.01
+"""When layers end, and what the sparsity of the first is compared with; as in the release."""
+CLUSTER_SIZE, SUMMARY_TOKENS = 10, 150
+"""Entities of a cluster of k-means, and tokens of the central sentences that describe it."""
+MIXTURE = partial(Mixture, 2, 0.1, 0, patience=10, most_swept=None)
+"""Two dimensions, and the least posterior of a member; as in the release."""
+SEED = 224
 _FEW = 2
 """So few nodes are not clustered."""
 _IN_NAME = 3
@@ -69,7 +73,7 @@ _SURE = 1024
 """Tokens that a prompt leaves for its reply where no setting ends replies."""
 
 
-class Entity(NamedTuple):
+class Summary(NamedTuple):
     """An entity that summarises a cluster."""
 
     name: str
@@ -97,13 +101,11 @@ def _calls(settings: Mapping[str, Any], sizes: Sizes) -> int:
 
 def _tokens(settings: Mapping[str, Any], sizes: Sizes) -> tuple[float, float]:
     text = sizes.chunk * max(sizes.n_chunks / _MOST_CLUSTERS, 1.0)
-    return template_tokens(settings["summary_prompt"]) + text, (settings["max_tokens"] or _SURE) / 2
+    return template_tokens(settings["summary_prompt"]) + text, _SURE / 2
 
 
 @artifact(
-    "graph.layered",
-    provides=TKG_ATTRIBUTES,
-    fixed={"llm_build": None, "max_tokens": None, "summary_prompt": SUMMARISE},
+    "graph.layered", provides=TKG_ATTRIBUTES, fixed={"llm_build": None, "summary_prompt": SUMMARISE}
 )
 @artifact("graph.layered_llm", provides=TKG_ATTRIBUTES, calls=_calls, tokens=_tokens)
 def layered(
@@ -112,34 +114,21 @@ def layered(
     embedder: Embedder,
     llm_build: ChatModel | None,
     progress: Progress,
-    description_tokens: PositiveInt | None = None,
     clustering: Clustering = "kmeans",
-    cluster_size: Annotated[int, Field(ge=2)] = 10,
     reduction: Reduction = "pca",
-    reduction_dimension: PositiveInt = 2,
-    threshold: Annotated[float, Field(ge=0, lt=1)] = 0.1,
-    bic_patience: PositiveInt | None = 10,
-    max_layers: PositiveInt = 50,
-    most_sparse: Share = 0.98,
-    least_change: Share = 0.05,
-    summary_tokens: PositiveInt = 150,
-    max_tokens: PositiveInt | None = None,
     summary_prompt: Prompt = SUMMARISE,
-    seed: NonNegativeInt = 224,
 ) -> Graph:
     """The textual knowledge graph with layers of entities that summarise clusters of others.
 
     The entities of a layer are clustered by the vectors of their names and descriptions, into 49
-    clusters at most: by balanced k-means of `cluster_size` (`kmeans`), or by one Gaussian mixture
-    (`gmm`: `reduction`, `reduction_dimension`, `threshold`, `bic_patience`). Each cluster of two
-    or more gives an entity of the next layer, which is joined to its members by "summarises",
-    weight 1. It is named after the three most connected members, and described by the central
-    sentences of all, `summary_tokens` at most. It has no chunk of its own; its type is `layer N`.
-    An entity alone in its cluster is clustered again with the next layer. A name that a node has
-    already is that node. There are no more layers when clusters are as sparse as `most_sparse`,
-    or changed their sparsity by the share `least_change` at most, or two entities are left;
-    `cluster_sparsity` says what it is. Of descriptions the first mentioned that fit
-    `description_tokens` are kept, one at least. Raises UserError when nothing was extracted.
+    clusters at most: by balanced k-means of about 10 (`kmeans`), or by one Gaussian mixture after
+    a `reduction` (`gmm`). Each cluster of two or more gives an entity of the next layer, joined to
+    its members by "summarises", weight 1. It is named after the three most connected members, and
+    described by the central sentences of all, 150 tokens at most. It has no chunk of its own; its
+    type is `layer N`. An entity alone in its cluster is clustered again with the next layer. A
+    name that a node has already is that node. Layers end when clusters are as sparse as 0.98, or
+    changed their sparsity by the share 0.05 at most (`cluster_sparsity`), or two entities are
+    left. Raises UserError when nothing was extracted.
 
     In `layered_llm` the build model writes the entities of a cluster, one or more, each joined to
     all members: one call for each cluster, from as much of what its entities say as fits the
@@ -153,22 +142,24 @@ def layered(
     cluster at random until 60,000 tokens are left; its model also writes which member a new entity
     is related to.
     """
-    base = text_graph(text_extraction, keywords=False, most_tokens=description_tokens)
-    mixture = Mixture(reduction_dimension, threshold, 0, reduction, bic_patience, most_swept=None)
-    cluster = _clustering(clustering, cluster_size, mixture, np.random.default_rng(seed))
-    summarise: Summarise = partial(_central, embedder, progress, summary_tokens)
+    base = text_graph(text_extraction, keywords=False)
+    cluster = _clustering(clustering, reduction, np.random.default_rng(SEED))
+    summarise: Summarise = partial(_central, embedder, progress)
     if llm_build is not None:
-        summarise = partial(_written, llm_build, progress, summary_prompt, max_tokens, summarise)
+        summarise = partial(_written, llm_build, progress, summary_prompt, summarise)
     embed = partial(vectors_of, embedder=embedder, progress=progress, label="embedding entities")
-    return grow(base, summarise, embed, cluster, max_layers, most_sparse, least_change)
+    return grow(base, summarise, embed, cluster)
 
 
 def _clustering(
-    clustering: Clustering, size: int, mixture: Mixture, rng: Generator
+    clustering: Clustering, reduction: Reduction, rng: Generator
 ) -> Callable[[Vectors], Clusters]:
     def balanced(vectors: Vectors) -> Clusters:
-        return balanced_clusters(vectors, max(size, -(-len(vectors) // _MOST_CLUSTERS)), rng)
+        return balanced_clusters(
+            vectors, max(CLUSTER_SIZE, -(-len(vectors) // _MOST_CLUSTERS)), rng
+        )
 
+    mixture = MIXTURE(reduction=reduction)
     return balanced if clustering == "kmeans" else partial(mixture_layer, mixture=mixture, rng=rng)
 
 
@@ -202,7 +193,7 @@ class Layers:
             {name: row for row, name in enumerate(names)},
         )
 
-    def summarise(self, family: Sequence[int], entity: Entity) -> int:
+    def summarise(self, family: Sequence[int], entity: Summary) -> int:
         """The row of an entity above some others, that of a node of its name where there is one."""
         row = self.row_of.setdefault(entity.name, len(self.names))
         if row == len(self.names):
@@ -228,7 +219,7 @@ class Layers:
         return named_text(self.names[row], self.texts[row])
 
 
-Summarise = Callable[[Layers, Sequence[Sequence[int]], str], list[list[Entity]]]
+Summarise = Callable[[Layers, Sequence[Sequence[int]], str], list[list[Summary]]]
 """The entities that summarise each family of rows of a layer, whose type is given."""
 
 
@@ -237,20 +228,17 @@ def grow(
     summarise: Summarise,
     embed: Callable[[Sequence[str]], Vectors],
     cluster: Callable[[Vectors], Clusters],
-    max_layers: int,
-    most_sparse: float,
-    least_change: float,
 ) -> Graph:
     """The graph with its layers; `cluster` groups the rows of vectors that `embed` gives."""
     layers = Layers.above(base)
     pool: IntArray = np.arange(base.n_nodes)
-    n_layers, before = 0, _FIRST_SPARSITY
-    while n_layers < max_layers and len(pool) > _FEW:
+    n_layers, before = 0, FIRST_SPARSITY
+    while n_layers < MAX_LAYERS and len(pool) > _FEW:
         clusters = cluster(embed([layers.node_text(row) for row in pool.tolist()]))
         sparsity = cluster_sparsity([len(rows) for rows in clusters], len(pool))
         families = [pool[rows].tolist() for rows in clusters if len(rows) > 1]
-        still = abs(sparsity - before) <= least_change * before
-        if sparsity >= most_sparse or still or not families:
+        still = abs(sparsity - before) <= LEAST_CHANGE * before
+        if sparsity >= MOST_SPARSE or still or not families:
             break
         n_layers, before = n_layers + 1, sparsity
         summaries = summarise(layers, families, f"layer {n_layers}")
@@ -273,36 +261,34 @@ def cluster_sparsity(sizes: Sequence[int], n: int) -> float:
 def _central(
     embedder: Embedder,
     progress: Progress,
-    most_tokens: int,
     layers: Layers,
     families: Sequence[Sequence[int]],
     kind: str,
-) -> list[list[Entity]]:
+) -> list[list[Summary]]:
     sentences = [
         [one for row in family for one in split_sentences(layers.texts[row] or layers.names[row])]
         for family in families
     ]
-    texts = central_texts(sentences, most_tokens, embedder, progress)
+    texts = central_texts(sentences, SUMMARY_TOKENS, embedder, progress)
     names = [", ".join(layers.first_names(family)) for family in families]
-    return [[Entity(name, kind, text)] for name, text in zip(names, texts, strict=True)]
+    return [[Summary(name, kind, text)] for name, text in zip(names, texts, strict=True)]
 
 
 def _written(
     llm: ChatModel,
     progress: Progress,
     prompt: Prompt,
-    most_tokens: int | None,
     central: Summarise,
     layers: Layers,
     families: Sequence[Sequence[int]],
     kind: str,
-) -> list[list[Entity]]:
-    room = room_for(llm, prompt, most_tokens or _SURE)
+) -> list[list[Summary]]:
+    room = room_for(llm, prompt, _SURE)
     chats = [
         prompt.render({"entities": cut("\n".join(layers.node_text(row) for row in family), room)})
         for family in families
     ]
-    replies = Extractor(llm, most_tokens, progress).ask(
+    replies = Extractor(llm, None, progress).ask(
         chats,
         list_reading(SummaryEntities, "entities", STEP),
         [", ".join(layers.first_names(family)) for family in families],
@@ -316,7 +302,7 @@ def _written(
     stand_ins = iter(central(layers, lacking, kind) if lacking else [])
     return [
         [
-            Entity(normalise_name(one.name) or one.name, one.type or kind, one.description)
+            Summary(normalise_name(one.name) or one.name, one.type or kind, one.description)
             for one in reply.value.entities
             if not names_nothing(one.name)
         ]

@@ -2,11 +2,11 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Annotated, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import BaseModel, Field, PositiveInt
+from pydantic import BaseModel, PositiveInt
 
 from graphrag_bench.algorithms.graph import Graph
 from graphrag_bench.columns import NOT_STORED, Columns, Texts, in_order, incidence
@@ -18,7 +18,7 @@ from graphrag_bench.embedding.vector_index import VectorIndex, index_texts
 from graphrag_bench.errors import UserError
 from graphrag_bench.expected import Sizes, template_tokens
 from graphrag_bench.graphs.asking import MOST_TOKENS, Extractor, chunk_faults, documents_of_chunks
-from graphrag_bench.graphs.passage_graph import PASSAGE_ATTRIBUTES, chunks_as_nodes
+from graphrag_bench.graphs.passage_graph import MAX_DF, PASSAGE_ATTRIBUTES, chunks_as_nodes
 from graphrag_bench.graphs.sentences import named_entities, read_chunks
 from graphrag_bench.llm.chat import ChatModel
 from graphrag_bench.llm.structured import ListReply, list_reading
@@ -64,7 +64,7 @@ class PseudoQuestions(Columns):
         return set(self.names.take(np.unique(self.question_name[rows].indices)))
 
 
-class Questions(BaseModel):
+class ListedQuestions(BaseModel):
     """What both prompts return."""
 
     questions: list[str]
@@ -128,7 +128,9 @@ def llm_questions(
     for prompt, answered in ((answered_prompt, True), (raised_prompt, False)):
         chats = [prompt.render({"passage": passage}) for passage in chunk_table.passages]
         purpose = "questions answered" if answered else "questions raised"
-        replies = extractor.ask(chats, list_reading(Questions, "questions", purpose), items, advice)
+        replies = extractor.ask(
+            chats, list_reading(ListedQuestions, "questions", purpose), items, advice
+        )
         for chunk, reply in enumerate(replies):
             if not isinstance(reply, ListReply):
                 failed.add(chunk)
@@ -183,20 +185,18 @@ def hop(
     question_index: VectorIndex,
     chunk_table: ChunkTable,
     progress: Progress,
-    edges_per_chunk: Annotated[float, Field(gt=0)] | None = None,
-    max_df: PositiveInt | None = 500,
+    max_df: PositiveInt | None = MAX_DF,
 ) -> Graph:
     """The passages as nodes, with an edge from each that raises a question to one that answers it.
 
     Node i is chunk i, its description the passage. A question that a passage raises is matched
     with the most similar question that another passage answers; similarity is the mean of the
     Jaccard index of their names, 0..1, and the cosine of their vectors, ties by lower question.
-    Of several edges from one passage to another the most similar is kept, and of all the most
-    similar `edges_per_chunk` for each chunk (None: the natural logarithm of the number of chunks,
-    one at least), rounded down. An edge is described by the question that is answered, its
-    keywords are the names of both, its weight is the similarity. A name in more than `max_df` of
-    the questions that are answered proposes none of them (None: no limit); apart from that the
-    match is the best of all. Raises UserError when no passage leads to another.
+    Of several edges from one passage to another the most similar is kept, and of all edges the
+    n ln(n) most similar for n chunks, n at least. An edge is described by the question that is
+    answered, its keywords are the names of both, its weight is the similarity. A name in more
+    than `max_df` of the questions that are answered proposes none of them (None: no limit); apart
+    from that the match is the best of all. Raises UserError when no passage leads to another.
     Source: HopRAG (Liu et al. 2025), edges between passages; released code 23898fa.
     """
     raised, answering, similarity = _matched(pseudo_questions, question_index, max_df, progress)
@@ -204,8 +204,7 @@ def hop(
     of = pseudo_questions.chunk
     pairs = of[raised] * n + of[answering]
     order = _best_of_each(pairs, similarity, answering)
-    per_chunk = max(1.0, float(np.log(n))) if edges_per_chunk is None else edges_per_chunk
-    best = order[best_first(similarity[order])][: max(1, int(n * per_chunk))]
+    best = order[best_first(similarity[order])][: int(n * max(1.0, float(np.log(n))))]
     best = best[np.argsort(pairs[best])]
     if not len(best):
         raise UserError(

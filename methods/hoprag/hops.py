@@ -2,10 +2,10 @@
 
 import re
 from collections.abc import Callable, Sequence
-from typing import Annotated, Any
+from typing import Any
 
 import numpy as np
-from pydantic import Field, PositiveInt
+from pydantic import PositiveInt
 
 from graphrag_bench.algorithms.graph import Graph
 from graphrag_bench.columns import row_ids
@@ -14,7 +14,7 @@ from graphrag_bench.embedding.embedder import Embedder
 from graphrag_bench.embedding.vector_index import VectorIndex, products
 from graphrag_bench.errors import UnreadableReply
 from graphrag_bench.llm.chat import ChatModel
-from graphrag_bench.llm.structured import ReplyFormat, ask_each, settled
+from graphrag_bench.llm.structured import ReplyFormat, ask_about
 from graphrag_bench.prompts import Prompt
 from graphrag_bench.text import normalise_name
 from graphrag_bench.values import (
@@ -96,10 +96,17 @@ def helpful(
 
 
 NEXT = Prompt("methods:hoprag/prompts/next_question.j2")
-PURPOSE = "choose a follow-up question"
+HELPFUL = Prompt("methods:hoprag/prompts/helpful.j2")
+CHOOSING, JUDGING = "choose a follow-up question", "judge a passage"
+REPLY_TOKENS = 8
+"""A number, or yes or no."""
+LEAST_COSINE = 0.7
+"""Of a passage that helps, where no model judges it; as released code a6e425b."""
 NONE = -1
 Choose = Callable[[Sequence[IntArray]], list[int]]
 """For the rows that leave each passage, none of them empty, the row to follow or `NONE`."""
+Judge = Callable[[Sequence[int]], Sequence[bool]]
+"""Whether each of some passages helps to answer the question."""
 
 
 @operator("node.hops.nearest", requires={"relationship.description"})
@@ -147,7 +154,6 @@ def chosen(
     prompt: Prompt = NEXT,
     n_hops: PositiveInt = 4,
     width: PositiveInt = 20,
-    max_tokens: PositiveInt = 8,
 ) -> Ranked[Node]:
     """As `node.hops.nearest`, where the model says which relationship to follow, or none.
 
@@ -158,17 +164,11 @@ def chosen(
     """
 
     def choose(leaving: Sequence[IntArray]) -> list[int]:
-        chats = [prompt.render(_shown(question, graph, rows)) for rows in leaving]
-        replies = ask_each(
-            llm, chats, ReplyFormat(PURPOSE, _number), max_tokens=max_tokens, retry=False
-        )
-        picks = []
-        for reply, rows in zip(replies, leaving, strict=True):
-            if isinstance(reply, int) and reply > len(rows):
-                reply = UnreadableReply(PURPOSE, str(reply))
-            number = settled(llm, reply, 0 if isinstance(reply, UnreadableReply) else None)
-            picks.append(int(rows[number - 1]) if number else NONE)
-        return picks
+        return ask_about(
+            llm, leaving, lambda rows: prompt.render(_shown(question, graph, rows)),
+            ReplyFormat(CHOOSING, _number), _row,
+            fallback=lambda _: NONE, max_tokens=REPLY_TOKENS, retry=False,
+        )  # fmt: skip
 
     return _visited(relationships, graph, n_hops, width, choose)
 
@@ -206,14 +206,14 @@ def _shown(question: Question, graph: Graph, rows: IntArray) -> dict[str, Any]:
 
 def _number(text: str, cut: bool) -> int:
     if (digits := re.search(r"\d+", text)) is None:
-        raise UnreadableReply(PURPOSE, text)
+        raise UnreadableReply(CHOOSING, text)
     return int(digits[0])
 
 
-HELPFUL = Prompt("methods:hoprag/prompts/helpful.j2")
-JUDGING = "judge a passage"
-Judge = Callable[[Sequence[int]], Sequence[bool]]
-"""Whether each of some passages helps to answer the question."""
+def _row(number: int, rows: IntArray) -> int:
+    if number > len(rows):
+        raise UnreadableReply(CHOOSING, str(number))
+    return int(rows[number - 1]) if number else NONE
 
 
 @operator("node.judged.nearest", unordered="the order of the relationships")
@@ -228,9 +228,8 @@ def judged_nearest(
     embedder: Embedder,
     n_hops: PositiveInt = 4,
     width: PositiveInt = 20,
-    least: Annotated[float, Field(ge=-1, le=1)] = 0.7,
 ) -> Ranked[Node]:
-    """As `node.judged.llm`, where passages whose cosine with the question is above `least` help.
+    """As `node.judged.llm`, where passages whose cosine with the question is above 0.7 help.
 
     A passage is the chunk that a node is in. No language model is asked.
     Source: HopRAG (Liu et al. 2025), released code a6e425b: its traversal, with the judge by
@@ -241,7 +240,7 @@ def judged_nearest(
     def judge(nodes: Sequence[int]) -> Sequence[bool]:
         chunks = (row_ids(graph.node_chunk, node) for node in nodes)
         near = (products(vector, chunk_index.vectors, rows[None, :])[0] for rows in chunks)
-        return [bool((cosine > least).any()) for cosine in near]
+        return [bool((cosine > LEAST_COSINE).any()) for cosine in near]
 
     return _counted(mentions, relationships, graph, pseudo_questions, n_hops, width, judge)
 
@@ -264,7 +263,6 @@ def judged(
     prompt: Prompt = HELPFUL,
     n_hops: PositiveInt = 4,
     width: PositiveInt = 20,
-    max_tokens: PositiveInt = 8,
 ) -> Ranked[Node]:
     """The passages that are visited from the ends of the relationships, the helpful ones first.
 
@@ -282,14 +280,10 @@ def judged(
     def judge(nodes: Sequence[int]) -> Sequence[bool]:
         assert graph.descriptions is not None
         shown = [{"question": question.text, "passage": graph.descriptions[row]} for row in nodes]
-        chats = [prompt.render(one) for one in shown]
-        replies = ask_each(
-            llm, chats, ReplyFormat(JUDGING, _yes), max_tokens=max_tokens, retry=False
-        )
-        return [
-            settled(llm, reply, False if isinstance(reply, UnreadableReply) else None)
-            for reply in replies
-        ]
+        return ask_about(
+            llm, shown, prompt.render, ReplyFormat(JUDGING, _yes), lambda helps, _: helps,
+            fallback=lambda _: False, max_tokens=REPLY_TOKENS, retry=False,
+        )  # fmt: skip
 
     return _counted(mentions, relationships, graph, pseudo_questions, n_hops, width, judge)
 

@@ -3,8 +3,6 @@
 import re
 from dataclasses import dataclass
 
-from pydantic import PositiveInt
-
 from graphrag_bench.contract import operator
 from graphrag_bench.data.chunks import ChunkTable
 from graphrag_bench.embedding.tokenizer import Tokenizer
@@ -16,6 +14,8 @@ from graphrag_bench.text import fit
 from graphrag_bench.values import Chunk, Query, Question, Ranked, value
 
 THOUGHT = Prompt("methods:ircot/prompts/thought.j2")
+THOUGHT_TOKENS, LAST = 64, "answer is"
+"""Of a reply, and what its last sentence says; as in IRCoT's released code."""
 _SENTENCE_END = re.compile(r"\w{3}[.!?][\"')\]]*(?=\s+[\"'(\[]?[A-Z0-9])")
 """After a word of three characters or more, so that initials and "Dr." end no sentence."""
 
@@ -33,7 +33,7 @@ class Thoughts:
 
 @value("finished")
 @dataclass(frozen=True)
-class Finished:
+class EndOfThought:
     """Why a chain of thought has ended: its last sentence, or that there was none."""
 
     reason: str
@@ -48,9 +48,7 @@ def begin(question: Question) -> Thoughts:
     return Thoughts()
 
 
-@operator(
-    "thoughts.next", calls=1, supplies={"question", "passages", "thoughts"}
-)  # fmt: skip
+@operator("thoughts.next", calls=1, supplies={"question", "passages", "thoughts"})
 def think(
     question: Question,
     chunks: Ranked[Chunk],
@@ -61,15 +59,13 @@ def think(
     tokenizer: Tokenizer,
     context_budget: ContextBudget,
     prompt: Prompt = THOUGHT,
-    end: str = "answer is",
-    max_tokens: PositiveInt = 64,
-) -> tuple[Thoughts, Query, Finished | None]:
+) -> tuple[Thoughts, Query, EndOfThought | None]:
     """The thoughts with the next sentence, that sentence as a query, and the end after the last.
 
-    The model sees the chunks in their order, as many as fit the context budget, the question and
-    the thoughts so far; the first sentence of its reply counts. A sentence that contains `end`, in
-    any case, is the last one. An empty reply ends the thoughts too, adds none, keeps the question
-    as the query, and is counted as a fallback. Raises CallFailed when there is no reply.
+    The model sees as many chunks as fit the context budget, in order, the question and the thoughts
+    so far; the first sentence of its reply counts. A sentence that contains "answer is", in any
+    case, is the last one. An empty reply ends the thoughts too, adds none, keeps the question as
+    the query, and is counted as a fallback. Raises CallFailed when there is no reply.
     Source: IRCoT (Trivedi et al. 2023), section 3.1.
     """
     passages = [chunk_table.passage(row) for row in chunks.ids.tolist()]
@@ -80,12 +76,12 @@ def think(
     chat = prompt.render(
         {"question": question.text, "passages": shown, "thoughts": thoughts.sentences}
     )
-    message = reply(llm, chat, max_tokens=max_tokens).text
+    message = reply(llm, chat, max_tokens=THOUGHT_TOKENS).text
     sentence = first_sentence(message)
     if not sentence:
         blank = UnreadableReply("the next thought", message)
-        return thoughts, Query((question.text,)), settled(llm, blank, Finished("no thought"))
-    last = Finished(sentence) if end.casefold() in sentence.casefold() else None
+        return thoughts, Query((question.text,)), settled(llm, blank, EndOfThought("no thought"))
+    last = EndOfThought(sentence) if LAST in sentence.casefold() else None
     return Thoughts((*thoughts.sentences, sentence)), Query((sentence,)), last
 
 

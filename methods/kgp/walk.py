@@ -13,6 +13,7 @@ from graphrag_bench.prompts import Prompt
 from graphrag_bench.values import Node, Question, Ranked
 
 REASON = Prompt("methods:kgp/prompts/next_evidence.j2")
+EVIDENCE_TOKENS = 64
 
 
 @operator(
@@ -31,7 +32,6 @@ def evidence_walk(
     prompt: Prompt = REASON,
     n_seeds: PositiveInt = 10,
     n_neighbours: PositiveInt = 3,
-    max_tokens: PositiveInt = 64,
 ) -> Ranked[Node]:
     """The seeds, each followed by those of its neighbours that hold the missing evidence.
 
@@ -44,7 +44,7 @@ def evidence_walk(
     seeds = nodes.head(n_seeds)
     passages = [graph.descriptions[row] if graph.descriptions else "" for row, _ in seeds.items()]
     chats = [prompt.render({"question": question.text, "passage": text}) for text in passages]
-    replies = llm.complete(chats, max_tokens=max_tokens)
+    replies = llm.complete(chats, max_tokens=EVIDENCE_TOKENS)
     visited: dict[int, float] = {}
     for (seed, score), reply in zip(seeds.items(), replies, strict=True):
         if isinstance(reply, CallFailed):

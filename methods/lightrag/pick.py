@@ -14,6 +14,9 @@ from graphrag_bench.embedding.vector_index import VectorIndex
 from graphrag_bench.values import Chunk, FloatArray, Node, Question, Ranked, Relationship, in_turn
 from operators.similarity import vectors_of
 
+PER_ROW, MIN_COSINE = 5, 0.2
+"""Chunks for each two rows, and the least cosine of a chunk of the whole corpus; as in the code."""
+
 
 @operator("chunk.pick.none", unordered="the order given")
 def none(chunks: Ranked[Chunk], *, top_k: PositiveInt | None = None) -> Ranked[Chunk]:
@@ -34,19 +37,18 @@ def similar(
     graph: Graph,
     chunk_index: VectorIndex,
     embedder: Embedder,
-    per_row: PositiveInt = 5,
     top_k: PositiveInt = 4,
 ) -> list[Ranked[Chunk]]:
     """The chunks of the nodes and of the relationships that are most similar to the question.
 
-    Of the chunks of n nodes the best n * `per_row` / 2 are taken, rounded down; of those of the
+    Of the chunks of n nodes the best 5 n / 2 are taken, rounded down; of those of the
     relationships that no node has given, in the same way, n being the relationships that have such
     chunks. The two lists come in turn, each chunk once: rank 1 of each, then rank 2; the nodes
     first. Where there are none, the given chunks stay. Score: cosine, -1..1. Ties by lower id.
     Source: LightRAG's released code, version 1.5.7: `kg_chunk_pick_method` VECTOR, its default.
     """
     rankings = (nodes, relationships, chunks)
-    return _picks(question, rankings, graph, chunk_index, embedder, per_row, top_k)
+    return _picks(question, rankings, graph, chunk_index, embedder, top_k)
 
 
 @operator("chunk.pick.similar_and_dense", batched=True, unordered="three lists in turn")
@@ -59,18 +61,16 @@ def similar_and_dense(
     graph: Graph,
     chunk_index: VectorIndex,
     embedder: Embedder,
-    per_row: PositiveInt = 5,
     top_k: PositiveInt = 4,
-    min_score: float = 0.2,
 ) -> list[Ranked[Chunk]]:
     """The `top_k` chunks most similar to the question, in turn with those of `chunk.pick.similar`.
 
-    The similar chunks of the whole corpus come first; those below `min_score` are left out. Where
+    The similar chunks of the whole corpus come first; those below 0.2 are left out. Where
     there are none, the given chunks stay. Score: cosine, -1..1. Ties by lower id.
     Source: LightRAG's released code, version 1.5.7, its mode mix.
     """
     rankings = (nodes, relationships, chunks)
-    return _picks(question, rankings, graph, chunk_index, embedder, per_row, top_k, min_score)
+    return _picks(question, rankings, graph, chunk_index, embedder, top_k, MIN_COSINE)
 
 
 def _picks(
@@ -79,7 +79,6 @@ def _picks(
     graph: Graph,
     index: VectorIndex,
     embedder: Embedder,
-    per_row: int,
     top_k: int,
     min_dense: float | None = None,
 ) -> list[Ranked[Chunk]]:
@@ -87,9 +86,9 @@ def _picks(
     picks: list[Ranked[Chunk]] = []
     for (vector,), nodes, relationships, chunks in zip(vectors, *rankings, strict=True):
         scores = np.asarray(index.scores(vector), np.float64)
-        lists = [_best(scores, graph.node_chunk, nodes, per_row)]
+        lists = [_best(scores, graph.node_chunk, nodes)]
         seen = set(lists[0].ids.tolist())
-        lists.append(_best(scores, graph.relationship_chunk, relationships, per_row, seen))
+        lists.append(_best(scores, graph.relationship_chunk, relationships, seen))
         if min_dense is not None:
             dense = Ranked[Chunk].top(scores, top_k)
             lists.insert(0, dense.take(dense.scores >= min_dense))
@@ -99,11 +98,7 @@ def _picks(
 
 
 def _best(
-    scores: FloatArray,
-    incidence: Any,
-    ranked: Ranked[Any],
-    per_row: int,
-    seen: set[int] | None = None,
+    scores: FloatArray, incidence: Any, ranked: Ranked[Any], seen: set[int] | None = None
 ) -> Ranked[Chunk]:
     """The best of the chunks that rows hold, those seen left out, so many for each row.
 
@@ -116,4 +111,4 @@ def _best(
         n_rows += bool(own if seen is None else new)
         first.update(dict.fromkeys(new))
     among = np.array(list(first), np.int64)
-    return Ranked[Chunk].top(scores, int(per_row * n_rows / 2), among=among)
+    return Ranked[Chunk].top(scores, int(PER_ROW * n_rows / 2), among=among)

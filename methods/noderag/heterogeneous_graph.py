@@ -43,7 +43,10 @@ ELEMENTS_OF = Prompt("methods:noderag/prompts/high_level_element.j2")
 PROVIDES = frozenset({"node.name", "node.type", "node.description", "relationship.weight"})
 Tell = Callable[[Sequence[str], Sequence[Sequence[str]]], list[str]]
 """One text for each name and what is told of it."""
-_IN_TITLE = 3
+RELATIONSHIP_TOKENS = 60
+PIVOTS, CLUSTER_SIZE, IN_TITLE = 10, 39, 3
+"""Nodes that betweenness is counted from, members of a cluster, names in a title; as released."""
+SEED = 0
 
 
 def _tokens(settings: Mapping[str, Any], sizes: Sizes) -> tuple[float, float]:
@@ -64,34 +67,28 @@ def heterogeneous(
     embedder: Embedder,
     llm_build: ChatModel | None,
     progress: Progress,
-    relationship_tokens: PositiveInt = 60,
     attribute_tokens: PositiveInt = 150,
     element_tokens: PositiveInt = 150,
-    pivots: PositiveInt = 10,
-    cluster_size: PositiveInt = 39,
     neighbours: NonNegativeInt = 10,
-    balance: bool = True,
-    seed: NonNegativeInt = 0,
     attribute_prompt: Prompt = ATTRIBUTES_OF,
     element_prompt: Prompt = ELEMENTS_OF,
 ) -> Graph:
     """Seven types of nodes, each described by its text, joined by edges without a name.
 
-    An `entity` is a normalised name. A `relationship`, told in `relationship_tokens`, is joined to
-    its two entities. A `semantic unit` is a distinct description of the extraction (without a
-    language model a sentence), joined to the entities that it is told of. An `attribute` tells, in
-    `attribute_tokens`, of an entity in two units or more that is important, which
-    `important_nodes` says; where none is, of the one in the most units. A `high-level element`
-    tells of a Leiden community in `element_tokens` and is joined to those of its units and
-    attributes that are in its k-means cluster of vectors, to all of them where clusters have
-    `cluster_size` members or fewer on average. Its `title` names the three most connected
-    entities. A `text` is a chunk, joined to its units. Units, attributes, elements and texts are
-    joined to the `neighbours` most similar of these. With `balance` an edge weighs 1 / the higher
-    degree of its ends, else 1. Attributes and elements are central sentences; in
-    `heterogeneous_llm` the build model writes them, one call for each, from as much of what is
-    told as fits its window, and central sentences stand in where no reply came (the announced call
-    for each chunk is a guess). Raises UserError when nothing was extracted, nothing is described,
-    or no reply about a kind of node was of use.
+    An `entity` is a normalised name. A `relationship`, told in 60 tokens, is joined to its two
+    entities. A `semantic unit` is a distinct description of the extraction (without a language
+    model a sentence), joined to the entities that it is told of. An `attribute` tells, in
+    `attribute_tokens`, of an entity in two units or more that is one of the `important_nodes`;
+    where none is, of the one in the most units. A `high-level element` tells of a Leiden community
+    in `element_tokens` and is joined to those of its units and attributes that are in its k-means
+    cluster of vectors, to all of them where clusters have 39 members or fewer on average. Its
+    `title` names the three most connected entities. A `text` is a chunk, joined to its units.
+    Units, attributes, elements and texts are joined to the `neighbours` most similar of these. An
+    edge weighs 1 / the higher degree of its ends. Attributes and elements are central sentences;
+    in `heterogeneous_llm` the build model writes them, one call for each, from as much as fits its
+    window, and central sentences stand in where no reply came (the announced call for each chunk
+    is a guess). Raises UserError when nothing was extracted, nothing is described, or no reply
+    about a kind of node was of use.
     Source: NodeRAG (Xu et al. 2025), graph decomposition, augmentation and enrichment; its release;
     prompts are ours.
     Deviation: without a model, extracted.
@@ -100,13 +97,15 @@ def heterogeneous(
     attributes = partial(describe, ATTRIBUTE, attribute_prompt, attribute_tokens)
     elements = partial(describe, ELEMENT, element_prompt, element_tokens)
     nodes = _Nodes(len(chunk_table))
-    _base(nodes, text_extraction, relationship_tokens)
-    _attributes(nodes, attributes, pivots)
-    elements_of = _elements(nodes, elements, seed)
-    _join_elements(nodes, elements_of, embedder, progress, cluster_size, seed)
+    _base(nodes, text_extraction)
+    _attributes(nodes, attributes)
+    elements_of = _elements(nodes, elements)
+    _join_elements(nodes, elements_of, embedder, progress)
     _texts(nodes, chunk_table)
     _join_similar(nodes, embedder, progress, neighbours)
-    return _weighed(nodes, balance)
+    graph = nodes.graph()
+    degree = graph.degree
+    return replace(graph, weight=1.0 / np.maximum(degree[graph.source], degree[graph.target]))
 
 
 def _described(
@@ -195,8 +194,8 @@ class _Nodes:
         )
 
 
-def _base(nodes: _Nodes, extraction: TextExtraction, most_tokens: int) -> None:
-    base = text_graph(extraction, keywords=False, most_tokens=most_tokens)
+def _base(nodes: _Nodes, extraction: TextExtraction) -> None:
+    base = text_graph(extraction, keywords=False, most_tokens=RELATIONSHIP_TOKENS)
     assert base.facts is not None and base.fact_fragments is not None
     for row, name in enumerate(base.names):
         nodes.add(ENTITY, name, name, row_ids(base.node_chunk, row).tolist())
@@ -228,9 +227,9 @@ def _base(nodes: _Nodes, extraction: TextExtraction, most_tokens: int) -> None:
         nodes.join(nodes.add(UNIT, str(number), text, in_chunks), named)
 
 
-def _attributes(nodes: _Nodes, tell: Tell, pivots: int) -> None:
+def _attributes(nodes: _Nodes, tell: Tell) -> None:
     graph = nodes.graph()
-    important = important_nodes(graph, pivots)
+    important = important_nodes(graph)
     is_unit = np.array([kind == UNIT for kind in nodes.types])
     near = {entity: row_ids(graph.adjacency, entity) for entity in nodes.of(ENTITY)}
     units = {entity: rows[is_unit[rows]].tolist() for entity, rows in near.items()}
@@ -243,32 +242,32 @@ def _attributes(nodes: _Nodes, tell: Tell, pivots: int) -> None:
         nodes.join(attribute, [entity])
 
 
-def important_nodes(graph: Graph, pivots: int) -> Any:
+def important_nodes(graph: Graph) -> Any:
     """Which nodes are in the dense core or on many shortest paths, bool (n_nodes,).
 
     The core is the k-core with k = ln(n) * sqrt(mean degree), rounded; many is more than the mean
-    betweenness times log10(n), rounded, counted from the `pivots` most connected nodes.
+    betweenness times log10(n), rounded, counted from the 10 most connected nodes.
     Source: NodeRAG (Xu et al. 2025), node importance; its release samples the pivots.
     """
     n = graph.n_nodes
     k = round(math.log(n) * math.sqrt(float(graph.degree.mean())))
     core = np.array(graph.igraph.coreness()) >= max(k, 1)
-    starts = best_first(graph.degree.astype(np.float64))[:pivots].tolist()
+    starts = best_first(graph.degree.astype(np.float64))[:PIVOTS].tolist()
     between = np.array(graph.igraph.betweenness(directed=False, sources=starts))
     return core | (between > between.mean() * round(math.log10(n)) + 1e-9)
 
 
-def _elements(nodes: _Nodes, tell: Tell, seed: int) -> Mapping[int, list[int]]:
+def _elements(nodes: _Nodes, tell: Tell) -> Mapping[int, list[int]]:
     graph = nodes.graph()
     telling = set(nodes.of(UNIT, ATTRIBUTE))
-    communities = leiden(graph=graph, max_cluster_size=max(graph.n_nodes, 1), seed=seed)
+    communities = leiden(graph=graph, max_cluster_size=max(graph.n_nodes, 1), seed=SEED)
     titles, sources = [], []
     for number in range(len(communities)):
         members = row_ids(communities.nodes, number)
         named = members[[nodes.types[row] == ENTITY for row in members.tolist()]]
         rows = [row for row in members.tolist() if row in telling]
         if len(named) and rows:
-            named = named[best_first(graph.degree[named].astype(np.float64), named)][:_IN_TITLE]
+            named = named[best_first(graph.degree[named].astype(np.float64), named)][:IN_TITLE]
             titles.append(", ".join(nodes.names[row] for row in named.tolist()))
             sources.append(rows)
     texts = tell(titles, [nodes.texts_of(rows) for rows in sources])
@@ -282,19 +281,14 @@ def _elements(nodes: _Nodes, tell: Tell, seed: int) -> Mapping[int, list[int]]:
 
 
 def _join_elements(
-    nodes: _Nodes,
-    elements: Mapping[int, list[int]],
-    embedder: Embedder,
-    progress: Progress,
-    cluster_size: int,
-    seed: int,
+    nodes: _Nodes, elements: Mapping[int, list[int]], embedder: Embedder, progress: Progress
 ) -> None:
     rows = [*elements, *(row for telling in elements.values() for row in telling)]
     n_clusters = math.ceil(math.sqrt(len(rows)))
     cluster = np.zeros(len(nodes.names), np.int64)
-    if rows and len(rows) / n_clusters > cluster_size:
+    if rows and len(rows) / n_clusters > CLUSTER_SIZE:
         vectors = vectors_of(nodes.texts_of(rows), embedder, progress, "embedding elements")
-        cluster[rows] = kmeans(vectors, n_clusters, seed)
+        cluster[rows] = kmeans(vectors, n_clusters, SEED)
     for element, telling in elements.items():
         nodes.join(element, [row for row in telling if cluster[row] == cluster[element]])
 
@@ -306,14 +300,6 @@ def _texts(nodes: _Nodes, chunk_table: ChunkTable) -> None:
         nodes.add(TEXT, str(row), passage, (row,))
     for unit in units:
         nodes.join(unit, [first + chunk for chunk in nodes.chunks[unit]])
-
-
-def _weighed(nodes: _Nodes, balance: bool) -> Graph:
-    graph = nodes.graph()
-    if not balance:
-        return graph
-    degree = graph.degree
-    return replace(graph, weight=1.0 / np.maximum(degree[graph.source], degree[graph.target]))
 
 
 def _join_similar(nodes: _Nodes, embedder: Embedder, progress: Progress, neighbours: int) -> None:

@@ -1,7 +1,7 @@
 """PropRAG: paths of facts by what their joined text says, and a walk from their entities."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -179,7 +179,6 @@ def _between(graph: Graph, last: int, fact: int) -> tuple[int, ...]:
 
 
 Damping = Annotated[float, Field(ge=0, lt=1)]
-Joined = Literal["relationships_and_chunks", "chunks"]
 
 
 @operator("node.of_paths")
@@ -239,7 +238,6 @@ def focused_ppr(
     graph: Graph,
     damping: Damping = 0.45,
     passage_weight: NonNegativeFloat = 0.05,
-    joined: Joined = "relationships_and_chunks",
     contains_weight: Annotated[float, Field(gt=0)] = 1.0,
     cliques: tuple[str, ...] = (),
     top_k: PositiveInt = 4,
@@ -247,7 +245,7 @@ def focused_ppr(
     """The best of the given chunks by personalised PageRank over what is in them alone.
 
     The walk is that of `chunk.ppr` over these chunks, the nodes in them and the edges between
-    these; `joined`, `contains_weight` and `cliques` are as there. It restarts at the given nodes,
+    these; `contains_weight` and `cliques` are as there. It restarts at the given nodes,
     each with its score, and at the chunks with their chunk scores times `passage_weight`; negative
     scores count as 0, nodes outside are left out, of a node given twice the best score counts.
     `damping` is the chance that the walk goes on. Score: the mass of the chunk, divided by that of
@@ -259,11 +257,7 @@ def focused_ppr(
     rows = np.unique(chunks.ids)
     inside = np.unique(graph.chunk_node[rows].indices).astype(np.int64)
     whole = walk_with_chunks(
-        graph,
-        relationships=joined == "relationships_and_chunks",
-        contains="one",
-        contains_weight=contains_weight,
-        cliques=cliques,
+        graph, relationships=True, contains="one", contains_weight=contains_weight, cliques=cliques
     )
     walk = walk_among(whole, np.concatenate([inside, graph.n_nodes + rows]))
     reset = np.zeros(len(walk))

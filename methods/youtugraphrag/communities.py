@@ -1,12 +1,10 @@
 """Youtu-GraphRAG's communities: by structure and meaning together."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import combinations
-from typing import Annotated, Any
+from typing import Any
 
 import numpy as np
-from pydantic import Field, NonNegativeInt, PositiveInt
 
 from graphrag_bench.algorithms.clustering import kmeans
 from graphrag_bench.algorithms.communities import Communities
@@ -19,48 +17,37 @@ from graphrag_bench.graphs.sentences import vectors_of
 from graphrag_bench.progress import Progress
 from graphrag_bench.values import DECIMALS, FloatArray, IntArray, Ranked
 
-Share = Annotated[float, Field(ge=0, le=1)]
-_SMALL = 3
-"""Clusters of so many nodes or fewer are communities as they are."""
+STRUCT_WEIGHT = 0.3
+"""The share of the structure in a similarity, and in what makes a node a keyword."""
+PER_CLUSTER, MOST_CLUSTERS, SMALL = 10, 200, 3
+"""Nodes for each cluster, and the most clusters; small ones are communities as they are."""
+MIN_SIMILARITY, MOST_MEMBERS = 0.5, 100
+"""Of parts that are merged, as PER_CLUSTER and the others by default in the released code."""
 
 
 @artifact("communities.dual")
-def dual(
-    *,
-    graph: Graph,
-    embedder: Embedder,
-    progress: Progress,
-    struct_weight: Share = 0.3,
-    members_per_cluster: PositiveInt = 10,
-    most_clusters: PositiveInt = 200,
-    min_similarity: Share = 0.5,
-    most_members: PositiveInt = 100,
-    seed: NonNegativeInt = 0,
-) -> Communities:
+def dual(*, graph: Graph, embedder: Embedder, progress: Progress) -> Communities:
     """Communities of one level, each node in one at most, by structure and by meaning.
 
     A node's vector is that of its text: the triples that it is the head of and its attributes, its
-    name where it has neither. k-means makes max(2, n // `members_per_cluster`) clusters of n nodes,
-    `most_clusters` at most; clusters of more than three nodes are clustered again by the same rule.
-    Of the parts of a cluster, pairs whose centres are at least `min_similarity` similar are merged,
-    the most similar first (ties: the parts with the lower nodes), each part once, to `most_members`
-    nodes at most. Similarity is `struct_weight` times the Jaccard index of the nodes that both
-    centres lead to, plus the rest times the cosine of their vectors. A centre is the best
-    `keywords_of` its part. Groups of one node are no community. Rows are in order of their lowest
-    node.
+    name where it has neither. k-means makes max(2, n // 10) clusters of n nodes, 200 at most;
+    clusters of more than three nodes are clustered again by the same rule. Of the parts of a
+    cluster, pairs whose centres are at least 0.5 similar are merged, the most similar first (ties:
+    the parts with the lower nodes), each part once, to 100 nodes at most. Similarity is 0.3 times
+    the Jaccard index of the nodes that both centres lead to, plus 0.7 times the cosine of their
+    vectors. A centre is the best `keywords_of` its part. Groups of one node are no community. Rows
+    are in order of their lowest node.
     Source: Youtu-GraphRAG (Dong et al. 2025), dually-perceived community detection, as its release
     computes it.
     """
-    vectors = vectors_of(subgraph_texts(graph), embedder, progress, "embedding subgraphs")
-    dual = _Detection(
-        graph, np.asarray(vectors, np.float64), _leading_to(graph), struct_weight,
-        members_per_cluster, most_clusters, min_similarity, most_members, seed,
-    )  # fmt: skip
+    texts = subgraph_texts(graph)
+    vectors = np.asarray(vectors_of(texts, embedder, progress, "embedding subgraphs"), np.float64)
     groups: list[IntArray] = []
-    clusters = dual.clusters(np.arange(graph.n_nodes))
-    with progress.task("detecting communities", len(clusters)) as advance:
-        for cluster in clusters:
-            groups += [cluster] if len(cluster) <= _SMALL else dual.merged(dual.clusters(cluster))
+    first = clusters(vectors, np.arange(graph.n_nodes))
+    with progress.task("detecting communities", len(first)) as advance:
+        for cluster in first:
+            small = len(cluster) <= SMALL
+            groups += [cluster] if small else merged(graph, vectors, clusters(vectors, cluster))
             advance(1)
     parts = sorted((np.sort(one) for one in groups if len(one) > 1), key=lambda one: int(one[0]))
     return communities_of([(0, -1, members.tolist()) for members in parts], graph)
@@ -78,77 +65,59 @@ def subgraph_texts(graph: Graph) -> list[str]:
     return [" ".join(dict.fromkeys(texts)) or names[row] for row, texts in enumerate(facts)]
 
 
-def keywords_of(
-    graph: Graph, vectors: FloatArray, members: IntArray, struct_weight: float, k: int
-) -> Ranked[Any]:
+def keywords_of(graph: Graph, vectors: FloatArray, members: IntArray, k: int) -> Ranked[Any]:
     """The `k` nodes that stand for some, ties by lower id.
 
-    Score: `struct_weight` times the degree by the largest among them, plus the rest times the
-    cosine of the node's vector (n_nodes, d) with the mean of theirs.
+    Score: 0.3 times the degree by the largest among them, plus 0.7 times the cosine of the node's
+    vector (n_nodes, d) with the mean of theirs.
     Source: Youtu-GraphRAG (Dong et al. 2025), keywords of a community, as its release ranks them.
     """
     degree = graph.degree[members].astype(np.float64)
     meaning = _cosines(vectors[members], vectors[members].mean(axis=0)[None])[:, 0]
-    score = struct_weight * degree / max(degree.max(), 1.0) + (1 - struct_weight) * meaning
+    score = STRUCT_WEIGHT * degree / max(degree.max(), 1.0) + (1 - STRUCT_WEIGHT) * meaning
     best = Ranked[Any].top(score, k)
     return Ranked(members[best.ids], best.scores)
 
 
-@dataclass(frozen=True, eq=False)
-class _Detection:
-    graph: Graph
-    vectors: FloatArray
-    leading_to: Any
-    struct_weight: float
-    members_per_cluster: int
-    most_clusters: int
-    min_similarity: float
-    most_members: int
-    seed: int
+def clusters(vectors: FloatArray, nodes: IntArray) -> list[IntArray]:
+    """The clusters of some nodes by their vectors, in order of their first node."""
+    wanted = min(max(2, len(nodes) // PER_CLUSTER), MOST_CLUSTERS)
+    distinct = len(np.unique(np.round(vectors[nodes], DECIMALS), axis=0))
+    if len(nodes) <= 2 or distinct == 1:
+        return [nodes] if len(nodes) else []
+    label = kmeans(vectors[nodes], min(wanted, distinct), seed=0)
+    parts = [nodes[label == one] for one in np.unique(label)]
+    return sorted(parts, key=lambda one: int(one[0]))
 
-    def clusters(self, nodes: IntArray) -> list[IntArray]:
-        wanted = min(max(2, len(nodes) // self.members_per_cluster), self.most_clusters)
-        distinct = len(np.unique(np.round(self.vectors[nodes], DECIMALS), axis=0))
-        if len(nodes) <= 2 or distinct == 1:
-            return [nodes] if len(nodes) else []
-        label = kmeans(self.vectors[nodes], min(wanted, distinct), self.seed)
-        parts = [nodes[label == one] for one in np.unique(label)]
-        return sorted(parts, key=lambda one: int(one[0]))
 
-    def merged(self, parts: Sequence[IntArray]) -> list[IntArray]:
-        weight = self.struct_weight
-        centres = np.array(
-            [keywords_of(self.graph, self.vectors, one, weight, 1).ids[0] for one in parts]
-        )
-        similar = self._similarity(centres)
-        pairs = [
-            (-similar[i, j], i, j)
-            for i, j in combinations(range(len(parts)), 2)
-            if similar[i, j] >= self.min_similarity
-        ]
-        of = list(range(len(parts)))
-        used: set[int] = set()
-        for _, i, j in sorted(pairs):
-            room = len(parts[i]) + len(parts[j]) <= self.most_members
-            if room and i not in used and j not in used:
-                used |= {i, j}
-                of[j] = i
-        return [
-            np.concatenate([parts[j] for j in range(len(parts)) if of[j] == i])
-            for i in range(len(parts))
-            if of[i] == i
-        ]
+def merged(graph: Graph, vectors: FloatArray, parts: Sequence[IntArray]) -> list[IntArray]:
+    """The parts, the similar ones merged in pairs."""
+    centres = np.array([keywords_of(graph, vectors, one, 1).ids[0] for one in parts])
+    similar = similarity(graph, vectors, centres)
+    pairs = [
+        (-similar[i, j], i, j)
+        for i, j in combinations(range(len(parts)), 2)
+        if similar[i, j] >= MIN_SIMILARITY
+    ]
+    joined = {i: [part] for i, part in enumerate(parts)}
+    used: set[int] = set()
+    for _, i, j in sorted(pairs):
+        if len(parts[i]) + len(parts[j]) <= MOST_MEMBERS and not used & {i, j}:
+            used |= {i, j}
+            joined[i] += joined.pop(j)
+    return [np.concatenate(some) for some in joined.values()]
 
-    def _similarity(self, centres: IntArray) -> FloatArray:
-        """Of each centre with each, rounded so that ties are ties."""
-        near = self.leading_to[centres].astype(np.float64)
-        shared = (near @ near.T).toarray()
-        sizes = np.asarray(near.sum(axis=1)).ravel()
-        union = sizes[:, None] + sizes[None] - shared
-        jaccard = np.divide(shared, union, out=np.zeros_like(shared), where=union > 0)
-        meaning = _cosines(self.vectors[centres], self.vectors[centres])
-        weight = self.struct_weight
-        return np.asarray(np.round(weight * jaccard + (1 - weight) * meaning, DECIMALS))
+
+def similarity(graph: Graph, vectors: FloatArray, centres: IntArray) -> FloatArray:
+    """Of each centre with each, (n, n), rounded so that ties are ties."""
+    near = _leading_to(graph)[centres].astype(np.float64)
+    shared = (near @ near.T).toarray()
+    sizes = np.asarray(near.sum(axis=1)).ravel()
+    union = sizes[:, None] + sizes[None] - shared
+    jaccard = np.divide(shared, union, out=np.zeros_like(shared), where=union > 0)
+    meaning = _cosines(vectors[centres], vectors[centres])
+    mean = STRUCT_WEIGHT * jaccard + (1 - STRUCT_WEIGHT) * meaning
+    return np.asarray(np.round(mean, DECIMALS))
 
 
 def _cosines(rows: FloatArray, others: FloatArray) -> FloatArray:
@@ -159,6 +128,5 @@ def _cosines(rows: FloatArray, others: FloatArray) -> FloatArray:
 
 
 def _leading_to(graph: Graph) -> Any:
-    n = graph.n_nodes
     source, target = (np.asarray(ends, np.int64) for ends in (graph.source, graph.target))
-    return cells(source, target, (n, n))
+    return cells(source, target, (graph.n_nodes, graph.n_nodes))

@@ -38,6 +38,9 @@ ATTRIBUTE_TYPES = (
     "name", "date", "size", "type", "description", "status", "quantity", "value", "position",
     "duration", "time",
 )  # fmt: skip
+SCHEMA = {
+    "node_types": NODE_TYPES, "relation_types": RELATION_TYPES, "attribute_types": ATTRIBUTE_TYPES,
+}  # fmt: skip
 """The seed schema for general texts, as the released code has it."""
 
 
@@ -79,19 +82,19 @@ class SchemaExtraction(Extracted[SchemaRecords]):
     }
 
 
-class Value(BaseModel):
+class StatedValue(BaseModel):
     """A named value."""
 
     name: str
     value: str
 
 
-class Entity(BaseModel):
+class TypedEntity(BaseModel):
     """An entity with its type and its named values."""
 
     name: str
     type: str = ""
-    attributes: list[Value] = []
+    attributes: list[StatedValue] = []
 
 
 class NewTypes(BaseModel):
@@ -102,10 +105,10 @@ class NewTypes(BaseModel):
     attributes: list[str] = []
 
 
-class Facts(BaseModel):
+class SchemaReply(BaseModel):
     """What the prompt returns; a triple is [head, relation, tail]."""
 
-    entities: list[Entity]
+    entities: list[TypedEntity]
     triples: list[TripleRow] = []
     new_types: NewTypes = NewTypes()
 
@@ -200,7 +203,7 @@ class _Reader:
 
 
 def _tokens(settings: Mapping[str, Any], sizes: Sizes) -> tuple[float, float]:
-    schema = 2.0 * sum(len(settings[f"{kind}_types"]) for kind in ("node", "relation", "attribute"))
+    schema = 2.0 * sum(map(len, SCHEMA.values()))
     prompt = template_tokens(settings["extract_prompt"]) + schema + sizes.chunk
     return prompt, min(settings["max_tokens"] or MOST_TOKENS, sizes.chunk)
 
@@ -211,9 +214,6 @@ def llm_schema_extraction(
     chunk_table: ChunkTable,
     llm_build: ChatModel,
     progress: Progress,
-    node_types: tuple[str, ...] = NODE_TYPES,
-    relation_types: tuple[str, ...] = RELATION_TYPES,
-    attribute_types: tuple[str, ...] = ATTRIBUTE_TYPES,
     max_tokens: PositiveInt | None = None,
     extract_prompt: Prompt = EXTRACT,
 ) -> SchemaExtraction:
@@ -230,21 +230,16 @@ def llm_schema_extraction(
     Deviation: a type that is announced in one chunk is not in the prompts of others, so that
     chunks do not depend on their order.
     """
-    schema = {
-        "node_types": node_types,
-        "relation_types": relation_types,
-        "attribute_types": attribute_types,
-    }
     extractor = Extractor(llm_build, max_tokens, progress)
     replies = extractor.ask(
-        [extract_prompt.render({**schema, "passage": text}) for text in chunk_table.passages],
-        list_reading(Facts, "entities", STEP),
+        [extract_prompt.render({**SCHEMA, "passage": text}) for text in chunk_table.passages],
+        list_reading(SchemaReply, "entities", STEP),
         documents_of_chunks(chunk_table),
         "The model may be too small to extract, or its window may cut the prompt; "
         "build.schema_extraction=nlp reads facts without a model.",
     )
     read = {row: one for row, one in enumerate(replies) if isinstance(one, ListReply)}
-    nothing = ListReply(Facts(entities=[]))
+    nothing = ListReply(SchemaReply(entities=[]))
     rows = [_row(read.get(row, nothing).value) for row in range(len(replies))]
     skipped = {
         row: one.skipped + len(one.value.triples) - len(rows[row].triples)
@@ -264,7 +259,7 @@ def llm_schema_extraction(
     return SchemaExtraction.of(rows, statistics)
 
 
-def _row(facts: Facts) -> SchemaRecords:
+def _row(facts: SchemaReply) -> SchemaRecords:
     entities = [one for one in facts.entities if not names_nothing(one.name)]
     return SchemaRecords(
         tuple(EntityRecord(one.name, normalise_name(one.type)) for one in entities),
@@ -278,7 +273,7 @@ def _row(facts: Facts) -> SchemaRecords:
     )
 
 
-def _new_types(facts: Facts) -> set[tuple[str, str]]:
+def _new_types(facts: SchemaReply) -> set[tuple[str, str]]:
     kinds: dict[str, list[str]] = facts.new_types.model_dump()
     pairs = ((kind, normalise_name(name)) for kind, names in kinds.items() for name in names)
     return {(kind, name) for kind, name in pairs if name}

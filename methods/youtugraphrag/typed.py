@@ -8,7 +8,7 @@ from functools import lru_cache
 from typing import Annotated, Any
 
 import numpy as np
-from pydantic import BaseModel, Field, NonNegativeInt, PositiveInt
+from pydantic import BaseModel, Field, PositiveInt
 
 from graphrag_bench.algorithms.communities import Communities
 from graphrag_bench.algorithms.graph import Graph, attributes_of
@@ -37,6 +37,8 @@ from graphrag_bench.values import (
 from operators.similarity import most_similar
 
 PROMPT = Prompt("methods:youtugraphrag/prompts/typed_decomposition.j2")
+MOST_PARTS, MOST_TYPES, REPLY_TOKENS = 3, 30, 400
+"""Sub-questions, names of relationships and of attributes in the prompt, tokens of the reply."""
 _PLACES = ("gpe", "loc", "fac")
 _KINDS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("city town country state county province region village district municipality capital place "
@@ -71,7 +73,7 @@ class Involved:
     attributes: tuple[str, ...] = ()
 
 
-class Types(BaseModel):
+class InvolvedTypes(BaseModel):
     """Types by what they are types of."""
 
     nodes: list[str] = []
@@ -85,7 +87,7 @@ class TypedReply(BaseModel):
     sub_questions: list[Annotated[str, Field(json_schema_extra={"maxLength": 200})]] = Field(
         json_schema_extra={"maxItems": 6}
     )
-    involved_types: Types = Types()
+    involved_types: InvolvedTypes = InvolvedTypes()
 
 
 @operator("question.typed.nlp")
@@ -111,39 +113,30 @@ def typed_nlp(question: Question, *, nlp: Nlp) -> tuple[Query, Involved]:
     unordered="the order of the reply",
 )
 def typed_llm(
-    question: Question,
-    *,
-    graph: Graph,
-    llm: ChatModel,
-    prompt: Prompt = PROMPT,
-    at_most: PositiveInt = 3,
-    n_relations: NonNegativeInt = 30,
-    n_attributes: NonNegativeInt = 30,
-    max_tokens: PositiveInt = 400,
+    question: Question, *, graph: Graph, llm: ChatModel, prompt: Prompt = PROMPT
 ) -> tuple[Query, Involved]:
     """The sub-questions into which the model decomposes the question, and the types they involve.
 
-    The prompt has the schema as the graph has it: all types of nodes, and the most frequent
-    `n_relations` names of relationships and `n_attributes` of attributes (ties: seen first). At
-    most `at_most` sub-questions count, each once; a question that is not decomposed is its only
-    one. Types that the graph does not have are left out. A question whose two replies were
-    unreadable, or that got no reply, is searched for as it is, with no types; that counts as a
-    fallback.
+    The prompt has the schema as the graph has it: all types of nodes, and the 30 most frequent
+    names of relationships and of attributes (ties: seen first). Three sub-questions count at most,
+    each once; a question that is not decomposed is its only one. Types that the graph does not have
+    are left out. A question whose two replies were unreadable, or that got no reply, is searched
+    for as it is, with no types; that counts as a fallback.
     Source: Youtu-GraphRAG (Dong et al. 2025), schema-aware decomposition; the prompt is ours.
     """
     nodes, relations, attributes = schema_of_graph(graph)
     shown = {
         "node_types": nodes,
-        "relation_types": relations[:n_relations],
-        "attribute_types": attributes[:n_attributes],
+        "relation_types": relations[:MOST_TYPES],
+        "attribute_types": attributes[:MOST_TYPES],
     }
-    chat = prompt.render({**shown, "question": question.text, "most": at_most})
+    chat = prompt.render({**shown, "question": question.text, "most": MOST_PARTS})
     nothing = TypedReply(sub_questions=[])
     reply = ask(
-        llm, chat, TypedReply, max_tokens=max_tokens, purpose="typed decomposition",
+        llm, chat, TypedReply, max_tokens=REPLY_TOKENS, purpose="typed decomposition",
         fallback=nothing,
     )  # fmt: skip
-    parts = unique([text.strip() for text in reply.sub_questions if text.strip()])[:at_most]
+    parts = unique([text.strip() for text in reply.sub_questions if text.strip()])[:MOST_PARTS]
     types = reply.involved_types
     return Query(parts or (question.text,)), Involved(
         _known(types.nodes, nodes), _known(types.relations, relations),
@@ -155,24 +148,23 @@ Names = tuple[str, ...]
 
 
 @lru_cache(maxsize=4)
-def schema_of_graph(graph: Graph) -> tuple[Names, Names, Names]:
+def schema_of_graph(graph: Graph) -> tuple[tuple[str, ...], ...]:
     """The types of nodes, names of relationships and names of attributes, most frequent first."""
     stored = graph.node_attributes
     columns = (graph.types or (), graph.relations, stored.names if stored is not None else ())
-    nodes, relations, attributes = (_by_frequency(column) for column in columns)
-    return nodes, relations, attributes
+    return tuple(map(_by_frequency, columns))
 
 
-def _by_frequency(column: Iterable[str]) -> Names:
+def _by_frequency(column: Iterable[str]) -> tuple[str, ...]:
     counts = Counter(text for text in map(normalise_name, column) if text)
     return tuple(name for name, _ in counts.most_common())  # ties as first seen
 
 
-def _known(names: list[str], known: Names) -> Names:
+def _known(names: list[str], known: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(name for name in _normal(names) if name in known)
 
 
-def _normal(names: Iterable[str]) -> Names:
+def _normal(names: Iterable[str]) -> tuple[str, ...]:
     return unique([name for name in map(normalise_name, names) if name])
 
 
@@ -195,7 +187,7 @@ def involved_nodes(
 
 
 @lru_cache(maxsize=64)
-def _admitting(graph: Graph, types: Names) -> np.ndarray[Any, np.dtype[np.bool_]]:
+def _admitting(graph: Graph, types: tuple[str, ...]) -> np.ndarray[Any, np.dtype[np.bool_]]:
     """Which nodes have one of the types or none, bool (n_nodes,)."""
     wanted = {"", *types}
     numbers = [n for name, n in graph.type_numbers.items() if normalise_name(name) in wanted]

@@ -9,9 +9,9 @@ import pytest
 from graphrag_bench.algorithms.graph import Graph
 from graphrag_bench.columns import Texts
 from methods.gfmrag.gnn_training import Grouped, first_parameters, logits, loss_of
-from methods.gfmrag.network import EntityScorer, GnnWeights, Shape, checked, edges_of
+from methods.gfmrag.network import EntityScorer, GnnWeights, NetworkShape, checked, edges_of
 
-SHAPE = Shape(text=2, hidden=2, layers=2, layer_norm=False)
+SHAPE = NetworkShape(text=2, hidden=2, layers=2, layer_norm=False)
 RELATIONS = np.array([[2, 0], [1, 3], [0, 1], [1, 1]], np.float32)
 """Vectors of `leads to` and `names`, and of the inverse of each."""
 QUESTION = np.array([1, 2], np.float32)
@@ -62,7 +62,7 @@ def test_states_travel_along_relations_and_layers_add_their_input():
 
 def test_layer_normalisation_comes_before_what_is_negative_is_cut():
     """(1, 3) has mean 2 and deviation 1: (-1, 1), times (2, 3) plus (1, 0): (-1, 3), cut (0, 3)."""
-    one = Shape(2, 2, 1)
+    one = NetworkShape(2, 2, 1)
     named = dict(plain().parameters)
     chosen = {name: named[name] for name, _ in one.parameters() if "layer_norm" not in name}
     layer = "entity_model.layers.0.layer_norm"
@@ -88,7 +88,7 @@ def test_every_row_has_an_inverse_and_a_synonymy_edge_leads_both_ways():
 # ---- torch
 
 
-def drawn(shape: Shape, seed: int = 0) -> dict[str, np.ndarray]:
+def drawn(shape: NetworkShape, seed: int = 0) -> dict[str, np.ndarray]:
     chance = np.random.default_rng(seed)
     return {
         name: (values + 0.1 * chance.standard_normal(values.shape)).astype(np.float32)
@@ -99,7 +99,7 @@ def drawn(shape: Shape, seed: int = 0) -> dict[str, np.ndarray]:
 def test_training_and_inference_compute_the_same():
     import torch
 
-    chance, shape = np.random.default_rng(1), Shape(3, 4, 3)
+    chance, shape = np.random.default_rng(1), NetworkShape(3, 4, 3)
     graph = Graph.from_arrays([0, 1, 1, 4, 2], [1, 2, 3, 1, 0], n_nodes=6)
     graph = replace(graph, relations=Texts.of(["a", "b", "a", "c", "b"]))
     edges, names = edges_of(graph)
@@ -134,7 +134,7 @@ def test_parameters_have_the_names_and_the_number_of_the_release():
 
     Two maps of texts 787,456; a layer 524,800 + 525,312 + 1,024; the end 1,049,600 + 1,025.
     """
-    shape = Shape(768, 512, 6)
+    shape = NetworkShape(768, 512, 6)
     sizes = dict(shape.parameters())
     assert sizes["entity_model.layers.5.linear.weight"] == (512, 1024)
     assert sizes["entity_model.mlp.2.weight"] == (1, 1024)

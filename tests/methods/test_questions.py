@@ -15,7 +15,7 @@ from graphrag_bench.prompts import ContextBudget
 from graphrag_bench.values import Keywords, Mentions, Query, Question, Ranked
 from methods.decompose.splitting import decompose
 from methods.hyde.hypothesis import hypothetical
-from methods.ircot.thinking import Finished, Thoughts, first_sentence, think
+from methods.ircot.thinking import EndOfThought, Thoughts, first_sentence, think
 from operators.chunk.search import vdb_mean
 from operators.question.conversion import entities_keywords, entities_or_phrases
 
@@ -85,15 +85,12 @@ TABLE = ChunkTable.of([(f"d{row}", "", text) for row, text in enumerate(TEXTS)])
 ALPHA = Question("q", "What of alpha?")
 
 
-def thought(
-    reply: str, *before: str, budget: int | None = None, **settings: Any
-) -> tuple[Any, Scripted]:
+def thought(reply: str, *before: str) -> tuple[Any, Scripted]:
     """What the next thought comes to over the first two chunks, and the meter of its call."""
     llm = replying(reply)
     result = think(
         ALPHA, Ranked([0, 1], [1.0, 0.5]), Thoughts(before),
-        chunk_table=TABLE, llm=llm, tokenizer=BytePairs(), context_budget=ContextBudget(budget),
-        **settings,
+        chunk_table=TABLE, llm=llm, tokenizer=BytePairs(), context_budget=ContextBudget(None),
     )  # fmt: skip
     return result, llm
 
@@ -109,13 +106,11 @@ def test_a_thought_becomes_the_query_and_is_the_last_with_the_answer_or_without_
         "Thoughts so far:\nAlpha is first.\nNext thought:"
     )
     (_, _, finished), _ = thought("So the ANSWER IS: gamma.")
-    assert finished == Finished("So the ANSWER IS: gamma.")
-    (_, _, finished), _ = thought("So the answer is: gamma.", end="therefore")
-    assert finished is None
+    assert finished == EndOfThought("So the ANSWER IS: gamma.")
     (thoughts, query, finished), llm = thought(" ... \n", "Alpha is first.")
     assert thoughts == Thoughts(("Alpha is first.",))
     assert query == Query((ALPHA.text,))
-    assert finished == Finished("no thought")
+    assert finished == EndOfThought("no thought")
     assert llm.meter.fallbacks == 1
 
 

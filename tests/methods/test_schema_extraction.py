@@ -15,9 +15,9 @@ from graphrag_bench.llm.scripted import Scripted
 from graphrag_bench.llm.structured import list_reading
 from methods.youtugraphrag.schema_extraction import (
     AttributeRecord,
-    Facts,
     SchemaExtraction,
     SchemaRecords,
+    SchemaReply,
     attributed,
     llm_schema_extraction,
     nlp_schema_extraction,
@@ -157,16 +157,13 @@ def test_what_the_model_adds_to_the_schema_is_kept():
 def test_the_prompt_holds_the_schema_and_the_passage():
     table = ChunkTable.of([("a", "", "A passage.")])
     scripted = Scripted([("A passage.", json.dumps(REPLY))])
-    llm_schema_extraction(
-        chunk_table=table, llm_build=scripted, progress=QUIET,
-        node_types=("ship",), relation_types=("sails to",),
-    )  # fmt: skip
-    assert "Entity types: ship\nRelations: sails to\n" in scripted.prompts[0][-1].content
+    llm_schema_extraction(chunk_table=table, llm_build=scripted, progress=QUIET)
+    assert "Entity types: person, location" in scripted.prompts[0][-1].content
 
 
 def test_a_reply_that_was_cut_gives_what_is_complete():
     text = json.dumps(REPLY)
-    reading = list_reading(Facts, "entities", "test")
+    reading = list_reading(SchemaReply, "entities", "test")
     result = reading.read(text[: text.index('["Ada Marsh", "owns')], True)
     assert [one.name for one in result.value.entities] == ["Ada Marsh", "Norvik"]
     assert result.value.triples == [["Ada Marsh", "created_by", "Norvik"]]

@@ -11,11 +11,13 @@ from graphrag_bench.algorithms.communities import Communities
 from graphrag_bench.algorithms.evidence import NodeAttributes
 from graphrag_bench.algorithms.graph import Graph
 from graphrag_bench.columns import Texts
+from methods.youtugraphrag import communities
 from methods.youtugraphrag.communities import (
-    _Detection,
-    _leading_to,
+    clusters,
     dual,
     keywords_of,
+    merged,
+    similarity,
     subgraph_texts,
 )
 
@@ -26,14 +28,6 @@ def members(result: Communities) -> list[list[int]]:
 
 def plain_graph(source, target, n_nodes: int) -> Graph:
     return Graph.from_arrays(source, target, np.eye(n_nodes), n_nodes=n_nodes)
-
-
-def detection(graph: Graph, vectors, **settings) -> _Detection:
-    inputs = {
-        "struct_weight": 0.3, "members_per_cluster": 10, "most_clusters": 200,
-        "min_similarity": 0.5, "most_members": 100, "seed": 0, **settings,
-    }  # fmt: skip
-    return _Detection(graph, np.asarray(vectors, np.float64), _leading_to(graph), **inputs)
 
 
 def test_a_node_states_its_triples_as_a_head_and_its_attributes_or_else_its_name() -> None:
@@ -53,49 +47,42 @@ def test_a_keyword_is_well_connected_and_near_the_mean() -> None:
     """
     graph = plain_graph([0, 0], [1, 2], 3)
     vectors = np.array([[1.0, 0.0], [1.0, 0.0], [0.0, 1.0]])
-    result = keywords_of(graph, vectors, np.arange(3), 0.3, 3)
+    result = keywords_of(graph, vectors, np.arange(3), 3)
     assert result.ids.tolist() == [0, 1, 2]
     assert result.scores == pytest.approx([0.926, 0.776, 0.463], abs=1e-3)
-    assert keywords_of(graph, vectors, np.arange(3), 0.3, 1).ids.tolist() == [0]
 
 
 def test_similarity_is_shared_targets_and_the_cosine_of_what_is_stated() -> None:
     """0 leads to 2 and 3, 1 to 3 alone: Jaccard 1/2. Cosine 0.6: 0.3 / 2 + 0.7 * 0.6 = 0.57."""
     graph = plain_graph([0, 0, 1], [2, 3, 3], 4)
-    vectors = [[1.0, 0.0], [0.6, 0.8], [0.0, 1.0], [0.0, 1.0]]
-    similar = detection(graph, vectors)._similarity(np.array([0, 1]))
-    assert similar[0, 1] == pytest.approx(0.57)
-    assert detection(graph, vectors, struct_weight=1.0)._similarity(np.array([0, 1]))[0, 1] == 0.5
-    apart = detection(graph, vectors)._similarity(np.array([2, 3]))
+    vectors = np.array([[1.0, 0.0], [0.6, 0.8], [0.0, 1.0], [0.0, 1.0]])
+    assert similarity(graph, vectors, np.array([0, 1]))[0, 1] == pytest.approx(0.57)
+    apart = similarity(graph, vectors, np.array([2, 3]))
     assert apart[0, 1] == pytest.approx(0.7)  # neither leads anywhere: no structure in common
 
 
 PARTS = [np.array([0]), np.array([1]), np.array([2, 3])]
-AT = {0: 0, 1: 50, 2: 80, 3: 80}
-"""The direction of each node in degrees: cosines of 0.643 (0, 1), 0.866 (1, 2), 0.174 (0, 2)."""
+AT = {0: 0, 1: 40, 2: 60, 3: 60}
+"""The direction of each node in degrees: cosines of 0.766 (0, 1), 0.94 (1, 2), 0.5 (0, 2)."""
 
 
 @pytest.mark.parametrize(
-    ("settings", "expected"),
-    [
-        ({}, [[0], [1, 2, 3]]),
-        ({"min_similarity": 0.9}, [[0], [1], [2, 3]]),
-        ({"most_members": 2}, [[0, 1], [2, 3]]),
-    ],
+    ("most_members", "expected"), [(100, [[0], [1, 2, 3]]), (2, [[0, 1], [2, 3]])]
 )
-def test_the_most_similar_parts_are_merged_each_once(settings, expected) -> None:
-    """Without structure 0.7 * cosine would be too little for 0 and 1: struct_weight is 0."""
+def test_the_most_similar_parts_are_merged_each_once(monkeypatch, most_members, expected) -> None:
+    """Without edges a similarity is 0.7 times the cosine: 0.536, 0.658 and 0.35."""
+    monkeypatch.setattr(communities, "MOST_MEMBERS", most_members)
     angles = np.radians([AT[node] for node in range(4)])
     vectors = np.stack([np.cos(angles), np.sin(angles)], axis=1)
-    result = detection(plain_graph([], [], 4), vectors, struct_weight=0.0, **settings)
-    assert [sorted(part.tolist()) for part in result.merged(PARTS)] == expected
+    result = merged(plain_graph([], [], 4), vectors, PARTS)
+    assert [sorted(part.tolist()) for part in result] == expected
 
 
 def test_few_or_equal_nodes_are_one_cluster() -> None:
-    result = detection(plain_graph([], [], 4), [[1.0, 0.0]] * 4)
-    assert [one.tolist() for one in result.clusters(np.array([0, 1]))] == [[0, 1]]
-    assert [one.tolist() for one in result.clusters(np.arange(4))] == [[0, 1, 2, 3]]
-    assert result.clusters(np.zeros(0, np.int64)) == []
+    alike = np.array([[1.0, 0.0]] * 4)
+    assert [one.tolist() for one in clusters(alike, np.array([0, 1]))] == [[0, 1]]
+    assert [one.tolist() for one in clusters(alike, np.arange(4))] == [[0, 1, 2, 3]]
+    assert clusters(alike, np.zeros(0, np.int64)) == []
 
 
 SIDES = Planted(lambda text: (1.0, 0.0) if "a" in text else (0.0, 1.0))

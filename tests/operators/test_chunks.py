@@ -17,6 +17,7 @@ from graphrag_bench.errors import UserError
 from graphrag_bench.indices.bm25 import Bm25
 from graphrag_bench.values import NodeScores, Query, Question, RelationshipScores
 from methods.ketrag.chunk_graph import KeywordGraph, by_keyword
+from methods.lightrag import pick
 from methods.lightrag.pick import similar, similar_and_dense
 from operators.chunk.aggregator import aggregator
 from operators.chunk.fromrel import fromrel, leaves
@@ -160,14 +161,15 @@ def picked(operator, nodes, relationships, **settings) -> list[int]:
     return alone(operator)(*reads, **ROOM, **settings).ids.tolist()
 
 
-def test_chunks_of_nodes_and_rows_come_in_turn_behind_similar_ones_of_the_whole_corpus():
+def test_chunks_of_nodes_and_rows_come_in_turn_behind_similar_ones_of_the_whole_corpus(monkeypatch):
     assert picked(similar, [A, B], [0, 1]) == [0, 2, 1, 3]
-    assert picked(similar, [A, B], [0], per_row=1) == [0]
+    monkeypatch.setattr(pick, "PER_ROW", 1)
+    assert picked(similar, [A, B], [0]) == [0]
     # two rows with new chunks, 1 and 2, 3: 2 * 1 / 2 = 1 of these
-    assert picked(similar, [A, B], [0, 1], per_row=1) == [0, 2]
-    assert picked(similar, [B], [0, 1], per_row=3) == [1, 2]
-    assert picked(similar_and_dense, [B], [], top_k=2, min_score=0.6) == [0, 1]
-    assert picked(similar_and_dense, [B], [], top_k=4, min_score=0.6) == [0, 1, 2]
+    assert picked(similar, [A, B], [0, 1]) == [0, 2]
+    monkeypatch.setattr(pick, "MIN_COSINE", 0.6)
+    assert picked(similar_and_dense, [B], [], top_k=2) == [0, 2]
+    assert picked(similar_and_dense, [B], [], top_k=4) == [0, 2]
 
 
 CHUNKS = ChunkTable.of([("d0", "", "one two three"), ("d1", "", "one two"), ("d2", "", "one")])
