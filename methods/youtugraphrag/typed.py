@@ -144,9 +144,6 @@ def typed_llm(
     )  # fmt: skip
 
 
-Names = tuple[str, ...]
-
-
 @lru_cache(maxsize=4)
 def schema_of_graph(graph: Graph) -> tuple[tuple[str, ...], ...]:
     """The types of nodes, names of relationships and names of attributes, most frequent first."""
