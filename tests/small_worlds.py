@@ -64,7 +64,7 @@ from methods.gfmrag.gnn_training import first_parameters
 from methods.gfmrag.network import EntityScorer, GnnWeights, NetworkShape
 from methods.hoprag.hop_graph import PseudoQuestions
 from methods.ketrag.chunk_graph import KeywordGraph
-from methods.linearrag.tri_graph import TriGraph
+from methods.linearrag.activation import TriGraph
 from methods.youtugraphrag.typed import attribute_texts
 from operators.answer.map_reduce import Points
 

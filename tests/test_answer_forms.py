@@ -21,7 +21,7 @@ from graphrag_bench.run.plan import form_lines
 from graphrag_bench.text import count_tokens
 from graphrag_bench.values import Context, Piece, Question
 from methods.dalk.evidence import stepwise
-from methods.subgraphrag.listing import listed
+from methods.subgraphrag.triples import listed
 from methods.tog.answering import if_enough
 from operators.answer.direct import direct
 from operators.answer.map_reduce import REDUCE, Points, reduce

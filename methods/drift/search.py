@@ -29,7 +29,7 @@ class FollowUp:
 
 
 @dataclass(frozen=True)
-class Finding:
+class DriftAnswer:
     """An intermediate answer and how well it serves the question, 1..100.
 
     `chunks` are those that it quotes, none where a model wrote it.
@@ -49,7 +49,7 @@ class Trail:
     """
 
     follow_ups: tuple[FollowUp, ...]
-    findings: tuple[Finding, ...] = ()
+    findings: tuple[DriftAnswer, ...] = ()
     n_searched: int = 0
 
     def __len__(self) -> int:
@@ -65,7 +65,7 @@ class Trail:
         """The text of the current follow-up; no text when all have been searched for."""
         return Query((self.current.text,) if self.current else ())
 
-    def searched(self, findings: Sequence[Finding], new: Sequence[str], depth: int) -> "Trail":
+    def searched(self, findings: Sequence[DriftAnswer], new: Sequence[str], depth: int) -> "Trail":
         """The trail after the current search: its answers and, down to `depth`, new follow-ups.
 
         A follow-up that was asked for before is passed over.
@@ -92,7 +92,7 @@ class NoneOpen:
 _LONGEST = 200
 
 
-class Found(BaseModel):
+class DriftReply(BaseModel):
     """An answer, how well it serves the question, and what to ask next.
 
     A server that enforces a schema ends a follow-up question at 200 characters.
@@ -111,16 +111,16 @@ class Found(BaseModel):
             return 1
 
     @property
-    def findings(self) -> tuple[Finding, ...]:
+    def findings(self) -> tuple[DriftAnswer, ...]:
         """The answer with its score; nothing when the answer has no text."""
-        return (Finding(self.answer.strip(), self.score),) if self.answer.strip() else ()
+        return (DriftAnswer(self.answer.strip(), self.score),) if self.answer.strip() else ()
 
 
 @lru_cache(maxsize=64)
-def reply_of(most: int) -> type[Found]:
+def reply_of(most: int) -> type[DriftReply]:
     """The reply type whose schema limits the number of follow-ups; a longer list is cut later."""
 
-    class Bounded(Found):
+    class Bounded(DriftReply):
         follow_ups: list[Annotated[str, Field(json_schema_extra={"maxLength": _LONGEST})]] = Field(
             default=[], json_schema_extra={"maxItems": most}
         )
@@ -128,7 +128,7 @@ def reply_of(most: int) -> type[Found]:
     return Bounded
 
 
-def follow_ups(findings: Sequence[Found], most: int) -> tuple[str, ...]:
+def follow_ups(findings: Sequence[DriftReply], most: int) -> tuple[str, ...]:
     """The follow-ups of some replies, at most `most` of each, in order and each once."""
     return unique(
         [text.strip() for one in findings for text in one.follow_ups[:most] if text.strip()]
@@ -200,7 +200,7 @@ def primer(
     failures = [one for one in results if isinstance(one, UnreadableReply | CallFailed)]
     if failures and len(failures) == len(results):
         raise failures[-1]
-    replies = [settled(llm, one, Found(answer="")) for one in results]
+    replies = [settled(llm, one, DriftReply(answer="")) for one in results]
     texts = follow_ups(replies, max_follow_ups)
     if not texts:
         none = UnreadableReply("follow-up questions", "none in any reply")
@@ -233,7 +233,7 @@ def passage(
     """
     known = {one.text for one in trail.findings}
     new = [
-        Finding(piece.text, _shared(question.text, piece.text), piece.chunks or ())
+        DriftAnswer(piece.text, _shared(question.text, piece.text), piece.chunks or ())
         for piece in context.pieces
         if piece.kind == "chunk" and piece.text not in known
     ]

@@ -45,6 +45,8 @@ from operators.similarity import best_hits, searched, vectors_of
 CoreShare = Annotated[float, Field(gt=0, le=1)]
 Damping = Annotated[float, Field(ge=0, lt=1)]
 _BLOCK = 256
+NEAREST = 1
+"""Chunks that each chunk is joined to, by words and by vectors; as in released code 3738db4."""
 _RELATIONS = ("shares words", "is similar", "shares words, is similar")
 
 
@@ -138,22 +140,20 @@ def chunk_graph(
     chunk_table: ChunkTable,
     chunk_index: VectorIndex,
     progress: Progress,
-    lexical: NonNegativeInt = 1,
-    semantic: NonNegativeInt = 1,
     max_df: PositiveInt | None = MAX_DF,
 ) -> Graph:
     """The chunks as nodes, each joined to its nearest ones by words and by vectors.
 
-    Node i is chunk i. A chunk is joined to the `lexical` chunks that share the most distinct words
-    with it, stop words aside, and to the `semantic` chunks of the highest cosine; ties by lower
-    id. An edge has weight 1 and is named by what joins its ends. Words in more than `max_df`
-    chunks count for nothing, so that a word of a chunk costs at most `max_df` comparisons (None:
-    no limit); how many words there are, and how many were left out so, is in the statistics.
+    Node i is chunk i. A chunk is joined to the chunk that shares the most distinct words with it,
+    stop words aside, and to the chunk of the highest cosine; ties by lower id. An edge has weight 1
+    and is named by what joins its ends. Words in more than `max_df` chunks count for nothing, so
+    that a word of a chunk costs at most `max_df` comparisons (None: no limit); how many words there
+    are, and how many were left out so, is in the statistics.
     Source: KET-RAG (Huang et al. 2025), the KNN graph of its skeleton; released code 3738db4.
     Deviation: chunks that share no word are not joined by words.
     """
-    by_words, n_words, n_frequent = _by_words(chunk_table.passages, lexical, max_df, progress)
-    by_vectors = _by_vectors(chunk_index, semantic, progress)
+    by_words, n_words, n_frequent = _by_words(chunk_table.passages, NEAREST, max_df, progress)
+    by_vectors = _by_vectors(chunk_index, progress)
     n = len(chunk_table)
     codes = [near.min(axis=0) * n + near.max(axis=0) for near in (by_words, by_vectors)]
     pairs = np.unique(np.concatenate(codes))
@@ -203,13 +203,13 @@ def _by_words(
     return np.concatenate(pairs, axis=1), len(words), int(frequent.sum())
 
 
-def _by_vectors(index: VectorIndex, k: int, progress: Progress) -> IntArray:
+def _by_vectors(index: VectorIndex, progress: Progress) -> IntArray:
     pairs: list[tuple[int, int]] = []
     with progress.task("nearest chunks by vectors", len(index)) as advance:
-        for first in range(0, len(index) if k else 0, _BLOCK):
+        for first in range(0, len(index), _BLOCK):
             queries = np.asarray(index.vectors[first : first + _BLOCK], np.float32)
-            for row, near in enumerate(index.search(queries, k + 1), first):
-                pairs += [(row, int(other)) for other in near.ids[near.ids != row][:k]]
+            for row, near in enumerate(index.search(queries, NEAREST + 1), first):
+                pairs += [(row, int(other)) for other in near.ids[near.ids != row][:NEAREST]]
             advance(len(queries))
     return np.array(pairs, np.int64).reshape(-1, 2).T
 

@@ -1,19 +1,37 @@
-"""Relationships scored as triples: the base of path pooling and SubgraphRAG."""
+"""Relationships scored as triples, triples as lines of a prompt, and answers that are lists."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from functools import cache
+from typing import Literal
 
 import numpy as np
 from pydantic import PositiveInt
 
+from graphrag_bench.algorithms.evidence import chunks_of_triples
 from graphrag_bench.algorithms.graph import Graph
 from graphrag_bench.columns import row_ids
 from graphrag_bench.contract import operator
 from graphrag_bench.data.chunks import ChunkTable
 from graphrag_bench.embedding.embedder import Embedder
+from graphrag_bench.embedding.tokenizer import Tokenizer
 from graphrag_bench.embedding.vector_index import VectorIndex
-from graphrag_bench.values import IntArray, Node, Question, Ranked, Relationship
+from graphrag_bench.llm.chat import ChatModel
+from graphrag_bench.prompts import ContextBudget, Prompt
+from graphrag_bench.text import fit
+from graphrag_bench.values import (
+    Answer,
+    Context,
+    IntArray,
+    Node,
+    Piece,
+    Question,
+    Ranked,
+    Relationship,
+    best_first,
+)
 from methods.subgraphrag.mlp_scorer import MlpTripleScorer, means_of
+from operators.answer.direct import READER, answered, reader_values
 
 TripleScorer = VectorIndex | MlpTripleScorer
 """An index of the triples as texts, by whose cosine they are scored, or a trained scorer."""
@@ -74,3 +92,106 @@ def in_scope(question: Question, *, graph: Graph, chunk_table: ChunkTable) -> Ra
     if chunks:
         rows = np.unique(np.concatenate([row_ids(graph.chunk_relationship, c) for c in chunks]))
     return Ranked(rows, np.ones(len(rows)))
+
+
+TripleForm = Literal["triplets", "paths"]
+ARROW = "->"
+_MARK = "ans:"
+
+
+@operator("relationship.placed", unordered="with recency, the lowest score first")
+def placed(
+    relationships: Ranked[Relationship], *, order: Literal["recency", "best_first"] = "recency"
+) -> Ranked[Relationship]:
+    """The relationships in their order for a prompt: the best last, or the best first.
+
+    Best is the highest score, ties by lower id; `recency` is the whole list reversed.
+    Source: path pooling (Wang et al. 2025), appendix A.4 (ascending); SubgraphRAG's code
+    (descending).
+    """
+    best = best_first(relationships.scores, relationships.ids)
+    rows = best[::-1] if order == "recency" else best
+    return relationships.take(rows)
+
+
+@operator("context.triples")
+def triples_context(
+    relationships: Ranked[Relationship],
+    *,
+    graph: Graph,
+    tokenizer: Tokenizer,
+    context_budget: ContextBudget,
+    form: TripleForm = "triplets",
+) -> Context:
+    """The relationships in the order given as lines: "(head, relation, tail)", or paths.
+
+    With `form="paths"` a line continues, "->relation->tail", as long as the tail of one triple is
+    the head of the next; no triple is moved. Where the budget is too small, the triples with the
+    lowest scores are cut. Ids are row numbers, those of a path joined by "+".
+    Source: SubgraphRAG (Li et al. 2025); path pooling (Wang et al. 2025), appendix A.4.
+    """
+    fits = np.zeros(len(relationships), bool)
+    best = best_first(relationships.scores, relationships.ids)
+    rows = relationships.ids.tolist()
+    lines = [line(graph, (row,), form) for row in rows]
+    n_tokens = [tokenizer.count(lines[at]) for at in best.tolist()]
+    most = context_budget.tokens
+    n_fitting = len(rows) if most is None else fit(n_tokens, most)
+    fits[best[:n_fitting]] = True
+    cut = tuple(("relationship", str(rows[at])) for at in best[n_fitting:].tolist())
+    pieces = []
+    for places in _lines(graph, rows, np.flatnonzero(fits).tolist(), form):
+        path = tuple(rows[at] for at in places)
+        text, name = line(graph, path, form), "+".join(map(str, path))
+        score, chunks = float(relationships.scores[places].max()), chunks_of_triples(graph, path)
+        n_of_line = tokenizer.count(text)
+        pieces.append(Piece("relationship", name, text, score, n_of_line, chunks=chunks))
+    return Context(tuple(pieces), cut, 1.0)
+
+
+def _lines(
+    graph: Graph, rows: list[int], places: list[int], form: TripleForm
+) -> Iterator[list[int]]:
+    line: list[int] = []
+    for at in places:
+        if line and (form == "triplets" or graph.target[rows[line[-1]]] != graph.source[rows[at]]):
+            yield line
+            line = []
+        line.append(at)
+    if line:
+        yield line
+
+
+def line(graph: Graph, rows: tuple[int, ...], form: TripleForm) -> str:
+    """Rows, each of which begins where the one before it ends, as one line."""
+    head = graph.names[int(graph.source[rows[0]])]
+    hops = [(graph.relations[row], graph.names[int(graph.target[row])]) for row in rows]
+    if form == "triplets":
+        return f"({head}, {', '.join(part for hop in hops for part in hop)})"
+    return ARROW.join([head, *(part for hop in hops for part in hop)])
+
+
+@operator("answer.listed", calls=1, supplies=READER)
+def listed(
+    question: Question,
+    context: Context,
+    *,
+    llm: ChatModel,
+    prompt: Prompt,
+    max_tokens: PositiveInt | None = None,
+    keep: Literal["reply", "answers"] = "reply",
+) -> Answer:
+    """The model's reply; in a list, each answer is on a line that begins with `ans:`.
+
+    The question's form of answer says whether a list is requested, and bounds the reply, unless
+    `max_tokens` does. `keep="answers"` keeps what follows these marks, joined by ", ", for sets
+    whose answers are scored as texts; a reply without a mark is kept whole.
+    Raises CallFailed when the model gives no reply.
+    Source: SubgraphRAG (Li et al. 2025); path pooling (Wang et al. 2025), appendix A.4.
+    """
+    chat = prompt.render(reader_values(question, context.pieces))
+    whole = answered(llm, chat, question, max_tokens)
+    parts = [part for part in whole.text.splitlines() if _MARK in part]
+    marked = [part.partition(_MARK)[2].strip() for part in parts]
+    answers = ", ".join(dict.fromkeys(answer for answer in marked if answer))
+    return replace(whole, text=answers) if keep == "answers" and answers else whole

@@ -9,7 +9,16 @@ from graphrag_bench.algorithms.communities import Reports
 from graphrag_bench.columns import Texts
 from graphrag_bench.llm.scripted import Scripted
 from graphrag_bench.values import Context, Piece, Query, Question, Ranked
-from methods.drift.search import Finding, FollowUp, NoneOpen, Trail, answer, passage, primer, titles
+from methods.drift.search import (
+    DriftAnswer,
+    FollowUp,
+    NoneOpen,
+    Trail,
+    answer,
+    passage,
+    primer,
+    titles,
+)
 
 QUESTION = Question("q", "Who founded the town?")
 UNREADABLE = "no JSON at all"
@@ -46,7 +55,7 @@ def test_the_primer_reads_the_reports_in_folds_and_passes_over_an_unreadable_one
     trail, llm, shown = primed(replies, folds=2)
     assert sorted(shown) == ["01", "234"]
     assert trail.follow_ups == (FollowUp("Who?", 1), FollowUp("When?", 1), FollowUp("Where?", 1))
-    assert trail.findings == (Finding("A town.", 20), Finding("A founder.", 70))
+    assert trail.findings == (DriftAnswer("A town.", 20), DriftAnswer("A founder.", 70))
     assert trail.query == Query(("Who?",))
     assert llm.meter.fallbacks == 0
     replies = {"Report 0.": UNREADABLE, "Report 2.": reply_of("A founder.", 70, "Where?")}
@@ -69,7 +78,7 @@ def test_titles_of_reports_are_the_follow_ups_of_the_form_without_a_model() -> N
     assert query == Query(texts[:1])
 
 
-BEGUN = Trail((FollowUp("Who?", 1), FollowUp("When?", 1)), (Finding("A town.", 20),))
+BEGUN = Trail((FollowUp("Who?", 1), FollowUp("When?", 1)), (DriftAnswer("A town.", 20),))
 
 
 def answered(trail: Trail, reply: str, **settings: Any) -> tuple[Trail, Query, NoneOpen | None]:
@@ -79,7 +88,7 @@ def answered(trail: Trail, reply: str, **settings: Any) -> tuple[Trail, Query, N
 
 def test_an_answer_joins_the_trail_and_an_unreadable_one_adds_nothing() -> None:
     trail, query, end = answered(BEGUN, reply_of("Ada.", 90, "Where from?", "When?"))
-    assert trail.findings == (Finding("A town.", 20), Finding("Ada.", 90))
+    assert trail.findings == (DriftAnswer("A town.", 20), DriftAnswer("Ada.", 90))
     assert trail.follow_ups[2:] == (FollowUp("Where from?", 2),)
     assert (query, end) == (Query(("When?",)), None)
     assert (
@@ -95,7 +104,7 @@ def test_an_answer_joins_the_trail_and_an_unreadable_one_adds_nothing() -> None:
 @pytest.mark.parametrize(("score", "whole"), [(0, 1), (-3, 1), (55.6, 56), (900, 100), ("x", 1)])
 def test_scores_are_whole_numbers_from_1_to_100(score: object, whole: int) -> None:
     reply = json.dumps({"answer": "Ada.", "score": score, "follow_ups": []})
-    assert answered(BEGUN, reply)[0].findings[-1] == Finding("Ada.", whole)
+    assert answered(BEGUN, reply)[0].findings[-1] == DriftAnswer("Ada.", whole)
 
 
 def test_passages_are_scored_by_the_words_of_the_question_they_have() -> None:

@@ -14,6 +14,7 @@ from graphrag_bench.errors import UserError
 from graphrag_bench.expected import Sizes
 from graphrag_bench.graphs.text_graph import text_graph
 from methods.ketrag.chunk_graph import (
+    _by_words,
     chunk_graph,
     core_chunks,
     core_nlp,
@@ -61,16 +62,9 @@ def test_chunks_are_joined_to_the_nearest_by_words_and_by_vectors():
     ]
 
 
-def test_each_kind_of_neighbour_can_be_left_out_and_more_can_be_taken():
-    assert edges(graph_of(semantic=0)) == [(0, 1, "shares words"), (0, 2, "shares words")]
-    assert edges(graph_of(lexical=0)) == [(0, 1, "is similar"), (2, 3, "is similar")]
-    by_words = edges(graph_of(lexical=2, semantic=0))
-    assert [ends[:2] for ends in by_words] == [(0, 1), (0, 2), (1, 2)]
-
-
 def test_frequent_words_join_nothing_and_are_counted():
-    graph = graph_of(semantic=0, max_df=2)
-    assert edges(graph) == [(0, 1, "shares words")]
+    graph = graph_of(max_df=2)
+    assert edges(graph) == [(0, 1, "shares words, is similar"), (2, 3, "is similar")]
     assert graph.statistics == {"words": 7, "too_frequent": 1}
     assert graph_of(max_df=None).statistics["too_frequent"] == 0
 
@@ -78,7 +72,7 @@ def test_frequent_words_join_nothing_and_are_counted():
 def test_chunks_without_a_word_are_joined_by_vectors_alone_and_never_to_themselves():
     similar = [(0, 1, "is similar"), (2, 3, "is similar")]
     assert edges(graph_of(texts=["!", "?", "the", "--"])) == similar
-    equal = edges(graph_of(degrees=(0, 0, 0, 90), lexical=0))
+    equal = edges(graph_of(texts=["!", "?", "the", "--"], degrees=(0, 0, 0, 90)))
     assert [pair[:2] for pair in equal] == [(0, 1), (0, 2), (0, 3)]
 
 
@@ -86,17 +80,13 @@ def test_the_neighbours_by_words_are_those_of_all_pairs_counted_one_by_one():
     rng = np.random.default_rng(5)
     words = [f"word{number}" for number in range(40)]
     texts = [" ".join(rng.choice(words, size=6, replace=False)) for _ in range(300)]
-    vectors = np.tile(np.array([[1.0, 0.0]], np.float32), (300, 1))
-    graph = chunk_graph(
-        chunk_table=table(*texts),
-        chunk_index=VectorIndex(vectors), progress=QUIET, lexical=3, semantic=0,
-    )  # fmt: skip
+    pairs, *_ = _by_words(texts, 3, None, QUIET)
     stored = [set(text.split()) for text in texts]
     wanted = set()
     for row, own in enumerate(stored):
         shared = sorted((-len(own & other), at) for at, other in enumerate(stored) if at != row)
         wanted |= {(min(row, at), max(row, at)) for _, at in shared[:3]}
-    assert {pair[:2] for pair in edges(graph)} == wanted
+    assert {(min(pair), max(pair)) for pair in pairs.T.tolist()} == wanted
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from builds import QUIET, Words, dense
 
 from graphrag_bench.data.chunks import ChunkTable
 from graphrag_bench.errors import UserError
-from methods.linearrag.tri_graph import TriGraph, entities, tri_graph
+from methods.linearrag.activation import TriGraph, entities, tri_graph
 
 SPOKEN = ChunkTable.of([
     ("a", "", "Ada met Otto. Ada left. Nothing was said here."),

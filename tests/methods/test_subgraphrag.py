@@ -22,8 +22,7 @@ from graphrag_bench.prompts import UNBOUNDED, ContextBudget, Prompt
 from graphrag_bench.run.experiment import Experiment
 from graphrag_bench.run.plan import describe
 from graphrag_bench.values import Context, Piece, Question, Ranked, Relationship
-from methods.subgraphrag.listing import Form, listed, placed, triples_context
-from methods.subgraphrag.triples import triple_scores
+from methods.subgraphrag.triples import TripleForm, listed, placed, triple_scores, triples_context
 
 PROMPT = Prompt("methods:subgraphrag/prompts/system/triplets.j2")
 TRIPLES = [("e", "r6", "q"), ("q", "r1", "a"), ("a", "r2", "b"), ("x", "r5", "y"), ("a", "r4", "d")]
@@ -40,7 +39,7 @@ def ranked(*scores: float) -> Ranked[Relationship]:
     return Ranked(np.arange(len(scores)), np.array(scores))
 
 
-def context(form: Form, relationships: Ranked[Relationship], budget: int = 8000) -> Context:
+def context(form: TripleForm, relationships: Ranked[Relationship], budget: int = 8000) -> Context:
     return triples_context(
         relationships,
         graph=graph_of(TRIPLES),

@@ -12,8 +12,7 @@ from graphrag_bench.contract import alone
 from graphrag_bench.embedding.vector_index import VectorIndex
 from graphrag_bench.errors import UserError
 from graphrag_bench.values import ChunkScores, Node, NodeScores, Question, Ranked
-from methods.linearrag.activation import activate, activated
-from methods.linearrag.tri_graph import TriGraph
+from methods.linearrag.activation import TriGraph, activate, activated
 from operators.chunk.ppr import chunk_restart, node_restart, specificity
 from operators.chunk.ppr import ppr as chunk_ppr
 from operators.chunk.search import similarity
