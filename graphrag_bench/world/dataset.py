@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from pydantic import ValidationError
 
-from graphrag_bench.data.dataset import Card, Dataset, Document, Gold
+from graphrag_bench.data.dataset import Card, Dataset, Gold
 from graphrag_bench.data.training import TrainingSet
 from graphrag_bench.errors import UserError, did_you_mean
 from graphrag_bench.values import Question
@@ -58,7 +58,7 @@ def world_dataset(card: Card, world: World) -> Dataset:
         )
     return Dataset(
         name=world.settings.name,
-        documents=tuple(Document(row.id, row.title, row.text) for row in world.passages),
+        documents=world.passages,
         questions=tuple(Question(chain.question, chain.text) for chain in world.chains),
         gold=gold,
         card=card,

@@ -4,13 +4,11 @@ Nothing here is seen by an operator: texts and questions reach a method as those
 """
 
 from dataclasses import dataclass
-from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field, PositiveInt
 
+from graphrag_bench.data.dataset import Document
 from graphrag_bench.text import show_briefly
-
-Role = Literal["facts", "distractor", "contradiction"]
 
 
 class WorldSettings(BaseModel):
@@ -78,21 +76,6 @@ class Fact:
 
 
 @dataclass(frozen=True)
-class WorldPassage:
-    """One row of the corpus; `entity` is whom it is about, `facts` the facts it states.
-
-    The facts are ids within `World.facts`, or within the list that `role` names.
-    """
-
-    id: str
-    title: str
-    text: str
-    role: Role
-    entity: int
-    facts: tuple[int, ...]
-
-
-@dataclass(frozen=True)
 class Chain:
     """The facts that answer a question, the first hop first; `answer` is the last one's tail."""
 
@@ -114,8 +97,7 @@ class World:
 
     `entities` holds those of the facts first and the outsiders of the distractors after them.
     `passages` are in corpus order, `chains` in question order. `distractors` are true of the
-    outsiders; `contradictions` are false, and said as rumours. `introduced` are the ids of the
-    entities whose own passage introduces their alias.
+    outsiders; `contradictions` are false, and said as rumours.
     """
 
     settings: WorldSettings
@@ -123,9 +105,8 @@ class World:
     facts: tuple[Fact, ...]
     distractors: tuple[Fact, ...]
     contradictions: tuple[Fact, ...]
-    passages: tuple[WorldPassage, ...]
+    passages: tuple[Document, ...]
     chains: tuple[Chain, ...]
-    introduced: frozenset[int]
 
     def evidence(self, chain: Chain) -> tuple[str, ...]:
         """Return the passages that state a chain's facts, in order.

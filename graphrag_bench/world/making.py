@@ -1,20 +1,13 @@
 """The making of a synthetic world from its settings: entities, facts, chains, passages, noise."""
 
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 
 import numpy as np
 
+from graphrag_bench.data.dataset import Document
 from graphrag_bench.errors import UserError
 from graphrag_bench.values import FloatArray
-from graphrag_bench.world.facts import (
-    Chain,
-    Fact,
-    Role,
-    World,
-    WorldEntity,
-    WorldPassage,
-    WorldSettings,
-)
+from graphrag_bench.world.facts import Chain, Fact, World, WorldEntity, WorldSettings
 from graphrag_bench.world.grammar import (
     ALSO,
     BY_PHRASE,
@@ -54,17 +47,12 @@ def make_world(settings: WorldSettings) -> World:
     entities = _entities(settings)
     facts = _facts(settings, entities)
     chains = _chains(settings, entities, facts)
-    introduced = frozenset(
-        id_
-        for fact in facts
-        for id_, name in zip((fact.head, fact.tail), fact.names, strict=True)
-        if name == entities[id_].alias
-    )
+    named = {name for fact in facts for name in fact.names}
     outsiders, distractors, contradictions, extra = _noise(settings, entities, facts, chains)
     order = _random(settings, "order").random(len(entities)).tolist()
     n_each = settings.facts_per_passage
     placed = [
-        (place, _passage(one, one.id in introduced, facts[one.id * n_each : (one.id + 1) * n_each]))
+        (place, _passage(one, named, facts[one.id * n_each : (one.id + 1) * n_each]))
         for place, one in zip(order, entities, strict=True)
     ]
     ordered = sorted([*placed, *extra], key=lambda pair: (pair[0], pair[1].id))
@@ -76,7 +64,6 @@ def make_world(settings: WorldSettings) -> World:
         tuple(contradictions),
         tuple(passage for _, passage in ordered),
         tuple(chains),
-        introduced,
     )
 
 
@@ -162,14 +149,12 @@ def _chains(
     return list(chains.values())
 
 
-def _passage(entity: WorldEntity, introduced: bool, facts: Sequence[Fact]) -> WorldPassage:
-    stated = [fact for fact in facts if fact.passage is not None]
+def _passage(entity: WorldEntity, named: Set[str], facts: Sequence[Fact]) -> Document:
     sentences = [kind_sentence(entity.name, entity.kind)]
-    if introduced:
+    if entity.alias in named:
         sentences.append(Statement(entity.name, ALSO, entity.alias).sentence)
-    sentences += [_statement(fact).sentence for fact in stated]
-    rows = tuple(fact.id for fact in stated)
-    return WorldPassage(f"p{entity.id}", entity.name, " ".join(sentences), "facts", entity.id, rows)
+    sentences += [_statement(fact).sentence for fact in facts if fact.passage is not None]
+    return Document(f"p{entity.id}", entity.name, " ".join(sentences))
 
 
 def _statement(fact: Fact, *, rumour: bool = False) -> Statement:
@@ -181,7 +166,7 @@ def _noise(
     entities: Sequence[WorldEntity],
     facts: Sequence[Fact],
     chains: Sequence[Chain],
-) -> tuple[list[WorldEntity], list[Fact], list[Fact], list[tuple[float, WorldPassage]]]:
+) -> tuple[list[WorldEntity], list[Fact], list[Fact], list[tuple[float, Document]]]:
     """Outsiders, the distractors about them, contradictions, and passages with their places."""
     n_noise = round(settings.noise * settings.size / (1 - settings.noise))
     random = _random(settings, "noise")
@@ -208,11 +193,9 @@ def _noise(
         other = Fact(len(others), head.id, fact.phrase, tail.id, (head.name, tail.name), f"n{row}")
         others.append(other)
         sentence = _statement(other, rumour=contradicts).sentence
-        role: Role = "contradiction" if contradicts else "distractor"
         title = f"Rumours about {head.name}" if contradicts else head.name
         text = sentence if contradicts else f"{kind_sentence(head.name, head.kind)} {sentence}"
-        passage = WorldPassage(f"n{row}", title, text, role, head.id, (other.id,))
-        placed.append((place, passage))
+        placed.append((place, Document(f"n{row}", title, text)))
     return outsiders, distractors, contradictions, placed
 
 
