@@ -35,7 +35,7 @@ def test_a_template_is_one_user_message_or_a_message_a_block_system_first(prompt
 
 
 def test_a_missing_variable_is_an_error_that_names_it(prompt):
-    with pytest.raises(UserError, match="answer.j2': 'question' is undefined"):
+    with pytest.raises(UserError, match="answer.j2': 'question'"):
         prompt("{{ question }}").render({"text": "Who?"})
 
 
@@ -56,15 +56,11 @@ def test_a_text_of_the_corpus_stays_the_text_it_is(prompt, text):
     assert message.content == f"Passage: {text}"
 
 
-def test_a_template_cannot_reach_into_python(prompt):
+def test_a_template_that_reaches_into_python_or_cannot_be_read_is_refused(prompt):
     with pytest.raises(UserError, match="unsafe"):
         prompt("{{ text.__class__.__mro__ }}").render({"text": "x"})
-
-
-def test_a_template_that_cannot_be_read_is_an_error_with_its_line(prompt):
-    broken = prompt("fine\n{% for piece in pieces %}")
     with pytest.raises(UserError, match="answer.j2', line 2"):
-        _ = broken.variables
+        _ = prompt("fine\n{% for piece in pieces %}").variables
 
 
 def test_a_file_in_the_folder_takes_the_place_of_the_packaged_one(prompt):

@@ -56,16 +56,6 @@ def test_pagerank_solves_its_equation(seed, damping):
     np.testing.assert_allclose(ours, exact, atol=2e-10 / (1 - damping))
 
 
-@pytest.mark.parametrize("seed", SEEDS)
-def test_pagerank_of_many_resets_is_bit_for_bit_that_of_each_alone(seed):
-    graph = random_graph(seed, 300, 700)
-    resets = np.stack([random_reset(seed + row, 300) for row in range(5)], axis=1)
-    together = personalised_pagerank(walk_of_nodes(graph), resets, 0.85)
-    for column in range(5):
-        alone = personalised_pagerank(walk_of_nodes(graph), resets[:, column], 0.85)
-        assert np.array_equal(together[:, column], alone)
-
-
 # ---- vector search
 
 

@@ -8,8 +8,6 @@ from graphrag_bench.embedding.cached_models import CachedEmbedder
 from graphrag_bench.embedding.embedder import Hashing, encode_in_blocks
 from graphrag_bench.embedding.sentence_embedder import SentenceEmbedder
 from graphrag_bench.embedding.vector_index import VectorIndex
-from graphrag_bench.errors import UserError
-from graphrag_bench.indices.bm25 import Bm25
 from graphrag_bench.llm.cache import Cache
 
 # ---- the hashing embedder
@@ -50,18 +48,12 @@ def small_blocks(monkeypatch):
 
 
 def test_equal_texts_are_embedded_once_in_growing_blocks_and_come_back_in_order():
-    counting = Counting()
+    counting, counts = Counting(), []
     texts = ["dddd", "ccc", "a", "bb", "a", "ff"]
-    vectors = encode_in_blocks(texts, counting)
+    vectors = encode_in_blocks(texts, counting, counts.append)
     assert counting.batches == [["a", "bb"], ["ff", "ccc"], ["dddd"]]
+    assert counts == [2, 2, 1]
     assert np.array_equal(vectors, Hashing(8).encode(texts, kind="passage"))
-
-
-def test_blocks_that_are_slow_do_not_grow(monkeypatch):
-    monkeypatch.setattr(embedders, "_QUICK_SECONDS", 0.0)
-    counting = Counting()
-    encode_in_blocks(["a", "bb", "ff", "cc"], counting)
-    assert counting.batches == [["a", "bb"], ["cc"], ["ff"]]
 
 
 def test_a_block_that_is_done_is_stored_and_not_done_again(tmp_path):
@@ -72,12 +64,6 @@ def test_a_block_that_is_done_is_stored_and_not_done_again(tmp_path):
     with pytest.raises(KeyboardInterrupt):
         encode_in_blocks(["a", "b", "c", "stop"], CachedEmbedder(again, store))
     assert again.batches == [["stop"]]
-
-
-def test_progress_is_told_of_every_text():
-    counts: list[int] = []
-    encode_in_blocks(["a", "b", "cc", "a"], Hashing(8), counts.append)
-    assert counts == [2, 1]
 
 
 # ---- indices
@@ -120,17 +106,6 @@ def test_a_batch_is_one_call_and_only_unclear_queries_are_asked_again(monkeypatc
     assert rankings[5].ids.tolist() == [7, *range(100, 109)]
 
 
-def test_an_empty_index_finds_nothing():
-    index = VectorIndex(np.zeros((0, 8), np.float32))
-    assert [len(ranked) for ranked in index.search(np.ones((2, 8), np.float32), 3)] == [0, 0]
-    assert index.search(np.zeros((0, 8), np.float32), 3) == []
-
-
-def test_texts_without_a_word_to_search_by_are_refused():
-    with pytest.raises(UserError, match="no word to search by"):
-        Bm25.of(["the", "of and"])
-
-
 # ---- the packaged embedder
 
 
@@ -154,11 +129,3 @@ def test_the_vector_of_a_question_does_not_depend_on_the_others(minilm):
     alone = [minilm.encode([text], kind="question")[0] for text in texts]
     assert np.array_equal(together, alone)
     assert minilm.encode([], kind="question").shape == (0, 384)
-
-
-@pytest.mark.real
-def test_the_identity_of_the_embedder_names_version_dimension_and_prefixes():
-    assert SentenceEmbedder(precision="float32").identity == (
-        "sentence-transformers:all-MiniLM-L6-v2@0.1.0:384:unit:float32:long=windows(256):prefixes=,"
-    )
-    assert SentenceEmbedder(question_prefix="query: ").identity.endswith("prefixes=query: ,")

@@ -67,10 +67,6 @@ def test_words_are_those_of_any_script_and_characters_of_scripts_without_spaces(
     assert words(text) == expected.split()
 
 
-def test_words_of_scripts_without_spaces_come_in_pairs_where_asked_for():
-    assert words("東京塔 is 塔, ที่นี่", bigrams=True) == ["東京", "京塔", "is", "塔", "ที่นี่"]
-
-
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
@@ -85,26 +81,12 @@ def test_signs_of_names_are_kept_where_asked_for(text, expected):
     assert not {"+", "#", "."} & set("".join(words(text)))
 
 
-def test_known_token_ids_of_cl100k():
+def test_tokens_are_those_of_the_encoding_and_special_ones_plain_text():
     assert encode("hello world") == [15339, 1917]
-
-
-def test_the_other_encoding_counts_by_itself():
-    text = "東京タワーは東京都港区にある"
+    text = "東京タワーは東京都港区にある <|endoftext|>"
     assert count_tokens(text, "o200k") < count_tokens(text, "cl100k")
-    assert decode(encode(text, "o200k"), "o200k") == text
-
-
-def test_special_tokens_in_a_text_are_plain_text():
-    text = "before <|endoftext|> after"
-    assert len(encode("<|endoftext|>")) > 1
-    assert decode(encode(text)) == text
-
-
-def test_a_character_cut_in_two_is_left_out():
-    tokens = encode("a🙂")
-    assert len(tokens) > 2
-    assert decode(tokens[:-1]) == "a"
+    assert decode(encode(text, "o200k"), "o200k") == decode(encode(text)) == text
+    assert decode(encode("a🙂")[:-1]) == "a"
 
 
 @pytest.mark.parametrize(
@@ -158,3 +140,4 @@ def test_a_text_is_searched_by_words_of_any_script_and_lone_capitals():
     text = "C++ and C#, vitamin C. It's J.R.R. Tolkien, 5 茅以升 हिन्दी Guten\u00adberg"
     expected = "c++ and c# vitamin it tolkien 茅以 以升 हिन्दी gutenberg c"
     assert search_words(text) == expected.split()
+    assert words("東京塔 is 塔, ที่นี่", bigrams=True) == ["東京", "京塔", "is", "塔", "ที่นี่"]
