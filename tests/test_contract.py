@@ -66,15 +66,8 @@ def test_a_signature_says_what_is_read_needed_set_and_written():
     assert (op.writes, op.may_write) == (("chunks", "node_scores"), ())
 
 
-def echo(question: Question, *, top_k: int = 3) -> Query:
-    raise NotImplementedError
-
-
 def test_a_value_or_none_may_be_written_wherever_it_stands():
-    @operator("question.look")
-    def look(question: Question) -> tuple[Mentions | None, Query]:
-        raise NotImplementedError
-
+    operator("question.look")(look)
     op = registered("question.look")
     assert list(op.returns) == ["mentions", "query"]
     assert (op.writes, op.may_write) == (("query",), ("mentions",))
@@ -94,6 +87,14 @@ def test_a_bound_on_calls_is_a_number_or_follows_from_the_settings():
     assert registered("question.plan").bound({}) == 2
     operator("question.plan", calls=lambda settings: 1 + settings["top_k"])(echo)
     assert registered("question.plan").bound({"top_k": 3}) == 4
+
+
+def echo(question: Question, *, top_k: int = 3) -> Query:
+    raise NotImplementedError
+
+
+def look(question: Question) -> tuple[Mentions | None, Query]:
+    raise NotImplementedError
 
 
 # ---- what breaks the contract
