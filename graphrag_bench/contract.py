@@ -360,22 +360,21 @@ def by_slot(operator: Operator, result: Any, resources: Mapping[str, Any]) -> di
     they are read are not read here.
     """
     values = result if isinstance(result, tuple) else (result,)
-    written = dict(zip(operator.returns, values, strict=False))
-    written = {slot: value for slot, value in written.items() if value is not None}
-    problem = ""
+    written = {
+        slot: value
+        for slot, value in zip(operator.returns, values, strict=False)
+        if value is not None
+    }
+    problems = [_misfit(operator, *item, resources) for item in written.items()]
+    if missing := sorted(set(operator.writes) - set(written)):
+        problems.insert(0, f"gave None for {', '.join(missing)}")
     if len(values) != len(operator.returns):
-        problem = f"gave {len(values)} values for {', '.join(sorted(operator.returns)) or 'none'}"
-    elif missing := sorted(set(operator.writes) - set(written)):
-        problem = f"gave None for {', '.join(missing)}"
-    else:
-        problems = (_misfit(operator, *item, resources) for item in written.items())
-        problem = next(filter(None, problems), "")
-    if not problem:
-        return written
-    code = getattr(operator.batch or operator.function, "__code__", None)
-    name = operator.function.__name__
-    line = f'  File "{code.co_filename}", line {code.co_firstlineno}, in {name}' if code else ""
-    raise WrongReturn(problem, (line,) if line else ())
+        problems.insert(0, f"gave {len(values)} values for {', '.join(sorted(operator.returns))}")
+    for problem in filter(None, problems):
+        function = inspect.unwrap(operator.function)
+        file, line = inspect.getsourcefile(function), function.__code__.co_firstlineno
+        raise WrongReturn(problem, (f'  File "{file}", line {line}, in {function.__name__}',))
+    return written
 
 
 def _misfit(operator: Operator, slot: str, value: Any, resources: Mapping[str, Any]) -> str:
@@ -387,16 +386,12 @@ def _misfit(operator: Operator, slot: str, value: Any, resources: Mapping[str, A
     if isinstance(value, Ranked) and len(value):
         low, high = int(value.ids.min()), int(value.ids.max())
         if low < 0 or (n_rows is not None and high >= n_rows):
-            rows = "" if n_rows is None else f"; there are the rows 0 to {n_rows - 1}"
-            return f"gave the id {low if low < 0 else high} for '{slot}'{rows}"
+            return f"gave the id {low if low < 0 else high} for '{slot}' of {n_rows} rows"
     if isinstance(value, RowScores) and n_rows is not None and len(value) != n_rows:
         return f"gave {len(value)} scores for '{slot}'; there are {n_rows} rows"
     scores = _scores(value)
     if n_wrong := len(scores) - int(np.count_nonzero(np.isfinite(scores))):
-        return (
-            f"gave {n_wrong} of {len(scores)} scores for '{slot}' that are no numbers (NaN or "
-            "infinite); a ranking needs finite scores, so leave such rows out"
-        )
+        return f"gave {n_wrong} of {len(scores)} scores for '{slot}' that are NaN or infinite"
     return ""
 
 

@@ -61,8 +61,7 @@ def message_of(error: Exception) -> str:
     """Return what is told of an error: of the disk what is wrong with which file."""
     if isinstance(error, OSError) and error.strerror:
         place = f": {error.filename}" if error.filename is not None else ""
-        hint = _OF_DISKS.get(error.errno or 0, "")
-        return f"{error.strerror}{place}.{hint}"
+        return f"{error.strerror}{place}.{_ELSEWHERE if error.errno in _OF_DISKS else ''}"
     kind = "" if isinstance(error, UserError | OSError) else f"{type(error).__name__}: "
     return f"{kind}{error}"
 
@@ -74,13 +73,8 @@ def exit_code_of(error: Exception) -> int:
     return 2 if isinstance(error, OSError) else 1
 
 
-_ELSEWHERE = (
-    " Results are stored below paths.home: make room there or allow writing, or choose another "
-    "folder by paths.home=FOLDER (--home FOLDER)."
-)
-_OF_DISKS = dict.fromkeys(
-    (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.EPERM), _ELSEWHERE
-)
+_OF_DISKS = {errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.EPERM}
+_ELSEWHERE = " Make room or allow writing there, or choose another folder by paths.home=FOLDER."
 
 
 class UnreadableReply(Exception):

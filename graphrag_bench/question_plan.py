@@ -2,7 +2,8 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from graphlib import TopologicalSorter
+from graphlib import CycleError, TopologicalSorter
+from itertools import pairwise
 from typing import Literal
 
 from graphrag_bench.prompts import answer_form
@@ -126,8 +127,8 @@ def checked_plan(
                 notes.append(f"{one.id} depends on {name}, which is not there")
         known = (name for name in one.dependencies if name in position and name != one.id)
         needs[one.id] = tuple(dict.fromkeys(known))
-    while circle := _circle([one.id for one in sub_questions], needs):
-        edges = zip(circle, (*circle[1:], circle[0]), strict=True)
+    while circle := _circle(needs):
+        edges = [(source, target) for target, source in pairwise(circle)]
         source, target = max(edges, key=lambda edge: (position[edge[1]], position[edge[0]]))
         needs[source] = tuple(name for name in needs[source] if name != target)
         notes.append(f"{source} and {target} wait for each other: {source} no longer does")
@@ -140,16 +141,11 @@ def checked_plan(
     )
 
 
-def _circle(ids: Sequence[str], needs: Mapping[str, Sequence[str]]) -> tuple[str, ...]:
-    done: set[str] = set()
-
-    def follow(path: tuple[str, ...]) -> tuple[str, ...]:
-        for name in needs[path[-1]]:
-            if name in path:
-                return path[path.index(name) :]
-            if name not in done and (circle := follow((*path, name))):
-                return circle
-        done.add(path[-1])
-        return ()
-
-    return next(filter(None, (follow((one,)) for one in ids if one not in done)), ())
+def _circle(needs: Mapping[str, Sequence[str]]) -> Sequence[str]:
+    """Sub-questions that need each other, each needed by the next, the first also last."""
+    try:
+        TopologicalSorter(needs).prepare()
+    except CycleError as error:
+        circle: Sequence[str] = error.args[1]
+        return circle
+    return ()

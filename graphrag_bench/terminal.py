@@ -84,17 +84,15 @@ def without_secrets(text: str) -> str:
 def check_server(name: str, url: str) -> None:
     """Raise UserError unless the address `name` is http or https, has a host and no secrets."""
     refuse_secrets(name, url)
-    problem = (
-        "" if url.startswith(("http://", "https://")) else "it begins with http:// or https://"
-    )
     try:
         parts = urlsplit(url)
-        if not parts.hostname or parts.port == 0 or any(sign.isspace() for sign in url):
-            problem = problem or "it names a server, as in http://localhost:8000/v1"
-    except ValueError as error:
-        problem = str(error)
-    if problem:
-        raise UserError(f"{name} is '{without_secrets(url)}': {problem}.")
+        good = parts.scheme in ("http", "https") and parts.hostname and parts.port != 0
+    except ValueError:  # a port that is none
+        good = False
+    if not good or any(sign.isspace() for sign in url):
+        raise UserError(
+            f"{name} is '{without_secrets(url)}'; it names a server, as http://localhost:8000/v1."
+        )
 
 
 def is_local(url: str) -> bool:
@@ -112,8 +110,8 @@ def refuse_secrets(name: str, value: object) -> None:
         shown = without_secrets(value)
         if _ADDRESS.search(value) and shown != value:
             raise UserError(
-                f"{name}={shown}: the address held a user name, a password or a key, and would be "
-                "written into files. Name the variable that holds the key: llm.api_key_env=NAME."
+                f"{name}={shown}: the address held a user name, a password or a key. Name the "
+                "variable that holds the key: llm.api_key_env=NAME."
             )
     elif isinstance(value, Mapping):
         for key, inner in value.items():

@@ -28,21 +28,15 @@ def commit() -> str:
     if root is None or not (root / ".git").exists():
         return f"v{_version('graphrag-bench')}"
     try:
-        name = _git("rev-parse", "--short=10", "HEAD")
-        return name + ("+" if _git("status", "--porcelain") else "")
+        name, changed = (
+            subprocess.check_output(
+                ["git", "--no-optional-locks", *words], cwd=root, text=True, stderr=subprocess.PIPE
+            ).strip()
+            for words in (["rev-parse", "--short=10", "HEAD"], ["status", "--porcelain"])
+        )
     except (OSError, subprocess.CalledProcessError):
         return "unknown"
-
-
-def _git(*words: str) -> str:
-    done = subprocess.run(
-        ["git", "--no-optional-locks", *words],
-        cwd=checkout(),
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    return done.stdout.strip()
+    return f"{name}+" if changed else name
 
 
 @cache

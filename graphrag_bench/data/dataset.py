@@ -306,17 +306,14 @@ class Dataset:
         is abstract, no form changes that.
         """
 
-        def wanted(question: Question) -> FormName:
+        def formed(question: Question) -> Question:
             gold = self.gold[question.id]
             own = "choice" if gold.options else self.card.form_of(gold.type)
-            return own if form is None or (form == "free" and own != "short") else form
-
-        def formed(question: Question) -> Question:
-            own = wanted(question)
-            abstract = self.card.abstract_type(self.gold[question.id].type)
-            known = None if abstract == answer_form(own).prose else abstract
+            wanted = own if form is None or (form == "free" and own != "short") else form
+            abstract = self.card.abstract_type(gold.type)
+            known = None if abstract == answer_form(wanted).prose else abstract
             return replace(
-                question, form=own, open_tokens=open_tokens, published=published, abstract=known
+                question, form=wanted, open_tokens=open_tokens, published=published, abstract=known
             )
 
         return replace(self, questions=tuple(map(formed, self.questions)))

@@ -195,7 +195,7 @@ def records(path: Path, shape: type[R]) -> Iterator[tuple[Place, R]]:
     A file in .parquet is read in batches, one in .json as a whole (a list, one object, or lines),
     one in .tsv as a table below its header, any other as JSON lines.
     """
-    readers = {".parquet": _parquet_objects, ".json": json_objects, ".tsv": _table_rows}
+    readers = {".parquet": parquet_objects, ".json": json_objects, ".tsv": _table_rows}
     for file in files_of(path):
         for place, content in readers.get(file.suffix, json_line_objects)(file):
             yield place, shaped(place, content, shape)
@@ -314,7 +314,8 @@ def _table_rows(path: Path) -> Iterator[tuple[Place, object]]:
         yield f"{path}, line {number}", {name: cell for name, cell in cells.items() if name}
 
 
-def _parquet_objects(path: Path) -> Iterator[tuple[Place, Mapping[str, object]]]:
+def parquet_objects(path: Path) -> Iterator[tuple[Place, Mapping[str, object]]]:
+    """Yield the rows of a parquet file; raises UserError without pyarrow, and for another file."""
     parquet = pyarrow("pyarrow.parquet")
     number = 0
     try:

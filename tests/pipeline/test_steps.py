@@ -50,7 +50,7 @@ def test_an_id_out_of_the_table_fails_the_step_that_made_it(resource: str):
     assert isinstance(fine, RetrievalState)
     step = "retrieve.1 tiny.chunks" if resource == "chunk_table" else "retrieve.0 tiny.start"
     assert (wrong.step, wrong.kind) == (step, "WrongReturn")
-    assert "the id 3" in wrong.message and "0 to 2" in wrong.message
+    assert "the id 3" in wrong.message and "3 rows" in wrong.message
 
 
 @pytest.mark.parametrize(

@@ -21,7 +21,7 @@ from graphrag_bench.columns import Texts, incidence, row_ids
 from graphrag_bench.contract import artifact
 from graphrag_bench.data.chunks import ChunkTable
 from graphrag_bench.data.dataset import Dataset
-from graphrag_bench.data.rows import pyarrow
+from graphrag_bench.data.rows import parquet_objects
 from graphrag_bench.errors import UserError
 from graphrag_bench.graphs.text_graph import TKG_ATTRIBUTES
 from graphrag_bench.text import normalise_name, squash
@@ -183,18 +183,13 @@ def read_parquet(folder: Path, name: str, columns: Sequence[str]) -> list[Row]:
 
     Raises UserError without pyarrow, for another file, and where one of `columns` is missing.
     """
-    parquet = pyarrow("pyarrow.parquet")
     path = folder / f"{name}.parquet"
     if not path.is_file():
         there = ", ".join(sorted(one.name for one in folder.glob("*.parquet"))) or "none"
         raise UserError(f"{path}: there is no such file; parquet files there are: {there}.")
-    try:
-        table = parquet.read_table(path)
-    except (OSError, ValueError) as error:
-        raise UserError(f"{path}: not parquet ({str(error)[:200]}).") from None
-    if missing := sorted({*columns} - {*table.column_names}):
+    rows = [row for _, row in parquet_objects(path)]
+    if missing := sorted({*columns} - {*rows[0]} if rows else ()):
         raise UserError(f"{path}: the column {', '.join(missing)} of graphrag 1.0 is missing.")
-    rows: list[Row] = table.to_pylist()
     return rows
 
 
