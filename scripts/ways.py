@@ -1,4 +1,4 @@
-"""How many of the project's files a question, a finished run and a model call enter.
+"""How many of the project's rooms and files the ways from a command to its results enter.
 
 `python scripts/ways.py` prints one line each; docs/architecture.md holds the figures. Everything is
 stored and imported before anything is counted: what is counted is the way, not the start.
@@ -12,15 +12,21 @@ import tempfile
 import threading
 from collections import Counter
 from collections.abc import Callable
+from contextlib import ExitStack
 from pathlib import Path
 from types import FrameType
+from typing import Any
+from unittest.mock import patch
 
 import graphrag_bench
 from graphrag_bench.cli.main import main
+from graphrag_bench.config.settings import RunSettings
 from graphrag_bench.llm.cache import Cache
 from graphrag_bench.llm.ledger import Budget, Ledger
 from graphrag_bench.llm.openai_compatible import OpenAICompatible
 from graphrag_bench.prompts import Message
+from graphrag_bench.run.method import Method
+from graphrag_bench.run.models import Models
 
 ROOT = Path(graphrag_bench.__file__).parents[1]
 sys.path.append(str(ROOT / "tests"))
@@ -30,13 +36,27 @@ ROOMS = tuple(str(ROOT / room) + "/" for room in ("graphrag_bench", "operators",
 WORDS = ("run", "dataset=toy", "method=bm25", "limit=1", "answer=off", "reference_rows=off")
 
 
-def entered(work: Callable[[], object]) -> Counter[str]:
-    """Return how many frames of each file of the project `work` enters, in all its threads."""
+MADE = (RunSettings, "model_validate"), (Method, "__init__"), (Models, "__init__")
+"""What a run makes once, by the function that makes it."""
+FIRST_STEP = "graphrag_bench/pipeline/steps.py", "run_steps"
+
+
+def entered(work: Callable[[], object], until: tuple[str, str] = ("", "")) -> Counter[str]:
+    """Return how many frames of each file of the project `work` enters, in all its threads.
+
+    Frames from the first one of the function `until`, a file and a name, are left out.
+    """
     frames: Counter[str] = Counter()
+    ended = threading.Event()
 
     def note(frame: FrameType, event: str, _: object) -> None:
-        if event == "call" and frame.f_code.co_filename.startswith(ROOMS):
-            frames[str(Path(frame.f_code.co_filename).relative_to(ROOT))] += 1
+        code = frame.f_code
+        if event == "call" and code.co_filename.startswith(ROOMS) and not ended.is_set():
+            file = str(Path(code.co_filename).relative_to(ROOT))
+            if (file, code.co_name) == until:
+                ended.set()
+            else:
+                frames[file] += 1
 
     threading.setprofile(note)
     sys.setprofile(note)
@@ -46,6 +66,31 @@ def entered(work: Callable[[], object]) -> Counter[str]:
         sys.setprofile(None)
         threading.setprofile(None)
     return frames
+
+
+def rooms(frames: Counter[str]) -> set[str]:
+    """Return the folders of files; the modules beside them are one."""
+    return {"/".join(file.split("/")[:2]) if file.count("/") > 1 else "" for file in frames}
+
+
+def preparation(home: Path) -> tuple[set[str], Counter[str]]:
+    """Return the rooms that a run enters before its first step, and how often it makes `MADE`."""
+    made: Counter[str] = Counter()
+
+    def counting(kind: type, name: str) -> Callable[..., Any]:
+        make = getattr(kind, name)
+
+        def counted(*values: Any, **named: Any) -> Any:
+            made[kind.__name__] += 1
+            return make(*values, **named)
+
+        return counted
+
+    with ExitStack() as stack:
+        for kind, name in MADE:
+            stack.enter_context(patch.object(kind, name, counting(kind, name)))
+        frames = entered(lambda: run(home), FIRST_STEP)
+    return rooms(frames), made
 
 
 def run(home: Path) -> None:
@@ -76,6 +121,9 @@ if __name__ == "__main__":
     with tempfile.TemporaryDirectory() as folder:
         home, every = Path(folder), "--files" in sys.argv
         run(home)
+        shutil.rmtree(home / "runs")
+        names, made = preparation(home)
+        print(f"from the words to the first step: {len(names)} rooms, {dict(made)}")
         shutil.rmtree(home / "runs")
         show("a question, warm", entered(lambda: run(home)), whole=every)
         show("a finished run", entered(lambda: run(home)), whole=every)

@@ -1,9 +1,10 @@
 """What tests of several folders share; its being here puts this folder on the import path."""
 
+import copy
 import gc
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -13,13 +14,16 @@ for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
 
 gc.set_threshold(50_000, 20, 50)  # the modules of models are many objects to look through
 
-import compositions
 import pytest
 from fake_openai import FakeOpenAI, running
+from omegaconf import DictConfig
 
 from graphrag_bench.config import compose, sources
 from graphrag_bench.config.plugins import load_plugins
 from graphrag_bench.contract import builders, operators
+from graphrag_bench.files import project_folder
+
+OURS = [project_folder("configs").resolve()]
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -62,9 +66,17 @@ def _folders(
 
 @pytest.fixture(autouse=True, scope="session")
 def _compositions() -> Iterator[None]:
-    """`composed` takes what Hydra composes from `compositions`; commands ask Hydra itself."""
+    """What Hydra composes of our own choices it composes once; commands do not come here."""
+    by_hydra = compose.composition
+    remembered = cache(by_hydra)
+
+    def composition(words: Sequence[str] = (), name: str = compose.PRIMARY) -> DictConfig:
+        if sources.folders() != OURS or any(".yaml" in word for word in words):
+            return by_hydra(words, name)
+        return copy.deepcopy(remembered(tuple(words), name))
+
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(compose, "composition", compositions.composition)
+        patch.setattr(compose, "composition", composition)
         yield
 
 

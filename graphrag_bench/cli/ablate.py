@@ -30,7 +30,7 @@ from graphrag_bench.explain.replay import Replay, check_metric
 from graphrag_bench.progress import Progress
 from graphrag_bench.report.comparisons import difference_table, flipped_line
 from graphrag_bench.report.rendering import show_tables
-from graphrag_bench.run.session import refuse_unused
+from graphrag_bench.run.command import refuse_unused
 from graphrag_bench.run.stored import find_run
 
 

@@ -18,8 +18,8 @@ from graphrag_bench.config.compose import composed
 from graphrag_bench.errors import UserError
 from graphrag_bench.explain.question import Answered
 from graphrag_bench.explain.text import brief_lines, explained_lines
+from graphrag_bench.run.command import refuse_unused
 from graphrag_bench.run.experiment import Experiment
-from graphrag_bench.run.session import refuse_unused
 from graphrag_bench.text import model_name
 
 UNREAD = (

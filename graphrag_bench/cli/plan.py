@@ -16,54 +16,49 @@ from collections.abc import Iterator, Sequence
 from graphrag_bench.cli import run as application
 from graphrag_bench.cli.run import Results
 from graphrag_bench.errors import UserError
+from graphrag_bench.run.command import Outcomes, identity, methods_of
 from graphrag_bench.run.estimates import Estimate, estimate_head, estimate_line, estimates, total
 from graphrag_bench.run.experiment import Experiment
 from graphrag_bench.run.plan import describe, remaining
-from graphrag_bench.run.session import Identity, Outcomes, identity, methods_of, session
 
 declare = application.declare
 
 
 def run(arguments: Sequence[str]) -> int:
     """Print the plan of a run, or of each cell of a sweep, equal ones once; 1 where one fails."""
-    return application.run(arguments, f"{__name__}.Plan")
+    return application.run(arguments, f"{__name__}.Plans")
 
 
-class Plan(Results):
+class Plans(Results):
     """Print the plans of cells in place of running them."""
 
-    command = "plan"
+    name = "plan"
 
     def __init__(self) -> None:
-        session().sized = True
+        super().__init__()
+        self.command.sized = True
 
     def planned(self, outcomes: Outcomes) -> int:
         """Print them; 1 where a cell cannot be run."""
-        _print(outcomes)
-        return int(any(isinstance(one, UserError) for _, one in outcomes))
-
-
-def _print(outcomes: Outcomes) -> None:
-    seen: dict[Identity, Experiment] = {}
-    n_failed = 0
-    for overrides, outcome in outcomes:
-        if isinstance(outcome, UserError):
-            n_failed += 1
-            print(f"{' '.join(overrides)}\n  failed: {outcome}\n")
-        elif identity(outcome) not in seen:
-            seen[identity(outcome)] = outcome
-            print(describe(outcome), end="\n\n")
-    if seen:
-        asked = methods_of(outcomes)
-        every = [
-            one for cell in seen.values() for one in [cell, *session().references(cell, asked)]
-        ]
-        runs = list({identity(one): one for one in every}.values())
-        n_same = len(outcomes) - n_failed - len(seen)
-        counts = f"cells: {len(outcomes)}" + f", the same as others: {n_same}" * (n_same > 0)
-        counts += f", failed: {n_failed}" * (n_failed > 0)
-        print(f"{counts}; runs with their reference rows: {len(runs)}", end="\n\n")
-        print(*_work_ahead(runs), sep="\n")
+        seen: dict[str, Experiment] = {}
+        n_failed = 0
+        for overrides, outcome in outcomes:
+            if isinstance(outcome, UserError):
+                n_failed += 1
+                print(f"{' '.join(overrides)}\n  failed: {outcome}\n")
+            elif identity(outcome) not in seen:
+                seen[identity(outcome)] = outcome
+                print(describe(outcome), end="\n\n")
+        if seen:
+            asked, cells = methods_of(outcomes), seen.values()
+            every = [one for cell in cells for one in [cell, *self.command.references(cell, asked)]]
+            runs = list({identity(one): one for one in every}.values())
+            n_same = len(outcomes) - n_failed - len(seen)
+            counts = f"cells: {len(outcomes)}" + f", the same as others: {n_same}" * (n_same > 0)
+            counts += f", failed: {n_failed}" * (n_failed > 0)
+            print(f"{counts}; runs with their reference rows: {len(runs)}", end="\n\n")
+            print(*_work_ahead(runs), sep="\n")
+        return int(n_failed > 0)
 
 
 def _work_ahead(experiments: Sequence[Experiment]) -> Iterator[str]:

@@ -30,8 +30,8 @@ import shlex
 import shutil
 import sys
 import traceback
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -58,26 +58,23 @@ from graphrag_bench.config.words import quoted
 from graphrag_bench.data.dataset import Dataset
 from graphrag_bench.errors import MissingPackage, UserError, caught, exit_code_of, message_of
 from graphrag_bench.progress import Progress
-from graphrag_bench.report.comparisons import comparison_table
 from graphrag_bench.report.rendering import FORMATS, show
 from graphrag_bench.report.rows import best_of, mark
-from graphrag_bench.report.tables import run_table
+from graphrag_bench.run.command import Command, Outcomes, lacking, methods_of, refuse_unused
 from graphrag_bench.run.experiment import Experiment
 from graphrag_bench.run.folder import TABLE, write_whole
-from graphrag_bench.run.session import Outcomes, lacking, methods_of, refuse_unused, session
-from graphrag_bench.run.stored import StoredRun, extent_of, stored_differences
+from graphrag_bench.run.models import of_process
+from graphrag_bench.run.stored import StoredRun, extent_of
 from graphrag_bench.run.sweep import (
     CSV,
     Cell,
     Sweep,
+    cell_tables,
     cells_below,
     refuse_foreign,
     setting_of,
-    shown_runs,
-    shown_tables,
     sweep_in,
     varied_in,
-    with_failed,
     write,
 )
 
@@ -96,20 +93,20 @@ def run(arguments: Sequence[str], callback: str = "") -> int:
     1 when a cell failed, or more questions of a method than `failures.limit` allows, or all.
     `callback` is a class in place of `Results`, by its path.
     """
-    session.cache_clear()
     with plain_errors():
         words = [quoted(word) for word in sorted(arguments, key=is_setting)]
     words = [*_of_cells(words), *[f"{_CALLBACK}={callback}"] * bool(callback)]
     os.environ.setdefault("HYDRA_FULL_ERROR", "1")  # errors come here, and get one message
-    before, sys.argv = sys.argv, ["graphrag-bench", *words]  # where Hydra's application reads them
+    application = hydra.main(version_base=VERSION_BASE, config_path=None, config_name=PRIMARY)
+    before, sys.argv = sys.argv, ["graphrag-bench", *words]  # Hydra's application reads no others
     try:
         with plain_errors():
-            hydra.main(version_base=VERSION_BASE, config_path=None, config_name=PRIMARY)(job)()
+            application(Job())()
         if "--experimental-rerun" in arguments:
-            return _printed(Path(HydraConfig.get().runtime.output_dir))
+            return printed(Path(HydraConfig.get().runtime.output_dir), {})
     finally:
         sys.argv = before
-        session().shared.close()
+        of_process().close()
     return 0
 
 
@@ -145,73 +142,78 @@ def _of_cells(words: list[str]) -> list[str]:
     return words
 
 
-def job(config: DictConfig) -> float:
-    """Do one job of Hydra's, and return what a sweeper looks for: the mean of the objective.
+@dataclass
+class Job:
+    """What Hydra calls for each job; `Results` gives it the command that it is of."""
 
-    An error ends the job alone, whose objective is the worst then.
-    """
-    own = HydraConfig.get()
-    swept = own.mode == RunMode.MULTIRUN
-    sweep = (sweep_in(Path(own.runtime.cwd, own.sweep.dir)) if swept else None) or Sweep()
-    folder, words = Path(own.runtime.output_dir), tuple(own.overrides.task)
-    title = OmegaConf.select(config, "method.title") or OmegaConf.select(config, "method.name")
-    number = int(own.job.num) if swept else 0
-    cell = Cell(sweep.command, number, words, str(title), sweep.words(words))
+    command: Command = field(default_factory=Command)
 
-    def work() -> tuple[Cell, StoredRun]:
-        settings = settings_of(config, own)
-        if own.job.chdir:  # results stay where the command was given
-            settings["paths"]["home"] = str(Path(own.runtime.cwd, settings["paths"]["home"]))
-        experiment = session().experiment(settings, swept=swept)
-        part = f"cell {number + 1} ({cell.varied or words[0]})" if swept and words else ""
-        return _finished(cell, experiment, sweep, Progress(part=part))
+    def __call__(self, config: DictConfig) -> float:
+        """Do one job, and return what a sweeper looks for: the mean of the objective.
 
-    log, value = logging.getLogger("graphrag_bench"), -math.inf
-    result: tuple[Cell, StoredRun] | Exception
-    try:
-        result = caught(work)
-    except UserError as error:
-        result = error
-    if isinstance(result, Exception):
-        text = message_of(result).encode("utf-8", "backslashreplace").decode("utf-8")
-        cell = replace(cell, error=text, exit_code=exit_code_of(result))
-        if not isinstance(result, UserError | OSError):
-            traceback.print_exception(result)
-            text = "".join(traceback.format_exception(result))
-        log.error(text)
-    else:
-        cell, stored = result
-        failures = stored.folder.file("failures", "txt")
-        for line in cell.lacking:
-            log.error(line)
-        if cell.lacking and failures.is_file():
-            log.error(failures.read_text("utf-8"))
-        _link(folder, stored.folder.path, own.output_subdir, f"{own.job.name}.log")
-        metric = stored.metrics["metrics"].get(config.get("objective"))
-        value = float(metric["mean"]) if metric and not cell.error else value
-    write(folder, cell)
-    return value
+        An error ends the job alone, whose objective is the worst then.
+        """
+        own = HydraConfig.get()
+        swept = own.mode == RunMode.MULTIRUN
+        sweep = (sweep_in(Path(own.runtime.cwd, own.sweep.dir)) if swept else None) or Sweep()
+        folder, words = Path(own.runtime.output_dir), tuple(own.overrides.task)
+        title = OmegaConf.select(config, "method.title") or OmegaConf.select(config, "method.name")
+        number = int(own.job.num) if swept else 0
+        cell = Cell(sweep.command, number, words, str(title), sweep.words(words))
 
+        def work() -> tuple[Cell, StoredRun]:
+            settings = settings_of(config, own)
+            if own.job.chdir:  # results stay where the command was given
+                settings["paths"]["home"] = str(Path(own.runtime.cwd, settings["paths"]["home"]))
+            experiment = self.command.experiment(settings, swept=swept)
+            part = f"cell {number + 1} ({cell.varied or words[0]})" if swept and words else ""
+            return self._finished(cell, experiment, sweep, Progress(part=part))
 
-def _finished(
-    cell: Cell, experiment: Experiment, sweep: Sweep, progress: Progress
-) -> tuple[Cell, StoredRun]:
-    """Run a cell and its reference rows; one in which every question failed has failed."""
-    every = [experiment, *session().references(experiment, sweep.methods)]
-    for one in every:
-        session().run(one, progress if one is experiment else None)
-    extent = extent_of(experiment.settings)
-    runs = [StoredRun(one.folder, one.dataset, extent) for one in every]
-    problems = [lacking(run.metrics, one) for run, one in zip(runs, every, strict=True)]
-    metrics = runs[0].metrics
-    return replace(
-        cell,
-        status="failed" if (lost := metrics["failed"] == metrics["n"]) else "done",
-        error=problems[0] if lost else "",
-        runs=tuple(str(run.folder.path.resolve()) for run in runs),
-        extent=extent,
-        lacking=tuple(filter(None, problems)),
-    ), runs[0]
+        log, value = logging.getLogger("graphrag_bench"), -math.inf
+        result: tuple[Cell, StoredRun] | Exception
+        try:
+            result = caught(work)
+        except UserError as error:
+            result = error
+        if isinstance(result, Exception):
+            text = message_of(result).encode("utf-8", "backslashreplace").decode("utf-8")
+            cell = replace(cell, error=text, exit_code=exit_code_of(result))
+            if not isinstance(result, UserError | OSError):
+                traceback.print_exception(result)
+                text = "".join(traceback.format_exception(result))
+            log.error(text)
+        else:
+            cell, stored = result
+            failures = stored.folder.file("failures", "txt")
+            for line in cell.lacking:
+                log.error(line)
+            if cell.lacking and failures.is_file():
+                log.error(failures.read_text("utf-8"))
+            _link(folder, stored.folder.path, own.output_subdir, f"{own.job.name}.log")
+            metric = stored.metrics["metrics"].get(config.get("objective"))
+            value = float(metric["mean"]) if metric and not cell.error else value
+        write(folder, cell)
+        return value
+
+    def _finished(
+        self, cell: Cell, experiment: Experiment, sweep: Sweep, progress: Progress
+    ) -> tuple[Cell, StoredRun]:
+        """Run a cell and its reference rows; one in which every question failed has failed."""
+        every = [experiment, *self.command.references(experiment, sweep.methods)]
+        for one in every:
+            self.command.run(one, progress if one is experiment else None)
+        extent = extent_of(experiment.settings)
+        runs = [StoredRun(one.folder, one.dataset, extent) for one in every]
+        problems = [lacking(run.metrics, one) for run, one in zip(runs, every, strict=True)]
+        metrics = runs[0].metrics
+        return replace(
+            cell,
+            status="failed" if (lost := metrics["failed"] == metrics["n"]) else "done",
+            error=problems[0] if lost else "",
+            runs=tuple(str(run.folder.path.resolve()) for run in runs),
+            extent=extent,
+            lacking=tuple(filter(None, problems)),
+        ), runs[0]
 
 
 def _link(folder: Path, run: Path, subdir: str | None, log: str) -> None:
@@ -233,11 +235,18 @@ class Results(Callback):
     """Check what a command asks for before its first job, and print one table after its last.
 
     The folder of the command gets `table.md` and `table.csv`. A failed cell of a sweep is a row
-    that says so.
+    that says so. Hydra makes it by its name, and its jobs get the command from it.
     """
 
-    command = "run"
+    name = "run"
     """What signs the errors."""
+
+    def __init__(self) -> None:
+        self.command = Command()
+
+    def on_job_start(self, config: DictConfig, *, task_function: Any, **_: Any) -> None:
+        """Give a job what is prepared."""
+        task_function.command = self.command
 
     def on_run_start(self, config: DictConfig, **_: Any) -> None:
         """Refuse a run that is wrong before Hydra writes down what may hold a secret."""
@@ -253,11 +262,16 @@ class Results(Callback):
 
     def on_run_end(self, config: DictConfig, **_: Any) -> None:
         """Print the table of a run."""
-        self._or_exit(lambda: _printed(Path(config.hydra.run.dir)))
+        self._or_exit(lambda: printed(Path(config.hydra.run.dir), self._datasets))
 
     def on_multirun_end(self, config: DictConfig, **_: Any) -> None:
         """Print the table of a sweep, whose cells other processes may have run."""
-        self._or_exit(lambda: _printed(Path(config.hydra.sweep.dir), config.hydra.overrides.task))
+        folder, words = Path(config.hydra.sweep.dir), config.hydra.overrides.task
+        self._or_exit(lambda: printed(folder, self._datasets, words))
+
+    @property
+    def _datasets(self) -> dict[str, Dataset | UserError]:
+        return self.command.shared.datasets
 
     def planned(self, outcomes: Outcomes) -> int | None:
         """Return the exit code of a command that runs nothing; None for one that does."""
@@ -273,7 +287,7 @@ class Results(Callback):
         if isinstance(code, Exception):
             if not isinstance(code, UserError | OSError):
                 traceback.print_exception(code)
-            sys.stderr.write(f"graphrag-bench {self.command}: {message_of(code)}\n")
+            sys.stderr.write(f"graphrag-bench {self.name}: {message_of(code)}\n")
             code = exit_code_of(code)
         if code:
             raise SystemExit(code)
@@ -281,7 +295,7 @@ class Results(Callback):
     def _check_run(self, config: DictConfig) -> int:
         if config.get("objective") is not None:
             raise UserError("objective names the best cell of a sweep: use it with -m.")
-        experiment = session().experiment(settings_of(config, config.hydra), swept=False)
+        experiment = self.command.experiment(settings_of(config, config.hydra), swept=False)
         self._check([((), experiment)], list(config.hydra.overrides.task))
         refuse_foreign(Path(config.hydra.run.dir))
         return 0
@@ -295,7 +309,7 @@ class Results(Callback):
         outcomes: Outcomes
         if every is not None:
             varied = varied_in(every)
-            outcomes = list(session().prepared(every, name))
+            outcomes = list(self.command.cells(every, name))
         elif config.get("objective") is None:
             raise UserError(
                 "This sweeper needs objective=METRIC and split=dev, as in experiment=tuning."
@@ -305,7 +319,7 @@ class Results(Callback):
             params = config.hydra.sweeper.get("params") or {}
             varied = tuple(map(setting_of, [*params, *filter(None, swept)]))
             settings = settings_of(config, config.hydra)
-            outcomes = [((), session().experiment(settings, swept=True))]
+            outcomes = [((), self.command.experiment(settings, swept=True))]
         self._check(outcomes, [word for cell in every or () for word in cell])
         folder = Path(config.hydra.sweep.dir)
         refuse_foreign(folder)
@@ -316,7 +330,7 @@ class Results(Callback):
 
     def _check(self, outcomes: Outcomes, words: Sequence[str]) -> None:
         missing = (one for _, one in outcomes if isinstance(one, MissingPackage))
-        if self.command == "run" and (lacking := next(missing, None)):
+        if self.name == "run" and (lacking := next(missing, None)):
             raise lacking
         experiments = [one for _, one in outcomes if isinstance(one, Experiment)]
         if not experiments:
@@ -328,30 +342,28 @@ class Results(Callback):
             raise SystemExit(code)
 
 
-def _printed(folder: Path, words: Sequence[str] = ()) -> int:
-    """Print the table of the jobs in a folder, write it there, and return the exit code."""
+def printed(
+    folder: Path, datasets: dict[str, Dataset | UserError], words: Sequence[str] = ()
+) -> int:
+    """Print the table of the jobs in a folder, write it there, and return the exit code.
+
+    `datasets` are those that are in memory.
+    """
     every = cells_below(folder)
-    datasets = {one.folder.path.resolve(): one.dataset for one in session().experiments.values()}
     sweep, failed = sweep_in(folder), [cell for cell in every if cell.error]
     if sweep is None and every[0].error and not every[0].runs:
         ended = UserError(every[0].error)
         ended.exit_code = every[0].exit_code
         raise ended
     lines = _best(every, datasets)
-    runs = shown_runs(every, datasets)
-    compared = stored_differences(runs) if runs else []
-    columns = runs[0].config["columns"] if runs else "main"
-    for table in (shown := shown_tables(every, compared, runs, columns)):
+    shown = cell_tables(every, datasets)
+    for table in shown.tables:
         show(table)
-    whole = shown
-    if runs:
-        whole = [with_failed(run_table([run.metrics for run in runs]), every)]
-        whole += filter(None, [comparison_table(compared)])
-    text = "\n".join(map(FORMATS["markdown"], whole))
+    text = "\n".join(map(FORMATS["markdown"], shown.every_column))
     write_whole(folder / TABLE, text)
-    write_whole(folder / CSV, FORMATS["csv"](whole[0]))
+    write_whole(folder / CSV, FORMATS["csv"](shown.every_column[0]))
     own = [Path(cell.runs[0]) for cell in every if cell.runs]
-    for path in dict.fromkeys([*own, *(run.folder.path for run in runs)]):
+    for path in dict.fromkeys([*own, *(run.folder.path for run in shown.runs)]):
         write_whole(path / TABLE, text)
         print(f"run: {path}")
     for line in lines:
@@ -370,7 +382,7 @@ def _printed(folder: Path, words: Sequence[str] = ()) -> int:
     return int(bool(problems))
 
 
-def _best(every: Sequence[Cell], datasets: Mapping[Path, Dataset]) -> list[str]:
+def _best(every: Sequence[Cell], datasets: dict[str, Dataset | UserError]) -> list[str]:
     """Return lines that name the best cell by `objective`; its run gets the mark.
 
     None without an objective. Raises UserError for a metric that the runs do not have.

@@ -54,9 +54,9 @@ from graphrag_bench.report.rendering import Table, csv_text, show, show_tables
 from graphrag_bench.report.run_page import ListedRun, run_sheet, runs_table
 from graphrag_bench.report.tables import checked_columns, metrics_table
 from graphrag_bench.run import cleanup
+from graphrag_bench.run.command import NONE
 from graphrag_bench.run.folder import METRICS, DamagedRun, RunFolder
 from graphrag_bench.run.imported import QRELS, TREC, Source, export_trec, import_run
-from graphrag_bench.run.session import NONE
 from graphrag_bench.run.stored import (
     StoredRun,
     alike,

@@ -41,8 +41,7 @@ from graphrag_bench.report.rendering import FORMATS, Table, show_tables
 from graphrag_bench.report.rows import check_one_corpus
 from graphrag_bench.report.tables import checked_columns, main_metric, shown_tables
 from graphrag_bench.run.stored import stored_differences, stored_runs
-from graphrag_bench.run.sweep import cells_below, named_runs, shown_runs
-from graphrag_bench.run.sweep import shown_tables as cell_tables
+from graphrag_bench.run.sweep import cell_tables, cells_below, named_runs
 from graphrag_bench.tables.figures import collected
 from graphrag_bench.tables.measures import FigureSource
 from graphrag_bench.tables.paper_tables import comparison_tables, long_table
@@ -125,8 +124,7 @@ def _of_paper(table: PaperTable, options: Namespace) -> list[Table]:
 def _of_runs(names: Sequence[str], options: Namespace) -> list[Table]:
     columns = checked_columns(options.columns)
     if len(names) == 1 and (every := cells_below(Path(names[0]))):
-        shown = shown_runs(every)
-        return cell_tables(every, stored_differences(shown) if shown else [], shown, columns)
+        return list(cell_tables(every, {}, columns).tables)
     stored = named_runs(list(names), options.home)
     check_one_corpus([run.metrics for run in stored])
     runs = [run.metrics for run in stored]

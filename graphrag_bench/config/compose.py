@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,6 @@ from hydra.core.global_hydra import GlobalHydra
 from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.core.override_parser.types import Override
 from hydra.errors import HydraException, MissingConfigException, OverrideParseException
-from hydra.utils import get_class
 from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import InterpolationKeyError, OmegaConfBaseException
 
@@ -40,7 +40,7 @@ def composed(
     for path, value in expanded(values).items():
         replaces = path in (*sources.GROUPS, *sources.ROLES) and isinstance(value, Mapping)
         OmegaConf.update(config, path, value, merge=not replaces)
-    return _resolved(config)
+    return resolved(config)
 
 
 def composition(overrides: Sequence[str] = (), name: str = PRIMARY) -> DictConfig:
@@ -85,18 +85,22 @@ def cells(config: DictConfig, overrides: Sequence[str]) -> list[list[str]] | Non
     They are the sweeper's parameters in what Hydra composed and those of the command, which win.
     None for another sweeper, which chooses one cell after another. Raises UserError.
     """
-    sweeper: Any = get_class(config.hydra.sweeper["_target_"])
-    if not hasattr(sweeper, "split_arguments"):
+    if config.hydra.runtime.choices["hydra/sweeper"] != "basic":
         return None
     params: Mapping[str, Any] = config.hydra.sweeper.get("params") or {}
-    words = parsed([*(f"{name}={value}" for name, value in params.items()), *overrides])
-    for word in words:
-        if word.is_discrete_sweep() and not list(word.sweep_string_iterator()):
-            hint = did_you_mean("", sources.names(word.get_key_element()))
-            raise UserError(f"'{word.input_line}' fits none. {hint}")
-    with plain_errors():
-        (every,) = sweeper.split_arguments(words, None)
-    return [list(cell) for cell in every]
+    several: dict[str, list[str]] = {}
+    for word in parsed([*(f"{name}={value}" for name, value in params.items()), *overrides]):
+        name = word.get_key_element()
+        if not word.is_sweep_override():
+            several[name] = [f"{name}={word.get_value_element_as_str()}"]
+        elif word.is_discrete_sweep():
+            several[name] = [f"{name}={value}" for value in word.sweep_string_iterator()]
+            if not several[name]:
+                hint = did_you_mean("", sources.names(name))
+                raise UserError(f"'{word.input_line}' fits none. {hint}")
+        else:
+            raise UserError(f"'{word.input_line}': an interval needs a sweeper that searches it.")
+    return [list(cell) for cell in product(*several.values())]
 
 
 def parsed(overrides: Sequence[str]) -> list[Override]:
@@ -138,7 +142,7 @@ def settings_of(config: DictConfig, hydra: Any) -> dict[str, Any]:
     paths = [text.lstrip("+~").partition("=")[0] for text in hydra.overrides.task]
     paths += [f"method.{key}" for key in own if own[key] != file.get(key)]
     given = [path for path in dict.fromkeys(paths) if path.startswith("method.")]
-    return {**_resolved(plain), "given": given, "row": choices.get("row")}
+    return {**resolved(plain), "given": given, "row": choices.get("row")}
 
 
 def method_values(method: Mapping[str, Any]) -> dict[str, Any]:
@@ -146,10 +150,11 @@ def method_values(method: Mapping[str, Any]) -> dict[str, Any]:
 
     An interpolation that leads out of the method stays.
     """
-    return dict(_resolved({"method": sources.without_chunks(method)})["method"])
+    return dict(resolved({"method": sources.without_chunks(method)})["method"])
 
 
-def _resolved(settings: Any) -> dict[str, Any]:
+def resolved(settings: Any) -> dict[str, Any]:
+    """Return settings with their interpolations resolved; one that leads nowhere stays a text."""
     config = OmegaConf.create(settings)
     while True:
         try:

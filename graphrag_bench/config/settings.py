@@ -25,9 +25,8 @@ from graphrag_bench.terminal import refuse_secrets
 
 Profile = Literal["default", "paper", "zhou2025", "upstream"]
 Fidelity = Literal["default", "paper"]
-NO_SETTINGS = {"given", "row", "budget_asked", "fill_context"}
-"""Derived fields, not settings: which method parameters and whether the budget were overridden, the
-row of a paper that was chosen, and whether rows fill the budget."""
+NO_SETTINGS = {"given", "row"}
+"""What a command chose otherwise: the method's settings that it sets, and the row of a paper."""
 LEAST_IN_PROCESSES = 500
 """New texts in a list from which on `nlp_workers=auto` starts processes."""
 BUDGETS = {"zhou2025": 7500}
@@ -238,10 +237,6 @@ class RunSettings(_Settings):
     """Paths of the method's parameters that were set; not a setting."""
     row: str | None = None
     """Row of a paper that was chosen; not a setting."""
-    budget_asked: bool = False
-    """Whether the run set its budget; not a setting."""
-    fill_context: Switch | None = None
-    """Whether rows fill the budget; not a setting."""
 
     @field_validator("pooling")
     @classmethod

@@ -122,7 +122,7 @@ class _ArtifactReader:
         self.entries = frozenset(step.label for step in steps if _is_entry(step))
         self.ids = frozenset(document.id for document in experiment.dataset.documents)
         writes = {slot for step in steps for slot in step.operator.returns}
-        writes |= experiment.method.first_slots
+        writes |= experiment.method.keys.first_slots
         stages = {"replied", "answered"}
         if {"chunks", *_ROWS} & writes:
             stages |= {"corpus", "chunk", "retrieved"}

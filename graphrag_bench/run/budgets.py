@@ -1,22 +1,22 @@
-"""The context budget of a run: how many tokens fit, and which steps and lists they bound.
+"""The context budget of a run, in one of two modes.
 
-In the house regime `budget_context` is the same maximum of context tokens in every method's prompt,
-filled by default, so that methods are compared at equal cost: `auto` follows from the corpus'
-chunks and the reader's window, `budget_context=N` sets N tokens for all, and `native` keeps the
-`budget` of each method's own file or profile, within the window. As published every budget is
-native, and `budget_context=N` is one more bound of it, which nothing fills. Packers are given it as
-a resource, `ContextBudget`.
+*equal*: the context of every method has the same number of tokens and is filled, so that methods
+are compared at equal cost. `budget_context=N` sets the number; `auto` takes it from the chunks of
+the corpus and the window of the reader.
+
+*native*: each method keeps its own k, or the `budget` of its file or profile, within the window of
+the reader. That is `budget_context=native`, `regime=published` (where `budget_context=N` is one
+more bound), and the default under a profile or with `method.budget`.
 """
 
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from itertools import chain
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
-from graphrag_bench.config.compose import raw_method
 from graphrag_bench.config.settings import BUDGETS, WINDOWS, RunSettings
 from graphrag_bench.contract import builders
 from graphrag_bench.data.dataset import Dataset
@@ -27,7 +27,7 @@ from graphrag_bench.pipeline.combinators import Switch
 from graphrag_bench.pipeline.pipeline import Pipeline
 from graphrag_bench.pipeline.steps import OperatorStep, Step
 from graphrag_bench.prompts import ContextBudget, Filling
-from graphrag_bench.run.method import Method
+from graphrag_bench.run.method import with_names
 from graphrag_bench.run.models import Models
 from graphrag_bench.text import count_tokens
 
@@ -45,7 +45,7 @@ ROW = 1.05
 """What a row of a prompt adds to its chunk: its number, and the quotes of a table."""
 FEWEST_TOKENS = 50
 """The least mean tokens assumed per chunk: enough chunks are retrieved to fill the budget."""
-OWN_BUDGET = "method.budget"
+_OWN = "method.budget"
 _SAMPLE = 200
 _CHARACTERS_A_TOKEN = 8
 _SLOTS: Mapping[Filling, str] = {"chunk": "chunks", "node": "nodes"}
@@ -55,7 +55,7 @@ _SLOTS: Mapping[Filling, str] = {"chunk": "chunks", "node": "nodes"}
 class ChunkSize:
     """Tokens (cl100k) of the chunks of a corpus as rows of a prompt, with their titles.
 
-    `typical` is the median, `long` what nine of ten do not pass; 0 for a corpus without a chunk.
+    `typical` is the median, `long` the 90th percentile; 0 for a corpus without a chunk.
     """
 
     typical: int
@@ -63,52 +63,52 @@ class ChunkSize:
 
 
 @dataclass(frozen=True)
-class Room:
-    """What decides how many tokens of context a prompt may hold.
+class ContextWindow:
+    """How many tokens of context the window of the reader leaves.
 
-    `window` is the reader's, None where nothing tells it; `reserved` what the answer, the
-    instructions and the question take of it; `margin` how many of its tokens a counted one is.
+    `tokens` is the window, None where nothing tells it; `reserved` the tokens of the answer, the
+    instructions and the question; `margin` how many of its tokens one counted token may be.
     """
 
     chunk: ChunkSize
-    window: int | None
+    tokens: int | None
     reserved: int
     margin: float = 1.0
 
-    def within(self, window: int) -> int:
-        """Return the tokens of context that a window leaves, in whole hundreds; at least 1."""
+    def _within(self, window: int) -> int:
         rest = (window - self.reserved) / self.margin
         return max(1, int(rest) // 100 * 100 if rest >= 100 else int(rest))
 
     @property
-    def known(self) -> int | None:
-        """Tokens of context that the reader's window leaves; None where the window is not known."""
-        return None if self.window is None else self.within(self.window)
+    def left(self) -> int | None:
+        """Tokens left for the context, in whole hundreds; None where the window is not known."""
+        return None if self.tokens is None else self._within(self.tokens)
 
     @property
     def wanted(self) -> int:
-        """Tokens in which every method finds room for its chunks, in whole hundreds."""
-        return max(LEAST, in_hundreds(CHUNKS * self.chunk.long / SHARE))
+        """Tokens in which every method finds room for `CHUNKS` chunks, in whole hundreds."""
+        return max(LEAST, _in_hundreds(CHUNKS * self.chunk.long / SHARE))
 
     @property
     def auto(self) -> int:
-        """Tokens of `budget_context=auto`: what is wanted, within the reader's window."""
-        return min(self.wanted, self.within(self.window or ASSUMED_WINDOW))
+        """Tokens of `budget_context=auto`: those wanted, within the window."""
+        return min(self.wanted, self._within(self.tokens or ASSUMED_WINDOW))
 
     def require(self, n_tokens: int) -> None:
-        """Raise UserError for more tokens of context than the reader's window leaves."""
-        if self.known is not None and n_tokens > self.known:
+        """Raise UserError for more tokens of context than the window leaves."""
+        if self.left is not None and n_tokens > self.left:
             raise UserError(
-                f"budget_context={n_tokens} does not fit the reader's window of {self.window:,} "
-                f"tokens: {self.known:,} are left for the context. Take at most {self.known}, or a "
+                f"budget_context={n_tokens} does not fit the reader's window of {self.tokens:,} "
+                f"tokens: {self.left:,} are left for the context. Take at most {self.left}, or a "
                 "reader with a larger window (llm.context of the local model, llm.window)."
             )
 
 
-def room_of(settings: RunSettings, dataset: Dataset, models: Models) -> Room:
-    """Return the room of a run's prompts. No model is loaded; a server may be asked its window.
+def context_window(settings: RunSettings, dataset: Dataset, models: Models) -> ContextWindow:
+    """Return what the window of a run's reader leaves for the context.
 
-    As published no window is larger than that of the source.
+    No model is loaded; a server may be asked its window. As published no window is larger than
+    that of the source.
     """
     margin = STAND_IN if "(stand-in)" in models.identity("tokenizer") else 1.0
     llm = models.bare("llm")
@@ -117,7 +117,7 @@ def room_of(settings: RunSettings, dataset: Dataset, models: Models) -> Room:
         window = min(window or whole, whole)
     most = max((question.answer_form.max_tokens for question in dataset.questions), default=0)
     reserved = RESERVED + sure_tokens(most, window or ASSUMED_WINDOW)
-    return Room(chunk_size(settings, dataset), window, reserved, margin)
+    return ContextWindow(chunk_size(settings, dataset), window, reserved, margin)
 
 
 def chunk_size(settings: RunSettings, dataset: Dataset) -> ChunkSize:
@@ -126,27 +126,22 @@ def chunk_size(settings: RunSettings, dataset: Dataset) -> ChunkSize:
     These are spread evenly over the corpus; of a long one the beginning shows that its windows are
     full.
     """
-    documents, size = dataset.documents, _window_size(settings, dataset)
+    documents, size = dataset.documents, _size_of_chunks(settings, dataset)
     if not documents:
         return ChunkSize(0, 0)
     most = None if size is None else size * _CHARACTERS_A_TOKEN
     counts = []
+    places = np.linspace(0, len(documents) - 1, _SAMPLE).tolist()
+    for document in (documents[row] for row in sorted({round(place) for place in places})):
+        n_text = count_tokens(document.text[:most])
+        counts.append(min(n_text, size or n_text) + count_tokens(document.title))
     if size is not None and settings.chunking.get("join") == "corpus":
-        counts.append(0)
-        for document in documents:
-            counts[0] = min(counts[0] + count_tokens(document.passage[:most]), size)
-            if counts[0] == size:
-                break
-    else:
-        places = np.linspace(0, len(documents) - 1, _SAMPLE).tolist()
-        for document in (documents[row] for row in sorted({round(place) for place in places})):
-            n_text = count_tokens(document.text[:most])
-            counts.append(min(n_text, size or n_text) + count_tokens(document.title))
+        counts = [min(sum(counts), size)]
     typical, long = np.percentile(counts, (50, 90), method="higher")
     return ChunkSize(math.ceil(typical * ROW), math.ceil(long * ROW))
 
 
-def _window_size(settings: RunSettings, dataset: Dataset) -> int | None:
+def _size_of_chunks(settings: RunSettings, dataset: Dataset) -> int | None:
     variant = settings.chunking.get("variant", "auto")
     name = f"chunk_table.{dataset.card.chunking if variant == 'auto' else variant}"
     setting = builders.get(name).settings.get("size") if name in builders else None
@@ -154,69 +149,77 @@ def _window_size(settings: RunSettings, dataset: Dataset) -> int | None:
     return size if isinstance(size, int) and size > 0 else None
 
 
-def in_hundreds(n_tokens: float) -> int:
-    """Return the next whole hundred."""
+def _in_hundreds(n_tokens: float) -> int:
     return math.ceil(n_tokens / 100) * 100
 
 
-def with_budget(
-    settings: RunSettings, method: Method, room: Callable[[], Room], *, swept: bool = False
-) -> tuple[RunSettings, ContextBudget]:
-    """Return the run's context budget, and the settings that say what it came to.
+def is_asked(settings: RunSettings) -> bool:
+    """Return whether the command sets a budget, in place of `auto`."""
+    return settings.budget_context != "auto" or _OWN in settings.given
 
-    These have a number of tokens as `budget_context`, or `native`. The published regime, a profile
-    and `method.budget` make the default native: the method's own `budget`, or what the reader's
-    window leaves where that is less. A number of items that is set (`method.top_k=8`) stays: the
-    budget then bounds the context without filling it. Where the method packs nothing within a
-    budget, the budget stays as set, for this run's reference rows.
-    Raises UserError for a budget that a single run (`swept`: a cell of a sweep) cannot use, that
-    does not fit the window, or, in the house regime, that `method.budget` sets as well.
-    """
-    wish, fill, explicit = settings.budget_context, settings.fill_context, settings.given
-    published = settings.regime == "published"
-    settings = settings.model_copy(
-        update={"budget_asked": wish != "auto" or OWN_BUDGET in explicit, "given": []}
+
+def is_native(settings: RunSettings) -> bool:
+    """Return whether each method keeps its own budget."""
+    by_default = settings.profile != "default" or _OWN in settings.given
+    return (
+        settings.regime == "published"
+        or settings.budget_context == "native"
+        or (settings.budget_context == "auto" and by_default)
     )
-    own, profiled = settings.method.get("budget"), settings.profile != "default"
-    budget = ContextBudget(whole=own, group_tokens=_group_tokens(method.pipeline, room))
-    if wish == "auto" and (published or profiled or OWN_BUDGET in explicit):
-        wish = "native"
-        settings = settings.model_copy(update={"budget_context": wish})
-    if not packers(method.pipeline):
-        if swept or isinstance(wish, str):
-            return settings, budget
-        raise UserError(
-            f"budget_context={wish}: no step of '{method.name}' packs a context. Leave it out."
-        )
-    if published or wish == "native":
-        if wish != "native" and settings.answering:
-            room().require(int(wish))
-        own = own or BUDGETS.get(settings.profile)
-        bounds = [n for n in (own, wish, room().known) if isinstance(n, int)]
-        tokens = min(bounds, default=None)
-        all_rows = profiled and tokens is not None
-        return settings, replace(budget, tokens=tokens, own=True, whole=own, all_rows=all_rows)
-    if wish != "auto" and OWN_BUDGET in explicit and own is not None:
-        both = f"{OWN_BUDGET}={own} and budget_context={wish}"
-        raise UserError(f"{both} both set the context budget: leave one of them out.")
-    if fill is None:
-        filled = item_numbers(settings.method, method.pipeline) if explicit else set()
-        fill = "off" if filled.intersection(explicit) else "on"
-    tokens = room().auto if wish == "auto" else int(wish)
-    if settings.answering and wish != "auto":
-        room().require(tokens)
-    filling = _filling(method.pipeline) if fill == "on" else ""
-    settings = settings.model_copy(update={"budget_context": tokens, "fill_context": fill})
-    return settings, replace(budget, tokens=tokens, filling=filling, all_rows=profiled)
 
 
-def context_budget(settings: RunSettings, method: Method) -> int | None:
-    """Return the tokens that the run's method shares with others; None where it packs by its own.
+def context_budget(
+    settings: RunSettings,
+    pipeline: Pipeline,
+    window: ContextWindow,
+    file: Mapping[str, Any] | None = None,
+    *,
+    swept: bool = False,
+) -> ContextBudget:
+    """Return the context budget of a run.
 
-    The settings are those of `with_budget`.
+    An equal budget is not filled where the command sets a number of items (`method.top_k=8`) that
+    filling would change: `file` is the method's, which says where its parameters are read. A
+    pipeline that packs nothing within a budget has none. Raises UserError for a number that such a
+    single run (`swept`: a cell of a sweep) sets, that does not fit the window, or that
+    `method.budget` sets as well.
     """
-    n_tokens = settings.budget_context
-    return n_tokens if isinstance(n_tokens, int) and packers(method.pipeline) else None
+    wish, own = settings.budget_context, settings.method.get("budget")
+    groups = max((int(op.settings["group_tokens"]) for op in map_steps(pipeline)), default=0)
+    cut = window.left if window.left is not None and groups > window.left else None
+    budget = ContextBudget(whole=own, group_tokens=cut)
+    profiled, number = settings.profile != "default", wish if isinstance(wish, int) else None
+    if not packers(pipeline):
+        if number is not None and not swept:
+            raise UserError(
+                f"budget_context={wish}: no step of '{settings.method['name']}' packs a context. "
+                "Leave it out."
+            )
+        return budget
+    if number is not None and settings.answering:
+        window.require(number)
+    if is_native(settings):
+        own = own or BUDGETS.get(settings.profile)
+        tokens = min((n for n in (own, number, window.left) if n is not None), default=None)
+        all_rows = profiled and tokens is not None
+        return replace(budget, tokens=tokens, own=True, whole=own, all_rows=all_rows)
+    if number is not None and _OWN in settings.given and own is not None:
+        both = f"{_OWN}={own} and budget_context={wish}"
+        raise UserError(f"{both} both set the context budget: leave one of them out.")
+    filling = _filling(pipeline)
+    if settings.given and file and _item_numbers(pipeline, file).intersection(settings.given):
+        filling = ""
+    tokens = window.auto if number is None else number
+    return replace(budget, tokens=tokens, filling=filling, all_rows=profiled)
+
+
+def stated_budget(
+    settings: RunSettings, pipeline: Pipeline, budget: ContextBudget
+) -> int | Literal["auto", "native"]:
+    """Return the `budget_context` that a run came to; as it was set where nothing is packed."""
+    if is_native(settings):
+        return settings.budget_context if settings.budget_context != "auto" else "native"
+    return budget.tokens if packers(pipeline) and budget.tokens else settings.budget_context
 
 
 def packers(pipeline: Pipeline) -> list[OperatorStep]:
@@ -233,12 +236,6 @@ def packers(pipeline: Pipeline) -> list[OperatorStep]:
 def map_steps(pipeline: Pipeline) -> list[OperatorStep]:
     """Return the steps that read a context in groups, each in a prompt of its own, in order."""
     return [op for op in pipeline.operators() if "group_tokens" in op.settings]
-
-
-def _group_tokens(pipeline: Pipeline, room: Callable[[], Room]) -> int | None:
-    groups = [int(op.settings["group_tokens"]) for op in map_steps(pipeline)]
-    known = room().known if groups else None
-    return known if known is not None and max(groups) > known else None
 
 
 def _filling(pipeline: Pipeline) -> Filling:
@@ -293,16 +290,17 @@ def _outer_lists(pipeline: Pipeline, slot: str) -> list[OperatorStep]:
     ]
 
 
-def item_numbers(config: Mapping[str, object], pipeline: Pipeline) -> set[str]:
+def _item_numbers(pipeline: Pipeline, file: Mapping[str, Any]) -> set[str]:
     """Return the paths of the numbers of items that filling would change."""
     if not (filling := _filling(pipeline)):
         return set()
     slot = _SLOTS[filling]
     blocks = [op for op in packers(pipeline) if op.operator.name == f"context.{slot}"]
     steps = [*blocks, *_outer_lists(pipeline, slot)]
-    values = _top_k_in(raw_method(config) or {}, {op.operator.name for op in steps})
-    parameters = {value.strip("${}") for value in values if value.startswith("${")}
-    return parameters | {f"method.{op.label.partition(' ')[0]}.top_k" for op in steps}
+    read = _top_k_in(with_names(file), {op.operator.name for op in steps})
+    return {text.strip("<>") for text in read} | {
+        f"method.{op.label.partition(' ')[0]}.top_k" for op in steps
+    }
 
 
 def _top_k_in(value: object, operators: set[str]) -> Iterator[str]:
@@ -310,7 +308,7 @@ def _top_k_in(value: object, operators: set[str]) -> Iterator[str]:
         if value.get("op") in operators:
             yield str(value.get("top_k"))
         value = list(value.values())
-    for one in value if isinstance(value, list | tuple) else ():
+    for one in value if isinstance(value, list) else ():
         yield from _top_k_in(one, operators)
 
 
@@ -329,9 +327,9 @@ class Block:
     alone: bool
 
 
-def context_blocks(pipeline: Pipeline, budget: ContextBudget, room: Room) -> list[Block]:
-    """Return the blocks of every prompt of a method, in order."""
-    typical, blocks = room.chunk.typical, []
+def context_blocks(pipeline: Pipeline, budget: ContextBudget, typical: int) -> list[Block]:
+    """Return the blocks of every prompt of a method, in order; a chunk has `typical` tokens."""
+    blocks = []
     for op in packers(pipeline):
         share = budget.share(op.settings.get("share", 1.0))
         alone, tokens = share > 1, budget.at_most(op.settings.get("budget")).tokens
@@ -343,16 +341,12 @@ def context_blocks(pipeline: Pipeline, budget: ContextBudget, room: Room) -> lis
     return blocks
 
 
-def holds_corpus(dataset: Dataset, method: Method, budget: ContextBudget) -> bool:
+def holds_corpus(dataset: Dataset, pipeline: Pipeline, budget: ContextBudget) -> bool:
     """Return whether the chunks of every document fit into a context that they fill."""
     if budget.filling != "chunk" or budget.tokens is None or len(dataset.documents) > budget.tokens:
         return False
-    shares = (
-        budget.share(op.settings.get("share", 1.0))
-        for op in packers(method.pipeline)
-        if op.operator.name == "context.chunks"
-    )
-    share = min(max(shares, default=0.0), 1.0)
+    blocks = context_blocks(pipeline, budget, typical=1)
+    share = max((block.share for block in blocks if block.whole is not None), default=0.0)
     left = share * budget.tokens
     for document in dataset.documents:
         left -= count_tokens(document.passage) * ROW
@@ -361,22 +355,24 @@ def holds_corpus(dataset: Dataset, method: Method, budget: ContextBudget) -> boo
     return share > 0
 
 
-def empty_blocks(method: Method, budget: ContextBudget, room: Room, *, asked: bool = False) -> str:
-    """Say why a method's prompt can hold none of its chunks, and what budget would do; or "".
+def empty_blocks(
+    pipeline: Pipeline, budget: ContextBudget, window: ContextWindow, *, asked: bool = False
+) -> str:
+    """Say why a prompt can hold none of its chunks, and what budget would do; or "".
 
     A budget that was `asked` for may leave chunks out of a prompt that has other rows.
     """
-    every = context_blocks(method.pipeline, budget, room)
+    every = context_blocks(pipeline, budget, window.chunk.typical)
     chunks = [block for block in every if block.whole is not None]
     if not chunks or any(block.whole for block in chunks) or (asked and len(chunks) < len(every)):
         return ""
     best = max(chunks, key=lambda block: block.share)
-    enough = in_hundreds(room.chunk.typical / best.share)
+    enough = _in_hundreds(window.chunk.typical / best.share)
     reason = (
-        f"the chunks of '{method.name}' have {best.n_tokens:,} tokens of its context of "
-        f"{budget.tokens:,}, and a typical chunk of this corpus takes "
-        f"{room.chunk.typical:,}: none fits. budget_context={enough} would do"
+        f"the method's chunks have {best.n_tokens:,} tokens of its context of {budget.tokens:,}, "
+        f"and a typical chunk of this corpus takes {window.chunk.typical:,}: none fits. "
+        f"budget_context={enough} would do"
     )
-    if room.known is not None and room.known < enough:
+    if window.left is not None and window.left < enough:
         reason += " with a reader of a larger window (llm.context of the local model, llm.window)"
     return f"{reason}; so would smaller chunks (chunking=token chunking.size=N)."

@@ -205,8 +205,8 @@ def _tokens(
     limit, answers = op.settings.get("max_tokens"), "answer" in op.operator.returns
     reply = limit or longest.answer
     likely = min(reply, usual.answer if answers else REPLY)
-    window = experiment.room.window or budgets.ASSUMED_WINDOW
-    budget, slots = experiment.models.context_budget, {read.slot for read in op.operator.reads}
+    window = experiment.window.tokens or budgets.ASSUMED_WINDOW
+    budget, slots = experiment.context_budget, {read.slot for read in op.operator.reads}
     context: int | None = 0
     if slots & {"context", "points"} or "context_budget" in op.operator.needs:
         context = op.settings.get("group_tokens") or budget.tokens
@@ -222,13 +222,13 @@ def _tokens(
 
 def _packed(experiment: Experiment) -> float:
     """The usual tokens of a context: the blocks' own, of chunks no more than their top k."""
-    room, budget = experiment.room, experiment.models.context_budget
+    typical, budget = experiment.window.chunk.typical, experiment.context_budget
     total = 0.0
-    for block in budgets.context_blocks(experiment.method.pipeline, budget, room):
+    for block in budgets.context_blocks(experiment.method.pipeline, budget, typical):
         top_k = budget.most_rows("chunk", block.op.settings.get("top_k"), budgets.CHUNKS)
         tokens = SHOWN if block.n_tokens is None else block.n_tokens
         of_chunks = block.op.operator.name == "context.chunks" and top_k is not None
-        total += min(tokens, top_k * room.chunk.typical) if of_chunks and top_k else tokens
+        total += min(tokens, top_k * typical) if of_chunks and top_k else tokens
     return total
 
 
@@ -250,7 +250,7 @@ def _groups(experiment: Experiment, op: OperatorStep) -> _Groups | None:
             most = int(store.recipe(item).get("statistics", {}).get("communities") or most)
     usual = most
     if op.settings["group"] == "packed":
-        tokens = experiment.models.context_budget.group_tokens or op.settings["group_tokens"]
+        tokens = experiment.context_budget.group_tokens or op.settings["group_tokens"]
         usual = math.ceil(most * REPORT / tokens)
     return _Groups(min(usual, op.settings["max_groups"]), most)
 

@@ -15,7 +15,7 @@ from graphrag_bench.pipeline.pipeline import Finished, run
 from graphrag_bench.pipeline.steps import Execution, Failure
 from graphrag_bench.progress import Advance, Progress
 from graphrag_bench.run.budgets import empty_blocks
-from graphrag_bench.run.experiment import Experiment
+from graphrag_bench.run.experiment import BUDGET, Experiment
 from graphrag_bench.run.folder import ENVIRONMENT, RunFolder, write_whole
 from graphrag_bench.run.models import Models
 from graphrag_bench.run.record import context_rows, record, timing_rows
@@ -63,9 +63,10 @@ def execute(experiment: Experiment, progress: Progress | None = None) -> RunResu
     if not selected:
         part = {"all": "questions"}.get(settings.split, "questions in this split")
         raise UserError(f"Data set '{experiment.dataset.name}' has no {part} to run.")
-    budget, asked = experiment.models.context_budget, settings.budget_asked
-    if reason := empty_blocks(experiment.method, budget, experiment.room, asked=asked):
-        raise UserError(f"{reason[0].upper()}{reason[1:]}")
+    pipeline, budget = experiment.method.pipeline, experiment.context_budget
+    asked = experiment.budget_asked
+    if reason := empty_blocks(pipeline, budget, experiment.window, asked=asked):
+        raise UserError(f"'{experiment.method.name}': {reason}")
     folder = experiment.folder
     repeats = experiment.trials()
     with folder.alone():
@@ -94,7 +95,7 @@ def _finish(
     folder = experiment.folder
     which, total = experiment.settings.part
     mine = [q for row, q in enumerate(selected) if row % total == which - 1]
-    unstated = {"paths", "shard", "given", "row", "budget_asked"}
+    unstated = {"paths", "shard", "row"}
     folder.write_config(experiment.settings.found.model_dump(exclude=unstated))
     if not (folder.path / ENVIRONMENT).is_file():
         folder.write_json(ENVIRONMENT, environment(experiment.settings.seed))
@@ -155,7 +156,8 @@ def build_resources(
     wanted = {name for name in experiment.wanted if name in needs} | {"chunk_table"}
     plan = experiment.plan_for(models)
     resources = experiment.store(progress).resources(plan, wanted, models)
-    return resources | {name: models[name] for name in Models.NAMES if name in needs}
+    resources |= {name: models[name] for name in Models.NAMES if name in needs}
+    return resources | {BUDGET: experiment.context_budget}
 
 
 def _run_block(

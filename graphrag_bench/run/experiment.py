@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cache, cached_property, partial
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
@@ -21,38 +21,59 @@ from graphrag_bench.pipeline.pipeline import Pipeline, StepOptions, build, refus
 from graphrag_bench.pipeline.resolve import Resolve
 from graphrag_bench.pipeline.steps import OperatorStep
 from graphrag_bench.progress import Progress
-from graphrag_bench.prompts import FormName, answer_form, form_of_part
-from graphrag_bench.run.budgets import Room, lengthened, room_of, with_budget
+from graphrag_bench.prompts import ContextBudget, FormName, answer_form, form_of_part
+from graphrag_bench.run.budgets import (
+    ContextWindow,
+    context_budget,
+    context_window,
+    is_asked,
+    lengthened,
+    stated_budget,
+)
 from graphrag_bench.run.folder import RunFolder
 from graphrag_bench.run.method import (
     EXTRACTIONS,
     FIRST_SLOTS,
+    RESERVED,
+    Choices,
     Method,
     able_to_pool,
     artifact_choices,
     check_parameters,
+    check_prompts,
     edits_of,
     read_keys,
-    read_method,
     unresolved,
 )
-from graphrag_bench.run.models import Models, Shared, key_of
-from graphrag_bench.run.scoring import check_scoring, dataset_of
+from graphrag_bench.run.models import Models, Shared
+from graphrag_bench.run.scoring import check_scoring
 from graphrag_bench.text import safe_name, short
 from graphrag_bench.values import Question
+
+BUDGET = "context_budget"
+"""The resource that packers keep within."""
+GIVEN = frozenset({*Models.NAMES, BUDGET})
+"""The resources that nothing builds."""
 
 
 @dataclass(frozen=True)
 class Experiment:
-    """One method on one data set with its models, checked; nothing is run yet.
+    """What the settings of a run came to, checked; nothing is run yet.
 
-    `trial` counts the repeats of the answering model from 0.
+    `settings` are those that were asked for, with the context budget and path pooling that they
+    came to. `choices` are the variant and settings of every resource that the method or the run
+    chooses; `budget_asked` says whether the command sets the context budget. `trial` counts the
+    repeats of the answering model from 0.
     """
 
     settings: RunSettings
     dataset: Dataset
     method: Method
     models: Models
+    choices: Choices
+    window: ContextWindow
+    context_budget: ContextBudget
+    budget_asked: bool = False
     trial: int = 0
 
     def __repr__(self) -> str:
@@ -61,7 +82,7 @@ class Experiment:
     @classmethod
     def prepare(
         cls,
-        values: Mapping[str, Any],
+        values: Mapping[str, Any] | RunSettings,
         dataset: Dataset | None = None,
         *,
         swept: bool = False,
@@ -74,51 +95,51 @@ class Experiment:
         the same `shared` load data sets, models and artifacts once.
         Raises UserError, with every problem of the pipeline in one message.
         """
-        shared = shared or Shared()
-        source = key_of([values.get("dataset"), values.get("paths")])
-        settings, corpus = _checked_inputs(values, dataset or shared.datasets.get(source))
-        if dataset is None:
-            shared.datasets[source] = corpus
-        profiled = settings.profile != "default"
-        options = StepOptions(pooling=settings.pooling, regime=settings.regime, all_rows=profiled)
-        method = read_method(settings.method, options)
-        models = Models(settings, corpus, shared)
-        if not method.problems:
-            method = replace(method, edits=edits_of(settings, method, options))
-            if settings.pooling and not method.pooled:
-                if not swept:
-                    raise UserError(
-                        f"pooling={settings.pooling.get('mode')}: no step of '{method.name}' has "
-                        f"`path_pooling`. Methods that can: {', '.join(able_to_pool())}."
-                    )
-                settings = settings.model_copy(update={"pooling": None})
-            room = cache(partial(room_of, settings, corpus, models))
-            settings, budget = with_budget(settings, method, room, swept=swept)
-            method = replace(method, pipeline=lengthened(method.pipeline, budget))
-            models = Models(settings, corpus, shared, budget)
-        experiment = cls(settings, corpus, method, models)
-        gathered = Gathered()
+        shared, gathered = shared or Shared(), Gathered()
+        settings, dataset, file = _checked_inputs(values, dataset, shared)
+        keys, profiled = read_keys(settings.method), settings.profile != "default"
+        options = StepOptions(keys.prompts, settings.pooling, settings.regime, all_rows=profiled)
+        pipeline, problems = build(settings.method, options)
+        problems = [*unresolved(settings.method), *problems]
+        choices = gathered.attempt(lambda: artifact_choices(settings, keys.build or {}, dataset))
         gathered.attempt(
             lambda: _check_steps(
-                method.keys.name, method.pipeline, method.problems,
-                experiment._attributes, method.first_slots,
+                keys.name, pipeline, problems, _attributes(choices), keys.first_slots
             )
+        )
+        if keys.prompts is not None:
+            gathered.attempt(partial(check_prompts, Path(keys.prompts), pipeline))
+        if problems or choices is None:
+            gathered.refuse()
+        assert choices is not None
+        pooled, pooling = "path.pool" in pipeline.names, settings.pooling
+        if pooling and not pooled and not swept:
+            raise UserError(
+                f"pooling={pooling.get('mode')}: no step of '{keys.name}' has `path_pooling`. "
+                f"Methods that can: {', '.join(able_to_pool())}."
+            )
+        models = Models(settings, dataset, shared)
+        window = context_window(settings, dataset, models)
+        budget = context_budget(settings, pipeline, window, file, swept=swept)
+        method = Method(
+            keys,
+            {key: value for key, value in settings.method.items() if key not in RESERVED},
+            lengthened(pipeline, budget),
+            bool(pooling) and pooled,
+            edits_of(settings, file, pipeline, options),
+        )
+        stated = {
+            "budget_context": stated_budget(settings, pipeline, budget),
+            "pooling": pooling if pooled else None,
+        }
+        experiment = cls(
+            settings.model_copy(update=stated), dataset, method, models, choices, window, budget,
+            is_asked(settings),
         )  # fmt: skip
-        if not method.problems:
-            gathered.attempt(lambda: experiment._check_choices(swept))
-            gathered.attempt(experiment._check_packages)
+        gathered.attempt(lambda: experiment._check_choices(swept))
+        gathered.attempt(experiment._check_packages)
         gathered.refuse()
         return experiment
-
-    @property
-    def _attributes(self) -> frozenset[str] | None:
-        name = variants("graph").get(str(self.choices.get("graph", {}).get("variant")))
-        return builders.get(name).provides if name else None
-
-    @cached_property
-    def choices(self) -> Mapping[str, Mapping[str, Any]]:
-        """The variant and settings of every resource that the method or the run chooses."""
-        return artifact_choices(self.settings, self.method, self.dataset)
 
     def _check_choices(self, swept: bool) -> None:
         """Refuse a `build` entry for what nothing builds, or, unless swept, this run does not."""
@@ -129,7 +150,7 @@ class Experiment:
         problems = [
             f"build.{resource} is set, but this method builds no '{resource}'. "
             + did_you_mean(resource, sorted(planned))
-            for resource in {**self.method.choices, **self.settings.build}
+            for resource in {**(self.method.keys.build or {}), **self.settings.build}
             if resource not in known
         ]
         problems += [
@@ -148,7 +169,7 @@ class Experiment:
     @cached_property
     def wanted(self) -> frozenset[str]:
         """The artifacts that the steps need, and the chunk table that records need."""
-        needs = self.method.pipeline.needs() - set(Models.NAMES)
+        needs = self.method.pipeline.needs() - GIVEN
         return frozenset(needs | {"chunk_table"})
 
     @cached_property
@@ -205,6 +226,8 @@ class Experiment:
         inputs = {item.resource: item.key for item in self.plan if item.resource in self.wanted}
         for name in sorted(pipeline.needs() & set(Models.NAMES)):
             inputs[name] = self.models.signed(name)
+        if BUDGET in pipeline.needs():
+            inputs[BUDGET] = self.context_budget.identity
         gold = []
         if self.method.keys.given:
             gold = [[q.id, list(self.dataset.gold[q.id].evidence)] for q in self.dataset.questions]
@@ -213,11 +236,6 @@ class Experiment:
             data.corpus_digest, data.questions_digest, settings.graph.per, settings.seed,
             pipeline.describe(), inputs, gold, _forms_in_key(pipeline, data.questions),
         )  # fmt: skip
-
-    @cached_property
-    def room(self) -> Room:
-        """How many tokens of context the run's prompts may hold, and why."""
-        return room_of(self.settings, self.dataset, self.models)
 
     @property
     def home(self) -> Path:
@@ -294,41 +312,50 @@ class Experiment:
         ]
 
 
+def _attributes(choices: Choices | None) -> frozenset[str] | None:
+    """Return what the nodes and relationships of the chosen graph have; None for no graph."""
+    name = variants("graph").get(str((choices or {}).get("graph", {}).get("variant")))
+    return builders.get(name).provides if name else None
+
+
 def _checked_inputs(
-    values: Mapping[str, Any], dataset: Dataset | None
-) -> tuple[RunSettings, Dataset]:
-    """Return the checked settings of a run, and its data set, read unless it is given.
+    values: Mapping[str, Any] | RunSettings, dataset: Dataset | None, shared: Shared
+) -> tuple[RunSettings, Dataset, dict[str, Any] | None]:
+    """Return the checked settings of a run, its data set, read unless given, and its method's file.
 
     Plug-ins are loaded. Raises UserError for wrong settings, a data set that cannot be read or
     scored so, parameters that the method's file does not have or nothing reads and, where there is
     any of these, for what is wrong with the method's steps too.
     """
     gathered = Gathered()
-    settings = gathered.attempt(lambda: check_settings(values))
-    plugins = values.get("plugins")
-    own = [str(name) for name in plugins] if isinstance(plugins, list) else []
-    gathered.attempt(lambda: load_plugins(own))
-    data = dataset
+    if isinstance(values, RunSettings):
+        settings: RunSettings | None = values
+        plugins, method = values.plugins, values.method
+    else:
+        settings = gathered.attempt(lambda: check_settings(values))
+        plugins, method = values.get("plugins") or [], values.get("method") or {}
+    gathered.attempt(lambda: load_plugins(list(map(str, plugins))))
     if settings is not None:
-        home = settings.paths.home
-        data = data or gathered.attempt(lambda: dataset_of(settings.dataset, home, scored=False))
-        if data is not None:
+        if dataset is None:
+            dataset = gathered.attempt(lambda: shared.dataset(settings))
+        if dataset is not None:
             form = None if settings.answers == "auto" else settings.answers
             published = settings.regime == "published"
-            in_form = data.in_form(form, settings.open_tokens, published=published)
-            data = scored = data if in_form.questions == data.questions else in_form
-            gathered.attempt(lambda: check_scoring(scored, settings.evaluation, settings.answering))
-    method = values.get("method")
+            in_form = dataset.in_form(form, settings.open_tokens, published=published)
+            formed = dataset if in_form.questions == dataset.questions else in_form
+            gathered.attempt(lambda: check_scoring(formed, settings.evaluation, settings.answering))
+            dataset = formed
+    file = None
     if isinstance(method, Mapping):
         gathered.attempt(lambda: read_keys(method))
-        if (raw := raw_method(method)) is not None:
-            gathered.attempt(lambda: check_parameters(raw, method))
+        if (file := raw_method(method)) is not None:
+            gathered.attempt(lambda: check_parameters(file, method))
         if gathered.errors:
             gathered.attempt(lambda: _check_method(method))
     gathered.refuse()
     assert settings is not None
-    assert data is not None
-    return settings, data
+    assert dataset is not None
+    return settings, dataset, file
 
 
 def _check_steps(
@@ -342,14 +369,13 @@ def _check_steps(
 
     `attributes` are those of the graph, where they are known, `slots` those filled before.
     """
-    own = pipeline.check(resources() | set(Models.NAMES), attributes, slots)
+    own = pipeline.check(resources() | GIVEN, attributes, slots)
     refuse(list(dict.fromkeys([*problems, *own])), f"the pipeline of method '{name}'")
 
 
 def _check_method(values: Mapping[str, Any]) -> None:
     prompts, start = values.get("prompts"), values.get("given")
-    options = StepOptions(prompts if isinstance(prompts, str) else None)
-    pipeline, problems = build(values, options)
+    pipeline, problems = build(values, StepOptions(prompts if isinstance(prompts, str) else None))
     slots = frozenset(FIRST_SLOTS.values()) if start is not None else frozenset()
     _check_steps(values.get("name"), pipeline, [*unresolved(values), *problems], slots=slots)
 

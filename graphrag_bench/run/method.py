@@ -1,23 +1,22 @@
 """A method file: its named parameters, its steps, and the variants of what it is built from."""
 
-import re
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from difflib import SequenceMatcher
 from pathlib import Path
 from typing import Any, Literal
 
+from omegaconf import OmegaConf
 from pydantic import BaseModel, StrictStr, ValidationError
 
 from graphrag_bench.artifacts.importers.paths import variants_for
-from graphrag_bench.config.compose import method_values, raw_method
+from graphrag_bench.config.compose import method_values, resolved
 from graphrag_bench.config.settings import RunSettings
 from graphrag_bench.config.sources import FILE, KEYS, applied, method_file, names
 from graphrag_bench.contract import builders, variants
 from graphrag_bench.data.dataset import Dataset
 from graphrag_bench.errors import UserError, did_you_mean, nearest
 from graphrag_bench.pipeline.pipeline import (
-    PLAIN,
     STAGES,
     Pipeline,
     StepOptions,
@@ -26,6 +25,7 @@ from graphrag_bench.pipeline.pipeline import (
     refuse,
 )
 from graphrag_bench.prompts import Prompt
+from graphrag_bench.run.folder import paths_of
 
 
 class MethodKeys(BaseModel):
@@ -45,18 +45,20 @@ class MethodKeys(BaseModel):
     verified: bool | Literal["partly"] = True
     build: dict[str, Any] | None = None
 
+    @property
+    def first_slots(self) -> frozenset[str]:
+        """The slots filled before the first step."""
+        return frozenset({FIRST_SLOTS[self.given]} if self.given else ())
+
 
 RESERVED = frozenset({*MethodKeys.model_fields, "budget", FILE, *KEYS, *STAGES})
-_INTERPOLATION = re.compile(r"\$\{([^{}]*)\}")
-_PARAMETER = re.compile(r"(?:\bmethod[.\[]|^\.+|\[)(\w+)")
-"""A parameter in an interpolation: `method.top_k`, `method[top_k]`, or relative, `..top_k`."""
 FIRST_SLOTS = {"gold_chunks": "chunks"}
 """What a method may be given before its first step, and the slot it fills."""
 
 
 @dataclass(frozen=True)
 class Method:
-    """A method: its keys, its parameters by name, its pipeline with what is wrong in its steps.
+    """A method: its keys, its parameters by name, and its pipeline.
 
     `pooled` says that its relationships are pooled, `edits` how its steps differ from those of its
     file: such a method has a name and title of its own, and no role.
@@ -65,7 +67,6 @@ class Method:
     keys: MethodKeys
     parameters: Mapping[str, Any]
     pipeline: Pipeline
-    problems: tuple[str, ...]
     pooled: bool = False
     edits: str = ""
 
@@ -85,52 +86,34 @@ class Method:
         """Its role as a reference row; "" without one."""
         return "" if self.edits else self.keys.role or ""
 
-    @property
-    def choices(self) -> Mapping[str, Any]:
-        """The variants and settings of artifacts that it chooses."""
-        return self.keys.build or {}
 
-    @property
-    def first_slots(self) -> frozenset[str]:
-        """The slots filled before the first step."""
-        return frozenset({FIRST_SLOTS[self.keys.given]} if self.keys.given else ())
-
-
-def read_method(config: Mapping[str, Any], options: StepOptions = PLAIN) -> Method:
-    """Read the method of a resolved config.
-
-    Problems of its steps are in `problems`, for one common report. Raises UserError for wrong keys,
-    and when no file of the folder `prompts` is a prompt of the method.
-    """
-    keys = read_keys(config)
-    pipeline, problems = build(config, replace(options, prompts=keys.prompts))
-    if keys.prompts is not None:
-        _check_prompts(Path(keys.prompts), pipeline)
-    return Method(
-        keys,
-        {key: value for key, value in config.items() if key not in RESERVED},
-        pipeline,
-        (*unresolved(config), *problems),
-        options.pooling is not None and "path.pool" in pipeline.names,
-    )
+def read_keys(config: Mapping[str, Any]) -> MethodKeys:
+    """Return a method's own keys, its steps left aside; raises UserError for what is wrong."""
+    try:
+        return MethodKeys.model_validate(dict(config))
+    except ValidationError as error:
+        faults = {str(fault["loc"][0]): fault["msg"] for fault in error.errors()}
+        problems = [f"method.{key}={config.get(key)!r}: {why}." for key, why in faults.items()]
+        raise UserError("\n".join(problems)) from None
 
 
-def edits_of(settings: RunSettings, method: Method, options: StepOptions) -> str:
-    """Return how a method's steps differ from its file's: `+ chunk.reverse`; "" where they do not.
+def edits_of(
+    settings: RunSettings, file: Mapping[str, Any] | None, pipeline: Pipeline, options: StepOptions
+) -> str:
+    """Return how a pipeline differs from that of its method's file, as in `+ chunk.reverse`.
 
     The file is taken with the sources and parameters of the run. Only operators that are added or
-    removed and settings that no parameter gives are named.
+    removed and settings that no parameter gives are named; "" where there are none.
     """
-    raw = raw_method(settings.method)
-    if raw is None or raw.get("name") != method.keys.name:
+    if file is None or file.get("name") != settings.method.get("name"):
         return ""
     given = {key: value for key, value in settings.method.items() if key not in STAGES}
-    source = applied(raw, settings.profile, settings.fidelity, settings.pooling)
-    file = method_values({**source, **given})
-    if all((file.get(stage) or []) == (settings.method.get(stage) or []) for stage in STAGES):
+    source = applied(file, settings.profile, settings.fidelity, settings.pooling)
+    own = method_values({**source, **given})
+    if all((own.get(stage) or []) == (settings.method.get(stage) or []) for stage in STAGES):
         return ""
-    stock, _ = build(file, replace(options, prompts=method.keys.prompts))
-    before, after = stock.operators(), method.pipeline.operators()
+    stock, _ = build(own, options)
+    before, after = stock.operators(), pipeline.operators()
     names = [[op.operator.name for op in ops] for ops in (before, after)]
     words = []
     for kind, a, b, c, d in SequenceMatcher(a=names[0], b=names[1], autojunk=False).get_opcodes():
@@ -149,62 +132,28 @@ def edits_of(settings: RunSettings, method: Method, options: StepOptions) -> str
             )
     if sorted(names[0]) == sorted(names[1]) and names[0] != names[1]:
         words = [word for word in words if "=" in word] + ["(reordered)"]
-    return " ".join(words) or "(edited)" * (stock.describe() != method.pipeline.describe())
+    return " ".join(words) or "(edited)" * (stock.describe() != pipeline.describe())
 
 
 def able_to_pool() -> list[str]:
     """Return the names of the methods that have a step of path pooling."""
-    return [
-        name
-        for name in names("method")
-        if any(isinstance(one.get("path_pooling"), dict) for one in _mappings(method_file(name)))
-    ]
-
-
-def _mappings(node: object) -> Iterator[Mapping[str, Any]]:
-    if isinstance(node, Mapping):
-        yield node
-    for inner in _inner(node):
-        yield from _mappings(inner)
-
-
-def _interpolations(node: object) -> Iterator[str]:
-    """Yield what stands in the `${...}` of the texts of a file, the inner ones first."""
-    if isinstance(node, str):
-        while found := _INTERPOLATION.search(node):
-            yield found[1]
-            node = node[: found.start()] + found[1] + node[found.end() :]
-    for inner in _inner(node):
-        yield from _interpolations(inner)
-
-
-def _inner(node: object) -> Iterable[object]:
-    if isinstance(node, Mapping):
-        return node.values()
-    return node if isinstance(node, list) else ()
-
-
-def read_keys(config: Mapping[str, Any]) -> MethodKeys:
-    """Return a method's own keys, its steps left aside; raises UserError for what is wrong."""
-    try:
-        return MethodKeys.model_validate(dict(config))
-    except ValidationError as error:
-        faults = {str(fault["loc"][0]): fault["msg"] for fault in error.errors()}
-        problems = [f"method.{key}={config.get(key)!r}: {why}." for key, why in faults.items()]
-        raise UserError("\n".join(problems)) from None
+    every = {name: paths_of(method_file(name), lists=True) for name in names("method")}
+    return [name for name, paths in every.items() if any(".path_pooling." in one for one in paths)]
 
 
 def unresolved(config: Mapping[str, Any]) -> list[str]:
-    """A problem for each `${...}` that is left in a resolved method: it asks for what is not."""
-    wanted = dict.fromkeys(_interpolations(dict(config)))
+    """Return a problem for each reference that is left in a resolved method: it leads nowhere."""
     known = [f"method.{key}" for key in config if key not in RESERVED]
+    texts = [text for text in paths_of(config, lists=True).values() if isinstance(text, str)]
     return [
-        f"A step asks for ${{{path}}}, which does not exist. {did_you_mean(path, known)}"
-        for path in wanted
+        f"A step asks for {text}, which does not exist. {did_you_mean(text, known)}"
+        for text in dict.fromkeys(texts)
+        if OmegaConf.is_interpolation(OmegaConf.create([text]), 0)
     ]
 
 
-def _check_prompts(folder: Path, pipeline: Pipeline) -> None:
+def check_prompts(folder: Path, pipeline: Pipeline) -> None:
+    """Raise UserError where no file of a folder is a prompt of the pipeline."""
     if not folder.is_dir():
         raise UserError(f"method.prompts: there is no folder '{folder}'.")
     values = [value for op in pipeline.operators() for value in op.settings.values()]
@@ -216,21 +165,20 @@ def _check_prompts(folder: Path, pipeline: Pipeline) -> None:
         raise UserError(f"method.prompts: '{folder}' holds {there}; the method asks for {wanted}.")
 
 
-def check_parameters(raw: Mapping[str, Any], config: Mapping[str, Any]) -> None:
-    """Refuse parameters that the method's file does not have, and parameters nothing reads.
+def check_parameters(file: Mapping[str, Any], config: Mapping[str, Any]) -> None:
+    """Raise UserError for parameters that a method's file does not have, or that nothing reads.
 
-    `raw` is the method's file with its interpolations, `config` what it became.
+    `config` is what the file became.
     """
-    stages, name = misspelt_stages(raw), raw["name"]
-    parameters = [key for key in raw if key not in RESERVED and key not in stages]
+    name, parameters = file["name"], _parameters(file)
     problems = [
         f"There is no setting 'method.{key}' in '{name}'. "
-        + did_you_mean(key, sorted({*raw, *RESERVED}), sorted(set(raw) - RESERVED))
+        + did_you_mean(key, sorted({*file, *RESERVED}), sorted(set(file) - RESERVED))
         for key in config
-        if key not in raw and key not in RESERVED
+        if key not in file and key not in RESERVED
     ]
-    read = _read({key: of for key, of in raw.items() if key not in parameters})
-    while new := _read({key: raw[key] for key in parameters if key in read}) - read:
+    read: set[str] = set()
+    while new := _read(file, read) - read:
         read |= new
     for key in (key for key in parameters if key not in read):
         near = nearest(key, RESERVED - {FILE}, n=1)
@@ -239,9 +187,30 @@ def check_parameters(raw: Mapping[str, Any], config: Mapping[str, Any]) -> None:
     refuse(problems, f"method '{name}'")
 
 
-def _read(node: object) -> set[str]:
-    """Return the parameters of the method that interpolations lead to."""
-    return {name for text in _interpolations(node) for name in _PARAMETER.findall(text)}
+def _parameters(file: Mapping[str, Any]) -> list[str]:
+    stages = misspelt_stages(file)
+    return [key for key in file if key not in RESERVED and key not in stages]
+
+
+def with_names(file: Mapping[str, Any], kept: Iterable[str] = ()) -> dict[str, Any]:
+    """Return a method's file with its references resolved, and with names in place of values.
+
+    A step that reads the parameter `top_k` has the text `<method.top_k>` there. Parameters in
+    `kept` keep their values.
+    """
+    named = {key: f"<method.{key}>" for key in _parameters(file) if key not in kept}
+    return dict(resolved({"method": {**file, **named}})["method"])
+
+
+def _read(file: Mapping[str, Any], known: Iterable[str]) -> set[str]:
+    """Return the parameters that steps, and the parameters `known` to be read, refer to."""
+    parameters = _parameters(file)
+    shown = with_names(file, known)
+    read = {key: of for key, of in shown.items() if key in known or key not in parameters}
+    texts = [text for text in paths_of(read, lists=True).values() if isinstance(text, str)]
+    if any(text.count("${") > 1 for text in texts):  # a parameter that names another one
+        return set(parameters)
+    return {key for key in parameters if any(f"<method.{key}>" in text for text in texts)}
 
 
 EXTRACTIONS = frozenset({"extraction", "text_extraction", "fact_extraction", "schema_extraction"})
@@ -254,16 +223,18 @@ _DEFAULTS: Mapping[str, Any] = {"extraction": "auto", "text_extraction": "auto"}
 Choices = dict[str, dict[str, Any]]
 
 
-def artifact_choices(settings: RunSettings, method: Method, dataset: Dataset) -> Choices:
+def artifact_choices(
+    settings: RunSettings, of_method: Mapping[str, Any], dataset: Dataset
+) -> Choices:
     """Return the variant and settings of every resource that the method or the run chooses.
 
-    Raises UserError for a choice that is neither a name nor settings, and for an imported graph
-    that does not go with the rest.
+    `of_method` is the `build` of the method. Raises UserError for a choice that is neither a name
+    nor settings, and for an imported graph that does not go with the rest.
     """
     merged: Choices = {}
     chunking = {"chunk_table": settings.chunking}
     imported = _imported_choices(settings)
-    for source in (_DEFAULTS, method.choices, chunking, imported, settings.build):
+    for source in (_DEFAULTS, of_method, chunking, imported, settings.build):
         for resource, choice in source.items():
             new = {"variant": choice} if isinstance(choice, str) else choice
             if not isinstance(new, Mapping):

@@ -3,7 +3,7 @@
 import copy
 import json
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
@@ -28,7 +28,7 @@ from graphrag_bench.llm.ledger import Budget, Ledger, spent
 from graphrag_bench.llm.meter import FailureGate
 from graphrag_bench.llm.openai_compatible import OpenAICompatible
 from graphrag_bench.llm.replay import Replay
-from graphrag_bench.prompts import UNBOUNDED, ContextBudget
+from graphrag_bench.run.scoring import dataset_key, dataset_of
 from graphrag_bench.world.dataset import training_worlds
 
 T = TypeVar("T")
@@ -58,19 +58,14 @@ class Models(Mapping[str, Any]):
 
     NAMES = (
         "corpus", "openie", "import_from", "training", "embedder", "nlp",
-        "llm", "llm_build", "tokenizer", "context_budget", "cross_encoder", "checkpoint",
+        "llm", "llm_build", "tokenizer", "cross_encoder", "checkpoint",
     )  # fmt: skip
 
     def __init__(
-        self,
-        settings: RunSettings,
-        dataset: Dataset,
-        shared: "Shared | None" = None,
-        context_budget: ContextBudget = UNBOUNDED,
+        self, settings: RunSettings, dataset: Dataset, shared: "Shared | None" = None
     ) -> None:
         self.settings = settings
         self.shared = shared or Shared()
-        self.context_budget = context_budget
         self.corpus = dataset
         self.ledger_path = Path(settings.paths.home) / "cache" / "ledger.jsonl"
         self.earlier: Callable[[], Sequence[Path]] = tuple
@@ -298,16 +293,27 @@ class Models(Mapping[str, Any]):
 
 
 class Shared:
-    """Things by what decides them: each is made once, and closed when others have displaced it.
+    """LRU cache of data sets, models and artifacts, keyed by their settings.
 
-    What is used later than that is made again. What a run may spend and what it has spent is its
-    own: caches, budgets and ledgers are layers of the run around a model that is shared.
+    Each is made once, closed when others have displaced it, and made again when it is used later.
+    Caches, budgets and ledgers are layers of a run around a model that is shared. `finished` names
+    the runs that need not be looked at again; what they came to is in their folders.
     """
 
     def __init__(self) -> None:
-        self.datasets: dict[str, Dataset] = {}
+        self.datasets: dict[str, Dataset | UserError] = {}
+        self.finished: set[str] = set()
         self._artifacts = _Recent[Any](MOST_BYTES)
         self._kinds: dict[str, _Recent[Any]] = {}
+
+    def dataset(self, settings: RunSettings) -> Dataset:
+        """Return the data set of a run; raises UserError, but not for its gold."""
+        name = dataset_key(settings.dataset, settings.paths.home)
+        known = self.datasets.get(name)
+        if not isinstance(known, Dataset):
+            known = dataset_of(settings.dataset, settings.paths.home, scored=False)
+            self.datasets[name] = known
+        return known
 
     def once(self, kind: str, settings: object, make: Callable[[], T]) -> T:
         """Return the thing of a kind that has these settings, made if it is not there."""
@@ -323,8 +329,15 @@ class Shared:
     def close(self) -> None:
         """Let go of everything; models and files are closed."""
         self.datasets.clear()
+        self.finished.clear()
         for recent in (self._artifacts, *self._kinds.values()):
             recent.shrink(0)
+
+
+@cache
+def of_process() -> Shared:
+    """Return what this process has loaded: cells of one sweep, and jobs of one worker, share it."""
+    return Shared()
 
 
 class _Recent(Generic[T]):

@@ -40,7 +40,7 @@ def describe(experiment: Experiment) -> str:
 def _condition_lines(experiment: Experiment) -> Iterator[str]:
     settings = experiment.settings
     if settings.row:
-        tokens = experiment.models.context_budget.tokens
+        tokens = experiment.context_budget.tokens
         yield from condition_lines(settings.row, settings, experiment.method.pipeline, tokens)
 
 
@@ -144,31 +144,31 @@ def form_lines(pipeline: Pipeline, questions: Sequence[Question]) -> Iterator[st
 
 def context_lines(experiment: Experiment) -> Iterator[str]:
     """Yield the context budget with its reason, and what each block of the prompt has of it."""
-    method, budget, room = experiment.method, experiment.models.context_budget, experiment.room
-    blocks = budgets.context_blocks(method.pipeline, budget, room)
+    pipeline, budget = experiment.method.pipeline, experiment.context_budget
+    chunk = experiment.window.chunk
+    blocks = budgets.context_blocks(pipeline, budget, chunk.typical)
     if not blocks:
         return
     yield f"context: {_budget(experiment)}"
-    chunk = room.chunk
     if chunk.typical:
         yield f"  a chunk takes {chunk.typical:,} tokens (median; 90 %: {chunk.long:,}), as a row"
     for block in blocks:
         yield f"  {block.op.operator.name:<24} {', '.join(_block_notes(experiment, block))}"
-    for op in budgets.map_steps(method.pipeline):
+    for op in budgets.map_steps(pipeline):
         most = budget.group_tokens or op.settings["group_tokens"]
         each = "one report or chunk each"
         if op.settings["group"] == "packed":
             each = f"{most:,} tokens each, in the order {op.settings['order']}"
         n_groups = f"{op.settings['max_groups']:,} groups, {each}; more are left unread"
         yield f"  {op.operator.name:<24} reads at most {n_groups}"
-    if budgets.holds_corpus(experiment.dataset, method, budget):
+    if budgets.holds_corpus(experiment.dataset, pipeline, budget):
         yield "  ! the whole corpus fits into the context: retrieval decides nothing here"
-    if reason := budgets.empty_blocks(method, budget, room):
+    if reason := budgets.empty_blocks(pipeline, budget, experiment.window):
         yield f"  ! {reason}"
 
 
 def _block_notes(experiment: Experiment, block: budgets.Block) -> Iterator[str]:
-    budget, settings = experiment.models.context_budget, block.op.settings
+    budget, settings = experiment.context_budget, block.op.settings
     kind = block.op.operator.name.removeprefix("context.").removesuffix("s")
     top_k = budget.most_rows(kind, settings.get("top_k"), 0)
     if top_k is not None:
@@ -184,22 +184,22 @@ def _block_notes(experiment: Experiment, block: budgets.Block) -> Iterator[str]:
 
 
 def _budget(experiment: Experiment) -> str:
-    room, budget = experiment.room, experiment.models.context_budget
+    reader, budget = experiment.window, experiment.context_budget
     if budget.tokens is None:
         return "each method's own; this one has no bound"
     bound = f"at most {budget.tokens:,} tokens"
     window = f"a window that is taken to be {budgets.ASSUMED_WINDOW:,} (llm.window tells it)"
-    if room.window:
-        window = f"the reader's window of {room.window:,}"
-    shared = budgets.context_budget(experiment.settings, experiment.method)
+    if reader.tokens:
+        window = f"the reader's window of {reader.tokens:,}"
     if budget.own:
         own = f"the method's own {budget.whole:,} tokens" if budget.whole else "no budget"
-        cap = f", within budget_context={shared}" if shared else ""
+        shared = experiment.settings.budget_context
+        cap = f", within budget_context={shared}" if isinstance(shared, int) else ""
         return f"{bound}: {own}{cap}, within {window}"
-    if budget.tokens != room.auto:
+    if budget.tokens != reader.auto:
         return f"{bound} (budget_context)"
     reason = f"for {budgets.CHUNKS} whole chunks in every method"
-    wanted = f"{room.wanted:,} {'at least' if room.wanted == budgets.LEAST else reason}"
+    wanted = f"{reader.wanted:,} {'at least' if reader.wanted == budgets.LEAST else reason}"
     return f"{bound} (budget_context=auto: {wanted}, within {window})"
 
 

@@ -11,7 +11,7 @@ from graphrag_bench.embedding.long_texts import Fit
 from graphrag_bench.errors import UserError
 from graphrag_bench.llm.ledger import grouped, models_of, read_ledger, sums
 from graphrag_bench.pipeline.reader_prompts import common_forms, own_answers
-from graphrag_bench.run.budgets import context_budget, holds_corpus
+from graphrag_bench.run.budgets import holds_corpus, packers
 from graphrag_bench.run.conditions import deciding
 from graphrag_bench.run.estimates import estimates
 from graphrag_bench.run.experiment import Experiment, forms_of
@@ -36,7 +36,7 @@ def results(experiment: Experiment, selected: Sequence[Question]) -> dict[str, A
     rows = [by_id[question.id] for question in selected if question.id in by_id]
     scoring = scoring_of(dataset, evaluation, folder, by_id)
     metrics = score(rows, dataset.gold, folder.timing(), scoring)
-    forms = forms_of(selected)
+    forms, shared = forms_of(selected), settings.budget_context
     common = common_forms(settings.regime, forms)
     expected = estimates(experiment, len(rows), metrics["answered"], unpaid=False)
     return metrics | {
@@ -55,10 +55,16 @@ def results(experiment: Experiment, selected: Sequence[Question]) -> dict[str, A
         **{name: getattr(settings, name) for name in _STATED},
         "evaluation": evaluation.model_dump(),
         "answer_forms": forms,
+<<<<<<< HEAD
         "own_answers": own_answers(method.pipeline.operators()) if common else [],
         "budget_context": context_budget(settings, method),
         "fill_context": settings.fill_context,
         "whole_corpus": holds_corpus(dataset, method, experiment.models.context_budget),
+=======
+        "own_answers": own_answers(method.pipeline) if common else [],
+        "budget_context": shared if isinstance(shared, int) and packers(method.pipeline) else None,
+        "whole_corpus": holds_corpus(dataset, method.pipeline, experiment.context_budget),
+>>>>>>> b2341f2c (run: prepare a run in one pass)
         "commit": commit(),
         "extraction": experiment.extraction,
         "extraction_statistics": _statistics(experiment, selected),

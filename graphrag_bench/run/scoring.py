@@ -77,6 +77,11 @@ def dataset_of(settings: DatasetSettings, home: str | Path, *, scored: bool = Tr
     )  # fmt: skip
 
 
+def dataset_key(settings: DatasetSettings, home: str | Path) -> str:
+    """Return what decides which data set `dataset_of` reads."""
+    return f"{Path(home).resolve()}: {settings.found.model_dump_json()}"
+
+
 def metric_names(dataset: Dataset, evaluation: EvaluationSettings) -> tuple[str, ...]:
     """Return the answer metrics of a set's card, four for none, and those asked for, each once.
 

@@ -19,16 +19,17 @@ _WORD = " word"
 """One token of cl100k."""
 
 
-def stand_in(row: str, settings: Mapping[str, Any], home: str) -> Dataset | None:
+def stand_in(values: Mapping[str, Any]) -> Dataset | None:
     """Return a stand-in for the data set of a paper's row; None where the set is on disk.
 
     It has as many documents, tokens and questions as the papers print, all documents of one length.
-    Raises UserError where no paper prints them.
+    `values` are composed settings with a `row`. Raises UserError where no paper prints the sizes.
     """
-    card = load_card(str(settings["name"]))
-    if settings.get("root") or is_on_disk(card, Path(home)):
+    source = values["dataset"]
+    card = load_card(str(source["name"]))
+    if source.get("root") or is_on_disk(card, Path(str(values["paths"]["home"]))):
         return None
-    return _of_sizes(row.partition(".")[0], card.name, bool(settings.get("questions")))
+    return _of_sizes(str(values["row"]).partition(".")[0], card.name, bool(source.get("questions")))
 
 
 @cache

@@ -20,7 +20,14 @@ from graphrag_bench.report.rendering import Table
 from graphrag_bench.report.rows import RULE, grouped, rule_of
 from graphrag_bench.report.tables import shown_tables
 from graphrag_bench.run.folder import CONFIG, METRICS, DamagedRun, Row, RunFolder
-from graphrag_bench.run.scoring import check_scoring, dataset_of, question_scores, score, scoring_of
+from graphrag_bench.run.scoring import (
+    check_scoring,
+    dataset_key,
+    dataset_of,
+    question_scores,
+    score,
+    scoring_of,
+)
 
 EXTENT = {"limit", "answer", "evaluation", "repeats", "split", "dev_share"}
 """The settings that say how much of a run is wanted and how it is scored; not part of its key."""
@@ -109,7 +116,7 @@ class StoredRun:
             raise DamagedRun(self.folder.path / CONFIG, f"dataset: {fault}") from None
         above = self.folder.path.resolve().parents
         home = above[min(3, len(above) - 1)]
-        name = f"{home}: {source.model_dump_json()}"
+        name = dataset_key(source, home)
         if name not in self.read:
             try:
                 self.read[name] = dataset_of(source, home)

@@ -13,7 +13,7 @@ _MODELS = ("llm", "llm_build", "embedder")
 _STEP = re.compile(r"method\.(convert|retrieve|generate)\..*")
 _ASIDE = re.compile(
     r"(cache|workers|nlp_workers|parallel|budget|failures|trace|reference_rows|plugins"
-    r"|objective|experiment|imported)(\..*)?"
+    r"|objective|experiment|imported|given)(\..*)?"
     rf"|dataset\.(name|root)|method\.(name|title|role|verified|{FILE}|convert|retrieve|generate)"
     r"|(llm\w*|embedder|nlp|cross_encoder)"
     r"\.(_target_|base_url|api_key_env|limits|timeout|retries|parallel|threads)(\..*)?"

@@ -14,10 +14,18 @@ from pydantic import TypeAdapter, ValidationError
 
 from graphrag_bench.data.dataset import Dataset
 from graphrag_bench.errors import UserError
-from graphrag_bench.report.comparisons import Comparison
+from graphrag_bench.report.comparisons import comparison_table
 from graphrag_bench.report.rendering import Table
+from graphrag_bench.report.tables import run_table
 from graphrag_bench.run.folder import METRICS, TABLE, RunFolder, write_whole
-from graphrag_bench.run.stored import StoredRun, alike, find_run, readable_runs, tables_of
+from graphrag_bench.run.stored import (
+    StoredRun,
+    alike,
+    find_run,
+    readable_runs,
+    stored_differences,
+    tables_of,
+)
 
 CELL, SWEEP, CSV = "cell.json", "sweep.json", "table.csv"
 T = TypeVar("T")
@@ -70,12 +78,16 @@ class Cell:
         """Its name in tables, as that of a finished cell."""
         return f"{self.title} {self.varied}".strip()
 
-    def stored(self, datasets: Mapping[Path, Dataset] | None = None) -> list[StoredRun]:
-        """Return its run, then its reference rows; `datasets` are those in memory, by folder."""
-        loaded = datasets or {}
+    def stored(self, datasets: dict[str, Dataset | UserError]) -> list[StoredRun]:
+        """Return its run, then its reference rows; they share the `datasets` that they read."""
         return [
-            StoredRun(RunFolder(path), loaded.get(path), self.extent, None if row else self.varied)
-            for row, path in enumerate(map(Path, self.runs))
+            StoredRun(
+                RunFolder(Path(path)),
+                extent=self.extent,
+                varied=None if row else self.varied,
+                read=datasets,
+            )
+            for row, path in enumerate(self.runs)
         ]
 
 
@@ -129,9 +141,7 @@ def cells_below(folder: Path) -> list[Cell]:
     return [*distinct.values()]
 
 
-def shown_runs(
-    cells: Sequence[Cell], datasets: Mapping[Path, Dataset] | None = None
-) -> list[StoredRun]:
+def shown_runs(cells: Sequence[Cell], datasets: dict[str, Dataset | UserError]) -> list[StoredRun]:
     """Return the runs that a table of cells shows: those that are done, then reference rows.
 
     A run that is a cell is no reference row, and each reference row comes once.
@@ -152,7 +162,7 @@ def named_runs(names: Sequence[str], home: str | Path) -> list[StoredRun]:
     """
     runs: list[StoredRun] = []
     for name in names:
-        if Path(name).is_dir() and (found := shown_runs(cells_below(Path(name)))):
+        if Path(name).is_dir() and (found := shown_runs(cells_below(Path(name)), {})):
             runs += found
         elif below := sorted(Path(name).glob(f"**/{METRICS}")) if Path(name).is_dir() else []:
             runs += readable_runs(below)
@@ -163,21 +173,38 @@ def named_runs(names: Sequence[str], home: str | Path) -> list[StoredRun]:
     )
 
 
-def shown_tables(
-    every: Sequence[Cell], compared: Sequence[Comparison], runs: Sequence[StoredRun], columns: str
-) -> list[Table]:
-    """Return the tables of cells and their reference rows, `runs`; what failed is a row too.
+@dataclass(frozen=True)
+class CellTables:
+    """The tables of cells: `runs` are theirs and their reference rows, `tables` the terminal's.
 
-    The main metric is the first of `evaluation.compared`, else the objective, of the first run.
+    `every_column` has all columns. What failed is a row of each.
     """
+
+    runs: Sequence[StoredRun]
+    tables: Sequence[Table]
+    every_column: Sequence[Table]
+
+
+def cell_tables(
+    every: Sequence[Cell], datasets: dict[str, Dataset | UserError], columns: str = ""
+) -> CellTables:
+    """Return the tables of cells by the folders of their runs; `datasets` are those read before.
+
+    `columns` are those of the first run by default. The main metric is the first of its
+    `evaluation.compared`, else its objective.
+    """
+    runs = shown_runs(every, datasets)
     if not runs:
         heads = ("method", "result")
-        return [with_failed(Table("", heads, (), (), heads), every)]
-    objective = runs[0].config.get("objective")
-    return [
+        alone = [with_failed(Table("", heads, (), (), heads), every)]
+        return CellTables(runs, alone, alone)
+    compared, first = stored_differences(runs), runs[0].config
+    whole = [with_failed(run_table([run.metrics for run in runs]), every)]
+    tables = [
         with_failed(table, every) if table.heads[0] == "method" else table
-        for table in tables_of(runs, compared, columns, objective)
+        for table in tables_of(runs, compared, columns or first["columns"], first.get("objective"))
     ]
+    return CellTables(runs, tables, [*whole, *filter(None, [comparison_table(compared)])])
 
 
 def with_failed(table: Table, every: Sequence[Cell]) -> Table:

@@ -17,7 +17,6 @@ from graphrag_bench.config.settings import check_settings
 from graphrag_bench.config.sources import built_in, file_of, read
 from graphrag_bench.errors import UserError
 from graphrag_bench.papers.printed import load_table, table_names
-from graphrag_bench.run.budgets import item_numbers
 from graphrag_bench.run.experiment import Experiment
 from graphrag_bench.run.folder import ENVIRONMENT, paths_of, read_json, write_whole
 from graphrag_bench.run.stored import StoredRun
@@ -36,7 +35,7 @@ FIELDS = {*_OF_METRICS, "command", "settings", "environment", "records", "printe
 _GROUPS = ("chunking", "pooling", "llm", "embedder")
 _ASIDE = re.compile(
     r"(paths|workers|nlp_workers|parallel|cache|columns|trace|reference_rows|objective|failures"
-    r"|budget|llm_judge)(\..*)?"
+    r"|budget|llm_judge|given)(\..*)?"
     r"|.*\.(base_url|api_key_env|timeout|retries|limits\..*|parallel|threads)"
 )
 """What does not change a result; addresses too, which each reader has its own of."""
@@ -153,6 +152,8 @@ def _words(run: StoredRun, home: Path) -> list[str]:
         words.insert(0, _word("plugins", own["plugins"]))
     default = check_settings(composed(words)).model_dump()
     words += [_choice(one, own[one]) for one in _GROUPS if own[one] != default[one]]
+    paths = {**paths_of(own, lists=True), **paths_of(own)}
+    words += [_word(path, paths[path]) for path in own["given"] if path in paths]
     for _ in range(3):
         if not (changes := _changes(run, words, home)):
             return words
@@ -176,7 +177,6 @@ def _changes(run: StoredRun, words: Sequence[str], home: Path) -> dict[str, Any]
     values = composed([*words, _word("paths.home", str(home))])
     experiment = Experiment.prepare(values, run.dataset, swept=True)
     settings = experiment.settings.model_dump()
-    own = paths_of(run.config, lists=True)
     for lists in (False, True):
         ours = paths_of(settings, lists=lists)
         changes = {
@@ -186,10 +186,6 @@ def _changes(run: StoredRun, words: Sequence[str], home: Path) -> dict[str, Any]
             and (lists or not _STEPS.fullmatch(path))
             and (path not in ours or ours[path] != value)
         }
-        if "fill_context" in changes:  # it is off where a number of items was set
-            del changes["fill_context"]
-            numbers = item_numbers(experiment.settings.method, experiment.method.pipeline)
-            changes |= {path: own[path] for path in sorted(numbers) if path in own}
         if changes:
             return changes
     return {}

@@ -10,7 +10,7 @@ from graphrag_bench.config.settings import check_settings
 from graphrag_bench.data.dataset import is_dev
 from graphrag_bench.data.readers import read_dataset
 from graphrag_bench.errors import UserError
-from graphrag_bench.run.session import check_names
+from graphrag_bench.run.command import check_names
 
 HIPPORAG = [*TOY, "method=hipporag", "reference_rows=off"]
 OPTUNA = ["experiment=tuning", "hydra.sweeper.n_trials=2", *HIPPORAG]

@@ -7,9 +7,9 @@ from toy_runs import TOY, command, refused
 
 from graphrag_bench.config.compose import cells, composed, composition
 from graphrag_bench.errors import UserError
-from graphrag_bench.run.session import Session
+from graphrag_bench.run.command import Command
 
-SESSION = Session()
+COMMAND = Command()
 
 
 pytestmark = pytest.mark.usefixtures("home")
@@ -19,7 +19,7 @@ def check(words: str, names: str) -> None:
     """What a run of these words is refused with has all these names."""
     with pytest.raises(UserError) as refusal:
         values = composed([*TOY, "method=vanilla", *words.split()])
-        experiment = SESSION.experiment(values, swept=False)
+        experiment = COMMAND.experiment(values, swept=False)
         experiment.store().resources(experiment.plan, {"chunk_table"}, experiment.models)
     message = str(refusal.value)
     assert [name for name in names.split("; ") if name not in message] == [], message
@@ -85,7 +85,7 @@ def test_a_value_that_hydra_cannot_read_is_named_alone_with_how_to_quote_it() ->
 
 @pytest.mark.parametrize(
     ("word", "name"),
-    [("method.damping=interval(0,1)", "INTERVAL"), ("method=glob(nono*)", "bm25"),
+    [("method.damping=interval(0,1)", "interval"), ("method=glob(nono*)", "bm25"),
      ("method=choice(bm52)", "bm25")],
 )  # fmt: skip
 def test_a_sweep_that_gives_no_cells_is_refused(word: str, name: str) -> None:

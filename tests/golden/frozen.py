@@ -164,11 +164,13 @@ def _frozen(experiment: Experiment) -> Plain:
 def _configuration(experiment: Experiment) -> Plain:
     """Return the method as resolved, the names of its steps and artifacts, the run's settings."""
     settings = experiment.settings.model_dump(exclude_defaults=True)
+    if experiment.context_budget.tokens and not experiment.context_budget.own:
+        settings["fill_context"] = "on"  # an equal budget
     pipeline = experiment.method.pipeline
     return {
         "method": settings.pop("method"),
         "step": [step.label for one in pipeline.steps() for step in one.operators()],
-        "context budget": experiment.models.context_budget.identity,
+        "context budget": experiment.context_budget.identity,
         "artifact": {one.resource: one.builder.variant for one in experiment.plan},
         "run": {name: value for name, value in settings.items() if name not in OF_CASE},
     }

@@ -15,11 +15,10 @@ from graphrag_bench.config.sources import applied, method_file
 from graphrag_bench.papers.choices import table_runs
 from graphrag_bench.papers.conditions import NOT_STATED, Condition, conditions_of, load_conditions
 from graphrag_bench.papers.printed import paper_names, table_names
-from graphrag_bench.pipeline.pipeline import STAGES, StepOptions
+from graphrag_bench.pipeline.pipeline import STAGES, StepOptions, build
 from graphrag_bench.prompts import Prompt
 from graphrag_bench.run.conditions import condition_lines, resolved
 from graphrag_bench.run.folder import paths_of
-from graphrag_bench.run.method import read_method
 
 MODELS = ("llm", "embedder", "dataset")
 """Words of a row that this machine may not have the models and sets of."""
@@ -49,9 +48,9 @@ def _values(words: tuple[str, ...]) -> Mapping[str, object]:
     settings = check_settings(composed(words))
     profiled = settings.profile != "default"
     options = StepOptions(pooling=settings.pooling, regime=settings.regime, all_rows=profiled)
-    method = read_method(settings.method, options)
-    assert not method.problems
-    return resolved(settings, method.pipeline)
+    pipeline, problems = build(settings.method, options)
+    assert not problems
+    return resolved(settings, pipeline)
 
 
 def changed_by_sources(words: tuple[str, ...]) -> Iterator[str]:
@@ -146,7 +145,7 @@ def test_rows_by_hand(row: str, expected: dict[str, object]) -> None:
 def test_a_plan_shows_the_value_of_the_run_and_where_the_paper_has_another() -> None:
     row = "pathrag.table1.NaiveRAG"
     settings = check_settings(composed([*of_row(row)[:4], "regime=published", "method.top_k=9"]))
-    lines = list(condition_lines(row, settings, read_method(settings.method).pipeline, None))
+    lines = list(condition_lines(row, settings, build(settings.method)[0], None))
     (k,) = [line for line in lines if line.startswith("  k:")]
     assert "9, not 4 (method.top_k)" in k and NOT_STATED in k
     (context,) = [line for line in lines if line.startswith("  context:")]
@@ -168,7 +167,7 @@ def test_a_sentence_needs_its_place_and_a_value_without_one_its_source(
 
 def test_a_clause_inside_a_sentence_is_shown_with_its_sentence() -> None:
     settings = check_settings(composed(["row=zhou2025.table5.ToG", "dataset=toy"]))
-    clause = resolved(settings, read_method(settings.method).pipeline)["clause"]
+    clause = resolved(settings, build(settings.method)[0])["clause"]
     assert isinstance(clause, str)
     assert clause.startswith("Answer the question") and "from what you know" in clause
     assert "<" not in clause

@@ -8,11 +8,17 @@ from toy_runs import TOY, metrics, plan_of, ran, records, refusal, run_folder, t
 from graphrag_bench.config.compose import composed, method_values
 from graphrag_bench.config.plugins import load_plugins
 from graphrag_bench.config.sources import applied, method_file, names
-from graphrag_bench.pipeline.pipeline import Pipeline
+from graphrag_bench.pipeline.pipeline import Pipeline, build
 from graphrag_bench.prompts import ContextBudget
-from graphrag_bench.run.budgets import LEAST, ChunkSize, Room, context_blocks, lengthened, packers
+from graphrag_bench.run.budgets import (
+    LEAST,
+    ChunkSize,
+    ContextWindow,
+    context_blocks,
+    lengthened,
+    packers,
+)
 from graphrag_bench.run.experiment import Experiment
-from graphrag_bench.run.method import Method, read_method
 from graphrag_bench.run.plan import context_lines
 
 pytestmark = pytest.mark.slow
@@ -28,8 +34,8 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def method(name: str, profile: str = "default") -> Method:
-    return read_method(method_values(applied(method_file(name), profile, "default")))
+def pipeline_of(name: str, profile: str = "default") -> Pipeline:
+    return build(method_values(applied(method_file(name), profile, "default")))[0]
 
 
 def prepared(name: str, *words: str) -> Experiment:
@@ -57,7 +63,7 @@ def test_rows_that_fill_the_budget_are_all_taken_and_others_as_many_as_stated() 
 
 def test_tokens_of_a_block_s_own_are_the_same_part_of_another_budget() -> None:
     """3,000 of 16,000 are 375 of 2,000."""
-    pipeline = method("fastgraphrag", "upstream").pipeline
+    pipeline = pipeline_of("fastgraphrag", "upstream")
     shares = [op.settings["share"] for op in packers(pipeline)]
     assert shares == [4000, 3000, 9000]
     budget = ContextBudget(2000, whole=16000)
@@ -82,14 +88,14 @@ def test_blocks_with_tokens_of_their_own_have_a_budget_that_holds_them(
 ) -> None:
     """Else the first blocks fill a smaller window, and the last, PathRAG's paths, are cut whole."""
     raw = method_values(applied(method_file(name), profile, "default"))
-    blocks = [op for op in packers(read_method(raw).pipeline) if "context" in op.operator.returns]
+    blocks = [op for op in packers(build(raw)[0]) if "context" in op.operator.returns]
     shares = [op.settings.get("share") for op in blocks]
     own = [share for share in shares if isinstance(share, int) and share > 1]
     assert not own or sum(own) <= raw["budget"]
 
 
 def test_all_methods_but_those_without_a_packed_context_can_be_given_a_budget() -> None:
-    pipelines = {name: method(name).pipeline for name in names("method")}
+    pipelines = {name: pipeline_of(name) for name in names("method")}
     assert {name for name, one in pipelines.items() if not packers(one)} == UNBOUNDED
     for one in pipelines.values():
         groups = {op.settings["bounded"] for op in one.operators() if "bounded" in op.settings}
@@ -112,8 +118,8 @@ def lists(pipeline: Pipeline) -> dict[str, int | None]:
 def test_lists_are_long_enough_to_fill_the_budget_but_for_those_that_a_model_reads(
     name: str, filling: str, listing: str
 ) -> None:
-    plain = method(name).pipeline
-    budget = prepared(name, "budget_context=1000").models.context_budget
+    plain = pipeline_of(name)
+    budget = prepared(name, "budget_context=1000").context_budget
     assert budget == ContextBudget(1000, filling)  # type: ignore[arg-type]
     longer = lists(lengthened(plain, budget))
     changed = {one: n for one, n in longer.items() if n != lists(plain)[one]}
@@ -125,16 +131,18 @@ def test_lists_are_long_enough_to_fill_the_budget_but_for_those_that_a_model_rea
 def test_a_group_is_no_larger_than_what_the_window_leaves(
     window: int | None, expected: int | None
 ) -> None:
-    budget = served("ggraphrag", window, "profile=upstream").models.context_budget
+    budget = served("ggraphrag", window, "profile=upstream").context_budget
     assert budget.group_tokens == expected
 
 
 def test_the_budget_of_a_profile_is_cut_to_the_window_and_its_blocks_with_it() -> None:
     whole, cut = (served("fastgraphrag", n, "profile=upstream") for n in (None, 8192))
-    assert [one.models.context_budget.tokens for one in (whole, cut)] == [16000, 6100]
+    assert [one.context_budget.tokens for one in (whole, cut)] == [16000, 6100]
     assert [
         block.n_tokens
-        for block in context_blocks(cut.method.pipeline, cut.models.context_budget, cut.room)
+        for block in context_blocks(
+            cut.method.pipeline, cut.context_budget, cut.window.chunk.typical
+        )
     ] == [1525, 1144, 3431]
 
 
@@ -208,12 +216,12 @@ def test_as_published_a_number_is_a_cap_and_never_a_target() -> None:
     assert [metrics(folder)["budget_context"] for folder in more.values()] == [1000, 60]
     assert "regime: published" in table_of(more[60]) and "at most 60 tokens" in table_of(more[60])
     blocks = prepared("lgraphrag", "regime=published", "budget_context=1000", "method.budget=90")
-    assert blocks.models.context_budget.tokens == 90
+    assert blocks.context_budget.tokens == 90
 
 
 def test_as_published_no_window_is_larger_than_the_source_s() -> None:
     windows = {
-        (own, regime): served("vanilla", own, "profile=zhou2025", f"regime={regime}").room.window
+        (own, regime): served("vanilla", own, "profile=zhou2025", f"regime={regime}").window.tokens
         for own in (None, 4096, 128_000)
         for regime in ("house", "published")
     }
@@ -283,11 +291,11 @@ def kinds(folder: Path) -> list[str]:
 
 def test_auto_has_room_for_four_whole_chunks_within_2400_and_what_the_window_leaves() -> None:
     """4 x 1,260 / 0.33 = 15,273; (8,192 - 1,112) / 1.15 = 6,156."""
-    assert Room(ChunkSize(1260, 1260), 128_000, 1100).auto == 15_300
-    assert Room(ChunkSize(120, 130), 128_000, 1112).auto == 2400
-    assert Room(ChunkSize(1260, 1260), 8192, 1112, 1.15).auto == 6100
-    assert Room(ChunkSize(1260, 1260), None, 1112, 1.15).auto == 6100
-    assert Room(ChunkSize(120, 130), 2048, 1112).auto == 900
+    assert ContextWindow(ChunkSize(1260, 1260), 128_000, 1100).auto == 15_300
+    assert ContextWindow(ChunkSize(120, 130), 128_000, 1112).auto == 2400
+    assert ContextWindow(ChunkSize(1260, 1260), 8192, 1112, 1.15).auto == 6100
+    assert ContextWindow(ChunkSize(1260, 1260), None, 1112, 1.15).auto == 6100
+    assert ContextWindow(ChunkSize(120, 130), 2048, 1112).auto == 900
 
 
 def test_four_chunks_of_1200_tokens_reach_the_prompt_of_every_method(books: list[str]) -> None:
@@ -316,8 +324,8 @@ def test_a_prompt_that_can_hold_no_chunk_is_refused_with_the_budget_that_would_d
 
 def test_the_chunk_size_is_that_of_the_chunks_as_the_run_cuts_them(books: list[str]) -> None:
     settings = [*books, "method=vanilla", "llm.window=128000"]
-    assert Experiment.prepare(composed(settings)).room.chunk.typical > 1000
-    smaller = Experiment.prepare(composed([*settings, "chunking.size=300"])).room.chunk
+    assert Experiment.prepare(composed(settings)).window.chunk.typical > 1000
+    smaller = Experiment.prepare(composed([*settings, "chunking.size=300"])).window.chunk
     assert 250 < smaller.typical < 350
 
 

@@ -6,8 +6,8 @@ import pytest
 
 from graphrag_bench.config.compose import composed
 from graphrag_bench.errors import UserError
+from graphrag_bench.run.command import Command
 from graphrag_bench.run.estimates import estimates
-from graphrag_bench.run.session import Session
 from graphrag_bench.run.sized import SIZES, stand_in
 from graphrag_bench.text import count_tokens
 
@@ -16,23 +16,26 @@ ROW = "zhou2025.table5.VanillaRAG"
 
 def test_it_has_the_printed_documents_tokens_and_questions(tmp_path: Path) -> None:
     """Zhou et al. 2025, Table 4: 609 documents, 1,426,396 tokens, 2,556 questions."""
-    data = stand_in(ROW, {"name": "multihoprag"}, str(tmp_path))
+    data = stand_in(
+        {"row": ROW, "dataset": {"name": "multihoprag"}, "paths": {"home": str(tmp_path)}}
+    )
     assert data is not None
     assert (len(data.documents), len(data.questions)) == (609, 2556)
     assert 609 * count_tokens(data.documents[0].text) == pytest.approx(1_426_396, rel=0.01)
 
 
 def test_a_set_on_disk_is_read_and_one_without_printed_sizes_refused(tmp_path: Path) -> None:
-    assert stand_in(ROW, {"name": "toy"}, str(tmp_path)) is None
+    paths = {"paths": {"home": str(tmp_path)}}
+    assert stand_in({"row": ROW, "dataset": {"name": "toy"}, **paths}) is None
     with pytest.raises(UserError, match="squality"):
-        stand_in("pathrag.table4.PathRAG", {"name": "squality"}, str(tmp_path))
+        stand_in({"row": "pathrag.table4.PathRAG", "dataset": {"name": "squality"}, **paths})
 
 
 def test_only_a_plan_takes_it(tmp_path: Path) -> None:
     values = composed([f"row={ROW}", "dataset=multihoprag", f"paths.home={tmp_path}"])
     with pytest.raises(UserError, match="multihoprag"):
-        Session().experiment(values, swept=False)
-    experiment = Session(sized=True).experiment(values, swept=False)
+        Command().experiment(values, swept=False)
+    experiment = Command(sized=True).experiment(values, swept=False)
     assert experiment.dataset.name == f"multihoprag{SIZES}"
     (answer,) = estimates(experiment, 2556, 2556)
     assert answer.expected.calls == 2556

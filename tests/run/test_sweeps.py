@@ -18,9 +18,9 @@ from graphrag_bench.config.settings import check_settings
 from graphrag_bench.config.sources import built_in
 from graphrag_bench.errors import UserError
 from graphrag_bench.evaluation.metrics import UNDIRECTED
-from graphrag_bench.run import session
+from graphrag_bench.run import command as module
+from graphrag_bench.run.command import Command, check_names, identity, references
 from graphrag_bench.run.experiment import Experiment
-from graphrag_bench.run.session import Session, check_names, identity, references
 from graphrag_bench.run.sweep import Cell, Sweep, cells_below, refuse_foreign, write
 
 QUIET = [*TOY, "answer=off", "reference_rows=off"]
@@ -121,14 +121,14 @@ def test_a_package_that_one_cell_lacks_is_named_before_the_first_begins(
 
 
 def test_a_cell_in_which_the_program_fails_ends_alone(monkeypatch: pytest.MonkeyPatch) -> None:
-    execute = session.execute
+    execute = module.execute
 
     def broken(experiment: Experiment, progress: Any) -> object:
         if experiment.method.name == "bm25":
             raise ZeroDivisionError("of the program")
         return execute(experiment, progress)
 
-    monkeypatch.setattr(session, "execute", broken)
+    monkeypatch.setattr(module, "execute", broken)
     ended = command("run", "-m", *QUIET, "method=bm25,vanilla", "hydra.sweep.dir=s")
     assert ended.code == 1
     assert "ZeroDivisionError" in ended.err
@@ -163,7 +163,7 @@ def roles(*words: str) -> list[str]:
     """The methods of the reference rows of a run."""
     experiment = Experiment.prepare(composed([*TOY, "method=hipporag", *words]))
     name = experiment.method.name
-    return [str(values["method"]["name"]) for values in references(experiment, [name])]
+    return [str(one.method["name"]) for one in references(experiment, [name])]
 
 
 def test_the_reference_rows_are_what_the_questions_and_the_texts_allow(home: Path) -> None:
@@ -322,6 +322,6 @@ def test_an_experiment_is_a_sweep_whose_first_and_last_cells_are_different_runs(
     config = compose.composition(words)
     assert config.hydra.mode == RunMode.MULTIRUN
     every = compose.cells(config, words) or [words]  # those of `tuning` its sweeper chooses
-    ends = [one for _, one in Session().prepared([every[0], every[-1]])]
+    ends = [one for _, one in Command().cells([every[0], every[-1]])]
     first, last = (one for one in ends if isinstance(one, Experiment))
     assert (identity(first) == identity(last)) == (name == "tuning")

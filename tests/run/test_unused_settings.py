@@ -7,8 +7,8 @@ from toy_runs import TOY, refused
 
 from graphrag_bench.config.compose import composed
 from graphrag_bench.errors import UserError
+from graphrag_bench.run.command import refuse_unused
 from graphrag_bench.run.experiment import Experiment
-from graphrag_bench.run.session import refuse_unused
 
 
 @pytest.fixture(autouse=True)

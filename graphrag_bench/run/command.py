@@ -1,11 +1,9 @@
-"""What the cells of one process share, their reference rows, and what a run refuses beforehand."""
+"""One command: its cells, what they share, their reference rows, and what it refuses beforehand."""
 
-import json
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 from graphrag_bench.config.compose import PRIMARY, composed, method_values
@@ -17,7 +15,7 @@ from graphrag_bench.progress import Progress
 from graphrag_bench.run.execute import execute
 from graphrag_bench.run.experiment import Experiment
 from graphrag_bench.run.folder import Occupied
-from graphrag_bench.run.models import Shared
+from graphrag_bench.run.models import Shared, key_of, of_process
 from graphrag_bench.run.sized import stand_in
 from graphrag_bench.run.stored import EXTENT
 
@@ -31,15 +29,13 @@ _READ_AS = {
     "dataset.openie": "openie",
 }
 """Settings that one resource alone reads."""
-Identity = tuple[Path, str]
-"""A run folder, and how much of the run is wanted and how it is scored."""
 _PAUSE = 0.5
 """Seconds between two looks at a run that another process is at work on."""
 
 
-def identity(experiment: Experiment) -> Identity:
+def identity(experiment: Experiment) -> str:
     """Return what tells a cell of a sweep from others; equal cells run once."""
-    return experiment.folder.path, experiment.settings.model_dump_json(include=EXTENT)
+    return f"{experiment.folder.path} {experiment.settings.model_dump_json(include=EXTENT)}"
 
 
 Outcomes = Sequence[tuple[Sequence[str], Experiment | UserError]]
@@ -56,31 +52,31 @@ def methods_of(outcomes: Outcomes) -> dict[str, list[str]]:
 
 
 @dataclass
-class Session:
-    """Cache of what the cells of one process share: models, checked experiments, finished runs.
+class Command:
+    """The experiments of one command, each prepared once, over what this process has loaded.
 
-    It spares work and holds no result: those are read from the folders of the runs.
+    With `sized` a row of a paper is prepared over the printed sizes of a data set that is not on
+    disk. What a worker of a launcher is sent is empty: it prepares its own.
     """
 
-    shared: Shared = field(default_factory=Shared)
-    experiments: dict[str, Experiment] = field(default_factory=dict)
-    finished: set[Identity] = field(default_factory=set)
+    shared: Shared = field(default_factory=of_process)
     sized: bool = False
+    _prepared: dict[str, Experiment] = field(default_factory=dict)
+
+    def __reduce__(self) -> tuple[type["Command"], tuple[()]]:
+        return Command, ()
 
     def experiment(self, values: Mapping[str, Any], *, swept: bool) -> Experiment:
         """Return the checked experiment of composed settings; raises UserError."""
-        name = json.dumps([values, swept], sort_keys=True, default=str)
-        if name not in self.experiments:
-            data = None
-            if self.sized and values.get("row"):
-                home = str(values["paths"]["home"])
-                data = stand_in(str(values["row"]), values["dataset"], home)
+        name = key_of([values, swept])
+        if name not in self._prepared:
+            data = stand_in(values) if self.sized and values.get("row") else None
             experiment = Experiment.prepare(values, data, swept=swept, shared=self.shared)
             check_names(experiment.settings)
-            self.experiments[name] = experiment
-        return self.experiments[name]
+            self._prepared[name] = experiment
+        return self._prepared[name]
 
-    def prepared(
+    def cells(
         self, cells: Sequence[Sequence[str]], name: str = PRIMARY
     ) -> Iterator[tuple[Sequence[str], Experiment | UserError]]:
         """Yield the overrides of each cell with its checked experiment, or what is wrong.
@@ -106,32 +102,36 @@ class Session:
     def references(
         self, experiment: Experiment, asked: Mapping[str, Sequence[str]]
     ) -> list[Experiment]:
-        """Return the experiments of a cell's reference rows; `asked` is as in `references`."""
+        """Return the experiments of a cell's reference rows.
+
+        `asked` are the methods that the command asks for, by data set.
+        """
         rows = []
         methods = asked.get(experiment.dataset.name, [experiment.method.name])
-        for values in references(experiment, methods):
-            name = json.dumps(values, sort_keys=True, default=str)
-            if name not in self.experiments:
-                self.experiments[name] = Experiment.prepare(
-                    values, experiment.dataset, swept=True, shared=self.shared
+        for settings in references(experiment, methods):
+            name = key_of(settings.model_dump())
+            if name not in self._prepared:
+                self._prepared[name] = Experiment.prepare(
+                    settings, experiment.dataset, swept=True, shared=self.shared
                 )
-            rows.append(self.experiments[name])
+            rows.append(self._prepared[name])
         return rows
 
     def run(self, experiment: Experiment, progress: Progress | None = None) -> None:
         """Run an experiment, unless this process has; what another one runs is waited for."""
-        if identity(experiment) not in self.finished:
-            _wait_for(experiment, progress)
-            self.finished.add(identity(experiment))
+        waiting = False
+        while identity(experiment) not in self.shared.finished:
+            try:
+                execute(experiment, progress)
+                self.shared.finished.add(identity(experiment))
+            except Occupied as occupied:
+                if not waiting:
+                    Progress().say(f"waiting for another process: {occupied}")
+                waiting = True
+                time.sleep(_PAUSE)
 
 
-@cache
-def session() -> Session:
-    """Return the cache of this process."""
-    return Session()
-
-
-def references(experiment: Experiment, asked: Sequence[str]) -> list[dict[str, Any]]:
+def references(experiment: Experiment, asked: Sequence[str]) -> list[RunSettings]:
     """Return the settings of the reference runs of an experiment: the methods with a `role`.
 
     `asked` are the methods that the command asks for on this data set: where the baseline of the
@@ -146,16 +146,25 @@ def references(experiment: Experiment, asked: Sequence[str]) -> list[dict[str, A
     has_gold = any(gold.evidence for gold in experiment.dataset.gold.values())
     wanted = {"floor": settings.answering, "baseline": bool(experiment.dataset.documents),
               "ceiling": settings.answering and has_gold}  # fmt: skip
-    values = {**settings.model_dump(), "build": {}, "pooling": None}
+    own: dict[str, object] = {"build": {}, "pooling": None, "given": []}
     sources = settings.profile, settings.fidelity
-    files = [file for name in built_in("method") if (file := file_of("method", name))]
-    in_role = {role: [file for file in files if read(file).get("role") == role] for role in wanted}
-    return [
-        {**values, "method": method_values(applied(method_file(file.stem), *sources))}
-        for role, is_wanted in wanted.items()
-        for file in in_role[role]
-        if is_wanted and file.stem not in asked
-    ]
+    methods = {
+        name: method_values(applied(method_file(name), *sources))
+        for role, names_in_role in _in_role().items()
+        for name in names_in_role
+        if wanted[role] and name not in asked
+    }
+    return [settings.model_copy(update={**own, "method": one}) for one in methods.values()]
+
+
+@cache
+def _in_role() -> dict[str, list[str]]:
+    """Return our methods with a role in their own file, by role in the order of the table."""
+    files = {name: read(file) for name in built_in("method") if (file := file_of("method", name))}
+    return {
+        role: [name for name, file in files.items() if file.get("role") == role]
+        for role in ("floor", "baseline", "ceiling")
+    }
 
 
 def check_names(settings: RunSettings) -> None:
@@ -217,19 +226,6 @@ def _unused(experiment: Experiment, name: str) -> str:
     if name in _READ_AS and _READ_AS[name] not in used:
         return f"{method} builds nothing from it here; it builds {', '.join(sorted(planned))}."
     return ""
-
-
-def _wait_for(experiment: Experiment, progress: Progress | None) -> None:
-    waiting = False
-    while True:
-        try:
-            execute(experiment, progress)
-            return
-        except Occupied as occupied:
-            if not waiting:
-                Progress().say(f"waiting for another process: {occupied}")
-            waiting = True
-            time.sleep(_PAUSE)
 
 
 def lacking(metrics: Mapping[str, Any], experiment: Experiment) -> str:

@@ -1,0 +1,19 @@
+"""A run is prepared in one pass."""
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from scripts import ways
+
+
+@pytest.mark.slow
+def test_a_run_enters_twelve_rooms_before_its_first_step_and_makes_everything_once(
+    home: Path,
+) -> None:
+    ways.run(home)
+    shutil.rmtree(home / "runs")
+    rooms, made = ways.preparation(home)
+    assert len(rooms) <= 12, rooms
+    assert made == {"RunSettings": 1, "Method": 1, "Models": 1}
