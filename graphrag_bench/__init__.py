@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 from graphrag_bench.version import __version__ as __version__
 
 if TYPE_CHECKING:
-    from graphrag_bench.api import Pipeline, Run, dataset, dataset_of, method, stored_runs
+    from graphrag_bench.api import EditablePipeline, Run, dataset, dataset_of, method, stored_runs
     from graphrag_bench.errors import UserError
 
-__all__ = ["Pipeline", "Run", "UserError", "dataset", "dataset_of", "method", "stored_runs"]
+__all__ = ["EditablePipeline", "Run", "UserError", "dataset", "dataset_of", "method", "stored_runs"]
 
 
 def __getattr__(name: str) -> Any:

@@ -74,7 +74,7 @@ def dataset_of(
     return read_dataset("jsonl", root, home=home)
 
 
-def method(source: str | Mapping[str, Any], **settings: Any) -> "Pipeline":
+def method(source: str | Mapping[str, Any], **settings: Any) -> "EditablePipeline":
     """A method's pipeline, with its parameters and run settings by name.
 
     `source` is a name in configs/method, the path of a YAML file, or a mapping of your own; names
@@ -101,7 +101,7 @@ def method(source: str | Mapping[str, Any], **settings: Any) -> "Pipeline":
     gathered.refuse()
     plain: dict[str, Any] = method_values(raw)
     paths = tuple(f"method.{name}" for name in settings if name in known)
-    return Pipeline(plain, run_settings, paths, copy.deepcopy(plain))
+    return EditablePipeline(plain, run_settings, paths, copy.deepcopy(plain))
 
 
 _OF_COMMANDS = {"dataset", "method", "objective", *NO_SETTINGS}
@@ -111,7 +111,7 @@ _ROLES = ("llm_build", "llm_judge")
 
 
 @dataclass(repr=False)
-class Pipeline:
+class EditablePipeline:
     """A method that can be looked at, changed, asked and run.
 
     `given` are the paths of the parameters that were set, `original` is the method before its steps
@@ -128,7 +128,7 @@ class Pipeline:
         """The steps of each stage, to look at and to change: `del steps["retrieve"][0]`."""
         return {stage: self.method.setdefault(stage, []) for stage in STAGES}
 
-    def renamed(self, name: str) -> "Pipeline":
+    def renamed(self, name: str) -> "EditablePipeline":
         """A copy with another name, under which its runs are stored and shown."""
         method = copy.deepcopy(self.method) | {"name": name, "title": name}
         return replace(self, method=method, settings=dict(self.settings))

@@ -8,7 +8,7 @@ import pytest
 from toy_runs import READER, TAGGER, TOY, asked, fails_on, metrics, ran, run_folder, write_set
 
 import graphrag_bench as gb
-from graphrag_bench.api import Pipeline
+from graphrag_bench.api import EditablePipeline
 from graphrag_bench.errors import UserError
 from graphrag_bench.llm.scripted import Scripted
 
@@ -21,11 +21,11 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def hipporag(**settings: object) -> Pipeline:
+def hipporag(**settings: object) -> EditablePipeline:
     return gb.method("hipporag", **WEIGHTLESS, **settings)
 
 
-def operators(pipeline: Pipeline) -> list[str]:
+def operators(pipeline: EditablePipeline) -> list[str]:
     return [step.get("op", "switch") for steps in pipeline.steps.values() for step in steps]
 
 

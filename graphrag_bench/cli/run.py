@@ -101,7 +101,7 @@ def run(arguments: Sequence[str], callback: str = "") -> int:
     before, sys.argv = sys.argv, ["graphrag-bench", *words]  # Hydra's application reads no others
     try:
         with plain_errors():
-            application(Job())()
+            application(HydraJob())()
         if "--experimental-rerun" in arguments:
             return printed(Path(HydraConfig.get().runtime.output_dir), {})
     finally:
@@ -143,7 +143,7 @@ def _of_cells(words: list[str]) -> list[str]:
 
 
 @dataclass
-class Job:
+class HydraJob:
     """What Hydra calls for each job; `Results` gives it the command that it is of."""
 
     command: Command = field(default_factory=Command)

@@ -56,7 +56,7 @@ from graphrag_bench.report.tables import checked_columns, metrics_table
 from graphrag_bench.run import cleanup
 from graphrag_bench.run.command import NONE
 from graphrag_bench.run.folder import METRICS, DamagedRun, RunFolder
-from graphrag_bench.run.imported import QRELS, TREC, Source, export_trec, import_run
+from graphrag_bench.run.imported import QRELS, TREC, ResultsFile, export_trec, import_run
 from graphrag_bench.run.stored import (
     StoredRun,
     alike,
@@ -155,7 +155,7 @@ def _import(options: Namespace) -> None:
         raise UserError("runs import takes FILE dataset=NAME name=TITLE: one of them is missing.")
     refuse_but("runs import", options.words, ("dataset",))
     settings = check_settings(composed([*options.words, f"paths.home={options.home}"]))
-    source = Source(Path(options.file), options.name, options.reference)
+    source = ResultsFile(Path(options.file), options.name, options.reference)
     allow = options.allow_unmatched
     run = import_run(source, settings.dataset, options.home, allow_unmatched=allow)
     print(*imported_notes([run.metrics]), f"run: {run.folder.path}", sep="\n")

@@ -32,7 +32,7 @@ _NOTHING: dict[str, Any] = {
 """What `metrics.json` of an imported run does not tell, as a run without it would say it."""
 
 
-class Source(NamedTuple):
+class ResultsFile(NamedTuple):
     """Whose results a file holds: the name of the system, and where they were published."""
 
     file: Path
@@ -41,7 +41,11 @@ class Source(NamedTuple):
 
 
 def import_run(
-    source: Source, settings: DatasetSettings, home: str | Path, *, allow_unmatched: bool = False
+    source: ResultsFile,
+    settings: DatasetSettings,
+    home: str | Path,
+    *,
+    allow_unmatched: bool = False,
 ) -> StoredRun:
     """Store the rankings and answers of a file as a run of a data set, scored as any other.
 

@@ -15,7 +15,7 @@ from graphrag_bench.judging.pairs import AnswerPairs
 from graphrag_bench.report.comparisons import settings_that_differ
 from graphrag_bench.report.tables import shown_tables
 from graphrag_bench.run.cleanup import garbage
-from graphrag_bench.run.imported import Source, import_run
+from graphrag_bench.run.imported import ResultsFile, import_run
 from graphrag_bench.run.stored import StoredRun, find_run, rescored, stored_differences
 from graphrag_bench.view.page import pair_rows, write_page
 
@@ -33,7 +33,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Both:
     file = home / "results.json"
     file.write_text(json.dumps({"retrieved_docs": LISTS, "answers": ANSWERS}))
     toy = DatasetSettings(name="toy", root=None, openie=None, questions=None)
-    return find_run(str(folder), home), import_run(Source(file, "Other", "URL"), toy, home)
+    return find_run(str(folder), home), import_run(ResultsFile(file, "Other", "URL"), toy, home)
 
 
 def test_every_table_marks_the_imported_run_and_shows_nothing_that_is_not_known(runs: Both) -> None:

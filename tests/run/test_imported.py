@@ -11,7 +11,7 @@ from graphrag_bench.config.settings import DatasetSettings
 from graphrag_bench.data.rankings import read_rankings
 from graphrag_bench.data.readers import read_dataset
 from graphrag_bench.errors import UserError
-from graphrag_bench.run.imported import QRELS, TREC, Source, export_trec, import_run
+from graphrag_bench.run.imported import QRELS, TREC, ResultsFile, export_trec, import_run
 from graphrag_bench.run.stored import StoredRun, find_run
 
 TOY_SET = DatasetSettings(name="toy", root=None, openie=None, questions=None)
@@ -25,7 +25,7 @@ def imported(
 ) -> StoredRun:
     file = tmp_path / "results"
     file.write_text(text, encoding="utf-8")
-    source = Source(file, title, "https://example.org/paper")
+    source = ResultsFile(file, title, "https://example.org/paper")
     return import_run(source, TOY_SET, tmp_path, allow_unmatched=allowed)
 
 
@@ -185,7 +185,7 @@ def test_an_exported_run_that_is_imported_has_the_same_scores(
     own: StoredRun, tmp_path: Path
 ) -> None:
     assert export_trec(own, tmp_path / "trec") == 6
-    again = import_run(Source(tmp_path / "trec" / TREC, "again"), TOY_SET, tmp_path)
+    again = import_run(ResultsFile(tmp_path / "trec" / TREC, "again"), TOY_SET, tmp_path)
     assert documents(again) == documents(own)
     names = [name for name in own.metrics["metrics"]
              if name.startswith(("evidence_recall@", "all_evidence@", "ndcg@", "mrr"))]  # fmt: skip

@@ -16,7 +16,7 @@ from graphrag_bench.config.sources import file_of, read
 from graphrag_bench.data.readers import read_dataset
 from graphrag_bench.errors import UserError
 from graphrag_bench.report.notes import run_notes
-from graphrag_bench.run.imported import QRELS, TREC, Source, export_trec, import_run
+from graphrag_bench.run.imported import QRELS, TREC, ResultsFile, export_trec, import_run
 from graphrag_bench.run.stored import StoredRun, alike, find_run, moved, rescored
 from graphrag_bench.run.sweep import named_runs
 from graphrag_bench.view.page import pair_rows
@@ -98,7 +98,7 @@ def imported(home: Path, name: str) -> StoredRun:
         json.dumps({"question": f"q{n}", "documents": ["una"], "answer": "unable"}) + "\n"
         for n in range(2)
     ) + "\n" * len(name))  # fmt: skip
-    return import_run(Source(file, name), DatasetSettings(name="jsonl", root="town"), home)
+    return import_run(ResultsFile(file, name), DatasetSettings(name="jsonl", root="town"), home)
 
 
 def test_runs_scored_by_two_rules_are_scored_by_that_of_the_first(home: Path) -> None:
