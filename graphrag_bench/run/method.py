@@ -198,8 +198,17 @@ def with_names(file: Mapping[str, Any], kept: Iterable[str] = ()) -> dict[str, A
     A step that reads the parameter `top_k` has the text `<method.top_k>` there. Parameters in
     `kept` keep their values.
     """
-    named = {key: f"<method.{key}>" for key in _parameters(file) if key not in kept}
+    named = {
+        key: _filled(file[key], f"<method.{key}>") for key in _parameters(file) if key not in kept
+    }
     return dict(resolved({"method": {**file, **named}})["method"])
+
+
+def _filled(value: object, text: str) -> object:
+    """Return a value with a text in place of everything in its mappings and lists."""
+    if isinstance(value, Mapping):
+        return {key: _filled(inner, text) for key, inner in value.items()}
+    return [_filled(inner, text) for inner in value] if isinstance(value, list) else text
 
 
 def _read(file: Mapping[str, Any], known: Iterable[str]) -> set[str]:

@@ -9,9 +9,8 @@ from toy_runs import command
 import graphrag_bench as gb
 from graphrag_bench.config.compose import cells, composed, composition
 from graphrag_bench.config.settings import check_settings, defaults
-from graphrag_bench.config.sources import built_in, file_of, method_file, names, read
+from graphrag_bench.config.sources import file_of, method_file, names
 from graphrag_bench.data.dataset import card_names
-from graphrag_bench.embedding.model_files import make
 from graphrag_bench.run.experiment import Experiment
 
 SOURCES = ("paper", "zhou2025", "upstream")
@@ -80,13 +79,6 @@ def test_the_cells_are_those_of_hydras_own_sweeper() -> None:
         for seed in (1, 2)
         for name in ("raptor", "raptor_kmeans")
     ]
-
-
-@pytest.mark.parametrize("group", ["llm", "embedder"])
-def test_every_model_is_made_from_its_file_without_loading_anything(group: str) -> None:
-    for name in built_in(group):
-        if (file := file_of(group, name)) is not None:
-            assert make(group, read(file)) is not None
 
 
 def test_every_card_is_a_choice_and_every_method_has_its_name_and_its_papers_profile() -> None:

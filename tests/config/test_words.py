@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from toy_runs import TOY
 
-from graphrag_bench.config.compose import composed, plain_errors, value_of
+from graphrag_bench.config.compose import composed, value_of
 from graphrag_bench.config.sources import unknown_choice
 from graphrag_bench.config.words import at_home, quoted
 from graphrag_bench.errors import UserError
@@ -40,11 +40,6 @@ def test_the_values_of_a_sweep_are_quoted_one_by_one() -> None:
     for word, values in (("a=été,hiver", ["été", "hiver"]), ("a=choice(é,2)", ["é", 2])):
         one = PARSER.parse_override(quoted(word))
         assert [getattr(value, "text", value) for value in one.sweep_iterator()] == values
-
-
-def test_a_sign_that_no_quotes_can_save_is_named() -> None:
-    with pytest.raises(UserError, match=";"), plain_errors():
-        PARSER.parse_override(quoted("method.x;y=3"))
 
 
 @pytest.mark.parametrize("group", ["row", "experiment", "llm@llm_build", "llm@llm_judge"])

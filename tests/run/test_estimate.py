@@ -6,9 +6,7 @@ import pytest
 from toy_runs import QUICK
 
 from graphrag_bench.config.compose import composed
-from graphrag_bench.expected import template_tokens
 from graphrag_bench.progress import Progress
-from graphrag_bench.prompts import Prompt
 from graphrag_bench.run.estimates import Estimate, estimates
 from graphrag_bench.run.execute import execute
 from graphrag_bench.run.experiment import Experiment
@@ -88,15 +86,6 @@ def test_building_is_expected(home: Path, method: str, settings: list[str], most
     assert 1 / most <= row.expected.prompt_tokens / paid <= most
     (rest,) = [one for one in estimates(experiment, LIMIT, 0) if one.stage == "build"]
     assert rest.most.calls == 0, "what is built costs nothing"
-
-
-def test_a_template_is_counted_without_its_marks(tmp_path: Path) -> None:
-    (tmp_path / "answer.j2").write_text(
-        "{# A comment of many words that no model ever sees. #}{% block user %}\n"
-        "Answer:{% for piece in pieces %} {{ piece.text }}{% endfor %}\n{% endblock %}"
-    )
-    prompt = Prompt("methods:vanilla/prompts/answer.j2", str(tmp_path))
-    assert template_tokens(prompt) == 2
 
 
 def test_a_folder_without_questions_is_priced_by_the_question(tmp_path: Path) -> None:

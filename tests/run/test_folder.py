@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from graphrag_bench.run.folder import METRICS, RunFolder, is_narrower, read_lines
+from graphrag_bench.run.folder import RunFolder, is_narrower, read_lines
 
 Row = dict[str, Any]
 
@@ -34,12 +34,6 @@ def names(path: Path) -> list[str]:
 
 def files(folder: RunFolder) -> set[str]:
     return {path.name for path in folder.path.iterdir()}
-
-
-def test_a_folder_that_is_not_there_holds_nothing(folder: RunFolder) -> None:
-    assert (folder.rows(), folder.timing(), folder.metrics()) == ({}, [], {})
-    assert folder.done(answering=True) == set()
-    assert not folder.path.exists()
 
 
 def test_rows_are_kept_as_they_come_and_put_in_the_order_of_the_questions(
@@ -102,16 +96,6 @@ def test_rows_that_the_end_of_a_run_did_not_reach_are_still_there(folder: RunFol
 
 
 # ---- times and metrics
-
-
-def test_times_and_metrics_are_kept_beside_the_rows(folder: RunFolder) -> None:
-    timing = {"question": "a", "step": "retrieve.0", "seconds": 0.5}
-    folder.append(row("a"), [timing])
-    folder.finish(["a"])
-    assert folder.timing() == [timing]
-    assert "seconds" not in folder.file("records").read_text()
-    folder.write_json(METRICS, {"n": 2, "metrics": {"f1": {"mean": 0.5}}})
-    assert folder.metrics() == {"n": 2, "metrics": {"f1": {"mean": 0.5}}}
 
 
 def scoring(answered: int = 10, **changes: Any) -> Row:

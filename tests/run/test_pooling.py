@@ -3,7 +3,6 @@
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 from small_worlds import World
 from toy_runs import TOY, refusal, refused
@@ -11,7 +10,7 @@ from toy_runs import TOY, refusal, refused
 from graphrag_bench.config.compose import method_values
 from graphrag_bench.config.plugins import load_plugins
 from graphrag_bench.config.sources import applied, method_file, names
-from graphrag_bench.pipeline.pipeline import PLAIN, StepOptions, build
+from graphrag_bench.pipeline.pipeline import StepOptions, build
 from graphrag_bench.pipeline.steps import Execution as Running
 from graphrag_bench.pipeline.steps import run_steps
 from graphrag_bench.prompts import ContextBudget
@@ -88,19 +87,6 @@ def test_rerank_changes_the_order_of_the_relationships_and_nothing_else(
         assert one is other or one.ids.tolist() == other.ids.tolist()
 
 
-@pytest.mark.parametrize("name", TABLES)
-def test_the_order_differs_from_the_method_s_own_and_is_that_of_the_pooled_scores(
-    name: str,
-) -> None:
-    base = final(method(name), 2400)
-    linking = ["dictionary", "mentions", "vectors"]
-    new = final(method(name), 2400, mode="rerank", linking=linking)
-    assert rows(new.get("context")) != rows(base.get("context"))
-    scores = new.get("relationships").scores
-    assert (np.diff(scores) >= -1e-9).all()
-    assert rows(new.get("context")) == [str(row) for row in new.get("relationships").ids]
-
-
 def test_the_path_from_the_question_s_entity_comes_up_by_its_pooled_scores() -> None:
     """Base scores, sums of degrees: Ada-Norvik 3, Norvik-Tarn 5, Tarn-Velia 4, Otto-Tarn 8, four
     more of Otto 6; the lowest is 3. The path of three from Ada has mean 4: its rows have 4 + 3,
@@ -137,13 +123,6 @@ def test_a_cap_of_ours_does_not_bind_under_a_profile() -> None:
     assert most("fastgraphrag", True) == [64]
 
 
-def test_reselected_rows_that_do_not_fit_are_cut_from_the_lowest_scores() -> None:
-    new = final(method("graphrag_er", top_k=20), 120, mode="reselect")
-    rest = rows(new.get("context"))
-    assert 0 < len(rest) < len(new.get("relationships"))
-    assert rest == [str(row) for row in new.get("relationships").ids[-len(rest) :]]
-
-
 @pytest.mark.parametrize(
     ("name", "asks", "scores", "finder"),
     [("lgraphrag", False, "as_given", "nlp"), ("glightrag", True, "cosine", "llm"),
@@ -158,13 +137,6 @@ def test_cosines_are_made_scores_and_names_are_found_as_the_method_finds_them(
     assert step.settings["scores"] == scores
     finders = [one for one in pipeline.names if one.startswith("question.entities")]
     assert finders == [f"question.entities.{finder}"]
-
-
-def test_without_pooling_the_packer_stands_alone_under_its_own_label() -> None:
-    for way in (PLAIN, RERANK):
-        pipeline, _ = build(method("lgraphrag"), way)
-        assert ("path.pool" in pipeline.names) == (way is RERANK)
-        assert "generate.2 context.relationships" in {op.label for op in pipeline.operators()}
 
 
 # ---- chosen from outside

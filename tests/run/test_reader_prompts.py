@@ -8,13 +8,11 @@ from toy_runs import TOY, by_python, plan_of
 
 from graphrag_bench.config.compose import composed
 from graphrag_bench.config.sources import names
-from graphrag_bench.evaluation.answers import abstained, accuracy
 from graphrag_bench.pipeline.reader_prompts import COMMON, own_answers
 from graphrag_bench.prompts import REFUSAL, FormName, Message, Prompt, answer_form
 from graphrag_bench.run.experiment import Experiment
-from graphrag_bench.run.plan import describe
 from graphrag_bench.values import Piece, Question
-from operators.answer.direct import READER, reader_values
+from operators.answer.direct import reader_values
 
 IN_SEARCH = {"tog": ["answer.if_enough (retrieve)"], "pankrag": ["answer.direct (retrieve)"]}
 
@@ -71,12 +69,6 @@ def test_as_published_is_the_wording_of_the_source_and_no_clause_without_one() -
             assert wanted or not any(word in text for word in ("do not know", " only", "nothing"))
 
 
-def test_a_refusal_is_one_and_scores_nothing_where_the_answer_is_yes_or_no() -> None:
-    assert abstained(REFUSAL) == 1.0
-    assert [accuracy(REFUSAL, [gold]) for gold in ("yes", "no", "not", "unknown")] == [0.0] * 4
-    assert accuracy("I do not know", ["no"]) == 1.0
-
-
 def test_a_prompt_of_ones_own_without_the_clause_is_named_by_plan(tmp_path: Path) -> None:
     (tmp_path / "answer.j2").write_text("{{ question }} {{ pieces }} {{ manner }}")
     more = ["answers=short", f"method.prompts={tmp_path}"]
@@ -108,12 +100,6 @@ def test_prose_ends_with_the_common_prompt_in_the_house_alone_and_no_search_has_
     assert own_answers(house.method.pipeline.operators()) == IN_SEARCH.get(name, [])
 
 
-def test_the_plan_says_so_and_names_the_answers_of_the_search() -> None:
-    plan = describe(experiment("tog"))
-    assert "(regime=house)" in plan
-    assert "answers inside its search: answer.if_enough (retrieve)" in plan
-
-
 def test_it_is_in_the_key_by_content(tmp_path: Path) -> None:
     own = Experiment.prepare(composed([*TOY, "method=vanilla"])).key
     published = Experiment.prepare(composed([*TOY, "method=vanilla", "regime=published"])).key
@@ -139,7 +125,3 @@ def test_sub_answers_are_shown_and_a_closed_book_is_told_of_no_context() -> None
     empty = text_of(COMMON.render(reader_values(Question("q", "Who?"), ())))
     assert REFUSAL in empty
     assert shown().endswith("Question: Who?\nShort answer:")
-
-
-def test_the_common_prompt_asks_for_no_more_than_every_answer_is_given() -> None:
-    assert Prompt(COMMON.name).variables <= READER

@@ -87,22 +87,6 @@ def test_failed_questions_are_counted_and_not_averaged_and_their_cost_is_in_the_
     assert (scores["usage"]["calls"], scores["usage"]["prompt_tokens"]) == (4, 170)
 
 
-def test_an_interval_encloses_its_mean_and_no_rows_have_none():
-    none = score([], GOLD, [])
-    assert (none["n"], none["metrics"], none["usage"]["seconds_per_question"]) == (0, {}, 0.0)
-    gold = {f"q{i}": Gold(answers=("yes",)) for i in range(20)}
-    rows = [row(name, answer="yes" if i % 4 else "no") for i, name in enumerate(gold)]
-    metric = score(rows, gold, [])["metrics"]["accuracy"]
-    assert metric["mean"] == 0.75
-    assert 0.5 < metric["low"] < 0.75 < metric["high"] < 1.0
-
-
-def test_errors_are_counted_the_most_frequent_first():
-    rows = [failed("one", "rare"), failed("two", "often\nsecond line"), failed("three", "often")]
-    where = "retrieve.0 node.ppr"
-    assert score(rows, GOLD, [])["errors"] == [f"2 x {where}: often", f"1 x {where}: rare"]
-
-
 def test_shares_of_calls_that_went_wrong_are_given_by_step():
     rows = [
         row("one", steps={"convert.0": {"calls": 3, "unreadable": 2, "fallbacks": 1}}),
@@ -160,21 +144,6 @@ def test_a_card_chooses_the_metrics_of_its_set():
     assert scores["list_precision"] == 0.5
     only_f1 = question_scores(answered, gold, Scoring(("f1",)))
     assert only_f1.keys() == {"f1", "answer_words", "abstained"}
-
-
-def test_the_means_in_graph_are_over_the_questions_whose_subgraph_holds_an_answer():
-    gold = {"in": Gold(("Norvik",), in_graph=True), "out": Gold(("Ostra",), in_graph=False)}
-    rows = [row(name, answer="ans: Norvik") for name in gold]
-    means = score(rows, gold, [], Scoring(("kgqa",)))["metrics"]
-    for name, mean, n in (("hit@1", 0.5, 2), ("hit@1_in_graph", 1.0, 1)):
-        assert (means[name]["mean"], means[name]["n"]) == (mean, n)
-
-
-def test_the_question_decides_how_an_answer_is_matched():
-    for text, hit in (("When was it?", 1.0), ("Who was it?", 0.0)):
-        scoring = Scoring(("kgqa",), {"q": text})
-        scores = question_scores(row("q", answer="ans: 2014"), Gold(("2014-05-01",)), scoring)
-        assert scores["hit@1"] == hit
 
 
 def test_questions_of_one_scope_are_drawn_together_for_the_interval():

@@ -11,7 +11,6 @@ from hydra.types import RunMode
 from toy_runs import TOY, asked, command, metrics, ran, refused, run_folder, write_set
 
 from graphrag_bench.algorithms import clustering
-from graphrag_bench.cli import run
 from graphrag_bench.config import compose
 from graphrag_bench.config.compose import composed
 from graphrag_bench.config.settings import check_settings
@@ -45,15 +44,6 @@ def test_a_failed_cell_is_a_row_and_the_others_finish(home: Path) -> None:
     assert (home / "s" / "0" / "run" / "records.jsonl").is_file()
     seconds = ended.folder.joinpath("timing.jsonl").read_bytes()
     assert command(*words).folder.joinpath("timing.jsonl").read_bytes() == seconds
-
-
-def test_the_progress_of_a_cell_names_what_the_sweep_varies(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    labels: list[str] = []
-    monkeypatch.setattr(run, "Progress", lambda part: labels.append(part))
-    ran("-m", *QUIET, "method=bm25", "method.top_k=2,3")
-    assert labels == ["cell 1 (top_k=2)", "cell 2 (top_k=3)"]
 
 
 @pytest.mark.parametrize(
