@@ -55,16 +55,10 @@ def results(experiment: Experiment, selected: Sequence[Question]) -> dict[str, A
         **{name: getattr(settings, name) for name in _STATED},
         "evaluation": evaluation.model_dump(),
         "answer_forms": forms,
-<<<<<<< HEAD
         "own_answers": own_answers(method.pipeline.operators()) if common else [],
-        "budget_context": context_budget(settings, method),
-        "fill_context": settings.fill_context,
-        "whole_corpus": holds_corpus(dataset, method, experiment.models.context_budget),
-=======
-        "own_answers": own_answers(method.pipeline) if common else [],
         "budget_context": shared if isinstance(shared, int) and packers(method.pipeline) else None,
+        "fill_context": _filled(experiment),
         "whole_corpus": holds_corpus(dataset, method.pipeline, experiment.context_budget),
->>>>>>> b2341f2c (run: prepare a run in one pass)
         "commit": commit(),
         "extraction": experiment.extraction,
         "extraction_statistics": _statistics(experiment, selected),
@@ -79,6 +73,14 @@ def results(experiment: Experiment, selected: Sequence[Question]) -> dict[str, A
             row.step: asdict(row.expected if row.stage == "build" else row.most) for row in expected
         },
     }
+
+
+def _filled(experiment: Experiment) -> str | None:
+    """Return whether an equal context budget is filled; None for a native one and without one."""
+    budget = experiment.context_budget
+    if budget.own or budget.tokens is None:
+        return None
+    return "on" if budget.filling else "off"
 
 
 def _models(experiment: Experiment) -> dict[str, str]:
