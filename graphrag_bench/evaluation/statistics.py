@@ -183,8 +183,8 @@ class Difference:
     """Second minus first over `n` questions that both have.
 
     `low`..`high` is the bootstrap interval of the mean difference, `p` the two-sided p-value of a
-    paired permutation test; `wins` counts the questions where the second is higher. `clusters` as
-    of `Mean`.
+    paired permutation test; `wins` counts the questions where the second is higher. `detectable` is
+    the minimum detectable difference, None where all are equal. `clusters` as of `Mean`.
     """
 
     first: float
@@ -198,6 +198,7 @@ class Difference:
     losses: int
     n: int
     clusters: int = 0
+    detectable: float | None = None
 
 
 def paired_difference(
@@ -225,6 +226,7 @@ def paired_difference(
         losses=int(np.sum(b < a)),
         n=mean.n,
         clusters=mean.clusters,
+        detectable=detectable_difference(list(b - a), scopes),
     )
 
 

@@ -5,12 +5,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from graphrag_bench.evaluation.metrics import UNDIRECTED
-from graphrag_bench.evaluation.statistics import (
-    Difference,
-    detectable_difference,
-    holm,
-    paired_difference,
-)
+from graphrag_bench.evaluation.statistics import Difference, holm, paired_difference
 from graphrag_bench.report.notes import resampling_units
 from graphrag_bench.report.rendering import MISSING, Table, p_head, shown_interval, shown_p
 from graphrag_bench.report.rows import (
@@ -49,10 +44,9 @@ class Compared:
 class Comparison:
     """A method's run, by title and by its `place` among those compared, minus its baseline's run.
 
-    `baseline_title` is without the settings that tell runs of the baseline apart. `detectable` is
-    the minimum detectable difference, None where all differences are equal. `n` are the questions
-    of the wider of the two means. `p` is Holm's over the `n_tests` tests of the metric. Of the
-    `n_baselines` runs of the baseline on the same data set it is the one of `baseline_of`.
+    `baseline_title` is without the settings that tell runs of the baseline apart. `n` are the
+    questions of the wider of the two means. `p` is Holm's over the `n_tests` tests of the metric.
+    `n_baselines` counts the runs of the baseline on the same data set.
     """
 
     place: int
@@ -61,7 +55,6 @@ class Comparison:
     baseline_title: str
     metric: str
     difference: Difference
-    detectable: float | None
     n: int
     p: float = 1.0
     n_tests: int = 1
@@ -87,23 +80,20 @@ def comparisons(
         compared = metrics or usual_metrics(_names(second.scores))
         of_set = [one for one in named if one["dataset"] == run["dataset"]]
         n_baselines = sum(one["method"] == baseline for one in of_set)
-        for metric, before, after, scopes in _paired(
-            first.scores, second.scores, second.scopes, compared
-        ):
-            spread = [b - a for a, b in zip(before, after, strict=True)]
-            rows.append(
-                Comparison(
-                    place=run["row"],
-                    method=str(run["title"]),
-                    baseline=str(other["title"]),
-                    baseline_title=str(first.metrics["title"]),
-                    metric=metric,
-                    difference=paired_difference(before, after, scopes=scopes),
-                    detectable=detectable_difference(spread, scopes),
-                    n=max(_n(metric, one.scores) for one in (first, second)),
-                    n_baselines=n_baselines,
-                )
+        pairs = paired_differences(first.scores, second.scores, second.scopes, compared)
+        rows += [
+            Comparison(
+                place=run["row"],
+                method=str(run["title"]),
+                baseline=str(other["title"]),
+                baseline_title=str(first.metrics["title"]),
+                metric=metric,
+                difference=difference,
+                n=max(_n(metric, one.scores) for one in (first, second)),
+                n_baselines=n_baselines,
             )
+            for metric, difference in pairs
+        ]
     families = grouped(rows, lambda row: row.metric)
     ps = {name: iter(holm([row.difference.p for row in of])) for name, of in families.items()}
     return [replace(row, p=next(ps[row.metric]), n_tests=len(families[row.metric])) for row in rows]
@@ -131,7 +121,7 @@ def comparison_table(rows: Sequence[Comparison]) -> Table | None:
         (
             row.method, row.baseline, row.metric, f"{one.n}" + f" of {row.n}" * (one.n != row.n),
             shown_difference(one), shown_p(row.p), f"{one.wins}/{one.ties}/{one.losses}",
-            MISSING if row.detectable is None else f"{row.detectable:.3f}",
+            MISSING if one.detectable is None else f"{one.detectable:.3f}",
         )
         for row, one in ((row, row.difference) for row in rows)
     )  # fmt: skip
@@ -169,19 +159,6 @@ def _names(scores: QuestionScores) -> list[str]:
     return list(dict.fromkeys(name for of_question in scores.values() for name in of_question))
 
 
-def _paired(
-    first: QuestionScores,
-    second: QuestionScores,
-    scopes: Mapping[str, str | None],
-    metrics: Iterable[str],
-) -> Iterator[tuple[str, list[float], list[float], list[str | None]]]:
-    """The metrics that both runs have, with their values and scopes by question."""
-    for metric in metrics:
-        if questions := _shared(metric, first, second):
-            before, after = ([scores[q][metric] for q in questions] for scores in (first, second))
-            yield metric, before, after, [scopes.get(q) for q in questions]
-
-
 def _n(metric: str, scores: QuestionScores) -> int:
     return sum(metric in of_question for of_question in scores.values())
 
@@ -200,8 +177,13 @@ def paired_differences(
 
     Over the questions that both have; those of one scope are resampled and swapped together.
     """
-    for metric, before, after, of in _paired(first, second, scopes, metrics):
-        yield metric, paired_difference(before, after, scopes=of)
+    for metric in metrics:
+        if questions := _shared(metric, first, second):
+            before, after = ([scores[q][metric] for q in questions] for scores in (first, second))
+            yield (
+                metric,
+                paired_difference(before, after, scopes=[scopes.get(q) for q in questions]),
+            )
 
 
 def shown_difference(difference: Difference) -> str:

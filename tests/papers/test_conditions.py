@@ -16,7 +16,6 @@ from graphrag_bench.papers.choices import table_runs
 from graphrag_bench.papers.conditions import NOT_STATED, Condition, conditions_of, load_conditions
 from graphrag_bench.papers.printed import paper_names, table_names
 from graphrag_bench.pipeline.pipeline import STAGES, StepOptions, build
-from graphrag_bench.prompts import Prompt
 from graphrag_bench.run.conditions import condition_lines, resolved
 from graphrag_bench.run.folder import paths_of
 
@@ -100,29 +99,6 @@ def test_every_condition_is_of_a_row_and_of_a_setting(paper: str) -> None:
     assert not any(re.search(r"[a-z]\. [A-Z]", one.paper) for one in own)  # one sentence
 
 
-def test_the_prompts_of_pathrag_have_the_question_first_and_the_best_path_last() -> None:
-    tables = ("table1", "table2", "table3", "table4", "table5", "table6", "fig3")
-    own = [
-        row
-        for table in tables
-        for row, words in table_runs(f"pathrag/{table}").rows.items()
-        if {"method=pathrag", "method=pathrag_lt"} & {*words}
-    ]
-    assert {row.split(".")[1] for row in own} == {*tables}
-    for row in own:
-        found = values(of_row(row))
-        assert (found["question"], found["prompt"]) == ("first", "methods:pathrag/prompts/paper.j2")
-        assert found["clause"] == "none"
-        ordered = any(name in row for name in ("Random", "Hop-first"))
-        assert ordered or found["method.path_order"] == "ascending"
-    prompt = Prompt("methods:pathrag/prompts/paper.j2")
-    block = {"kind": "path", "head": "", "rows": ["a -> b", "the best path"]}
-    known = {"question": "Who?", "blocks": [block], "manner": "in plain text.", "licence": ""}
-    system, user = prompt.render(known)
-    assert user.content.splitlines() == ["Question: Who?", "-----Paths-----", *block["rows"]]
-    assert "reliable" not in system.content
-
-
 @pytest.mark.parametrize(
     ("row", "expected"),
     [
@@ -132,6 +108,9 @@ def test_the_prompts_of_pathrag_have_the_question_first_and_the_best_path_last()
         ("pankrag.table1.PankRAG", {"clause": "none", "question": "last", "answers": "auto"}),
         ("pathrag.table1.HippoRAG", {"method.top_k": 5, "budget": 8000, "clause": "none"}),
         ("pathrag.table1.LightRAG", {"method.top_k": 60, "budget": 8000}),
+        ("pathrag.table1.PathRAG", {"question": "first", "clause": "none",
+                                    "method.path_order": "ascending",
+                                    "prompt": "methods:pathrag/prompts/paper.j2"}),
         ("pathcorag.table2.PathCoRAG", {"clause": "none", "budget": None}),
         ("pathpooling.table3.S-RAG.Llama-8b.triples-500",
          {"budget": None, "method.max_tokens": 4000, "method.top_k": 500}),
@@ -148,9 +127,7 @@ def test_a_plan_shows_the_value_of_the_run_and_where_the_paper_has_another() -> 
     lines = list(condition_lines(row, settings, build(settings.method)[0], None))
     (k,) = [line for line in lines if line.startswith("  k:")]
     assert "9, not 4 (method.top_k)" in k and NOT_STATED in k
-    (context,) = [line for line in lines if line.startswith("  context:")]
-    assert "8000 (budget_context)" in context and "Implementation Details" in context
-    assert any(line.startswith("  protocol of the judge: paper") for line in lines)
+    assert any("8000 (budget_context)" in line for line in lines)
 
 
 @pytest.mark.parametrize(
