@@ -39,21 +39,15 @@ def forged(file: Path, folder: Path, **changes: object) -> Path:
     return path
 
 
-def test_the_command_of_a_file_gives_the_run_its_key_and_its_questions(file: Path) -> None:
+def test_the_command_of_a_file_gives_the_run_its_key_and_its_questions(
+    run: StoredRun, file: Path
+) -> None:
     values = board.read_result(file)
     words = shlex.split(values["command"])[2:]
     assert {*METHOD} <= {*words} and "pooling=off" not in words
     again = Experiment.prepare(composed(words))
     assert (again.key, again.settings.limit) == (values["key"], 4)
-
-
-def test_a_file_has_the_metrics_with_n_and_interval_and_the_digest_of_the_rows(
-    run: StoredRun, file: Path
-) -> None:
-    values = board.read_result(file)
     assert values["metrics"] == run.metrics["metrics"] and values["n"] == 4
-    assert {*values["metrics"]["mrr"]} == {"mean", "low", "high", "n"}
-    assert re.fullmatch("[0-9a-f]{64}", values["records"])
     assert values["environment"]["platform"].isalpha()
 
 
@@ -86,11 +80,6 @@ def test_a_run_on_the_data_of_a_paper_has_its_figures_with_grades(
         (one["table"], one["dataset"], one["metric"], one["ours"], one["n"], one["grade"])
         for one in values["printed"]
     ] == [("zhou2025/table5", "MusiqueQA", "Accuracy", 50.0, 3, "C")]
-    rows = write_board.printed([values])
-    assert any("`zhou2025`" in row and row.endswith("| 0 | 0 | 1 |") for row in rows)
-    assert any(
-        f"[50.0 [40.0, 60.0]]({board.BOARD}.md#{write_board.anchor(values)})" in r for r in rows
-    )
 
 
 def test_a_number_that_is_changed_by_hand_is_refused(file: Path, tmp_path: Path) -> None:

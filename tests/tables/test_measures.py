@@ -98,28 +98,6 @@ def test_an_average_win_rate_is_over_dimensions_and_the_lowest_and_highest_level
     assert all(one.figure is None and one.runs for one in against_light)
 
 
-def test_a_line_without_printed_numbers_has_our_win_rates_and_a_judged_one_its_means(
-    home: Path,
-) -> None:
-    ours = at(
-        "n10", with_settings(stub("pathcorag", "method.include_paths=true"), {"method.n_nodes": 10})
-    )
-    other = at("n20", with_settings(ours, {"method.n_nodes": 20}))
-    write_rows(home / "comparisons" / "x" / "verdicts.jsonl", won("n10", "hyde", "diversity", 3))
-    runs = [ours, other, at("hyde", stub("hyde"))]
-    cells = beside(load_table("pathcorag/fig3"), runs, home=home, metric="Diversity")
-    figure = cells["PathCoRAG", "HyDE", "Diversity", ("method.n_nodes=10",)].figure
-    assert figure is not None and (figure.value, figure.n) == (75.0, 4)
-    assert cells["PathCoRAG", "HyDE", "Diversity", ("method.n_nodes=20",)].figure is None
-    pank = at("pank", with_settings(stub("pankrag"), {"method.alpha_specific": 0.6}))
-    pank = with_settings(pank, {"method.plan": "on", "method.rerank": "on"})
-    rows = [{"question": "q1", "metric": "faithfulness", "value": 0.5, "judge": "gpt-4o-mini:1"}]
-    write_rows(home / "runs" / "pank" / "judged.jsonl", rows)
-    cells = beside(load_table("pankrag/fig4"), [pank], home=home, metric="Faithfulness")
-    filled = {key[3][0] for key, one in cells.items() if one.figure is not None}
-    assert filled == {"method.alpha_specific=0.6"}
-
-
 SERIAL = [
     {"question": question, "step": step, "seconds": seconds, "workers": 1}
     for step, seconds, questions in (

@@ -10,7 +10,6 @@ import pytest
 from toy_runs import TOY, WEIGHTLESS, plan_of, run_folder
 
 from graphrag_bench.config.plugins import load_plugins
-from graphrag_bench.data.dataset import load_card
 from graphrag_bench.papers.printed import PaperTable, PrintedCell, load_table
 from graphrag_bench.run.folder import RunFolder
 from graphrag_bench.run.stored import StoredRun, stored_runs
@@ -88,22 +87,16 @@ def test_a_run_of_the_method_stands_in_its_row_in_percent() -> None:
 
 
 def test_recall_on_popqa_is_over_all_aliases_and_elsewhere_over_the_best() -> None:
-    def mean(value: float) -> dict[str, float]:
-        return {"mean": value, "low": value, "high": value, "n": 8}
-
-    recalls = {"recall": mean(0.6), "recall_concat": mean(0.1)}
-    filled = collected(TABLE5, [stub("dalk", metrics=recalls)], FigureSource(Path()))
-    shown = {
-        cell.dataset: filled[cell].figure.value
-        for cell in TABLE5.cells
-        if (cell.method, cell.metric) == ("DALK", "Recall") and filled[cell].figure
-    }
-    assert (shown["PopQA"], shown["HotpotQA"]) == (10.0, 60.0)
-    assert "recall_concat" in load_card("popqa").metrics
-    without = collected(TABLE5, [stub("dalk")], FigureSource(Path()))
-    lacks = {c.dataset: without[c].lacks for c in TABLE5.cells
-             if (c.method, c.metric) == ("DALK", "Recall")}  # fmt: skip
-    assert lacks["PopQA"].startswith("recall_concat of runs/dalk")
+    recalls = {name: {"mean": mean, "low": mean, "high": mean, "n": 8}
+               for name, mean in (("recall", 0.6), ("recall_concat", 0.1))}  # fmt: skip
+    run, values = stub("dalk", metrics=recalls), {}
+    for dataset in ("PopQA", "HotpotQA"):
+        cells = beside(TABLE5, [run], dataset=dataset, method="DALK", metric="Recall")
+        (values[dataset],) = [one.figure.value for one in cells.values() if one.figure]
+    assert values == {"PopQA": 10.0, "HotpotQA": 60.0}
+    (without,) = beside(TABLE5, [stub("dalk")], dataset="PopQA", method="DALK",
+                        metric="Recall").values()  # fmt: skip
+    assert without.lacks.startswith("recall_concat of runs/dalk")
 
 
 def test_a_row_takes_only_a_run_that_has_its_settings() -> None:
@@ -181,15 +174,11 @@ def test_a_win_rate_is_read_from_the_verdicts_in_both_orders(home: Path) -> None
     other = overall(home, "small:1")["RAPTOR", "VanillaRAG"].figure
     assert other is not None and "judge: small:1, not GPT-4o" in map(str, other.grade.deciding)
     assert (won.judge, other.judge) == ("gpt-4o:1, protocol paper", "small:1, protocol paper")
-
-
-def test_a_win_rate_by_the_protocol_of_the_house_is_another_figure(home: Path) -> None:
     rows = [verdict(*side, judge="gpt-4o:1") | {"protocol": "house"} for side in SIDES]
     write_rows(home / "comparisons" / "x" / "verdicts.jsonl", rows)
-    cells = beside(FIG6, [stub("vanilla"), stub("raptor")], home=home, metric="Overall")
-    won = cells["VanillaRAG", "RAPTOR", "Overall", ("evaluator=GPT-4o",)].figure
-    assert won is not None and won.judge == "gpt-4o:1, protocol house"
-    assert "protocol of the judge" in [one.field for one in won.grade.deciding]
+    house = overall(home)["VanillaRAG", "RAPTOR"].figure
+    assert house is not None and house.judge == "gpt-4o:1, protocol house"
+    assert "protocol of the judge" in [one.field for one in house.grade.deciding]
 
 
 def test_two_stored_runs_that_nobody_compared_lack_verdicts_alone(home: Path) -> None:
