@@ -1,38 +1,41 @@
 """Graph to communities by hierarchical Leiden."""
 
 from collections.abc import Sequence
-from typing import Annotated, Any
+from typing import Any
 
 import numpy as np
-from pydantic import Field, NonNegativeInt, PositiveInt
+from pydantic import NonNegativeInt
 
 from graphrag_bench.algorithms.communities import Communities
 from graphrag_bench.algorithms.graph import Graph
 from graphrag_bench.columns import in_order, incidence
 from graphrag_bench.contract import artifact
 
+MAX_CLUSTER_SIZE = 10
+"""Source: Zhou et al. 2025, code 4e87938."""
 Row = tuple[int, int, Sequence[int]]
 """The level of a community, the row of its parent (-1 for none), and its nodes."""
 
 
 @artifact("communities.leiden")
-def leiden(
-    *,
-    graph: Graph,
-    max_cluster_size: PositiveInt = 10,
-    resolution: Annotated[float, Field(gt=0)] = 1.0,
-    seed: NonNegativeInt = 0xDEADBEEF,
-) -> Communities:
-    """The communities of the graph by weighted modularity at `resolution`, level 0 the coarsest.
+def leiden(*, graph: Graph, seed: NonNegativeInt = 0xDEADBEEF) -> Communities:
+    """The communities of the graph by weighted modularity, level 0 the coarsest.
 
     Each connected component of two nodes or more is partitioned by itself, a community of more than
-    `max_cluster_size` nodes again one level down, until it is small enough or cannot be split. A
-    node without a positive edge is in none, and a node is in one community of each level down to
-    where it was last split. Rows are in order of level, then parent, then lowest member.
+    10 nodes again one level down, until it is small enough or cannot be split. A node without a
+    positive edge is in none, and a node is in one community of each level down to where it was last
+    split. Rows are in order of level, then parent, then lowest member.
     Source: Traag et al. 2019; Edge et al. 2024 (GraphRAG), section 3.1.4; Zhou et al. 2025, section
     5. Deviation: the released code of Zhou et al. takes the largest component alone; textual graphs
     fall into thousands of parts.
     """
+    return split_by_leiden(graph, seed, MAX_CLUSTER_SIZE)
+
+
+def split_by_leiden(
+    graph: Graph, seed: int, max_cluster_size: int, resolution: float = 1.0
+) -> Communities:
+    """Return the communities of `leiden` with another largest size or resolution."""
     view, pairs = graph.igraph.copy(), graph.pairs
     view.delete_edges(np.flatnonzero((pairs.weight <= 0) | (pairs.source == pairs.target)).tolist())
     waiting = sorted(sorted(part) for part in view.connected_components() if len(part) > 1)
@@ -59,7 +62,6 @@ def communities_of(rows: Sequence[Row], graph: Graph) -> Communities:
 
 
 def _partition(view: Any, members: Sequence[int], resolution: float, seed: int) -> list[list[int]]:
-    """The communities of a subgraph, each sorted, in order of the lowest node."""
     import leidenalg
 
     parts = leidenalg.find_partition(

@@ -7,7 +7,7 @@ from functools import cache
 from typing import Any
 
 import numpy as np
-from pydantic import NonNegativeInt, PositiveInt
+from pydantic import NonNegativeInt
 
 from graphrag_bench.algorithms.graph import Graph
 from graphrag_bench.algorithms.name_dictionary import Merge
@@ -41,7 +41,6 @@ def entity_passage(
     nlp: Nlp,
     progress: Progress,
     title_weight: NonNegativeInt = 3,
-    min_chunks: PositiveInt = 1,
 ) -> Graph:
     """Named entities and passage titles as nodes, each in the chunks that name it; no relationship.
 
@@ -51,8 +50,7 @@ def entity_passage(
     the first name read. Redirects of the corpus and acronyms that a text defines are nodes under
     the name that they stand for; the graph's `merges` list them. `node_chunk` is int64:
     `title_weight` for the title of the chunk, 1 for every other name in it; 0 reads no titles.
-    Nodes in less than `min_chunks` chunks that are no title are left out. Nodes come in order of
-    first mention, the title first. Raises UserError when there is no name at all.
+    Nodes come in order of first mention, the title first. Raises UserError when there is no name.
     Source: ours; nodes without relationships as in LinearRAG (Zhuang et al. 2025).
     """
     titles = read_titles(chunk_table, nlp) if title_weight else {}
@@ -64,27 +62,19 @@ def entity_passage(
         counted = ", ".join(f"{n:,} by {rule}" for rule, n in counts.items())
         progress.say(f"names merged: {counted} (graph/merges.jsonl)")
     names: dict[str, str] = {}
-    passages = []
-    for row in readings:
-        nodes = [stands_for.get(name.key, name) for name in row.every]
-        for name in nodes:
+    weights: dict[tuple[str, int], int] = {}
+    for chunk, row in enumerate(readings):
+        for name in (stands_for.get(name.key, name) for name in row.every):
             names.setdefault(name.key, name.shown)
-        own_title = {row.title.key: title_weight} if row.title else {}
-        passages.append(dict.fromkeys((name.key for name in nodes), 1) | own_title)
-    own = {row.title.key for row in readings if row.title}
-    n_chunks = Counter(key for passage in passages for key in passage)
-    common = [key for key in names if n_chunks[key] >= min_chunks or key in own]
-    linked = {key: row for row, key in enumerate(common)}
-    if not linked:
+            weights[name.key, chunk] = 1
+        if row.title:
+            weights[row.title.key, chunk] = title_weight
+    if not names:
         raise UserError(NO_NAMES)
-    cells = {
-        (linked[key], chunk): weight
-        for chunk, passage in enumerate(passages)
-        for key, weight in passage.items()
-        if key in linked
-    }
-    matrix = counts_by_cell(cells, (len(linked), len(passages)))
-    graph = Graph.from_arrays([], [], matrix, names=[names[key] for key in linked])
+    row_of = {key: row for row, key in enumerate(names)}
+    cells = {(row_of[key], chunk): weight for (key, chunk), weight in weights.items()}
+    matrix = counts_by_cell(cells, (len(names), len(readings)))
+    graph = Graph.from_arrays([], [], matrix, names=list(names.values()))
     return replace(graph, merges=merges)
 
 
@@ -106,7 +96,7 @@ def _named(sentences: Iterable[Sentence], name_of: Callable[[str], Name]) -> Ite
 def read_names(
     chunk_table: ChunkTable, nlp: Nlp, titles: NamedTitles, progress: Progress
 ) -> list[ChunkNames]:
-    """What is read of each chunk, names inside the title first; a single letter is no name."""
+    """Return the names of each chunk, those inside the title first; a letter is no name."""
     readings, name_of = [], cache(Name.of)
     texts = list(chunk_table.texts)
     with progress.task("reading names", len(texts)) as advance:
@@ -121,12 +111,11 @@ def read_names(
 
 
 def _bracketed(chunk_table: ChunkTable, titles: NamedTitles) -> Iterator[Merge]:
-    seen: dict[str, None] = {}
-    for row, title in enumerate(chunk_table.titles):
-        if title in titles and title not in seen and any(sign in title for sign in "(["):
-            seen[title] = None
-            document = chunk_table.documents_of(row)[0]
-            yield Merge(normalise_name(title), titles[title][0].shown, BRACKETS, document)
+    first_row = {title: row for row, title in reversed(list(enumerate(chunk_table.titles)))}
+    for title, (name, _) in titles.items():
+        if "(" in title or "[" in title:
+            document = chunk_table.documents_of(first_row[title])[0]
+            yield Merge(normalise_name(title), name.shown, BRACKETS, document)
 
 
 def counts_by_cell(cells: Mapping[tuple[int, int], int], shape: tuple[int, int]) -> Any:

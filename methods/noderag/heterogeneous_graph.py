@@ -25,7 +25,7 @@ from graphrag_bench.embedding.vector_index import VectorIndex
 from graphrag_bench.errors import UserError
 from graphrag_bench.expected import Sizes, template_tokens
 from graphrag_bench.graphs.asking import Extractor, room_for
-from graphrag_bench.graphs.communities import leiden
+from graphrag_bench.graphs.communities import split_by_leiden
 from graphrag_bench.graphs.sentences import central_texts, chunks_of, sentence_chunks, vectors_of
 from graphrag_bench.graphs.text_graph import text_graph
 from graphrag_bench.llm.chat import ChatModel
@@ -260,7 +260,7 @@ def important_nodes(graph: Graph) -> Any:
 def _elements(nodes: _Nodes, tell: Tell) -> Mapping[int, list[int]]:
     graph = nodes.graph()
     telling = set(nodes.of(UNIT, ATTRIBUTE))
-    communities = leiden(graph=graph, max_cluster_size=max(graph.n_nodes, 1), seed=SEED)
+    communities = split_by_leiden(graph, SEED, max(graph.n_nodes, 1))
     titles, sources = [], []
     for number in range(len(communities)):
         members = row_ids(communities.nodes, number)

@@ -9,7 +9,7 @@ from scipy.sparse import csr_matrix
 
 from graphrag_bench.algorithms.communities import Communities
 from graphrag_bench.algorithms.graph import Graph
-from graphrag_bench.graphs.communities import leiden
+from graphrag_bench.graphs.communities import leiden, split_by_leiden
 
 CLIQUES = [*combinations(range(3), 2), *combinations(range(3, 6), 2), (2, 3)]
 """Two triangles, 0-1-2 and 3-4-5, joined by the edge 2-3."""
@@ -52,7 +52,7 @@ def test_a_community_that_is_too_large_is_split_one_level_down_and_names_its_par
     """
     triangles = [pair for at in (0, 3, 6, 9) for pair in combinations(range(at, at + 3), 2)]
     graph = graph_with([*triangles, (2, 3), (5, 6), (8, 9)])
-    result = leiden(graph=graph, max_cluster_size=5, resolution=0.3)
+    result = split_by_leiden(graph, 0xDEADBEEF, 5, 0.3)
     halves = [[0, 1, 2, 3, 4, 5], [6, 7, 8, 9, 10, 11]]
     assert members(result) == [*halves, [0, 1, 2], [3, 4, 5], [6, 7, 8], [9, 10, 11]]
     assert result.level.tolist() == [0, 0, 1, 1, 1, 1]

@@ -48,12 +48,6 @@ def test_names_that_differ_in_accents_are_one_node_under_the_first_one_read() ->
     assert list(graph_of(title_weight=0).names) == ["otto", "hello", "velià", "ada"]
 
 
-def test_names_in_too_few_passages_are_left_out_unless_they_are_titles() -> None:
-    graph = graph_of(min_chunks=2)
-    assert list(graph.names) == ["hello", "otto", "history of velia"]
-    assert graph.node_chunk.toarray().tolist() == [[3, 0, 0], [1, 1, 0], [0, 3, 0]]
-
-
 NOTHING = ChunkTable.of([("a", "", "nothing here")])
 
 
