@@ -1,14 +1,14 @@
 """A build model asked about many chunks, clusters or nodes; refused where nothing was of use."""
 
-from collections.abc import Sequence, Set
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, replace
-from typing import TypeAlias, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 from graphrag_bench.data.chunks import ChunkTable
 from graphrag_bench.errors import UnreadableReply, UserError
 from graphrag_bench.llm.calls import CallFailed, Chat
 from graphrag_bench.llm.chat import ChatModel
-from graphrag_bench.llm.structured import ReplyFormat, ask_each
+from graphrag_bench.llm.structured import ListReply, ReplyFormat, ask_each
 from graphrag_bench.llm.windows import reply_tokens
 from graphrag_bench.progress import Progress
 from graphrag_bench.prompts import Prompt
@@ -120,6 +120,19 @@ def chunk_faults(
         "cut_chunks": len(cut),
         "faulty_chunks": len(failed | malformed | cut),
     }
+
+
+def list_faults(
+    n_chunks: int, *readings: Mapping[int, ListReply[Any]], malformed: Set[int] = frozenset()
+) -> dict[str, float]:
+    """Return `chunk_faults` of lists read by chunk, `malformed` ones beside those that skipped."""
+    replies = [(row, reply) for reading in readings for row, reply in reading.items()]
+    return chunk_faults(
+        n_chunks,
+        failed={row for reading in readings for row in range(n_chunks) if row not in reading},
+        malformed={row for row, reply in replies if reply.skipped} | malformed,
+        cut={row for row, reply in replies if reply.cut},
+    )
 
 
 def documents_of_chunks(chunk_table: ChunkTable) -> list[str]:

@@ -16,7 +16,7 @@ from graphrag_bench.data.rows import json_file
 from graphrag_bench.embedding.nlp import Nlp, Sentence
 from graphrag_bench.errors import UserError
 from graphrag_bench.expected import Sizes, template_tokens
-from graphrag_bench.graphs.asking import MOST_TOKENS, Extractor, chunk_faults, documents_of_chunks
+from graphrag_bench.graphs.asking import MOST_TOKENS, Extractor, documents_of_chunks, list_faults
 from graphrag_bench.graphs.sentences import facts_of, named_entities, read_chunks, together
 from graphrag_bench.llm.chat import ChatModel
 from graphrag_bench.llm.structured import ListReply, list_reading
@@ -84,20 +84,19 @@ def openie_file(*, chunk_table: ChunkTable, openie: Path) -> Extraction:
     by_passage: dict[str, Any] = {}
     for document in _documents(openie):
         by_passage.setdefault(squash(str(document["passage"])), document)
-    passages = chunk_table.passages
-    if missing := [one for one in passages if squash(one) not in by_passage]:
-        example = missing[0][:80].replace("\n", " / ")
+    documents = [by_passage.get(squash(passage)) for passage in chunk_table.passages]
+    if None in documents:
+        example = chunk_table.passages[documents.index(None)][:80].replace("\n", " / ")
         raise UserError(
-            f"{openie}: {len(missing)} of {len(chunk_table)} passages are not in the file, the "
-            f"first is: {example!r}. It must be made of this corpus, with chunking=presplit; "
+            f"{openie}: {documents.count(None)} of {len(documents)} passages are not in the file, "
+            f"the first is: {example!r}. It must be made of this corpus, with chunking=presplit; "
             "build.extraction=nlp does without a file."
         )
     rows, skipped = [], 0
-    for passage in passages:
-        document = by_passage[squash(passage)]
+    for document in documents:
         triples = [_triple(item) for item in document.get("extracted_triples", [])]
-        skipped += sum(triple is None for triple in triples)
-        entities = tuple(str(name) for name in document.get("extracted_entities", []))
+        skipped += triples.count(None)
+        entities = tuple(map(str, document.get("extracted_entities", [])))
         rows.append(ChunkExtraction(entities, tuple(filter(None, triples))))
     return Extraction.of(rows, {"skipped_triples": skipped})
 
@@ -212,50 +211,42 @@ def llm_extraction(
     extractor = Extractor(llm_build, max_tokens, progress)
     chats = [entities_prompt.render({"passage": passage}) for passage in passages]
     reading = list_reading(Entities, "named_entities", "extract entities")
-    named = extractor.ask(chats, reading, items, ADVICE)
+    replies = extractor.ask(chats, reading, items, ADVICE)
+    named = {row: one for row, one in enumerate(replies) if isinstance(one, ListReply)}
     names = {
         row: [name for name in one.value.named_entities if not names_nothing(name)]
-        for row, one in enumerate(named)
-        if isinstance(one, ListReply)
+        for row, one in named.items()
     }
-    listed = {row: json.dumps(entities, ensure_ascii=False) for row, entities in names.items()}
     chats = [
-        triples_prompt.render({"passage": passages[row], "entities": entities})
-        for row, entities in listed.items()
+        triples_prompt.render(
+            {"passage": passages[row], "entities": json.dumps(entities, ensure_ascii=False)}
+        )
+        for row, entities in names.items()
     ]
-    reading_triples = list_reading(Triples, "triples", "extract triples")
-    replies = extractor.ask(chats, reading_triples, [items[row] for row in names], ADVICE)
-    pairs = zip(names, replies, strict=True)
-    read = {row: one for row, one in pairs if isinstance(one, ListReply)}
-    whole = {row: whole_triples(one.value.triples) for row, one in read.items()}
-    n_skipped = {
-        row: one.skipped + len(one.value.triples) - len(whole[row]) for row, one in read.items()
+    of_triples = list_reading(Triples, "triples", "extract triples")
+    stated = extractor.ask(chats, of_triples, [items[row] for row in names], ADVICE)
+    read = {row: one for row, one in zip(names, stated, strict=True) if isinstance(one, ListReply)}
+    triples = {row: whole_triples(one.value.triples) for row, one in read.items()}
+    skipped = {
+        row: one.skipped + len(one.value.triples) - len(triples[row]) for row, one in read.items()
     }
-    both = [*enumerate(named), *read.items()]
     counts = {
-        "skipped_triples": sum(n_skipped.values()),
+        "skipped_triples": sum(skipped.values()),
         **extractor.statistics,
-        **chunk_faults(
-            len(passages),
-            failed=set(range(len(passages))) - set(read),
-            malformed={row for row, one in both if isinstance(one, ListReply) and one.skipped}
-            | {row for row, n in n_skipped.items() if n},
-            cut={row for row, one in both if isinstance(one, ListReply) and one.cut},
+        **list_faults(
+            len(passages), named, read, malformed={row for row, n in skipped.items() if n}
         ),
     }
     rows = [
-        ChunkExtraction(tuple(names.get(row, ())), whole.get(row, ()))
+        ChunkExtraction(tuple(names.get(row, ())), triples.get(row, ()))
         for row in range(len(passages))
     ]
     return Extraction.of(rows, counts)
 
 
 def whole_triples(written: Sequence[Sequence[str]]) -> tuple[Triple, ...]:
-    """Return those that are three texts that are not empty, with two names."""
+    """Return the rows of three texts that are not empty, with two names."""
+    whole = (Triple(*row) for row in written if len(row) == 3 and all(map(str.strip, row)))
     return tuple(
-        Triple(one[0], one[1], one[2])
-        for one in written
-        if len(one) == 3
-        and all(map(str.strip, one))
-        and not (names_nothing(one[0]) or names_nothing(one[2]))
+        one for one in whole if not names_nothing(one.head) and not names_nothing(one.tail)
     )

@@ -1,7 +1,8 @@
 """N-ary facts to a hypergraph: entities and facts are nodes, a fact is joined to its entities."""
 
+from collections import defaultdict
 from collections.abc import Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import Annotated
 
 import numpy as np
@@ -50,7 +51,7 @@ def hypergraph(
     Source: HyperGraphRAG (Luo et al. 2025), knowledge hypergraph construction and its bipartite
     storage; its release.
     """
-    return _read(fact_extraction).graph(len(chunk_table), description_tokens)
+    return _Facts(fact_extraction).graph(len(chunk_table), description_tokens)
 
 
 @artifact("graph.hypergraph_synonymy", provides=PROVIDES)
@@ -71,7 +72,7 @@ def hypergraph_synonymy(
     threshold gets an edge, which is in no chunk.
     Source: PropRAG (Wang and Han 2025), propositions, entities and synonym edges; its release.
     """
-    facts = _read(fact_extraction)
+    facts = _Facts(fact_extraction)
     graph = facts.graph(len(chunk_table), description_tokens)
     names = list(facts.entities)
     vectors = np.ascontiguousarray(vectors_of(names, embedder, progress, "embedding node names"))
@@ -80,30 +81,37 @@ def hypergraph_synonymy(
     return with_rows(graph, *np.divmod(codes, len(names)), cosine, SYNONYM)
 
 
-@dataclass
 class _Facts:
-    entities: dict[str, int] = field(default_factory=dict)
-    texts: list[dict[str, None]] = field(default_factory=list)
-    facts: dict[str, int] = field(default_factory=dict)
-    completeness: list[float] = field(default_factory=list)
-    edges: dict[tuple[int, int], int] = field(default_factory=dict)
-    entity_chunks: list[tuple[int, int]] = field(default_factory=list)
-    fact_chunks: list[tuple[int, int]] = field(default_factory=list)
-    edge_chunks: list[tuple[int, int]] = field(default_factory=list)
-    read: list[tuple[int, str, int]] = field(default_factory=list)
+    def __init__(self, extraction: FactExtraction) -> None:
+        self.entities: dict[str, int] = {}
+        self.facts: dict[str, int] = {}
+        self.edges: dict[tuple[int, int], int] = {}
+        self.completeness: dict[int, float] = defaultdict(float)
+        self.texts: dict[int, dict[str, None]] = defaultdict(dict)
+        self.read: list[tuple[int, str, int]] = []
+        self.entity_chunks: list[tuple[int, int]] = []
+        self.fact_chunks: list[tuple[int, int]] = []
+        self.edge_chunks: list[tuple[int, int]] = []
+        for chunk, row in enumerate(extraction.rows):
+            for record in row.facts:
+                text = " ".join(record.text.split())
+                if text and any(normalise_name(entity.name) for entity in record.entities):
+                    self._add(text, record, chunk)
+        if not self.facts:
+            raise UserError(
+                "The hypergraph has no fact that names an entity. Likely causes: the model is too "
+                "small to extract, its context window cuts the prompt, or the texts name nothing. "
+                "build.fact_extraction=nlp takes sentences as facts."
+            )
 
-    def add(self, text: str, record: FactRecord, chunk: int) -> None:
+    def _add(self, text: str, record: FactRecord, chunk: int) -> None:
         fact = self.facts.setdefault(text, len(self.facts))
-        if fact == len(self.completeness):
-            self.completeness.append(0.0)
         self.completeness[fact] += record.completeness / _WHOLE
         self.fact_chunks.append((fact, chunk))
         for entity in record.entities:
             if not (name := normalise_name(entity.name)):
                 continue
             row = self.entities.setdefault(name, len(self.entities))
-            if row == len(self.texts):
-                self.texts.append({})
             if described := " ".join(entity.description.split()):
                 self.texts[row][described] = None
                 self.read.append((row, described, chunk))
@@ -114,9 +122,11 @@ class _Facts:
     def graph(self, n_chunks: int, description_tokens: int | None) -> Graph:
         n, n_facts = len(self.entities), len(self.facts)
         ends: IntArray = np.array(list(self.edges), np.int64).reshape(-1, 2)
-        weights = np.maximum(self.completeness, _LEAST_WEIGHT)
-        pairs = zip(self.entities, self.texts, strict=True)
-        described = [_described(name, texts, description_tokens) for name, texts in pairs]
+        weights = np.maximum(list(self.completeness.values()), _LEAST_WEIGHT)
+        described = [
+            _described(name, self.texts[row], description_tokens)
+            for name, row in self.entities.items()
+        ]
         of_facts = [(n + fact, chunk) for fact, chunk in self.fact_chunks]
         rows, chunks = np.array([*self.entity_chunks, *of_facts], np.int64).T
         edge_rows, edge_chunks = np.array(self.edge_chunks, np.int64).T
@@ -137,22 +147,6 @@ class _Facts:
             node_fragments=Fragments.of([*self.read, *whole], n + n_facts),
             statistics={"entities": n, "hyperedges": n_facts},
         )
-
-
-def _read(extraction: FactExtraction) -> _Facts:
-    facts = _Facts()
-    for chunk, row in enumerate(extraction.rows):
-        for fact in row.facts:
-            text = " ".join(fact.text.split())
-            if text and any(normalise_name(entity.name) for entity in fact.entities):
-                facts.add(text, fact, chunk)
-    if not facts.facts:
-        raise UserError(
-            "The hypergraph has no fact that names an entity. Likely causes: the model is too "
-            "small to extract, its context window cuts the prompt, or the texts name nothing. "
-            "build.fact_extraction=nlp takes sentences as facts."
-        )
-    return facts
 
 
 def _described(name: str, texts: Iterable[str], most_tokens: int | None) -> str:

@@ -85,11 +85,10 @@ def _merged(extraction: Extraction, counted: Counted, signs: bool) -> Merger:
 
 
 def titled(extraction: Extraction, chunk_table: ChunkTable, titles: Titles) -> Extraction:
-    """The extraction with the title of each chunk as the first of its entities.
+    """Return the extraction with the title of each chunk as the first of its entities.
 
-    With `about` a chunk is about its title: the title co-occurs with every entity of the chunk
-    that no triple there joins with it. Chunks without a title are left as they are, and so is an
-    extraction that found nothing at all, so that titles do not hide it.
+    With `about` the title co-occurs with every entity of the chunk that no triple there joins with
+    it. An extraction that found nothing at all stays as it is, so that titles do not hide it.
     """
     if titles == "off" or not any(row.entities or row.triples for row in extraction.rows):
         return extraction
@@ -127,10 +126,7 @@ def name_index(
     titles: Titles = "off",
     signs: bool = True,
 ) -> VectorIndex:
-    """One vector for each node name of a knowledge graph, in node order.
-
-    `titles` and `signs` are those of the graph; where the graph sets them, they are set here too.
-    """
+    """One vector for each node name of a knowledge graph with the same settings, in node order."""
     names = list(node_rows(titled(extraction, chunk_table, titles), signs=signs))
     return index_texts(names, embedder, progress, "node names")
 
@@ -287,23 +283,26 @@ def _subgraphs(corpus: Dataset) -> Subgraphs:
 
 
 def _chunks(corpus: Dataset, chunk_table: ChunkTable) -> dict[str, int]:
-    of_document = {row.id: chunk_table.chunks_of(row.id) for row in corpus.documents}
-    for name, chunks in of_document.items():
+    chunk: dict[str, int] = {}
+    for document in corpus.documents:
+        chunks = chunk_table.chunks_of(document.id)
         if len(chunks) != 1:
             raise UserError(
-                f"Document '{name}' is {len(chunks)} chunks; a subgraph belongs to one: "
+                f"Document '{document.id}' is {len(chunks)} chunks; a subgraph belongs to one: "
                 "chunking=presplit."
             )
-    return {name: chunks[0] for name, chunks in of_document.items()}
+        chunk[document.id] = chunks[0]
+    return chunk
 
 
 def _rows(corpus: Dataset, of: Subgraphs, chunk: Mapping[str, int]) -> tuple[IntArray, IntArray]:
     slices = [of.rows(document.id) for document in corpus.documents]
     rows = np.concatenate([np.arange(one.start, one.stop) for one in slices])
-    chunks = [chunk[document.id] for document in corpus.documents]
-    of_chunk = np.repeat(np.array(chunks, np.int64), [one.stop - one.start for one in slices])
-    named = np.array([bool(name.strip()) for name in of.names], bool)
-    related = np.array([bool(name.strip()) for name in of.relations], bool)
+    chunks = np.array([chunk[document.id] for document in corpus.documents], np.int64)
+    of_chunk = np.repeat(chunks, [one.stop - one.start for one in slices])
+    named, related = (
+        np.array([bool(text.strip()) for text in texts], bool) for texts in (of.names, of.relations)
+    )
     whole = named[of.head[rows]] & related[of.relation[rows]] & named[of.tail[rows]]
     return rows[whole], of_chunk[whole]
 

@@ -2,7 +2,7 @@
 
 import csv
 import io
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
 
@@ -70,6 +70,16 @@ class Contents:
         """Return the degrees of the ends of a row that are among some members, together."""
         return sum(self.degree[end] for end in self.ends[row] if end in members)
 
+    def entity(self, node: int, place: int) -> str:
+        """Return the line of a node at a place of its table."""
+        kind = self.graph.types[node] if self.graph.types else ""
+        return _line(place, self.names[node], kind, self.descriptions[node], self.degree[node])
+
+    def relationship(self, row: int, place: int, members: set[int]) -> str:
+        """Return the line of a relationship at a place of its table."""
+        head, tail = (self.names[end] for end in self.ends[row])
+        return _line(place, head, tail, self.facts[row], self.rank(row, members))
+
     def title(self, community: int) -> str:
         """Return the names of the three most connected members."""
         return ", ".join(self.names[node] for node in self.members(community)[:_IN_TITLE])
@@ -124,8 +134,11 @@ def report_tables(
     members = set(nodes)
 
     def tables(room: int) -> tuple[list[str], list[str]]:
-        lines = _entities(contents, nodes), _relationships(contents, rows, members)
-        return _fitting(lines[0], room // 2), _fitting(lines[1], room // 2)
+        entities = (contents.entity(node, place) for place, node in enumerate(nodes))
+        relationships = (
+            contents.relationship(row, place, members) for place, row in enumerate(rows)
+        )
+        return _fitting(entities, room // 2), _fitting(relationships, room // 2)
 
     entities, relationships = tables(budget)
     reports: list[str] = []
@@ -144,21 +157,6 @@ def report_tables(
     return "\n\n".join(
         f"-----{name}-----\n{head}\n" + "\n".join(lines) for (name, head), lines in shown if lines
     )
-
-
-def _entities(contents: Contents, nodes: Sequence[int]) -> Iterator[str]:
-    types = contents.graph.types
-    for place, node in enumerate(nodes):
-        yield _line(
-            place, contents.names[node], types[node] if types else "",
-            contents.descriptions[node], contents.degree[node],
-        )  # fmt: skip
-
-
-def _relationships(contents: Contents, rows: Sequence[int], members: set[int]) -> Iterator[str]:
-    for place, row in enumerate(rows):
-        head, tail = (contents.names[end] for end in contents.ends[row])
-        yield _line(place, head, tail, contents.facts[row], contents.rank(row, members))
 
 
 def _line(*cells: object) -> str:

@@ -153,35 +153,42 @@ def _grown(
     min_cluster_size: int,
 ) -> Graph:
     """Return the tree over some leaves; `summarise` takes rows of leaves and of its summaries."""
-    texts, embedded = list(leaves), vectors
-    n_tokens = [count_tokens(text) for text in texts]
-    pool = np.arange(len(texts))
-    layers = [0] * len(texts)
+    n_leaves, texts, embedded = len(leaves), list(leaves), vectors
+    names = [f"{LEAF} {row}" for row in range(n_leaves)]
+    types = ["layer 0"] * n_leaves
+    pool = np.arange(n_leaves)
     children: list[list[int]] = []
     for layer in range(1, MAX_LAYERS + 1):
         if len(pool) <= REDUCTION_DIMENSION + 1:
             break
-        clusters = cluster(embedded[pool], [n_tokens[row] for row in pool])
+        clusters = cluster(embedded[pool], [count_tokens(texts[row]) for row in pool])
         families = [pool[part].tolist() for part in clusters if len(part) >= min_cluster_size]
         if not families:
             break
         summaries = summarise(families)
         fresh = np.arange(len(texts), len(texts) + len(summaries))
-        texts += summaries
-        embedded = np.concatenate([embedded, embed(summaries)])
-        n_tokens += [count_tokens(text) for text in summaries]
-        layers += [layer] * len(summaries)
-        children += families
         pool = np.append(np.setdiff1d(pool, np.concatenate(families)), fresh)
-    return _graph(texts, layers, children, len(leaves))
+        embedded = np.concatenate([embedded, embed(summaries)])
+        texts += summaries
+        names += [f"{SUMMARISED} {layer}.{number}" for number in range(len(summaries))]
+        types += [f"layer {layer}"] * len(summaries)
+        children += families
+    source = np.repeat(np.arange(n_leaves, len(texts)), [len(family) for family in children])
+    target = np.array([child for family in children for child in family], np.int64)
+    rows = np.arange(n_leaves)
+    chunks = cells(rows, rows, (len(texts), n_leaves))
+    return replace(
+        Graph.from_arrays(
+            source.astype(np.int64), target, chunks, names=names, relations=PARENT_OF
+        ),
+        types=Texts.of(types),
+        descriptions=Texts.of(texts),
+    )
 
 
 def _sentences(chunk_table: ChunkTable) -> list[list[str]]:
-    """The sentences of each chunk.
-
-    Deviation: one that does not name the passage's title is told under it, so that a summary says
-    whom it speaks of.
-    """
+    # Deviation: a sentence that does not name its passage's title begins with it, so that a
+    # summary says whom it speaks of
     return [
         [one if title in one else f"{title}: {one}" for one in split_sentences(text)]
         for title, text in zip(chunk_table.titles, chunk_table.texts, strict=True)
@@ -219,28 +226,8 @@ def _fragments(graph: Graph, sentences: Sequence[Sequence[str]]) -> Fragments:
     return Fragments.of(fragments, graph.n_nodes)
 
 
-def _graph(
-    texts: Sequence[str], layers: Sequence[int], children: Sequence[Sequence[int]], n_leaves: int
-) -> Graph:
-    numbers: dict[int, int] = {}
-    names = [f"{LEAF} {row}" for row in range(n_leaves)]
-    for layer in layers[n_leaves:]:
-        names.append(f"{SUMMARISED} {layer}.{numbers.setdefault(layer, 0)}")
-        numbers[layer] += 1
-    sizes = [len(family) for family in children]
-    source = np.repeat(np.arange(n_leaves, len(texts)), sizes).astype(np.int64)
-    target = np.array([child for family in children for child in family], np.int64)
-    leaves = np.arange(n_leaves)
-    chunks = cells(leaves, leaves, (len(texts), n_leaves))
-    return replace(
-        Graph.from_arrays(source, target, chunks, names=names, relations=PARENT_OF),
-        types=Texts.of([f"layer {layer}" for layer in layers]),
-        descriptions=Texts.of(list(texts)),
-    )
-
-
 def layer_of(name: str) -> int | None:
-    """The layer of a node of a tree, by its name: 0 for a leaf; None for a name of no tree."""
+    """Return the layer of a node of a tree by its name, 0 for a leaf; None for other names."""
     kind, _, place = name.partition(" ")
     number = "0" if kind == LEAF and place.isdecimal() else place.partition(".")[0]
     return int(number) if kind in (LEAF, SUMMARISED) and number.isdecimal() else None
@@ -294,10 +281,10 @@ def _fitted(llm: ChatModel, prompt: Prompt, texts: Sequence[str]) -> Sequence[st
 
 
 def _content_words(text: str) -> list[str]:
-    """The words of a text that carry its subject, by their first six letters.
+    """Return the words of four letters or more by their first six, without stop words and numbers.
 
-    Words of four letters or more but for English stop words and numbers; all that are not ASCII,
-    where those of scripts without spaces are characters and a Korean one is its first.
+    Words that are not ASCII all count: in scripts without spaces they are characters, and a Korean
+    one counts by its first.
     """
     from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
 

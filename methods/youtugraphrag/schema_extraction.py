@@ -13,7 +13,7 @@ from graphrag_bench.data.chunks import ChunkTable
 from graphrag_bench.embedding.nlp import NUMERIC, Nlp, Sentence
 from graphrag_bench.errors import UserError
 from graphrag_bench.expected import Sizes, template_tokens
-from graphrag_bench.graphs.asking import MOST_TOKENS, Extractor, chunk_faults, documents_of_chunks
+from graphrag_bench.graphs.asking import MOST_TOKENS, Extractor, documents_of_chunks, list_faults
 from graphrag_bench.graphs.extraction import CO_OCCURS, TripleRow, whole_triples
 from graphrag_bench.graphs.knowledge_graph import KG_ATTRIBUTES
 from graphrag_bench.graphs.merging import NO_ENTITIES, Merger
@@ -249,12 +249,7 @@ def llm_schema_extraction(
         "skipped_triples": sum(skipped.values()),
         "new_types": len({kind for one in read.values() for kind in _new_types(one.value)}),
         **extractor.statistics,
-        **chunk_faults(
-            len(replies),
-            failed=set(range(len(replies))) - set(read),
-            malformed={row for row, n in skipped.items() if n},
-            cut={row for row, one in read.items() if one.cut},
-        ),
+        **list_faults(len(replies), read, malformed={row for row, n in skipped.items() if n}),
     }
     return SchemaExtraction.of(rows, statistics)
 
