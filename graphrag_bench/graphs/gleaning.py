@@ -203,8 +203,8 @@ def _begins(text: str, head: re.Match[str]) -> bool:
 def _inside(segment: str, opening: str) -> tuple[str, str]:
     """Return what a record holds, and what stands behind the bracket that ends it.
 
-    That is the first one that closes the record and has nothing but a separator, a bullet or the
-    end of the line behind it, else the last one.
+    This bracket closes the record and has a separator, a bullet or the end of the line behind it;
+    without such a bracket it is the last one.
     """
     depth, last = 0, -1
     opens, closes = tuple(_CLOSING.get(opening, "()"))
@@ -250,10 +250,9 @@ def _number(field: str, otherwise: float) -> float:
 
 
 def gleaned_tokens(settings: Mapping[str, Any], sizes: Sizes) -> tuple[float, float]:
-    """Return the tokens of a chunk's first call and gleaning rounds, with all before them, halved.
+    """Return the tokens of a chunk's first call and gleaning rounds, halved for its two calls.
 
-    Half, because two calls are announced for each chunk. The records of a chunk are taken to be
-    twice as long as it is.
+    The records of a chunk are taken to be twice as long as it is.
     """
     prompt = template_tokens(settings["extract_prompt"]) + sizes.chunk
     reply = min((settings["max_tokens"] or MOST_TOKENS) / 2, 2 * sizes.chunk)
@@ -285,33 +284,30 @@ def gleaned(
     replies: list[list[RecordReply]] = [[] for _ in chats]
     n_unasked, lost = 0, list[int]()
 
+    def say(rows: Sequence[int], messages: Chat) -> None:
+        for row in rows:
+            talks[row] = (*talks[row], *messages)
+
     def going_on(rows: Sequence[int], results: Sequence[Result[RecordReply]]) -> list[int]:
         going = []
         for row, reply in zip(rows, results, strict=True):
             if isinstance(reply, RecordReply):
                 replies[row].append(reply)
                 if reply.records:
-                    talks[row] = (*talks[row], Message("assistant", reply.text))
+                    say([row], (Message("assistant", reply.text),))
                     going.append(row)
         return going
 
-    def say(rows: Sequence[int], prompt: Prompt) -> list[Chat]:
-        messages = prompt.render({"keywords": keywords})
-        for row in rows:
-            talks[row] = (*talks[row], *messages)
-        return [talks[row] for row in rows]
-
-    first = extractor.ask(chats, reading, items, advice)
-    going = going_on(range(len(chats)), first)
+    going = going_on(range(len(chats)), extractor.ask(chats, reading, items, advice))
     gleaning = ReplyFormat("gleaning", partial(_missed, reading))
     for number in range(rounds):
         if number:
-            about = [items[row] for row in going]
-            answers = asking.ask(say(going, more_prompt), _MORE, about, retry=False)
+            say(going, more_prompt.render({"keywords": keywords}))
+            prompts, about = [talks[row] for row in going], [items[row] for row in going]
+            answers = asking.ask(prompts, _MORE, about, retry=False)
             going = [row for row, yes in zip(going, answers, strict=True) if yes is True]
-            for row in going:
-                talks[row] = (*talks[row], Message("assistant", "YES"))
-        say(going, continue_prompt)
+            say(going, (Message("assistant", "YES"),))
+        say(going, continue_prompt.render({"keywords": keywords}))
         fitting = [row for row in going if extractor.fits(talks[row])]
         prompts, about = [talks[row] for row in fitting], [items[row] for row in fitting]
         results = extractor.ask(prompts, gleaning, about, retry=False)
@@ -319,20 +315,19 @@ def gleaned(
         pairs = zip(fitting, results, strict=True)
         lost += [row for row, one in pairs if not isinstance(one, RecordReply)]
         going = going_on(fitting, results)
-    counts = {**_malformed(replies, lost), **extractor.statistics}
-    return replies, {**counts, "failed_gleanings": n_unasked + len(lost)}
-
-
-def _malformed(replies: Sequence[Sequence[RecordReply]], lost: Sequence[int]) -> dict[str, float]:
-    """Return the faults of records and chunks; of the rows in `lost` a later reply is missing."""
     read = [(row, reply) for row, some in enumerate(replies) for reply in some]
     faults = chunk_faults(
-        len(replies),
+        len(chats),
         failed={row for row, some in enumerate(replies) if not some},
         malformed={row for row, reply in read if reply.malformed}.union(lost),
         cut={row for row, reply in read if reply.cut},
     )
-    return {"malformed_records": sum(reply.malformed for _, reply in read), **faults}
+    return replies, {
+        "malformed_records": sum(reply.malformed for _, reply in read),
+        **faults,
+        **extractor.statistics,
+        "failed_gleanings": n_unasked + len(lost),
+    }
 
 
 def _missed(reading: ReplyFormat[RecordReply], text: str, cut: bool) -> RecordReply:

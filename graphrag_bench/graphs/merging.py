@@ -22,10 +22,9 @@ NO_ENTITIES = (
 class Merger:
     """Nodes and relationships in order of first mention.
 
-    Nodes are told apart by their normalised name; relationships by their unordered ends, or, where
-    they have names (`named`), by (head, name, tail). `nodes` has the row of each name,
-    `relationships` that of each such key; `keywords` are rows of relationships with a keyword each.
-    Without `signs` names are told apart by letters and digits alone.
+    A node is a normalised name (without `signs` its letters and digits alone), a relationship an
+    unordered pair of nodes, or with `named` a (head, name, tail). `nodes` and `relationships` have
+    the row of each, `keywords` pairs of a relationship's row and a keyword.
     """
 
     def __init__(self, *, named: bool = False, signs: bool = True) -> None:
@@ -48,7 +47,7 @@ class Merger:
     def node(
         self, name: str, kind: str = "", description: str = "", chunks: Sequence[int] = ()
     ) -> int | None:
-        """The row of a node, after noting what was told of it; None for a name without letters."""
+        """Note a mention of a node and return its row; None for a name without letters."""
         if not (normal := self.normalised(name)):
             return None
         row = self.nodes.setdefault(normal, len(self.nodes))
@@ -70,15 +69,11 @@ class Merger:
         weight: float = 1.0,
         chunks: Sequence[int] = (),
     ) -> None:
-        """Note a relationship, but for one with an end that has no letters, and for a loop.
-
-        Ends that are not nodes yet become nodes, without type and description.
-        """
+        """Note a relationship and its ends, but for a loop and for an end without letters."""
         if not self.normalised(source) or not self.normalised(target):
             return
         head, tail = self.node(source, chunks=chunks), self.node(target, chunks=chunks)
-        assert head is not None and tail is not None  # neither name is empty
-        if head == tail:
+        if head is None or tail is None or head == tail:
             return
         key = (head, relation, tail) if self.named else (min(head, tail), "", max(head, tail))
         row = self.relationships.setdefault(key, len(self.relationships))
@@ -93,16 +88,13 @@ class Merger:
         self.keywords += [(row, keyword) for keyword in keywords]
 
     def attribute(self, node: str, name: str, value: str, chunks: tuple[int, ...] = ()) -> None:
-        """Note a named value of a node, which becomes one where it is none yet.
-
-        Nothing is noted where one of the three has no letters.
-        """
+        """Note a named value of a node, unless one of the three has no letters."""
         whole = self.normalised(name) and self.normalised(value)
         if whole and (row := self.node(node, chunks=chunks)) is not None:
             self._stated.append((row, name, value, chunks))
 
     def normalised(self, name: str) -> str:
-        """The normalised form of a name, made once."""
+        """Return the normalised form of a name, made once."""
         if name not in self._normal:
             self._normal[name] = self._normalise(name)
         return self._normal[name]
@@ -115,13 +107,13 @@ class Merger:
         attributes: bool = False,
         most_tokens: int | None = None,
     ) -> Graph:
-        """The merged graph, with keywords, or attributes and types, where asked for.
+        """Return the merged graph, with keywords, or attributes and types, where asked for.
 
-        Where relationships have no names, nodes and relationships are described, and nodes typed: a
-        node's type is the most frequent one, ties to the one seen first; descriptions are the
-        distinct ones, sorted, joined by a space, of which `most_tokens` keeps the first mentioned
-        that fit, one at least; keywords are joined by ", " in order of first mention; weights are
-        summed; a relationship keeps the direction of its first mention.
+        Nodes and relationships are described where relationships have no names. A node's type is
+        the most frequent one, ties to the first; descriptions are the distinct ones, of which
+        `most_tokens` keeps the first that fit, one at least, sorted and joined by a space; keywords
+        are joined by ", " in order of first mention; weights are summed; a relationship has the
+        direction of its first mention.
         """
         n, n_rows = len(self.nodes), len(self.relationships)
         ends, described = np.array(self._ends, np.int64).reshape(-1, 2), not self.named
@@ -167,7 +159,7 @@ def _joined(
 
 
 def fitting(texts: Sequence[str], most_tokens: int | None) -> list[str]:
-    """The first distinct texts that fit so many tokens together, one at least; all for None."""
+    """Return the first distinct texts that fit so many tokens, one at least; all for None."""
     distinct = list(dict.fromkeys(texts))
     if most_tokens is None:
         return distinct

@@ -63,16 +63,17 @@ def facts_of(sentence: Sentence, subject: str, names: set[str]) -> Iterator[Trip
 
 
 def split_sentences(text: str) -> list[str]:
-    """The sentences of a text, one line each: cut after . ! ? and a space, and at blank lines.
+    """Return the sentences of a text, one line each.
 
-    Not after an initial or a title such as St. and Dr.
+    A sentence ends after . ! ? and a space, but for initials and titles such as St. and Dr., and at
+    a blank line.
     """
     parts = (" ".join(part.split()) for part in _END.split(text))
     return [part for part in parts if part]
 
 
 def vectors_of(texts: Sequence[str], embedder: Embedder, progress: Progress, label: str) -> Vectors:
-    """The vectors of some texts, float32 (n, dimension)."""
+    """Return the vectors of some texts, float32 (n, dimension)."""
     with progress.task(label, len(set(texts))) as advance:
         return encode_in_blocks(texts, embedder, advance)
 
@@ -94,9 +95,9 @@ class Sentences:
         *,
         among: Container[str] | None = None,
     ) -> "Sentences":
-        """The distinct ones of these sentences, embedded by their first 48 words.
+        """Return the distinct sentences, embedded by their first 48 words.
 
-        With `among` only those in it are embedded; the others have vectors of zeros.
+        With `among` only sentences in it are embedded; the others have vectors of zeros.
         """
         distinct = tuple(dict.fromkeys(texts))
         rows = [row for row, text in enumerate(distinct) if among is None or text in among]
@@ -106,12 +107,11 @@ class Sentences:
         return cls(distinct, vectors, tuple(count_tokens(text) for text in distinct))
 
     def central(self, rows: Sequence[int], max_tokens: int) -> list[int]:
-        """The most central of some sentences, at most `max_tokens` together, in the order given.
+        """Return the most central sentences, at most `max_tokens` together, in the order given.
 
-        All of them where all fit. Centrality is the mean cosine to all of them, -1..1, ties to the
-        one given first. Sentences under four words are skipped while there are others, and so
-        is one with a cosine of 0.9 or more to a chosen one. At least one comes out, however long,
-        unless there is none.
+        All where all fit, and one at least. Centrality is the mean cosine to all of them, -1..1,
+        ties to the first. Sentences under four words are skipped while there are others, and so is
+        one with a cosine of 0.9 or more to a chosen one.
         Source: LexRank's degree centrality without a threshold (Erkan and Radev 2004, section 3).
         """
         distinct = list(dict.fromkeys(rows))
@@ -131,42 +131,41 @@ class Sentences:
         return [pool[place] for place in sorted(chosen)]
 
     def summary(self, texts: Sequence[str], max_tokens: int) -> str:
-        """The central ones of some of these sentences as one text, at most `max_tokens`."""
-        return self.joined(self.central([self._row_of[text] for text in texts], max_tokens),
-                           max_tokens)  # fmt: skip
+        """Return the central sentences as one text of at most `max_tokens`."""
+        rows = self.central([self._row_of[text] for text in texts], max_tokens)
+        return self.joined(rows, max_tokens)
 
     @cached_property
     def _row_of(self) -> dict[str, int]:
         return {text: row for row, text in enumerate(self.texts)}
 
     def joined(self, rows: Sequence[int], max_tokens: int) -> str:
-        """Some sentences as one text, cut at `max_tokens`."""
+        """Return sentences as one text, cut at `max_tokens`."""
         text = " ".join(self.texts[row] for row in rows)
-        return (
-            text if sum(self.n_tokens[row] for row in rows) <= max_tokens else cut(text, max_tokens)
-        )
+        fits = sum(self.n_tokens[row] for row in rows) <= max_tokens
+        return text if fits else cut(text, max_tokens)
 
 
 def central_texts(
     groups: Sequence[Sequence[str]], max_tokens: int, embedder: Embedder, progress: Progress
 ) -> list[str]:
-    """One text for each list of sentences: its central ones, at most `max_tokens` together."""
+    """Return the central sentences of each list as one text of at most `max_tokens`."""
     known = Sentences.of([text for texts in groups for text in texts], embedder, progress)
     return [known.summary(texts, max_tokens) for texts in groups]
 
 
 def crowded(groups: Iterable[tuple[Sequence[str], int]]) -> frozenset[str]:
-    """The sentences of the groups that are above their number of tokens: a choice is made there."""
+    """Return the sentences of groups above their tokens, among which a summary has to choose."""
     return frozenset(
         text
         for texts, max_tokens in groups
-        if sum(count_tokens(text) for text in dict.fromkeys(texts)) > max_tokens
+        if sum(map(count_tokens, dict.fromkeys(texts))) > max_tokens
         for text in texts
     )
 
 
 def sentence_chunks(read: Iterable[tuple[str, int]]) -> dict[str, set[int]]:
-    """The sentences of some texts, each with the chunks that a text with it was read from."""
+    """Return the chunks that each sentence of some texts was read from."""
     chunks: dict[str, set[int]] = {}
     for text, chunk in read:
         for sentence in split_sentences(text):
@@ -175,10 +174,10 @@ def sentence_chunks(read: Iterable[tuple[str, int]]) -> dict[str, set[int]]:
 
 
 def chunks_of(text: str, known: Mapping[str, Collection[int]]) -> list[int]:
-    """The chunks that a sentence of the text was read from, ascending; `known` by sentence."""
+    """Return the chunks that a sentence of the text was read from, ascending."""
     return sorted({chunk for one in split_sentences(text) for chunk in known.get(one, ())})
 
 
 def cut(text: str, max_tokens: int) -> str:
-    """The first `max_tokens` tokens of a text."""
+    """Return the first `max_tokens` tokens of a text."""
     return decode(encode(text)[:max_tokens]).strip()

@@ -50,12 +50,12 @@ def description_index(*, graph: Graph, embedder: Embedder, progress: Progress) -
 
 
 def named_node_texts(graph: Graph) -> list[str]:
-    """Name, colon and description of every node, the name alone where nothing describes it."""
+    """Return "name: description" of every node, the name alone where nothing describes it."""
     return list(map(named_text, graph.names, _descriptions(graph)))
 
 
 def named_text(name: str, described: str) -> str:
-    """A name, a colon and its description; the name alone where nothing describes it."""
+    """Return "name: description", the name alone where nothing describes it."""
     return f"{name}: {described}" if described else name
 
 
@@ -69,7 +69,7 @@ def text_index(*, graph: Graph, embedder: Embedder, progress: Progress) -> Vecto
 
 
 def node_texts(graph: Graph) -> list[str]:
-    """The description of every node, its name where there is none."""
+    """Return the description of every node, its name where there is none."""
     return [text or name for name, text in zip(graph.names, _descriptions(graph), strict=True)]
 
 
@@ -102,10 +102,10 @@ def _index_of_rows(
 
 
 def relationship_texts(graph: Graph, text: RelationshipText = "context") -> list[str]:
-    """The indexed text of each relationship row.
+    """Return the indexed text of each relationship row.
 
-    "source relation target description" with single spaces: keywords replace a relation that
-    has no name, and what is empty is left out. With `description` that alone, where there is one.
+    "source relation target description" with single spaces: keywords replace a relation without a
+    name, and empty parts are left out. With `description` that alone, where there is one.
     """
     if text == "description" and graph.facts:
         pairs = zip(graph.facts, relationship_texts(graph), strict=True)
