@@ -84,7 +84,7 @@ def openie_file(*, chunk_table: ChunkTable, openie: Path) -> Extraction:
     by_passage: dict[str, Any] = {}
     for document in _documents(openie):
         by_passage.setdefault(squash(str(document["passage"])), document)
-    documents = [by_passage.get(squash(passage)) for passage in chunk_table.passages]
+    documents: list[Any] = [by_passage.get(squash(passage)) for passage in chunk_table.passages]
     if None in documents:
         example = chunk_table.passages[documents.index(None)][:80].replace("\n", " / ")
         raise UserError(
@@ -246,7 +246,11 @@ def llm_extraction(
 
 def whole_triples(written: Sequence[Sequence[str]]) -> tuple[Triple, ...]:
     """Return the rows of three texts that are not empty, with two names."""
-    whole = (Triple(*row) for row in written if len(row) == 3 and all(map(str.strip, row)))
+    whole = (
+        Triple(row[0], row[1], row[2])
+        for row in written
+        if len(row) == 3 and all(map(str.strip, row))
+    )
     return tuple(
         one for one in whole if not names_nothing(one.head) and not names_nothing(one.tail)
     )

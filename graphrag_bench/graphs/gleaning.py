@@ -298,7 +298,8 @@ def gleaned(
                     going.append(row)
         return going
 
-    going = going_on(range(len(chats)), extractor.ask(chats, reading, items, advice))
+    first = extractor.ask(chats, reading, items, advice)
+    going = going_on(range(len(chats)), first)
     gleaning = ReplyFormat("gleaning", partial(_missed, reading))
     for number in range(rounds):
         if number:
