@@ -124,7 +124,7 @@ def against_exact(questions: Iterable[Question], top: int, **more: float) -> Num
 def top100(damping: float) -> Numbers:
     """The 100 best of a million nodes by `node.ppr`, one question at a time."""
     graph, walk = walk_over(N_NODES, N_RELATIONSHIPS)
-    exact, settings = prpack(walk), {"damping": damping, "reset": "uniform", "method": "push"}
+    exact, settings = prpack(walk), {"damping": damping, "reset": "uniform"}
 
     def ours(rows: IntArray) -> Ranked[Node]:
         start = Ranked[Node](rows, np.ones(len(rows)))

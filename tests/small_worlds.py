@@ -21,7 +21,7 @@ from graphrag_bench.algorithms.evidence import NodeAttributes
 from graphrag_bench.algorithms.extraction import ChunkExtraction, Extraction, Triple
 from graphrag_bench.algorithms.graph import Graph
 from graphrag_bench.algorithms.path_values import (
-    Choice,
+    ChosenRelation,
     Exploration,
     Hop,
     RankedPaths,
@@ -309,7 +309,7 @@ def explored(graph: Graph, k: int) -> Exploration:
     if not k:
         return Exploration()
     every = unique(list(zip(graph.source.tolist(), graph.relations, strict=True)))
-    chosen = tuple(Choice(topic, relation, True, 0.5) for topic, relation in every)
+    chosen = tuple(ChosenRelation(topic, relation, True, 0.5) for topic, relation in every)
     return Exploration(chosen, ((Hop(0, True, 0.5),),))
 
 

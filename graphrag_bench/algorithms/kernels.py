@@ -79,9 +79,8 @@ def prefetch(_: Any, array: Any, place: Any) -> Any:
 
 @kernel
 def settle(
-    touched: Int32Array, strength: FloatArray, state: FloatArray, damping: float, share: float,
-    ahead: int,
-) -> tuple[IntArray, FloatArray, float]:  # fmt: skip
+    touched: Int32Array, strength: FloatArray, state: FloatArray, damping: float, share: float
+) -> tuple[IntArray, FloatArray, float]:
     """Return the nodes of a push, int64, their masses float64, and what walks add to a strength 1.
 
     A mass is what the node has settled, (1 - damping) of its residual, and what walks bring that
@@ -92,8 +91,8 @@ def settle(
     nodes, masses, own = np.empty(n, np.int64), np.empty(n), np.empty(n)
     total = 0.0
     for place in range(n):
-        if place + ahead < n:
-            later = touched[place + ahead]
+        if place + AHEAD < n:
+            later = touched[place + AHEAD]
             prefetch(flat, 2 * later)
             prefetch(strength, later)
         node = touched[place]
@@ -111,15 +110,14 @@ def settle(
 @kernel
 def brought(
     rows: IntArray, starts: Int32Array, nodes: Int32Array, chances: FloatArray, state: FloatArray,
-    ahead: int,
 ) -> FloatArray:  # fmt: skip
     """Return what one step brings each row of the residuals that `settle` has left, float64."""
     flat, sums = state.reshape(-1), np.zeros(len(rows))
     for number in range(len(rows)):
         end = starts[rows[number] + 1]
         for place in range(starts[rows[number]], end):
-            if place + ahead < end:
-                prefetch(flat, 2 * nodes[place + ahead])
+            if place + AHEAD < end:
+                prefetch(flat, 2 * nodes[place + AHEAD])
             sums[number] += chances[place] * state[nodes[place], 0]
     return sums
 
@@ -127,15 +125,14 @@ def brought(
 @kernel
 def push(
     starts: Int32Array, nodes: Int32Array, chances: FloatArray, seeds: IntArray,
-    damping: float, border: float, state: FloatArray, ahead: int,
+    damping: float, border: float, state: FloatArray,
 ) -> tuple[Int32Array, int]:  # fmt: skip
     """Return the nodes touched, and how many steps were made until no residual passes `border`.
 
     The walk comes to node v from `nodes[starts[v]:starts[v + 1]]`, with `chances`. `state` float64
     (n, 2) holds the residual and the mass of each node, both divided by its strength; at first the
     residuals of `seeds`, each once, and else 0. What a node passes on to a neighbour, so divided,
-    is its residual times the chance of the way back. Memory is asked for `ahead` of its use; 0: not
-    at all.
+    is its residual times the chance of the way back.
     """
     size, flat = len(state) + 1, state.reshape(-1)
     waiting = np.empty(size, np.int32)  # a ring of the nodes whose residual is above the border
@@ -148,15 +145,15 @@ def push(
             waiting[n_waiting] = node
             n_waiting += 1
     while n_waiting:
-        if ahead and n_waiting > 3 * ahead and first + 3 * ahead < size:
-            later = waiting[first + 3 * ahead]
+        if n_waiting > 3 * AHEAD and first + 3 * AHEAD < size:
+            later = waiting[first + 3 * AHEAD]
             prefetch(starts, later)
             prefetch(flat, 2 * later)
-            place = starts[waiting[first + 2 * ahead]]
+            place = starts[waiting[first + 2 * AHEAD]]
             prefetch(nodes, place)
             prefetch(chances, place)
-            begin, end = starts[waiting[first + ahead]], starts[waiting[first + ahead] + 1]
-            for place in range(begin, min(end, begin + ahead)):
+            begin, end = starts[waiting[first + AHEAD]], starts[waiting[first + AHEAD] + 1]
+            for place in range(begin, min(end, begin + AHEAD)):
                 prefetch(flat, 2 * nodes[place])
         node = waiting[first]
         first = first + 1 if first + 1 < size else 0
@@ -168,8 +165,8 @@ def push(
         begin, end = starts[node], starts[node + 1]
         n_steps += end - begin
         for place in range(begin, end):
-            if ahead and place + ahead < end:
-                prefetch(flat, 2 * nodes[place + ahead])
+            if place + AHEAD < end:
+                prefetch(flat, 2 * nodes[place + AHEAD])
             near = nodes[place]
             before = state[near, 0]
             after = before + passed * chances[place]

@@ -125,8 +125,10 @@ def _joined(among: Any, inside: Any, contains: Contains, contains_weight: float)
 
 
 show_briefly(Walk)
-Method = Literal["auto", "exact", "push"]
-
+EXACT_UP_TO = 200_000
+"""Nodes of a walk whose masses are exact; a larger one is pushed."""
+ERROR = 2e-6
+"""How far a pushed mass may be off, for each unit of strength by the mean strength."""
 AT_ONCE = 16
 """Questions whose exact masses are computed at a time: six arrays of (nodes, 16) float64 at the
 most, 768 bytes for each node of the walk, however many questions there are."""
@@ -149,44 +151,31 @@ class Mass(NamedTuple):
     values: FloatArray
 
 
-class How(NamedTuple):
-    """How a mass is found: `auto` is `exact` for a walk of up to `exact_up_to` nodes, else `push`.
-
-    `damping` is the chance that the walk goes on, `error` that of the push's mass.
-    """
-
-    damping: float
-    method: Method = "auto"
-    exact_up_to: int = 200_000
-    error: float = 2e-6
-
-
 def masses(
-    walk: Walk, resets: Sequence[Reset], how: How, top_k: int, first: int = 0
+    walk: Walk, resets: Sequence[Reset], damping: float, top_k: int, first: int = 0
 ) -> Iterator[Mass]:
-    """The mass of each reset in turn, as `how` says; a reset without any weight is uniform.
+    """Yield the mass of each reset: exact on a walk of up to `EXACT_UP_TO` nodes, else pushed.
 
-    A uniform reset has its mass everywhere: it is computed exactly, and once for all resets.
-    `top_k` rows from `first` on are wanted, which a push looks around.
+    A reset without any weight is uniform. It has its mass everywhere: that is computed exactly,
+    and once for all resets. A push looks around the best `top_k` rows from `first` on.
+    `damping` is the chance that the walk goes on.
     """
 
     @cache
     def uniform() -> Mass:
-        start = np.zeros(len(walk))
-        return Mass(None, personalised_pagerank(walk, start, how.damping))
+        return Mass(None, personalised_pagerank(walk, np.zeros(len(walk)), damping))
 
-    above = how.method == "auto" and len(walk) > how.exact_up_to
-    if above or how.method == "push":
+    if len(walk) > EXACT_UP_TO:
         for reset in resets:
             pushed = reset.weights.any()
-            yield pushed_pagerank(walk, reset, how, top_k, first) if pushed else uniform()
+            yield pushed_pagerank(walk, reset, damping, top_k, first) if pushed else uniform()
         return
     for begin in range(0, len(resets), AT_ONCE):
         some = resets[begin : begin + AT_ONCE]
         dense = np.zeros((len(walk), len(some)))
         for column, reset in enumerate(some):
             dense[reset.rows, column] = reset.weights
-        values = personalised_pagerank(walk, dense, how.damping)
+        values = personalised_pagerank(walk, dense, damping)
         for column in range(len(some)):
             yield Mass(None, np.ascontiguousarray(values[:, column]))
 
@@ -235,7 +224,9 @@ def _enough(damping: float) -> int:
     return 2 + max(0, math.ceil(math.log(_STILL / 2) / math.log(damping)))
 
 
-def pushed_pagerank(walk: Walk, reset: Reset, how: How, top_k: int, first: int = 0) -> Mass:
+def pushed_pagerank(
+    walk: Walk, reset: Reset, damping: float, top_k: int, first: int = 0, error: float = ERROR
+) -> Mass:
     """The mass near the reset by forward push; rows that it does not reach are left out, as 0.
 
     Bound: the mass of node v differs from the exact one by at most `error` * strength(v) / mean
@@ -253,9 +244,9 @@ def pushed_pagerank(walk: Walk, reset: Reset, how: How, top_k: int, first: int =
     hence the bound. The mass of isolated nodes goes back to the reset, as in the exact one.
     Source: Andersen, Chung and Lang, FOCS 2006, section 3; the estimate of the rest is ours.
     """
-    from graphrag_bench.algorithms.kernels import AHEAD, brought, push, settle
+    from graphrag_bench.algorithms.kernels import brought, push, settle
 
-    damping, strength, matrix = how.damping, walk.strength, walk.transition
+    strength, matrix = walk.strength, walk.transition
     positive = reset.weights > 0
     rows, weights = reset.rows[positive], reset.weights[positive] / reset.weights.sum()
     alone = strength[rows] == 0
@@ -265,12 +256,12 @@ def pushed_pagerank(walk: Walk, reset: Reset, how: How, top_k: int, first: int =
     state[seeds, 0] = weights[~alone] / strength[seeds]
     mean = walk.mean_strength or 1.0
     starts, ways = (part.astype(np.int32, copy=False) for part in (matrix.indptr, matrix.indices))
-    border = how.error / mean
-    touched, _ = push(starts, ways, matrix.data, seeds, damping, border, state, AHEAD)
+    border = error / mean
+    touched, _ = push(starts, ways, matrix.data, seeds, damping, border, state)
     share = 1 / (len(walk) * mean)
-    nodes, values, onward = settle(touched, strength, state, damping, share, AHEAD)
+    nodes, values, onward = settle(touched, strength, state, damping, share)
     best = _best(nodes, values, LOOKED_AROUND * top_k + 100, first)
-    around = brought(nodes[best], starts, ways, matrix.data, state, AHEAD)
+    around = brought(nodes[best], starts, ways, matrix.data, state)
     values[best] += (1.0 - damping) * (damping * around - onward * strength[nodes[best]])
     return Mass(np.concatenate([nodes, rows[alone]]), np.concatenate([values, isolated]))
 

@@ -8,8 +8,27 @@ from numpy.typing import ArrayLike
 from graphrag_bench.algorithms.kernels import kernel
 from graphrag_bench.values import DECIMALS, FloatArray, IntArray
 
+LONGEST = 4
+"""The most triples of a kernel that a breadth-first search or a random walk finds."""
 
-class Triples(NamedTuple):
+N_WALKS = 256
+
+
+class Kernels(NamedTuple):
+    """Which paths are pooled and how: the settings of path pooling.
+
+    `search` finds the shortest paths, every simple path of at most four triples, or those of 256
+    random walks; `sources` starts from the entities as one set or from each; `pooling` takes a
+    path's mean or highest score; `a` divides the lowest score in the positional term.
+    """
+
+    search: Literal["dijkstra", "bfs", "random_walk"]
+    pooling: Literal["mean", "max"]
+    sources: Literal["set", "per_entity"]
+    a: float
+
+
+class PooledTriples(NamedTuple):
     """Triples by base rank: ends (n,) numbered from 0, scores (n,), and the same in millionths.
 
     The triples that leave node v are `by_head[head_starts[v]:head_starts[v + 1]]`, by rank; those
@@ -34,7 +53,7 @@ class Pooling(NamedTuple):
 
 
 @kernel
-def pool_kernel(triples: Triples, walk: IntArray, length: int, pooling: Pooling,
+def pool_kernel(triples: PooledTriples, walk: IntArray, length: int, pooling: Pooling,
                 best: FloatArray) -> None:  # fmt: skip
     """Raise the best score of each triple of one kernel, the first `length` of `walk`."""
     base = 0.0
@@ -50,7 +69,7 @@ def pool_kernel(triples: Triples, walk: IntArray, length: int, pooling: Pooling,
 
 @kernel
 def shortest_tree(
-    triples: Triples, sources: IntArray, forward: bool
+    triples: PooledTriples, sources: IntArray, forward: bool
 ) -> tuple[IntArray, IntArray, IntArray]:
     """The tree of the shortest paths from the sources, or to them.
 
@@ -102,7 +121,7 @@ def shortest_tree(
 
 
 @kernel
-def _lower(triples: Triples, one: int, other: int, place: IntArray, forward: bool) -> bool:
+def _lower(triples: PooledTriples, one: int, other: int, place: IntArray, forward: bool) -> bool:
     if not forward:
         return one < other
     first, second = place[triples.head[one]], place[triples.head[other]]
@@ -111,7 +130,7 @@ def _lower(triples: Triples, one: int, other: int, place: IntArray, forward: boo
 
 @kernel
 def _place(
-    triples: Triples, reached: IntArray, begin: int, end: int, via: IntArray, place: IntArray,
+    triples: PooledTriples, reached: IntArray, begin: int, end: int, via: IntArray, place: IntArray,
     forward: bool,
 ) -> None:  # fmt: skip
     if not forward:
@@ -126,7 +145,7 @@ def _place(
 
 
 @kernel
-def pool_tree(triples: Triples, sources: IntArray, forward: bool, pooling: Pooling,
+def pool_tree(triples: PooledTriples, sources: IntArray, forward: bool, pooling: Pooling,
               best: FloatArray) -> None:  # fmt: skip
     """Pool every kernel of the shortest paths from the sources, or to them.
 
@@ -150,7 +169,7 @@ def pool_tree(triples: Triples, sources: IntArray, forward: bool, pooling: Pooli
 
 
 @kernel
-def pool_simple_paths(triples: Triples, source: int, forward: bool, longest: int,
+def pool_simple_paths(triples: PooledTriples, source: int, forward: bool, longest: int,
                       pooling: Pooling, best: FloatArray) -> None:  # fmt: skip
     """Pool every simple path of at most `longest` triples from the source, or to it."""
     starts = triples.head_starts if forward else triples.tail_starts
@@ -181,26 +200,6 @@ def pool_simple_paths(triples: Triples, source: int, forward: bool, longest: int
         pool_kernel(triples, turned, depth, pooling, best)
 
 
-LONGEST = 4
-"""The most triples of a kernel that a breadth-first search or a random walk finds."""
-
-N_WALKS = 256
-
-
-class Kernels(NamedTuple):
-    """Which paths are pooled and how: the settings of path pooling.
-
-    `search` finds the shortest paths, every simple path of at most four triples, or those of 256
-    random walks; `sources` starts from the entities as one set or from each; `pooling` takes a
-    path's mean or highest score; `a` divides the lowest score in the positional term.
-    """
-
-    search: Literal["dijkstra", "bfs", "random_walk"]
-    pooling: Literal["mean", "max"]
-    sources: Literal["set", "per_entity"]
-    a: float
-
-
 def pooled(
     source: ArrayLike,
     target: ArrayLike,
@@ -211,7 +210,7 @@ def pooled(
 ) -> FloatArray:
     """The pooled score of every triple, float64 (n,).
 
-    Triples go from `source` to `target` (node ids, (n,)), in the order of their base ranks;
+    PooledTriples go from `source` to `target` (node ids, (n,)), in the order of their base ranks;
     `scores` are theirs, not negative. A kernel is a path from the `entities` to a node, or from a
     node to them, along the triples' direction. S of the i-th triple of a kernel is the kernel's
     mean (or highest) score + lowest score of all / (i * a); a triple has the best S of the kernels
@@ -237,7 +236,7 @@ def pooled(
         for one, order in ((head, by_head), (tail, by_tail))
     ]
     millionths = np.rint(base * 10**DECIMALS).astype(np.int64)
-    triples = Triples(head, tail, base, millionths, by_head, starts[0], by_tail, starts[1])
+    triples = PooledTriples(head, tail, base, millionths, by_head, starts[0], by_tail, starts[1])
     if len(entity_rows):
         _pool(triples, entity_rows, kernels, pooling, chance, best)
     alone = ~np.isfinite(best)
@@ -246,7 +245,7 @@ def pooled(
 
 
 def _pool(
-    triples: Triples, entities: IntArray, kernels: Kernels, pooling: Pooling,
+    triples: PooledTriples, entities: IntArray, kernels: Kernels, pooling: Pooling,
     chance: np.random.Generator, best: FloatArray,
 ) -> None:  # fmt: skip
     if kernels.search == "random_walk":
@@ -263,7 +262,7 @@ def _pool(
 
 
 def random_walks(
-    triples: Triples, entities: IntArray, chance: np.random.Generator
+    triples: PooledTriples, entities: IntArray, chance: np.random.Generator
 ) -> list[tuple[int, ...]]:
     """The distinct kernels of 256 walks, each read along its triples, in order of first walk.
 

@@ -20,7 +20,7 @@ class RankedPaths:
 
 
 @dataclass(frozen=True)
-class Choice:
+class ChosenRelation:
     """A relation to follow from a topic node; `forward` when the topic is its subject."""
 
     topic: int
@@ -50,7 +50,7 @@ class Exploration:
     A triple is the row of its hop, with the direction that is stored there.
     """
 
-    chosen: tuple[Choice, ...] = ()
+    chosen: tuple[ChosenRelation, ...] = ()
     rounds: tuple[tuple[Hop, ...], ...] = ()
 
     def __len__(self) -> int:

@@ -10,9 +10,7 @@ from graphrag_bench.algorithms.graph import Graph
 from graphrag_bench.algorithms.pagerank import (
     AT_ONCE,
     Contains,
-    How,
     Mass,
-    Method,
     Reset,
     masses,
     walk_with_chunks,
@@ -46,9 +44,6 @@ def ppr(
     contains_weight: Positive = 1.0,
     cliques: tuple[str, ...] = (),
     top_k: PositiveInt = 4,
-    method: Method = "auto",
-    exact_up_to: PositiveInt = 200_000,
-    error: Positive = 2e-6,
 ) -> list[Ranked[Chunk]]:
     """The best chunks by personalised PageRank over a graph in which chunks are nodes too.
 
@@ -61,10 +56,9 @@ def ppr(
     `passage_weight`; negative scores count as 0, of a node given twice the best score counts.
     `damping` is the probability of continuing the walk (1 - restart). Without nodes it restarts at
     the chunks alone, without any weight anywhere.
-    `method="auto"` is `exact` where there are up to `exact_up_to` nodes and chunks together, and
-    `push` where there are more: the mass of a chunk is then off by at most `error` times its
-    strength (summed weight) in units of the mean strength of nodes and chunks, 0 where the push
-    does not reach it.
+    Mass is exact where there are up to 200,000 nodes and chunks together. Where there are more it
+    is pushed: the mass of a chunk is then off by at most 2e-6 times its strength (summed weight)
+    in units of the mean strength of nodes and chunks, 0 where the push does not reach it.
     Source: HippoRAG 2 (Gutierrez et al. 2025), section 3.4 and its released defaults.
     """
     walk = walk_with_chunks(
@@ -74,13 +68,12 @@ def ppr(
         contains_weight=contains_weight,
         cliques=cliques,
     )
-    how = How(damping, method, exact_up_to, error)
     rankings: list[Ranked[Chunk]] = []
     for begin in range(0, len(nodes), AT_ONCE):
         block = slice(begin, begin + AT_ONCE)
         starts = zip(nodes[block], chunk_scores[block], strict=True)
         resets = [_reset(seeds, chunks, graph, passage_weight) for seeds, chunks in starts]
-        for mass in masses(walk, resets, how, top_k, graph.n_nodes):
+        for mass in masses(walk, resets, damping, top_k, graph.n_nodes):
             rankings.append(_of_the_best(mass, graph, top_k))
     return rankings
 

@@ -9,7 +9,7 @@ import numpy as np
 from pydantic import PositiveInt
 
 from graphrag_bench.algorithms.graph import Graph
-from graphrag_bench.algorithms.path_values import Choice, Exploration, Hop
+from graphrag_bench.algorithms.path_values import ChosenRelation, Exploration, Hop
 from graphrag_bench.columns import row_ids
 from graphrag_bench.contract import operator
 from graphrag_bench.errors import UnreadableReply
@@ -21,7 +21,7 @@ from graphrag_bench.values import DECIMALS, Node, Question, Ranked, best_of
 PROMPT = Prompt("operators:prompts/node_agent.j2")
 PURPOSE = "entity scores"
 _NUMBER = re.compile(r"(?<![\w.])(?:\d+(?:\.\d+)?|\.\d+)(?![\w])")
-Group = tuple[Choice, tuple[Hop, ...]]
+Group = tuple[ChosenRelation, tuple[Hop, ...]]
 """A chosen relation and the hops along it, one per candidate."""
 
 
@@ -95,7 +95,7 @@ def _by_score(hop: Hop) -> float:
     return -round(hop.score, DECIMALS)
 
 
-def _hops(graph: Graph, choice: Choice, among: Any, max_candidates: int) -> tuple[Hop, ...]:
+def _hops(graph: Graph, choice: ChosenRelation, among: Any, max_candidates: int) -> tuple[Hop, ...]:
     here, there = graph.source, graph.target
     if not choice.forward:
         here, there = there, here

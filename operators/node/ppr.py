@@ -7,7 +7,7 @@ import numpy as np
 from pydantic import Field, PositiveInt
 
 from graphrag_bench.algorithms.graph import Graph
-from graphrag_bench.algorithms.pagerank import How, Method, Reset, masses, walk_of_nodes
+from graphrag_bench.algorithms.pagerank import Reset, masses, walk_of_nodes
 from graphrag_bench.contract import operator
 from graphrag_bench.values import Node, NodeScores, Ranked, best_of_each
 
@@ -24,9 +24,6 @@ def ppr(
     damping: Damping = 0.5,
     reset: Weights = "specificity",
     top_k: PositiveInt = 4,
-    method: Method = "auto",
-    exact_up_to: PositiveInt = 200_000,
-    error: Annotated[float, Field(gt=0)] = 2e-6,
     weighted: bool = True,
     min_mass: Annotated[float, Field(ge=0, le=1)] = 0.0,
     handed_on: HandedOn = "all",
@@ -39,18 +36,16 @@ def ppr(
     counted through its relationships and 1 where there is none (`specificity`, HippoRAG; a node
     given twice counts once), by 1 (`uniform`), or by its score, negative ones as 0 (`similarity`,
     FastGraphRAG). Without nodes the reset is uniform over all nodes.
-    `method="auto"` is `exact` in a graph of up to `exact_up_to` nodes and `push` in a larger one:
-    the mass of a node is then off by at most `error` times its strength (summed weight) in units
-    of the mean strength, nodes that the push does not reach have 0, and mass sums to about 1. A
-    uniform reset is always exact. `exact` holds one vector of all nodes for
-    each question. Without `weighted` all pairs count alike. Nodes whose mass is below `min_mass`
+    Mass is exact in a graph of up to 200,000 nodes. In a larger one it is pushed: the mass of a
+    node is then off by at most 2e-6 times its strength (summed weight) in units of the mean
+    strength, nodes that the push does not reach have 0, and mass sums to about 1. A uniform reset
+    is always exact. Without `weighted` all pairs count alike. Nodes whose mass is below `min_mass`
     are not among the best; with `handed_on="best"` nodes that are not have 0 in the second value.
     Source: Zhou et al. 2025, section 6.1, "PPR"; HippoRAG (Gutierrez et al. 2024), section 2.3.
     """
     resets = [_reset(seeds, graph, reset) for seeds in nodes]
-    how = How(damping, method, exact_up_to, error)
     results = []
-    for mass in masses(walk_of_nodes(graph, weighted=weighted), resets, how, top_k):
+    for mass in masses(walk_of_nodes(graph, weighted=weighted), resets, damping, top_k):
         scores = (
             NodeScores(mass.values)
             if mass.rows is None

@@ -7,7 +7,7 @@ import numpy as np
 from pydantic import PositiveInt
 
 from graphrag_bench.algorithms.graph import Graph
-from graphrag_bench.algorithms.path_values import Choice, Exploration
+from graphrag_bench.algorithms.path_values import ChosenRelation, Exploration
 from graphrag_bench.columns import row_ids
 from graphrag_bench.contract import operator
 from graphrag_bench.errors import UnreadableReply
@@ -113,7 +113,7 @@ def _heaviest(named: Relations, max_relations: int) -> Relations:
     return {name: named[name] for name in order[:max_relations]}
 
 
-def _choices(scored: Scored, at: tuple[int, Relations]) -> list[Choice]:
+def _choices(scored: Scored, at: tuple[int, Relations]) -> list[ChosenRelation]:
     """The named relations that the node has, each once, best first; ties in the model's order."""
     topic, directions = at
     known = {normalise_name(name): name for name in sorted(directions)}
@@ -122,7 +122,7 @@ def _choices(scored: Scored, at: tuple[int, Relations]) -> list[Choice]:
         if (name := known.get(normalise_name(named))) is not None:
             best.setdefault(name, score)
     order = sorted(best, key=lambda name: -round(best[name], DECIMALS))
-    return [Choice(topic, name, directions[name][0], best[name]) for name in order]
+    return [ChosenRelation(topic, name, directions[name][0], best[name]) for name in order]
 
 
 def _read(text: str, cut: bool) -> Scored:

@@ -17,6 +17,8 @@ from graphrag_bench.values import Question, Ranked, Relationship, Subgraph, uniq
 
 PROMPT = Prompt("operators:prompts/agent_path.j2")
 PURPOSE = "reranked triples"
+MOST = 60
+"""Triples that the model is shown at most."""
 _ARROW = re.compile(r"\s*(?:[-\u2010-\u2015=]+>|\u2192)\s*")
 _LABEL = re.compile(
     r"^\W*(?:reranked[\s_]*)?(?:(?:triple|fact)[\s_]*)?(?:\d+\s*[.):])?[\s:]*", re.IGNORECASE
@@ -39,20 +41,19 @@ def agent_path(
     llm: ChatModel,
     prompt: Prompt = PROMPT,
     top_k: PositiveInt = 5,
-    max_triples: PositiveInt = 60,
     max_tokens: PositiveInt = 240,
 ) -> Subgraph:
     """The up to `top_k` triples that the model finds most helpful, best first, as a subgraph.
 
     A step uses `subgraph` (its paths, or its rows where it has none), `relationships`, or both;
-    paths are shown whole, as triples in the direction that is stored, the first `max_triples` of
-    all. A triple of the reply that is among those becomes its row, in whichever direction it is
-    written; any other is kept as text. After a reply without a triple the model is asked once more;
-    then the first `top_k` triples shown are used, which counts as a fallback. Without a triple to
-    show no call is made. Raises CallFailed when the model gives no reply.
+    paths are shown whole, as triples in the direction that is stored, the first 60 of all. A triple
+    of the reply that is among those becomes its row, in whichever direction it is written; any
+    other is kept as text. After a reply without a triple the model is asked once more; then the
+    first `top_k` triples shown are used, which counts as a fallback. Without a triple to show no
+    call is made. Raises CallFailed when the model gives no reply.
     Source: Zhou et al. 2025, section 6.1, subgraph "AgentPath"; DALK (Li et al. 2024), section 3.3.
     """
-    paths = _shown(subgraph, relationships, max_triples)
+    paths = _shown(subgraph, relationships)
     rows = unique([row for path in paths for row in path])
     if not rows:
         return Subgraph()
@@ -71,7 +72,7 @@ def agent_path(
 
 
 def _shown(
-    subgraph: Subgraph | None, relationships: Ranked[Relationship] | None, most: int
+    subgraph: Subgraph | None, relationships: Ranked[Relationship] | None
 ) -> list[tuple[int, ...]]:
     walks = subgraph or Subgraph()
     paths = [path.relationships for path in walks.paths]
@@ -80,7 +81,7 @@ def _shown(
     shown: list[tuple[int, ...]] = []
     seen: dict[int, None] = {}
     for path in [*paths, *((row,) for row in single)]:
-        new = tuple(row for row in unique(path) if row not in seen)[: most - len(seen)]
+        new = tuple(row for row in unique(path) if row not in seen)[: MOST - len(seen)]
         if new:
             shown.append(new)
             seen.update(dict.fromkeys(new))

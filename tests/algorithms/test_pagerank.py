@@ -5,10 +5,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from graphrag_bench.algorithms import pagerank
 from graphrag_bench.algorithms.graph import Graph
 from graphrag_bench.algorithms.kernels import push
 from graphrag_bench.algorithms.pagerank import (
-    How,
     Reset,
     Walk,
     masses,
@@ -57,7 +57,7 @@ def test_no_mass_is_off_by_more_than_the_bound(seed, damping, error):
     rows = np.array([0, 1, 150, walk.isolated[0]])
     reset = np.zeros(len(walk))
     reset[rows] = [0.4, 0.3, 0.2, 0.1]
-    result = pushed_pagerank(walk, Reset(rows, 5 * reset[rows]), How(damping, error=error), 2)
+    result = pushed_pagerank(walk, Reset(rows, 5 * reset[rows]), damping, 2, error=error)
     off = np.abs(dense(result, len(walk)) - solved(walk, reset, damping))
     assert (off <= error * walk.strength / walk.mean_strength + 1e-12).all()
 
@@ -71,7 +71,7 @@ def test_one_push_worked_out_by_hand():
     residual of all by the strength of all.
     """
     walk = walk_of_nodes(Graph.from_arrays([0, 1], [1, 2]))
-    result = pushed_pagerank(walk, Reset(np.array([0]), np.ones(1)), How(0.5, error=0.25), 3)
+    result = pushed_pagerank(walk, Reset(np.array([0]), np.ones(1)), 0.5, 3, error=0.25)
     a = 0.5 + 0.5 * 0.125 + 0.25 * 0.0625
     b = 2 * (0.125 + 0.25 * 0.125 + 0.25 * 0.0625)
     c = 0.5 * 0.125 + 0.25 * 0.0625
@@ -87,58 +87,52 @@ def test_the_work_of_a_push_does_not_grow_with_the_graph():
         state = np.zeros((n_nodes, 2))
         state[5, 0] = 0.5
         way = matrix.indptr, matrix.indices, matrix.data
-        n_steps.append(push(*way, np.array([5]), 0.5, 1e-7, state, 8)[1])
+        n_steps.append(push(*way, np.array([5]), 0.5, 1e-7, state)[1])
     assert n_steps[0] == n_steps[1] > 10
 
 
-def test_one_push_after_another_is_as_if_alone():
+@pytest.fixture
+def pushing(monkeypatch):
+    """Every walk is pushed."""
+    monkeypatch.setattr(pagerank, "EXACT_UP_TO", 0)
+
+
+def test_one_push_after_another_is_as_if_alone_and_one_without_weight_exact(pushing):
     walk = random_walk(1)
     resets = [Reset(np.array([row]), np.ones(1)) for row in (3, 0, 3)]
-    how = How(0.85, method="push", error=1e-4)
-    first, _, third = masses(walk, resets, how, 5)
-    single = pushed_pagerank(walk, resets[0], how, 5)
+    first, _, third, uniform = masses(
+        walk, [*resets, Reset(np.zeros(0, int), np.zeros(0))], 0.85, 5
+    )
+    single = pushed_pagerank(walk, resets[0], 0.85, 5)
     for result in (first, third):
         assert np.array_equal(result.rows, single.rows)
         assert np.array_equal(result.values, single.values)
-
-
-def test_without_any_weight_a_push_is_exact_and_uniform():
-    walk = random_walk(2)
-    none = Reset(np.zeros(0, np.int64), np.zeros(0))
-    (result,) = masses(walk, [none], How(0.5, method="push"), 5)
-    assert np.array_equal(result.values, personalised_pagerank(walk, np.zeros(len(walk)), 0.5))
+    assert np.array_equal(uniform.values, personalised_pagerank(walk, np.zeros(len(walk)), 0.85))
 
 
 # ---- the operators
 
 
-@pytest.fixture
-def graph():
-    """120 nodes in 60 chunks, with hubs."""
+def test_the_best_nodes_and_chunks_of_a_push_are_the_exact_ones(monkeypatch):
+    """120 nodes in 60 chunks, with hubs; the scores of a push are sparse."""
     rng = np.random.default_rng(7)
     ends = (120 * rng.random((2, 300)) ** 2).astype(np.int64)
-    return Graph.from_arrays(*ends, node_chunk=rng.random((120, 60)) < 0.05, n_nodes=120)
-
-
-def test_the_best_nodes_of_a_push_are_the_exact_ones_and_its_scores_sparse(graph):
+    graph = Graph.from_arrays(*ends, node_chunk=rng.random((120, 60)) < 0.05, n_nodes=120)
     start = Ranked[Node](np.array([0, 50]), np.ones(2))
-    exact, _ = alone(node_ppr)(start, graph=graph, top_k=20)
-    near, mass = alone(node_ppr)(start, graph=graph, top_k=20, method="push", error=1e-8)
-    assert near.ids.tolist() == exact.ids.tolist()
-    np.testing.assert_allclose(near.scores, exact.scores, atol=1e-6)
-    assert mass.some_rows is not None and len(mass) == graph.n_nodes
-
-
-def test_the_best_chunks_of_a_push_are_the_exact_ones(graph):
-    start = Ranked[Node](np.array([0, 50]), np.array([0.5, 0.5]))
     near = ChunkScores.sparse(np.array([4, 9]), np.array([0.3, 0.7]), graph.n_chunks)
-    exact, pushed, above = (
-        alone(chunk_ppr)(start, near, graph=graph, top_k=10, error=1e-8, **settings)
-        for settings in ({}, {"method": "push"}, {"exact_up_to": 179})
-    )
-    assert pushed.ids.tolist() == exact.ids.tolist()
-    np.testing.assert_allclose(pushed.scores, exact.scores, atol=1e-5)
-    assert above.scores.tolist() == pushed.scores.tolist()
+
+    def best():
+        nodes, mass = alone(node_ppr)(start, graph=graph, top_k=20)
+        return nodes, alone(chunk_ppr)(start, near, graph=graph, top_k=10), mass
+
+    exact_nodes, exact_chunks, _ = best()
+    monkeypatch.setattr(pagerank, "EXACT_UP_TO", 119)
+    nodes, chunks, mass = best()
+    assert nodes.ids.tolist() == exact_nodes.ids.tolist()
+    np.testing.assert_allclose(nodes.scores, exact_nodes.scores, atol=1e-5)
+    assert mass.some_rows is not None and len(mass) == graph.n_nodes
+    assert chunks.ids.tolist() == exact_chunks.ids.tolist()
+    np.testing.assert_allclose(chunks.scores, exact_chunks.scores, atol=1e-4)
 
 
 # ---- scores of some rows

@@ -6,7 +6,7 @@ import pytest
 from by_hand import check, falling, replying
 
 from graphrag_bench.algorithms.graph import Graph
-from graphrag_bench.algorithms.path_values import Choice, Exploration, Hop
+from graphrag_bench.algorithms.path_values import ChosenRelation, Exploration, Hop
 from graphrag_bench.columns import Texts
 from graphrag_bench.embedding.tokenizer import BytePairs
 from graphrag_bench.llm.calls import CallFailed
@@ -110,8 +110,11 @@ def test_only_the_relationships_given_few_topics_and_few_relations_count(graph):
     ]
 
 
-FOUNDED, STANDS = Choice(ADA, "founded", True, 0.6), Choice(NORVIK, "stands on", True, 0.4)
-NAMED = Choice(ADA, "named", False, 0.2)
+FOUNDED, STANDS = (
+    ChosenRelation(ADA, "founded", True, 0.6),
+    ChosenRelation(NORVIK, "stands on", True, 0.4),
+)
+NAMED = ChosenRelation(ADA, "named", False, 0.2)
 
 
 def followed(graph, llm, *choices, **settings):
@@ -152,7 +155,7 @@ def test_the_best_hops_of_all_relations_are_kept_and_a_node_comes_once(graph):
     _, hops = followed(graph, replying("0, 1"), NAMED, FOUNDED, width=4)
     assert hops == [(0, True, 1.0), (4, False, 0.2)]
     # Mira by `taught` and against `named`.
-    nodes, hops = followed(graph, replying(), Choice(ADA, "taught", True, 0.5), NAMED)
+    nodes, hops = followed(graph, replying(), ChosenRelation(ADA, "taught", True, 0.5), NAMED)
     assert len(hops) == 2
     assert nodes.items() == [(MIRA, 0.5)]
 

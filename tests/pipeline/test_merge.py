@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from graphrag_bench.algorithms.path_values import Choice, Exploration, Hop, RankedPaths
+from graphrag_bench.algorithms.path_values import ChosenRelation, Exploration, Hop, RankedPaths
 from graphrag_bench.pipeline.merge import merge, split
 from graphrag_bench.values import (
     Answer,
@@ -76,7 +76,7 @@ def test_lists_of_names_paths_and_parts_are_joined_each_item_once():
     other = Subgraph((1, 2), (4, 5), (Path((1, 2), (5,)),), ("b", "a"))
     both = (Path((0, 1), (4,)), Path((1, 2), (5,)))
     assert merge([one, other], "max") == Subgraph((0, 1, 2), (4, 5), both, ("a", "b"))
-    ada, otto = Choice(0, "founded", True, 0.5), Choice(3, "taught", True, 0.5)
+    ada, otto = ChosenRelation(0, "founded", True, 0.5), ChosenRelation(3, "taught", True, 0.5)
     first, second, third = (Hop(row, True, 0.5) for row in range(3))
     one = Exploration((ada,), ((first,), (second,)))
     other = Exploration((ada, otto), ((third, first),))

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from graphrag_bench.algorithms.path_values import (
-    Choice,
+    ChosenRelation,
     Exploration,
     Hop,
     RankedPaths,
@@ -118,7 +118,7 @@ def test_a_row_holds_no_time_and_times_of_a_repeated_step_add_up() -> None:
         (Answer("Ada"), "Ada"),
         (Subgraph((0, 2), (5,), (Path((0, 2), (5,)),), ("a -> b",)),
          {"nodes": [0, 2], "relationships": [5], "paths": [[0, 2]], "texts": ["a -> b"]}),
-        (Exploration((Choice(3, "founded", True, 0.25),), ((Hop(5, False, 1 / 3),),)),
+        (Exploration((ChosenRelation(3, "founded", True, 0.25),), ((Hop(5, False, 1 / 3),),)),
          {"chosen": [{"node": 3, "relation": "founded", "forward": True, "score": 0.25}],
           "rounds": [{"ids": [5], "scores": [0.333333]}]}),
         (RankedPaths((Path((0, 2), (5,), 1 / 3, 1),)),
