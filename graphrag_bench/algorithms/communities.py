@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from graphrag_bench.columns import Columns, Texts
+from graphrag_bench.columns import Columns, Texts, row_ids
 from graphrag_bench.values import FloatArray, IntArray
 
 
@@ -53,6 +53,10 @@ class Reports(Columns):
 
     def __len__(self) -> int:
         return len(self.texts)
+
+    def chunks_of(self, community: int) -> tuple[int, ...]:
+        """The chunks of which a sentence stands in a report, ascending; of a model's text none."""
+        return () if self.chunks is None else tuple(row_ids(self.chunks, community).tolist())
 
     @property
     def statistics(self) -> Mapping[str, float]:

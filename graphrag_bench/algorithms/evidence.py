@@ -2,17 +2,13 @@
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from graphrag_bench.columns import Columns, Texts, incidence, row_ids
+from graphrag_bench.columns import Columns, Texts, incidence
 from graphrag_bench.text import normalise_name, show_briefly
 from graphrag_bench.values import IntArray
-
-if TYPE_CHECKING:
-    from graphrag_bench.algorithms.communities import Reports
-    from graphrag_bench.algorithms.graph import Graph
 
 Stated = tuple[int, str, str, tuple[int, ...]]
 """The row of a node, an attribute's name, its value, and chunks that state it."""
@@ -117,46 +113,3 @@ class Fragments(Columns):
         codes = np.unique(np.stack([self.text, self.chunk]), axis=1)
         for place, chunk in codes.T.tolist():
             yield self.texts[place], chunk
-
-
-def chunks_of_node(graph: "Graph", node: int) -> tuple[int, ...]:
-    """The chunks of which text stands in the description of a node, ascending.
-
-    Those whose fragment stands in it word for word; where the graph has no fragments its chunk, if
-    it is from one alone. A node that is not described has none.
-    """
-    described = graph.descriptions[node] if graph.descriptions else ""
-    return _standing(graph.node_fragments, node, described, graph.node_chunk)
-
-
-def chunks_of_relationship(graph: "Graph", row: int) -> tuple[int, ...]:
-    """The chunks of which text stands in what a relationship says, ascending.
-
-    As of a node; of a fact without a description, which is its name and ends, all that state it.
-    """
-    described = graph.facts[row] if graph.facts else ""
-    if not described and graph.relations[row]:
-        return tuple(row_ids(graph.relationship_chunk, row).tolist())
-    return _standing(graph.fact_fragments, row, described, graph.relationship_chunk)
-
-
-def chunks_of_triples(graph: "Graph", rows: Iterable[int]) -> tuple[int, ...]:
-    """The chunks that state one of some facts by its ends and name, ascending."""
-    return tuple(sorted({c for row in rows for c in row_ids(graph.relationship_chunk, row)}))
-
-
-def chunks_of_report(reports: "Reports", community: int) -> tuple[int, ...]:
-    """The chunks of which a sentence stands in a report, ascending; none where a model wrote it."""
-    return () if reports.chunks is None else tuple(row_ids(reports.chunks, community).tolist())
-
-
-def _standing(
-    fragments: Fragments | None, row: int, described: str, incidence: object
-) -> tuple[int, ...]:
-    if not described:
-        return ()
-    if fragments is not None:
-        pairs = fragments.of_row(row)
-        return tuple(sorted({chunk for text, chunk in pairs if text in described}))
-    chunks = row_ids(incidence, row).tolist()
-    return tuple(chunks) if len(chunks) == 1 else ()

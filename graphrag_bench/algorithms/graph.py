@@ -5,7 +5,7 @@ view groups rows by their unordered ends; views are made once, when first asked 
 questions read are stored with the graph.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -24,7 +24,7 @@ from graphrag_bench.algorithms.name_dictionary import (
     unambiguous,
 )
 from graphrag_bench.algorithms.views import Neighbours, Pairs, load_views, save_views, transition_of
-from graphrag_bench.columns import NOT_STORED, Columns, TextRows, Texts, cells, in_order
+from graphrag_bench.columns import NOT_STORED, Columns, TextRows, Texts, cells, in_order, row_ids
 from graphrag_bench.errors import UserError, did_you_mean
 from graphrag_bench.text import normalise_name, show_briefly
 from graphrag_bench.values import FloatArray, IntArray
@@ -238,11 +238,6 @@ class Graph(Columns):
         return Neighbours.along(self.source, self.target, self.n_nodes)
 
     @cached_property
-    def inward(self) -> Neighbours:
-        """The nodes that relationships lead from to every node."""
-        return Neighbours.along(self.target, self.source, self.n_nodes)
-
-    @cached_property
     def transition(self) -> Any:
         """The transposed row-normalised adjacency, float64 CSR; columns of isolated nodes are 0."""
         return transition_of(self.adjacency)
@@ -278,6 +273,42 @@ class Graph(Columns):
         ends, weights = np.stack([pairs.source, pairs.target], axis=1), pairs.weight.tolist()
         return igraph.Graph(n=self.n_nodes, edges=ends, edge_attrs={"weight": weights})
 
+    def triple(self, row: int) -> tuple[str, str, str]:
+        """Source, what joins them, and target of a row, in the direction that is stored.
+
+        What joins them is the relation's name, else its keywords, else its description.
+        """
+        relation = self.relations[row]
+        for column in (self.keywords, self.facts):
+            relation = relation or (column[row] if column else "")
+        head, tail = int(self.source[row]), int(self.target[row])
+        return self.names[head], relation or "related to", self.names[tail]
+
+    def chunks_of_node(self, node: int) -> tuple[int, ...]:
+        """The chunks of which text stands in the description of a node, ascending.
+
+        Those whose fragment stands in it word for word; where the graph has no fragments its
+        chunk, if it is from one alone. A node that is not described has none.
+        """
+        described = self.descriptions[node] if self.descriptions else ""
+        return _standing(self.node_fragments, node, described, self.node_chunk)
+
+    def chunks_of_relationship(self, row: int) -> tuple[int, ...]:
+        """The chunks of which text stands in what a relationship says, ascending.
+
+        As of a node; of a fact without a description, which is its name and ends, all that state
+        it.
+        """
+        described = self.facts[row] if self.facts else ""
+        if not described and self.relations[row]:
+            return self.chunks_of_triples([row])
+        return _standing(self.fact_fragments, row, described, self.relationship_chunk)
+
+    def chunks_of_triples(self, rows: Iterable[int]) -> tuple[int, ...]:
+        """The chunks that state one of some facts by its ends and name, ascending."""
+        stating = (row_ids(self.relationship_chunk, row).tolist() for row in rows)
+        return tuple(sorted({chunk for some in stating for chunk in some}))
+
     def save(self, folder: Path) -> None:
         """Write the columns, attributes, merges and what questions read besides into a folder."""
         super().save(folder)
@@ -299,6 +330,18 @@ class Graph(Columns):
         graph = replace(super().load(folder), merges=load_merges(folder), **parts)
         vars(graph).update(load_views(folder, graph.names))  # where cached properties look first
         return graph
+
+
+def _standing(
+    fragments: Fragments | None, row: int, described: str, incidence: Any
+) -> tuple[int, ...]:
+    if not described:
+        return ()
+    if fragments is not None:
+        pairs = fragments.of_row(row)
+        return tuple(sorted({chunk for text, chunk in pairs if text in described}))
+    chunks = row_ids(incidence, row).tolist()
+    return tuple(chunks) if len(chunks) == 1 else ()
 
 
 def attributes_of(graph: Graph) -> NodeAttributes:

@@ -3,7 +3,6 @@
 from pydantic import PositiveInt
 
 from graphrag_bench.algorithms.graph import Graph
-from graphrag_bench.algorithms.paths import triple
 from graphrag_bench.contract import operator
 from graphrag_bench.embedding.tokenizer import Tokenizer
 from graphrag_bench.llm.chat import ChatModel, reply
@@ -37,7 +36,7 @@ def evidence(
     Source: DALK (Li et al. 2024), section 3.3; Zhou et al. 2025, section 6.2.
     """
     before = context or Context(())
-    lines = [", ".join(triple(graph, row)) for row in subgraph.relationships]
+    lines = [", ".join(graph.triple(row)) for row in subgraph.relationships]
     lines += list(subgraph.texts)
     if not lines:
         return before

@@ -6,7 +6,6 @@ import numpy as np
 from pydantic import BaseModel, PositiveInt
 
 from graphrag_bench.algorithms.graph import Graph
-from graphrag_bench.algorithms.paths import triple
 from graphrag_bench.contract import operator
 from graphrag_bench.embedding.embedder import Embedder
 from graphrag_bench.embedding.vector_index import VectorIndex
@@ -88,7 +87,7 @@ def filter_llm(
     """
     if not len(relationships):
         return relationships
-    triples = [", ".join(triple(graph, row)) for row in relationships.ids.tolist()]
+    triples = [", ".join(graph.triple(row)) for row in relationships.ids.tolist()]
     reply = ask(
         llm,
         prompt.render({"question": question.text, "triples": triples}),

@@ -20,7 +20,6 @@ from graphrag_bench.algorithms.communities import Communities
 from graphrag_bench.algorithms.evidence import WHOLE, Fragments
 from graphrag_bench.algorithms.extraction import TextExtraction
 from graphrag_bench.algorithms.graph import Graph
-from graphrag_bench.algorithms.paths import path_through
 from graphrag_bench.columns import Texts, row_ids
 from graphrag_bench.contract import artifact, operator
 from graphrag_bench.embedding.embedder import Embedder, Vectors
@@ -46,6 +45,7 @@ from graphrag_bench.values import (
     Community,
     IntArray,
     Node,
+    Path,
     Ranked,
     Relationship,
     Subgraph,
@@ -53,6 +53,7 @@ from graphrag_bench.values import (
     unique,
 )
 from operators.relationship.vdb import by_degree_and_weight, degrees_of_ends
+from operators.subgraph.khop_path import way_to_nearest
 
 Clustering = Literal["kmeans", "gmm"]
 SUMMARISE = Prompt("methods:hirag/prompts/layer_entities.j2")
@@ -374,7 +375,7 @@ def bridge(
     the degrees of both ends; ties by higher weight, then by lower id; `top_k` cuts the end.
     Source: HiRAG (Huang et al. 2025), reasoning path and bridge; its release.
     """
-    paths = path_through(graph, key_nodes.ids.tolist(), max_hops)
+    paths = _path_through(graph, key_nodes.ids.tolist(), max_hops)
     along = np.unique(np.array([node for path in paths for node in path.nodes], np.int64))
     rows = graph.relationships_at(along)
     rows = rows[np.isin(graph.source[rows], along) & np.isin(graph.target[rows], along)]
@@ -382,3 +383,23 @@ def bridge(
     hops = unique([row for path in paths for row in path.relationships])
     way = Subgraph(unique([node for path in paths for node in path.nodes]), hops, tuple(paths))
     return Ranked(rows[order], degrees_of_ends(graph, rows[order]).astype(np.float64)), way
+
+
+def _path_through(graph: Graph, nodes: Sequence[int], max_hops: int | None = None) -> list[Path]:
+    """The shortest way from each node to the next, joined as long as there is one.
+
+    Hops are unweighted; of equally short ways the one through lower ids is taken. Where the next
+    node is more than `max_hops` away (None: where no way leads to it), a path ends and the next
+    one starts there; a path may be one node alone.
+    Every node costs one breadth-first search at most.
+    Source: HiRAG (Huang et al. 2025), its release: reasoning path through key entities.
+    """
+    most = graph.n_nodes if max_hops is None else max_hops
+    walks: list[list[int]] = []
+    for node in dict.fromkeys(nodes):
+        way = way_to_nearest(graph, walks[-1][-1], [node], most) if walks else []
+        if way:
+            walks[-1] += way
+        else:
+            walks.append([node])
+    return [Path(tuple(walk), graph.neighbours.rows_along(walk)) for walk in walks]

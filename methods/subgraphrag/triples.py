@@ -8,7 +8,6 @@ from typing import Literal
 import numpy as np
 from pydantic import PositiveInt
 
-from graphrag_bench.algorithms.evidence import chunks_of_triples
 from graphrag_bench.algorithms.graph import Graph
 from graphrag_bench.columns import row_ids
 from graphrag_bench.contract import operator
@@ -143,7 +142,7 @@ def triples_context(
     for places in _lines(graph, rows, np.flatnonzero(fits).tolist(), form):
         path = tuple(rows[at] for at in places)
         text, name = line(graph, path, form), "+".join(map(str, path))
-        score, chunks = float(relationships.scores[places].max()), chunks_of_triples(graph, path)
+        score, chunks = float(relationships.scores[places].max()), graph.chunks_of_triples(path)
         n_of_line = tokenizer.count(text)
         pieces.append(Piece("relationship", name, text, score, n_of_line, chunks=chunks))
     return Context(tuple(pieces), cut, 1.0)

@@ -5,10 +5,8 @@ from dataclasses import replace
 
 from pydantic import PositiveInt
 
-from graphrag_bench.algorithms.evidence import chunks_of_triples
 from graphrag_bench.algorithms.graph import Graph
 from graphrag_bench.algorithms.path_values import Exploration
-from graphrag_bench.algorithms.paths import triple
 from graphrag_bench.contract import operator
 from graphrag_bench.embedding.tokenizer import Tokenizer
 from graphrag_bench.llm.chat import ChatModel
@@ -36,7 +34,7 @@ def exploration_context(
         scores.setdefault(hop.relationship, hop.score)
     pieces = []
     for row, score in scores.items():
-        text, chunks = ", ".join(triple(graph, row)), chunks_of_triples(graph, (row,))
+        text, chunks = ", ".join(graph.triple(row)), graph.chunks_of_triples((row,))
         n_tokens = tokenizer.count(text)
         pieces.append(Piece("relationship", str(row), text, score, n_tokens, chunks=chunks))
     return with_block(None, pieces, context_budget)

@@ -7,7 +7,6 @@ from typing import Literal
 import numpy as np
 from pydantic import NonNegativeInt
 
-from graphrag_bench.algorithms.evidence import chunks_of_node, chunks_of_relationship
 from graphrag_bench.algorithms.graph import Graph
 from graphrag_bench.algorithms.path_values import RankedPaths
 from graphrag_bench.contract import operator
@@ -90,7 +89,7 @@ def _node(graph: Graph, node: int) -> Line:
     kind = graph.types[node] if graph.types else ""
     described = graph.descriptions[node] if graph.descriptions else ""
     named = f"{graph.names[node]} ({kind})" if kind else graph.names[node]
-    return f"{named}: {described}" if described else named, chunks_of_node(graph, node)
+    return f"{named}: {described}" if described else named, graph.chunks_of_node(node)
 
 
 def _hop(graph: Graph, row: int, edge_text: EdgeText) -> Line:
@@ -98,7 +97,7 @@ def _hop(graph: Graph, row: int, edge_text: EdgeText) -> Line:
     if edge_text == "keywords" and graph.keywords and graph.keywords[row]:
         return graph.keywords[row], ()
     fact = graph.facts[row] if graph.facts else ""
-    return fact or graph.relations[row], chunks_of_relationship(graph, row)
+    return fact or graph.relations[row], graph.chunks_of_relationship(row)
 
 
 def _ordered(paths: Sequence[Path], order: Order, seed: int) -> list[int]:

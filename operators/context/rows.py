@@ -15,11 +15,6 @@ import numpy as np
 from pydantic import Field, NonNegativeInt, PositiveInt
 
 from graphrag_bench.algorithms.communities import Reports
-from graphrag_bench.algorithms.evidence import (
-    chunks_of_node,
-    chunks_of_relationship,
-    chunks_of_report,
-)
 from graphrag_bench.algorithms.graph import Graph, attributes_of, nodes_of
 from graphrag_bench.contract import operator
 from graphrag_bench.data.chunks import ChunkTable
@@ -211,7 +206,7 @@ def node_pieces(
         if form != "text":
             cells = (position, name, kind, described)
             shown = _csv(*cells, int(degree[row])) if form == "table" else _csv(*cells)
-        chunks = tuple(sorted({*chunks_of_node(graph, row), *stated}))
+        chunks = tuple(sorted({*graph.chunks_of_node(row), *stated}))
         n_tokens = tokenizer.count(shown)
         pieces.append(Piece("node", name, shown, score, n_tokens, chunks=chunks))
     return pieces
@@ -233,7 +228,7 @@ def relationship_pieces(
             shown = _csv(*cells, *rank) if form == "table" else _csv(*cells)
         else:
             shown = f"{graph.names[head]}, {fact}, {graph.names[tail]}"
-        n_tokens, chunks = tokenizer.count(shown), chunks_of_relationship(graph, row)
+        n_tokens, chunks = tokenizer.count(shown), graph.chunks_of_relationship(row)
         pieces.append(Piece("relationship", str(row), shown, score, n_tokens, chunks=chunks))
     return pieces
 
@@ -261,7 +256,7 @@ def communities_context(
     for position, (row, score) in enumerate(communities.distinct().head(top_k).items()):
         if text := reports.texts[row]:
             shown = text if form == "text" else _csv(position, text)
-            n_tokens, chunks = tokenizer.count(shown), chunks_of_report(reports, row)
+            n_tokens, chunks = tokenizer.count(shown), reports.chunks_of(row)
             pieces.append(Piece("community", str(row), shown, score, n_tokens, chunks=chunks))
     return with_block(context, pieces, context_budget if bounded else UNBOUNDED, share)
 

@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from pydantic import PositiveInt
 
 from graphrag_bench.algorithms.graph import Graph
-from graphrag_bench.algorithms.paths import triple
 from graphrag_bench.contract import operator
 from graphrag_bench.errors import UnreadableReply
 from graphrag_bench.llm.chat import ChatModel
@@ -57,7 +56,7 @@ def agent_path(
     rows = unique([row for path in paths for row in path])
     if not rows:
         return Subgraph()
-    written: dict[int, tuple[str, ...]] = {row: triple(graph, row) for row in rows}
+    written: dict[int, tuple[str, ...]] = {row: graph.triple(row) for row in rows}
     lines = [[" -> ".join(written[row]) for row in path] for path in paths]
     (triples,) = ask_about(
         llm,

@@ -6,9 +6,18 @@ import numpy as np
 from pydantic import Field, PositiveInt
 
 from graphrag_bench.algorithms.graph import Graph
-from graphrag_bench.algorithms.paths import prized_subgraph, relationship_prizes
 from graphrag_bench.contract import operator
-from graphrag_bench.values import Node, Ranked, Relationship, Subgraph, best_first, unique
+from graphrag_bench.values import (
+    DECIMALS,
+    FloatArray,
+    IntArray,
+    Node,
+    Ranked,
+    Relationship,
+    Subgraph,
+    best_first,
+    unique,
+)
 
 
 @operator("subgraph.steiner", table3="Steiner")
@@ -39,3 +48,73 @@ def steiner(
     rows_by_prize = Ranked[Relationship].top(prizes, None, among=rows)
     subgraph = Subgraph(tuple(by_prize.ids.tolist()), tuple(rows_by_prize.ids.tolist()))
     return subgraph, by_prize, rows_by_prize
+
+
+DECAY = 0.01
+"""How much less than the value before it a prize is at least (the constant c of G-retriever)."""
+
+
+def relationship_prizes(similarities: FloatArray, n_values: int) -> FloatArray:
+    """The prize of each relationship by its similarity, float64 in the order given.
+
+    The best `n_values` distinct similarities (compared by six decimals) earn prizes, all others 0.
+    The j-th best of k, counted from 0 and shared by n_j relationships, earns each of them
+    min((k - j) / n_j, last - c): `last` is k at first and then (1 - c) times the prize before, c
+    is 0.01. So (.9, .9, .7, .2, .1) with k = 3 earn (1.5, 1.5, 1.475, 1.0, 0).
+    Source: G-retriever (He et al. 2024), section 5.3, and its released code.
+    """
+    rounded = np.round(similarities, DECIMALS)
+    values = np.unique(rounded)[::-1][:n_values]
+    prizes: FloatArray = np.zeros(len(rounded))
+    last = float(n_values)
+    for position, value in enumerate(values):
+        having = rounded == value
+        prize = min((n_values - position) / int(having.sum()), last - DECAY)
+        prizes[having] = prize
+        last = prize * (1 - DECAY)
+    return prizes
+
+
+def prized_subgraph(
+    graph: Graph, node_prizes: FloatArray, prizes: FloatArray, cost: float
+) -> tuple[IntArray, IntArray]:
+    """Return the nodes and the relationship rows of the prize-collecting Steiner tree, ascending.
+
+    `node_prizes` is (n_nodes,), `prizes` (n_relationships,). Every row costs min(`cost`, the best
+    prize of a row * (1 - c / 2)) where some row has a prize, else `cost`. A prize up to that
+    lowers the row's cost; of a greater one the rest is the prize of a node put in the middle of
+    the row, whose halves cost nothing. Rows from a node to itself are left out. The costs of the
+    tree and the prizes outside it are at most twice the least possible; of equal trees the order
+    of the rows decides, as in the released code. Without a prize the tree is empty.
+    Source: G-retriever (He et al. 2024), section 5.3, and its released code; Goemans & Williamson
+    1995; Hegde, Indyk & Schmidt 2014, by `pcst_fast` ("gw" pruning).
+    """
+    best = float(prizes.max(initial=0.0))
+    cost = min(cost, best * (1 - DECAY / 2)) if best > 0 else cost
+    rows = np.flatnonzero(graph.source != graph.target)
+    ends = np.stack([graph.source[rows], graph.target[rows]], axis=1)
+    rich = prizes[rows] > cost
+    middles = graph.n_nodes + np.arange(rich.sum())
+    halves = [np.stack([ends[rich][:, side], middles], axis=1) for side in (0, 1)]
+    nodes, edges = _tree(
+        np.concatenate([ends[~rich], *halves]),
+        np.concatenate([node_prizes, prizes[rows][rich] - cost]),
+        np.concatenate([cost - prizes[rows][~rich], np.zeros(2 * len(middles))]),
+    )
+    plain = edges[edges < len(rows) - len(middles)]
+    of_middles = rows[rich][nodes[nodes >= graph.n_nodes] - graph.n_nodes]
+    chosen = np.union1d(rows[~rich][plain], of_middles)
+    real = nodes[nodes < graph.n_nodes]
+    return np.union1d(real, np.union1d(graph.source[chosen], graph.target[chosen])), chosen
+
+
+def _tree(ends: IntArray, prizes: FloatArray, costs: FloatArray) -> tuple[IntArray, IntArray]:
+    from pcst_fast import pcst_fast
+
+    none = np.zeros(0, np.int64)
+    if not prizes.any():
+        return none, none
+    if not len(ends):
+        return np.array([prizes.argmax()], np.int64), none
+    nodes, edges = pcst_fast(ends, prizes, costs, -1, 1, "gw", 0)  # unrooted, one tree
+    return np.asarray(nodes, np.int64), np.asarray(edges, np.int64)

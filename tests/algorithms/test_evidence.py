@@ -4,13 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from graphrag_bench.algorithms.evidence import (
-    Fragments,
-    NodeAttributes,
-    chunks_of_node,
-    chunks_of_relationship,
-    chunks_of_triples,
-)
+from graphrag_bench.algorithms.evidence import Fragments, NodeAttributes
 from graphrag_bench.algorithms.graph import Graph, attributes_of, thinned
 from graphrag_bench.columns import Texts
 from graphrag_bench.graphs.merging import Merger
@@ -30,29 +24,29 @@ def hub(most_tokens: int | None = None) -> Graph:
 
 
 def test_a_node_counts_for_the_chunks_of_which_a_fragment_stands_in_its_description() -> None:
-    assert chunks_of_node(hub(), 0) == (0, 1, 2)
-    assert chunks_of_node(hub(most_tokens=3), 0) == (0, 2), "the second was cut"
-    assert chunks_of_node(hub(), 1) == (), "Isk is an end without a description"
+    assert hub().chunks_of_node(0) == (0, 1, 2)
+    assert hub(most_tokens=3).chunks_of_node(0) == (0, 2), "the second was cut"
+    assert hub().chunks_of_node(1) == (), "Isk is an end without a description"
 
 
 def test_of_a_text_with_several_chunks_it_is_not_known_which_it_was_read_from() -> None:
     graph = hub()
     assert graph.facts is not None and graph.facts[0] == "Isk flows there. Told of both."
-    assert chunks_of_relationship(graph, 0) == (2,)
-    assert chunks_of_relationship(graph, 1) == (), "it says nothing"
+    assert graph.chunks_of_relationship(0) == (2,)
+    assert graph.chunks_of_relationship(1) == (), "it says nothing"
 
 
 def test_a_fact_without_a_description_counts_for_every_chunk_that_states_it() -> None:
     graph = Graph.from_arrays([0, 1], [1, 2], np.eye(3), [[1, 0, 1], [0, 1, 0]])
-    assert chunks_of_relationship(graph, 0) == (0, 2)
-    assert chunks_of_triples(graph, (0, 1)) == (0, 1, 2)
-    assert chunks_of_node(graph, 0) == (), "a name is no description"
+    assert graph.chunks_of_relationship(0) == (0, 2)
+    assert graph.chunks_of_triples((0, 1)) == (0, 1, 2)
+    assert graph.chunks_of_node(0) == (), "a name is no description"
 
 
 def test_without_fragments_a_described_node_counts_for_its_chunk_where_it_has_one_alone() -> None:
     graph = Graph.from_arrays([], [], [[1, 0, 0], [1, 1, 0]], n_nodes=2)
     described = replace(graph, descriptions=Texts.of(["First.", "Second."]))
-    assert [chunks_of_node(described, node) for node in (0, 1)] == [(0,), ()]
+    assert [described.chunks_of_node(node) for node in (0, 1)] == [(0,), ()]
 
 
 def test_fragments_come_by_row_each_once_and_some_rows_can_be_taken() -> None:
@@ -67,7 +61,7 @@ def test_fragments_come_by_row_each_once_and_some_rows_can_be_taken() -> None:
 def test_they_are_stored_with_their_graph_and_thinned_with_its_relationships(tmp_path):
     hub().save(tmp_path)
     graph = Graph.load(tmp_path)
-    assert chunks_of_node(graph, 0) == (0, 1, 2)
+    assert graph.chunks_of_node(0) == (0, 1, 2)
     less = thinned(graph, edge_drop=0.5)
     assert less.fact_fragments is not None and len(less.fact_fragments) == less.n_relationships == 1
 

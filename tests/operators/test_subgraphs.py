@@ -18,7 +18,7 @@ from operators.community.layer import layer
 from operators.community.vdb import vdb
 from operators.subgraph.agent_path import agent_path
 from operators.subgraph.khop_path import khop_path
-from operators.subgraph.steiner import steiner
+from operators.subgraph.steiner import prized_subgraph, relationship_prizes, steiner
 
 A, B, C, D, E = range(5)
 QUESTION = Question("q", "Who taught whom?")
@@ -31,16 +31,78 @@ def line():
     return Graph.from_arrays([A, C, C], [B, B, D], names=names)
 
 
-def test_paths_hold_their_hops_and_prized_nodes_are_joined_and_ranked(line):
+STAR = Graph.from_arrays([A, A, A, D], [B, C, D, E])
+SQUARE = Graph.from_arrays([A, A, C, B], [C, B, D, D])
+PARALLEL = Graph.from_arrays([B, A, B], [C, B, A])
+
+
+def test_paths_hold_their_nodes_and_hops_each_once(line):
     result = khop_path(falling(A, C, D), graph=line)
-    assert result.paths == (Path((A, B, C, D), (0, 1, 2)),)
-    assert result.nodes == (A, B, C, D)
-    assert result.relationships == (0, 1, 2)
-    # D has the prize 2, A 1; B and C only connect them, at 3 times 0.5.
+    assert result == Subgraph((A, B, C, D), (0, 1, 2), (Path((A, B, C, D), (0, 1, 2)),))
+
+
+@pytest.mark.parametrize(
+    ("graph", "nodes", "walks"),
+    [
+        (None, (C, A, D), [(C, D)]),  # the walk starts at the first node, and goes on from D
+        (None, (D, A, C), [(D, C, B, A)]),
+        (None, (A, E), []),
+        (STAR, (A, E, D), [(A, D, E)]),  # the nearest is reached first, of equal ones the lowest
+        (STAR, (A, C, B), [(A, B, A, C)]),
+        (SQUARE, (A, D), [(A, B, D)]),  # and so are the nodes on the way
+    ],
+)
+def test_a_walk_goes_to_the_nearest_node_that_is_left(line, graph, nodes, walks):
+    result = khop_path(falling(*nodes), graph=graph or line)
+    assert [path.nodes for path in result.paths] == walks
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_hops_are_as_many_as_networkx_says(seed):
+    import networkx
+
+    rng = np.random.default_rng(seed)
+    graph = Graph.from_arrays(*rng.integers(0, 30, (2, 35)), n_nodes=30)
+    start, end = rng.choice(30, 2, replace=False).tolist()
+    paths = khop_path(falling(start, end), graph=graph, khop=30).paths
+    view = graph.igraph.to_networkx()
+    if networkx.has_path(view, start, end):
+        assert len(paths[0].nodes) == networkx.shortest_path_length(view, start, end) + 1
+        assert networkx.is_path(view, paths[0].nodes)
+    else:
+        assert paths == ()
+
+
+def test_relationships_earn_prizes_by_their_distinct_similarities():
+    """3/2 for the two best; 1.5 * 0.99 - 0.01 = 1.475 for the next, not 2; then 1; then nothing."""
+    prizes = relationship_prizes(np.array([0.9, 0.9, 0.7, 0.2, 0.1]), 3)
+    np.testing.assert_allclose(prizes, [1.5, 1.5, 1.475, 1.0, 0.0])
+
+
+def test_prized_nodes_are_joined_and_ranked(line):
+    """D has the prize 2, A 1; B and C only connect them, at 3 times 0.5."""
     subgraph, nodes, rows = steiner(falling(D, A), falling(), graph=line)
     assert nodes.items() == [(D, 2.0), (A, 1.0), (B, 0.0), (C, 0.0)]
     assert rows.ids.tolist() == [0, 1, 2]
     assert subgraph == Subgraph((D, A, B, C), (0, 1, 2))
+
+
+@pytest.mark.parametrize(
+    ("graph", "node_prizes", "prizes", "expected"),
+    [
+        (None, [2, 0, 1, 0, 0], [0, 0, 0], ([A, B, C], [0, 1])),
+        # the row of C and D has a node in its middle with a prize of 1.99 - 0.5
+        (None, [0] * 5, [0, 0, 1.99], ([C, D], [2])),
+        # a row costs about 0.5, more than B is worth; a prize of 0.4 leaves 0.1 of it
+        (None, [5, 0.2, 0, 0, 0], [0, 0, 0.5], ([A], [])),
+        (None, [5, 0.2, 0, 0, 0], [0.4, 0, 0.5], ([A, B], [0])),
+        (PARALLEL, [1, 1, 0], [0, 0, 0.9], ([A, B], [2])),  # of two rows the prized one
+    ],
+)
+def test_the_tree_weighs_prizes_against_costs(line, graph, node_prizes, prizes, expected):
+    given = np.array(node_prizes, float), np.array(prizes, float)
+    nodes, rows = prized_subgraph(graph or line, *given, cost=0.5)
+    assert (nodes.tolist(), rows.tolist()) == expected
 
 
 def chosen(line, reply, **inputs):
