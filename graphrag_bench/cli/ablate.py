@@ -41,7 +41,7 @@ def declare(parser: Parser) -> None:
         ("--set", "STEP.SETTING=VALUE", "change a setting of a step; may be repeated"),
         ("--drop", "STEP", "leave a step out; may be repeated"),
     ):
-        parser.add_argument(name, action="append", default=[], metavar=shown, help=meaning)
+        parser.option(name, shown, meaning, [], action="append")
     parser.option("--metric", "NAME", "a metric of evidence or context", "evidence_recall@5")
     parser.flag("--calls", "let steps ask a model for replies that are not stored")
     parser.home()

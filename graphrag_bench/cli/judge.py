@@ -101,7 +101,7 @@ def main(options: Namespace) -> None:
 def _runs_and_settings(options: Namespace) -> tuple[list[StoredRun], RunSettings]:
     """Return the runs among the words, each once, and the checked settings with their home."""
     named, settings = runs_and_settings(options.words)
-    refuse_but("judge", settings, _SETTINGS)
+    refuse_but("judge", settings, _SETTINGS, ("protocol",))
     checked = check_settings(composed(settings))
     if not named:
         raise UserError(f"judge takes RUN: {RUNS}.")

@@ -30,9 +30,6 @@ _MORE = (
     ("llm.NAME=VALUE", "a setting of the model, e.g. llm.model_path=weights.gguf"),
 )
 _FOLDERS = ("--config-dir", "-cd", "--config-path", "-cp")
-_UNKNOWN = "unrecognized arguments: "
-_NAME = re.compile(r"^ +(?:-\w, )?(--[\w-]+|[\w.@]+=)", re.MULTILINE)
-"""An option or a setting where a help text explains it."""
 
 
 class Parser(argparse.ArgumentParser):
@@ -54,6 +51,7 @@ class Parser(argparse.ArgumentParser):
             allow_abbrev=False,
         )
         self._settings: dict[str, str] = {}
+        self._names: list[str] = []
         self._actions_of: dict[str, Parser] = {}
         self._alone: Parser | None = None
 
@@ -65,7 +63,10 @@ class Parser(argparse.ArgumentParser):
         """Show a section of words with their meanings, which are not parsed."""
         wrapped = textwrap.TextWrapper(WIDTH - 2, break_on_hyphens=False)
         wrapped.subsequent_indent = " " * (COLUMN - 2)
-        lines = [wrapped.fill(f"{head:<{COLUMN - 3}} {meaning}") for head, meaning in rows]
+        lines = []
+        for head, meaning in rows:
+            lines.append(wrapped.fill(f"{head:<{COLUMN - 3}} {meaning}"))
+            self._names += [word.partition("=")[0] + "=" for word in head.split() if "=" in word]
         self.add_argument_group(title, "\n".join(lines))
 
     def settings(self, rows: Sequence[tuple[str, str, str | None, str]]) -> None:
@@ -81,12 +82,14 @@ class Parser(argparse.ArgumentParser):
     def flag(self, name: str, meaning: str, *short: str) -> None:
         """Take an option without a value."""
         self.add_argument(*short, name, action="store_true", help=meaning)
+        self._names.append(name)
 
     def option(
         self, name: str, shown: str, meaning: str, default: object = None, **more: Any
     ) -> None:
         """Take an option with a value, which the help calls `shown`; `more` is of argparse."""
         self.add_argument(name, metavar=shown, help=meaning, default=default, **more)
+        self._names.append(name)
 
     def home(self, default: str | None = ".", meaning: str = HOME) -> None:
         """Take `--home`, which a run calls `paths.home`."""
@@ -149,16 +152,15 @@ class Parser(argparse.ArgumentParser):
                 settings[self._settings[name]] = value
             else:
                 words.append(word)
-        return argparse.Namespace(**{**vars(self.parse_intermixed_args(words)), **settings})
+        options, unknown = self.parse_known_intermixed_args(words)
+        if unknown:
+            hint = did_you_mean(unknown[0].partition("=")[0], self._names)
+            raise UserError(f"'{unknown[0]}' is not an option or a setting of {self.prog}. {hint}")
+        return argparse.Namespace(**{**vars(options), **settings})
 
     def error(self, message: str) -> NoReturn:
-        """Raise UserError; what is unknown is answered with the nearest."""
-        reason = f"{message}."
-        if message.startswith(_UNKNOWN):
-            word = message.removeprefix(_UNKNOWN).partition(" ")[0]
-            hint = did_you_mean(word.partition("=")[0], _NAME.findall(self.format_help()))
-            reason = f"'{word}' is not an option or a setting of {self.prog}. {hint}"
-        raise UserError(f"{reason} See {self.prog} --help.")
+        """Raise UserError."""
+        raise UserError(f"{message}. See {self.prog} --help.")
 
 
 def positive(text: str) -> int:

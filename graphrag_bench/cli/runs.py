@@ -105,10 +105,9 @@ def declare(parser: Parser) -> None:
         ("reference", "URL", "", "where the results were published"),
     ])  # fmt: skip
     importing.flag("--allow-unmatched", "also where over 1 %% of the passages match no document")
-    meaning = "where run.trec and qrels.trec are written"
-    exporting.add_argument("--trec", metavar="FOLDER", help=meaning)
+    exporting.option("--trec", "FOLDER", "where run.trec and qrels.trec are written")
     meaning = f"where the file of the board is written, {BOARD} without"
-    exporting.add_argument("--result", metavar="FOLDER", nargs="?", const=BOARD, help=meaning)
+    exporting.option("--result", "FOLDER", meaning, nargs="?", const=BOARD)
     for action in (listing, scoring, removing, collecting, importing, exporting):
         action.home()
 
