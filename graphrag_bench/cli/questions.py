@@ -13,16 +13,13 @@ examples
 
 from argparse import Namespace
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
-
-from pydantic import BaseModel, ConfigDict, Field, PositiveInt, ValidationError, field_validator
 
 from graphrag_bench.cli.parsing import Parser, refuse_but
 from graphrag_bench.config.compose import composed
-from graphrag_bench.errors import UserError, did_you_mean
-from graphrag_bench.files import read_yaml
+from graphrag_bench.errors import UserError, unknown
 from graphrag_bench.fingerprint import digest
 from graphrag_bench.llm.chat import ChatModel
 from graphrag_bench.llm.meter import FailureGate
@@ -37,55 +34,41 @@ _SETTINGS = (
     "profile", "fidelity", "seed", "cache", "budget", "failures", "paths", "plugins", "experiment",
 )  # fmt: skip
 """The settings of a run on which the graph, the models and what is drawn depend."""
-SPECIFIC_MOST = 60
-"""Default number of specific questions."""
-_TEXTS = ("out", "kind", "wording", "hops")
+_OWN = ("kind", "n", "hops", "wording", "out")
+_MOST = {"abstract": abstract.MOST, "specific": 60}
+"""Default number of questions of each kind; of abstract ones the most too."""
 
 
-class QuestionSettings(BaseModel):
-    """What is asked for; the text below a setting is its help."""
+@dataclass(frozen=True)
+class QuestionSettings:
+    """What is asked for: the kind, how many at most, the lengths of chains, and who words them."""
 
-    model_config = ConfigDict(
-        extra="forbid", strict=True, frozen=True, use_attribute_docstrings=True
-    )
-    kind: Literal["abstract", "specific"]
-    """abstract: questions about the corpus as a whole, by the papers' protocol: a description of
-    the set, users who would need it, their tasks, and questions for each task; specific: questions
-    from chains of facts in the graph that is built without a language model, each with its answer
-    and the documents that hold its facts"""
-    n: PositiveInt | None = None
-    """how many; default and most 125 (abstract: 5 users with 5 tasks and 5 questions for each), or
-    60 (specific)"""
-    hops: tuple[Literal[1, 2, 3], ...] = Field((1, 2, 3), min_length=1)
-    """lengths of the chains, as many questions of each"""
-    wording: Literal["llm", "template"] = "llm"
-    """specific ones are worded by the model; template needs none"""
-    out: str | None = None
-    """default: HOME/questions/<dataset>/<kind>-<key>"""
-
-    @field_validator("hops", mode="before")
-    @classmethod
-    def _listed(cls, value: Any) -> Any:
-        parts = value.split(",") if isinstance(value, str) else value
-        return tuple(dict.fromkeys(int(p) if str(p).strip().isdecimal() else p for p in parts))
+    kind: str
+    n: int
+    hops: tuple[int, ...]
+    wording: str
+    out: str | None
 
 
 def declare(parser: Parser) -> None:
     parser.takes("dataset=NAME kind=abstract|specific [SETTING=VALUE ...]")
     parser.word("words", "WORD", f"of a run: {', '.join(_SETTINGS)}", "*")
-    rows = []
-    for name, field in QuestionSettings.model_fields.items():
-        default = "abstract|specific" if field.is_required() else str(field.default or "")
-        meaning = " ".join(str(field.description).split())
-        rows.append((name, default.strip("()").replace(" ", ""), None, meaning))
-    parser.settings(rows)
+    parser.settings([
+        ("kind", "|".join(_MOST), None, "abstract: of the corpus as a whole, by the papers' "
+         "protocol (a description of the set, users, their tasks, questions for each task); "
+         "specific: of chains of facts in a graph that needs no language model, each with its "
+         "answer and the documents that hold its facts"),
+        ("n", "N", None, f"how many at most; default {_MOST['abstract']} (abstract: 5 users with 5 "
+         f"tasks and 5 questions for each), or {_MOST['specific']} (specific)"),
+        ("hops", "1,2,3", "1,2,3", "lengths of the chains, as many questions of each"),
+        ("wording", "llm|template", "llm", "who words specific ones; template needs no model"),
+        ("out", "FOLDER", None, "default: HOME/questions/<dataset>/<kind>-<key>"),
+    ])  # fmt: skip
 
 
 def main(options: Namespace) -> None:
-    names = tuple(QuestionSettings.model_fields)
-    own = {name: value for name in names if (value := getattr(options, name)) is not None}
-    refuse_but("questions", options.words, _SETTINGS, names)
-    settings = _checked(own)
+    refuse_but("questions", options.words, _SETTINGS, _OWN)
+    settings = _checked(options)
     experiment = _experiment(options.words, settings)
     folder = _folder(settings, experiment)
     experiment.models.charge(folder / "ledger.jsonl", tuple)
@@ -97,28 +80,33 @@ def main(options: Namespace) -> None:
         )
     write_set(folder, experiment.dataset, questions)
     _print(folder, questions, refused, experiment)
-    wanted = settings.n or (abstract.MOST if settings.kind == "abstract" else SPECIFIC_MOST)
-    if len(questions) < wanted:
+    if len(questions) < settings.n:
         of_hops = Counter(one.hops for one in questions)
         found = ", ".join(f"{of_hops[n]} of {n}" for n in settings.hops)
         why = f"the graph has no more chains with one answer ({found} hops)"
         if settings.kind == "abstract":
             why = "the model's other items were empty or the same"
-        print(f"fewer than the {wanted} asked for: {why}")
+        print(f"fewer than the {settings.n} asked for: {why}")
 
 
-def _checked(own: Mapping[str, str]) -> QuestionSettings:
-    if "kind" not in own:
+def _checked(options: Namespace) -> QuestionSettings:
+    if options.kind is None:
         raise UserError("questions needs kind=abstract or kind=specific.")
-    try:
-        return QuestionSettings.model_validate(
-            {name: v if name in _TEXTS else read_yaml(v, name) for name, v in own.items()}
-        )
-    except ValidationError as error:
-        fault = error.errors()[0]
-        name = str(fault["loc"][0])
-        hint = did_you_mean(str(fault["input"]), ("abstract", "specific", "llm", "template"))
-        raise UserError(f"{name}={own[name]}: {fault['msg']}. {hint}") from None
+    for name, valid in (("kind", _MOST), ("wording", ("llm", "template"))):
+        if (value := getattr(options, name)) not in valid:
+            raise unknown(name, value, valid)
+    n = _MOST[options.kind]
+    if options.n is not None:
+        n = _number("n", options.n, n if options.kind == "abstract" else None)
+    lengths = options.hops.strip("()[]").split(",")
+    hops = tuple(dict.fromkeys(_number("hops", length, 3) for length in lengths))
+    return QuestionSettings(options.kind, n, hops, options.wording, options.out)
+
+
+def _number(name: str, text: str, most: int | None) -> int:
+    if not text.strip().isdecimal() or not 1 <= int(text) <= (most or int(text)):
+        raise UserError(f"{name}={text}: numbers from 1" + f" to {most}" * bool(most) + " only.")
+    return int(text)
 
 
 def _experiment(rest: Sequence[str], settings: QuestionSettings) -> Experiment:
@@ -141,8 +129,9 @@ def _folder(settings: QuestionSettings, experiment: Experiment) -> Path:
         prompt.digest for prompt in (abstract.USERS, abstract.TASKS, abstract.ABSTRACT, SPECIFIC)
     ]
     key = digest(
-        experiment.dataset.corpus_digest, settings.model_dump(exclude={"out"}, mode="json"), model,
-        experiment.settings.seed, graph if settings.kind == "specific" else [], prompts,
+        experiment.dataset.corpus_digest, settings.kind, settings.n, settings.hops,
+        settings.wording, model, experiment.settings.seed,
+        graph if settings.kind == "specific" else [], prompts,
     )  # fmt: skip
     name = safe_name(experiment.dataset.name)
     return experiment.home / "questions" / name / f"{settings.kind}-{key[:8]}"
@@ -158,7 +147,7 @@ def _make_questions(settings: QuestionSettings, experiment: Experiment) -> tuple
 
     if settings.kind == "abstract":
         description = abstract.described(experiment.dataset)
-        return abstract.abstract_questions(model(), description, settings.n or abstract.MOST), 0
+        return abstract.abstract_questions(model(), description, settings.n), 0
     if not is_english(one.passage for one in experiment.dataset.documents):
         raise UserError(
             "kind=specific reads facts by an English parser and words them in English; the corpus "
@@ -166,7 +155,7 @@ def _make_questions(settings: QuestionSettings, experiment: Experiment) -> tuple
         )
     built = experiment.store().resources(experiment.plan, {"graph", "chunk_table"}, models)
     return specific_questions(
-        built["graph"], built["chunk_table"], settings.hops, settings.n or SPECIFIC_MOST,
+        built["graph"], built["chunk_table"], settings.hops, settings.n,
         None if settings.wording == "template" else model(), experiment.settings.seed,
     )  # fmt: skip
 

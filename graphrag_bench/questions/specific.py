@@ -195,18 +195,18 @@ def specific_questions(
         rng = np.random.default_rng([seed, number])
         drawn = chains.drawn(number, wanted if llm is None else 2 * wanted, rng)
         cases = [_Case.of(rows, chains, table) for rows in drawn]
-        if llm is None:
-            worded = [case.worded(_by_template(case)) for case in cases]
-        else:
-            worded, n_bad = _by_model(llm, cases, wanted)
-            refused += n_bad
+        worded, n_bad = _by_template(cases) if llm is None else _by_model(llm, cases, wanted)
+        refused += n_bad
         questions += distinct(worded)[:wanted]
     return questions, refused
 
 
-def _by_template(case: _Case) -> str:
-    (message,) = TEMPLATE.render({"first": case.names[0], "relations": case.relations})
-    return " ".join(message.content.split())
+def _by_template(cases: Sequence[_Case]) -> tuple[list[QA], int]:
+    questions = []
+    for case in cases:
+        (message,) = TEMPLATE.render({"first": case.names[0], "relations": case.relations})
+        questions.append(case.worded(" ".join(message.content.split())))
+    return questions, 0
 
 
 def _by_model(llm: ChatModel, cases: Sequence[_Case], wanted: int) -> tuple[list[QA], int]:
