@@ -19,9 +19,8 @@ Stages that a method does not have are left out. Evidence that a stage lost and 
 
 Of a question it prints answer and gold, evidence found and missed, the context as it was sent,
 every step with what it read and wrote by name, its seconds, calls and tokens, and the rank of each
-gold passage after each step. Of a passage it prints the ranks of its chunks, nodes and
-relationships after each step of the question, which is retrieved again without a model, and the
-step at which it was lost.
+gold passage after each step. Of a passage it prints the ranks and scores of its chunks, its nodes
+and its relationships after each step, and the step at which it was lost.
 
 method=NAME --files prints the files of a method in reading order: its YAML file, its page, the
 builders of its artifacts, its operators and its prompts.
@@ -43,14 +42,12 @@ from typing import Any
 from graphrag_bench.cli.parsing import RUNS, Parser
 from graphrag_bench.config.compose import composed
 from graphrag_bench.config.plugins import load_plugins
-from graphrag_bench.errors import UserError, by_beginning, did_you_mean
+from graphrag_bench.errors import UserError, by_beginning
 from graphrag_bench.explain.funnel import run_funnel
-from graphrag_bench.explain.passages import LocatedDocument, lost_at, stored_trace
+from graphrag_bench.explain.passages import lost_at
 from graphrag_bench.explain.question import RunQuestions
-from graphrag_bench.explain.replay import Replay
 from graphrag_bench.explain.stages import Funnel, stage_table
 from graphrag_bench.explain.text import call_lines, explained_lines
-from graphrag_bench.progress import Progress
 from graphrag_bench.report.rendering import show
 from graphrag_bench.run.experiment import Experiment
 from graphrag_bench.run.plan import method_files
@@ -88,7 +85,7 @@ def main(options: Namespace) -> None:
         elif rest[2:] or options.calls or options.json:
             raise UserError("show RUN QUESTION PASSAGE takes no --calls, no --json and no more.")
         else:
-            _print_passage(run, question, rest[1], home)
+            _print_passage(rest[1], question, questions)
 
 
 def _is_run(word: str, first: str, home: Path) -> bool:
@@ -182,13 +179,10 @@ def _lines(answer: Mapping[str, Any]) -> Iterator[str]:
 
 def _gold_lines(name: str, questions: RunQuestions) -> Iterator[str]:
     """Yield the rank of each gold passage after each step, as far as its chunks are known."""
-    row, names = questions.run.rows[name], questions.names(name)
-    gold, table = questions.run.gold.get(name), names.chunk_table
-    if gold is None or table is None:
-        return
-    for document in gold.evidence:
-        passage = LocatedDocument(document, table, names.graph)
-        if len(passage.rows["chunks"]) and (ranks := passage.ranks(stored_trace(row))):
+    gold, table = questions.run.gold.get(name), questions.names(name).chunk_table
+    known = [one for one in gold.evidence if table.chunks_of(one)] if gold and table else []
+    for document in known:
+        if ranks := questions.document(document, name).ranks(questions.run.rows[name]):
             yield f"\ngold passage {document}"
             width = max(len(one.step) for one in ranks)
             yield from (f"  {one.step:<{width}}  {one}" for one in ranks)
@@ -196,26 +190,16 @@ def _gold_lines(name: str, questions: RunQuestions) -> Iterator[str]:
                 yield f"  lost at {lost.step}"
 
 
-def _print_passage(run: StoredRun, question_id: str, document: str, home: Path) -> None:
-    replay = Replay.of_run(run, home, Progress())
-    replay.questions = [one for one in replay.questions if one.id == question_id]
-    if not replay.questions:
-        raise UserError(f"The run was not scored on the question '{question_id}'.")
-    variant = replay.variant()
-    (finished,) = variant.retrieval.finished
-    resources, dataset = variant.retrieval.of(finished), variant.experiment.dataset
-    passage = LocatedDocument(document, resources["chunk_table"], resources.get("graph"))
-    if not len(passage.rows["chunks"]):
-        hint = did_you_mean(document, [row.id for row in dataset.documents[:20000]])
-        raise UserError(f"No chunk is of a document '{document}'. {hint}")
-    is_gold = " (gold evidence)" if document in dataset.gold[question_id].evidence else ""
-    print(f"{finished.question.text}\n{document}{is_gold}\n")
-    ranks = passage.ranks((step.step, step.wrote) for step in finished.trace)
+def _print_passage(document: str, name: str, questions: RunQuestions) -> None:
+    run = questions.run
+    passage = questions.document(document, name)
+    gold = run.gold.get(name)
+    is_gold = " (gold evidence)" if gold and document in gold.evidence else ""
+    print(f"{questions.texts.get(name, name)}\n{document}{is_gold}\n")
+    ranks = passage.ranks(run.rows[name])
     for one in ranks:
         print(f"{one.step}\n    {one}")
-        for name, rank, score in one.rows:
-            print(f"      {rank:>5}  {score:.6f}  {name}")
-    if finished.failure is not None:
-        print(f"\nthe question failed: {finished.failure.message}")
-    elif (lost := lost_at(ranks)) is not None:
+        for shown, rank, score in one.rows:
+            print(f"      {rank:>5}  {score:.6f}  {shown}")
+    if (lost := lost_at(ranks)) is not None:
         print(f"\nlost at {lost.step}: {lost}")

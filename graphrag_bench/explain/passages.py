@@ -1,6 +1,6 @@
-"""A document in the artifacts of a run, and its rank after each step of a question."""
+"""A document in the artifacts of a run, and its rank after each step of a stored question."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import takewhile
@@ -12,22 +12,10 @@ from graphrag_bench.algorithms.graph import Graph
 from graphrag_bench.data.chunks import ChunkTable
 from graphrag_bench.explain.names import ArtifactNames, has
 from graphrag_bench.explain.text import words
-from graphrag_bench.values import (
-    DECIMALS,
-    ChunkScores,
-    Context,
-    FloatArray,
-    IntArray,
-    NodeScores,
-    Ranked,
-    RelationshipScores,
-    RowScores,
-)
+from graphrag_bench.run.folder import Row
+from graphrag_bench.values import IntArray
 
 MOST_NAMED = 3
-_NamedRows = tuple[tuple[str, int, float], ...]
-"""Name, rank and score of each."""
-_SCORED = {ChunkScores: "chunks", NodeScores: "nodes", RelationshipScores: "relationships"}
 
 
 @dataclass(frozen=True)
@@ -42,11 +30,11 @@ class PassageRank:
     slot: str
     rank: int | None
     n: int
-    rows: _NamedRows = ()
+    rows: tuple[tuple[str, int, float], ...] = ()
 
     def __str__(self) -> str:
         place = f"not among {self.n:,}" if self.rank is None else f"{self.rank:,} of {self.n:,}"
-        return f"{self.slot.replace('_', ' ')}: {place}"
+        return f"{self.slot}: {place}"
 
 
 @dataclass(frozen=True)
@@ -77,60 +65,36 @@ class LocatedDocument:
         assert self.graph is not None
         return np.unique(self.graph.chunk_node[self.chunks.chunks_of(self.document)].indices)
 
-    def ranks(self, trace: Iterable[tuple[str, Mapping[str, Any]]]) -> list[PassageRank]:
-        """Return its rank after each step that ranks or packs something, in order.
-
-        `trace` has the label of each step and what it wrote, by slot: as values, or as a stored
-        row has them, which holds no scores of all rows of a table.
-        """
+    def ranks(self, row: Row) -> list[PassageRank]:
+        """Return its rank after each step of a stored row that ranks or packs something."""
         ranks = []
-        for step, wrote in trace:
-            for slot, value in wrote.items():
-                if (ranked := self._ranked(slot, value)) is not None:
-                    rows, n = ranked
-                    ranks.append(PassageRank(step, slot, rows[0][1] if rows else None, n, rows))
+        for step in row.get("trace", ()):
+            for slot, value in step["wrote"].items():
+                if has(value, "pieces"):
+                    rows, n = self._pieces(value["pieces"]), len(value["pieces"])
+                elif slot in self.rows and has(value, "ids", "scores"):
+                    rows, n = self._rows(slot, value), len(value["ids"])
+                else:
+                    continue
+                rank = rows[0][1] if rows else None
+                ranks.append(PassageRank(step["step"], slot, rank, n, tuple(rows[:MOST_NAMED])))
         return ranks
 
-    def _ranked(self, slot: str, value: Any) -> tuple[_NamedRows, int] | None:
-        """Return its best rows in a value, and the number of rows that are ranked there."""
-        if isinstance(value, Context):
-            value = {"pieces": [vars(piece) for piece in value.pieces]}
-        if has(value, "pieces"):
-            rows = [
-                (self.document, rank, float(piece["score"]))
-                for rank, piece in enumerate(value["pieces"], 1)
-                if piece["kind"] == "chunk"
-                and self.document in (piece["id"], *piece.get("also", ()))
-            ]
-            return tuple(rows[:MOST_NAMED]), len(value["pieces"])
-        ranked = _ranked_rows(slot, value)
-        if ranked is None or ranked[0] not in self.rows:
-            return None
-        kind, ids, scores = ranked
-        names = ArtifactNames(self.chunks, self.graph)
-        places = np.flatnonzero(np.isin(ids, self.rows[kind]))[:MOST_NAMED].tolist()
-        named = [words(names.row(kind, int(ids[at]))) for at in places]
-        rows = [(name, at + 1, float(scores[at])) for name, at in zip(named, places, strict=True)]
-        return tuple(rows), len(ids)
+    def _pieces(self, pieces: Sequence[Mapping[str, Any]]) -> list[tuple[str, int, float]]:
+        return [
+            (self.document, rank, piece["score"])
+            for rank, piece in enumerate(pieces, 1)
+            if piece["kind"] == "chunk" and self.document in (piece["id"], *piece.get("also", ()))
+        ]
 
-
-def _ranked_rows(slot: str, value: Any) -> tuple[str, IntArray, FloatArray] | None:
-    """Return kind, ids and scores of ranked rows: of a table those above 0, ties by id."""
-    if has(value, "ids", "scores"):
-        return slot, np.array(value["ids"], np.int64), np.array(value["scores"], np.float64)
-    if isinstance(value, Ranked):
-        return slot, value.ids, value.scores
-    if isinstance(value, RowScores) and type(value) in _SCORED:
-        scores = np.round(value.values, DECIMALS)
-        ids = np.lexsort((np.arange(len(scores)), -scores))
-        ids = ids[scores[ids] > 0]
-        return _SCORED[type(value)], ids, scores[ids]
-    return None
-
-
-def stored_trace(row: Mapping[str, Any]) -> list[tuple[str, Mapping[str, Any]]]:
-    """Return the label of each step of a stored row, and what it wrote."""
-    return [(step["step"], step["wrote"]) for step in row.get("trace", ())]
+    def _rows(self, kind: str, value: Mapping[str, Any]) -> list[tuple[str, int, float]]:
+        names, own = ArtifactNames(self.chunks, self.graph), set(self.rows[kind].tolist())
+        pairs = zip(value["ids"], value["scores"], strict=True)
+        return [
+            (words(names.row(kind, row)), rank, score)
+            for rank, (row, score) in enumerate(pairs, 1)
+            if row in own
+        ]
 
 
 def lost_at(ranks: Sequence[PassageRank]) -> PassageRank | None:

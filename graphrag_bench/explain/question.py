@@ -12,8 +12,9 @@ from pathlib import Path
 from typing import Any
 
 from graphrag_bench.data.dataset import Gold, name_of
-from graphrag_bench.errors import UserError
+from graphrag_bench.errors import UserError, did_you_mean
 from graphrag_bench.explain.names import ArtifactNames, artifact_roots, explained_steps
+from graphrag_bench.explain.passages import LocatedDocument
 from graphrag_bench.explain.text import explained_lines
 from graphrag_bench.llm.cache import Cache
 from graphrag_bench.llm.ledger import LedgerLine, read_ledger
@@ -68,6 +69,19 @@ class RunQuestions:
             roots = artifact_roots(self.run, self._references, self.home)
             self._open = keys, ArtifactNames.read(roots, keys)
         return self._open[1]
+
+    def document(self, document: str, question: str) -> LocatedDocument:
+        """Return a document in the artifacts of a question.
+
+        Raises UserError where these are gone, and for one without a chunk, with the nearest.
+        """
+        names = self.names(question)
+        if (table := names.chunk_table) is None:
+            raise UserError(f"The chunks of {self.run.folder.path} are gone; run it again.")
+        if not table.chunks_of(document):
+            hint = did_you_mean(document, table.documents)
+            raise UserError(f"No chunk is of a document '{document}'. {hint}")
+        return LocatedDocument(document, table, names.graph)
 
     def explained(self, question: str) -> Plain:
         """Return the `explanation` of a question, its gold, and what was found of that."""

@@ -10,7 +10,8 @@ from graphrag_bench.config.plugins import load_plugins
 from graphrag_bench.errors import UserError
 from graphrag_bench.explain.ablation import ablation
 from graphrag_bench.explain.changes import Change, changed, places, setting_of
-from graphrag_bench.explain.passages import LocatedDocument, lost_at, stored_trace
+from graphrag_bench.explain.passages import lost_at
+from graphrag_bench.explain.question import RunQuestions
 from graphrag_bench.explain.replay import Replay
 from graphrag_bench.run.stored import StoredRun, find_run
 
@@ -85,23 +86,17 @@ def test_a_replay_gives_the_scores_of_a_run_with_that_setting(home: Path, tmp_pa
 
 
 def test_the_ranks_of_a_passage_are_those_of_each_step(home: Path) -> None:
-    variant = Replay.of_run(run(home), home).variant()
-    for finished in variant.retrieval.finished:
-        resources = variant.retrieval.of(finished)
-        table = resources["chunk_table"]
-        for rank, row in enumerate(finished.outcome.get("chunks").ids, 1):
-            (document,) = table.documents_of(int(row))
-            passage = LocatedDocument(document, table, resources.get("graph"))
-            result = passage.ranks((step.step, step.wrote) for step in finished.trace)
-            stored = passage.ranks(stored_trace(run(home).rows[finished.question.id]))
-            assert [(one.step, one.slot, one.rank, one.n) for one in stored] == [
-                (one.step, one.slot, one.rank, one.n)
-                for one in result
-                if not one.slot.endswith("_scores")
-            ]
-            assert [one.rank for one in result if one.slot == "chunks"][-1] == rank
-            in_context = finished.outcome.get("context").pieces
-            place = next((n for n, p in enumerate(in_context, 1) if p.id == document), None)
+    stored = run(home)
+    questions = RunQuestions(stored, home)
+    for name, row in stored.rows.items():
+        (*_, chunks) = [s["wrote"]["chunks"] for s in row["trace"] if "chunks" in s["wrote"]]
+        packed = [piece["id"] for piece in row["context"]["pieces"]]
+        for rank, document in enumerate(row["documents"], 1):
+            result = questions.document(document, name).ranks(row)
+            assert [(one.rank, one.n) for one in result if one.slot == "chunks"][-1] == (
+                rank, len(chunks["ids"]),
+            )  # fmt: skip
+            place = packed.index(document) + 1 if document in packed else None
             assert (result[-1].slot, result[-1].rank) == ("context", place)
             assert (lost_at(result) is None) == (place is not None)
 
@@ -110,10 +105,9 @@ def test_show_has_the_ranks_of_a_passage_and_where_it_was_lost(home: Path) -> No
     path = str(run(home).folder.path)
     shown = command("show", path, "q1", "ada")
     assert shown.code == 0 and "chunks: " in shown.out
-    (first, *_) = Replay.of_run(run(home), home).variant().retrieval.finished
-    rows = {piece.id for piece in first.outcome.get("context").pieces}
+    rows = {piece["id"] for piece in run(home).rows["q1"]["context"]["pieces"]}
     out = next(row.id for row in run(home).require_dataset().documents if row.id not in rows)
-    assert "lost at " in command("show", path, first.question.id, out).out
+    assert "lost at " in command("show", path, "q1", out).out
     for words, name in (("q1 adda", "'ada'"), ("q11 ada", "q1"), ("q1 ada --calls", "--calls")):
         assert name in refused(path, *words.split(), name="show")
 
