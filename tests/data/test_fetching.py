@@ -111,16 +111,6 @@ def test_a_file_of_your_own_is_not_overwritten(server: FileServer, tmp_path: Pat
     assert (tmp_path / "corpus.json").read_text() == "mine"
 
 
-def test_a_pattern_fetches_every_shard(server: FileServer, tmp_path: Path) -> None:
-    parts = ("test", "train", "validation")
-    files = {f"data/{part}-{at:05}-of-00002-ab.parquet": b"x" for part in parts for at in (0, 1)}
-    hub(server, "rmanluo/RoG-cwq", files, large=True)
-    result = fetched("cwq", server, tmp_path)
-    assert sorted(name for one in result for name in one.holds) == sorted(
-        path.partition("/")[2] for path in files
-    )
-
-
 def test_a_file_that_the_hub_lacks_and_a_hub_that_lacks_the_set_are_told(
     server: FileServer, tmp_path: Path
 ) -> None:
@@ -131,9 +121,11 @@ def test_a_file_that_the_hub_lacks_and_a_hub_that_lacks_the_set_are_told(
         fetched("multihoprag", server, tmp_path)
 
 
-def test_a_hub_that_cannot_be_reached_or_is_forbidden_is_told_with_the_mirror(
+def test_what_is_fetched_by_hand_and_a_hub_that_cannot_be_reached_are_told(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    with pytest.raises(UserError, match="NovelQA"):
+        fetch(load_card("novelqa"), tmp_path, progress=QUIET)
     for address in ("http://127.0.0.1:9", "no address", "http://[bad"):
         with pytest.raises(UserError, match="HF_ENDPOINT=ADDRESS"):
             fetch(load_card("popqa"), tmp_path, endpoint=address, progress=QUIET)
@@ -146,16 +138,6 @@ def card_of(url: str, sha256: str = UNKNOWN, size: int | None = None) -> Card:
     download = Download(url=url, sha256=sha256, size=size)
     source = Source(url="https://publisher", downloads=[download])
     return load_card("toy").model_copy(update={"source": source})
-
-
-def test_the_checksum_of_a_card_is_held_against_the_file(
-    server: FileServer, tmp_path: Path
-) -> None:
-    url = f"{server.address}/a.bin"
-    for sha256, checked in ((SHA, "card"), (UNKNOWN, "")):
-        card = card_of(url, sha256, len(BODY))
-        (one,) = fetch(card, tmp_path / sha256, progress=QUIET)
-        assert (one.checked, one.sha256) == (checked, SHA)
 
 
 @pytest.mark.parametrize(
@@ -177,8 +159,9 @@ def test_a_busy_server_is_asked_again_and_one_that_is_away_is_told(
     server: FileServer, tmp_path: Path, waited: list[float]
 ) -> None:
     server.faults = [(503, {})]
-    (result,) = fetch(card_of(f"{server.address}/a.bin"), tmp_path / "busy", progress=QUIET)
-    assert (result.sha256, len(waited)) == (SHA, 1)
+    card = card_of(f"{server.address}/a.bin", SHA, len(BODY))
+    (result,) = fetch(card, tmp_path / "busy", progress=QUIET)
+    assert (result.sha256, result.checked, len(waited)) == (SHA, "card", 1)
     with pytest.raises(UserError, match="https://publisher"):
         fetch(card_of("http://127.0.0.1:9/a"), tmp_path / "none", progress=QUIET)
 
@@ -237,13 +220,6 @@ def test_an_archive_without_what_is_wanted_is_refused(
     (tmp_path / "a.zip").write_bytes(content)
     with pytest.raises(UserError, match=re.escape(message)):
         unpack(tmp_path / "a.zip", {"*.json": ""}, tmp_path)
-
-
-def test_a_set_that_is_fetched_by_hand_says_how(tmp_path: Path) -> None:
-    with pytest.raises(UserError, match=r"(?s)NovelQA.*dataset.root="):
-        fetch(load_card("novelqa"), tmp_path, progress=QUIET)
-    with pytest.raises(UserError, match="'toy'"):
-        fetch(load_card("toy"), tmp_path, progress=QUIET)
 
 
 def test_pinned_rows_that_are_others_are_told() -> None:

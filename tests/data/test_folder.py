@@ -222,19 +222,6 @@ def test_a_converted_file_is_converted_again_only_when_its_content_changes(
     assert read(folder, tmp_path / "home").documents[0].text == "Bo rows."
 
 
-def test_without_the_converters_the_reason_says_what_to_install(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    folder = written(tmp_path / "texts", {"a.txt": "A.", "b.docx": "x"})
-
-    def absent(name: str) -> object:
-        raise ModuleNotFoundError(name)
-
-    monkeypatch.setattr(folder_reader, "import_module", absent)
-    read(folder)
-    assert "graphrag-bench[docs]" in capsys.readouterr().err
-
-
 def test_a_question_of_a_folder_needs_no_id_and_has_one_that_stays(tmp_path: Path) -> None:
     first, second = {"text": "Who rows?", "answers": ["Una"]}, {"text": "Who sinks?"}
     folder = written(tmp_path / "texts", {"a.txt": "Una.", "questions.jsonl": [first]})

@@ -23,11 +23,6 @@ def own(request: pytest.FixtureRequest) -> Dataset:
     return read_dataset(request.param)
 
 
-@pytest.fixture(scope="module")
-def sample() -> Dataset:
-    return read_dataset("sample")
-
-
 def passages(data: Dataset) -> dict[str, str]:
     return {document.id: document.passage for document in data.documents}
 
@@ -74,23 +69,6 @@ def test_no_single_passage_answers_a_multi_hop_question(own: Dataset) -> None:
             whole = all(holds(passage, entity) for entity in gold.entities)
             answered = any(holds(passage, answer) for answer in gold.answers)
             assert not (whole and answered), (question, name)
-
-
-def test_the_answers_of_comparisons_are_yes_no_or_named_in_the_question(own: Dataset) -> None:
-    for question in of_types(own, "comparison"):
-        gold = own.gold[question.id]
-        assert gold.evidence
-        for answer in gold.answers[:1]:
-            named = holds(question.text, answer) or any(
-                holds(entity, answer) for entity in gold.entities
-            )
-            assert answer.lower() in ("yes", "no") or named, question
-
-
-def test_the_sample_repeats_nothing(sample: Dataset) -> None:
-    for column in ("text", "title"):
-        assert len({getattr(one, column) for one in sample.documents}) == len(sample.documents)
-    assert len({question.text for question in sample.questions}) == len(sample.questions)
 
 
 @pytest.mark.parametrize("name", card_names())

@@ -2,10 +2,11 @@
 
 import json
 from pathlib import Path
+from statistics import mean
 from typing import Any
 
 import pytest
-from toy_runs import WEIGHTLESS, records, run_folder, write_set
+from toy_runs import WEIGHTLESS, metrics, records, run_folder, write_set
 
 from graphrag_bench.api import dataset
 from graphrag_bench.data.dataset import Dataset
@@ -186,3 +187,29 @@ def test_a_reader_that_fails_is_not_blamed_on_retrieval() -> None:
 def test_a_reader_that_answers_wrong_is_named_last() -> None:
     funnel, _ = funnel_and_rows("method=oracle", "llm._target_=test_planted_losses.Careless")
     assert at("answered", lost(funnel)) == evidence()
+
+
+# ---- without losses, and with known ones
+
+
+def mean_of(name: str, *settings: str) -> float:
+    stored = metrics(run_folder(*WORLD, *settings))
+    assert stored["failed"] == 0
+    return float(stored["metrics"][name]["mean"])  # type: ignore[index]
+
+
+def test_with_nothing_removed_the_oracle_answers_every_question_and_others_fewer() -> None:
+    worse = ["dataset.alias_rate=1", "dataset.noise=0.5"]
+    assert mean_of("accuracy", "method=oracle", *worse) == 1.0
+    assert mean_of("evidence_recall@5", "method=oracle", *worse) == 1.0
+    assert mean_of("accuracy", "method=tog", "method.conversion=llm") == 1.0
+    assert 0.0 < mean_of("accuracy", "method=vanilla") < mean_of("accuracy", *HIPPORAG) < 1.0
+
+
+def test_removed_facts_cost_the_oracle_exactly_what_the_world_says() -> None:
+    result = world_of(world_set(removed=0.3))
+    settings = ["method=oracle", "dataset.removed=0.3"]
+    stated = [[result.facts[row].passage is not None for row in one.facts] for one in result.chains]
+    best, answerable = mean(map(mean, stated)), mean(map(all, stated))
+    assert mean_of("evidence_recall@5", *settings) == pytest.approx(best, abs=1e-6)
+    assert mean_of("accuracy", *settings) == pytest.approx(answerable, abs=1e-6)
