@@ -128,7 +128,8 @@ class Builder(Registered):
     def code(self) -> str:
         """The fingerprint of the code, and of the parameters that are fixed."""
         own = super().code
-        return fingerprint.digest(own, repr(sorted(self.fixed.items()))) if self.fixed else own
+        fixed = {name: str(value) for name, value in self.fixed.items()}
+        return fingerprint.digest(own, fixed) if fixed else own
 
     @property
     def resource(self) -> str:

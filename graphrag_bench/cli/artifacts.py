@@ -17,7 +17,7 @@ from pathlib import Path
 
 from graphrag_bench.algorithms.graph import Graph
 from graphrag_bench.artifacts import sharing
-from graphrag_bench.artifacts.exporters import export_graphml
+from graphrag_bench.artifacts.graphml import export_graphml
 from graphrag_bench.artifacts.store import loaded
 from graphrag_bench.cli.parsing import Parser
 from graphrag_bench.data.chunks import ChunkTable

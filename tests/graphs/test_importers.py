@@ -9,9 +9,8 @@ from small_worlds import dataset
 
 from graphrag_bench.algorithms.extraction import EntityRecord
 from graphrag_bench.algorithms.graph import Graph
-from graphrag_bench.artifacts.exporters import export_graphml
+from graphrag_bench.artifacts.graphml import export_graphml, graphml
 from graphrag_bench.artifacts.importers import msgraphrag
-from graphrag_bench.artifacts.importers.graphml import graphml
 from graphrag_bench.artifacts.importers.paths import content_digest, file_of, variants_for
 from graphrag_bench.artifacts.importers.rows import chunk_id, chunks_of_texts, mentions
 from graphrag_bench.data.chunks import ChunkTable

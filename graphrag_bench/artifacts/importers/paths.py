@@ -2,11 +2,10 @@
 
 from pathlib import Path
 
+from graphrag_bench.artifacts.graphml import CHUNK_FILE, graphml_variant
 from graphrag_bench.errors import UserError
 from graphrag_bench.fingerprint import digest, file_digest
 
-CHUNK_FILE = "kv_store_text_chunks.json"
-"""LightRAG's file of chunks, next to its graph."""
 _TABLES = {
     "graph": "relationships",
     "chunk_table": "text_units",
@@ -31,8 +30,6 @@ def variants_for(path: Path) -> dict[str, str]:
         }
     file = file_of(path)
     if file.is_file() and file.suffix.lower() == ".graphml":
-        from graphrag_bench.artifacts.importers.graphml import graphml_variant
-
         return {"graph": graphml_variant(file)}
     raise UserError(
         f"graph.import_from: '{path}' is neither a folder with entities.parquet (Microsoft "

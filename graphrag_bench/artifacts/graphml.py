@@ -1,25 +1,27 @@
-"""Graphs from GraphML: LightRAG's, our own export's, any other."""
+"""Graphs from GraphML (LightRAG's, our own export's, any other), and as GraphML."""
 
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from graphrag_bench.algorithms.graph import Graph
-from graphrag_bench.artifacts.importers.paths import CHUNK_FILE
 from graphrag_bench.artifacts.importers.rows import (
     Chunks,
     Column,
     ImportedNode,
     ImportedRelationship,
+    chunk_id,
     chunks_by_digest,
     chunks_of,
     chunks_of_texts,
     imported_graph,
     weight_of,
 )
+from graphrag_bench.columns import Texts, row_ids
 from graphrag_bench.contract import artifact
 from graphrag_bench.data.chunks import ChunkTable
 from graphrag_bench.data.rows import json_file
@@ -28,9 +30,13 @@ from graphrag_bench.graphs.knowledge_graph import KG_ATTRIBUTES, SYNONYM
 from graphrag_bench.graphs.text_graph import RKG_ATTRIBUTES, TKG_ATTRIBUTES
 from graphrag_bench.text import normalise_name
 
+CHUNK_FILE = "kv_store_text_chunks.json"
+"""LightRAG's file of chunks, next to its graph."""
 SEPARATOR = "<SEP>"
 """What LightRAG and nano-graphrag put between several texts in one field."""
 Fields = Mapping[str, str]
+_NOT_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+_NAMESPACE = "http://graphml.graphdrawing.org/xmlns"
 
 
 @artifact("graph.graphml", provides=KG_ATTRIBUTES, fixed={"columns": ()})
@@ -150,3 +156,51 @@ def _units(path: Path, chunk_table: ChunkTable) -> dict[str, Chunks]:
     chunks = {str(name): chunk for name, chunk in stored.items() if isinstance(chunk, dict)}
     texts = {name: str(chunk.get("content", "")) for name, chunk in chunks.items()}
     return {**chunks_by_digest(chunk_table), **chunks_of_texts(texts, chunk_table)}
+
+
+def export_graphml(graph: Graph, chunk_table: ChunkTable, path: Path) -> None:
+    """Write the graph as one GraphML file that `graph.import_from` reads back over its corpus.
+
+    Nodes have name, type and description, edges relation, description, keywords and weight, as far
+    as the graph has them; `source_id` names chunks as LightRAG does. Attributes of nodes are not
+    written, and neither are characters that XML does not allow.
+    """
+    from xml.etree import ElementTree as Xml
+
+    root = Xml.Element("graphml", xmlns=_NAMESPACE)
+    body = Xml.Element("graph", id="G", edgedefault="directed")
+    keys: dict[str, Xml.Element] = {}
+
+    def fill(element: Xml.Element, fields: Fields) -> None:
+        for name, text in fields.items():
+            key = f"{element.tag}_{name}"
+            if text:
+                kind = "double" if name == "weight" else "string"
+                of = {"id": key, "for": element.tag, "attr.name": name, "attr.type": kind}
+                keys.setdefault(key, Xml.Element("key", of))
+                Xml.SubElement(element, "data", key=key).text = _NOT_XML.sub("", text)
+
+    chunks = [chunk_id(text) for text in chunk_table.texts]
+    for row, name in enumerate(graph.names):
+        fields = {"name": name, "type": _cell(graph.types, row)}
+        fields["description"] = _cell(graph.descriptions, row)
+        fields["source_id"] = _source_id(graph.node_chunk, row, chunks)
+        fill(Xml.SubElement(body, "node", id=f"n{row}"), fields)
+    ends = zip(graph.source.tolist(), graph.target.tolist(), strict=True)
+    for row, (source, target) in enumerate(ends):
+        fields = {"relation": graph.relations[row], "weight": repr(float(graph.weight[row]))}
+        fields["description"] = _cell(graph.facts, row)
+        fields["keywords"] = _cell(graph.keywords, row)
+        fields["source_id"] = _source_id(graph.relationship_chunk, row, chunks)
+        edge = {"id": f"e{row}", "source": f"n{source}", "target": f"n{target}"}
+        fill(Xml.SubElement(body, "edge", edge), fields)
+    root.extend([*keys.values(), body])
+    Xml.ElementTree(root).write(path, encoding="utf-8", xml_declaration=True)
+
+
+def _cell(column: Texts | None, row: int) -> str:
+    return "" if column is None else column[row]
+
+
+def _source_id(matrix: Any, row: int, chunks: Sequence[str]) -> str:
+    return SEPARATOR.join(dict.fromkeys(chunks[one] for one in row_ids(matrix, row).tolist()))
