@@ -1,7 +1,10 @@
-"""The project's own files, in the package or the checkout around it, and YAML as plain values."""
+"""The project's own files, YAML as plain values, and small values remembered in JSON files."""
 
+import json
+import os
 import re
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +13,7 @@ import yaml
 from graphrag_bench.errors import UserError
 
 _PACKAGE = Path(__file__).resolve().parent
+_MOST_REMEMBERED = 5_000
 _FAST: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 """The same loader in C, where PyYAML was built with it: ten times as fast."""
 
@@ -69,3 +73,30 @@ def expanded(value: Any) -> Any:
     if isinstance(value, Mapping):
         return {name: expanded(one) for name, one in value.items()}
     return [expanded(one) for one in value] if isinstance(value, list) else value
+
+
+def user_cache(name: str) -> Path:
+    """Return the path of a file in the user's cache, which may not be there."""
+    cache = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
+    return Path(cache, "graphrag-bench", name)
+
+
+def remembered(file: Path) -> dict[str, Any]:
+    """Return the values that `remember` has stored in a file, by key; none of a damaged file."""
+    with suppress(OSError, ValueError):
+        return dict(json.loads(file.read_text(encoding="utf-8")))
+    return {}
+
+
+def remember(file: Path, key: str, value: object) -> None:
+    """Store a JSON value by a key; where that fails it is not stored.
+
+    The file has the last 5,000. Of two processes that store at once one may lose its value, which
+    is found out again.
+    """
+    rows = {**dict(list(remembered(file).items())[-_MOST_REMEMBERED:]), key: value}
+    with suppress(OSError):
+        file.parent.mkdir(parents=True, exist_ok=True)
+        new = file.with_name(f"{file.name}.{os.getpid()}.new")
+        new.write_text(json.dumps(rows), encoding="utf-8")
+        new.replace(file)

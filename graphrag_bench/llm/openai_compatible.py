@@ -1,7 +1,6 @@
 """Chat with any server that speaks the OpenAI protocol: requests as bodies, bodies as replies."""
 
 import json
-import os
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -9,6 +8,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from graphrag_bench.files import remember, remembered
 from graphrag_bench.fingerprint import digest
 from graphrag_bench.llm.calls import CallFailed, Completion, Request
 from graphrag_bench.llm.chat import ChatModel, estimated_tokens
@@ -112,14 +112,13 @@ class OpenAICompatible(ChatModel):
         if self.server.address == OPENAI:
             return listed(self.model, OPENAI)[0]
         file = self.windows_file
-        stored = json.loads(file.read_text("utf-8")) if file and file.is_file() else {}
-        told = self.server.window
-        if told is not None and file is not None and stored.get(self.model) != told:
-            file.parent.mkdir(parents=True, exist_ok=True)
-            new = file.with_name(f"{file.name}.{os.getpid()}.new")
-            new.write_text(json.dumps({**stored, self.model: told}, sort_keys=True), "utf-8")
-            new.replace(file)
-        return told or stored.get(self.model) or listed(self.model, self.server.address)[0]
+        stated = self.server.window
+        if file is not None:
+            before = remembered(file).get(self.model)
+            if stated is not None and stated != before:
+                remember(file, self.model, stated)
+            stated = stated or before
+        return stated or listed(self.model, self.server.address)[0]
 
     @cached_property
     def prices(self) -> Prices:  # type: ignore[override]

@@ -10,8 +10,8 @@ more bound), and the default under a profile or with `method.budget`.
 """
 
 import math
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import astuple, dataclass, replace
 from itertools import chain
 from typing import Any, Literal
 
@@ -21,6 +21,8 @@ from graphrag_bench.config.settings import BUDGETS, WINDOWS, RunSettings
 from graphrag_bench.contract import builders
 from graphrag_bench.data.dataset import Dataset
 from graphrag_bench.errors import UserError
+from graphrag_bench.files import remember, remembered, user_cache
+from graphrag_bench.fingerprint import digest
 from graphrag_bench.llm.chat import ChatModel
 from graphrag_bench.llm.windows import STAND_IN, sure_tokens
 from graphrag_bench.pipeline.combinators import Switch
@@ -117,7 +119,18 @@ def context_window(settings: RunSettings, dataset: Dataset, models: Models) -> C
         window = min(window or whole, whole)
     most = max((question.answer_form.max_tokens for question in dataset.questions), default=0)
     reserved = RESERVED + sure_tokens(most, window or ASSUMED_WINDOW)
-    return ContextWindow(chunk_size(settings, dataset), window, reserved, margin)
+    join, size = settings.chunking.get("join"), _size_of_chunks(settings, dataset)
+    what = (dataset.corpus_digest, size, str(join), _SAMPLE, ROW, _CHARACTERS_A_TOKEN)
+    chunks = _counted(what, lambda: [*astuple(chunk_size(settings, dataset))])
+    return ContextWindow(ChunkSize(*chunks), window, reserved, margin)
+
+
+def _counted(what: Sequence[object], count: Callable[[], list[int]]) -> list[int]:
+    """Return token counts of a corpus, made once for a user: the tokenizer is slow to load."""
+    file, key = user_cache("token_counts.json"), digest(*what)
+    if (counts := remembered(file).get(key)) is None:
+        remember(file, key, counts := count())
+    return [int(one) for one in counts]
 
 
 def chunk_size(settings: RunSettings, dataset: Dataset) -> ChunkSize:
@@ -347,12 +360,17 @@ def holds_corpus(dataset: Dataset, pipeline: Pipeline, budget: ContextBudget) ->
         return False
     blocks = context_blocks(pipeline, budget, typical=1)
     share = max((block.share for block in blocks if block.whole is not None), default=0.0)
-    left = share * budget.tokens
-    for document in dataset.documents:
-        left -= count_tokens(document.passage) * ROW
-        if left < 0:
-            return False
-    return share > 0
+    most = math.floor(share * budget.tokens / ROW)
+
+    def fits() -> list[int]:
+        left = most
+        for document in dataset.documents:
+            left -= count_tokens(document.passage)
+            if left < 0:
+                return [False]
+        return [True]
+
+    return most > 0 and bool(*_counted((dataset.corpus_digest, most), fits))
 
 
 def empty_blocks(
