@@ -152,7 +152,8 @@ def _words(run: StoredRun, home: Path) -> list[str]:
         words.insert(0, _word("plugins", own["plugins"]))
     default = check_settings(composed(words)).model_dump()
     words += [_choice(one, own[one]) for one in _GROUPS if own[one] != default[one]]
-    paths = {**paths_of(own, lists=True), **paths_of(own)}
+    whole = {path: value for path, value in paths_of(own).items() if not _STEPS.fullmatch(path)}
+    paths = {**paths_of(own, lists=True), **whole}
     words += [_word(path, paths[path]) for path in own["given"] if path in paths]
     for _ in range(3):
         if not (changes := _changes(run, words, home)):

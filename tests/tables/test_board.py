@@ -6,7 +6,7 @@ import shlex
 from pathlib import Path
 
 import pytest
-from toy_runs import TOY, command, run_folder
+from toy_runs import TOY, run_folder
 
 from graphrag_bench.config.compose import composed
 from graphrag_bench.errors import UserError
@@ -108,12 +108,6 @@ def test_fields_and_metrics_of_another_form_are_refused(
 ) -> None:
     with pytest.raises(UserError, match=next(iter(changes))):
         board.read_result(forged(file, tmp_path, **changes))
-
-
-def test_export_takes_one_of_its_two_forms(run: StoredRun, tmp_path: Path) -> None:
-    words = ["runs", "export", str(run.folder.path), "--home", str(run.home)]
-    assert command(*words).code == 2
-    assert command(*words, "--result", str(tmp_path)).out.strip() == str(next(tmp_path.iterdir()))
 
 
 def test_an_imported_and_an_unfinished_run_are_refused(run: StoredRun, tmp_path: Path) -> None:

@@ -122,19 +122,6 @@ def test_seconds_of_a_step_count_every_question_asked_alone_without_stored_repli
     assert seconds(SERIAL, stored) is None
 
 
-def test_the_time_of_path_pooling_is_printed_in_milliseconds(home: Path) -> None:
-    run = stub("subgraphrag", "pooling=rerank", "pooling.search=bfs", "method.top_k=50")
-    stored = beside(load_table("pathpooling/table2"), [run], home=home, dataset="CWQ")
-    bfs = "BFS", "", "path search time per query", ("triples=50",)
-    assert (stored[bfs].figure, stored[bfs].runs) == (None, ())
-    assert "workers=1 cache.mode=off" in stored[bfs].reason
-    write_rows(run.folder.path / "timing.jsonl", SERIAL)
-    stored = beside(load_table("pathpooling/table2"), [run], home=home, dataset="CWQ")
-    figure = stored[bfs].figure
-    assert figure is not None
-    assert (figure.value, figure.n) == (pytest.approx(9.0), 4)
-
-
 def test_a_stage_has_its_tokens_and_its_seconds(home: Path) -> None:
     """Two questions with 30 and 10 tokens of conversion; a failed one does not count."""
     steps = {"generate.1 answer.direct": {"calls": 1, "prompt_tokens": 900}}
@@ -145,9 +132,6 @@ def test_a_stage_has_its_tokens_and_its_seconds(home: Path) -> None:
         "b": {"status": "answered", "steps": {step: {"calls": 1, "prompt_tokens": 10}, **steps}},
         "c": {"status": "failed", "steps": {step: {"calls": 1, "prompt_tokens": 999}}},
     }  # fmt: skip
-    result = step_tokens(rows.values(), "convert")
-    assert result is not None
-    assert (result.value, result.n) == (20.0, 2)
     assert step_tokens(rows.values(), "retrieve") is None
     run = stub("pathcorag", usage={"context_tokens_per_question": 8000.0})
     run = replace(run, fixed_rows=rows)
@@ -166,7 +150,7 @@ def test_a_stage_has_its_tokens_and_its_seconds(home: Path) -> None:
     }
 
 
-def test_a_share_of_layers_counts_what_the_budget_cut_and_means_over_questions(home: Path) -> None:
+def test_a_share_of_layers_counts_what_the_budget_cut_and_means_over_questions() -> None:
     pieces = [{"kind": "node", "id": "chunk 3"}, {"kind": "node", "id": "summary 1.0"}]
     rows = [
         {"context": {"pieces": pieces, "cut": [["node", "summary 12.1"], ["node", "chunk 0"]]}},
@@ -178,10 +162,6 @@ def test_a_share_of_layers_counts_what_the_budget_cut_and_means_over_questions(h
     assert shares[0] is not None and shares[0].n == 2
     other = [{"context": {"pieces": [{"kind": "node", "id": "Ada Marsh"}], "cut": []}}]
     assert layer_share(other, "0") is None
-    run = replace(stub("raptor"), fixed_rows={"a": {"context": {"pieces": pieces, "cut": []}}})
-    stored = beside(load_table("zhou2025tr/table13"), [run], home=home, dataset="MultihopQA")
-    values = {setting[0]: one.figure.value for (*_, setting), one in stored.items() if one.figure}
-    assert values == {"layer=0": 50.0, "layer=1": 50.0, "layer=>1": 0.0}
 
 
 def test_the_tokens_of_a_corpus_are_counted_once(
@@ -228,15 +208,11 @@ def test_the_sizes_of_a_set_are_those_of_its_corpus_and_of_the_questions_made_fo
 def test_runs_over_the_sets_own_questions_fill_no_abstract_row(home: Path) -> None:
     usage = {"tokens_per_question": 700.0}
     facts = stub("vanilla", dataset="multihoprag", usage=usage)
-    stored = beside(load_table("zhou2025/table10"), [facts], home=home, dataset="MultihopSum")
-    assert stored["VanillaRAG", "", "token", ()].figure is None
     requests = stub("vanilla", dataset="multihoprag-abstract", card="multihoprag", usage=usage)
-    figure = beside(
-        load_table("zhou2025/table10"), [facts, requests], home=home, dataset="MultihopSum"
-    )["VanillaRAG", "", "token", ()].figure
-    assert figure is not None
-    assert figure.metrics["dataset"] == "multihoprag-abstract"
-    assert figure.grade.deciding[0].field == "data"
+    for runs, dataset in (([facts], None), ([facts, requests], "multihoprag-abstract")):
+        cells = beside(load_table("zhou2025/table10"), runs, home=home, dataset="MultihopSum")
+        figure = cells["VanillaRAG", "", "token", ()].figure
+        assert (figure.metrics["dataset"] if figure else None) == dataset
 
 
 @pytest.mark.parametrize(("n_tokens", "expected"), [(8000, []), (2400, ["2400"])])
