@@ -24,23 +24,6 @@ UNIT = Search(k=2, most=3)
 # ---- G8
 
 
-BY_PAIR = [
-    [("AC", 0.9), ("ABDC", 0.466667)], [("ACD", 0.8), ("ABD", 0.35)],
-    [("BDC", 0.6), ("BAC", 0.55)], [("BD", 0.5), ("BACD", 0.6)],
-    [("CE", 0.6), ("CDE", 0.75)], [("CDF", 0.55), ("CEDF", 0.6)],
-    [("DE", 0.8), ("DCE", 0.65)], [("DF", 0.4)],
-]  # fmt: skip
-
-
-def test_the_shortest_paths_of_each_pair_with_ties_by_similarity():
-    result = listed(fewest_hops(SIX, np.concatenate([FIRST, SECOND]), LIKE, k=2, most=3))
-    assert result == [
-        (pair, tuple(map("ABCDEF".index, word)), pytest.approx(score, abs=1e-6))
-        for pair, paths in enumerate(BY_PAIR)
-        for word, score in paths
-    ]
-
-
 def test_the_best_paths_of_both_transitions_are_kept():
     chosen = step_paths(SIX, [FIRST, SECOND], LIKE, UNIT, 5)
     assert [(path.transition, path.nodes, path.relationships) for path in chosen] == [

@@ -19,8 +19,6 @@ from graphrag_bench.embedding.tokenizer import BytePairs
 from graphrag_bench.embedding.vector_index import VectorIndex
 from graphrag_bench.llm.scripted import Scripted
 from graphrag_bench.prompts import UNBOUNDED, ContextBudget, Prompt
-from graphrag_bench.run.experiment import Experiment
-from graphrag_bench.run.plan import describe
 from graphrag_bench.values import Context, Piece, Question, Ranked, Relationship
 from methods.subgraphrag.triples import TripleForm, listed, placed, triple_scores, triples_context
 
@@ -137,18 +135,6 @@ def test_a_question_is_answered_from_its_own_triples_as_they_are_written(tmp_pat
     (nobody,) = [text for text in prompts if "ada marsh" in text]
     assert nobody.splitlines() == ["Triplets:", "Question: who is ada marsh"]
     assert len(records(folder)) == 3
-
-
-def test_a_row_of_the_paper_is_of_a_scorer_trained_on_everything(tmp_path: Path) -> None:
-    root = rog_folder(tmp_path, ROWS, [{**ROWS[0], "id": "t0"}], [{**ROWS[0], "id": "v0"}])
-    words = ["row=pathpooling.table1.S-RAG.Qwen-7b.triples-50", "dataset=cwq", "embedder=hashing",
-             f"dataset.root={root}", f"paths.home={root}", "reference_rows=off"]  # fmt: skip
-    experiment = Experiment.prepare(composed(words))
-    (trained,) = [item for item in experiment.plan if item.trained_on]
-    assert trained.settings == {"questions": None}
-    plan = describe(experiment)
-    assert "trained on all training questions, all triples" in plan
-    assert "recall@100 on the set's validation questions" in plan
 
 
 def test_a_run_stores_what_its_scorer_was_trained_on(tmp_path: Path) -> None:

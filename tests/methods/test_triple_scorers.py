@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 from rog_sets import EMPTY, RIVER, ROWS, TEAM, rog_folder
 
 from graphrag_bench.algorithms.graph import Graph
-from graphrag_bench.artifacts.plan import plan
 from graphrag_bench.columns import Texts
 from graphrag_bench.data.dataset import Dataset
 from graphrag_bench.data.readers import read_dataset
@@ -288,16 +287,6 @@ def test_the_weights_say_what_they_were_trained_on(tmp_path: Path) -> None:
     result = learnt(rog_training(tmp_path / "b")).statistics
     assert (result["learnt"], result["chosen_by"], result["whole"]) == (2, 1, False)
     assert "held-out" in result["trained_on"]
-
-
-def test_a_plan_says_what_the_scorer_is_trained_on() -> None:
-    identities = {name: lambda: "" for name in ("training", "embedder")}
-    choices = {"some": {"questions": 1000}, "all": {}}
-    (some,), (whole,) = (plan(["triple_weights"], {"triple_weights": choices[name]}, identities)
-                         for name in choices)  # fmt: skip
-    assert "first 1,000 training questions" in some.trained_on
-    assert "all training questions" in whole.trained_on
-    assert "recall@100" in whole.trained_on
 
 
 def test_questions_without_an_answer_in_their_graph_teach_nothing(tmp_path: Path) -> None:
