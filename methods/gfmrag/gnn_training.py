@@ -12,7 +12,7 @@ from graphrag_bench.algorithms.extraction import Extraction
 from graphrag_bench.algorithms.graph import Graph
 from graphrag_bench.contract import artifact
 from graphrag_bench.data.chunks import ChunkTable
-from graphrag_bench.embedding.embedder import Embedder
+from graphrag_bench.embedding.embedder import Embedder, Vectors
 from graphrag_bench.embedding.nlp import Nlp
 from graphrag_bench.embedding.precision import one_thread
 from graphrag_bench.errors import UserError
@@ -36,7 +36,6 @@ from methods.gfmrag.network import (
 if TYPE_CHECKING:
     from torch import Tensor
 
-Float32 = NDArray[np.float32]
 TEMPERATURE = 0.2
 """Of the softmax over wrong entities by which the release weights them."""
 ENTITY_SHARE, LIST_SHARE = 0.3, 0.7
@@ -66,7 +65,7 @@ class Grouped(NamedTuple):
 
 def first_parameters(
     shape: NetworkShape, chance: np.random.Generator
-) -> Iterator[tuple[str, Float32]]:
+) -> Iterator[tuple[str, Vectors]]:
     """Parameters to begin with: uniform within 1 / sqrt(inputs), as torch has it; norms 1 and 0."""
     n_inputs = 1
     for name, size in shape.parameters():
@@ -190,11 +189,11 @@ class Learnt(NamedTuple):
     """
 
     edges: Grouped
-    relations: Float32
-    questions: Float32
+    relations: Vectors
+    questions: Vectors
     start: IntArray
-    share: Float32
-    wanted: Float32
+    share: Vectors
+    wanted: Vectors
     is_dev: NDArray[np.bool_]
 
 
@@ -270,7 +269,7 @@ def _learnt(
     for number, chain in enumerate(world.chains):
         node = graph.row_of.get(normalise_name(world.entities[chain.start].name))
         chunks = [row for name in world.evidence(chain) for row in table.chunks_of(name)]
-        evidence: Float32 = np.zeros(graph.n_nodes, np.float32)
+        evidence: Vectors = np.zeros(graph.n_nodes, np.float32)
         evidence[graph.chunk_node[chunks].indices] = 1
         if node is None or not evidence.any() or evidence.all():
             continue

@@ -7,15 +7,14 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from graphrag_bench.algorithms.graph import Graph
 from graphrag_bench.algorithms.views import inverse
 from graphrag_bench.columns import load_array, save_array
+from graphrag_bench.embedding.embedder import Vectors
 from graphrag_bench.errors import UserError
 from graphrag_bench.values import FloatArray, IntArray
 
-Vectors = NDArray[np.float32]
 EPSILON = 1e-5
 """What layer normalisation adds to a variance, as torch has it."""
 EQUIVALENT, INVERSE = "equivalent", "inverse_"

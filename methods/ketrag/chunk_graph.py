@@ -40,10 +40,10 @@ from graphrag_bench.progress import Progress
 from graphrag_bench.prompts import Prompt
 from graphrag_bench.text import count_tokens, fit, search_words
 from graphrag_bench.values import Chunk, IntArray, Query, Question, Ranked, best_first, best_of
+from operators.node.ppr import Damping
 from operators.similarity import best_hits, searched, vectors_of
 
 CoreShare = Annotated[float, Field(gt=0, le=1)]
-Damping = Annotated[float, Field(ge=0, lt=1)]
 _BLOCK = 256
 NEAREST = 1
 """Chunks that each chunk is joined to, by words and by vectors; as in released code 3738db4."""

@@ -6,9 +6,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphrag_bench.algorithms.kernels import kernel
+from graphrag_bench.algorithms.views import Int32Array
 from graphrag_bench.values import FloatArray
 
-Int32Array = NDArray[np.int32]
 NOBODY = -1
 SLACK = 1e-12
 """How far below the threshold a share must lie, so that the last bits of a float never prune."""

@@ -26,6 +26,7 @@ from graphrag_bench.values import (
     best_first,
     best_of,
 )
+from operators.node.ppr import Damping
 
 FactPath = tuple[int, ...]
 """The facts of a path, as places among the facts that are searched."""
@@ -176,9 +177,6 @@ def _between(graph: Graph, last: int, fact: int) -> tuple[int, ...]:
         if len(alike):
             return (entity, int(alike[0]))
     return ()
-
-
-Damping = Annotated[float, Field(ge=0, lt=1)]
 
 
 @operator("node.of_paths")

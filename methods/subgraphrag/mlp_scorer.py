@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 
 from graphrag_bench.algorithms.views import inverse
 from graphrag_bench.columns import NOT_STORED, Columns, in_order, load_array, save_array
+from graphrag_bench.embedding.embedder import Vectors
 from graphrag_bench.values import FloatArray, IntArray
 
-Vectors = NDArray[np.float32]
 Rows = NDArray[np.integer[Any]]
 Means = tuple[Any, Any]
 ROUNDS = 2

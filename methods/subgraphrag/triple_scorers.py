@@ -13,7 +13,7 @@ from graphrag_bench.algorithms.graph import Graph
 from graphrag_bench.contract import artifact
 from graphrag_bench.data.dataset import Dataset
 from graphrag_bench.data.training import TrainingSet
-from graphrag_bench.embedding.embedder import Embedder
+from graphrag_bench.embedding.embedder import Embedder, Vectors
 from graphrag_bench.embedding.precision import one_thread
 from graphrag_bench.embedding.vector_index import VectorIndex, index_texts
 from graphrag_bench.errors import UserError
@@ -37,7 +37,6 @@ if TYPE_CHECKING:
     Weights = Mapping[str, Tensor]
 
 _MACHINE_ID = re.compile(r"^[mg]\.[\w.]+$")
-Float32 = NDArray[np.float32]
 
 
 @artifact("triple_index")
@@ -95,7 +94,7 @@ def mlp_scorer(
 def _vectors(
     names: Iterable[str], relations: Iterable[str], embedder: Embedder, progress: Progress,
     label: str,
-) -> tuple[Float32, NDArray[np.bool_], Float32]:  # fmt: skip
+) -> tuple[Vectors, NDArray[np.bool_], Vectors]:  # fmt: skip
     """Unit vectors of the readable names, which names are readable, and vectors of relations."""
     shown = [triple_text(name, "", "") for name in names]
     readable = [text for text in shown if text]
@@ -190,7 +189,7 @@ class Lesson(NamedTuple):
     head: NDArray[np.int32]
     relation: NDArray[np.int32]
     tail: NDArray[np.int32]
-    near: Float32
+    near: Vectors
     label: NDArray[np.bool_]
 
 
@@ -202,10 +201,10 @@ class Lessons:
     """
 
     questions: Sequence[Lesson]
-    vectors: Float32
-    names: Float32
+    vectors: Vectors
+    names: Vectors
     place: NDArray[np.int32]
-    relations: Float32
+    relations: Vectors
 
     def some(self, rows: IntArray) -> "Lessons":
         """Return the questions of some rows."""
