@@ -1,7 +1,6 @@
 """Embeddings by any server that speaks the OpenAI protocol."""
 
 import copy
-import re
 import threading
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -20,8 +19,8 @@ from graphrag_bench.llm.cache import Cache, StoredVector, vector_key
 from graphrag_bench.llm.calls import CallFailed, CallOutcome, Completion, RunStopped
 from graphrag_bench.llm.chat import ESTIMATE_RATIO, TOKENS_A_MESSAGE, Log
 from graphrag_bench.llm.ledger import Budget, Spending
-from graphrag_bench.llm.openai_compatible import OPENAI, RETRIES, TIMEOUT
-from graphrag_bench.llm.server import Body, Server, count_in
+from graphrag_bench.llm.openai_compatible import RETRIES, TIMEOUT
+from graphrag_bench.llm.server import OPENAI, Body, Server, count_in
 from graphrag_bench.llm.settings import Limits, Prices, group
 from graphrag_bench.llm.windows import prices_at
 from graphrag_bench.terminal import check_stop
@@ -29,19 +28,6 @@ from graphrag_bench.text import count_tokens
 
 _TOKENS_A_CALL = 300_000
 """What OpenAI takes in one call; 64 texts of usual length are far below it."""
-_WINDOWS = (
-    (8191, r"text-embedding-(3-|ada-002)"),
-    (8192, r"bge-m3|nomic-embed-text|gte-(base|large)-en-v1\.5|jina-embeddings-v[23]"),
-    (8192, r"snowflake-arctic-embed(2|-[lm]-v2)"),
-    (32768, r"qwen3-embedding"),
-    (4096, r"e5-mistral"),
-    (2048, r"snowflake-arctic-embed-m-long|embeddinggemma"),
-    (512, r"(bge|e5|gte)-(small|base|large)|mxbai-embed-large|snowflake-arctic-embed"),
-    (384, r"all-mpnet-base"),
-    (128, r"all-minilm-l12"),
-    (256, r"all-minilm"),
-)
-"""Tokens as the models' cards state them, and parts of names, of which the first counts."""
 _FILLED = 0.75
 """The share of a window that is filled where another tokenizer is used: it may count fewer."""
 
@@ -78,8 +64,8 @@ class OpenAIEmbedder:
     ) -> None:
         """`dimension` is the length of a vector; with `shorten` the server is asked for it.
 
-        The `window` is known by the names of common models; `tokenizer` (cl100k, o200k, or
-        hf:NAME_OR_PATH) counts the tokens of a text where it has to fit.
+        `tokenizer` (cl100k, o200k, or hf:NAME_OR_PATH) counts the tokens of a text where it has to
+        fit the `window`.
         """
         self.model = model
         self.dimension = dimension
@@ -91,7 +77,7 @@ class OpenAIEmbedder:
         self.batch_size = batch_size
         self.long_texts: LongTexts = long_texts
         self.tokenizer = tokenizer
-        self.window_setting = window
+        self._window = window
         self.limits = group(Limits, limits)
         self._prices = prices
         self.server = Server(
@@ -123,10 +109,8 @@ class OpenAIEmbedder:
 
     @property
     def window(self) -> int | None:
-        """The tokens that the model reads: as set, or by its name; None where that is unknown."""
-        name = self.model.lower()
-        by_name = (size for size, part in _WINDOWS if re.search(part, name))
-        return self.window_setting or next(by_name, None)
+        """The tokens that the model reads: as set, or as the provider or the server states."""
+        return self._window or self.server.window
 
     def fit(self, texts: Sequence[str], *, load: bool = True) -> Fit:
         """Return how many of these passages are longer than the window; nothing is loaded."""

@@ -5,20 +5,17 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
-from pathlib import Path
 from typing import Any
 
-from graphrag_bench.files import remember, remembered
 from graphrag_bench.fingerprint import digest
 from graphrag_bench.llm.calls import CallFailed, Completion, Request
 from graphrag_bench.llm.chat import ChatModel, estimated_tokens
-from graphrag_bench.llm.server import Server, count_in
+from graphrag_bench.llm.server import OPENAI, Server, count_in
 from graphrag_bench.llm.settings import Decoding, Dialect, Limits, Prices, group
-from graphrag_bench.llm.windows import listed, prices_at
+from graphrag_bench.llm.windows import prices_at
 from graphrag_bench.prompts import Prompt
 from graphrag_bench.text import count_tokens, encodable
 
-OPENAI = "https://api.openai.com/v1"
 TIMEOUT, RETRIES = 300.0, 10
 """Seconds that a try may take, and tries after the first: up to about a minute of waiting."""
 _LEAST_CUT = 256
@@ -65,9 +62,6 @@ class OpenAICompatible(ChatModel):
     takes; one that it does not take stops the run, with the setting that leaves it out.
     """
 
-    windows_file: Path | None = None
-    """Where the windows that servers stated are kept, by model."""
-
     def __init__(
         self,
         model: str,
@@ -99,26 +93,8 @@ class OpenAICompatible(ChatModel):
 
     @property
     def window(self) -> int | None:  # type: ignore[override]  # asked for when it is wanted
-        """The window that was set, else the one that the server states, else the provider's list.
-
-        What a server has stated holds while it does not answer, so that keys stay as they are.
-        """
-        root = self._root
-        assert isinstance(root, OpenAICompatible)
-        return self._window or root._known_window
-
-    @cached_property
-    def _known_window(self) -> int | None:
-        if self.server.address == OPENAI:
-            return listed(self.model, OPENAI)[0]
-        file = self.windows_file
-        stated = self.server.window
-        if file is not None:
-            before = remembered(file).get(self.model)
-            if stated is not None and stated != before:
-                remember(file, self.model, stated)
-            stated = stated or before
-        return stated or listed(self.model, self.server.address)[0]
+        """The window that was set, else the one that the provider or the server states."""
+        return self._window or self.server.window
 
     @cached_property
     def prices(self) -> Prices:  # type: ignore[override]

@@ -8,7 +8,7 @@ from graphrag_bench.errors import UserError, unknown
 from graphrag_bench.llm.cache import StoredReply, reply_key, rows_in
 from graphrag_bench.llm.calls import Completion, NotAccepted, Request
 from graphrag_bench.llm.chat import ChatModel
-from graphrag_bench.llm.openai_compatible import OPENAI
+from graphrag_bench.llm.server import OPENAI
 from graphrag_bench.llm.windows import listed
 
 

@@ -9,17 +9,21 @@ import time
 from collections import deque
 from collections.abc import Mapping
 from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 from pydantic import SecretStr
 
 from graphrag_bench.errors import UserError
+from graphrag_bench.files import remember, remembered
 from graphrag_bench.llm.calls import CallFailed, NotAccepted, RunStopped, ServerFailed
 from graphrag_bench.llm.settings import Limits, check_variable
+from graphrag_bench.llm.windows import listed
 from graphrag_bench.terminal import check_server, check_stop, pause
 from graphrag_bench.text import encodable
 
 Body = Mapping[str, Any]
+OPENAI = "https://api.openai.com/v1"
 CONNECT_SECONDS = 10.0
 LIST_SECONDS = 3.0
 """How long the list of a server's models may take."""
@@ -98,6 +102,9 @@ class Server:
     as there are threads.
     """
 
+    windows_file: Path | None = None
+    """Where the windows that servers stated are remembered, by model."""
+
     def __init__(
         self,
         model: str,
@@ -165,7 +172,22 @@ class Server:
 
     @cached_property
     def window(self) -> int | None:
-        """The context window in tokens that the server states; None where it states none.
+        """The context window in tokens by the provider's list, else as the server states it.
+
+        What a server has stated holds while it does not answer, so that keys stay as they are.
+        None where neither knows it.
+        """
+        window, _ = listed(self.model, self.address)
+        if window is not None or self.address == OPENAI:
+            return window
+        stated, file = self._stated_window(), self.windows_file
+        before = remembered(file).get(self.model) if file else None
+        if file and stated not in (None, before):
+            remember(file, self.model, stated)
+        return stated or before
+
+    def _stated_window(self) -> int | None:
+        """Ask for the window.
 
         Source: `max_model_len` of vLLM and SGLang, `context_length` of OpenRouter and Together,
         `meta.n_ctx` of llama.cpp, in the answer of `/models`.
@@ -174,10 +196,10 @@ class Server:
 
         try:
             client = self._client.with_options(max_retries=0, timeout=LIST_SECONDS)
-            listed: Any = client.get("/models", cast_to=object)
+            answer: Any = client.get("/models", cast_to=object)
         except (openai.OpenAIError, UserError):
             return None
-        models = listed.get("data") if isinstance(listed, dict) else None
+        models = answer.get("data") if isinstance(answer, dict) else None
         rows = [row for row in models or () if isinstance(row, dict)]
         named = [row for row in rows if row.get("id") == self.model]
         row = (named or rows)[0] if named or len(rows) == 1 else {}

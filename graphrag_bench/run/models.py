@@ -26,8 +26,8 @@ from graphrag_bench.llm.cache import Cache
 from graphrag_bench.llm.chat import ChatModel
 from graphrag_bench.llm.ledger import Budget, Ledger, spent
 from graphrag_bench.llm.meter import FailureGate
-from graphrag_bench.llm.openai_compatible import OpenAICompatible
 from graphrag_bench.llm.replay import Replay
+from graphrag_bench.llm.server import Server
 from graphrag_bench.run.scoring import dataset_key, dataset_of
 from graphrag_bench.world.dataset import training_worlds
 
@@ -267,8 +267,8 @@ class Models(Mapping[str, Any]):
             )
         own = {name: of for name, of in config.items() if (group, name) != ("llm", "tokenizer")}
         model = self.shared.once(group, own, lambda: make(group, own))
-        if isinstance(model, OpenAICompatible):
-            model.windows_file = Path(self.settings.paths.home) / "cache" / "windows.json"
+        if isinstance(server := getattr(model, "server", None), Server):
+            server.windows_file = Path(self.settings.paths.home) / "cache" / "windows.json"
         return model
 
     def identity(self, name: str) -> str:

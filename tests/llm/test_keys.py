@@ -96,12 +96,12 @@ def test_the_request_that_is_sent() -> None:
     [
         (
             OpenAIEmbedder("text-embedding-3-small", 1536),
-            "openai:text-embedding-3-small:1536:unit:long=windows(8191):prefixes=,",
+            "openai:text-embedding-3-small:1536:unit:long=windows(8192):prefixes=,",
             ("6d70d2e50618dc614db57b14fac9072f", "6adf33b893957107e5343485d412a415"),
         ),
         (
             OpenAIEmbedder("bge-m3", 1024, shorten=True, question_prefix="q: ",
-                           passage_prefix="p: ", long_texts="cut"),
+                           passage_prefix="p: ", long_texts="cut", window=8192),
             "openai:bge-m3:1024(shortened):unit:long=cut(8192):prefixes=q: ,p: ",
             ("4c6b0e2c4c99e09d59728f327081fa80", "890e8850b59336d719c0ace42ff6da90"),
         ),

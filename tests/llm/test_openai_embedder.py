@@ -122,5 +122,6 @@ def test_a_call_holds_no_more_tokens_than_a_server_takes(fake, monkeypatch):
 
 
 def test_a_window_that_is_not_known_by_name_is_said_to_be_unknown():
-    assert OpenAIEmbedder("mine", 8).window is None
-    assert "embedder.window=N" in OpenAIEmbedder("mine", 8).fit(()).reading
+    model = OpenAIEmbedder("mine", 8, "http://127.0.0.1:9/v1", None)
+    assert model.window is None
+    assert "embedder.window=N" in model.fit(()).reading

@@ -52,11 +52,11 @@ def test_a_server_states_its_window_and_it_holds_while_there_is_no_server(
 ) -> None:
     url = fake.scenario(listed=[{"id": "other", "max_model_len": 9}, {"id": "m", **stated}])
     model = OpenAICompatible("m", url, None)
-    model.windows_file = tmp_path / "cache" / "windows.json"
+    model.server.windows_file = tmp_path / "cache" / "windows.json"
     assert model.window == model.attached().window == 4096
     assert OpenAICompatible("m", url, None, window=100).window == 100
     silent = OpenAICompatible("m", "http://127.0.0.1:9/v1", None)
-    silent.windows_file = model.windows_file
+    silent.server.windows_file = model.server.windows_file
     assert silent.window == 4096
 
 
