@@ -9,11 +9,11 @@ from typing import Literal
 from graphrag_bench.prompts import answer_form
 from graphrag_bench.values import Question, value
 
-Kind = Literal["specific", "abstract"]
+QuestionKind = Literal["specific", "abstract"]
 FINAL = "final"
 
 
-def kind_of(question: Question) -> Kind:
+def kind_of(question: Question) -> QuestionKind:
     """Return the kind of a question: as its data set says, else abstract when it wants prose."""
     prose = answer_form(question.form).prose
     return "abstract" if (prose if question.abstract is None else question.abstract) else "specific"
@@ -28,7 +28,7 @@ class SubQuestion:
 
     id: str
     text: str
-    kind: Kind = "specific"
+    kind: QuestionKind = "specific"
     dependencies: tuple[str, ...] = ()
 
 
@@ -99,7 +99,7 @@ class Sought:
     `final` marks the question that closes the plan.
     """
 
-    kind: Kind
+    kind: QuestionKind
     final: bool = False
 
     def __str__(self) -> str:

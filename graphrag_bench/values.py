@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, is_dataclass
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, Self, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -124,9 +124,6 @@ class Ranked(Generic[T]):
         return list(zip(self.ids.tolist(), self.scores.tolist(), strict=True))
 
 
-Scores = TypeVar("Scores", bound="RowScores")
-
-
 class RowScores:
     """One score for every row of a table, read-only: as a vector, for some rows, or when read.
 
@@ -144,7 +141,7 @@ class RowScores:
         self._read: Callable[[], FloatArray] = lambda: dense
 
     @classmethod
-    def sparse(cls: type[Scores], rows: IntArray, values: FloatArray, n_rows: int) -> Scores:
+    def sparse(cls, rows: IntArray, values: FloatArray, n_rows: int) -> Self:
         """Scores of some rows, each once, of a table of `n_rows`; the others have 0."""
 
         def read() -> FloatArray:
@@ -157,7 +154,7 @@ class RowScores:
         return scores
 
     @classmethod
-    def later(cls: type[Scores], read: Callable[[], FloatArray], n_rows: int) -> Scores:
+    def later(cls, read: Callable[[], FloatArray], n_rows: int) -> Self:
         """Scores that `read` gives, float64 (n_rows,), computed whenever they are read."""
         scores = cls(())
         scores.lazy, scores._n_rows, scores._read = True, n_rows, read

@@ -29,7 +29,7 @@ _FIELDS = frozenset({
 })  # fmt: skip
 Places = Sequence[Sequence[str]]
 """Passages by rank; those of one rank were found together."""
-Row = tuple[str, str, Places, object]
+RankingRow = tuple[str, str, Places, object]
 
 
 @dataclass(frozen=True)
@@ -83,7 +83,7 @@ def read_rankings(path: Path, dataset: Dataset) -> Rankings:
     return Rankings(rankings, matcher.n_passages, tuple(matcher.unmatched))
 
 
-def _trec(path: Path) -> Iterator[Row]:
+def _trec(path: Path) -> Iterator[RankingRow]:
     questions: dict[str, dict[tuple[float, int], list[str]]] = {}
     lines: dict[tuple[str, float, int], int] = {}
     for number, line in enumerate(read_text(path).splitlines(), start=1):
@@ -114,7 +114,7 @@ def _trec(path: Path) -> Iterator[Row]:
         yield str(path), question, [places[key] for key in sorted(places)], None
 
 
-def _json(path: Path, dataset: Dataset) -> Iterator[Row]:
+def _json(path: Path, dataset: Dataset) -> Iterator[RankingRow]:
     unread: dict[str, None] = {}
     for place, item in json_objects(path):
         if not isinstance(item, dict):
@@ -145,7 +145,7 @@ def _negative(score: object) -> float:
     return -value
 
 
-def _in_order(place: str, item: Mapping[str, Any], dataset: Dataset) -> Iterator[Row]:
+def _in_order(place: str, item: Mapping[str, Any], dataset: Dataset) -> Iterator[RankingRow]:
     every, lists = dataset.questions, item["retrieved_docs"]
     answers = item.get("answers") or [None] * len(every)
     for name, values in (("retrieved_docs", lists), ("answers", answers)):

@@ -29,8 +29,8 @@ from graphrag_bench.prompts import Prompt
 from graphrag_bench.question_plan import (
     FINAL,
     Dependencies,
-    Kind,
     Plan,
+    QuestionKind,
     Sought,
     SubQuestion,
     checked_plan,
@@ -185,7 +185,7 @@ def bounded_reply(max_sequences: int, max_hops: int) -> type[PlanReply]:
 
 
 def plan_of(
-    reply: PlanReply, original: str, *, kind: Kind = "specific", rewritten: bool = False
+    reply: PlanReply, original: str, *, kind: QuestionKind = "specific", rewritten: bool = False
 ) -> Plan:
     """The normalised plan that a reply means; without sub-questions where it names none.
 
@@ -230,7 +230,7 @@ def _hops(sequences: Sequence[SequenceReply]) -> tuple[list[SubQuestion], list[s
                 new = next(f"{name}.{n}" for n in range(2, 10_000) if f"{name}.{n}" not in hops)
                 fixes.append(f"two sub-questions are called {name}: the later one is {new}")
                 name = new
-            kind: Kind = "abstract" if hop.if_abstract else "specific"
+            kind: QuestionKind = "abstract" if hop.if_abstract else "specific"
             hops[name] = SubQuestion(name, hop.sub_query, kind, _ids(hop.dependencies))
     return list(hops.values()), fixes
 

@@ -26,7 +26,7 @@ from graphrag_bench.errors import UserError
 from graphrag_bench.graphs.text_graph import TKG_ATTRIBUTES
 from graphrag_bench.text import normalise_name, squash
 
-Row = Mapping[str, Any]
+ParquetRow = Mapping[str, Any]
 
 
 @artifact("chunk_table.msgraphrag")
@@ -148,7 +148,7 @@ def reports(*, import_from: Path, communities: Communities) -> Reports:
     )
 
 
-def _communities(folder: Path) -> list[Row]:
+def _communities(folder: Path) -> list[ParquetRow]:
     rows = read_parquet(folder, "communities", ("community", "level", "entity_ids"))
     for number, row in enumerate(rows):
         for name in ("community", "level"):
@@ -178,7 +178,7 @@ def _document_names(folder: Path, corpus: Dataset) -> dict[str, str]:
     return names
 
 
-def read_parquet(folder: Path, name: str, columns: Sequence[str]) -> list[Row]:
+def read_parquet(folder: Path, name: str, columns: Sequence[str]) -> list[ParquetRow]:
     """Return the rows of `<folder>/<name>.parquet`, in file order, with all columns that it has.
 
     Raises UserError without pyarrow, for another file, and where one of `columns` is missing.

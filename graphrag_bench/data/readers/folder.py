@@ -57,7 +57,7 @@ _FORMATS = (".docx", ".pdf")
 _UNSEEN = {"script", "style", "template", "noscript"}
 
 
-Block = tuple[int, str, str]
+TextBlock = tuple[int, str, str]
 """The level of a heading (0: none), the heading, and the text below it."""
 
 
@@ -191,7 +191,7 @@ def sections(text: str) -> list[Section]:
     lines = text.split("\n")
     n_front = front[0].count("\n") if front else 0
     tokens = MarkdownIt("commonmark").parse("\n".join([""] * n_front + lines[n_front:]))
-    blocks: list[Block] = []
+    blocks: list[TextBlock] = []
     level, heading, start = 0, "", 0
     for token, inline in pairwise(tokens):
         if token.type == "heading_open" and token.level == 0 and token.map:
@@ -206,7 +206,7 @@ def sections(text: str) -> list[Section]:
     return _sections([*blocks, (level, heading, "\n".join(lines[start:]))])
 
 
-def _sections(blocks: Sequence[Block], name: str = "") -> list[Section]:
+def _sections(blocks: Sequence[TextBlock], name: str = "") -> list[Section]:
     """Return a section for each text; a heading above no text and no other is a text of its own.
 
     A title is the headings above a text, joined by ` > `, behind `name`, unless the only heading of
@@ -237,7 +237,7 @@ class _Page(HTMLParser):
     def __init__(self) -> None:
         super().__init__()
         self.title = ""
-        self.blocks: list[Block] = []
+        self.blocks: list[TextBlock] = []
         self._level, self._heading, self._written = 0, "", ""
         self._n_breaks = 0
         self._in: Counter[str] = Counter()

@@ -32,7 +32,7 @@ class _Passage(FileRow):
         return self.title, squash(self.text)
 
 
-class _Corpus(Rows):
+class _PassageRows(Rows):
     """Documents numbered by row, found by title and text without white space."""
 
     def __init__(self) -> None:
@@ -40,7 +40,7 @@ class _Corpus(Rows):
         self.ids: dict[tuple[str, str], str] = {}
 
     @classmethod
-    def numbered(cls, corpus: Path) -> "_Corpus":
+    def numbered(cls, corpus: Path) -> "_PassageRows":
         """Read a file of passages; of equal ones the last is found."""
         rows = cls()
         for place, passage in records(corpus, _Passage):
@@ -48,7 +48,7 @@ class _Corpus(Rows):
         return rows
 
     @classmethod
-    def distinct(cls, passages: Iterable[tuple[str, _Passage]]) -> "_Corpus":
+    def distinct(cls, passages: Iterable[tuple[str, _Passage]]) -> "_PassageRows":
         """Take each passage of the questions once."""
         rows = cls()
         for place, one in passages:
@@ -91,7 +91,11 @@ def musique(corpus: Path, questions: Path) -> Rows:
     """
     read = list(records(questions, _MusiqueQuestion))
     of_questions = ((place, one) for place, row in read for one in row.paragraphs)
-    rows = _Corpus.distinct(of_questions) if corpus == questions else _Corpus.numbered(corpus)
+    rows = (
+        _PassageRows.distinct(of_questions)
+        if corpus == questions
+        else _PassageRows.numbered(corpus)
+    )
     for place, row in read:
         marked = [one for one in row.paragraphs if one.is_supporting]
         hops = len(row.question_decomposition or marked)
@@ -130,7 +134,11 @@ def hotpotqa(corpus: Path, questions: Path) -> Rows:
         for place, row in read
         for title, sentences in row.context
     )
-    rows = _Corpus.distinct(of_questions) if corpus == questions else _Corpus.numbered(corpus)
+    rows = (
+        _PassageRows.distinct(of_questions)
+        if corpus == questions
+        else _PassageRows.numbered(corpus)
+    )
     titled: dict[str, list[Document]] = defaultdict(list)
     for document in rows.documents.values():
         titled[document.title].append(document)
@@ -186,7 +194,7 @@ def popqa(corpus: Path, questions: Path) -> Rows:
     so that its questions have no evidence, and the corpus is one of your own. Source: Mallen et al.
     2023; sampled, with passages, by Gutiérrez et al. 2025 (HippoRAG 2).
     """
-    rows = _Corpus.numbered(corpus)
+    rows = _PassageRows.numbered(corpus)
     for place, row in records(questions, _PopQuestion):
         marked = (one for one in row.paragraphs if one.is_supporting is not False)
         answers = not_blank([*row.possible_answers, row.obj])
@@ -207,7 +215,7 @@ def nq(corpus: Path, questions: Path) -> Rows:
     The evidence are the `contexts` marked as supporting. Source: Kwiatkowski et al. 2019; sampled,
     with passages, by Gutiérrez et al. 2025 (HippoRAG 2).
     """
-    rows = _Corpus.numbered(corpus)
+    rows = _PassageRows.numbered(corpus)
     for place, row in records(questions, _NaturalQuestion):
         marked = (one for one in row.contexts if one.is_supporting)
         gold = Gold(not_blank(row.reference), rows.evidence(marked))
@@ -274,7 +282,7 @@ def multihoprag(corpus: Path, questions: Path) -> Rows:
     null query has neither; its answer says that there is not enough information. Queries over n
     articles have n hops. Source: Tang and Yang 2024.
     """
-    rows = _Corpus()
+    rows = _PassageRows()
     by_name: dict[str, str] = {}
     for place, article in records(corpus, _Passage):
         number = rows.number(place, article.title, article.text)
@@ -313,7 +321,7 @@ def zhou2025(corpus: Path, questions: Path) -> Rows:
     are one text with `|` between them, and any of them counts; the qa_pairs of ASQA become
     sub-answers. Evidence is not given. Source: Data/QueryDataset.py of their repository.
     """
-    rows = _Corpus.numbered(corpus)
+    rows = _PassageRows.numbered(corpus)
     for place, row in records(questions, _ZhouQuestion):
         gold = Gold(not_blank(row.answer), sub_answers=_sub_answers(row.qa_pairs))
         rows.ask(place, row.question, gold)
@@ -331,7 +339,7 @@ def ultradomain(corpus: Path, questions: Path) -> Rows:
     Ids are row numbers; documents have no title, the questions are abstract, and an empty answer
     is none.
     """
-    rows = _Corpus.numbered(corpus)
+    rows = _PassageRows.numbered(corpus)
     for place, row in records(questions, _Abstract):
         rows.ask(place, row.question, Gold(not_blank([row.answer]), type="abstract"))
     return rows
@@ -350,7 +358,7 @@ def ultradomain_original(corpus: Path, questions: Path) -> Rows:
     The corpus are the different contexts in order, as in LightRAG's preparation; ids are row
     numbers, and a question's evidence is its context. Source: Qian et al. 2024 (MemoRAG).
     """
-    rows = _Corpus()
+    rows = _PassageRows()
     numbers: dict[str, str] = {}
     for place, row in records(questions, _Published):
         if row.context not in numbers:
