@@ -16,7 +16,7 @@ from graphrag_bench.fingerprint import digest
 
 
 @dataclass(frozen=True)
-class Stored:
+class StoredArtifact:
     """An artifact on disk: artifacts/<dataset>/<resource>/<key>/."""
 
     folder: Path
@@ -41,28 +41,28 @@ class Stored:
         return f"{self.dataset}/{self.resource}/{self.key}"
 
 
-def stored(artifacts: Path) -> list[Stored]:
+def stored_artifacts(artifacts: Path) -> list[StoredArtifact]:
     """Return the artifacts below a folder, by data set, resource and key; raises Damaged."""
     folders = [path for path in sorted(artifacts.glob("*/*/*")) if not path.suffix]
     return [
-        Stored(folder, read_recipe(folder), *folder.relative_to(artifacts).parts)
+        StoredArtifact(folder, read_recipe(folder), *folder.relative_to(artifacts).parts)
         for folder in folders
         if is_stored(folder)
     ]
 
 
-def find(artifacts: Path, key: str) -> Stored:
+def find(artifacts: Path, key: str) -> StoredArtifact:
     """Return the artifact whose key begins with `key`; raises UserError unless there is one."""
-    by_key = {one.key: one for one in stored(artifacts)}
+    by_key = {one.key: one for one in stored_artifacts(artifacts)}
     return by_beginning(key, by_key, "artifact", artifacts, lambda o: f"{o.dataset} {o.resource}")
 
 
-def with_inputs(artifacts: Path, one: Stored) -> list[Stored]:
+def with_inputs(artifacts: Path, one: StoredArtifact) -> list[StoredArtifact]:
     """Return the artifact after everything it is built from, as far as it is there."""
-    every = {item.place: item for item in stored(artifacts)}
-    ordered: dict[str, Stored] = {}
+    every = {item.place: item for item in stored_artifacts(artifacts)}
+    ordered: dict[str, StoredArtifact] = {}
 
-    def visit(item: Stored) -> None:
+    def visit(item: StoredArtifact) -> None:
         for resource, key in sorted(item.recipe["inputs"].items()):
             below = every.get(f"{item.dataset}/{resource}/{key}")
             if below is not None and below.place not in ordered:
@@ -73,7 +73,7 @@ def with_inputs(artifacts: Path, one: Stored) -> list[Stored]:
     return list(ordered.values())
 
 
-def export_artifacts(items: Sequence[Stored], file: Path) -> str:
+def export_artifacts(items: Sequence[StoredArtifact], file: Path) -> str:
     """Write artifacts, each after a check of its files, as one .tar.gz; return its content digest.
 
     Equal artifacts give equal bytes. The archive gets its name when it is whole.

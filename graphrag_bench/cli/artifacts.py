@@ -53,7 +53,7 @@ def _list(options: Namespace) -> None:
     rows = tuple(
         (one.dataset, one.resource, str(one.recipe["builder"]).partition(".")[2], one.key,
          f"{one.n_bytes / 1e6:.1f}", f"{one.recipe.get('seconds', 0):.1f}")
-        for one in sharing.stored(_folder(options))
+        for one in sharing.stored_artifacts(_folder(options))
     )  # fmt: skip
     heads = ("data set", "resource", "variant", "key", "MB", "s")
     table = Table(str(_folder(options)), heads, rows, (), texts=heads[:4])

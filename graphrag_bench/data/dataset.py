@@ -204,7 +204,7 @@ def name_of(gold: Gold, document: str) -> str:
     return next((file for file, documents in gold.parts if document in documents), document)
 
 
-def counted(gold: Gold, documents: Sequence[str]) -> list[str]:
+def evidence_names(gold: Gold, documents: Sequence[str]) -> list[str]:
     """Return documents by the names that the evidence has for them; a file's is given once."""
     names: dict[str, None] = {}
     for document in documents:

@@ -160,7 +160,7 @@ def json_lines(path: Path, shape: type[R]) -> Iterator[tuple[Place, R]]:
                 if close := difflib.get_close_matches(name, absent, n=1, cutoff=0.8):
                     raise UserError(f"{place}: no field '{name}'; did you mean '{close[0]}'?")
             unread |= dict.fromkeys(others)
-        yield place, shaped(place, content, shape, written)
+        yield place, checked_row(place, content, shape, written)
     if unread:
         warn(f"{path}: fields that are not read: {', '.join(unread)}.")
 
@@ -198,7 +198,7 @@ def records(path: Path, shape: type[R]) -> Iterator[tuple[Place, R]]:
     readers = {".parquet": parquet_objects, ".json": json_objects, ".tsv": _table_rows}
     for file in files_of(path):
         for place, content in readers.get(file.suffix, json_line_objects)(file):
-            yield place, shaped(place, content, shape)
+            yield place, checked_row(place, content, shape)
 
 
 def n_records(path: Path) -> int:
@@ -338,7 +338,7 @@ def pyarrow(module: str) -> Any:
         raise UserError(why) from None
 
 
-def shaped(
+def checked_row(
     place: Place, content: Any, shape: type[R], written: Mapping[str, str] = MappingProxyType({})
 ) -> R:
     """Return the checked row; raises UserError, with its place, for a wrong or missing field.

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from graphrag_bench.config.settings import DatasetSettings, EvaluationSettings
-from graphrag_bench.data.dataset import DEV_SHARE, Gold, counted
+from graphrag_bench.data.dataset import DEV_SHARE, Gold, evidence_names
 from graphrag_bench.data.rankings import NO_PASSAGE, Ranking, Rankings, read_rankings
 from graphrag_bench.errors import UserError
 from graphrag_bench.fingerprint import digest
@@ -129,7 +129,7 @@ def export_trec(run: StoredRun, folder: Path) -> int:
     run_lines, gold_lines = [], []
     for row in rows:
         name, gold = row["question"], run.gold.get(row["question"], Gold())
-        documents = counted(gold, row["documents"]) or [NO_PASSAGE]
+        documents = evidence_names(gold, row["documents"]) or [NO_PASSAGE]
         ranks = row.get("ranks") or range(1, len(documents) + 1)
         most = max(ranks, default=0)
         for document, rank in zip(documents, ranks, strict=True):

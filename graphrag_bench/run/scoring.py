@@ -8,7 +8,7 @@ from statistics import fmean
 from typing import Any
 
 from graphrag_bench.config.settings import DatasetSettings, EvaluationSettings
-from graphrag_bench.data.dataset import Dataset, Gold, counted, name_of
+from graphrag_bench.data.dataset import Dataset, Gold, evidence_names, name_of
 from graphrag_bench.data.readers import read_dataset
 from graphrag_bench.evaluation import retrieval
 from graphrag_bench.evaluation.answers import Reading, abstained, answer_words, gold_words
@@ -122,7 +122,7 @@ def question_scores(row: Row, gold: Gold, scoring: Scoring = PLAIN) -> dict[str,
 def _of_evidence(row: Row, gold: Gold, cuts: Sequence[int]) -> dict[str, float]:
     if not gold.evidence or "documents" not in row:
         return {}
-    documents, wanted = counted(gold, row["documents"]), gold.evidence
+    documents, wanted = evidence_names(gold, row["documents"]), gold.evidence
     ranks = row.get("ranks") or range(1, len(documents) + 1)
     scores = {}
     for k in cuts:

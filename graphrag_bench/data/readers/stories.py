@@ -15,12 +15,12 @@ from graphrag_bench.data.rows import (
     FileRow,
     OneOrSeveral,
     Rows,
+    checked_row,
     choice_gold,
     json_file,
     not_blank,
     read_text,
     records,
-    shaped,
     with_options,
 )
 from graphrag_bench.errors import UserError
@@ -213,7 +213,7 @@ def novelqa(corpus: Path, questions: Path) -> Rows:
             raise UserError(f"{file}: there is no novel '{file.stem}.txt' below {corpus}.")
         for qid, content in _by_id(json_file(file)):
             place = f"{file}, {qid}"
-            row = shaped(place, content, _NovelQuestion)
+            row = checked_row(place, content, _NovelQuestion)
             options = {name: text for name, text in row.options.items() if text}
             if row.gold and row.gold not in options:
                 letters = ", ".join(options) or "none"
