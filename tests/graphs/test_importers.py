@@ -115,58 +115,54 @@ def test_chunks_beside_the_file_are_found_by_their_text(file):
     assert dense(graph.node_chunk) == [[1, 0], [1, 1]]
 
 
+PLAIN = """<graphml><key id="k" for="edge" attr.name="label"/>
+  <graph edgedefault="directed"><node id="Ada"/><node id="Otto"/>
+  <edge source="Ada" target="Otto"><data key="k">taught</data></edge>
+  <edge source="Otto" target="Ada"><data key="k">thanked</data></edge></graph></graphml>"""
+
+
 def test_a_plain_graph_takes_names_from_ids_and_keeps_parallel_relationships(file):
-    text = """<graphml><key id="k" for="edge" attr.name="label"/>
-      <graph edgedefault="directed"><node id="Ada"/><node id="Otto"/>
-      <edge source="Ada" target="Otto"><data key="k">taught</data></edge>
-      <edge source="Otto" target="Ada"><data key="k">thanked</data></edge>
-      </graph></graphml>"""
-    path = file("g.graphml", text)
+    path = file("g.graphml", PLAIN)
     assert variants_for(path) == {"graph": "graphml"}
     graph = graphml(columns=(), import_from=path, chunk_table=CHUNKS)
     assert facts(graph) == [("ada", "taught", "otto", 1.0), ("otto", "thanked", "ada", 1.0)]
 
 
 @pytest.mark.parametrize(
-    ("text", "message"),
+    ("text", "place"),
     [
-        ("<graphml>", "not GraphML"),
-        ("<svg/>", "its outermost element is 'svg'"),
-        ('<graphml><graph><edge source="a" target="b"/></graph></graphml>', "edge 1: there is no"),
+        ("<graphml>", "g.graphml"),
+        ("<svg/>", "'svg'"),
+        ('<graphml><graph><edge source="a" target="b"/></graph></graphml>', "edge 1"),
         (lightrag("?", "?").replace("9.0", "-9"), "edge 1: weight is '-9'"),
-        ("<graphml><graph/></graphml>", "no node with a name"),
+        ("<graphml><graph/></graphml>", "node"),
     ],
 )
-def test_graphml_that_cannot_be_read_is_an_error_that_names_the_place(file, text, message):
+def test_graphml_that_cannot_be_read_is_an_error_that_names_the_place(file, text, place):
     with pytest.raises(UserError) as raised:
         graphml(columns=TKG, import_from=file("g.graphml", text), chunk_table=CHUNKS)
-    assert message in str(raised.value)
+    assert place in str(raised.value)
 
 
 # ---- there and back
 
 
-def small_graph() -> Graph:
-    ada = EntityRecord("Ada Marsh", "person", "A \x0bfounder & painter.")
-    founded = related("Ada Marsh", "Norvik", "Founded <it>.", "art", strength=2.5)
-    otto = [EntityRecord("Norvik", "geo", ""), EntityRecord("Velia", "", "")]
-    return text_graph(described([ada, founded], otto), keywords=True)
-
-
-def parts(graph: Graph, column: str) -> list[object]:
-    columns = [list(getattr(graph, name)) for name in ("names", "types", "facts", column)]
-    return [*columns, facts(graph), dense(graph.node_chunk), dense(graph.relationship_chunk)]
-
-
 def test_a_graph_goes_to_graphml_and_back_and_networkx_reads_it(tmp_path):
     import networkx
 
-    graph = small_graph()
+    ada = EntityRecord("Ada Marsh", "person", "A \x0bfounder & painter.")
+    founded = related("Ada Marsh", "Norvik", "Founded <it>.", "art", strength=2.5)
+    others = [EntityRecord("Norvik", "geo", ""), EntityRecord("Velia", "", "")]
+    graph = text_graph(described([ada, founded], others), keywords=True)
     export_graphml(graph, CHUNKS, tmp_path / "g.graphml")
     assert variants_for(tmp_path) == {"graph": "graphml_rkg"}
     assert file_of(tmp_path) == tmp_path / "g.graphml"
     again = graphml(columns=RKG, import_from=file_of(tmp_path), chunk_table=CHUNKS)
-    assert parts(graph, "keywords") == parts(again, "keywords")
+    for column in ("names", "types", "facts", "keywords"):
+        assert list(getattr(graph, column)) == list(getattr(again, column))
+    for matrix in ("node_chunk", "relationship_chunk"):
+        assert dense(getattr(graph, matrix)) == dense(getattr(again, matrix))
+    assert facts(graph) == facts(again)
     assert again.descriptions[0] == "A founder & painter."
     read = networkx.read_graphml(tmp_path / "g.graphml")
     assert read.nodes["n0"]["name"] == "ada marsh"
@@ -266,7 +262,7 @@ def test_communities_of_another_graph_are_refused(dulce, units):
 def test_a_path_that_is_no_graph_is_refused_with_what_would_be_one(tmp_path, name):
     (tmp_path / "folder").mkdir()
     (tmp_path / "graph.xml").write_text("<graphml/>")
-    with pytest.raises(UserError, match=r"folder with entities\.parquet"):
+    with pytest.raises(UserError, match=r"entities\.parquet"):
         variants_for(tmp_path / name)
 
 
@@ -283,10 +279,10 @@ def test_the_digest_of_a_folder_is_that_of_the_tables_that_are_read(dulce, tmp_p
 
 def test_tables_that_cannot_be_read_are_errors_that_name_what_is_wrong(dulce, tmp_path):
     (tmp_path / "entities.parquet").write_bytes(b"no parquet")
-    with pytest.raises(UserError, match=r"entities\.parquet: not parquet"):
+    with pytest.raises(UserError, match=r"entities\.parquet"):
         msgraphrag.graph(import_from=tmp_path, chunk_table=CHUNKS)
-    with pytest.raises(UserError, match="the column colour of"):
+    with pytest.raises(UserError, match="colour"):
         msgraphrag.read_parquet(dulce, "entities", ("id", "colour"))
     (tmp_path / "entities.parquet").write_bytes((dulce / "entities.parquet").read_bytes())
-    with pytest.raises(UserError, match=r"relationships\.parquet: there is no such file"):
+    with pytest.raises(UserError, match=r"relationships\.parquet"):
         msgraphrag.graph(import_from=tmp_path, chunk_table=CHUNKS)

@@ -32,6 +32,7 @@ from graphrag_bench.text import count_tokens
 ADA = '("entity"<|>ADA MARSH<|>person<|>Ada Marsh founded Norvik.)'
 NORVIK = '("entity"<|>NORVIK<|>organization<|>Norvik was founded by Ada Marsh.)'
 FOUNDED = '("relationship"<|>ADA MARSH<|>NORVIK<|>Ada Marsh founded Norvik.<|>9)'
+UNREADABLE = ADA.replace("<|>", " ~ ")
 ADA_READ = EntityRecord("ADA MARSH", "person", "Ada Marsh founded Norvik.")
 NORVIK_READ = EntityRecord("NORVIK", "organization", "Norvik was founded by Ada Marsh.")
 FOUNDED_READ = RelationshipRecord("ADA MARSH", "NORVIK", "Ada Marsh founded Norvik.", (), 9.0)
@@ -65,27 +66,6 @@ def relationship(*fields: str, keywords: bool = False) -> RelationshipRecord:
 
 
 # ---- delimited records
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        f"{ADA}##{NORVIK}##\n{FOUNDED}<|COMPLETE|>",
-        f"Here are the records:\n{ADA}##\n{NORVIK}\n{FOUNDED}",
-        f"- {ADA} ## - {NORVIK} ## Those are all. ## {FOUNDED}",
-        "(entity<|>ADA MARSH<|>Person<|>Ada Marsh founded Norvik.<|>7)##"
-        "('entity'<|>'NORVIK'<|>\"organization\"<|>Norvik was founded by Ada Marsh.)##" + FOUNDED,
-    ],
-)
-def test_records_are_read_in_order_and_small_models_may_be_careless_about_quotes_and_talk(text):
-    reply = read(text)
-    assert reply.records == (ADA_READ, NORVIK_READ, FOUNDED_READ)
-    assert (reply.malformed, reply.negative) == (0, 0)
-
-
-def test_what_counts_stands_between_the_first_and_the_last_bracket():
-    reply = read("1. (entity<|>NORVIK<|>geo<|>Norvik (founded 1901) lies on Mount Tarn.) or so")
-    assert reply.records[0].description == "Norvik (founded 1901) lies on Mount Tarn."
 
 
 @pytest.mark.parametrize(
@@ -156,12 +136,6 @@ def test_a_reply_without_records_cannot_be_read(reading, text):
         reading(text)
 
 
-def test_a_passage_may_have_no_entities_and_the_last_record_of_a_cut_reply_is_left_out():
-    assert read("<|COMPLETE|>").records == ()
-    assert read(f"{ADA}##(entity<|>NOR", cut=True).records == (ADA_READ,)
-    assert read(f"{ADA}##{NORVIK}", cut=True).records == (ADA_READ,)
-
-
 # ---- by a language model
 
 
@@ -209,59 +183,36 @@ def test_a_gleaning_call_that_gives_nothing_fails_or_has_no_room_keeps_the_first
     assert len(model.prompts) == n_calls
 
 
-def test_a_chunk_without_a_readable_record_contributes_nothing_and_is_counted():
-    model = Scripted(
-        [("could not be read", "No."), ("missed", "<|COMPLETE|>"), ("Otto", "No."), ("Ada", ADA)]
-    )
-    result = extracted(model, "Otto.", "Ada.")
-    assert result.rows == (ChunkRecords(), ChunkRecords((ADA_READ,)))
-    assert result.statistics["failed_chunks"] == 1
-
-
 def test_types_and_keywords_are_asked_for_as_set_and_the_passage_comes_last():
     model = Scripted([("Passage", ADA)])
     extracted(model, "Ada.", max_gleaning=0, entity_types=("star", "comet"), keywords=True)
     extracted(model, "Ada.", max_gleaning=0)
     rich, plain = (chat[0].content for chat in model.prompts)
-    assert "one of: star, comet" in rich
-    assert "<|>keywords<|>strength" in rich
-    assert "keywords" not in plain
+    assert "star, comet" in rich and "keywords" in rich and "keywords" not in plain
     assert all("Ada.\n" in chat[-1].content for chat in model.prompts)
 
 
-def test_counts_of_odd_records_are_kept():
+def counts(ones: str, **others: int) -> dict[str, int]:
+    """Statistics that are 1 where they are named, and 0 or as given elsewhere."""
+    every = "malformed_records replies truncated_replies chunks failed_chunks malformed_chunks"
+    every += " cut_chunks faulty_chunks failed_gleanings"
+    return {**dict.fromkeys(every.split(), 0), **dict.fromkeys(ones.split(), 1), **others}
+
+
+def test_counts_of_odd_records_and_facts_are_kept():
     odd = f"{ADA}##(entity<|>X)##(relationship<|>A<|>B<|>A hates B.<|>-1)"
     result = extracted(Scripted([("Passage", odd)]), "Ada.", max_gleaning=0)
-    records = ("entity_records", "relationship_records", "malformed_records")
-    none = ("truncated_replies", "failed_chunks", "failed_gleanings", "cut_chunks")
-    ones = (
-        *records,
-        "negative_strengths",
-        "replies",
-        "chunks",
-        "malformed_chunks",
-        "faulty_chunks",
-    )
-    assert result.statistics == {**dict.fromkeys(ones, 1), **dict.fromkeys(none, 0)}
-
-
-def test_counts_of_odd_facts_are_kept():
-    cut = Completion(
-        f"{STANDS}##{FACT}##(place<|>X)##(entity",
-        prompt_tokens=10,
-        completion_tokens=10,
-        finish="length",
-    )
+    ones = "entity_records relationship_records negative_strengths malformed_records replies chunks"
+    assert result.statistics == counts(f"{ones} malformed_chunks faulty_chunks")
+    cut = Completion(f"{STANDS}##{FACT}##(place<|>X)##(entity", finish="length")
     model = Scripted([("could not be read", "No."), ("Otto", "No."), ("Passage", cut)])
-    result = llm_facts(
+    told = llm_facts(
         chunk_table=table("Ada.", "Otto."), llm_build=model, progress=QUIET, max_gleaning=0
     )
-    assert result.rows == (ChunkFacts((STANDING,)), ChunkFacts())
-    ones = ("fact_records", "entity_records", "facts_without_entities", "malformed_records")
-    ones = (*ones, "truncated_replies", "failed_chunks", "malformed_chunks", "cut_chunks")
-    both = {"chunks": 2, "faulty_chunks": 2}
-    more = {"replies": 3, "failed_gleanings": 0}
-    assert result.statistics == {**dict.fromkeys(ones, 1), **both, **more}
+    assert told.rows == (ChunkFacts((STANDING,)), ChunkFacts())
+    ones = "fact_records entity_records facts_without_entities malformed_records truncated_replies"
+    ones += " failed_chunks malformed_chunks cut_chunks"
+    assert told.statistics == counts(ones, replies=3, chunks=2, faulty_chunks=2)
 
 
 class Limited(Scripted):
@@ -285,9 +236,7 @@ def test_a_reply_has_4096_tokens_or_what_the_window_leaves(window, settings, mos
     extracted(model, "Ada.", max_gleaning=0, **settings)
     (prompt,) = model.prompts
     n_tokens = sum(count_tokens(message.content) for message in prompt)
-    rest = 4096 - int(n_tokens * 1.15)
-    assert model.most == [most or rest // 256 * 256]
-    assert window is None or 512 < model.most[0] <= window - n_tokens
+    assert model.most == [most or (4096 - int(n_tokens * 1.15)) // 256 * 256]
 
 
 def test_prompts_of_unlike_length_are_asked_with_their_own_limits_in_their_order():
@@ -313,10 +262,10 @@ def test_too_many_cut_replies_end_the_build_and_name_the_setting(tmp_path):
         store = Store(tmp_path, QUIET, **settings)
         return store.resources(alone, {"text_extraction"}, inputs), store.recipe(alone[0])
 
-    with pytest.raises(UserError, match="build.text_extraction.max_tokens") as raised:
+    with pytest.raises(UserError) as raised:
         built()
-    for message in ("1 of 1 replies (100.0%)", "4,096", "failures.allow_cut"):
-        assert message in str(raised.value)
+    for name in ("build.text_extraction.max_tokens", "100.0%", "4,096", "failures.allow_cut"):
+        assert name in str(raised.value)
     _, recipe = built(allow_cut=1.0)
     assert (recipe["statistics"]["truncated_replies"], recipe["statistics"]["replies"]) == (1, 1)
 
@@ -350,16 +299,10 @@ def ends(row: ChunkRecords) -> list[tuple[str, str]]:
     return [(record.source, record.target) for record in row.relationships]
 
 
-def test_an_entity_has_its_label_as_type_and_the_sentence_as_description():
-    assert tagged(MET).entities == (
-        EntityRecord("Ada", "person", MET.text),
-        EntityRecord("Otto", "person", MET.text),
-        EntityRecord("Paris", "gpe", MET.text),
-    )
-
-
-def test_two_names_of_a_sentence_are_related_once():
+def test_names_of_a_sentence_are_entities_with_label_and_sentence_and_are_related_once():
     row = tagged(MET)
+    kinds = {"Ada": "person", "Otto": "person", "Paris": "gpe"}
+    assert row.entities == tuple(EntityRecord(*pair, MET.text) for pair in kinds.items())
     assert ends(row) == [("Ada", "Otto"), ("Ada", "Paris"), ("Otto", "Paris")]
     assert set(row.relationships) >= {RelationshipRecord("Ada", "Otto", MET.text, ("meet",), 1.0)}
     assert all(not one.keywords for one in tagged(MET, keywords=False).relationships)
@@ -382,36 +325,27 @@ def test_the_title_is_described_by_the_sentences_that_name_it_or_else_by_the_fir
     assert tagged(named="Velia").entities == (EntityRecord("Velia", "", ""),)
 
 
-STORY = "Ada Marsh founded Norvik. It stands on Tarn. Nobody knows why"
-
-
-def facts_of(named: str) -> list[tuple[str, list[str]]]:
+def facts_of(text: str, title: str = "") -> list[tuple[str, list[str]]]:
     """The texts of the facts of a passage, and the names of their entities."""
-    result = nlp_facts(chunk_table=table(STORY, title=named), nlp=Capitals(), progress=QUIET)
-    (row,) = result.rows
+    (row,) = nlp_facts(chunk_table=table(text, title=title), nlp=Capitals(), progress=QUIET).rows
+    assert all(one.description == fact.text for fact in row.facts for one in fact.entities)
     return [(fact.text, [entity.name for entity in fact.entities]) for fact in row.facts]
 
 
-def test_a_passage_is_about_its_title_and_says_so_where_it_does_not_name_it():
-    assert facts_of("Norvik") == [
+def test_facts_are_sentences_with_entities_and_a_passage_is_about_its_title():
+    assert facts_of("Otto came. nobody cared") == [("Otto came", ["Otto"])]
+    assert facts_of("Ada Marsh founded Norvik. It stands on Tarn. Nobody cared", "Norvik") == [
         ("Ada Marsh founded Norvik", ["Norvik", "Ada Marsh"]),
         ("Norvik: It stands on Tarn", ["Norvik", "It", "Tarn"]),
-        ("Norvik: Nobody knows why", ["Norvik", "Nobody"]),
+        ("Norvik: Nobody cared", ["Norvik", "Nobody"]),
     ]
-
-
-def test_entities_are_described_by_their_sentence_and_sentences_without_one_are_no_facts():
-    result = nlp_facts(chunk_table=table("Otto came. nobody cared"), nlp=Capitals(), progress=QUIET)
-    assert result.rows[0].facts == (
-        FactRecord("Otto came", (EntityRecord("Otto", "", "Otto came"),), 10.0),
-    )
 
 
 @pytest.mark.parametrize(
     ("first", "second", "n_failed"),
     [
-        (ADA.replace("<|>", " ~ "), f"{ADA}<|COMPLETE|>", 0),
-        (ADA.replace("<|>", " ~ "), "<|COMPLETE|>", 1),
+        (UNREADABLE, f"{ADA}<|COMPLETE|>", 0),
+        (UNREADABLE, "<|COMPLETE|>", 1),
         ("- Ada: person\n- Otto: person\n<|COMPLETE|>", "<|COMPLETE|>", 1),
         ("There are no entities in it.", "<|COMPLETE|>", 0),
     ],
@@ -427,7 +361,7 @@ def test_a_layout_that_cannot_be_read_is_asked_for_again_and_is_never_no_entitie
 
 @pytest.mark.parametrize(
     ("missed", "n_lost"),
-    [("<|COMPLETE|>", 0), ("Nothing was missed.", 0), (ADA.replace("<|>", " ~ "), 1),
+    [("<|COMPLETE|>", 0), ("Nothing was missed.", 0), (UNREADABLE, 1),
      ("- Otto: person\n- Tarn: place", 1)],
 )  # fmt: skip
 def test_a_gleaning_reply_that_cannot_be_read_is_counted(missed, n_lost):
