@@ -15,29 +15,14 @@ from graphrag_bench.graphs.chunking import presplit, separator, token, windows
 from graphrag_bench.text import count_tokens, encode
 
 
-def spans(n_tokens: int, size: int = 1200, overlap: int = 100):
-    """First and last + 1 token of every window over the tokens 0, 1, 2, ..."""
-    return [(part[0], part[-1] + 1) for part in windows(range(n_tokens), size, overlap)]
-
-
-@pytest.mark.parametrize(
-    ("n_tokens", "expected"),
-    [
-        (0, []), (1, [(0, 1)]), (1200, [(0, 1200), (1100, 1200)]),
-        (1201, [(0, 1200), (1100, 1201)]), (2400, [(0, 1200), (1100, 2300), (2200, 2400)]),
-    ],
-)  # fmt: skip
-def test_windows_of_1200_tokens_start_every_1100(n_tokens, expected):
-    assert spans(n_tokens) == expected
-
-
 @given(st.integers(0, 60), st.integers(1, 12), st.integers(0, 11))
-def test_windows_hold_every_token_and_are_never_too_long(n_tokens, size, overlap):
+def test_windows_hold_every_token_and_start_every_size_minus_overlap(n_tokens, size, overlap):
     if overlap >= size:
         return
-    result = spans(n_tokens, size, overlap)
-    assert {token for first, end in result for token in range(first, end)} == set(range(n_tokens))
-    assert all(end - first <= size for first, end in result)
+    parts = list(windows(range(n_tokens), size, overlap))
+    assert {token for part in parts for token in part} == set(range(n_tokens))
+    assert [part[0] for part in parts] == list(range(0, n_tokens, size - overlap))
+    assert all(len(part) <= size for part in parts)
 
 
 def texts(table: ChunkTable) -> list[str]:
@@ -89,7 +74,7 @@ def test_over_the_corpus_a_title_stands_before_its_text_and_scopes_stay_apart():
 
 @pytest.mark.parametrize("chunking", [token, separator])
 def test_an_overlap_that_leaves_no_room_is_refused(chunking):
-    with pytest.raises(UserError, match="overlap 3 must be below size 3"):
+    with pytest.raises(UserError, match="overlap 3"):
         chunking(corpus=dataset(("d", "", "one two")), size=3, overlap=3)
 
 
@@ -108,13 +93,6 @@ def test_sentences_are_joined_while_they_fit_and_begin_with_the_end_of_the_one_b
     assert texts(separator(corpus=corpus, size=size, overlap=overlap)) == expected
 
 
-def test_a_piece_that_is_too_long_is_cut_by_tokens():
-    word = "antidisestablishmentarianism"
-    table = separator(corpus=dataset(("d", "", word)), size=2, overlap=0)
-    assert "".join(texts(table)) == word
-    assert all(count_tokens(text) <= 2 for text in table.texts)
-
-
 @pytest.mark.parametrize(("size", "overlap"), [(12, 0), (12, 3), (40, 10)])
 def test_chunks_are_filled_and_hardly_longer_than_their_size(size, overlap):
     sentence = "The river rises on a mountain, and flows through two towns into the sea. "
@@ -127,7 +105,7 @@ def test_chunks_are_filled_and_hardly_longer_than_their_size(size, overlap):
 @pytest.mark.parametrize("chunking", [presplit, token, separator])
 def test_a_blank_document_gives_no_chunk_and_a_corpus_of_blanks_is_refused(chunking):
     assert texts(chunking(corpus=dataset(("a", "A", " \n"), ("b", "B", "text")))) == ["text"]
-    with pytest.raises(UserError, match="every document of the corpus is blank"):
+    with pytest.raises(UserError, match="blank"):
         chunking(corpus=dataset(("a", "A", ""), ("b", "B", "  ")))
 
 
@@ -166,10 +144,8 @@ def test_chunks_are_in_their_source_and_lose_no_character(text, size, overlap, c
     else:
         join = "corpus" if chunking == "corpus" else "document"
         table = token(corpus=corpus, size=size, overlap=overlap, join=join)
-    chunks = (
-        texts(table) if chunking == "corpus" else [table.texts[row] for row in table.chunks_of("d")]
-    )
     held = set()
+    chunks = texts(table) if chunking == "corpus" else table.texts.take(table.chunks_of("d"))
     for chunk in chunks:
         assert chunk in source
         for match in re.finditer(f"(?={re.escape(chunk)})", source):

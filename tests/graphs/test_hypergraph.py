@@ -35,13 +35,7 @@ def graph_of(rows=ROWS, build=hypergraph, **settings) -> Graph:
     return build(fact_extraction=extraction, chunk_table=texts(len(rows)), **settings)
 
 
-def edges(graph: Graph) -> dict[tuple[str, str], float]:
-    """The weight of each edge by the texts of its ends."""
-    texts_of_ends = [(graph.descriptions[head], graph.names[tail]) for head, tail in ends(graph)]
-    return dict(zip(texts_of_ends, graph.weight.tolist(), strict=True))
-
-
-def test_entities_and_distinct_facts_are_nodes_with_their_texts():
+def test_entities_and_distinct_facts_are_nodes_with_their_texts_and_chunks():
     graph = graph_of()
     assert list(zip(graph.names, graph.types, graph.descriptions, strict=True)) == [
         ("ada", "entity", "ada: Ada there. ADA there."),
@@ -50,23 +44,16 @@ def test_entities_and_distinct_facts_are_nodes_with_their_texts():
         ("hyperedge: 0", "hyperedge", MET),
         ("hyperedge: 1", "hyperedge", WROTE),
     ]
+    assert chunks_of(graph.node_chunk) == [[0, 1], [0, 1], [0], [0, 1], [0]]
 
 
 def test_a_fact_is_joined_to_all_its_entities_by_how_complete_it_was_told():
-    """8 / 10 and 10 / 10 of two places: 1.8."""
-    assert edges(graph_of()) == pytest.approx(
-        {(MET, "ada"): 1.8, (MET, "bo"): 1.8, (MET, "ys"): 1.8, (WROTE, "ada"): 1.0}
-    )
-
-
-def test_an_edge_of_a_fact_that_is_not_complete_at_all_has_a_weight():
-    assert edges(graph_of([ChunkFacts((fact(MET, "Ada", complete=0.0),))])) == {(MET, "ada"): 0.1}
-
-
-def test_nodes_and_edges_are_in_the_chunks_that_tell_them():
+    """8 / 10 and 10 / 10 of two places: 1.8; 0.1 at least."""
     graph = graph_of()
-    assert chunks_of(graph.node_chunk) == [[0, 1], [0, 1], [0], [0, 1], [0]]
+    assert ends(graph) == [(3, 0), (3, 1), (3, 2), (4, 0)]
+    assert graph.weight.tolist() == pytest.approx([1.8, 1.8, 1.8, 1.0])
     assert chunks_of(graph.relationship_chunk) == [[0, 1], [0, 1], [0], [0]]
+    assert graph_of([ChunkFacts((fact(MET, "Ada", complete=0.0),))]).weight.tolist() == [0.1]
 
 
 @pytest.mark.parametrize(
@@ -74,13 +61,12 @@ def test_nodes_and_edges_are_in_the_chunks_that_tell_them():
     [(None, "ada: Ada there. ADA there."), (0, "ada"), (1, "ada: Ada there.")],
 )
 def test_an_entity_is_told_of_by_as_much_as_fits_one_text_at_least(tokens, described):
-    graph = graph_of(description_tokens=tokens)
-    assert graph.descriptions[0] == described
+    assert graph_of(description_tokens=tokens).descriptions[0] == described
 
 
 @pytest.mark.parametrize("rows", [[ChunkFacts()], [ChunkFacts((fact(MET, "..."),))]])
 def test_without_a_fact_the_graph_is_refused(rows):
-    with pytest.raises(UserError, match="no fact that names an entity"):
+    with pytest.raises(UserError, match="no fact"):
         graph_of(rows)
 
 
@@ -91,22 +77,12 @@ def by_initial(text: str) -> np.ndarray:
     return vector
 
 
-def synonyms(**settings) -> dict[tuple[str, str], float]:
-    """The synonymy edges of Ada, Adah and Bo, who met in one fact."""
+def test_entities_of_similar_names_are_joined_by_their_cosine_and_described_by_their_names():
     rows = [ChunkFacts((fact(MET, "Ada", "Bo", "Adah"),))]
-    graph = graph_of(
-        rows, hypergraph_synonymy, embedder=Planted(by_initial), progress=QUIET, **settings
-    )
-    assert graph.statistics["synonyms"] == graph.synonym.sum()
-    assert chunks_of(graph.relationship_chunk[graph.synonym]) == [[]] * int(graph.synonym.sum())
-    rows_of = zip(facts(graph), graph.synonym, strict=True)
-    return {(head, tail): cosine for (head, _, tail, cosine), synonym in rows_of if synonym}
-
-
-def test_entities_of_similar_names_are_joined_by_their_cosine():
-    assert synonyms() == pytest.approx({("ada", "adah"): 0.9})
-
-
-def test_with_synonyms_entities_are_described_by_their_names_alone():
-    graph = graph_of(build=hypergraph_synonymy, embedder=Planted(by_initial), progress=QUIET)
-    assert graph.descriptions.take(range(3)) == ["ada", "bo", "ys"]
+    graph = graph_of(rows, hypergraph_synonymy, embedder=Planted(by_initial), progress=QUIET)
+    assert graph.synonym.tolist() == [False] * 3 + [True]
+    (*_, (head, _, tail, cosine)) = facts(graph)
+    assert (head, tail, cosine) == ("ada", "adah", pytest.approx(0.9))
+    assert chunks_of(graph.relationship_chunk)[3] == []
+    assert graph.statistics["synonyms"] == 1
+    assert graph.descriptions.take(range(3)) == ["ada", "bo", "adah"]
