@@ -47,19 +47,13 @@ def test_a_node_is_embedded_by_name_and_description_or_by_one_of_them():
     assert indexed(text_index, graph=PLAIN) == vectors("ada", "norvik", "tarn")
 
 
-def test_a_relationship_is_its_relation_or_keywords_between_its_ends_and_what_describes_it():
-    assert relationship_texts(RICH) == [
-        "ada founding, harbour norvik Ada founded Norvik.",
-        "norvik near tarn",
-    ]
-
-
-def test_a_relationship_can_be_its_description_alone_where_it_has_one():
-    """Equation 5 of PathCoRAG compares the question with the description of an edge."""
-    assert relationship_texts(RICH, "description") == ["Ada founded Norvik.", "norvik near tarn"]
+def test_a_relationship_is_its_relation_or_keywords_between_its_ends_and_its_description():
+    """Or its description alone, where it has one (PathCoRAG, equation 5)."""
+    context = ["ada founding, harbour norvik Ada founded Norvik.", "norvik near tarn"]
+    alone = ["Ada founded Norvik.", "norvik near tarn"]
+    assert (relationship_texts(RICH), relationship_texts(RICH, "description")) == (context, alone)
     assert relationship_texts(PLAIN, "description") == relationship_texts(PLAIN)
-    result = indexed(relationship_index, graph=RICH, text="description")
-    assert result == vectors("Ada founded Norvik.", "norvik near tarn")
+    assert indexed(relationship_index, graph=RICH, text="description") == vectors(*alone)
 
 
 def test_a_community_without_a_report_has_a_vector_of_zeros():
@@ -78,13 +72,10 @@ def test_tfidf_scores_are_cosines_of_counts_times_smoothed_inverse_frequency():
     assert scores.tolist() == pytest.approx([idf / sqrt(1 + idf**2), 0.0])
 
 
-def test_tfidf_is_fitted_on_the_descriptions_of_the_nodes():
+def test_tfidf_is_fitted_on_the_descriptions_of_the_nodes_which_hold_a_word():
     index = tfidf(graph=RICH)
     assert len(index) == 3
     assert np.flatnonzero(index.scores("mount")).tolist() == [2]
     assert np.flatnonzero(index.scores("norvik")).tolist() == [1]
-
-
-def test_texts_without_a_word_are_refused():
-    with pytest.raises(UserError, match="hold no word"):
+    with pytest.raises(UserError, match="no word"):
         Tfidf.of(["?", "!"])

@@ -26,21 +26,21 @@ def test_a_changed_setting_variant_or_corpus_changes_the_keys_of_all_that_is_bui
 
 
 @pytest.mark.parametrize(
-    ("wanted", "choices", "message"),
+    ("wanted", "choices", "names"),
     [
-        ("totals", {}, "Nothing builds 'totals'. Did you mean 'total'?"),
-        ("slow", {}, "Nothing builds 'log', which slow is built from."),
-        ("total", {"doubled": "twise"}, "build.doubled: no variant 'twise'. Did you mean 'twice'"),
-        ("total", {"doubled": {}}, "build.doubled must name one of: thrice, twice."),
-        ("numbers", {"numbers": {"at_lest": 1}}, "build.numbers has no setting 'at_lest'"),
-        ("numbers", {"numbers": {"at_least": "1"}}, "build.numbers: setting 'at_least' is '1'"),
-        ("hen", {}, "hen is built from itself: hen <- egg <- hen."),
+        ("totals", {}, "'totals' 'total'"),
+        ("logged", {}, "'log' logged"),
+        ("total", {"doubled": "twise"}, "build.doubled 'twise' 'twice'"),
+        ("total", {"doubled": {}}, "build.doubled thrice twice"),
+        ("numbers", {"numbers": {"at_lest": 1}}, "build.numbers 'at_lest'"),
+        ("numbers", {"numbers": {"at_least": "1"}}, "build.numbers 'at_least' '1'"),
+        ("hen", {}, "hen egg"),
     ],
 )
-def test_what_cannot_be_planned_is_said(wanted, choices, message):
+def test_what_cannot_be_planned_is_named(wanted, choices, names):
     with pytest.raises(UserError) as raised:
         planned(wanted, choices=choices)
-    assert message in str(raised.value)
+    assert all(name in str(raised.value) for name in names.split())
 
 
 def test_all_that_is_wrong_is_said_at_once():

@@ -79,16 +79,12 @@ def test_summary_and_findings_keep_to_their_tokens(short):
 
 
 def test_every_sentence_is_of_a_member_or_of_a_relationship_inside():
-    """Row 6, cy-dot, goes out of the community."""
+    """Row 6, cy-dot, goes out; a graph without descriptions is told by its relations."""
     text = extracted().texts[0]
     assert "Dot" not in text
     assert "year 6" not in text
-
-
-def test_a_graph_without_descriptions_is_told_by_its_relations():
-    text = extracted(graph=PLAIN).texts[1]
-    assert text.startswith("# dot, eve, fay\n\n")
-    assert "related to" in text
+    plain = extracted(graph=PLAIN).texts[1]
+    assert plain.startswith("# dot, eve, fay\n\n") and "related to" in plain
 
 
 def test_the_rating_is_half_occurrence_and_half_size():
@@ -114,25 +110,20 @@ def test_entities_go_by_degree_and_relationships_by_rank_ties_by_name():
     assert rows_of(tables, "Entities")[0].endswith(",3")
 
 
-def test_reports_on_parts_are_there_only_when_something_was_cut():
-    part = PartReport("# Ada's part", 8.0, 0.25, np.array([0, 1, 2]))
-    whole = report_tables(Contents(GRAPH, NESTED), 0, [part], 2000)
+def test_reports_on_parts_are_there_by_occurrence_when_something_was_cut():
+    ada = PartReport("# Ada's part", 8.0, 0.25, np.array([0, 1, 2]))
+    contents = Contents(GRAPH, NESTED)
+    whole = report_tables(contents, 0, [ada], 2000)
     assert rows_of(whole, "Reports") == []
     assert len(rows_of(whole, "Entities")) == 6
-    tight = report_tables(Contents(GRAPH, NESTED), 0, [part], 130)
+    tight = report_tables(contents, 0, [ada], 130)
     assert rows_of(tight, "Reports") == ["0,# Ada's part,8.0,0.25"]
     first = [row.split(",")[1] for row in rows_of(tight, "Entities")]
     assert first[:2] == ["dot", "eve"]  # not covered by the part's report
     assert rows_of(tight, "Relationships")[0].split(",")[1:3] == ["cy", "dot"]
-
-
-def test_reports_on_parts_go_by_occurrence():
-    parts = [
-        PartReport("small", 8.0, 0.25, np.array([0, 1, 2])),
-        PartReport("large", 2.0, 0.75, np.array([3, 4, 5])),
-    ]
-    tight = report_tables(Contents(GRAPH, NESTED), 0, parts, 80)
-    assert [row.split(",")[1] for row in rows_of(tight, "Reports")] == ["large", "small"]
+    large = PartReport("large", 2.0, 0.75, np.array([3, 4, 5]))
+    both = rows_of(report_tables(contents, 0, [ada, large], 80), "Reports")
+    assert [row.split(",")[1] for row in both] == ["large", "# Ada's part"]
 
 
 # ---- by a model
@@ -180,13 +171,10 @@ def test_what_cannot_be_read_becomes_the_summary_rated_zero_and_flagged():
     model = Scripted([("ada,", "Just words."), ("eve,", written_reply("Fine")), ("", "Still no.")])
     result = by_model(model)
     assert result.texts[0] == "# cy, ada, bo\n\nStill no."
-    assert result.ratings.tolist() == [0.0, 7.0]
-    assert result.fallback.tolist() == [True, False]
-    assert result.statistics["unreadable"] == 1
-    assert model.meter.fallbacks == 1
-    silent = Scripted([("ada,", CallFailed("refused", "no")), ("", written_reply("Fine"))])
-    result = by_model(silent)
-    assert (result.texts[0], result.statistics["without_report"]) == ("", 1)
+    assert (result.ratings.tolist(), result.fallback.tolist()) == ([0.0, 7.0], [True, False])
+    assert (result.statistics["unreadable"], model.meter.fallbacks) == (1, 1)
+    silent = by_model(Scripted([("ada,", CallFailed("refused", "no")), ("", written_reply("F"))]))
+    assert (silent.texts[0], silent.statistics["without_report"]) == ("", 1)
 
 
 def test_a_small_window_leaves_room_for_prompt_and_reply(monkeypatch):
