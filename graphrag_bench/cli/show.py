@@ -43,10 +43,10 @@ from graphrag_bench.cli.parsing import RUNS, Parser
 from graphrag_bench.config.compose import composed
 from graphrag_bench.config.plugins import load_plugins
 from graphrag_bench.errors import UserError, by_beginning
-from graphrag_bench.explain.funnel import run_funnel
+from graphrag_bench.explain.funnel import funnel_or_reason
 from graphrag_bench.explain.passages import lost_at
 from graphrag_bench.explain.question import RunQuestions
-from graphrag_bench.explain.stages import Funnel, stage_table
+from graphrag_bench.explain.stages import stage_table
 from graphrag_bench.explain.text import call_lines, explained_lines
 from graphrag_bench.report.rendering import show
 from graphrag_bench.run.experiment import Experiment
@@ -108,32 +108,40 @@ def _print_files(word: str) -> None:
 
 
 def _print_runs(runs: Sequence[StoredRun], home: Path, *, as_json: bool) -> None:
-    rows = []
-    for run in runs:
-        texts = {one.id: one.text for one in run.dataset.questions} if run.dataset else {}
-        funnel: Funnel | str
-        try:
-            funnel = run_funnel(run, home)
-        except UserError as error:
-            funnel = f"no funnel: {error}"
-        questions = [
-            {"id": name, "question": texts.get(name), "status": row["status"],
-             "answer": row.get("answer")}
-            for name, row in run.rows.items()
-        ]  # fmt: skip
-        if as_json:
-            counts = [] if isinstance(funnel, str) else list(map(asdict, funnel.counts()))
-            notes = [funnel] if isinstance(funnel, str) else list(funnel.unknown)
-            rows.append({"run": str(run.folder.path), "title": run.metrics["title"],
-                         "dataset": run.metrics["dataset"], "questions": questions,
-                         "stages": counts, "notes": notes})  # fmt: skip
-            continue
-        for one in questions if not runs[1:] else ():
-            answer = one["status"] if one["answer"] is None else one["answer"]
-            print(f"{one['id']}  {short(one['question'] or '', 80)}  -> {short(str(answer), 60)}")
-        print(funnel) if isinstance(funnel, str) else show(stage_table(funnel))
     if as_json:
-        print(json.dumps(rows, ensure_ascii=False, indent=1))
+        print(json.dumps([_values(run, home) for run in runs], ensure_ascii=False, indent=1))
+        return
+    texts = _texts(runs[0])
+    for name, row in runs[0].rows.items() if not runs[1:] else ():
+        text, answer = texts.get(name, ""), row.get("answer")
+        shown = str(row["status"] if answer is None else answer)
+        print(f"{name}  {short(text, 50)}  -> {short(shown, 30)}")
+    for run in runs:
+        funnel = funnel_or_reason(run, home)
+        if isinstance(funnel, str):
+            print(f"no funnel: {funnel}")
+        else:
+            show(stage_table(funnel))
+
+
+def _values(run: StoredRun, home: Path) -> dict[str, Any]:
+    funnel, texts = funnel_or_reason(run, home), _texts(run)
+    questions = [
+        {"id": name, "question": texts.get(name), "status": row["status"],
+         "answer": row.get("answer")}
+        for name, row in run.rows.items()
+    ]  # fmt: skip
+    return {
+        "run": str(run.folder.path),
+        **{name: run.metrics[name] for name in ("title", "dataset")},
+        "questions": questions,
+        "stages": [] if isinstance(funnel, str) else [asdict(one) for one in funnel.counts()],
+        "notes": [funnel] if isinstance(funnel, str) else list(funnel.unknown),
+    }
+
+
+def _texts(run: StoredRun) -> Mapping[str, str]:
+    return {one.id: one.text for one in run.dataset.questions} if run.dataset else {}
 
 
 def _question(name: str, questions: RunQuestions) -> str:

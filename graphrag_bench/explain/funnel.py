@@ -110,6 +110,14 @@ def run_funnel(run: StoredRun, home: Path) -> Funnel:
     return Funnel(stages, every, title, dataset, len(run.rows), tuple(unknown))
 
 
+def funnel_or_reason(run: StoredRun, home: Path) -> Funnel | str:
+    """Return the funnel of a run, or why there is none."""
+    try:
+        return run_funnel(run, home)
+    except UserError as error:
+        return str(error)
+
+
 class _ArtifactReader:
     """Reader of the artifacts of a run's questions; `missing` says which are not there."""
 
@@ -159,47 +167,40 @@ def _is_entry(step: OperatorStep) -> bool:
 def of_evidence(
     row: Row, gold: Gold, artifacts: FunnelArtifacts, right: bool | None
 ) -> list[EvidenceDocument]:
-    """Return each item in a question's evidence; a file came as far as any of its parts."""
-    parts = {name: documents_of(gold, name) for name in gold.evidence}
-    every = [one for documents in parts.values() for one in documents]
-    by_document = {one.document: one for one in of_documents(row, every, artifacts, right)}
-    items = []
-    for name, documents in parts.items():
-        passed: dict[str, bool | None] = {}
-        for stage in by_document[documents[0]].passed:
-            reached = [by_document[one].passed.get(stage) for one in documents]
-            passed[stage] = True if True in reached else None if None in reached else False
-        items.append(EvidenceDocument(row["question"], name, passed))
-    return items
-
-
-def of_documents(
-    row: Row, evidence: Sequence[str], artifacts: FunnelArtifacts, right: bool | None
-) -> list[EvidenceDocument]:
-    """Return each document in a question's evidence with the stages it passed, in order, once.
+    """Return each document in a question's evidence with the stages it passed, in order.
 
     A document counts as extracted when one of its chunks states a relationship of the graph (or
     has a node, where chunks state none); as linked when the rows that the first steps found hold
     one of its nodes, or are joined to one through the relationships among the nodes of the
     question's evidence and through synonymy; as in the prompt when a text of it stands in the
     context; as retrieved when it is in the prompt, or a chunk of it was ranked, or a row of the
-    graph that it states found. Where a document has several chunks any of them counts. Of a
-    failure only what was written before it is known.
+    graph that it states found. Of several chunks any counts, and of the parts of a file any too. Of
+    a failure only what was written before it is known.
     """
+    parts = {name: documents_of(gold, name) for name in gold.evidence}
     chunks = ChunkTable.of([]) if artifacts.chunks is None else artifacts.chunks
-    passages = [LocatedDocument(one, chunks, artifacts.graph) for one in dict.fromkeys(evidence)]
+    passages = {
+        one: LocatedDocument(one, chunks, artifacts.graph)
+        for documents in parts.values()
+        for one in documents
+    }
     stored = _StoredRow(row, artifacts)
-    linked = stored.linked(passages) if "linked" in artifacts.stages else None
-    documents = []
-    for passage in passages:
-        passed = stored.passed(passage)
-        if linked is not None and "extracted" in passed:
-            passed["linked"] = bool(passed["extracted"]) and passage.document in linked
-        passed |= {"replied": row["status"] != "failed", "answered": right}
-        of_method = {stage: verdict for stage, verdict in passed.items()
-                     if stage in artifacts.stages}  # fmt: skip
-        documents.append(EvidenceDocument(row["question"], passage.document, of_method))
-    return documents
+    linked = stored.linked(list(passages.values())) if "linked" in artifacts.stages else None
+    passed = {}
+    for name, passage in passages.items():
+        stages = stored.passed(passage)
+        if linked is not None and "extracted" in stages:
+            stages["linked"] = bool(stages["extracted"]) and name in linked
+        stages |= {"replied": row["status"] != "failed", "answered": right}
+        passed[name] = {one: state for one, state in stages.items() if one in artifacts.stages}
+    items = []
+    for name, documents in parts.items():
+        best: dict[str, bool | None] = {}
+        for stage in dict.fromkeys(stage for one in documents for stage in passed[one]):
+            states = [passed[one].get(stage) for one in documents]
+            best[stage] = True if True in states else None if None in states else False
+        items.append(EvidenceDocument(row["question"], name, best))
+    return items
 
 
 class _StoredRow:

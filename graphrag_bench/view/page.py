@@ -14,7 +14,7 @@ from typing import Any
 
 from graphrag_bench.errors import UserError
 from graphrag_bench.evaluation.metrics import metrics
-from graphrag_bench.explain.funnel import run_funnel
+from graphrag_bench.explain.funnel import funnel_or_reason
 from graphrag_bench.explain.stages import LABELS, Funnel
 from graphrag_bench.report.comparisons import (
     paired_differences,
@@ -34,7 +34,6 @@ STATIC = Path(__file__).parent / "page"
 INDEX, FOLDER = "index.html", "data"
 DEMO = Path(__file__).parent / "demo.tar.xz"
 """The data of the packaged page; scripts/write_demo.py writes it."""
-_SIGN = "<title>graphrag-bench: runs</title>"
 _UNSAFE = ("<", "\u2028", "\u2029")
 
 
@@ -74,7 +73,7 @@ def write_page(runs: Sequence[StoredRun], page: Path, home: Path) -> Path:
     rows = []
     for place, run in enumerate(runs):
         set_id, at = sets[_set_of(run)]
-        funnel = _funnel_of(run, home)
+        funnel = funnel_or_reason(run, home)
         rows.append({**_run_row(run, titles[place], funnel), "id": f"r{place}", "set": set_id})
         write_part(page, f"r{place}/list", list_columns(run, funnel, at))
         for number, block in enumerate(blocks(run, home)):
@@ -99,8 +98,7 @@ def write_demo(page: Path) -> Path:
 
 def _write_static(page: Path) -> None:
     """Write a page without data into a folder that is empty or holds a page."""
-    index = page / INDEX
-    is_page = index.is_file() and _SIGN in index.read_text(encoding="utf-8", errors="replace")
+    is_page = all((page / name).is_file() for name in (INDEX, "parts.js"))
     if page.is_file() or (page.is_dir() and any(page.iterdir()) and not is_page):
         raise UserError(f"{page} is there and holds no page; give an empty or new folder.")
     if (page / FOLDER).exists():
@@ -110,13 +108,6 @@ def _write_static(page: Path) -> None:
 
 def _set_of(run: StoredRun) -> tuple[str, str]:
     return str(run.metrics.get("dataset")), str(run.metrics.get("corpus"))
-
-
-def _funnel_of(run: StoredRun, home: Path) -> Funnel | str:
-    try:
-        return run_funnel(run, home)
-    except UserError as error:
-        return str(error)
 
 
 def _run_row(run: StoredRun, title: str, funnel: Funnel | str) -> Plain:

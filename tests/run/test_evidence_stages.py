@@ -13,7 +13,7 @@ import pytest
 from graphrag_bench.algorithms.graph import Graph
 from graphrag_bench.data.chunks import ChunkTable
 from graphrag_bench.data.dataset import Gold
-from graphrag_bench.explain.funnel import FunnelArtifacts, of_documents, of_evidence
+from graphrag_bench.explain.funnel import FunnelArtifacts, of_evidence
 from graphrag_bench.explain.stages import STAGES
 
 CHUNKS = ChunkTable.of([("a", "", "first"), ("b", "", "second"), ("c", "", "third")])
@@ -38,7 +38,10 @@ def linking(*nodes: int) -> dict[str, Any]:
 
 def verdicts(stage: str, line: dict[str, Any], built: FunnelArtifacts = BUILT) -> list[bool | None]:
     """What the stage says of the documents a, b and c."""
-    return [one.passed.get(stage) for one in of_documents(line, ["a", "b", "c"], built, True)]
+    return [
+        one.passed.get(stage)
+        for one in of_evidence(line, Gold(evidence=("a", "b", "c")), built, True)
+    ]
 
 
 def piece(kind: str, name: str, *documents: str) -> dict[str, Any]:
@@ -95,7 +98,7 @@ def test_a_relationship_that_only_other_documents_state_joins_nothing_outside_th
     built: FunnelArtifacts,
 ) -> None:
     """Of the documents b and c alone: node 0 is no node of theirs, so starting there misses."""
-    documents = of_documents(row(trace=[linking(0)]), ["b", "c"], built, True)
+    documents = of_evidence(row(trace=[linking(0)]), Gold(evidence=("b", "c")), built, True)
     assert [one.passed["linked"] for one in documents] == [False, False]
 
 
@@ -124,7 +127,7 @@ def test_two_documents_with_the_same_text_are_both_in_the_prompt() -> None:
     built = replace(BUILT, chunks=chunks, graph=None)
     of_both = {"kind": "chunk", "id": "a", "also": ["b"]}
     line = row(documents=["a", "b"], context={"pieces": [of_both], "cut": []})
-    documents = of_documents(line, ["a", "b"], built, True)
+    documents = of_evidence(line, Gold(evidence=("a", "b")), built, True)
     assert [one.passed["prompt"] for one in documents] == [True, True]
 
 
@@ -132,7 +135,7 @@ def test_after_a_failure_what_was_written_before_is_still_told() -> None:
     failed = {"question": "q", "status": "failed", "trace": [linking(0)]}
     assert verdicts("linked", failed) == [True, True, False]
     assert verdicts("retrieved", failed) == [None, None, None]
-    documents = of_documents(failed, ["a", "b", "c"], BUILT, None)
+    documents = of_evidence(failed, Gold(evidence=("a", "b", "c")), BUILT, None)
     assert [one.lost for one in documents] == ["replied", "replied", "extracted"]
 
 
