@@ -27,7 +27,7 @@ from pathlib import Path
 
 from graphrag_bench.cli.parsing import RUNS, Parser, runs_and_settings
 from graphrag_bench.config.plugins import load_plugins
-from graphrag_bench.errors import UserError, nearest, unknown
+from graphrag_bench.errors import UserError, nearest
 from graphrag_bench.papers.printed import (
     PaperTable,
     load_paper,
@@ -39,8 +39,8 @@ from graphrag_bench.progress import Progress
 from graphrag_bench.report.notes import corpus_notes
 from graphrag_bench.report.rendering import FORMATS, Table, show_tables
 from graphrag_bench.report.rows import check_one_corpus
-from graphrag_bench.report.tables import checked_columns, main_metric, shown_tables
-from graphrag_bench.run.stored import stored_differences, stored_runs
+from graphrag_bench.report.tables import checked_columns
+from graphrag_bench.run.stored import stored_differences, stored_runs, tables_of
 from graphrag_bench.run.sweep import cell_tables, cells_below, named_runs
 from graphrag_bench.tables.figures import collected
 from graphrag_bench.tables.measures import FigureSource
@@ -127,9 +127,4 @@ def _of_runs(names: Sequence[str], options: Namespace) -> list[Table]:
         return list(cell_tables(every, {}, columns).tables)
     stored = named_runs(list(names), options.home)
     check_one_corpus([run.metrics for run in stored])
-    runs = [run.metrics for run in stored]
-    scoring = stored[0].evaluation
-    metric = main_metric(runs, next(iter(scoring.compared), None))
-    if metric not in (known := {name for run in runs for name in run["metrics"]}):
-        raise unknown("metric", metric, known)
-    return shown_tables(runs, stored_differences(stored), columns=columns, metric=metric)
+    return tables_of(stored, stored_differences(stored), columns)
