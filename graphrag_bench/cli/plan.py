@@ -11,22 +11,30 @@ examples
     every cell of the sweep, and the builds, calls, tokens and money of all, summed
 """
 
+import json
 from collections.abc import Iterator, Sequence
 
 from graphrag_bench.cli import run as application
+from graphrag_bench.cli.parsing import Parser
 from graphrag_bench.cli.run import Results
 from graphrag_bench.errors import UserError
 from graphrag_bench.run.command import Outcomes, identity, methods_of
 from graphrag_bench.run.estimates import Estimate, estimate_head, estimate_line, estimates, total
 from graphrag_bench.run.experiment import Experiment
-from graphrag_bench.run.plan import describe, remaining
+from graphrag_bench.run.plan import describe, plan_values, remaining
 
-declare = application.declare
+
+def declare(parser: Parser) -> None:
+    """Show what a run takes, and `--json`."""
+    application.declare(parser)
+    parser.json()
 
 
 def run(arguments: Sequence[str]) -> int:
     """Print the plan of a run, or of each cell of a sweep, equal ones once; 1 where one fails."""
-    return application.run(arguments, f"{__name__}.Plans")
+    words = [word for word in arguments if word != "--json"]
+    form = "Plans" if len(words) == len(arguments) else "JsonPlans"
+    return application.run(words, f"{__name__}.{form}")
 
 
 class Plans(Results):
@@ -59,6 +67,20 @@ class Plans(Results):
             print(f"{counts}; runs with their reference rows: {len(runs)}", end="\n\n")
             print(*_work_ahead(runs), sep="\n")
         return int(n_failed > 0)
+
+
+class JsonPlans(Plans):
+    """Print the plans of all cells as JSON."""
+
+    def planned(self, outcomes: Outcomes) -> int:
+        """Print them; 1 where a cell cannot be run."""
+        cells = [
+            {"overrides": list(overrides)}
+            | ({"failed": str(cell)} if isinstance(cell, UserError) else plan_values(cell))
+            for overrides, cell in outcomes
+        ]
+        print(json.dumps(cells, ensure_ascii=False, indent=1))
+        return int(any("failed" in cell for cell in cells))
 
 
 def _work_ahead(experiments: Sequence[Experiment]) -> Iterator[str]:

@@ -3,8 +3,10 @@
 import inspect
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import asdict
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 from graphrag_bench.config.sources import file_of
 from graphrag_bench.embedding.embedder import Embedder
@@ -35,6 +37,23 @@ def describe(experiment: Experiment) -> str:
     parts = (_method_lines, _artifact_lines, _step_lines, _extent, _condition_lines)
     blocks = ["\n".join(lines(experiment)) for lines in parts]
     return "\n\n".join(filter(None, blocks))
+
+
+def plan_values(experiment: Experiment) -> dict[str, Any]:
+    """Return the key, artifacts, questions and costs of a plan as plain values."""
+    store, (selected, _), left = experiment.store(), experiment.selection(), remaining(experiment)
+    return {
+        "key": experiment.key,
+        "dataset": experiment.dataset.name,
+        "method": experiment.method.name,
+        "artifacts": [
+            {"resource": item.resource, "builder": item.builder.name, "key": item.key,
+             "stored": store.holds(item)}
+            for item in experiment.plan
+        ],
+        "questions": {"selected": len(selected), "left": left[0], "left_to_answer": left[1]},
+        "costs": [asdict(one) for one in estimates(experiment, *left)],
+    }  # fmt: skip
 
 
 def _condition_lines(experiment: Experiment) -> Iterator[str]:

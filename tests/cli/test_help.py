@@ -1,5 +1,6 @@
 """Commands as a terminal shows them, and what they refuse."""
 
+import json
 from importlib import import_module
 from pathlib import Path
 
@@ -46,6 +47,14 @@ def test_every_command_shows_an_example_of_itself_within_100_columns(name: str) 
 @pytest.mark.parametrize("name", JSON)
 def test_what_a_program_may_read_is_printed_as_json(name: str) -> None:
     assert parser(name).read([*JSON[name].split(), "--json"]).json
+
+
+def test_a_plan_is_json_too() -> None:
+    (cell,) = json.loads(command("plan", *TOY, "method=vanilla", "limit=2", "--json").out)
+    assert {one["resource"] for one in cell["artifacts"]} == {"chunk_table", "chunk_index"}
+    assert cell["questions"] == {"selected": 2, "left": 2, "left_to_answer": 2}
+    (cost,) = cell["costs"]
+    assert cost["expected"]["calls"] == 2
 
 
 def test_every_setting_has_a_meaning() -> None:
