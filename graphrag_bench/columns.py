@@ -205,6 +205,15 @@ def cells(rows: NDArray[np.int64], columns: NDArray[np.int64], shape: tuple[int,
     return csr_matrix((np.ones(len(codes), bool), ids, starts), shape=shape)
 
 
+def counts_by_cell(counts: Mapping[tuple[int, int], int], shape: tuple[int, int]) -> Any:
+    """Return the int64 CSR of that shape with these counts by (row, column)."""
+    from scipy.sparse import csr_matrix
+
+    rows, columns = np.array(list(counts), np.int64).reshape(-1, 2).T
+    values: NDArray[np.int64] = np.array(list(counts.values()), np.int64)
+    return in_order(csr_matrix((values, (rows, columns)), shape=shape))
+
+
 def in_order(matrix: Any) -> Any:
     """Return a sparse matrix as CSR, the columns of each row sorted."""
     csr = matrix.tocsr()

@@ -32,7 +32,6 @@ from graphrag_bench.embedding.cached_models import CachedEmbedder
 from graphrag_bench.embedding.embedder import TextKind, Vectors
 from graphrag_bench.embedding.nlp import Spacy
 from graphrag_bench.embedding.sentence_embedder import SentenceEmbedder
-from graphrag_bench.graphs.entity_passage import entity_passage
 from graphrag_bench.llm.cache import Cache
 from graphrag_bench.llm.ledger import Budget, Ledger, read_ledger
 from graphrag_bench.llm.meter import FailureGate
@@ -42,6 +41,7 @@ from graphrag_bench.progress import Progress
 from graphrag_bench.prompts import Message
 from graphrag_bench.world.facts import WorldSettings
 from graphrag_bench.world.making import make_world
+from methods.entitypassage.names import entity_passage
 
 N_NAMES, N_PASSAGES, N_TOKENS, N_REPEATS = 1000, 60, 120, 5
 LEAST_COSINE = 0.998

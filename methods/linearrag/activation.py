@@ -10,14 +10,13 @@ import numpy as np
 from pydantic import Field, NonNegativeFloat, NonNegativeInt, PositiveInt
 
 from graphrag_bench.algorithms.graph import Graph
-from graphrag_bench.columns import Columns, Texts, in_order, row_ids
+from graphrag_bench.columns import Columns, Texts, counts_by_cell, in_order, row_ids
 from graphrag_bench.contract import artifact, operator
 from graphrag_bench.data.chunks import ChunkTable
 from graphrag_bench.embedding.embedder import Embedder
 from graphrag_bench.embedding.nlp import Nlp
 from graphrag_bench.embedding.vector_index import VectorIndex, index_texts
 from graphrag_bench.errors import UserError
-from graphrag_bench.graphs.entity_passage import NO_NAMES, counts_by_cell
 from graphrag_bench.progress import Progress
 from graphrag_bench.text import normalise_name
 from graphrag_bench.values import (
@@ -89,7 +88,7 @@ def tri_graph(*, chunk_table: ChunkTable, nlp: Nlp, progress: Progress) -> TriGr
                     in_sentence.update((entity, at) for entity in named)
             advance(1)
     if not names:
-        raise UserError(NO_NAMES)
+        raise UserError("The graph has no entities: the tagger found no name in the texts.")
     return TriGraph(
         Texts.of(list(names)),
         Texts.of(list(lines)),

@@ -1,0 +1,248 @@
+"""A graph of names without relationships: names and titles joined to the passages naming them.
+
+Names of one thing are merged without a model: redirects of titles, acronyms with their long form.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cache
+
+from pydantic import NonNegativeInt
+
+from graphrag_bench.algorithms.graph import Graph
+from graphrag_bench.algorithms.name_dictionary import Merge, bare, key_of
+from graphrag_bench.columns import counts_by_cell
+from graphrag_bench.contract import artifact
+from graphrag_bench.data.chunks import ChunkTable
+from graphrag_bench.data.dataset import Dataset
+from graphrag_bench.embedding.nlp import NUMERIC, Nlp, Sentence
+from graphrag_bench.errors import UserError
+from graphrag_bench.progress import Progress
+from graphrag_bench.text import normalise_name
+
+_BRACKETS = re.compile(r"\(([^()]{2,100})\)")
+_SHORT = re.compile(r"[^\W_][\w.&/-]{1,9}")
+_SENTENCE_END = re.compile(r"[.!?;:]\s")
+
+
+@dataclass(frozen=True)
+class Name:
+    """A name as read: its key, and what it is shown as."""
+
+    key: str
+    shown: str
+
+    @classmethod
+    def of(cls, text: str) -> "Name":
+        """Return the name without brackets, a leading article and a possessive ending."""
+        shorter = bare(text)
+        return cls(key_of(shorter), normalise_name(shorter))
+
+
+@dataclass(frozen=True)
+class ChunkNames:
+    """The names of one chunk; `title` is None where it has none, or titles are not read."""
+
+    document: str
+    title: Name | None
+    names: tuple[Name, ...]
+    text: str
+
+    @property
+    def every(self) -> tuple[Name, ...]:
+        """The title, where there is one, and the names."""
+        return self.names if self.title is None else (self.title, *self.names)
+
+
+NamedTitles = dict[str, tuple[Name, tuple[Name, ...]]]
+"""Each title as a name, with the names inside it."""
+
+BRACKETS = "brackets"
+"""The rule of titles that lost what is in brackets, which they always do."""
+NO_NAMES = (
+    "The graph has no entities: the tagger found no name in the texts. Likely causes: they are in "
+    "another language than its model's, or name nothing."
+)
+
+
+@artifact("graph.entity_passage", provides={"node.name", "relationship.weight"})
+def entity_passage(
+    *,
+    corpus: Dataset,
+    chunk_table: ChunkTable,
+    nlp: Nlp,
+    progress: Progress,
+    title_weight: NonNegativeInt = 3,
+) -> Graph:
+    """Named entities and passage titles as nodes, each in the chunks that name it; no relationship.
+
+    Entities are those of titles and texts by the tagger, without numbers, ordinals, amounts and
+    dates; a title is an entity as a whole, without what is in brackets. Names lose a leading
+    article and a possessive ending, and are one node where only case and accents differ, under
+    the first name read. Redirects of the corpus and acronyms that a text defines are nodes under
+    the name that they stand for; the graph's `merges` list them. `node_chunk` is int64:
+    `title_weight` for the title of the chunk, 1 for every other name in it; 0 reads no titles.
+    Nodes come in order of first mention, the title first. Raises UserError when there is no name.
+    Source: ours; nodes without relationships as in LinearRAG (Zhuang et al. 2025).
+    """
+    titles = read_titles(chunk_table, nlp) if title_weight else {}
+    readings = read_names(chunk_table, nlp, titles, progress)
+    redirects = {row.id: row.aliases for row in corpus.documents if row.aliases}
+    stands_for, merged = merged_names(readings, redirects)
+    merges = (*_bracketed(chunk_table, titles), *merged)
+    if counts := Counter(merge.rule for merge in merges):
+        counted = ", ".join(f"{n:,} by {rule}" for rule, n in counts.items())
+        progress.say(f"names merged: {counted} (graph/merges.jsonl)")
+    names: dict[str, str] = {}
+    weights: dict[tuple[str, int], int] = {}
+    for chunk, row in enumerate(readings):
+        for name in (stands_for.get(name.key, name) for name in row.every):
+            names.setdefault(name.key, name.shown)
+            weights[name.key, chunk] = 1
+        if row.title:
+            weights[row.title.key, chunk] = title_weight
+    if not names:
+        raise UserError(NO_NAMES)
+    row_of = {key: row for row, key in enumerate(names)}
+    cells = {(row_of[key], chunk): weight for (key, chunk), weight in weights.items()}
+    matrix = counts_by_cell(cells, (len(names), len(readings)))
+    graph = Graph.from_arrays([], [], matrix, names=list(names.values()))
+    return replace(graph, merges=merges)
+
+
+def read_titles(chunk_table: ChunkTable, nlp: Nlp) -> NamedTitles:
+    """Return each title as a name, with the names inside it."""
+    texts = [title for title in dict.fromkeys(chunk_table.titles) if Name.of(title).key]
+    name_of = cache(Name.of)
+    return {
+        title: (Name.of(title), tuple(_named(sentences, name_of)))
+        for title, sentences in zip(texts, nlp.sentences(texts), strict=True)
+    }
+
+
+def _named(sentences: Iterable[Sentence], name_of: Callable[[str], Name]) -> Iterator[Name]:
+    entities = (entity for sentence in sentences for entity in sentence.entities)
+    return (name_of(text) for text, label in entities if label not in NUMERIC)
+
+
+def read_names(
+    chunk_table: ChunkTable, nlp: Nlp, titles: NamedTitles, progress: Progress
+) -> list[ChunkNames]:
+    """Return the names of each chunk, those inside the title first; a letter is no name."""
+    readings, name_of = [], cache(Name.of)
+    texts = list(chunk_table.texts)
+    with progress.task("reading names", len(texts)) as advance:
+        for row, sentences in enumerate(nlp.sentences(texts)):
+            title, inside = titles.get(chunk_table.titles[row], (None, ()))
+            every = (*inside, *_named(sentences, name_of))
+            names = tuple(name for name in every if len(name.key) > 1)
+            own = title if title and len(title.key) > 1 else None
+            readings.append(ChunkNames(chunk_table.documents_of(row)[0], own, names, texts[row]))
+            advance(1)
+    return readings
+
+
+def _bracketed(chunk_table: ChunkTable, titles: NamedTitles) -> Iterator[Merge]:
+    first_row = {title: row for row, title in reversed(list(enumerate(chunk_table.titles)))}
+    for title, (name, _) in titles.items():
+        if "(" in title or "[" in title:
+            document = chunk_table.documents_of(first_row[title])[0]
+            yield Merge(normalise_name(title), name.shown, BRACKETS, document)
+
+
+Definition = tuple[Name, Name, str]
+"""An alias, the name that it stands for, and the document that says so."""
+
+
+def merged_names(
+    chunks: Sequence[ChunkNames], redirects: Mapping[str, Sequence[str]]
+) -> tuple[dict[str, Name], list[Merge]]:
+    """Return the name that each alias stands for, by the alias's key, and the merges.
+
+    `redirects` has, for each document, the other names of what its title names. Redirects come
+    before acronyms. An alias with several names is left, and a title is no alias.
+    """
+    titles = {row.title.key for row in chunks if row.title}
+    names: dict[str, Name] = {}
+    merges: list[tuple[Name, str, str]] = []
+    rules = {"redirects": _redirected(chunks, redirects), "acronyms": _abbreviated(chunks)}
+    for rule, definitions in rules.items():
+        by_alias: dict[str, dict[str, Definition]] = {}
+        for alias, name, document in definitions:
+            if alias.key in titles:
+                alias, name = name, alias
+            if alias.key not in titles and len(alias.key) > 1 and len(name.key) > 1:
+                by_alias.setdefault(alias.key, {}).setdefault(name.key, (alias, name, document))
+        for key, by_name in by_alias.items():
+            alias, name, document = next(iter(by_name.values()))
+            name = _end(name, names)
+            if len(by_name) == 1 and key not in names and name.key != key:
+                names[key] = name
+                merges.append((alias, rule, document))
+    ends = {key: _end(name, names) for key, name in names.items()}
+    return ends, [
+        Merge(alias.shown, ends[alias.key].shown, rule, document)
+        for alias, rule, document in merges
+    ]
+
+
+def _end(name: Name, names: Mapping[str, Name]) -> Name:
+    while name.key in names:
+        name = names[name.key]
+    return name
+
+
+def _redirected(
+    chunks: Iterable[ChunkNames], redirects: Mapping[str, Sequence[str]]
+) -> Iterator[Definition]:
+    titles = {row.document: row.title for row in chunks if row.title}
+    for document, title in titles.items():
+        yield from ((Name.of(alias), title, document) for alias in redirects.get(document, ()))
+
+
+def _abbreviated(chunks: Iterable[ChunkNames]) -> Iterator[Definition]:
+    for row in chunks:
+        yield from (
+            (Name.of(short), Name.of(long), row.document) for short, long in acronyms(row.text)
+        )
+
+
+def acronyms(text: str) -> Iterator[tuple[str, str]]:
+    """Yield the short and the long form of every acronym that a text defines, in order.
+
+    "World Health Organization (WHO)" and "WHO (World Health Organization)". A short form is one
+    word of 2 to 10 signs with two capitals or more. Its letters and digits are found from right to
+    left in the words before it, at most min(n + 5, 2 n) for n of them, the first at the beginning
+    of a word; the shortest such long form is taken. Of a long form in brackets all of it counts.
+    Source: Schwartz and Hearst 2003, "A simple algorithm for identifying abbreviation definitions
+    in biomedical text". Deviation: two capitals, where theirs takes any letter.
+    """
+    for bracket in _BRACKETS.finditer(text):
+        inside = re.split(r"[;,]", bracket[1])[0].strip()
+        before = _SENTENCE_END.split(text[: bracket.start()])[-1].split()
+        if not before:
+            continue
+        if _is_short(inside):
+            n = sum(char.isalnum() for char in inside)
+            long = _long_form(inside, " ".join(before[-min(n + 5, 2 * n) :]))
+            if long and inside not in long.split():
+                yield inside, long
+        elif _is_short(before[-1]) and " " in inside and _long_form(before[-1], inside) == inside:
+            yield before[-1], inside
+
+
+def _is_short(word: str) -> bool:
+    return sum(map(str.isupper, word)) >= 2 and _SHORT.fullmatch(word) is not None
+
+
+def _long_form(short: str, words: str) -> str:
+    letters = [char for char in short.casefold() if char.isalnum()]
+    for start in reversed(range(len(words))):
+        begins_word = start == 0 or not words[start - 1].isalnum()
+        if begins_word and words[start].casefold() == letters[0]:
+            rest = iter(words[start:].casefold())
+            if all(letter in rest for letter in letters):
+                return words[start:]
+    return ""

@@ -1,0 +1,137 @@
+"""Names joined to passages, and merged by redirects and acronyms, by hand."""
+
+import pytest
+from builds import QUIET, Words
+from small_worlds import dataset
+
+from graphrag_bench.algorithms.graph import Graph
+from graphrag_bench.algorithms.name_dictionary import Merge
+from graphrag_bench.data.chunks import ChunkTable
+from graphrag_bench.errors import UserError
+from methods.entitypassage.names import ChunkNames, Name, acronyms, entity_passage, merged_names
+
+TABLE = ChunkTable.of([
+    ("a", "Hello (song)", "Otto sang Hello. Ten listened."),
+    ("b", "History of Velia", "Velià fell. Otto left."),
+    ("c", "", "Ada came."),
+])  # fmt: skip
+
+
+def graph_of(table: ChunkTable = TABLE, documents=(), nlp: object = None, **settings) -> Graph:
+    return entity_passage(
+        corpus=dataset(*documents), chunk_table=table, nlp=nlp or Words(counts="Ten"),
+        progress=QUIET, **settings,
+    )  # fmt: skip
+
+
+def test_titles_without_brackets_and_names_are_nodes_in_order_of_first_mention() -> None:
+    assert list(graph_of().names) == [
+        "hello",
+        "otto",
+        "history of velia",
+        "history",
+        "velia",
+        "ada",
+    ]
+
+
+def test_the_title_of_a_passage_weighs_more_than_other_names_and_numbers_are_none() -> None:
+    graph = graph_of()
+    inside = [[3, 0, 0], [1, 1, 0], [0, 3, 0], [0, 1, 0], [0, 1, 0], [0, 0, 1]]
+    assert graph.node_chunk.toarray().tolist() == inside
+    assert graph_of(title_weight=1).node_chunk.max() == 1
+    assert graph.n_relationships == 0
+
+
+def test_names_that_differ_in_accents_are_one_node_under_the_first_one_read() -> None:
+    """Without titles only the texts are read."""
+    assert list(graph_of(title_weight=0).names) == ["otto", "hello", "velià", "ada"]
+
+
+NOTHING = ChunkTable.of([("a", "", "nothing here")])
+
+
+def test_a_corpus_without_a_name_is_refused() -> None:
+    with pytest.raises(UserError, match="no entities"):
+        graph_of(NOTHING)
+
+
+CURIES = ChunkTable.of([
+    ("a", "Marie Curie (chemist)", "Curie came."),
+    ("b", "Pierre Curie", "Marie left."),
+    ("c", "", "Sklodowska came."),
+])  # fmt: skip
+KNOWN = [("a", "Marie Curie (chemist)", "Curie came.", None, ("Sklodowska",))]
+
+
+def test_an_alias_is_the_node_that_it_stands_for_and_its_merge_is_kept_on_disk(tmp_path) -> None:
+    graph = graph_of(CURIES, KNOWN, Words("Marie Curie", "Pierre Curie"))
+    assert list(graph.names) == ["marie curie", "curie", "pierre curie", "marie"]
+    assert graph.node_chunk.toarray().tolist() == [[3, 0, 1], [1, 0, 0], [0, 3, 0], [0, 1, 0]]
+    assert graph.merges == (
+        Merge("marie curie chemist", "marie curie", "brackets", "a"),
+        Merge("sklodowska", "marie curie", "redirects", "a"),
+    )
+    graph.save(tmp_path)
+    assert Graph.load(tmp_path).merges == graph.merges
+
+
+def chunk(text: str = "", document: str = "d", title: str = "") -> ChunkNames:
+    return ChunkNames(document, Name.of(title) if title else None, (), text)
+
+
+def merged(*chunks: ChunkNames, **redirects: list[str]) -> list[tuple[str, str, str]]:
+    names, merges = merged_names(chunks, redirects)
+    assert [name.shown for name in names.values()] == [merge.name for merge in merges]
+    return [(merge.alias, merge.name, merge.rule) for merge in merges]
+
+
+@pytest.mark.parametrize(
+    ("text", "pair"),
+    [
+        ("The World Health Organization (WHO) met.", ("WHO", "World Health Organization")),
+        ("The WHO (World Health Organization) met.", ("WHO", "World Health Organization")),
+        ("Bharatiya Janata Party (BJP; 1980)", ("BJP", "Bharatiya Janata Party")),
+        ("a polymerase chain reaction (PCR)", ("PCR", "polymerase chain reaction")),
+        ("Craft and Folk Art Museum (CAFAM)", ("CAFAM", "Craft and Folk Art Museum")),
+        *((text, None) for text in (
+            "The World Health Organization (Geneva) met.", "It met. (WHO) was there.",
+            "He said so (WHO).", "The Bank (IBM) failed.", "Paris (who knows) is far.", "(WHO)",
+        )),
+    ],
+)  # fmt: skip
+def test_a_text_defines_acronyms_and_nothing_else(text, pair):
+    assert list(acronyms(text)) == ([pair] if pair else [])
+
+
+WHO = chunk("World Health Organization (WHO)")
+
+
+def test_an_acronym_is_its_long_form_where_all_definitions_agree():
+    assert merged(WHO, chunk(WHO.text, "e")) == [("who", "world health organization", "acronyms")]
+    assert merged(WHO, chunk("Wild Horse Office (WHO)", "e")) == []
+
+
+def test_of_acronym_and_long_form_the_title_is_the_name():
+    assert merged(chunk(WHO.text, title="WHO")) == [
+        ("world health organization", "who", "acronyms")
+    ]
+    assert merged(chunk(WHO.text, "d", "WHO"), chunk("", "e", "World Health Organization")) == []
+
+
+def test_redirects_name_the_title_unless_two_documents_claim_them():
+    first, second = chunk("", "a", "Marie Curie"), chunk("", "b", "Tarn (town)")
+    assert merged(first, second, a=["Maria Skłodowska"], b=["Old Tarn"]) == [
+        ("maria skłodowska", "marie curie", "redirects"),
+        ("old tarn", "tarn", "redirects"),
+    ]
+    assert merged(first, second, a=["Home"], b=["Home"]) == []
+    assert merged(first, second, a=["Tarn", " ", "Marie Curie"]) == []
+
+
+def test_an_acronym_of_a_redirect_stands_for_the_title():
+    title = chunk("", "a", "United Nations Health Agency")
+    assert merged(WHO, title, a=["World Health Organization"]) == [
+        ("world health organization", "united nations health agency", "redirects"),
+        ("who", "united nations health agency", "acronyms"),
+    ]
