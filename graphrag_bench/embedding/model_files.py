@@ -21,8 +21,6 @@ _NO_BOUND = 1_000_000
 """A `model_max_length` above this says that none was set."""
 _READ = (".json", ".txt", ".model", ".safetensors", ".bin", ".pt", ".py", ".jinja")
 """Weights, tokenizer, settings of pooling and normalisation, and code of a model's own."""
-_OTHER_BACKENDS = ("onnx", "openvino", "tf", "flax", "coreml")
-_OF_TRAINING = ("training_args.bin", "optimizer.pt", "scheduler.pt", "trainer_state.json")
 _OFFSET_BY_PADDING = ("roberta", "xlm-roberta", "camembert", "mpnet", "longformer")
 """Models whose positions begin after that of the padding token."""
 
@@ -169,27 +167,10 @@ def named(model: str, revision: str) -> str:
 
 
 def of_folder(folder: Path) -> str:
-    """Return a fingerprint of all files of a sentence-transformers folder that can change a vector.
-
-    What loading passes over is left out: texts for readers, files of other backends and of
-    training, and `.bin` weights where there are `.safetensors`.
-    """
-    paths = [path for path in sorted(folder.rglob("*")) if _counts(path, folder)]
-    safe = {path.parent for path in paths if path.suffix == ".safetensors"}
-    return digest(
-        [
-            (path.relative_to(folder).as_posix(), stored_digest(path))
-            for path in paths
-            if path.suffix not in (".bin", ".pt") or path.parent not in safe
-        ]
-    )
-
-
-def _counts(path: Path, folder: Path) -> bool:
-    parts = path.relative_to(folder).parts
-    hidden = any(part.startswith(".") or part in _OTHER_BACKENDS for part in parts)
-    read = path.suffix in _READ and path.name not in _OF_TRAINING
-    return read and not hidden and path.is_file()
+    """Return a fingerprint of the files of a sentence-transformers folder that loading may read."""
+    inside = [path.relative_to(folder) for path in sorted(folder.rglob("*")) if path.is_file()]
+    read = [path for path in inside if path.suffix in _READ and not path.as_posix().startswith(".")]
+    return digest([(path.as_posix(), stored_digest(folder / path)) for path in read])
 
 
 def make(group: str, config: Mapping[str, Any]) -> Any:

@@ -1,7 +1,6 @@
 """Embeddings by any server that speaks the OpenAI protocol."""
 
 import copy
-import threading
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
@@ -36,11 +35,9 @@ class OpenAIEmbedder:
     """Unit vectors from `/embeddings`, through the client of the chat models.
 
     A text is sent once, and not again when the cache holds its vector. Passages go in blocks that
-    depend on the texts alone: sorted by length and then by text, `batch_size` at a time, fewer
-    where they are long; questions one by one. A block is one call and one line of the ledger; what
-    the cache gave is one more. There is no partial result: what failed is raised. A text longer
-    than the model's window goes in overlapping windows, or whole (`long_texts=cut`: the server may
-    cut or refuse it).
+    depend on the texts alone: sorted by length and then by text, at most `batch_size`; questions
+    one by one. A block is one call and one line of the ledger; what the cache gave is one more. A
+    text longer than the model's window goes in overlapping windows, or whole (`long_texts=cut`).
     """
 
     def __init__(
@@ -93,7 +90,6 @@ class OpenAIEmbedder:
         self._store: Cache | None = None
         self._budget = Budget()
         self._log: Log | None = None
-        self._writing = threading.Lock()
 
     @property
     def identity(self) -> str:
@@ -198,9 +194,7 @@ class OpenAIEmbedder:
             )
         norms = np.linalg.norm(vectors, axis=1, keepdims=True)
         if not np.isfinite(norms).all() or not norms.all():
-            paid = Completion(
-                "", prompt_tokens=n_tokens, completion_tokens=0, usd=self.prices.usd(n_tokens, 0)
-            )
+            paid = Completion("", prompt_tokens=n_tokens, usd=self.prices.usd(n_tokens, 0))
             problem = f"{self.model} returned a vector without a direction."
             raise CallFailed("unreadable", problem, paid=paid)
         ends = np.cumsum([0, *(count + 1 for count in counts)])
@@ -216,8 +210,7 @@ class OpenAIEmbedder:
 
     def _enter(self, outcome: CallOutcome) -> None:
         if self._log is not None:
-            with self._writing:
-                self._log(outcome, "")
+            self._log(outcome, "")
 
 
 def _call(rows: Sequence[StoredVector], *, cached: bool = False) -> Completion:

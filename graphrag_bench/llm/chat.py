@@ -123,10 +123,8 @@ class ChatModel(ABC):
         `items` names what each prompt is about (chunk ids), for the ledger.
         """
         outcomes: dict[int, CallOutcome] = {}
-        arriving = self.arrivals(
-            prompts, max_tokens=max_tokens, stop=stop, schema=schema, items=items
-        )
-        with closing(arriving):
+        how: dict[str, Any] = {"max_tokens": max_tokens, "stop": stop, "schema": schema}
+        with closing(self.arrivals(prompts, items=items, **how)) as arriving:
             for position, outcome in arriving:
                 outcomes[position] = outcome
                 self.note(isinstance(outcome, Completion), outcome)

@@ -79,11 +79,8 @@ def read_ledger(*paths: str | Path) -> Iterator[LedgerLine]:
     A line that a kill cut short is left out, and so is a file that another process, having built
     its artifact, has moved in the meantime.
     """
-    for path in paths:
-        with (
-            suppress(FileNotFoundError),
-            Path(path).open(encoding="utf-8", errors="replace") as file,
-        ):
+    for path in map(Path, paths):
+        with suppress(FileNotFoundError), path.open(encoding="utf-8", errors="replace") as file:
             yield from _lines(file)
 
 
@@ -110,10 +107,9 @@ def sums(lines: Sequence[LedgerLine]) -> dict[str, Any]:
     total: dict[str, Any] = {}
     for name, cached in (("paid", False), ("cached", True)):
         part = [line for line in lines if line.cached == cached]
-        nothing = vars(ModelCall()).items()
         added = {
-            name: sum((getattr(one, name) for one in part), zero)
-            for name, zero in nothing
+            of: sum((getattr(one, of) for one in part), zero)
+            for of, zero in vars(ModelCall()).items()
             if type(zero) in (int, float)
         }
         rounded = {"seconds": round(added["seconds"], 3), "usd": round(added["usd"], 6)}
