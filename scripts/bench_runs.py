@@ -1,15 +1,9 @@
-"""Benchmarks of whole runs: questions, starts of commands, corpora that are large or grow.
+"""Benchmarks of whole runs: questions, starts of commands, corpora that grow.
 
 `endtoend`: `answering` are questions a second of VanillaRAG with a scripted reader and stored
 vectors; the reference is a loop that embeds, searches, packs and writes by hand, with no trace,
 check or score. `help`, `plan` and `run` (everything stored, without and with reference rows) are
 starts a second of the commands, against `python -c "import numpy"`; `seconds` is the median start.
-
-`scale`: the default without a language model over worlds of 10^3, 10^4 and 10^5 chunks, nothing
-stored before. `ours` are chunks built a second, the reference what raw spaCy and
-sentence-transformers, one after the other, read and embed of 300 of the same passages. `_s` and
-`_mb` are seconds and peak memory of each artifact; `question_ms` a question alone, `block_ms` one
-of a block of 100, embedding included. The case of 10^5 takes half an hour.
 
 `grown` (suite `build`): a world with one document more, against its first build, as rates; 1 % more
 in `share_1pct`; `growth_` are exponents from a smaller world, measured in the same run.
@@ -20,7 +14,7 @@ import math
 import statistics
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -33,18 +27,12 @@ from bench import Numbers, in_turns, rates, seconds
 
 from graphrag_bench.config.compose import composed
 from graphrag_bench.data.dataset import Dataset
-from graphrag_bench.embedding.nlp import Spacy
-from graphrag_bench.embedding.sentence_embedder import SentenceEmbedder
-from graphrag_bench.evaluation.retrieval import evidence_recall
-from graphrag_bench.pipeline.pipeline import Finished, run
-from graphrag_bench.pipeline.steps import Execution
 from graphrag_bench.progress import Progress
-from graphrag_bench.run.execute import build_resources, execute, start_state
+from graphrag_bench.run.execute import build_resources, execute
 from graphrag_bench.run.experiment import Experiment
-from graphrag_bench.values import Question, RetrievalState
 
 N_CHUNKS, N_QUESTIONS, N_REPEATS, K = 900, 900, 5, 4
-N_ADDED, NOISE, N_RAW = 3, 0.1, 300
+N_ADDED, NOISE = 3, 0.1
 REPLY = "Norvik"
 QUIET = Progress(quiet=True)
 GRAPHRAG_BENCH = (sys.executable, "-m", "graphrag_bench.cli.main")
@@ -110,11 +98,11 @@ def started(*command: str) -> None:
     subprocess.run(command, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 
 
-def world(size: int, home: str, *more: str) -> Experiment:
+def world(size: int, home: str) -> Experiment:
     """The default method on a world of so many documents."""
     words = (
         "dataset=world", f"dataset.size={round(size * (1 - NOISE))}", f"dataset.noise={NOISE}",
-        "method=entitypassage", "answer=off", "reference_rows=off", f"paths.home={home}", *more,
+        "method=entitypassage", "answer=off", "reference_rows=off", f"paths.home={home}",
     )  # fmt: skip
     experiment = Experiment.prepare(composed(words))
     if (n := len(experiment.dataset.documents)) != size:
@@ -123,20 +111,18 @@ def world(size: int, home: str, *more: str) -> Experiment:
 
 
 def built(experiment: Experiment, corpus: Dataset) -> dict[str, float]:
-    """Build every artifact of a corpus; seconds and peak memory of each, seconds and MB of all."""
+    """Build every artifact of a corpus; seconds of each, seconds and MB of all."""
     models = experiment.models.over(corpus)
     plan, store = experiment.plan_for(models), experiment.store(QUIET)
     if any(store.holds(item) for item in plan):
         raise AssertionError("an artifact was built before")
     columns, n_bytes = {}, 0
     for item in plan:
-        forget_peak()
-        took = seconds(partial(store.resources, plan, {item.resource}, models))
-        columns |= {f"{item.resource}_s": took, f"{item.resource}_mb": peak_mb()}
+        call = partial(store.resources, plan, {item.resource}, models)
+        columns[f"{item.resource}_s"] = seconds(call)
         files = (path for path in store.folder(item).rglob("*") if path.is_file())
         n_bytes += sum(path.stat().st_size for path in files)
-    total = sum(value for name, value in columns.items() if name.endswith("_s"))
-    return {"seconds": total, "stored_mb": n_bytes / 1e6, **columns}
+    return {"seconds": sum(columns.values()), "stored_mb": n_bytes / 1e6, **columns}
 
 
 def grown(size: int, smaller: int) -> Numbers:
@@ -173,62 +159,6 @@ def versions(size: int) -> list[dict[str, float]]:
         return steps
 
 
-def forget_peak() -> None:
-    """Let the process's peak memory begin anew."""
-    Path("/proc/self/clear_refs").write_text("5")
-
-
-def peak_mb() -> float:
-    """The process's peak memory since `forget_peak`."""
-    lines = Path("/proc/self/status").read_text().splitlines()
-    return next(int(line.split()[1]) for line in lines if line.startswith("VmHWM")) / 1024
-
-
-def scale(size: int) -> Numbers:
-    """Build and ask a world of so many passages."""
-    with TemporaryDirectory() as home:
-        experiment = world(size, home, "dataset.n_questions=100", "cache.mode=off")
-        steps = built(experiment, experiment.dataset)
-        resources = build_resources(experiment, experiment.models, QUIET, answering=False)
-        table, questions = resources["chunk_table"], experiment.dataset.questions
-        execution = Execution(resources, experiment.settings.workers, experiment.models.ledger)
-        start = partial(start_state, experiment, table=table)
-
-        def ask(questions: Sequence[Question]) -> list[Finished]:
-            pipeline = experiment.method.pipeline
-            return list(run(questions, pipeline, execution, answering=False, start=start))
-
-        forget_peak()
-        shares = []
-        for row in ask(questions):  # compiles, and maps the files
-            if not isinstance(row.outcome, RetrievalState):
-                raise AssertionError(f"a question failed: {row.outcome}")
-            ids = row.outcome.get("chunks").ids.tolist()
-            documents = [name for chunk in ids for name in table.documents_of(chunk)]
-            gold = experiment.dataset.gold[row.question.id].evidence
-            shares.append(evidence_recall(documents, gold, 5))
-        alone = [1000 * seconds(partial(ask, [question])) for question in questions]
-        more = {
-            **steps,
-            "nodes": resources["graph"].n_nodes,
-            "block_ms": 1000 * seconds(partial(ask, questions)) / len(questions),
-            "question_ms": float(np.percentile(alone, 50)),
-            "question_p95_ms": float(np.percentile(alone, 95)),
-            "questions_mb": peak_mb(),
-            "recall@5": statistics.fmean(shares),
-        }
-        raw = (Spacy()._loaded, SentenceEmbedder(precision="float32")._loaded)
-        reference = seconds(partial(read_and_embed, *raw, list(table.passages)[:N_RAW]))
-    return size / steps["seconds"], N_RAW / reference, "chunks/s", more
-
-
-def read_and_embed(tagger: Any, model: Any, texts: list[str]) -> None:
-    """Read texts by spaCy's `pipe`, then embed them by `SentenceTransformer.encode`."""
-    for document in tagger.pipe(texts, batch_size=64):
-        _ = [span.text for span in document.sents]
-    model.encode(texts, batch_size=32, normalize_embeddings=True, show_progress_bar=False)
-
-
 SUITES = {
     "endtoend": {
         "answering": answering,
@@ -236,10 +166,5 @@ SUITES = {
         "plan": partial(starts, "plan", "dataset=sample", "method=hipporag"),
         "run": partial(stored, "reference_rows=off"),
         "run_references": stored,
-    },
-    "scale": {
-        "1k": partial(scale, 1_000),
-        "10k": partial(scale, 10_000),
-        "100k": partial(scale, 100_000),
-    },
+    }
 }
