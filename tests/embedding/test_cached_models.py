@@ -146,11 +146,3 @@ def test_an_embedder_of_ones_own_finds_no_vectors_of_other_code(store: Cache) ->
     assert counting.identity == Hashing(8).identity
     CachedEmbedder(counting, store).encode(TEXTS, kind="passage")
     assert len(counting.texts) == 3
-
-
-def test_a_tagger_that_reads_the_cache_stores_nothing(store: Cache) -> None:
-    list(CachedTagger(CountingTagger(), store).sentences(SENTENCES[:1]))
-    counting = CountingTagger()
-    for _ in range(2):
-        list(CachedTagger(counting, Cache(store.path, reading=True)).sentences(SENTENCES[:2]))
-    assert counting.texts == [SENTENCES[1], SENTENCES[1]]

@@ -110,12 +110,6 @@ def test_longer_texts_are_counted_with_special_tokens_and_prefix():
     assert "2 of 3 chunks" in fit.message("chunks") and "14" in fit.message("chunks")
 
 
-def test_a_fit_comes_back_from_its_row_and_adds_up():
-    one, other = windowing().fit([TEN]), windowing().fit(["a", TEN + " k"])
-    assert Fit.of(json.loads(json.dumps({"what": "chunks", **one.row}))) == one
-    assert one.plus(other) == windowing().fit([TEN, "a", TEN + " k"])
-
-
 # ---- what files and names state
 
 
@@ -168,11 +162,3 @@ def test_three_quarters_are_filled_where_another_tokenizer_stands_in():
 def test_positions_that_begin_after_the_padding_token_are_fewer(tmp_path):
     config = {"max_position_embeddings": 514, "model_type": "xlm-roberta", "pad_token_id": 1}
     assert positions(model(tmp_path, config=config)) == 512
-
-
-def test_short_and_long_texts_keep_their_order():
-    seen = Seen()
-    rows = windowing().encode(["x", TEN, "y"], "", seen)
-    assert seen.texts == [["x", "a b c d e f g h", "h i j", "y"]]
-    assert rows[0].argmax() == 0 and rows[2].argmax() == 3
-    np.testing.assert_allclose(np.linalg.norm(rows, axis=1), 1.0, rtol=1e-6)

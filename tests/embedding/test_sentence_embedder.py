@@ -182,19 +182,3 @@ def test_code_of_a_model_is_run_only_when_it_is_trusted(tmp_path, monkeypatch):
     rows = trusted.encode(["a", "a b c a b c a b c a b c a b c"], kind="passage")
     np.testing.assert_allclose(np.linalg.norm(rows, axis=1), 1.0, atol=1e-5)
     assert trusted.identity != SentenceEmbedder(folder).identity
-
-
-@pytest.mark.real
-def test_a_model_that_puts_a_prompt_before_every_text_is_given_texts_one_at_a_time(tmp_path):
-    result = SentenceEmbedder(
-        str(own_code(tmp_path / "tiny")), trust_remote_code=True, device="cpu"
-    )
-    tiny = result._loaded
-    tiny.prompts, tiny.default_prompt_name = {"said": "a "}, "said"
-    assert result._batches is None
-    texts = ["b c", "b", "b c c c"]
-    rows = result.encode(texts, kind="passage")
-    for text, row in zip(texts, rows, strict=True):
-        assert np.array_equal(result.encode([text], kind="passage")[0], row)
-    tiny.default_prompt_name = None
-    assert not np.array_equal(result.encode(texts, kind="passage"), rows)

@@ -11,7 +11,7 @@ from toy_runs import Capitals, metrics, records, run_folder
 
 from graphrag_bench.embedding.cached_models import CachedTagger
 from graphrag_bench.embedding.embedder import Hashing
-from graphrag_bench.embedding.nlp import Nlp, Spacy
+from graphrag_bench.embedding.nlp import Nlp
 from graphrag_bench.embedding.workers import (
     ParallelEmbedder,
     ParallelTagger,
@@ -113,12 +113,3 @@ def test_ray_gives_the_bytes_of_this_machine(
         assert metrics(one)["metrics"] == metrics(two)["metrics"]
     finally:
         ray.shutdown()
-
-
-@pytest.mark.real
-def test_spacy_of_a_recipe_reads_what_it_reads_here() -> None:
-    """What a worker does, done in this process: its model is that of the recipe."""
-    texts = [f"Marie Curie, born in Warsaw, led Institute {number}." for number in range(70)]
-    parallel = tagger(Spacy(), "graphrag_bench.embedding.nlp.Spacy")
-    parallel.workers = Here(2)
-    assert list(parallel.sentences(texts)) == list(Spacy().sentences(texts))

@@ -3,7 +3,6 @@
 import sqlite3
 import subprocess
 import sys
-import threading
 from contextlib import closing
 from pathlib import Path
 
@@ -53,23 +52,6 @@ def test_a_readable_reply_stays_and_an_unreadable_one_is_replaced(path: Path) ->
     cache.judge(REPLY.key, "unreadable")
     cache.put(other)
     assert cache.get(REPLY.key) == other
-
-
-def test_threads_of_two_caches_write_one_file(path: Path) -> None:
-    caches = [Cache(path), Cache(path)]
-
-    def write(number: int) -> None:
-        for part in range(25):
-            caches[number % 2].put(
-                StoredReply("", key=f"{number}-{part}", identity="m", prompt=b"", verdict="valid")
-            )
-
-    threads = [threading.Thread(target=write, args=[number]) for number in range(8)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert len(list(caches[0].rows())) == 200
 
 
 def test_what_is_no_cache_of_ours_is_refused_and_left_as_it_is(path: Path) -> None:

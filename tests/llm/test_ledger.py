@@ -117,13 +117,6 @@ def test_what_other_processes_write_into_their_ledgers_counts(tmp_path):
         pass
 
 
-def test_a_meter_writes_each_call_under_its_own_item(tmp_path, chat):
-    ledger = Ledger(tmp_path / "ledger.jsonl")
-    llm = Scripted({"": "x"}).attached(log=ledger.at("build", "extract"))
-    llm.complete([chat("a"), chat("b")], max_tokens=3, items=["chunk-1", "chunk-2"])
-    assert [line.item for line in read_ledger(ledger.path)] == ["chunk-1", "chunk-2"]
-
-
 def test_dollars_are_a_budget_too(fake, chat):
     url = fake.scenario(text="one two")
     client = OpenAICompatible("fake", url, None, prices={"prompt": 1e6, "completion": 1e6})

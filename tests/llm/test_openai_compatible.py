@@ -121,14 +121,6 @@ def test_reasoning_is_what_opens_a_reply_and_a_mention_stays(text, answer):
     assert without_reasoning(text) == answer
 
 
-def test_content_in_parts_is_its_text(fake, chat):
-    parts = [
-        {"type": "thinking", "thinking": [{"type": "text", "text": "Rome?"}]},
-        {"type": "text", "text": "Paris"},
-    ]
-    assert ask(client(fake.scenario(message={"content": parts})), chat("x")).text == "Paris"
-
-
 @pytest.mark.parametrize(
     ("finish", "meaning"),
     [("MAX_TOKENS", "length"), ("FINISH_REASON_MAX_TOKENS", "length"),
@@ -240,12 +232,6 @@ def test_an_answer_without_a_reply_is_one_clear_failure(fake, chat, body):
     model.server._proven = True
     failed = failure(model, chat("x"))
     assert failed.of_server and 0 < len(str(failed)) < 800
-
-
-def test_identity_knows_the_decoding_and_neither_address_nor_limits():
-    one = OpenAICompatible("m", "http://a/v1", limits={"concurrency": 2})
-    same = OpenAICompatible("m", "http://b/v1", window=5, prices={"prompt": 1.0}, timeout=5.0)
-    assert one.identity == same.identity
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,6 @@ import logging
 import pickle
 import socket
 import threading
-import time
 import traceback
 
 import pytest
@@ -14,8 +13,6 @@ from graphrag_bench.embedding.openai_embedder import OpenAIEmbedder
 from graphrag_bench.errors import UserError
 from graphrag_bench.llm.calls import CallFailed, Completion, RunStopped
 from graphrag_bench.llm.chat import reply
-from graphrag_bench.llm.ledger import Ledger, read_ledger
-from graphrag_bench.llm.meter import FailureGate
 from graphrag_bench.llm.openai_compatible import OpenAICompatible
 from graphrag_bench.llm.server import RateLimiter, Server
 from graphrag_bench.llm.settings import Limits
@@ -73,22 +70,6 @@ def test_what_no_call_can_mend_stops_the_run(fake, chat, scenario, message):
     assert fake.stats(url).requests == 1
 
 
-@pytest.mark.parametrize(
-    ("status", "settings"),
-    [(401, "embedder.api_key_env"), (404, "embedder.model and embedder.base_url")],
-)
-def test_errors_of_an_embedding_server_name_its_settings_and_what_it_answered(
-    fake, status, settings
-):
-    body = '{"error": {"message": "model not found, try pulling it first"}}'
-    url = fake.scenario(raw_status=status, raw_body=body)
-    embedder = OpenAIEmbedder("fake", 8, url, None, retries=0)
-    with pytest.raises(RunStopped) as raised:
-        embedder.encode(["x"], kind="passage")
-    assert settings in str(raised.value) and "try pulling it first" in str(raised.value)
-    assert "llm." not in str(raised.value)
-
-
 def test_no_server_stops_with_the_address_and_what_to_do(chat):
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
@@ -96,12 +77,6 @@ def test_no_server_stops_with_the_address_and_what_to_do(chat):
     model = client(f"http://127.0.0.1:{port}/v1", retries=0)
     with pytest.raises(RunStopped, match=rf"127.0.0.1:{port}/v1.*Start it"):
         ask(model, chat("x"))
-
-
-def test_an_address_with_a_password_is_refused_and_shown_without():
-    with pytest.raises(UserError) as raised:
-        OpenAICompatible("m", "https://someone:secret@host:81/v1")
-    assert "secret" not in str(raised.value) and "host:81/v1" in str(raised.value)
 
 
 # ---- limits and stops
@@ -112,28 +87,12 @@ def test_limits_are_kept_as_the_server_sees_them(fake, chat):
     limits = {"concurrency": 8, "requests_per_minute": 12, "tokens_per_minute": 400}
     model = client(url, limits=limits)
     model.server.limiter.minute = 0.9  # requests may be half a second on their way
-    began = time.monotonic()
     model.complete([chat(f"#{n} " + "word " * (n % 20)) for n in range(30)], max_tokens=10)
     stats = fake.stats(url)
     assert stats.most_requests <= 12 and stats.most_tokens <= 400
     assert stats.answered.total() == 30 and not stats.faults
-    assert time.monotonic() - began < 8
     (failed,) = model.complete([chat("x")], max_tokens=500)
     assert failed.reason == "refused" and "tokens_per_minute=400" in str(failed)
-    assert failed.seconds < 8  # of a call that made no try
-
-
-def test_a_step_that_fails_too_often_asks_no_more_and_its_ledger_is_whole(fake, chat, tmp_path):
-    url = fake.scenario(latency=0.1, filter_word="bad")
-    ledger = Ledger(tmp_path / "ledger.jsonl")
-    gate = FailureGate("s", after=10)
-    model = client(url, limits={"concurrency": 4})
-    llm = model.attached(log=ledger.at("answer", "s"), gate=gate)
-    with pytest.raises(RunStopped, match="Step s"):
-        llm.complete([chat(f"bad #{number}") for number in range(100)], max_tokens=5)
-    n_requests = fake.stats(url).requests
-    assert 3 <= n_requests <= 20
-    assert len(list(read_ledger(ledger.path))) == n_requests
 
 
 def test_a_stop_lets_the_calls_under_way_end_and_begins_no_other(fake, chat, monkeypatch):
