@@ -1,15 +1,12 @@
 """Chunks in the order of a language model and of a cross-encoder."""
 
 from collections.abc import Sequence
-from pathlib import Path
 
 import numpy as np
 import pytest
 from by_hand import check, ranked, replying
 
 from graphrag_bench.data.chunks import ChunkTable
-from graphrag_bench.embedding.cross_encoder import CrossEncoder
-from graphrag_bench.errors import UserError
 from graphrag_bench.llm.calls import CallFailed
 from graphrag_bench.llm.scripted import Scripted, last_user_message
 from graphrag_bench.values import FloatArray, Question
@@ -52,9 +49,6 @@ def test_a_good_chunk_climbs_through_windows_of_which_the_last_begins_at_the_fir
     assert result.ids.tolist() == [4, 0, 1, 2, 3]
 
 
-WORDS = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "who", "ada", "river", "founded", "the"]
-
-
 class Fixed:
     """Scores passages by their titles."""
 
@@ -69,49 +63,6 @@ def test_the_given_chunks_come_by_the_score_of_the_model_and_ties_by_id() -> Non
     chunks = ranked(5, 2, 7, 3)
     result = cross_encoder_rerank(WHO, chunks, chunk_table=TABLE, cross_encoder=Fixed(), top_k=3)
     check(result, [7, 2, 3], [0.9, 0.4, 0.1])
-
-
-def tiny(folder: Path, n_labels: int = 1, seed: int = 0) -> str:
-    """A cross-encoder with random weights and ten words."""
-    import torch
-    from transformers import BertConfig, BertForSequenceClassification, BertTokenizerFast
-
-    torch.manual_seed(seed)
-    config = BertConfig(
-        vocab_size=len(WORDS), hidden_size=16, num_hidden_layers=1, num_attention_heads=2,
-        intermediate_size=16, max_position_embeddings=32, num_labels=n_labels,
-        initializer_range=1.0,
-    )  # fmt: skip
-    BertForSequenceClassification(config).save_pretrained(folder)
-    (folder / "vocab.txt").write_text("\n".join(WORDS))
-    BertTokenizerFast(str(folder / "vocab.txt"), model_max_length=32).save_pretrained(folder)
-    return str(folder)
-
-
-@pytest.mark.real
-@pytest.mark.slow
-def test_a_model_in_a_folder_scores_pairs_and_is_known_by_its_content(tmp_path: Path) -> None:
-    model = CrossEncoder(tiny(tmp_path / "one"), device="cpu")
-    passages = ["ada founded the river", "the river", "who"]
-    scores = model.scores("who founded", passages)
-    assert scores.dtype == np.float64 and len(set(scores.round(6).tolist())) == 3
-    assert np.array_equal(model.scores("who founded", passages), scores)
-    assert not np.allclose(model.scores("the ada river", passages), scores)
-    other = CrossEncoder(tiny(tmp_path / "two" / "one", seed=1))
-    assert model.identity.startswith("cross-encoder:one@")
-    assert len({model.identity, other.identity, CrossEncoder(model.model, window=8).identity}) == 3
-    assert len(model.scores("who", [])) == 0
-
-
-@pytest.mark.real
-@pytest.mark.slow
-def test_what_is_no_reranker_is_named(tmp_path: Path) -> None:
-    with pytest.raises(UserError, match=r"cross_encoder.model=NAME_OR_FOLDER"):
-        CrossEncoder().scores("who", ["ada"])
-    with pytest.raises(UserError, match="gives 3 scores for a passage"):
-        CrossEncoder(tiny(tmp_path / "three", 3), device="cpu").scores("who", ["ada"])
-    with pytest.raises(UserError, match="could not be loaded"):
-        CrossEncoder(str(tmp_path / "none")).scores("who", ["ada"])
 
 
 def test_one_chunk_costs_no_call_and_a_failed_call_is_raised():

@@ -1,0 +1,54 @@
+"""Cross-encoders with random weights: scores of pairs, identities, and what is none."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from graphrag_bench.embedding.cross_encoder import CrossEncoder
+from graphrag_bench.errors import UserError
+
+WORDS = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "who", "ada", "river", "founded", "the"]
+
+
+def tiny(folder: Path, n_labels: int = 1, seed: int = 0) -> str:
+    """A cross-encoder with random weights and ten words."""
+    import torch
+    from transformers import BertConfig, BertForSequenceClassification, BertTokenizerFast
+
+    torch.manual_seed(seed)
+    config = BertConfig(
+        vocab_size=len(WORDS), hidden_size=16, num_hidden_layers=1, num_attention_heads=2,
+        intermediate_size=16, max_position_embeddings=32, num_labels=n_labels,
+        initializer_range=1.0,
+    )  # fmt: skip
+    BertForSequenceClassification(config).save_pretrained(folder)
+    (folder / "vocab.txt").write_text("\n".join(WORDS))
+    BertTokenizerFast(str(folder / "vocab.txt"), model_max_length=32).save_pretrained(folder)
+    return str(folder)
+
+
+@pytest.mark.real
+@pytest.mark.slow
+def test_a_model_in_a_folder_scores_pairs_and_is_known_by_its_content(tmp_path: Path) -> None:
+    model = CrossEncoder(tiny(tmp_path / "one"), device="cpu")
+    passages = ["ada founded the river", "the river", "who"]
+    scores = model.scores("who founded", passages)
+    assert scores.dtype == np.float64 and len(set(scores.round(6).tolist())) == 3
+    assert np.array_equal(model.scores("who founded", passages), scores)
+    assert not np.allclose(model.scores("the ada river", passages), scores)
+    other = CrossEncoder(tiny(tmp_path / "two" / "one", seed=1))
+    assert model.identity.startswith("cross-encoder:one@")
+    assert len({model.identity, other.identity, CrossEncoder(model.model, window=8).identity}) == 3
+    assert len(model.scores("who", [])) == 0
+
+
+@pytest.mark.real
+@pytest.mark.slow
+def test_what_is_no_reranker_is_named(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="cross_encoder.model"):
+        CrossEncoder().scores("who", ["ada"])
+    with pytest.raises(UserError, match="3 scores"):
+        CrossEncoder(tiny(tmp_path / "three", 3), device="cpu").scores("who", ["ada"])
+    with pytest.raises(UserError, match="none"):
+        CrossEncoder(str(tmp_path / "none")).scores("who", ["ada"])

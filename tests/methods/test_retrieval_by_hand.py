@@ -1,0 +1,309 @@
+"""Retrieval operators that one method alone uses, worked out by hand."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from by_hand import Planted, angle, at, check, ranked, replying
+from scipy.sparse import csr_matrix
+
+from graphrag_bench.algorithms.evidence import NodeAttributes
+from graphrag_bench.algorithms.graph import Graph
+from graphrag_bench.algorithms.path_values import RankedPaths, ReasoningSteps, StepNodes
+from graphrag_bench.columns import Texts
+from graphrag_bench.contract import alone
+from graphrag_bench.data.chunks import ChunkTable
+from graphrag_bench.embedding.vector_index import VectorIndex
+from graphrag_bench.errors import UserError
+from graphrag_bench.values import ChunkScores, Keywords, NodeScores, Path, Query, Question
+from methods.hipporag2.facts import filter_llm, link
+from methods.ketrag.chunk_graph import KeywordGraph
+from methods.ketrag.chunk_graph import by_keyword as chunks_by_keyword
+from methods.lightrag import pick
+from methods.linearrag.activation import TriGraph, activate, activated
+from methods.pathcorag.steps import by_step, k_shortest, members
+from methods.pathrag.paths import by_keyword, flow_prune
+from methods.youtugraphrag.typed import chunks_by_attribute
+
+A, B, C, D, E, F = range(6)
+ASKED = Question("q", "asked")
+
+
+def cosines(*values: float) -> VectorIndex:
+    """An index of rows with these cosines to the first axis."""
+    return VectorIndex(np.array([[c, np.sqrt(1 - c * c)] for c in values], np.float32))
+
+
+# ---- LightRAG's chunks
+
+
+def test_chunks_of_nodes_and_rows_come_in_turn_behind_similar_ones_of_the_whole_corpus(monkeypatch):
+    graph = Graph.from_arrays(
+        [A, B], [B, C],
+        node_chunk=[[1, 1, 0, 0], [0, 1, 0, 0], [0, 0, 0, 0]],
+        relationship_chunk=[[0, 1, 0, 0], [0, 0, 1, 1]],
+    )  # fmt: skip
+    needs = {"graph": graph, "chunk_index": cosines(0.9, 0.5, 0.7, 0.1), "embedder": Planted()}
+
+    def picked(operator, nodes, rows, **settings) -> list[int]:
+        reads = ASKED, ranked(*nodes), ranked(*rows), ranked(3)
+        return alone(operator)(*reads, **needs, **settings).ids.tolist()
+
+    assert picked(pick.similar, [A, B], [0, 1]) == [0, 2, 1, 3]
+    monkeypatch.setattr(pick, "PER_ROW", 1)
+    assert picked(pick.similar, [A, B], [0]) == [0]
+    # two rows with new chunks, 1 and 2, 3: 2 * 1 / 2 = 1 of these
+    assert picked(pick.similar, [A, B], [0, 1]) == [0, 2]
+    monkeypatch.setattr(pick, "MIN_COSINE", 0.6)
+    assert picked(pick.similar_and_dense, [B], [], top_k=2) == [0, 2]
+    assert picked(pick.similar_and_dense, [B], [], top_k=4) == [0, 2]
+
+
+# ---- KET-RAG's chunks
+
+THREE = ChunkTable.of([("d0", "", "one two three"), ("d1", "", "one two"), ("d2", "", "one")])
+
+
+@pytest.mark.parametrize(
+    ("settings", "ids"),
+    [
+        ({}, [2, 1, 0]),
+        ({"pool": 2}, [1, 0]),  # chunk 2 is the most similar one, but keyword 0 fills the pool
+        ({"n_keywords": 1}, [1, 0]),
+        # keyword 0 hands in 5 tokens: of 4, chunk 1 (2) alone fits the pool; of 6, chunk 2 too
+        ({"tokens": 2}, [1]),
+        ({"tokens": 3}, [2, 1]),
+        ({"tokens": 6, "pool": 1, "top_k": 1}, [2, 1, 0]),
+    ],
+)
+def test_chunks_of_keywords_are_ranked_by_similarity_among_those_that_the_pool_holds(settings, ids):
+    """Keyword 0 lies at 0 degrees and is in chunks 0 and 1, keyword 1 at 90 and in 1 and 2.
+
+    The chunks lie at 60, 30 and 0 degrees, and have 3, 2 and 1 tokens.
+    """
+    in_chunks = csr_matrix(np.array([[1, 1, 0], [0, 1, 1]], bool))
+    result = alone(chunks_by_keyword)(
+        Question("q", "0"),
+        keyword_graph=KeywordGraph(
+            Texts.of(["a", "b"]), Texts.of(["a", "b"]), in_chunks[:, :2], in_chunks
+        ),
+        keyword_index=at(0, 90),
+        chunk_index=at(60, 30, 0),
+        chunk_table=THREE,
+        embedder=Planted(angle),
+        **settings,
+    )
+    scores = {2: 1.0, 1: 0.866025, 0: 0.5}
+    check(result, ids, [scores[chunk] for chunk in ids])
+
+
+# ---- Youtu-GraphRAG's chunks
+
+
+def test_chunks_score_as_the_most_similar_attribute_that_they_state():
+    """Chunk 0: 0.6; chunk 1: the larger of 0.8 and 1.0; chunk 2: the larger of 0.6 and 0.5."""
+    stated = [
+        (A, "profession", "painter", (0, 2)), (A, "born", "1867", (1,)),
+        (B, "born", "in May 1867", (2,)), (C, "profession", "house painter", (1,)),
+    ]  # fmt: skip
+    graph = Graph.from_arrays([A, B], [B, C], node_chunk=np.eye(3))
+    needs = {
+        "graph": replace(graph, node_attributes=NodeAttributes.of(stated, 3)),
+        "attribute_index": cosines(0.6, 0.8, 0.5, 1.0),
+        "embedder": Planted(),
+    }
+    (every,) = chunks_by_attribute([ASKED], [None], **needs)
+    check(every, [1, 0, 2], [1.0, 0.6, 0.6])
+    (best,) = chunks_by_attribute([ASKED], [None], **needs, n_attributes=1)
+    check(best, [1], [1.0])
+
+
+# ---- PathRAG's and PathCoRAG's nodes
+
+
+def vector_in(text: str) -> list[float]:
+    """The numbers at the end of a text."""
+    return [float(part) for part in text.replace(",", " ").split()[-3:]]
+
+
+def nodes_at(*vectors: tuple[float, float, float]) -> dict[str, object]:
+    index = VectorIndex(np.array(vectors, np.float32))
+    return {"node_index": index, "embedder": Planted(vector_in)}
+
+
+def test_keywords_take_turns_and_take_the_next_node_that_is_left():
+    """X likes 0, 1, then 2; Y likes 1 (.96), 2 (.8), 0 (.6): X takes 0, Y 1, X 2, Y 3."""
+    three, question = nodes_at((1, 0, 0), (0.8, 0.6, 0), (0, 1, 0), (0, 0, 1)), Question("q", "")
+    x, y = "1 0 0", "0.6 0.8 0"
+    result = alone(by_keyword)(question, Keywords((x, y), ()), top_k=4, **three)
+    check(result, [0, 1, 2, 3], [1.0, 0.96, 0.0, 0.0])
+    turned = alone(by_keyword)(question, Keywords((y, x), ()), top_k=3, **three)
+    assert turned.ids.tolist() == [1, 0, 2]
+
+
+def steps_of(assigned: StepNodes) -> dict[int, int]:
+    return dict(zip(assigned.ids.tolist(), assigned.steps.tolist(), strict=True))
+
+
+def test_a_node_belongs_to_the_step_whose_query_it_is_most_like_or_that_ranks_it_best():
+    six = nodes_at((1, 0, 0), (0.8, 0.6, 0), (0, 1, 0), (0, 0.6, 0.8), (0, 0, 1), (0.6, 0, 0.8))
+    queries = (("1 0 0", "0.8 0.6 0"), ("0 1 0", "0 0.8 0.6"), ("0 0 1", "0.6 0 0.8"))
+    assigned = by_step(ReasoningSteps(("one", "two", "three"), queries), **six)
+    assert steps_of(assigned) == {0: 1, 1: 1, 2: 2, 4: 3, 5: 3, 3: 2}
+    assert assigned.scores.tolist() == pytest.approx([1, 1, 1, 1, 1, 0.96], abs=1e-6)
+    assert (assigned.n_steps, assigned.of(2)[0].tolist()) == (3, [2, 3])
+    # Step 1 finds node 0 alone; node 1 is found by step 2 but is more like step 1's query.
+    steps = ReasoningSteps(("one", "two"), (("1 0 0",), ("0.28 0.96 0",)))
+    near = nodes_at((1, 0, 0), (0.8, 0.6, 0), (0, 0, 1))
+    assert steps_of(by_step(steps, per_query=1, **near)) == {0: 1, 1: 1}
+    # Node 0 has .8, the best, in step 1, and .96 in step 2, where node 1 has 1; node 1 has .6.
+    near = nodes_at((0.8, 0.6, 0), (0.6, 0.8, 0))
+    steps = ReasoningSteps(("one", "two"), (("1 0 0",), ("0.6 0.8 0",)))
+    assert steps_of(by_step(steps, **near)) == {1: 2, 0: 2}
+    by_rank = by_step(steps, assign="rank", **near)
+    assert steps_of(by_rank) == {1: 2, 0: 1}
+    assert by_rank.scores.tolist() == pytest.approx([1, 0.8])
+    assert steps_of(by_step(steps, assign="rank", min_score=0.9, **near)) == {1: 2, 0: 2}
+
+
+# ---- PathRAG's and PathCoRAG's paths
+
+SQUARES = Graph.from_arrays([A, A, B, C, D, C, F], [B, C, D, D, E, F, E])
+
+
+def names(result: RankedPaths) -> list[str]:
+    return ["".join("ABCDEF"[node] for node in path.nodes) for path in result.paths]
+
+
+def pruned(**settings) -> RankedPaths:
+    return flow_prune(ranked(A, D, E), graph=SQUARES, **settings)
+
+
+def test_every_setting_reaches_the_search():
+    assert names(pruned(direction="out", max_hops=1)) == ["DE"]
+    assert names(pruned(max_hops=1)) == ["ED"]
+    (path,) = pruned(theta=0.05, reliability="exclude_start", top_k=1).paths
+    assert path.score == pytest.approx(0.35)
+
+
+def test_fewest_hops_first_and_chance_keep_other_paths_best_first():
+    """All six: ED 1.35, ABD and ACD .777083, ABDE, ACDE and EFCA .533935. Of two that are kept by
+    hops one is ABD or ACD, by chance."""
+    best = names(pruned(theta=0.05))
+    assert best == ["ED", "ABD", "ACD", "ABDE", "ACDE", "EFCA"]
+    tied = [names(pruned(theta=0.05, select="hop_first", seed=s, top_k=2)) for s in range(9)]
+    assert {tuple(result) for result in tied} == {("ED", "ABD"), ("ED", "ACD")}
+    drawn = [names(pruned(theta=0.05, select="random", seed=s, top_k=3)) for s in range(10)]
+    assert all(result == sorted(result, key=best.index) and len(result) == 3 for result in drawn)
+    assert len(set(map(tuple, drawn))) > 3
+    assert names(pruned(theta=0.05, select="random", seed=4, top_k=3)) == drawn[4]
+
+
+def test_the_least_likely_pairs_are_left_out():
+    scores = np.array([0.9, 0.5, 0.9, 0.5, 0.9, 0.5])
+    steps = StepNodes(np.arange(6), np.array([1, 1, 2, 2, 3, 3]), scores, 3)
+    needs = {
+        "relationship_index": cosines(0.2, 0.9, 0.5, 0.7, 0.6, 0.8, 0.4),
+        "embedder": Planted(),
+        "graph": Graph.from_arrays([A, A, B, C, C, D, D], [B, C, D, D, E, E, F]),
+    }
+    result = k_shortest(ASKED, steps, k=1, max_pairs_per_transition=1, **needs)
+    assert names(result) == ["AC", "CE"]
+    assert len(k_shortest(ASKED, steps, k=1, max_pairs_per_transition=None, **needs)) == 8
+
+
+def test_what_lies_on_paths_comes_once_in_their_order_or_as_a_prompt_lists_them():
+    two = RankedPaths((Path((C, D), (3,), 0.9, 1), Path((A, C, D), (1, 3), 0.8, 1)))
+    nodes, rows = members(two)
+    assert nodes.items() == [(C, 0.9), (D, 0.9), (A, 0.8)]
+    assert rows.items() == [(3, 0.9), (1, 0.8)]
+    # D-E of the second transition is better than A-C-D of the first.
+    three = RankedPaths(
+        (Path((D, E), (5,), 0.9, 2), Path((A, C), (1,), 0.8, 1), Path((A, C, D), (1, 3), 0.7, 1))
+    )
+    nodes, rows = members(three, order="transition")
+    assert nodes.items() == [(A, 0.8), (C, 0.8), (D, 0.9), (E, 0.9)]
+    assert rows.items() == [(1, 0.8), (3, 0.7), (5, 0.9)]
+
+
+# ---- HippoRAG 2's facts
+
+WHO = Question("q", "Who built the lighthouse?")
+FACTS = replace(
+    Graph.from_arrays([0, 1, 2, 0], [1, 2, 3, 3], names=["ada", "norvik", "tarn", "ostra"]),
+    synonym=np.array([False, True, False, False]),
+)
+"""Three facts, and a synonymy edge between."""
+
+
+def test_facts_come_by_their_place_between_the_least_and_the_most_similar():
+    """Cosines to the question 0, 0.6 and 1, to `north` 1, 0.8 and 0; the edge's would be 0."""
+    needs = {
+        "graph": FACTS,
+        "relationship_index": VectorIndex(
+            np.array([[0, 1], [0, 0], [0.6, 0.8], [1, 0]], np.float32)
+        ),
+        "embedder": Planted(lambda text: (0, 1) if text == "north" else (1, 0)),
+    }
+    check(alone(link)(WHO, **needs), [3, 2, 0], [1.0, 0.6, 0.0])
+    result = alone(link)(WHO, Query(("north",)), top_k=4, **needs)
+    assert result.ids.tolist() == [0, 2, 3]
+
+
+def test_the_model_keeps_numbered_facts_in_order_and_all_where_no_reply_can_be_read():
+    llm = replying('{"useful": [2, 1, 9]}')
+    rows = ranked(3, 0, 2, scores=(0.9, 0.8, 0.7))
+    assert filter_llm(WHO, rows, graph=FACTS, llm=llm).items() == [(3, 0.9), (0, 0.8)]
+    prompt = llm.prompts[0][-1].content
+    assert "1. ada, related to, ostra" in prompt and "2. ada, related to, norvik" in prompt
+    assert WHO.text in prompt
+    llm = replying("well", "it depends")
+    assert filter_llm(WHO, rows, graph=FACTS, llm=llm).ids.tolist() == [3, 0, 2]
+    assert (len(llm.prompts), llm.meter.fallbacks) == (2, 1)
+
+
+# ---- LinearRAG's activation
+
+
+def weights(result) -> dict[int, float]:
+    return dict(zip(result.ids.tolist(), result.scores.round(6).tolist(), strict=True))
+
+
+def test_an_active_node_passes_its_score_along_its_best_sentences_each_taken_once():
+    """`A B` resembles the question by 0.8, `A C` by 0.6, `B D` by 0.96."""
+    named = csr_matrix(np.array([[1, 1, 0], [1, 0, 1], [0, 1, 0], [0, 0, 1]], bool))
+    sentences, names = Texts.of(["A met B", "A met C", "B met D"]), ["a", "b", "c", "d"]
+    once = csr_matrix(np.ones((4, 1), np.int64))
+    needs = {
+        "graph": Graph.from_arrays([], [], names=names),
+        "tri_graph": TriGraph(Texts.of(names), sentences, named, once),
+        "sentence_index": cosines(0.8, 0.6, 0.96),
+        "embedder": Planted(),
+    }
+
+    def active(rounds: int, **settings):
+        return alone(activate)(ranked(A), ASKED, rounds=rounds, **settings, **needs)
+
+    result, scores = active(1)
+    assert weights(result) == {A: 1.8, B: 0.8}  # A is in its own sentence
+    assert scores.values.round(6).tolist() == [1.0, 0.4, 0.0, 0.0]  # 0.8 / 2
+    # B passes 0.8 * 0.96 = 0.768 to B and D; A passes 0.8 * 0.6 = 0.48, which is too little.
+    result, scores = active(2)
+    assert weights(result) == {A: 1.8, B: 1.568, D: 0.768}
+    assert scores.values.round(6).tolist() == [1.0, 0.4, 0.0, 0.256]  # 0.768 / 3
+    # A has its sentence with C left for the second round: 0.8 * 0.6 = 0.48.
+    assert weights(active(2, threshold=0.4)[0]) == {A: 2.28, B: 1.568, D: 0.768, C: 0.48}
+    assert weights(active(1, sentences_per_node=2)[0]) == {A: 2.4, B: 0.8, C: 0.6}
+    needs["graph"] = Graph.from_arrays([], [], n_nodes=3)
+    with pytest.raises(UserError, match="build.graph=entities"):
+        active(1)
+
+
+def test_a_chunk_gains_by_what_it_names_and_how_often():
+    """Chunk 0: 1.5 * 1 + ln(1 + 1 ln 2) = 2.026589; chunk 1: ln(1 + ln 4 + 0.5 ln 2) = 1.005352."""
+    # A is named once in chunk 0 and three times in chunk 1, B once in chunk 1.
+    counts = csr_matrix(np.array([[1, 3], [0, 1]], np.int64))
+    mentions = TriGraph(Texts.of(["a", "b"]), Texts.of([]), csr_matrix((2, 0), dtype=bool), counts)
+    similar, active = ChunkScores(np.array([1.0, 0.0])), NodeScores(np.array([1.0, 0.5]))
+    result = alone(activated)(similar, active, tri_graph=mentions)
+    np.testing.assert_allclose(result.values, [2.026589, 1.005352], atol=1e-6)
