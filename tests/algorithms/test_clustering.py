@@ -35,14 +35,6 @@ def by_mixture(points: np.ndarray, n_tokens: np.ndarray | None = None, **other: 
     return [cluster.tolist() for cluster in result]
 
 
-def balanced(points: np.ndarray, size: int, **other: int) -> list[list[int]]:
-    result = balanced_clusters(points, size, np.random.default_rng(0), **other)
-    return [cluster.tolist() for cluster in result]
-
-
-# ---- mixtures
-
-
 def test_a_mixture_keeps_two_far_crowds_apart():
     for cluster in by_mixture(TWO):
         assert set(cluster) <= set(range(20)) or set(cluster) <= set(range(20, 40))
@@ -73,12 +65,9 @@ def test_every_row_is_in_a_cluster_even_where_no_posterior_passes_the_threshold(
         assert sorted({row for cluster in result for row in cluster}) == list(range(40))
 
 
-# ---- balanced k-means
-
-
 def test_balanced_clusters_hold_every_row_once_and_are_even():
     """Forty rows in four clusters: ten each is the share, and 1.2 times that the most."""
-    result = balanced(TWO, 10)
+    result = [one.tolist() for one in balanced_clusters(TWO, 10, np.random.default_rng(0))]
     assert len(result) == 4
     assert sorted(row for cluster in result for row in cluster) == list(range(40))
     assert max(map(len, result)) <= 12

@@ -9,8 +9,6 @@ from graphrag_bench.algorithms.graph import Graph, attributes_of, thinned
 from graphrag_bench.columns import Texts
 from graphrag_bench.graphs.merging import Merger
 
-# ---- Which chunks a description was read from, on a graph of three nodes and three chunks
-
 
 def hub(most_tokens: int | None = None) -> Graph:
     """Velia is told of by all chunks, by two of them in the same words; Isk by the last alone."""
@@ -23,14 +21,12 @@ def hub(most_tokens: int | None = None) -> Graph:
     return merger.graph(3, most_tokens=most_tokens)
 
 
-def test_a_node_counts_for_the_chunks_of_which_a_fragment_stands_in_its_description() -> None:
-    assert hub().chunks_of_node(0) == (0, 1, 2)
-    assert hub(most_tokens=3).chunks_of_node(0) == (0, 2), "the second was cut"
-    assert hub().chunks_of_node(1) == (), "Isk is an end without a description"
-
-
-def test_of_a_text_with_several_chunks_it_is_not_known_which_it_was_read_from() -> None:
+def test_a_row_counts_for_the_chunks_of_which_a_fragment_stands_in_its_description() -> None:
     graph = hub()
+    assert graph.chunks_of_node(0) == (0, 1, 2)
+    assert hub(most_tokens=3).chunks_of_node(0) == (0, 2), "the second was cut"
+    assert graph.chunks_of_node(1) == (), "Isk is an end without a description"
+    # of a text with several chunks it is not known which it was read from
     assert graph.facts is not None and graph.facts[0] == "Isk flows there. Told of both."
     assert graph.chunks_of_relationship(0) == (2,)
     assert graph.chunks_of_relationship(1) == (), "it says nothing"
@@ -66,25 +62,15 @@ def test_they_are_stored_with_their_graph_and_thinned_with_its_relationships(tmp
     assert less.fact_fragments is not None and len(less.fact_fragments) == less.n_relationships == 1
 
 
-# ---- Attributes of nodes: which rows there are, how they are read, and that they come back fr
-
-STATED = [
-    (2, "Height", "tall", (1,)),
-    (0, "Born", "1867", (1,)),
-    (0, "profession", "a  Painter", (0,)),
-    (0, "profession", "A painter.", (2,)),
-    (0, "profession", "...", (2,)),
-    (1, "--", "nothing", (0,)),
-]
-
-
-def test_a_row_is_one_node_name_and_value_with_the_chunks_that_state_it():
+def test_an_attribute_is_one_node_name_and_value_with_the_chunks_that_state_it():
+    stated = [
+        (2, "Height", "tall", (1,)), (0, "Born", "1867", (1,)),
+        (0, "profession", "a  Painter", (0,)), (0, "profession", "A painter.", (2,)),
+        (0, "profession", "...", (2,)), (1, "--", "nothing", (0,)),
+    ]  # fmt: skip
     base = Graph.from_arrays([0, 1], [1, 2], node_chunk=np.eye(3))
-    stored = attributes_of(replace(base, node_attributes=NodeAttributes.of(STATED, 3)))
+    stored = attributes_of(replace(base, node_attributes=NodeAttributes.of(stated, 3)))
     assert stored.node.tolist() == [0, 0, 2]
-    assert [stored.text_of(row) for row in range(3)] == [
-        "born: 1867",
-        "profession: a Painter",
-        "height: tall",
-    ]
+    texts = ["born: 1867", "profession: a Painter", "height: tall"]
+    assert [stored.text_of(row) for row in range(3)] == texts
     assert stored.chunk.toarray().astype(int).tolist() == [[0, 1, 0], [1, 0, 1], [0, 1, 0]]

@@ -5,8 +5,6 @@ import pytest
 
 from graphrag_bench.algorithms.graph import Graph, thinned
 
-# ---- The graph's views, by hand on four nodes
-
 
 @pytest.fixture
 def graph():
@@ -22,12 +20,9 @@ def graph():
 
 
 def test_rows_with_the_same_ends_are_one_pair(graph):
-    pairs = graph.pairs
-    assert pairs.source.tolist() == [0, 1, 2]
-    assert pairs.target.tolist() == [1, 2, 2]
-    assert pairs.weight.tolist() == [3.0, 4.0, 9.0]
-    assert pairs.of.tolist() == [0, 1, 0, 2]
-    assert pairs.first.tolist() == [0, 1, 3]
+    expected = {"source": [0, 1, 2], "target": [1, 2, 2], "weight": [3.0, 4.0, 9.0]}
+    expected |= {"of": [0, 1, 0, 2], "first": [0, 1, 3]}
+    assert {name: getattr(graph.pairs, name).tolist() for name in expected} == expected
 
 
 def test_views_join_the_rows_of_a_pair(graph):
@@ -55,21 +50,13 @@ def test_what_questions_read_is_stored_with_the_graph_and_not_made_again(graph, 
     assert np.shares_memory(loaded.transition.indices, loaded.adjacency.indices)
 
 
-# ---- Graphs with a share of their edges taken out
-
-
-def ring(n: int) -> Graph:
-    """A ring of nodes whose edges each stand in two rows, one in each direction."""
-    ends = np.arange(n)
-    beyond = (ends + 1) % n
-    return Graph.from_arrays(source=[*ends, *beyond], target=[*beyond, *ends], n_nodes=n)
-
-
-def pairs(graph: Graph) -> set[tuple[int, int]]:
-    return set(zip(graph.pairs.source.tolist(), graph.pairs.target.tolist(), strict=True))
-
-
 def test_a_share_of_the_edges_is_gone_with_all_their_rows_and_a_larger_one_drops_them_too() -> None:
-    few, some, half = (thinned(ring(20), edge_drop=share) for share in (0.1, 0.2, 0.5))
-    assert (half.n_nodes, half.n_relationships, len(pairs(half))) == (20, 20, 10)
-    assert pairs(few) > pairs(some) > pairs(half)
+    """Of a ring of nodes whose edges each stand in two rows, one in each direction."""
+    ends, beyond = np.arange(20), (np.arange(20) + 1) % 20
+    ring = Graph.from_arrays([*ends, *beyond], [*beyond, *ends])
+    less = [thinned(ring, edge_drop=share) for share in (0.1, 0.2, 0.5)]
+    few, some, half = (
+        set(zip(*map(list, (g.pairs.source, g.pairs.target)), strict=True)) for g in less
+    )
+    assert (less[2].n_nodes, less[2].n_relationships, len(half)) == (20, 20, 10)
+    assert few > some > half

@@ -32,14 +32,12 @@ def test_a_failing_question_is_one_failure_with_a_trace_and_the_others_go_on():
     assert also.get("chunks").ids.tolist() == [2]
     world = Execution({})
     outcomes([START, CHUNKS], "13", world=world)
-    assert [trace.step for trace in world.traces["q0"]] == [
-        "retrieve.0 tiny.start",
-        "retrieve.1 tiny.chunks",
-    ]
-    fine, one, none = outcomes([{"op": "tiny.careless"}], "fine", "one", "none")
+    steps = ["retrieve.0 tiny.start", "retrieve.1 tiny.chunks"]
+    assert [trace.step for trace in world.traces["q0"]] == steps
+    fine, *wrong = outcomes([{"op": "tiny.careless"}], "fine", "one", "none")
     assert isinstance(fine, RetrievalState)
-    assert one.message == "gave 1 values for mentions, query"
-    assert none.message == "gave None for mentions"
+    assert [one.kind for one in wrong] == ["WrongReturn"] * 2
+    assert all("mentions" in one.message for one in wrong)
 
 
 @pytest.mark.parametrize("resource", ["chunk_table", "graph"])
@@ -70,7 +68,7 @@ def test_scores_that_are_no_numbers_fail_the_question_with_their_count(text: str
 
 def test_an_error_that_would_hit_every_question_stops_the_run():
     world = Execution({"llm": Scripted({})})
-    with pytest.raises(RunStopped, match="was not told what to say"):
+    with pytest.raises(RunStopped):
         outcomes([{"op": "tiny.echo"}], "hello", world=world)
 
 
@@ -104,7 +102,7 @@ def test_what_a_batch_gives_is_held_against_its_signature():
         first, *rest = outcomes([START, {"op": "tiny.muddled"}], *texts)
         assert "Mentions" in first.message and "nodes" in first.message
         assert "tiny_operators.py" in first.where[0] and first.where[0].endswith("in muddled")
-    assert rest[0].message == "muddled gave 0 results for one question"
+    assert "muddled" in rest[0].message and "0 results" in rest[0].message
 
 
 def answered(*texts: str, world: Execution | None = None, answering: bool = True) -> list[Any]:
