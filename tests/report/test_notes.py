@@ -6,7 +6,6 @@ from typing import Any
 import pytest
 from test_tables import MEAN, run, with_context
 
-from graphrag_bench.report.comparisons import Compared, comparisons
 from graphrag_bench.report.notes import Note, long_text_notes, run_notes
 from graphrag_bench.report.tables import headline_table
 
@@ -116,19 +115,6 @@ def test_the_same_long_texts_of_several_runs_are_one_note_and_cut_ones_are_a_war
     assert list(long_text_notes([embedded("A", "windows", 0)])) == []
     first, second = long_text_notes([embedded("A", "windows", 37), embedded("B", "cut", 37)])
     assert (first.text[-3:], second.text[-3:], second.warns) == ("(A)", "(B)", True)
-
-
-@pytest.mark.parametrize(
-    ("ours", "theirs", "rule"),
-    [({"method": "vanilla"}, {"method": "a"}, False), ({"method": "vanilla"}, {}, True)],
-)
-def test_the_rule_of_the_baseline_is_a_note_where_there_are_several(
-    ours: Run, theirs: Run, rule: bool
-) -> None:
-    runs = [run("A", key="a", **ours), run("B", key="b", **{"method": "vanilla", **theirs})]
-    scored = [Compared(one, {"q": {"accuracy": 1.0}}) for one in runs]
-    table = headline_table(runs, comparisons(scored, "vanilla"))
-    assert any("shares most" in note for note in table.notes) == rule
 
 
 def test_reference_rows_say_that_they_keep_their_own_parameters() -> None:

@@ -28,18 +28,6 @@ def test_a_table_fits_100_columns_or_those_that_are_set(
     assert "a note " * 29 in out
 
 
-def test_heads_break_before_cells_do(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Heads take 74 signs; their halves and the cells 56, with 13 of rules and spaces: 69."""
-    monkeypatch.setenv("COLUMNS", "70")
-    row = ("closed-book", "0.235 [0.06, 0.47]", "0.235 [0.06, 0.47]", "-0.10")
-    heads = ("method", "accuracy of answers [95 %]", "evidence_in_context [95 %]", "p (Holm, 5)")
-    show(Table("", heads, (row,), ()))
-    (line,) = [one for one in capsys.readouterr().out.splitlines() if "closed-book" in one]
-    assert [cell.strip() for cell in line.strip("│").split("│")] == list(row)
-
-
 def test_the_numbers_of_a_wide_table_stand_whole_behind_its_texts(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

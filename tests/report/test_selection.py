@@ -45,14 +45,9 @@ def test_failed_runs_alone_and_a_metric_that_no_run_has_are_no_choice(
         best_of([only], metric)
 
 
-@pytest.mark.parametrize(
+@pytest.mark.parametrize(  # parts of another division have questions in common
     ("split", "dev_share", "marked"),
-    [
-        ("dev", 0.5, True),
-        ("test", 0.5, False),
-        ("all", 0.5, True),
-        ("test", 0.3, True),  # parts of another division: some questions are in both
-    ],
+    [("dev", 0.5, True), ("test", 0.5, False), ("all", 0.5, True), ("test", 0.3, True)],
 )
 def test_a_run_is_marked_unless_it_is_scored_on_other_questions(
     split: str, dev_share: float, marked: bool
