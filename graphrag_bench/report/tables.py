@@ -50,15 +50,15 @@ _ANSWERS = {
 
 
 def run_table(runs: Sequence[Run]) -> Table:
-    """Return a row for each run: evidence first, answers next, then what went wrong.
+    """Return a row for each run, without columns that no run fills.
 
-    The floor comes first and the ceiling last. A mean has `!` while questions have failed, then its
-    spread over repeats of all its questions, its interval, and its n where it is over fewer
-    questions than the run. LLM calls are those of building too. The table holds
-    only what the configuration determines, and no column that no run fills.
+    A mean has `!` while questions have failed, then its spread over repeats, its interval, and its
+    n where it is over fewer questions than the run. LLM calls are those of building too.
     """
     ordered = in_table_order(runs)
-    evidence = [_metric(f"{EVIDENCE}{k}", f"evidence@{k}") for k in _cuts(ordered)]
+    names = {name for run in ordered for name in run["metrics"] if name.startswith(EVIDENCE)}
+    cuts = sorted(int(name.removeprefix(EVIDENCE)) for name in names if name[-1].isdigit())
+    evidence = [_metric(f"{EVIDENCE}{k}", f"evidence@{k}") for k in cuts]
     of_rows = any(map(context_of_rows, ordered))
     evidence.insert(0 if of_rows else len(evidence), _metric(IN_CONTEXT, "in context"))
     columns = [_TITLE, ("n", shown_n), _FAILED, *evidence, _metric("evidence_cut", "cut")]
@@ -69,7 +69,8 @@ def run_table(runs: Sequence[Run]) -> Table:
     columns.append(("faults", lambda run: _share(run, "failed", "unreadable")))
     columns.append(("fallback calls", lambda run: _share(run, "fallbacks")))
     if any(run.get("fallbacks") for run in ordered):
-        columns.append(("fallback questions", _fell_back))
+        fell_back = ("fallback questions", lambda run: f"{run['fell_back'] / max(run['n'], 1):.1%}")
+        columns.append(fell_back)
     columns.append(("regime", lambda run: regime_of(run) or MISSING))
     return _table(ordered, columns, map(str, run_notes(ordered)), ABOUT)
 
@@ -124,20 +125,11 @@ def _mean(run: Run, name: str) -> str:
     return f"{mean['mean']:.3f}{failed}{spread}{interval}{shown_part(n, run['n'])}"
 
 
-def _cuts(runs: Sequence[Run]) -> list[int]:
-    names = {name for run in runs for name in run["metrics"] if name.startswith(EVIDENCE)}
-    return sorted(int(name.removeprefix(EVIDENCE)) for name in names if name[-1].isdigit())
-
-
 def _share(run: Run, *names: str) -> str:
     rates = [*{**run.get("build_rates", {}), **run["rates"]}.values()]
     calls = sum(rate["calls"] for rate in rates)
     n = sum(rate[name] * rate["calls"] for rate in rates for name in names)
     return f"{n / calls:.1%}" if calls else MISSING
-
-
-def _fell_back(run: Run) -> str:
-    return f"{run.get('fell_back', 0) / max(run['n'], 1):.1%}"
 
 
 def caption(runs: Sequence[Run]) -> str:
@@ -241,14 +233,13 @@ def _differences(comparisons: Sequence[Comparison]) -> list[RunColumn]:
     def cell(show: Callable[[Comparison], str]) -> Callable[[Run], str]:
         return lambda run: show(tested[run["place"]]) if run["place"] in tested else MISSING
 
+    def difference(one: Comparison) -> str:
+        return f"{one.difference.mean:+.3f}{shown_part(one.difference.n, one.n)}"
+
     return [
-        (f"minus {baseline}", cell(_difference)),
+        (f"minus {baseline}", cell(difference)),
         (p_head(one.n_tests for one in comparisons), cell(lambda one: shown_p(one.p))),
     ]
-
-
-def _difference(one: Comparison) -> str:
-    return f"{one.difference.mean:+.3f}{shown_part(one.difference.n, one.n)}"
 
 
 def _cost(runs: Sequence[Run]) -> RunColumn:
