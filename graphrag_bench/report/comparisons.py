@@ -10,7 +10,7 @@ from graphrag_bench.report.notes import resampling_units
 from graphrag_bench.report.rendering import MISSING, Table, p_head, shown_interval, shown_p
 from graphrag_bench.report.rows import (
     REFERENCE_ROLES,
-    Run,
+    RunMetrics,
     differ,
     grouped,
     in_table_order,
@@ -35,7 +35,7 @@ class Compared:
     `scopes` are the scopes by question, where questions have one.
     """
 
-    metrics: Run
+    metrics: RunMetrics
     scores: QuestionScores
     scopes: Mapping[str, str | None] = field(default_factory=dict)
 
@@ -129,14 +129,14 @@ def comparison_table(rows: Sequence[Comparison]) -> Table | None:
     return Table(caption, heads, cells, notes, texts=heads[:3])
 
 
-def baseline_of(run: Run, runs: Sequence[Run], baseline: str) -> Run | None:
+def baseline_of(run: RunMetrics, runs: Sequence[RunMetrics], baseline: str) -> RunMetrics | None:
     """Return the run of the method `baseline` on the same corpus that shares most with this one.
 
     Models, context budget, sources and what a sweep varies count; the first of equals is taken.
     None without any, and when that is the run itself.
     """
 
-    def alike(other: Run) -> int:
+    def alike(other: RunMetrics) -> int:
         names = [*_ALIKE, *["varied"] * (run["method"] != baseline)]
         return sum(bool(run.get(name) == other.get(name)) for name in names)
 
@@ -231,12 +231,12 @@ def flipped_line(name: str, first: QuestionScores, second: QuestionScores) -> st
     return f"{name}: {'; '.join(parts)}"
 
 
-def recorded_settings(run: Run) -> dict[str, Any]:
+def recorded_settings(run: RunMetrics) -> dict[str, Any]:
     """Return what can change a run's scores, by path: settings, models, corpus, rule of scoring."""
     return {**run["settings"], **{name: run.get(name) for name in _RECORDED}, **rule_of(run)}
 
 
-def settings_that_differ(first: Run, second: Run) -> list[tuple[str, str, str]]:
+def settings_that_differ(first: RunMetrics, second: RunMetrics) -> list[tuple[str, str, str]]:
     """Return (path, value in A, value in B) of each differing `recorded_settings`; – for none."""
     a, b = (
         {name: MISSING if value == "" else str(value) for name, value in settings.items()}

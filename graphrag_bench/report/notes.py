@@ -8,7 +8,7 @@ from graphrag_bench.report.rows import (
     INFLATED,
     REFERENCE,
     REFERENCE_ROLES,
-    Run,
+    RunMetrics,
     differing,
     grouped,
     mark,
@@ -43,7 +43,7 @@ def _warning(about: str, text: str) -> Note:
     return Note(about, text, warns=True)
 
 
-def run_notes(runs: Sequence[Run]) -> list[Note]:
+def run_notes(runs: Sequence[RunMetrics]) -> list[Note]:
     """Return the notes of the main table of runs, in its order."""
     return [
         *_facts(runs),
@@ -66,7 +66,7 @@ def run_notes(runs: Sequence[Run]) -> list[Note]:
     ]
 
 
-def _facts(runs: Sequence[Run]) -> Iterator[Note]:
+def _facts(runs: Sequence[RunMetrics]) -> Iterator[Note]:
     """Models, sources and intervals."""
     answering = [run for run in runs if answers(run)]
     readers = _values(answering, "llm") if any(run["llm"] for run in answering) else ""
@@ -91,7 +91,7 @@ def _facts(runs: Sequence[Run]) -> Iterator[Note]:
         yield Note(REFERENCE, text)
 
 
-def _of_a_run(run: Run) -> Iterator[Note]:
+def _of_a_run(run: RunMetrics) -> Iterator[Note]:
     title, n, usage = run["title"], run["n"], run["usage"]
     repeats = run.get("repeats") or {}
     if changed := repeats.get("changed"):
@@ -110,7 +110,7 @@ def _of_a_run(run: Run) -> Iterator[Note]:
     yield from (_warning("answers", f"{title}: {flag}") for flag in run.get("flags", ()))
 
 
-def _of_any_run(runs: Sequence[Run]) -> Iterator[Note]:
+def _of_any_run(runs: Sequence[RunMetrics]) -> Iterator[Note]:
     """Notes that name no run, there where they hold of any."""
     if names := ", ".join(sorted({f"{run['method']} (verified: {unverified(run)})"
                                   for run in runs if unverified(run)})):  # fmt: skip
@@ -128,7 +128,7 @@ def _of_any_run(runs: Sequence[Run]) -> Iterator[Note]:
         yield _warning("failed", text)
 
 
-def build_faults(runs: Iterable[Run]) -> Iterator[Note]:
+def build_faults(runs: Iterable[RunMetrics]) -> Iterator[Note]:
     """Yield a warning with the share of chunks whose extraction failed, was malformed or cut.
 
     One for the same numbers of several runs, none where all is whole. The graph lacks what
@@ -136,7 +136,7 @@ def build_faults(runs: Iterable[Run]) -> Iterator[Note]:
     """
     faulty = [run for run in runs if run["extraction_statistics"].get("faulty_chunks")]
 
-    def fault(run: Run) -> str:
+    def fault(run: RunMetrics) -> str:
         counts = run["extraction_statistics"]
         ways = ", ".join(f"{counts[f'{way}_chunks']:,.0f} {way}" for way in _WAYS)
         share, n = counts["faulty_chunks"] / counts["chunks"], counts["chunks"]
@@ -146,7 +146,7 @@ def build_faults(runs: Iterable[Run]) -> Iterator[Note]:
         yield _warning("extraction", f"{text}: {_titles(group)}")
 
 
-def mixed_regimes(runs: Iterable[Run]) -> Iterator[Note]:
+def mixed_regimes(runs: Iterable[RunMetrics]) -> Iterator[Note]:
     """Yield a warning where runs of several regimes are side by side, with the titles of each."""
     groups = sorted(grouped(filter(regime_of, runs), regime_of).items())
     if len(groups) > 1:
@@ -154,14 +154,14 @@ def mixed_regimes(runs: Iterable[Run]) -> Iterator[Note]:
         yield _warning("regimes", f"regimes differ, {users} (regime)")
 
 
-def corpus_notes(runs: Sequence[Run]) -> Iterator[Note]:
+def corpus_notes(runs: Sequence[RunMetrics]) -> Iterator[Note]:
     """Yield a warning for each data set whose runs are over different versions of its corpus."""
     for dataset, corpora in over_corpora(runs).items():
         text = f"{dataset}: runs over different versions of its corpus ({', '.join(corpora)})"
         yield _warning("corpus", text)
 
 
-def imported_notes(runs: Sequence[Run]) -> Iterator[Note]:
+def imported_notes(runs: Sequence[RunMetrics]) -> Iterator[Note]:
     """Yield the file and source of each imported run, and warnings of what matched nothing."""
     for run in runs:
         if not (source := run.get("imported")):
@@ -181,20 +181,20 @@ def imported_notes(runs: Sequence[Run]) -> Iterator[Note]:
             yield _warning("unmatched", text)
 
 
-def answers(run: Run) -> bool:
+def answers(run: RunMetrics) -> bool:
     """Return whether a run answers questions, or has answered some."""
     return bool(run["answered"]) or run.get("answer") != "off"
 
 
-def _values(runs: Sequence[Run], name: str) -> str:
+def _values(runs: Sequence[RunMetrics], name: str) -> str:
     return ", ".join(sorted({str(run[name]) for run in runs if run[name]})) or "none"
 
 
-def _titles(runs: Iterable[Run]) -> str:
+def _titles(runs: Iterable[RunMetrics]) -> str:
     return ", ".join(dict.fromkeys(str(run["title"]) for run in runs))
 
 
-def _extractions(runs: Sequence[Run]) -> str:
+def _extractions(runs: Sequence[RunMetrics]) -> str:
     texts = set()
     for run in runs:
         counts = ", ".join(f"{k} {v}" for k, v in sorted(run["extraction_statistics"].items()))
@@ -214,13 +214,13 @@ def resampling_units(clusters: Iterable[int]) -> str:
     return f"scopes ({', '.join(map(str, numbers))} that questions share{few})"
 
 
-def _repeats(runs: Sequence[Run]) -> Iterator[Note]:
+def _repeats(runs: Sequence[RunMetrics]) -> Iterator[Note]:
     if numbers := sorted({run["repeats"]["n"] for run in runs if run.get("repeats")}):
         repeats = f"{', '.join(map(str, numbers))} repeats with other seeds"
         yield Note("repeats", f"±: standard deviation over {repeats}; means are over all repeats")
 
 
-def scored_again(runs: Sequence[Run]) -> Iterator[Note]:
+def scored_again(runs: Sequence[RunMetrics]) -> Iterator[Note]:
     """Yield the runs whose stored scores are by other gold, or by another rule."""
     if titles := _titles(run for run in runs if run.get("regraded")):
         text = f"the gold is not that of the stored scores: scored again for this table: {titles}"
@@ -231,7 +231,7 @@ def scored_again(runs: Sequence[Run]) -> Iterator[Note]:
             yield _warning("rule", text)
 
 
-def _prices(runs: Sequence[Run]) -> Iterator[Note]:
+def _prices(runs: Sequence[RunMetrics]) -> Iterator[Note]:
     """Yield the models whose calls the runs count at several prices."""
     every = [(model, price, run) for run in runs for model, price in run.get("prices", {}).items()]
     for model, of_model in grouped(every, lambda one: one[0]).items():
@@ -242,8 +242,8 @@ def _prices(runs: Sequence[Run]) -> Iterator[Note]:
             yield _warning("prices", text)
 
 
-def _unequal_contexts(runs: Sequence[Run]) -> Iterator[Note]:
-    def length(run: Run) -> float:
+def _unequal_contexts(runs: Sequence[RunMetrics]) -> Iterator[Note]:
+    def length(run: RunMetrics) -> float:
         return float(run["usage"]["context_tokens_per_question"] or 0)
 
     packed = [run for run in runs if run["role"] not in REFERENCE_ROLES and length(run)]
@@ -261,7 +261,7 @@ def _unequal_contexts(runs: Sequence[Run]) -> Iterator[Note]:
             yield _warning("contexts", text)
 
 
-def same_contexts(runs: Sequence[Run]) -> Iterator[Note]:
+def same_contexts(runs: Sequence[RunMetrics]) -> Iterator[Note]:
     """Yield a warning for runs of one set that send the same contexts: what has no effect.
 
     Runs that differ in models or prompts alone are to have the same contexts and are not named.
@@ -281,21 +281,21 @@ def same_contexts(runs: Sequence[Run]) -> Iterator[Note]:
             yield _warning("same contexts", text)
 
 
-def context_of_rows(run: Run) -> bool:
+def context_of_rows(run: RunMetrics) -> bool:
     """Return whether a run's contexts have no place for chunks: only nodes, paths or reports."""
     usage = run["usage"]
     chunks = usage.get("chunks_per_context"), usage.get("contexts_without_chunks")
     return bool(usage["context_tokens_per_question"]) and chunks == (0, 0)
 
 
-def _rankings_beside_contexts(runs: Sequence[Run]) -> Iterator[Note]:
+def _rankings_beside_contexts(runs: Sequence[RunMetrics]) -> Iterator[Note]:
     ranking = [run for run in runs if any("recall@" in name for name in run["metrics"])]
     if titles := _titles(filter(context_of_rows, ranking)):
         text = f"{titles}: evidence@k is of ranked chunks, and the context holds none"
         yield Note("rankings", text)
 
 
-def _asking(runs: Sequence[Run]) -> Iterator[Note]:
+def _asking(runs: Sequence[RunMetrics]) -> Iterator[Note]:
     """How answers were asked for, where runs differ in it or leave their method's way."""
     answered = [run for run in runs if run["answered"]]
     yield from _answer_forms([run for run in answered if run.get("answer_forms")])
@@ -309,10 +309,10 @@ def _asking(runs: Sequence[Run]) -> Iterator[Note]:
             yield Note("fallbacks", text)
 
 
-def _answer_forms(runs: Sequence[Run]) -> Iterator[Note]:
+def _answer_forms(runs: Sequence[RunMetrics]) -> Iterator[Note]:
     """The forms of each set, unless all answers are short."""
 
-    def counts(run: Run) -> str:
+    def counts(run: RunMetrics) -> str:
         return ", ".join(f"{name} ({n})" for name, n in run["answer_forms"].items())
 
     for dataset, of_set in grouped(runs, lambda run: run["dataset"]).items():
@@ -326,14 +326,14 @@ def _answer_forms(runs: Sequence[Run]) -> Iterator[Note]:
                 yield Note("answer forms", f"{dataset}: answer forms (questions): {forms}")
 
 
-def training_notes(runs: Sequence[Run]) -> list[Note]:
+def training_notes(runs: Sequence[RunMetrics]) -> list[Note]:
     """Return what each trained artifact was trained on, where that is not all there is."""
     parts = (part for run in runs for part in run.get("training", {}).items())
     lines = (f"{name} trained on {row['trained_on']}" for name, row in parts if not row["whole"])
     return [_warning("training", line) for line in dict.fromkeys(lines)]
 
 
-def long_text_notes(runs: Sequence[Run]) -> Iterator[Note]:
+def long_text_notes(runs: Sequence[RunMetrics]) -> Iterator[Note]:
     """Yield how many texts were longer than the embedder reads, a warning where they were cut.
 
     One for the same texts of several runs; it names them where it does not hold of all.

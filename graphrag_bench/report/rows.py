@@ -15,9 +15,9 @@ IN_CONTEXT = "evidence_in_context"
 EVIDENCE = "evidence_recall@"
 _ANSWERS = ("accuracy", "f1", "hit@1", "list_f1")
 _USUAL_CUT = 5
-Run = Mapping[str, Any]
-Item = TypeVar("Item")
-Key = TypeVar("Key", bound=Hashable)
+RunMetrics = Mapping[str, Any]
+ItemT = TypeVar("ItemT")
+KeyT = TypeVar("KeyT", bound=Hashable)
 
 
 def usual_metrics(names: Iterable[str]) -> list[str]:
@@ -33,7 +33,7 @@ def usual_metrics(names: Iterable[str]) -> list[str]:
     return [name for name in (f"{EVIDENCE}{cut}", IN_CONTEXT, *_ANSWERS) if name in known]
 
 
-def regime_of(run: Run) -> str:
+def regime_of(run: RunMetrics) -> str:
     """Return the regime of a run; "" for an imported one."""
     return str(run.get("regime", "house"))
 
@@ -42,28 +42,28 @@ RULE = ("normaliser", "containment")
 """The settings of scoring that change the value of a metric under the same name."""
 
 
-def rule_of(run: Run) -> dict[str, Any]:
+def rule_of(run: RunMetrics) -> dict[str, Any]:
     """Return the settings `RULE` of a run, by path."""
     return {f"evaluation.{name}": run.get("evaluation", {}).get(name) for name in RULE}
 
 
-def grouped(items: Iterable[Item], key: Callable[[Item], Key]) -> dict[Key, list[Item]]:
+def grouped(items: Iterable[ItemT], key: Callable[[ItemT], KeyT]) -> dict[KeyT, list[ItemT]]:
     """Return the items by a key, groups and items in the order in which they come."""
-    groups: dict[Key, list[Item]] = {}
+    groups: dict[KeyT, list[ItemT]] = {}
     for item in items:
         groups.setdefault(key(item), []).append(item)
     return groups
 
 
-def differ(first: Run, second: Run) -> bool:
+def differ(first: RunMetrics, second: RunMetrics) -> bool:
     """Return whether two runs are known to be over different corpora."""
     corpora = first.get("corpus"), second.get("corpus")
     return None not in corpora and corpora[0] != corpora[1]
 
 
 def over_corpora(
-    runs: Sequence[Run], *, of_each_set: bool = True
-) -> dict[str, dict[str, list[Run]]]:
+    runs: Sequence[RunMetrics], *, of_each_set: bool = True
+) -> dict[str, dict[str, list[RunMetrics]]]:
     """Return runs over several corpora by data set, or all together, and by their fingerprint."""
     known = [run for run in runs if run.get("corpus")]
     sets = grouped(known, lambda run: str(run["dataset"]) * of_each_set)
@@ -71,7 +71,7 @@ def over_corpora(
     return {name: corpora for name, corpora in by_corpus.items() if len(corpora) > 1}
 
 
-def check_one_corpus(runs: Sequence[Run], *, of_each_set: bool = True) -> None:
+def check_one_corpus(runs: Sequence[RunMetrics], *, of_each_set: bool = True) -> None:
     """Raise UserError where runs, by default those of one data set, are over different corpora."""
     for corpora in over_corpora(runs, of_each_set=of_each_set).values():
         groups = [
@@ -85,7 +85,7 @@ def check_one_corpus(runs: Sequence[Run], *, of_each_set: bool = True) -> None:
         )
 
 
-def unverified(run: Run) -> str:
+def unverified(run: RunMetrics) -> str:
     """Return how far a method is checked against its paper; "" for one that wholly is."""
     verified = str(run.get("verified", "true"))
     return "" if verified == "true" else verified
@@ -109,7 +109,7 @@ _SPLIT = ("split", "dev_share")
 _STEPS = ("method.convert.", "method.retrieve.", "method.generate.")
 
 
-def best_of(runs: Sequence[Run], metric: str) -> tuple[int, dict[str, Any]]:
+def best_of(runs: Sequence[RunMetrics], metric: str) -> tuple[int, dict[str, Any]]:
     """Return the row of the run with the highest mean of `metric`, and its selection.
 
     Of equal means the first wins, and `n_equal` counts the others. Reference rows are not
@@ -137,14 +137,14 @@ def best_of(runs: Sequence[Run], metric: str) -> tuple[int, dict[str, Any]]:
     }
 
 
-def mark(run: Run) -> str:
+def mark(run: RunMetrics) -> str:
     """Return `(selected on this split, n configurations)` for such a run, or "".
 
     It holds for every run that is scored on questions it was chosen on. Only the dev and the test
     part of one division have no question in common.
     """
 
-    def overlap(selection: Run) -> bool:
+    def overlap(selection: RunMetrics) -> bool:
         apart = {selection["split"], run.get("split", "all")} == {"dev", "test"}
         return not (apart and selection["dev_share"] == run.get("dev_share"))
 
@@ -153,7 +153,7 @@ def mark(run: Run) -> str:
     return f"(selected on this split, {n} configurations)" if n > 1 else ""
 
 
-def in_table_order(runs: Sequence[Run]) -> list[Run]:
+def in_table_order(runs: Sequence[RunMetrics]) -> list[RunMetrics]:
     """Return the runs by data set and context budget, each from floor to ceiling, by new `title`s.
 
     Runs without a context, the floor among them, are listed with the first budget. A title names
@@ -168,17 +168,17 @@ def in_table_order(runs: Sequence[Run]) -> list[Run]:
     return [*_cells(cells), *_rest(rest, f"({REFERENCE})" * bool(cells))]
 
 
-def n_references(runs: Sequence[Run]) -> int:
+def n_references(runs: Sequence[RunMetrics]) -> int:
     """Return the number of runs that no cell asked for; 0 where no run is a cell."""
     n_cells = sum("varied" in run for run in runs)
     return len(runs) - n_cells if n_cells else 0
 
 
-def _titled(run: Run, *parts: str) -> Run:
+def _titled(run: RunMetrics, *parts: str) -> RunMetrics:
     return {**run, "title": " ".join(filter(None, parts))}
 
 
-def _cells(runs: Sequence[Run]) -> list[Run]:
+def _cells(runs: Sequence[RunMetrics]) -> list[RunMetrics]:
     titles = [" ".join(filter(None, (_stock(run), run["varied"]))) for run in runs]
     unlike = len(set(titles)) == len({(run["method"], run["varied"]) for run in runs})
     return [
@@ -187,22 +187,22 @@ def _cells(runs: Sequence[Run]) -> list[Run]:
     ]
 
 
-def _doubt(run: Run) -> str:
+def _doubt(run: RunMetrics) -> str:
     return _DOUBT if unverified(run) else ""
 
 
-def _stock(run: Run) -> str:
+def _stock(run: RunMetrics) -> str:
     """Return the title of a cell, without the edits of its steps where the sweep varies these."""
     stages = ("convert.", "retrieve.", "generate.")
     varies_steps = any(stage in run["varied"] for stage in stages)
     return str(run["title"]).removesuffix(run.get("edits", "") if varies_steps else "").strip()
 
 
-def _rest(runs: Sequence[Run], reference: str) -> list[Run]:
+def _rest(runs: Sequence[RunMetrics], reference: str) -> list[RunMetrics]:
     sets = list(dict.fromkeys(run["dataset"] for run in runs))
     budgets = list(dict.fromkeys(run.get("budget_context") for run in runs if _packed(run)))
 
-    def place(run: Run) -> tuple[int, int, int]:
+    def place(run: RunMetrics) -> tuple[int, int, int]:
         budget = budgets.index(run.get("budget_context")) if _packed(run) else 0
         return sets.index(run["dataset"]), budget, _ROLES.index(run["role"])
 
@@ -215,14 +215,14 @@ def _rest(runs: Sequence[Run], reference: str) -> list[Run]:
     ]
 
 
-def _packed(run: Run) -> bool:
+def _packed(run: RunMetrics) -> bool:
     return bool(run.get("usage", {}).get("context_tokens_per_question"))
 
 
-def parameter_details(groups: Sequence[Hashable], runs: Sequence[Run]) -> list[str]:
+def parameter_details(groups: Sequence[Hashable], runs: Sequence[RunMetrics]) -> list[str]:
     """Return the parameters in which runs of one group differ, for each run."""
 
-    def parameters(members: Sequence[Run]) -> list[str]:
+    def parameters(members: Sequence[RunMetrics]) -> list[str]:
         settings = [{**run["settings"], FILLS: run.get(FILLS)} for run in members]
         return _assignments(settings, [name for name in _differing(settings) if _level(name) < 2])
 
@@ -230,7 +230,9 @@ def parameter_details(groups: Sequence[Hashable], runs: Sequence[Run]) -> list[s
 
 
 def _by_group(
-    groups: Sequence[Hashable], runs: Sequence[Run], describe: Callable[[Sequence[Run]], list[str]]
+    groups: Sequence[Hashable],
+    runs: Sequence[RunMetrics],
+    describe: Callable[[Sequence[RunMetrics]], list[str]],
 ) -> list[str]:
     texts = [""] * len(runs)
     for rows in grouped(range(len(groups)), groups.__getitem__).values():
@@ -239,7 +241,7 @@ def _by_group(
     return texts
 
 
-def _details(runs: Sequence[Run]) -> list[str]:
+def _details(runs: Sequence[RunMetrics]) -> list[str]:
     """Sources, also parameters, also settings of steps, also the key, until all runs differ."""
     settings = [_settings(run) for run in runs]
     names, details = _differing(settings), list[str]()
@@ -250,7 +252,7 @@ def _details(runs: Sequence[Run]) -> list[str]:
     return [f"{detail} {run['key']}".strip() for detail, run in zip(details, runs, strict=True)]
 
 
-def differing(runs: Sequence[Run]) -> list[str]:
+def differing(runs: Sequence[RunMetrics]) -> list[str]:
     """Return the paths of the retrieval settings that are not the same in all runs; no models.
 
     Settings of single steps only where nothing above them differs.
@@ -270,7 +272,7 @@ def _differing(settings: Sequence[Mapping[str, Any]]) -> list[str]:
     ]
 
 
-def _settings(run: Run) -> dict[str, Any]:
+def _settings(run: RunMetrics) -> dict[str, Any]:
     return {
         **run["settings"],
         **{name: run.get(name) for name in _RECORDED},
@@ -296,7 +298,7 @@ def _assignments(settings: Sequence[Mapping[str, Any]], names: Sequence[str]) ->
 TOKENS = ("prompt_tokens", "completion_tokens")
 
 
-def spent(run: Run) -> tuple[float, float]:
+def spent(run: RunMetrics) -> tuple[float, float]:
     """Return tokens and US dollars of all calls of a run, cached ones as when paid."""
     steps = run["cost"]["steps"].values()
     tokens = sum(total_of(step, *TOKENS) for step in steps)

@@ -6,7 +6,7 @@ from typing import Any
 
 from graphrag_bench.report.notes import corpus_notes
 from graphrag_bench.report.rendering import MISSING, Table, shown_n
-from graphrag_bench.report.rows import SHOWN, Run, parameter_details, spent, usual_metrics
+from graphrag_bench.report.rows import SHOWN, RunMetrics, parameter_details, spent, usual_metrics
 from graphrag_bench.text import model_name, short
 
 
@@ -53,13 +53,13 @@ def runs_table(caption: str, runs: Sequence[ListedRun]) -> Table:
     return Table(caption, heads, tuple(rows), tuple(notes), texts=texts)
 
 
-def _reader(run: Run) -> str:
+def _reader(run: RunMetrics) -> str:
     """The name of the model that has answered, without the digest of its settings."""
     name = model_name(str(run.get("llm") or ""))
     return short(name, 22) if name and run.get("answered") else MISSING
 
 
-def run_sheet(runs: Sequence[Run], settings: Sequence[Mapping[str, Any]]) -> Table:
+def run_sheet(runs: Sequence[RunMetrics], settings: Sequence[Mapping[str, Any]]) -> Table:
     """Return a row of plain cells for each run: names, settings, counts, metrics and costs.
 
     Means of metrics have their n and intervals beside them (`f1`, `f1_n`, `f1_low`, `f1_high`).
@@ -78,7 +78,7 @@ def run_sheet(runs: Sequence[Run], settings: Sequence[Mapping[str, Any]]) -> Tab
     return Table("", heads, tuple(map(tuple, cells)), ())
 
 
-def interval(run: Run, name: str) -> dict[str, float | None]:
+def interval(run: RunMetrics, name: str) -> dict[str, float | None]:
     """Return the mean of a metric as `f1`, its n as `f1_n`, its interval as `f1_low`, `f1_high`.
 
     None without it.
@@ -89,7 +89,7 @@ def interval(run: Run, name: str) -> dict[str, float | None]:
     }
 
 
-def spending(run: Run) -> dict[str, float | None]:
+def spending(run: RunMetrics) -> dict[str, float | None]:
     """Return tokens of a context, calls and US dollars; None for imported runs.
 
     Cached calls count at their price when paid. A run is what `metrics.json` holds.

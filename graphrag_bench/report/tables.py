@@ -28,7 +28,7 @@ from graphrag_bench.report.rows import (
     EVIDENCE,
     IN_CONTEXT,
     REFERENCE,
-    Run,
+    RunMetrics,
     in_table_order,
     n_references,
     regime_of,
@@ -36,7 +36,7 @@ from graphrag_bench.report.rows import (
     usual_metrics,
 )
 
-RunColumn = tuple[str, Callable[[Run], str]]
+RunColumn = tuple[str, Callable[[RunMetrics], str]]
 COLUMNS = ("main", "all")
 """The headline table alone, or every table with every column."""
 ABOUT = "what the columns mean: docs/metrics.md"
@@ -49,7 +49,7 @@ _ANSWERS = {
 }  # fmt: skip
 
 
-def run_table(runs: Sequence[Run]) -> Table:
+def run_table(runs: Sequence[RunMetrics]) -> Table:
     """Return a row for each run, without columns that no run fills.
 
     A mean has `!` while questions have failed, then its spread over repeats, its interval, and its
@@ -76,7 +76,7 @@ def run_table(runs: Sequence[Run]) -> Table:
 
 
 def _table(
-    runs: Sequence[Run], columns: Sequence[RunColumn], notes: Iterable[str], advice: str
+    runs: Sequence[RunMetrics], columns: Sequence[RunColumn], notes: Iterable[str], advice: str
 ) -> Table:
     """The columns that a run fills."""
     cells = {head: [cell(run) for run in runs] for head, cell in columns}
@@ -88,22 +88,22 @@ def _table(
     )  # fmt: skip
 
 
-def _context_tokens(run: Run, form: str) -> str:
+def _context_tokens(run: RunMetrics, form: str) -> str:
     n_tokens = run["usage"]["context_tokens_per_question"]
     return f"{n_tokens:{form}}" if n_tokens else MISSING
 
 
-def _answered(run: Run) -> str:
+def _answered(run: RunMetrics) -> str:
     return f"{run['answered']} ({run['metrics'].get('accuracy', {}).get('n', 0)})"
 
 
-def _tokens(run: Run) -> str:
+def _tokens(run: RunMetrics) -> str:
     n_tokens = run["usage"]["tokens_per_question"]
     return f"{n_tokens:.0f}" if run["answered"] and n_tokens is not None else MISSING
 
 
-def _cut_answers(runs: Sequence[Run]) -> list[RunColumn]:
-    def share(run: Run) -> str:
+def _cut_answers(runs: Sequence[RunMetrics]) -> list[RunColumn]:
+    def share(run: RunMetrics) -> str:
         return f"{run.get('answers_cut', 0):.1%}" if run["answered"] else MISSING
 
     return [("answers cut", share)] if any(run.get("answers_cut") for run in runs) else []
@@ -113,7 +113,7 @@ def _metric(name: str, head: str) -> RunColumn:
     return f"{head} [95 %]", lambda run: _mean(run, name)
 
 
-def _mean(run: Run, name: str) -> str:
+def _mean(run: RunMetrics, name: str) -> str:
     mean = run["metrics"].get(name)
     if not mean:
         return MISSING
@@ -125,14 +125,14 @@ def _mean(run: Run, name: str) -> str:
     return f"{mean['mean']:.3f}{failed}{spread}{interval}{shown_part(n, run['n'])}"
 
 
-def _share(run: Run, *names: str) -> str:
+def _share(run: RunMetrics, *names: str) -> str:
     rates = [*{**run.get("build_rates", {}), **run["rates"]}.values()]
     calls = sum(rate["calls"] for rate in rates)
     n = sum(rate[name] * rate["calls"] for rate in rates for name in names)
     return f"{n / calls:.1%}" if calls else MISSING
 
 
-def caption(runs: Sequence[Run]) -> str:
+def caption(runs: Sequence[RunMetrics]) -> str:
     """Return the data sets of the runs, with their regimes, limit, split and context budgets."""
 
     def every(values: Iterable[Any]) -> str:
@@ -151,7 +151,7 @@ def caption(runs: Sequence[Run]) -> str:
     return f"{every(run['dataset'] for run in runs)} ({about})"
 
 
-def metrics_table(runs: Sequence[Run]) -> Table:
+def metrics_table(runs: Sequence[RunMetrics]) -> Table:
     """Return a row for each metric with its mean, interval and n in each run.
 
     The notes name unreadable judgements, the packages that metrics were computed by, and runs whose
@@ -183,7 +183,7 @@ def _by_cut(name: str) -> tuple[str, int]:
     return (stem, int(number)) if number.isdecimal() else (name, 0)
 
 
-def main_metric(runs: Sequence[Run], metric: str | None = None) -> str:
+def main_metric(runs: Sequence[RunMetrics], metric: str | None = None) -> str:
     """Return the metric that the runs are read by: `metric`, or that of most questions.
 
     The questions are those of all runs together. Ties go to accuracy, F1, Hit@1, list F1, then
@@ -204,7 +204,7 @@ def main_metric(runs: Sequence[Run], metric: str | None = None) -> str:
 
 
 def headline_table(
-    runs: Sequence[Run], differences: Sequence[Comparison] = (), metric: str | None = None
+    runs: Sequence[RunMetrics], differences: Sequence[Comparison] = (), metric: str | None = None
 ) -> Table:
     """Return a row for each run: n, its `main_metric`, difference and p, context, cost.
 
@@ -230,7 +230,7 @@ def _differences(comparisons: Sequence[Comparison]) -> list[RunColumn]:
     tested = {one.place: one for one in comparisons}
     baseline = "/".join(dict.fromkeys(one.baseline_title for one in comparisons))
 
-    def cell(show: Callable[[Comparison], str]) -> Callable[[Run], str]:
+    def cell(show: Callable[[Comparison], str]) -> Callable[[RunMetrics], str]:
         return lambda run: show(tested[run["place"]]) if run["place"] in tested else MISSING
 
     def difference(one: Comparison) -> str:
@@ -242,14 +242,14 @@ def _differences(comparisons: Sequence[Comparison]) -> list[RunColumn]:
     ]
 
 
-def _cost(runs: Sequence[Run]) -> RunColumn:
+def _cost(runs: Sequence[RunMetrics]) -> RunColumn:
     if any(spent(run)[1] for run in runs):
         return "cost, USD", lambda run: MISSING if run.get("imported") else f"{spent(run)[1]:.4f}"
     return "cost, tokens", lambda run: f"{n:,.0f}" if (n := spent(run)[0]) else MISSING
 
 
-def _headline_notes(runs: Sequence[Run], metric: str) -> list[str]:
-    def values(name: str, runs: Sequence[Run]) -> str:
+def _headline_notes(runs: Sequence[RunMetrics], metric: str) -> list[str]:
+    def values(name: str, runs: Sequence[RunMetrics]) -> str:
         return ", ".join(sorted({str(run[name]) for run in runs if run[name]}))
 
     units = resampling_units(run["metrics"].get(metric, {}).get("clusters", 0) for run in runs)
@@ -268,7 +268,7 @@ def _headline_notes(runs: Sequence[Run], metric: str) -> list[str]:
     return [*notes, *(str(one) for one in more if one.about != "failed")]
 
 
-def cost_table(runs: Sequence[Run]) -> Table:
+def cost_table(runs: Sequence[RunMetrics]) -> Table:
     """Return a row for each run and step that called a model: at most, paid and cached."""
     heads = ("method", "step", "calls at most", "tokens at most", "paid calls", "paid tokens",
              "paid USD", "cached calls", "cached tokens", "cut", "retries")  # fmt: skip
@@ -301,7 +301,7 @@ def checked_columns(name: str) -> str:
 
 
 def shown_tables(
-    runs: Sequence[Run],
+    runs: Sequence[RunMetrics],
     differences: Sequence[Comparison],
     *,
     columns: str = COLUMNS[0],

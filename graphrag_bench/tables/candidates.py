@@ -61,7 +61,7 @@ def _of_another_row(recipe: Recipe, llm: str) -> bool:
 
 GradedRow = tuple[TableRow, str]
 """A row of the paper, and the kind of metric where that is graded apart."""
-Group = tuple[str, str, int, str, str]
+RunGroup = tuple[str, str, int, str, str]
 
 
 @dataclass(frozen=True)
@@ -80,7 +80,7 @@ class Candidate:
     parts: "tuple[Candidate | None, ...]" = ()
 
     @property
-    def group(self) -> Group:
+    def group(self) -> RunGroup:
         """Data set, answering model, number of questions, judge and its protocol."""
         metrics, how = self.run.metrics, (self.judge, self.protocol)
         return metrics["dataset"], metrics["llm"], metrics["selected"], *how
@@ -181,15 +181,15 @@ def chosen(rows: Mapping[GradedRow, Sequence[Candidate]]) -> dict[GradedRow, Can
     return picked
 
 
-def _largest_group(candidates_of: Mapping[GradedRow, Sequence[Candidate]]) -> Group | None:
-    n_rows: Counter[Group] = Counter()
-    others: dict[Group, int] = {}
+def _largest_group(candidates_of: Mapping[GradedRow, Sequence[Candidate]]) -> RunGroup | None:
+    n_rows: Counter[RunGroup] = Counter()
+    others: dict[RunGroup, int] = {}
     for runs in candidates_of.values():
         groups = {one.group: len(one.grade.deciding) for one in runs if not one.grade.comparable}
         n_rows.update(groups.keys())
         others |= groups
 
-    def place(group: Group) -> tuple[int, int, int, Group]:
+    def place(group: RunGroup) -> tuple[int, int, int, RunGroup]:
         return -n_rows[group], others[group], -group[2], group
 
     return min(n_rows, key=place, default=None)

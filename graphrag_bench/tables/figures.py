@@ -13,7 +13,7 @@ from graphrag_bench.run.stored import StoredRun
 from graphrag_bench.tables.candidates import (
     Candidate,
     GradedRow,
-    Group,
+    RunGroup,
     candidates,
     chosen,
     fitting,
@@ -192,7 +192,7 @@ class _Collection:
         return tuple(one.run.folder.path.name for one in min(stored, key=place))
 
     @cached_property
-    def sizes(self) -> Counter[Group]:
+    def sizes(self) -> Counter[RunGroup]:
         """The number of stored runs of each group."""
         return Counter(Candidate(one.run, Grade()).group for one in self.offered)
 

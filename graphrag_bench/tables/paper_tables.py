@@ -1,15 +1,21 @@
-"""A paper's table with our figures: a table for each data set, or one long list."""
+"""A paper's table with our figures, for each data set or as one list, and what would fill it."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from graphrag_bench.papers.printed import PaperTable, PrintedCell, TableRow
+from graphrag_bench.judging.answers import MEASURES
+from graphrag_bench.papers.printed import PaperTable, PrintedCell, Recipe, TableRow
 from graphrag_bench.report.notes import training_notes
 from graphrag_bench.report.rendering import FEW, MISSING, Table
 from graphrag_bench.report.rows import INFLATED, grouped, mark, regime_of
-from graphrag_bench.tables.commands import commands
-from graphrag_bench.tables.figures import Cells, Figure, count_of_runs, difference
+from graphrag_bench.tables.figures import (
+    Cells,
+    Figure,
+    count_of_runs,
+    criteria_of_table,
+    difference,
+)
 from graphrag_bench.tables.grading import Grade
 
 DAGGER = "†"
@@ -223,3 +229,58 @@ def _long_row(table: PaperTable, cell: PrintedCell, filled: Cells) -> tuple[str,
         regime_of(figure.metrics), figure.grade.letter, "" if gap == MISSING else gap,
         figure.grade.sentence, figure.run, figure.judge, missing,
     )  # fmt: skip
+
+
+def commands(table: PaperTable, filled: Cells, home: Path) -> list[str]:
+    """Return the commands, each on one line: questions and runs that are not there, then judging.
+
+    Judging names the stored runs by their keys, a command for each data set.
+    """
+    missing = {cell.dataset for cell, one in filled.items() if one.runs}
+    of_sets = [[cell for cell in table.cells if cell.dataset == name] for name in table.datasets]
+    below = "" if home == Path() else f" --home {home}"
+    lines = [line for name in table.datasets if name in missing for line in _questions(table, name)]
+    lines += [f"run experiment={table.full_name}"] if missing else []
+    for lines_of in (_compare, _judge):
+        lines += [f"{line}{below}" for cells in of_sets for line in lines_of(table, cells, filled)]
+    return [f"graphrag-bench {line}" for line in lines]
+
+
+def _questions(table: PaperTable, dataset: str) -> Iterator[str]:
+    place, making = table.paper.datasets[dataset], table.paper.making
+    asked = not table.counts or table.counts_questions
+    if place.abstract and making and asked and not Path(place.questions_folder).is_dir():
+        words = f"dataset={place.ran} kind=abstract out={place.questions_folder}"
+        yield f"questions {words} {' '.join(making.run)}"
+
+
+def _compare(table: PaperTable, cells: Sequence[PrintedCell], filled: Cells) -> Iterator[str]:
+    compared = [cell for cell in cells if table.metric(cell).criteria]
+    criteria = ",".join(criteria_of_table(table))
+    for judge, of_judge in grouped(compared, lambda cell: Recipe(table, cell).judge).items():
+        unjudged = (tuple(sorted(keys)) for cell in of_judge for keys in filled[cell].unjudged)
+        for keys in whole_groups(list(dict.fromkeys(unjudged))):
+            yield f"judge {' '.join(keys)} --criteria {criteria} {_model(table, judge)}"
+
+
+def whole_groups(pairs: Sequence[tuple[str, ...]]) -> list[tuple[str, ...]]:
+    """Return all keys at once where every two of them are a pair, else the pairs."""
+    keys = tuple(dict.fromkeys(key for pair in pairs for key in pair))
+    whole = bool(keys) and len(pairs) == len(keys) * (len(keys) - 1) // 2
+    return [keys] if whole else list(pairs)
+
+
+def _judge(table: PaperTable, cells: Sequence[PrintedCell], filled: Cells) -> Iterator[str]:
+    judged = [cell for cell in cells if table.metric(cell).kind == "judged_answer"]
+    unjudged = [cell for cell in judged if filled[cell].unjudged]
+    for judge, of_judge in grouped(unjudged, lambda cell: Recipe(table, cell).judge).items():
+        names = dict.fromkeys(table.metric(cell).value for cell in of_judge)
+        keys = dict.fromkeys(key for c in of_judge for runs in filled[c].unjudged for key in runs)
+        embedder = table.paper.embedder if any(MEASURES[name].embeds for name in names) else None
+        own = f" embedder={table.owner}.{embedder}" if embedder else ""
+        listed = f"--metrics {','.join(names)}"
+        yield f"judge {' '.join(keys)} --each {listed} {_model(table, judge)}{own}"
+
+
+def _model(table: PaperTable, judge: str) -> str:
+    return f"llm@llm_judge={table.owner}.{judge}"

@@ -11,7 +11,7 @@ from toy_runs import WEIGHTLESS, command
 
 from graphrag_bench.papers import printed as papers
 from graphrag_bench.papers.choices import table_runs
-from graphrag_bench.tables.commands import whole_groups
+from graphrag_bench.tables.paper_tables import whole_groups
 
 pytestmark = pytest.mark.slow
 
