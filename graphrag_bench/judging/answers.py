@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TypeVar
+from typing import Literal, TypeVar
 
 from graphrag_bench.errors import UserError, unknown
 from graphrag_bench.evaluation.listed_answers import KGQA
@@ -34,31 +34,31 @@ BLOCK = 32
 
 @dataclass(frozen=True)
 class Measure:
-    """A judged metric: its prompts, and what a case must have for it.
+    """A judged metric: its prompts, and the fields of a case that it needs.
 
     One that is `named` is judged only where it is asked for by name.
     """
 
     metric: JudgedMetric
     prompts: tuple[Prompt, ...]
-    gold: bool = False
-    context: bool = False
+    needs: tuple[Literal["golds", "context", "statements"], ...] = ()
     embeds: bool = False
-    statements: bool = False
     named: bool = False
+
+    @property
+    def context(self) -> bool:
+        """Whether it needs the context of the answer."""
+        return "context" in self.needs
 
     def fits(self, case: AnswerToJudge) -> bool:
         """Return whether the case has what the metric is about."""
-        needs = (self.gold, case.golds), (self.context, case.context)
-        return all(
-            there for needed, there in (*needs, (self.statements, case.statements)) if needed
-        )
+        return all(getattr(case, name) for name in self.needs)
 
     def of(self, case: AnswerToJudge) -> str:
         """Return the fingerprint of what is judged: of another answer it is judged again."""
-        golds = [*case.golds, case.listed] if self.gold else []
+        golds = [*case.golds, case.listed] if "golds" in self.needs else []
         context = case.context if self.context else ""
-        if self.statements:
+        if "statements" in self.needs:
             return digest(case.question, case.statements, context)
         return digest(case.question, case.answer, golds, context)
 
@@ -71,30 +71,28 @@ class Measure:
 
 MEASURES: Mapping[str, Measure] = {
     "judged_correctness": Measure(
-        measures.correctness, (measures.OFFERED, measures.AGREES), gold=True
+        measures.correctness, (measures.OFFERED, measures.AGREES), ("golds",)
     ),
     "faithfulness": Measure(
-        measures.faithfulness, (measures.STATEMENTS, measures.SUPPORTED), context=True
+        measures.faithfulness, (measures.STATEMENTS, measures.SUPPORTED), ("context",)
     ),
     "answer_relevance": Measure(measures.relevance, (measures.QUESTIONS,), embeds=True),
-    "context_recall": Measure(measures.recall, (measures.RECALL,), gold=True, context=True),
-    "context_precision": Measure(
-        measures.precision, (measures.PRECISION,), gold=True, context=True
-    ),
+    "context_recall": Measure(measures.recall, (measures.RECALL,), ("golds", "context")),
+    "context_precision": Measure(measures.precision, (measures.PRECISION,), ("golds", "context")),
     "answer_correctness": Measure(
         graphragbench.answer_correctness,
         (measures.STATEMENTS, measures.STATEMENTS, graphragbench.CLASSED),
-        gold=True, embeds=True, named=True,
+        ("golds",), embeds=True, named=True,
     ),
     "coverage": Measure(
-        graphragbench.coverage, (measures.STATEMENTS, graphragbench.COVERED), gold=True, named=True
+        graphragbench.coverage, (measures.STATEMENTS, graphragbench.COVERED), ("golds",), named=True
     ),
     "context_relevance": Measure(
-        graphragbench.context_relevance, (graphragbench.RATED,), context=True, named=True
+        graphragbench.context_relevance, (graphragbench.RATED,), ("context",), named=True
     ),
     "evidence_statements": Measure(
-        graphragbench.evidence_statements, (graphragbench.EVIDENCE,),
-        context=True, statements=True, named=True,
+        graphragbench.evidence_statements, (graphragbench.EVIDENCE,), ("context", "statements"),
+        named=True,
     ),
 }  # fmt: skip
 """The judged metrics by name; every one is the better the higher, in 0..1."""
