@@ -1,10 +1,10 @@
 """Benchmarks by suite: ours against a reference that does the same, measured in one run.
 
-`SUITES` of bench_graphs.py, bench_models.py and bench_runs.py map a suite to its cases. A case
-returns ours, the reference, their unit and further columns: rates are items a second at the median
-over repeats in which both take turns; p50 and p95 are ours, p95 the slow end. Results that differ
-from the reference are an error. Every case runs in a process of its own; `peak_mb` is the largest
-memory of that process. stdout is a table in Markdown.
+bench_graphs.py, bench_models.py and bench_runs.py have the cases of the suites. A case returns
+ours, the reference, their unit and further columns: rates are items a second at the median over
+repeats in which both take turns; p50 and p95 are ours, p95 the slow end. Results that differ from
+the reference are an error. Every case runs in a process of its own; `peak_mb` is its largest
+memory. stdout is a table in Markdown.
 
   python scripts/bench.py embed                    all cases of the suite `embed`
   python scripts/bench.py embed --only names       one of them
@@ -20,6 +20,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
+from itertools import chain
 from pathlib import Path
 
 import numpy as np
@@ -27,7 +28,13 @@ import numpy as np
 HERE = Path(__file__).resolve().parent
 Numbers = tuple[float, float, str, Mapping[str, float]]
 """Ours, the reference, their unit; further columns."""
-Suites = Mapping[str, Mapping[str, Callable[[], Numbers]]]
+Cases = Mapping[str, Callable[[], Numbers]]
+SUITES = {
+    "bench_graphs": ("ppr", "load", "vdb", "route"),
+    "bench_models": ("embed", "llm"),
+    "bench_runs": ("endtoend", "build"),
+}
+"""Suites by module: only that of the suite is imported, because `peak_mb` counts it."""
 Row = dict[str, str | float]
 
 
@@ -64,11 +71,12 @@ def milliseconds(
     return ours, reference, unit, {**times, **more}
 
 
-def suites() -> Suites:
-    """Return every suite by name, with its cases."""
+def cases_of(suite: str) -> Cases:
+    """Return the cases of a suite by name."""
     sys.path[:0] = [str(HERE), str(HERE.parent), str(HERE.parent / "tests")]
-    modules = [importlib.import_module(path.stem) for path in sorted(HERE.glob("bench_*.py"))]
-    return {name: cases for module in modules for name, cases in module.SUITES.items()}
+    (module,) = (module for module, names in SUITES.items() if suite in names)
+    cases: Cases = importlib.import_module(module).SUITES[suite]
+    return cases
 
 
 def row(suite: str, case: str, numbers: Numbers) -> Row:
@@ -98,16 +106,15 @@ def measured(suite: str, case: str) -> Row:
 
 def main() -> int:
     """Measure the cases asked for, print them, and write them to a file."""
-    every = suites()
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("suite", choices=sorted(every), help="what is measured")
+    parser.add_argument("suite", choices=sorted(chain(*SUITES.values())), help="what is measured")
     parser.add_argument("--json", type=Path, help="write the rows to this file")
     parser.add_argument("--only", help="one case of the suite")
     parser.add_argument("--here", action="store_true", help="in this process, one row to stdout")
     options = parser.parse_args()
-    cases = every[options.suite]
+    cases = cases_of(options.suite)
     names = [options.only] if options.only else list(cases)
     if unknown := [name for name in names if name not in cases]:
         parser.error(f"no case '{unknown[0]}'; there are: {', '.join(cases)}")

@@ -1,4 +1,4 @@
-"""Benchmarks of models: the packaged embedder, calls of a language model, spaCy's graph.
+"""Benchmarks of models: the packaged embedder, calls of a language model.
 
 `embed`: the embedder against `SentenceTransformer.encode` in float32, batches of 32, all threads;
 seeded texts; `question` in milliseconds. `stored` reads vectors from the store, against embedding.
@@ -6,10 +6,6 @@ seeded texts; `question` in milliseconds. `stored` reads vectors from the store,
 `llm`: calls of a local server that speaks the OpenAI protocol over HTTP, with cache, ledger,
 budget, failure gate and validation; the reference is the ideal of `CONCURRENCY` calls at a time of
 that latency, `p50_s` and `p95_s` are seconds of one call.
-
-`build`: graphs without a language model. `spacy` reads 1,000 passages of the world and makes the
-entity-passage graph of them, against the model's own `nlp.pipe` over the same texts; `grown_10k`
-and `grown_50k` are of bench_runs.py.
 """
 
 import itertools
@@ -23,25 +19,18 @@ from tempfile import TemporaryDirectory
 import numpy as np
 import openai  # noqa: F401  (a second of import is not part of a call)
 from bench import Numbers, in_turns, rates, seconds
-from bench_runs import grown
 from fake_openai import running
 from pydantic import BaseModel
 
-from graphrag_bench.data.chunks import ChunkTable
 from graphrag_bench.embedding.cached_models import CachedEmbedder
 from graphrag_bench.embedding.embedder import TextKind, Vectors
-from graphrag_bench.embedding.nlp import Spacy
 from graphrag_bench.embedding.sentence_embedder import SentenceEmbedder
 from graphrag_bench.llm.cache import Cache
 from graphrag_bench.llm.ledger import Budget, Ledger, read_ledger
 from graphrag_bench.llm.meter import FailureGate
 from graphrag_bench.llm.openai_compatible import OpenAICompatible
 from graphrag_bench.llm.structured import ask_each, json_reading
-from graphrag_bench.progress import Progress
 from graphrag_bench.prompts import Message
-from graphrag_bench.world.facts import WorldSettings
-from graphrag_bench.world.making import make_world
-from methods.entitypassage.names import entity_passage
 
 N_NAMES, N_PASSAGES, N_TOKENS, N_REPEATS = 1000, 60, 120, 5
 LEAST_COSINE = 0.998
@@ -143,26 +132,6 @@ def calls(latency: float) -> Numbers:
     return N_CALLS / took, CONCURRENCY / latency, "calls/s", {"p50_s": p50, "p95_s": p95}
 
 
-def chunks(size: int) -> ChunkTable:
-    """So many passages of the world, each a chunk."""
-    world = make_world(WorldSettings(size=size)).passages[:size]
-    return ChunkTable.of([(one.id, one.title, one.text) for one in world])
-
-
-def of_spacy() -> Numbers:
-    """Text to entity-passage graph by the packaged model, against the model alone."""
-    table, nlp, quiet = chunks(1000), Spacy(), Progress(quiet=True)
-    texts, raw = [*dict.fromkeys(table.titles), *table.texts], nlp._loaded
-    no_names = type("Corpus", (), {"documents": ()})()
-    next(raw.pipe(texts[:1]))
-    times = in_turns(
-        lambda: entity_passage(corpus=no_names, chunk_table=table, nlp=nlp, progress=quiet),
-        lambda: [len(one.ents) for one in raw.pipe(texts)],
-        3,
-    )
-    return rates(len(table), *times, "chunks/s")
-
-
 SUITES = {
     "embed": {
         "names": lambda: embedded(names()),
@@ -171,9 +140,4 @@ SUITES = {
         "stored": stored,
     },
     "llm": {"throughput": partial(calls, 0.5), "throughput_50ms": partial(calls, 0.05)},
-    "build": {
-        "spacy": of_spacy,
-        "grown_10k": partial(grown, 10_000, smaller=1000),
-        "grown_50k": partial(grown, 50_000, smaller=10_000),
-    },
 }

@@ -5,8 +5,10 @@ vectors; the reference is a loop that embeds, searches, packs and writes by hand
 check or score. `help`, `plan` and `run` (everything stored, without and with reference rows) are
 starts a second of the commands, against `python -c "import numpy"`; `seconds` is the median start.
 
-`grown` (suite `build`): a world with one document more, against its first build, as rates; 1 % more
-in `share_1pct`; `growth_` are exponents from a smaller world, measured in the same run.
+`build`: `spacy` reads 1,000 passages of the world and makes the entity-passage graph of them,
+against the model's own `nlp.pipe` over the same texts. `grown` builds a world with one document
+more, against its first build, as rates; 1 % more in `share_1pct`; `growth_seconds` is the exponent
+from a smaller world, measured in the same run.
 """
 
 import json
@@ -26,10 +28,15 @@ import numpy as np
 from bench import Numbers, in_turns, rates, seconds
 
 from graphrag_bench.config.compose import composed
+from graphrag_bench.data.chunks import ChunkTable
 from graphrag_bench.data.dataset import Dataset
+from graphrag_bench.embedding.nlp import Spacy
 from graphrag_bench.progress import Progress
 from graphrag_bench.run.execute import build_resources, execute
 from graphrag_bench.run.experiment import Experiment
+from graphrag_bench.world.facts import WorldSettings
+from graphrag_bench.world.making import make_world
+from methods.entitypassage.names import entity_passage
 
 N_CHUNKS, N_QUESTIONS, N_REPEATS, K = 900, 900, 5, 4
 N_ADDED, NOISE = 3, 0.1
@@ -159,6 +166,26 @@ def versions(size: int) -> list[dict[str, float]]:
         return steps
 
 
+def chunks(size: int) -> ChunkTable:
+    """So many passages of the world, each a chunk."""
+    world = make_world(WorldSettings(size=size)).passages[:size]
+    return ChunkTable.of([(one.id, one.title, one.text) for one in world])
+
+
+def of_spacy() -> Numbers:
+    """Text to entity-passage graph by the packaged model, against the model alone."""
+    table, nlp, quiet = chunks(1000), Spacy(), Progress(quiet=True)
+    texts, raw = [*dict.fromkeys(table.titles), *table.texts], nlp._loaded
+    no_names = type("Corpus", (), {"documents": ()})()
+    next(raw.pipe(texts[:1]))
+    times = in_turns(
+        lambda: entity_passage(corpus=no_names, chunk_table=table, nlp=nlp, progress=quiet),
+        lambda: [len(one.ents) for one in raw.pipe(texts)],
+        3,
+    )
+    return rates(len(table), *times, "chunks/s")
+
+
 SUITES = {
     "endtoend": {
         "answering": answering,
@@ -166,5 +193,10 @@ SUITES = {
         "plan": partial(starts, "plan", "dataset=sample", "method=hipporag"),
         "run": partial(stored, "reference_rows=off"),
         "run_references": stored,
-    }
+    },
+    "build": {
+        "spacy": of_spacy,
+        "grown_10k": partial(grown, 10_000, smaller=1000),
+        "grown_50k": partial(grown, 50_000, smaller=10_000),
+    },
 }

@@ -2,7 +2,7 @@
 
 Pages link to each other and to files of the repository by relative paths, which stay right in a
 copy. The start page is one of results, and the README is about.md; the page of a method ends with
-its pipeline, its files and its numbers. With `api` it writes site/api instead, the docstrings of
+its pipeline and its files. With `api` it writes site/api instead, the docstrings of
 the public modules by pdoc, and site/demo, the page of the packaged runs.
 Usage: python -m scripts.docs_site [api]; `make docs` builds the whole site.
 """
@@ -25,7 +25,6 @@ from graphrag_bench.run.experiment import Experiment
 from graphrag_bench.run.plan import method_files
 from graphrag_bench.view.page import write_demo
 from scripts import write_board, write_docs
-from scripts.markdown import table
 
 ROOT = Path(__file__).resolve().parent.parent
 FIELD, PARITY = "docs/results/field.md", "docs/parity.md"
@@ -65,7 +64,7 @@ def copy() -> None:
         for file in {file for one in experiments for file in method_files(one)}:
             _copy(file.relative_to(ROOT).as_posix(), file.relative_to(ROOT).as_posix())
         target = PAGES / page.relative_to(ROOT)
-        text = "\n".join([page.read_text(encoding="utf-8"), *method_sections(experiments, every)])
+        text = "\n".join([page.read_text(encoding="utf-8"), *method_sections(experiments)])
         target.write_text(text, encoding="utf-8")
 
 
@@ -114,10 +113,8 @@ def first_table(path: str) -> list[str]:
     return re.sub(r"\]\((?!\w+:|#)([^)]+)\)", from_root, text[0] if text else "").splitlines()
 
 
-def method_sections(
-    experiments: Sequence[Experiment], every: Sequence[write_board.Result]
-) -> Iterator[str]:
-    """What the page of some methods ends with: pipelines, files and numbers."""
+def method_sections(experiments: Sequence[Experiment]) -> Iterator[str]:
+    """What the page of some methods ends with: pipelines and files."""
     yield from ("", "## Pipeline", "", "Dashed: may call a language model.")
     for one in experiments:
         chart = flow_chart(one.method.pipeline, "../../docs/operators.html")
@@ -128,10 +125,6 @@ def method_sections(
         paths = [file.relative_to(ROOT).as_posix() for file in method_files(one)]
         yield from (f"1. [{path}](../../{path})" for path in paths)
         yield ""
-    rows = [row for one in experiments for row in numbers(one.method.name, every)]
-    if rows:
-        yield from ("## Numbers", "", "Each links to the command that made it.", "")
-        yield from table(("method", "measure", "data", "figure"), rows)
 
 
 def flow_chart(pipeline: Pipeline, operators_page: str) -> list[str]:
@@ -184,22 +177,6 @@ def arms(step: Step) -> Iterator[tuple[str, Steps]]:
         for name, steps in named.items():
             if isinstance(steps, tuple) and steps in step.parts and (steps or named is value):
                 yield "" if one.name == "steps" else str(name), steps
-
-
-def numbers(name: str, every: Sequence[write_board.Result]) -> Iterator[tuple[str, ...]]:
-    """The rows of a method's numbers: those of the board, of the results, of parity."""
-    method, board = f"`{name}`", f"../../{write_board.BOARD}.md"
-    for one in every:
-        for metric in write_board.SHOWN if one["method"] == name else ():
-            if metric in one["metrics"]:
-                data = f"{write_board.cell(one['dataset'])}, n={one['metrics'][metric]['n']}"
-                figure = write_board.figure(one, metric)
-                yield method, metric, data, f"[{figure}]({board}#{write_board.anchor(one)})"
-    for line in first_table(PARITY)[2:]:
-        case, ours, engine, lists, badge, n = (cell.strip() for cell in line.strip("|").split("|"))
-        if ours.startswith(method):
-            what = f"{lists} as {engine} ({case})"
-            yield method, what, "sample", f"[{badge}: {n}](../../{PARITY})"
 
 
 def reference() -> None:
