@@ -76,9 +76,7 @@ def own(items: Iterable[Item]) -> list[Item]:
 
 def page_of(name: str) -> Path:
     """The README of a method: the one its file names, or that of its own folder."""
-    file = ROOT / "configs" / "method" / f"{name}.yaml"
-    result = re.search(r"^#.*?(methods/\w+/README\.md)", file.read_text(encoding="utf-8"), re.M)
-    return ROOT / (result[1] if result else f"methods/{name}/README.md")
+    return ROOT / "methods" / method_file(name).get("page", name) / "README.md"
 
 
 def profile_rows(name: str) -> list[Sequence[str]]:

@@ -16,15 +16,9 @@ ROOT = Path(__file__).resolve().parents[1]
 METHODS = names("method")
 
 
-def text_of(name: str) -> str:
-    """The text of a method's file."""
-    return (ROOT / "configs" / "method" / f"{name}.yaml").read_text(encoding="utf-8")
-
-
 def page_of(name: str) -> Path:
     """The page that a method's file names, else that of its own name."""
-    named = re.search(r"methods/\w+/README\.md", text_of(name))
-    return ROOT / (named[0] if named else f"methods/{name}/README.md")
+    return ROOT / "methods" / method_file(name).get("page", name) / "README.md"
 
 
 PARAMETERS = {

@@ -19,6 +19,8 @@ _DECIDING = {
     "regime",
 }  # fmt: skip
 """The settings that can change an answer, models aside, whose identities are stored."""
+_OF_FILE = (f"method.{FILE}", "method.page")
+"""Where a method's file is, and its page."""
 _QUESTION, _CUE, _HOUSE = "<question>", "<cue>", "<clause>"
 
 
@@ -76,7 +78,7 @@ def _shown(prompt: Prompt, licence: str) -> str:
 def deciding(settings: RunSettings) -> dict[str, Any]:
     """Return the settings that can change an answer, by path; models aside."""
     values = paths_of(settings.model_dump(include=_DECIDING), lists=True)
-    return {path: one for path, one in values.items() if path != f"method.{FILE}"}
+    return {path: one for path, one in values.items() if path not in _OF_FILE}
 
 
 def resolved(settings: RunSettings, pipeline: Pipeline) -> dict[str, object]:

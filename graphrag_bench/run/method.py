@@ -31,7 +31,8 @@ from graphrag_bench.run.folder import paths_of
 class MethodKeys(BaseModel):
     """The keys of a method's file beside its parameters and steps.
 
-    `title` is its name in tables; `role` makes it a reference row; `given` names what fills a slot
+    `title` is its name in tables; `page` the folder of methods/ that has its page, if not that of
+    its name; `role` makes it a reference row; `given` names what fills a slot
     before the first step; `prompts` is a folder of other prompts. `verified` says whether it was
     checked against its paper or its code, and tables mark what is not `true`: its page says what
     was not.
@@ -39,11 +40,17 @@ class MethodKeys(BaseModel):
 
     name: StrictStr
     title: Any = None
+    page: StrictStr | None = None
     role: Literal["floor", "baseline", "ceiling"] | None = None
     given: Literal["gold_chunks"] | None = None
     prompts: StrictStr | None = None
     verified: bool | Literal["partly"] = True
     build: dict[str, Any] | None = None
+
+    @property
+    def page_folder(self) -> str:
+        """The folder of methods/ that has its page."""
+        return self.page or self.name
 
     @property
     def first_slots(self) -> frozenset[str]:

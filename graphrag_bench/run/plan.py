@@ -1,7 +1,6 @@
 """What a run would do and cost, in words and numbers, before any model is loaded."""
 
 import inspect
-import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict
 from importlib.util import find_spec
@@ -243,13 +242,15 @@ def _embedder_lines(experiment: Experiment) -> Iterator[str]:
 def method_files(experiment: Experiment) -> list[Path]:
     """Return the files that make a method, in reading order, each once.
 
-    Its YAML file and the page that this names, the builders of its artifacts as they are built, the
+    Its YAML file, its page, the builders of its artifacts as they are built, the
     operators in the order of its steps, then the prompts of both: without what these call, and
     without chunking, which is the same for every method.
     """
-    yaml = file_of("method", experiment.method.keys.name)
-    named = re.search(r"^#.*?methods/(\w+)/README\.md", yaml.read_text() if yaml else "", re.M)
-    page = _in_package("methods", f"{named[1] if named else experiment.method.keys.name}/README.md")
+    keys = experiment.method.keys
+    yaml, page = (
+        file_of("method", keys.name),
+        _in_package("methods", f"{keys.page_folder}/README.md"),
+    )
     built = [item for item in experiment.plan if item.builder.resource != "chunk_table"]
     steps = experiment.method.pipeline.operators()
     functions = [item.builder.function for item in built]

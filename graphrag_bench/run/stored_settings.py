@@ -14,7 +14,7 @@ _STEP = re.compile(r"method\.(convert|retrieve|generate)\..*")
 _ASIDE = re.compile(
     r"(cache|workers|nlp_workers|parallel|budget|failures|trace|reference_rows|plugins"
     r"|objective|experiment|imported|given)(\..*)?"
-    rf"|dataset\.(name|root)|method\.(name|title|role|verified|{FILE}|convert|retrieve|generate)"
+    rf"|dataset\.(name|root)|method\.(name|title|page|role|verified|{FILE}|convert|retrieve|generate)"
     r"|(llm\w*|embedder|nlp|cross_encoder)"
     r"\.(_target_|base_url|api_key_env|limits|timeout|retries|parallel|threads)(\..*)?"
     r"|(?!method\.(convert|retrieve|generate)\.).*\.\d+(\..*)?"

@@ -166,6 +166,7 @@ def _configuration(experiment: Experiment) -> Plain:
     settings = experiment.settings.model_dump(exclude_defaults=True)
     if experiment.context_budget.tokens and not experiment.context_budget.own:
         settings["fill_context"] = "on"  # an equal budget
+    settings["method"].pop("page", None)
     pipeline = experiment.method.pipeline
     return {
         "method": settings.pop("method"),
