@@ -144,8 +144,13 @@ def edits_of(
 
 def able_to_pool() -> list[str]:
     """Return the names of the methods that have a step of path pooling."""
-    every = {name: paths_of(method_file(name), lists=True) for name in names("method")}
-    return [name for name, paths in every.items() if any(".path_pooling." in one for one in paths)]
+    return [name for name in names("method") if _pools(method_file(name))]
+
+
+def _pools(node: object) -> bool:
+    if isinstance(node, Mapping):
+        return isinstance(node.get("path_pooling"), dict) or any(map(_pools, node.values()))
+    return isinstance(node, list) and any(map(_pools, node))
 
 
 def unresolved(config: Mapping[str, Any]) -> list[str]:

@@ -22,15 +22,6 @@ _ASIDE = re.compile(
 """What changes no result, names that a table has anyway, steps as lists, and parts of lists."""
 
 
-def numbers_of(run: StoredRun) -> dict[str, float]:
-    """Return the settings of a run that are numbers, by path; of its data set and models too."""
-    return {
-        path: float(value)
-        for path, value in {**paths_of(run.config), **run.metrics["settings"]}.items()
-        if isinstance(value, int | float) and not isinstance(value, bool)
-    }
-
-
 def settings_of(run: StoredRun) -> dict[str, Any]:
     """Return the settings that can change a run's results, by path; of models the identities.
 
