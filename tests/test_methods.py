@@ -23,7 +23,7 @@ def page_of(name: str) -> Path:
 
 PARAMETERS = {
     "name": "mine", "base": 3, "middle": "${method.base}", "top_k": "${method.middle}",
-    "sizes": {"small": "${method.half}"}, "half": 2, "near": 4, "far": 5,
+    "sizes": {"small": "${method.half}"}, "half": 2, "near": [], "far": 5,
     "retrieve": [{"op": "chunk.bm25", "top_k": "${method.top_k}", "a": "${method[near]}"}],
     "generate": [{"switch": "x", "cases": {"y": ["${method.sizes.small}-${.....far}"]}}],
 }  # fmt: skip

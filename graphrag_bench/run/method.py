@@ -218,9 +218,9 @@ def with_names(file: Mapping[str, Any], kept: Iterable[str] = ()) -> dict[str, A
 
 def _filled(value: object, text: str) -> object:
     """Return a value with a text in place of everything in its mappings and lists."""
-    if isinstance(value, Mapping):
+    if isinstance(value, Mapping) and value:
         return {key: _filled(inner, text) for key, inner in value.items()}
-    return [_filled(inner, text) for inner in value] if isinstance(value, list) else text
+    return [_filled(inner, text) for inner in value] if isinstance(value, list) and value else text
 
 
 def _read(file: Mapping[str, Any], known: Iterable[str]) -> set[str]:
