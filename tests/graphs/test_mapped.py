@@ -30,12 +30,12 @@ def scattered() -> Graph:
     chance = np.random.default_rng(0)
     source, target = chance.integers(N_NODES, size=(2, N_ROWS))
     target = np.where(chance.random(N_ROWS) < 0.7, source // 20 * 20 + target % 20, target)
-    names = [f"{'a b'[n % 3]}name of {n}" for n in range(N_NODES)]
-    inside = chance.random((N_NODES, N_CHUNKS)) < 0.1
-    result = Graph.from_arrays(source, target, inside, names=names)
-    words = [f"The {n % 9} lamp of {n} burns. It is old." for n in range(N_NODES)]
-    facts = [f"They met {row % 40} times." for row in range(N_ROWS)]
-    return replace(result, descriptions=Texts.of(words), facts=Texts.of(facts))
+    result = Graph.from_arrays(
+        source, target, chance.random((N_NODES, N_CHUNKS)) < 0.1,
+        names=[f"{'a b'[n % 3]}name of {n}" for n in range(N_NODES)],
+    )  # fmt: skip
+    words = Texts.of([f"The {n % 9} lamp of {n} burns. It is old." for n in range(N_NODES)])
+    return replace(result, descriptions=words, facts=Texts.of(["They met."] * N_ROWS))
 
 
 OURS = {

@@ -85,11 +85,8 @@ def test_the_end_mark_alone_says_that_there_is_nothing(text: str) -> None:
     "text",
     [
         LINES.replace("entity", "ENTITY").replace("relationship", "Relationship"),
-        LINES.replace('"entity"', "“entity”").replace('"relationship"', "**relation**"),
-        LINES.replace("(", "- ("),
-        "1. " + LINES.replace("\n(", "\n12) ("),
+        LINES.replace('"relationship"', "**relation**"),
         LINES.replace("\n", ", "),
-        LINES.replace("\n", "; "),
         LINES.replace("\n", "{record_delimiter}\n"),
         LINES.replace("\n", "\n**##**\n"),
         LINES.replace("(", "").replace(")", ""),

@@ -8,6 +8,7 @@ from builds import QUIET, dense, ends, table
 from by_hand import Planted
 
 from graphrag_bench.algorithms.graph import Graph
+from graphrag_bench.data.chunks import ChunkTable
 from graphrag_bench.embedding.embedder import Hashing
 from graphrag_bench.embedding.vector_index import VectorIndex
 from graphrag_bench.graphs import tree as trees
@@ -41,17 +42,10 @@ def grown(vectors: Sequence[Sequence[float]], min_cluster_size: int = 2) -> Grap
     )  # fmt: skip
 
 
-def built(**settings) -> Graph:
-    vectors = EMBEDDER.encode(list(TABLE.passages), kind="passage")
-    inputs = {"chunk_table": TABLE, "chunk_index": VectorIndex(vectors), "embedder": EMBEDDER}
+def built(chunks: ChunkTable = TABLE, **settings) -> Graph:
+    vectors = EMBEDDER.encode(list(chunks.passages), kind="passage")
+    inputs = {"chunk_table": chunks, "chunk_index": VectorIndex(vectors), "embedder": EMBEDDER}
     return tree(**inputs, progress=QUIET, **{"llm_build": None, **settings})
-
-
-def children(graph: Graph) -> dict[str, list[str]]:
-    result: dict[str, list[str]] = {}
-    for parent, child in ends(graph):
-        result.setdefault(graph.names[parent], []).append(graph.names[child])
-    return result
 
 
 PAIRS = [[0.0], [0.1], [9.0], [9.1]]
@@ -65,10 +59,7 @@ def test_leaves_come_first_then_the_summaries_layer_by_layer():
     assert list(graph.names)[4:] == ["summary 1.0", "summary 1.1"]
     assert list(graph.descriptions) == ["a", "b", "c", "d", "a b", "c d"]
     assert list(graph.types) == ["layer 0"] * 4 + ["layer 1"] * 2
-    assert children(graph) == {
-        "summary 1.0": ["chunk 0", "chunk 1"],
-        "summary 1.1": ["chunk 2", "chunk 3"],
-    }
+    assert ends(graph) == [(4, 0), (4, 1), (5, 2), (5, 3)]
     assert dense(graph.node_chunk) == [*np.eye(4).tolist(), [0] * 4, [0] * 4]
     assert graph.relationship_chunk.nnz == 0
 
@@ -77,7 +68,7 @@ def test_a_node_whose_cluster_is_too_small_stays_in_the_pool_of_the_next_layer()
     """a, b, c make a cluster of three; d and e, a cluster too small, go up beside its summary."""
     graph = grown([[0.0], [0.1], [0.2], [9.0], [9.1]], min_cluster_size=3)
     assert list(graph.descriptions)[5:] == ["a b c", "d e a b c"]
-    assert children(graph)["summary 2.0"] == ["chunk 3", "chunk 4", "summary 1.0"]
+    assert ends(graph)[3:] == [(6, 3), (6, 4), (6, 5)]
 
 
 def test_growth_ends_after_the_layers_allowed_and_at_the_dimension_and_one(monkeypatch):
@@ -94,22 +85,17 @@ def test_an_extractive_summary_is_made_of_sentences_below_it_and_fits(monkeypatc
     monkeypatch.setattr(trees, "SUMMARY_TOKENS", 30)
     monkeypatch.setattr(trees, "REDUCTION_DIMENSION", 10)
     graph = built(clustering=clustering)
-    assert graph.n_nodes > 16
-    sentences = {
-        f"{text}." for row in range(16) for text in TABLE.texts[row].rstrip(".").split(". ")
-    }
-    for text in list(graph.descriptions)[16:]:
+    sentences = {f"{text}." for one in TABLE.texts for text in one.rstrip(".").split(". ")}
+    summaries = list(graph.descriptions)[16:]
+    assert summaries
+    for text in summaries:
         assert count_tokens(text) <= 30
         assert {f"{part}." for part in text.rstrip(".").split(". ")} <= sentences
 
 
 def test_a_sentence_that_does_not_name_its_passage_is_told_under_the_title():
     sea = table(*(f"She went to sea in month {row}." for row in range(12)), title="Ada Marsh")
-    vectors = EMBEDDER.encode(list(sea.passages), kind="passage")
-    graph = tree(
-        chunk_table=sea, chunk_index=VectorIndex(vectors), embedder=EMBEDDER,
-        llm_build=None, progress=QUIET, clustering="kmeans",
-    )  # fmt: skip
+    graph = built(sea, clustering="kmeans")
     assert list(graph.descriptions)[12].startswith("Ada Marsh: She went to sea in month")
 
 
