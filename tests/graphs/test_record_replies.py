@@ -1,5 +1,7 @@
 """Records read from replies that models have decorated in their own ways."""
 
+from functools import partial
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -64,11 +66,13 @@ def test_tables_quotes_and_mixed_delimiters_are_read(text: str) -> None:
         "There are no entities. <|COMPLETE|>",
         ADA.replace("<|>", " ~ ") + "<|COMPLETE|>",
         "| Entity | Type | Text |\n|---|---|---|\n| ADA | person | She wrote. |\n<|COMPLETE|>",
+        *("", "I would rather not.", "(entity<|>A)<|COMPLETE|>", "{}"),
     ],
 )
-def test_other_layouts_and_prose_before_the_end_mark_are_unreadable(text: str) -> None:
-    with pytest.raises(UnreadableReply):
-        read(text)
+def test_other_layouts_prose_and_nothing_are_unreadable(text: str) -> None:
+    for reading in (read, partial(read_facts, cut=False, purpose="test")):
+        with pytest.raises(UnreadableReply):
+            reading(text)
 
 
 @pytest.mark.parametrize(

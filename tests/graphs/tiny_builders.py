@@ -37,19 +37,16 @@ class Numbers:
 
 
 def numbers(*, source: list[int], at_least: int = 0) -> Numbers:
-    """The numbers of the source that are large enough."""
     built.append("numbers")
     return Numbers(tuple(value for value in source if value >= at_least))
 
 
 def twice(*, numbers: Numbers) -> Numbers:
-    """Every number doubled."""
     built.append("twice")
     return Numbers(tuple(2 * value for value in numbers.values))
 
 
 def thrice(*, numbers: Numbers) -> Numbers:
-    """Every number tripled."""
     built.append("thrice")
     return Numbers(tuple(3 * value for value in numbers.values))
 
@@ -65,28 +62,23 @@ def total(*, doubled: Numbers, numbers: Numbers, scratch: Path, progress: Progre
 
 
 def again(*, numbers: Numbers) -> Numbers:
-    """The same numbers under another name."""
     built.append("again")
     return numbers
 
 
 def logged(*, log: Path) -> Numbers:
-    """A number that needs a log."""
     return Numbers((7,))
 
 
 def hen(*, egg: Numbers) -> Numbers:
-    """What comes out of an egg."""
     return egg
 
 
 def egg(*, hen: Numbers) -> Numbers:
-    """What a hen lays."""
     return hen
 
 
 def register() -> None:
-    """Register them all."""
     artifact("numbers")(numbers)
     artifact("doubled.twice")(twice)
     artifact("doubled.thrice")(thrice)
@@ -95,7 +87,6 @@ def register() -> None:
 
 
 def forget() -> None:
-    """Forget what was built and loaded so far."""
     built.clear()
     loaded.clear()
 
@@ -112,6 +103,5 @@ def planned(
 
 
 def resources(store: Store, *wanted: str, source: list[int], **choices: Any) -> dict[str, Numbers]:
-    """What was wanted, built from these numbers or loaded."""
     plans = planned(*wanted, choices=choices, source=str(source))
     return store.resources(list(plans.values()), set(wanted), {"source": source})
