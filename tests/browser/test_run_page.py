@@ -120,32 +120,6 @@ def browser(driver: Any, page: Path) -> Browser:
     return Browser(driver, page)
 
 
-@pytest.fixture(scope="module")
-def retrieved(driver: Any, tmp_path_factory: pytest.TempPathFactory) -> Browser:
-    """A page of two runs without answers, PathRAG the first."""
-    home = tmp_path_factory.mktemp("home")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.chdir(home)
-        runs = [str(run) for run in planted_runs(home, ["hipporag", "pathrag"], "answer=off")]
-        ended = command("view", *runs[::-1], "--out", str(home / "page"), "--home", str(home))
-    assert ended.code == 0, ended.err
-    return Browser(driver, home / "page")
-
-
-def test_the_first_run_is_shown_first_and_the_best_is_the_first_of_the_table(
-    retrieved: Browser,
-) -> None:
-    retrieved.at("questions")
-    assert Select(retrieved.one("#run-choice")).first_selected_option.text.startswith("PathRAG")
-    retrieved.at("diff")
-    assert Select(retrieved.one("#diff-a")).first_selected_option.text.startswith("PathRAG")
-    retrieved.at("overview")
-    scores = retrieved.js(
-        "return [...document.querySelector('tbody').rows].map((row) => row.cells[1].textContent)"
-    )
-    assert len(scores) == 2 and scores == sorted(scores, reverse=True)
-
-
 @pytest.mark.parametrize("dark", [False, True])
 @pytest.mark.parametrize("width", [WIDE, NARROW])
 @pytest.mark.parametrize(
@@ -234,20 +208,6 @@ def test_the_graph_reacts_to_hover_and_click(browser: Browser) -> None:
     there = neighbour.text
     neighbour.click()
     browser.until(lambda: browser.one("#graph-about h4").text == there)
-
-
-def test_forty_nodes_are_drawn_first_and_the_others_on_demand(browser: Browser) -> None:
-    browser.at("question/r1/1")
-    browser.drawn()
-    nodes = [{"id": f"n{n}", "label": f"{n}", "kind": "node"} for n in range(60)]
-    edges = [{"id": f"e{n}", "s": f"n{n}", "t": f"n{n + 1}", "label": ""} for n in range(59)]
-    graph = {"nodes": nodes, "edges": edges, "paths": [], "alone": []}
-    code = "document.getElementById('main').replaceChildren(grb.answerGraph(arguments[0]))"
-    browser.js(code, graph)
-    assert browser.drawn() == 40
-    browser.one(".more").click()
-    browser.until(lambda: browser.drawn() == 60)
-    assert not browser.all(".more")
 
 
 def test_two_runs_stand_side_by_side_for_a_question(browser: Browser) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from published_sets import book_row, hotpot_row, news, squality_line, written
 from rog_sets import TEAM, rog_folder
-from toy_runs import command
+from toy_runs import command, run_folder
 
 from cli.test_pasted_commands import CORPUS, paste, printed
 from graphrag_bench.papers.choices import content, table_runs
@@ -99,8 +99,7 @@ def test_a_cell_of_a_table_runs_by_its_row_and_is_printed_with_a_figure(
         if words[0] == "questions" and f"dataset={card}" in words:
             paste(words)
     for recipe in (part.own, part.other) if cell.versus else (part.own,):
-        ended = command("run", *_row(recipe), *MEASURED)
-        assert ended.code == 0, ended.err
+        run_folder(*_row(recipe), *MEASURED)
     for words in printed(name):
         if words[0] == "judge":
             paste(words)
