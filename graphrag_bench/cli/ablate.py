@@ -26,7 +26,7 @@ from graphrag_bench.config.plugins import load_plugins
 from graphrag_bench.errors import UserError
 from graphrag_bench.explain.ablation import ablation
 from graphrag_bench.explain.changes import Change, setting_of
-from graphrag_bench.explain.replay import Replay, check_metric
+from graphrag_bench.explain.variants import MethodVariants, check_metric
 from graphrag_bench.progress import Progress
 from graphrag_bench.report.comparisons import difference_table, flipped_line
 from graphrag_bench.report.rendering import show_tables
@@ -50,14 +50,14 @@ def declare(parser: Parser) -> None:
 
 def main(options: Namespace) -> None:
     changes = [*map(setting_of, options.set), *(Change("drop", step) for step in options.drop)]
-    replay = _replay(options)
+    variants = _variants(options)
     if not changes:
-        show_tables([ablation(replay, options.metric)], as_json=options.json)
+        show_tables([ablation(variants, options.metric)], as_json=options.json)
         return
-    before, after = replay.variant(), replay.variant(changes)
+    before, after = variants.variant(), variants.variant(changes)
     check_metric(options.metric, before)
-    scopes = {question.id: question.scope for question in replay.questions}
-    caption = f"A: {replay.experiment.method.title}, B: {', '.join(map(str, changes))}"
+    scopes = {question.id: question.scope for question in variants.questions}
+    caption = f"A: {variants.experiment.method.title}, B: {', '.join(map(str, changes))}"
     table = difference_table(caption, before.scores, after.scores, scopes)
     show_tables([table], as_json=options.json)
     if not options.json:
@@ -66,15 +66,15 @@ def main(options: Namespace) -> None:
             print(f"! {line}")
 
 
-def _replay(options: Namespace) -> Replay:
+def _variants(options: Namespace) -> MethodVariants:
     named, settings = runs_and_settings(options.words)
     if not named:
         words = [*settings, f"paths.home={options.home}"]
-        replay = Replay.of_settings(composed(words), Progress(), calls=options.calls)
-        refuse_unused(words, [replay.experiment])
-        return replay
+        variants = MethodVariants.of_settings(composed(words), Progress(), calls=options.calls)
+        refuse_unused(words, [variants.experiment])
+        return variants
     if named[1:] or settings:
         raise UserError(f"ablate takes one RUN, or settings: not {' '.join(options.words)}.")
     load_plugins()
     run = find_run(named[0], options.home)
-    return Replay.of_run(run, Path(options.home), Progress(), calls=options.calls)
+    return MethodVariants.of_run(run, Path(options.home), Progress(), calls=options.calls)

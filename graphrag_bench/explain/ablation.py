@@ -13,7 +13,7 @@ from graphrag_bench.contract import operators
 from graphrag_bench.errors import UserError
 from graphrag_bench.evaluation.statistics import Difference, holm
 from graphrag_bench.explain.changes import Change, StepPlace, changed, places
-from graphrag_bench.explain.replay import Replay, Variant, check_metric
+from graphrag_bench.explain.variants import MethodVariants, Variant, check_metric
 from graphrag_bench.report.comparisons import paired_differences, shown_difference
 from graphrag_bench.report.rendering import MISSING, Table, p_head, shown_p
 
@@ -33,18 +33,18 @@ class StepContribution:
     failed: str = ""
 
 
-def ablation(replay: Replay, metric: str) -> Table:
+def ablation(variants: MethodVariants, metric: str) -> Table:
     """Return a row for each variant of a method: its mean, the difference, Holm's p.
 
     The notes name what cannot be tried, with why. Raises UserError for a metric that no question
     has.
     """
-    whole = replay.variant()
+    whole = variants.variant()
     check_metric(metric, whole)
     notes: list[str] = []
     rows: list[StepContribution] = []
-    seen = {replay.experiment.key}
-    for place in places(replay.method):
+    seen = {variants.experiment.key}
+    for place in places(variants.method):
         if not place.path.startswith(_STAGES):
             continue
         step = f"{place.path} {place.name}"
@@ -52,7 +52,7 @@ def ablation(replay: Replay, metric: str) -> Table:
         tried = 0
         for what, change in changes:
             try:
-                experiment = replay.make(changed(replay.method, [change]))
+                experiment = variants.make(changed(variants.method, [change]))
             except UserError:  # later steps need what it writes
                 continue
             tried += 1
@@ -60,7 +60,7 @@ def ablation(replay: Replay, metric: str) -> Table:
                 continue
             seen.add(experiment.key)
             try:
-                variant = replay.retrieved(experiment)
+                variant = variants.retrieved(experiment)
             except UserError as error:  # of an operator, at a graph that is not for it
                 notes.append(f"not tried: {step} {what}: {error}")
             else:
@@ -69,7 +69,7 @@ def ablation(replay: Replay, metric: str) -> Table:
             notes.append(f"not tried: {step}: later steps need what it alone writes")
     values = [scores[metric] for scores in whole.scores.values() if metric in scores]
     first = ("the whole method", "", str(len(values)), f"{fmean(values):.3f}", *[MISSING] * 3)
-    return _table(replay.experiment.method.title, metric, first, rows, notes)
+    return _table(variants.experiment.method.title, metric, first, rows, notes)
 
 
 def _changes(place: StepPlace) -> Iterator[tuple[str, Change]]:

@@ -10,7 +10,7 @@ from toy_runs import TOY, run_folder
 from graphrag_bench.config.settings import DatasetSettings
 from graphrag_bench.errors import UserError
 from graphrag_bench.explain.funnel import run_funnel
-from graphrag_bench.explain.replay import Replay
+from graphrag_bench.explain.variants import MethodVariants
 from graphrag_bench.judging.answers import chosen
 from graphrag_bench.judging.pairs import AnswerPairs
 from graphrag_bench.report.comparisons import settings_that_differ
@@ -80,7 +80,7 @@ def test_answers_are_compared_and_judged_and_contexts_are_asked_for_in_vain(runs
     with pytest.raises(UserError, match="imported run"):
         chosen(("faithfulness",), runs[1])
     with pytest.raises(UserError, match="imported run"):
-        Replay.of_run(runs[1], Path())
+        MethodVariants.of_run(runs[1], Path())
 
 
 def test_the_page_has_its_questions_without_tokens_contexts_and_seconds(

@@ -39,7 +39,7 @@ class Variant:
 
 
 @dataclass
-class Replay:
+class MethodVariants:
     """Retrievals of the same questions by variants of a method; nothing is answered.
 
     `method` has its steps as a resolved file has them, `make` gives the experiment of others.
@@ -58,7 +58,7 @@ class Replay:
     @classmethod
     def of_run(
         cls, run: StoredRun, home: Path, progress: Progress | None = None, *, calls: bool = False
-    ) -> "Replay":
+    ) -> "MethodVariants":
         """Return that of the questions that a stored run was scored on.
 
         Raises UserError for a run whose data set is not at hand, or whose settings are not valid
@@ -77,7 +77,7 @@ class Replay:
     @classmethod
     def of_settings(
         cls, values: Mapping[str, Any], progress: Progress | None = None, *, calls: bool = False
-    ) -> "Replay":
+    ) -> "MethodVariants":
         """Return that of the questions of a run that these resolved settings would make."""
 
         def make(method: Mapping[str, Any]) -> Experiment:

@@ -12,7 +12,7 @@ from graphrag_bench.explain.ablation import ablation
 from graphrag_bench.explain.changes import Change, changed, places, setting_of
 from graphrag_bench.explain.passages import lost_at
 from graphrag_bench.explain.question import RunQuestions
-from graphrag_bench.explain.replay import Replay
+from graphrag_bench.explain.variants import MethodVariants
 from graphrag_bench.run.stored import StoredRun, find_run
 
 QUIET = [*TOY, "answer=off", "reference_rows=off", "budget_context=native"]
@@ -67,12 +67,15 @@ def test_what_is_no_change_is_refused() -> None:
         changed(METHOD, [Change("drop", "node.pr")])
 
 
-def test_a_replay_gives_the_scores_of_a_run_with_that_setting(home: Path, tmp_path: Path) -> None:
+def test_a_variant_has_the_scores_of_a_run_with_that_setting(home: Path, tmp_path: Path) -> None:
     words = ["method=hipporag", "method.top_k=2", "method.damping=0.85"]
     whole = run_folder(*QUIET, *words, f"paths.home={tmp_path}")
-    replay = Replay.of_run(run(home), home)
-    after = replay.variant([setting_of("node.ppr.damping=0.85")])
-    for variant, stored in ((replay.variant(), run(home)), (after, find_run(str(whole), tmp_path))):
+    variants = MethodVariants.of_run(run(home), home)
+    after = variants.variant([setting_of("node.ppr.damping=0.85")])
+    for variant, stored in (
+        (variants.variant(), run(home)),
+        (after, find_run(str(whole), tmp_path)),
+    ):
         for question, scores in variant.scores.items():
             assert scores.items() <= stored.scores[question].items()
     shown = command("ablate", str(run(home).folder.path), "--set", "node.ppr.damping=0.9")
@@ -82,7 +85,7 @@ def test_a_replay_gives_the_scores_of_a_run_with_that_setting(home: Path, tmp_pa
         (Change("set", "node.ppr", "dampin", 0.9), "'damping'"),
     ):
         with pytest.raises(UserError, match=name):
-            replay.variant([change])
+            variants.variant([change])
 
 
 def test_the_ranks_of_a_passage_are_those_of_each_step(home: Path) -> None:
@@ -113,22 +116,22 @@ def test_show_has_the_ranks_of_a_passage_and_where_it_was_lost(home: Path) -> No
 
 
 def test_an_ablation_has_every_step_that_can_be_without_and_names_what_cannot(home: Path) -> None:
-    replay = Replay.of_run(run(home, "example_new_method"), home)
-    table = ablation(replay, "evidence_recall@2")
-    whole, *variants = table.rows
-    parts = {row[:2]: row for row in variants}
-    scores = [one["evidence_recall@2"] for one in replay.variant().scores.values()
+    variants = MethodVariants.of_run(run(home, "example_new_method"), home)
+    table = ablation(variants, "evidence_recall@2")
+    whole, *rows = table.rows
+    parts = {row[:2]: row for row in rows}
+    scores = [one["evidence_recall@2"] for one in variants.variant().scores.values()
               if "evidence_recall@2" in one]  # fmt: skip
     assert whole[2:4] == ("5", f"{sum(scores) / len(scores):.3f}")
     for arm in ("graph", "dense"):
         assert parts["retrieve.0 branch", f"without arm '{arm}'"][2] == "5"
     assert any(note.startswith("not tried: ") for note in table.notes)
     with pytest.raises(UserError, match="evidence_recall@2"):
-        ablation(replay, "evidence_recal@2")
+        ablation(variants, "evidence_recal@2")
 
 
 def test_a_loop_of_steps_is_left_out_whole_or_said_to_be_needed(tmp_path: Path) -> None:
     words = [*QUIET, "method=ircot", "limit=1", f"paths.home={tmp_path}"]
-    table = ablation(Replay.of_settings(composed(words), calls=True), "evidence_recall@2")
+    table = ablation(MethodVariants.of_settings(composed(words), calls=True), "evidence_recall@2")
     parts = [row[0] for row in table.rows]
     assert any(" repeat" in text for text in (*parts, *table.notes))
