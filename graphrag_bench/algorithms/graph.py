@@ -26,7 +26,7 @@ from graphrag_bench.algorithms.name_dictionary import (
 from graphrag_bench.algorithms.views import Neighbours, Pairs, load_views, save_views, transition_of
 from graphrag_bench.columns import NOT_STORED, Columns, TextRows, Texts, cells, in_order, row_ids
 from graphrag_bench.errors import UserError, did_you_mean
-from graphrag_bench.text import normalise_name, show_briefly
+from graphrag_bench.text import show_briefly
 from graphrag_bench.values import FloatArray, IntArray
 
 ATTRIBUTES = {
@@ -160,11 +160,6 @@ class Graph(Columns):
         return NameDictionary.of(self.names, unambiguous(self.merges, self.names))
 
     @cached_property
-    def phrases(self) -> list[str]:
-        """Each node's description, the name where the graph has none, as plain words in spaces."""
-        return [f" {normalise_name(text)} " for text in self.descriptions or self.names]
-
-    @cached_property
     def row_of(self) -> TextRows:
         """The row of each node by its name in the table."""
         return TextRows.numbered(self.names, np.arange(self.n_nodes))
@@ -198,17 +193,6 @@ class Graph(Columns):
     def pairs(self) -> Pairs:
         """The rows grouped by unordered ends, pairs sorted by (smaller end, larger end)."""
         return Pairs.joining(self.source, self.target, self.weight, self.n_nodes)
-
-    @cached_property
-    def parallel(self) -> IntArray:
-        """The rows that are not the first of their pair, and that first row, int64 (n, 2).
-
-        Sorted by the first row, then by the other.
-        """
-        first = self.pairs.first[self.pairs.of]
-        rows = np.flatnonzero(first != np.arange(self.n_relationships))
-        rows = rows[np.argsort(first[rows], kind="stable")]
-        return np.stack([rows, first[rows]], axis=1)
 
     @cached_property
     def degree(self) -> IntArray:

@@ -6,9 +6,10 @@ Those of this project are in `combinators` and `resolve`; a plug-in may register
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from importlib import import_module
-from typing import Any
+from typing import Any, get_args
 
 from graphrag_bench.fingerprint import code
+from graphrag_bench.pipeline.merge import Rule
 from graphrag_bench.pipeline.steps import Step, Steps
 
 Item = dict[str, Any]
@@ -82,6 +83,11 @@ class StepReader:
         if value not in valid:
             self.problem(key, f"'{value}' is none of {', '.join(map(str, valid))}.")
         return value
+
+    def rule(self) -> Rule:
+        """Return how slots that several lists wrote are merged, `interleave` by default."""
+        rule: Rule = self.choice("merge", get_args(Rule), "interleave")
+        return rule
 
     def count(self, key: str, default: int) -> int:
         """Return the value of a key, a whole number above 0."""

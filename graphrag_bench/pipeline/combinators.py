@@ -75,12 +75,11 @@ class Branch(Nested):
 @combinator("branch", arms=("branch",), settings=("merge", "only"))
 def read_branch(read: StepReader) -> Step:
     """`{branch: {NAME: STEPS}, merge: RULE, only: SLOTS}`."""
-    rule = read.choice("merge", get_args(Rule), "interleave")
     only = read.item.get("only")
     if only is not None and (isinstance(only, str) or not isinstance(only, Sequence) or not only):
         read.problem("only", f"a list of slots was expected, not {only!r}.")
         only = None
-    return Branch(read.arms("branch"), rule, read.label, only and tuple(map(str, only)))
+    return Branch(read.arms("branch"), read.rule(), read.label, only and tuple(map(str, only)))
 
 
 @dataclass(frozen=True)
@@ -152,9 +151,8 @@ class Each(Nested):
 @combinator("each", lists=("steps",), settings=("merge", "at_most"))
 def read_each(read: StepReader) -> Step:
     """`{each: SLOT, merge: RULE, at_most: N, steps: STEPS}`."""
-    rule = read.choice("merge", get_args(Rule), "interleave")
-    steps = read.steps("steps")
-    return Each(str(read.item["each"]), steps, rule, read.label, read.count("at_most", 64))
+    steps, at_most = read.steps("steps"), read.count("at_most", 64)
+    return Each(str(read.item["each"]), steps, read.rule(), read.label, at_most)
 
 
 @dataclass(frozen=True)

@@ -98,28 +98,27 @@ def _normalised(scores: Any) -> Any:
     return clipped / total if total > 0 else clipped
 
 
-def _union(values: Sequence[Ranked[Any]]) -> Ranked[Any]:
-    ids, scores = (np.concatenate([getattr(v, name) for v in values]) for name in ("ids", "scores"))
-    first = np.sort(np.unique(ids, return_index=True)[1])
-    return Ranked(ids[first], scores[first])
+def _in_a_row(values: Sequence[Ranked[Any]]) -> Ranked[Any]:
+    parts = [[getattr(value, part) for value in values] for part in ("ids", "scores")]
+    return Ranked(*map(np.concatenate, parts))
 
 
 def _summed(values: Sequence[Ranked[Any]], points: Callable[[Ranked[Any]], Any]) -> Ranked[Any]:
-    rows, places = np.unique(np.concatenate([v.ids for v in values]), return_inverse=True)
+    rows, places = np.unique(_in_a_row(values).ids, return_inverse=True)
     scores = np.zeros(len(rows))
-    np.add.at(scores, places, np.concatenate([points(v) for v in values]))
+    np.add.at(scores, places, np.concatenate([points(value) for value in values]))
     return best_of(rows, scores, len(rows))
 
 
 def _best(values: Sequence[Ranked[Any]]) -> Ranked[Any]:
-    ids, scores = (np.concatenate([getattr(v, name) for v in values]) for name in ("ids", "scores"))
-    rows, best = best_of_each(ids, scores)
+    every = _in_a_row(values)
+    rows, best = best_of_each(every.ids, every.scores)
     return best_of(rows, best, len(rows))
 
 
 _RANKED: Mapping[str, Callable[[Sequence[Ranked[Any]]], Ranked[Any]]] = {
     "interleave": in_turn,
-    "union": _union,
+    "union": lambda values: _in_a_row(values).distinct(),
     "max": _best,
     "sum": lambda values: _summed(values, lambda v: v.scores),
     "sum_of_normalised": lambda values: _summed(values, lambda v: _normalised(v.scores)),

@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import get_args
 
 from graphrag_bench.pipeline.checker import Checker
 from graphrag_bench.pipeline.combinator import Nested, StepReader, combinator
@@ -144,8 +143,9 @@ class _Work:
 @combinator("resolve", lists=("steps", "answer"), settings=("merge", "at_most", "prune_unused"))
 def read_resolve(read: StepReader) -> Step:
     """`{resolve: SLOT, steps: STEPS, answer: STEPS}`, with merge, at_most and prune_unused."""
-    rule = read.choice("merge", get_args(Rule), "interleave")
     steps, answer = read.steps("steps"), read.steps("answer")
     at_most = read.count("at_most", 12)
     prune = read.choice("prune_unused", (True, False), False)
-    return Resolve(str(read.item["resolve"]), steps, answer, rule, read.label, at_most, prune)
+    return Resolve(
+        str(read.item["resolve"]), steps, answer, read.rule(), read.label, at_most, prune
+    )

@@ -1,15 +1,18 @@
-"""HyDE's hypothetical passage: one that might answer the question."""
+"""HyDE: a hypothetical passage that might answer the question, and the chunks near it."""
 
 import re
 
+import numpy as np
 from pydantic import PositiveInt
 
 from graphrag_bench.contract import operator
+from graphrag_bench.embedding.embedder import Embedder
+from graphrag_bench.embedding.vector_index import VectorIndex
 from graphrag_bench.errors import UnreadableReply
 from graphrag_bench.llm.chat import ChatModel, reply
 from graphrag_bench.llm.structured import settled
 from graphrag_bench.prompts import Prompt
-from graphrag_bench.values import Query, Question
+from graphrag_bench.values import Chunk, Query, Question, Ranked
 
 PROMPT = Prompt("methods:hyde/prompts/passage.j2")
 
@@ -29,3 +32,32 @@ def hypothetical(
         return Query((passage.strip(),))
     blank = UnreadableReply("hypothetical passage", passage)
     return Query((settled(llm, blank, question.text),))
+
+
+@operator("chunk.vdb_mean")
+def vdb_mean(
+    question: Question,
+    query: Query,
+    *,
+    chunk_index: VectorIndex,
+    embedder: Embedder,
+    with_question: bool = True,
+    top_k: PositiveInt = 4,
+) -> Ranked[Chunk]:
+    """The chunks most similar to the mean of the query's texts and, by default, the question.
+
+    The texts of the query are embedded as passages, the question as a question; the mean of the
+    unit vectors weights each equally and is normalised to length 1. Score: cosine, -1..1; 0 for
+    every chunk when the vectors cancel out. A query without a text finds nothing. Ties by lower id.
+    Source: HyDE (Gao et al., ACL 2023), section 3.2, equations 7 and 8.
+    """
+    if not query.texts:
+        return Ranked.empty()
+    vectors = [embedder.encode(list(query.texts), kind="passage")]
+    if with_question:
+        vectors.append(embedder.encode([question.text], kind="question"))
+    mean = np.concatenate(vectors).mean(axis=0, keepdims=True)
+    length = np.linalg.norm(mean)
+    unit = np.asarray(mean / length if length else mean, np.float32)
+    (best,) = chunk_index.search(unit, top_k)
+    return best

@@ -6,7 +6,7 @@ Each kind of node is noted in turn: its names, its texts, the chunks it is read 
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
+from functools import lru_cache, partial
 from typing import Annotated, Any
 
 import numpy as np
@@ -315,6 +315,12 @@ def _join_similar(nodes: _Nodes, embedder: Embedder, progress: Progress, neighbo
 Quota = Annotated[int, Field(ge=0)]
 
 
+@lru_cache(maxsize=2)
+def _phrases(graph: Graph) -> list[str]:
+    """Each node's description, the name where the graph has none, as plain words in spaces."""
+    return [f" {normalise_name(text)} " for text in graph.descriptions or graph.names]
+
+
 @operator("node.phrase", requires={"node.name"})
 def phrase(mentions: Mentions, *, graph: Graph, types: tuple[str, ...] = ()) -> Ranked[Node]:
     """The nodes whose text holds one of the question's names, whole words in a row.
@@ -328,7 +334,7 @@ def phrase(mentions: Mentions, *, graph: Graph, types: tuple[str, ...] = ()) -> 
     rows = np.arange(graph.n_nodes) if typed is None else np.flatnonzero(typed)
     if not wanted:
         return Ranked.empty()
-    texts = graph.phrases
+    texts = _phrases(graph)
     matching = [row for row in rows.tolist() if any(name in texts[row] for name in wanted)]
     return Ranked[Node](np.array(matching, np.int64), np.ones(len(matching)))
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from heapq import heappop, heappush
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
@@ -177,9 +178,18 @@ def hop_similarities(graph: Graph, nodes: IntArray, similarity: FloatArray) -> F
     return like
 
 
+@lru_cache(maxsize=2)
+def _parallel(graph: Graph) -> tuple[IntArray, IntArray]:
+    """The rows that are not the first of their pair, and that first row, by which they go."""
+    first = graph.pairs.first[graph.pairs.of]
+    rows = np.flatnonzero(first != np.arange(graph.n_relationships))
+    rows = rows[np.argsort(first[rows], kind="stable")]
+    return rows, first[rows]
+
+
 def hop_rows(graph: Graph, walk: Sequence[int], similarity: FloatArray) -> tuple[int, ...]:
     """The most similar row (by six decimals, ties by lower id) of every hop of a walk."""
-    others, first = graph.parallel.T
+    others, first = _parallel(graph)
     rows = []
     for row in graph.neighbours.rows_along(walk):
         here = slice(*np.searchsorted(first, [row, row + 1]))
@@ -194,7 +204,7 @@ def edges_of(graph: Graph, similarity: FloatArray) -> "Edges":
 
     near = graph.neighbours
     millionths = np.rint(similarity * MILLION).astype(np.int32)
-    others, first = graph.parallel.T
+    others, first = _parallel(graph)
     np.maximum.at(millionths, first, millionths[others])
     return Edges(near.starts, near.nodes, millionths[near.rows])
 

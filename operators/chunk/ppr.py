@@ -16,15 +16,7 @@ from graphrag_bench.algorithms.pagerank import (
     walk_with_chunks,
 )
 from graphrag_bench.contract import operator
-from graphrag_bench.values import (
-    Chunk,
-    ChunkScores,
-    FloatArray,
-    Node,
-    Ranked,
-    best_of,
-    best_of_each,
-)
+from graphrag_bench.values import Chunk, ChunkScores, Node, Ranked, best_of, best_of_each
 
 Damping = Annotated[float, Field(ge=0, lt=1)]
 Positive = Annotated[float, Field(gt=0)]
@@ -98,20 +90,6 @@ def _of_the_best(mass: Mass, graph: Graph, top_k: int) -> Ranked[Chunk]:
     return ChunkScores.sparse(rows, values / best, graph.n_chunks).top(top_k)
 
 
-@operator("chunk.restart")
-def chunk_restart(chunk_scores: ChunkScores, *, n_dense: PositiveInt = 200) -> ChunkScores:
-    """The `n_dense` best chunks by how far they are above the last of them, sum 1; the others 0.
-
-    With fewer chunks the last of all of them counts. The chunks have equal shares where none is
-    above another.
-    Source: ours.
-    """
-    best = chunk_scores.top(n_dense)
-    above = best.scores - best.scores.min(initial=np.inf)
-    weights = above if above.any() else np.ones(len(best))
-    return ChunkScores.sparse(best.ids, with_sum_one(weights), len(chunk_scores))
-
-
 @operator("node.specificity")
 def specificity(
     nodes: Ranked[Node], *, graph: Graph, top_k: PositiveInt | None = None
@@ -126,24 +104,3 @@ def specificity(
     ids, best = best_of_each(nodes.ids, nodes.scores)
     specific = best / np.maximum(graph.chunks_per_node[ids], 1)
     return best_of(ids, specific, len(ids) if top_k is None else top_k)
-
-
-@operator("node.restart")
-def node_restart(nodes: Ranked[Node], *, graph: Graph) -> Ranked[Node]:
-    """The given nodes by their score divided by the number of chunks that they are in, sum 1.
-
-    Each comes once; of a node given twice the best score counts, negative ones count as 0. Where
-    all scores are 0 they stay so. Chunks are those of the node itself, 1 where there is none. Ties
-    by lower id.
-    Source: HippoRAG (Gutierrez et al. 2024), section 2.3, node specificity; the sum is ours.
-    """
-    rows, best = best_of_each(nodes.ids, nodes.scores, least=0.0)
-    inside = graph.node_chunk.indptr
-    shares = with_sum_one(best / np.maximum(inside[rows + 1] - inside[rows], 1))
-    return best_of(rows, shares, len(rows))
-
-
-def with_sum_one(weights: FloatArray) -> FloatArray:
-    """Return the weights divided by their sum; unchanged where it is 0."""
-    total = float(weights.sum())
-    return weights / total if total > 0 else weights

@@ -31,35 +31,6 @@ def vdb(
     return most_similar(question, query, chunk_index, embedder, top_k)
 
 
-@operator("chunk.vdb_mean")
-def vdb_mean(
-    question: Question,
-    query: Query,
-    *,
-    chunk_index: VectorIndex,
-    embedder: Embedder,
-    with_question: bool = True,
-    top_k: PositiveInt = 4,
-) -> Ranked[Chunk]:
-    """The chunks most similar to the mean of the query's texts and, by default, the question.
-
-    The texts of the query are embedded as passages, the question as a question; the mean of the
-    unit vectors weights each equally and is normalised to length 1. Score: cosine, -1..1; 0 for
-    every chunk when the vectors cancel out. A query without a text finds nothing. Ties by lower id.
-    Source: HyDE (Gao et al., ACL 2023), section 3.2, equations 7 and 8.
-    """
-    if not query.texts:
-        return Ranked.empty()
-    vectors = [embedder.encode(list(query.texts), kind="passage")]
-    if with_question:
-        vectors.append(embedder.encode([question.text], kind="question"))
-    mean = np.concatenate(vectors).mean(axis=0, keepdims=True)
-    length = np.linalg.norm(mean)
-    unit = np.asarray(mean / length if length else mean, np.float32)
-    (best,) = chunk_index.search(unit, top_k)
-    return best
-
-
 @operator("chunk.bm25")
 def bm25(
     question: Question, query: Query | None = None, *, bm25: Bm25, top_k: PositiveInt = 4

@@ -14,9 +14,8 @@ from graphrag_bench.llm.scripted import Scripted, last_user_message
 from graphrag_bench.prompts import ContextBudget
 from graphrag_bench.values import Keywords, Mentions, Query, Question, Ranked
 from methods.decompose.splitting import decompose
-from methods.hyde.hypothesis import hypothetical
+from methods.hyde.hypothesis import hypothetical, vdb_mean
 from methods.ircot.thinking import EndOfThought, Thoughts, first_sentence, think
-from operators.chunk.search import vdb_mean
 from operators.question.conversion import entities_keywords, entities_or_phrases
 
 WHICH = Question("q", "Which is older, alpha or gamma?")

@@ -9,8 +9,9 @@ from graphrag_bench.algorithms.pagerank import walk_with_chunks
 from graphrag_bench.contract import alone
 from graphrag_bench.embedding.vector_index import VectorIndex
 from graphrag_bench.values import ChunkScores, Question
-from operators.chunk.ppr import chunk_restart, node_restart, specificity
+from methods.entitypassage.restart import chunk_restart, node_restart
 from operators.chunk.ppr import ppr as chunk_ppr
+from operators.chunk.ppr import specificity
 from operators.chunk.search import similarity
 from operators.node.ppr import ppr
 
