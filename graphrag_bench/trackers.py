@@ -4,7 +4,6 @@ Each job becomes one run of the tracker, that of the job's experiment; its refer
 runs of their own. A job is read from `cell.json` in its output directory.
 """
 
-import json
 import re
 import time
 from collections.abc import Mapping
@@ -23,7 +22,7 @@ from graphrag_bench.report.tables import run_table
 from graphrag_bench.run.folder import TABLE, RunFolder
 from graphrag_bench.run.stored import StoredRun
 from graphrag_bench.run.stored_settings import settings_of
-from graphrag_bench.run.sweep import CELL
+from graphrag_bench.run.sweep import CELL, cell_in
 from graphrag_bench.view.page import write_page
 
 _SQLITE = "sqlite:///"
@@ -49,14 +48,13 @@ class Job:
         Without a scored run its settings are the words that it was started with.
         """
         output = Path(config.hydra.runtime.output_dir)
-        path = output / CELL
-        cell = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
-        error = "" if cell.get("status") == "done" else str(cell.get("error") or f"no {CELL}")
-        if not cell.get("runs"):
+        cell = cell_in(output)
+        error = f"no {CELL}" if cell is None else cell.error
+        if cell is None or not cell.runs:
             words = OmegaConf.select(config, "hydra.overrides.task") or ()
             settings = dict(word.lstrip("+~").partition("=")[::2] for word in words)
             return cls(output.name, settings, error=error)
-        run = StoredRun(RunFolder(Path(cell["runs"][0])))
+        run = StoredRun(RunFolder(Path(cell.runs[0])))
         row = run.metrics
         metrics = {"n": row["n"], "failed": row["failed"], **spending(row)}
         for name in row["metrics"]:

@@ -1,8 +1,6 @@
 """Jobs of Hydra in experiment trackers, read back from MLflow's local store."""
 
-import json
 import sys
-from collections.abc import Mapping
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
@@ -15,6 +13,7 @@ from toy_runs import TOY, metrics, run_folder
 
 from graphrag_bench import trackers
 from graphrag_bench.errors import UserError
+from graphrag_bench.run.sweep import Cell, write
 from graphrag_bench.trackers import MLflow, WandB
 
 pytestmark = pytest.mark.slow
@@ -30,12 +29,12 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return folder
 
 
-def job(folder: Path, cell: Mapping[str, Any] | None) -> DictConfig:
-    """The configuration of a Hydra job that left this cell."""
+def job(folder: Path, **cell: Any) -> DictConfig:
+    """The configuration of a Hydra job that left a cell with these fields, or none without any."""
     output = folder / "jobs" / "3"
     output.mkdir(parents=True)
-    if cell is not None:
-        (output / "cell.json").write_text(json.dumps(cell))
+    if cell:
+        write(output, Cell("", 0, (), "", "", **cell))
     runtime = {"output_dir": str(output), "cwd": str(folder)}
     words = {"task": ["method=bm25", "+method.top_k=4"]}
     return OmegaConf.create({
@@ -65,8 +64,8 @@ def logged(store: str, config: DictConfig) -> tuple[Any, Any]:
 
 
 def test_a_job_is_a_run_of_mlflow(run: Path, store: str, tmp_path: Path) -> None:
-    runs = [str(run), str(run.parent / "reference")]
-    client, entry = logged(store, job(tmp_path, {"status": "done", "runs": runs}))
+    runs = (str(run), str(run.parent / "reference"))
+    client, entry = logged(store, job(tmp_path, status="done", runs=runs))
     assert entry.info.status == "FINISHED"
     params, stored = entry.data.params, metrics(run)["metrics"]
     assert (params["dataset"], params["method"], params["seed"]) == ("toy", "bm25", "7")
@@ -82,13 +81,12 @@ def test_a_job_is_a_run_of_mlflow(run: Path, store: str, tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize(
-    ("cell", "error"),
-    [({"status": "failed", "error": "x" * 9000, "runs": []}, "x" * 5000), (None, "no cell.json")],
+    ("cell", "error"), [({"error": "x" * 9000}, "x" * 5000), ({}, "no cell.json")]
 )
 def test_a_failed_job_is_a_failed_run_with_its_error(
-    tmp_path: Path, store: str, cell: Mapping[str, Any] | None, error: str
+    tmp_path: Path, store: str, cell: dict[str, Any], error: str
 ) -> None:
-    _, entry = logged(store, job(tmp_path, cell))
+    _, entry = logged(store, job(tmp_path, **cell))
     assert (entry.info.status, entry.data.tags["error"]) == ("FAILED", error)
     assert entry.data.params == {"method": "bm25", "method.top_k": "4"}
 
@@ -120,7 +118,7 @@ def test_a_job_is_a_run_of_wandb(
     service = Service()
     monkeypatch.setitem(sys.modules, "wandb", service)
     monkeypatch.setattr(trackers, "find_spec", lambda package: package)
-    config = job(tmp_path, {"status": "failed", "error": "one of six", "runs": [str(run)]})
+    config = job(tmp_path, error="one of six", runs=(str(run),))
     WandB("toys", "offline", str(tmp_path)).on_job_end(config, job_return=None)
     assert (service.fields["config"]["method.top_k"], service.fields["notes"]) == (4, "one of six")
     assert service.summary["n"] == 6
