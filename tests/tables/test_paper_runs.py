@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -63,7 +63,8 @@ def stub(method: str, *words: str, **fields: Any) -> StubRun:
 
 def beside(table: PaperTable, runs: list[StubRun], *, home: Path = Path(), **where: str) -> Beside:
     """(method, versus, metric, setting) to what stands beside the cells with these fields."""
-    filled = collected(table, runs, FigureSource(home))
+    on_set = [cell for cell in table.cells if cell.dataset == where.get("dataset", cell.dataset)]
+    filled = collected(replace(table, cells=tuple(on_set)), runs, FigureSource(home))
     return {
         (cell.method, cell.versus, cell.metric, cell.setting): one
         for cell, one in filled.items()
