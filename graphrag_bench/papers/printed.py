@@ -38,10 +38,6 @@ _SAME = 0.02
 """By how much a size may differ from a printed one, as a share of it."""
 _ROUNDED = re.compile(r"printed \d+(?:\.(?P<decimals>\d+))?(?P<unit>[KM])$")
 _TEXTS = ("dataset", "method", "versus", "metric", "llm", "unit", "note")
-_SUSPICIOUS = (
-    "doubtful", "implausible", "pair sums to", "swapped", "transposed", "printed identically",
-    "mean of the two data sets is", "equals DALK", "calls this an improvement",
-)  # fmt: skip
 
 
 TableRow = tuple[str, str, str, tuple[str, ...]]
@@ -52,7 +48,8 @@ TableRow = tuple[str, str, str, tuple[str, ...]]
 class PrintedCell:
     """One printed cell. `shown` is "" for a dash; `setting` are its items, e.g. `triples=50`.
 
-    A win rate has the other side in `versus`: the share in which `method` beats it.
+    A win rate has the other side in `versus`: the share in which `method` beats it. `suspicious`
+    says that `note` has a reason to doubt the figure.
     """
 
     dataset: str
@@ -63,17 +60,13 @@ class PrintedCell:
     setting: tuple[str, ...]
     shown: str
     unit: str
-    note: str
+    note: str = ""
+    suspicious: bool = False
 
     @property
     def value(self) -> float | None:
         """The printed number; None for a dash."""
         return float(self.shown) if self.shown else None
-
-    @property
-    def suspicious(self) -> bool:
-        """Whether its note gives a reason to doubt the printed figure."""
-        return any(words in self.note for words in _SUSPICIOUS)
 
     @property
     def row(self) -> TableRow:
@@ -390,7 +383,7 @@ def _without_number(table: PaperTable) -> list[PrintedCell]:
         for name, metric in table.paper.metrics.items()
     } | {cell.metric: cell.unit for cell in table.cells}
     cells = [
-        PrintedCell(dataset, method, versus, metric, llm, setting, "", units[metric], "")
+        PrintedCell(dataset, method, versus, metric, llm, setting, "", units[metric])
         for grid in table.shape.grids
         for dataset, llm in product(grid.datasets, grid.llms)
         for setting in product(*map(values_of, grid.over))
@@ -404,11 +397,10 @@ def _cells(file: Path) -> list[PrintedCell]:
         rows = list(csv.DictReader(lines))
     return [
         PrintedCell(
-            setting=_items(row["setting"]), shown=row["value"], **{n: row[n] for n in _TEXTS}
+            setting=tuple(filter(None, map(str.strip, row["setting"].split(";")))),
+            shown=row["value"],
+            suspicious=row["doubtful"] == "yes",
+            **{name: row[name] for name in _TEXTS},
         )
         for row in rows
     ]
-
-
-def _items(setting: str) -> tuple[str, ...]:
-    return tuple(part.strip() for part in setting.split(";") if part.strip())

@@ -211,7 +211,7 @@ def test_sizes_are_counted_in_the_set_and_the_graph(home: Path) -> None:
 
     def size(metric: str) -> float:
         cell = next(c for c in load_table("zhou2025/table4").cells if c.metric == "# of Chunks")
-        wanted = PrintedCell(cell.dataset, "", "", metric, "", (), "", "count", "")
+        wanted = PrintedCell(cell.dataset, "", "", metric, "", (), "", "count")
         figure = source.measured(load_table("zhou2025tr/table18"), wanted, Candidate(run, Grade()))
         assert figure is not None
         return figure.value
