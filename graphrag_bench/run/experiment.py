@@ -37,6 +37,7 @@ from graphrag_bench.run.method import (
     RESERVED,
     Choices,
     Method,
+    MethodKeys,
     able_to_pool,
     artifact_choices,
     check_parameters,
@@ -99,43 +100,29 @@ class Experiment:
         settings, dataset, file = _checked_inputs(values, dataset, shared)
         keys, profiled = read_keys(settings.method), settings.profile != "default"
         options = StepOptions(keys.prompts, settings.pooling, settings.regime, all_rows=profiled)
-        pipeline, problems = build(settings.method, options)
-        problems = [*unresolved(settings.method), *problems]
-        choices = gathered.attempt(lambda: artifact_choices(settings, keys.build or {}, dataset))
-        gathered.attempt(
-            lambda: _check_steps(
-                keys.name, pipeline, problems, _attributes(choices), keys.first_slots
-            )
-        )
-        if keys.prompts is not None:
-            gathered.attempt(partial(check_prompts, Path(keys.prompts), pipeline))
-        if problems or choices is None:
-            gathered.refuse()
-        assert choices is not None
-        pooled, pooling = "path.pool" in pipeline.names, settings.pooling
-        if pooling and not pooled and not swept:
+        pipeline, choices = _checked_pipeline(settings, keys, options, dataset, gathered)
+        pooling = settings.pooling if "path.pool" in pipeline.names else None
+        if settings.pooling and not pooling and not swept:
             raise UserError(
-                f"pooling={pooling.get('mode')}: no step of '{keys.name}' has `path_pooling`. "
-                f"Methods that can: {', '.join(able_to_pool())}."
+                f"pooling={settings.pooling.get('mode')}: no step of '{keys.name}' has "
+                f"`path_pooling`. Methods that can: {', '.join(able_to_pool())}."
             )
         models = Models(settings, dataset, shared)
         window = context_window(settings, dataset, models)
         budget = context_budget(settings, pipeline, window, file, swept=swept)
-        method = Method(
-            keys,
-            {key: value for key, value in settings.method.items() if key not in RESERVED},
-            lengthened(pipeline, budget),
-            bool(pooling) and pooled,
-            edits_of(settings, file, pipeline, options),
-        )
-        stated = {
-            "budget_context": stated_budget(settings, pipeline, budget),
-            "pooling": pooling if pooled else None,
-        }
+        stated = {"budget_context": stated_budget(settings, pipeline, budget), "pooling": pooling}
+        parameters = {key: value for key, value in settings.method.items() if key not in RESERVED}
+        edits = edits_of(settings, file, pipeline, options)
         experiment = cls(
-            settings.model_copy(update=stated), dataset, method, models, choices, window, budget,
+            settings.model_copy(update=stated),
+            dataset,
+            Method(keys, parameters, lengthened(pipeline, budget), pooling is not None, edits),
+            models,
+            choices,
+            window,
+            budget,
             is_asked(settings),
-        )  # fmt: skip
+        )
         gathered.attempt(lambda: experiment._check_choices(swept))
         gathered.attempt(experiment._check_packages)
         gathered.refuse()
@@ -312,10 +299,31 @@ class Experiment:
         ]
 
 
-def _attributes(choices: Choices | None) -> frozenset[str] | None:
-    """Return what the nodes and relationships of the chosen graph have; None for no graph."""
-    name = variants("graph").get(str((choices or {}).get("graph", {}).get("variant")))
-    return builders.get(name).provides if name else None
+def _checked_pipeline(
+    settings: RunSettings,
+    keys: MethodKeys,
+    options: StepOptions,
+    dataset: Dataset,
+    gathered: Gathered,
+) -> tuple[Pipeline, Choices]:
+    """Return the steps of a method, and the variants and settings of what they need.
+
+    What is wrong with them is gathered; raises it where steps cannot be made or chosen for.
+    """
+    pipeline, problems = build(settings.method, options)
+    problems = [*unresolved(settings.method), *problems]
+    choices = gathered.attempt(lambda: artifact_choices(settings, keys.build or {}, dataset))
+    graph = variants("graph").get(str((choices or {}).get("graph", {}).get("variant")))
+    attributes = builders.get(graph).provides if graph else None
+    gathered.attempt(
+        lambda: _check_steps(keys.name, pipeline, problems, attributes, keys.first_slots)
+    )
+    if keys.prompts is not None:
+        gathered.attempt(partial(check_prompts, Path(keys.prompts), pipeline))
+    if problems or choices is None:
+        gathered.refuse()
+    assert choices is not None
+    return pipeline, choices
 
 
 def _checked_inputs(
