@@ -25,6 +25,8 @@ from graphrag_bench.version import commit
 
 _OF_CHUNKS = EXTRACTIONS | {"pseudo_questions"}
 """The artifacts that are read out of the chunks."""
+StoredArtifact = tuple[Planned, Mapping[str, Any]]
+"""An artifact, and what it was made of."""
 _STATED = ("profile", "fidelity", "regime", "limit", "split", "dev_share", "answer")
 
 
@@ -37,6 +39,7 @@ def results(experiment: Experiment, selected: Sequence[Question]) -> dict[str, A
     scoring = scoring_of(dataset, evaluation, folder, by_id)
     metrics = score(rows, dataset.gold, folder.timing(), scoring)
     forms, shared = forms_of(selected), settings.budget_context
+    recipes = list(_recipes(experiment, selected))
     common = common_forms(settings.regime, forms)
     expected = estimates(experiment, len(rows), metrics["answered"], unpaid=False)
     return metrics | {
@@ -61,13 +64,13 @@ def results(experiment: Experiment, selected: Sequence[Question]) -> dict[str, A
         "whole_corpus": holds_corpus(dataset, method.pipeline, experiment.context_budget),
         "commit": commit(),
         "extraction": experiment.extraction,
-        "extraction_statistics": _statistics(experiment, selected),
+        "extraction_statistics": _statistics(recipes),
         **_models(experiment),
         "prices": _prices(experiment),
-        "long_texts": _long_texts(experiment, selected),
-        "training": _training(experiment, selected),
+        "long_texts": _long_texts(recipes),
+        "training": _training(recipes),
         "selected": len(selected),
-        "build_rates": _build_rates(experiment, selected),
+        "build_rates": _build_rates(recipes),
         "cost": cost(experiment, selected),
         "estimate": {
             row.step: asdict(row.expected if row.stage == "build" else row.most) for row in expected
@@ -102,11 +105,18 @@ def _prices(experiment: Experiment) -> dict[str, str]:
     }
 
 
-def _statistics(experiment: Experiment, selected: Sequence[Question]) -> dict[str, Any]:
+def _recipes(experiment: Experiment, selected: Sequence[Question]) -> Iterator[StoredArtifact]:
+    store = experiment.store()
+    for item in experiment.planned(selected):
+        if store.holds(item):
+            yield item, store.recipe(item)
+
+
+def _statistics(recipes: Sequence[StoredArtifact]) -> dict[str, Any]:
     """Add up what every extraction of every graph counts; a share is the mean of theirs."""
     rows = [
         recipe["statistics"]
-        for item, recipe in _recipes(experiment, selected)
+        for item, recipe in recipes
         if item.resource in _OF_CHUNKS and "statistics" in recipe
     ]
     columns: dict[str, list[float]] = {}
@@ -118,28 +128,17 @@ def _statistics(experiment: Experiment, selected: Sequence[Question]) -> dict[st
     }
 
 
-def _recipes(
-    experiment: Experiment, selected: Sequence[Question]
-) -> Iterator[tuple[Planned, Mapping[str, Any]]]:
-    store = experiment.store()
-    for item in experiment.planned(selected):
-        if store.holds(item):
-            yield item, store.recipe(item)
-
-
-def _build_rates(
-    experiment: Experiment, selected: Sequence[Question]
-) -> dict[str, dict[str, float]]:
+def _build_rates(recipes: Sequence[StoredArtifact]) -> dict[str, dict[str, float]]:
     totals: dict[str, Counter[str]] = {}
-    for item, recipe in _recipes(experiment, selected):
+    for item, recipe in recipes:
         if item.builder.calls:
             totals.setdefault(f"build {item.resource}", Counter()).update(recipe.get("calls", {}))
     return {name: shares(total) for name, total in totals.items() if total["calls"]}
 
 
-def _long_texts(experiment: Experiment, selected: Sequence[Question]) -> list[dict[str, Any]]:
+def _long_texts(recipes: Sequence[StoredArtifact]) -> list[dict[str, Any]]:
     fits: dict[str, tuple[str, Fit]] = {}
-    for item, recipe in _recipes(experiment, selected):
+    for item, recipe in recipes:
         row = recipe.get("statistics", {})
         if "embedder" in item.builder.needs and row.get("window") is not None:
             earlier, fit = fits.get(item.builder.name), Fit.of(row)
@@ -147,13 +146,9 @@ def _long_texts(experiment: Experiment, selected: Sequence[Question]) -> list[di
     return [{"what": what, **fit.row} for what, fit in fits.values()]
 
 
-def _training(experiment: Experiment, selected: Sequence[Question]) -> dict[str, Any]:
+def _training(recipes: Sequence[StoredArtifact]) -> dict[str, Any]:
     """What each trained artifact was trained on, and whether that was all there is."""
-    rows = {
-        item.resource: recipe["statistics"]
-        for item, recipe in _recipes(experiment, selected)
-        if item.trained_on
-    }
+    rows = {item.resource: recipe["statistics"] for item, recipe in recipes if item.trained_on}
     return {name: {k: row[k] for k in ("trained_on", "whole")} for name, row in rows.items()}
 
 

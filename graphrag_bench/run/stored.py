@@ -37,11 +37,10 @@ EXTENT = {"limit", "answer", "evaluation", "repeats", "split", "dev_share"}
 class StoredRun:
     """A run as its folder describes it; nothing is run again.
 
-    `loaded` is its data set where that is in memory already, `read` has those that runs found
-    together have read. `extent` has the settings `EXTENT` of
-    a cell of a sweep: cells that differ in these alone share a folder. `varied` is what the sweep
-    varies, as the cell has it; None for a run that is no cell. `scored_as` says how it is stored
-    where its extent has another rule of scoring.
+    `loaded` is its data set where that is in memory, `read` has those that runs found together have
+    read. `extent` has the settings `EXTENT` of a cell of a sweep: cells that differ in these alone
+    share a folder. `varied` is what the sweep varies; None for a run that is no cell. `scored_as`
+    says how it is stored where its extent has another rule of scoring.
     """
 
     folder: RunFolder
@@ -213,13 +212,11 @@ def find_run(name: str, home: str | Path) -> StoredRun:
         several = ", ".join(f"{key} ({known[key]['dataset']})" for key in of_method)
         raise UserError(f"'{name}' has several runs: {several}.")
     place = f"{home}/runs"
-    return by_beginning(
-        name,
-        runs,
-        "run",
-        place,
-        lambda run: "{method} on {dataset}".format_map(run.folder.metrics()),
-    )
+    return by_beginning(name, runs, "run", place, lambda run: _named(run.folder.metrics()))
+
+
+def _named(metrics: Mapping[str, Any]) -> str:
+    return f"{metrics['method']} on {metrics['dataset']}"
 
 
 def extent_of(settings: RunSettings) -> dict[str, Any]:
@@ -305,20 +302,14 @@ def repeats_of(
 def rescored(run: StoredRun, changes: Mapping[str, Any]) -> dict[str, Any]:
     """Score a stored run again; write and return its new `metrics.json`.
 
-    The questions are those that its stored scoring is of; settings that `changes` does not name are
-    those it was scored by, and all of them are kept for later readers of the run. Raises
-    UserError when its data set is not at hand or has changed, and for a setting or metric that
-    there is not.
+    The questions, and the settings that `changes` does not name, are those of its stored scoring.
+    Raises UserError when its data set is not at hand, and for an unknown setting or metric.
     """
     dataset = run.require_dataset()
     settings = evaluation({**run.evaluation.model_dump(), **changes})
     check_scoring(dataset, settings)
     run = StoredRun(run.folder, dataset)
     rows = [run.rows[name] for name in scored_questions(run) if name in run.rows]
-    if missing := [row["question"] for row in rows if row["question"] not in dataset.gold]:
-        raise UserError(
-            f"The data set of {run.folder.path} has no question '{missing[0]}' any more."
-        )
     scoring = scoring_of(dataset, settings, run.folder, run.rows)
     scores = score(rows, dataset.gold, run.folder.timing(), scoring)
     answered = [row["question"] for row in rows if row["status"] == "answered"]
