@@ -69,14 +69,11 @@ def without_numbers(context: Context) -> list[str]:
     return [text.partition(",")[2] for text in texts]
 
 
-@pytest.mark.parametrize("budget", [2400, 300])
 @pytest.mark.parametrize("name", TABLES)
-def test_rerank_changes_the_order_of_the_relationships_and_nothing_else(
-    name: str, budget: int
-) -> None:
+def test_rerank_changes_the_order_of_the_relationships_and_nothing_else(name: str) -> None:
     """With 300 tokens the tables of most of the methods are cut."""
-    base = final(method(name), budget)
-    new = final(method(name), budget, mode="rerank")
+    base = final(method(name), 300)
+    new = final(method(name), 300, mode="rerank")
     before, after = base.get("context"), new.get("context")
     others = [[p for p in c.pieces if p.kind != "relationship"] for c in (before, after)]
     assert others[0] == others[1]
