@@ -82,8 +82,8 @@ def _hydra() -> Iterator[ConfigLoader]:
 def cells(config: DictConfig, overrides: Sequence[str]) -> list[list[str]] | None:
     """Return the overrides of every cell of a sweep, as Hydra's basic sweeper expands them.
 
-    They are the sweeper's parameters in what Hydra composed and those of the command, which win.
-    None for another sweeper, which chooses one cell after another. Raises UserError.
+    Those of the command replace the sweeper's parameters. None for another sweeper, which chooses
+    one cell after another. Raises UserError.
     """
     if config.hydra.runtime.choices["hydra/sweeper"] != "basic":
         return None
@@ -125,9 +125,9 @@ def value_of(text: str, name: str = "value") -> Any:
 def settings_of(config: DictConfig, hydra: Any) -> dict[str, Any]:
     """Return the settings in what Hydra composed, for `check_settings`; `hydra` is its own node.
 
-    Interpolations are resolved; one that leads nowhere stays, for the check of the method. `given`
-    are the paths of the method's settings that were named by an override, or differ from its file,
-    `row` is the row of a paper that was chosen.
+    An interpolation that leads nowhere stays, for the check of the method. `given` are the paths of
+    the method's settings that an override names or that differ from its file, `row` the paper's
+    row.
     """
     plain: Any = OmegaConf.to_container(config)
     plain.pop("hydra", None)

@@ -30,9 +30,8 @@ ENTRY_POINTS = "graphrag_bench.plugins"
 def load_plugins(names: Sequence[str] = ()) -> None:
     """Import the built-in builders and operators, then the packages of the user.
 
-    A name is that of a package or, with a leading `./`, `../`, `/` or `~`, its path. The working
-    directory is on the import path for them. Raises UserError for a package that is not there or
-    that cannot be imported, with the file and line of its error.
+    A name is that of a package or, with a leading `./`, `../`, `/` or `~`, its path. Raises
+    UserError for a missing package, and, with file and line, for one that cannot be imported.
     """
     for name in (*BUILDERS, *BUILT_IN):
         import_below(name)

@@ -161,8 +161,8 @@ def _parsed(text: str, path: str) -> Any:
 def method_file(name: str, above: tuple[str, ...] = ()) -> dict[str, Any]:
     """Return the content of a method's file, laid over those of its `defaults`.
 
-    A user's file has its path under `file`. Raises UserError for an unknown name, with the nearest,
-    and for a method that is based on itself; `above` are those that are based on this one.
+    A user's file has its path under `file`. Raises UserError for an unknown name, and for a method
+    that is based on itself; `above` are the methods that are based on this one.
     """
     if name in above:
         raise UserError(f"The method '{name}' is based on itself: {' <- '.join((*above, name))}.")
@@ -196,8 +196,8 @@ def applied(
 ) -> dict[str, Any]:
     """Return a copy of a method's file with what sources and path pooling change, without `KEYS`.
 
-    `pooling` is the choice of the group or its settings. Raises UserError for a change of what the
-    method does not have, with the nearest name, and for changes that are no mapping.
+    `pooling` is the choice of the group or its settings. Raises UserError for a change of a setting
+    that the method lacks, and for changes that are no mapping.
     """
     mode = pooling.get("mode") if isinstance(pooling, Mapping) else pooling
     profiles = method.get("profiles") or {}

@@ -134,10 +134,9 @@ def _counted(what: Sequence[object], count: Callable[[], list[int]]) -> list[int
 
 
 def chunk_size(settings: RunSettings, dataset: Dataset) -> ChunkSize:
-    """Return the tokens of a corpus' chunks as the run will cut them, from at most 200 documents.
+    """Return the tokens of a corpus' chunks as the run will cut them.
 
-    These are spread evenly over the corpus; of a long one the beginning shows that its windows are
-    full.
+    At most 200 documents, spread evenly over the corpus, are counted; of a long one the beginning.
     """
     documents, size = dataset.documents, _size_of_chunks(settings, dataset)
     if not documents:

@@ -80,10 +80,9 @@ def _remove(path: Path) -> None:
 def garbage(home: Path) -> tuple[list[Garbage], list[str]]:
     """Return what nothing needs below HOME/artifacts and HOME/runs, and notes on what stays.
 
-    Those are the artifacts that no stored run refers to; folders of builds and imports that were
-    broken off, unless a stored run still waits for the build; and files being written that are
-    more than an hour old. Where a run does not say which artifacts it used, all of its data set
-    stay.
+    Garbage is: artifacts that no stored run refers to; broken-off builds and imports, unless a
+    stored run waits for the build; files over an hour old that were never finished. Where a run
+    does not say which artifacts it used, all artifacts of its data set stay.
     """
     used: set[str] = set()
     whole_sets: dict[str, str] = {}

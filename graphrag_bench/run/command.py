@@ -53,10 +53,10 @@ def methods_of(outcomes: Outcomes) -> dict[str, list[str]]:
 
 @dataclass
 class Command:
-    """The experiments of one command, each prepared once, over what this process has loaded.
+    """The experiments of one command, each prepared once.
 
     With `sized` a row of a paper is prepared over the printed sizes of a data set that is not on
-    disk. What a worker of a launcher is sent is empty: it prepares its own.
+    disk. A worker of a launcher receives an empty one, and prepares its own cells.
     """
 
     shared: Shared = field(default_factory=of_process)
@@ -134,11 +134,10 @@ class Command:
 def references(experiment: Experiment, asked: Sequence[str]) -> list[RunSettings]:
     """Return the settings of the reference runs of an experiment: the methods with a `role`.
 
-    `asked` are the methods that the command asks for on this data set: where the baseline of the
-    comparisons is among them there are no reference runs, and none is of a method among them.
-    Each has the settings of its file and the models, questions and context budget of this run.
-    None with `reference_rows=off`; the baselines alone when nothing is answered. No ceiling for a
-    data set without evidence, no baseline for one without texts.
+    Each has the settings of its file, and the models, questions and context budget of this run. A
+    method among `asked`, those of the command on this data set, is left out, and all are where the
+    baseline is among them or with `reference_rows=off`. Only baselines are run when nothing is
+    answered, no ceiling without gold evidence, no baseline without documents.
     """
     settings = experiment.settings
     if settings.reference_rows == "off" or settings.evaluation.baseline in asked:
@@ -168,10 +167,9 @@ def _in_role() -> dict[str, list[str]]:
 
 
 def check_names(settings: RunSettings) -> None:
-    """Raise UserError for a baseline, a compared metric or an objective that no run can have.
+    """Raise UserError for an unknown baseline or metric, or an objective that no run can have.
 
-    A misspelt name thus costs nothing. Whether the data set has what a metric needs is seen when a
-    run has been scored.
+    Whether the data set has what a metric needs is seen when a run is scored.
     """
     scoring, goal = settings.evaluation, settings.objective
     methods = {*names("method"), str(settings.method.get("name")), NONE}

@@ -28,8 +28,8 @@ _QUESTION, _CUE, _HOUSE = "<question>", "<cue>", "<clause>"
 class AnswerPrompt:
     """The prompt of the last answer: its files, where the question is in it, and its own clause.
 
-    `question` is `last` where only the cue of the answer follows it, else `first`. `clause` is what
-    it says of what the context does not hold where the house says nothing; "" for nothing.
+    `question` is `last` where only the answer's cue follows it, else `first`. `clause` is what the
+    source's prompt says of what the context does not hold; "" for nothing.
     """
 
     files: str
@@ -82,11 +82,10 @@ def deciding(settings: RunSettings) -> dict[str, Any]:
 
 
 def resolved(settings: RunSettings, pipeline: Pipeline) -> dict[str, object]:
-    """Return what decides a run's figures by name: its settings by path, and what they come to.
+    """Return the settings that decide a run's figures by path, and what they come to.
 
-    These are `prompt`, `question` and `clause` of the last answer, its `answer_tokens`, the
-    `budget` of its context, the `window` that its source gives every model, and the `protocol` of
-    the judge; a bound that there is none of is None.
+    These are `prompt`, `question` and `clause` of the last answer, its `answer_tokens`, the context
+    `budget`, the `window` of the source, and the judge's `protocol`; None for no bound.
     """
     published, own = settings.regime == "published", settings.method.get("budget")
     bounds = [own or BUDGETS.get(settings.profile), settings.budget_context]

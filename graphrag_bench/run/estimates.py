@@ -1,8 +1,7 @@
 """What a run is expected to cost, and at most, before any model is loaded.
 
-The store knows what is built. At most, a step makes as many calls as it may, whose prompts hold
-what the context budget or the reader's window leaves, and whose replies end at their limit; each
-reply of building is asked for once more.
+At most, each step makes all its calls, with prompts as long as the context budget or the window
+allows and replies that end at their limit; each reply of a build is requested once more.
 """
 
 import math
@@ -125,12 +124,10 @@ def _model(experiment: Experiment, role: str) -> ChatModel | None:
 def estimates(
     experiment: Experiment, n_early: int, n_answers: int, *, unpaid: bool = True
 ) -> list[Estimate]:
-    """Return one row for each step that calls a model, for so many questions.
+    """Return one row for each step that calls a model.
 
-    `n_early` questions go through conversion and retrieval, `n_answers` of them through
-    generation, which has no row without any. With `unpaid` an artifact that is there costs nothing.
-    What is expected follows from the sizes of the corpus and rules of thumb (`expected.py`); no
-    step costs more than its `most`.
+    `n_early` questions are converted and retrieved, `n_answers` of them answered. With `unpaid` a
+    stored artifact costs nothing. `expected` follows from the corpus' sizes and `expected.py`.
     """
     rows = list(_building(experiment, unpaid=unpaid))
     lengths = cache(partial(_lengths, experiment.dataset.questions))

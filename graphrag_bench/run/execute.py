@@ -47,13 +47,10 @@ class RunResult:
 def execute(experiment: Experiment, progress: Progress | None = None) -> RunResult:
     """Build, retrieve, answer and score what the run folder does not hold yet.
 
-    Failed questions are tried again. With a shard only its part of the questions is run;
-    the metrics are of all that the folder holds. With `repeats` the questions that are answered are
-    run once more for each repeat; the metrics tell what the repeats in the folder change, those of
-    earlier calls too. `metrics.json` keeps
-    those of more questions, where the folder holds them. Raises UserError when
-    another process runs the same run or shard, RunStopped when nothing further can
-    succeed; what is done is stored.
+    Failed questions are tried again. The metrics cover all rows of the folder, those of other
+    shards and repeats too; `metrics.json` keeps a wider scoring. Raises UserError when another
+    process works on the same run or shard, RunStopped when nothing further can succeed; finished
+    rows are stored.
     """
     progress = progress or Progress()
     if experiment.dataset.fault:

@@ -89,12 +89,12 @@ class Experiment:
         swept: bool = False,
         shared: Shared | None = None,
     ) -> "Experiment":
-        """Check resolved settings; no model is loaded.
+        """Return what settings come to; no model is loaded.
 
         A cell of a sweep (`swept`) may set up the build of an artifact that its method lacks, and
         leaves out a path pooling or context budget that its method cannot have. Experiments with
-        the same `shared` load data sets, models and artifacts once.
-        Raises UserError, with every problem of the pipeline in one message.
+        the same `shared` load data sets, models and artifacts once. Raises one UserError with every
+        problem.
         """
         shared, gathered = shared or Shared(), Gathered()
         settings, dataset, file = _checked_inputs(values, dataset, shared)
@@ -329,11 +329,10 @@ def _checked_pipeline(
 def _checked_inputs(
     values: Mapping[str, Any] | RunSettings, dataset: Dataset | None, shared: Shared
 ) -> tuple[RunSettings, Dataset, dict[str, Any] | None]:
-    """Return the checked settings of a run, its data set, read unless given, and its method's file.
+    """Return the checked settings of a run, its data set, and its method's file.
 
-    Plug-ins are loaded. Raises UserError for wrong settings, a data set that cannot be read or
-    scored so, parameters that the method's file does not have or nothing reads and, where there is
-    any of these, for what is wrong with the method's steps too.
+    Plug-ins are loaded. Raises UserError for wrong settings, an unreadable data set, parameters
+    that the file lacks or nothing reads and, with any of these, for wrong steps too.
     """
     gathered = Gathered()
     if isinstance(values, RunSettings):

@@ -1,8 +1,8 @@
-"""The run folder: rows are appended to a journal as questions finish, and put in order at the end.
+"""The run folder: rows are appended to a journal, and put in order at the end.
 
-A kill loses at most the row being written: a last line that is cut is skipped when read, and every
-other file is written under another name and renamed. Several shards may share a folder, each with a
-journal, a ledger and records of its own; whoever reads the folder reads them all.
+A kill loses at most the row being written: a torn last line is skipped, and every other file is
+written under another name and renamed. Shards share a folder, each with a journal, a ledger and
+records of its own; readers read them all.
 """
 
 import json
@@ -122,11 +122,11 @@ class RunFolder:
 
     @contextmanager
     def alone(self) -> Iterator[None]:
-        """Hold this shard of the run; raises Occupied when another process is at work on it.
+        """Hold this shard of the run; raises Occupied when another process works on it.
 
-        A whole run and its shards exclude each other, and so do shards of different numbers: they
-        would pay for the same questions. Each takes its own lock first and looks at the others
-        then, so that of two at most one goes on.
+        A whole run excludes its shards, and shards of different totals exclude each other: they
+        would pay for the same questions. Each takes its own lock first and then looks at the
+        others.
         """
         own = self.file("run", "lock")
         with locked(own, self._refusal(own)):
@@ -282,11 +282,10 @@ def write_whole(path: Path, text: str) -> None:
 
 
 def is_narrower(new: Mapping[str, Any], stored: Mapping[str, Any]) -> bool:
-    """Whether a scoring is of fewer questions than another, all of them among the other's.
+    """Return whether a scoring covers fewer questions or answers than another, all among its own.
 
-    Fewer answered ones count too. Scorings of the two parts of a division, and of divisions that
-    differ, are not narrower than each other. Both are what `metrics.json` holds; `held` may be
-    empty.
+    The two parts of a split do not cover each other, nor do splits by different shares. `stored`
+    may be empty.
     """
     return bool(stored) and _covers(stored, new) and not _covers(new, stored)
 

@@ -49,9 +49,9 @@ def import_run(
 ) -> StoredRun:
     """Store the rankings and answers of a file as a run of a data set, scored as any other.
 
-    The run holds the questions that the file has. The key is made of corpus, questions, file, title
-    and reference. Raises UserError for a blank title, for what `read_rankings` refuses, and, unless
-    allowed, where more than 1 % of the passages match nothing.
+    The key is made of corpus, questions, file, title and reference. Raises UserError for a blank
+    title, for what `read_rankings` refuses, and, unless allowed, where over 1 % of the passages are
+    unknown.
     """
     name = source.title.strip()
     if not name:
@@ -115,11 +115,10 @@ def _row(question: Question, ranking: Ranking) -> Row:
 def export_trec(run: StoredRun, folder: Path) -> int:
     """Write `run.trec` and `qrels.trec`, and return the number of questions.
 
-    They are those that the run was scored on, without the failed ones; one that found nothing has
-    `NO_PASSAGE`. Where the data set is not at hand they are all, and there is no `qrels.trec`.
-    Documents that share a rank share their score; trec_eval orders these by name. Evidence that is
-    a file with several documents is named by the file, as in scoring. Raises UserError for a run
-    that ranked no passages, and for a name with white space.
+    These are the scored questions that did not fail; without the data set all, and no `qrels.trec`.
+    One that found nothing has `NO_PASSAGE`. Documents of one rank share their score, which
+    trec_eval orders by name. Evidence that is a file with several documents has the name of the
+    file. Raises UserError for a run without rankings, and for a name with white space.
     """
     scored = set(scored_questions(run)) if run.dataset else set(run.rows)
     rows = [row for name, row in run.rows.items() if name in scored and "documents" in row]

@@ -51,12 +51,12 @@ def in_order(rows: Iterable[Row], questions: Sequence[str], metrics: Sequence[st
 
 
 def judged_scores(folder: RunFolder) -> dict[str, dict[str, float | None]]:
-    """The value of each question and metric, in 0..1; None where the judge could not be read.
+    """Return the value of each question and metric in 0..1; None where the judge's reply is unread.
 
-    The last row per question, metric and judge counts. Where several judges gave a metric, its
-    names tell them apart, "judged_correctness by MODEL", and they are never averaged together.
-    Without the file there is nothing. Raises UserError for a row that lacks question, metric or
-    value, for a value out of range, and for a metric that is computed and never judged.
+    The last row per question, metric and judge counts. The metrics of several judges are named
+    apart ("judged_correctness by MODEL") and never averaged. Raises UserError for a row without
+    question, metric or value, for a value out of range, and for a metric that is computed, not
+    judged.
     """
     path = folder.path / JUDGED
     rows = list(read_lines(path))

@@ -31,11 +31,10 @@ from graphrag_bench.run.folder import paths_of
 class MethodKeys(BaseModel):
     """The keys of a method's file beside its parameters and steps.
 
-    `title` is its name in tables; `page` the folder of methods/ that has its page, if not that of
-    its name; `role` makes it a reference row; `given` names what fills a slot
-    before the first step; `prompts` is a folder of other prompts. `verified` says whether it was
-    checked against its paper or its code, and tables mark what is not `true`: its page says what
-    was not.
+    `title` is its name in tables; `page` the folder of methods/ with its page, by default its name;
+    `role` makes it a reference row; `given` fills a slot before the first step; `prompts` is a
+    folder of other prompts. `verified` is whether it was checked against its paper or code; tables
+    mark what is not `true`.
     """
 
     name: StrictStr
@@ -109,7 +108,7 @@ def edits_of(
 ) -> str:
     """Return how a pipeline differs from that of its method's file, as in `+ chunk.reverse`.
 
-    The file is taken with the sources and parameters of the run. Only operators that are added or
+    The file is taken with the sources and parameters of the run. Operators that are added or
     removed and settings that no parameter gives are named; "" where there are none.
     """
     if file is None or file.get("name") != settings.method.get("name"):
@@ -288,12 +287,12 @@ def _imported_choices(settings: RunSettings) -> dict[str, str]:
 
 
 def complete(choices: Choices, dataset: Dataset) -> None:
-    """Put variants in place of `auto`, and in what follows from the graph.
+    """Replace `auto` by variants, and set what follows from the graph.
 
-    `auto` reads the facts planted in a synthetic world, the triples of a data set, its OpenIE
-    file, or what a tagger finds; a graph that is `auto` is made of such triples, and of texts
-    elsewhere. Node names are those of the extraction where the graph is made of it, and otherwise
-    those of the graph; a rich knowledge graph asks a language model for keywords and categories.
+    An extraction reads the facts of a synthetic world, the triples of a data set, its OpenIE file,
+    or a tagger's names. A graph is made of triples where a data set has them, else of texts. Node
+    names come from the extraction where the graph is made of it, else from the graph. A rich
+    knowledge graph has keywords and categories.
     """
     if choices["chunk_table"].get("variant") == "auto":
         choices["chunk_table"]["variant"] = dataset.card.chunking

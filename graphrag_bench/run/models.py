@@ -93,10 +93,10 @@ class Models(Mapping[str, Any]):
         earlier: Callable[[], Sequence[Path]],
         others: Callable[[], Sequence[Path]] = tuple,
     ) -> None:
-        """Write calls to `ledger`, and count what it and `earlier` ones hold as spent.
+        """Write calls to `ledger`; what it, `earlier` and `others` hold counts as spent.
 
-        `others` names the ledgers of processes at work on the same run: what they get counts too.
-        Failures are counted from 0.
+        `others` names the ledgers of processes that work on the same run. Failures are counted from
+        0.
         """
         self.gates.clear()
         if self.ledger_path != ledger:
@@ -295,9 +295,9 @@ class Models(Mapping[str, Any]):
 class Shared:
     """LRU cache of data sets, models and artifacts, keyed by their settings.
 
-    Each is made once, closed when others have displaced it, and made again when it is used later.
-    Caches, budgets and ledgers are layers of a run around a model that is shared. `finished` names
-    the runs that need not be looked at again; what they came to is in their folders.
+    What is displaced is closed. Caches, budgets and ledgers belong to a run and wrap a shared
+    model. `finished` names the runs that this process has finished; their results are in their
+    folders.
     """
 
     def __init__(self) -> None:

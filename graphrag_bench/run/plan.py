@@ -242,9 +242,7 @@ def _embedder_lines(experiment: Experiment) -> Iterator[str]:
 def method_files(experiment: Experiment) -> list[Path]:
     """Return the files that make a method, in reading order, each once.
 
-    Its YAML file, its page, the builders of its artifacts as they are built, the
-    operators in the order of its steps, then the prompts of both: without what these call, and
-    without chunking, which is the same for every method.
+    Its YAML file, its page, its builders without chunking, its operators, then the prompts of both.
     """
     keys = experiment.method.keys
     yaml, page = (

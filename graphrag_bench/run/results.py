@@ -177,9 +177,8 @@ def cost(experiment: Experiment, selected: Sequence[Question]) -> dict[str, Any]
 def reopened(run: StoredRun, home: Path, changed: Mapping[str, Any] | None = None) -> Experiment:
     """Prepare the experiment of a stored run with the code of today; nothing is run.
 
-    Its home is the one that holds the run's folder, else `home`. `changed` settings replace its
-    own.
-    Raises UserError when its settings are not valid any more, and for an imported run.
+    Its home is the one that holds the run's folder, else `home`; `changed` replaces settings.
+    Raises UserError for settings that are not valid any more, and for an imported run.
     """
     run.require_steps()
     values = {**run.config, "paths": {"home": str(run.home or home)}, **(changed or {})}
@@ -195,8 +194,8 @@ def reopened(run: StoredRun, home: Path, changed: Mapping[str, Any] | None = Non
 class References:
     """The keys of a run's artifacts by resource, for each scope that has a graph of its own.
 
-    A run over one graph of everything has the one scope None. `dataset` is the name of
-    the folder of the corpus below artifacts/, `shared` the second store that it read; "" for none.
+    A single graph has the scope None. `dataset` is the folder of the corpus below artifacts/,
+    `shared` the second store that it read; "" for none.
     """
 
     dataset: str

@@ -37,9 +37,8 @@ from graphrag_bench.run.record import context_texts, documents_in, is_imported
 class Scoring:
     """How a set is scored: `metrics` are those of answers, `cuts` those of ranked evidence.
 
-    `questions` are the texts by id, which the metrics of listed answers read. `texts` are those of
-    each question's context, None for a text that is not known; `judged` are a judge's values by
-    question and metric, None for a reply that could not be read.
+    `questions` are the texts by id. `texts` are those of each question's context, None for an
+    unknown one; `judged` a judge's values by question and metric, None for an unread reply.
     """
 
     metrics: tuple[str, ...] = DEFAULT_METRICS
@@ -134,11 +133,10 @@ def _of_evidence(row: Row, gold: Gold, cuts: Sequence[int]) -> dict[str, float]:
 
 
 def _of_context(row: Row, gold: Gold, scoring: Scoring) -> dict[str, float]:
-    """Over what was packed into the prompt.
+    """Return the metrics of the packed context; an empty context scores 0.
 
-    `evidence_in_context` and `evidence_at_tokens@B` need items that all say which documents they
-    are from; the metrics of texts need those that `contexts.jsonl` keeps. An empty context holds
-    nothing and scores 0.
+    Those of evidence need pieces that all name their documents, those of texts need the stored
+    texts.
     """
     if "context" not in row:
         return {}
@@ -194,15 +192,13 @@ def score(
 ) -> dict[str, Any]:
     """Return what `metrics.json` holds: `n`, `failed`, `answered`, `metrics`, `usage` and the rest.
 
-    Each metric has `mean`, `low`, `high` (95 % bootstrap interval), its own `n`, and, where
-    questions share scopes, `clusters`, how many were drawn whole for the interval; metrics that no
-    question can be scored by are left out. Failed questions are counted and not averaged.
-    `answers_cut` is the share of the answers that ended at their limit.
-    `fallbacks` counts the questions that went another way than the method's own, by reason, and
-    `fell_back` all of them. `missing` counts the judgements that could not be read, by metric;
-    `lengths` has the mean words of answers and of gold answers over the questions with both,
-    `computed_by` the packages of the metrics that need one, `flags` whether accuracy comes from
-    long answers, and `contexts` the digest of all contexts.
+    Each metric has `mean`, `low`, `high` (95 % bootstrap interval), its own `n` and, where
+    questions share scopes, `clusters`, the scopes drawn whole for the interval. Failed questions
+    are counted and not averaged. `answers_cut` is the share of answers that ended at their limit,
+    `fallbacks` the questions that left the method's own way, by reason, `fell_back` all of them,
+    `missing` the unread judgements by metric, `lengths` the mean words of answers and gold,
+    `computed_by` the packages of metrics, `flags` warnings on long answers, `contexts` the digest
+    of all contexts.
     """
     values: dict[str, list[float]] = {}
     scopes: dict[str, list[str | None]] = {}
@@ -250,9 +246,8 @@ def _most_first(names: Iterable[str]) -> dict[str, int]:
 def contexts(rows: Iterable[Row]) -> dict[str, Any]:
     """Return the `digest` of all contexts, and what the budget has room for; {} for no context.
 
-    The digest is of the kind, id and tokens of every piece, by question, so that texts alone may
-    differ where they have the same length. `room` is the mean number of pieces of each kind over
-    the contexts from which the budget cut some of it.
+    The digest is of the kind, id and tokens of every piece, by question. `room` is the mean number
+    of pieces of each kind in the contexts from which the budget cut that kind.
     """
     identities: list[tuple[str, list[tuple[str, str, int]]]] = []
     room: dict[str, list[int]] = {}
@@ -288,11 +283,10 @@ how much accuracy passes F1 when the words around a gold answer are many."""
 
 
 def _flags(metrics: Mapping[str, Any], lengths: Mapping[str, float]) -> list[str]:
-    """Note a run whose accuracy comes from long answers.
+    """Flag a run whose accuracy comes from long answers.
 
-    Its answers have on average more than 3 times the words of the gold answers, and more than 20,
-    while accuracy (a gold answer contained anywhere) is above F1 by 0.3 or more. Without F1 among
-    the metrics, accuracy itself is compared with 0.3.
+    They have on average over 3 times the words of the gold answers and over 20 words, and accuracy
+    is 0.3 or more above F1 (above 0 without F1).
     """
     if not lengths or "accuracy" not in metrics:
         return []

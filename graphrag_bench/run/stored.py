@@ -37,10 +37,10 @@ EXTENT = {"limit", "answer", "evaluation", "repeats", "split", "dev_share"}
 class StoredRun:
     """A run as its folder describes it; nothing is run again.
 
-    `loaded` is its data set where that is in memory, `read` has those that runs found together have
-    read. `extent` has the settings `EXTENT` of a cell of a sweep: cells that differ in these alone
-    share a folder. `varied` is what the sweep varies; None for a run that is no cell. `scored_as`
-    says how it is stored where its extent has another rule of scoring.
+    `loaded` is its data set where that is in memory; `read` caches the data sets of runs found
+    together. `extent` has the settings `EXTENT` of a sweep's cell: cells that differ in these alone
+    share a folder. `varied` names what the sweep varies; None for a run that is no cell.
+    `scored_as` is the rule it was stored under, where another one is applied.
     """
 
     folder: RunFolder
@@ -52,10 +52,10 @@ class StoredRun:
 
     @cached_property
     def metrics(self) -> Mapping[str, Any]:
-        """What `metrics.json` holds, of the extent; a cell has `varied` too.
+        """What `metrics.json` holds, for the extent; a cell has `varied` too.
 
-        They are of the gold that the data set has now: where that is another than they were scored
-        by, the answers are scored again, and `regraded` says so. Nothing is written.
+        Answers are scored again where the gold of the data set has changed, and `regraded` is set
+        then. Nothing is written.
         """
         stored = self.folder.metrics()
         if not stored:
@@ -267,10 +267,10 @@ def repeats_of(
 ) -> dict[str, Any]:
     """Return what `metrics.json` holds of the repeats in a run's folder; {} without any.
 
-    They are over the questions `answered` that failed in none. Of `questions`, `changed` had not
-    the same answer in all. Each metric has its `mean` over repeats and questions, the interval over
-    questions, the `spread` (standard deviation of the repeats' means) and their `values`; those of
-    the evidence only where it differs. `cost` is that of the repeats after the first.
+    Over the `answered` questions that failed in none: `changed` counts those with different
+    answers; each metric has its `mean` over repeats and questions with the interval over questions,
+    `values` of the repeats and their standard deviation `spread`; metrics of evidence only where
+    they differ. `cost` is that of the repeats after the first.
     """
     runs = _trials(run)
     if not runs[1:]:
@@ -350,10 +350,10 @@ def _questions(dataset: Dataset, extent: Mapping[str, Any]) -> list[str]:
 def scores_of(
     run: StoredRun, settings: EvaluationSettings | None = None
 ) -> dict[str, dict[str, float]]:
-    """Return the metrics of each question that a run's stored scoring is of and did not fail.
+    """Return the metrics of each question that a run's stored scoring covers and did not fail.
 
-    Under its own settings of scoring, or these; nothing is written. Where all answers were repeated
-    they are the means over the repeats in which the question did not fail.
+    By the run's own settings of scoring, or by `settings`; nothing is written. Where all answers
+    were repeated they are means over the repeats in which the question did not fail.
     """
     repeats = run.metrics.get("repeats") or {}
     whole = repeats.get("questions") == run.metrics["answered"]
@@ -390,9 +390,9 @@ def stored_differences(runs: Sequence[StoredRun]) -> list[Comparison]:
 def alike(runs: Sequence[StoredRun]) -> list[StoredRun]:
     """Return the runs scored by the rule of the first, whatever rule they were stored under.
 
-    `scored_as` says in their metrics what that was. A cell of a sweep keeps its own, which the
-    sweep may vary, and so does a run whose data set is not at hand. Raises UserError where runs of
-    one data set are scored by several versions of its gold and cannot be scored again.
+    `scored_as` in their metrics names that rule. Cells of a sweep, and runs whose data set is not
+    at hand, keep their own. Raises UserError where runs of one data set are scored by different
+    gold and cannot be scored again.
     """
     _check_gold(runs)
     same = []

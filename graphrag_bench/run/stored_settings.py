@@ -41,9 +41,8 @@ def differing_settings(runs: Sequence[StoredRun]) -> list[dict[str, Any]]:
     """Return for each run its value, or None, of every setting that differs between them.
 
     Parameters of methods and identities of models are compared among the runs that have them. A
-    setting of a single step is there where runs of one method differ in it and no other setting has
-    the same values: the number of the step that takes `method.top_k` would say the same twice. What
-    differs among some runs differs among more: no column goes when runs are stored.
+    setting of a single step is included where runs of one method differ in it and no other setting
+    has the same values. A run that is added never removes a column.
     """
     every = [settings_of(run) for run in runs]
     groups = [set(run.config) for run in runs]

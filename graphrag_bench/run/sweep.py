@@ -1,7 +1,6 @@
-"""The jobs of Hydra as their folders state them: what a sweep varies, and what became of a cell.
+"""The jobs of Hydra as their folders state them: `sweep.json` and `cell.json`.
 
-A sweep's folder has `sweep.json`, that of a job `cell.json`. Whoever prints a sweep reads these
-and the folders of the runs that they name: the command itself, and `table FOLDER` later.
+A table of a sweep is made from these and from the folders of the runs that they name.
 """
 
 import json
@@ -36,8 +35,8 @@ class Sweep:
     """A command that runs several cells.
 
     `command` tells its cells from those of earlier commands in the same folder, `varied` are the
-    settings that it varies, and `methods` those that it asks for on each data set. `cells` are the
-    overrides of each, none where the sweeper chooses them one after another.
+    settings that it varies, `methods` those that it asks for on each data set, `cells` the
+    overrides of each cell; none where the sweeper chooses them one after another.
     """
 
     command: str = ""
@@ -157,8 +156,8 @@ def shown_runs(cells: Sequence[Cell], datasets: dict[str, Dataset | UserError]) 
 def named_runs(names: Sequence[str], home: str | Path) -> list[StoredRun]:
     """Return the runs of folders or beginnings of keys, each once, in order.
 
-    The folder of a command gives the runs that it showed, any other folder all runs below it.
-    They are scored by one rule and one gold. Raises UserError where there is none.
+    The folder of a command stands for the runs of its table, any other folder for all runs below
+    it. They are scored by one rule and one gold. Raises UserError for a name without runs.
     """
     runs: list[StoredRun] = []
     for name in names:
