@@ -194,6 +194,7 @@ def test_the_rows_of_a_sweep_are_the_cells_in_the_order_of_the_command(
     assert [line.partition(",")[0] for line in csv] == names
     shown = [line.split()[1:3] for line in ended.out.splitlines() if line.startswith("│")]
     assert shown[: len(names)] == [name.split() for name in names]
+    assert ended.out.startswith(command("table", "s").out)
     again = command("table", "s", "--format", "csv").out.splitlines()[1:]
     assert [line.partition(",")[0] for line in again] == names
 
