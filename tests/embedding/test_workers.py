@@ -42,14 +42,6 @@ def test_processes_read_what_one_process_reads_and_it_is_stored(tmp_path: Path) 
     assert len(list(caches[0].rows())) == 300
 
 
-def test_what_was_read_before_a_stop_is_stored(tmp_path: Path) -> None:
-    cache = Cache(tmp_path / "sentences.sqlite")
-    reading = CachedTagger(tagger(Capitals(), "toy_runs.Capitals"), cache).sentences(TEXTS)
-    next(reading)
-    reading.close()  # type: ignore[attr-defined]
-    assert len(list(cache.rows())) == 300
-
-
 class Here(Workers):
     """Workers that work in this process, one block after the other."""
 

@@ -76,6 +76,7 @@ def test_the_key_of_a_correction() -> None:
 
 
 def test_the_request_that_is_sent() -> None:
+    assert body("m", Request(CHAT, 20, trial=3), Decoding(seed=7), Dialect())["seed"] == 10
     requests = Request(CHAT[:1], 20, ("x",), schema_of(City), 2)
     assert body("m", requests, Decoding(**WARM), Dialect(schema_as="words")) == {
         "temperature": 0.7,

@@ -64,14 +64,6 @@ def test_a_long_prompt_fails_alone_and_is_not_tried_again(fake, chat):
     assert fake.stats(url).requests == 2
 
 
-def test_a_prompt_beyond_the_window_is_known_by_the_servers_words(fake, chat):
-    body = {"error": {"message": "This model's maximum context length is 8192 tokens."}}
-    url = fake.scenario(raw_status=400, raw_body=json.dumps(body))
-    failed = failure(client(url), chat("x"))
-    assert failed.reason == "context_overflow" and not failed.of_server
-    assert "maximum context length" in str(failed) and fake.stats(url).requests == 1
-
-
 def test_a_server_that_cuts_prompts_silently_is_found_out(fake, chat):
     url = fake.scenario(silent_window=512)
     failed = failure(client(url), chat("word " * 2000))
@@ -199,14 +191,6 @@ def test_a_schema_is_said_in_words_where_it_is_not_understood(fake, chat, form, 
     (body,) = fake.stats(url).bodies
     assert (body.get("response_format") or {}).get("type") == kind
     assert '"answer"' in body["messages"][-1]["content"]
-
-
-def test_repeats_get_other_seeds(fake, chat):
-    url = fake.scenario()
-    model = client(url, decoding={"seed": 7})
-    for trial in (0, 3):
-        ask(model.attached(trial=trial), chat("x"))
-    assert [body["seed"] for body in fake.stats(url).bodies] == [7, 10]
 
 
 @pytest.mark.parametrize("usage", ["many", {"prompt_tokens": -5, "completion_tokens": 1}, None])
