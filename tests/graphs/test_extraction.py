@@ -24,9 +24,6 @@ ADA = "Ada Marsh\nAda Marsh founded Norvik."
 OTTO = "Otto Brandt\nOtto Brandt taught Mira Holt."
 
 
-# ---- an OpenIE file
-
-
 @pytest.fixture
 def openie(tmp_path):
     """A file with this content: a text, or passages as mappings."""
@@ -87,9 +84,6 @@ def test_a_file_that_cannot_be_used_is_an_error_that_names_the_place(openie, con
     assert place in str(raised.value)
 
 
-# ---- a tagger
-
-
 def sentence(*names: str, phrases=(), relations=(), pronouns=(), label="PERSON") -> Sentence:
     entities = tuple((name, label) for name in names)
     triples = tuple(Relation(*relation) for relation in relations)
@@ -137,9 +131,6 @@ def test_relations_join_names_and_phrases_and_other_names_co_occur(
     """Up to eight names of a sentence, dates apart, with the title, which stands for pronouns."""
     row = read(*sentences, about=title)
     assert (row.entities, triples(row)) == (entities, expected)
-
-
-# ---- the packaged tagger
 
 
 @pytest.mark.real

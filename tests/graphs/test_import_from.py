@@ -47,20 +47,20 @@ def test_an_imported_graph_takes_the_place_of_the_extraction(file):
 
 
 @pytest.mark.parametrize(
-    ("graph", "name_index", "settings"),
+    ("graph", "builder", "settings"),
     [
-        ("kg_synonymy", "name_index.extraction", {"titles": "off", "signs": True}),
-        ({"variant": "kg_synonymy", "titles": "about"}, "name_index.extraction",
+        ("kg_synonymy", "extraction", {"titles": "off", "signs": True}),
+        ({"variant": "kg_synonymy", "titles": "about"}, "extraction",
          {"titles": "about", "signs": True}),
-        ("rkg", "name_index.graph", {}),
+        ("rkg", "graph", {}),
     ],
 )  # fmt: skip
 def test_names_are_indexed_with_the_titles_of_the_graph_or_as_the_graph_has_them(
-    graph, name_index, settings
+    graph, builder, settings
 ):
     plan = prepared("hipporag", None, build={"graph": graph}).plan
     (index,) = (item for item in plan if item.resource == "name_index")
-    assert (index.builder.name, dict(index.settings)) == (name_index, settings)
+    assert (index.builder.name, dict(index.settings)) == (f"name_index.{builder}", settings)
 
 
 def test_a_rich_graph_asks_the_language_model_for_keywords():

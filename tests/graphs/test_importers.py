@@ -27,9 +27,6 @@ CHUNKS = ChunkTable.of(
 )
 
 
-# ---- where a name stands
-
-
 def test_a_name_is_mentioned_where_its_words_stand_in_the_title_or_the_text():
     result = mentions(["ADA MARSH", "Norvik", "Marsh founded", "Nor", "...", "Ada Holt"], CHUNKS)
     assert result == {"ADA MARSH": (0,), "Norvik": (0, 1), "Marsh founded": (0,)}
@@ -57,8 +54,6 @@ def file(tmp_path):
 
     return write
 
-
-# ---- GraphML
 
 LIGHTRAG = """<?xml version='1.0' encoding='utf-8'?>
 <graphml xmlns="http://graphml.graphdrawing.org/xmlns">
@@ -144,9 +139,6 @@ def test_graphml_that_cannot_be_read_is_an_error_that_names_the_place(file, text
     assert place in str(raised.value)
 
 
-# ---- there and back
-
-
 def test_a_graph_goes_to_graphml_and_back_and_networkx_reads_it(tmp_path):
     import networkx
 
@@ -168,8 +160,6 @@ def test_a_graph_goes_to_graphml_and_back_and_networkx_reads_it(tmp_path):
     assert read.nodes["n0"]["name"] == "ada marsh"
     assert read.edges["n0", "n1"]["weight"] == 2.5
 
-
-# ---- Microsoft GraphRAG
 
 DULCE = Path(__file__).resolve().parents[3] / "shared" / "data" / "msgraphrag_dulce"
 
@@ -247,9 +237,6 @@ def test_communities_keep_levels_parents_members_and_reports(dulce, story, units
         msgraphrag.communities(
             import_from=dulce, graph=Graph.from_arrays([0], [1], [[1], [1]]), chunk_table=units
         )
-
-
-# ---- paths
 
 
 @pytest.mark.parametrize("name", ["nothing.graphml", "graph.xml", "folder"])

@@ -21,12 +21,13 @@ TITLED = ChunkTable.of([("a", "Norvik", "It was founded on Mount Tarn."), ("b", 
 ADA, NORVIK, TARN = "Ada Marsh", "Norvik", "Mount Tarn"
 
 
-# ---- facts
-
-
-def test_nodes_are_normalised_names_in_order_of_first_appearance():
-    graph = graph_of(([NORVIK], [(ADA, "founded", "NORVIK")]), (["ada  marsh!", TARN], []))
+def test_nodes_are_normalised_names_in_order_of_first_appearance_in_the_chunks_that_name_them():
+    graph = graph_of(
+        ([NORVIK], [(ADA, "founded", "NORVIK")]), (["ada  marsh!", TARN], []), ([], [])
+    )
     assert list(graph.names) == ["norvik", "ada marsh", "mount tarn"]
+    assert chunks_of(graph.node_chunk) == [[0], [0, 1], [1]]
+    assert graph.n_chunks == 3
 
 
 def test_the_same_fact_read_again_adds_to_its_weight_and_others_of_its_pair_do_not():
@@ -47,22 +48,12 @@ def test_triples_that_say_nothing_are_dropped_with_their_ends():
     assert facts(graph) == []
 
 
-def test_a_node_is_in_the_chunks_of_its_entities_and_facts():
-    graph = graph_of(([TARN], [(ADA, "founded", NORVIK)]), ([ADA], []), ([], []))
-    result = dict(zip(graph.names, chunks_of(graph.node_chunk), strict=True))
-    assert result == {"mount tarn": [0], "ada marsh": [0, 1], "norvik": [0]}
-    assert graph.n_chunks == 3
-
-
 @pytest.mark.parametrize(
     ("second", "titles"), [((["--"], [("a", "", "b")]), "off"), (([], []), "about")]
 )
 def test_a_graph_without_a_node_is_refused_and_titles_do_not_hide_it(second, titles):
     with pytest.raises(UserError, match="no entities"):
         kg(extraction=extraction(([], []), second), chunk_table=TITLED, titles=titles)
-
-
-# ---- indices over the graph
 
 
 TITLES = {

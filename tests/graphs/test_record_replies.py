@@ -30,9 +30,6 @@ def read(text: str, cut: bool = False) -> RecordReply:
     return read_records(text, cut, keywords=False, purpose="test")
 
 
-# ---- delimiters
-
-
 @pytest.mark.parametrize("mark", MARKS)
 @pytest.mark.parametrize("text", [LINES, LINES.replace("\n", "##\n"), LINES.replace("\n", " ")])
 def test_common_delimiters_are_read(mark: str, text: str) -> None:
@@ -82,9 +79,6 @@ def test_the_end_mark_alone_says_that_there_is_nothing(text: str) -> None:
     assert read(text) == RecordReply(text)
 
 
-# ---- bullets, kinds, lines
-
-
 @pytest.mark.parametrize(
     "text",
     [
@@ -117,9 +111,6 @@ def test_the_last_record_of_a_cut_reply_counts_where_a_separator_stands_behind_i
     assert read(f"{ADA}\n{BABBAGE}", cut=True).records == ALL[:1]
 
 
-# ---- names
-
-
 @pytest.mark.parametrize("name", ["NONE", "N/A", "unknown", "Null", "-", '"None."', "(none)"])
 def test_a_word_for_nothing_is_no_entity(name: str) -> None:
     nothing = f'("entity"<|>{name}<|>none<|>-)'
@@ -140,8 +131,6 @@ def test_the_template_of_the_format_is_no_record() -> None:
     template = '("entity"<|>NAME<|>type<|>description)##("relationship"<|>A<|>B<|>description<|>9)'
     assert read(f"{template}##{ADA}").records == ALL[:1]
 
-
-# ---- any decoration
 
 WORDS = st.text("abcdeXYZäé中С0123456789-'.", min_size=1, max_size=12).map(lambda w: f"W{w}w")
 PHRASES = st.lists(WORDS | st.sampled_from(["(old)", "#1", "a|b", "C++"]), min_size=1, max_size=5)

@@ -38,16 +38,8 @@ ADA_READ = EntityRecord("ADA MARSH", "person", "Ada Marsh founded Norvik.")
 NORVIK_READ = EntityRecord("NORVIK", "organization", "Norvik was founded by Ada Marsh.")
 FOUNDED_READ = RelationshipRecord("ADA MARSH", "NORVIK", "Ada Marsh founded Norvik.", (), 9.0)
 
-FACT = '("fact"<|>Ada Marsh founded Norvik with Otto.<|>9)'
-WITH_ADA = '("entity"<|>ADA MARSH<|>She founded Norvik.)'
-WITH_OTTO = '("entity"<|>OTTO<|>He founded Norvik.)'
+FACT = '("fact"<|>Ada Marsh founded Norvik.<|>9)'
 STANDS = '("fact"<|>Norvik stands on Tarn.<|>7.5)##("entity"<|>TARN<|>A mountain.)'
-FOUNDING = FactRecord(
-    "Ada Marsh founded Norvik with Otto.",
-    (EntityRecord("ADA MARSH", "", "She founded Norvik."),
-     EntityRecord("OTTO", "", "He founded Norvik.")),
-    9.0,
-)  # fmt: skip
 STANDING = FactRecord("Norvik stands on Tarn.", (EntityRecord("TARN", "", "A mountain."),), 7.5)
 
 
@@ -57,9 +49,6 @@ def read(text: str, *, cut: bool = False, keywords: bool = False) -> RecordReply
 
 def facts(text: str) -> RecordReply:
     return read_facts(text, False, purpose="test")
-
-
-# ---- delimited records
 
 
 @pytest.mark.parametrize(
@@ -109,8 +98,12 @@ def test_the_strength_is_the_last_field_where_it_is_a_number_and_keywords_are_be
 
 
 def test_an_entity_belongs_to_the_fact_before_it_and_one_before_every_fact_is_malformed():
-    reply = facts(f"{WITH_OTTO}##{FACT}##{WITH_ADA}##{WITH_OTTO}##\n{STANDS}<|COMPLETE|>")
-    assert (reply.records, reply.malformed) == ((FOUNDING, STANDING), 1)
+    otto = '("entity"<|>OTTO<|>He founded it.)'
+    reply = facts(f"{otto}##{FACT}##{otto}##\n{STANDS}<|COMPLETE|>")
+    founding = FactRecord(
+        "Ada Marsh founded Norvik.", (EntityRecord("OTTO", "", "He founded it."),), 9.0
+    )
+    assert (reply.records, reply.malformed) == ((founding, STANDING), 1)
 
 
 def test_completeness_is_a_number_from_zero_to_ten_and_else_ten():
@@ -118,9 +111,6 @@ def test_completeness_is_a_number_from_zero_to_ten_and_else_ten():
     for last, complete in lasts.items():
         (fact,) = facts(f'("fact"<|>Norvik stands.{last})').records
         assert fact.completeness == complete
-
-
-# ---- by a language model
 
 
 def extracted(model: Scripted, *texts: str, **settings) -> TextExtraction:
@@ -250,9 +240,6 @@ def test_too_many_cut_replies_end_the_build_and_name_the_setting(tmp_path):
         assert name in str(raised.value)
     _, recipe = built(allow_cut=1.0)
     assert (recipe["statistics"]["truncated_replies"], recipe["statistics"]["replies"]) == (1, 1)
-
-
-# ---- by a tagger
 
 
 def tagged(*sentences: Sentence, named: str = "", **settings) -> ChunkRecords:

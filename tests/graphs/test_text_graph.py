@@ -75,40 +75,30 @@ def test_nothing_extracted_and_a_rich_graph_without_any_keyword_are_refused():
         merged([], [])
 
 
-# ---- summaries
-
 LONG = "Ada painted. " * 200
 """600 tokens: three a time."""
 
 
-def summarised(model, *chunks: list, keywords=False, **settings) -> Graph:
+def summarised(model: Scripted, *chunk: object) -> Graph:
     return text_kg(
-        keywords=keywords, text_extraction=described(*chunks), llm_build=model, progress=QUIET,
-        **settings,
-    )  # fmt: skip
-
-
-def test_only_descriptions_of_enough_tokens_are_summarised():
-    model = Scripted([("About: ada", " Ada was a painter. "), ("About: ada; otto", "Painters.")])
-    graph = summarised(
-        model,
-        [entity("Ada", "", LONG), entity("Otto", "", "Short."), related("Ada", "Otto", "Met.")],
+        keywords=False, text_extraction=described(chunk), llm_build=model, progress=QUIET
     )
-    assert list(graph.descriptions) == ["Ada was a painter.", "Short."]
+
+
+def test_only_descriptions_of_enough_tokens_are_summarised_and_stay_where_no_summary_came():
+    failed = CallFailed("retries_exhausted", "down")
+    replies = [("About: ada", " Ada was a painter. "), ("About: otto", failed)]
+    model = Scripted(replies)
+    graph = summarised(
+        model, entity("Ada", "", LONG), entity("Otto", "", LONG), entity("Mira", "", "Short."),
+        related("Ada", "Otto", "Met."),
+    )  # fmt: skip
+    assert list(graph.descriptions) == ["Ada was a painter.", LONG.strip(), "Short."]
     assert list(graph.facts) == ["Met."]
-    assert len(model.prompts) == 1
+    assert len(model.prompts) == 2
 
 
 def test_a_description_is_cut_to_the_window_of_the_model():
     model = Scripted([("About", "Words.")], window=2000)
-    summarised(model, [entity("Ada", "", "word " * 5000)])
+    summarised(model, entity("Ada", "", "word " * 5000))
     assert 0 < model.prompts[0][-1].content.count("word") < 1300
-
-
-def test_where_no_summary_came_the_description_stays():
-    model = Scripted(
-        [("About: ada", CallFailed("retries_exhausted", "down")), ("About: otto", "Otto.")]
-    )
-    chunks = [entity("Ada", "", LONG), entity("Otto", "", LONG + "Otto too.")]
-    graph = summarised(model, chunks)
-    assert list(graph.descriptions) == [LONG.strip(), "Otto."]

@@ -64,17 +64,13 @@ def test_leaves_come_first_then_the_summaries_layer_by_layer():
     assert graph.relationship_chunk.nnz == 0
 
 
-def test_a_node_whose_cluster_is_too_small_stays_in_the_pool_of_the_next_layer():
+def test_growth_ends_after_the_layers_allowed_and_at_the_dimension_and_one(monkeypatch):
     """a, b, c make a cluster of three; d and e, a cluster too small, go up beside its summary."""
     graph = grown([[0.0], [0.1], [0.2], [9.0], [9.1]], min_cluster_size=3)
     assert list(graph.descriptions)[5:] == ["a b c", "d e a b c"]
     assert ends(graph)[3:] == [(6, 3), (6, 4), (6, 5)]
-
-
-def test_growth_ends_after_the_layers_allowed_and_at_the_dimension_and_one(monkeypatch):
-    eight = [[float(row // 2 * 10 + row % 2)] for row in range(8)]
-    assert set(grown(eight).types) == {"layer 0", "layer 1", "layer 2"}
     monkeypatch.setattr(trees, "MAX_LAYERS", 1)
+    eight = [[float(row // 2 * 10 + row % 2)] for row in range(8)]
     assert set(grown(eight).types) == {"layer 0", "layer 1"}
     monkeypatch.setattr(trees, "REDUCTION_DIMENSION", 3)
     assert grown(PAIRS).n_nodes == 4
@@ -97,9 +93,6 @@ def test_a_sentence_that_does_not_name_its_passage_is_told_under_the_title():
     sea = table(*(f"She went to sea in month {row}." for row in range(12)), title="Ada Marsh")
     graph = built(sea, clustering="kmeans")
     assert list(graph.descriptions)[12].startswith("Ada Marsh: She went to sea in month")
-
-
-# ---- by a model
 
 
 @pytest.fixture
