@@ -31,7 +31,7 @@ def sentences(text: str) -> list[str]:
     return [plain(one.text) for one in read]
 
 
-@pytest.mark.parametrize("method", ["pathrag", "hirag", "noderag", "raptor", "drift_nlp"])
+@pytest.mark.parametrize("method", ["pathrag", "noderag"])
 def test_on_toy_it_is_the_share_of_gold_documents_with_a_sentence_in_the_context(
     method: str, home: Path
 ) -> None:

@@ -382,7 +382,7 @@ NORVIK = World(
 
 
 @pytest.mark.slow
-@settings(deadline=None, max_examples=20)
+@settings(deadline=None, max_examples=8)
 @given(PLANS)
 def test_pankrag_answers_whatever_the_plan(path: dict[str, Any]) -> None:
     """Circles, dangling ids, ids given twice, empty sequences: it ends, with an answer."""
