@@ -175,14 +175,13 @@ def primer(
     prompt: Prompt = PRIMER,
     folds: PositiveInt = 1,
     max_follow_ups: PositiveInt = 5,
-    max_tokens: PositiveInt | None = None,
 ) -> tuple[Trail, Query]:
     """What the model answers from the reports and asks next, and the first follow-up as a query.
 
     The pieces of the context are divided into `folds` parts of consecutive pieces, fold i from
     floor(i n / folds) on, and each that is not empty is one call. Its answer is scored 1..100; at
     most `max_follow_ups` follow-ups of each count, each once. A reply has the tokens of a paragraph
-    and 256 for the follow-ups, unless `max_tokens` is set. An unreadable reply is passed over
+    and 256 for the follow-ups. An unreadable reply is passed over
     and counted as a fallback; raises the last failure when that happens to every fold. Where no
     fold has a follow-up, the question itself is one, counted as a fallback; so it is, without a
     call, where there is no report.
@@ -195,7 +194,7 @@ def primer(
     ]
     shape = reply_of(max_follow_ups)
     most = (question.open_tokens or PARAGRAPH) + QUESTIONS
-    most = max_tokens or min((reply_tokens(llm, chat, most) for chat in chats), default=most)
+    most = min((reply_tokens(llm, chat, most) for chat in chats), default=most)
     results = ask_each(llm, chats, json_reading(shape, "DRIFT primer"), max_tokens=most)
     failures = [one for one in results if isinstance(one, UnreadableReply | CallFailed)]
     if failures and len(failures) == len(results):
@@ -255,13 +254,12 @@ def answer(
     prompt: Prompt = LOCAL,
     max_depth: PositiveInt = 2,
     max_follow_ups: PositiveInt = 5,
-    max_tokens: PositiveInt | None = None,
 ) -> tuple[Trail, Query, NoneOpen | None]:
     """The trail with the model's answer to the current follow-up, and the next one as a query.
 
     The answer is scored 1..100 by how well it serves the question. At most `max_follow_ups` new
     follow-ups join the end of the trail, down to `max_depth`; those of the primer have depth 1. A
-    reply has the tokens of a paragraph, unless `max_tokens` is set. An unreadable reply, or none,
+    reply has the tokens of a paragraph. An unreadable reply, or none,
     adds nothing and is counted as a fallback. The end when every follow-up has been searched for.
     Source: Microsoft GraphRAG's DRIFT search, released code (actions and their local search).
     """
@@ -272,7 +270,7 @@ def answer(
         llm,
         chat,
         reply_of(max_follow_ups),
-        max_tokens=max_tokens or reply_tokens(llm, chat, question.open_tokens or PARAGRAPH),
+        max_tokens=reply_tokens(llm, chat, question.open_tokens or PARAGRAPH),
         purpose="DRIFT local search",
         fallback=reply_of(max_follow_ups)(answer=""),
     )

@@ -362,24 +362,20 @@ def key(
 
 @operator("relationship.bridge", unordered="the degree of both ends, then weight")
 def bridge(
-    key_nodes: Ranked[Node],
-    *,
-    graph: Graph,
-    max_hops: PositiveInt | None = None,
-    top_k: PositiveInt | None = None,
+    key_nodes: Ranked[Node], *, graph: Graph, max_hops: PositiveInt | None = None
 ) -> tuple[Ranked[Relationship], Subgraph]:
     """The relationships among the nodes on the way through the key nodes, and that way.
 
     The way leads from each node to the next by the fewest hops, ties through lower ids, and starts
     anew where the next is more than `max_hops` away (None: not to be reached). Score: the sum of
-    the degrees of both ends; ties by higher weight, then by lower id; `top_k` cuts the end.
+    the degrees of both ends; ties by higher weight, then by lower id.
     Source: HiRAG (Huang et al. 2025), reasoning path and bridge; its release.
     """
     paths = _path_through(graph, key_nodes.ids.tolist(), max_hops)
     along = np.unique(np.array([node for path in paths for node in path.nodes], np.int64))
     rows = graph.relationships_at(along)
     rows = rows[np.isin(graph.source[rows], along) & np.isin(graph.target[rows], along)]
-    order = by_degree_and_weight(graph, rows, rows)[:top_k]
+    order = by_degree_and_weight(graph, rows, rows)
     hops = unique([row for path in paths for row in path.relationships])
     way = Subgraph(unique([node for path in paths for node in path.nodes]), hops, tuple(paths))
     return Ranked(rows[order], degrees_of_ends(graph, rows[order]).astype(np.float64)), way

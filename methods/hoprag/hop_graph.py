@@ -17,7 +17,7 @@ from graphrag_bench.embedding.nlp import Nlp, Sentence
 from graphrag_bench.embedding.vector_index import VectorIndex, index_texts
 from graphrag_bench.errors import UserError
 from graphrag_bench.expected import Sizes, template_tokens
-from graphrag_bench.graphs.asking import MOST_TOKENS, Extractor, chunk_faults, documents_of_chunks
+from graphrag_bench.graphs.asking import MOST_TOKENS, Extractor, documents_of_chunks, list_faults
 from graphrag_bench.graphs.passage_graph import MAX_DF, PASSAGE_ATTRIBUTES, chunks_as_nodes
 from graphrag_bench.graphs.sentences import named_entities, read_chunks
 from graphrag_bench.llm.chat import ChatModel
@@ -123,30 +123,24 @@ def llm_questions(
     """
     items, advice = documents_of_chunks(chunk_table), "build.pseudo_questions=nlp needs no model."
     questions: list[tuple[int, bool, str]] = []
-    failed, malformed, cut = set[int](), set[int](), set[int]()
+    readings: list[dict[int, ListReply[ListedQuestions]]] = []
     extractor = Extractor(llm_build, max_tokens, progress)
     for prompt, answered in ((answered_prompt, True), (raised_prompt, False)):
         chats = [prompt.render({"passage": passage}) for passage in chunk_table.passages]
         purpose = "questions answered" if answered else "questions raised"
-        replies = extractor.ask(
-            chats, list_reading(ListedQuestions, "questions", purpose), items, advice
-        )
-        for chunk, reply in enumerate(replies):
-            if not isinstance(reply, ListReply):
-                failed.add(chunk)
-                continue
-            malformed |= {chunk} if reply.skipped else set()
-            cut |= {chunk} if reply.cut else set()
-            texts = reply.value.questions
-            questions += [(chunk, answered, text.strip()) for text in texts if text.strip()]
+        reading = list_reading(ListedQuestions, "questions", purpose)
+        replies = extractor.ask(chats, reading, items, advice)
+        readings.append({row: one for row, one in enumerate(replies) if isinstance(one, ListReply)})
+        for chunk, one in readings[-1].items():
+            texts = map(str.strip, one.value.questions)
+            questions += [(chunk, answered, text) for text in texts if text]
     questions.sort(key=lambda row: row[0])  # in a chunk first what it answers, as they came
     read = nlp.sentences([text for _, _, text in questions])
     rows = [
         (*row, tuple(name for one in sentences for name in named_entities(one)))
         for row, sentences in zip(questions, read, strict=True)
     ]
-    faults = chunk_faults(len(items), failed=failed, malformed=malformed, cut=cut)
-    statistics = {**extractor.statistics, **faults}
+    statistics = {**extractor.statistics, **list_faults(len(items), *readings)}
     return replace(_pseudo_questions(rows), statistics=statistics)
 
 

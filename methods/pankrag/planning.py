@@ -249,6 +249,7 @@ def _ids(texts: Sequence[str]) -> tuple[str, ...]:
 
 PLAN = Prompt("methods:pankrag/prompts/plan.j2")
 REPHRASE = Prompt("methods:pankrag/prompts/rephrase.j2")
+PLAN_TOKENS, REPHRASE_TOKENS = 2200, 128
 MOST_WORDS = 30
 """Words of an answer that replace a placeholder when the model does not rephrase."""
 NO_PLAN = "no readable plan: one search for the question itself"
@@ -268,13 +269,12 @@ def plan(
     final_text: Literal["original", "plan"] = "original",
     max_sequences: PositiveInt = 4,
     max_hops: PositiveInt = 4,
-    max_tokens: PositiveInt = 2200,
 ) -> Plan:
     """The model's plan of sub-questions for the question, normalised.
 
     A server that enforces a schema ends a plan at `max_sequences` sequences and `max_hops`
-    sub-questions in each: small models never end one, and a plan that is cut at `max_tokens` is
-    unreadable.
+    sub-questions in each: small models never end one, and a plan that is cut at 2,200 tokens
+    is unreadable.
 
     Without planning, and where a reply is unreadable twice, which counts as a fallback, the plan
     is the final question alone, of the question's own kind. The final question is the question
@@ -287,7 +287,7 @@ def plan(
         return plan_of(nothing, question.text, kind=kind)
     chat = prompt.render({"question": question.text})
     schema = bounded_reply(max_sequences, max_hops)
-    read = ask(llm, chat, schema, max_tokens=max_tokens, purpose="plan", fallback=nothing)
+    read = ask(llm, chat, schema, max_tokens=PLAN_TOKENS, purpose="plan", fallback=nothing)
     result = plan_of(read, question.text, kind=kind, rewritten=final_text == "plan")
     return replace(result, fallback=NO_PLAN) if read is nothing else result
 
@@ -305,7 +305,6 @@ def rephrase(
     llm: ChatModel,
     prompt: Prompt = REPHRASE,
     when: Literal["placeholders_only", "always", "never"] = "placeholders_only",
-    max_tokens: PositiveInt = 128,
 ) -> Question:
     """The sub-question made self-contained, with the answers it depends on.
 
@@ -321,7 +320,7 @@ def rephrase(
         return question
     chat = prompt.render({"question": question.text, "dependencies": dependencies.pairs})
     try:
-        text = reply(llm, chat, max_tokens=max_tokens).text.strip()
+        text = reply(llm, chat, max_tokens=REPHRASE_TOKENS).text.strip()
     except CallFailed:
         text = ""
     if not text:

@@ -31,6 +31,7 @@ from methods.pathcorag.k_shortest_paths import BestOf, Counted, Search, likely_p
 from operators.similarity import searched
 
 STEPS = Prompt("methods:pathcorag/prompts/steps.j2")
+REPLY_TOKENS = 800
 
 
 class StepsReply(BaseModel):
@@ -87,7 +88,6 @@ def reasoning_steps_llm(
     prompt: Prompt = STEPS,
     n_steps: PositiveInt = 3,
     n_queries: PositiveInt = 3,
-    max_tokens: PositiveInt = 800,
 ) -> ReasoningSteps:
     """The model's reasoning steps for the question, each with `n_queries` extended queries.
 
@@ -99,7 +99,7 @@ def reasoning_steps_llm(
     values = {"question": question.text, "n_steps": n_steps, "n_queries": n_queries}
     nothing = StepsReply(reasoning_steps=[], extended_queries=[])
     read = ask(
-        llm, prompt.render(values), StepsReply, max_tokens=max_tokens, purpose="reasoning steps",
+        llm, prompt.render(values), StepsReply, max_tokens=REPLY_TOKENS, purpose="reasoning steps",
         fallback=nothing,
     )  # fmt: skip
     queries: dict[str, list[str]] = {}
@@ -133,9 +133,7 @@ def reasoning_steps_nlp(
 
 
 @operator("relationship.among", unordered="the order of the node that comes first, then by id")
-def among(
-    nodes: Ranked[Node], *, graph: Graph, top_k: PositiveInt | None = None
-) -> Ranked[Relationship]:
+def among(nodes: Ranked[Node], *, graph: Graph) -> Ranked[Relationship]:
     """The relationships whose two ends are both among the nodes, in the order of the better node.
 
     Score: that of the end that ranks first. Ties by lower id.
@@ -146,7 +144,7 @@ def among(
     rows = rows[np.isin(graph.source[rows], ids) & np.isin(graph.target[rows], ids)]
     ends = np.searchsorted(ids, [graph.source[rows], graph.target[rows]])
     first = places[ends].min(axis=0)
-    order = np.lexsort((rows, first))[:top_k]
+    order = np.lexsort((rows, first))
     return Ranked(rows[order], nodes.scores[first[order]])
 
 

@@ -119,12 +119,10 @@ def _most_reliable(
 def selected(hops: Sequence[int], top_k: int | None, select: Select, seed: int) -> list[int]:
     """The rows of the `top_k` paths that are kept, ascending; `hops` are theirs, best path first.
 
-    The first ones (`reliability`), those of the fewest hops with ties by chance (`hop_first`), or
-    as many by chance (`random`); chance is the `seed`'s.
+    Those of the fewest hops with ties by chance (`hop_first`), or as many by chance (`random`);
+    chance is the `seed`'s.
     Source: PathRAG (Chen et al. 2025, arXiv v1), appendix D.1.
     """
-    if select == "reliability":
-        return list(range(len(hops)))[:top_k]
     rows = np.random.default_rng(seed).permutation(len(hops))
     if select == "hop_first":
         rows = rows[np.argsort(np.asarray(hops, np.int64)[rows], kind="stable")]

@@ -193,6 +193,10 @@ class Lesson(NamedTuple):
     label: NDArray[np.bool_]
 
 
+TrainingQuestions = tuple[Sequence[str], Sequence[str], Iterator[Lesson]]
+"""The names and relations that all questions share, and the questions, made one at a time."""
+
+
 @dataclass(frozen=True, eq=False)
 class Lessons:
     """Training questions with unit vectors, float32: of questions, readable names, relations.
@@ -214,7 +218,8 @@ class Lessons:
 
 def lessons_of(data: Dataset, embedder: Embedder, progress: Progress, label: str) -> Lessons:
     """Return the questions of a set that have a triple on the way to an answer, in order."""
-    names, relations, questions = questions_of(data)
+    read = _of_world(world_of(data)) if data.synthetic else _of_subgraphs(data)
+    names, relations, questions = read
     lessons = [one for one in questions if one.label.any()]
     known, readable, kinds = _vectors(names, relations, embedder, progress, label)
     place = np.where(readable, np.cumsum(readable), 0).astype(np.int32)
@@ -331,14 +336,6 @@ def _stored(weights: "Weights", statistics: Mapping[str, Any]) -> MlpWeights:
     return replace(MlpWeights(*arrays), statistics=statistics)
 
 
-class Questions(NamedTuple):
-    """The names and relations that all questions share, and the questions, made one at a time."""
-
-    names: Sequence[str]
-    relations: Sequence[str]
-    lessons: Iterator[Lesson]
-
-
 class _Triples:
     """The distinct triples of a graph: global rows, and ends as places among its own nodes."""
 
@@ -359,12 +356,7 @@ class _Triples:
         return Lesson(text, self.nodes, self.head, self.relation, self.tail, near, label)
 
 
-def questions_of(data: Dataset) -> Questions:
-    """The training questions of a set with a subgraph for each, or of a synthetic world."""
-    return _of_world(world_of(data)) if data.synthetic else _of_subgraphs(data)
-
-
-def _of_subgraphs(data: Dataset) -> Questions:
+def _of_subgraphs(data: Dataset) -> TrainingQuestions:
     graphs = data.subgraphs
     assert graphs is not None  # a training set has subgraphs or is a world
     row_of = {name: row for row, name in enumerate(graphs.names)}
@@ -379,10 +371,10 @@ def _of_subgraphs(data: Dataset) -> Questions:
             triples = _Triples(graphs.head[here], graphs.relation[here], graphs.tail[here])
             yield triples.lesson(question.text, topics, answers)
 
-    return Questions(graphs.names, graphs.relations, lessons())
+    return graphs.names, graphs.relations, lessons()
 
 
-def _of_world(world: World) -> Questions:
+def _of_world(world: World) -> TrainingQuestions:
     names = [normalise_name(one.name) for one in world.entities]
     kinds: dict[str, int] = {}
     stated = [
@@ -392,7 +384,7 @@ def _of_world(world: World) -> Questions:
     ]
     triples = _Triples(*np.array(stated, np.int32).reshape(-1, 3).T)
     lessons = (triples.lesson(one.text, [one.start], [one.answer]) for one in world.chains)
-    return Questions(names, list(kinds), lessons)
+    return names, list(kinds), lessons
 
 
 def on_shortest_paths(
