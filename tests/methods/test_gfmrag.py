@@ -1,13 +1,47 @@
-"""GFM-RAG's rankings by hand, and the method on the toy set with trained and with given weights."""
+"""GFM-RAG: the network and its rankings by hand, its weights read and learnt."""
 
+import json
+import pickle
+from dataclasses import replace
+from math import log
 from pathlib import Path
 
+import numpy as np
 import pytest
+from builds import QUIET
+from gnn_checkpoints import HIDDEN, SHAPE, TEXT, checkpoint, config, parameters
+from small_worlds import Capitals
 from toy_runs import command
 
 from graphrag_bench.algorithms.graph import Graph
+from graphrag_bench.columns import Texts
+from graphrag_bench.embedding.embedder import Hashing
+from graphrag_bench.embedding.model_files import Checkpoint
+from graphrag_bench.errors import UserError
+from graphrag_bench.text import normalise_name
 from graphrag_bench.values import Ranked
-from methods.gfmrag.gnn_scorers import by_entities
+from graphrag_bench.world.facts import WorldSettings
+from graphrag_bench.world.making import make_world
+from graphrag_bench.world.planted import planted_extraction
+from methods.gfmrag import gnn_training
+from methods.gfmrag.gnn_scorers import by_entities, entity_scorer, released_weights
+from methods.gfmrag.gnn_training import (
+    Grouped,
+    chunks_of,
+    first_parameters,
+    graph_of,
+    logits,
+    loss_of,
+    trained_weights,
+)
+from methods.gfmrag.network import (
+    EntityScorer,
+    GnnWeights,
+    NetworkShape,
+    checked,
+    edges_of,
+    mentions_weight,
+)
 
 ADA, NORVIK, TARN, LONELY = range(4)
 
@@ -55,3 +89,289 @@ def test_released_weights_take_a_checkpoint_and_a_checkpoint_takes_released_weig
     idle = command("run", *settings, f"graph.checkpoint={tmp_path}")
     assert idle.code == 2
     assert "graph.checkpoint" in idle.err and "gnn_weights" in idle.err
+
+
+PLAIN = NetworkShape(text=2, hidden=2, layers=2, layer_norm=False)
+RELATIONS = np.array([[2, 0], [1, 3], [0, 1], [1, 1]], np.float32)
+"""Vectors of `leads to` and `names`, and of the inverse of each."""
+QUESTION = np.array([1, 2], np.float32)
+
+
+def line() -> Graph:
+    """0 leads to 1, which names 2; 3 stands alone."""
+    graph = Graph.from_arrays([0, 1], [1, 2], n_nodes=4)
+    return replace(graph, relations=Texts.of(["leads to", "names"]))
+
+
+def plain() -> GnnWeights:
+    """Maps that change nothing: a layer adds state and messages, the end adds all up but q2."""
+    one, both = np.eye(2, dtype=np.float32), np.zeros(2, np.float32)
+    named = {}
+    for name, size in PLAIN.parameters():
+        named[name] = both if size == (2,) else one if size == (2, 2) else np.zeros(size)
+    for at in range(PLAIN.layers):
+        named[f"entity_model.layers.{at}.linear.weight"] = np.concatenate([one, one], axis=1)
+    named["entity_model.mlp.0.weight"] = np.eye(4)
+    named["entity_model.mlp.2.weight"] = np.array([[1, 1, 1, -1]])
+    return checked({n: v.astype(np.float32) for n, v in named.items()}, PLAIN, True)
+
+
+def scorer(weights: GnnWeights, graph: Graph, relations: np.ndarray) -> EntityScorer:
+    edges, _ = edges_of(graph)
+    starts, stored = edges.grouped("target", graph.n_nodes)
+    return EntityScorer(weights, relations, starts, stored.source, stored.kind)
+
+
+def test_states_travel_along_relations_and_layers_add_their_input():
+    """The question (1, 2) at node 0 with share 1/2; sums have what a node began with.
+
+    | after | node 0 | node 1 | node 2 |
+    |---|---|---|---|
+    | start | (0.5, 1) | 0 | 0 |
+    | sums 1 | (0.5, 1) | (0.5, 1) x (2, 0) = (1, 0) | 0 |
+    | layer 1 | (0.5, 1) + (0.5, 1) + (0.5, 1) = (1.5, 3) | (1, 0) | 0 |
+    | sums 2 | (1, 0) x (0, 1) + (0.5, 1) = (0.5, 1) | (1.5, 3) x (2, 0) = (3, 0) | (1, 0) |
+    | layer 2 | 2 (1.5, 3) + (0.5, 1) = (3.5, 7) | 2 (1, 0) + (3, 0) = (5, 0) | (1, 0) |
+
+    The last sum of node 2 is (1, 0) x (1, 3). The end adds a state's numbers, and 1 - 2 of the
+    question.
+    """
+    result = scorer(plain(), line(), RELATIONS).logits(QUESTION, np.array([0.5]), np.array([0]))
+    assert result.tolist() == [9.5, 4.0, 0.0, -1.0]
+
+
+def test_layer_normalisation_comes_before_what_is_negative_is_cut():
+    """(1, 3) has mean 2 and deviation 1: (-1, 1), times (2, 3) plus (1, 0): (-1, 3), cut (0, 3)."""
+    one = NetworkShape(2, 2, 1)
+    named = dict(plain().parameters)
+    chosen = {name: named[name] for name, _ in one.parameters() if "layer_norm" not in name}
+    layer = "entity_model.layers.0.layer_norm"
+    chosen |= {f"{layer}.weight": np.array([2, 3]), f"{layer}.bias": np.array([1, 0])}
+    weights = checked({n: v.astype(np.float32) for n, v in chosen.items()}, one, False)
+    graph = Graph.from_arrays([], [], n_nodes=1)
+    prompts = np.array([0.5, 1.5], np.float32)
+    result = scorer(weights, graph, RELATIONS[:0]).logits(prompts, np.ones(1), np.array([0]))
+    assert result == pytest.approx([3 + 0.5 - 1.5], abs=1e-4)
+
+
+def test_every_row_has_an_inverse_and_a_synonymy_edge_leads_both_ways():
+    graph = Graph.from_arrays([0, 1], [1, 2], n_nodes=3)
+    graph = replace(
+        graph, relations=Texts.of(["knows", "synonym of"]), synonym=np.array([False, True])
+    )
+    edges, names = edges_of(graph)
+    assert names == ("knows", "equivalent", "inverse_knows", "inverse_equivalent")
+    result = sorted(zip(*(part.tolist() for part in edges), strict=True))
+    assert result == [(0, 0, 1), (1, 1, 2), (1, 2, 0), (1, 3, 2), (2, 1, 1), (2, 3, 1)]
+
+
+# ---- torch
+
+
+def drawn(shape: NetworkShape, seed: int = 0) -> dict[str, np.ndarray]:
+    chance = np.random.default_rng(seed)
+    return {
+        name: (values + 0.1 * chance.standard_normal(values.shape)).astype(np.float32)
+        for name, values in first_parameters(shape, chance)
+    }
+
+
+def test_training_and_inference_compute_the_same():
+    import torch
+
+    chance, shape = np.random.default_rng(1), NetworkShape(3, 4, 3)
+    graph = Graph.from_arrays([0, 1, 1, 4, 2], [1, 2, 3, 1, 0], n_nodes=6)
+    graph = replace(graph, relations=Texts.of(["a", "b", "a", "c", "b"]))
+    edges, names = edges_of(graph)
+    relations = chance.standard_normal((len(names), 3)).astype(np.float32)
+    prompts = chance.standard_normal((2, 3)).astype(np.float32)
+    start = np.array([[1, 0, 0, 0.5, 0, 0], [0, 0, 0, 0, 0, 0.25]], np.float32)
+    weights = drawn(shape)
+    together = logits(
+        {name: torch.from_numpy(stored) for name, stored in weights.items()}, shape,
+        Grouped.of(edges, 6, len(names)), *map(torch.from_numpy, (relations, prompts, start)),
+    ).numpy()  # fmt: skip
+    alone = scorer(checked(weights, shape, True), graph, relations)
+    for row in range(2):
+        nodes = np.flatnonzero(start[row])
+        result = alone.logits(prompts[row], start[row][nodes].astype(np.float64), nodes)
+        assert result == pytest.approx(together[row], abs=1e-5)
+
+
+def test_the_loss_of_logits_that_say_nothing():
+    """Each cross-entropy is log 2, and of three equal chances the wanted one has a third."""
+    import torch
+
+    result = loss_of(torch.zeros(1, 3), torch.tensor([[1.0, 0.0, 0.0]]))
+    assert float(result) == pytest.approx(0.3 * log(2) + 0.7 * log(3), abs=1e-4)
+
+
+# ---- weights
+
+
+def test_parameters_have_the_names_and_the_number_of_the_release():
+    """512 hidden units, 6 layers, vectors of 768 numbers: the 8 million of its name.
+
+    Two maps of texts 787,456; a layer 524,800 + 525,312 + 1,024; the end 1,049,600 + 1,025.
+    """
+    shape = NetworkShape(768, 512, 6)
+    sizes = dict(shape.parameters())
+    assert sizes["entity_model.layers.5.linear.weight"] == (512, 1024)
+    assert sizes["entity_model.mlp.2.weight"] == (1, 1024)
+    assert sum(int(np.prod(size)) for size in sizes.values()) == 787_456 + 6 * 1_051_136 + 1_050_625
+
+
+SHORT_WORDS = Hashing(TEXT)
+
+
+def read(folder: Path, embedder: Hashing = SHORT_WORDS, **settings: str) -> GnnWeights:
+    return released_weights(checkpoint=Checkpoint(str(folder)), embedder=embedder, **settings)
+
+
+@pytest.mark.parametrize("wrapped", [True, False])
+def test_a_checkpoint_of_the_release_is_read_by_its_names(tmp_path: Path, wrapped: bool) -> None:
+    """Weights without a layer around them are read too."""
+    import torch
+
+    folder = checkpoint(tmp_path / "gfm")
+    if not wrapped:
+        state = {name: torch.from_numpy(values) for name, values in parameters().items()}
+        torch.save(state, folder / "model.pth")
+    result = read(folder)
+    assert (result.shape, result.short_cut) == (SHAPE, True)
+    for name, values in parameters().items():
+        assert result.parameters[name].tolist() == values.tolist()
+
+
+def test_a_checkpoint_is_known_by_what_its_files_hold_and_not_by_where_they_are(tmp_path):
+    first, same = (checkpoint(tmp_path / name / "gfm") for name in ("a", "b"))
+    stored = parameters()
+    stored["rel_mlp.bias"] = stored["rel_mlp.bias"] + 1
+    other = checkpoint(tmp_path / "c" / "gfm", stored)
+    one, two, three = (Checkpoint(str(folder)).identity for folder in (first, same, other))
+    assert one == two != three
+    assert Checkpoint("lab/network", "v2").identity == "lab/network@v2"
+
+
+class Evil:
+    def __reduce__(self):
+        return print, ("this must never be run",)
+
+
+def test_a_file_that_would_run_code_is_refused(tmp_path: Path, capsys) -> None:
+    folder = checkpoint(tmp_path)
+    (folder / "model.pth").write_bytes(pickle.dumps({"model": Evil()}, protocol=2))
+    with pytest.raises(UserError, match="no file of tensors alone"):
+        read(folder)
+    assert "never" not in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("sentence-transformers/all-mpnet-base-v2", r"embedder\.model=sentence"),
+        ("hash", "hash'"),
+        ("", r"does not name the embedder .*embedder_check=length"),
+    ],
+)
+def test_an_embedder_that_the_checkpoint_does_not_name_is_refused_until_it_is_said_to_be_ours(
+    tmp_path: Path, name: str, message: str
+) -> None:
+    folder = checkpoint(tmp_path, settings=config(name))
+    with pytest.raises(UserError, match=message):
+        read(folder)
+    assert read(folder, embedder_check="length").shape == SHAPE
+
+
+def test_vectors_of_another_length_are_refused_even_under_the_same_name(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match=r"vectors of 32 numbers; the\s+embedder gives 16"):
+        read(checkpoint(tmp_path), Hashing(16))
+    graph = Graph.from_arrays([0], [1])
+    with pytest.raises(UserError, match="vectors of 32 numbers"):
+        own = {"gnn_weights": GnnWeights(parameters()), "graph": graph}
+        entity_scorer(**own, embedder=Hashing(16), progress=QUIET)
+
+
+@pytest.mark.parametrize(
+    ("network", "message"),
+    [
+        ({"message_func": "rotate"}, "message_func: Input should be 'distmult'"),
+        ({"aggregate_func": "pna"}, "aggregate_func: Input should be 'sum'"),
+        ({"hidden_dims": [4, 8]}, r"\[4, 8\] wide"),
+        ({"hidden_dims": 4}, "hidden_dims: .*list"),
+        ({"hidden_dims": [4, 4, 4]}, r"lack entity_model\.layers\.2"),
+        ({"hidden_dims": [4]}, r"hold entity_model\.layers\.1"),
+        ({"input_dim": 8, "hidden_dims": [8, 8]}, r"shape \(4, 32\).*\(8, 32\)"),
+        ({"layer_norm": False}, "layer_norm"),
+    ],
+)
+def test_a_network_that_is_not_the_one_described_is_refused(tmp_path, network, message):
+    folder = checkpoint(tmp_path, settings=config(**network))
+    with pytest.raises(UserError, match=message):
+        read(folder)
+
+
+def test_a_network_without_normalisation_and_short_cut_is_what_its_config_says(tmp_path):
+    shape = NetworkShape(TEXT, HIDDEN, 1, mlp_layers=1, layer_norm=False)
+    network = config(hidden_dims=[HIDDEN], layer_norm=False, short_cut=False, num_mlp_layer=1)
+    result = read(checkpoint(tmp_path, parameters(shape), network))
+    assert result.shape == shape
+    assert not result.short_cut
+    result.save(tmp_path)
+    assert GnnWeights.load(tmp_path).shape == shape
+    assert json.loads((tmp_path / "config.json").read_text())
+    assert np.isfinite(result.parameters["entity_model.mlp.0.weight"]).all()
+
+
+WORDS = Hashing(64)
+SMALL = {
+    "hidden": 16, "layers": 3, "world_size": 60, "questions": 40, "learning_rate": 2e-3,
+}  # fmt: skip
+
+
+def learnt(**settings: object) -> GnnWeights:
+    chosen = {**SMALL, **settings}
+    return trained_weights(embedder=WORDS, nlp=Capitals(), progress=QUIET, **chosen)
+
+
+def recall_of(weights: GnnWeights) -> float:
+    """The mean share of a question's evidence entities among the 20 best, in a world of its own."""
+    world = make_world(WorldSettings(size=120, n_questions=40, seed=9))
+    table = chunks_of(world)
+    graph = graph_of(
+        planted_extraction(chunk_table=table, aliases="as_written"), table, WORDS, QUIET
+    )
+    scorer = entity_scorer(gnn_weights=weights, graph=graph, embedder=WORDS, progress=QUIET)
+    share, result = mentions_weight(graph), []
+    for chain in world.chains:
+        start = np.array([graph.row_of[normalise_name(world.entities[chain.start].name)]])
+        (vector,) = WORDS.encode([chain.text], kind="question")
+        best = Ranked.top(scorer.logits(vector, share[start], start), 20)
+        chunks = [row for one in world.evidence(chain) for row in table.chunks_of(one)]
+        wanted = graph.node_chunk.T.tocsr()[chunks].indices
+        result.append(np.isin(np.unique(wanted), best.ids).mean())
+    return float(np.mean(result))
+
+
+@pytest.mark.slow
+def test_what_it_learns_on_one_world_it_finds_in_another() -> None:
+    after = learnt(epochs=5)
+    untrained = dict(first_parameters(after.shape, np.random.default_rng(0)))
+    assert recall_of(after) > recall_of(GnnWeights(untrained)) + 0.25
+    measures = after.statistics
+    assert measures["epoch"] in range(1, 6)
+    assert measures["train_questions"] + measures["dev_questions"] <= 2 * SMALL["questions"]
+    assert measures["dev_questions"] >= 2
+    assert 0 < measures["dev_recall"] <= 1
+    assert min(measures["dev_loss"], measures["train_loss"]) > 0
+
+
+def test_a_world_without_questions_to_learn_from_is_refused(monkeypatch) -> None:
+    monkeypatch.setattr(gnn_training, "DEV_SHARE", 0.9)
+    with pytest.raises(UserError, match="nothing to learn from"):
+        learnt(questions=2)
+
+
+def test_a_network_that_diverges_is_refused() -> None:
+    with pytest.raises(UserError, match=r"build\.gnn_weights\.learning_rate"):
+        learnt(epochs=2, questions=20, hidden=8, learning_rate=1e30)

@@ -1,23 +1,33 @@
-"""NodeRAG's search by hand, on six nodes."""
+"""NodeRAG by hand: its graph, and the search on six nodes."""
 
 from dataclasses import replace
 
 import pytest
+from builds import QUIET, Lengths, described, ends, related, texts
 from by_hand import ranked
 
+from graphrag_bench.algorithms.extraction import EntityRecord
 from graphrag_bench.algorithms.graph import Graph
 from graphrag_bench.columns import Texts
+from graphrag_bench.errors import UserError
+from graphrag_bench.llm.scripted import Scripted
 from graphrag_bench.values import Mentions, NodeScores
-from methods.noderag.heterogeneous_graph import phrase, quota, shallow
+from methods.noderag.heterogeneous_graph import (
+    heterogeneous,
+    important_nodes,
+    phrase,
+    quota,
+    shallow,
+)
 
-ADA, UNIT, TEXT, ATTRIBUTE, TITLE, ELEMENT = range(6)
+LOVELACE, UNIT, TEXT, ATTRIBUTE, TITLE, ELEMENT = range(6)
 
 
 @pytest.fixture
 def graph() -> Graph:
     """Ada - unit - text, Ada - attribute, and a title with its element apart from them."""
     base = Graph.from_arrays(
-        [ADA, UNIT, ADA, TITLE],
+        [LOVELACE, UNIT, LOVELACE, TITLE],
         [UNIT, TEXT, ATTRIBUTE, ELEMENT],
         names=["ada lovelace", "unit", "text", "attribute", "lovelace, babbage", "element"],
     )
@@ -28,8 +38,8 @@ def graph() -> Graph:
 @pytest.mark.parametrize(
     ("name", "expected"),
     [
-        ("lovelace", [ADA, TITLE]),
-        ("Ada Lovelace", [ADA]),
+        ("lovelace", [LOVELACE, TITLE]),
+        ("Ada Lovelace", [LOVELACE]),
         ("love", []),
         ("lovelace ada", []),
         ("attribute", []),
@@ -43,11 +53,11 @@ def test_a_name_is_found_as_whole_words_in_entities_and_titles(graph, name, expe
 
 def test_at_each_step_half_of_the_mass_goes_on_through_all_types(graph):
     """Step 1: Ada 1/2, unit and attribute 1/4. Step 2: the unit sends 1/8 on, to Ada and text."""
-    best, mass = shallow(ranked(ADA), graph=graph)
+    best, mass = shallow(ranked(LOVELACE), graph=graph)
     expected = [1 / 4 + 1 / 16 + 1 / 8, 1 / 8 + 1 / 8, 1 / 16, 1 / 8 + 1 / 8, 0, 0]
     assert mass.values == pytest.approx(expected)
-    assert best.ids.tolist() == [ADA, UNIT, ATTRIBUTE, TEXT]
-    best, mass = shallow(ranked(ADA), graph=graph, types=("text",))
+    assert best.ids.tolist() == [LOVELACE, UNIT, ATTRIBUTE, TEXT]
+    best, mass = shallow(ranked(LOVELACE), graph=graph, types=("text",))
     assert best.ids.tolist() == [TEXT]
     assert mass.values.sum() == pytest.approx(1)
 
@@ -69,3 +79,115 @@ def test_each_type_has_its_quota_of_entities_attributes_and_of_titles_elements(
     graph, settings, ids
 ):
     assert quota(MASS, graph=graph, **settings).ids.tolist() == ids
+
+
+MET = "Ada met Bo."
+ADA, BO = (EntityRecord(name, "person", MET) for name in ("Ada", "Bo"))
+ROWS = [[ADA, BO, related("Ada", "Bo", MET)], [EntityRecord("Ada", "person", "Ada wrote.")]]
+
+
+def graph_of(rows=ROWS, **settings) -> Graph:
+    return heterogeneous(
+        text_extraction=described(*rows), chunk_table=texts(len(rows)), embedder=Lengths(),
+        progress=QUIET, **{"neighbours": 0, "llm_build": None, **settings},
+    )  # fmt: skip
+
+
+def joined(graph: Graph) -> set[tuple[str, str]]:
+    return {(graph.names[head], graph.names[tail]) for head, tail in ends(graph)}
+
+
+def test_every_kind_of_thing_is_a_node_with_its_text() -> None:
+    """Two communities: Bo with all that tells of both, and Ada with what tells of her alone."""
+    graph = graph_of()
+    assert list(zip(graph.types, graph.descriptions, strict=True)) == [
+        ("entity", "ada"),
+        ("entity", "bo"),
+        ("relationship", "ada, Ada met Bo., bo"),
+        ("semantic unit", MET),
+        ("semantic unit", "Ada wrote."),
+        ("attribute", "Ada met Bo. Ada wrote."),
+        ("high-level element", "Ada wrote. Ada met Bo. Ada wrote."),
+        ("title", "ada"),
+        ("high-level element", MET),
+        ("title", "bo"),
+        ("text", "text 0"),
+        ("text", "text 1"),
+    ]
+
+
+def test_each_node_is_joined_to_what_it_tells_of() -> None:
+    met, wrote = "semantic unit: 0", "semantic unit: 1"
+    of_ada, of_bo = "high-level element: 0", "high-level element: 1"
+    assert joined(graph_of()) == {
+        ("relationship: 0", "ada"),
+        ("relationship: 0", "bo"),
+        (met, "ada"),
+        (met, "bo"),
+        (wrote, "ada"),
+        ("attribute: ada", "ada"),
+        (of_ada, wrote),
+        (of_ada, "attribute: ada"),
+        (of_bo, met),
+        ("title: ada", of_ada),
+        ("title: bo", of_bo),
+        (met, "text: 0"),
+        (wrote, "text: 1"),
+    }
+
+
+def test_an_edge_weighs_one_by_the_higher_degree_of_its_ends() -> None:
+    """Four neighbours: of Ada the relationship, both units and the attribute."""
+    graph = graph_of()
+    weights = dict(zip(ends(graph), graph.weight, strict=True))
+    assert (weights[3, 0], weights[3, 10], weights[4, 11]) == (1 / 4, 1 / 4, 1 / 3)
+
+
+def test_nodes_are_in_the_chunks_that_they_are_read_from() -> None:
+    stored = [row.indices.tolist() for row in graph_of().node_chunk]
+    both = [0, 1]
+    assert stored == [both, [0], [0], [0], [1], both, both, both, [0], [0], [0], [1]]
+
+
+def test_similar_units_attributes_elements_and_texts_are_joined() -> None:
+    """The two texts are equally long, and so is nothing else."""
+    new = joined(graph_of(neighbours=1)) - joined(graph_of())
+    assert ("text: 0", "text: 1") in new
+    assert not any("entity" in end or "relationship" in end for pair in new for end in pair)
+
+
+def test_important_nodes_are_in_the_core_or_between_many_others() -> None:
+    """A path of five: no core of 1.61 * 1.26 = 2; node 2 is on 4 paths, 1 and 3 on 3, mean 2."""
+    path = Graph.from_arrays([0, 1, 2, 3], [1, 2, 3, 4])
+    assert important_nodes(path).tolist() == [False, True, True, True, False]
+
+
+def test_records_that_describe_nothing_are_refused() -> None:
+    with pytest.raises(UserError, match="no semantic unit"):
+        graph_of([[EntityRecord("Ada")]])
+
+
+def written(answer) -> dict[str, list[str]]:
+    """The texts of attributes and elements that a model writes, and what it was asked."""
+    scripted = Scripted(answer=answer)
+    graph = graph_of(llm_build=scripted)
+    pairs = list(zip(graph.types, graph.descriptions, strict=True))
+    result = {kind: [text for of, text in pairs if of == kind] for kind in WRITTEN}
+    return {**result, "asked": [chat[-1].content for chat in scripted.prompts]}
+
+
+WRITTEN = ("attribute", "high-level element")
+
+
+def test_the_model_writes_attributes_of_units_and_elements_of_units_and_attributes() -> None:
+    result = written(lambda chat: "A wise one." if "Entity: " in chat[-1].content else "A meeting.")
+    assert result["attribute"] == ["A wise one."]
+    assert result["high-level element"] == ["A meeting.", "A meeting."]
+    of_attribute, *of_elements = result["asked"]
+    assert f"Entity: ada\nStatements:\n{MET}\nAda wrote." in of_attribute
+    assert any("Statements:\nAda wrote.\nA wise one." in prompts for prompts in of_elements)
+
+
+def test_an_element_that_the_model_leaves_empty_is_central_sentences() -> None:
+    result = written(lambda chat: "" if "named: bo" in chat[-1].content else "Said.")
+    assert result["high-level element"] == ["Said.", MET]

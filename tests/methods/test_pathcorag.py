@@ -1,14 +1,26 @@
-"""PathCoRAG's steps in the forms that models write."""
+"""PathCoRAG: steps in the forms that models write, and its path search with the slow references."""
 
 import json
 from typing import Any
 
+import networkx
+import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from toy_runs import Capitals
 
+from graphrag_bench.algorithms.graph import Graph
 from graphrag_bench.algorithms.path_values import ReasoningSteps
 from graphrag_bench.llm.scripted import Scripted
 from graphrag_bench.values import Question
+from methods.pathcorag.k_shortest_paths import (
+    Search,
+    any_length,
+    fewest_hops,
+    likely_pairs,
+    step_paths,
+)
 from methods.pathcorag.steps import reasoning_steps_llm, reasoning_steps_nlp
 
 QUESTION = Question("q", "How did Norvik change comets?")
@@ -52,3 +64,137 @@ def test_without_steps_the_question_is_the_only_one(reply: Any) -> None:
 def test_without_a_model_names_come_before_the_question() -> None:
     result = reasoning_steps_nlp(Question("q", "what of Norvik and Ostra?"), nlp=Capitals())
     assert result.queries == (("Norvik", "Ostra"), ("what of Norvik and Ostra?",))
+
+
+A, B, C, D, E, F = range(6)
+SIX = Graph.from_arrays([A, A, B, C, C, D, D], [B, C, D, D, E, E, F], names=list("ABCDEF"))
+LIKE = np.array([0.2, 0.9, 0.5, 0.7, 0.6, 0.8, 0.4])
+FIRST = np.array([(A, C), (A, D), (B, C), (B, D)])
+SECOND = np.array([(C, E), (C, F), (D, E), (D, F)])
+UNIT = Search(k=2, most=3)
+# ---- G8
+
+
+def test_the_best_paths_of_both_transitions_are_kept():
+    chosen = step_paths(SIX, [FIRST, SECOND], LIKE, UNIT, 5)
+    assert [(path.transition, path.nodes, path.relationships) for path in chosen] == [
+        (1, (A, C), (1,)),
+        (2, (D, E), (5,)),
+        (1, (A, C, D), (1, 3)),
+        (2, (C, D, E), (3, 5)),
+        (2, (D, C, E), (3, 4)),
+    ]
+    assert [path.score for path in chosen] == pytest.approx([0.9, 0.8, 0.8, 0.75, 0.65])
+
+
+# ---- what is counted, and over what
+
+
+def letters(paths) -> list[tuple[str, float]]:
+    return [("".join("ABCDEF"[n] for n in p.nodes), pytest.approx(p.score)) for p in paths]
+
+
+def test_the_best_paths_of_each_transition_are_kept_where_that_is_asked_for():
+    chosen = step_paths(SIX, [FIRST, SECOND], LIKE, UNIT._replace(best_of="transition"), 2)
+    assert letters(chosen) == [("AC", 0.9), ("DE", 0.8), ("ACD", 0.8), ("CDE", 0.75)]
+
+
+def test_a_score_counts_the_similar_relationships_walked_to_the_higher_name():
+    """A-B .2, B-D .5 and D-F .4 are not above .5; B-A, D-C and E-D lead to the lower name; so
+    A-B-D-C, A-B-D, B-D-C, B-D and D-F have nothing that counts."""
+    search = UNIT._replace(counted="sorted", above=0.5)
+    chosen = step_paths(SIX, [FIRST, SECOND], LIKE, search, None)
+    assert letters(chosen) == [
+        ("AC", 0.9), ("BAC", 0.9), ("DE", 0.8), ("ACD", 0.8), ("BACD", 0.8), ("CDE", 0.75),
+        ("CDF", 0.7), ("CE", 0.6), ("DCE", 0.6), ("CEDF", 0.6),
+    ]  # fmt: skip
+
+
+def test_paths_of_any_length_cost_one_a_hop():
+    """A line of six nodes is five hops long, and the only path between its ends."""
+    line = Graph.from_arrays(range(5), range(1, 6))
+    search = UNIT._replace(most=None)
+    (path,) = step_paths(line, [np.array([(A, F)])], np.full(5, 0.3), search, 15)
+    assert (path.nodes, path.relationships) == ((A, B, C, D, E, F), (0, 1, 2, 3, 4))
+    assert path.score == pytest.approx(0.3)
+    assert not step_paths(line, [np.array([(A, F)])], np.ones(5), search._replace(most=4), 15)
+    assert step_paths(line, [np.array([(A, F)])], np.ones(5), search._replace(most=5), 15)
+
+
+def test_the_most_similar_of_several_rows_joins_two_nodes():
+    parallel = Graph.from_arrays([A, B, A, B], [B, A, B, C])
+    (path,) = step_paths(parallel, [np.array([(A, C)])], np.array([0.1, 0.7, 0.7, 0.5]), UNIT, 15)
+    assert (path.nodes, path.relationships) == ((A, B, C), (1, 3))
+    assert path.score == pytest.approx(0.6)
+
+
+def test_pairs_are_ranked_by_the_product_of_their_ends():
+    """.9 * .8 = .72, .9 * .3 = .27, .5 * .8 = .40, and -.1 counts as 0."""
+    pairs = likely_pairs(
+        np.array([4, 2]), np.array([7, 1]), np.array([0.5, 0.9]), np.array([0.8, 0.3]), 3
+    )
+    assert pairs.tolist() == [[2, 7], [4, 7], [2, 1]]
+    ties = likely_pairs(np.array([4, 2]), np.array([7, 1]), np.array([-0.1, 0.0]), np.ones(2), 9)
+    assert ties.tolist() == [[2, 1], [2, 7], [4, 1], [4, 7]]
+
+
+# ---- the slow references, and what must hold on any graph
+
+sims = st.sampled_from([-0.25, 0.0, 0.2, 0.2, 0.5, 0.5000001, 0.9, 1.0])
+weights = st.sampled_from([0.5, 1.0, 1.0, 2.0, 4.0])
+
+
+@st.composite
+def likenesses(draw, most_nodes: int = 9):
+    n = draw(st.integers(2, most_nodes))
+    node = st.integers(0, n - 1)
+    rows = draw(st.lists(st.tuples(node, node, sims, weights), max_size=28))
+    source, target, like, weight = ([row[column] for row in rows] for column in range(4))
+    graph = Graph.from_arrays(source, target, weight=weight, n_nodes=n)
+    pairs = draw(st.lists(st.tuples(node, node), min_size=1, max_size=8, unique=True))
+    apart = np.array([pair for pair in pairs if pair[0] != pair[1]], np.int64).reshape(-1, 2)
+    return graph, np.array(like, np.float64), apart
+
+
+def likeness(graph: Graph, like: np.ndarray):
+    """The similarity of two nodes in millionths: that of the best row between them."""
+
+    def of(one: int, other: int) -> int:
+        ends = {one, other}
+        rows = zip(graph.source.tolist(), graph.target.tolist(), like.tolist(), strict=True)
+        return max(round(value * 1e6) for a, b, value in rows if {a, b} == ends)
+
+    return of
+
+
+@settings(max_examples=100, deadline=None)
+@given(
+    world=likenesses(), k=st.integers(1, 5),
+    way=st.tuples(st.just(fewest_hops), st.integers(1, 4))
+    | st.tuples(st.just(any_length), st.none() | st.integers(5, 7)),
+)  # fmt: skip
+def test_the_shortest_paths_are_the_first_of_all_simple_paths(world, k, way):
+    """By hops, then by similarity up to four hops, then by nodes."""
+    (graph, like, pairs), (search, most) = world, way
+    alike, view, want = likeness(graph, like), graph.igraph.to_networkx(), []
+    for pair, (source, target) in enumerate(pairs.tolist()):
+        ranked = set()
+        for nodes in networkx.all_simple_paths(view, source, target, cutoff=most):
+            hops = list(zip(nodes[:-1], nodes[1:], strict=True))
+            total = sum(alike(*hop) for hop in hops)
+            tie = -total if len(hops) <= 4 else 0
+            ranked.add((len(hops), tie, tuple(nodes), total / (1e6 * len(hops))))
+        want += [(pair, walk, pytest.approx(mean)) for *_, walk, mean in sorted(ranked)[:k]]
+    result = listed(search(graph, pairs, like, k=k, most=most))
+    if search is any_length:  # paths of a pair come in no particular order
+        result, want = (sorted(rows, key=lambda row: row[:2]) for rows in (result, want))
+    assert result == want
+
+
+def listed(paths) -> list[tuple[int, tuple[int, ...], float]]:
+    return [
+        (int(pair), tuple(node for node in nodes if node >= 0), score)
+        for pair, nodes, score in zip(
+            paths.pair, paths.nodes.tolist(), paths.scores.tolist(), strict=True
+        )
+    ]

@@ -1,20 +1,44 @@
-"""Youtu-GraphRAG by hand: types of a question, their filter, and members of communities."""
+"""Youtu-GraphRAG by hand: its search, its communities, and facts by a schema."""
 
 import json
 from dataclasses import replace
 
 import numpy as np
 import pytest
+from builds import QUIET, FixedTagger, chunks_of, dense
 from by_hand import Planted
 
 from graphrag_bench.algorithms.communities import Communities
 from graphrag_bench.algorithms.evidence import NodeAttributes
-from graphrag_bench.algorithms.graph import Graph
+from graphrag_bench.algorithms.extraction import EntityRecord, Triple  # fmt: skip
+from graphrag_bench.algorithms.graph import Graph, attributes_of
 from graphrag_bench.columns import Texts, incidence
-from graphrag_bench.embedding.nlp import Sentence
+from graphrag_bench.data.chunks import ChunkTable
+from graphrag_bench.embedding.nlp import Relation, Sentence
 from graphrag_bench.embedding.vector_index import VectorIndex
+from graphrag_bench.errors import UnreadableReply
+from graphrag_bench.llm.calls import Completion
 from graphrag_bench.llm.scripted import Scripted
+from graphrag_bench.llm.structured import list_reading
 from graphrag_bench.values import Query, Question, Ranked
+from methods.youtugraphrag import communities
+from methods.youtugraphrag.communities import (
+    clusters,
+    dual,
+    keywords_of,
+    merged,
+    similarity,
+    subgraph_texts,
+)
+from methods.youtugraphrag.schema_extraction import (
+    AttributeRecord,
+    SchemaExtraction,
+    SchemaRecords,
+    SchemaReply,
+    attributed,
+    llm_schema_extraction,
+    nlp_schema_extraction,
+)
 from methods.youtugraphrag.typed import Involved, involved_nodes, members, typed_llm, typed_nlp
 
 
@@ -132,3 +156,240 @@ def test_members_of_communities_come_by_their_own_similarity():
     assert members(question, both, **library).ids.tolist() == [1, 3, 0, 2]
     assert members(question, first, **library).ids.tolist() == [1, 0]
     assert members(question, both, Query(("b",)), top_k=2, **library).ids.tolist() == [2, 0]
+
+
+def members_of(result: Communities) -> list[list[int]]:
+    return chunks_of(result.nodes)
+
+
+def plain_graph(source, target, n_nodes: int) -> Graph:
+    return Graph.from_arrays(source, target, np.eye(n_nodes), n_nodes=n_nodes)
+
+
+def test_a_node_states_its_triples_as_a_head_and_its_attributes_or_else_its_name() -> None:
+    graph = replace(
+        plain_graph([0, 0], [1, 1], 3),
+        names=Texts.of(["ada", "bo", "cy"]),
+        node_attributes=NodeAttributes.of([(1, "born", "1867", (0,))], 3),
+    )
+    assert subgraph_texts(graph) == ["ada related to bo", "bo born: 1867", "cy"]
+
+
+def test_a_keyword_is_well_connected_and_near_the_mean() -> None:
+    """Degrees 2, 1, 1 by the largest: 1, 1/2, 1/2. Vectors at 0, 0 and 90 degrees: the mean is
+    (2/3, 1/3), of cosine 2/sqrt(5) = 0.894 with the first two and 0.447 with the last.
+
+    node 0: 0.3 + 0.7 * 0.894 = 0.926; node 1: 0.15 + 0.626 = 0.776; node 2: 0.15 + 0.313 = 0.463
+    """
+    graph = plain_graph([0, 0], [1, 2], 3)
+    vectors = np.array([[1.0, 0.0], [1.0, 0.0], [0.0, 1.0]])
+    result = keywords_of(graph, vectors, np.arange(3), 3)
+    assert result.ids.tolist() == [0, 1, 2]
+    assert result.scores == pytest.approx([0.926, 0.776, 0.463], abs=1e-3)
+
+
+def test_similarity_is_shared_targets_and_the_cosine_of_what_is_stated() -> None:
+    """0 leads to 2 and 3, 1 to 3 alone: Jaccard 1/2. Cosine 0.6: 0.3 / 2 + 0.7 * 0.6 = 0.57."""
+    graph = plain_graph([0, 0, 1], [2, 3, 3], 4)
+    vectors = np.array([[1.0, 0.0], [0.6, 0.8], [0.0, 1.0], [0.0, 1.0]])
+    assert similarity(graph, vectors, np.array([0, 1]))[0, 1] == pytest.approx(0.57)
+    apart = similarity(graph, vectors, np.array([2, 3]))
+    assert apart[0, 1] == pytest.approx(0.7)  # neither leads anywhere: no structure in common
+
+
+PARTS = [np.array([0]), np.array([1]), np.array([2, 3])]
+AT = {0: 0, 1: 40, 2: 60, 3: 60}
+"""The direction of each node in degrees: cosines of 0.766 (0, 1), 0.94 (1, 2), 0.5 (0, 2)."""
+
+
+@pytest.mark.parametrize(
+    ("most_members", "expected"), [(100, [[0], [1, 2, 3]]), (2, [[0, 1], [2, 3]])]
+)
+def test_the_most_similar_parts_are_merged_each_once(monkeypatch, most_members, expected) -> None:
+    """Without edges a similarity is 0.7 times the cosine: 0.536, 0.658 and 0.35."""
+    monkeypatch.setattr(communities, "MOST_MEMBERS", most_members)
+    angles = np.radians([AT[node] for node in range(4)])
+    vectors = np.stack([np.cos(angles), np.sin(angles)], axis=1)
+    result = merged(plain_graph([], [], 4), vectors, PARTS)
+    assert [sorted(part.tolist()) for part in result] == expected
+
+
+def test_few_or_equal_nodes_are_one_cluster() -> None:
+    alike = np.array([[1.0, 0.0]] * 4)
+    assert [one.tolist() for one in clusters(alike, np.array([0, 1]))] == [[0, 1]]
+    assert [one.tolist() for one in clusters(alike, np.arange(4))] == [[0, 1, 2, 3]]
+    assert clusters(alike, np.zeros(0, np.int64)) == []
+
+
+SIDES = Planted(lambda text: (1.0, 0.0) if "a" in text else (0.0, 1.0))
+"""Texts with an `a` lie on one axis, others on another."""
+
+
+def test_nodes_that_state_alike_are_one_community_with_the_chunks_of_its_nodes() -> None:
+    names = Texts.of(["xa", "y1", "ya", "y2", "za", "y3"])
+    graph = replace(plain_graph([], [], 6), names=names)
+    result = dual(graph=graph, embedder=SIDES, progress=QUIET)
+    assert members_of(result) == [[0, 2, 4], [1, 3, 5]]
+    assert (result.nodes != result.chunks).nnz == 0
+    assert (result.level.tolist(), result.parent.tolist()) == ([0, 0], [-1, -1])
+
+
+def test_a_node_by_itself_is_no_community() -> None:
+    graph = replace(plain_graph([], [], 3), names=Texts.of(["xa", "ya", "z"]))
+    result = dual(graph=graph, embedder=SIDES, progress=QUIET)
+    assert members_of(result) == [[0, 1]]
+
+
+CURIE, WARSAW, YEAR = ("Marie Curie", "PERSON"), ("Warsaw", "GPE"), ("1867", "DATE")
+NUMBER = ("900", "CARDINAL")
+
+
+def read(*sentences: Sentence, named: str = "") -> SchemaRecords:
+    table = ChunkTable.of([("d", named, "a text")])
+    result = nlp_schema_extraction(chunk_table=table, nlp=FixedTagger(*sentences), progress=QUIET)
+    return result.rows[0]
+
+
+def attributes(facts: SchemaRecords) -> list[tuple[str, str, str]]:
+    return [(one.entity, one.name, one.value) for one in facts.attributes]
+
+
+# ---- by a tagger
+
+
+def test_a_relation_to_a_date_is_an_attribute_and_one_to_a_name_a_triple():
+    relations = tuple(Relation("Marie Curie", "be born in", end) for end in ("Warsaw", "1867"))
+    born = Sentence("She was born in Warsaw in 1867.", (CURIE, WARSAW, YEAR), (), relations)
+    facts = read(born)
+    assert facts.triples == (Triple("Marie Curie", "be born in", "Warsaw"),)
+    assert attributes(facts) == [("Marie Curie", "be born in", "1867")]
+    assert facts.entities == (EntityRecord("Marie Curie", "person"), EntityRecord("Warsaw", "gpe"))
+
+
+def test_a_phrase_that_a_relation_joins_to_a_name_is_an_entity():
+    taught = Sentence("x", (CURIE,), ("girls",), (Relation("Marie Curie", "teach", "girls"),))
+    facts = read(taught)
+    assert facts.triples == (Triple("Marie Curie", "teach", "girls"),)
+    assert facts.entities == (EntityRecord("Marie Curie", "person"), EntityRecord("girls"))
+
+
+WAS = ("be", "physicist")
+
+
+@pytest.mark.parametrize(
+    ("entities", "relation", "title", "expected"),
+    [
+        ((CURIE,), ("Marie Curie", *WAS), "", [("Marie Curie", "is", "physicist")]),
+        ((), ("She", *WAS), "Ada", [("Ada", "is", "physicist")]),
+        ((WARSAW, NUMBER), ("Warsaw", "have", "900"), "", [("Warsaw", "have", "900")]),
+        ((WARSAW, NUMBER), ("Warsaw", "be", "900"), "", []),
+        ((CURIE, YEAR), (), "", [("Marie Curie", "date", "1867")]),
+        ((YEAR,), (), "Ada", [("Ada", "date", "1867")]),
+        ((CURIE, WARSAW, YEAR), (), "Ada", []),
+        ((YEAR,), (), "", []),
+        ((CURIE, ("first", "ORDINAL"), ("two", "CARDINAL")), (), "", []),
+    ],
+)
+def test_attributes_are_copulas_with_phrases_and_numbers(entities, relation, title, expected):
+    """A bare number needs a verb, and one that no relation reaches is of the only entity."""
+    relations = (Relation(*relation),) if relation else ()
+    one = Sentence("x", entities, ("physicist",), relations, frozenset({"She"}))
+    assert attributes(read(one, named=title)) == expected
+
+
+def test_names_that_no_relation_joins_co_occur():
+    both = Sentence("x", (CURIE, WARSAW), (), ())
+    assert read(both).triples == (Triple("Marie Curie", "occurs with", "Warsaw"),)
+    about = read(Sentence("x", (WARSAW,), (), ()), named="Ada")
+    assert about.triples == (Triple("Ada", "occurs with", "Warsaw"),)
+
+
+# ---- the graph
+
+
+def test_types_facts_and_attributes_of_all_chunks_are_merged():
+    rows = [
+        SchemaRecords(
+            (EntityRecord("Ada", "person"), EntityRecord("Norvik", "org")),
+            (Triple("Ada", "founded", "Norvik"), Triple("Ada", "founded", "Norvik")),
+            (AttributeRecord("Ada", "born_in", "1867"),),
+        ),
+        SchemaRecords(
+            (EntityRecord("ADA", "person"), EntityRecord("Ada", "org")),
+            (Triple("Norvik", "founded by", "Ada"), Triple("Ada", "is", "ada")),
+            (AttributeRecord("Bo", "born in", "1901"), AttributeRecord("Ada", "born in", "1867")),
+        ),
+    ]
+    table = ChunkTable.of([("a", "", "x"), ("b", "", "y")])
+    graph = attributed(schema_extraction=SchemaExtraction.of(rows, {}), chunk_table=table)
+    assert list(graph.names) == ["ada", "norvik", "bo"]
+    assert list(graph.types) == ["person", "org", ""]
+    assert list(graph.relations) == ["founded", "founded by"]
+    assert graph.weight.tolist() == [2.0, 1.0]
+    stored = attributes_of(graph)
+    assert [(one, stored.text_of(row)) for row, one in enumerate(stored.node.tolist())] == [
+        (0, "born in: 1867"),
+        (2, "born in: 1901"),
+    ]
+    assert dense(stored.chunk) == [[1, 1], [0, 1]]
+    assert dense(graph.node_chunk) == [[1, 1], [1, 1], [0, 1]]
+    assert graph.statistics == {"attributes": 2}
+
+
+# ---- by a language model
+
+FACTS = {
+    "entities": [
+        {"name": "Ada Marsh", "type": "Person",
+         "attributes": [{"name": "date", "value": "born 1867"},
+                        {"name": "craft", "value": "painter"}]},
+        {"name": "Norvik", "type": "observatory"},
+    ],
+    "triples": [["Ada Marsh", "created_by", "Norvik"], ["Ada Marsh", "owns", "Norvik"], ["Ada"]],
+    "new_types": {"nodes": ["observatory"], "attributes": ["craft"]},
+}  # fmt: skip
+
+
+def by_model(*replies: str | Completion, **settings) -> SchemaExtraction:
+    table = ChunkTable.of([(str(row), "", f"Text {row}") for row in range(len(replies))])
+    answers = [(f"Text {row}", reply) for row, reply in enumerate(replies)]
+    scripted = Scripted([*answers, ("Your last reply could not be read", "no")])
+    return llm_schema_extraction(chunk_table=table, llm_build=scripted, progress=QUIET, **settings)
+
+
+def test_what_the_model_adds_to_the_schema_is_kept():
+    result = by_model(json.dumps(FACTS))
+    (row,) = result.rows
+    named = [("Ada Marsh", "person"), ("Norvik", "observatory")]
+    assert [(one.name, one.type) for one in row.entities] == named
+    assert [one.relation for one in row.triples] == ["created_by", "owns"]
+    assert attributes(row) == [
+        ("Ada Marsh", "date", "born 1867"),
+        ("Ada Marsh", "craft", "painter"),
+    ]
+    assert result.statistics["new_types"] == 2
+    assert result.statistics["skipped_triples"] == 1
+
+
+def test_the_prompt_holds_the_schema_and_the_passage():
+    table = ChunkTable.of([("a", "", "A passage.")])
+    scripted = Scripted([("A passage.", json.dumps(FACTS))])
+    llm_schema_extraction(chunk_table=table, llm_build=scripted, progress=QUIET)
+    assert "Entity types: person, location" in scripted.prompts[0][-1].content
+
+
+def test_a_reply_that_was_cut_gives_what_is_complete():
+    text = json.dumps(FACTS)
+    reading = list_reading(SchemaReply, "entities", "test")
+    result = reading.read(text[: text.index('["Ada Marsh", "owns')], True)
+    assert [one.name for one in result.value.entities] == ["Ada Marsh", "Norvik"]
+    assert result.value.triples == [["Ada Marsh", "created_by", "Norvik"]]
+    assert (result.cut, result.skipped) == (True, 0)
+    with pytest.raises(UnreadableReply):
+        reading.read('{"entities": [{"na', True)
+
+
+def test_chunks_whose_replies_cannot_be_read_are_counted_and_all_of_them_refused():
+    result = by_model(json.dumps(FACTS), "no")
+    assert result.rows[1] == SchemaRecords()
+    assert result.statistics["failed_chunks"] == 1
