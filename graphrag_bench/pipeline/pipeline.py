@@ -19,7 +19,6 @@ from graphrag_bench.pipeline.steps import (
     Step,
     Steps,
     StepTrace,
-    attempt,
     run_steps,
 )
 from graphrag_bench.prompts import Prompt, Regime
@@ -339,7 +338,6 @@ def run(
     Retrieval runs in blocks, for the batched operators; generation runs in small blocks of
     `execution.workers` questions, so that little is lost when a process is killed.
     """
-    execution = replace(execution, attempt=attempt)
     early = (*pipeline.convert, *pipeline.retrieve)
     late = pipeline.generate if answering else pipeline.packing
     small = max(1, execution.workers)

@@ -21,8 +21,6 @@ from graphrag_bench.text import show_briefly
 from graphrag_bench.values import RetrievalState
 
 Work = Callable[[], Any]
-Attempt = Callable[[str, Work], Any]
-"""Called with a step's label and its work: gives the result, or its replacement."""
 
 _CORE = Path(__file__).resolve().parents[1]
 _MOST_FRAMES = 8
@@ -41,11 +39,6 @@ class Failure:
     kind: str
     message: str
     where: tuple[str, ...] = field(default=(), compare=False)
-
-
-def let_through(_: str, work: Work) -> Any:
-    """What `work` returns; its errors are raised, as anywhere outside a run."""
-    return work()
 
 
 def own_lines(error: BaseException) -> tuple[str, ...]:
@@ -101,7 +94,6 @@ class Execution:
 
     `failure_limit` and `failure_after` stop the run when more than that share of a step's calls
     failed, of that many at least.
-    `attempt` decides what becomes of a step's error.
     """
 
     resources: Mapping[str, Any]
@@ -112,7 +104,6 @@ class Execution:
     traces: dict[str, list[StepTrace]] = field(default_factory=dict)
     fallbacks: dict[str, dict[str, None]] = field(default_factory=dict)
     gates: dict[str, FailureGate] = field(default_factory=dict)
-    attempt: Attempt = let_through
 
     def note(self, state: RetrievalState, trace: StepTrace) -> None:
         """Keep a trace with its question."""
@@ -215,7 +206,7 @@ class OperatorStep(Step):
         """What the step makes for each state: of more than one by the batch where there is one."""
         if self.operator.batch is not None and len(states) > 1 and not self._metered:
             began = time.perf_counter()
-            results = execution.attempt(self.label, lambda: self._call_batch(states, execution))
+            results = attempt(self.label, lambda: self._call_batch(states, execution))
             if not isinstance(results, Failure):
                 each = (time.perf_counter() - began) / len(states)
                 return [(result, each, ()) for result in results]
@@ -250,7 +241,7 @@ class OperatorStep(Step):
         for name in _MODELS.intersection(needs):
             needs[name] = execution.meter(name, self.label, state.question.id)
         began = time.perf_counter()
-        result = execution.attempt(
+        result = attempt(
             self.label,
             lambda: self.operator.function(
                 *(self._value(state, read) for read in self.operator.reads),
@@ -273,7 +264,7 @@ class OperatorStep(Step):
         """The state with what the step wrote, or the failure, after noting its trace."""
         result, seconds, meters = done
         if not isinstance(result, Failure):
-            result = execution.attempt(
+            result = attempt(
                 self.label, lambda: by_slot(self.operator, result, execution.resources)
             )
         wrote: dict[str, Any] = {} if isinstance(result, Failure) else result

@@ -85,7 +85,7 @@ def messages(state: "Tensor", relation: "Tensor", edges: Grouped) -> "Tensor":
     """
     import torch
 
-    from graphrag_bench.algorithms.kernels import sums_of_products
+    from methods.gfmrag.kernels import sums_of_products
 
     class Messages(torch.autograd.Function):  # type: ignore[misc]
         @staticmethod

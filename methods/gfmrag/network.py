@@ -181,7 +181,7 @@ class EntityScorer:
         Source: GFM-RAG (Luo et al. 2025), its release: DistMult messages, summed with the state
         that a node began with.
         """
-        from graphrag_bench.algorithms.kernels import sums_of_products
+        from methods.gfmrag.kernels import sums_of_products
 
         weights, shape = self.weights, self.weights.shape
         query = weights.linear("question_mlp", question[None])

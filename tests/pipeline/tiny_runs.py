@@ -1,11 +1,10 @@
 """Steps, as YAML gives them, over questions."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
 
 from graphrag_bench.pipeline.pipeline import build
-from graphrag_bench.pipeline.steps import Execution, Outcome, attempt, run_steps
+from graphrag_bench.pipeline.steps import Execution, Outcome, run_steps
 from graphrag_bench.values import Question, RetrievalState
 
 START, CHUNKS = {"op": "tiny.start"}, {"op": "tiny.chunks"}
@@ -16,8 +15,7 @@ def outcomes(steps: Sequence[Any], *texts: str, world: Execution | None = None) 
     pipeline, problems = build({"retrieve": steps})
     assert not problems
     states = [RetrievalState(Question(f"q{i}", text)) for i, text in enumerate(texts)]
-    running = replace(world or Execution({}), attempt=attempt)
-    return run_steps(pipeline.retrieve, states, running)
+    return run_steps(pipeline.retrieve, states, world or Execution({}))
 
 
 def nodes(steps: Sequence[Any], text: str) -> list[int]:
