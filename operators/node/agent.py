@@ -20,6 +20,8 @@ from graphrag_bench.values import DECIMALS, Node, Question, Ranked, best_of
 
 PROMPT = Prompt("operators:prompts/node_agent.j2")
 PURPOSE = "entity scores"
+MAX_CANDIDATES = 20
+"""Candidates of a relation that are scored; ours."""
 _NUMBER = re.compile(r"(?<![\w.])(?:\d+(?:\.\d+)?|\.\d+)(?![\w])")
 Group = tuple[ChosenRelation, tuple[Hop, ...]]
 """A chosen relation and the hops along it, one per candidate."""
@@ -52,7 +54,6 @@ def agent(
     prompt: Prompt = PROMPT,
     width: PositiveInt = 3,
     max_groups: PositiveInt = 24,
-    max_candidates: PositiveInt = 20,
     max_tokens: PositiveInt = 160,
 ) -> tuple[Ranked[Node], Exploration]:
     """The nodes to go to next, and the exploration with the hops to them as its next round.
@@ -64,12 +65,12 @@ def agent(
     per candidate counts as equal scores (and as a fallback). Without a hop there is no node, and no
     path.
     Raises CallFailed when the model gives no reply.
-    Deviation: of more than `max_candidates` the heaviest are scored, ties by lower id; ToG samples
+    Deviation: of more than 20 candidates the heaviest are scored, ties by lower id; ToG samples
     at random. Of more than `max_groups` relations the first are followed.
     Source: Zhou et al. 2025, section 6.1, node "Agent"; ToG (Sun et al. 2024), section 2.1.
     """
     among = None if nodes is None else nodes.ids
-    every = ((choice, _hops(graph, choice, among, max_candidates)) for choice in exploration.chosen)
+    every = ((choice, _hops(graph, choice, among)) for choice in exploration.chosen)
     groups = [(choice, hops) for choice, hops in every if hops][:max_groups]
     wide = [group for group in groups if len(group[1]) > 1]
     scores_of_wide = ask_about(
@@ -95,7 +96,7 @@ def _by_score(hop: Hop) -> float:
     return -round(hop.score, DECIMALS)
 
 
-def _hops(graph: Graph, choice: ChosenRelation, among: Any, max_candidates: int) -> tuple[Hop, ...]:
+def _hops(graph: Graph, choice: ChosenRelation, among: Any) -> tuple[Hop, ...]:
     here, there = graph.source, graph.target
     if not choice.forward:
         here, there = there, here
@@ -106,7 +107,7 @@ def _hops(graph: Graph, choice: ChosenRelation, among: Any, max_candidates: int)
     named: list[int] = [row for row in rows.tolist() if graph.relations[row] == choice.relation]
     order = sorted(named, key=lambda row: (-round(float(graph.weight[row]), DECIMALS), there[row]))
     first = {int(there[row]): row for row in reversed(order)}
-    candidates = [row for row in order if first[int(there[row])] == row][:max_candidates]
+    candidates = [row for row in order if first[int(there[row])] == row][:MAX_CANDIDATES]
     return tuple(Hop(row, choice.forward, choice.score) for row in candidates)
 
 

@@ -19,6 +19,8 @@ from graphrag_bench.values import DECIMALS, Node, Question, Ranked, Relationship
 
 PROMPT = Prompt("operators:prompts/relationship_agent.j2")
 PURPOSE = "relation scores"
+MAX_TOPICS, MAX_RELATIONS = 8, 60
+"""Nodes that are asked about, and names that are shown for each; ours."""
 _MARK = re.compile(r"^\s*(?:[-*\u2022]|\d+[.)])\s*")
 _NUMBER = r"(\d+(?:\.\d+)?|\.\d+)"
 _LINE_FORMS = (
@@ -35,7 +37,7 @@ Relations = dict[str, tuple[bool, float]]
     "relationship.agent",
     table3="Agent",
     requires={"node.name", "relationship.name"},
-    calls=lambda settings: 2 * int(settings["max_topics"]),
+    calls=2 * MAX_TOPICS,
     supplies={"question", "entity", "relations", "width"},
 )
 def agent(
@@ -48,8 +50,6 @@ def agent(
     llm: ChatModel,
     prompt: Prompt = PROMPT,
     width: PositiveInt = 3,
-    max_topics: PositiveInt = 8,
-    max_relations: PositiveInt = 60,
     max_tokens: PositiveInt = 120,
 ) -> Exploration:
     """The exploration with the relations that the model would follow from each of the nodes.
@@ -61,15 +61,15 @@ def agent(
     relations makes no call and gives none. One whose two replies are unreadable gives none either,
     which counts as a fallback.
     Raises CallFailed when the model gives no reply.
-    Deviation: at most the first `max_topics` nodes are asked about, and of more than
-    `max_relations` names those with the most weight are shown; ToG bounds neither. The one-hop
-    relationships are found here, where Zhou et al. (table 3) name an operator `Onehop` before it.
+    Deviation: at most the first 8 nodes are asked about, and of more than 60 names those with the
+    most weight are shown; ToG bounds neither. The one-hop relationships are found here, where Zhou
+    et al. (table 3) name an operator `Onehop` before it.
     Source: Zhou et al. 2025, section 6.1, relationship "Agent"; ToG (Sun et al. 2024), section 2.1.
     """
     among = None if relationships is None else relationships.ids
-    topics = unique(nodes.ids.tolist())[:max_topics]
+    topics = unique(nodes.ids.tolist())[:MAX_TOPICS]
     every = [(topic, _relations(graph, topic, exploration, among)) for topic in topics]
-    open_topics = [(topic, _heaviest(named, max_relations)) for topic, named in every if named]
+    open_topics = [(topic, _heaviest(named)) for topic, named in every if named]
     shared = {"question": question.text, "width": width}
     choices = ask_about(
         llm,
@@ -107,10 +107,10 @@ def _relations(graph: Graph, topic: int, exploration: Exploration, among: Any) -
     return relations
 
 
-def _heaviest(named: Relations, max_relations: int) -> Relations:
+def _heaviest(named: Relations) -> Relations:
     """The names with the most weight, ties in alphabetical order."""
     order = sorted(named, key=lambda name: (-round(named[name][1], DECIMALS), name))
-    return {name: named[name] for name in order[:max_relations]}
+    return {name: named[name] for name in order[:MAX_RELATIONS]}
 
 
 def _choices(scored: Scored, at: tuple[int, Relations]) -> list[ChosenRelation]:

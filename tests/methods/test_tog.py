@@ -93,14 +93,17 @@ def test_a_relation_is_not_walked_back(graph):
     assert "Relations: stands on\n" in shown(llm)[0]
 
 
-def test_only_the_relationships_given_few_topics_and_few_relations_count(graph):
+def test_only_the_relationships_given_few_topics_and_few_relations_count(graph, monkeypatch):
     llm = replying("{founded (Score: 0.5)}\n{taught (Score: 0.5)}")
     result = relationship.agent(
         QUESTION, falling(ADA), Exploration(), falling(3, 1), graph=graph, llm=llm
     )
     assert [one.relation for one in result.chosen] == ["taught"]
     llm = replying("{founded (Score: 1)}")
-    chosen(graph, llm, ADA, NORVIK, max_topics=1, max_relations=1)
+    with monkeypatch.context() as patch:
+        patch.setattr(relationship, "MAX_TOPICS", 1)
+        patch.setattr(relationship, "MAX_RELATIONS", 1)
+        chosen(graph, llm, ADA, NORVIK)
     (prompt,) = shown(llm)
     assert "Relations: founded\n" in prompt
     llm = replying("{taught (Score: 0.2)}\n{named (Score: 0.2)}\n{founded (Score: 0.6)}")
@@ -135,13 +138,15 @@ def test_candidates_are_scored_by_the_model_heaviest_shown_first(graph):
     assert followed(graph, replying("1.2, 0.3"), FOUNDED)[1] == [(2, True, 0.8), (0, True, 0.2)]
 
 
-def test_a_single_candidate_costs_no_call_and_of_many_the_heaviest_are_scored(graph):
+def test_a_single_candidate_costs_no_call_and_of_many_the_heaviest_are_scored(graph, monkeypatch):
     llm = replying()
     nodes, hops = followed(graph, llm, STANDS, NAMED)
     assert hops == [(1, True, 0.4), (4, False, 0.2)]
     assert nodes.ids.tolist() == [TARN, MIRA]
     assert llm.meter.usage.calls == 0
-    assert followed(graph, llm, FOUNDED, max_candidates=1)[1] == [(2, True, 0.6)]
+    monkeypatch.setattr(node, "MAX_CANDIDATES", 1)
+    assert followed(graph, llm, FOUNDED)[1] == [(2, True, 0.6)]
+    monkeypatch.undo()
     before = Exploration((FOUNDED, STANDS))
     nodes, after = node.agent(QUESTION, before, falling(NORVIK, MIRA), graph=graph, llm=llm)
     assert nodes.ids.tolist() == [NORVIK]

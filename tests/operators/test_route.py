@@ -11,15 +11,13 @@ from graphrag_bench.data.chunks import ChunkTable
 from graphrag_bench.values import Question
 from operators.chunk.route import route
 
-TABLE = ChunkTable.of(
-    [
-        ("d0", "Ada (poet)", "Ada wrote. She lived in Malmö with Otto."),
-        ("d1", "Otto", "Otto is here."),
-        ("d2", "Malmo", "A town. Its mayor was Otto."),
-        ("d3", "Isk", "Nothing at all."),
-        ("d4", "Ada (poet)", "More of Ada, and of Isk."),
-    ]
-)
+TABLE = ChunkTable.of([
+    ("d0", "Ada (poet)", "Ada wrote. She lived in Malmö with Otto."),
+    ("d1", "Otto", "Otto is here."),
+    ("d2", "Malmo", "A town. Its mayor was Otto."),
+    ("d3", "Isk", "Nothing at all."),
+    ("d4", "Ada (poet)", "More of Ada, and of Isk."),
+])  # fmt: skip
 QUESTION = Question("q", "Where did ADA live?")
 DEGREES = {
     "Where did ADA live?": 0,
@@ -32,16 +30,15 @@ SHARE = {0: 1.0, 2: 0.5, 1: 0.25, 3: 0.0, 4: 0.125}
 ABOVE = math.cos(math.radians(30)) - 0.5
 
 
-def routed(**settings):
-    return both(**settings)[0]
-
-
 def both(**settings):
     embedder = Planted(lambda text: angle(DEGREES.get(text, 60)))
     chunks = ranked(*SHARE, scores=[8 * share for share in SHARE.values()])
     settings = {"weight": 0.0, "parent_weight": 1.0, "title_bonus": 0.0} | settings
-    ask = alone(route)
-    return ask(QUESTION, chunks, chunk_table=TABLE, embedder=embedder, **settings)
+    return alone(route)(QUESTION, chunks, chunk_table=TABLE, embedder=embedder, **settings)
+
+
+def routed(**settings):
+    return both(**settings)[0]
 
 
 def test_a_child_has_the_best_route_above_the_median_passage_by_its_parents_share() -> None:

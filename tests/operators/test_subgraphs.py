@@ -147,10 +147,10 @@ def test_a_reply_without_a_triple_is_asked_for_again_and_a_cut_line_not_read(lin
 
 
 X, Y, Z, BARE, FINE = range(5)
+SEEDS = ranked(0, 1, 2)
 
 
-@pytest.fixture
-def layers():
+def layers(*ratings: float) -> dict[str, object]:
     """X and Y at level 0, Z at level 1, BARE without a report, FINE at level 3.
 
     X holds the nodes 0, 1 (rating 3, 2 chunks), Y the node 2 (rating 9, 2 chunks), Z the node 0
@@ -159,74 +159,52 @@ def layers():
     nodes = [[1, 1, 0, 0], [0, 0, 1, 0], [1, 0, 0, 0], [1, 1, 1, 1], [0, 0, 0, 1]]
     chunks = [[1, 1, 0], [0, 1, 1], [1, 0, 0], [1, 1, 1], [0, 0, 1]]
     communities = Communities(
-        np.array([0, 0, 1, 0, 3]),
-        np.array([-1, -1, X, -1, Z]),
-        csr_matrix(np.array(nodes, bool)),
-        csr_matrix(np.array(chunks, bool)),
-    )
+        np.array([0, 0, 1, 0, 3]), np.array([-1, -1, X, -1, Z]),
+        csr_matrix(np.array(nodes, bool)), csr_matrix(np.array(chunks, bool)),
+    )  # fmt: skip
     texts = Texts.of(["of x", "of y", "of z", "", "fine"])
-    ratings = np.array([3.0, 9.0, 5.0, 10.0, 8.0])
-    return {"communities": communities, "reports": Reports(texts, texts, ratings)}
+    reports = Reports(texts, texts, np.array(ratings or (3.0, 9.0, 5.0, 10.0, 8.0)))
+    return {"communities": communities, "reports": reports}
 
 
-def test_communities_come_by_the_nodes_they_hold_down_to_a_level(layers):
+def test_communities_come_by_the_nodes_they_hold_down_to_a_level():
     """X holds two of the nodes, Y and Z one; of these Y has the better rating."""
-    result = entity(ranked(0, 1, 2), **layers)
-    check(result, [X, Y, Z], [2 + 3 / 11, 1 + 9 / 11, 1 + 5 / 11])
-    assert entity(ranked(3), **layers).ids.tolist() == []
-    assert entity(ranked(3), level=3, **layers).ids.tolist() == [FINE]
-    assert entity(ranked(0), level=0, **layers).ids.tolist() == [X]
-    reports = Reports(
-        layers["reports"].titles, layers["reports"].texts, np.array([99.0, -5, 0.5, 0, 0])
-    )
-    result = entity(ranked(0, 1, 2), communities=layers["communities"], reports=reports)
+    check(entity(SEEDS, **layers()), [X, Y, Z], [2 + 3 / 11, 1 + 9 / 11, 1 + 5 / 11])
+    assert entity(ranked(3), **layers()).ids.tolist() == []
+    assert entity(ranked(3), level=3, **layers()).ids.tolist() == [FINE]
+    assert entity(ranked(0), level=0, **layers()).ids.tolist() == [X]
+    result = entity(SEEDS, **layers(99, -5, 0.5, 0, 0))
     check(result, [X, Z, Y], [2 + 10 / 11, 1 + 0.5 / 11, 1.0])
 
 
-def test_communities_come_by_their_rating_first_and_then_by_the_nodes_they_hold(layers):
+def test_communities_come_by_their_rating_first_and_then_by_the_nodes_they_hold():
     """Of the nodes X holds two, Y and Z one: that decides only where X is rated as Y is."""
-    check(
-        entity(ranked(0, 1, 2), rank="rating", **layers),
-        [Y, Z, X], [9 + 1 / 400, 5 + 1 / 400, 3 + 2 / 400],
-    )  # fmt: skip
-    assert entity(ranked(0, 1, 2), rank="rating", top_k=2, **layers).ids.tolist() == [Y, Z]
-    reports = layers["reports"]
-    equal = Reports(reports.titles, reports.texts, np.array([9.0, 9.0, 9.5, 10.0, 8.0]))
-    result = entity(
-        ranked(0, 1, 2), rank="rating", communities=layers["communities"], reports=equal
-    )
+    result = entity(SEEDS, rank="rating", **layers())
+    check(result, [Y, Z, X], [9 + 1 / 400, 5 + 1 / 400, 3 + 2 / 400])
+    assert entity(SEEDS, rank="rating", top_k=2, **layers()).ids.tolist() == [Y, Z]
+    result = entity(SEEDS, rank="rating", **layers(9, 9, 9.5, 10, 8))
     assert result.ids.tolist() == [Z, X, Y]
 
 
-def test_a_layer_holds_the_reported_communities_by_their_chunks_but_those_rated_below_0(layers):
+def test_a_layer_holds_the_reported_communities_by_their_chunks_but_those_rated_below_0():
     """X and Y are in two chunks each, and Y has the better rating; Z is in one."""
-    result = layer(**layers)
-    check(result, [Y, X, Z], [2 + 9 / 11, 2 + 3 / 11, 1 + 5 / 11])
-    reports = layers["reports"]
-    rated = Reports(reports.titles, reports.texts, np.array([3.0, -1.0, 5.0, 10.0, 8.0]))
-    assert layer(communities=layers["communities"], reports=rated).ids.tolist() == [X, Z]
-
-
-def test_the_most_similar_reports_come_first_and_no_community_without_one(layers):
-    # Along axis 0 the reports lie by 0.2, 0.8, 0.6, 0 (none) and 0.4; along axis 1 not at
-    # all.
-    vectors = np.zeros((5, 2), np.float32)
-    vectors[:, 0] = [0.2, 0.8, 0.6, 0.0, 0.4]
-    vectors[X, 1] = -0.5
-    search = {
-        **layers,
-        "community_index": VectorIndex(vectors),
-        "embedder": Planted({"0": (1, 0), "1": (0, 1)}),
-    }
-    result = alone(vdb)(Question("q", "0"), **search)
-    check(result, [Y, Z, FINE, X], [0.8, 0.6, 0.4, 0.2])
-    result = alone(vdb)(Question("q", "1"), top_k=5, **search)
-    assert result.ids.tolist() == [Y, Z, FINE, X]
+    check(layer(**layers()), [Y, X, Z], [2 + 9 / 11, 2 + 3 / 11, 1 + 5 / 11])
+    assert layer(**layers(3, -1, 5, 10, 8)).ids.tolist() == [X, Z]
 
 
 @pytest.mark.parametrize(("level", "expected"), [(0, [Y, X]), (1, [Y, Z]), (3, [Y, FINE])])
-def test_at_a_level_come_its_communities_and_the_coarser_ones_that_none_divides(
-    layers, level, expected
-):
+def test_at_a_level_come_its_communities_and_the_coarser_ones_that_none_divides(level, expected):
     """Z divides X, and FINE divides Z; nothing divides Y."""
-    assert layer(level=level, levels="at", **layers).ids.tolist() == expected
+    assert layer(level=level, levels="at", **layers()).ids.tolist() == expected
+
+
+def test_the_most_similar_reports_come_first_and_no_community_without_one():
+    """Along axis 0 the reports lie by 0.2, 0.8, 0.6, 0 (none) and 0.4; along axis 1 X alone."""
+    vectors = np.array([[0.2, -0.5], [0.8, 0], [0.6, 0], [0, 0], [0.4, 0]], np.float32)
+    needs = {
+        "community_index": VectorIndex(vectors),
+        "embedder": Planted({"0": (1, 0), "1": (0, 1)}),
+        **layers(),
+    }
+    check(alone(vdb)(Question("q", "0"), **needs), [Y, Z, FINE, X], [0.8, 0.6, 0.4, 0.2])
+    assert alone(vdb)(Question("q", "1"), top_k=5, **needs).ids.tolist() == [Y, Z, FINE, X]
