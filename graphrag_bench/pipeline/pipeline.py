@@ -209,7 +209,7 @@ class _Builder:
             for wanted, source in pairs:
                 read = reads.get(wanted)
                 if read is None or not (read.optional or source):
-                    known = sorted(read.slot for read in operator.reads if read.optional)
+                    known = sorted(name for name, one in reads.items() if one.optional or source)
                     self.problems.append(
                         f"{label} cannot use '{wanted}'; it can use {', '.join(known) or 'none'}."
                     )

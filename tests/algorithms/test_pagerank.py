@@ -24,8 +24,6 @@ from graphrag_bench.values import ChunkScores, Node, NodeScores, Ranked
 from operators.chunk.ppr import ppr as chunk_ppr
 from operators.node.ppr import ppr as node_ppr
 
-# ---- Forward push against the equation of the walk, its bound, its work, and when it is chose
-
 
 def random_walk(seed: int, n_nodes: int = 200, n_relationships: int = 300) -> Walk:
     """A graph with hubs, weights from 0.1 to 3, and isolated nodes."""
@@ -91,26 +89,16 @@ def test_the_work_of_a_push_does_not_grow_with_the_graph():
     assert n_steps[0] == n_steps[1] > 10
 
 
-@pytest.fixture
-def pushing(monkeypatch):
-    """Every walk is pushed."""
+def test_one_push_after_another_is_as_if_alone_and_one_without_weight_exact(monkeypatch):
     monkeypatch.setattr(pagerank, "EXACT_UP_TO", 0)
-
-
-def test_one_push_after_another_is_as_if_alone_and_one_without_weight_exact(pushing):
-    walk = random_walk(1)
+    walk, nothing = random_walk(1), Reset(np.zeros(0, int), np.zeros(0))
     resets = [Reset(np.array([row]), np.ones(1)) for row in (3, 0, 3)]
-    first, _, third, uniform = masses(
-        walk, [*resets, Reset(np.zeros(0, int), np.zeros(0))], 0.85, 5
-    )
+    first, _, third, uniform = masses(walk, [*resets, nothing], 0.85, 5)
     single = pushed_pagerank(walk, resets[0], 0.85, 5)
     for result in (first, third):
         assert np.array_equal(result.rows, single.rows)
         assert np.array_equal(result.values, single.values)
     assert np.array_equal(uniform.values, personalised_pagerank(walk, np.zeros(len(walk)), 0.85))
-
-
-# ---- the operators
 
 
 def test_the_best_nodes_and_chunks_of_a_push_are_the_exact_ones(monkeypatch):
@@ -135,9 +123,6 @@ def test_the_best_nodes_and_chunks_of_a_push_are_the_exact_ones(monkeypatch):
     np.testing.assert_allclose(chunks.scores, exact_chunks.scores, atol=1e-4)
 
 
-# ---- scores of some rows
-
-
 def test_sparse_scores_rank_as_the_vector_does_zeros_by_lower_id_included():
     sparse = NodeScores.sparse(np.array([4, 1, 6]), np.array([0.5, -1.0, 0.5]), 8)
     assert sparse.values.tolist() == [0, -1.0, 0, 0, 0.5, 0, 0.5, 0]
@@ -145,9 +130,6 @@ def test_sparse_scores_rank_as_the_vector_does_zeros_by_lower_id_included():
         expected = Ranked[Node].top(sparse.values, k)
         assert sparse.top(k).ids.tolist() == expected.ids.tolist()
         assert sparse.top(k).scores.tolist() == expected.scores.tolist()
-
-
-# ---- A walk over some rows of a walk: by hand, on a path of four
 
 
 def test_a_walk_among_some_nodes_takes_the_edges_between_them_by_weight_in_the_order_given():
