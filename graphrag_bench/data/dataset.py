@@ -87,7 +87,6 @@ class Card(_Part):
     name: str
     title: str
     task: str
-    language: str = "en"
     license: str
     citation: str
     source: Source | None = None
