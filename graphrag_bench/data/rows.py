@@ -7,6 +7,7 @@ import csv
 import difflib
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cache
 from importlib import import_module
@@ -171,9 +172,8 @@ def _by_own_names(
     """The values by our names, and the names that were written for these."""
     written: dict[str, str] = {}
     row = {name: value for name, value in content.items() if name not in shape.other_names}
-    for name, own in shape.other_names.items():
-        if name not in content:
-            continue
+    for name in (one for one in shape.other_names if one in content):
+        own = shape.other_names[name]
         if shape.model_fields[own].annotation == list[str]:
             row[own] = [*_several(row.get(own)), *_several(content[name])]
         elif own in row:
@@ -219,14 +219,8 @@ def files_of(path: Path) -> list[Path]:
     Parquet files replace a file of another ending: `test.parquet`, or the shards
     `test-00000-of-00002-...`, next to it or in `data/`. Raises UserError when there is none.
     """
-    if path.exists():
-        return [path]
-    if files := sorted(file for file in path.parent.glob(path.name) if file.is_file()):
+    if files := _files_of(path):
         return files
-    for folder in (path.parent, path.parent / "data"):
-        whole, shards = folder / f"{path.stem}.parquet", folder.glob(f"{path.stem}-*.parquet")
-        if files := [whole] if whole.is_file() else sorted(shards):
-            return files
     there = ", ".join(sorted(item.name for item in path.parent.glob("*"))[:8]) or "nothing"
     raise UserError(
         f"There is no file '{path}', and no {path.stem}*.parquet next to it or in data/; {there}."
@@ -235,77 +229,82 @@ def files_of(path: Path) -> list[Path]:
 
 def is_there(path: Path) -> bool:
     """Return whether `files_of` finds anything."""
-    try:
-        return bool(files_of(path))
-    except UserError:
-        return False
+    return bool(_files_of(path))
+
+
+def _files_of(path: Path) -> list[Path]:
+    if path.exists():
+        return [path]
+    patterns = [path.name, f"{path.stem}.parquet", f"{path.stem}-*.parquet"]
+    patterns += [f"data/{one}" for one in patterns[1:]]
+    every = (sorted(one for one in path.parent.glob(name) if one.is_file()) for name in patterns)
+    return next(filter(None, every), [])
 
 
 def read_text(path: Path) -> str:
     """Return the file's text; raises UserError when it is missing or not UTF-8."""
-    content = _content(path)
-    try:
-        return content.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        line = content.count(b"\n", 0, error.start) + 1
-        raise UserError(f"{path}, line {line}: not UTF-8 (byte {error.start}).") from None
-
-
-def _content(path: Path) -> bytes:
-    if not path.is_file():
-        there = sorted(item.name for item in path.parent.glob("*.json*"))
-        hint = did_you_mean(path.name, there, there or ["no JSON file"])
-        raise UserError(f"There is no file '{path}'. {hint}")
-    return path.read_bytes()
+    return _text(_content(path), path)
 
 
 def json_file(path: Path) -> object:
     """Return the content of a JSON file; raises UserError, with the line, for one that is none."""
-    try:
-        return _parsed(read_text(path), str(path))
-    except json.JSONDecodeError as error:
-        raise UserError(f"{path}, line {error.lineno}: not JSON ({error.msg}).") from None
+    return _parsed(_content(path), path)
 
 
 def json_objects(path: Path) -> Iterator[tuple[Place, object]]:
     """Yield the items of a list, or the one object, of a JSON file; its lines of JSON lines."""
-    try:
-        content = _parsed(read_text(path), str(path))
-    except json.JSONDecodeError as error:
-        if error.msg != "Extra data":
-            raise UserError(f"{path}, line {error.lineno}: not JSON ({error.msg}).") from None
-        yield from json_line_objects(path)
-        return
+    lines = list(filter(bytes.strip, _content(path).split(b"\n", 2)))
+    with suppress(ValueError):
+        if len(lines) > 1 and json.loads(lines[0]) is not None:
+            yield from json_line_objects(path)
+            return
+    content = json_file(path)
     for number, item in enumerate(content if isinstance(content, list) else [content]):
         yield f"{path}, item {number}", item
 
 
 def json_line_objects(path: Path) -> Iterator[tuple[Place, object]]:
     """Yield the objects of a file of any size, one line at a time; blank lines are skipped."""
-    if not path.is_file():
-        _content(path)  # names the files there are
+    _check_is_there(path)
     with path.open("rb") as file:
         for number, line in enumerate(file, start=1):
-            place = f"{path}, line {number}"
-            if not line.strip():
-                continue
-            try:
-                yield place, _parsed(line.decode("utf-8-sig" if number == 1 else "utf-8"), place)
-            except UnicodeDecodeError as error:
-                raise UserError(f"{place}: not UTF-8 (byte {error.start} of the line).") from None
-            except json.JSONDecodeError as error:
-                raise UserError(f"{place}: not JSON ({error.msg}).") from None
+            if line.strip():
+                yield f"{path}, line {number}", _parsed(line, path, number)
 
 
-def _parsed(text: str, place: Place) -> object:
-    """The JSON of a text; NaN and Infinity are no JSON, and are refused where null is."""
-    content: object = json.loads(text, parse_constant=lambda _: None)
-    if "\\ud" in text or "\\uD" in text:
-        try:
-            json.dumps(content, ensure_ascii=False).encode()
-        except UnicodeEncodeError:  # of a text cut within a character
-            raise UserError(f"{place}: half a character (a lone surrogate) is no text.") from None
-    return content
+def _content(path: Path) -> bytes:
+    _check_is_there(path)
+    return path.read_bytes()
+
+
+def _check_is_there(path: Path) -> None:
+    if not path.is_file():
+        there = sorted(item.name for item in path.parent.glob("*.json*"))
+        hint = did_you_mean(path.name, there, there or ["no JSON file"])
+        raise UserError(f"There is no file '{path}'. {hint}")
+
+
+def _text(content: bytes, path: Path, line: int = 0) -> str:
+    try:
+        return content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = line or content.count(b"\n", 0, error.start) + 1
+        raise UserError(f"{path}, line {line}: not UTF-8 (byte {error.start}).") from None
+
+
+def _parsed(content: bytes, path: Path, line: int = 0) -> object:
+    """The JSON of a file or line; NaN and Infinity are no JSON, and are refused where null is."""
+    text = _text(content, path, line)
+    try:
+        parsed: object = json.loads(text, parse_constant=lambda _: None)
+        if "\\ud" in text.lower():
+            json.dumps(parsed, ensure_ascii=False).encode()
+    except json.JSONDecodeError as error:
+        place = f"{path}, line {line or error.lineno}"
+        raise UserError(f"{place}: not JSON ({error.msg}).") from None
+    except UnicodeEncodeError:  # of a text cut within a character
+        raise UserError(f"{path}, line {line}: a lone surrogate is no text.") from None
+    return parsed
 
 
 def _table_rows(path: Path) -> Iterator[tuple[Place, object]]:
