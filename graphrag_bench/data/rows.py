@@ -14,7 +14,7 @@ from importlib import import_module
 from pathlib import Path
 from string import ascii_uppercase
 from types import MappingProxyType
-from typing import Annotated, Any, ClassVar, TypeVar
+from typing import Annotated, Any, ClassVar, TypeVar, get_origin
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, ValidationError
 
@@ -174,7 +174,7 @@ def _by_own_names(
     row = {name: value for name, value in content.items() if name not in shape.other_names}
     for name in (one for one in shape.other_names if one in content):
         own = shape.other_names[name]
-        if shape.model_fields[own].annotation == list[str]:
+        if get_origin(shape.model_fields[own].annotation) is list:
             row[own] = [*_several(row.get(own)), *_several(content[name])]
         elif own in row:
             row[name] = content[name]
@@ -184,8 +184,8 @@ def _by_own_names(
 
 
 def _several(value: object) -> list[object]:
-    if isinstance(value, Mapping) and isinstance(value.get("text"), list):  # as SQuAD has answers
-        value = value["text"]
+    if isinstance(value, Mapping):  # as SQuAD has answers, and the hub's parquet facts
+        value = next((value[name] for name in ("text", "title") if name in value), [value])
     return value if isinstance(value, list) else [] if value is None else [value]
 
 

@@ -1,8 +1,9 @@
 """The project's own format: `corpus.jsonl` and `questions.jsonl`."""
 
-from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 from graphrag_bench.data.dataset import ABSTRACT, Document, Gold
 from graphrag_bench.data.rows import FileRow, Rows, choice_gold, json_lines, warn, with_options
@@ -31,12 +32,14 @@ class _Question(FileRow):
         "question": "text", "query": "text", "question_type": "type",
         "answer": "answers", "golden_answers": "answers", "gold_answers": "answers",
         "possible_answers": "answers", "answer_aliases": "answers",
+        "supporting_facts": "evidence", "supporting_docs": "evidence", "gold_docs": "evidence",
+        "positive_ctxs": "evidence",
     }  # fmt: skip
 
     id: str = ""
     text: str
     answers: list[str] = []
-    evidence: list[str] = []
+    evidence: list[Any] = []
     type: str = ""
     hops: int | None = None
     entities: list[str] = []
@@ -44,16 +47,10 @@ class _Question(FileRow):
     spans: list[str] = []
     options: list[str] = []
     correct: int | None = None
-    supporting_facts: object = None
-    supporting_docs: object = None
-    gold_docs: object = None
-    positive_ctxs: object = None
 
 
-_SUPPORTING = ("supporting_facts", "supporting_docs", "gold_docs", "positive_ctxs")
-"""Evidence in the words of other tools: ids, titles or texts of documents, alone, first in a list
-(HotpotQA's facts), or as a field of an object (DPR's passages)."""
 _NAMES = ("passage_id", "psg_id", "doc_id", "docid", "_id", "id", "title", "text")
+"""Fields of an object that names a document, as DPR's passages do."""
 
 
 def jsonl(corpus: Path, questions: Path) -> Rows:
@@ -78,22 +75,17 @@ def add_questions(rows: Rows, questions: Path, *, ids: bool = True) -> None:
     Without `ids` a row may lack its id, and has one of its text then (`q-1a2b3c4d`), which stays
     when other questions are added.
     """
-    named: dict[str, list[str]] = {}
+    documents = _DocumentNames(rows)
     for place, row in json_lines(questions, _Question):
         if ids and not row.id:
             raise UserError(f"{place}: the field 'id' is missing.")
         text, choice = with_options(row.text, row.options), Gold()
         if row.options or row.correct is not None:
             choice = choice_gold(place, row.options, row.correct)
-        evidence = dict.fromkeys(row.evidence)
-        for field in _SUPPORTING:
-            if value := getattr(row, field):
-                named = named or _by_any_name(rows)
-                evidence |= dict.fromkeys(_supporting(f"{place}: '{field}'", value, named, rows))
         gold = replace(
             choice,
             answers=tuple(dict.fromkeys(row.answers)) or choice.answers,
-            evidence=tuple(evidence),
+            evidence=tuple(dict.fromkeys(map(documents.id_of, row.evidence))),
             type=row.type,
             hops=row.hops,
             entities=tuple(row.entities),
@@ -106,32 +98,38 @@ def add_questions(rows: Rows, questions: Path, *, ids: bool = True) -> None:
         warn(f"{questions}: no question has gold (answers, evidence, options): nothing is scored.")
 
 
-def _by_any_name(rows: Rows) -> dict[str, list[str]]:
-    """The ids of the documents of each id, file, title and text, the first of these that has it."""
-    named = {name: [name] for name in [*rows.files, *rows.documents]}
-    for name_of in (lambda row: row.title, lambda row: squash(row.text)):
-        others: dict[str, list[str]] = {}
-        for document in rows.documents.values():
-            others.setdefault(name_of(document), []).append(document.id)
-        named = others | named
-    return named
+class _DocumentNames:
+    """Documents by id, file, title and text, as evidence names them."""
 
+    def __init__(self, rows: Rows) -> None:
+        self.rows = rows
 
-def _supporting(
-    place: str, value: object, named: Mapping[str, list[str]], rows: Rows
-) -> Iterator[str]:
-    """Yield the ids; documents of one title are the parts of a file of that name."""
-    columns = value.get("title") if isinstance(value, Mapping) else value  # the hub's parquet
-    for item in columns if isinstance(columns, list) else [columns]:
-        names = (
-            [item[name] for name in _NAMES if name in item]
-            if isinstance(item, dict)
-            else [item[0] if isinstance(item, list) and item else item]
-        )
-        keys = [key for name in names for key in (str(name), squash(str(name))) if key in named]
-        if not keys:
-            raise UserError(f"{place}: {item!r:.80} is no id, title or text of a document.")
-        documents = named[keys[0]]
-        if len(documents) > 1:
-            rows.files.setdefault(keys[0], documents)
-        yield documents[0] if len(documents) == 1 else keys[0]
+    @cached_property
+    def named(self) -> dict[str, list[str]]:
+        """The ids of the documents of each title and text, the first of these that has it."""
+        names: dict[str, list[str]] = {}
+        for name_of in (lambda row: row.title, lambda row: squash(row.text)):
+            others: dict[str, list[str]] = {}
+            for document in self.rows.documents.values():
+                others.setdefault(name_of(document), []).append(document.id)
+            names = others | names
+        return names
+
+    def id_of(self, item: Any) -> str:
+        """Return the id of a document, or the title of several, which are the parts of that file.
+
+        An item is an id, title or text, alone, first in a list (HotpotQA's facts), or a field of an
+        object. One that names no document stays as it is: the check of the set tells it.
+        """
+        if isinstance(item, dict):
+            names = [str(item[name]) for name in _NAMES if name in item]
+        else:
+            names = [str(item[0] if isinstance(item, list) and item else item)]
+        for key in (key for name in names for key in (name, squash(name)) if key):
+            if key in self.rows.documents or key in self.rows.files:
+                return key
+            if found := self.named.get(key):
+                if len(found) > 1:
+                    self.rows.files.setdefault(key, found)
+                return key if len(found) > 1 else found[0]
+        return names[0] if names else f"{item!r:.80}"
