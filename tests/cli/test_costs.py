@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from fake_openai import FakeOpenAI
 from killing import served
-from toy_runs import metrics, refusal, run_folder, table_of, write_set
+from toy_runs import metrics, refusal, run_folder, write_set
 
 from graphrag_bench.errors import UserError
 from graphrag_bench.run.folder import RunFolder
@@ -82,14 +82,6 @@ def test_two_builds_of_a_model_mark_the_run(fake: FakeOpenAI) -> None:
     assert one["cost"]["mixed"] is False
     assert two["cost"]["mixed"] is True
     assert two["cost"]["models"] == ["fake a", "fake b"]
-
-
-def test_calls_of_building_are_in_the_faults_of_a_table(fake: FakeOpenAI) -> None:
-    url = fake.scenario(reads=True, filter_word="Otto Brandt")
-    folder = run_folder(*TOY, *served(url), "answer=off")
-    rates = metrics(folder)["build_rates"]["build extraction"]
-    assert rates["calls"] == 14 and rates["failed"] == round(2 / 14, 4)
-    assert "| faults |" in table_of(folder)
 
 
 def open_things() -> tuple[int, int]:

@@ -1,9 +1,10 @@
 """`graphrag-bench diff`: two runs of the toy set, question by question."""
 
+import json
 from pathlib import Path
 
 import pytest
-from toy_runs import TOY, WEIGHTLESS, metrics, run_folder, write_set
+from toy_runs import TOY, WEIGHTLESS, command, metrics, run_folder, write_set
 
 from graphrag_bench.cli.diff import diff_lines
 from graphrag_bench.cli.runs import listed_runs
@@ -32,6 +33,9 @@ def folder(home: Path, method: str) -> str:
 def test_metrics_questions_and_settings_are_compared_over_the_shared_questions(home: Path) -> None:
     pair = [find_run(folder(home, name), home) for name in ("bm25", "hipporag")]
     parts = list(diff_lines(*pair))
+    values = json.loads(command("diff", *(str(one.folder.path) for one in pair), "--json").out)
+    assert values["metrics"]["evidence_recall@2"]["n"] == 4
+    assert {"path": "method.damping", "a": "–", "b": "0.5"} in values["settings"]
     (table,) = (part for part in parts if isinstance(part, Table))
     assert {row[0]: row[1] for row in table.rows}["evidence_recall@2"] == "4"
     assert any("gained" in part and "lost" in part for part in parts if isinstance(part, str))

@@ -50,15 +50,6 @@ def test_what_was_fetched_is_found_by_run_without_a_root(hub: FileServer, home: 
     assert find_run(str(folder), ".").scores, "gold of a fetched set is found again"
 
 
-def test_a_set_whose_shape_nobody_checked_is_fetched_with_a_warning(hub: FileServer) -> None:
-    row = {"input": "What grows?", "answers": ["Rye"], "context": "Rye grows."}
-    publish(hub, "TommyChien/UltraDomain", {"cs.jsonl": row})
-    ended = command("fetch", "dataset=ultradomain_cs", "dataset.root=mine")
-    assert ended.code == 0, ended.err
-    assert "warning: " in ended.err
-    assert "run dataset=ultradomain_cs dataset.root=mine" in ended.out
-
-
 @pytest.mark.parametrize(
     ("words", "name"),
     [

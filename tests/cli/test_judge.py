@@ -171,12 +171,6 @@ def test_verdicts_are_kept_and_nothing_is_asked_twice(runs: list[str]) -> None:
     assert {row["first"] for row in rows} == {Path(run).name for run in runs[:2]}
 
 
-def test_a_verdict_in_prose_is_missing_and_in_no_rate(runs: list[str]) -> None:
-    planted_judges.prose_on.add("Into which sea")
-    out = judge(*runs[:2], *LONGER, "cache.mode=off", "--criteria", "diversity")
-    assert cells(out, "VanillaRAG", "BM25", "diversity")[3:8] == ["5", "1", "0", "0", "5"]
-
-
 def test_a_command_that_was_stopped_goes_on_with_what_is_missing(runs: list[str]) -> None:
     more = (*LONGER, "--criteria", "coherence")
     planted_judges.stops_on.add("Did Mira Holt")
