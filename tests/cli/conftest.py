@@ -2,6 +2,7 @@
 
 import shutil
 from collections.abc import Iterator
+from contextlib import chdir
 from pathlib import Path
 
 import planted_judges
@@ -20,9 +21,11 @@ def _here(home: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 @pytest.fixture(scope="module")
 def built(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A home with the run of the words `BUILT` of a module."""
+    """A home with a run of each list of words in `BUILT` of a module."""
     home = tmp_path_factory.mktemp("built")
-    toy_runs.run_folder(*request.module.BUILT, f"paths.home={home}")
+    with chdir(home):
+        for words in request.module.BUILT:
+            toy_runs.run_folder(*words)
     return home
 
 

@@ -15,7 +15,8 @@ from graphrag_bench.run.stored import find_run
 
 pytestmark = pytest.mark.usefixtures("copied")
 
-HIPPORAG = BUILT = [*TOY, "method=hipporag", "answer=off"]
+HIPPORAG = [*TOY, "method=hipporag", "answer=off"]
+BUILT = [HIPPORAG]
 
 
 def key_of(resource: str) -> str:

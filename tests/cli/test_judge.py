@@ -19,23 +19,14 @@ WORDY = ["llm._target_=planted_judges.wordy"]
 FIRST = ("--metrics", "judged_correctness")
 
 
-@pytest.fixture(scope="module")
-def stored(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """VanillaRAG on the first three questions of toy; every answer is `Ada Marsh`.
-
-    That is the gold answer of one of them, word for word, and wrong for the others.
-    """
-    home = tmp_path_factory.mktemp("stored")
-    settings = ("method=vanilla", "limit=3", "reference_rows=off", f"paths.home={home}")
-    return run_folder(*TOY, *settings)
+BUILT = [[*TOY, "method=vanilla", "limit=3", "reference_rows=off"]]
+"""Every answer is `Ada Marsh`: the gold answer of one question, wrong for the others."""
 
 
 @pytest.fixture
-def run(stored: Path, tmp_path: Path) -> Path:
-    """A copy of that run and its home."""
-    home = stored.parents[3]
-    shutil.copytree(home, tmp_path / "copy")
-    return tmp_path / "copy" / stored.relative_to(home)
+def run(copied: None, home: Path) -> Path:
+    """The folder of VanillaRAG on the first three questions of toy."""
+    return next((home / "runs" / "toy" / "vanilla").iterdir())
 
 
 @pytest.fixture(scope="module")

@@ -6,7 +6,6 @@ import json
 import os
 import shutil
 import time
-from contextlib import chdir
 from pathlib import Path
 
 import pytest
@@ -16,25 +15,10 @@ from toy_runs import TOY, command, run_folder
 from graphrag_bench.errors import UserError
 from graphrag_bench.run import cleanup
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("copied")]
 
 QUIET = [*TOY, "answer=off", "reference_rows=off"]
-
-
-@pytest.fixture(scope="module")
-def both(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A home with BM25 on toy, and HippoRAG on its first four questions."""
-    home = tmp_path_factory.mktemp("home")
-    with chdir(home):
-        run_folder(*QUIET, "method=bm25")
-        run_folder(*QUIET, "method=hipporag", "limit=4")
-    return home
-
-
-@pytest.fixture(autouse=True)
-def _copied(both: Path, home: Path) -> None:
-    """A copy of that home, which is the folder of work."""
-    shutil.copytree(both, home, dirs_exist_ok=True)
+BUILT = [[*QUIET, "method=bm25"], [*QUIET, "method=hipporag", "limit=4"]]
 
 
 def folder(home: Path, method: str) -> Path:

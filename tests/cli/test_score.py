@@ -1,8 +1,6 @@
 """`graphrag-bench runs score`: stored runs of the toy set re-scored."""
 
 import json
-import shutil
-from contextlib import chdir
 from pathlib import Path
 from typing import Any
 
@@ -18,20 +16,12 @@ pytestmark = pytest.mark.slow
 QUIET = [*TOY, "reference_rows=off"]
 
 
-@pytest.fixture(scope="module")
-def scored_home(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A home with BM25 and VanillaRAG on the toy set."""
-    home = tmp_path_factory.mktemp("home")
-    with chdir(home):
-        for name in ("bm25", "vanilla"):
-            run_folder(*QUIET, f"method={name}")
-    return home
+BUILT = [[*QUIET, f"method={name}"] for name in ("bm25", "vanilla")]
 
 
 @pytest.fixture
-def run(scored_home: Path, home: Path) -> Path:
-    """The folder of BM25 in a copy of that home, which is the folder of work."""
-    shutil.copytree(scored_home, home, dirs_exist_ok=True)
+def run(copied: None, home: Path) -> Path:
+    """The folder of BM25 on the toy set, beside VanillaRAG."""
     return next((home / "runs" / "toy" / "bm25").iterdir())
 
 
