@@ -1,7 +1,8 @@
 """Chunks to described entities, relationships and n-ary facts: by spaCy, or by a language model."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
+from typing import Any, NamedTuple
 
 from pydantic import NonNegativeInt, PositiveInt
 
@@ -17,13 +18,28 @@ from graphrag_bench.algorithms.extraction import (
 from graphrag_bench.contract import artifact
 from graphrag_bench.data.chunks import ChunkTable
 from graphrag_bench.embedding.nlp import NUMERIC, Nlp, Sentence
-from graphrag_bench.graphs.asking import Extractor, documents_of_chunks
-from graphrag_bench.graphs.gleaning import denies, gleaned, gleaned_tokens, read_facts, read_records
+from graphrag_bench.errors import UnreadableReply
+from graphrag_bench.expected import Sizes, template_tokens
+from graphrag_bench.graphs.asking import (
+    MOST_TOKENS,
+    Extractor,
+    Result,
+    chunk_faults,
+    documents_of_chunks,
+)
+from graphrag_bench.graphs.records import (
+    RecordReply,
+    denies,
+    read_facts,
+    read_records,
+    says_nothing,
+)
 from graphrag_bench.graphs.sentences import facts_of, named_entities, read_chunks, together
+from graphrag_bench.llm.calls import Chat
 from graphrag_bench.llm.chat import ChatModel
 from graphrag_bench.llm.structured import ReplyFormat
 from graphrag_bench.progress import Progress
-from graphrag_bench.prompts import Prompt
+from graphrag_bench.prompts import Message, Prompt
 from graphrag_bench.text import normalise_name
 
 EXTRACT = Prompt("graphrag_bench.graphs:prompts/text_records.j2")
@@ -34,6 +50,7 @@ EXTRACT_FACTS = Prompt("graphrag_bench.graphs:prompts/facts.j2")
 CONTINUE_FACTS = Prompt("graphrag_bench.graphs:prompts/facts_continue.j2")
 MORE_FACTS = Prompt("graphrag_bench.graphs:prompts/facts_more.j2")
 STEP_OF_FACTS = "extract facts"
+_YES_TOKENS = 8
 _TOO_SMALL = "The model may be too small to keep to the format, or its window may cut the prompt"
 
 
@@ -78,7 +95,19 @@ def _records(sentences: Sequence[Sentence], title: str, keywords: bool) -> Chunk
     return ChunkRecords(tuple(entities), tuple(relationships))
 
 
-@artifact("text_extraction.llm", calls=2, tokens=gleaned_tokens)
+def _tokens(settings: Mapping[str, Any], sizes: Sizes) -> tuple[float, float]:
+    """Return the tokens of a chunk's first call and gleaning rounds, halved for its two calls.
+
+    The records of a chunk are taken to be twice as long as it is.
+    """
+    prompt = template_tokens(settings["extract_prompt"]) + sizes.chunk
+    reply = min((settings["max_tokens"] or MOST_TOKENS) / 2, 2 * sizes.chunk)
+    n_rounds = 1 + settings["max_gleaning"]
+    prompts = sum(prompt + number * reply for number in range(n_rounds))
+    return prompts / 2, n_rounds * reply / 2
+
+
+@artifact("text_extraction.llm", calls=2, tokens=_tokens)
 def llm_text_extraction(
     *,
     chunk_table: ChunkTable,
@@ -102,18 +131,15 @@ def llm_text_extraction(
     Source: Zhou et al. 2025, section 4; GraphRAG (Edge et al. 2024), section 3.1; the rounds as
     in nano-graphrag.
     """
-    types = {"entity_types": entity_types, "keywords": keywords}
-    chats = [extract_prompt.render({**types, "passage": text}) for text in chunk_table.passages]
-    replies, counts = gleaned(
+    read = partial(read_records, keywords=keywords, purpose=STEP)
+    replies, counts = _gleaned(
         Extractor(llm_build, max_tokens, progress),
-        chats,
-        documents_of_chunks(chunk_table),
-        ReplyFormat(STEP, partial(read_records, keywords=keywords, purpose=STEP), denies=denies),
-        f"{_TOO_SMALL}; build.text_extraction=nlp reads descriptions without a model.",
+        chunk_table,
+        _Prompts(extract_prompt, continue_prompt, more_prompt),
+        {"entity_types": entity_types, "keywords": keywords},
+        ReplyFormat(STEP, read, denies=denies),
         max_gleaning,
-        continue_prompt,
-        more_prompt,
-        keywords,
+        "build.text_extraction=nlp reads descriptions without a model.",
     )
     rows = []
     for of_chunk in replies:
@@ -153,7 +179,7 @@ def _fact(sentence: Sentence, title: str) -> FactRecord:
     return FactRecord(text, tuple(EntityRecord(name, "", text) for name in distinct.values()))
 
 
-@artifact("fact_extraction.llm", calls=2, tokens=gleaned_tokens)
+@artifact("fact_extraction.llm", calls=2, tokens=_tokens)
 def llm_facts(
     *,
     chunk_table: ChunkTable,
@@ -172,15 +198,14 @@ def llm_facts(
     Source: HyperGraphRAG (Luo et al. 2025), n-ary relation extraction; the rounds as in its
     release; prompts are ours.
     """
-    replies, counts = gleaned(
+    replies, counts = _gleaned(
         Extractor(llm_build, max_tokens, progress),
-        [extract_prompt.render({"passage": passage}) for passage in chunk_table.passages],
-        documents_of_chunks(chunk_table),
+        chunk_table,
+        _Prompts(extract_prompt, continue_prompt, more_prompt),
+        {},
         ReplyFormat(STEP_OF_FACTS, partial(read_facts, purpose=STEP_OF_FACTS), denies=denies),
-        f"{_TOO_SMALL}; build.fact_extraction=nlp takes sentences as facts, without a model.",
         max_gleaning,
-        continue_prompt,
-        more_prompt,
+        "build.fact_extraction=nlp takes sentences as facts, without a model.",
     )
     facts = [[one for reply in of_chunk for one in reply.records] for of_chunk in replies]
     rows = [
@@ -189,3 +214,98 @@ def llm_facts(
     ]
     n_without = sum(map(len, facts)) - sum(len(row.facts) for row in rows)
     return FactExtraction.of(rows, {"facts_without_entities": n_without, **counts})
+
+
+class _Prompts(NamedTuple):
+    """What asks for records, for the records that were missed, and whether there are more."""
+
+    extract: Prompt
+    missed: Prompt
+    more: Prompt
+
+
+def _gleaned(
+    extractor: Extractor,
+    table: ChunkTable,
+    prompts: _Prompts,
+    values: Mapping[str, Any],
+    reading: ReplyFormat[RecordReply],
+    rounds: int,
+    advice: str,
+) -> tuple[list[list[RecordReply]], dict[str, float]]:
+    """Return the replies with records about each chunk, and how many could not be read.
+
+    At most `rounds` rounds ask in the same conversation for what was missed, and between them
+    whether there is more. A reply without records ends a conversation, and so does a window without
+    room for one: `failed_gleanings` counts these rounds and those whose reply could not be had or
+    read. Raises UserError when no first reply can be read.
+    """
+    items, asking = (
+        documents_of_chunks(table),
+        Extractor(extractor.llm, _YES_TOKENS, extractor.progress),
+    )
+    talks = [prompts.extract.render({**values, "passage": text}) for text in table.passages]
+    replies: list[list[RecordReply]] = [[] for _ in items]
+    n_unasked, lost = 0, list[int]()
+
+    def say(rows: Sequence[int], messages: Chat) -> None:
+        for row in rows:
+            talks[row] = (*talks[row], *messages)
+
+    def going_on(rows: Sequence[int], results: Sequence[Result[RecordReply]]) -> list[int]:
+        going = []
+        for row, reply in zip(rows, results, strict=True):
+            if isinstance(reply, RecordReply):
+                replies[row].append(reply)
+                if reply.records:
+                    say([row], (Message("assistant", reply.text),))
+                    going.append(row)
+        return going
+
+    first = extractor.ask(talks, reading, items, f"{_TOO_SMALL}; {advice}")
+    going = going_on(range(len(items)), first)
+    gleaning = ReplyFormat("gleaning", partial(_missed, reading))
+    for number in range(rounds):
+        if number:
+            say(going, prompts.more.render(values))
+            chats, about = [talks[row] for row in going], [items[row] for row in going]
+            answers = asking.ask(chats, _MORE, about, retry=False)
+            going = [row for row, yes in zip(going, answers, strict=True) if yes is True]
+            say(going, (Message("assistant", "YES"),))
+        say(going, prompts.missed.render(values))
+        fitting = [row for row in going if extractor.fits(talks[row])]
+        chats, about = [talks[row] for row in fitting], [items[row] for row in fitting]
+        results = extractor.ask(chats, gleaning, about, retry=False)
+        n_unasked += len(going) - len(fitting)
+        pairs = zip(fitting, results, strict=True)
+        lost += [row for row, one in pairs if not isinstance(one, RecordReply)]
+        going = going_on(fitting, results)
+    read = [(row, reply) for row, some in enumerate(replies) for reply in some]
+    faults = chunk_faults(
+        len(items),
+        failed={row for row, some in enumerate(replies) if not some},
+        malformed={row for row, reply in read if reply.malformed}.union(lost),
+        cut={row for row, reply in read if reply.cut},
+    )
+    return replies, {
+        "malformed_records": sum(reply.malformed for _, reply in read),
+        **faults,
+        **extractor.statistics,
+        "failed_gleanings": n_unasked + len(lost),
+    }
+
+
+def _missed(reading: ReplyFormat[RecordReply], text: str, cut: bool) -> RecordReply:
+    try:
+        return reading.read(text, cut)
+    except UnreadableReply:
+        if cut or not says_nothing(text):
+            raise
+        return RecordReply(text)
+
+
+def _is_yes(text: str, cut: bool) -> bool:
+    return text.strip().strip(".!\"'*").lower() == "yes"
+
+
+_MORE = ReplyFormat("anything left", _is_yes)

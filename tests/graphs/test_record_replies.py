@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from graphrag_bench.algorithms.extraction import EntityRecord, RelationshipRecord
 from graphrag_bench.errors import UnreadableReply
-from graphrag_bench.graphs.gleaning import Record, RecordReply, read_facts, read_records
+from graphrag_bench.graphs.records import Record, RecordReply, read_facts, read_records
 from graphrag_bench.llm.openai_compatible import without_reasoning
 
 ADA = '("entity"<|>ADA<|>person<|>Ada wrote notes.)'

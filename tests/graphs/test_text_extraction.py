@@ -19,7 +19,7 @@ from graphrag_bench.artifacts.plan import plan
 from graphrag_bench.artifacts.store import Store
 from graphrag_bench.embedding.nlp import Relation, Sentence
 from graphrag_bench.errors import UserError
-from graphrag_bench.graphs.gleaning import RecordReply, read_facts, read_records
+from graphrag_bench.graphs.records import RecordReply, read_facts, read_records
 from graphrag_bench.graphs.text_extraction import (
     llm_facts,
     llm_text_extraction,

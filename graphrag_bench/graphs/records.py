@@ -1,23 +1,15 @@
-"""Delimited records of passages, read from replies, and rounds that ask for what was missed."""
+"""Delimited records of entities, relationships and facts, read from replies of models."""
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from functools import partial
 from html import unescape
-from typing import Any
 
 from graphrag_bench.algorithms.extraction import EntityRecord, FactRecord, RelationshipRecord
 from graphrag_bench.errors import UnreadableReply
-from graphrag_bench.expected import Sizes, template_tokens
-from graphrag_bench.graphs.asking import MOST_TOKENS, Extractor, Result, chunk_faults
-from graphrag_bench.llm.calls import Chat
-from graphrag_bench.llm.structured import ReplyFormat
-from graphrag_bench.prompts import Message, Prompt
 from graphrag_bench.text import names_nothing, normalise_name
 from graphrag_bench.values import unique
 
-_YES_TOKENS = 8
 _COMPLETE = 10.0
 """The highest completeness of a fact, that of one without a score."""
 _NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)")
@@ -144,10 +136,10 @@ def read_facts(text: str, cut: bool, *, purpose: str) -> RecordReply:
 
 def denies(reply: RecordReply, earlier: str) -> bool:
     """Return whether a corrected reply is empty although the first one looked like records."""
-    return not reply.records and not _says_nothing(earlier)
+    return not reply.records and not says_nothing(earlier)
 
 
-def _says_nothing(text: str) -> bool:
+def says_nothing(text: str) -> bool:
     """Return whether a reply is one line of words at most, with nothing like a record in it."""
     words = _END.sub("", text).strip()
     like = r"[|｜{}\t]|&lt;|\\t|[(\[\"'“]\s*(entity|relation|fact)"
@@ -247,101 +239,3 @@ def _bare(text: str) -> str:
 
 def _number(field: str, otherwise: float) -> float:
     return float(field) if _NUMBER.fullmatch(field) else otherwise
-
-
-def gleaned_tokens(settings: Mapping[str, Any], sizes: Sizes) -> tuple[float, float]:
-    """Return the tokens of a chunk's first call and gleaning rounds, halved for its two calls.
-
-    The records of a chunk are taken to be twice as long as it is.
-    """
-    prompt = template_tokens(settings["extract_prompt"]) + sizes.chunk
-    reply = min((settings["max_tokens"] or MOST_TOKENS) / 2, 2 * sizes.chunk)
-    n_rounds = 1 + settings["max_gleaning"]
-    prompts = sum(prompt + number * reply for number in range(n_rounds))
-    return prompts / 2, n_rounds * reply / 2
-
-
-def gleaned(
-    extractor: Extractor,
-    chats: Sequence[Chat],
-    items: Sequence[str],
-    reading: ReplyFormat[RecordReply],
-    advice: str,
-    rounds: int,
-    continue_prompt: Prompt,
-    more_prompt: Prompt,
-    keywords: bool = False,
-) -> tuple[list[list[RecordReply]], dict[str, float]]:
-    """Return the replies with records of each chat, and how many could not be read.
-
-    At most `rounds` rounds of `continue_prompt` ask in the same conversation for what was missed,
-    and `more_prompt` between them whether there is more; both may use `keywords`. A reply without
-    records ends a conversation, and so does a window without room for one: `failed_gleanings`
-    counts these rounds and those whose reply could not be had or read. Raises UserError when no
-    first reply can be read.
-    """
-    talks, asking = list(chats), Extractor(extractor.llm, _YES_TOKENS, extractor.progress)
-    replies: list[list[RecordReply]] = [[] for _ in chats]
-    n_unasked, lost = 0, list[int]()
-
-    def say(rows: Sequence[int], messages: Chat) -> None:
-        for row in rows:
-            talks[row] = (*talks[row], *messages)
-
-    def going_on(rows: Sequence[int], results: Sequence[Result[RecordReply]]) -> list[int]:
-        going = []
-        for row, reply in zip(rows, results, strict=True):
-            if isinstance(reply, RecordReply):
-                replies[row].append(reply)
-                if reply.records:
-                    say([row], (Message("assistant", reply.text),))
-                    going.append(row)
-        return going
-
-    first = extractor.ask(chats, reading, items, advice)
-    going = going_on(range(len(chats)), first)
-    gleaning = ReplyFormat("gleaning", partial(_missed, reading))
-    for number in range(rounds):
-        if number:
-            say(going, more_prompt.render({"keywords": keywords}))
-            prompts, about = [talks[row] for row in going], [items[row] for row in going]
-            answers = asking.ask(prompts, _MORE, about, retry=False)
-            going = [row for row, yes in zip(going, answers, strict=True) if yes is True]
-            say(going, (Message("assistant", "YES"),))
-        say(going, continue_prompt.render({"keywords": keywords}))
-        fitting = [row for row in going if extractor.fits(talks[row])]
-        prompts, about = [talks[row] for row in fitting], [items[row] for row in fitting]
-        results = extractor.ask(prompts, gleaning, about, retry=False)
-        n_unasked += len(going) - len(fitting)
-        pairs = zip(fitting, results, strict=True)
-        lost += [row for row, one in pairs if not isinstance(one, RecordReply)]
-        going = going_on(fitting, results)
-    read = [(row, reply) for row, some in enumerate(replies) for reply in some]
-    faults = chunk_faults(
-        len(chats),
-        failed={row for row, some in enumerate(replies) if not some},
-        malformed={row for row, reply in read if reply.malformed}.union(lost),
-        cut={row for row, reply in read if reply.cut},
-    )
-    return replies, {
-        "malformed_records": sum(reply.malformed for _, reply in read),
-        **faults,
-        **extractor.statistics,
-        "failed_gleanings": n_unasked + len(lost),
-    }
-
-
-def _missed(reading: ReplyFormat[RecordReply], text: str, cut: bool) -> RecordReply:
-    try:
-        return reading.read(text, cut)
-    except UnreadableReply:
-        if cut or not _says_nothing(text):
-            raise
-        return RecordReply(text)
-
-
-def _is_yes(text: str, cut: bool) -> bool:
-    return text.strip().strip(".!\"'*").lower() == "yes"
-
-
-_MORE = ReplyFormat("anything left", _is_yes)
