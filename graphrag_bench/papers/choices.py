@@ -11,20 +11,13 @@ A table that is no grid (large sets have RAPTOR-K for RAPTOR) also has rows with
 
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-from graphrag_bench.papers.names import Paper, PrintedModel
-from graphrag_bench.papers.printed import (
-    PaperTable,
-    Recipe,
-    load_paper,
-    load_table,
-    paper_names,
-    table_names,
-)
+from graphrag_bench.papers.names import Paper
+from graphrag_bench.papers.printed import Recipe, load_paper, load_table, paper_names, table_names
 
 _GROUPS = (
     "dataset", "method", "profile", "fidelity", "llm", "embedder", "pooling",
@@ -100,10 +93,10 @@ def table_runs(full_name: str) -> TableRuns:
     row_names: dict[tuple[str, ...], str] = {}
     rows: dict[str, tuple[str, ...]] = {}
     pairs: dict[tuple[str, str], None] = {}
-    for recipe, labels in _recipes(table):
-        words = recipe.row_words
-        if words is not None:
-            own = f"{full_name.replace('/', '.')}.{_row_name(recipe, labels, words)}"
+    parts = (part for cell in table.cells for part in table.parts(cell))
+    for recipe in (side for part in parts for side in part.sides):
+        if (words := recipe.row_words) is not None:
+            own = f"{full_name.replace('/', '.')}.{_row_name(recipe, words)}"
             name = row_names.setdefault(tuple(sorted(words)), own)
             rows.setdefault(name, words)
             pairs[name, _dataset(recipe)] = None
@@ -115,21 +108,14 @@ def table_runs(full_name: str) -> TableRuns:
     return TableRuns({**rows, **on_sets}, tuple(pairs), {"row": ",".join(on_sets)})
 
 
-def _recipes(table: PaperTable) -> Iterator[tuple[Recipe, list[str]]]:
-    """The runs that the cells ask for, and what their names say of the settings of each."""
-    for cell in table.cells:
-        for part in table.parts(cell):
-            for recipe in (part.own, part.other) if cell.versus else (part.own,):
-                yield recipe, [word.partition("=")[2] for word in recipe.extra]
-
-
-def _row_name(recipe: Recipe, labels: Sequence[str], words: Sequence[str]) -> str:
+def _row_name(recipe: Recipe, words: Sequence[str]) -> str:
     """The method, its model where there are several, the printed settings that set anything."""
     method = recipe.method_name
     model = recipe.model if method and len(recipe.table.llms) > 1 else ""
     rows = zip(recipe.cell.setting, recipe.table.rows_of(recipe.cell), strict=True)
     setting = [item for item, row in rows if recipe.heeded([*row.run, *row.also])]
     items = [re.sub(r"^method\.", "", item.removeprefix(f"{method} ")) for item in setting]
+    labels = [word.partition("=")[2] for word in recipe.extra]
     ours = [word.partition("=")[2] for word in words if word.startswith("method=")]
     parts = [part for part in (method, model, *items, *labels) if part] or ours
     return ".".join(map(_slug, parts))
@@ -166,11 +152,8 @@ def _of_paper(paper: Paper, group: str) -> dict[str, list[str]]:
             for name, place in places.items()
             if name and len(words := place.words()) > 1
         }
-    models: Mapping[str, Mapping[str, PrintedModel]] = {
-        "llm": paper.llms,
-        "embedder": paper.embedders,
-    }
-    return {name: model.run for name, model in models.get(group, {}).items()}
+    models = {"llm": paper.llms, "embedder": paper.embedders}.get(group, {})
+    return {name: model.run for name, model in models.items()}
 
 
 def _split(words: Sequence[str]) -> tuple[dict[str, str], dict[str, Any]]:

@@ -304,6 +304,11 @@ class Part:
     own: Recipe
     other: Recipe
 
+    @property
+    def sides(self) -> tuple[Recipe, ...]:
+        """The runs of its figure: both of a win rate, else one."""
+        return (self.own, self.other) if self.own.cell.versus else (self.own,)
+
 
 def merged(settings: Iterable[str]) -> tuple[str, ...]:
     """Return the settings, each name once: the last word holds, in place of the first."""

@@ -163,6 +163,13 @@ def pairs(
     ]
 
 
+def stored_of(part: Part, offered: Sequence[RunConditions]) -> list[tuple[RunConditions, ...]]:
+    """Return the runs of a part, or the pairs of runs where it is a win rate."""
+    if part.own.metric.criteria:
+        return [*pairs(part, offered)]
+    return [(one,) for one in fitting(part.own, offered)]
+
+
 def chosen(rows: Mapping[GradedRow, Sequence[Candidate]]) -> dict[GradedRow, Candidate]:
     """Return the run of each row, out of those that have a figure for it, where there is one.
 

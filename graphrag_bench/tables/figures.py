@@ -16,8 +16,7 @@ from graphrag_bench.tables.candidates import (
     RunGroup,
     candidates,
     chosen,
-    fitting,
-    pairs,
+    stored_of,
 )
 from graphrag_bench.tables.grading import Grade, Mismatch, RunConditions, grade
 from graphrag_bench.tables.measures import FigureSource, Measured, reason_of
@@ -150,43 +149,31 @@ class _Collection:
 
     def lacking(self, recipe: Recipe, gaps: Sequence[Gap]) -> Filled:
         """What fills the gaps of a cell: runs, and scores, timings or verdicts of stored ones."""
-        metric, judge = recipe.metric, f"verdicts of {recipe.judge}"
-        if metric.criteria:
-            stored_pairs = [(part, pairs(part, self.offered)) for part, _ in gaps]
-            alone = [part for part, found in stored_pairs if not found]
-            lacks = f"{judge} on {', '.join(criteria_of_table(self.table))}"
-            runs = _words(one for part in alone for one in (part.own, part.other))
-            unjudged = [self.nearest(part, found) for part, found in stored_pairs if found]
-            return Filled(runs=runs, lacks=lacks, unjudged=tuple(unjudged))
-        stored = [run.run.folder.path for _, run in gaps if run]
-        if metric.kind == "metric" and stored:
+        metric = recipe.metric
+        unscored = [run.run.folder.path for _, run in gaps if run]
+        if metric.kind == "metric" and unscored:
             wanted = metric.value.split("|")[0]
-            return Filled(lacks=f"{wanted} of {stored[0]} (graphrag-bench runs score)")
-        own = [part.own for part, run in gaps if run is None]
-        if metric.kind == "judged_answer":
-            return self.lacking_judge([part for part, run in gaps if run is None], judge)
-        if metric.kind in _TIMES:
-            own = [recipe for recipe in own if not fitting(recipe, self.offered)]
-        runs = _words(own)
-        return Filled(reason=_SERIAL) if metric.kind in _TIMES and not runs else Filled(runs=runs)
-
-    def lacking_judge(self, parts: Sequence[Part], judge: str) -> Filled:
-        """The runs of parts that a judge has not seen, and those that are not there."""
-        found = [(part, [(one,) for one in fitting(part.own, self.offered)]) for part in parts]
-        runs = _words(part.own for part, stored in found if not stored)
-        unjudged = tuple(self.nearest(part, stored) for part, stored in found if stored)
-        return Filled(runs=runs, lacks=judge, unjudged=unjudged)
+            return Filled(lacks=f"{wanted} of {unscored[0]} (graphrag-bench runs score)")
+        parts = [part for part, run in gaps if metric.criteria or run is None]
+        stored = [(part, stored_of(part, self.offered)) for part in parts]
+        if metric.criteria or metric.kind == "judged_answer":
+            on = f" on {', '.join(criteria_of_table(self.table))}" if metric.criteria else ""
+            return Filled(
+                runs=_words(one for part, runs in stored if not runs for one in part.sides),
+                lacks=f"verdicts of {recipe.judge}{on}",
+                unjudged=tuple(self.nearest(part, runs) for part, runs in stored if runs),
+            )
+        timed = metric.kind in _TIMES
+        words = _words(part.own for part, runs in stored if not (timed and runs))
+        return Filled(reason=_SERIAL) if timed and not words else Filled(runs=words)
 
     def nearest(self, part: Part, stored: Sequence[tuple[RunConditions, ...]]) -> tuple[str, ...]:
         """The keys of the runs to judge: the nearest to the paper, of the largest group of runs."""
 
-        def candidate(runs: tuple[RunConditions, ...]) -> Candidate:
-            graded = [grade(one, of) for one, of in zip(runs, (part.own, part.other), strict=False)]
-            mismatches = [field for of in graded for field in of.mismatches]
-            return Candidate(runs[0].run, Grade.of(mismatches), runs[-1].run)
-
         def place(runs: tuple[RunConditions, ...]) -> tuple[object, ...]:
-            one = candidate(runs)
+            graded = [grade(one, of) for one, of in zip(runs, part.sides, strict=True)]
+            whole = Grade.of(field for of in graded for field in of.mismatches)
+            one = Candidate(runs[0].run, whole, runs[-1].run)
             return one.grade.letter, -self.sizes[one.group], one.order
 
         return tuple(one.run.folder.path.name for one in min(stored, key=place))

@@ -77,7 +77,7 @@ def _answered() -> Iterator[tuple[Recipe, tuple[str, ...]]]:
     for table in map(load_table, table_names()):
         for cell in table.cells:
             part = table.parts(cell)[0]
-            for recipe in (part.own, part.other) if cell.versus else (part.own,):
+            for recipe in part.sides:
                 words = recipe.row_words if cell.dataset == table.datasets[0] else None
                 if words and recipe.method and "answer=off" not in words:
                     yield recipe, words

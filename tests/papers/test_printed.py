@@ -94,7 +94,7 @@ def test_every_column_is_of_what_the_runs_of_its_cells_have(name: str) -> None:
         wanted = metric.criteria or tuple(metric.value.split("|"))
         named = {f"{metric.kind} {one}" for one in wanted}
         for part in table.parts(cell):
-            for side in (part.own, part.other)[: 2 if cell.versus else 1]:
+            for side in part.sides:
                 found = named & given(side.words or ())
                 assert found == named if metric.criteria else found, (cell, side.words)
 
