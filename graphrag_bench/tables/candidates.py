@@ -9,21 +9,15 @@ its methods compare.
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import product
 from operator import attrgetter
 from typing import Any
 
 from graphrag_bench.judging.pairs import StoredVerdicts
+from graphrag_bench.papers.names import PrintedMetric
 from graphrag_bench.papers.printed import PaperTable, Part, PrintedCell, Recipe, TableRow
 from graphrag_bench.run.stored import StoredRun
-from graphrag_bench.tables.grading import (
-    Grade,
-    Mismatch,
-    RunConditions,
-    grade,
-    holds,
-    is_model,
-    of_both,
-)
+from graphrag_bench.tables.grading import Grade, Mismatch, RunConditions, grade, holds, is_model
 
 
 def fitting(recipe: Recipe, offered: Sequence[RunConditions]) -> list[RunConditions]:
@@ -89,17 +83,8 @@ class Candidate:
     def order(self) -> tuple[Any, ...]:
         """The nearest to the paper first, then the one with more questions, then by key."""
         metrics, other = self.run.metrics, self.other.metrics["key"] if self.other else ""
-        n_deciding, n_all = len(self.grade.deciding), len(self.grade.mismatches)
-        return (
-            self.grade.letter,
-            n_deciding,
-            n_all - n_deciding,
-            -metrics["n"],
-            metrics["key"],
-            other,
-            self.judge,
-            self.protocol,
-        )
+        near = self.grade.letter, len(self.grade.deciding), len(self.grade.mismatches)
+        return *near, -metrics["n"], metrics["key"], other, self.judge, self.protocol
 
 
 def candidates(
@@ -131,43 +116,45 @@ def _nearest(runs: Iterable[Candidate]) -> Candidate | None:
 def _of_part(
     part: Part, offered: Sequence[RunConditions], verdicts: StoredVerdicts
 ) -> Iterator[Candidate]:
-    metric = part.own.metric
-    for one, other in pairs(part, offered) if metric.criteria else ():
-        keys = [side.run.folder.path.name for side in (one, other)]
-        seen = [set(verdicts.judges(keys[0], keys[1], name)) for name in metric.criteria]
-        for how in sorted(set.intersection(*seen)):
-            graded = of_both(grade(one, part.own, *how), grade(other, part.other, *how))
-            yield Candidate(one.run, graded, other.run, *how)
-    for one in () if metric.criteria else fitting(part.own, offered):
-        judges = [""]
-        if metric.kind == "judged_answer":
-            judges = verdicts.judges_of(one.run.folder.path, metric.value)
-        for judge in judges:
-            yield Candidate(one.run, grade(one, part.own, judge), judge=judge)
+    for runs in stored_of(part, offered):
+        other = runs[1].run if len(runs) > 1 else None
+        for how in _judges(part.own.metric, runs, verdicts):
+            yield Candidate(runs[0].run, grade_of(part, runs, *how), other, *how)
 
 
-def pairs(
-    part: Part, offered: Sequence[RunConditions]
-) -> list[tuple[RunConditions, RunConditions]]:
-    """Return the runs of both sides of a part, on one set and by one model; none with itself."""
-    cell = part.own.cell
-    if not cell.versus or cell.method == cell.versus:
-        return []
-    others = fitting(part.other, offered)
-    return [
-        (one, other)
-        for one in fitting(part.own, offered)
-        for other in others
-        if all(one.run.metrics[name] == other.run.metrics[name] for name in ("dataset", "llm"))
-        and one.run.folder.path != other.run.folder.path
-    ]
+def _judges(
+    metric: PrintedMetric, runs: Sequence[RunConditions], verdicts: StoredVerdicts
+) -> list[tuple[str, str]]:
+    """Each judge that has seen the runs, with its protocol; ("", "") where none is needed."""
+    folders = [one.run.folder.path for one in runs]
+    if metric.criteria:
+        first, second = (folder.name for folder in folders)
+        seen = [set(verdicts.judges(first, second, name)) for name in metric.criteria]
+        return sorted(set.intersection(*seen))
+    if metric.kind == "judged_answer":
+        return [(judge, "") for judge in verdicts.judges_of(folders[0], metric.value)]
+    return [("", "")]
+
+
+def grade_of(part: Part, runs: Sequence[RunConditions], judge: str = "", how: str = "") -> Grade:
+    """Return the grade of a figure of runs: what differs on any side of a part."""
+    sides = zip(runs, part.sides, strict=True)
+    return Grade.of(one for run, of in sides for one in grade(run, of, judge, how).mismatches)
 
 
 def stored_of(part: Part, offered: Sequence[RunConditions]) -> list[tuple[RunConditions, ...]]:
-    """Return the runs of a part, or the pairs of runs where it is a win rate."""
-    if part.own.metric.criteria:
-        return [*pairs(part, offered)]
-    return [(one,) for one in fitting(part.own, offered)]
+    """Return the stored runs of a part; of a win rate, pairs on one set and by one model."""
+    cell, own = part.own.cell, fitting(part.own, offered)
+    if not part.own.metric.criteria:
+        return [(one,) for one in own]
+    if not cell.versus or cell.method == cell.versus:
+        return []
+    return [
+        (one, other)
+        for one, other in product(own, fitting(part.other, offered))
+        if all(one.run.metrics[name] == other.run.metrics[name] for name in ("dataset", "llm"))
+        and one.run.folder.path != other.run.folder.path
+    ]
 
 
 def chosen(rows: Mapping[GradedRow, Sequence[Candidate]]) -> dict[GradedRow, Candidate]:

@@ -16,9 +16,10 @@ from graphrag_bench.tables.candidates import (
     RunGroup,
     candidates,
     chosen,
+    grade_of,
     stored_of,
 )
-from graphrag_bench.tables.grading import Grade, Mismatch, RunConditions, grade
+from graphrag_bench.tables.grading import Grade, Mismatch, RunConditions
 from graphrag_bench.tables.measures import FigureSource, Measured, reason_of
 
 
@@ -171,9 +172,7 @@ class _Collection:
         """The keys of the runs to judge: the nearest to the paper, of the largest group of runs."""
 
         def place(runs: tuple[RunConditions, ...]) -> tuple[object, ...]:
-            graded = [grade(one, of) for one, of in zip(runs, part.sides, strict=True)]
-            whole = Grade.of(field for of in graded for field in of.mismatches)
-            one = Candidate(runs[0].run, whole, runs[-1].run)
+            one = Candidate(runs[0].run, grade_of(part, runs), runs[-1].run)
             return one.grade.letter, -self.sizes[one.group], one.order
 
         return tuple(one.run.folder.path.name for one in min(stored, key=place))

@@ -188,11 +188,6 @@ def _questions(one: RunConditions, recipe: Recipe) -> Iterator[Mismatch]:
         yield Mismatch("questions", f"split={metrics['split']}", "all", decides=True)
 
 
-def of_both(first: Grade, second: Grade) -> Grade:
-    """Return the grade of a comparison of two runs: what differs on either side."""
-    return Grade.of([*first.mismatches, *second.mismatches])
-
-
 def is_model(identity: str, model: PrintedModel | None) -> bool:
     """Return whether an identity of ours is that of a printed model."""
     return model is not None and re.search(model.pattern, identity.lower()) is not None
