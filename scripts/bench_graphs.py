@@ -42,7 +42,7 @@ from graphrag_bench.data.chunks import ChunkTable
 from graphrag_bench.data.readers import read_dataset
 from graphrag_bench.embedding.cached_models import CachedEmbedder
 from graphrag_bench.embedding.embedder import Hashing, Vectors
-from graphrag_bench.embedding.vector_index import Ids, VectorIndex
+from graphrag_bench.embedding.vector_index import VectorIndex
 from graphrag_bench.graphs.sentences import split_sentences
 from graphrag_bench.llm.cache import Cache
 from graphrag_bench.values import ChunkScores, FloatArray, IntArray, Node, Ranked
@@ -295,7 +295,7 @@ def searched(n_rows: int, n_questions: int, n_repeats: int) -> Numbers:
     questions = unit_rows(n_questions, seed=0)
     with mapped(n_rows) as ours:
 
-        def raw() -> Ids:
+        def raw() -> IntArray:
             hits = faiss.knn(questions, ours.vectors, TOP_K, metric=faiss.METRIC_INNER_PRODUCT)
             return np.asarray(hits[1])
 

@@ -10,13 +10,11 @@ from numpy.typing import NDArray
 from graphrag_bench.columns import NOT_STORED, Columns
 from graphrag_bench.embedding.embedder import Embedder, Vectors, encode_in_blocks
 from graphrag_bench.progress import Progress
-from graphrag_bench.values import DECIMALS, Ranked
+from graphrag_bench.values import DECIMALS, IntArray, Ranked
 
 _SPARE = 16
 _MOST_CANDIDATES = 2**22
 """Candidates of a block of queries, about 50 bytes each while they are ranked: 200 MB."""
-
-Ids = NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,7 +59,7 @@ class VectorIndex(Columns):
 
     def _ranked(
         self, queries: Vectors, k: int, n_candidates: int
-    ) -> tuple[Ids, Vectors, NDArray[np.bool_]]:
+    ) -> tuple[IntArray, Vectors, NDArray[np.bool_]]:
         import faiss
 
         queries = np.ascontiguousarray(queries, np.float32)
@@ -90,12 +88,12 @@ def index_texts(
     return VectorIndex(vectors, {"what": what, **fit.row})
 
 
-def _blocks(rows: Ids, n_candidates: int) -> list[Ids]:
+def _blocks(rows: IntArray, n_candidates: int) -> list[IntArray]:
     size = max(1, _MOST_CANDIDATES // n_candidates)
     return [rows[start : start + size] for start in range(0, len(rows), size)]
 
 
-def products(queries: Vectors, rows: Vectors, ids: Ids) -> Vectors:
+def products(queries: Vectors, rows: Vectors, ids: IntArray) -> Vectors:
     """The inner product of each query with the rows named for it, float32 of the shape of `ids`.
 
     Each is computed by itself, so that it depends on its query and its row alone.

@@ -19,7 +19,7 @@ _SEPARATORS = re.compile(r"(?<=[\n。．！？.!?\u3000\u200b\t])|(?= )")
 """A space goes to the word after it, where the tokeniser has it: pieces then add up in tokens."""
 _BETWEEN_DOCUMENTS = "\n\n"
 
-Row = tuple[str, str, str]
+ChunkRow = tuple[str, str, str]
 """Document id, title and text of one chunk; a chunk of several documents is a row for each."""
 
 
@@ -89,7 +89,7 @@ def _cut(text: str, size: int, overlap: int) -> Iterator[str]:
         yield text[cuts[window[0]] : cuts[window[-1] + 1]]
 
 
-def _over_the_corpus(documents: Iterable[Document], size: int, overlap: int) -> Iterator[Row]:
+def _over_the_corpus(documents: Iterable[Document], size: int, overlap: int) -> Iterator[ChunkRow]:
     filled = (document for document in documents if document.text.strip())
     for _, group in groupby(filled, key=lambda document: document.scope):
         texts, names, first, end = list[str](), list[str](), list[int](), list[int]()
@@ -143,7 +143,7 @@ def _overlapped(texts: Iterator[str], overlap: int) -> Iterator[str]:
         before = text
 
 
-def _table(rows: Iterator[Row]) -> ChunkTable:
+def _table(rows: Iterator[ChunkRow]) -> ChunkTable:
     filled = [row for row in rows if row[2]]
     if not filled:
         raise UserError("Chunking left nothing: every document of the corpus is blank.")

@@ -13,7 +13,7 @@ from graphrag_bench.contract import artifact
 
 MAX_CLUSTER_SIZE = 10
 """Source: Zhou et al. 2025, code 4e87938."""
-Row = tuple[int, int, Sequence[int]]
+CommunityRow = tuple[int, int, Sequence[int]]
 """The level of a community, the row of its parent (-1 for none), and its nodes."""
 
 
@@ -39,7 +39,7 @@ def split_by_leiden(
     view, pairs = graph.igraph.copy(), graph.pairs
     view.delete_edges(np.flatnonzero((pairs.weight <= 0) | (pairs.source == pairs.target)).tolist())
     waiting = sorted(sorted(part) for part in view.connected_components() if len(part) > 1)
-    rows: list[Row] = []
+    rows: list[CommunityRow] = []
     level, parents = 0, [-1] * len(waiting)
     while waiting:
         first = len(rows)
@@ -53,7 +53,7 @@ def split_by_leiden(
     return communities_of(rows, graph)
 
 
-def communities_of(rows: Sequence[Row], graph: Graph) -> Communities:
+def communities_of(rows: Sequence[CommunityRow], graph: Graph) -> Communities:
     """Return the communities of these rows over a graph, with the chunks of their members."""
     nodes = incidence((members for _, _, members in rows), graph.n_nodes)
     chunks = in_order(nodes @ graph.node_chunk.astype(bool, copy=False))

@@ -23,7 +23,7 @@ from graphrag_bench.progress import Progress
 from graphrag_bench.text import normalise_name
 from graphrag_bench.values import DECIMALS, FloatArray, IntArray
 
-Counted = Literal["read", "chunk"]
+FactCount = Literal["read", "chunk"]
 """Whether a fact that a chunk states twice counts each time it is read, or once for the chunk."""
 Titles = Literal["off", "about"]
 """Whether a title is an entity of its passage that is joined with all entities there."""
@@ -53,7 +53,7 @@ def node_rows(extraction: Extraction, *, signs: bool = True) -> dict[str, int]:
 
 
 def fact_graph(
-    extraction: Extraction, n_chunks: int, *, counted: Counted = "read", signs: bool = True
+    extraction: Extraction, n_chunks: int, *, counted: FactCount = "read", signs: bool = True
 ) -> Graph:
     """The graph of an extraction; raises UserError when it has no node.
 
@@ -65,7 +65,7 @@ def fact_graph(
     return merger.graph(n_chunks)
 
 
-def _merged(extraction: Extraction, counted: Counted, signs: bool) -> Merger:
+def _merged(extraction: Extraction, counted: FactCount, signs: bool) -> Merger:
     merger = Merger(named=True, signs=signs)
     for chunk, row in enumerate(extraction.rows):
         for name in row.entities:
@@ -142,7 +142,7 @@ def kg_synonymy(
     synonymy_threshold: Annotated[float, Field(gt=0, le=1)] = 0.8,
     synonymy: Literal["skip", "overwrite", "add"] = "skip",
     titles: Titles = "off",
-    counted: Counted = "read",
+    counted: FactCount = "read",
     signs: bool = True,
 ) -> Graph:
     """The knowledge graph with edges between nodes of similar names.

@@ -39,9 +39,9 @@ from graphrag_bench.progress import Progress
 from graphrag_bench.prompts import Prompt
 from graphrag_bench.text import count_tokens, words
 
-Clustering = Literal["gmm", "kmeans"]
+TreeClustering = Literal["gmm", "kmeans"]
 Threshold = Annotated[float, Field(ge=0, lt=1)]
-Summarise = Callable[[Sequence[Sequence[int]]], list[str]]
+SummariseRows = Callable[[Sequence[Sequence[int]]], list[str]]
 """The rows of each cluster's children to one summary for each cluster."""
 Cluster = Callable[[Vectors, Sequence[int]], Clusters]
 """The vectors of a layer and the tokens of its texts to clusters of their rows."""
@@ -94,7 +94,7 @@ def tree(
     embedder: Embedder,
     llm_build: ChatModel | None,
     progress: Progress,
-    clustering: Clustering = "gmm",
+    clustering: TreeClustering = "gmm",
     reduction: Reduction = "pca",
     threshold: Threshold = 0.1,
     min_cluster_size: PositiveInt = 2,
@@ -148,7 +148,7 @@ def _grown(
     leaves: Sequence[str],
     vectors: Vectors,
     cluster: Cluster,
-    summarise: Summarise,
+    summarise: SummariseRows,
     embed: Callable[[Sequence[str]], Vectors],
     min_cluster_size: int,
 ) -> Graph:
@@ -197,7 +197,7 @@ def _sentences(chunk_table: ChunkTable) -> list[list[str]]:
 
 def _extractive(
     split: Sequence[Sequence[str]], embedder: Embedder, progress: Progress
-) -> Summarise:
+) -> SummariseRows:
     every = [text for part in split for text in part]
     row_of = {text: row for row, text in enumerate(dict.fromkeys(every))}
     rows_of = [[row_of[text] for text in part] for part in split]
@@ -235,7 +235,7 @@ def layer_of(name: str) -> int | None:
 
 def _written(
     llm: ChatModel, prompt: Prompt, progress: Progress, leaves: Sequence[str]
-) -> Summarise:
+) -> SummariseRows:
     known = frozenset(word for text in leaves for word in _content_words(text))
     every = [" ".join(text.split()) for text in leaves]
 
