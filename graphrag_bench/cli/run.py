@@ -55,7 +55,6 @@ from graphrag_bench.config.compose import (
 )
 from graphrag_bench.config.sources import papers
 from graphrag_bench.config.words import quoted
-from graphrag_bench.data.dataset import Dataset
 from graphrag_bench.errors import MissingPackage, UserError, caught, exit_code_of, message_of
 from graphrag_bench.progress import Progress
 from graphrag_bench.report.rendering import FORMATS, show
@@ -64,6 +63,7 @@ from graphrag_bench.run.command import Command, Outcomes, lacking, methods_of, r
 from graphrag_bench.run.experiment import Experiment
 from graphrag_bench.run.folder import TABLE, write_whole
 from graphrag_bench.run.models import of_process
+from graphrag_bench.run.scoring import Datasets
 from graphrag_bench.run.stored import StoredRun, extent_of
 from graphrag_bench.run.sweep import (
     CSV,
@@ -270,7 +270,7 @@ class Results(Callback):
         self._or_exit(lambda: printed(folder, self._datasets, words))
 
     @property
-    def _datasets(self) -> dict[str, Dataset | UserError]:
+    def _datasets(self) -> Datasets:
         return self.command.shared.datasets
 
     def planned(self, outcomes: Outcomes) -> int | None:
@@ -342,9 +342,7 @@ class Results(Callback):
             raise SystemExit(code)
 
 
-def printed(
-    folder: Path, datasets: dict[str, Dataset | UserError], words: Sequence[str] = ()
-) -> int:
+def printed(folder: Path, datasets: Datasets, words: Sequence[str] = ()) -> int:
     """Print the table of the jobs in a folder, write it there, and return the exit code.
 
     `datasets` are those that are in memory.
@@ -382,7 +380,7 @@ def printed(
     return int(bool(problems))
 
 
-def _best(every: Sequence[Cell], datasets: dict[str, Dataset | UserError]) -> list[str]:
+def _best(every: Sequence[Cell], datasets: Datasets) -> list[str]:
     """Return lines that name the best cell by `objective`; its run gets the mark.
 
     None without an objective. Raises UserError for a metric that the runs do not have.

@@ -28,7 +28,7 @@ from graphrag_bench.llm.ledger import Budget, Ledger, spent
 from graphrag_bench.llm.meter import FailureGate
 from graphrag_bench.llm.replay import Replay
 from graphrag_bench.llm.server import Server
-from graphrag_bench.run.scoring import dataset_key, dataset_of
+from graphrag_bench.run.scoring import Datasets, dataset_key, dataset_of
 from graphrag_bench.world.dataset import training_worlds
 
 T = TypeVar("T")
@@ -301,7 +301,7 @@ class Shared:
     """
 
     def __init__(self) -> None:
-        self.datasets: dict[str, Dataset | UserError] = {}
+        self.datasets: Datasets = {}
         self.finished: set[str] = set()
         self._artifacts = _Recent[Any](MOST_BYTES)
         self._kinds: dict[str, _Recent[Any]] = {}

@@ -10,6 +10,7 @@ from typing import Any
 from graphrag_bench.config.settings import DatasetSettings, EvaluationSettings
 from graphrag_bench.data.dataset import Dataset, Gold, evidence_names, name_of
 from graphrag_bench.data.readers import read_dataset
+from graphrag_bench.errors import UserError
 from graphrag_bench.evaluation import retrieval
 from graphrag_bench.evaluation.answers import Reading, abstained, answer_words, gold_words
 from graphrag_bench.evaluation.listed_answers import KGQA
@@ -74,6 +75,10 @@ def dataset_of(settings: DatasetSettings, home: str | Path, *, scored: bool = Tr
         settings.name, settings.root, settings.openie, settings.own,
         home=home, questions=settings.questions, scored=scored,
     )  # fmt: skip
+
+
+Datasets = dict[str, Dataset | UserError]
+"""Data sets that were read, or why they cannot be read, by `dataset_key`."""
 
 
 def dataset_key(settings: DatasetSettings, home: str | Path) -> str:

@@ -21,6 +21,7 @@ from graphrag_bench.report.rows import RULE, grouped, rule_of
 from graphrag_bench.report.tables import shown_tables
 from graphrag_bench.run.folder import CONFIG, METRICS, DamagedRun, Row, RunFolder
 from graphrag_bench.run.scoring import (
+    Datasets,
     check_scoring,
     dataset_key,
     dataset_of,
@@ -48,7 +49,7 @@ class StoredRun:
     extent: Mapping[str, Any] | None = None
     varied: str | None = None
     scored_as: str = ""
-    read: dict[str, Dataset | UserError] = field(default_factory=dict, repr=False, compare=False)
+    read: Datasets = field(default_factory=dict, repr=False, compare=False)
 
     @cached_property
     def metrics(self) -> Mapping[str, Any]:
@@ -184,7 +185,7 @@ def stored_runs(home: str | Path) -> list[StoredRun]:
 def readable_runs(paths: Sequence[Path]) -> list[StoredRun]:
     """Return the runs of these files of metrics; one that cannot be read is named and left out."""
     runs = []
-    read: dict[str, Dataset | UserError] = {}
+    read: Datasets = {}
     for path in paths:
         run = StoredRun(RunFolder(path.parent), read=read)
         try:

@@ -11,12 +11,12 @@ from typing import Any, TypeVar
 
 from pydantic import TypeAdapter, ValidationError
 
-from graphrag_bench.data.dataset import Dataset
 from graphrag_bench.errors import UserError
 from graphrag_bench.report.comparisons import comparison_table
 from graphrag_bench.report.rendering import Table
 from graphrag_bench.report.tables import run_table
 from graphrag_bench.run.folder import METRICS, TABLE, RunFolder, write_whole
+from graphrag_bench.run.scoring import Datasets
 from graphrag_bench.run.stored import (
     StoredRun,
     alike,
@@ -77,7 +77,7 @@ class Cell:
         """Its name in tables, as that of a finished cell."""
         return f"{self.title} {self.varied}".strip()
 
-    def stored(self, datasets: dict[str, Dataset | UserError]) -> list[StoredRun]:
+    def stored(self, datasets: Datasets) -> list[StoredRun]:
         """Return its run, then its reference rows; they share the `datasets` that they read."""
         return [
             StoredRun(
@@ -140,7 +140,7 @@ def cells_below(folder: Path) -> list[Cell]:
     return [*distinct.values()]
 
 
-def shown_runs(cells: Sequence[Cell], datasets: dict[str, Dataset | UserError]) -> list[StoredRun]:
+def shown_runs(cells: Sequence[Cell], datasets: Datasets) -> list[StoredRun]:
     """Return the runs that a table of cells shows: those that are done, then reference rows.
 
     A run that is a cell is no reference row, and each reference row comes once.
@@ -184,9 +184,7 @@ class CellTables:
     every_column: Sequence[Table]
 
 
-def cell_tables(
-    every: Sequence[Cell], datasets: dict[str, Dataset | UserError], columns: str = ""
-) -> CellTables:
+def cell_tables(every: Sequence[Cell], datasets: Datasets, columns: str = "") -> CellTables:
     """Return the tables of cells by the folders of their runs; `datasets` are those read before.
 
     `columns` are those of the first run by default. The main metric is the first of its
