@@ -13,8 +13,7 @@ from graphrag_bench.data.chunks import ChunkTable
 from graphrag_bench.errors import UserError
 from graphrag_bench.evaluation.statistics import Mean, mean_with_interval
 from graphrag_bench.graphs.tree import layer_of
-from graphrag_bench.judging.pairs import StoredVerdicts
-from graphrag_bench.papers.names import PrintedMetric
+from graphrag_bench.judging.pairs import Judged, StoredVerdicts
 from graphrag_bench.papers.printed import PaperTable, PrintedCell
 from graphrag_bench.report.rows import TOKENS, total_of
 from graphrag_bench.run.experiment import Experiment
@@ -150,50 +149,37 @@ class FigureSource:
         return self._sizes.setdefault(digest, sizes)
 
     def measured(self, table: PaperTable, cell: PrintedCell, one: Candidate) -> Measured | None:
-        """Return our figure for a cell out of one candidate; None when it does not have it.
-
-        A win rate over several runs is the mean over the seeds of each level, and of levels the one
-        that the cell prints: the lowest or the highest, ties by the order of the levels.
-        """
-        metric, rows = table.metric(cell), table.rows_of(cell)
-        if not metric.criteria:
-            layer = next((row.layer for row in rows if row.layer), "")
-            key = metric, layer, one.run.folder.path, one.judge
-            if key not in self._known:
-                self._known[key] = self._measured(metric, layer, one)
-            return self._known[key]
-        levels: dict[str, list[Candidate]] = {}
-        for part, run in zip(table.parts(cell), one.parts or (one,), strict=True):
-            if run is not None:
-                levels.setdefault(part.level, []).append(run)
-        rates = [self._win_rate(metric, runs) for runs in levels.values()]
-        choose: Callable[..., Measured | None] = min
-        if any(row.over == "highest" for row in rows):
-            choose = max
-        return choose(filter(None, rates), key=lambda rate: rate.value, default=None)
-
-    def _win_rate(self, metric: PrintedMetric, runs: Sequence[Candidate]) -> Measured | None:
-        compared = [
-            (
-                one.run.folder.path.name,
-                one.other.folder.path.name,
-                criterion,
-                one.judge,
-                one.protocol,
-            )
-            for one in runs
-            if one.other is not None
-            for criterion in metric.criteria
-        ]
-        key = metric, *compared
+        """Return our figure for a cell out of one candidate; None when it does not have it."""
+        key = table.full_name, cell, one.order
         if key not in self._known:
-            rate = self.verdicts.win_rate(compared, runs[0].run.scopes)
-            self._known[key] = _interval(rate, share=True)
+            self._known[key] = self._measured(table, cell, one)
         return self._known[key]
 
-    def _measured(self, metric: PrintedMetric, layer: str, one: Candidate) -> Measured | None:
+    def _win_rate(self, table: PaperTable, cell: PrintedCell, one: Candidate) -> Measured | None:
+        """The mean over the seeds of each level, and of levels the one that the cell prints.
+
+        That is the lowest or the highest, ties by the order of the levels.
+        """
+        levels: dict[str, list[Judged]] = {}
+        for part, run in zip(table.parts(cell), one.parts or (one,), strict=True):
+            if run is not None and run.other is not None:
+                keys = run.run.folder.path.name, run.other.folder.path.name
+                levels.setdefault(part.level, []).extend(
+                    (*keys, criterion, run.judge, run.protocol)
+                    for criterion in part.own.metric.criteria
+                )
+        means = (self.verdicts.win_rate(of, one.run.scopes) for of in levels.values())
+        highest = any(row.over == "highest" for row in table.rows_of(cell))
+        choose: Callable[..., Mean | None] = max if highest else min
+        mean = choose(filter(None, means), key=lambda mean: mean.mean, default=None)
+        return _interval(mean, share=True)
+
+    def _measured(self, table: PaperTable, cell: PrintedCell, one: Candidate) -> Measured | None:
+        metric = table.metric(cell)
         run, metrics, what = one.run, one.run.metrics, metric.value
         match metric.kind:
+            case "judged":
+                return self._win_rate(table, cell, one)
             case "judged_answer":
                 judged = self.verdicts.judged(run.folder.path, what, one.judge, run.scopes)
                 return _interval(judged, share=True)
@@ -215,6 +201,7 @@ class FigureSource:
             case "tokens":
                 return step_tokens(run.rows.values(), what)
             case "layers":
+                layer = next((row.layer for row in table.rows_of(cell) if row.layer), "")
                 return layer_share(run.rows.values(), layer) if layer else None
             case "count" | "graph":
                 return self._size(run, what)
