@@ -261,13 +261,15 @@ def _mark(offered: Sequence[str], case: AnswerToJudge) -> float | None:
     return None if len(texts) in sizes - {0} else 0.0
 
 
-class _Supported(BaseModel):
+class Supported(BaseModel):
+    """A verdict on one statement."""
+
     number: int
     supported: bool
 
 
 class _Verdicts(BaseModel):
-    verdicts: list[_Supported]
+    verdicts: list[Supported]
 
 
 def faithfulness(case: AnswerToJudge, models: JudgeModels) -> Judging:
