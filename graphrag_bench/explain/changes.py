@@ -11,7 +11,8 @@ from typing import Any, Literal
 
 from graphrag_bench.config.compose import value_of
 from graphrag_bench.errors import UserError, did_you_mean
-from graphrag_bench.pipeline.combinator import Item, combinators
+from graphrag_bench.pipeline.combinator import Item
+from graphrag_bench.pipeline.combinators import combinators
 from graphrag_bench.pipeline.pipeline import STAGES
 
 Kind = Literal["set", "drop", "case", "arm"]

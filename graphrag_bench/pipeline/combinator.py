@@ -5,7 +5,6 @@ Those of this project are in `combinators` and `resolve`; a plug-in may register
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
-from importlib import import_module
 from typing import Any, get_args
 
 from graphrag_bench.fingerprint import code
@@ -121,7 +120,8 @@ class Combinator:
         return frozenset({self.key, *self.lists, *self.arms, *self.settings})
 
 
-_registered: dict[str, Combinator] = {}
+registered: dict[str, Combinator] = {}
+"""Every combinator of the modules that are imported, by key."""
 
 
 def combinator(
@@ -130,17 +130,10 @@ def combinator(
     """Register what reads a step of that key; raises ValueError for a key of another module."""
 
     def register(read: Callable[[StepReader], Step]) -> Callable[[StepReader], Step]:
-        known = _registered.get(key)
+        known = registered.get(key)
         if known is not None and known.read.__module__ != read.__module__:
             raise ValueError(f"there is a combinator '{key}' in {known.read.__module__} already")
-        _registered[key] = Combinator(key, tuple(lists), tuple(arms), tuple(settings), read)
+        registered[key] = Combinator(key, tuple(lists), tuple(arms), tuple(settings), read)
         return read
 
     return register
-
-
-def combinators() -> Mapping[str, Combinator]:
-    """Return every combinator by key, sorted: those of this project, and those of plug-ins."""
-    for module in ("combinators", "resolve"):
-        import_module(f"{__package__}.{module}")
-    return dict(sorted(_registered.items()))

@@ -4,9 +4,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, get_args
 
+import graphrag_bench.pipeline.resolve  # noqa: F401, registers its combinator
 from graphrag_bench.errors import did_you_mean
 from graphrag_bench.pipeline.checker import Checker
-from graphrag_bench.pipeline.combinator import Nested, StepReader, combinator
+from graphrag_bench.pipeline.combinator import (
+    Combinator,
+    Nested,
+    StepReader,
+    combinator,
+    registered,
+)
 from graphrag_bench.pipeline.merge import MERGEABLE, SPLITTABLE, Keep, Rule, combined, empty, split
 from graphrag_bench.pipeline.steps import Execution, Failure, Outcome, Step, Steps, after, run_steps
 from graphrag_bench.values import RetrievalState
@@ -295,3 +302,8 @@ def read_switch(read: StepReader) -> Step:
             read.problem("fallback", f"case '{name}' needs a reason in words, not {reason!r}.")
     fallback = {str(name): str(reason) for name, reason in reasons.items()}
     return Switch(str(read.item["switch"]), cases, read.label, fallback)
+
+
+def combinators() -> Mapping[str, Combinator]:
+    """Return every combinator by key, sorted: those of this project, and those of plug-ins."""
+    return dict(sorted(registered.items()))

@@ -9,7 +9,8 @@ from graphrag_bench.contract import REQUIRED, Operator, Read, operators
 from graphrag_bench.errors import UserError, did_you_mean, nearest
 from graphrag_bench.pipeline import reader_prompts
 from graphrag_bench.pipeline.checker import Checker
-from graphrag_bench.pipeline.combinator import StepReader, combinators
+from graphrag_bench.pipeline.combinator import StepReader
+from graphrag_bench.pipeline.combinators import combinators
 from graphrag_bench.pipeline.pool import Pooled, pooled
 from graphrag_bench.pipeline.steps import (
     Execution,

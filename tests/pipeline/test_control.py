@@ -7,7 +7,7 @@ import pytest
 import tiny_operators
 from tiny_runs import CHUNKS, START, nodes, outcomes
 
-from graphrag_bench.pipeline.combinator import StepReader, combinator, combinators
+from graphrag_bench.pipeline.combinator import StepReader, combinator, registered
 from graphrag_bench.pipeline.combinators import Repeat
 from graphrag_bench.pipeline.pipeline import build
 from graphrag_bench.pipeline.steps import Execution
@@ -113,7 +113,7 @@ def test_the_run_key_sees_the_code_that_merges(monkeypatch):
 
 def test_a_combinator_is_one_file_that_registers_how_it_is_read(monkeypatch) -> None:
     """Its lists are walked, its keys checked and its problems told, as for the built-in ones."""
-    monkeypatch.setattr("graphrag_bench.pipeline.combinator._registered", dict(combinators()))
+    monkeypatch.setitem(registered, "twice", None)  # and gone again afterwards
 
     @combinator("twice", lists=("twice",))
     def read_twice(read: StepReader) -> Repeat:
