@@ -18,7 +18,7 @@ from graphrag_bench.explain.question import Answered, RunQuestions
 from graphrag_bench.fingerprint import digest
 from graphrag_bench.llm.chat import ChatModel
 from graphrag_bench.pipeline.pipeline import STAGES
-from graphrag_bench.report.rendering import Table, show
+from graphrag_bench.report.rendering import Table, markdown, show
 from graphrag_bench.report.tables import checked_columns
 from graphrag_bench.run.execute import RunResult, execute
 from graphrag_bench.run.experiment import Experiment
@@ -29,8 +29,7 @@ from graphrag_bench.run.stored import StoredRun, alike, extent_of, stored_differ
 from graphrag_bench.run.stored import stored_runs as runs_below
 from graphrag_bench.run.stored_settings import differing_settings
 from graphrag_bench.text import short
-from graphrag_bench.view.notebook import question_html, tables_html
-from graphrag_bench.view.questions import question_whole
+from graphrag_bench.view.questions import question_tables, question_whole
 
 if TYPE_CHECKING:
     import pandas
@@ -233,8 +232,8 @@ class Run:
         same = alike(runs)
         return tables_of(same, stored_differences(same), checked_columns(columns))
 
-    def _repr_html_(self) -> str:
-        return tables_html(self._tables((), "main"))
+    def _repr_markdown_(self) -> str:
+        return "\n".join(map(markdown, self._tables((), "main")))
 
     def question(self, name: str) -> "AnsweredInRun":
         """One stored question: in a notebook its answer, gold, evidence and graph.
@@ -260,8 +259,8 @@ class AnsweredInRun:
         question, answer = short(self.values["question"], 80), short(str(self.values["answer"]), 80)
         return f"<Question {question!r}: {answer!r}; a notebook shows its graph>"
 
-    def _repr_html_(self) -> str:
-        return question_html(self.values)
+    def _repr_markdown_(self) -> str:
+        return "\n".join(map(markdown, question_tables(self.values)))
 
 
 def stored_runs(home: str | Path = ".") -> "pandas.DataFrame":

@@ -14,6 +14,7 @@ from graphrag_bench.explain.question import (
     evidence_of,
 )
 from graphrag_bench.explain.stages import Funnel
+from graphrag_bench.report.rendering import Table
 from graphrag_bench.report.rows import usual_metrics
 from graphrag_bench.run.folder import Row
 from graphrag_bench.run.record import is_imported
@@ -28,6 +29,7 @@ BLOCK = 20
 ANSWER_SHOWN = 160
 _LETTERS = {IN_CONTEXT: "c", OUTSIDE: "r", RETRIEVED: "r"}
 _MISSED = "m"
+_ROLES = ("seed", "gold")
 
 
 def set_columns(dataset: Dataset | None, names: Sequence[str]) -> Plain:
@@ -110,6 +112,29 @@ def question_whole(name: str, questions: RunQuestions) -> Plain:
         "graph": answer_graph(row, gold, questions.names(name)),
         "calls": questions.calls(name),
     }
+
+
+def question_tables(whole: Mapping[str, Any]) -> tuple[Table, Table]:
+    """Return what `question_whole` makes as tables: answer, gold and evidence, and the graph.
+
+    The graph has the edges that a step found, and those from nodes to chunks.
+    """
+    gold, answer = whole["gold"].get("answers", ()), whole["answer"]
+    facts = [("answer", "(no answer)" if answer is None else str(answer))]
+    facts += [("gold", " | ".join(gold))] if gold else []
+    facts += [(place, ", ".join(names)) for place, names in whole["found"].items() if names]
+    names = {
+        node["id"]: node["label"] + "".join(f" ({role})" for role in _ROLES if node.get(role))
+        for node in whole["graph"]["nodes"]
+    }
+    edges = [
+        (names[edge["s"]], edge.get("label", "is in"), names[edge["t"]])
+        for edge in whole["graph"]["edges"]
+        if edge.get("found") or edge.get("in")
+    ]
+    heads = ("from", "relationship", "to")
+    graph = Table("graph of the answer", heads, tuple(edges), ())
+    return Table(whole["question"], ("", ""), tuple(facts), ()), graph
 
 
 def _without_context(step: Plain) -> Plain:
