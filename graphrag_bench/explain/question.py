@@ -86,18 +86,16 @@ class RunQuestions:
     def explained(self, question: str) -> Plain:
         """Return the `explanation` of a question, its gold, and what was found of that."""
         run, row = self.run, self.run.rows[question]
-        names, gold = self.names(question), run.gold.get(question)
-        path = run.folder.path
-        fallback = {"dataset": path.parts[-3], "method": path.parts[-2], "title": path.parts[-2]}
-        about = {name: str(run.metrics.get(name) or other) for name, other in fallback.items()}
-        head = {"question": self.texts.get(question, question), **about, "key": path.name}
-        texts = self._context_texts.get(question, ())
-        seconds = self._seconds.get(question, {})
-        return explanation(head, row, texts, seconds, names) | {
-            "gold": {"answers": list(gold.answers), "evidence": list(gold.evidence)}
-            if gold
-            else {},
-            "found": evidence_of(row, gold) if gold else {},
+        head = {
+            "question": self.texts.get(question, question),
+            **{name: str(run.metrics[name]) for name in ("dataset", "method", "title")},
+            "key": run.folder.path.name,
+        }
+        texts, seconds = self._context_texts.get(question, ()), self._seconds.get(question, {})
+        gold = run.gold.get(question, Gold())
+        return explanation(head, row, texts, seconds, self.names(question)) | {
+            "gold": {"answers": list(gold.answers), "evidence": list(gold.evidence)},
+            "found": evidence_of(row, gold),
             "error": row.get("error"),
         }
 
