@@ -3,12 +3,12 @@
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, partial
 from itertools import groupby
 from typing import Annotated, Any
 
 import numpy as np
-from pydantic import Field, NonNegativeInt, PositiveInt
+from pydantic import Field, PositiveInt
 
 from graphrag_bench.algorithms.extraction import (
     ChunkRecords,
@@ -19,13 +19,14 @@ from graphrag_bench.algorithms.extraction import (
 from graphrag_bench.algorithms.graph import Graph
 from graphrag_bench.algorithms.pagerank import personalised_pagerank, walk_of_nodes
 from graphrag_bench.columns import Columns, Texts, cells, in_order, incidence, row_ids
-from graphrag_bench.contract import artifact, builders, operator
+from graphrag_bench.contract import artifact, operator
 from graphrag_bench.data.chunks import ChunkTable
 from graphrag_bench.embedding.embedder import Embedder
 from graphrag_bench.embedding.nlp import Nlp
 from graphrag_bench.embedding.vector_index import VectorIndex, index_texts, products
 from graphrag_bench.errors import UserError
 from graphrag_bench.expected import Sizes
+from graphrag_bench.graphs.gleaning import gleaned_tokens
 from graphrag_bench.graphs.passage_graph import MAX_DF, chunks_as_nodes
 from graphrag_bench.graphs.sentences import read_chunks
 from graphrag_bench.graphs.text_extraction import (
@@ -40,11 +41,12 @@ from graphrag_bench.progress import Progress
 from graphrag_bench.prompts import Prompt
 from graphrag_bench.text import count_tokens, fit, search_words
 from graphrag_bench.values import Chunk, IntArray, Query, Question, Ranked, best_first, best_of
-from operators.node.ppr import Damping
 from operators.similarity import best_hits, searched, vectors_of
 
 CoreShare = Annotated[float, Field(gt=0, le=1)]
 _BLOCK = 256
+DAMPING = 0.85
+"""The chance that the walk for the core chunks goes on; as in released code."""
 NEAREST = 1
 """Chunks that each chunk is joined to, by words and by vectors; as in released code 3738db4."""
 _RELATIONS = ("shares words", "is similar", "shares words, is similar")
@@ -169,15 +171,14 @@ def n_core(share: float, n_chunks: int) -> int:
     return max(1, int(share * n_chunks + 1e-9))
 
 
-def core_chunks(chunk_graph: Graph, share: float, damping: float) -> IntArray:
+def core_chunks(chunk_graph: Graph, share: float) -> IntArray:
     """The chunks of the highest PageRank in their graph, by id: `n_core` of them.
 
-    `damping` is the chance that the walk goes on. PageRank is
-    compared as a multiple of its mean, to six decimals, ties by lower id.
+    PageRank is compared as a multiple of its mean, to six decimals, ties by lower id.
     Source: KET-RAG (Huang et al. 2025), core chunks.
     """
     n = chunk_graph.n_nodes
-    mass = personalised_pagerank(walk_of_nodes(chunk_graph), np.zeros(n), damping)
+    mass = personalised_pagerank(walk_of_nodes(chunk_graph), np.zeros(n), DAMPING)
     best: IntArray = np.sort(best_first(mass * n)[: n_core(share, n)])
     return best
 
@@ -222,24 +223,18 @@ def core_nlp(
     nlp: Nlp,
     progress: Progress,
     share: CoreShare = 0.8,
-    damping: Damping = 0.85,
     join_tokens: PositiveInt | None = None,
-    keywords: bool = True,
 ) -> TextExtraction:
     """As `text_extraction.nlp`, of the core chunks alone; the other chunks have no record.
 
-    Core chunks are the `share` of all with the highest PageRank in `chunk_graph`; `damping` is the
-    chance that its walk goes on. How many there are is in the statistics. With `join_tokens` core
-    chunks are read together, in their order, as many as have so many tokens; what is read is told
-    by the first of them, and its names and pairs are in the others too.
-    Source: KET-RAG (Huang et al. 2025), the skeleton; its share and damping as in released code.
+    Core chunks are the `share` of all with the highest PageRank in `chunk_graph`. How many there
+    are is in the statistics. With `join_tokens` core chunks are read together, in their order, as
+    many as have so many tokens; what is read is told by the first of them, and its names and pairs
+    are in the others too.
+    Source: KET-RAG (Huang et al. 2025), the skeleton; its share as in released code.
     """
-    return _of_core(
-        chunk_table, chunk_graph, share, damping, join_tokens,
-        lambda some: nlp_text_extraction(
-            chunk_table=some, nlp=nlp, progress=progress, keywords=keywords
-        ),
-    )  # fmt: skip
+    extract = partial(nlp_text_extraction, nlp=nlp, progress=progress)
+    return _of_core(chunk_table, chunk_graph, share, join_tokens, extract)
 
 
 def _calls(settings: Mapping[str, Any], sizes: Sizes) -> int:
@@ -248,9 +243,8 @@ def _calls(settings: Mapping[str, Any], sizes: Sizes) -> int:
 
 
 def _tokens(settings: Mapping[str, Any], sizes: Sizes) -> tuple[float, float]:
-    whole = builders.get("text_extraction.llm").tokens
-    assert whole is not None
-    return whole(settings, replace(sizes, chunk=max(sizes.chunk, settings["join_tokens"] or 0)))
+    joined = replace(sizes, chunk=max(sizes.chunk, settings["join_tokens"] or 0))
+    return gleaned_tokens({**settings, "max_gleaning": 1}, joined)
 
 
 @artifact("text_extraction.core_llm", calls=_calls, tokens=_tokens)
@@ -261,11 +255,7 @@ def core_llm(
     llm_build: ChatModel,
     progress: Progress,
     share: CoreShare = 0.8,
-    damping: Damping = 0.85,
     join_tokens: PositiveInt | None = None,
-    entity_types: tuple[str, ...] = ("organization", "person", "geo", "event"),
-    keywords: bool = False,
-    max_gleaning: NonNegativeInt = 1,
     max_tokens: PositiveInt | None = None,
     extract_prompt: Prompt = EXTRACT,
     continue_prompt: Prompt = CONTINUE,
@@ -274,28 +264,23 @@ def core_llm(
     """As `text_extraction.llm`, of the core chunks alone, which `text_extraction.core_nlp` names.
 
     Raises UserError when no reply about any core chunk can be read.
-    Source: KET-RAG (Huang et al. 2025), the skeleton; its share and damping as in released code.
+    Source: KET-RAG (Huang et al. 2025), the skeleton; its share as in released code.
     """
-    return _of_core(
-        chunk_table, chunk_graph, share, damping, join_tokens,
-        lambda some: llm_text_extraction(
-            chunk_table=some, llm_build=llm_build, progress=progress,
-            entity_types=entity_types, keywords=keywords, max_gleaning=max_gleaning,
-            max_tokens=max_tokens, extract_prompt=extract_prompt,
-            continue_prompt=continue_prompt, more_prompt=more_prompt,
-        ),
+    extract = partial(
+        llm_text_extraction, llm_build=llm_build, progress=progress, max_tokens=max_tokens,
+        extract_prompt=extract_prompt, continue_prompt=continue_prompt, more_prompt=more_prompt,
     )  # fmt: skip
+    return _of_core(chunk_table, chunk_graph, share, join_tokens, extract)
 
 
 def _of_core(
     chunk_table: ChunkTable,
     chunk_graph: Graph,
     share: float,
-    damping: float,
     join_tokens: int | None,
-    extract: Callable[[ChunkTable], TextExtraction],
+    extract: Callable[..., TextExtraction],
 ) -> TextExtraction:
-    core = core_chunks(chunk_graph, share, damping).tolist()
+    core = core_chunks(chunk_graph, share).tolist()
     groups = _groups(chunk_table, core, join_tokens or 0)
     titles, texts = zip(*(_read_together(chunk_table, group) for group in groups), strict=True)
     some = replace(
@@ -304,7 +289,7 @@ def _of_core(
         texts=Texts.of(texts),
         chunk_document=chunk_table.chunk_document[[group[0] for group in groups]],
     )
-    extraction = extract(some)
+    extraction = extract(chunk_table=some)
     rows = [ChunkRecords()] * len(chunk_table)
     for (first, *others), records in zip(groups, extraction.rows, strict=True):
         rows[first] = records

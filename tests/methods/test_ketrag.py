@@ -96,7 +96,7 @@ def test_the_neighbours_by_words_are_those_of_all_pairs_counted_one_by_one():
 )  # fmt: skip
 def test_the_core_has_the_highest_pagerank_and_ties_go_to_the_lower_id(graph, share, core):
     """10 * 0.7 = 7.000... is not lost to rounding."""
-    assert core_chunks(graph, share, 0.85).tolist() == core
+    assert core_chunks(graph, share).tolist() == core
 
 
 def test_the_core_alone_is_read():

@@ -9,7 +9,7 @@ from graphrag_bench.algorithms.pagerank import walk_with_chunks
 from graphrag_bench.contract import alone
 from graphrag_bench.embedding.vector_index import VectorIndex
 from graphrag_bench.values import ChunkScores, Question
-from methods.entitypassage.restart import chunk_restart, node_restart
+from methods.entitypassage.names import chunk_restart, node_restart
 from operators.chunk.ppr import ppr as chunk_ppr
 from operators.chunk.ppr import specificity
 from operators.chunk.search import similarity
