@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import MISSING, Field, dataclass, fields
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Self, get_type_hints
 from zlib import crc32
 
 import numpy as np
@@ -108,7 +108,8 @@ NOT_STORED = {"stored": False}
 class Columns:
     """A dataclass of arrays, texts and CSR matrices, stored by the names of its fields.
 
-    A field that is None has no file, and neither has one whose metadata are `NOT_STORED`.
+    A field that is None has no file, and neither has one whose metadata are `NOT_STORED`. The files
+    of a field with `save` and `load` of its own, as other columns have, lie beside them.
     """
 
     def save(self, folder: Path) -> None:
@@ -119,6 +120,8 @@ class Columns:
                 column.save(folder, field.name)
             elif hasattr(column, "indptr"):
                 save_sparse(folder, field.name, column)
+            elif hasattr(column, "save"):
+                column.save(folder)
             elif column is not None:
                 save_array(folder, field.name, column)
 
@@ -126,8 +129,11 @@ class Columns:
     def load(cls, folder: Path) -> Self:
         """What `save` wrote, by memory map."""
         columns: dict[str, Any] = {}
+        types = get_type_hints(cls)
         for field in _stored(cls):
-            if (folder / f"{field.name}.offsets.npy").is_file():
+            if hasattr(of := types[field.name], "load") and of is not Texts:
+                columns[field.name] = of.load(folder)
+            elif (folder / f"{field.name}.offsets.npy").is_file():
                 columns[field.name] = Texts.load(folder, field.name)
             elif (folder / f"{field.name}.indptr.npy").is_file():
                 columns[field.name] = load_sparse(folder, field.name)

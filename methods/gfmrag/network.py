@@ -10,7 +10,7 @@ import numpy as np
 
 from graphrag_bench.algorithms.graph import Graph
 from graphrag_bench.algorithms.views import inverse
-from graphrag_bench.columns import load_array, save_array
+from graphrag_bench.columns import Columns
 from graphrag_bench.embedding.embedder import Vectors
 from graphrag_bench.errors import UserError
 from graphrag_bench.values import FloatArray, IntArray
@@ -155,7 +155,7 @@ def mentions_weight(graph: Graph) -> FloatArray:
 
 
 @dataclass(frozen=True, eq=False)
-class EntityScorer:
+class EntityScorer(Columns):
     """The weights with the edges of one graph and the vectors of its relations' names.
 
     The edges are grouped by their target: `starts` int64 (n_nodes + 1,), `source` and `kind`
@@ -223,15 +223,3 @@ class EntityScorer:
             inner = np.maximum(weights.linear(f"{layer}.0", first), 0)
             projected.append(np.ascontiguousarray(weights.linear(f"{layer}.2", inner)))
         return tuple(projected)
-
-    def save(self, folder: Path) -> None:
-        """Write the weights, the edges and the vectors."""
-        self.weights.save(folder)
-        for column in ("relations", "starts", "source", "kind"):
-            save_array(folder, column, getattr(self, column))
-
-    @classmethod
-    def load(cls, folder: Path) -> "EntityScorer":
-        """The scorer that `save` wrote, its columns by memory map."""
-        columns = (load_array(folder, name) for name in ("relations", "starts", "source", "kind"))
-        return cls(GnnWeights.load(folder), *columns)

@@ -3,14 +3,13 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from graphrag_bench.algorithms.views import inverse
-from graphrag_bench.columns import NOT_STORED, Columns, in_order, load_array, save_array
+from graphrag_bench.columns import NOT_STORED, Columns, in_order
 from graphrag_bench.embedding.embedder import Vectors
 from graphrag_bench.values import FloatArray, IntArray
 
@@ -58,7 +57,7 @@ class MlpWeights(Columns):
 
 
 @dataclass(frozen=True, eq=False)
-class MlpTripleScorer:
+class MlpTripleScorer(Columns):
     """The weights with the vectors of one graph, each name and each relation embedded once.
 
     `names` is float32 (n_nodes, d), `readable` bool (n_nodes,), `relations` float32 (n_names of
@@ -129,20 +128,6 @@ class MlpTripleScorer:
         readable = self.readable[nodes, None]
         vectors = np.where(readable, self.names[nodes], self.weights.unreadable)
         return vectors @ self._parts.head, vectors @ self._parts.tail
-
-    def save(self, folder: Path) -> None:
-        """Write the weights and the vectors."""
-        self.weights.save(folder)
-        for column in ("names", "readable", "relations", "relation"):
-            save_array(folder, column, getattr(self, column))
-
-    @classmethod
-    def load(cls, folder: Path) -> "MlpTripleScorer":
-        """The scorer that `save` wrote, its vectors by memory map."""
-        names, readable, relations, relation = (
-            load_array(folder, name) for name in ("names", "readable", "relations", "relation")
-        )
-        return cls(MlpWeights.load(folder), names, readable, relations, relation)
 
 
 def means_of(source: Rows, target: Rows, n_nodes: int) -> Means:
