@@ -8,6 +8,7 @@ from itertools import groupby
 from typing import Annotated, Any
 
 import numpy as np
+from graphrag_bench.graphs.gleaning import gleaned_tokens
 from pydantic import Field, PositiveInt
 
 from graphrag_bench.algorithms.extraction import (
@@ -26,7 +27,6 @@ from graphrag_bench.embedding.nlp import Nlp
 from graphrag_bench.embedding.vector_index import VectorIndex, index_texts, products
 from graphrag_bench.errors import UserError
 from graphrag_bench.expected import Sizes
-from graphrag_bench.graphs.gleaning import gleaned_tokens
 from graphrag_bench.graphs.passage_graph import MAX_DF, chunks_as_nodes
 from graphrag_bench.graphs.sentences import read_chunks
 from graphrag_bench.graphs.text_extraction import (
