@@ -8,7 +8,6 @@ from itertools import groupby
 from typing import Annotated, Any
 
 import numpy as np
-from graphrag_bench.graphs.gleaning import gleaned_tokens
 from pydantic import Field, PositiveInt
 
 from graphrag_bench.algorithms.extraction import (
@@ -20,7 +19,7 @@ from graphrag_bench.algorithms.extraction import (
 from graphrag_bench.algorithms.graph import Graph
 from graphrag_bench.algorithms.pagerank import personalised_pagerank, walk_of_nodes
 from graphrag_bench.columns import Columns, Texts, cells, in_order, incidence, row_ids
-from graphrag_bench.contract import artifact, operator
+from graphrag_bench.contract import artifact, builders, operator
 from graphrag_bench.data.chunks import ChunkTable
 from graphrag_bench.embedding.embedder import Embedder
 from graphrag_bench.embedding.nlp import Nlp
@@ -244,7 +243,9 @@ def _calls(settings: Mapping[str, Any], sizes: Sizes) -> int:
 
 def _tokens(settings: Mapping[str, Any], sizes: Sizes) -> tuple[float, float]:
     joined = replace(sizes, chunk=max(sizes.chunk, settings["join_tokens"] or 0))
-    return gleaned_tokens({**settings, "max_gleaning": 1}, joined)
+    whole = builders.get("text_extraction.llm").tokens
+    assert whole is not None
+    return whole({**settings, "max_gleaning": 1}, joined)
 
 
 @artifact("text_extraction.core_llm", calls=_calls, tokens=_tokens)
