@@ -18,6 +18,8 @@ _QUOTE = re.compile(r'(?<!\\)(?:\\\\)*"')
 """A quote that is not escaped: after an odd number of them a text ends inside a string."""
 _ITEM = re.compile(r"[\s,]*(?=[^\s,\]])")
 """What precedes the next item of a list; nothing matches at the end of the list."""
+_BRACE = re.compile(r"[{}]")
+_INSIDE = re.compile(r'[{}]|"(?:[^"\\]|\\.)*(?:"|\\?\Z)', re.DOTALL)
 _MOST_CANDIDATES = 100
 _FORM = re.compile(
     r"<.*>|\W*|(entity|name|string|str|text|head|tail|subject|predicate|object|relation(ship)?|type"
@@ -41,9 +43,8 @@ def read_json(text: str, model: type[ModelT], *, purpose: str = "", repair: bool
     half a name.
     """
     problem = "it holds no JSON object"
-    kind = dict if schema_of(model).get("type") == "object" else list
-    for candidate in _candidates(text, "{" if kind is dict else "[", repair):
-        if isinstance(candidate, kind):
+    for candidate in _candidates(text, repair):
+        if isinstance(candidate, dict):
             fitting = _fitting(candidate, model, texts_alone=True)
             if not isinstance(fitting, str):
                 return fitting[0]
@@ -99,7 +100,7 @@ def read_lists(
 def without_echoes(text: str, prompt: str) -> str:
     """Return a reply without the JSON objects that it repeats from its prompt."""
     shown = "".join(prompt.split())
-    for start, end in reversed(_balanced(text, "{")):
+    for start, end in reversed(_balanced(text)):
         if end - start >= _LEAST_ECHO and "".join(text[start:end].split()) in shown:
             text = text[:start] + text[end:]
     return text
@@ -117,7 +118,7 @@ def _objects(text: str, field: str, repair: bool) -> Iterator[tuple[Any, int]]:
         items = _repaired(bare) if items is None and repair else items
         yield {field: items}, len(text)
         return
-    spans = _balanced(text, "{")[:_MOST_CANDIDATES]
+    spans = _balanced(text)[:_MOST_CANDIDATES]
     for start, end in spans:
         part = text[start:end]
         value = _parsed(part)
@@ -283,14 +284,14 @@ def _closed(part: Any) -> Any:
     return closed
 
 
-def _candidates(text: str, opening: str, repair: bool) -> Iterator[Any]:
+def _candidates(text: str, repair: bool) -> Iterator[Any]:
     yield _parsed(text)
     if fenced := _FENCE.search(text):
         yield _parsed(fenced[1])
-    for start, end in _balanced(text, opening)[:_MOST_CANDIDATES]:
+    for start, end in _balanced(text)[:_MOST_CANDIDATES]:
         yield _parsed(text[start:end])
-    rest = fenced[1] if fenced and opening in fenced[1] else text
-    if repair and opening in rest and (value := _repaired(rest[rest.index(opening) :])):
+    rest = fenced[1] if fenced and "{" in fenced[1] else text
+    if repair and "{" in rest and (value := _repaired(rest[rest.index("{") :])):
         yield value
 
 
@@ -321,20 +322,17 @@ def _encodable(parsed: Any) -> Any:
     return json.loads(encoded, parse_constant=lambda _: None)
 
 
-def _balanced(text: str, opening: str) -> list[tuple[int, int]]:
+def _balanced(text: str) -> list[tuple[int, int]]:
     """Start and end of the outermost balanced objects, front first; inner ones of open objects too.
 
     Quotes count only inside an object, and a bracket inside a string does not count at all.
     """
-    quote = r'"(?:[^"\\]|\\.)*(?:"|\\?\Z)'
-    brackets = {"{": r"[{}]", "[": r"[\[\]]"}[opening]
-    outside, inside = (re.compile(form, re.DOTALL) for form in (brackets, f"{brackets}|{quote}"))
     starts: list[int] = []
     spans: list[tuple[int, int]] = []
     place = 0
-    while sign := (inside if starts else outside).search(text, place):
+    while sign := (_INSIDE if starts else _BRACE).search(text, place):
         place = sign.end()
-        if sign[0] == opening:
+        if sign[0] == "{":
             starts.append(sign.start())
         elif sign[0][0] != '"' and starts:
             start = starts.pop()

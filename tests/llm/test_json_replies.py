@@ -5,7 +5,7 @@ import json
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from pydantic import BaseModel, RootModel
+from pydantic import BaseModel
 
 from graphrag_bench.errors import UnreadableReply
 from graphrag_bench.llm.json_replies import read_cut_list, read_json, read_lists, without_echoes
@@ -17,10 +17,6 @@ class City(BaseModel):
 
     name: str
     people: int = 0
-
-
-class Names(RootModel[list[str]]):
-    """A bare list."""
 
 
 @pytest.mark.parametrize(
