@@ -318,7 +318,7 @@ def _verdict(duel: Duel, reply: BaseModel | UnreadableReply | CallFailed | None,
     return {"winner": winner, "missing": "", "reason": choice.reason[:300]}
 
 
-Judged = tuple[str, str, str, str, str]
+VerdictKey = tuple[str, str, str, str, str]
 """The keys of two runs, the criterion, the judge and its protocol."""
 Scopes = Mapping[str, str | None]
 """Question to scope."""
@@ -334,9 +334,9 @@ class StoredVerdicts:
     _judged: dict[Path, Values] = field(default_factory=dict)
 
     @cached_property
-    def _points(self) -> dict[Judged, dict[str, float]]:
+    def _points(self) -> dict[VerdictKey, dict[str, float]]:
         """What the first run won of each question that was judged in both orders, 0..1."""
-        won: dict[Judged, dict[str, dict[str, float]]] = {}
+        won: dict[VerdictKey, dict[str, dict[str, float]]] = {}
         for path in sorted(self.home.glob(f"comparisons/*/{VERDICTS}")):
             for row in read_lines(path):
                 if row["winner"] is None:
@@ -356,7 +356,7 @@ class StoredVerdicts:
         wanted = first, second, criterion
         return sorted((judge, how) for *key, judge, how in self._points if tuple(key) == wanted)
 
-    def win_rate(self, compared: Iterable[Judged], scopes: Scopes) -> Mean | None:
+    def win_rate(self, compared: Iterable[VerdictKey], scopes: Scopes) -> Mean | None:
         """Return the share of questions that the first runs won, 0..1; None without any.
 
         One win in two orders is half; questions without a verdict in both are left out. Of several

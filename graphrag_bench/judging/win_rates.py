@@ -57,7 +57,7 @@ class HeadToHead:
     names: tuple[str, str, str] = ("", "", "")
 
 
-Scoped = tuple[float, str | None]
+ScopedValue = tuple[float, str | None]
 """A value of one question, and the question's scope."""
 
 
@@ -93,7 +93,7 @@ def head_to_head(
     )
 
 
-def _mean(scoped: Iterable[Scoped]) -> Mean | None:
+def _mean(scoped: Iterable[ScopedValue]) -> Mean | None:
     rows = list(scoped)
     if not rows:
         return None

@@ -29,7 +29,7 @@ QuestionScores = Mapping[str, Mapping[str, float]]
 
 
 @dataclass(frozen=True)
-class Compared:
+class ScoredRun:
     """A run as comparisons see it: what `metrics.json` holds, and the metrics of each question.
 
     `scopes` are the scopes by question, where questions have one.
@@ -62,7 +62,7 @@ class Comparison:
 
 
 def comparisons(
-    runs: Sequence[Compared], baseline: str, metrics: Sequence[str] = ()
+    runs: Sequence[ScoredRun], baseline: str, metrics: Sequence[str] = ()
 ) -> list[Comparison]:
     """Return method minus baseline for each method and metric, in the order of a table.
 

@@ -15,7 +15,7 @@ from graphrag_bench.errors import UserError, by_beginning, did_you_mean
 from graphrag_bench.evaluation.statistics import mean_with_interval
 from graphrag_bench.llm.ledger import read_ledger, sums
 from graphrag_bench.progress import Progress
-from graphrag_bench.report.comparisons import Compared, Comparison, comparisons
+from graphrag_bench.report.comparisons import Comparison, ScoredRun, comparisons
 from graphrag_bench.report.rendering import Table
 from graphrag_bench.report.rows import RULE, grouped, rule_of
 from graphrag_bench.report.tables import shown_tables
@@ -384,7 +384,7 @@ def stored_differences(runs: Sequence[StoredRun]) -> list[Comparison]:
         rule = {name: getattr(run.evaluation, name) for name in RULE}
         return scores_of(run, first.model_copy(update=rule))
 
-    compared = [Compared(run.metrics, scores(run), run.scopes) for run in runs]
+    compared = [ScoredRun(run.metrics, scores(run), run.scopes) for run in runs]
     return comparisons(compared, first.baseline, first.compared)
 
 

@@ -20,7 +20,7 @@ from graphrag_bench.tables.candidates import (
     stored_of,
 )
 from graphrag_bench.tables.grading import Grade, Mismatch, RunConditions
-from graphrag_bench.tables.measures import FigureSource, Measured, reason_of
+from graphrag_bench.tables.measures import FigureSource, FigureValue, reason_of
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,7 @@ class Figure:
 
 
 @dataclass(frozen=True)
-class Filled:
+class CellEntry:
     """What is shown next to a printed cell: a figure, or what it lacks, or why there is none.
 
     `runs` are the settings of the runs that are lacking, `lacks` says what else is, `unjudged` are
@@ -62,7 +62,7 @@ def count_of_runs(n_runs: int) -> str:
     return f"{n_runs} run{'s' if n_runs > 1 else ''}" if n_runs else ""
 
 
-Cells = Mapping[PrintedCell, Filled]
+Cells = Mapping[PrintedCell, CellEntry]
 Gap = tuple[Part, Candidate | None]
 """A part of a cell without a figure, and a stored run of it that lacks the metric alone."""
 
@@ -89,7 +89,7 @@ def collected(
     source: FigureSource,
     *,
     papers_prompts: bool = False,
-) -> dict[PrintedCell, Filled]:
+) -> dict[PrintedCell, CellEntry]:
     """Return what is shown next to every printed cell."""
 
     def row_of(cell: PrintedCell) -> GradedRow:
@@ -102,7 +102,7 @@ def collected(
         ours = run.metrics.get("card", run.metrics["dataset"]) in cards
         offered.append(RunConditions.of(run, papers_prompts, source.sizes(run) if ours else {}))
     collection = _Collection(table, offered, source)
-    filled: dict[PrintedCell, Filled] = {}
+    filled: dict[PrintedCell, CellEntry] = {}
     for name in table.datasets:
         rows = grouped((cell for cell in table.cells if cell.dataset == name), row_of)
         picked = chosen({row: collection.with_figure(cells) for row, cells in rows.items()})
@@ -126,12 +126,12 @@ class _Collection:
                     having[one.order] = one
         return list(having.values())
 
-    def filled(self, cell: PrintedCell, picked: Candidate | None) -> Filled:
+    def filled(self, cell: PrintedCell, picked: Candidate | None) -> CellEntry:
         table, recipe = self.table, Recipe(self.table, cell)
         if recipe.required is None:
-            return Filled(reason="not one of our methods")
+            return CellEntry(reason="not one of our methods")
         if reason := reason_of(table, cell):
-            return Filled(reason=reason)
+            return CellEntry(reason=reason)
         measured = self.source.measured(table, cell, picked) if picked else None
         parts = table.parts(cell)
         runs = (picked.parts or (picked,)) if picked else [None] * len(parts)
@@ -141,32 +141,32 @@ class _Collection:
             if measured is None or run is None
         ]
         runnable = recipe.place.ran is not None
-        rest = self.lacking(recipe, gaps) if gaps and runnable else Filled()
+        rest = self.lacking(recipe, gaps) if gaps and runnable else CellEntry()
         if picked is not None and measured is not None:
             return replace(rest, figure=_figure(table, cell, picked, measured))
         if not runnable:
-            return Filled(reason="no card of ours holds this data set")
+            return CellEntry(reason="no card of ours holds this data set")
         return rest
 
-    def lacking(self, recipe: Recipe, gaps: Sequence[Gap]) -> Filled:
+    def lacking(self, recipe: Recipe, gaps: Sequence[Gap]) -> CellEntry:
         """What fills the gaps of a cell: runs, and scores, timings or verdicts of stored ones."""
         metric = recipe.metric
         unscored = [run.run.folder.path for _, run in gaps if run]
         if metric.kind == "metric" and unscored:
             wanted = metric.value.split("|")[0]
-            return Filled(lacks=f"{wanted} of {unscored[0]} (graphrag-bench runs score)")
+            return CellEntry(lacks=f"{wanted} of {unscored[0]} (graphrag-bench runs score)")
         parts = [part for part, run in gaps if metric.criteria or run is None]
         stored = [(part, stored_of(part, self.offered)) for part in parts]
         if metric.criteria or metric.kind == "judged_answer":
             on = f" on {', '.join(criteria_of_table(self.table))}" if metric.criteria else ""
-            return Filled(
+            return CellEntry(
                 runs=_words(one for part, runs in stored if not runs for one in part.sides),
                 lacks=f"verdicts of {recipe.judge}{on}",
                 unjudged=tuple(self.nearest(part, runs) for part, runs in stored if runs),
             )
         timed = metric.kind in _TIMES
         words = _words(part.own for part, runs in stored if not (timed and runs))
-        return Filled(reason=_SERIAL) if timed and not words else Filled(runs=words)
+        return CellEntry(reason=_SERIAL) if timed and not words else CellEntry(runs=words)
 
     def nearest(self, part: Part, stored: Sequence[tuple[RunConditions, ...]]) -> tuple[str, ...]:
         """The keys of the runs to judge: the nearest to the paper, of the largest group of runs."""
@@ -193,7 +193,9 @@ def _words(recipes: Iterable[Recipe]) -> tuple[tuple[str, ...], ...]:
     return tuple(dict.fromkeys(words for one in recipes if (words := one.words)))
 
 
-def _figure(table: PaperTable, cell: PrintedCell, picked: Candidate, measured: Measured) -> Figure:
+def _figure(
+    table: PaperTable, cell: PrintedCell, picked: Candidate, measured: FigureValue
+) -> Figure:
     graded, metric = picked.grade, table.metric(cell)
     scale = 100.0 if cell.unit == "percent" and measured.share else _SCALES.get(cell.unit, 1.0)
     low, high = (None if end is None else end * scale for end in (measured.low, measured.high))

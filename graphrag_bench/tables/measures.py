@@ -13,7 +13,7 @@ from graphrag_bench.data.chunks import ChunkTable
 from graphrag_bench.errors import UserError
 from graphrag_bench.evaluation.statistics import Mean, mean_with_interval
 from graphrag_bench.graphs.tree import layer_of
-from graphrag_bench.judging.pairs import Judged, StoredVerdicts
+from graphrag_bench.judging.pairs import StoredVerdicts, VerdictKey
 from graphrag_bench.papers.printed import PaperTable, PrintedCell
 from graphrag_bench.report.rows import TOKENS, total_of
 from graphrag_bench.run.experiment import Experiment
@@ -27,7 +27,7 @@ _SUMS = ("calls", "prompt_tokens", "completion_tokens")
 
 
 @dataclass(frozen=True)
-class Measured:
+class FigureValue:
     """A figure over `n` questions; a `share` is in 0..1 and printed in percent."""
 
     value: float
@@ -37,24 +37,24 @@ class Measured:
     share: bool = False
 
 
-def _interval(mean: Mean | None, *, share: bool = False) -> Measured | None:
-    return Measured(mean.mean, mean.n, mean.low, mean.high, share) if mean else None
+def _interval(mean: Mean | None, *, share: bool = False) -> FigureValue | None:
+    return FigureValue(mean.mean, mean.n, mean.low, mean.high, share) if mean else None
 
 
-def _mean_of(values: Sequence[float]) -> Measured | None:
+def _mean_of(values: Sequence[float]) -> FigureValue | None:
     return _interval(mean_with_interval(values)) if sum(values) else None
 
 
-def _build_tokens(run: Mapping[str, Any], kind: str) -> Measured | None:
+def _build_tokens(run: Mapping[str, Any], kind: str) -> FigureValue | None:
     parts = [run["cost"]["stages"].get("build")]
     if kind == "report_tokens":
         steps = run["cost"]["steps"]
         parts = [part for name, part in steps.items() if name.startswith("reports")]
     n_tokens = sum(total_of(part, *TOKENS) for part in parts if part)
-    return Measured(n_tokens, run["n"]) if n_tokens else None
+    return FigureValue(n_tokens, run["n"]) if n_tokens else None
 
 
-def seconds(timing: Sequence[Row], cost: Mapping[str, Any], what: str = "") -> Measured | None:
+def seconds(timing: Sequence[Row], cost: Mapping[str, Any], what: str = "") -> FigureValue | None:
     """Return the mean seconds per question of a run that asked one at a time, all replies paid.
 
     None for any other run: parallel questions and stored replies are no measurement. With `what`
@@ -68,7 +68,7 @@ def seconds(timing: Sequence[Row], cost: Mapping[str, Any], what: str = "") -> M
     n = len({row["question"] for row in timing})
     of_steps = {(row["question"], row["step"]): row["seconds"] for row in timing}
     parts = [time for (_, step), time in of_steps.items() if not what or _is_of(step, what)]
-    return Measured(sum(parts) / n, n) if parts else None
+    return FigureValue(sum(parts) / n, n) if parts else None
 
 
 def _is_of(step: str, what: str) -> bool:
@@ -76,14 +76,14 @@ def _is_of(step: str, what: str) -> bool:
     return what in (place.partition(".")[0], operator)
 
 
-def step_tokens(rows: Iterable[Row], what: str) -> Measured | None:
+def step_tokens(rows: Iterable[Row], what: str) -> FigureValue | None:
     """Return the mean tokens, prompt and completion, per question in a stage or operator."""
     answered = [row["steps"] for row in rows if row["status"] != "failed"]
     of_step = [[part for name, part in steps.items() if _is_of(name, what)] for steps in answered]
     return _mean_of([sum(part.get(one, 0) for part in of for one in TOKENS) for of in of_step])
 
 
-def layer_share(rows: Iterable[Row], layer: str) -> Measured | None:
+def layer_share(rows: Iterable[Row], layer: str) -> FigureValue | None:
     """Return the share of the nodes retrieved for the prompt of a layer: `0`, `1`, or `>1`.
 
     The mean over questions that retrieved any; nodes that the budget cut count too. None where a
@@ -120,7 +120,7 @@ class FigureSource:
     """Figures of stored runs below `home`; what has to be opened for them is opened once."""
 
     home: Path
-    _known: dict[tuple[object, ...], Measured | None] = field(default_factory=dict)
+    _known: dict[tuple[object, ...], FigureValue | None] = field(default_factory=dict)
     _sizes: dict[str, Mapping[str, int]] = field(default_factory=dict)
 
     @cached_property
@@ -148,19 +148,19 @@ class FigureSource:
             write_whole(file, json.dumps(sizes) + "\n")
         return self._sizes.setdefault(digest, sizes)
 
-    def measured(self, table: PaperTable, cell: PrintedCell, one: Candidate) -> Measured | None:
+    def measured(self, table: PaperTable, cell: PrintedCell, one: Candidate) -> FigureValue | None:
         """Return our figure for a cell out of one candidate; None when it does not have it."""
         key = table.full_name, cell, one.order
         if key not in self._known:
             self._known[key] = self._measured(table, cell, one)
         return self._known[key]
 
-    def _win_rate(self, table: PaperTable, cell: PrintedCell, one: Candidate) -> Measured | None:
+    def _win_rate(self, table: PaperTable, cell: PrintedCell, one: Candidate) -> FigureValue | None:
         """The mean over the seeds of each level, and of levels the one that the cell prints.
 
         That is the lowest or the highest, ties by the order of the levels.
         """
-        levels: dict[str, list[Judged]] = {}
+        levels: dict[str, list[VerdictKey]] = {}
         for part, run in zip(table.parts(cell), one.parts or (one,), strict=True):
             if run is not None and run.other is not None:
                 keys = run.run.folder.path.name, run.other.folder.path.name
@@ -174,7 +174,7 @@ class FigureSource:
         mean = choose(filter(None, means), key=lambda mean: mean.mean, default=None)
         return _interval(mean, share=True)
 
-    def _measured(self, table: PaperTable, cell: PrintedCell, one: Candidate) -> Measured | None:
+    def _measured(self, table: PaperTable, cell: PrintedCell, one: Candidate) -> FigureValue | None:
         metric = table.metric(cell)
         run, metrics, what = one.run, one.run.metrics, metric.value
         match metric.kind:
@@ -189,7 +189,7 @@ class FigureSource:
                 return _interval(mean and Mean(**mean), share=True)
             case "usage":
                 value, n = metrics["usage"].get(what), metrics["n"]
-                return Measured(value / (n if what in _SUMS else 1), n) if value else None
+                return FigureValue(value / (n if what in _SUMS else 1), n) if value else None
             case "cost":
                 costs = metrics["cost"]["questions"].values()
                 return _mean_of([total_of(cost, "usd") for cost in costs])
@@ -207,13 +207,13 @@ class FigureSource:
                 return self._size(run, what)
         return None
 
-    def _size(self, run: StoredRun, what: str) -> Measured | None:
+    def _size(self, run: StoredRun, what: str) -> FigureValue | None:
         n, dataset = run.metrics["n"], run.dataset
         if what == "questions":
-            return Measured(len(dataset.questions), n) if dataset else None
+            return FigureValue(len(dataset.questions), n) if dataset else None
         if what in ("documents", "tokens"):
             sizes = self.sizes(run)
-            return Measured(sizes[what], n) if sizes else None
+            return FigureValue(sizes[what], n) if sizes else None
         resource = "chunk_table" if what == "chunks" else "graph"
         config = {**run.config, "paths": {"home": str(self.home)}}
         try:
@@ -223,8 +223,8 @@ class FigureSource:
                 return None
             folder = experiment.store().folder(item)
             if what == "chunks":
-                return Measured(len(loaded(ChunkTable, folder).texts), n)
+                return FigureValue(len(loaded(ChunkTable, folder).texts), n)
             graph: Graph = loaded(Graph, folder)
-            return Measured(graph.n_nodes if what == "nodes" else graph.n_relationships, n)
+            return FigureValue(graph.n_nodes if what == "nodes" else graph.n_relationships, n)
         except UserError:
             return None

@@ -7,7 +7,7 @@ import pytest
 
 from graphrag_bench.evaluation.statistics import holm, paired_difference
 from graphrag_bench.report.comparisons import (
-    Compared,
+    ScoredRun,
     comparison_table,
     comparisons,
     settings_that_differ,
@@ -15,16 +15,16 @@ from graphrag_bench.report.comparisons import (
 from graphrag_bench.report.rendering import MISSING, Table
 
 
-def run(method: str, values: Sequence[float], metric: str = "accuracy", **fields: Any) -> Compared:
+def run(method: str, values: Sequence[float], metric: str = "accuracy", **fields: Any) -> ScoredRun:
     """A run whose questions q0, q1, ... have these values of one metric."""
     stored: dict[str, Any] = {
         "title": method, "method": method, "role": "", "dataset": "toy", "settings": {},
         "key": method, **fields,
     }  # fmt: skip
-    return Compared(stored, {f"q{row}": {metric: value} for row, value in enumerate(values)})
+    return ScoredRun(stored, {f"q{row}": {metric: value} for row, value in enumerate(values)})
 
 
-def table(*runs: Compared, baseline: str = "vanilla", metrics: Sequence[str] = ()) -> Table:
+def table(*runs: ScoredRun, baseline: str = "vanilla", metrics: Sequence[str] = ()) -> Table:
     result = comparison_table(comparisons(runs, baseline, metrics))
     assert result is not None
     return result
@@ -98,7 +98,7 @@ def test_floor_and_ceiling_and_other_sets_have_no_rows() -> None:
 
 def test_the_metrics_that_are_named_are_compared_else_the_usual_ones() -> None:
     scores = {f"evidence_recall@{k}": 0.5 for k in (2, 5, 10)} | {"exact_match": 1.0}
-    runs = [Compared(run(name, ()).metrics, {"q": scores}) for name in ("vanilla", "a")]
+    runs = [ScoredRun(run(name, ()).metrics, {"q": scores}) for name in ("vanilla", "a")]
     assert [row[2] for row in table(*runs).rows] == ["evidence_recall@5"]
     assert [row[2] for row in table(*runs, metrics=["exact_match"]).rows] == ["exact_match"]
 
@@ -106,6 +106,6 @@ def test_the_metrics_that_are_named_are_compared_else_the_usual_ones() -> None:
 def test_questions_that_share_a_scope_are_taken_together_and_the_note_says_so() -> None:
     scopes = {f"q{row}": "abc"[row // 2] for row in range(6)}
     runs = [run("vanilla", [0.0] * 6), run("hipporag", [1.0] * 6)]
-    result = table(*(Compared(one.metrics, one.scores, scopes) for one in runs))
+    result = table(*(ScoredRun(one.metrics, one.scores, scopes) for one in runs))
     assert result.rows[0][5] == "0.1250"
     assert "scopes (3" in result.notes[0]

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from graphrag_bench.errors import UserError
-from graphrag_bench.report.comparisons import Compared, Comparison, comparisons
+from graphrag_bench.report.comparisons import Comparison, ScoredRun, comparisons
 from graphrag_bench.report.rendering import MISSING, Table
 from graphrag_bench.report.rows import in_table_order
 from graphrag_bench.report.tables import (
@@ -157,7 +157,7 @@ def of_six(title: str, values: Sequence[float] = BASE, **fields: Any) -> dict[st
 
 def compared(runs: Sequence[Mapping[str, Any]]) -> list[Comparison]:
     scored = [
-        Compared(one, {f"q{n}": {"accuracy": v, "f1": v} for n, v in enumerate(one["values"])})
+        ScoredRun(one, {f"q{n}": {"accuracy": v, "f1": v} for n, v in enumerate(one["values"])})
         for one in runs
     ]
     return comparisons(scored, "vanilla")

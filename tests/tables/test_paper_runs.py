@@ -14,12 +14,12 @@ from graphrag_bench.papers.printed import PaperTable, PrintedCell, load_table
 from graphrag_bench.run.folder import RunFolder
 from graphrag_bench.run.stored import StoredRun, stored_runs
 from graphrag_bench.tables.candidates import Candidate
-from graphrag_bench.tables.figures import Filled, collected
+from graphrag_bench.tables.figures import CellEntry, collected
 from graphrag_bench.tables.grading import Grade, decided, holds, stated
 from graphrag_bench.tables.measures import FigureSource
 
 TABLE5 = load_table("zhou2025/table5")
-Beside = dict[tuple[str, str, str, tuple[str, ...]], Filled]
+Beside = dict[tuple[str, str, str, tuple[str, ...]], CellEntry]
 
 
 @pytest.fixture(autouse=True)
@@ -147,7 +147,7 @@ def verdict(
             "winner": winner, "judge": judge, "protocol": "paper"}  # fmt: skip
 
 
-def overall(home: Path, judge: str = "") -> dict[tuple[str, str], Filled]:
+def overall(home: Path, judge: str = "") -> dict[tuple[str, str], CellEntry]:
     """Both sides of Fig. 6 to what stands beside them, after the verdicts of a judge."""
     if judge:
         rows = [verdict(*side, judge=judge) for side in SIDES]

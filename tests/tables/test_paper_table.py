@@ -6,7 +6,7 @@ import pytest
 
 from graphrag_bench.papers.printed import PaperTable, PrintedCell, load_table
 from graphrag_bench.report.rendering import Table
-from graphrag_bench.tables.figures import Figure, Filled, difference
+from graphrag_bench.tables.figures import CellEntry, Figure, difference
 from graphrag_bench.tables.grading import Grade, Mismatch
 from graphrag_bench.tables.paper_tables import comparison_tables, long_table
 
@@ -26,9 +26,9 @@ def popqa() -> PaperTable:
     return replace(TABLE5, cells=tuple(cells))
 
 
-def filled(table: PaperTable, **figures: Figure) -> dict[PrintedCell, Filled]:
-    gap = Filled(runs=(("dataset=popqa", "method=x"),))
-    return {c: Filled(figures[c.method]) if c.method in figures else gap for c in table.cells}
+def filled(table: PaperTable, **figures: Figure) -> dict[PrintedCell, CellEntry]:
+    gap = CellEntry(runs=(("dataset=popqa", "method=x"),))
+    return {c: CellEntry(figures[c.method]) if c.method in figures else gap for c in table.cells}
 
 
 def shown(**figures: Figure) -> Table:
@@ -127,7 +127,7 @@ def test_cells_without_numbers_stand_beside_the_printed_ones(
     assert (len(table.cells), len(unprinted)) == (n_cells, n_unprinted)
     if name == "pathcorag/fig4":
         assert {(cell.versus, cell.unit) for cell in unprinted} == {("HyDE", "score")}
-        (gaps,) = comparison_tables(table, dict.fromkeys(table.cells, Filled(runs=(("x=y",),))))
+        (gaps,) = comparison_tables(table, dict.fromkeys(table.cells, CellEntry(runs=(("x=y",),))))
         names = [row[0] for row in gaps.rows]
         expected = ["PathCoRAG, query expansions per step=3", "PathCoRAG > HyDE, n_steps=2"]
         assert names[:2] == expected
