@@ -44,11 +44,6 @@ class Condition(BaseModel):
             raise ValueError("what is not stated needs `by`: where its value is from")
         return self
 
-    @property
-    def has_value(self) -> bool:
-        """Whether rows must have a value; null is one where the file says so."""
-        return "value" in self.model_fields_set
-
     def is_of(self, row: str) -> bool:
         """Return whether it is about a row of its paper, as `row=` names it."""
         _, table, own = row.split(".", 2)
@@ -60,8 +55,11 @@ class Condition(BaseModel):
         return setting == self.setting or fnmatchcase(setting, self.setting)
 
     def differs(self, resolved: Mapping[str, object]) -> bool:
-        """Return whether a run's setting has another value than its rows must have."""
-        return self.has_value and resolved.get(self.setting) != self.value
+        """Return whether a run's setting has another value than its rows must have.
+
+        Null is such a value where the file says so; without one, rows may have any.
+        """
+        return "value" in self.model_fields_set and resolved.get(self.setting) != self.value
 
     @property
     def source(self) -> str:

@@ -139,9 +139,7 @@ class PaperTable:
     def counts_questions(self) -> bool:
         """Whether it is a table of sizes that counts questions too, and not the corpus alone."""
         metrics = (self.paper.metrics[cell.metric] for cell in self.cells)
-        return self.counts and any(
-            one.kind == "count" and one.value == "questions" for one in metrics
-        )
+        return self.counts and ("count", "questions") in {(one.kind, one.value) for one in metrics}
 
     def method(self, name: str) -> PrintedMethod | None:
         """Return our method for a printed one; None for no name or an unknown one."""

@@ -150,7 +150,7 @@ def baseline_rule(rows: Sequence[Comparison]) -> list[str]:
     """Return which run of the baseline each row is compared with, where there are several."""
     rule = (
         "of several runs of the baseline a row has the one that shares most with it (models, "
-        "context budget, sources, regime, limit), the first of equals"
+        "context budget, sources, regime, limit, what a sweep varies), the first of equals"
     )
     return [rule] if any(row.n_baselines > 1 for row in rows) else []
 
