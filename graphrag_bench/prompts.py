@@ -126,11 +126,11 @@ Filling = Literal["", "chunk", "node"]
 class ContextBudget:
     """The most tokens of a prompt's context, and how packers keep within them.
 
-    Without `tokens` nothing bounds a context. Rows of the kind `filling` are as many as fit,
-    whatever `top_k` says. With `own` the budget is that of the method, not one for all methods;
-    `whole` is the number that the method states, of which tokens of a block's own are parts.
-    With `all_rows` a block whose step states no `top_k` takes every row. `group_tokens` bounds
-    each group of a context that is read in groups.
+    Without `tokens` nothing bounds a context. An equal budget is filled: packers take all rows of
+    the kind `filling` that fit, whatever `top_k` says. A native one (`own`) leaves `top_k` and the
+    blocks' budgets to the method, and `whole` is the number of tokens that the method states: a
+    block's own tokens are a part of it. With `all_rows` a block whose step states no `top_k` takes
+    every row. `group_tokens` bounds each group of a context that is read in groups.
     """
 
     tokens: int | None = None
