@@ -28,7 +28,7 @@ from graphrag_bench.pipeline.combinators import Each, Repeat
 from graphrag_bench.pipeline.resolve import Resolve
 from graphrag_bench.pipeline.steps import OperatorStep, Step
 from graphrag_bench.prompts import Prompt, answer_form
-from graphrag_bench.run import budgets
+from graphrag_bench.run import budgets, windows
 from graphrag_bench.run.experiment import Experiment
 from graphrag_bench.text import count_tokens
 from graphrag_bench.values import Question
@@ -202,7 +202,7 @@ def _tokens(
     limit, answers = op.settings.get("max_tokens"), "answer" in op.operator.returns
     reply = limit or longest.answer
     likely = min(reply, usual.answer if answers else REPLY)
-    window = experiment.window.tokens or budgets.ASSUMED_WINDOW
+    window = experiment.window.tokens or windows.ASSUMED_WINDOW
     budget, slots = experiment.context_budget, {read.slot for read in op.operator.reads}
     context: int | None = 0
     if slots & {"context", "points"} or "context_budget" in op.operator.needs:
@@ -213,7 +213,7 @@ def _tokens(
     sizes = _sizes(experiment)
     packed = _packed(experiment) if "group_tokens" not in op.settings else SHOWN
     usually = SHOWN if context is None else min(context, packed) if context else 0
-    shown = min(usually, sizes.n_chunks * sizes.chunk * budgets.ROW)
+    shown = min(usually, sizes.n_chunks * sizes.chunk * windows.ROW)
     return (min(window, own + usual.question + shown), likely), (min(window, most), reply)
 
 
@@ -222,7 +222,7 @@ def _packed(experiment: Experiment) -> float:
     typical, budget = experiment.window.chunk.typical, experiment.context_budget
     total = 0.0
     for block in budgets.context_blocks(experiment.method.pipeline, budget, typical):
-        top_k = budget.most_rows("chunk", block.op.settings.get("top_k"), budgets.CHUNKS)
+        top_k = budget.most_rows("chunk", block.op.settings.get("top_k"), windows.CHUNKS)
         tokens = SHOWN if block.n_tokens is None else block.n_tokens
         of_chunks = block.op.operator.name == "context.chunks" and top_k is not None
         total += min(tokens, top_k * typical) if of_chunks and top_k else tokens

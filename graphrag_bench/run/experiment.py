@@ -22,14 +22,7 @@ from graphrag_bench.pipeline.resolve import Resolve
 from graphrag_bench.pipeline.steps import OperatorStep
 from graphrag_bench.progress import Progress
 from graphrag_bench.prompts import ContextBudget, FormName, answer_form, form_of_part
-from graphrag_bench.run.budgets import (
-    ContextWindow,
-    context_budget,
-    context_window,
-    is_asked,
-    lengthened,
-    stated_budget,
-)
+from graphrag_bench.run.budgets import context_budget, is_asked, lengthened, stated_budget
 from graphrag_bench.run.folder import RunFolder
 from graphrag_bench.run.method import (
     EXTRACTIONS,
@@ -48,6 +41,7 @@ from graphrag_bench.run.method import (
 )
 from graphrag_bench.run.models import Models, Shared
 from graphrag_bench.run.scoring import check_scoring
+from graphrag_bench.run.windows import ContextWindow, context_window
 from graphrag_bench.text import safe_name, short
 from graphrag_bench.values import Question
 

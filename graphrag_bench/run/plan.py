@@ -17,7 +17,7 @@ from graphrag_bench.pipeline.combinators import Switch
 from graphrag_bench.pipeline.pipeline import Pipeline
 from graphrag_bench.pipeline.reader_prompts import READERS, common_forms, own_answers, unlicensed
 from graphrag_bench.prompts import FormName, Prompt, answer_form
-from graphrag_bench.run import budgets
+from graphrag_bench.run import budgets, windows
 from graphrag_bench.run.conditions import condition_lines
 from graphrag_bench.run.estimates import (
     estimate_head,
@@ -206,7 +206,7 @@ def _budget(experiment: Experiment) -> str:
     if budget.tokens is None:
         return "each method's own; this one has no bound"
     bound = f"at most {budget.tokens:,} tokens"
-    window = f"a window that is taken to be {budgets.ASSUMED_WINDOW:,} (llm.window tells it)"
+    window = f"a window that is taken to be {windows.ASSUMED_WINDOW:,} (llm.window tells it)"
     if reader.tokens:
         window = f"the reader's window of {reader.tokens:,}"
     if budget.own:
@@ -216,8 +216,8 @@ def _budget(experiment: Experiment) -> str:
         return f"{bound}: {own}{cap}, within {window}"
     if budget.tokens != reader.auto:
         return f"{bound} (budget_context)"
-    reason = f"for {budgets.CHUNKS} whole chunks in every method"
-    wanted = f"{reader.wanted:,} {'at least' if reader.wanted == budgets.LEAST else reason}"
+    reason = f"for {windows.CHUNKS} whole chunks in every method"
+    wanted = f"{reader.wanted:,} {'at least' if reader.wanted == windows.LEAST else reason}"
     return f"{bound} (budget_context=auto: {wanted}, within {window})"
 
 

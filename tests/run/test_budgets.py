@@ -10,16 +10,10 @@ from graphrag_bench.config.plugins import load_plugins
 from graphrag_bench.config.sources import applied, method_file, names
 from graphrag_bench.pipeline.pipeline import Pipeline, build
 from graphrag_bench.prompts import ContextBudget
-from graphrag_bench.run.budgets import (
-    LEAST,
-    ChunkSize,
-    ContextWindow,
-    context_blocks,
-    lengthened,
-    packers,
-)
+from graphrag_bench.run.budgets import context_blocks, lengthened, packers
 from graphrag_bench.run.experiment import Experiment
 from graphrag_bench.run.plan import context_lines
+from graphrag_bench.run.windows import LEAST, ChunkSize, ContextWindow
 
 pytestmark = pytest.mark.slow
 

@@ -1,0 +1,147 @@
+"""The window of a run's reader: how many tokens it leaves for the context."""
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import astuple, dataclass
+from typing import Any
+
+import numpy as np
+
+from graphrag_bench.config.settings import WINDOWS, RunSettings
+from graphrag_bench.contract import builders
+from graphrag_bench.data.dataset import Dataset
+from graphrag_bench.errors import UserError
+from graphrag_bench.files import remember, remembered, user_cache
+from graphrag_bench.fingerprint import digest
+from graphrag_bench.llm.chat import ChatModel
+from graphrag_bench.llm.windows import STAND_IN, sure_tokens
+from graphrag_bench.run.models import Models
+from graphrag_bench.text import count_tokens
+
+LEAST = 2400
+"""Tokens of `budget_context=auto` where the chunks are short: 4 passages of 200 tokens in a third
+of the context."""
+CHUNKS, SHARE = 4, 0.33
+"""`auto` has room for so many whole chunks (k of Zhou et al. 2025, section 7.1) in the share of a
+context that methods with tables leave to chunks."""
+ASSUMED_WINDOW = 8192
+"""Tokens of the window where no setting, server or price list tells it."""
+RESERVED = 600
+"""Tokens of the window that are kept for instructions and question."""
+ROW = 1.05
+"""What a row of a prompt adds to its chunk: its number, and the quotes of a table."""
+_SAMPLE = 200
+_CHARACTERS_A_TOKEN = 8
+
+
+@dataclass(frozen=True)
+class ChunkSize:
+    """Tokens (cl100k) of the chunks of a corpus as rows of a prompt, with their titles.
+
+    `typical` is the median, `long` the 90th percentile; 0 for a corpus without a chunk.
+    """
+
+    typical: int
+    long: int
+
+
+@dataclass(frozen=True)
+class ContextWindow:
+    """How many tokens of context the window of the reader leaves.
+
+    `tokens` is the window, None where nothing tells it; `reserved` the tokens of the answer, the
+    instructions and the question; `margin` how many of its tokens one counted token may be.
+    """
+
+    chunk: ChunkSize
+    tokens: int | None
+    reserved: int
+    margin: float = 1.0
+
+    def _within(self, window: int) -> int:
+        rest = (window - self.reserved) / self.margin
+        return max(1, int(rest) // 100 * 100 if rest >= 100 else int(rest))
+
+    @property
+    def left(self) -> int | None:
+        """Tokens left for the context, in whole hundreds; None where the window is not known."""
+        return None if self.tokens is None else self._within(self.tokens)
+
+    @property
+    def wanted(self) -> int:
+        """Tokens in which every method finds room for `CHUNKS` chunks, in whole hundreds."""
+        return max(LEAST, in_hundreds(CHUNKS * self.chunk.long / SHARE))
+
+    @property
+    def auto(self) -> int:
+        """Tokens of `budget_context=auto`: those wanted, within the window."""
+        return min(self.wanted, self._within(self.tokens or ASSUMED_WINDOW))
+
+    def require(self, n_tokens: int) -> None:
+        """Raise UserError for more tokens of context than the window leaves."""
+        if self.left is not None and n_tokens > self.left:
+            raise UserError(
+                f"budget_context={n_tokens} does not fit the reader's window of {self.tokens:,} "
+                f"tokens: {self.left:,} are left for the context. Take at most {self.left}, or a "
+                "reader with a larger window (llm.context of the local model, llm.window)."
+            )
+
+
+def context_window(settings: RunSettings, dataset: Dataset, models: Models) -> ContextWindow:
+    """Return what the window of a run's reader leaves for the context.
+
+    No model is loaded; a server may be asked its window. As published no window is larger than
+    that of the source.
+    """
+    margin = STAND_IN if "(stand-in)" in models.identity("tokenizer") else 1.0
+    llm = models.bare("llm")
+    window = llm.window if isinstance(llm, ChatModel) else None
+    if settings.regime == "published" and (whole := WINDOWS.get(settings.profile)):
+        window = min(window or whole, whole)
+    most = max((question.answer_form.max_tokens for question in dataset.questions), default=0)
+    reserved = RESERVED + sure_tokens(most, window or ASSUMED_WINDOW)
+    join, size = settings.chunking.get("join"), _size_of_chunks(settings, dataset)
+    what = (dataset.corpus_digest, size, str(join), _SAMPLE, ROW, _CHARACTERS_A_TOKEN)
+    chunks = counted_once(what, lambda: [*astuple(chunk_size(settings, dataset))])
+    return ContextWindow(ChunkSize(*chunks), window, reserved, margin)
+
+
+def counted_once(what: Sequence[object], count: Callable[[], list[int]]) -> list[int]:
+    """Return token counts of a corpus, made once for a user: the tokenizer is slow to load."""
+    file, key = user_cache("token_counts.json"), digest(*what)
+    if (counts := remembered(file).get(key)) is None:
+        remember(file, key, counts := count())
+    return [int(one) for one in counts]
+
+
+def chunk_size(settings: RunSettings, dataset: Dataset) -> ChunkSize:
+    """Return the tokens of a corpus' chunks as the run will cut them.
+
+    At most 200 documents, spread evenly over the corpus, are counted; of a long one the beginning.
+    """
+    documents, size = dataset.documents, _size_of_chunks(settings, dataset)
+    if not documents:
+        return ChunkSize(0, 0)
+    most = None if size is None else size * _CHARACTERS_A_TOKEN
+    counts = []
+    places = np.linspace(0, len(documents) - 1, _SAMPLE).tolist()
+    for document in (documents[row] for row in sorted({round(place) for place in places})):
+        n_text = count_tokens(document.text[:most])
+        counts.append(min(n_text, size or n_text) + count_tokens(document.title))
+    if size is not None and settings.chunking.get("join") == "corpus":
+        counts = [min(sum(counts), size)]
+    typical, long = np.percentile(counts, (50, 90), method="higher")
+    return ChunkSize(math.ceil(typical * ROW), math.ceil(long * ROW))
+
+
+def _size_of_chunks(settings: RunSettings, dataset: Dataset) -> int | None:
+    variant = settings.chunking.get("variant", "auto")
+    name = f"chunk_table.{dataset.card.chunking if variant == 'auto' else variant}"
+    setting = builders.get(name).settings.get("size") if name in builders else None
+    size: Any = settings.chunking.get("size", setting.default) if setting else None
+    return size if isinstance(size, int) and size > 0 else None
+
+
+def in_hundreds(n_tokens: float) -> int:
+    """Return the next whole hundred."""
+    return math.ceil(n_tokens / 100) * 100
