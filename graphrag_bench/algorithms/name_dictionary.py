@@ -131,16 +131,14 @@ class NameDictionary:
         start = 0
         while start < len(words):
             n_words = min(self.longest.get(words[start], 0), len(words) - start)
-            while n_words and not self._has_name(" ".join(words[start : start + n_words])):
-                n_words -= 1
             key = " ".join(words[start : start + n_words])
+            while n_words and not (key in self.row_of and _is_name(key)):
+                n_words -= 1
+                key = " ".join(words[start : start + n_words])
             if n_words > 1 or (n_words and (single is None or key in single)):
                 keys.append((key, self.row_of[key]))
             start += max(n_words, 1)
         return keys
-
-    def _has_name(self, key: str) -> bool:
-        return key in self.row_of and _is_name(key)
 
 
 def _without_article(key: str) -> str:

@@ -68,6 +68,14 @@ def pool_kernel(triples: PooledTriples, walk: IntArray, length: int, pooling: Po
 
 
 @kernel
+def ways(triples: PooledTriples, forward: bool) -> tuple[IntArray, IntArray, IntArray]:
+    """The triples at node v, `order[starts[v]:starts[v + 1]]`, and where each leads."""
+    if forward:
+        return triples.head_starts, triples.by_head, triples.tail
+    return triples.tail_starts, triples.by_tail, triples.head
+
+
+@kernel
 def shortest_tree(
     triples: PooledTriples, sources: IntArray, forward: bool
 ) -> tuple[IntArray, IntArray, IntArray]:
@@ -77,9 +85,7 @@ def shortest_tree(
     unreachable), and the nodes in the order in which they were reached. Of equally short paths the
     one with the larger sum of scores, then the lower tuple of ranks, read along the triples.
     """
-    starts = triples.head_starts if forward else triples.tail_starts
-    order = triples.by_head if forward else triples.by_tail
-    far = triples.tail if forward else triples.head
+    starts, order, far = ways(triples, forward)
     n_nodes = len(starts) - 1
     via = np.full(n_nodes, -1, np.int64)
     length = np.full(n_nodes, -1, np.int64)
@@ -172,9 +178,7 @@ def pool_tree(triples: PooledTriples, sources: IntArray, forward: bool, pooling:
 def pool_simple_paths(triples: PooledTriples, source: int, forward: bool, longest: int,
                       pooling: Pooling, best: FloatArray) -> None:  # fmt: skip
     """Pool every simple path of at most `longest` triples from the source, or to it."""
-    starts = triples.head_starts if forward else triples.tail_starts
-    order = triples.by_head if forward else triples.by_tail
-    far = triples.tail if forward else triples.head
+    starts, order, far = ways(triples, forward)
     nodes = np.empty(longest + 1, np.int64)
     walk = np.empty(longest, np.int64)
     turned = np.empty(longest, np.int64)
@@ -273,11 +277,7 @@ def random_walks(
     walks: dict[tuple[int, ...], None] = {}
     for number in range(N_WALKS):
         forward = number % 2 == 0
-        starts, order, far = (
-            (triples.head_starts, triples.by_head, triples.tail)
-            if forward
-            else (triples.tail_starts, triples.by_tail, triples.head)
-        )
+        starts, order, far = ways(triples, forward)
         node = int(entities[chance.integers(len(entities))])
         seen: list[int] = [node]
         walk: list[int] = []

@@ -308,9 +308,10 @@ class OperatorStep(Step):
 
     def describe(self) -> dict[str, Any]:
         """Name, code, settings with prompts by digest, and the lists that are read and named."""
+        prompts = {type(value) for value in self.settings.values() if hasattr(value, "digest")}
         return {
             "op": self.operator.name,
-            "code": [self.operator.code, *self._code_of_prompts],
+            "code": [self.operator.code, *sorted(map(code, prompts))],
             "settings": {
                 name: value.digest if hasattr(value, "digest") else value
                 for name, value in self.settings.items()
@@ -318,11 +319,6 @@ class OperatorStep(Step):
             "use": dict(self.use),
             "as": self.named,
         }
-
-    @property
-    def _code_of_prompts(self) -> list[str]:
-        kinds = {type(value) for value in self.settings.values() if hasattr(value, "digest")}
-        return sorted(map(code, kinds))
 
     def operators(self) -> "list[OperatorStep]":
         """Itself."""

@@ -88,12 +88,10 @@ def agent(
     for choice, hops in groups:
         scores = [choice.score] if len(hops) == 1 else next(each)
         scored += [replace(hop, score=score) for hop, score in zip(hops, scores, strict=True)]
-    best = sorted((hop for hop in scored if hop.score > 0), key=_by_score)[:width]
+    best = sorted(
+        (hop for hop in scored if hop.score > 0), key=lambda hop: -round(hop.score, DECIMALS)
+    )[:width]
     return _ends(graph, best), Exploration((), (*exploration.rounds, tuple(best)))
-
-
-def _by_score(hop: Hop) -> float:
-    return -round(hop.score, DECIMALS)
 
 
 def _hops(graph: Graph, choice: ChosenRelation, among: Any) -> tuple[Hop, ...]:
