@@ -38,9 +38,6 @@ ATTRIBUTE_TYPES = (
     "name", "date", "size", "type", "description", "status", "quantity", "value", "position",
     "duration", "time",
 )  # fmt: skip
-SCHEMA = {
-    "node_types": NODE_TYPES, "relation_types": RELATION_TYPES, "attribute_types": ATTRIBUTE_TYPES,
-}  # fmt: skip
 """The seed schema for general texts, as the released code has it."""
 
 
@@ -203,7 +200,7 @@ class _Reader:
 
 
 def _tokens(settings: Mapping[str, Any], sizes: Sizes) -> tuple[float, float]:
-    schema = 2.0 * sum(map(len, SCHEMA.values()))
+    schema = 2.0 * sum(len(settings[f"{kind}_types"]) for kind in ("node", "relation", "attribute"))
     prompt = template_tokens(settings["extract_prompt"]) + schema + sizes.chunk
     return prompt, min(settings["max_tokens"] or MOST_TOKENS, sizes.chunk)
 
@@ -214,6 +211,9 @@ def llm_schema_extraction(
     chunk_table: ChunkTable,
     llm_build: ChatModel,
     progress: Progress,
+    node_types: tuple[str, ...] = NODE_TYPES,
+    relation_types: tuple[str, ...] = RELATION_TYPES,
+    attribute_types: tuple[str, ...] = ATTRIBUTE_TYPES,
     max_tokens: PositiveInt | None = None,
     extract_prompt: Prompt = EXTRACT,
 ) -> SchemaExtraction:
@@ -230,9 +230,13 @@ def llm_schema_extraction(
     Deviation: a type that is announced in one chunk is not in the prompts of others, so that
     chunks do not depend on their order.
     """
+    schema = {
+        "node_types": node_types, "relation_types": relation_types,
+        "attribute_types": attribute_types,
+    }  # fmt: skip
     extractor = Extractor(llm_build, max_tokens, progress)
     replies = extractor.ask(
-        [extract_prompt.render({**SCHEMA, "passage": text}) for text in chunk_table.passages],
+        [extract_prompt.render({**schema, "passage": text}) for text in chunk_table.passages],
         list_reading(SchemaReply, "entities", STEP),
         documents_of_chunks(chunk_table),
         "The model may be too small to extract, or its window may cut the prompt; "

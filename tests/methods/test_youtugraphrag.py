@@ -374,8 +374,10 @@ def test_what_the_model_adds_to_the_schema_is_kept():
 def test_the_prompt_holds_the_schema_and_the_passage():
     table = ChunkTable.of([("a", "", "A passage.")])
     scripted = Scripted([("A passage.", json.dumps(FACTS))])
-    llm_schema_extraction(chunk_table=table, llm_build=scripted, progress=QUIET)
-    assert "Entity types: person, location" in scripted.prompts[0][-1].content
+    llm_schema_extraction(
+        chunk_table=table, llm_build=scripted, progress=QUIET, node_types=("ship",)
+    )
+    assert "Entity types: ship\n" in scripted.prompts[0][-1].content
 
 
 def test_a_reply_that_was_cut_gives_what_is_complete():
