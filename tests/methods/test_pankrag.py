@@ -88,8 +88,6 @@ WHOLE = json.dumps(GOOD)
         WHOLE.replace("false", '"no"'),
         json.dumps(GOOD["path"] | {"query": ORIGINAL}),
     ],
-    ids=["whole", "fenced", "prose before", "prose after", "comma missing", "comma too many",
-         "python's false", "dots", "other ids", "hops", "numbers", "flags as text", "without path"],
 )  # fmt: skip
 def test_a_damaged_plan_means_the_same(text: str) -> None:
     result = read(text)

@@ -11,9 +11,6 @@ from small_worlds import dataset
 from graphrag_bench.algorithms.graph import Graph
 from graphrag_bench.algorithms.path_values import RankedPaths
 from graphrag_bench.columns import Texts
-from graphrag_bench.config.compose import composed
-from graphrag_bench.config.plugins import load_plugins
-from graphrag_bench.config.settings import check_settings
 from graphrag_bench.data.dataset import Gold
 from graphrag_bench.embedding.tokenizer import BytePairs
 from graphrag_bench.graphs.chunking import token
@@ -57,15 +54,6 @@ def test_a_chunk_is_evidence_of_every_document_it_holds_and_cut_for_every_one() 
     assert cut.cut == (("chunk", "a"), ("chunk", "b"))
     assert scores_of(cut, "b")["evidence_cut"] == 1.0
     assert scores_of(packed(), "b")["evidence_cut"] == 0.0
-
-
-@pytest.mark.parametrize(("join", "typical"), [("document", 2), ("corpus", 5)])
-def test_the_typical_chunk_of_a_joined_corpus_is_a_full_window(join: str, typical: int) -> None:
-    chunking = {"variant": "token", "size": 5, "overlap": 0, "join": join}
-    settings = check_settings(composed(["dataset=toy", "method=vanilla"]))
-    settings = settings.model_copy(update={"chunking": chunking})
-    load_plugins(["operators", "methods"])
-    assert chunk_size(settings, CORPUS).typical == -(-typical * 105 // 100)
 
 
 LINE = Graph.from_arrays(range(6), range(1, 7))
