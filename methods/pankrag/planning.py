@@ -59,10 +59,10 @@ _BRACKETED = re.compile(
 """A placeholder for an earlier answer; the letter may be missing inside `<...>` only."""
 _NO, _NOTHING = ("false", "no", "0", "none", "null", ""), ("none", "null", "")
 PlanReader = tuple[Callable[[Any], Any], tuple[str, ...]]
-Id = Annotated[str, Field(json_schema_extra={"maxLength": 8})]
-Ids = Annotated[list[Id], Field(json_schema_extra={"maxItems": 5})]
-Text = Annotated[str, Field(json_schema_extra={"maxLength": 200})]
-Whole = Annotated[str, Field(json_schema_extra={"maxLength": 400})]
+HopId = Annotated[str, Field(json_schema_extra={"maxLength": 8})]
+HopIds = Annotated[list[HopId], Field(json_schema_extra={"maxItems": 5})]
+ShortText = Annotated[str, Field(json_schema_extra={"maxLength": 200})]
+LongText = Annotated[str, Field(json_schema_extra={"maxLength": 400})]
 """A server that enforces a schema ends them there; longer ones from others are read whole."""
 
 
@@ -102,10 +102,10 @@ class _Lenient(BaseModel):
 class HopReply(_Lenient):
     """One sub-question."""
 
-    hop_id: Id
-    sub_query: Text
+    hop_id: HopId
+    sub_query: ShortText
     if_abstract: bool
-    dependencies: Ids
+    dependencies: HopIds
 
     BARE = "sub_query"
     FIELDS = {
@@ -119,7 +119,7 @@ class HopReply(_Lenient):
 class SequenceReply(_Lenient):
     """Sub-questions that follow each other; sequence 0 holds the clauses of the question."""
 
-    sequence_id: Id
+    sequence_id: HopId
     hop: list[HopReply]
 
     BARE = "hop"
@@ -129,9 +129,9 @@ class SequenceReply(_Lenient):
 class FinalReply(_Lenient):
     """The question that ends the plan."""
 
-    final_query: Whole
+    final_query: LongText
     if_abstract: Annotated[bool | None, WithJsonSchema({"type": "boolean"})]
-    dependencies: Ids
+    dependencies: HopIds
 
     BARE = "final_query"
     FIELDS = {
@@ -157,7 +157,7 @@ class PathReply(_Lenient):
 class PlanReply(BaseModel):
     """What the planning prompt returns."""
 
-    query: Whole = ""
+    query: LongText = ""
     path: PathReply
 
     @model_validator(mode="before")
@@ -189,7 +189,7 @@ def plan_of(
 ) -> Plan:
     """The normalised plan that a reply means; without sub-questions where it names none.
 
-    Ids become `sequence-hop`; of a repeated id the first keeps it, the others get new numbers. A
+    HopIds become `sequence-hop`; of a repeated id the first keeps it, the others get new numbers. A
     placeholder that names a sub-question makes it a dependency. The final question is `original`,
     or the plan's own wording when `rewritten` is set; it is of the `kind` given where the reply
     does not say. `fixes` lists every change.

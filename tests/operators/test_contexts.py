@@ -17,7 +17,6 @@ from graphrag_bench.graphs.chunking import token
 from graphrag_bench.prompts import UNBOUNDED, ContextBudget
 from graphrag_bench.run.record import summary
 from graphrag_bench.run.scoring import question_scores
-from graphrag_bench.run.windows import chunk_size
 from graphrag_bench.values import Context, Path, Piece, Ranked
 from operators.context.paths import paths_context
 from operators.context.rows import (
