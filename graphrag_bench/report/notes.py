@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from graphrag_bench.embedding.long_texts import Fit
 from graphrag_bench.report.rows import (
@@ -68,17 +69,15 @@ def run_notes(runs: Sequence[RunMetrics]) -> list[Note]:
 
 def _facts(runs: Sequence[RunMetrics]) -> Iterator[Note]:
     """Models, sources and intervals."""
-    answering = [run for run in runs if answers(run)]
-    readers = _values(answering, "llm") if any(run["llm"] for run in answering) else ""
+    answering, every = [run for run in runs if answers(run)], partial(values_of, runs)
+    readers = values_of(answering, "llm") if any(run["llm"] for run in answering) else ""
     readers = f"answers by {readers}; " if readers else ""
-    build, embedder = _values(runs, "llm_build"), _values(runs, "embedder")
-    yield Note("models", f"{readers}build model {build}; embedder {embedder}")
-    profile, fidelity = _values(runs, "profile"), _values(runs, "fidelity")
-    commit, tokenizer = _values(runs, "commit"), _values(runs, "tokenizer")
+    yield Note("models", f"{readers}build model {every('llm_build')}; embedder {every('embedder')}")
     yield Note(
         "sources",
-        f"profile {profile}, fidelity {fidelity}; extraction: {_extractions(runs)}; commit "
-        f"{commit}; contexts counted in tokens of {tokenizer}",
+        f"profile {every('profile')}, fidelity {every('fidelity')}; extraction: "
+        f"{_extractions(runs)}; commit {every('commit')}; contexts counted in tokens of "
+        f"{every('tokenizer')}",
     )
     roles = {run["role"] for run in answering}
     floor = "closed-book is the reader's lower bound; " if "floor" in roles else ""
@@ -186,7 +185,8 @@ def answers(run: RunMetrics) -> bool:
     return bool(run["answered"]) or run.get("answer") != "off"
 
 
-def _values(runs: Sequence[RunMetrics], name: str) -> str:
+def values_of(runs: Sequence[RunMetrics], name: str) -> str:
+    """Return the values that a field has in any run, sorted; `none` without any."""
     return ", ".join(sorted({str(run[name]) for run in runs if run[name]})) or "none"
 
 

@@ -13,7 +13,7 @@ from graphrag_bench.report.comparisons import (
     comparison_table,
     fewer_questions,
 )
-from graphrag_bench.report.notes import answers, context_of_rows, resampling_units, run_notes
+from graphrag_bench.report.notes import answers, context_of_rows, run_notes, values_of
 from graphrag_bench.report.rendering import (
     FEW,
     MISSING,
@@ -249,17 +249,17 @@ def _cost(runs: Sequence[RunMetrics]) -> RunColumn:
 
 
 def _headline_notes(runs: Sequence[RunMetrics], metric: str) -> list[str]:
-    def values(name: str, runs: Sequence[RunMetrics]) -> str:
-        return ", ".join(sorted({str(run[name]) for run in runs if run[name]}))
-
-    units = resampling_units(run["metrics"].get(metric, {}).get("clusters", 0) for run in runs)
-    few = all(run["metrics"].get(metric, {}).get("n", 0) < FEW for run in runs)
-    over = units.partition(" (")[0]
+    means = [run["metrics"].get(metric, {}) for run in runs]
+    over = "scopes" if any(mean.get("clusters") for mean in means) else "questions"
+    few = all(mean.get("n", 0) < FEW for mean in means)
     intervals = f"no interval below {FEW} questions" if few else f"intervals over {over}"
-    facts = [f"{intervals}; commit {values('commit', runs) or 'none'}"]
-    readers, embedders = values("llm", [*filter(answers, runs)]), values("embedder", runs)
-    facts += [f"answers by {readers}"] if readers else []
-    facts += [f"embedder {embedders}"] if embedders else []
+    facts = [f"{intervals}; commit {values_of(runs, 'commit')}"]
+    for words, name, of in (
+        ("answers by", "llm", filter(answers, runs)),
+        ("embedder", "embedder", runs),
+    ):
+        if named := [run for run in of if run[name]]:
+            facts.append(f"{words} {values_of(named, name)}")
     notes = ["; ".join(facts)]
     if n_failed := sum(run["failed"] for run in runs):
         errors = [str(error) for run in runs for error in run["errors"]]
