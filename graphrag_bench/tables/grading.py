@@ -15,6 +15,7 @@ from graphrag_bench.papers.printed import PrintedSize, Recipe, printed_sizes
 from graphrag_bench.report.rendering import MISSING
 from graphrag_bench.run.conditions import deciding
 from graphrag_bench.run.stored import StoredRun
+from graphrag_bench.text import model_name
 
 REGIME = "regime"
 BUDGET, NATIVE = "budget_context", "native"
@@ -203,9 +204,9 @@ def _models(one: RunConditions, recipe: Recipe) -> Iterator[Mismatch]:
     elif theirs and (weights := _QUANTISED.search(llm)):
         yield Mismatch("model", f"quantised ({weights[0]})", theirs)
     if build and theirs and not is_model(build, model):
-        yield Mismatch("build model", build.partition("@")[0], theirs)
+        yield Mismatch("build model", model_name(build), theirs)
     if embedder and not is_model(embedder, paper.embedders.get(paper.embedder or "")):
-        yield Mismatch("embedder", embedder.partition("@")[0], paper.embedder or "")
+        yield Mismatch("embedder", model_name(embedder), paper.embedder or "")
 
 
 def _judge(recipe: Recipe, judge: str, protocol: str) -> Iterator[Mismatch]:

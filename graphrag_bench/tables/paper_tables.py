@@ -17,6 +17,7 @@ from graphrag_bench.tables.figures import (
     difference,
 )
 from graphrag_bench.tables.grading import Grade
+from graphrag_bench.text import model_name
 
 DAGGER = "†"
 
@@ -167,17 +168,12 @@ def _run_cells(figures: Sequence[Figure | None]) -> tuple[str, ...]:
     profile = run["profile"] + ", paper" * (run["fidelity"] == "paper")
     regimes = dict.fromkeys(regime_of(figure.metrics) for figure in known)
     last = " / ".join(regimes), " / ".join(grades)
-    return " / ".join(counts), short(run["llm"]), profile, *last
+    return " / ".join(counts), model_name(run["llm"]) or "none", profile, *last
 
 
 def _graded(figure: Figure) -> str:
     other = any(one.field == "data" for one in figure.grade.deciding)
     return figure.grade.letter + f" ({figure.metrics['dataset']})" * other
-
-
-def short(identity: str) -> str:
-    """Return an identity without its fingerprints: the part before `@`, or the first colon."""
-    return (identity.partition("@")[0] if "@" in identity else identity.partition(":")[0]) or "none"
 
 
 def _beside(cell: PrintedCell, filled: Cells) -> list[str]:

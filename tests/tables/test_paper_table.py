@@ -13,7 +13,7 @@ from graphrag_bench.tables.paper_tables import comparison_tables, long_table
 QUESTIONS, DAMPING = Mismatch("questions", "200", "1,172"), Mismatch("damping", "0.5", "0.1")
 TOP_K, DATA = Mismatch("top_k", "9", "4"), Mismatch("data", "sample", "PopQA", decides=True)
 A, B, C = Grade(), Grade.of([QUESTIONS, DAMPING]), Grade.of([DATA, TOP_K])
-METRICS = {"failed": 0, "dataset": "sample", "llm": "smollm@1:2", "embedder": "minilm",
+METRICS = {"failed": 0, "dataset": "sample", "llm": "smollm@0123abcd:2", "embedder": "minilm",
            "profile": "default", "fidelity": "default"}  # fmt: skip
 FIGURE = Figure(50.0, 40.0, 60.0, 10, METRICS, "runs/x", C)
 TABLE5 = load_table("zhou2025/table5")
