@@ -189,7 +189,7 @@ def plan_of(
 ) -> Plan:
     """The normalised plan that a reply means; without sub-questions where it names none.
 
-    HopIds become `sequence-hop`; of a repeated id the first keeps it, the others get new numbers. A
+    Ids become `sequence-hop`; of a repeated id the first keeps it, the others get new numbers. A
     placeholder that names a sub-question makes it a dependency. The final question is `original`,
     or the plan's own wording when `rewritten` is set; it is of the `kind` given where the reply
     does not say. `fixes` lists every change.
