@@ -5,14 +5,13 @@ import re
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import Iterator
-from functools import cache
 from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).resolve().parent.parent
-CODE = ("graphrag_bench", "operators", "methods")
+from scripts import house
+from scripts.house import ROOT, files, imports, part_of, tree_of
+
 PLUGINS = frozenset({"operators", "methods"})
 
 LEVELS: tuple[frozenset[str], ...] = (
@@ -33,7 +32,7 @@ LEVELS: tuple[frozenset[str], ...] = (
 """The modules and folders of `graphrag_bench`, lowest first."""
 
 MIXED = (0, 4, 8, 10)
-"""Levels whose parts may import each other; elsewhere parts of one level never do."""
+"""Levels with imports between their parts; elsewhere parts of one level never do."""
 APART = {"graphs", "indices"}
 """Parts of a mixed level that do not import each other."""
 
@@ -48,56 +47,14 @@ HEAVY = (
 MODELS = ("torch", "spacy", "faiss", "hydra", "pandas", "openai", "numba")
 
 
-def source_files() -> list[Path]:
-    """Every Python file of the packages."""
-    return sorted(path for folder in CODE for path in (ROOT / folder).rglob("*.py"))
-
-
 def core_files() -> list[Path]:
-    """The files of `graphrag_bench`, but for the map of the package itself."""
+    """Return the files of `graphrag_bench`, but for the package itself."""
     core = ROOT / "graphrag_bench"
-    return [p for p in source_files() if core in p.parents and p != core / "__init__.py"]
+    return [path for path in files("graphrag_bench") if path != core / "__init__.py"]
 
 
 def name_of(path: Path) -> str:
     return path.relative_to(ROOT).as_posix()
-
-
-@cache
-def tree_of(path: Path) -> ast.Module:
-    return ast.parse(path.read_text(encoding="utf-8"))
-
-
-def part_at(path: Path) -> str:
-    """The module or folder of `graphrag_bench` that a file is, or lies in."""
-    return path.relative_to(ROOT / "graphrag_bench").parts[0].removesuffix(".py")
-
-
-def imports(path: Path) -> Iterator[str]:
-    """The modules a file imports, inside functions too, except those only for type checkers."""
-    for node in _walked(tree_of(path)):
-        if isinstance(node, ast.Import):
-            yield from (alias.name for alias in node.names)
-        elif isinstance(node, ast.ImportFrom):
-            assert not node.level, f"{name_of(path)} imports relatively; write the whole path"
-            assert node.module
-            yield node.module
-            if node.module in CODE:
-                yield from (f"{node.module}.{alias.name}" for alias in node.names)
-
-
-def _walked(node: ast.AST) -> Iterator[ast.AST]:
-    yield node
-    for child in ast.iter_child_nodes(node):
-        only_types = isinstance(child, ast.If) and ast.unparse(child.test) == "TYPE_CHECKING"
-        if not only_types:
-            yield from _walked(child)
-
-
-def part_of(module: str) -> str:
-    """The module or folder of `graphrag_bench` that a dotted name belongs to; "" for others."""
-    package, _, rest = module.partition(".")
-    return rest.partition(".")[0] if package == "graphrag_bench" else ""
 
 
 def level_of(part: str) -> int:
@@ -113,8 +70,24 @@ def packages_imported(path: Path) -> set[str]:
     return {module.partition(".")[0] for module in imports(path)}
 
 
+def test_no_modules_and_no_folders_import_each_other():
+    assert house.circles() == []
+
+
+def test_no_class_is_defined_twice():
+    assert house.classes_defined_twice() == {}
+
+
+def test_no_code_reads_source_text_or_docstrings_but_the_fingerprint():
+    assert house.readers_of_source() == []
+
+
+def test_every_setting_of_an_operator_or_builder_is_set_somewhere():
+    assert house.unvaried_settings() == {}
+
+
 def test_every_part_of_the_core_has_a_level():
-    parts = {part_at(path) for path in core_files()}
+    parts = {part_of(house.module_of(path)) for path in core_files()}
     assert parts <= frozenset().union(*LEVELS)
 
 
@@ -127,7 +100,7 @@ def test_a_module_of_the_core_imports_only_from_below():
         f"{name_of(path)} imports {part}"
         for path in core_files()
         for part in sorted(parts_imported(path))
-        if not allowed(part_at(path), part)
+        if not allowed(part_of(house.module_of(path)), part)
     ]
     assert not wrong
 
@@ -159,12 +132,12 @@ def test_the_core_names_no_method():
 
 
 def test_a_room_has_at_most_25_files():
-    sizes = Counter(path.parent for path in source_files())
+    sizes = Counter(path.parent for path in files(*house.CODE))
     assert not {name_of(folder): n for folder, n in sizes.items() if n > 25}
 
 
-def test_operators_and_methods_import_the_four_lowest_levels_and_operators_no_method():
-    for path in source_files():
+def test_operators_and_methods_import_the_five_lowest_levels_and_operators_no_method():
+    for path in files(*house.CODE):
         package = path.relative_to(ROOT).parts[0]
         if package in PLUGINS:
             assert all(level_of(part) <= 4 for part in parts_imported(path)), name_of(path)
@@ -173,13 +146,13 @@ def test_operators_and_methods_import_the_four_lowest_levels_and_operators_no_me
 
 
 def test_the_package_itself_imports_its_python_interface_only_when_asked():
-    assert parts_imported(ROOT / "graphrag_bench" / "__init__.py") <= {"api", "version"}
+    assert parts_imported(ROOT / "graphrag_bench" / "__init__.py") <= {"api", "errors", "version"}
 
 
 def test_a_function_fits_a_screen():
     lengths = {
         f"{name_of(path)}:{node.name}": node.end_lineno - node.lineno + 1
-        for path in source_files()
+        for path in files(*house.CODE)
         for node in ast.walk(tree_of(path))
         if isinstance(node, ast.FunctionDef) and node.end_lineno is not None
     }
@@ -187,7 +160,7 @@ def test_a_function_fits_a_screen():
 
 
 def test_a_file_is_named_after_its_subject():
-    assert not [name_of(path) for path in source_files() if path.stem in VAGUE]
+    assert not [name_of(path) for path in files(*house.CODE) if path.stem in VAGUE]
 
 
 def modules_after(statement: str) -> set[str]:
