@@ -14,6 +14,7 @@ from typing import Any
 import networkx as nx
 import yaml
 
+from graphrag_bench.cli.main import GROUPS
 from graphrag_bench.config.plugins import load_plugins
 from graphrag_bench.contract import builders, operators
 from graphrag_bench.prompts import Prompt
@@ -22,6 +23,21 @@ ROOT = Path(__file__).resolve().parent.parent
 CODE = ("graphrag_bench", "operators", "methods")
 READERS = {"getsource", "getsourcelines", "getcomments", "getdoc", "get_docstring"}
 """Functions that read source text or docstrings; `ast.parse` is one more."""
+
+
+def measures() -> list[tuple[str, str]]:
+    """Return the name and the value of each measure of the sources."""
+    settings = sum(map(len, unvaried_settings().values()))
+    return [
+        ("lines of graphrag_bench, operators, methods", f"{lines(*CODE):,}"),
+        ("files of these", f"{len(files(*CODE))}"),
+        ("lines of tests / scripts", f"{lines('tests'):,} / {lines('scripts'):,}"),
+        ("commands", f"{sum(map(len, GROUPS.values()))}"),
+        ("circles of imports, of modules or folders", f"{len(circles())}"),
+        ("public classes defined twice", f"{len(classes_defined_twice())}"),
+        ("places that read source text, but for the fingerprint", f"{len(readers_of_source())}"),
+        ("settings of operators and builders that no file varies", f"{settings}"),
+    ]
 
 
 def files(*folders: str) -> list[Path]:
@@ -106,8 +122,8 @@ def readers_of_source() -> list[str]:
 def unvaried_settings() -> dict[str, list[str]]:
     """Return the settings of operators and builders that no file of the project sets.
 
-    YAML files set them by a key, code by a keyword. Prompts are left out: they are settings so
-    that their content gets into keys.
+    YAML files set them by a key, code by a keyword or a key. Prompts are left out: they are
+    settings so that their content gets into keys.
     """
     load_plugins()
     varied = {name for path in _yaml_files() for name in _names(path)}
@@ -117,6 +133,12 @@ def unvaried_settings() -> dict[str, list[str]]:
         for node in ast.walk(tree_of(path))
         if isinstance(node, ast.keyword)
     }
+    varied |= {
+        str(key.value)
+        for path in files("tests", "scripts")
+        for node in ast.walk(tree_of(path)) if isinstance(node, ast.Dict)
+        for key in node.keys if isinstance(key, ast.Constant)
+    }  # fmt: skip
     unvaried = defaultdict(list)
     for one in [*operators.all(), *builders.all()]:
         for name, setting in one.settings.items():

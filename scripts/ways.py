@@ -1,4 +1,4 @@
-"""How many of the project's rooms and files the ways from a command to its results enter.
+"""Measures of the house, and of the ways from a command to its results.
 
 `python scripts/ways.py` prints one line each; docs/architecture.md holds the figures. Everything is
 stored and imported before anything is counted: what is counted is the way, not the start.
@@ -29,13 +29,13 @@ from graphrag_bench.run.method import Method
 from graphrag_bench.run.models import Models
 
 ROOT = Path(graphrag_bench.__file__).parents[1]
-sys.path.append(str(ROOT / "tests"))
+sys.path += [str(ROOT), str(ROOT / "tests")]
 from fake_openai import running  # noqa: E402
+
+from scripts import house  # noqa: E402
 
 ROOMS = tuple(str(ROOT / room) + "/" for room in ("graphrag_bench", "operators", "methods"))
 WORDS = ("run", "dataset=toy", "method=bm25", "limit=1", "answer=off", "reference_rows=off")
-
-
 MADE = (RunSettings, "model_validate"), (Method, "__init__"), (Models, "__init__")
 """What a run makes once, by the function that makes it."""
 FIRST_STEP = "graphrag_bench/pipeline/steps.py", "run_steps"
@@ -118,6 +118,8 @@ def show(way: str, frames: Counter[str], *, whole: bool) -> None:
 
 
 if __name__ == "__main__":
+    for measure, value in house.measures():
+        print(f"{measure}: {value}")
     with tempfile.TemporaryDirectory() as folder:
         home, every = Path(folder), "--files" in sys.argv
         run(home)
