@@ -4,6 +4,7 @@
 """
 
 import ast
+import re
 import subprocess
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
@@ -122,11 +123,11 @@ def readers_of_source() -> list[str]:
 def unvaried_settings() -> dict[str, list[str]]:
     """Return the settings of operators and builders that no file of the project sets.
 
-    YAML files set them by a key, code by a keyword or a key. Prompts are left out: they are
-    settings so that their content gets into keys.
+    YAML files set them by a key, code by a keyword or a key, commands of pages by a word.
+    Prompts are left out: they are settings so that their content gets into keys.
     """
     load_plugins()
-    varied = {name for path in _yaml_files() for name in _names(path)}
+    varied = {name for path in _tracked("*.yaml") for name in _names(path)}
     varied |= {
         str(node.arg)
         for path in files(*CODE, "tests", "scripts")
@@ -139,6 +140,8 @@ def unvaried_settings() -> dict[str, list[str]]:
         for node in ast.walk(tree_of(path)) if isinstance(node, ast.Dict)
         for key in node.keys if isinstance(key, ast.Constant)
     }  # fmt: skip
+    pages = _tracked("*.md")
+    varied |= {name for page in pages for name in re.findall(r"\.(\w+)=", page.read_text("utf-8"))}
     unvaried = defaultdict(list)
     for one in [*operators.all(), *builders.all()]:
         for name, setting in one.settings.items():
@@ -147,8 +150,8 @@ def unvaried_settings() -> dict[str, list[str]]:
     return dict(unvaried)
 
 
-def _yaml_files() -> list[Path]:
-    words = ["git", "ls-files", "*.yaml"]
+def _tracked(pattern: str) -> list[Path]:
+    words = ["git", "ls-files", pattern]
     listed = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, check=True).stdout
     return [ROOT / name for name in listed.splitlines()]
 
