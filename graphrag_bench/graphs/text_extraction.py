@@ -240,10 +240,8 @@ def _gleaned(
     room for one: `failed_gleanings` counts these rounds and those whose reply could not be had or
     read. Raises UserError when no first reply can be read.
     """
-    items, asking = (
-        documents_of_chunks(table),
-        Extractor(extractor.llm, _YES_TOKENS, extractor.progress),
-    )
+    items = documents_of_chunks(table)
+    asking = Extractor(extractor.llm, _YES_TOKENS, extractor.progress)
     talks = [prompts.extract.render({**values, "passage": text}) for text in table.passages]
     replies: list[list[RecordReply]] = [[] for _ in items]
     n_unasked, lost = 0, list[int]()
@@ -280,19 +278,20 @@ def _gleaned(
         pairs = zip(fitting, results, strict=True)
         lost += [row for row, one in pairs if not isinstance(one, RecordReply)]
         going = going_on(fitting, results)
+    counts = {**_faults(replies, lost), **extractor.statistics}
+    return replies, {**counts, "failed_gleanings": n_unasked + len(lost)}
+
+
+def _faults(replies: Sequence[Sequence[RecordReply]], lost: Sequence[int]) -> dict[str, float]:
+    """Count the faults of the replies about each chunk; `lost` are rows of unreadable replies."""
     read = [(row, reply) for row, some in enumerate(replies) for reply in some]
     faults = chunk_faults(
-        len(items),
+        len(replies),
         failed={row for row, some in enumerate(replies) if not some},
         malformed={row for row, reply in read if reply.malformed}.union(lost),
         cut={row for row, reply in read if reply.cut},
     )
-    return replies, {
-        "malformed_records": sum(reply.malformed for _, reply in read),
-        **faults,
-        **extractor.statistics,
-        "failed_gleanings": n_unasked + len(lost),
-    }
+    return {"malformed_records": sum(reply.malformed for _, reply in read), **faults}
 
 
 def _missed(reading: ReplyFormat[RecordReply], text: str, cut: bool) -> RecordReply:
