@@ -1,6 +1,5 @@
 """An embedder and a tagger whose work is stored by content: a text is embedded and read once."""
 
-import hashlib
 import json
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
@@ -13,7 +12,7 @@ from graphrag_bench.embedding.embedder import AroundAnother, Embedder, TextKind,
 from graphrag_bench.embedding.nlp import Nlp, Relation, Sentence
 from graphrag_bench.embedding.workers import ParallelTagger
 from graphrag_bench.fingerprint import signed
-from graphrag_bench.llm.cache import KEY_DIGITS, Cache, StoredReading, StoredVector, vector_key
+from graphrag_bench.llm.cache import Cache, StoredReading, StoredVector, row_key, vector_key
 
 _AT_ONCE = 128
 _READING_VERSION = 1
@@ -103,8 +102,7 @@ class CachedTagger:
         return names
 
     def _key(self, what: _What, text: str) -> str:
-        written = json.dumps([_READING_VERSION, what, self._signed, text]).encode()
-        return hashlib.sha256(written).hexdigest()[:KEY_DIGITS]
+        return row_key(_READING_VERSION, what, self._signed, text)
 
     def _stored(self, keys: Sequence[str]) -> dict[str, bytes]:
         return {key: row.found for key, row in self.cache.some(StoredReading, keys).items()}

@@ -104,17 +104,17 @@ class WorkerModel:
 
     @classmethod
     def of(cls, group: str, settings: Mapping[str, Any], model: Any) -> "WorkerModel":
-        """Return the recipe of a model that was made with these settings."""
+        """Return that of a model that was made with these settings."""
         return cls(group, json.dumps(dict(settings), sort_keys=True), model.identity)
 
 
 @lru_cache(maxsize=4)
-def model_of(recipe: WorkerModel) -> Any:
-    """Return the model of a recipe; raises UserError where it is another here."""
-    model = make(recipe.group, json.loads(recipe.settings))
-    if model.identity != recipe.identity:
+def model_of(how: WorkerModel) -> Any:
+    """Make the model; raises UserError where it is another than in the parent process."""
+    model = make(how.group, json.loads(how.settings))
+    if model.identity != how.identity:
         raise UserError(
-            f"A worker has another {recipe.group}: '{model.identity}', not '{recipe.identity}'. "
+            f"A worker has another {how.group}: '{model.identity}', not '{how.identity}'. "
             "Every machine needs the same packages and files; name device and precision."
         )
     return model
@@ -123,10 +123,10 @@ def model_of(recipe: WorkerModel) -> Any:
 class ParallelTagger:
     """A tagger that reads `least` texts or more in workers, and fewer in this process."""
 
-    def __init__(self, inner: Nlp, workers: Workers, recipe: WorkerModel, least: int) -> None:
+    def __init__(self, inner: Nlp, workers: Workers, how: WorkerModel, least: int) -> None:
         self.inner = inner
         self.workers = workers
-        self._recipe = recipe
+        self._how = how
         self._least = least
 
     @property
@@ -147,7 +147,7 @@ class ParallelTagger:
         self._least = min(self._least, TEXTS_A_BLOCK)
         starts = range(0, len(texts), TEXTS_A_BLOCK)
         blocks = (list(texts[start : start + TEXTS_A_BLOCK]) for start in starts)
-        for sentences in self.workers.map(partial(_read, self._recipe), blocks):
+        for sentences in self.workers.map(partial(_read, self._how), blocks):
             yield from sentences
 
     def entities(self, text: str) -> list[str]:
@@ -155,8 +155,8 @@ class ParallelTagger:
         return self.inner.entities(text)
 
 
-def _read(recipe: WorkerModel, texts: Sequence[str]) -> list[list[Sentence]]:
-    tagger: Nlp = model_of(recipe)
+def _read(how: WorkerModel, texts: Sequence[str]) -> list[list[Sentence]]:
+    tagger: Nlp = model_of(how)
     with memory_zone(tagger) if isinstance(tagger, Spacy) else nullcontext():
         return list(tagger.sentences(texts))
 
@@ -167,10 +167,10 @@ class ParallelEmbedder(AroundAnother):
     Questions, and passages of fewer than `LEAST_CHARACTERS`, are embedded in this process.
     """
 
-    def __init__(self, inner: Embedder, workers: Workers, recipe: WorkerModel) -> None:
+    def __init__(self, inner: Embedder, workers: Workers, how: WorkerModel) -> None:
         self.inner = inner
         self.workers = workers
-        self._recipe = recipe
+        self._how = how
 
     def encode(self, texts: Sequence[str], *, kind: TextKind) -> Vectors:
         """Return float32 (n, dimension), unit rows in the order of the texts."""
@@ -179,10 +179,10 @@ class ParallelEmbedder(AroundAnother):
             return self.inner.encode(texts, kind=kind)
         share = n_characters // (BLOCKS_AT_ONCE * self.workers.size)
         size = min(max(share, _LEAST_A_BLOCK), FIRST_BLOCK)
-        encode = partial(_encode, self._recipe, kind)
+        encode = partial(_encode, self._how, kind)
         return np.concatenate(list(self.workers.map(encode, blocks(texts, size))))
 
 
-def _encode(recipe: WorkerModel, kind: TextKind, texts: Sequence[str]) -> Vectors:
-    embedder: Embedder = model_of(recipe)
+def _encode(how: WorkerModel, kind: TextKind, texts: Sequence[str]) -> Vectors:
+    embedder: Embedder = model_of(how)
     return embedder.encode(texts, kind=kind)

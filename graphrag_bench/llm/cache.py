@@ -262,8 +262,12 @@ def _row(kind: str, key: str, identity: str, value: bytes, more: str) -> Any:
 
 def vector_key(identity: str, kind: str, text: str) -> str:
     """Return the key of a vector: whatever can change it, whether it is of a question, the text."""
-    written = json.dumps([identity, kind, text]).encode()
-    return hashlib.sha256(written).hexdigest()[:KEY_DIGITS]
+    return row_key(identity, kind, text)
+
+
+def row_key(*parts: object) -> str:
+    """Return the key of a row that is made of these parts, which JSON can hold."""
+    return hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:KEY_DIGITS]
 
 
 def reply_key(identity: str, request: Request) -> tuple[str, bytes]:

@@ -131,8 +131,8 @@ class Models(Mapping[str, Any]):
             log = self.ledger.at("embedding", "embedder", kind="embedding")
             return model.attached(store=self.replies, budget=self.budget, log=log)
         if self.settings.parallel == "ray":
-            recipe = WorkerModel.of("embedder", self.settings.embedder, model)
-            model = ParallelEmbedder(model, Workers(backend="ray"), recipe)
+            how = WorkerModel.of("embedder", self.settings.embedder, model)
+            model = ParallelEmbedder(model, Workers(backend="ray"), how)
         store = self._store("vectors.sqlite")
         return CachedEmbedder(model, store) if store else model
 

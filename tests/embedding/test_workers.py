@@ -28,8 +28,8 @@ HASHING = {"_target_": "graphrag_bench.embedding.embedder.Hashing"}
 
 
 def tagger(inner: Nlp, target: str, least: int = 2) -> ParallelTagger:
-    recipe = WorkerModel.of("nlp", {"_target_": target}, inner)
-    return ParallelTagger(inner, Workers(2), recipe, least)
+    how = WorkerModel.of("nlp", {"_target_": target}, inner)
+    return ParallelTagger(inner, Workers(2), how, least)
 
 
 def test_processes_read_what_one_process_reads_and_it_is_stored(tmp_path: Path) -> None:
@@ -60,7 +60,7 @@ def test_few_texts_start_no_process() -> None:
 
 def test_a_worker_with_another_model_refuses() -> None:
     other = tagger(Capitals(), "toy_runs.Capitals")
-    other._recipe = replace(other._recipe, identity="capitals of another version")
+    other._how = replace(other._how, identity="capitals of another version")
     with pytest.raises(UserError, match="another nlp"):
         list(other.sentences(TEXTS))
 
@@ -96,8 +96,8 @@ def test_ray_gives_the_bytes_of_this_machine(
     try:
         words = ["dataset=sample", "method=hipporag", "embedder=hashing", "limit=5", "answer=off",
                  "reference_rows=off"]  # fmt: skip
-        recipe = WorkerModel.of("nlp", {"_target_": "toy_runs.Capitals"}, Capitals())
-        tagger = ParallelTagger(Capitals(), Workers(backend="ray"), recipe, 2)
+        how = WorkerModel.of("nlp", {"_target_": "toy_runs.Capitals"}, Capitals())
+        tagger = ParallelTagger(Capitals(), Workers(backend="ray"), how, 2)
         assert list(tagger.sentences(TEXTS)) == list(Capitals().sentences(TEXTS))
         one = run_folder(*words, f"paths.home={tmp_path / 'one'}")
         two = run_folder(*words, f"paths.home={tmp_path / 'two'}", "parallel=ray")
