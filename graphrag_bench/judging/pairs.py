@@ -179,6 +179,13 @@ class AnswerPairs:
         for question, (a, b) in product(self.questions, combinations(self.titles, 2)):
             yield from (self.duel(question, a, b), self.duel(question, b, a))
 
+    @cached_property
+    def _n_tokens(self) -> Mapping[str, Mapping[str, int]]:
+        return {
+            key: {question: count_tokens(answers[question]) for question in self.questions}
+            for key, answers in self.answers.items()
+        }
+
     def both_orders(self, rows: Sequence[Row], a: str, b: str, criterion: str) -> list[BothOrders]:
         """Return for each question whether `a` beat `b` in either order."""
         won = {
@@ -190,7 +197,7 @@ class AnswerPairs:
         verdicts = []
         for name in self.questions:
             duel = self.duel(name, a, b)
-            n_a, n_b = map(count_tokens, duel.answers)
+            n_a, n_b = (self._n_tokens[key][name] for key in (a, b))
             longer = (n_a > n_b) - (n_a < n_b)
             forward, backward = won.get((name, a)), won.get((name, b))
             verdicts.append(BothOrders(forward, backward, longer, duel.winner == TIE))
