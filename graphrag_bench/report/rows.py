@@ -16,8 +16,8 @@ EVIDENCE = "evidence_recall@"
 _ANSWERS = ("accuracy", "f1", "hit@1", "list_f1")
 _USUAL_CUT = 5
 RunMetrics = Mapping[str, Any]
-ItemT = TypeVar("ItemT")
-KeyT = TypeVar("KeyT", bound=Hashable)
+GroupedT = TypeVar("GroupedT")
+GroupKeyT = TypeVar("GroupKeyT", bound=Hashable)
 
 
 def usual_metrics(names: Iterable[str]) -> list[str]:
@@ -47,9 +47,11 @@ def rule_of(run: RunMetrics) -> dict[str, Any]:
     return {f"evaluation.{name}": run.get("evaluation", {}).get(name) for name in RULE}
 
 
-def grouped(items: Iterable[ItemT], key: Callable[[ItemT], KeyT]) -> dict[KeyT, list[ItemT]]:
+def grouped(
+    items: Iterable[GroupedT], key: Callable[[GroupedT], GroupKeyT]
+) -> dict[GroupKeyT, list[GroupedT]]:
     """Return the items by a key, groups and items in the order in which they come."""
-    groups: dict[KeyT, list[ItemT]] = {}
+    groups: dict[GroupKeyT, list[GroupedT]] = {}
     for item in items:
         groups.setdefault(key(item), []).append(item)
     return groups
