@@ -18,7 +18,7 @@ from graphrag_bench.data.chunks import ChunkTable
 from graphrag_bench.values import Chunk, Question, Ranked
 
 llm = {"_target_": "graphrag_bench.llm.scripted.Scripted", "replies": {"Question": "Ada Marsh"}}
-settings = {"embedder": "hashing", "llm": llm, "budget_context": "native"}
+settings = {"embedder": "hashing", "llm": llm}
 toy = gb.dataset("toy")
 """
 OPERATOR = '''

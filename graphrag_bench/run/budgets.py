@@ -86,7 +86,7 @@ def context_budget(
         both = f"{_OWN}={own} and budget_context={wish}"
         raise UserError(f"{both} both set the context budget: leave one of them out.")
     filling = _filling(pipeline)
-    if settings.given and file and _item_numbers(pipeline, file).intersection(settings.given):
+    if settings.given and _item_numbers(pipeline, file or {}).intersection(settings.given):
         filling = ""
     tokens = window.auto if number is None else number
     return replace(budget, tokens=tokens, filling=filling, all_rows=profiled)
