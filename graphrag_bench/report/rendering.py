@@ -77,15 +77,15 @@ def shown_part(n: int, whole: int) -> str:
     return f" ({n:,} of {whole:,})" if n != whole else ""
 
 
-def shown_mean(mean: Mapping[str, Any] | None, whole: int | None = None) -> str:
-    """Return a stored mean with its interval and, of fewer than `whole` questions, its n.
+def shown_mean(mean: Mapping[str, Any] | None, whole: int | None = None, marks: str = "") -> str:
+    """Return a stored mean with marks, its interval and, of fewer than `whole` questions, its n.
 
     `MISSING` for None.
     """
     if not mean:
         return MISSING
-    interval = shown_interval(mean["low"], mean["high"], mean["n"])
-    return f"{mean['mean']:.3f}{interval}{shown_part(mean['n'], whole or mean['n'])}"
+    n, interval = mean["n"], shown_interval(mean["low"], mean["high"], mean["n"])
+    return f"{mean['mean']:.3f}{marks}{interval}{shown_part(n, whole or n)}"
 
 
 def show(table: Table) -> None:

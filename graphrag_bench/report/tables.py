@@ -20,6 +20,7 @@ from graphrag_bench.report.rendering import (
     Table,
     p_head,
     shown_interval,
+    shown_mean,
     shown_n,
     shown_p,
     shown_part,
@@ -114,15 +115,11 @@ def _metric(name: str, head: str) -> RunColumn:
 
 
 def _mean(run: RunMetrics, name: str) -> str:
-    mean = run["metrics"].get(name)
-    if not mean:
-        return MISSING
-    n, failed, spread = mean["n"], "!" * bool(run["failed"]), ""
+    mean, marks = run["metrics"].get(name), "!" * bool(run["failed"])
     repeated = run.get("repeats", {}).get("metrics", {}).get(name)
-    if repeated and repeated["n"] == n:
-        mean, spread = repeated, f" ±{repeated['spread']:.3f}"
-    interval = shown_interval(mean["low"], mean["high"], n)
-    return f"{mean['mean']:.3f}{failed}{spread}{interval}{shown_part(n, run['n'])}"
+    if mean and repeated and repeated["n"] == mean["n"]:
+        mean, marks = repeated, f"{marks} ±{repeated['spread']:.3f}"
+    return shown_mean(mean, run["n"], marks)
 
 
 def _share(run: RunMetrics, *names: str) -> str:
