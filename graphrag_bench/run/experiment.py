@@ -25,7 +25,6 @@ from graphrag_bench.prompts import ContextBudget, FormName, answer_form, form_of
 from graphrag_bench.run.budgets import context_budget, is_asked, lengthened, stated_budget
 from graphrag_bench.run.folder import RunFolder
 from graphrag_bench.run.method import (
-    EXTRACTIONS,
     FIRST_SLOTS,
     RESERVED,
     Choices,
@@ -36,6 +35,7 @@ from graphrag_bench.run.method import (
     check_parameters,
     check_prompts,
     edits_of,
+    extractions,
     read_keys,
     unresolved,
 )
@@ -127,7 +127,7 @@ class Experiment:
         planned = {item.resource for item in self.plan}
         known = planned | (resources() if swept else set())
         if self.settings.graph.import_from:
-            known |= EXTRACTIONS - set(self.settings.build)
+            known |= extractions() - set(self.settings.build)
         problems = [
             f"build.{resource} is set, but this method builds no '{resource}'. "
             + did_you_mean(resource, sorted(planned))
@@ -267,7 +267,7 @@ class Experiment:
         """How entities were read, as tables name it; empty when the method has no graph."""
         for item in self.plan:
             imported = item.resource == "graph" and "import_from" in item.builder.needs
-            if imported or item.resource in EXTRACTIONS:
+            if imported or item.resource in extractions():
                 return item.builder.variant
         return ""
 

@@ -13,7 +13,7 @@ from graphrag_bench.artifacts.importers.paths import variants_for
 from graphrag_bench.config.compose import method_values, resolved
 from graphrag_bench.config.settings import RunSettings
 from graphrag_bench.config.sources import FILE, KEYS, applied, method_file, names
-from graphrag_bench.contract import builders, variants
+from graphrag_bench.contract import builders, resources, variants
 from graphrag_bench.data.dataset import Dataset
 from graphrag_bench.errors import UserError, did_you_mean, nearest
 from graphrag_bench.pipeline.pipeline import (
@@ -233,14 +233,17 @@ def _read(file: Mapping[str, Any], known: Iterable[str]) -> set[str]:
     return {key for key in parameters if any(f"<method.{key}>" in text for text in texts)}
 
 
-EXTRACTIONS = frozenset({"extraction", "text_extraction", "fact_extraction", "schema_extraction"})
-"""What an imported graph makes unnecessary, even where a variant was set."""
 RICH_TYPES = ("organization", "person", "geo", "event", "category")
 """The types of entities of a rich knowledge graph, as LightRAG, PathRAG and PathCoRAG release it;
 nano-graphrag, PankRAG and HiRAG, whose graphs are textual, have no `category`."""
 _DEFAULTS: Mapping[str, Any] = {"extraction": "auto", "text_extraction": "auto"}
 
 Choices = dict[str, dict[str, Any]]
+
+
+def extractions() -> frozenset[str]:
+    """Return the resources read out of texts, which an imported graph makes unnecessary."""
+    return frozenset(name for name in resources() if name.endswith("extraction"))
 
 
 def artifact_choices(

@@ -16,15 +16,13 @@ from graphrag_bench.run.conditions import deciding
 from graphrag_bench.run.estimates import estimates
 from graphrag_bench.run.experiment import Experiment, forms_of
 from graphrag_bench.run.folder import REFERENCES, DamagedRun, RunFolder, read_json
-from graphrag_bench.run.method import EXTRACTIONS
+from graphrag_bench.run.method import extractions
 from graphrag_bench.run.scoring import score, scoring_of, shares
 from graphrag_bench.run.stored import StoredRun
 from graphrag_bench.text import safe_name
 from graphrag_bench.values import Question
 from graphrag_bench.version import commit
 
-_OF_CHUNKS = EXTRACTIONS | {"pseudo_questions"}
-"""The artifacts that are read out of the chunks."""
 StoredArtifact = tuple[Planned, Mapping[str, Any]]
 """An artifact, and what it was made of."""
 _STATED = ("profile", "fidelity", "regime", "limit", "split", "dev_share", "answer")
@@ -113,12 +111,9 @@ def _recipes(experiment: Experiment, selected: Sequence[Question]) -> Iterator[S
 
 
 def _statistics(recipes: Sequence[StoredArtifact]) -> dict[str, Any]:
-    """Add up what every extraction of every graph counts; a share is the mean of theirs."""
-    rows = [
-        recipe["statistics"]
-        for item, recipe in recipes
-        if item.resource in _OF_CHUNKS and "statistics" in recipe
-    ]
+    """Add up what was counted in reading the chunks for every graph; a share is their mean."""
+    counted = [(item.resource, recipe.get("statistics", {})) for item, recipe in recipes]
+    rows = [of for name, of in counted if name in extractions() or "failed_chunks" in of]
     columns: dict[str, list[float]] = {}
     for name, value in ((name, value) for row in rows for name, value in row.items()):
         columns.setdefault(name, []).append(value)
