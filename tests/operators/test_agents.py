@@ -1,0 +1,189 @@
+"""The agents of Think-on-Graph, by hand; the model's replies are planned."""
+
+from dataclasses import replace
+
+import pytest
+from by_hand import check, falling, replying
+
+from graphrag_bench.algorithms.graph import Graph
+from graphrag_bench.algorithms.path_values import ChosenRelation, Exploration, Hop
+from graphrag_bench.columns import Texts
+from graphrag_bench.llm.calls import CallFailed
+from graphrag_bench.llm.scripted import Scripted
+from graphrag_bench.values import Question
+from operators.node import agent as node
+from operators.relationship import agent as relationship
+
+ADA, NORVIK, TARN, OSTRA, MIRA = range(5)
+QUESTION = Question("q", "On which mountain does the town stand that Ada founded?")
+
+
+@pytest.fixture
+def graph():
+    """Ada founded Norvik (row 0, weight 1) and Ostra (2, weight 3) and taught Mira (3).
+
+    Norvik stands on Tarn (row 1); Mira named Ada (4).
+    """
+    facts = [
+        (ADA, "founded", NORVIK, 1),
+        (NORVIK, "stands on", TARN, 1),
+        (ADA, "founded", OSTRA, 3),
+        (ADA, "taught", MIRA, 1),
+        (MIRA, "named", ADA, 1),
+    ]
+    base = Graph.from_arrays(
+        [fact[0] for fact in facts],
+        [fact[2] for fact in facts],
+        weight=[fact[3] for fact in facts],
+        names=["ada", "norvik", "tarn", "ostra", "mira"],
+    )
+    return replace(base, relations=Texts.of([fact[1] for fact in facts]))
+
+
+def shown(llm: Scripted) -> list[str]:
+    return [chat[-1].content for chat in llm.prompts]
+
+
+def chosen(graph, llm, *topics, exploration=None, **settings) -> list[tuple]:
+    result = relationship.agent(
+        QUESTION, falling(*topics), exploration or Exploration(), graph=graph, llm=llm, **settings
+    )
+    return [(one.topic, one.relation, one.forward, round(one.score, 6)) for one in result.chosen]
+
+
+def test_relations_come_from_the_names_of_the_node_as_the_model_chooses(graph):
+    llm = replying("{named (Score: 0.3)}\n{founded (Score: 0.7)}")
+    assert chosen(graph, llm, ADA) == [(ADA, "founded", True, 0.7), (ADA, "named", False, 0.3)]
+    llm = replying("{founded (Score: 1)}")
+    chosen(graph, llm, ADA)
+    (prompt,) = shown(llm)
+    assert "Entity: ada\nRelations: founded; named; taught\nChoose at most 3." in prompt
+    llm = replying("{admired (Score: 1.0)}")
+    assert chosen(graph, llm, ADA) == []
+    assert (llm.meter.usage.calls, llm.meter.fallbacks) == (1, 0)
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        "1. {Founded (Score: 0.75)}: because it tells of 2 towns.\n2. {taught (Score: 0.25)}: no.",
+        "founded (Score: 0.75)\ntaught (0.25)",
+        "- founded: 0.75\n- taught: .25",
+        "* **founded** (Score: 3)\n* taught (score 1)",
+        "{founded (Score: 75%)}; {taught (Score: 25%)}",
+        "{founded (Score: 0.75)} {admired (Score: 0.9)} {taught (Score: 0.25)} {founded (Score: 0)}"
+        " I hope this helps.",
+    ],
+)
+def test_replies_are_read_in_many_forms(graph, reply):
+    assert chosen(graph, replying(reply), ADA) == [
+        (ADA, "founded", True, 0.75),
+        (ADA, "taught", True, 0.25),
+    ]
+
+
+def test_a_relation_is_not_walked_back(graph):
+    """Norvik was reached from Ada along `founded`, so only `stands on` is left there."""
+    before = Exploration((), ((Hop(0, True, 0.7),),))
+    llm = replying("{stands on (Score: 1)}")
+    assert chosen(graph, llm, NORVIK, exploration=before) == [(NORVIK, "stands on", True, 1.0)]
+    assert "Relations: stands on\n" in shown(llm)[0]
+
+
+def test_only_the_relationships_given_few_topics_and_few_relations_count(graph, monkeypatch):
+    llm = replying("{founded (Score: 0.5)}\n{taught (Score: 0.5)}")
+    result = relationship.agent(
+        QUESTION, falling(ADA), Exploration(), falling(3, 1), graph=graph, llm=llm
+    )
+    assert [one.relation for one in result.chosen] == ["taught"]
+    llm = replying("{founded (Score: 1)}")
+    with monkeypatch.context() as patch:
+        patch.setattr(relationship, "MAX_TOPICS", 1)
+        patch.setattr(relationship, "MAX_RELATIONS", 1)
+        chosen(graph, llm, ADA, NORVIK)
+    (prompt,) = shown(llm)
+    assert "Relations: founded\n" in prompt
+    llm = replying("{taught (Score: 0.2)}\n{named (Score: 0.2)}\n{founded (Score: 0.6)}")
+    assert chosen(graph, llm, ADA, width=2) == [
+        (ADA, "founded", True, 0.6),
+        (ADA, "taught", True, 0.2),
+    ]
+
+
+FOUNDED, STANDS = (
+    ChosenRelation(ADA, "founded", True, 0.6),
+    ChosenRelation(NORVIK, "stands on", True, 0.4),
+)
+NAMED = ChosenRelation(ADA, "named", False, 0.2)
+
+
+def followed(graph, llm, *choices, **settings):
+    before = Exploration(choices, ((Hop(3, True, 0.5),),))
+    nodes, after = node.agent(QUESTION, before, graph=graph, llm=llm, **settings)
+    assert after.chosen == ()
+    assert after.rounds[:-1] == before.rounds
+    hops = [(hop.relationship, hop.forward, round(hop.score, 6)) for hop in after.last]
+    return nodes, hops
+
+
+def test_candidates_are_scored_by_the_model_heaviest_shown_first(graph):
+    llm = replying("0.3, 0.7")
+    nodes, hops = followed(graph, llm, FOUNDED)
+    assert "Entity: ada\nRelation: founded\nCandidates: ostra; norvik\nScores:" in shown(llm)[0]
+    assert hops == [(0, True, 0.7), (2, True, 0.3)]
+    check(nodes, [NORVIK, OSTRA], [0.7, 0.3])
+    assert followed(graph, replying("1.2, 0.3"), FOUNDED)[1] == [(2, True, 0.8), (0, True, 0.2)]
+
+
+def test_a_single_candidate_costs_no_call_and_of_many_the_heaviest_are_scored(graph, monkeypatch):
+    llm = replying()
+    nodes, hops = followed(graph, llm, STANDS, NAMED)
+    assert hops == [(1, True, 0.4), (4, False, 0.2)]
+    assert nodes.ids.tolist() == [TARN, MIRA]
+    assert llm.meter.usage.calls == 0
+    monkeypatch.setattr(node, "MAX_CANDIDATES", 1)
+    assert followed(graph, llm, FOUNDED)[1] == [(2, True, 0.6)]
+    monkeypatch.undo()
+    before = Exploration((FOUNDED, STANDS))
+    nodes, after = node.agent(QUESTION, before, falling(NORVIK, MIRA), graph=graph, llm=llm)
+    assert nodes.ids.tolist() == [NORVIK]
+    assert [hop.score for hop in after.last] == [0.6]
+
+
+def test_the_best_hops_of_all_relations_are_kept_and_a_node_comes_once(graph):
+    llm = replying("0.0, 1.0")
+    nodes, hops = followed(graph, llm, NAMED, FOUNDED, STANDS, width=2)
+    assert hops == [(0, True, 1.0), (1, True, 0.4)]
+    _, hops = followed(graph, replying("0, 1"), NAMED, FOUNDED, width=4)
+    assert hops == [(0, True, 1.0), (4, False, 0.2)]
+    # Mira by `taught` and against `named`.
+    nodes, hops = followed(graph, replying(), ChosenRelation(ADA, "taught", True, 0.5), NAMED)
+    assert len(hops) == 2
+    assert nodes.items() == [(MIRA, 0.5)]
+
+
+@pytest.mark.parametrize(
+    "reply",
+    ["0.25, 0.75", "Scores: .25 .75", "1. 0.25\n2. 0.75", "ostra: 0.25; norvik: 0.75", "1, 3",
+     "25%, 75%", "0.25, 0.75\n\nBoth of the 2 towns were founded by Ada.",
+     "I scored all 2 of them.\n1, 3"],
+)  # fmt: skip
+def test_numbers_are_read_in_many_forms(graph, reply):
+    _, hops = followed(graph, replying(reply), FOUNDED)
+    assert hops == [(0, True, 0.75), (2, True, 0.25)]
+
+
+@pytest.mark.parametrize("reply", ["0.2, 0.3, 0.5", "0.9", "None of them.", ""])
+def test_without_one_number_for_each_candidate_all_score_the_same(graph, reply):
+    llm = replying(reply)
+    _, hops = followed(graph, llm, FOUNDED)
+    assert hops == [(2, True, 0.5), (0, True, 0.5)]
+    assert (llm.meter.usage.calls, llm.meter.fallbacks) == (1, 1)
+
+
+def test_a_reply_read_by_nobody_gives_no_relation_and_a_failed_call_is_raised(graph):
+    llm = replying(*2 * ["It is hard to say."])
+    assert chosen(graph, llm, ADA) == []
+    assert (llm.meter.usage.calls, llm.meter.fallbacks) == (2, 1)
+    with pytest.raises(CallFailed):
+        chosen(graph, replying(CallFailed("refused", "no")), ADA)
