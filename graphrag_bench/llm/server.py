@@ -271,7 +271,7 @@ class Server:
         except (ValueError, RecursionError):
             parsed = None
         if isinstance(parsed, dict) and not (error := parsed.get("error")):
-            return parsed
+            return self._without_key(parsed)
         if isinstance(parsed, dict):
             code = error.get("code") if isinstance(error, Mapping) else None
             return self._meaning(code if isinstance(code, int) else 502, self._hidden(text), sent)
@@ -317,6 +317,13 @@ class Server:
 
     def _exhausted(self, problem: str) -> str:
         return f"{self._tries.count} tries failed, the last with: {problem}"
+
+    def _without_key(self, parsed: Body) -> Body:
+        """Return an answer in which the key, which a server may echo, is hidden."""
+        if self.api_key_env is None or self.group == "embedder":
+            return parsed
+        hidden: Body = json.loads(self._hidden(json.dumps(parsed, ensure_ascii=False)))
+        return hidden
 
     def _hidden(self, text: str) -> str:
         if self.api_key_env is not None:

@@ -64,7 +64,7 @@ def test_an_exported_file_holds_no_key(
     fake: FakeOpenAI, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PLANTED_KEY", KEY)
-    url = fake.scenario(key=KEY)
+    url = fake.scenario(key=KEY, text=f"the key is {KEY}")
     of_server = ["llm=openai_compatible", "llm.model=fake", f"llm.base_url={url}"]
     of_server += ["llm.api_key_env=PLANTED_KEY", "embedder=hashing", "reference_rows=off"]
     run_folder("dataset=toy", "method=vanilla", *of_server, "paths.home=paid")
