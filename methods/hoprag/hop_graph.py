@@ -32,7 +32,7 @@ RAISED = Prompt("methods:hoprag/prompts/raised_questions.j2")
 HOP_ATTRIBUTES = PASSAGE_ATTRIBUTES | {"relationship.description", "relationship.keywords"}
 LEADS_TO = "leads to"
 _BLOCK = 64
-Row = tuple[int, bool, str, tuple[str, ...]]
+QuestionRow = tuple[int, bool, str, tuple[str, ...]]
 """The chunk of a question, whether the chunk answers it, its text, and the names in it."""
 SEPARATOR = "; "
 """Between the names that a relationship of a hop graph has as its keywords."""
@@ -79,14 +79,14 @@ def nlp_questions(*, chunk_table: ChunkTable, nlp: Nlp, progress: Progress) -> P
     raises the question "What is NAME?". Raises UserError when nothing is named.
     Source: ours, so that HopRAG's graph can be made without a language model.
     """
-    rows: list[Row] = []
+    rows: list[QuestionRow] = []
     for chunk, (title, sentences) in enumerate(read_chunks(chunk_table, nlp, progress)):
         rows += _questions(chunk, title, sentences)
     return _pseudo_questions(rows)
 
 
-def _questions(chunk: int, title: str, sentences: Sequence[Sentence]) -> list[Row]:
-    answered: list[Row] = []
+def _questions(chunk: int, title: str, sentences: Sequence[Sentence]) -> list[QuestionRow]:
+    answered: list[QuestionRow] = []
     raised: dict[str, str] = {}
     for sentence in sentences:
         named = named_entities(sentence)
@@ -152,7 +152,7 @@ def question_index(
     return index_texts(list(pseudo_questions.texts), embedder, progress, "pseudo-questions")
 
 
-def _pseudo_questions(rows: Sequence[Row]) -> PseudoQuestions:
+def _pseudo_questions(rows: Sequence[QuestionRow]) -> PseudoQuestions:
     if not any(answered for _, answered, *_ in rows):
         raise UserError(
             "There is no pseudo-question: no chunk names anything. Likely causes: the texts are in "

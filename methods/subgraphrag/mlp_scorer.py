@@ -13,7 +13,7 @@ from graphrag_bench.columns import NOT_STORED, Columns, in_order
 from graphrag_bench.embedding.embedder import Vectors
 from graphrag_bench.values import FloatArray, IntArray
 
-Rows = NDArray[np.integer[Any]]
+RowIds = NDArray[np.integer[Any]]
 Means = tuple[Any, Any]
 ROUNDS = 2
 """Rounds of propagation along the triples, and as many against them."""
@@ -130,7 +130,7 @@ class MlpTripleScorer(Columns):
         return vectors @ self._parts.head, vectors @ self._parts.tail
 
 
-def means_of(source: Rows, target: Rows, n_nodes: int) -> Means:
+def means_of(source: RowIds, target: RowIds, n_nodes: int) -> Means:
     """What takes the mean over each node's incoming rows, and over its outgoing ones."""
     return _means(target, source, n_nodes), _means(source, target, n_nodes)
 
@@ -152,7 +152,7 @@ def distances(means: Means, is_topic: NDArray[np.bool_]) -> Vectors:
     return np.concatenate(rounds, axis=1)
 
 
-def _means(to: Rows, of: Rows, n: int) -> Any:
+def _means(to: RowIds, of: RowIds, n: int) -> Any:
     from scipy.sparse import csr_matrix, diags
 
     sums = csr_matrix((np.ones(len(to), np.float32), (to, of)), shape=(n, n))

@@ -26,7 +26,7 @@ from methods.subgraphrag.mlp_scorer import (
     N_DISTANCES,
     MlpTripleScorer,
     MlpWeights,
-    Rows,
+    RowIds,
     distances,
     means_of,
 )
@@ -339,7 +339,7 @@ def _stored(weights: "Weights", statistics: Mapping[str, Any]) -> MlpWeights:
 class _Triples:
     """The distinct triples of a graph: global rows, and ends as places among its own nodes."""
 
-    def __init__(self, head: Rows, relation: Rows, tail: Rows) -> None:
+    def __init__(self, head: RowIds, relation: RowIds, tail: RowIds) -> None:
         columns = np.stack([head, relation, tail]).astype(np.int32)
         head, kinds, tail = np.unique(columns, axis=1)
         self.relation = kinds.astype(np.int32)
@@ -388,7 +388,7 @@ def _of_world(world: World) -> TrainingQuestions:
 
 
 def on_shortest_paths(
-    source: Rows, target: Rows, n_nodes: int, starts: Iterable[int], ends: Iterable[int]
+    source: RowIds, target: RowIds, n_nodes: int, starts: Iterable[int], ends: Iterable[int]
 ) -> NDArray[np.bool_]:
     """Which triples lie on a shortest path between a start and an end, bool (n_triples,).
 
