@@ -252,7 +252,8 @@ def questions_of_graph(folder: Path) -> dict[str, float]:
         text = f"What joins {' and '.join(graph.names.take(rows))}?"
         times.append(seconds(partial(ask, rows, text)))
     lines = Path("/proc/self/status").read_text(encoding="utf-8").splitlines()
-    memory = {cells[0]: int(cells[1]) / 1024 for line in lines if len(cells := line.split()) == 3}
+    rows = (line.split() for line in lines if line.endswith(" kB"))
+    memory = {name: int(number) / 1024 for name, number, _ in rows}
     return {"resident_mb": memory["VmRSS:"], "private_mb": memory["RssAnon:"],
             "question_ms": 1000 * statistics.median(times)}  # fmt: skip
 
