@@ -87,14 +87,6 @@ def test_sentences_are_joined_while_they_fit_and_begin_with_the_end_of_the_one_b
     assert texts(separator(corpus=corpus, size=size, overlap=overlap)) == expected
 
 
-@pytest.mark.parametrize(("size", "overlap"), [(12, 0), (12, 3), (40, 10)])
-def test_chunks_are_filled_and_hardly_longer_than_their_size(size, overlap):
-    sentence = "The river rises on a mountain, and flows through two towns into the sea. "
-    table = separator(corpus=dataset(("d", "", sentence * 20)), size=size, overlap=overlap)
-    counts = [count_tokens(text) for text in table.texts]
-    assert size - 2 <= min(counts[1:-1]) and max(counts) <= size + 1
-
-
 @pytest.mark.parametrize("chunking", [presplit, token, separator])
 def test_blank_documents_give_no_chunk_and_what_leaves_none_is_refused(chunking):
     assert texts(chunking(corpus=dataset(("a", "A", " \n"), ("b", "B", "text")))) == ["text"]

@@ -46,29 +46,6 @@ def test_an_imported_graph_takes_the_place_of_the_extraction(file):
     assert experiment.extraction == "graphml"
 
 
-@pytest.mark.parametrize(
-    ("graph", "builder", "settings"),
-    [
-        ("kg_synonymy", "extraction", {"titles": "off", "signs": True}),
-        ({"variant": "kg_synonymy", "titles": "about"}, "extraction",
-         {"titles": "about", "signs": True}),
-        ("rkg", "graph", {}),
-    ],
-)  # fmt: skip
-def test_names_are_indexed_with_the_titles_of_the_graph_or_as_the_graph_has_them(
-    graph, builder, settings
-):
-    plan = prepared("hipporag", None, build={"graph": graph}).plan
-    (index,) = (item for item in plan if item.resource == "name_index")
-    assert (index.builder.name, dict(index.settings)) == (f"name_index.{builder}", settings)
-
-
-def test_a_rich_graph_asks_the_language_model_for_keywords():
-    plan = prepared("hipporag", None, build={"graph": "rkg", "text_extraction": "llm"}).plan
-    (settings,) = (item.settings for item in plan if item.resource == "text_extraction")
-    assert settings["keywords"] is True
-
-
 def test_the_run_key_is_that_of_the_content_and_not_of_the_path(file):
     first = prepared("hipporag", file("one.graphml")).key
     assert prepared("hipporag", file("two.graphml")).key == first

@@ -1,6 +1,5 @@
 """Graphs of other tools: Microsoft GraphRAG's tables, GraphML; and back."""
 
-import json
 from pathlib import Path
 
 import pytest
@@ -98,16 +97,6 @@ def test_lightrags_graph_is_a_rich_one_over_the_chunks_of_its_ids_and_can_be_rea
     plain = graphml(columns=(), import_from=path, chunk_table=CHUNKS)
     assert plain.descriptions is None
     assert facts(plain) == [("ada marsh", "related to", "norvik", 9.0)]
-
-
-def test_chunks_beside_the_file_are_found_by_their_text(file):
-    path = file("g.graphml", lightrag("c1", "c2"))
-    stored = {"c1": {"content": "Ada Marsh  founded Norvik."}, "c2": {"content": "taught Mira"}}
-    before = content_digest(path)
-    file("kv_store_text_chunks.json", json.dumps(stored))
-    assert content_digest(path) != before
-    graph = graphml(columns=RKG, import_from=path, chunk_table=CHUNKS)
-    assert dense(graph.node_chunk) == [[1, 0], [1, 1]]
 
 
 PLAIN = """<graphml><key id="k" for="edge" attr.name="label"/>

@@ -41,14 +41,3 @@ def test_what_cannot_be_planned_is_named(wanted, choices, names):
     with pytest.raises(UserError) as raised:
         planned(wanted, choices=choices)
     assert all(name in str(raised.value) for name in names.split())
-
-
-def test_all_that_is_wrong_is_said_at_once():
-    with pytest.raises(UserError) as raised:
-        planned("total", "totals", choices={"doubled": "twise", "numbers": {"at_lest": 1}})
-    problems = str(raised.value).splitlines()[1:]
-    assert [problem.strip().partition("'")[0] for problem in problems] == [
-        "build.doubled: no variant ",
-        "build.numbers has no setting ",
-        "Nothing builds ",
-    ]

@@ -121,12 +121,6 @@ def test_a_word_for_nothing_is_no_entity(name: str) -> None:
     assert [fact.entities for fact in told.records] == [()]  # type: ignore[union-attr]
 
 
-def test_a_name_that_begins_like_one_is_an_entity() -> None:
-    names = ["Na", "Nonesuch", "Null Island", "C", "5"]
-    text = "##".join(f'("entity"<|>{name}<|>thing<|>It is there.)' for name in names)
-    assert read(text).records == tuple(EntityRecord(n, "thing", "It is there.") for n in names)
-
-
 def test_the_template_of_the_format_is_no_record() -> None:
     template = '("entity"<|>NAME<|>type<|>description)##("relationship"<|>A<|>B<|>description<|>9)'
     assert read(f"{template}##{ADA}").records == ALL[:1]

@@ -160,15 +160,6 @@ def test_a_gleaning_call_that_gives_nothing_fails_or_has_no_room_keeps_the_first
     assert len(model.prompts) == (1 if window else 2)
 
 
-def test_types_and_keywords_are_asked_for_as_set_and_the_passage_comes_last():
-    model = Scripted([("Passage", ADA)])
-    extracted(model, "Ada.", max_gleaning=0, entity_types=("star", "comet"), keywords=True)
-    extracted(model, "Ada.", max_gleaning=0)
-    rich, plain = (chat[0].content for chat in model.prompts)
-    assert "star, comet" in rich and "keywords" in rich and "keywords" not in plain
-    assert all("Ada.\n" in chat[-1].content for chat in model.prompts)
-
-
 def counts(ones: str, **others: int) -> dict[str, int]:
     """Statistics that are 1 where they are named, and 0 or as given elsewhere."""
     every = "malformed_records replies truncated_replies chunks failed_chunks malformed_chunks"

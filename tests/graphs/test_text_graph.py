@@ -96,9 +96,3 @@ def test_only_descriptions_of_enough_tokens_are_summarised_and_stay_where_no_sum
     assert list(graph.descriptions) == ["Ada was a painter.", LONG.strip(), "Short."]
     assert list(graph.facts) == ["Met."]
     assert len(model.prompts) == 2
-
-
-def test_a_description_is_cut_to_the_window_of_the_model():
-    model = Scripted([("About", "Words.")], window=2000)
-    summarised(model, entity("Ada", "", "word " * 5000))
-    assert 0 < model.prompts[0][-1].content.count("word") < 1300

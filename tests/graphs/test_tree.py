@@ -124,10 +124,3 @@ def test_where_a_reply_is_of_no_use_the_first_words_stand_in_and_are_counted(by_
     assert summaries.count("The harbour.") == 3
     assert summaries.count("The harbour The harbour The harbour The harbour") == 1
     assert model.meter.fallbacks == 1
-
-
-def test_texts_that_do_not_fit_the_window_are_cut_to_equal_shares(by_model):
-    model = Scripted([("The", "The harbour.")], window=200)
-    by_model(model, 20)
-    for chat in model.prompts:
-        assert sum(count_tokens(message.content) for message in chat) <= 200

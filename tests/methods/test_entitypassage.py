@@ -43,11 +43,6 @@ def test_the_title_of_a_passage_weighs_more_than_other_names_and_numbers_are_non
     assert graph.n_relationships == 0
 
 
-def test_names_that_differ_in_accents_are_one_node_under_the_first_one_read() -> None:
-    """Without titles only the texts are read."""
-    assert list(graph_of(title_weight=0).names) == ["otto", "hello", "velià", "ada"]
-
-
 NOTHING = ChunkTable.of([("a", "", "nothing here")])
 
 

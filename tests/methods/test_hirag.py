@@ -108,12 +108,6 @@ def test_the_next_layer_has_what_was_alone_and_what_is_new() -> None:
     assert list(graph.types or ())[5:] == ["layer 1", "layer 2"]
 
 
-def test_layers_end_when_two_entities_are_left() -> None:
-    """After layer 1 there are two summaries, and no clusters are asked for."""
-    graph = grown([[0, 1, 2], [3, 4]])
-    assert graph.statistics["layers"] == 1
-
-
 def test_a_summary_of_a_name_that_is_there_is_that_node() -> None:
     def same(layers: Layers, families: Sequence[Sequence[int]], kind: str) -> list[list[Summary]]:
         return [[Summary("ada", kind, "Others.")] for _ in families]
@@ -155,13 +149,6 @@ def test_summaries_have_no_chunk_and_members_keep_theirs() -> None:
 def built(**settings) -> Graph:
     inputs = {"text_extraction": records(), "embedder": Lengths(), "progress": QUIET}
     return layered(**inputs, **{"llm_build": None, **settings})
-
-
-def test_without_a_language_model_a_summary_is_named_and_told_by_its_members() -> None:
-    """One cluster of all five: sparsity 0."""
-    graph = built()
-    assert list(graph.names)[5:] == ["ada, bo, cy"]
-    assert (graph.descriptions or [])[5] == "Ada lived. Bo lived. Cy lived. Dee lived. Eli lived."
 
 
 REPLY = '{"entities": [{"name": "The Living", "type": "group", "description": "All lived."}]}'

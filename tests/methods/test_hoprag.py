@@ -170,11 +170,6 @@ def test_frequent_names_propose_nothing():
     assert hops(hopped(rows, 4, max_df=1))[0] == (0, 3, "Who is c?", "name1; name2", 0.5)
 
 
-def test_of_a_pair_of_passages_the_most_similar_edge_is_kept():
-    again = (0, False, "What is b?", [B], 90)
-    assert hops(hopped([*QUESTIONS, again]))[0] == (0, 1, "Where was b?", "name1", 1.0)
-
-
 def test_one_passage_leads_nowhere():
     with pytest.raises(UserError, match="No passage leads"):
         hopped(QUESTIONS[:2], n_chunks=1)

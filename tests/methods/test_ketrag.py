@@ -6,12 +6,10 @@ from builds import QUIET, Known, Lengths, dense, ends, table, unit
 
 from graphrag_bench.algorithms.extraction import ChunkRecords, EntityRecord
 from graphrag_bench.algorithms.graph import Graph
-from graphrag_bench.contract import builders
 from graphrag_bench.data.chunks import ChunkTable
 from graphrag_bench.embedding.nlp import Sentence
 from graphrag_bench.embedding.vector_index import VectorIndex
 from graphrag_bench.errors import UserError
-from graphrag_bench.expected import Sizes
 from graphrag_bench.graphs.text_graph import text_graph
 from methods.ketrag.chunk_graph import (
     _by_words,
@@ -69,13 +67,6 @@ def test_frequent_words_join_nothing_and_are_counted():
     assert graph_of(max_df=None).statistics["too_frequent"] == 0
 
 
-def test_chunks_without_a_word_are_joined_by_vectors_alone_and_never_to_themselves():
-    similar = [(0, 1, "is similar"), (2, 3, "is similar")]
-    assert edges(graph_of(texts=["!", "?", "the", "--"])) == similar
-    equal = edges(graph_of(texts=["!", "?", "the", "--"], degrees=(0, 0, 0, 90)))
-    assert [pair[:2] for pair in equal] == [(0, 1), (0, 2), (0, 3)]
-
-
 def test_the_neighbours_by_words_are_those_of_all_pairs_counted_one_by_one():
     rng = np.random.default_rng(5)
     words = [f"word{number}" for number in range(40)]
@@ -124,25 +115,6 @@ def test_core_chunks_can_be_read_together_and_all_of_them_hold_the_names():
     assert [entity.name for entity in third.entities] == ["Ada"]
     assert outside == ChunkRecords()
     assert text_graph(result, keywords=False).weight.tolist() == [1.0]
-
-
-def test_chunks_of_other_titles_are_read_together_under_their_titles():
-    chunks = ChunkTable.of([("a", "A", "one"), ("a", "A", "two"), ("b", "B", "Ada")])
-    names = Names()
-    core_nlp(
-        chunk_table=chunks, chunk_graph=Graph.from_arrays([0, 1], [1, 2]), nlp=names,
-        progress=QUIET, share=1.0, join_tokens=100,
-    )  # fmt: skip
-    assert names.texts == ["A\none two\n\nB\nAda"]
-
-
-def test_the_language_model_is_asked_about_the_core_alone():
-    builder = builders.get("text_extraction.core_llm")
-    whole = builders.get("text_extraction.llm")
-    sizes = Sizes(chunk=100.0, n_chunks=10)
-    assert builder.expected_calls({"share": 0.4}, sizes) == 8
-    assert whole.expected_calls({}, sizes) == 20
-    assert builder.expected_calls({"share": 0.4, "join_tokens": 200}, sizes) == 4
 
 
 DOTS = Known({})

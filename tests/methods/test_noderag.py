@@ -149,13 +149,6 @@ def test_nodes_are_in_the_chunks_that_they_are_read_from() -> None:
     assert stored == [both, [0], [0], [0], [1], both, both, both, [0], [0], [0], [1]]
 
 
-def test_similar_units_attributes_elements_and_texts_are_joined() -> None:
-    """The two texts are equally long, and so is nothing else."""
-    new = joined(graph_of(neighbours=1)) - joined(graph_of())
-    assert ("text: 0", "text: 1") in new
-    assert not any("entity" in end or "relationship" in end for pair in new for end in pair)
-
-
 def test_important_nodes_are_in_the_core_or_between_many_others() -> None:
     """A path of five: no core of 1.61 * 1.26 = 2; node 2 is on 4 paths, 1 and 3 on 3, mean 2."""
     path = Graph.from_arrays([0, 1, 2, 3], [1, 2, 3, 4])
@@ -186,8 +179,3 @@ def test_the_model_writes_attributes_of_units_and_elements_of_units_and_attribut
     of_attribute, *of_elements = result["asked"]
     assert f"Entity: ada\nStatements:\n{MET}\nAda wrote." in of_attribute
     assert any("Statements:\nAda wrote.\nA wise one." in prompts for prompts in of_elements)
-
-
-def test_an_element_that_the_model_leaves_empty_is_central_sentences() -> None:
-    result = written(lambda chat: "" if "named: bo" in chat[-1].content else "Said.")
-    assert result["high-level element"] == ["Said.", MET]

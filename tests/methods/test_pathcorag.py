@@ -72,7 +72,6 @@ LIKE = np.array([0.2, 0.9, 0.5, 0.7, 0.6, 0.8, 0.4])
 FIRST = np.array([(A, C), (A, D), (B, C), (B, D)])
 SECOND = np.array([(C, E), (C, F), (D, E), (D, F)])
 UNIT = Search(k=2, most=3)
-# ---- G8
 
 
 def test_the_best_paths_of_both_transitions_are_kept():
@@ -87,16 +86,8 @@ def test_the_best_paths_of_both_transitions_are_kept():
     assert [path.score for path in chosen] == pytest.approx([0.9, 0.8, 0.8, 0.75, 0.65])
 
 
-# ---- what is counted, and over what
-
-
 def letters(paths) -> list[tuple[str, float]]:
     return [("".join("ABCDEF"[n] for n in p.nodes), pytest.approx(p.score)) for p in paths]
-
-
-def test_the_best_paths_of_each_transition_are_kept_where_that_is_asked_for():
-    chosen = step_paths(SIX, [FIRST, SECOND], LIKE, UNIT._replace(best_of="transition"), 2)
-    assert letters(chosen) == [("AC", 0.9), ("DE", 0.8), ("ACD", 0.8), ("CDE", 0.75)]
 
 
 def test_a_score_counts_the_similar_relationships_walked_to_the_higher_name():
@@ -137,8 +128,6 @@ def test_pairs_are_ranked_by_the_product_of_their_ends():
     ties = likely_pairs(np.array([4, 2]), np.array([7, 1]), np.array([-0.1, 0.0]), np.ones(2), 9)
     assert ties.tolist() == [[2, 1], [2, 7], [4, 1], [4, 7]]
 
-
-# ---- the slow references, and what must hold on any graph
 
 sims = st.sampled_from([-0.25, 0.0, 0.2, 0.2, 0.5, 0.5000001, 0.9, 1.0])
 weights = st.sampled_from([0.5, 1.0, 1.0, 2.0, 4.0])

@@ -34,9 +34,6 @@ def cosines(*values: float) -> VectorIndex:
     return VectorIndex(np.array([[c, np.sqrt(1 - c * c)] for c in values], np.float32))
 
 
-# ---- LightRAG's chunks
-
-
 def test_chunks_of_nodes_and_rows_come_in_turn_behind_similar_ones_of_the_whole_corpus(monkeypatch):
     graph = Graph.from_arrays(
         [A, B], [B, C],
@@ -58,8 +55,6 @@ def test_chunks_of_nodes_and_rows_come_in_turn_behind_similar_ones_of_the_whole_
     assert picked(pick.similar_and_dense, [B], [], top_k=2) == [0, 2]
     assert picked(pick.similar_and_dense, [B], [], top_k=4) == [0, 2]
 
-
-# ---- KET-RAG's chunks
 
 THREE = ChunkTable.of([("d0", "", "one two three"), ("d1", "", "one two"), ("d2", "", "one")])
 
@@ -97,9 +92,6 @@ def test_chunks_of_keywords_are_ranked_by_similarity_among_those_that_the_pool_h
     check(result, ids, [scores[chunk] for chunk in ids])
 
 
-# ---- Youtu-GraphRAG's chunks
-
-
 def test_chunks_score_as_the_most_similar_attribute_that_they_state():
     """Chunk 0: 0.6; chunk 1: the larger of 0.8 and 1.0; chunk 2: the larger of 0.6 and 0.5."""
     stated = [
@@ -116,9 +108,6 @@ def test_chunks_score_as_the_most_similar_attribute_that_they_state():
     check(every, [1, 0, 2], [1.0, 0.6, 0.6])
     (best,) = chunks_by_attribute([ASKED], [None], **needs, n_attributes=1)
     check(best, [1], [1.0])
-
-
-# ---- PathRAG's and PathCoRAG's nodes
 
 
 def vector_in(text: str) -> list[float]:
@@ -166,8 +155,6 @@ def test_a_node_belongs_to_the_step_whose_query_it_is_most_like_or_that_ranks_it
     assert steps_of(by_step(steps, assign="rank", min_score=0.9, **near)) == {1: 2, 0: 2}
 
 
-# ---- PathRAG's and PathCoRAG's paths
-
 SQUARES = Graph.from_arrays([A, A, B, C, D, C, F], [B, C, D, D, E, F, E])
 
 
@@ -177,13 +164,6 @@ def names(result: RankedPaths) -> list[str]:
 
 def pruned(**settings) -> RankedPaths:
     return flow_prune(ranked(A, D, E), graph=SQUARES, **settings)
-
-
-def test_every_setting_reaches_the_search():
-    assert names(pruned(direction="out", max_hops=1)) == ["DE"]
-    assert names(pruned(max_hops=1)) == ["ED"]
-    (path,) = pruned(theta=0.05, reliability="exclude_start", top_k=1).paths
-    assert path.score == pytest.approx(0.35)
 
 
 def test_fewest_hops_first_and_chance_keep_other_paths_best_first():
@@ -226,8 +206,6 @@ def test_what_lies_on_paths_comes_once_in_their_order_or_as_a_prompt_lists_them(
     assert rows.items() == [(1, 0.8), (3, 0.7), (5, 0.9)]
 
 
-# ---- HippoRAG 2's facts
-
 WHO = Question("q", "Who built the lighthouse?")
 FACTS = replace(
     Graph.from_arrays([0, 1, 2, 0], [1, 2, 3, 3], names=["ada", "norvik", "tarn", "ostra"]),
@@ -260,9 +238,6 @@ def test_the_model_keeps_numbered_facts_in_order_and_all_where_no_reply_can_be_r
     llm = replying("well", "it depends")
     assert filter_llm(WHO, rows, graph=FACTS, llm=llm).ids.tolist() == [3, 0, 2]
     assert (len(llm.prompts), llm.meter.fallbacks) == (2, 1)
-
-
-# ---- LinearRAG's activation
 
 
 def weights(result) -> dict[int, float]:

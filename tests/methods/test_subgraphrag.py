@@ -1,6 +1,5 @@
 """Triples as lines of a prompt, listed answers, and a run on a small set in RoG's format."""
 
-import json
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,7 +12,6 @@ from toy_runs import asked as prompts
 
 from graphrag_bench.algorithms.graph import Graph
 from graphrag_bench.columns import Texts
-from graphrag_bench.config.compose import composed
 from graphrag_bench.contract import alone
 from graphrag_bench.embedding.tokenizer import BytePairs
 from graphrag_bench.embedding.vector_index import VectorIndex
@@ -97,23 +95,6 @@ def answered(reply: str, keep: str) -> str:
     return listed(Question("q", "Who?"), lines, llm=model, prompt=PROMPT, keep=keep).text
 
 
-@pytest.mark.parametrize("form", ["triplets", "paths"])
-def test_under_the_papers_profile_the_worked_example_is_two_turns(form: str) -> None:
-    """Six sentences lead to its answers; a form that is no list has no example of a list."""
-    words = ["dataset=toy", "method=subgraphrag", "profile=paper", f"method.form={form}"]
-    prompt = Prompt(composed(words)["method"]["generate"][-1]["prompt"])
-    values = dict.fromkeys(prompt.variables, "") | {"pieces": [{"text": "a line"}]}
-    messages = prompt.render(values | {"form": "list", "question": "Who?"})
-    assert [one.role for one in messages] == ["system", "user", "assistant", "user"]
-    chain, *listed = messages[2].content.splitlines()
-    assert (chain.count(". ") + chain.endswith(":"), listed[0]) == (6, "ans: Ines Calder")
-    example, question = messages[1].content.splitlines(), messages[3].content.splitlines()
-    assert example[0] == question[0] == f"{form.title()}:"
-    assert question[-1] == "Question: Who?"
-    short = prompt.render(values | {"form": "short"})
-    assert [one.role for one in short] == ["system", "user"]
-
-
 def test_a_listed_answer_is_the_reply_or_what_stands_behind_its_marks() -> None:
     reply = "So:\nans: Norvik\nans: Ostra\nans: Norvik"
     assert answered(reply, "reply") == reply
@@ -135,15 +116,3 @@ def test_a_question_is_answered_from_its_own_triples_as_they_are_written(tmp_pat
     (nobody,) = [text for text in prompts if "ada marsh" in text]
     assert nobody.splitlines() == ["Triplets:", "Question: who is ada marsh"]
     assert len(records(folder)) == 3
-
-
-def test_a_run_stores_what_its_scorer_was_trained_on(tmp_path: Path) -> None:
-    training = [{**ROWS[0], "id": f"t{at}"} for at in range(4)]
-    root = rog_folder(tmp_path / "rog", ROWS, training, [{**ROWS[0], "id": "v0"}])
-    words = ["dataset=cwq", "method=subgraphrag", "method.scorer=mlp", "answer=off",
-             f"dataset.root={root}", f"paths.home={tmp_path}", "reference_rows=off",
-             "build.triple_weights.questions=2"]  # fmt: skip
-    metrics = json.loads((ran(*words, *WEIGHTLESS).folder / "metrics.json").read_text())
-    stored = metrics["training"]["triple_weights"]
-    assert stored["trained_on"].startswith("2 of 4 questions")
-    assert stored["whole"] is False

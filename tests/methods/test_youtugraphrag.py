@@ -234,12 +234,6 @@ def test_nodes_that_state_alike_are_one_community_with_the_chunks_of_its_nodes()
     assert (result.level.tolist(), result.parent.tolist()) == ([0, 0], [-1, -1])
 
 
-def test_a_node_by_itself_is_no_community() -> None:
-    graph = replace(plain_graph([], [], 3), names=Texts.of(["xa", "ya", "z"]))
-    result = dual(graph=graph, embedder=SIDES, progress=QUIET)
-    assert members_of(result) == [[0, 1]]
-
-
 CURIE, WARSAW, YEAR = ("Marie Curie", "PERSON"), ("Warsaw", "GPE"), ("1867", "DATE")
 NUMBER = ("900", "CARDINAL")
 
@@ -254,9 +248,6 @@ def attributes(facts: SchemaRecords) -> list[tuple[str, str, str]]:
     return [(one.entity, one.name, one.value) for one in facts.attributes]
 
 
-# ---- by a tagger
-
-
 def test_a_relation_to_a_date_is_an_attribute_and_one_to_a_name_a_triple():
     relations = tuple(Relation("Marie Curie", "be born in", end) for end in ("Warsaw", "1867"))
     born = Sentence("She was born in Warsaw in 1867.", (CURIE, WARSAW, YEAR), (), relations)
@@ -264,13 +255,6 @@ def test_a_relation_to_a_date_is_an_attribute_and_one_to_a_name_a_triple():
     assert facts.triples == (Triple("Marie Curie", "be born in", "Warsaw"),)
     assert attributes(facts) == [("Marie Curie", "be born in", "1867")]
     assert facts.entities == (EntityRecord("Marie Curie", "person"), EntityRecord("Warsaw", "gpe"))
-
-
-def test_a_phrase_that_a_relation_joins_to_a_name_is_an_entity():
-    taught = Sentence("x", (CURIE,), ("girls",), (Relation("Marie Curie", "teach", "girls"),))
-    facts = read(taught)
-    assert facts.triples == (Triple("Marie Curie", "teach", "girls"),)
-    assert facts.entities == (EntityRecord("Marie Curie", "person"), EntityRecord("girls"))
 
 
 WAS = ("be", "physicist")
@@ -295,16 +279,6 @@ def test_attributes_are_copulas_with_phrases_and_numbers(entities, relation, tit
     relations = (Relation(*relation),) if relation else ()
     one = Sentence("x", entities, ("physicist",), relations, frozenset({"She"}))
     assert attributes(read(one, named=title)) == expected
-
-
-def test_names_that_no_relation_joins_co_occur():
-    both = Sentence("x", (CURIE, WARSAW), (), ())
-    assert read(both).triples == (Triple("Marie Curie", "occurs with", "Warsaw"),)
-    about = read(Sentence("x", (WARSAW,), (), ()), named="Ada")
-    assert about.triples == (Triple("Ada", "occurs with", "Warsaw"),)
-
-
-# ---- the graph
 
 
 def test_types_facts_and_attributes_of_all_chunks_are_merged():
@@ -335,8 +309,6 @@ def test_types_facts_and_attributes_of_all_chunks_are_merged():
     assert dense(graph.node_chunk) == [[1, 1], [1, 1], [0, 1]]
     assert graph.statistics == {"attributes": 2}
 
-
-# ---- by a language model
 
 FACTS = {
     "entities": [
@@ -369,15 +341,6 @@ def test_what_the_model_adds_to_the_schema_is_kept():
     ]
     assert result.statistics["new_types"] == 2
     assert result.statistics["skipped_triples"] == 1
-
-
-def test_the_prompt_holds_the_schema_and_the_passage():
-    table = ChunkTable.of([("a", "", "A passage.")])
-    scripted = Scripted([("A passage.", json.dumps(FACTS))])
-    llm_schema_extraction(
-        chunk_table=table, llm_build=scripted, progress=QUIET, node_types=("ship",)
-    )
-    assert "Entity types: ship\n" in scripted.prompts[0][-1].content
 
 
 def test_a_reply_that_was_cut_gives_what_is_complete():
