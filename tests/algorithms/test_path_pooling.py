@@ -52,9 +52,6 @@ def about(**scores: float) -> dict[str, object]:
     return {name: pytest.approx(score, abs=TOLERANCE) for name, score in scores.items()}
 
 
-# ---- G4 and G5
-
-
 @pytest.mark.parametrize("search", ["dijkstra", "bfs"])
 def test_a_triple_has_the_best_score_of_the_kernels_it_lies_on(search):
     assert scored(LINES, search=search) == about(t1=1.2, t4=0.95, t5=0.9, t2=0.85, t3=0.7, t6=0.6)
@@ -74,25 +71,6 @@ def test_of_equally_short_paths_the_one_with_the_larger_sum_is_the_kernel():
     )
 
 
-def test_every_simple_path_is_a_kernel_of_the_breadth_first_search():
-    assert scored(CYCLE, search="bfs") == about(
-        u1=1.0, u2=0.95, u4=0.85, u5=0.75, u3=0.75, u6=0.766667, u7=0.666667
-    )
-
-
-# ---- what else is said
-
-
-def test_from_each_entity_there_are_more_kernels_than_from_all_as_one():
-    """A-B is a kernel from A and, behind Q-A, one from Q alone: then .65 + .5 / 2 = .9 counts."""
-    chain = [(Q, A, 0.8), (A, B, 0.5)]
-    assert pool(chain, (Q, A)) == pytest.approx([1.3, 1.0])
-    assert pool(chain, (Q, A), sources="per_entity") == pytest.approx([1.3, 1.0])
-    weak = [(Q, A, 0.9), (A, B, 0.1)]
-    assert pool(weak, (Q, A)) == pytest.approx([1.0, 0.2])
-    assert pool(weak, (Q, A), sources="per_entity") == pytest.approx([1.0, 0.55])
-
-
 def test_without_an_entity_the_order_stays():
     for world in (LINES, CYCLE):
         for search in ("dijkstra", "bfs", "random_walk"):
@@ -101,8 +79,6 @@ def test_without_an_entity_the_order_stays():
     assert pooled([], [], [], [Q], Kernels("bfs", "mean", "set", 1.0),
                   np.random.default_rng(0)).tolist() == []  # fmt: skip
 
-
-# ---- the slow reference, and what must hold on any graph
 
 scores = st.sampled_from([0.0, 0.1, 0.2, 0.3, 0.30000001, 0.5, 0.7, 1.0])
 triples = st.lists(st.tuples(st.integers(0, 5), st.integers(0, 5), scores), min_size=1, max_size=11)

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from graphrag_bench.embedding.long_texts import Fit, Windowing, cuts
-from graphrag_bench.embedding.model_files import positions, stated_window, tokenizer_file
+from graphrag_bench.embedding.model_files import stated_window, tokenizer_file
 from graphrag_bench.embedding.openai_embedder import OpenAIEmbedder
 from graphrag_bench.errors import UserError
 
@@ -47,9 +47,6 @@ def windowing(size=10, mode="windows"):
 TEN = "a b c d e f g h i j"
 
 
-# ---- where windows begin and end
-
-
 def test_a_window_shares_an_eighth_with_the_next_and_ends_between_words():
     assert list(cuts([True] * 20, 8)) == [(0, 8), (7, 15), (14, 20)]
     assert list(cuts([True] * 8, 8)) == [(0, 8)]
@@ -68,9 +65,6 @@ def test_windows_leave_no_token_out_and_hold_no_more_than_their_room(room, every
     assert all(
         before[0] < after[0] <= before[1] for before, after in zip(result, result[1:], strict=False)
     )
-
-
-# ---- vectors
 
 
 def test_the_vector_of_a_long_text_is_the_mean_of_its_windows_by_tokens_at_length_one():
@@ -93,24 +87,11 @@ def test_a_prefix_counts_and_stands_before_every_window():
         windowing(4).encode(["a b"], "one two ", Seen())
 
 
-def test_a_text_is_cut_by_the_model_itself_and_an_unknown_window_bounds_nothing():
-    for result in (windowing(mode="cut"), windowing(None)):
-        seen = Seen()
-        result.encode([TEN], "p ", seen)
-        assert seen.texts == [[f"p {TEN}"]]
-
-
-# ---- how much is longer
-
-
 def test_longer_texts_are_counted_with_special_tokens_and_prefix():
     fit = windowing().fit(["a b", TEN, TEN + " k l"])
     assert fit == Fit(10, "windows", 3, 2, 14)
     assert windowing().fit([TEN], "query: ").longest == 13
     assert "2 of 3 chunks" in fit.message("chunks") and "14" in fit.message("chunks")
-
-
-# ---- what files and names state
 
 
 def model(folder: Path, **files: object) -> Path:
@@ -157,8 +138,3 @@ def test_three_quarters_are_filled_where_another_tokenizer_stands_in():
     assert windowing("mine", window=100).size == 75
     with pytest.raises(UserError, match="embedder.tokenizer=gpt"):
         windowing("bge-m3", tokenizer="gpt", **local)
-
-
-def test_positions_that_begin_after_the_padding_token_are_fewer(tmp_path):
-    config = {"max_position_embeddings": 514, "model_type": "xlm-roberta", "pad_token_id": 1}
-    assert positions(model(tmp_path, config=config)) == 512

@@ -6,7 +6,6 @@ from pathlib import Path
 import pytest
 
 from graphrag_bench import fingerprint
-from graphrag_bench.embedding.model_files import of_folder
 from graphrag_bench.embedding.sentence_embedder import SentenceEmbedder
 
 FILES = {
@@ -69,20 +68,6 @@ def test_the_place_of_a_folder_is_not_in_its_identity(
     assert str(tmp_path) not in identity(folder)
     monkeypatch.chdir(folder.parent)
     assert SentenceEmbedder("mine").identity == identity(folder)
-
-
-def test_what_loading_passes_over_changes_nothing(folder: Path) -> None:
-    before = of_folder(folder)
-    for name in ("README.md", ".git/config.json"):
-        (folder / name).parent.mkdir(exist_ok=True)
-        (folder / name).write_text("something else")
-    assert of_folder(folder) == before
-
-
-def test_a_model_of_the_hub_keeps_name_and_revision() -> None:
-    assert SentenceEmbedder("lab/model", "abc").identity.startswith(
-        "sentence-transformers:lab/model@abc:hub"
-    )
 
 
 def test_a_file_is_read_once_by_all_processes(

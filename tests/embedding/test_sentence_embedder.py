@@ -124,17 +124,6 @@ def test_a_window_that_is_set_is_read_by_the_model_and_has_a_bound():
             use(SentenceEmbedder(window=513))
 
 
-@pytest.mark.real
-def test_the_precision_is_part_of_the_identity_and_the_device_is_not():
-    here = SentenceEmbedder()._computed_in
-    assert SentenceEmbedder().identity == SentenceEmbedder(precision=here).identity
-    cpu = SentenceEmbedder(device="cpu", precision="float32")
-    assert cpu.identity == SentenceEmbedder(precision="float32").identity
-    assert cpu.identity != SentenceEmbedder(precision="bfloat16").identity
-    modes = [SentenceEmbedder(long_texts=mode).identity for mode in ("windows", "cut")]
-    assert len({*modes, SentenceEmbedder(window=16).identity}) == 3
-
-
 def own_code(folder: Path) -> Path:
     """A tiny BERT that transformers can load only with the code that lies beside it."""
     from transformers import BertConfig, BertModel, BertTokenizerFast

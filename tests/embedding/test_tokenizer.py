@@ -7,8 +7,6 @@ import pytest
 from graphrag_bench.embedding.tokenizer import HuggingFace, tokenizer_of
 from graphrag_bench.errors import UserError
 
-TEXT = "こんにちは世界"
-
 
 @pytest.mark.parametrize(
     ("model", "identity"),
@@ -26,19 +24,10 @@ def test_the_models_name_says_which_tokens_count(model: str, identity: str) -> N
     assert tokenizer_of(None, model).identity == identity
 
 
-def test_a_setting_takes_the_place_of_the_name() -> None:
-    assert tokenizer_of("o200k", "qwen3:8b").identity == "o200k"
-    assert tokenizer_of("cl100k", "gpt-4o").count(TEXT) == 4
-    assert tokenizer_of("o200k", "gpt-4").count(TEXT) == 2
-
-
 @pytest.mark.parametrize("setting", ["cl100", "hf:", 7])
 def test_another_setting_is_refused_with_the_nearest(setting: object) -> None:
     with pytest.raises(UserError, match=f"llm.tokenizer={setting}"):
         tokenizer_of(setting, "gpt-4o")
-
-
-# ---- a file of one's own
 
 
 @pytest.fixture

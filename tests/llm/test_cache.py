@@ -65,16 +65,6 @@ def test_unreadable_replies_are_asked_for_again_and_readable_ones_are_not(store,
     assert len(model.prompts) == 4
 
 
-def test_a_corrected_reply_is_replayed_with_its_correction(store, chat):
-    model = Scripted({"could not be read": '{"name": "Rome"}', "a": "?"})
-    usage = []
-    for _ in range(2):
-        llm = model.attached(store=store)
-        assert ask(llm, chat("a"), City, max_tokens=5, purpose="p").name == "Rome"
-        usage.append((llm.meter.usage, llm.meter.corrected))
-    assert len(model.prompts) == 2 and usage[0] == usage[1]
-
-
 def test_failures_are_not_reused_but_known(store, chat):
     model = Scripted([("", CallFailed("content_filter", "no"))])
     for _ in range(2):

@@ -34,11 +34,6 @@ def test_an_object_is_found_in_its_usual_wrappings(reply):
     assert read_json(reply, City) == City(name="Rome", people=3)
 
 
-def test_braces_and_quotes_inside_strings_do_not_end_an_object():
-    reply = 'Here: {"name": "a } \\" { b"} and more } text'
-    assert read_json(reply, City).name == 'a } " { b'
-
-
 @pytest.mark.parametrize("reply", ["", "I do not know.", "{}", '{"town": "Rome"}', "[]", "null"])
 def test_what_does_not_fit_is_unreadable_and_says_why(reply):
     with pytest.raises(UnreadableReply) as raised:
@@ -78,9 +73,6 @@ def test_half_characters_become_question_marks():
 )
 def test_of_a_cut_list_the_items_that_stand_whole_are_read(cut, whole):
     assert read_cut_list(cut, "names") == whole
-
-
-# ---- several objects, odd items
 
 
 class Facts(BaseModel):

@@ -40,9 +40,6 @@ def ledger_of(folder: Path, *outcomes: Completion | CallFailed) -> Path:
     return ledger.path
 
 
-# ---- lines and sums
-
-
 def test_lines_hold_a_call_and_sums_keep_paid_cached_and_failed_ones_apart(tmp_path):
     path = ledger_of(tmp_path, PAID, CACHED, FAILED)
     line, *_ = read_ledger(path)
@@ -72,9 +69,6 @@ def test_a_line_that_a_kill_cut_short_is_left_out_and_the_next_is_whole(tmp_path
         file.write('{"stage": "ans')
     ledger_of(tmp_path, CACHED)
     assert [line.cached for line in read_ledger(path)] == [False, True]
-
-
-# ---- the budget
 
 
 def test_a_call_waits_for_those_under_way():

@@ -18,11 +18,6 @@ class City(BaseModel):
     country: str
 
 
-def test_a_missing_file_is_named():
-    with pytest.raises(UserError, match="/nowhere.gguf"):
-        Local("/nowhere.gguf").identity  # noqa: B018
-
-
 def test_the_packaged_model_has_its_identity_before_it_is_installed(monkeypatch):
     installed = Local().identity
     monkeypatch.setattr(local, "find_spec", lambda name: None)

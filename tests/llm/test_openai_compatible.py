@@ -71,15 +71,6 @@ def test_a_server_that_cuts_prompts_silently_is_found_out(fake, chat):
     assert ask(client(url), chat("word " * 400)).prompt_tokens == 400
 
 
-def test_filters_and_refusals_are_failures_of_the_call(fake, chat):
-    url = fake.scenario(filter_word="bomb")
-    assert failure(client(url), chat("a bomb")).reason == "content_filter"
-    filtered = failure(client(fake.scenario(finish="content_filter")), chat("x"))
-    assert filtered.reason == "content_filter" and filtered.paid.completion_tokens == 2
-    refused = client(fake.scenario(message={"refusal": "I cannot", "content": None}))
-    assert failure(refused, chat("x")).reason == "refused"
-
-
 @pytest.mark.parametrize(
     ("text", "answer"),
     [

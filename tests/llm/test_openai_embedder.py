@@ -79,8 +79,6 @@ def test_the_budget_holds_for_embeddings(fake):
     assert fake.stats(url).requests < 100
 
 
-# ---- texts longer than the model reads
-
 LONG = " ".join(f"The mayor of town {number} is called Ada." for number in range(12))
 
 
@@ -119,9 +117,3 @@ def test_a_call_holds_no_more_tokens_than_a_server_takes(fake, monkeypatch):
     embedder(url).encode(["one two", "three four", "five six", "a b c d e f g h"], kind="passage")
     sizes = sorted(sum(map(count_tokens, b["input"])) for b in fake.stats(url).bodies)
     assert sizes == [6, 8]
-
-
-def test_a_window_that_is_not_known_by_name_is_said_to_be_unknown():
-    model = OpenAIEmbedder("mine", 8, "http://127.0.0.1:9/v1", None)
-    assert model.window is None
-    assert "embedder.window=N" in model.fit(()).reading

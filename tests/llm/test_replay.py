@@ -1,12 +1,10 @@
 """Replies shared in a file, and replayed with no model at all."""
 
-import gzip
-
 import pytest
 from pydantic import BaseModel
 
 from graphrag_bench.errors import UserError
-from graphrag_bench.llm.cache import Cache, cache_stats, export_rows, import_rows
+from graphrag_bench.llm.cache import Cache, export_rows, import_rows
 from graphrag_bench.llm.calls import CallFailed, Completion, RunStopped
 from graphrag_bench.llm.replay import Replay
 from graphrag_bench.llm.scripted import Scripted
@@ -92,11 +90,3 @@ def test_a_damaged_file_is_refused_with_its_line(recorded, tmp_path, line):
         file.write(line + "\n")
     with pytest.raises(UserError, match="line 7: "):
         import_rows(path, tmp_path / "new.sqlite")
-
-
-def test_other_files_are_refused(tmp_path):
-    with pytest.raises(UserError, match="none"):
-        Replay(str(tmp_path / "none")).complete([()], max_tokens=5)
-    (tmp_path / "other.jsonl.gz").write_bytes(gzip.compress(b'{"format": "other"}\n'))
-    with pytest.raises(UserError, match="other.jsonl.gz"):
-        cache_stats(tmp_path / "other.jsonl.gz")

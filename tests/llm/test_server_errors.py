@@ -30,9 +30,6 @@ def ask(model, prompt, **more):
     return reply(model, prompt, **{"max_tokens": 20, **more})
 
 
-# ---- faults
-
-
 def test_faults_of_the_server_are_tried_again_after_the_time_it_says(fake, chat):
     url = fake.scenario(fail_first=2, retry_after=0.05)
     assert ask(client(url), chat("x")).retries == 2
@@ -79,9 +76,6 @@ def test_no_server_stops_with_the_address_and_what_to_do(chat):
         ask(model, chat("x"))
 
 
-# ---- limits and stops
-
-
 def test_limits_are_kept_as_the_server_sees_them(fake, chat):
     url = fake.scenario(minute=0.4, latency=0.01)
     limits = {"concurrency": 8, "requests_per_minute": 12, "tokens_per_minute": 400}
@@ -111,9 +105,6 @@ def test_a_stop_lets_the_calls_under_way_end_and_begins_no_other(fake, chat, mon
             limiter.admit(0)
 
 
-# ---- secrets
-
-
 @pytest.fixture
 def planted(monkeypatch, caplog):
     monkeypatch.setenv("PLANTED_KEY", KEY)
@@ -139,12 +130,6 @@ def test_an_error_body_that_echoes_the_key_is_cleaned(fake, chat, caplog, plante
         shown = everything_shown(raised.value) + caplog.text + repr(vars(model.server))
         assert KEY not in shown
         assert "<api key>" in str(raised.value)
-
-
-def test_an_account_without_quota_stops_the_run(fake, chat):
-    body = '{"error": {"code": "insufficient_quota"}}'
-    with pytest.raises(RunStopped, match="quota"):
-        ask(client(fake.scenario(raw_status=429, raw_body=body), retries=0), chat("x"))
 
 
 def test_the_key_reaches_the_server_and_is_no_part_of_a_repr(fake, chat, planted, monkeypatch):

@@ -7,7 +7,6 @@ import pytest
 from fake_openai import FakeOpenAI
 
 from graphrag_bench.llm.openai_compatible import OPENAI, OpenAICompatible
-from graphrag_bench.llm.settings import Prices
 from graphrag_bench.llm.windows import listed
 
 
@@ -37,11 +36,6 @@ def test_a_provider_lists_its_models(
 )
 def test_nothing_is_known_of_other_models_and_servers(model: str, address: str) -> None:
     assert listed(model, address) == (None, None)
-
-
-def test_set_prices_hold_and_unknown_ones_are_none() -> None:
-    assert OpenAICompatible("gpt-4o", prices={"prompt": 1.0}).prices == Prices(prompt=1.0)
-    assert OpenAICompatible("a-model-of-ours").prices == Prices()
 
 
 @pytest.mark.parametrize(

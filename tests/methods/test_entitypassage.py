@@ -7,7 +7,6 @@ from small_worlds import dataset
 from graphrag_bench.algorithms.graph import Graph
 from graphrag_bench.algorithms.name_dictionary import Merge
 from graphrag_bench.data.chunks import ChunkTable
-from graphrag_bench.errors import UserError
 from methods.entitypassage.names import ChunkNames, Name, acronyms, entity_passage, merged_names
 
 TABLE = ChunkTable.of([
@@ -41,14 +40,6 @@ def test_the_title_of_a_passage_weighs_more_than_other_names_and_numbers_are_non
     assert graph.node_chunk.toarray().tolist() == inside
     assert graph_of(title_weight=1).node_chunk.max() == 1
     assert graph.n_relationships == 0
-
-
-NOTHING = ChunkTable.of([("a", "", "nothing here")])
-
-
-def test_a_corpus_without_a_name_is_refused() -> None:
-    with pytest.raises(UserError, match="no entities"):
-        graph_of(NOTHING)
 
 
 CURIES = ChunkTable.of([

@@ -1,6 +1,5 @@
 """GFM-RAG: the network and its rankings by hand, its weights read and learnt."""
 
-import json
 import pickle
 from dataclasses import replace
 from math import log
@@ -9,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from builds import QUIET
-from gnn_checkpoints import HIDDEN, SHAPE, TEXT, checkpoint, config, parameters
+from gnn_checkpoints import SHAPE, TEXT, checkpoint, config, parameters
 from small_worlds import Capitals
 
 from graphrag_bench.algorithms.graph import Graph
@@ -164,18 +163,6 @@ def test_the_loss_of_logits_that_say_nothing():
     assert float(result) == pytest.approx(0.3 * log(2) + 0.7 * log(3), abs=1e-4)
 
 
-def test_parameters_have_the_names_and_the_number_of_the_release():
-    """512 hidden units, 6 layers, vectors of 768 numbers: the 8 million of its name.
-
-    Two maps of texts 787,456; a layer 524,800 + 525,312 + 1,024; the end 1,049,600 + 1,025.
-    """
-    shape = NetworkShape(768, 512, 6)
-    sizes = dict(shape.parameters())
-    assert sizes["entity_model.layers.5.linear.weight"] == (512, 1024)
-    assert sizes["entity_model.mlp.2.weight"] == (1, 1024)
-    assert sum(int(np.prod(size)) for size in sizes.values()) == 787_456 + 6 * 1_051_136 + 1_050_625
-
-
 SHORT_WORDS = Hashing(TEXT)
 
 
@@ -266,18 +253,6 @@ def test_a_network_that_is_not_the_one_described_is_refused(tmp_path, network, m
         read(folder)
 
 
-def test_a_network_without_normalisation_and_short_cut_is_what_its_config_says(tmp_path):
-    shape = NetworkShape(TEXT, HIDDEN, 1, mlp_layers=1, layer_norm=False)
-    network = config(hidden_dims=[HIDDEN], layer_norm=False, short_cut=False, num_mlp_layer=1)
-    result = read(checkpoint(tmp_path, parameters(shape), network))
-    assert result.shape == shape
-    assert not result.short_cut
-    result.save(tmp_path)
-    assert GnnWeights.load(tmp_path).shape == shape
-    assert json.loads((tmp_path / "config.json").read_text())
-    assert np.isfinite(result.parameters["entity_model.mlp.0.weight"]).all()
-
-
 WORDS = Hashing(64)
 SMALL = {
     "hidden": 16, "layers": 3, "world_size": 60, "questions": 40, "learning_rate": 2e-3,
@@ -291,10 +266,10 @@ def learnt(**settings: object) -> GnnWeights:
 
 @pytest.mark.slow
 def test_what_it_learns_on_one_world_it_finds_in_another() -> None:
-    measures = learnt(epochs=5).statistics
+    measures = learnt(epochs=2).statistics
     unlearnt = learnt(epochs=1, learning_rate=1e-9).statistics
     assert measures["dev_recall"] > unlearnt["dev_recall"] + 0.1
-    assert measures["epoch"] in range(1, 6)
+    assert measures["epoch"] in (1, 2)
     assert measures["train_questions"] + measures["dev_questions"] <= 2 * SMALL["questions"]
 
 

@@ -14,7 +14,6 @@ from graphrag_bench.columns import cells
 from graphrag_bench.embedding.embedder import Vectors
 from graphrag_bench.graphs.text_graph import text_graph
 from graphrag_bench.llm.scripted import Scripted
-from methods.hirag import layered_graph
 from methods.hirag.layered_graph import (
     Layers,
     Summarise,
@@ -125,12 +124,6 @@ def test_a_summary_of_a_name_that_is_there_is_that_node() -> None:
 def test_sparsity_is_the_share_of_pairs_in_no_cluster_together(sizes, n, expected) -> None:
     """Two threes of six: 12 of 30 ordered pairs are together; two overlapping fours: 24."""
     assert cluster_sparsity(sizes, n) == pytest.approx(expected)
-
-
-def test_clusters_that_are_sparse_enough_are_not_summarised(monkeypatch) -> None:
-    """Three and two of five: 1 - 8 / 20 = 0.6."""
-    monkeypatch.setattr(layered_graph, "MOST_SPARSE", 0.6)
-    assert grown([[0, 1, 2], [3, 4]]).n_nodes == 5
 
 
 def test_clusters_that_are_as_sparse_as_those_before_are_not_summarised() -> None:

@@ -9,7 +9,6 @@ from graphrag_bench.algorithms.graph import Graph
 from graphrag_bench.data.chunks import ChunkTable
 from graphrag_bench.embedding.nlp import Sentence
 from graphrag_bench.embedding.vector_index import VectorIndex
-from graphrag_bench.errors import UserError
 from graphrag_bench.graphs.text_graph import text_graph
 from methods.ketrag.chunk_graph import (
     _by_words,
@@ -58,13 +57,6 @@ def test_chunks_are_joined_to_the_nearest_by_words_and_by_vectors():
         (0, 2, "shares words"),
         (2, 3, "is similar"),
     ]
-
-
-def test_frequent_words_join_nothing_and_are_counted():
-    graph = graph_of(max_df=2)
-    assert edges(graph) == [(0, 1, "shares words, is similar"), (2, 3, "is similar")]
-    assert graph.statistics == {"words": 7, "too_frequent": 1}
-    assert graph_of(max_df=None).statistics["too_frequent"] == 0
 
 
 def test_the_neighbours_by_words_are_those_of_all_pairs_counted_one_by_one():
@@ -141,11 +133,6 @@ def test_keywords_are_the_words_of_titles_and_texts_without_stop_words():
     assert list(graph.sentences) == ["Tarn", "Ada climbed it.", "Mira climbed."]
     assert dense(graph.keyword_chunk) == [[1, 0], [1, 1], [1, 1], [1, 0]]
     assert dense(graph.keyword_sentence) == [[0, 1, 0], [0, 1, 1], [0, 0, 1], [1, 0, 0]]
-
-
-def test_a_graph_without_a_keyword_is_refused():
-    with pytest.raises(UserError, match="no keyword"):
-        keywords_of([("", "the and")])
 
 
 def test_a_keyword_lies_at_the_mean_of_its_sentences():

@@ -5,7 +5,7 @@ from builds import QUIET, Words, dense
 
 from graphrag_bench.data.chunks import ChunkTable
 from graphrag_bench.errors import UserError
-from methods.linearrag.activation import TriGraph, entities, tri_graph
+from methods.linearrag.activation import TriGraph, tri_graph
 
 SPOKEN = ChunkTable.of([
     ("a", "", "Ada met Otto. Ada left. Nothing was said here."),
@@ -27,13 +27,6 @@ def test_sentences_and_chunks_are_joined_to_the_entities_that_they_name_as_often
     assert dense(graph.entity_sentence) == [[1, 1, 0, 0], [1, 0, 1, 1]]
     assert dense(graph.sentence_entity) == [[1, 1], [1, 0], [0, 1], [0, 1]]
     assert dense(graph.entity_chunk) == [[2, 0], [1, 2]]
-
-
-def test_its_entities_are_nodes_without_relationships():
-    graph = entities(tri_graph=spoken_tri())
-    assert list(graph.names) == ["ada", "otto"]
-    assert graph.n_relationships == 0
-    assert dense(graph.node_chunk) == [[1, 0], [1, 1]]
 
 
 def test_a_corpus_without_a_name_is_refused() -> None:

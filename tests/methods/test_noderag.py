@@ -143,12 +143,6 @@ def test_an_edge_weighs_one_by_the_higher_degree_of_its_ends() -> None:
     assert (weights[3, 0], weights[3, 10], weights[4, 11]) == (1 / 4, 1 / 4, 1 / 3)
 
 
-def test_nodes_are_in_the_chunks_that_they_are_read_from() -> None:
-    stored = [row.indices.tolist() for row in graph_of().node_chunk]
-    both = [0, 1]
-    assert stored == [both, [0], [0], [0], [1], both, both, both, [0], [0], [0], [1]]
-
-
 def test_important_nodes_are_in_the_core_or_between_many_others() -> None:
     """A path of five: no core of 1.61 * 1.26 = 2; node 2 is on 4 paths, 1 and 3 on 3, mean 2."""
     path = Graph.from_arrays([0, 1, 2, 3], [1, 2, 3, 4])

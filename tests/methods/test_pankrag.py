@@ -97,21 +97,6 @@ def test_no_sequences_in_any_spelling_is_no_decomposition(nothing: str) -> None:
     assert len(result) == 0 and result.final.text == ORIGINAL and result.final.dependencies == ()
 
 
-@pytest.mark.parametrize(
-    "final",
-    [
-        {"final_query": "Which film?", "if_abstract": "true", "dependencies": ["1-2"]},
-        [{"final_query": "Which film?", "if_abstract": True, "dependencies": "1-2"}],
-        [{"query": "Which film?", "if_abstract": 1, "dependencies": [{"x": "1-2"}]}],
-    ],
-)
-def test_the_final_question_may_be_an_object_or_a_list(final: Any) -> None:
-    reply_of_final = {**GOOD, "path": {**GOOD["path"], "final_query": final}}
-    result = plan_of(PlanReply.model_validate(reply_of_final), ORIGINAL)
-    assert result.final.kind == "abstract"
-    assert result.final.dependencies == ("1-2",)
-
-
 def test_a_final_question_in_words_and_ids_missing_or_repeated_are_put_right() -> None:
     assert read(json.dumps(reply(*GOOD["path"]["sequences"], final="?"))).final.dependencies == (
         "1-2",
@@ -297,16 +282,6 @@ def test_reports_are_taken_at_the_leaves_or_above_them_whichever_speaks_of_the_q
         embedder=Planted(), **changes,
     )  # fmt: skip
     check(result, chosen, [1.0] * len(chosen))
-
-
-def test_a_community_without_a_report_gives_way_to_those_below_it() -> None:
-    texts = Texts.of(["", "r", "r", "r", "", "r"])
-    reports = Reports(texts, texts, np.array([0, 0, 0, 5.5, 0, -1]))
-    result = leaf_or_theme(
-        Question("q", "?"), communities=COMMUNITIES, reports=reports,
-        community_index=at(0, 20, 30, 10, 0, 0), embedder=Planted(),
-    )  # fmt: skip
-    check(result, [3, 1], [1.5, 1.0])
 
 
 IDS = [f"{sequence}-{hop}" for sequence in range(3) for hop in (1, 2)]

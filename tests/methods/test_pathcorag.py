@@ -74,18 +74,6 @@ SECOND = np.array([(C, E), (C, F), (D, E), (D, F)])
 UNIT = Search(k=2, most=3)
 
 
-def test_the_best_paths_of_both_transitions_are_kept():
-    chosen = step_paths(SIX, [FIRST, SECOND], LIKE, UNIT, 5)
-    assert [(path.transition, path.nodes, path.relationships) for path in chosen] == [
-        (1, (A, C), (1,)),
-        (2, (D, E), (5,)),
-        (1, (A, C, D), (1, 3)),
-        (2, (C, D, E), (3, 5)),
-        (2, (D, C, E), (3, 4)),
-    ]
-    assert [path.score for path in chosen] == pytest.approx([0.9, 0.8, 0.8, 0.75, 0.65])
-
-
 def letters(paths) -> list[tuple[str, float]]:
     return [("".join("ABCDEF"[n] for n in p.nodes), pytest.approx(p.score)) for p in paths]
 
@@ -110,13 +98,6 @@ def test_paths_of_any_length_cost_one_a_hop():
     assert path.score == pytest.approx(0.3)
     assert not step_paths(line, [np.array([(A, F)])], np.ones(5), search._replace(most=4), 15)
     assert step_paths(line, [np.array([(A, F)])], np.ones(5), search._replace(most=5), 15)
-
-
-def test_the_most_similar_of_several_rows_joins_two_nodes():
-    parallel = Graph.from_arrays([A, B, A, B], [B, A, B, C])
-    (path,) = step_paths(parallel, [np.array([(A, C)])], np.array([0.1, 0.7, 0.7, 0.5]), UNIT, 15)
-    assert (path.nodes, path.relationships) == ((A, B, C), (1, 3))
-    assert path.score == pytest.approx(0.6)
 
 
 def test_pairs_are_ranked_by_the_product_of_their_ends():

@@ -44,17 +44,6 @@ def test_all_pairs_of_three_nodes_merged_up_to_reversal():
     assert list(named(SQUARES, [A, D, E], rules(), top_k=3)) == ["ED", "ABD", "ACD"]
 
 
-# ---- rows, ties, settings
-
-
-def test_every_hop_is_the_first_row_of_its_pair():
-    parallel = Graph.from_arrays([A, B, A, B], [B, A, B, C])
-    (path,) = best(parallel, [A, C], rules(0.0))
-    assert (path.nodes, path.relationships) == ((A, B, C), (0, 3))
-
-
-# ---- the slow reference, and what must hold on any graph
-
 graphs = st.integers(2, 9).flatmap(
     lambda n: st.lists(st.tuples(st.integers(0, n - 1), st.integers(0, n - 1)), max_size=24).map(
         lambda rows: Graph.from_arrays([a for a, _ in rows], [b for _, b in rows], n_nodes=n)
@@ -84,9 +73,6 @@ def test_the_paths_are_those_of_the_definition(
     assert [path.nodes for path in fast] == [nodes for nodes, _ in slow[:top_k]]
     scores = [score for _, score in slow[:top_k]]  # sums in another order may round otherwise
     assert [path.score for path in fast] == pytest.approx(scores, abs=1.1e-6)
-
-
-# ---- PathRAG's released code: specification 1.8, golden G3
 
 
 def best_by_edges(graph: Graph, *nodes: int, top_k: int = 15, **changes) -> dict[str, float]:
@@ -133,10 +119,3 @@ def test_paths_over_the_same_nodes_are_one():
     assert len(walks) == len({"".join(sorted(walk)) for walk in walks}) == 3
     apart = best_by_edges(diamond, A, D, dedup="reversal", half=False)
     assert list(apart) == ["ABD", "ACD", "ABCD", "ACBD"]
-
-
-def test_flow_goes_on_beyond_three_hops_where_longer_paths_are_asked_for():
-    """A line: 1, then .8 of what came at each hop; mean of 1, .8, .64, .512."""
-    line = Graph.from_arrays([A, B, C, D], [B, C, D, E])
-    assert best_by_edges(line, A, E, max_hops=4, half=False) == {"ABCDE": pytest.approx(0.738)}
-    assert best_by_edges(line, A, E, max_hops=3, half=False) == {}

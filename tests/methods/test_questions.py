@@ -29,13 +29,6 @@ def split(*replies: str, **settings: Any) -> tuple[tuple[str, ...], Scripted]:
     return decompose(WHICH, llm=llm, **settings).texts, llm
 
 
-def test_sub_questions_come_each_once_and_no_more_than_asked_for():
-    assert split('{"sub_questions": ["b?", " a? ", "b?", ""]}')[0] == ("b?", "a?")
-    three = '{"sub_questions": ["a?", "b?", "c?"]}'
-    assert split(three, at_most=2)[0] == ("a?", "b?")
-    assert split(three, at_most=2, with_question=True)[0] == (WHICH.text, "a?", "b?")
-
-
 def test_a_question_left_whole_is_looked_for_and_an_unreadable_reply_is_a_fallback():
     texts, llm = split('{"sub_questions": []}')
     assert texts == (WHICH.text,)

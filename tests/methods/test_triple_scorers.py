@@ -245,19 +245,6 @@ def test_the_model_is_chosen_by_recall(
     assert np.array_equal(result.hidden, seen[kept - 1])
 
 
-def test_the_weights_say_what_they_were_trained_on(tmp_path: Path) -> None:
-    training = rog_training(tmp_path / "a", validation=[{**TEAM, "id": "v0"}])
-    held_out = rog_training(tmp_path / "b")
-    cases = [
-        (training, None, (3, 1, True)),
-        (training, 2, (2, 1, False)),
-        (held_out, None, (2, 1, False)),
-    ]
-    for source, questions, expected in cases:
-        result = learnt(source, questions).statistics
-        assert (result["learnt"], result["chosen_by"], result["whole"]) == expected
-
-
 def test_questions_without_an_answer_in_their_graph_teach_nothing(tmp_path: Path) -> None:
     data = read_dataset("cwq", rog_folder(tmp_path, (RIVER, EMPTY)))
     with pytest.raises(UserError, match="0 training questions"):

@@ -22,14 +22,7 @@ from graphrag_bench.llm.scripted import Scripted
 from graphrag_bench.llm.structured import list_reading
 from graphrag_bench.values import Query, Question, Ranked
 from methods.youtugraphrag import communities
-from methods.youtugraphrag.communities import (
-    clusters,
-    dual,
-    keywords_of,
-    merged,
-    similarity,
-    subgraph_texts,
-)
+from methods.youtugraphrag.communities import dual, keywords_of, merged, similarity, subgraph_texts
 from methods.youtugraphrag.schema_extraction import (
     AttributeRecord,
     SchemaExtraction,
@@ -77,12 +70,6 @@ def involved(text: str, *entities: tuple[str, str]) -> tuple[str, ...]:
 )
 def test_a_question_asks_for_types_by_its_words(text, types):
     assert involved(text) == types
-
-
-def test_types_of_names_are_involved_beside_what_is_asked_for_numbers_never():
-    names = ("Norvik", "FAC"), ("1901", "DATE"), ("first work", "WORK_OF_ART")
-    assert involved("Where is Norvik?", *names) == ("gpe", "loc", "fac", "work of art")
-    assert involved("Name Norvik.", *names) == ()
 
 
 @pytest.fixture
@@ -212,13 +199,6 @@ def test_the_most_similar_parts_are_merged_each_once(monkeypatch, most_members, 
     vectors = np.stack([np.cos(angles), np.sin(angles)], axis=1)
     result = merged(plain_graph([], [], 4), vectors, PARTS)
     assert [sorted(part.tolist()) for part in result] == expected
-
-
-def test_few_or_equal_nodes_are_one_cluster() -> None:
-    alike = np.array([[1.0, 0.0]] * 4)
-    assert [one.tolist() for one in clusters(alike, np.array([0, 1]))] == [[0, 1]]
-    assert [one.tolist() for one in clusters(alike, np.arange(4))] == [[0, 1, 2, 3]]
-    assert clusters(alike, np.zeros(0, np.int64)) == []
 
 
 SIDES = Planted(lambda text: (1.0, 0.0) if "a" in text else (0.0, 1.0))

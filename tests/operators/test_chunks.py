@@ -41,14 +41,6 @@ def test_a_chunk_scores_the_sum_of_its_relationships_or_of_its_nodes():
         aggregator(scores(0.8, 0.5), graph=graph, by="nodes")
 
 
-def test_a_pair_counts_by_its_best_row():
-    """Two facts join 0 and 1: row 0 in chunk 0, row 1 in the chunks 0 and 1."""
-    parallel = Graph.from_arrays(
-        [0, 1], [1, 0], node_chunk=[[1, 1], [1, 1]], relationship_chunk=[[1, 0], [1, 1]]
-    )
-    check(aggregator(scores(0.2, 0.8), graph=parallel), [0, 1], [0.8, 0.8])
-
-
 def test_scores_go_from_nothing_to_the_weight_and_keep_their_order():
     """12, 6 and 2 lie 10, 4 and 0 above the lowest."""
     result = min_max(ranked(4, 9, 1, scores=(12.0, 6.0, 2.0)), weight=0.5)

@@ -14,7 +14,7 @@ from graphrag_bench.columns import Texts
 from graphrag_bench.data.dataset import Gold
 from graphrag_bench.embedding.tokenizer import BytePairs
 from graphrag_bench.graphs.chunking import token
-from graphrag_bench.prompts import UNBOUNDED, ContextBudget
+from graphrag_bench.prompts import ContextBudget
 from graphrag_bench.run.record import summary
 from graphrag_bench.run.scoring import question_scores
 from graphrag_bench.values import Context, Path, Piece, Ranked
@@ -23,7 +23,6 @@ from operators.context.rows import (
     chunks_context,
     chunks_fitting,
     fitting,
-    nodes_context,
     nodes_fitting,
     relationships_context,
 )
@@ -172,23 +171,6 @@ def test_a_flat_prompt_has_each_row_once_and_paths_by_names_are_numbered() -> No
     ]  # fmt: skip
 
 
-def test_nodes_and_relationships_are_told_with_what_the_graph_knows_of_them() -> None:
-    graph = Graph.from_arrays(source=[0], target=[1], names=["ada", "norvik"])
-    columns = {
-        "types": Texts.of(["person", ""]),
-        "descriptions": Texts.of(["An astronomer.", ""]),
-        "facts": Texts.of(["Ada founded it."]),
-        "keywords": Texts.of(["founding"]),
-    }
-    rich = replace(graph, **columns)
-    one = RankedPaths((Path((0, 1), (0,), 1.0),))
-    pack = {"graph": rich, "tokenizer": BytePairs(), "context_budget": UNBOUNDED}
-    result = paths_context(one, **pack)
-    assert result.pieces[0].text == "ada (person): An astronomer. -> Ada founded it. -> norvik"
-    result = paths_context(one, edge_text="keywords", **pack)
-    assert "-> founding ->" in result.pieces[0].text
-
-
 ADA, BO, YS, MET, MOVED = range(5)
 TYPES = ["entity", "entity", "entity", "hyperedge", "hyperedge"]
 
@@ -222,13 +204,3 @@ def test_each_search_is_cut_where_it_no_longer_fits_and_no_tokens_hold_none(grap
     for tokens, ids in ((2, [0]), (0, []), (None, [0, 1])):
         cut = chunks_fitting(ranked(0, 1), tokens=tokens, chunk_table=table, tokenizer=WORDS)
         assert cut.ids.tolist() == ids, tokens
-
-
-def test_a_prompt_tells_entities_and_hyperedges_in_blocks_of_their_own(graph):
-    pack = {"graph": graph, "tokenizer": BytePairs(), "context_budget": UNBOUNDED, "form": "text"}
-    nodes = ranked(MET, BO, MOVED, ADA)
-    entities = nodes_context(nodes, types=("entity",), **pack)
-    both = nodes_context(nodes, entities, types=("hyperedge",), **pack)
-    assert [piece.text for piece in both.pieces] == [
-        "bo", "ada", "Ada met Bo.", "Ada and Bo moved to Ys.",
-    ]  # fmt: skip

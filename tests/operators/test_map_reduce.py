@@ -2,9 +2,6 @@
 
 from typing import Any
 
-import pytest
-
-from graphrag_bench.llm.calls import Completion, Request
 from graphrag_bench.llm.scripted import Scripted
 from graphrag_bench.prompts import UNBOUNDED
 from graphrag_bench.run.record import summary
@@ -13,41 +10,9 @@ from graphrag_bench.values import Context, Piece, Question
 from operators.answer.map_reduce import map_points
 
 QUESTION = Question("q", "What did the laboratory find?")
-CONTEXT = Context((Piece("community", "c0", "The laboratory found helium.", 1.0, 6),))
-
-
-class Listening(Scripted):
-    """A scripted model that keeps the schemas it is held to."""
-
-    def __init__(self) -> None:
-        super().__init__(answer=lambda chat: REPLY)
-        self.schemas: list[Any] = []
-
-    def call(self, request: Request) -> Completion:
-        self.schemas.append(request.schema)
-        return super().call(request)
 
 
 REPLY = '{"points": [{"description": "helium", "score": 80}]}'
-
-
-@pytest.mark.parametrize(
-    ("settings", "n_points", "n_characters", "words"),
-    [
-        ({"max_points": 1}, 1, 300, "one sentence"),
-        ({"max_points": 12}, 12, 300, "one sentence"),
-        ({"max_points": 5, "max_characters": None}, 5, None, "a comprehensive description"),
-    ],
-)
-def test_schema_and_prompt_bound_points_as_they_were_asked_for(
-    settings: dict[str, Any], n_points: int, n_characters: int | None, words: str
-) -> None:
-    llm = Listening()
-    map_points(QUESTION, CONTEXT, llm=llm, context_budget=UNBOUNDED, **settings)
-    (schema,) = llm.schemas
-    assert schema["properties"]["points"]["maxItems"] == n_points
-    assert schema["$defs"]["Point"]["properties"]["description"].get("maxLength") == n_characters
-    assert words in llm.prompts[0][0].content
 
 
 REPORTS = Context(

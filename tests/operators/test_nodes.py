@@ -5,11 +5,10 @@ import pytest
 from by_hand import Planted, angle, at, check, ranked
 
 from graphrag_bench.algorithms.graph import Graph
-from graphrag_bench.contract import alone, operators
+from graphrag_bench.contract import alone
 from graphrag_bench.data.chunks import ChunkTable
 from graphrag_bench.embedding.embedder import Hashing
 from graphrag_bench.embedding.vector_index import VectorIndex
-from graphrag_bench.errors import UserError
 from graphrag_bench.indices.tfidf import Tfidf
 from graphrag_bench.values import Mentions, Question
 from operators.node.link import link, match
@@ -78,8 +77,6 @@ def test_neighbours_are_scored_by_the_nodes_that_bring_them_or_alike(star, score
     assert alike.items() == [(A, 1.0), (D, 1.0)]
 
 
-# ---- names
-
 TITLED = ChunkTable.of([("a", "Ada (person)", "x"), ("b", "Norvik", "y")])
 
 
@@ -100,23 +97,6 @@ def linked(names: list[str], vectors, text: str, *mentions: str, embedder=None, 
 def meant(name: str) -> tuple[float, ...]:
     """`the observatory` is meant to be norvik (0.9); every other name is meant to be ada (0.5)."""
     return (0, 0, 0, 0.9) if name == "the observatory" else (0.5, 0, 0, 0)
-
-
-@pytest.mark.parametrize(
-    ("mentions", "settings", "expected"),
-    [
-        (("east", "north"), {}, ([1, 0], [1.0, 1.0])),
-        (("northeast", "south"), {}, ([0, 1], [0.8, 0.0])),
-        (("northeast",), {"score": "share"}, ([0], [1.0])),
-        (("northeast", "east", "north"), {"dedupe": True}, ([0, 1], [0.8, 1.0])),
-    ],
-)
-def test_each_name_gives_its_most_similar_node_with_its_cosine_or_a_share(
-    mentions, settings, expected
-):
-    directions = {"north": (0, 1), "east": (1, 0), "northeast": (0.6, 0.8), "south": (0, -1)}
-    settings = {"parts": ("vectors",), "embedder": Planted(directions), **settings}
-    assert linked(["north", "east"], [(0, 1), (1, 0)], "?", *mentions, **settings) == expected
 
 
 BY_NAME = {"parts": ("dictionary", "mentions")}
@@ -144,13 +124,6 @@ def test_names_that_are_no_nodes_are_found_by_vectors_after_the_longest_exact_on
 ):
     names = ["ada", "ada marsh", "marsh road", "norvik"]
     assert linked(names, np.eye(4), text, *mentions, **settings) == expected
-
-
-def test_vectors_leave_no_name_for_a_part_behind_them():
-    setting = operators.get("node.link").settings["parts"]
-    with pytest.raises(UserError, match="vectors"):
-        setting.check(["vectors", "mentions"])
-    assert setting.check(["mentions", "vectors"]) == ("mentions", "vectors")
 
 
 def test_a_given_name_is_that_of_a_node_in_its_own_spelling_first():

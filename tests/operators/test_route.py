@@ -59,23 +59,3 @@ def test_the_best_route_to_each_ranked_chunk_is_returned_with_its_sentence_and_s
     assert both()[1] == Routes((otto, Route(0, 2, otto.sentence, otto.score)))
     mayor = Route(2, 1, "Its mayor was Otto.", pytest.approx(0.5))
     assert both(other_parents=1.0, parent_weight=0.0, top_k=1)[1] == Routes((mayor,))
-
-
-@pytest.mark.parametrize("n_parents", [1, 5])
-def test_only_the_first_chunks_are_parents_and_chunks_of_one_title_are_no_route(n_parents) -> None:
-    result = routed(n_parents=n_parents)
-    assert dict(result.items())[4] == 0
-    assert result.ids.tolist()[:2] == [1, 2]
-
-
-def test_chunks_without_titles_keep_their_order_and_nothing_is_embedded_but_the_question() -> None:
-    table = ChunkTable.of([(f"d{row}", "", f"Text {row} of Ada.") for row in range(5)])
-    embedder = Planted()
-    result, routes = alone(route)(
-        QUESTION, ranked(3, 1, scores=[0.5, -1]), chunk_table=table, embedder=embedder
-    )
-    check(result, [3, 1], [0.05 * math.log(1.0001), 0.05 * math.log(1e-4)])
-    assert embedder.batches == [[QUESTION.text]]
-    assert not routes.routes
-    empty, _ = alone(route)(QUESTION, ranked(), chunk_table=table, embedder=embedder)
-    assert len(empty) == 0

@@ -12,7 +12,7 @@ from graphrag_bench.contract import alone
 from graphrag_bench.embedding.vector_index import VectorIndex
 from graphrag_bench.llm.calls import Completion
 from graphrag_bench.llm.scripted import Scripted
-from graphrag_bench.values import Path, Question, Subgraph
+from graphrag_bench.values import Question, Subgraph
 from operators.community.entity import entity
 from operators.community.layer import layer
 from operators.community.vdb import vdb
@@ -34,11 +34,6 @@ def line():
 STAR = Graph.from_arrays([A, A, A, D], [B, C, D, E])
 SQUARE = Graph.from_arrays([A, A, C, B], [C, B, D, D])
 PARALLEL = Graph.from_arrays([B, A, B], [C, B, A])
-
-
-def test_paths_hold_their_nodes_and_hops_each_once(line):
-    result = khop_path(falling(A, C, D), graph=line)
-    assert result == Subgraph((A, B, C, D), (0, 1, 2), (Path((A, B, C, D), (0, 1, 2)),))
 
 
 @pytest.mark.parametrize(
@@ -120,16 +115,6 @@ def test_the_triples_of_the_reply_become_their_rows_or_stay_texts(line):
     result, _ = chosen(line, "ada -> taught -> bruno\nada -> related to -> bruno")
     assert result.relationships == (0,)
     assert result.texts == ("ada -> taught -> bruno",)
-
-
-def test_the_model_is_shown_paths_whole_and_triples_as_they_are_stored(line):
-    walk = Subgraph((A, B, C), (0, 1), (Path((A, B, C), (0, 1)),))
-    _, llm = chosen(line, "ada -> bruno", subgraph=walk, relationships=falling(2, 0))
-    shown = llm.prompts[0][-1].content
-    assert "ada -> related to -> bruno; carla -> related to -> bruno\n" in shown
-    assert shown.count("ada -> related to -> bruno") == 1
-    assert "\ncarla -> related to -> dina\n" in shown
-    assert "Choose at most 5." in shown
 
 
 def test_a_reply_without_a_triple_is_asked_for_again_and_a_cut_line_not_read(line):

@@ -35,11 +35,6 @@ def test_two_lists_of_one_kind_are_read_by_name_and_by_type():
     assert (other.get("nodes").ids.tolist(), other.get("chunks").ids.tolist()) == ([3], [4])
 
 
-def test_a_list_that_takes_the_name_of_its_slot_replaces_what_no_step_has_read():
-    assert "overwrites 'nodes'" in problems(GROW, START)[0]
-    assert problems(GROW, {**START, "as": "nodes"}) == []
-
-
 @pytest.mark.parametrize(
     ("steps", "place", "name"),
     [

@@ -51,11 +51,6 @@ def test_rows_are_merged_by_their_rule_ties_by_id_and_with_none(rule, expected):
     assert tied == ([8, 2] if rule in ("interleave", "union") else [2, 8])
 
 
-def test_a_score_below_0_adds_nothing_when_normalised():
-    merged = merge([rows((1, 3.0), (2, -1.0)), rows((2, 1.0), (1, 1.0))], "sum_of_normalised")
-    assert pairs(merged) == [(1, 1.5), (2, 0.5)]
-
-
 @pytest.mark.parametrize(
     ("rule", "expected"), [("interleave", [1.25, 0.75]), ("max", [1.0, 3.0]), ("sum", [2.0, 3.0])]
 )
