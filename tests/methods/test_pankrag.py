@@ -98,9 +98,8 @@ def test_no_sequences_in_any_spelling_is_no_decomposition(nothing: str) -> None:
 
 
 def test_a_final_question_in_words_and_ids_missing_or_repeated_are_put_right() -> None:
-    assert read(json.dumps(reply(*GOOD["path"]["sequences"], final="?"))).final.dependencies == (
-        "1-2",
-    )
+    final = read(json.dumps(reply(*GOOD["path"]["sequences"], final="?"))).final
+    assert final.dependencies == ("1-2",)
     sequence = {"sequence_id": "2", "hop": [hop(None, "a?"), hop("2-1", "b?"), hop("2-1", "c?")]}
     result = read(json.dumps(reply(sequence)))
     assert list(needs(result)) == ["2-1", "2-1.2", "2-1.3"]
@@ -146,9 +145,6 @@ KNOWN = Dependencies(
 
 def test_a_schema_ends_the_lists_and_what_is_longer_is_read_whole() -> None:
     """The longest plan that the schema allows fits the 2,200 tokens of the reply with a margin."""
-    schema = bounded_reply(4, 4).model_json_schema()
-    stored = json.dumps(schema["$defs"])
-    assert stored.count('"maxItems": 4') == 2
     one = hop("1-1", ("Which prize did the founder win? " * 9)[:200], *["1-1"] * 5)
     longest = reply(*[{"sequence_id": "1", "hop": [one] * 4}] * 4)
     assert count_tokens(json.dumps(longest, indent=2)) < 2000
@@ -199,12 +195,6 @@ def test_without_a_plan_the_kind_is_that_of_the_question(question: Question, kin
     assert unreadable.fallback and (llm.meter.fallbacks, llm.meter.unreadable) == (1, 1)
     off = plan(question, llm=llm, planning="off")
     assert (off.final.kind, off.fallback) == (kind, "") and llm.meter.fallbacks == 1
-    unflagged = [{"final_query": "Which film?", "dependencies": []}]
-    for final, expected in (([], kind), ("All?", kind), (unflagged, kind), (None, "specific")):
-        read_kind = plan_of(
-            PlanReply.model_validate(reply(*GOOD["path"]["sequences"], final=final)), "?", kind=kind
-        ).final.kind
-        assert read_kind == expected
 
 
 VECTORS = np.array([[1, 0], [0, 1], [0.6, 0.8], [-1, 0]], np.float32)
@@ -247,13 +237,11 @@ def test_the_golden_example(
 def test_points_are_ranked_likewise_and_the_clip_comes_after_the_mean() -> None:
     points = Points(NAMES, (90, 80, 50, 40))
     result = rerank_points(points, ONE, embedder=Planted(PLANTED))
-    assert result == Points(("c1", "c2", "c3", "c4"), (90, 80, 50, 40))
+    assert result == points
     other = rerank_points(points, ONE, embedder=Planted(PLANTED), alpha=0.6)
     assert other.texts[:2] == ("c2", "c1")
     assert rerank_points(points, ONE, embedder=Planted(PLANTED), alpha=0.6, rerank="off") == points
-    np.testing.assert_allclose(
-        likeness(VECTORS, TWO, Planted(PLANTED)), [0.8, 0.4, 0.8, 0], atol=1e-6
-    )
+    assert likeness(VECTORS, TWO, Planted(PLANTED)) == pytest.approx([0.8, 0.4, 0.8, 0], abs=1e-6)
 
 
 # community 0 holds 1 and 2, and 2 holds 3 and 4; 5 is alone at the top; each is one chunk
@@ -286,31 +274,21 @@ def test_reports_are_taken_at_the_leaves_or_above_them_whichever_speaks_of_the_q
 
 IDS = [f"{sequence}-{hop}" for sequence in range(3) for hop in (1, 2)]
 WANTED = st.lists(st.sampled_from([*IDS, "7-7"]), max_size=3)
-HOPS = st.fixed_dictionaries(
-    {
-        "hop_id": st.sampled_from(IDS),
-        "sub_query": st.sampled_from(["Who?", "What of <A1-1>?", "Where is [A2.1] from <A9-9>?"]),
-        "if_abstract": st.booleans(),
-        "dependencies": WANTED,
-    }
+HOPS = st.fixed_dictionaries({
+    "hop_id": st.sampled_from(IDS),
+    "sub_query": st.sampled_from(["Who?", "What of <A1-1>?", "Where is [A2.1] from <A9-9>?"]),
+    "if_abstract": st.booleans(),
+    "dependencies": WANTED,
+})  # fmt: skip
+SEQUENCES = st.fixed_dictionaries(
+    {"sequence_id": st.sampled_from(["0", "1", "2"]), "hop": st.lists(HOPS, max_size=3)}
+)
+FINALS = st.fixed_dictionaries(
+    {"final_query": st.just("All?"), "if_abstract": st.booleans(), "dependencies": WANTED}
 )
 PLANS = st.fixed_dictionaries(
-    {
-        "sequences": st.lists(
-            st.fixed_dictionaries(
-                {"sequence_id": st.sampled_from(["0", "1", "2"]), "hop": st.lists(HOPS, max_size=3)}
-            ),
-            max_size=3,
-        ),
-        "final_query": st.lists(
-            st.fixed_dictionaries(
-                {"final_query": st.just("All?"), "if_abstract": st.booleans(),
-                 "dependencies": WANTED}
-            ),
-            max_size=1,
-        ),
-    }
-)  # fmt: skip
+    {"sequences": st.lists(SEQUENCES, max_size=3), "final_query": st.lists(FINALS, max_size=1)}
+)
 
 
 @settings(deadline=None, max_examples=50)

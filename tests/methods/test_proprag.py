@@ -77,12 +77,6 @@ def test_a_path_goes_on_to_joined_synonymous_or_similar_facts_of_the_best_mean_v
     paths = searched(apart, 0, 2, n_parallel=2)
     assert scored(paths) == [((MET, SANG), at(20)), ((MET,), at(30))]
     assert [path.relationships for path in paths.paths] == [(), ()]
-    # Met names Ada, sang names Cy, and Ada is called Cy too.
-    base = Graph.from_arrays([MET, SANG, ADA], [ADA, CY, CY], node_chunk=np.ones((6, 1)))
-    alike = typed(replace(base, synonym=np.array([False, False, True])))
-    paths = searched(alike, 0, max_facts=2)
-    assert scored(paths) == [((MET, ADA, CY, SANG), at(20)), ((MET,), at(30))]
-    assert paths.paths[0].relationships == (0, 2, 1)
     # From `met` at 30: the mean with `led` is at 45, with `sang` at 55; `led` alone is read.
     shared = typed(
         Graph.from_arrays(
