@@ -12,7 +12,7 @@ from toy_runs import Capitals
 
 from graphrag_bench.embedding.cached_models import CachedEmbedder, CachedTagger
 from graphrag_bench.embedding.embedder import Hashing, TextKind, Vectors, encode_in_blocks
-from graphrag_bench.embedding.nlp import Relation, Sentence, Spacy
+from graphrag_bench.embedding.nlp import Sentence
 from graphrag_bench.llm.cache import Cache
 
 TEXTS = ["Ada", "Norvik", "the old queen", "Ada"]
@@ -53,12 +53,6 @@ def test_a_text_is_embedded_once_for_its_kind_and_model(store: Cache) -> None:
 
 
 SENTENCES = ["Ada met Grace in Norvik.", "Nobody came.", "Ada met Grace in Norvik.", ""]
-PASSAGES = [
-    "World Health Organization (WHO) was founded in 1948. She leads it. Ada's brother taught Max.",
-    "It is in Geneva.",
-    "«Zürich» und Ελλάδα; naïve café, 東京.",
-    "",
-]
 
 
 class CountingTagger(Capitals):
@@ -95,16 +89,6 @@ def test_a_text_is_read_once_for_its_tagger(store: Cache) -> None:
     other = CountingTagger("other")
     list(CachedTagger(other, store).sentences(SENTENCES))
     assert len(other.texts) == 3
-
-
-@pytest.mark.real
-def test_what_spacy_reads_is_handed_out_as_it_was(store: Cache) -> None:
-    first = list(CachedTagger(Spacy(), store).sentences(PASSAGES))
-    assert first == list(CachedTagger(Spacy(), store).sentences(PASSAGES))
-    assert first == [result for text in PASSAGES for result in Spacy().sentences([text])]
-    assert first[0][0].entities and any(one.relations for one in first[0])
-    assert isinstance(first[0][0], Sentence) and "She" in first[0][1].pronouns
-    assert all(isinstance(r, Relation) for s in first[0] for r in s.relations)
 
 
 WRITING = """

@@ -12,12 +12,10 @@ from graphrag_bench.errors import UserError
     ("model", "identity"),
     [
         ("gpt-4o-mini:0a1b", "o200k"),
-        ("o3-mini:0a1b", "o200k"),
         ("ft:gpt-4o-mini-2024:lab::x:0a1b", "o200k"),
         ("gpt-4-turbo:0a1b", "cl100k"),
         ("my-text-embedding-3-small", "cl100k"),
         ("qwen3:8b:0a1b", "cl100k (stand-in)"),
-        ("EleutherAI/gpt-neo:0a1b", "cl100k (stand-in)"),
     ],
 )
 def test_the_models_name_says_which_tokens_count(model: str, identity: str) -> None:

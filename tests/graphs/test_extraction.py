@@ -72,7 +72,6 @@ def test_what_is_no_triple_is_skipped_and_counted(openie):
         ([passage(OTTO)], "1 of 1"),
         (["{not json"], "line 1"),
         (["[]"], "'docs'"),
-        ([passage(ADA), 7], "docs 1: the field 'passage'"),
         ([{"passage": ADA, "extracted_triples": None}], "docs 0: the field 'extracted_triples'"),
     ],
 )
@@ -131,18 +130,6 @@ def test_relations_join_names_and_phrases_and_other_names_co_occur(
     """Up to eight names of a sentence, dates apart, with the title, which stands for pronouns."""
     row = read(*sentences, about=title)
     assert (row.entities, triples(row)) == (entities, expected)
-
-
-@pytest.mark.real
-def test_the_packaged_tagger_reads_who_did_what_and_the_share_of_sentences_with_a_relation():
-    chunks = table("Marie Curie discovered radium in Paris. She was born in Warsaw. Who, she?",
-                   title="Marie Curie")  # fmt: skip
-    result = nlp_extraction(chunk_table=chunks, nlp=Spacy(), progress=QUIET)
-    (row,) = result.rows
-    assert {"Marie Curie", "Paris", "Warsaw"} <= set(row.entities)
-    assert ("Marie Curie", "discover in", "Paris") in triples(row)
-    assert ("Marie Curie", "be born in", "Warsaw") in triples(row)
-    assert result.statistics["relation_share"] == 0.6667
 
 
 @pytest.mark.real

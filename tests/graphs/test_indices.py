@@ -11,8 +11,7 @@ from graphrag_bench.algorithms.communities import Reports
 from graphrag_bench.algorithms.graph import Graph
 from graphrag_bench.columns import Texts
 from graphrag_bench.embedding.embedder import Hashing
-from graphrag_bench.errors import UserError
-from graphrag_bench.indices.tfidf import Tfidf, tfidf
+from graphrag_bench.indices.tfidf import Tfidf
 from graphrag_bench.indices.vectors import (
     community_index,
     description_index,
@@ -70,12 +69,3 @@ def test_tfidf_scores_are_cosines_of_counts_times_smoothed_inverse_frequency():
     idf = 1 + log(3 / 2)
     scores = Tfidf.of(["Ada tarn", "Tarn"]).scores("ada")
     assert scores.tolist() == pytest.approx([idf / sqrt(1 + idf**2), 0.0])
-
-
-def test_tfidf_is_fitted_on_the_descriptions_of_the_nodes_which_hold_a_word():
-    index = tfidf(graph=RICH)
-    assert len(index) == 3
-    assert np.flatnonzero(index.scores("mount")).tolist() == [2]
-    assert np.flatnonzero(index.scores("norvik")).tolist() == [1]
-    with pytest.raises(UserError, match="no word"):
-        Tfidf.of(["?", "!"])

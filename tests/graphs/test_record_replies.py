@@ -82,13 +82,10 @@ def test_the_end_mark_alone_says_that_there_is_nothing(text: str) -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        LINES.replace("entity", "ENTITY").replace("relationship", "Relationship"),
         LINES.replace('"relationship"', "**relation**"),
         LINES.replace("\n", ", "),
         LINES.replace("\n", "{record_delimiter}\n"),
-        LINES.replace("\n", "\n**##**\n"),
         LINES.replace("(", "").replace(")", ""),
-        LINES.replace(")", ""),
         LINES.replace("(", "[").replace(")", "]"),
         f"```text\n{LINES}\n```\nThat is all (I hope).",
     ],

@@ -134,17 +134,6 @@ def test_the_text_of_a_report_is_title_summary_and_findings_under_headings():
     assert result.statistics == {"communities": 2, "without_report": 0, "unreadable": 0}
 
 
-def test_parts_are_reported_on_before_the_whole_and_enter_its_prompt_when_it_is_cut(monkeypatch):
-    monkeypatch.setattr(reports, "MAX_INPUT_TOKENS", 130)
-    names = {"-----Reports-----": "All", "ada": "X", "": "Y"}
-    model = Scripted([(pattern, written_reply(name)) for pattern, name in names.items()])
-    result = by_model(model, NESTED)
-    prompts = [chat[-1].content for chat in model.prompts]
-    assert ["-----Reports-----" in text for text in prompts] == [False, False, True]
-    assert "# Y They met. ## A B." in prompts[2]
-    assert list(result.titles) == ["All", "X", "Y"]
-
-
 def test_what_cannot_be_read_becomes_the_summary_rated_zero_and_flagged():
     model = Scripted([("ada,", "Just words."), ("eve,", written_reply("Fine")), ("", "Still no.")])
     result = by_model(model)

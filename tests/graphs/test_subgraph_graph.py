@@ -54,16 +54,6 @@ def test_names_and_relations_stand_as_they_are_written_and_a_triple_of_two_quest
     assert graph.node_chunk.toarray()[4].tolist() == [True, True, False]
 
 
-def test_a_question_is_asked_of_its_own_triples(cwq: Dataset) -> None:
-    team, river, empty = cwq.questions
-    assert rows_of(cwq, team).ids.tolist() == [0, 1, 2, 3, 4]
-    assert triples_of(graph_of(cwq), rows_of(cwq, river).ids) == [
-        ("m.011zsc4_", "location.location.contains", "Norvik"),
-        ("NORVIK", "is.not", "Norvik"),
-    ]
-    assert len(rows_of(cwq, empty)) == 0
-
-
 def test_a_graph_of_normalised_names_is_made_of_the_same_triples(cwq: Dataset) -> None:
     table = presplit(corpus=cwq)
     extraction = subgraph_extraction(corpus=cwq, chunk_table=table)

@@ -108,14 +108,6 @@ def by_model(monkeypatch):
     return summarised
 
 
-def test_the_model_is_asked_once_for_each_cluster_with_the_texts_of_its_children(by_model):
-    model = Scripted([("harbour", "  The harbour freezes. ")])
-    assert by_model(model) == ["The harbour freezes."] * 4
-    assert len(model.prompts) == 4
-    prompts = "".join(chat[-1].content for chat in model.prompts)
-    assert all(f"month {row}." in prompts for row in range(16))
-
-
 def test_where_a_reply_is_of_no_use_the_first_words_stand_in_and_are_counted(by_model):
     """The cluster of month 3 gets no reply; four texts share eight tokens, two words each."""
     failed = CallFailed("retries_exhausted", "no server")

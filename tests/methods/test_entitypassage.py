@@ -78,7 +78,6 @@ def merged(*chunks: ChunkNames, **redirects: list[str]) -> list[tuple[str, str, 
         ("The World Health Organization (WHO) met.", ("WHO", "World Health Organization")),
         ("The WHO (World Health Organization) met.", ("WHO", "World Health Organization")),
         ("Bharatiya Janata Party (BJP; 1980)", ("BJP", "Bharatiya Janata Party")),
-        ("a polymerase chain reaction (PCR)", ("PCR", "polymerase chain reaction")),
         ("Craft and Folk Art Museum (CAFAM)", ("CAFAM", "Craft and Folk Art Museum")),
         *((text, None) for text in (
             "The World Health Organization (Geneva) met.", "It met. (WHO) was there.",

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 import pytest
-from builds import QUIET, Lengths, described, ends, related
+from builds import described, ends, related
 from by_hand import ranked
 
 from graphrag_bench.algorithms.communities import Communities
@@ -13,7 +13,6 @@ from graphrag_bench.algorithms.graph import Graph
 from graphrag_bench.columns import cells
 from graphrag_bench.embedding.embedder import Vectors
 from graphrag_bench.graphs.text_graph import text_graph
-from graphrag_bench.llm.scripted import Scripted
 from methods.hirag.layered_graph import (
     Layers,
     Summarise,
@@ -22,7 +21,6 @@ from methods.hirag.layered_graph import (
     cluster_sparsity,
     grow,
     key,
-    layered,
 )
 
 A, B, C, D, E, ALONE = range(6)
@@ -137,19 +135,3 @@ def test_summaries_have_no_chunk_and_members_keep_theirs() -> None:
     graph = grown([[0, 1, 2], [3, 4]])
     assert graph.node_chunk.toarray().sum(axis=1).tolist() == [1, 1, 1, 1, 1, 0, 0]
     assert graph.relationship_chunk.toarray().sum(axis=1).tolist() == [1, 1, 0, 0, 0, 0, 0]
-
-
-def built(**settings) -> Graph:
-    inputs = {"text_extraction": records(), "embedder": Lengths(), "progress": QUIET}
-    return layered(**inputs, **{"llm_build": None, **settings})
-
-
-REPLY = '{"entities": [{"name": "The Living", "type": "group", "description": "All lived."}]}'
-
-
-def test_the_model_writes_the_entities_above_a_cluster() -> None:
-    scripted = Scripted(answer=lambda chat: REPLY)
-    graph = built(llm_build=scripted)
-    assert list(graph.names)[5:] == ["the living"]
-    assert (graph.types[5], graph.descriptions[5]) == ("group", "All lived.")
-    assert "ada: Ada lived.\nbo: Bo lived." in scripted.prompts[0][-1].content

@@ -223,17 +223,6 @@ def by_model(*replies: str, chunks: ChunkTable) -> list[tuple[int, bool, str, li
     return question_rows(result)
 
 
-def test_the_model_is_asked_for_what_a_passage_answers_and_for_what_it_raises():
-    chunks = titled_table(("", "Ada Marsh founded Norvik."))
-    result = by_model(
-        reply("Who founded Norvik?", " "), reply("Where was Ada Marsh born?"), chunks=chunks
-    )
-    assert result == [
-        (0, True, "Who founded Norvik?", ["norvik"]),
-        (0, False, "Where was Ada Marsh born?", ["ada marsh"]),
-    ]
-
-
 def test_a_passage_without_a_readable_reply_has_no_question_and_all_without_one_are_refused():
     chunks = titled_table(("", "Ada Marsh sang."), ("", "Norvik stands."))
     answered = [NONSENSE, reply("Where does Norvik stand?"), NONSENSE]

@@ -71,10 +71,7 @@ WHOLE = json.dumps(GOOD)
         WHOLE,
         f"```json\n{WHOLE}\n```",
         f"Here is my plan, with {{braces}} in it:\n{WHOLE}",
-        f"{WHOLE}\nI hope this helps {{you}}.",
-        WHOLE.replace("}, {", "} {", 1),
         WHOLE.replace("]}}", "],}}", 1),
-        WHOLE.replace("false", "False"),
         WHOLE.replace('"1-1"', '"1.1"').replace('"1-2"', '"1.2"'),
         WHOLE.replace('"1-1"', '"SubQ1.1"').replace('"1-2"', '"A1-2"'),
         WHOLE.replace('"hop":', '"hops":'),
@@ -180,9 +177,7 @@ ABSTRACT, SPECIFIC = (Question("q", "Broken", form=form) for form in ("paragraph
     "question, kind",
     [
         (ABSTRACT, "abstract"),
-        (replace(ABSTRACT, form="summary"), "abstract"),
         (SPECIFIC, "specific"),
-        (replace(SPECIFIC, form="list"), "specific"),
         (replace(SPECIFIC, abstract=True), "abstract"),
         (replace(ABSTRACT, abstract=False), "specific"),
     ],
@@ -258,7 +253,6 @@ COMMUNITIES = Communities(LEVELS, PARENTS, csr_matrix(np.eye(6)), csr_matrix(np.
         ([10, 20, 30, 0, 40, 90], {"level": 1}, [0, 5]),  # the leaf is too deep to be read
         ([10, 10, 10, 10, 10, 10], {}, [0, 5]),  # ties: the coarser
         ([0, 10, 20, 30, 40, 90], {"levels": "all"}, [0, 1, 2, 3, 4, 5]),
-        ([10, 20, 30, 0, 40, 90], {"top_k": 2}, [1, 3]),
     ],
 )
 def test_reports_are_taken_at_the_leaves_or_above_them_whichever_speaks_of_the_question(

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from toy_runs import Capitals
 
 from graphrag_bench.algorithms.graph import Graph
 from graphrag_bench.algorithms.path_values import ReasoningSteps
@@ -21,7 +20,7 @@ from methods.pathcorag.k_shortest_paths import (
     likely_pairs,
     step_paths,
 )
-from methods.pathcorag.steps import reasoning_steps_llm, reasoning_steps_nlp
+from methods.pathcorag.steps import reasoning_steps_llm
 
 QUESTION = Question("q", "How did Norvik change comets?")
 
@@ -59,11 +58,6 @@ def test_missing_queries_are_the_step_itself_and_few_steps_stay_few() -> None:
 @pytest.mark.parametrize("reply", ["no steps", {"reasoning_steps": [], "extended_queries": []}])
 def test_without_steps_the_question_is_the_only_one(reply: Any) -> None:
     assert steps(reply) == ReasoningSteps((QUESTION.text,), ((QUESTION.text,),))
-
-
-def test_without_a_model_names_come_before_the_question() -> None:
-    result = reasoning_steps_nlp(Question("q", "what of Norvik and Ostra?"), nlp=Capitals())
-    assert result.queries == (("Norvik", "Ostra"), ("what of Norvik and Ostra?",))
 
 
 A, B, C, D, E, F = range(6)

@@ -6,18 +6,13 @@ import numpy as np
 import pytest
 from small_worlds import WORLDS
 
-from graphrag_bench.algorithms.evidence import NodeAttributes
 from graphrag_bench.algorithms.graph import Graph, nodes_of
 from graphrag_bench.columns import Texts
 from graphrag_bench.config.plugins import load_plugins
 from graphrag_bench.contract import Operator, by_slot, operators
-from graphrag_bench.embedding.tokenizer import BytePairs
 from graphrag_bench.errors import UserError
 from graphrag_bench.pipeline.checker import Checker
 from graphrag_bench.pipeline.steps import OperatorStep
-from graphrag_bench.prompts import UNBOUNDED
-from graphrag_bench.values import Ranked
-from operators.context.rows import nodes_context
 
 load_plugins()
 
@@ -57,27 +52,3 @@ def test_types_that_no_node_has_are_refused_before_and_in_a_run() -> None:
         step.check(checker)
         assert len(checker.problems) == n_problems
         assert all("node.type" in problem for problem in checker.problems)
-
-
-@pytest.mark.parametrize(
-    ("settings", "texts"),
-    [
-        ({}, ["0,ada,Person,,1", "1,cy,place,,1"]),
-        ({"attributes": 1}, ["0,ada,Person,profession: painter,1",
-                             "1,cy,place,profession: house painter,1"]),
-        ({"attributes": 5, "form": "text"}, ["ada. profession: painter; born: 1867",
-                                             "cy. profession: house painter"]),
-    ],
-)  # fmt: skip
-def test_a_context_tells_as_many_attributes_of_a_node_as_it_may(settings, texts):
-    """Ada's profession is stated by two chunks, her birth by one."""
-    stated = [
-        (A, "profession", "painter", (0, 2)), (A, "born", "1867", (1,)),
-        (C, "profession", "house painter", (1,)),
-    ]  # fmt: skip
-    graph = replace(PEOPLE, node_attributes=NodeAttributes.of(stated, 3))
-    context = nodes_context(
-        Ranked(np.array([A, C]), np.ones(2)),
-        graph=graph, tokenizer=BytePairs(), context_budget=UNBOUNDED, **settings,
-    )  # fmt: skip
-    assert [piece.text for piece in context.pieces] == texts

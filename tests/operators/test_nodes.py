@@ -106,7 +106,6 @@ BY_NAME = {"parts": ("dictionary", "mentions")}
     ("text", "mentions", "settings", "expected"),
     [
         ("Did Ada Marsh stay?", (), {}, ([1], [1.0])),
-        ("Did Ada stay?", (), {}, ([0], [1.0])),
         ("Is Ada Marsh Road in Norvik?", (), {}, ([1, 3], [1.0, 1.0])),
         ("Did the Observatory know Ada Marsh?", ("the observatory", "ada marsh"), {},
          ([1, 3], [1.0, 0.9])),
@@ -115,7 +114,6 @@ BY_NAME = {"parts": ("dictionary", "mentions")}
          ([1, 3, 2, 3], [1.0, 1.0, 1.0, 0.9])),
         ("Norvik, the Norvik?", (), {}, ([3], [1.0])),
         ("Norvik?", ("the observatory",), {}, ([3, 3], [1.0, 0.9])),
-        ("Norvik?", ("the observatory",), {"dedupe": True}, ([3], [1.0])),
         ("Norvik?", ("the observatory",), BY_NAME, ([3], [1.0])),
     ],
 )  # fmt: skip
@@ -154,7 +152,6 @@ HOME = ("Was Nashville home to Hank Snow?", ("nashville", "hank snow"))
         # names of one word count where they are titles, or are written as names
         ("what is love in nashville", (), {}, ["love"]),
         ("what is love in nashville", (), {"single_words": "any"}, ["love", "nashville"]),
-        ("what is love in nashville", (), {"single_words": "none"}, []),
         ("Which state is it?", ("state",), {}, []),
         ("Which State is it?", ("state",), {}, ["state"]),
     ],
