@@ -85,7 +85,7 @@ def messages(state: "Tensor", relation: "Tensor", edges: Grouped) -> "Tensor":
     """
     import torch
 
-    from methods.gfmrag.kernels import sums_of_products
+    from methods.gfmrag.network_kernels import sums_of_products
 
     class Messages(torch.autograd.Function):  # type: ignore[misc]
         @staticmethod

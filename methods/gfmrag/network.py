@@ -181,7 +181,7 @@ class EntityScorer(Columns):
         Source: GFM-RAG (Luo et al. 2025), its release: DistMult messages, summed with the state
         that a node began with.
         """
-        from methods.gfmrag.kernels import sums_of_products
+        from methods.gfmrag.network_kernels import sums_of_products
 
         weights, shape = self.weights, self.weights.shape
         query = weights.linear("question_mlp", question[None])
