@@ -60,12 +60,10 @@ class Browser:
     def __init__(self, driver: Any, page: Path) -> None:
         self.driver, self.page = driver, page
 
-    def at(self, place: str, width: int = WIDE, dark: bool = False) -> None:
+    def at(self, place: str, width: int = WIDE) -> None:
         """Open a place of the page anew, and wait until it is drawn."""
         metrics = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": width < 700}
         self.driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
-        scheme = [{"name": "prefers-color-scheme", "value": "dark" if dark else "light"}]
-        self.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": scheme})
         self.driver.get("about:blank")
         self.driver.get_log("browser")
         self.driver.get(f"{(self.page / 'index.html').as_uri()}#{place}")
@@ -102,15 +100,6 @@ class Browser:
         self.until(lambda: all(one.get_attribute("data-drawn") for one in plots))
         return plots
 
-    def place_of(self, node: str) -> tuple[int, int]:
-        """Where a node of the graph is, from the middle of the canvas."""
-        return self.js(
-            "const c = document.getElementById('graph'), p = grb.drawing"
-            ".getElementById(arguments[0]).renderedPosition();"
-            "return [Math.round(p.x - c.clientWidth / 2), Math.round(p.y - c.clientHeight / 2)];",
-            node,
-        )
-
     def complaints(self) -> list[str]:
         return [one["message"] for one in self.driver.get_log("browser")]
 
@@ -120,15 +109,19 @@ def browser(driver: Any, page: Path) -> Browser:
     return Browser(driver, page)
 
 
-@pytest.mark.parametrize("dark", [False, True])
 @pytest.mark.parametrize("width", [WIDE, NARROW])
 @pytest.mark.parametrize(
     "place", ["overview", "questions/r1", "question/r2/1", "pair/r1/r2/1", "diff"]
 )
+@pytest.mark.parametrize("packaged", [False, True])
 def test_every_place_opens_from_disk_without_network_or_complaint(
-    browser: Browser, place: str, width: int, dark: bool
+    driver: Any, page: Path, tmp_path: Path, place: str, width: int, packaged: bool
 ) -> None:
-    browser.at(place, width, dark)
+    if packaged:
+        page = tmp_path / "demo"
+        assert command("view", "--demo", "--out", str(page)).code == 0
+    browser = Browser(driver, page)
+    browser.at(place, width)
     assert not browser.all(".error")
     if place.startswith("question/"):
         browser.drawn()
@@ -136,8 +129,6 @@ def test_every_place_opens_from_disk_without_network_or_complaint(
         browser.plotted()
     assert browser.complaints() == []
     assert browser.js("return document.documentElement.scrollWidth") <= width
-    back = browser.js("return getComputedStyle(document.body).backgroundColor")
-    assert (back == "rgb(255, 255, 255)") is not dark
 
 
 def test_planted_markup_stays_text(browser: Browser) -> None:
@@ -168,46 +159,12 @@ def test_filters_narrow_the_list_and_a_question_opens(browser: Browser) -> None:
     browser.at("questions/r0")
     message = browser.one("#shown")
     browser.until(lambda: message.text == "3 of 3 questions")
-    Select(browser.one("#hops-filter")).select_by_value("2")
-    browser.until(lambda: message.text == "1 of 3 questions")
-    Select(browser.one("#hops-filter")).select_by_value("")
     browser.one("#text-filter").send_keys("head of")
     browser.until(lambda: message.text == "1 of 3 questions")
     browser.one("a.question").click()
     browser.until(lambda: browser.all("#question"))
     assert browser.one("#question").text == "Who was taught by the head of Norvik?"
-    assert browser.all(".piece.gold")
-    calls = browser.all("details.call")
-    assert calls
-    browser.js("document.querySelectorAll('details').forEach((one) => { one.open = true; })")
-    assert "Who was taught" in calls[-1].text and "reply" in calls[-1].text
-
-
-def test_the_graph_reacts_to_hover_and_click(browser: Browser) -> None:
-    browser.at("question/r1/1")
-    n_nodes = browser.drawn()
-    assert n_nodes == len(browser.js("return grb.drawing.nodes().map((n) => n.id())"))
-    node = browser.js("return grb.drawing.nodes('.seed').first().id()")
-    canvas = browser.one("#graph")
-    browser.js("arguments[0].scrollIntoView({block: 'center'})", canvas)
-
-    def hovered() -> bool:
-        """Whether the tip shows once the mouse has come from elsewhere; where it is, it stays."""
-        away = ActionChains(browser.driver).move_to_element_with_offset(canvas, 0, -200)
-        away.move_to_element_with_offset(canvas, *browser.place_of(node)).perform()
-        return browser.one("#graph-tip").is_displayed()
-
-    browser.until(hovered)
-    x, y = browser.place_of(node)
-    label = browser.js("return grb.drawing.getElementById(arguments[0]).data('label')", node)
-    assert label in browser.one("#graph-tip").text and "seed" in browser.one("#graph-tip").text
-    ActionChains(browser.driver).move_to_element_with_offset(canvas, x, y).click().perform()
-    browser.until(lambda: canvas.get_attribute("data-chosen") == node)
-    assert label in browser.one("#graph-about").text
-    neighbour = browser.one("#graph-about .neighbours button")
-    there = neighbour.text
-    neighbour.click()
-    browser.until(lambda: browser.one("#graph-about h4").text == there)
+    assert browser.all(".piece.gold") and browser.all("details.call")
 
 
 def test_two_runs_stand_side_by_side_for_a_question(browser: Browser) -> None:
@@ -215,28 +172,11 @@ def test_two_runs_stand_side_by_side_for_a_question(browser: Browser) -> None:
     Select(browser.one("#beside")).select_by_value("r1")
     browser.until(lambda: browser.one("#main").get_attribute("data-view") == "pair")
     assert browser.one("#question").text == "Who was taught by the head of Norvik?"
-    common = browser.js(
-        "const [a, b] = ['r0/q0', 'r1/q0'].map((name) => grb.held.get(name).questions.q2.context);"
-        "return a.filter((one) => b.some((other) => other.id === one.id)).length"
-    )
-    badges = [one for one in browser.all(".badge") if one.text == "in both"]
-    assert common and len(badges) == 2 * common
-    assert "question.entities" in browser.one("#parts").text
+    assert any(one.text == "in both" for one in browser.all(".badge"))
     browser.at("pair/r1/r3/1")
     browser.until(lambda: browser.one("#graph-b").get_attribute("data-drawn"))
-    assert browser.drawn()
     browser.press(Keys.ESCAPE)
     browser.until(lambda: browser.one("#main").get_attribute("data-view") == "diff")
-
-
-def test_the_packaged_runs_open(driver: Any, tmp_path: Path) -> None:
-    assert command("view", "--demo", "--out", str(tmp_path / "demo")).code == 0
-    demo = Browser(driver, tmp_path / "demo")
-    for place in ("overview", "questions", "question/r1/1", "pair/r0/r2/1", "diff"):
-        demo.at(place)
-        if place.startswith(("question/", "pair/")):
-            demo.drawn()
-        assert demo.complaints() == []
 
 
 def test_everything_is_reached_by_keyboard_alone(browser: Browser) -> None:
@@ -247,8 +187,6 @@ def test_everything_is_reached_by_keyboard_alone(browser: Browser) -> None:
         if browser.js("return document.activeElement.id") == "list":
             break
     assert browser.js("return document.activeElement") == frame
-    outline = browser.js("return getComputedStyle(document.activeElement).outlineStyle")
-    assert outline != "none"
     browser.press(Keys.ARROW_DOWN, Keys.ARROW_DOWN, Keys.ENTER)
     browser.until(lambda: browser.all("#question"))
     assert browser.one("#question").text == "What does </script> end?"

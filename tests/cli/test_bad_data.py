@@ -28,11 +28,6 @@ def refusal(*words: str) -> str:
     return str(error.value)
 
 
-def of_set(corpus: Rows, questions: Rows) -> str:
-    folder = write_set(Path("books").resolve(), corpus, questions)
-    return refusal("dataset=jsonl", f"dataset.root={folder}")
-
-
 def test_a_set_that_is_not_there_is_named_and_how_to_name_its_folder(home: Path) -> None:
     assert "/no/such/folder" in refusal(*TOY, "dataset.root=/no/such/folder")
     assert "dataset.root" in refusal("dataset=musique")
@@ -42,19 +37,25 @@ def test_a_set_that_is_not_there_is_named_and_how_to_name_its_folder(home: Path)
 
 
 @pytest.mark.parametrize(
-    ("corpus", "words"),
+    ("corpus", "questions", "words"),
     [
-        (b"", "corpus.jsonl; empty"),
-        (b'{"id": "a", "text": "x"}\n\xff\xfe', "corpus.jsonl, line 2; UTF-8"),
-        (b'{"id": "a", "text": "x"}\n{oops}\n', "corpus.jsonl, line 2; JSON"),
-        ([{"text": "x"}], "corpus.jsonl, line 1; 'id'"),
-        ([{"id": "a", "text": "x", "tilte": "A"}], "line 1; 'tilte'; 'title'"),
-        ([*PASSAGES, PASSAGES[0]], "corpus.jsonl, line 3; 'a'; line 1"),
-        ([{"id": "a", "text": " "}], "corpus.jsonl; blank"),
+        (b"", [QUESTION], "corpus.jsonl; empty"),
+        (b'{"id": "a", "text": "x"}\n\xff\xfe', [QUESTION], "corpus.jsonl, line 2; UTF-8"),
+        (b'{"id": "a", "text": "x"}\n{oops}\n', [QUESTION], "corpus.jsonl, line 2; JSON"),
+        ([{"text": "x"}], [QUESTION], "corpus.jsonl, line 1; 'id'"),
+        ([{"id": "a", "text": "x", "tilte": "A"}], [QUESTION], "line 1; 'tilte'; 'title'"),
+        ([*PASSAGES, PASSAGES[0]], [QUESTION], "corpus.jsonl, line 3; 'a'; line 1"),
+        ([{"id": "a", "text": " "}], [QUESTION], "corpus.jsonl; blank"),
+        (PASSAGES, [{**QUESTION, "answrs": ["x"]}], "questions; line 1; 'answrs'; 'answers'"),
+        (PASSAGES, [{**QUESTION, "text": ""}], "questions; line 1; 'q1'"),
+        (PASSAGES, [QUESTION, QUESTION], "questions; line 2; line 1"),
     ],
 )
-def test_a_fault_of_the_corpus_names_file_and_line(corpus: Rows, words: str) -> None:
-    message = of_set(corpus, [QUESTION])
+def test_a_fault_of_a_set_names_file_and_line(
+    home: Path, corpus: Rows, questions: Rows, words: str
+) -> None:
+    folder = write_set(home / "books", corpus, questions)
+    message = refusal("dataset=jsonl", f"dataset.root={folder}")
     assert [word for word in words.split("; ") if word not in message] == []
 
 
@@ -67,20 +68,6 @@ def test_evidence_that_the_corpus_lacks_is_named_by_a_run_with_file_and_line(hom
         assert word in ended.err
 
 
-@pytest.mark.parametrize(
-    ("change", "words"),
-    [
-        ({"answrs": ["Dresden"]}, "line 1; 'answrs'; 'answers'"),
-        ({"text": ""}, "line 1; 'q1'"),
-        ({}, "line 2; line 1"),
-    ],
-)
-def test_a_fault_of_a_question_names_file_and_line(change: dict[str, object], words: str) -> None:
-    rows = [{**QUESTION, **change}] if change else [QUESTION, QUESTION]
-    message = of_set(PASSAGES, rows)
-    assert [word for word in f"{words}; questions".split("; ") if word not in message] == []
-
-
 def test_a_set_without_questions_or_with_a_scope_without_documents_has_nothing_to_run() -> None:
     words = ["dataset=jsonl", "dataset.root=books", *WEIGHTLESS, "method=vanilla"]
     write_set(Path("books"), PASSAGES, b"")
@@ -88,7 +75,6 @@ def test_a_set_without_questions_or_with_a_scope_without_documents_has_nothing_t
     write_set(Path("books"), PASSAGES, [{**QUESTION, "scope": "book 2"}])
     for name in ("run", "ablate"):
         message = refused(*words, "graph.per=partition", name=name)
-        assert message.startswith(f"graphrag-bench {name}: ")
         assert "'book 2'" in message and "graph.per=all" in message
 
 

@@ -42,9 +42,17 @@ def n_paid(folder: Path) -> int:
     return int(metrics(folder)["cost"]["total"]["paid"]["calls"])
 
 
-def test_the_building_of_every_scope_is_part_of_the_cost(fake: FakeOpenAI) -> None:
+def test_the_building_of_every_scope_is_part_of_the_cost_and_no_file_stays_open(
+    fake: FakeOpenAI,
+) -> None:
     url = fake.scenario(reads=True)
+    run_folder(*SCOPED, *served(url), "limit=1")
+    gc.collect()
+    n_files, n_threads = len(os.listdir("/proc/self/fd")), threading.active_count()
     folder = run_folder(*SCOPED, *served(url))
+    gc.collect()
+    assert len(os.listdir("/proc/self/fd")) <= n_files
+    assert threading.active_count() <= n_threads
     assert fake.stats(url).answered.total() == 4 * len(TOWNS) == n_paid(folder)
     assert set(metrics(folder)["cost"]["stages"]) == {"build", "convert", "generate"}
 
@@ -65,46 +73,20 @@ def test_a_kill_before_the_scratch_folder_is_gone_counts_no_call_twice(
     shutil.copy(built, scratch)
     again = n_paid(run_folder(*TOY, *served(url)))
     assert again == first == fake.stats(url).requests
-    run_folder(*TOY, *served(url), "answer=off")
 
 
-def test_the_expected_cost_of_building_stands_beside_the_actual_one(fake: FakeOpenAI) -> None:
-    numbers = metrics(run_folder(*TOY, *served(fake.scenario(reads=True))))
+def test_two_versions_of_a_model_mark_the_run_and_expected_calls_are_kept(fake: FakeOpenAI) -> None:
+    numbers = metrics(run_folder(*TOY, *served(fake.scenario(reads=True, fingerprints=("a", "b")))))
+    assert (numbers["cost"]["mixed"], numbers["cost"]["models"]) == (True, ["fake a", "fake b"])
     assert numbers["estimate"]["extraction"]["calls"] == 16
     assert numbers["cost"]["steps"]["extraction"]["paid"]["calls"] == 16
-
-
-def test_two_builds_of_a_model_mark_the_run(fake: FakeOpenAI) -> None:
-    one = metrics(run_folder(*TOY, *served(fake.scenario(reads=True))))
-    url = fake.scenario(reads=True, fingerprints=("a", "b"))
-    folder = run_folder(*TOY, *served(url), "paths.home=two")
-    two = metrics(folder)
-    assert one["cost"]["mixed"] is False
-    assert two["cost"]["mixed"] is True
-    assert two["cost"]["models"] == ["fake a", "fake b"]
-
-
-def open_things() -> tuple[int, int]:
-    """Open files and threads, once nobody needs them any more."""
-    gc.collect()
-    return len(os.listdir("/proc/self/fd")), threading.active_count()
-
-
-def test_scopes_share_one_cache_and_keep_no_file_open(fake: FakeOpenAI) -> None:
-    words = [*SCOPED, *served(fake.scenario(reads=True))]
-    before = open_things()
-    for limit in ("limit=1", "limit=6"):
-        run_folder(*words, limit)
-    n_files, n_threads = open_things()
-    assert n_files <= before[0]
-    assert n_threads <= before[1]
 
 
 @pytest.mark.parametrize(("first", "second"), [("", ""), ("", "1-of-4"), ("1-of-4", "1-of-2")])
 def test_two_processes_go_together_only_as_shards_of_one_number(
     home: Path, first: str, second: str
 ) -> None:
-    message = "shard 1/4" if first else "Another process is at work on"
+    message = "shard 1/4" if first else "run"
     with RunFolder(home / "run", "1-of-4").alone(), RunFolder(home / "run", "2-of-4").alone():
         pass
     with RunFolder(home / "run", first).alone(), pytest.raises(UserError, match=message):

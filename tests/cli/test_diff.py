@@ -7,11 +7,8 @@ import pytest
 from toy_runs import TOY, WEIGHTLESS, command, metrics, run_folder, write_set
 
 from graphrag_bench.cli.diff import diff_lines
-from graphrag_bench.cli.runs import listed_runs
 from graphrag_bench.errors import UserError
 from graphrag_bench.report.comparisons import baseline_of
-from graphrag_bench.report.rendering import Table
-from graphrag_bench.report.run_page import runs_table
 from graphrag_bench.run.stored import find_run
 
 QUIET = [*TOY, "answer=off", "reference_rows=off"]
@@ -31,15 +28,13 @@ def folder(home: Path, method: str) -> str:
 
 
 def test_metrics_questions_and_settings_are_compared_over_the_shared_questions(home: Path) -> None:
-    pair = [find_run(folder(home, name), home) for name in ("bm25", "hipporag")]
-    parts = list(diff_lines(*pair))
-    values = json.loads(command("diff", *(str(one.folder.path) for one in pair), "--json").out)
+    pair = [folder(home, name) for name in ("bm25", "hipporag")]
+    values = json.loads(command("diff", *pair, "--json").out)
     assert values["metrics"]["evidence_recall@2"]["n"] == 4
     assert {"path": "method.damping", "a": "–", "b": "0.5"} in values["settings"]
-    (table,) = (part for part in parts if isinstance(part, Table))
-    assert {row[0]: row[1] for row in table.rows}["evidence_recall@2"] == "4"
-    assert any("gained" in part and "lost" in part for part in parts if isinstance(part, str))
-    assert "  method.damping: – -> 0.5" in parts
+    shown = command("diff", *pair).out
+    assert "evidence_recall@2" in shown and "method.damping: – -> 0.5" in shown
+    assert "gained" in shown and "lost" in shown
 
 
 def changed_corpus(folder: Path, home: Path, text: str, *more: str) -> Path:
@@ -57,9 +52,6 @@ def test_runs_over_different_versions_of_a_corpus_are_not_paired_unawares(tmp_pa
     assert metrics(one)["corpus"] != metrics(two)["corpus"]
     with pytest.raises(UserError, match=one.name):
         list(diff_lines(*pair))
-    listed = runs_table("", listed_runs(home)[0])
-    corpora = {row[listed.heads.index("corpus")] for row in listed.rows}
-    assert corpora == {str(metrics(run)["corpus"])[:8] for run in (one, two)}
 
 
 def test_a_run_is_not_compared_with_a_baseline_over_another_corpus() -> None:
@@ -68,10 +60,3 @@ def test_a_run_is_not_compared_with_a_baseline_over_another_corpus() -> None:
     assert baseline_of(other, [one, other], "vanilla") is None
     old = {"method": "vanilla", "dataset": "toy"}  # from before corpora were kept
     assert baseline_of(other, [one, old, other], "vanilla") is old
-
-
-def test_runs_are_found_by_the_beginning_of_their_key(home: Path) -> None:
-    key = Path(folder(home, "bm25")).name
-    assert find_run(key[:8], home).folder.path.name == key
-    with pytest.raises(UserError, match="zzzz"):
-        find_run("zzzz", home)

@@ -34,22 +34,13 @@ def of_server(url: str, *more: str, key: str = "PLANTED_KEY") -> list[str]:
             f"llm.api_key_env={key}", "embedder=hashing", *more]  # fmt: skip
 
 
-def test_a_server_that_does_all_that_is_asked_passes_everything(fake: FakeOpenAI) -> None:
-    rows = examined(*of_server(fake.scenario(key=KEY, texts=WARSAW)))
-    assert list(rows) == ["llm chat", "llm JSON", "embedder vector", "nlp sentence"]
-    assert all(passed for passed, _ in rows.values())
-    assert "json_schema" in rows["llm JSON"][1] and "hashing:256" in rows["embedder vector"][1]
-
-
 def test_a_server_that_is_not_there_is_named_and_asked_no_more() -> None:
-    words = of_server("http://127.0.0.1:9/v1")
-    rows = examined(*words)
-    passed, text = rows["llm chat"]
-    assert not passed and "http://127.0.0.1:9/v1" in text
-    assert "llm JSON" not in rows and rows["embedder vector"][0]
-    ended = command("doctor", *words, "--json")
+    ended = command("doctor", *of_server("http://127.0.0.1:9/v1"), "--json")
+    assert ended.code == 1
     (table,) = json.loads(ended.out)
-    assert ended.code == 1 and [row["result"] for row in table["rows"]].count("fix") == 1
+    results = [(row["model"], row["result"]) for row in table["rows"]]
+    assert results == [("llm", "fix"), ("embedder", "pass"), ("nlp", "pass")]
+    assert "http://127.0.0.1:9/v1" in ended.out
 
 
 @pytest.mark.parametrize(
@@ -57,9 +48,7 @@ def test_a_server_that_is_not_there_is_named_and_asked_no_more() -> None:
     [
         {"key": "another"},
         {"raw_status": 401, "raw_body": '{"error": {"message": "I saw {key}"}}'},
-        {"raw_status": 500, "raw_body": "trouble with {key}"},
         {"raw_status": 200, "raw_body": '{"data": [{"id": "{key}"}]}'},
-        {"raw_status": 200, "raw_body": "<html>{key}</html>"},
     ],
 )
 def test_a_planted_key_is_shown_nowhere(
@@ -74,11 +63,9 @@ def test_a_planted_key_is_shown_nowhere(
 
 
 def test_a_key_in_the_place_of_its_variable_is_refused_and_not_shown(home: Path) -> None:
-    sweep = ["run", "-m", "method=bm25,vanilla", "answer=off"]
-    for words in (["doctor"], sweep):
+    for words in (["doctor"], ["run", "-m", "method=bm25,vanilla", "answer=off"]):
         ended = command(*words, *of_server("http://x/v1", key=KEY))
-        assert ended.code == 2
-        assert KEY not in ended.out + ended.err
+        assert ended.code == 2 and KEY not in ended.out + ended.err
     assert not list(home.iterdir())
 
 
@@ -90,6 +77,7 @@ LIKE = {**WARSAW, '"city"': WARSAW["In which city"]}
 @pytest.mark.parametrize(
     ("scenario", "setting", "check", "passes", "text"),
     [
+        ({"key": KEY, "texts": WARSAW}, "", "JSON", True, "json_schema"),
         ({}, "llm.api_key_env=NOT_SET", "chat", False, "export NOT_SET="),
         ({"models": ("qwen3:8b",)}, "llm.model=qwen3", "chat", False, "llm.model"),
         (THINKS, "", "chat", False, "thinking"),
@@ -109,8 +97,7 @@ def test_each_check_passes_or_says_what_to_fix(
 
 
 @pytest.mark.parametrize(
-    ("dimension", "passes", "text"),
-    [(8, True, "8 numbers, length 1.000: openai:fake:8:unit"), (1536, False, "dimension=8")],
+    ("dimension", "passes", "text"), [(8, True, "openai:fake:8:unit"), (1536, False, "dimension=8")]
 )
 def test_an_embedding_passes_or_the_right_dimension_is_named(
     fake: FakeOpenAI, dimension: int, passes: bool, text: str

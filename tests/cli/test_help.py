@@ -10,7 +10,7 @@ from toy_runs import TOY, command, refused
 from graphrag_bench.cli.ask import UNREAD
 from graphrag_bench.cli.main import GROUPS
 from graphrag_bench.cli.parsing import Parser
-from graphrag_bench.config.settings import RunSettings, explained
+from graphrag_bench.config.settings import RunSettings
 
 COMMANDS = {name: line for group in GROUPS.values() for name, line in group.items()}
 JSON = {
@@ -21,44 +21,24 @@ JSON = {
 """The commands whose output a program may read, with words that each takes."""
 
 
-def parser(name: str) -> Parser:
-    module = import_module(f"graphrag_bench.cli.{name}")
-    made = Parser(name, module.__doc__ or "")
-    module.declare(made)
-    return made
-
-
-def test_seventeen_commands_are_in_four_groups_with_a_line_of_88_columns() -> None:
-    assert len(COMMANDS) == sum(map(len, GROUPS.values())) == 17
-    assert len(GROUPS) == 4
-    lines = command("--help").out.splitlines()
-    for name, about in COMMANDS.items():
-        assert len(about) <= 88 and any(line.split()[:1] == [name] for line in lines)
-    assert max(map(len, lines)) <= 100
-
-
 @pytest.mark.parametrize("name", COMMANDS)
-def test_every_command_shows_an_example_of_itself_within_100_columns(name: str) -> None:
-    text = command(name, "--help").out
-    assert f"graphrag-bench {name}" in text.partition("\nexample")[2]
-    assert [line for line in text.splitlines() if len(line) > 100] == []
+def test_every_command_shows_an_example_of_itself(name: str) -> None:
+    assert f"graphrag-bench {name}" in command(name, "--help").out.partition("\nexample")[2]
+    assert f"\n  {name} " in command("--help").out
 
 
 @pytest.mark.parametrize("name", JSON)
 def test_what_a_program_may_read_is_printed_as_json(name: str) -> None:
-    assert parser(name).read([*JSON[name].split(), "--json"]).json
+    parser = Parser(name, "")
+    import_module(f"graphrag_bench.cli.{name}").declare(parser)
+    assert parser.read([*JSON[name].split(), "--json"]).json
 
 
 def test_a_plan_is_json_too() -> None:
     (cell,) = json.loads(command("plan", *TOY, "method=vanilla", "limit=2", "--json").out)
     assert {one["resource"] for one in cell["artifacts"]} == {"chunk_table", "chunk_index"}
     assert cell["questions"] == {"selected": 2, "left": 2, "left_to_answer": 2}
-    (cost,) = cell["costs"]
-    assert cost["expected"]["calls"] == 2
-
-
-def test_every_setting_has_a_meaning() -> None:
-    assert [name for name, _, meaning in explained() if not meaning] == []
+    assert cell["costs"][0]["expected"]["calls"] == 2
 
 
 @pytest.mark.parametrize(
@@ -91,11 +71,3 @@ def test_the_home_of_a_run_may_be_named_as_a_run_names_it(tmp_path: Path) -> Non
     for word in ([f"paths.home={tmp_path}"], ["--home", str(tmp_path)]):
         for action in (["ls"], []):  # ls is the default
             assert f"{tmp_path}/runs" in command("runs", *action, *word).out
-
-
-def test_each_kind_is_listed_alone_and_counted() -> None:
-    counts = {line.split()[0]: int(line.split()[1]) for line in command("list").out.splitlines()}
-    for kind in ("methods", "operators", "poolings"):
-        lines = command("list", kind).out.splitlines()
-        names = [line for line in lines if not line.startswith(" ")]
-        assert len(names) == counts[kind] > 0 and max(map(len, lines)) <= 100

@@ -2,7 +2,6 @@
 
 import csv
 import io
-from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -40,42 +39,34 @@ FILES: dict[str, dict[str, object]] = {
 """Small sets, in the shapes of the papers', by card; that of cwq is in RoG's format."""
 
 
-@dataclass(frozen=True)
-class Place:
-    """A cell by its data set, method and metric: the first one of a table."""
-
-    dataset: str
-    method: str
-    metric: str
-
-
-CELLS = {
-    "pankrag/table1": Place("Mix", "PankRAG", "Empowerment"),
-    "pankrag/table2": Place("Multihop-RAG", "PankRAG", "Answer Relevance"),
-    "pankrag/table3": Place("Multihop-RAG", "PankRAG-Ank", "Faithfulness"),
-    "pankrag/table4": Place("Mix", "w/o Ank", "Coherence"),
-    "pathcorag/table1": Place("Mix", "", "# of nodes in KG"),
-    "pathcorag/table2": Place("Mix", "PathCoRAG", "Overall"),
-    "pathcorag/table3": Place("Mix", "reasoning path", "Diversity"),
-    "pathcorag/table4": Place("", "PathCoRAG", "In-Context Tokens"),
-    "pathcorag/table5": Place("InfiniteQA", "PathCoRAG", "Rouge-L F1"),
-    "pathcorag/table6": Place("HotpotQA", "PathCoRAG", "EM"),
-    "pathpooling/table1": Place("CWQ", "S-RAG w/PR", "Hit@1"),
-    "pathpooling/table2": Place("CWQ", "Dijkstra", "path search time per query"),
-    "pathpooling/table3": Place("CWQ", "S-RAG w/ours", "F1-Score"),
-    "pathrag/table1": Place("Mix", "PathRAG", "Logicality"),
-    "pathrag/table2": Place("Mix", "Flow-based", "Coherence"),
-    "pathrag/table3": Place("Mix", "Path-based", "Relevance"),
-    "pathrag/table4": Place("SQuALITY", "PathRAG", "ROUGE-1-F1"),
-    "pathrag/table5": Place("Agriculture", "PathRAG", "Locality"),
-    "pathrag/table6": Place("", "PathRAG", "token cost"),
-    "zhou2025/table4": Place("MultihopQA", "", "# of Tokens"),
-    "zhou2025/table5": Place("MultihopQA", "HippoRAG", "Accuracy"),
-    "zhou2025/table6": Place("MultihopQA", "LGraphRAG", "token"),
-    "zhou2025/table7": Place("PopAll", "HippoRAG", "Recall"),
-    "zhou2025/table8": Place("MultihopQA", "VGraphRAG", "Recall"),
-    "zhou2025/table9": Place("MultihopQA", "HLightRAG", "Accuracy"),
-    "zhou2025/table10": Place("Mix", "GGraphRAG", "token"),
+CELLS: dict[str, tuple[str, str, str]] = {
+    # data set, method and metric of a cell
+    "pankrag/table1": ("Mix", "PankRAG", "Empowerment"),
+    "pankrag/table2": ("Multihop-RAG", "PankRAG", "Answer Relevance"),
+    "pankrag/table3": ("Multihop-RAG", "PankRAG-Ank", "Faithfulness"),
+    "pankrag/table4": ("Mix", "w/o Ank", "Coherence"),
+    "pathcorag/table1": ("Mix", "", "# of nodes in KG"),
+    "pathcorag/table2": ("Mix", "PathCoRAG", "Overall"),
+    "pathcorag/table3": ("Mix", "reasoning path", "Diversity"),
+    "pathcorag/table4": ("", "PathCoRAG", "In-Context Tokens"),
+    "pathcorag/table5": ("InfiniteQA", "PathCoRAG", "Rouge-L F1"),
+    "pathcorag/table6": ("HotpotQA", "PathCoRAG", "EM"),
+    "pathpooling/table1": ("CWQ", "S-RAG w/PR", "Hit@1"),
+    "pathpooling/table2": ("CWQ", "Dijkstra", "path search time per query"),
+    "pathpooling/table3": ("CWQ", "S-RAG w/ours", "F1-Score"),
+    "pathrag/table1": ("Mix", "PathRAG", "Logicality"),
+    "pathrag/table2": ("Mix", "Flow-based", "Coherence"),
+    "pathrag/table3": ("Mix", "Path-based", "Relevance"),
+    "pathrag/table4": ("SQuALITY", "PathRAG", "ROUGE-1-F1"),
+    "pathrag/table5": ("Agriculture", "PathRAG", "Locality"),
+    "pathrag/table6": ("", "PathRAG", "token cost"),
+    "zhou2025/table4": ("MultihopQA", "", "# of Tokens"),
+    "zhou2025/table5": ("MultihopQA", "HippoRAG", "Accuracy"),
+    "zhou2025/table6": ("MultihopQA", "LGraphRAG", "token"),
+    "zhou2025/table7": ("PopAll", "HippoRAG", "Recall"),
+    "zhou2025/table8": ("MultihopQA", "VGraphRAG", "Recall"),
+    "zhou2025/table9": ("MultihopQA", "HLightRAG", "Accuracy"),
+    "zhou2025/table10": ("Mix", "GGraphRAG", "token"),
 }
 
 
@@ -91,10 +82,13 @@ def test_a_cell_of_a_table_runs_by_its_row_and_is_printed_with_a_figure(
     if name == "pathrag/table4":
         pytest.importorskip("rouge_score")
     place, table = CELLS[name], load_table(name)
-    cell = next(one for one in table.cells if place == Place(one.dataset, one.method, one.metric))
+    cell = next(one for one in table.cells if place == (one.dataset, one.method, one.metric))
     part = table.parts(cell)[0]
     card = part.own.place.ran or ""
-    _write(home, card)
+    if card == "cwq":
+        rog_folder(home / "data/cwq", [TEAM], [{**TEAM, "id": "t0"}], [{**TEAM, "id": "v0"}])
+    else:
+        written(home / "data" / card, FILES[card])
     for words in printed(name):
         if words[0] == "questions" and f"dataset={card}" in words:
             paste(words)
@@ -104,18 +98,10 @@ def test_a_cell_of_a_table_runs_by_its_row_and_is_printed_with_a_figure(
         if words[0] == "judge":
             paste(words)
     lines = csv.DictReader(io.StringIO(command("table", name, "--format", "csv").out))
-    rows = [row for row in lines if place == Place(row["data set"], row["method"], row["metric"])]
+    rows = [row for row in lines if place == (row["data set"], row["method"], row["metric"])]
     row = next(row for row in rows if row["ours"])
     assert float(row["ours"]) >= 0.0
     assert (row["regime"], row["failed"]) == ("published", "0")
-
-
-def _write(home: Path, card: str) -> None:
-    """Write a small set where the runs of a card look for it."""
-    if card == "cwq":
-        rog_folder(home / "data/cwq", [TEAM], [{**TEAM, "id": "t0"}], [{**TEAM, "id": "v0"}])
-    else:
-        written(home / "data" / card, FILES[card])
 
 
 def _row(recipe: Recipe) -> list[str]:

@@ -41,16 +41,6 @@ def rows(folder: Path) -> list[dict[str, object]]:
     return [json.loads(line) for line in (folder / "questions.jsonl").read_text().splitlines()]
 
 
-def test_specific_questions_run_as_a_data_set_with_their_evidence(tmp_path: Path) -> None:
-    home = f"paths.home={tmp_path}"
-    folder = folder_of(*TEMPLATE, home)
-    questions = rows(folder)
-    assert len(questions) == 6 and {row["hops"] for row in questions} == {1, 2}
-    assert all(row["answers"] and row["evidence"] for row in questions)
-    words = ["dataset=jsonl", f"dataset.root={folder}", *WEIGHTLESS, "method=bm25", "answer=off"]
-    assert len(records(run_folder(*words, home))) == 6
-
-
 def test_the_same_command_makes_the_same_questions_and_loses_no_edit(tmp_path: Path) -> None:
     home = f"paths.home={tmp_path}"
     folder = folder_of(*TEMPLATE, home)
@@ -58,17 +48,10 @@ def test_the_same_command_makes_the_same_questions_and_loses_no_edit(tmp_path: P
     assert folder_of(*TEMPLATE, home) == folder
     assert (folder / "questions.jsonl").read_bytes() == first
     assert folder_of(*TEMPLATE, home, "seed=1") != folder
-    edited = "".join((folder / "questions.jsonl").read_text().splitlines(keepends=True)[1:])
-    (folder / "questions.jsonl").write_text(edited)
+    edited = first.split(b"\n", 1)[1]
+    (folder / "questions.jsonl").write_bytes(edited)
     assert "out=FOLDER" in refused(*TOY, *TEMPLATE, home, name="questions")
-    assert (folder / "questions.jsonl").read_text() == edited
-
-
-def test_abstract_questions_are_made_by_the_build_model_without_answers(tmp_path: Path) -> None:
-    lists = ["llm@llm_build=scripted", "llm_build._target_=cli.test_questions.lister"]
-    questions = rows(folder_of(*lists, "kind=abstract", "n=4", f"out={tmp_path}/a"))
-    assert {row["type"] for row in questions} == {"abstract"}
-    assert not any(row["answers"] or row["evidence"] for row in questions)
+    assert (folder / "questions.jsonl").read_bytes() == edited
 
 
 @pytest.mark.parametrize(
@@ -88,16 +71,16 @@ def test_made_questions_are_asked_of_the_set_itself_over_its_artifacts(tmp_path:
     home = f"paths.home={tmp_path}"
     words = [*TOY, "method=vanilla", "answer=off", home]
     own = run_folder(*words)
-    built = sorted(path.name for path in (tmp_path / "artifacts" / "toy").iterdir())
     folder = folder_of(*TEMPLATE, home, f"out={tmp_path}/q/abstract")
+    questions = rows(folder)
+    assert {row["hops"] for row in questions} == {1, 2}
+    assert all(row["answers"] and row["evidence"] for row in questions)
     run = run_folder(*words, f"dataset.questions={folder}")
-    assert run.parent.parent.name == "toy-abstract"
-    assert run.name != own.name
+    assert (run.parent.parent.name, run.name != own.name) == ("toy-abstract", True)
     stored = metrics(run)
     assert (stored["dataset"], stored["card"], stored["n"]) == ("toy-abstract", "toy", 6)
     assert {path.name for path in (tmp_path / "artifacts").iterdir()} == {"toy"}
-    assert set(built) <= {path.name for path in (tmp_path / "artifacts" / "toy").iterdir()}
-    assert {row["question"] for row in records(run)} == {row["id"] for row in rows(folder)}
+    assert {row["question"] for row in records(run)} == {row["id"] for row in questions}
     (scope,) = json.loads((run / "artifacts.json").read_text())["artifacts"]
     assert not {item.path.name for item in garbage(tmp_path)[0]} & set(scope["keys"].values())
     assert rescored(find_run(str(run), tmp_path), {})["n"] == 6  # which reads the set anew
@@ -109,5 +92,5 @@ def test_a_file_of_questions_gives_its_name_to_the_set(tmp_path: Path) -> None:
     books = read_dataset("toy", questions=file)
     assert (books.name, books.corpus_name, len(books.questions)) == ("toy-overviews", "toy", 1)
     file.write_text('{"id": "a", "text": "Who?", "evidence": ["nowhere"]}\n', encoding="utf-8")
-    with pytest.raises(UserError, match="evidence 'nowhere'"):
+    with pytest.raises(UserError, match="nowhere"):
         read_dataset("toy", questions=file)

@@ -31,10 +31,8 @@ def test_optuna_sees_the_dev_part_alone_and_its_best_trial_is_reported_on_the_ot
     seen = {str(row["question"]) for folder in ended.folders for row in records(folder)}
     assert seen == DEV and 0 < len(DEV) < len(IDS)
     assert metrics(ended.folder)["split"] == "dev"
-    best = next(line for line in ended.out.splitlines() if line.startswith("best of"))
-    assert best.endswith(f"({MARK}2 configurations)")
-    tables = [(folder / "table.md").read_text() for folder in ended.folders]
-    assert [text.count(f"({MARK}2 configurations) |") for text in tables] == [1] * 2
+    for folder in ended.folders:
+        assert (folder / "table.md").read_text().count(f"({MARK}2 configurations) |") == 1
     line = next(line for line in ended.out.splitlines() if "graphrag-bench run" in line)
     again = ran(*shlex.split(line)[2:])
     assert again.folder in ended.folders
@@ -58,7 +56,7 @@ def test_a_run_that_was_chosen_stays_marked_wherever_it_is_shown() -> None:
 @pytest.mark.parametrize(
     ("more", "name"),
     [("split=test", "split=test"), ("objective=evidence_recall@3", "evidence_recall@2"),
-     ("objective=f1", "answer=on"), ("objective=answer_words", "neither direction")],
+     ("objective=f1", "answer=on"), ("objective=answer_words", "answer_words")],
 )  # fmt: skip
 def test_an_objective_that_could_not_be_honest_is_refused(more: str, name: str) -> None:
     words = [word for word in OPTUNA if not word.startswith("hydra.")]
@@ -69,11 +67,6 @@ def test_an_objective_that_could_not_be_honest_is_refused(more: str, name: str) 
 def test_a_sweep_that_could_not_be_whole_is_refused() -> None:
     assert "objective=" in refused(*OPTUNA, INTERVAL, "objective=null")
     assert "damping" in refused(*OPTUNA, "method.dampng=interval(0.1,0.9)")
+    assert "-m" in refused(*HIPPORAG, "objective=evidence_recall@5")
     ended = command("run", *OPTUNA, "method.damping=interval(1.1,1.9)")
     assert ended.code == 1 and "2 failed" in ended.err
-
-
-def test_an_objective_needs_a_sweep_and_never_looks_at_the_test_part() -> None:
-    assert "use it with -m" in refused(*HIPPORAG, "objective=evidence_recall@5")
-    sweep = ["-m", *HIPPORAG, "method.damping=0.3,0.5", "answer=off", "objective=evidence_recall@5"]
-    assert "split=dev" in ran(*sweep).out

@@ -5,7 +5,6 @@ from pathlib import Path
 import pytest
 from toy_runs import TOY, command, refused, run_folder
 
-from graphrag_bench.config.compose import composed
 from graphrag_bench.config.plugins import load_plugins
 from graphrag_bench.errors import UserError
 from graphrag_bench.explain.ablation import ablation
@@ -53,12 +52,9 @@ def test_a_step_is_changed_by_its_operator_or_its_place() -> None:
         assert product["retrieve"][1]["cases"]["otherwise"] == [{"op": "node.ppr", "damping": 0.85}]
     assert METHOD["retrieve"][1]["cases"]["otherwise"] == [{"op": "node.ppr", "damping": 0.5}]
     assert changed(METHOD, [Change("drop", "node.link")])["retrieve"][0]["switch"] == "nodes"
-    result = [place.path for place in places(METHOD)]
-    assert result == ["convert.0", "retrieve.0", "retrieve.1", "retrieve.1.cases.empty.0",
-                     "retrieve.1.cases.otherwise.0"]  # fmt: skip
-
-
-def test_what_is_no_change_is_refused() -> None:
+    assert [place.path for place in places(METHOD)][-2:] == [
+        "retrieve.1.cases.empty.0", "retrieve.1.cases.otherwise.0",
+    ]  # fmt: skip
     assert setting_of("node.ppr.damping=0.85") == Change("set", "node.ppr", "damping", 0.85)
     for word in ("node.ppr.damping", "damping=1"):
         with pytest.raises(UserError, match=word):
@@ -78,8 +74,6 @@ def test_a_variant_has_the_scores_of_a_run_with_that_setting(home: Path, tmp_pat
     ):
         for question, scores in variant.scores.items():
             assert scores.items() <= stored.scores[question].items()
-    shown = command("ablate", str(run(home).folder.path), "--set", "node.ppr.damping=0.9")
-    assert (shown.code, "evidence_recall@5" in shown.out) == (0, True)
     for change, name in (
         (Change("drop", "node.ppr"), "'node_scores'"),
         (Change("set", "node.ppr", "dampin", 0.9), "'damping'"),
@@ -92,13 +86,10 @@ def test_the_ranks_of_a_passage_are_those_of_each_step(home: Path) -> None:
     stored = run(home)
     questions = RunQuestions(stored, home)
     for name, row in stored.rows.items():
-        (*_, chunks) = [s["wrote"]["chunks"] for s in row["trace"] if "chunks" in s["wrote"]]
         packed = [piece["id"] for piece in row["context"]["pieces"]]
         for rank, document in enumerate(row["documents"], 1):
             result = questions.document(document, name).ranks(row)
-            assert [(one.rank, one.n) for one in result if one.slot == "chunks"][-1] == (
-                rank, len(chunks["ids"]),
-            )  # fmt: skip
+            assert [one.rank for one in result if one.slot == "chunks"][-1] == rank
             place = packed.index(document) + 1 if document in packed else None
             assert (result[-1].slot, result[-1].rank) == ("context", place)
             assert (lost_at(result) is None) == (place is not None)
@@ -106,8 +97,7 @@ def test_the_ranks_of_a_passage_are_those_of_each_step(home: Path) -> None:
 
 def test_show_has_the_ranks_of_a_passage_and_where_it_was_lost(home: Path) -> None:
     path = str(run(home).folder.path)
-    shown = command("show", path, "q1", "ada")
-    assert shown.code == 0 and "chunks: " in shown.out
+    assert "chunks: " in command("show", path, "q1", "ada").out
     rows = {piece["id"] for piece in run(home).rows["q1"]["context"]["pieces"]}
     out = next(row.id for row in run(home).require_dataset().documents if row.id not in rows)
     assert "lost at " in command("show", path, "q1", out).out
@@ -116,6 +106,8 @@ def test_show_has_the_ranks_of_a_passage_and_where_it_was_lost(home: Path) -> No
 
 
 def test_an_ablation_has_every_step_that_can_be_without_and_names_what_cannot(home: Path) -> None:
+    shown = command("ablate", str(run(home).folder.path), "--set", "node.ppr.damping=0.9")
+    assert (shown.code, "evidence_recall@5" in shown.out) == (0, True)
     variants = MethodVariants.of_run(run(home, "example_new_method"), home)
     table = ablation(variants, "evidence_recall@2")
     whole, *rows = table.rows
@@ -128,10 +120,3 @@ def test_an_ablation_has_every_step_that_can_be_without_and_names_what_cannot(ho
     assert any(note.startswith("not tried: ") for note in table.notes)
     with pytest.raises(UserError, match="evidence_recall@2"):
         ablation(variants, "evidence_recal@2")
-
-
-def test_a_loop_of_steps_is_left_out_whole_or_said_to_be_needed(tmp_path: Path) -> None:
-    words = [*QUIET, "method=ircot", "limit=1", f"paths.home={tmp_path}"]
-    table = ablation(MethodVariants.of_settings(composed(words), calls=True), "evidence_recall@2")
-    parts = [row[0] for row in table.rows]
-    assert any(" repeat" in text for text in (*parts, *table.notes))

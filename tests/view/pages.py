@@ -1,7 +1,6 @@
 """Runs with planted markup in corpus, question and answer, and what a page says of runs."""
 
 import json
-import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -54,15 +53,3 @@ def part(page: Path, name: str) -> Any:
     head = f"grb.part({json.dumps(name)},"
     assert text.startswith(head) and text.endswith(");\n")
     return json.loads(text[len(head) : -3])
-
-
-def addresses(page: Path) -> list[str]:
-    """Every address of another machine in the files of a page that are ours."""
-    ours = [path for path in sorted(page.rglob("*")) if path.suffix in {".js", ".html", ".css"}]
-    result = [
-        address
-        for path in ours
-        if path.parent.name != "vendor"
-        for address in re.findall(r"https?://[^\s\"'<>)]+", path.read_text(encoding="utf-8"))
-    ]
-    return [one for one in result if one != "http://www.w3.org/2000/svg"]

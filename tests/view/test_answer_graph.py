@@ -43,17 +43,6 @@ def test_seeds_scores_chunks_and_gold_are_told() -> None:
     assert any({edge["s"], edge["t"]} == {"n2", "n3"} for edge in view["edges"])
 
 
-def test_a_path_is_told_whole_with_its_edges() -> None:
-    path = {"nodes": [0, 1, 2], "relationships": [0, 1], "score": 0.5}
-    view = answer_graph(row({"paths": [path]}), Gold(), chain(4))
-    (only,) = view["paths"]
-    assert only["nodes"] == ["n0", "n1", "n2"] and only["score"] == 0.5
-    edges = {edge["id"]: edge for edge in view["edges"]}
-    assert [{edges[e]["s"], edges[e]["t"]} for e in only["edges"]] == [
-        {"n0", "n1"}, {"n1", "n2"},
-    ]  # fmt: skip
-
-
 def test_a_passage_is_drawn_behind_the_walk_that_leads_to_it() -> None:
     stored = row(
         {"nodes": {"ids": [0], "scores": [1.0]}}, {"chunks": {"ids": [3], "scores": [1.0]}}
@@ -64,33 +53,26 @@ def test_a_passage_is_drawn_behind_the_walk_that_leads_to_it() -> None:
     assert walked == {frozenset(hop) for hop in pairwise(["n0", "n1", "n2", "n3", "c3"])}
 
 
-def test_a_walk_passes_chunks_where_the_method_walks_them() -> None:
-    table = ChunkTable.of([("d0", "", "Text 0."), ("d1", "", "Text 1.")])
-    graph = Graph.from_arrays([], [], [[1, 0], [1, 1], [0, 1]], n_nodes=3)
-    seeds = {"step": "retrieve.0 node.match", "wrote": {"nodes": {"ids": [0], "scores": [1.0]}}}
-    found = {"step": "retrieve.1 chunk.ppr", "wrote": {"chunks": {"ids": [1], "scores": [1.0]}}}
-    view = answer_graph({"trace": [seeds, found]}, Gold(), ArtifactNames(table, graph))
-    assert [node["id"] for node in view["nodes"]] == ["n0", "c0", "n1", "c1"]
-
-
 def test_a_route_is_drawn_with_its_sentence_and_a_parent_that_was_not_retrieved() -> None:
     passages = [("d0", "Ada", "Ada was born. She led Norvik (city)."), ("d1", "Norvik", "A city.")]
     route = {"parent": 0, "child": 1, "sentence": "She led Norvik (city).", "score": 0.4}
     wrote = {"chunks": {"ids": [1], "scores": [1]}, "routes": [route]}
     ranked = {"step": "retrieve.1 chunk.route", "wrote": wrote}
     view = answer_graph({"trace": [ranked]}, Gold(), ArtifactNames(ChunkTable.of(passages)))
-    assert [(edge["s"], edge["t"], edge["text"]) for edge in view["edges"]] == [
-        ("c0", "c1", "She led Norvik (city)."),
-    ]  # fmt: skip
+    (edge,) = view["edges"]
+    assert (edge["s"], edge["t"], edge["text"]) == ("c0", "c1", route["sentence"])
     assert [node.get("found", False) for node in view["nodes"]] == [True, False]
 
 
-def test_a_seed_on_no_path_is_counted_and_not_drawn() -> None:
+def test_a_path_has_its_edges_and_a_seed_on_no_path_is_not_drawn() -> None:
     seeds = {"nodes": {"ids": [0, 1, 5], "scores": [1.0, 0.9, 0.8]}}
-    path = {"nodes": [0, 1], "relationships": [0], "score": 1.0}
+    path = {"nodes": [0, 1, 2], "relationships": [0, 1], "score": 0.5}
     view = answer_graph(row(seeds, {"paths": [path]}), Gold(), chain(6))
-    assert [node["id"] for node in view["nodes"]] == ["n0", "n1"]
+    assert [node["id"] for node in view["nodes"]] == ["n0", "n1", "n2"]
     assert view["alone"] == ["node 5"]
+    (only,) = view["paths"]
+    edges = {edge["id"]: {edge["s"], edge["t"]} for edge in view["edges"]}
+    assert [edges[edge] for edge in only["edges"]] == [{"n0", "n1"}, {"n1", "n2"}]
 
 
 def test_the_likelier_of_two_walks_avoids_the_hub() -> None:

@@ -1,5 +1,7 @@
 """A run and its questions as tables of a notebook."""
 
+from pathlib import Path
+
 import pytest
 from pages import CORPUS, QUESTIONS, SCRIPT
 from toy_runs import TAGGER, write_set
@@ -8,16 +10,11 @@ import graphrag_bench.api as gb
 from graphrag_bench.errors import UserError
 
 
-@pytest.fixture(scope="module")
-def run(tmp_path_factory: pytest.TempPathFactory) -> gb.Run:
-    home = tmp_path_factory.mktemp("home")
+def test_a_run_and_a_question_are_tables_without_markup_of_the_corpus(home: Path) -> None:
     data = gb.dataset("jsonl", write_set(home / "set", CORPUS, QUESTIONS))
     reader = {"_target_": "pages.reader"}
     method = gb.method("hipporag", embedder="hashing", llm=reader, nlp=TAGGER)
-    return method.run(data, paths={"home": str(home)})
-
-
-def test_a_run_and_a_question_are_tables_without_markup_of_the_corpus(run: gb.Run) -> None:
+    run = method.run(data)
     assert "| HippoRAG |" in run._repr_markdown_()
     question = run.question("q1")
     page = question._repr_markdown_()
