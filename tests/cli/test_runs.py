@@ -60,14 +60,12 @@ def test_what_only_a_removed_run_referred_to_is_listed_collected_and_built_again
     assert command("runs", "rm", target.name, "--yes").code == 0
     assert not target.parent.exists() and folder(home, "bm25").is_dir()
     assert collectable(home) == own - shared
-    assert all((home / path).is_dir() for path in own)
-    cache = home / "cache" / "replies.sqlite"
-    cache.parent.mkdir(exist_ok=True)
-    cache.write_bytes(b"paid")
-    assert command("runs", "gc", "--delete").code == 0 and cache.read_bytes() == b"paid"
-    cache.unlink()
+    paid = home / "cache" / "replies.sqlite"
+    paid.parent.mkdir(exist_ok=True)
+    paid.touch()
+    assert command("runs", "gc", "--delete").code == 0 and paid.is_file()
+    paid.unlink()
     assert {path for path in own if (home / path).is_dir()} == shared
-    assert not (home / "artifacts" / "toy" / "graph").exists()
     run_folder(*QUIET, "method=hipporag", "limit=4")
     assert (folder(home, "hipporag") / "records.jsonl").read_bytes() == records
 
@@ -85,9 +83,8 @@ def test_unfinished_builds_and_files_are_collected_unless_at_work(home: Path) ->
     for path in scratch:
         path.mkdir()
     with FileLock(graphs / "aaaa.lock"):
-        assert {Path(path).name for path in collectable(home)} == {
-            scratch[0].name, scratch[2].name,
-        }  # fmt: skip
+        names = {Path(path).name for path in collectable(home)}
+    assert names == {scratch[0].name, scratch[2].name}
 
 
 def test_the_csv_has_a_row_for_each_scored_run_and_the_settings_that_differ(home: Path) -> None:

@@ -98,10 +98,10 @@ def counting(short: int = 0) -> Scripted:
 
 @pytest.mark.parametrize(
     ("n", "short", "n_made", "n_tasks", "n_calls"),
-    [(None, 0, 125, 25, 1 + 5 + 25), (None, 2, 125, 25, 2 * (1 + 5 + 25)), (7, 0, 7, 7, 1 + 5 + 7)],
+    [(125, 0, 125, 25, 1 + 5 + 25), (125, 2, 125, 25, 2 * (1 + 5 + 25)), (7, 0, 7, 7, 1 + 5 + 7)],
 )
 def test_five_users_with_five_tasks_and_five_questions_each_are_125(
-    n: int | None, short: int, n_made: int, n_tasks: int, n_calls: int
+    n: int, short: int, n_made: int, n_tasks: int, n_calls: int
 ) -> None:
     """What a reply falls short of is asked for again; n questions are of as many tasks."""
     model = counting(short)
