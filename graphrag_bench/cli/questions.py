@@ -14,7 +14,6 @@ examples
 from argparse import Namespace
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from graphrag_bench.cli.parsing import Parser, refuse_but
@@ -39,17 +38,6 @@ _MOST = {"abstract": abstract.MOST, "specific": 60}
 """Default number of questions of each kind; of abstract ones the most too."""
 
 
-@dataclass(frozen=True)
-class QuestionSettings:
-    """What is asked for: the kind, how many at most, the lengths of chains, and who words them."""
-
-    kind: str
-    n: int
-    hops: tuple[int, ...]
-    wording: str
-    out: str | None
-
-
 def declare(parser: Parser) -> None:
     parser.takes("dataset=NAME kind=abstract|specific [SETTING=VALUE ...]")
     parser.word("words", "WORD", f"of a run: {', '.join(_SETTINGS)}", "*")
@@ -68,11 +56,11 @@ def declare(parser: Parser) -> None:
 
 def main(options: Namespace) -> None:
     refuse_but("questions", options.words, _SETTINGS, _OWN)
-    settings = _checked(options)
-    experiment = _experiment(options.words, settings)
-    folder = _folder(settings, experiment)
+    hops = _check(options)
+    experiment = _experiment(options)
+    folder = _folder(options, hops, experiment)
     experiment.models.charge(folder / "ledger.jsonl", tuple)
-    questions, refused = _make_questions(settings, experiment)
+    questions, refused = _make_questions(options, hops, experiment)
     if not questions:
         raise UserError(
             f"No question could be made ({refused} wordings were refused). Try other hops=, "
@@ -80,27 +68,27 @@ def main(options: Namespace) -> None:
         )
     write_set(folder, experiment.dataset, questions)
     _print(folder, questions, refused, experiment)
-    if len(questions) < settings.n:
+    if len(questions) < options.n:
         of_hops = Counter(one.hops for one in questions)
-        found = ", ".join(f"{of_hops[n]} of {n}" for n in settings.hops)
+        found = ", ".join(f"{of_hops[n]} of {n}" for n in hops)
         why = f"the graph has no more chains with one answer ({found} hops)"
-        if settings.kind == "abstract":
+        if options.kind == "abstract":
             why = "the model's other items were empty or the same"
-        print(f"fewer than the {settings.n} asked for: {why}")
+        print(f"fewer than the {options.n} asked for: {why}")
 
 
-def _checked(options: Namespace) -> QuestionSettings:
+def _check(options: Namespace) -> tuple[int, ...]:
+    """Make `n` the number that is asked for, and return the lengths of chains."""
     if options.kind is None:
         raise UserError("questions needs kind=abstract or kind=specific.")
     for name, valid in (("kind", _MOST), ("wording", ("llm", "template"))):
         if (value := getattr(options, name)) not in valid:
             raise unknown(name, value, valid)
-    n = _MOST[options.kind]
-    if options.n is not None:
-        n = _number("n", options.n, n if options.kind == "abstract" else None)
+    most = _MOST[options.kind]
+    limit = most if options.kind == "abstract" else None
+    options.n = most if options.n is None else _number("n", options.n, limit)
     lengths = options.hops.strip("()[]").split(",")
-    hops = tuple(dict.fromkeys(_number("hops", length, 3) for length in lengths))
-    return QuestionSettings(options.kind, n, hops, options.wording, options.out)
+    return tuple(dict.fromkeys(_number("hops", length, 3) for length in lengths))
 
 
 def _number(name: str, text: str, most: int | None) -> int:
@@ -109,9 +97,9 @@ def _number(name: str, text: str, most: int | None) -> int:
     return int(text)
 
 
-def _experiment(rest: Sequence[str], settings: QuestionSettings) -> Experiment:
-    values = composed(rest)
-    if settings.kind == "abstract":
+def _experiment(options: Namespace) -> Experiment:
+    values = composed(options.words)
+    if options.kind == "abstract":
         return Experiment.prepare(values)
     build = {"graph": "kg", **(values.get("build") or {})}
     experiment = Experiment.prepare({**values, "build": build})
@@ -120,34 +108,36 @@ def _experiment(rest: Sequence[str], settings: QuestionSettings) -> Experiment:
     return experiment
 
 
-def _folder(settings: QuestionSettings, experiment: Experiment) -> Path:
-    if settings.out is not None:
-        return Path(settings.out)
-    model = "" if settings.wording == "template" else experiment.models.identity("llm_build")
+def _folder(options: Namespace, hops: tuple[int, ...], experiment: Experiment) -> Path:
+    if options.out is not None:
+        return Path(options.out)
+    model = "" if options.wording == "template" else experiment.models.identity("llm_build")
     graph = [item.key for item in experiment.plan if item.resource == "graph"]
     prompts = [
         prompt.digest for prompt in (abstract.USERS, abstract.TASKS, abstract.ABSTRACT, SPECIFIC)
     ]
     key = digest(
-        experiment.dataset.corpus_digest, settings.kind, settings.n, settings.hops,
-        settings.wording, model, experiment.settings.seed,
-        graph if settings.kind == "specific" else [], prompts,
+        experiment.dataset.corpus_digest, options.kind, options.n, hops,
+        options.wording, model, experiment.settings.seed,
+        graph if options.kind == "specific" else [], prompts,
     )  # fmt: skip
     name = safe_name(experiment.dataset.name)
-    return experiment.home / "questions" / name / f"{settings.kind}-{key[:8]}"
+    return experiment.home / "questions" / name / f"{options.kind}-{key[:8]}"
 
 
-def _make_questions(settings: QuestionSettings, experiment: Experiment) -> tuple[list[QA], int]:
+def _make_questions(
+    options: Namespace, hops: tuple[int, ...], experiment: Experiment
+) -> tuple[list[QA], int]:
     models, failures = experiment.models, experiment.settings.failures
 
     def model() -> ChatModel:
         gate = FailureGate("questions", failures.limit, failures.after)
-        log = models.ledger.at("questions", settings.kind)
+        log = models.ledger.at("questions", options.kind)
         return models.llm_build.attached(log=log, gate=gate)
 
-    if settings.kind == "abstract":
+    if options.kind == "abstract":
         description = abstract.described(experiment.dataset)
-        return abstract.abstract_questions(model(), description, settings.n), 0
+        return abstract.abstract_questions(model(), description, options.n), 0
     if not is_english(one.passage for one in experiment.dataset.documents):
         raise UserError(
             "kind=specific reads facts by an English parser and words them in English; the corpus "
@@ -155,8 +145,8 @@ def _make_questions(settings: QuestionSettings, experiment: Experiment) -> tuple
         )
     built = experiment.store().resources(experiment.plan, {"graph", "chunk_table"}, models)
     return specific_questions(
-        built["graph"], built["chunk_table"], settings.hops, settings.n,
-        None if settings.wording == "template" else model(), experiment.settings.seed,
+        built["graph"], built["chunk_table"], hops, options.n,
+        None if options.wording == "template" else model(), experiment.settings.seed,
     )  # fmt: skip
 
 

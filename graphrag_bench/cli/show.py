@@ -46,8 +46,8 @@ from graphrag_bench.errors import UserError, by_beginning
 from graphrag_bench.explain.funnel import funnel_or_reason
 from graphrag_bench.explain.passages import lost_at
 from graphrag_bench.explain.question import RunQuestions
-from graphrag_bench.explain.stages import stage_table
-from graphrag_bench.explain.text import call_lines, explained_lines
+from graphrag_bench.explain.stages import Funnel, stage_table
+from graphrag_bench.explain.text import call_lines, explained_lines, used
 from graphrag_bench.report.rendering import show
 from graphrag_bench.run.experiment import Experiment
 from graphrag_bench.run.plan import method_files
@@ -108,40 +108,32 @@ def _print_files(word: str) -> None:
 
 
 def _print_runs(runs: Sequence[StoredRun], home: Path, *, as_json: bool) -> None:
-    if as_json:
-        print(json.dumps([_values(run, home) for run in runs], ensure_ascii=False, indent=1))
-        return
-    texts = _texts(runs[0])
-    for name, row in runs[0].rows.items() if not runs[1:] else ():
-        text, answer = texts.get(name, ""), row.get("answer")
-        shown = str(row["status"] if answer is None else answer)
-        print(f"{name}  {short(text, 50)}  -> {short(shown, 30)}")
+    every = []
     for run in runs:
-        funnel = funnel_or_reason(run, home)
-        if isinstance(funnel, str):
-            print(f"no funnel: {funnel}")
+        funnel, texts = funnel_or_reason(run, home), RunQuestions(run, home).texts
+        lost = funnel if isinstance(funnel, Funnel) else None
+        every.append({
+            "run": str(run.folder.path),
+            **{name: run.metrics[name] for name in ("title", "dataset")},
+            "questions": [
+                {"id": name, "question": texts.get(name), "status": row["status"],
+                 "answer": row.get("answer")}
+                for name, row in run.rows.items()
+            ],
+            "stages": [asdict(one) for one in lost.counts()] if lost else [],
+            "notes": list(lost.unknown) if lost else [str(funnel)],
+        })  # fmt: skip
+        if as_json:
+            continue
+        for one in every[0]["questions"] if not runs[1:] else ():
+            shown = one["status"] if one["answer"] is None else str(one["answer"])
+            print(f"{one['id']}  {short(one['question'] or '', 50)}  -> {short(shown, 30)}")
+        if lost:
+            show(stage_table(lost))
         else:
-            show(stage_table(funnel))
-
-
-def _values(run: StoredRun, home: Path) -> dict[str, Any]:
-    funnel, texts = funnel_or_reason(run, home), _texts(run)
-    questions = [
-        {"id": name, "question": texts.get(name), "status": row["status"],
-         "answer": row.get("answer")}
-        for name, row in run.rows.items()
-    ]  # fmt: skip
-    return {
-        "run": str(run.folder.path),
-        **{name: run.metrics[name] for name in ("title", "dataset")},
-        "questions": questions,
-        "stages": [] if isinstance(funnel, str) else [asdict(one) for one in funnel.counts()],
-        "notes": [funnel] if isinstance(funnel, str) else list(funnel.unknown),
-    }
-
-
-def _texts(run: StoredRun) -> Mapping[str, str]:
-    return {one.id: one.text for one in run.dataset.questions} if run.dataset else {}
+            print(f"no funnel: {funnel}")
+    if as_json:
+        print(json.dumps(every, ensure_ascii=False, indent=1))
 
 
 def _question(name: str, questions: RunQuestions) -> str:
@@ -170,15 +162,12 @@ def _print_question(name: str, questions: RunQuestions, options: Namespace) -> N
 
 
 def _lines(answer: Mapping[str, Any]) -> Iterator[str]:
-    for name, value in answer["gold"].items():
-        yield f"gold {name}: {', '.join(value)}"
-    for fate, value in answer["found"].items():
+    yield from (f"gold {name}: {', '.join(value)}" for name, value in answer["gold"].items())
+    for place, value in answer["found"].items():
         if value:
-            yield f"evidence {fate}: {', '.join(value)}"
-    usage = answer["usage"]
-    if usage.get("calls"):
-        n_prompt, n_reply = usage["prompt_tokens"], usage["completion_tokens"]
-        yield f"{usage['calls']} LLM calls, {n_prompt:,} + {n_reply:,} tokens"
+            yield f"evidence {place}: {', '.join(value)}"
+    if usage := used(answer["usage"]):
+        yield usage
     if error := answer["error"]:
         yield f"failed in {error['step']}: {error['message']}"
     yield ""
@@ -188,23 +177,21 @@ def _lines(answer: Mapping[str, Any]) -> Iterator[str]:
 def _gold_lines(name: str, questions: RunQuestions) -> Iterator[str]:
     """Yield the rank of each gold passage after each step, as far as its chunks are known."""
     gold, table = questions.run.gold.get(name), questions.names(name).chunk_table
-    known = [one for one in gold.evidence if table.chunks_of(one)] if gold and table else []
-    for document in known:
-        if ranks := questions.document(document, name).ranks(questions.run.rows[name]):
-            yield f"\ngold passage {document}"
-            width = max(len(one.step) for one in ranks)
+    for document in gold.evidence if gold and table else ():
+        if table and table.chunks_of(document):
+            ranks = questions.document(document, name).ranks(questions.run.rows[name])
+            yield from (f"\ngold passage {document}",) if ranks else ()
+            width = max((len(one.step) for one in ranks), default=0)
             yield from (f"  {one.step:<{width}}  {one}" for one in ranks)
             if (lost := lost_at(ranks)) is not None:
                 yield f"  lost at {lost.step}"
 
 
 def _print_passage(document: str, name: str, questions: RunQuestions) -> None:
-    run = questions.run
-    passage = questions.document(document, name)
-    gold = run.gold.get(name)
+    ranks = questions.document(document, name).ranks(questions.run.rows[name])
+    gold = questions.run.gold.get(name)
     is_gold = " (gold evidence)" if gold and document in gold.evidence else ""
     print(f"{questions.texts.get(name, name)}\n{document}{is_gold}\n")
-    ranks = passage.ranks(run.rows[name])
     for one in ranks:
         print(f"{one.step}\n    {one}")
         for shown, rank, score in one.rows:

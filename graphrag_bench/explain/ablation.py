@@ -13,7 +13,7 @@ from graphrag_bench.contract import operators
 from graphrag_bench.errors import UserError
 from graphrag_bench.evaluation.statistics import Difference, holm
 from graphrag_bench.explain.changes import Change, StepPlace, changed, places
-from graphrag_bench.explain.variants import MethodVariants, Variant, check_metric
+from graphrag_bench.explain.variants import MethodVariants, check_metric
 from graphrag_bench.report.comparisons import paired_differences, shown_difference
 from graphrag_bench.report.rendering import MISSING, Table, p_head, shown_p
 
@@ -22,15 +22,12 @@ _STAGES = ("convert", "retrieve")
 
 @dataclass(frozen=True)
 class StepContribution:
-    """What a change of a step does to a metric: the changed method minus the whole one.
-
-    `failed` is what went wrong where questions failed; the difference is over the others.
-    """
+    """The changed method minus the whole one, over the questions that did not fail."""
 
     step: str
     change: str
     difference: Difference | None
-    failed: str = ""
+    failed: str
 
 
 def ablation(variants: MethodVariants, metric: str) -> Table:
@@ -41,21 +38,20 @@ def ablation(variants: MethodVariants, metric: str) -> Table:
     """
     whole = variants.variant()
     check_metric(metric, whole)
+    scopes = {question.id: question.scope for question in variants.questions}
     notes: list[str] = []
     rows: list[StepContribution] = []
     seen = {variants.experiment.key}
     for place in places(variants.method):
         if not place.path.startswith(_STAGES):
             continue
-        step = f"{place.path} {place.name}"
-        changes = list(_changes(place))
-        tried = 0
-        for what, change in changes:
+        step, tried = f"{place.path} {place.name}", False
+        for what, change in _changes(place):
             try:
                 experiment = variants.make(changed(variants.method, [change]))
             except UserError:  # later steps need what it writes
                 continue
-            tried += 1
+            tried = True
             if experiment.key in seen:
                 continue
             seen.add(experiment.key)
@@ -63,8 +59,10 @@ def ablation(variants: MethodVariants, metric: str) -> Table:
                 variant = variants.retrieved(experiment)
             except UserError as error:  # of an operator, at a graph that is not for it
                 notes.append(f"not tried: {step} {what}: {error}")
-            else:
-                rows.append(_contribution(step, what, variant, whole, metric))
+                continue
+            paired = dict(paired_differences(whole.scores, variant.scores, scopes, [metric]))
+            failed = next(iter(variant.failures), "")
+            rows.append(StepContribution(step, what, paired.get(metric), failed))
         if not tried and place.combinator not in ("switch", "branch"):
             notes.append(f"not tried: {step}: later steps need what it alone writes")
     values = [scores[metric] for scores in whole.scores.values() if metric in scores]
@@ -97,14 +95,6 @@ def is_share(annotation: Any) -> bool:
     schema = TypeAdapter(annotation).json_schema()
     most = schema.get("maximum", schema.get("exclusiveMaximum"))
     return (schema.get("type"), schema.get("minimum"), most) == ("number", 0, 1)
-
-
-def _contribution(
-    step: str, change: str, variant: Variant, whole: Variant, metric: str
-) -> StepContribution:
-    scopes = {q.id: q.scope for q in variant.experiment.dataset.questions}
-    paired = dict(paired_differences(whole.scores, variant.scores, scopes, [metric]))
-    return StepContribution(step, change, paired.get(metric), next(iter(variant.failures), ""))
 
 
 def _table(

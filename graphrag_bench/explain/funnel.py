@@ -9,14 +9,14 @@ from typing import Any
 import numpy as np
 
 from graphrag_bench.algorithms.graph import Graph
-from graphrag_bench.artifacts.store import loaded
 from graphrag_bench.data.chunks import ChunkTable
 from graphrag_bench.data.dataset import Gold, documents_of
 from graphrag_bench.errors import UserError
-from graphrag_bench.explain.names import artifact_folder, artifact_roots, relationships_in
+from graphrag_bench.explain.names import ArtifactNames, relationships_in
 from graphrag_bench.explain.passages import LocatedDocument
 from graphrag_bench.explain.stages import EvidenceDocument, Funnel
 from graphrag_bench.pipeline.steps import OperatorStep
+from graphrag_bench.report.rows import grouped
 from graphrag_bench.run.folder import Row
 from graphrag_bench.run.record import documents_in
 from graphrag_bench.run.results import References, read_references, reopened
@@ -91,12 +91,11 @@ def run_funnel(run: StoredRun, home: Path) -> Funnel:
         raise UserError(f"No question of {run.folder.path} has gold evidence.")
     reader = None if run.imported else _ArtifactReader(run, home)
     by_question: dict[str, list[EvidenceDocument]] = {}
-    for scope in dict.fromkeys(run.scopes[name] for name in names):
+    for scope, of_scope in grouped(names, run.scopes.__getitem__).items():
         artifacts = reader.of_scope(scope) if reader else _IMPORTED
-        for name in names:
-            if run.scopes[name] == scope:
-                right = answered_right(run.scores.get(name, {}))
-                by_question[name] = of_evidence(run.rows[name], run.gold[name], artifacts, right)
+        for name in of_scope:
+            right = answered_right(run.scores.get(name, {}))
+            by_question[name] = of_evidence(run.rows[name], run.gold[name], artifacts, right)
     every = tuple(one for name in names for one in by_question[name])
     stages = reader.stages if reader else _IMPORTED.stages
     if all(one.passed["answered"] is None for one in every):
@@ -122,10 +121,9 @@ class _ArtifactReader:
     """Reader of the artifacts of a run's questions; `missing` says which are not there."""
 
     def __init__(self, run: StoredRun, home: Path) -> None:
-        experiment = reopened(run, home)
+        self.run, self.home, self.missing = run, home, list[str]()
         self.references = read_references(run.folder) or References("", {})
-        self.roots = artifact_roots(run, self.references, home)
-        self.missing: list[str] = []
+        experiment = reopened(run, home)
         steps = [op for step in experiment.method.pipeline.steps() for op in step.operators()]
         self.entries = frozenset(step.label for step in steps if _is_entry(step))
         self.ids = frozenset(document.id for document in experiment.dataset.documents)
@@ -141,27 +139,17 @@ class _ArtifactReader:
         self.stages = frozenset(stages)
 
     def of_scope(self, scope: str | None) -> FunnelArtifacts:
-        keys = self.references.within(scope)
-        chunks = self._artifact("chunk_table", ChunkTable, keys, "chunk")
-        graph = None
-        if "extracted" in self.stages:
-            graph = self._artifact("graph", Graph, keys, "extracted, linked")
-        return FunnelArtifacts(self.ids, chunks, graph, self.entries, self.stages)
-
-    def _artifact(self, resource: str, kind: Any, keys: Mapping[str, str], stages: str) -> Any:
-        if (folder := artifact_folder(resource, self.roots, keys)) is not None:
-            return loaded(kind, folder)
-        reason = f"which {resource} the run used is not known"
-        if resource in keys:
-            reason = f"the {resource} is gone ({self.roots[0] / resource / keys[resource]})"
-        self.missing.append(f"{stages}: {reason}")
-        return None
+        names = ArtifactNames.of_run(self.run, self.references, self.home, scope)
+        if names.chunk_table is None:
+            self.missing.append("chunk: the chunks of the run are gone")
+        if names.graph is None and "extracted" in self.stages:
+            self.missing.append("extracted, linked: the graph of the run is gone")
+        return FunnelArtifacts(self.ids, names.chunk_table, names.graph, self.entries, self.stages)
 
 
 def _is_entry(step: OperatorStep) -> bool:
-    return bool(set(_STARTS).intersection(step.operator.returns)) and not any(
-        read.slot in _OF_THE_GRAPH for read, _ in step.reads
-    )
+    read = {slot.slot for slot, _ in step.reads}
+    return not read & _OF_THE_GRAPH and bool({*_STARTS} & {*step.operator.returns})
 
 
 def of_evidence(

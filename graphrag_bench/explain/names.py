@@ -36,16 +36,20 @@ class ArtifactNames:
     @classmethod
     def of(cls, resources: Mapping[str, Any]) -> "ArtifactNames":
         """Return the names of loaded artifacts."""
-        artifacts: dict[str, Any] = {name: resources.get(name) for name in _KINDS}
-        return cls(**artifacts)
+        return cls(**{name: resources.get(name) for name in _KINDS})
 
     @classmethod
-    def read(cls, roots: Sequence[Path], keys: Mapping[str, str]) -> "ArtifactNames":
-        """Return the names of artifacts, `keys` by resource, below the folders `roots` of a set."""
+    def of_run(
+        cls, run: StoredRun, references: References, home: Path, scope: str | None
+    ) -> "ArtifactNames":
+        """Return the names of the artifacts of a scope of a run; `home` is that of one in none."""
+        keys = references.within(scope)
+        stores = [(run.home or home) / "artifacts", *filter(None, [references.shared])]
+        roots = [Path(store) / references.dataset for store in stores]
         artifacts: dict[str, Any] = {}
         for name, kind in _KINDS.items():
             try:
-                place = artifact_folder(name, roots, keys)
+                place = _folder(name, roots, keys)
                 artifacts[name] = None if place is None else loaded(kind, place)
             except UserError:
                 artifacts[name] = None
@@ -86,23 +90,14 @@ def _relationship(graph: Graph, row: int) -> Named:
     return {"head": head, "relation": relation, "tail": tail, **more}
 
 
-def artifact_roots(run: StoredRun, references: References, home: Path) -> list[Path]:
-    """Return where the artifacts of a run may be: in its home, and in the store it shares.
-
-    `home` is that of a run which lies in none.
-    """
-    shared = [Path(references.shared)] if references.shared else []
-    return [store / references.dataset for store in [(run.home or home) / "artifacts", *shared]]
-
-
-def artifact_folder(resource: str, roots: Sequence[Path], keys: Mapping[str, str]) -> Path | None:
-    """Return the folder of a stored artifact, or of the equal one it refers to; None if gone."""
+def _folder(resource: str, roots: Sequence[Path], keys: Mapping[str, str]) -> Path | None:
+    """The folder of a stored artifact, or of the equal one it refers to; None if gone."""
     if resource not in keys:
         return None
     places = [root / resource / keys[resource] for root in roots]
     place = next((one for one in places if is_stored(one)), None)
     same = read_recipe(place).get("same_as") if place is not None else None
-    return artifact_folder(same, roots, keys) if same else place
+    return _folder(same, roots, keys) if same else place
 
 
 def explained(slot: str, value: Any, names: ArtifactNames) -> Any:

@@ -13,7 +13,7 @@ from typing import Any
 
 from graphrag_bench.data.dataset import Gold, name_of
 from graphrag_bench.errors import UserError, did_you_mean
-from graphrag_bench.explain.names import ArtifactNames, artifact_roots, explained_steps
+from graphrag_bench.explain.names import ArtifactNames, explained_steps
 from graphrag_bench.explain.passages import LocatedDocument
 from graphrag_bench.explain.text import explained_lines
 from graphrag_bench.llm.cache import Cache
@@ -46,7 +46,7 @@ class RunQuestions:
     def __init__(self, run: StoredRun, home: Path) -> None:
         self.run, self.home = run, run.home or home
         self._references = read_references(run.folder) or References("", {})
-        self._open: tuple[Mapping[str, str], ArtifactNames] = ({}, ArtifactNames())
+        self._names: dict[str | None, ArtifactNames] = {}
         self._seconds: dict[str, dict[str, float]] = {}
         for one in run.folder.timing():
             self._seconds.setdefault(one["question"], {})[one["step"]] = one["seconds"]
@@ -64,11 +64,12 @@ class RunQuestions:
 
     def names(self, question: str) -> ArtifactNames:
         """Return the names of the artifacts of a question; those of one scope are held."""
-        keys = self._references.within(self.run.rows[question].get("scope"))
-        if keys != self._open[0]:
-            roots = artifact_roots(self.run, self._references, self.home)
-            self._open = keys, ArtifactNames.read(roots, keys)
-        return self._open[1]
+        alone = {*self._references.keys} == {None}
+        scope = None if alone else self.run.rows[question].get("scope")
+        if scope not in self._names:
+            names = ArtifactNames.of_run(self.run, self._references, self.home, scope)
+            self._names = {scope: names}
+        return self._names[scope]
 
     def document(self, document: str, question: str) -> LocatedDocument:
         """Return a document in the artifacts of a question.

@@ -17,10 +17,9 @@ Plain = Mapping[str, Any]
 
 
 def explained_lines(plain: Plain, *, whole: bool = False) -> Iterator[str]:
-    """Yield the answer, what was fallen back on, the context with its scores, and the steps.
+    """Yield what `question.explanation` gives: answer, fallbacks, context with scores, and steps.
 
-    `plain` has them as `question.explanation` gives them. The `whole` context has every text as it
-    was sent.
+    The `whole` context has every text as it was sent.
     """
     yield str(plain["answer"]) if plain["answer"] is not None else "(no answer was asked for)"
     yield from (f"fallback: {reason}" for reason in plain["fallbacks"])
@@ -37,7 +36,8 @@ def explained_lines(plain: Plain, *, whole: bool = False) -> Iterator[str]:
         yield "  none were kept (trace=off)"
     for step in plain["steps"]:
         seconds = f"  {step['seconds']:.3f} s" if "seconds" in step else ""
-        yield f"  {step['step']}{seconds}{_used(step.get('usage', {}))}"
+        usage = f"  {usage}" if (usage := used(step.get("usage", {}))) else ""
+        yield f"  {step['step']}{seconds}{usage}"
         if step.get("reads"):
             yield f"    reads: {', '.join(one.replace('_', ' ') for one in step['reads'])}"
         for slot, value in step["wrote"].items():
@@ -69,11 +69,12 @@ def _piece(piece: Plain, whole: bool) -> Iterator[str]:
     yield from (f"    {line}" for line in str(shown).splitlines())
 
 
-def _used(usage: Plain) -> str:
+def used(usage: Plain) -> str:
+    """Return the calls of a language model and their tokens in words; "" for none."""
     if not usage.get("calls"):
         return ""
     n_prompt, n_reply = (usage.get(f"{name}_tokens", 0) for name in ("prompt", "completion"))
-    return f"  {usage['calls']} LLM calls, {n_prompt:,} + {n_reply:,} tokens"
+    return f"{usage['calls']} LLM calls, {n_prompt:,} + {n_reply:,} tokens"
 
 
 def _slot(name: str, value: Any) -> Iterator[str]:

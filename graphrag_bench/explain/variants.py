@@ -68,8 +68,9 @@ class MethodVariants:
         wanted = set(scored_questions(run)) & set(run.rows)
         questions = [question for question in dataset.questions if question.id in wanted]
 
+        budget = {} if calls else _NO_CALLS
+
         def make(method: Mapping[str, Any]) -> Experiment:
-            budget = {} if calls else _NO_CALLS
             return reopened(run, home, changed={"method": dict(method), **budget})
 
         return cls(run.config["method"], questions, make, progress, calls)
@@ -79,9 +80,9 @@ class MethodVariants:
         cls, values: Mapping[str, Any], progress: Progress | None = None, *, calls: bool = False
     ) -> "MethodVariants":
         """Return that of the questions of a run that these resolved settings would make."""
+        budget = {} if calls else _NO_CALLS
 
         def make(method: Mapping[str, Any]) -> Experiment:
-            budget = {} if calls else _NO_CALLS
             return Experiment.prepare({**values, **budget, "method": dict(method)}, swept=True)
 
         questions = make(values["method"]).selection()[0]
@@ -89,8 +90,8 @@ class MethodVariants:
 
     def variant(self, changes: Sequence[Change] = ()) -> Variant:
         """Return the method with changed steps; raises UserError where that is not valid."""
-        changed_method = changed(self.method, changes)
-        return self.retrieved(self.make(changed_method) if changes else self.experiment)
+        experiment = self.make(changed(self.method, changes)) if changes else self.experiment
+        return self.retrieved(experiment)
 
     def retrieved(self, experiment: Experiment) -> Variant:
         """Return the questions by an experiment that `make` has made."""

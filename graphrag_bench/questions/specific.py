@@ -189,42 +189,36 @@ def specific_questions(
     """
     chains = Chains(graph)
     questions: list[QA] = []
-    refused = 0
+    n_refused = 0
     for place, number in enumerate(hops):
         wanted = n // len(hops) + (place < n % len(hops))
         rng = np.random.default_rng([seed, number])
         drawn = chains.drawn(number, wanted if llm is None else 2 * wanted, rng)
         cases = [_Case.of(rows, chains, table) for rows in drawn]
-        worded, n_bad = _by_template(cases) if llm is None else _by_model(llm, cases, wanted)
-        refused += n_bad
+        worded: list[QA] = []
+        for part in (cases[:wanted], cases[wanted:]):
+            part = part[: wanted - len(worded)]
+            texts = _by_template(part) if llm is None else _by_model(llm, part)
+            pairs = [pair for pair in zip(part, texts, strict=True) if pair[1]]
+            new = [one.worded(text) for one, text in pairs if llm is None or not one.leaks(text)]
+            n_refused += len(part) - len(new)
+            worded += new
         questions += distinct(worded)[:wanted]
-    return questions, refused
+    return questions, n_refused
 
 
-def _by_template(cases: Sequence[_Case]) -> tuple[list[QA], int]:
-    questions = []
-    for case in cases:
-        (message,) = TEMPLATE.render({"first": case.names[0], "relations": case.relations})
-        questions.append(case.worded(" ".join(message.content.split())))
-    return questions, 0
+def _by_template(cases: Sequence[_Case]) -> list[str]:
+    names = ({"first": case.names[0], "relations": case.relations} for case in cases)
+    return [" ".join(TEMPLATE.render(one)[0].content.split()) for one in names]
 
 
-def _by_model(llm: ChatModel, cases: Sequence[_Case], wanted: int) -> tuple[list[QA], int]:
-    questions: list[QA] = []
-    refused = 0
-    for part in (cases[:wanted], cases[wanted:]):
-        part = part[: wanted - len(questions)]
-        chats = [
-            SPECIFIC.render(
-                {"passages": case.passages, "facts": case.facts, "first": case.names[0],
-                 "answer": case.names[-1]}
-            )
-            for case in part
-        ]  # fmt: skip
-        replies = ask_each(llm, chats, json_reading(Worded, "wording"), max_tokens=MAX_TOKENS)
-        texts = [one.question.split() if isinstance(one, Worded) else [] for one in replies]
-        pairs = [(case, " ".join(text)) for case, text in zip(part, texts, strict=True)]
-        worded = [case.worded(text) for case, text in pairs if text and not case.leaks(text)]
-        refused += len(part) - len(worded)
-        questions += worded
-    return questions, refused
+def _by_model(llm: ChatModel, cases: Sequence[_Case]) -> list[str]:
+    chats = [
+        SPECIFIC.render(
+            {"passages": case.passages, "facts": case.facts, "first": case.names[0],
+             "answer": case.names[-1]}
+        )
+        for case in cases
+    ]  # fmt: skip
+    replies = ask_each(llm, chats, json_reading(Worded, "wording"), max_tokens=MAX_TOKENS)
+    return [" ".join(one.question.split()) if isinstance(one, Worded) else "" for one in replies]

@@ -46,15 +46,15 @@ def test_the_building_of_every_scope_is_part_of_the_cost_and_no_file_stays_open(
     fake: FakeOpenAI,
 ) -> None:
     url = fake.scenario(reads=True)
-    run_folder(*SCOPED, *served(url), "limit=1")
+    folder = run_folder(*SCOPED, *served(url))
+    assert fake.stats(url).answered.total() == 4 * len(TOWNS) == n_paid(folder)
+    assert set(metrics(folder)["cost"]["stages"]) == {"build", "convert", "generate"}
     gc.collect()
     n_files, n_threads = len(os.listdir("/proc/self/fd")), threading.active_count()
-    folder = run_folder(*SCOPED, *served(url))
+    run_folder(*SCOPED, *served(url), "paths.home=second")
     gc.collect()
     assert len(os.listdir("/proc/self/fd")) <= n_files
     assert threading.active_count() <= n_threads
-    assert fake.stats(url).answered.total() == 4 * len(TOWNS) == n_paid(folder)
-    assert set(metrics(folder)["cost"]["stages"]) == {"build", "convert", "generate"}
 
 
 def test_failures_are_counted_over_all_scopes(fake: FakeOpenAI) -> None:
