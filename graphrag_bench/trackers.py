@@ -43,7 +43,7 @@ class Job:
 
     @classmethod
     def read(cls, config: DictConfig) -> "Job":
-        """The job of a Hydra configuration; one that left no cell has failed.
+        """Read the job of a Hydra configuration; one that left no cell has failed.
 
         Without a scored run its settings are the words that it was started with.
         """
@@ -62,13 +62,12 @@ class Job:
         tags = {name: str(row.get(name) or "") for name in ("title", "key", "commit")}
         table = output / TABLE
         table.write_text(markdown(run_table([row])), encoding="utf-8")
-        page = write_page([run], output / "page", run.home or output).parent
         return cls(
             f"{row['dataset']} {row['method']} {row['key']}",
             {"dataset": row["dataset"], "method": row["method"], **settings_of(run)},
             {name: float(value) for name, value in metrics.items() if value is not None},
             {**tags, "folder": str(run.folder.path.resolve())},
-            (table, page),
+            (table, write_page([run], output / "page", run.home or output).parent),
             error,
         )
 
@@ -109,15 +108,15 @@ class MLflow(Callback):
     def _opened(self) -> tuple[Any, str]:
         from mlflow import MlflowClient
 
+        if self.tracking_uri.startswith(_SQLITE):
+            Path(self.tracking_uri.removeprefix(_SQLITE)).parent.mkdir(parents=True, exist_ok=True)
+        client = MlflowClient(self.tracking_uri)
+        if known := client.get_experiment_by_name(self.experiment):
+            return client, known.experiment_id
         files = None
         if self.tracking_uri.startswith(_SQLITE):  # its artifacts would go to the working folder
-            folder = Path(self.tracking_uri.removeprefix(_SQLITE)).resolve().parent
-            folder.mkdir(parents=True, exist_ok=True)
-            files = (folder / "artifacts").as_uri()
-        client = MlflowClient(self.tracking_uri)
-        known = client.get_experiment_by_name(self.experiment)
-        if known is not None:
-            return client, known.experiment_id
+            store = Path(self.tracking_uri.removeprefix(_SQLITE)).resolve()
+            files = (store.parent / "artifacts").as_uri()
         return client, client.create_experiment(self.experiment, artifact_location=files)
 
 
@@ -144,7 +143,7 @@ class WandB(Callback):
         )  # fmt: skip
         run.summary.update(dict(job.metrics))
         for path in job.files:
-            for file in [path] if path.is_file() else filter(Path.is_file, path.rglob("*")):
+            for file in filter(Path.is_file, [path, *path.rglob("*")]):
                 run.save(str(file), base_path=str(path.parent), policy="now")
         run.finish(exit_code=1 if job.error else 0)
 

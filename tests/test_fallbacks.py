@@ -6,7 +6,7 @@ import pytest
 from toy_runs import TOY, command, metrics, plan_of, records, run_folder, table_of, write_set
 
 from graphrag_bench.config.sources import method_file, names
-from graphrag_bench.explain.changes import places
+from graphrag_bench.explain.ablation import places
 
 DENSE = "no entity in the question: dense retrieval"
 CORPUS = [{"id": "a", "text": "Ada Marsh founded Norvik."}, {"id": "b", "text": "Otto came."}]

@@ -24,9 +24,13 @@ from graphrag_bench.cli.parsing import RUN, Parser, runs_and_settings, show_sett
 from graphrag_bench.config.compose import composed
 from graphrag_bench.config.plugins import load_plugins
 from graphrag_bench.errors import UserError
-from graphrag_bench.explain.ablation import ablation
-from graphrag_bench.explain.changes import Change, setting_of
-from graphrag_bench.explain.variants import MethodVariants, check_metric
+from graphrag_bench.explain.ablation import (
+    Change,
+    MethodVariants,
+    ablation,
+    check_metric,
+    setting_of,
+)
 from graphrag_bench.progress import Progress
 from graphrag_bench.report.comparisons import difference_table, flipped_line
 from graphrag_bench.report.rendering import show_tables

@@ -76,23 +76,20 @@ class Skeleton:
             raise UserError(f"{', '.join(there)}: there already; take another name.")
         ours = {into / "pyproject.toml": "pyproject.toml", inner / "__init__.py": "__init__.py"}
         templates |= {path: name for path, name in ours.items() if not path.exists()}
-        for path, name in templates.items():
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(self._text(name), encoding="utf-8")
-        init = inner / "__init__.py"
-        if init not in templates:
-            self._import_into(init)
-        return sorted({*templates, init})
-
-    def _text(self, template: str) -> str:
         environment = jinja2.Environment(
             loader=jinja2.FileSystemLoader(_TEMPLATES), undefined=jinja2.StrictUndefined,
             trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True, autoescape=False,
         )  # fmt: skip
-        return environment.get_template(f"{template}.j2").render(
-            kind=self.kind, function=self.name, operator=f"{self.kind}.{self.name}",
-            name=self.name, package=self.package, module=self.module,
-        )  # fmt: skip
+        for path, name in templates.items():
+            path.parent.mkdir(parents=True, exist_ok=True)
+            text = environment.get_template(f"{name}.j2").render(
+                kind=self.kind, name=self.name, package=self.package, module=self.module
+            )
+            path.write_text(text, encoding="utf-8")
+        init = inner / "__init__.py"
+        if init not in templates:
+            self._import_into(init)
+        return sorted({*templates, init})
 
     def _import_into(self, init: Path) -> None:
         lines = init.read_text(encoding="utf-8").splitlines()

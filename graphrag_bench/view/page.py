@@ -14,8 +14,7 @@ from typing import Any
 
 from graphrag_bench.errors import UserError
 from graphrag_bench.evaluation.metrics import metrics
-from graphrag_bench.explain.funnel import funnel_or_reason
-from graphrag_bench.explain.stages import LABELS, Funnel
+from graphrag_bench.explain.funnel import LABELS, Funnel, funnel_or_reason
 from graphrag_bench.report.comparisons import (
     paired_differences,
     recorded_settings,

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from graphrag_bench.data.dataset import Dataset, Gold
-from graphrag_bench.explain.funnel import answered_right
+from graphrag_bench.explain.funnel import Funnel, answered_right
 from graphrag_bench.explain.question import (
     IN_CONTEXT,
     OUTSIDE,
@@ -13,7 +13,6 @@ from graphrag_bench.explain.question import (
     RunQuestions,
     evidence_of,
 )
-from graphrag_bench.explain.stages import Funnel
 from graphrag_bench.report.rendering import Table
 from graphrag_bench.report.rows import usual_metrics
 from graphrag_bench.run.folder import Row

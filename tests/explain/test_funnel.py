@@ -2,7 +2,7 @@
 
 import pytest
 
-from graphrag_bench.explain.stages import STAGES, EvidenceDocument, Funnel, stage_table
+from graphrag_bench.explain.funnel import STAGES, EvidenceDocument, Funnel, stage_table
 
 ALL = dict.fromkeys(STAGES, True)
 NOT_RETRIEVED = {"retrieved": False, "cut": None, "prompt": False}

@@ -8,8 +8,8 @@ from toy_runs import TOY, run_folder
 
 from graphrag_bench.config.settings import DatasetSettings
 from graphrag_bench.errors import UserError
+from graphrag_bench.explain.ablation import MethodVariants
 from graphrag_bench.explain.funnel import run_funnel
-from graphrag_bench.explain.variants import MethodVariants
 from graphrag_bench.judging.answers import chosen
 from graphrag_bench.judging.pairs import AnswerPairs
 from graphrag_bench.report.tables import shown_tables

@@ -7,11 +7,16 @@ from toy_runs import TOY, command, refused, run_folder
 
 from graphrag_bench.config.plugins import load_plugins
 from graphrag_bench.errors import UserError
-from graphrag_bench.explain.ablation import ablation
-from graphrag_bench.explain.changes import Change, changed, places, setting_of
+from graphrag_bench.explain.ablation import (
+    Change,
+    MethodVariants,
+    ablation,
+    changed,
+    places,
+    setting_of,
+)
 from graphrag_bench.explain.passages import lost_at
 from graphrag_bench.explain.question import RunQuestions
-from graphrag_bench.explain.variants import MethodVariants
 from graphrag_bench.run.stored import StoredRun, find_run
 
 QUIET = [*TOY, "answer=off", "reference_rows=off", "budget_context=native"]

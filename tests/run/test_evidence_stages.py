@@ -13,8 +13,7 @@ import pytest
 from graphrag_bench.algorithms.graph import Graph
 from graphrag_bench.data.chunks import ChunkTable
 from graphrag_bench.data.dataset import Gold
-from graphrag_bench.explain.funnel import FunnelArtifacts, of_evidence
-from graphrag_bench.explain.stages import STAGES
+from graphrag_bench.explain.funnel import STAGES, FunnelArtifacts, of_evidence
 
 CHUNKS = ChunkTable.of([("a", "", "first"), ("b", "", "second"), ("c", "", "third")])
 NODE_CHUNK = [[1, 0, 0], [1, 1, 0], [0, 1, 0], [0, 0, 1], [0, 0, 0]]

@@ -8,8 +8,7 @@ from graphrag_bench.algorithms.graph import Graph
 from graphrag_bench.data.chunks import ChunkTable
 from graphrag_bench.data.dataset import Gold
 from graphrag_bench.explain.names import ArtifactNames
-from graphrag_bench.view.answer_graph import MOST_NODES, answer_graph
-from graphrag_bench.view.walks import Walks
+from graphrag_bench.view.answer_graph import MOST_NODES, Walks, answer_graph
 
 GOLD = Gold(answers=("Node 3",), evidence=("d1",))
 

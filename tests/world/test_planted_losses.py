@@ -10,8 +10,7 @@ from toy_runs import WEIGHTLESS, metrics, records, run_folder, write_set
 
 from graphrag_bench.api import dataset
 from graphrag_bench.data.dataset import Dataset
-from graphrag_bench.explain.funnel import run_funnel
-from graphrag_bench.explain.stages import Funnel
+from graphrag_bench.explain.funnel import Funnel, run_funnel
 from graphrag_bench.graphs.chunking import presplit
 from graphrag_bench.llm.calls import CallFailed, Chat
 from graphrag_bench.run.stored import find_run
