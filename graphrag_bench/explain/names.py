@@ -36,7 +36,7 @@ class ArtifactNames:
     @classmethod
     def of(cls, resources: Mapping[str, Any]) -> "ArtifactNames":
         """Return the names of loaded artifacts."""
-        return cls(**{name: resources.get(name) for name in _KINDS})
+        return cls(*(resources.get(name) for name in _KINDS))
 
     @classmethod
     def of_run(
@@ -44,7 +44,7 @@ class ArtifactNames:
     ) -> "ArtifactNames":
         """Return the names of the artifacts of a scope of a run; `home` is that of one in none."""
         keys = references.within(scope)
-        stores = [(run.home or home) / "artifacts", *filter(None, [references.shared])]
+        stores = [str((run.home or home) / "artifacts"), *filter(None, [references.shared])]
         roots = [Path(store) / references.dataset for store in stores]
         artifacts: dict[str, Any] = {}
         for name, kind in _KINDS.items():

@@ -1,16 +1,20 @@
-"""A data set or an OpenIE file with a fault is refused with file, line and what to do."""
+"""Data sets: one that is fetched runs, one with a fault is refused with file and line."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pytest
-from toy_runs import TOY, WEIGHTLESS, command, refused, write_set
+from data.test_fetching import NEWS, hub, news_files
+from file_server import FileServer, serving
+from toy_runs import TOY, WEIGHTLESS, command, metrics, refused, run_folder, write_set
 
 from graphrag_bench.config.compose import composed
 from graphrag_bench.errors import UserError
 from graphrag_bench.run.experiment import Experiment
+from graphrag_bench.run.stored import find_run
 
+BM25 = [*WEIGHTLESS, "method=bm25", "answer=off", "reference_rows=off"]
 Rows = Sequence[dict[str, object]] | bytes
 PASSAGES = [
     {"id": "a", "title": "Anna", "text": "Anna met Bert in Cologne."},
@@ -96,3 +100,23 @@ def test_a_fault_of_an_openie_file_is_named(
     (folder / "openie.json").write_text(json.dumps({"docs": rows}))
     message = refusal("dataset=jsonl", f"dataset.root={folder}", "method=hipporag")
     assert [word for word in words if word not in message] == []
+
+
+@pytest.fixture
+def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[FileServer]:
+    """A hub of the tests, which the environment names."""
+    with serving() as server:
+        monkeypatch.setenv("HF_ENDPOINT", server.address + "/")
+        monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", False)
+        yield server
+
+
+def test_what_was_fetched_is_found_by_run_without_a_root(server: FileServer) -> None:
+    hub(server, NEWS, news_files(), large=True)
+    ended = command("fetch", "dataset=multihoprag")
+    assert ended.code == 0, ended.err
+    assert "ODC-BY" in ended.out and "c0ffee" in ended.out
+    assert "609" in ended.err
+    folder = run_folder("dataset=multihoprag", *BM25)
+    assert metrics(folder)["n"] == 2
+    assert find_run(str(folder), ".").scores  # gold of a fetched set is found again

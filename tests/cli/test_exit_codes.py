@@ -10,20 +10,34 @@ import pytest
 import toy_runs
 from fake_openai import FakeOpenAI
 from killing import CONCURRENCY, built_by_llm, start, tiny_set, wait_for_calls
-from toy_runs import TOY, command, refusal, refused, run_folder, shell
+from toy_runs import TOY, Ended, command, records, refusal, refused, run_folder, shell
 
 from graphrag_bench.cli import doctor
 
 pytestmark = pytest.mark.slow
 
 VANILLA = [*TOY, "method=vanilla", "reference_rows=off"]
+OPERATORS = '''
+from graphrag_bench.contract import operator
+from graphrag_bench.values import Chunk, Question, Ranked
 
 
-def test_all_failures_end_with_1_whatever_the_limit() -> None:
-    toy_runs.fails_on.add("Question")
-    for words in (["failures.after=1000"], ["-m", "method.top_k=1,2"]):
-        ended = command("run", *VANILLA, "failures.limit=1.0", *words)
-        assert ended.code == 1 and "6 of 6" in ended.err
+def _divided(n: int) -> float:
+    return n / (n - n)
+
+
+@operator("lab.raises")
+def raises(question: Question, *, only: str = "") -> Ranked[Chunk]:
+    """An error for every question, or for one."""
+    return Ranked[Chunk]([0], [_divided(1) if only in ("", question.id) else 1.0])
+'''
+METHOD = """name: mine
+retrieve:
+  - {{{step}}}
+generate:
+  - {{op: context.chunks, top_k: 2}}
+  - {{op: answer.direct, use: [context], prompt: "methods:vanilla/prompts/answer.j2"}}
+"""
 
 
 def test_a_run_that_is_stopped_ends_with_1_and_bad_input_with_2_and_earlier_work_stays() -> None:
@@ -74,3 +88,38 @@ def test_a_second_signal_ends_the_process_at_once(fake: FakeOpenAI, tmp_path: Pa
     process.send(signal.SIGINT)
     process.process.join(2)
     assert process.process.exitcode == -signal.SIGINT
+
+
+@pytest.fixture
+def lab(home: Path, open_registries: None) -> None:
+    (home / "failing_lab.py").write_text(OPERATORS)
+
+
+def run_lab(step: str, *words: str) -> Ended:
+    Path("mine.yaml").write_text(METHOD.format(step=step))
+    settings = [*TOY, "plugins=[failing_lab]", "method=./mine.yaml", "reference_rows=off"]
+    return command("run", *settings, *words)
+
+
+@pytest.mark.usefixtures("lab")
+def test_an_operator_that_always_raises_ends_in_1_with_its_own_file_and_line(home: Path) -> None:
+    ended = run_lab("op: lab.raises", "answer=off")
+    assert ended.code == 1
+    answer = command("ask", *TOY, "plugins=[failing_lab]", "method=./mine.yaml", "Who?")
+    assert answer.code == 1 and f'File "{home / "failing_lab.py"}", line 7' in answer.err
+    text = (ended.folder / "failures.txt").read_text()
+    for shown in (ended.err, text):
+        assert "retrieve.0 lab.raises: ZeroDivisionError" in shown
+        assert f'File "{home / "failing_lab.py"}", line 13, in raises' in shown
+        assert f'File "{home / "failing_lab.py"}", line 7, in _divided' in shown
+        assert "graphrag_bench/pipeline" not in shown
+    assert {row["status"] for row in records(ended.folder)} == {"failed"}
+    assert "failing_lab.py" not in (ended.folder / "records.jsonl").read_text()
+
+
+@pytest.mark.usefixtures("lab")
+@pytest.mark.parametrize(("limit", "code"), [("0.2", 0), ("0.1", 1)])
+def test_more_failed_questions_than_the_limit_end_in_1(limit: str, code: int) -> None:
+    ended = run_lab("op: lab.raises, only: q1", "answer=off", f"failures.limit={limit}")
+    assert ended.code == code
+    assert ("1 of 6" in ended.err) == bool(code)

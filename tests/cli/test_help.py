@@ -52,6 +52,17 @@ def test_a_plan_is_json_too() -> None:
         ("judge", "llm@llm_judge=scripted", "RUN"), ("judge", "0a1b 1b2c --limit 0", "--limit"),
         ("runs", "score evaluation.cuts=[1]", "RUN"), ("list", "methds", "'methods'"),
         ("ablate", "0a1b 1b2c", "1b2c"),
+        ("table", "zhou2025/tabel5", "zhou2025/table5"), ("table", "runs/tay", "runs/tay"),
+        ("table", "zhou2025/table5 limit=3", "experiment=zhou2025/table5"),
+        ("table", "rows=method", "experiment="), ("table", "--papers-prompts", "--papers-prompts"),
+        ("fetch", "dataset=musiqe", "'musique'"), ("fetch", "dataset.root=x", "dataset=NAME"),
+        ("fetch", "dataset=novelqa", "https://huggingface.co/datasets/NovelQA/NovelQA"),
+        ("fetch", "dataset=toy", "toy"), ("fetch", "data.root=x dataset=musique", "dataset.root="),
+        ("questions", "dataset=toy kind=abstrct", "'abstract'"), ("questions", "n=3", "kind="),
+        ("questions", "dataset=toy kind=specific hops=4", "hops=4"),
+        ("questions", "dataset=toy kind=specific wordin=template", "'wording'"),
+        ("cache", "stats --home none", "none"), ("cache", "stats --home a --path b", "--path"),
+        ("cache", "export a --path a", "'a'"), ("cache", "import a --path a", "'a'"),
     ],
 )  # fmt: skip
 def test_what_a_command_does_not_take_is_named_with_the_nearest(

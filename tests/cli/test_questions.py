@@ -54,19 +54,6 @@ def test_the_same_command_makes_the_same_questions_and_loses_no_edit(tmp_path: P
     assert (folder / "questions.jsonl").read_bytes() == edited
 
 
-@pytest.mark.parametrize(
-    ("words", "name"),
-    [
-        (["kind=abstrct"], "'abstract'"),
-        (["n=3"], "kind=abstract"),
-        (["kind=specific", "hops=4"], "hops=4"),
-        (["kind=specific", "wordin=template"], "'wording'"),
-    ],
-)
-def test_wrong_settings_are_told(words: list[str], name: str) -> None:
-    assert name in refused(*TOY, *words, name="questions")
-
-
 def test_made_questions_are_asked_of_the_set_itself_over_its_artifacts(tmp_path: Path) -> None:
     home = f"paths.home={tmp_path}"
     words = [*TOY, "method=vanilla", "answer=off", home]

@@ -5,9 +5,10 @@ import shutil
 from pathlib import Path
 
 import pytest
-from pages import METHODS, SCRIPT, part, planted_runs
-from toy_runs import TOY, command, run_folder
+from pages import CORPUS, METHODS, QUESTIONS, SCRIPT, part, planted_runs
+from toy_runs import TAGGER, TOY, command, run_folder, write_set
 
+import graphrag_bench.api as gb
 from graphrag_bench.cli.view import newest
 from graphrag_bench.errors import UserError
 from graphrag_bench.run.stored import find_run
@@ -35,15 +36,10 @@ def written(home: Path, page: Path, *runs: str) -> Path:
     return page
 
 
-def test_the_newest_runs_are_shown_in_the_order_of_their_scoring(page: Path) -> None:
+def test_a_question_has_its_context_steps_calls_graph_and_whole_paths(page: Path) -> None:
     index = part(page, "index")
     assert [run["method"] for run in index["runs"]] == list(METHODS)
-    first = index["runs"][0]
-    assert first["n"] == 3 and first["metrics"]["evidence_recall@5"]["mean"] == 1.0
-    assert len(index["pairs"]) == 6
-
-
-def test_a_question_has_its_context_steps_calls_graph_and_whole_paths(page: Path) -> None:
+    assert (index["runs"][0]["n"], len(index["pairs"])) == (3, 6)
     stored = part(page, "r1/q0")["questions"]["q2"]
     assert {piece["id"] for piece in stored["context"]} >= {"norvik"}
     assert any("nodes" in step["wrote"] for step in stored["steps"])
@@ -116,3 +112,21 @@ def test_runs_of_two_sets_and_one_whose_artifacts_are_gone_share_a_page(
     assert ([run["set"] for run in index["runs"]], index["pairs"]) == (["set0", "set1"], [])
     assert "graph" in part(tmp_path / "page", "r0/q0")["questions"]["q1"]["without_names"]
     assert set(part(tmp_path / "page", "r1/list")["right"]) == {None}
+
+
+def test_a_run_and_a_question_are_tables_of_a_notebook_without_markup(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    data = gb.dataset("jsonl", write_set(Path("set"), CORPUS, QUESTIONS))
+    reader = {"_target_": "pages.reader"}
+    method = gb.method("hipporag", embedder="hashing", llm=reader, nlp=TAGGER)
+    run = method.run(data)
+    assert "| HippoRAG |" in run._repr_markdown_()
+    question = run.question("q1")
+    page = question._repr_markdown_()
+    assert "<script" not in page.replace(r"\<", "") and r"\<script\>" in page
+    assert "(seed)" in page and "(gold) | is in |" in page
+    assert question.values["calls"][-1]["reply"] == f"Ada Marsh {SCRIPT}"
+    with pytest.raises(UserError, match="q1"):
+        run.question("q11")

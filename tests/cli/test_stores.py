@@ -1,20 +1,24 @@
-"""`graphrag-bench artifacts`: export, import, a changed archive, and a shared store."""
+"""`artifacts` and `cache`: what was built and paid for is exported, imported, and shared."""
 
 import io
+import json
 import shutil
 import tarfile
 from pathlib import Path
 
 import pytest
-from toy_runs import TOY, command, plan_of, records, refused, run_folder
+from fake_openai import FakeOpenAI
+from toy_runs import TOY, asked, command, plan_of, records, refused, run_folder
 
 from graphrag_bench.artifacts import sharing
 from graphrag_bench.errors import UserError
 
 pytestmark = pytest.mark.usefixtures("copied")
 
-HIPPORAG = [*TOY, "method=hipporag", "answer=off"]
+HIPPORAG = [*TOY, "method=hipporag", "reference_rows=off"]
 BUILT = [HIPPORAG]
+STORE = Path("cache/replies.sqlite")
+KEY = "sk-planted-0123456789abcdef"
 
 
 def key_of(resource: str) -> str:
@@ -27,13 +31,11 @@ def files_below(folder: Path) -> dict[str, bytes]:
 
 
 def test_an_exported_graph_comes_with_its_inputs_and_is_not_built_again() -> None:
-    exported = [
-        command("artifacts", "export", key_of("graph")[:6], name)
-        for name in ("a.tar.gz", "b.tar.gz")
-    ]
-    assert Path("a.tar.gz").read_bytes() == Path("b.tar.gz").read_bytes()
-    choice = command("artifacts", "import", "a.tar.gz", "--home", "theirs")
-    assert choice.out.count("new: ") == int(exported[0].out.split()[0]) >= 4
+    a, b = "a.tar.gz", "b.tar.gz"
+    exported, _ = (command("artifacts", "export", key_of("graph")[:6], name) for name in (a, b))
+    assert Path(a).read_bytes() == Path(b).read_bytes()
+    choice = command("artifacts", "import", a, "--home", "theirs")
+    assert choice.out.count("new: ") == int(exported.out.split()[0]) >= 4
     assert files_below(Path("theirs/artifacts")).items() <= files_below(Path("artifacts")).items()
     plan = plan_of(*HIPPORAG, "paths.home=theirs")
     assert "reuse  graph.kg_synonymy" in plan and "reuse  extraction" in plan
@@ -61,16 +63,41 @@ def test_an_exported_graph_can_be_imported_as_a_graph() -> None:
     assert command("artifacts", "export", key_of("graph"), name).code == 0
     other = key_of("extraction")
     assert other in refused("export", other, name, name="artifacts")
-    folder = run_folder(*HIPPORAG, f"graph.import_from={name}", "paths.home=new")
-    assert records(folder)[0]["documents"]
+    words = [*HIPPORAG, "answer=off", f"graph.import_from={name}", "paths.home=new"]
+    assert records(run_folder(*words))[0]["documents"]
 
 
 def test_a_shared_store_is_read_and_never_written() -> None:
     shutil.copytree("artifacts", "group")
     before = files_below(Path("group"))
-    words = [*HIPPORAG, "paths.home=mine", "paths.shared_artifacts=group"]
+    words = [*HIPPORAG, "answer=off", "paths.home=mine", "paths.shared_artifacts=group"]
     run_folder(*words)
     assert not list(Path("mine").glob("artifacts/toy/*/*/recipe.json"))
     run_folder(*words, "method.damping=0.3", "build.graph.synonymy=add")
     assert files_below(Path("group")) == before
     assert [path.parent.parent.name for path in Path("mine").glob("artifacts/toy/*/*/recipe.json")]
+
+
+def test_replies_are_counted_and_an_exported_file_is_a_store_for_the_next_home() -> None:
+    ((model, counts),) = json.loads(command("cache", "stats", "--json").out).items()
+    assert model.startswith("scripted:") and (counts["usd"], counts["valid"]) == (0, 6)
+    name = "shared.jsonl.gz"
+    assert command("cache", "export", name).out.split()[0] == "6"
+    assert command("cache", "import", name, "--home", "other").out.split()[0] == "6"
+    asked.clear()
+    run_folder(*HIPPORAG, "paths.home=other")
+    assert not asked
+
+
+def test_an_exported_file_holds_no_key(
+    fake: FakeOpenAI, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PLANTED_KEY", KEY)
+    url = fake.scenario(key=KEY, text=f"the key is {KEY}")
+    of_server = ["llm=openai_compatible", "llm.model=fake", f"llm.base_url={url}"]
+    of_server += ["llm.api_key_env=PLANTED_KEY", "embedder=hashing", "reference_rows=off"]
+    run_folder("dataset=toy", "method=vanilla", *of_server, "paths.home=paid")
+    exported = command("cache", "export", "paid/shared.jsonl", "--home", "paid")
+    assert exported.out.split()[0] == "6"
+    for path in home.rglob("*"):
+        assert path.is_dir() or KEY.encode() not in path.read_bytes(), path

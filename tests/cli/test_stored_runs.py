@@ -1,0 +1,177 @@
+"""`runs`, `diff` and `table`: stored runs listed, scored again, compared, removed, collected."""
+
+import csv
+import io
+import json
+import os
+import shutil
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+import toy_runs
+from filelock import FileLock
+from toy_runs import TOY, WEIGHTLESS, command, metrics, refused, run_folder, write_set
+
+from graphrag_bench.errors import UserError
+from graphrag_bench.papers.printed import table_names
+from graphrag_bench.report.comparisons import baseline_of
+from graphrag_bench.run import cleanup
+from graphrag_bench.run.stored import find_run, rescored
+from graphrag_bench.run.sweep import named_runs
+
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("copied")]
+
+QUIET = [*TOY, "reference_rows=off"]
+HIPPORAG = [*QUIET, "answer=off", "method=hipporag", "limit=4"]
+BUILT = [[*QUIET, "method=bm25"], [*QUIET, "method=vanilla"], HIPPORAG]
+
+
+def folder(method: str) -> Path:
+    return next(Path("runs/toy", method).resolve().iterdir())
+
+
+def again(**changes: Any) -> dict[str, Any]:
+    return rescored(find_run(str(folder("bm25")), "."), changes)
+
+
+def printed(*words: object) -> str:
+    ended = command(*map(str, words))
+    assert ended.code == 0, ended.err
+    return ended.out
+
+
+def collectable(home: Path) -> set[str]:
+    return {str(item.path.relative_to(home)) for item in cleanup.garbage(home)[0]}
+
+
+def test_the_csv_has_a_row_for_each_scored_run_and_the_settings_that_differ(home: Path) -> None:
+    listed = {one["method"]: one["n_rows"] for one in json.loads(printed("runs", "ls", "--json"))}
+    assert listed == {"bm25": 6, "vanilla": 6, "hipporag": 4}
+    rows = {row["method"]: row for row in
+            csv.DictReader(io.StringIO(printed("runs", "ls", "--format", "csv")))}  # fmt: skip
+    hipporag = rows["hipporag"]
+    assert (rows["bm25"]["limit"], hipporag["limit"], hipporag["n"]) == ("", "4", "4")
+    ends = [float(hipporag[f"evidence_recall@5{end}"]) for end in ("_low", "", "_high")]
+    assert ends == sorted(ends) and ends[0] > 0 and ends[-1] <= 1
+    assert Path(hipporag["folder"]) == folder("hipporag").relative_to(home)
+    assert "seed" not in hipporag
+
+
+def test_tables_are_listed_and_those_of_runs_take_folders_and_beginnings_of_keys() -> None:
+    every = printed("table")
+    assert all(name in every for name in table_names())
+    named = [["runs/toy"], [str(folder("bm25"))], [folder("vanilla").name[:8]]]
+    assert [len(named_runs(names, ".")) for names in named] == [3, 1, 1]
+    assert "| BM25 " in printed("table", "runs/toy", "--format", "markdown")
+    runs = {run["method"]: run for run in json.loads(printed("table", "runs/toy", "--json"))}
+    assert runs["bm25"]["metrics"]["evidence_recall@5"]["n"] == 5
+
+
+def test_two_runs_are_compared_over_the_questions_that_both_have() -> None:
+    pair = [folder("bm25"), folder("hipporag")]
+    values = json.loads(printed("diff", *pair, "--json"))
+    assert values["metrics"]["evidence_recall@2"]["n"] == 4
+    assert {"path": "method.damping", "a": "–", "b": "0.5"} in values["settings"]
+    shown = printed("diff", *pair)
+    for part in ("evidence_recall@2", "method.damping: – -> 0.5", "gained", "lost"):
+        assert part in shown
+
+
+def test_runs_over_different_versions_of_a_corpus_are_not_paired_unawares() -> None:
+    runs = []
+    for text in ("Daily.", "Never."):
+        corpus = [{"id": "a", "text": f"Una rows. {text}"}, {"id": "b", "text": "Bo sinks."}]
+        write_set(Path("mine"), corpus, [{"id": "q", "text": "Who rows?", "evidence": ["a"]}])
+        words = ["dataset=jsonl", "dataset.root=mine", *WEIGHTLESS, "answer=off", "method=bm25"]
+        runs.append(str(run_folder(*words)))
+    assert Path(runs[0]).name in refused(*runs, name="diff")
+    one = {"method": "vanilla", "dataset": "toy", "corpus": "aa"}
+    other = {"method": "bm25", "dataset": "toy", "corpus": "bb"}
+    assert baseline_of(other, [one, other], "vanilla") is None
+    old = {"method": "vanilla", "dataset": "toy"}  # from before corpora were kept
+    assert baseline_of(other, [one, old, other], "vanilla") is old
+
+
+def test_a_run_scored_anew_as_it_was_has_the_same_metrics_and_costs_nothing() -> None:
+    before = metrics(folder("bm25"))
+    toy_runs.asked.clear()
+    assert f"scored: {folder('bm25')}" in printed("runs", "score", folder("bm25"))
+    assert metrics(folder("bm25")) == before and not toy_runs.asked
+    after = again(metrics=["recall_concat"])
+    assert set(after["metrics"]) - {*before["metrics"]} == {"recall_concat"}
+    for name in ("cost", "estimate", "settings", "key", "usage"):
+        assert after[name] == before[name]
+
+
+def test_settings_of_scoring_stay_until_others_are_given() -> None:
+    names = again(cuts=[1, 3], normaliser="squad")["metrics"]
+    assert "evidence_recall@3" in names and "evidence_recall@5" not in names
+    after = again(evidence_tokens=[40])
+    assert (after["evaluation"]["cuts"], after["evaluation"]["normaliser"]) == ([1, 3], "squad")
+    assert "evidence_at_tokens@40" in after["metrics"]
+    before = metrics(folder("bm25"))
+    for changes, name in (
+        ({"metrics": ["metor"]}, "meteor"),
+        ({"contain": "substring"}, "containment"),
+        ({"cuts": [0]}, "evaluation.cuts"),
+    ):
+        with pytest.raises(UserError, match=name):
+            again(**changes)
+    assert metrics(folder("bm25")) == before
+
+
+def test_the_run_of_a_baseline_is_compared_with() -> None:
+    words = ("evaluation.baseline=vanilla", "columns=all", "evaluation.compared=[mrr]")
+    shown = printed("runs", "score", folder("bm25"), folder("vanilla"), *words)
+    rows = shown[shown.index("differences from VanillaRAG") :]
+    assert "mrr" in rows and "evidence_recall@5" not in rows
+    wrong = ("score", str(folder("bm25")), "evaluation.baseline=vanila")
+    assert "'vanila'" in refused(*wrong, name="runs")
+
+
+def test_nothing_outside_the_runs_and_no_run_at_work_is_removed(home: Path) -> None:
+    target = folder("bm25")
+    outside = shutil.copytree(target, home / "elsewhere" / "toy" / "bm25" / "abc")
+    link = target.with_name("abc")
+    link.symlink_to(outside)
+    for name in (str(outside), str(link), str(home / "runs"), "..", "/", "abc", ""):
+        with pytest.raises(UserError):
+            cleanup.find_folder(name, home)
+    for lock in ("run.lock", "run.2-of-3.lock"):
+        with FileLock(target / lock), pytest.raises(UserError, match=target.name):
+            cleanup.remove_run(target)
+    assert (target / "records.jsonl").is_file()
+
+
+def test_what_only_a_removed_run_referred_to_is_collected_and_built_again(home: Path) -> None:
+    target = folder("hipporag")
+    records = (target / "records.jsonl").read_bytes()
+    (run,) = json.loads((target / "artifacts.json").read_text())["artifacts"]
+    own = {f"artifacts/toy/{name}/{key}" for name, key in run["keys"].items()}
+    shared = {path for path in own if "chunk_table" in path}
+    assert collectable(home) == set()
+    assert command("runs", "rm", str(target)).code == 1 and target.is_dir()
+    assert command("runs", "rm", target.name, "--yes").code == 0
+    assert not target.parent.exists()
+    assert collectable(home) == own - shared
+    printed("runs", "gc", "--delete")
+    assert (home / "cache" / "replies.sqlite").is_file()
+    assert {path for path in own if (home / path).is_dir()} == shared
+    run_folder(*HIPPORAG)
+    assert (folder("hipporag") / "records.jsonl").read_bytes() == records
+
+
+def test_unfinished_builds_and_files_are_collected_unless_at_work(home: Path) -> None:
+    written = folder("bm25") / "metrics.json.4711.new"
+    written.write_text("{")
+    assert collectable(home) == set()
+    os.utime(written, (time.time() - 3700, time.time() - 3700))  # an hour ago
+    assert collectable(home) == {str(written.relative_to(home))}
+    written.unlink()
+    graphs = home / "artifacts" / "toy" / "graph"
+    for name in ("aaaa", "bbbb"):
+        (graphs / f"{name}.scratch").mkdir()
+    with FileLock(graphs / "aaaa.lock"):
+        assert {Path(path).name for path in collectable(home)} == {"bbbb.scratch"}
