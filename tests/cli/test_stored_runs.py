@@ -150,7 +150,7 @@ def test_what_only_a_removed_run_referred_to_is_collected_and_built_again(home: 
     records = (target / "records.jsonl").read_bytes()
     (run,) = json.loads((target / "artifacts.json").read_text())["artifacts"]
     own = {f"artifacts/toy/{name}/{key}" for name, key in run["keys"].items()}
-    shared = {path for path in own if "chunk_table" in path}
+    shared = {path for path in own if "chunk_table" in path or "chunk_index" in path}
     assert collectable(home) == set()
     assert command("runs", "rm", str(target)).code == 1 and target.is_dir()
     assert command("runs", "rm", target.name, "--yes").code == 0
