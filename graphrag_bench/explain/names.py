@@ -36,7 +36,8 @@ class ArtifactNames:
     @classmethod
     def of(cls, resources: Mapping[str, Any]) -> "ArtifactNames":
         """Return the names of loaded artifacts."""
-        return cls(*(resources.get(name) for name in _KINDS))
+        table, graph, reports = (resources.get(name) for name in _KINDS)
+        return cls(table, graph, reports)
 
     @classmethod
     def of_run(
