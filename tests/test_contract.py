@@ -1,6 +1,10 @@
-"""A signature is a contract: what it says, what breaks it, and which settings it takes."""
+"""A signature is a contract: what it says, what breaks it, its settings, and its registration."""
 
+import importlib
+import sys
 from collections.abc import Callable, Sequence
+from pathlib import Path
+from types import FunctionType
 from typing import Annotated, Any, Literal
 
 import numpy as np
@@ -15,16 +19,7 @@ from graphrag_bench.embedding.vector_index import VectorIndex
 from graphrag_bench.errors import UserError
 from graphrag_bench.prompts import Prompt
 from graphrag_bench.registry import ContractError, Registry
-from graphrag_bench.values import (
-    Chunk,
-    Context,
-    Mentions,
-    Node,
-    NodeScores,
-    Query,
-    Question,
-    Ranked,
-)
+from graphrag_bench.values import Chunk, Mentions, Node, NodeScores, Query, Question, Ranked
 
 Damping = Annotated[float, Field(ge=0, lt=1)]
 
@@ -52,48 +47,70 @@ def walk(
     damping: Damping = 0.5,
     top_k: PositiveInt = 4,
 ) -> tuple[Ranked[Chunk], NodeScores]:
-    """Chunks near the nodes."""
     raise NotImplementedError
 
 
-def test_a_signature_says_what_is_read_needed_set_and_written():
-    assert operator("chunk.walk")(walk) is walk
+def walks(
+    nodes: Sequence[Ranked[Node]],
+    query: Sequence[Query | None],
+    *,
+    graph: Graph,
+    damping: Damping = 0.5,
+    top_k: PositiveInt = 4,
+) -> list[tuple[Ranked[Chunk], NodeScores]]:
+    scores = [damping * (1 if one is None else len(one)) for one in query]
+    return [
+        (Ranked[Chunk](rows.ids, rows.scores), NodeScores(np.full(graph.n_nodes, score)))
+        for rows, score in zip(nodes, scores, strict=True)
+    ]
+
+
+@pytest.mark.parametrize(("function", "batched"), [(walk, False), (walks, True)])
+def test_a_signature_says_what_is_read_needed_set_and_written(function, batched):
+    assert operator("chunk.walk", batched=batched)(function) is function
     op = registered("chunk.walk")
     assert [(read.slot, read.optional) for read in op.reads] == [("nodes", False), ("query", True)]
     assert op.needs == ("graph",)
     assert {n: one.default for n, one in op.settings.items()} == {"damping": 0.5, "top_k": 4}
     assert (op.writes, op.may_write) == (("chunks", "node_scores"), ())
+    assert op.origin.endswith(f":{function.__name__}") and op.code == fingerprint.code(function)
 
 
-def test_a_value_or_none_may_be_written_wherever_it_stands():
-    operator("question.look")(look)
+def test_a_batched_function_is_called_for_one_item_as_its_single_form():
+    operator("chunk.walk", batched=True)(walks)
+    pair, seed = Graph.from_arrays([0], [1]), Ranked[Node](np.array([1]), np.array([1.0]))
+    single = registered("chunk.walk").function
+    chunks, scores = single(seed, graph=pair)
+    assert (chunks.ids.tolist(), scores.values.tolist()) == ([1], [0.5, 0.5])
+    _, scores = single(seed, query=Query(("a", "b")), graph=pair, damping=0.25)
+    assert scores.values.tolist() == [0.5, 0.5]
+
+
+def test_a_value_or_none_may_be_written_and_a_prompt_is_a_setting():
+    @operator("question.look", calls=lambda settings: 1 + settings["top_k"])
+    def look(
+        question: Question, *, prompt: Prompt, top_k: int = 3
+    ) -> tuple[Mentions | None, Query]:
+        raise NotImplementedError
+
     op = registered("question.look")
     assert list(op.returns) == ["mentions", "query"]
     assert (op.writes, op.may_write) == (("query",), ("mentions",))
+    assert op.needs == () and op.settings["prompt"].default is REQUIRED
+    assert op.bound({"top_k": 3}) == 4
 
 
-def test_a_prompt_is_a_setting_and_a_required_one_without_a_default():
-    @operator("answer.short")
-    def short(question: Question, *, prompt: Prompt) -> Context:
+def test_a_builder_names_its_resource_and_variant_and_what_it_is_built_from():
+    @artifact("node_index.name", provides={"node.name"})
+    def index(*, graph: Graph, field: str = "name") -> VectorIndex:
         raise NotImplementedError
 
-    op = registered("answer.short")
-    assert op.needs == () and op.settings["prompt"].default is REQUIRED
-
-
-def test_a_bound_on_calls_is_a_number_or_follows_from_the_settings():
-    operator("question.plan", calls=2)(echo)
-    assert registered("question.plan").bound({}) == 2
-    operator("question.plan", calls=lambda settings: 1 + settings["top_k"])(echo)
-    assert registered("question.plan").bound({"top_k": 3}) == 4
-
-
-def echo(question: Question, *, top_k: int = 3) -> Query:
-    raise NotImplementedError
-
-
-def look(question: Question) -> tuple[Mentions | None, Query]:
-    raise NotImplementedError
+    artifact("bm25")(index)
+    builder = contract.builders.get("node_index.name")
+    assert (builder.resource, builder.variant) == ("node_index", "name")
+    assert (builder.needs, list(builder.settings)) == (("graph",), ["field"])
+    assert (builder.produces, builder.provides) == (VectorIndex, {"node.name"})
+    assert contract.builders.get("bm25").variant == "bm25"
 
 
 # ---- what breaks the contract
@@ -127,60 +144,6 @@ def test_what_is_no_contract_is_refused(
         register(made["function"])
 
 
-# ---- batched operators
-
-
-def walks(
-    nodes: Sequence[Ranked[Node]],
-    query: Sequence[Query | None],
-    *,
-    graph: Graph,
-    damping: Damping = 0.5,
-) -> list[tuple[Ranked[Chunk], NodeScores]]:
-    """Chunks near the nodes."""
-    scores = [damping * (1 if one is None else len(one)) for one in query]
-    return [
-        (Ranked[Chunk](rows.ids, rows.scores), NodeScores(np.full(graph.n_nodes, score)))
-        for rows, score in zip(nodes, scores, strict=True)
-    ]
-
-
-PAIR = Graph.from_arrays(source=[0], target=[1])
-SEED = Ranked[Node](np.array([1]), np.array([1.0]))
-
-
-def test_the_contract_of_a_batched_function_is_that_of_its_single_form():
-    assert operator("chunk.walk", batched=True)(walks) is walks
-    op = registered("chunk.walk")
-    assert [(read.slot, read.optional) for read in op.reads] == [("nodes", False), ("query", True)]
-    assert op.needs == ("graph",) and op.settings["damping"].default == 0.5
-    assert op.writes == ("chunks", "node_scores") and op.batch is walks
-    assert op.origin.endswith(":walks") and op.code == fingerprint.code(walks)
-    chunks, scores = op.function(SEED, graph=PAIR)
-    assert (chunks.ids.tolist(), scores.values.tolist()) == ([1], [0.5, 0.5])
-    _, scores = op.function(SEED, query=Query(("a", "b")), graph=PAIR, damping=0.25)
-    assert scores.values.tolist() == [0.5, 0.5]
-
-
-# ---- builders
-
-
-def test_a_builder_names_its_resource_and_variant_and_what_it_is_built_from():
-    @artifact("node_index.name", provides={"node.name"})
-    def index(*, graph: Graph, field: str = "name") -> VectorIndex:
-        raise NotImplementedError
-
-    artifact("bm25")(index)
-    builder = contract.builders.get("node_index.name")
-    assert (builder.resource, builder.variant) == ("node_index", "name")
-    assert (builder.needs, list(builder.settings)) == (("graph",), ["field"])
-    assert (builder.produces, builder.provides) == (VectorIndex, {"node.name"})
-    assert contract.builders.get("bm25").variant == "bm25"
-
-
-# ---- settings
-
-
 @pytest.mark.parametrize(
     ("kind", "wrong"),
     [
@@ -191,13 +154,99 @@ def test_a_builder_names_its_resource_and_variant_and_what_it_is_built_from():
     ],
 )
 def test_a_setting_of_the_wrong_type_or_range_is_refused(kind: Any, wrong: Any):
-    with pytest.raises(UserError, match="setting 'mine' is|No prompt file"):
+    with pytest.raises(UserError, match="'mine'|anser.j2"):
         Setting("mine", kind, None).check(wrong)
 
 
 def test_a_setting_is_taken_as_the_function_takes_it():
-    assert Setting("top_k", PositiveInt, 4).check(8) == 8
     assert Setting("damping", Damping, 0.5).check(0) == 0.0
     assert Setting("names", tuple[str, ...], ()).check(["a", "b"]) == ("a", "b")
     name = "methods:vanilla/prompts/answer.j2"
     assert Setting("prompt", Prompt, REQUIRED).check(name) == Prompt(name)
+
+
+# ---- names and reloads
+
+LAB = """
+from graphrag_bench.contract import operator
+from graphrag_bench.values import Query, Question
+from words import word
+
+
+@operator("question.echo")
+def echo(question: Question) -> Query:
+    return Query((word(question.text),))
+"""
+WORDS = "def word(text):\n    return text.upper()\n"
+
+
+@pytest.fixture
+def lab(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with the loose modules `lab` and `words`; `lab` is imported."""
+    (tmp_path / "lab.py").write_text(LAB)
+    (tmp_path / "words.py").write_text(WORDS)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)
+    importlib.import_module("lab")
+    return tmp_path
+
+
+def edit(path: Path, old: str, new: str) -> None:
+    path.write_text(path.read_text().replace(old, new))
+
+
+def echoed() -> tuple[str, str]:
+    """What the registered operator gives, and the fingerprint of its code."""
+    op = registered("question.echo")
+    return str(op.function(Question("q", "Ada")).texts[0]), op.code
+
+
+def test_a_name_that_another_module_holds_is_refused_and_an_unknown_one_gets_the_nearest(lab):
+    def echo(question: Question) -> Query:
+        raise NotImplementedError
+
+    with pytest.raises(ContractError, match=f"lab:.*{__name__}:"):
+        operator("question.echo")(echo)
+    with pytest.raises(UserError, match="question.ecko.*question.echo"):
+        registered("question.ecko")
+
+
+def test_a_reloaded_module_registers_again_with_the_fingerprint_of_its_new_code(lab):
+    before = echoed()
+    edit(lab / "lab.py", "word(question.text)", "word(question.text) + '!'")
+    assert echoed() == before  # the old code is what runs
+    importlib.reload(sys.modules["lab"])
+    assert echoed()[0] == "ADA!" and echoed()[1] != before[1]
+    edit(lab / "lab.py", " + '!'", "")
+    importlib.reload(sys.modules["lab"])
+    assert echoed() == before
+
+
+def test_an_operator_that_may_hold_an_older_helper_has_a_fingerprint_of_its_own(lab):
+    before = echoed()
+    edit(lab / "words.py", "upper", "lower")
+    importlib.reload(sys.modules["words"])
+    between = echoed()
+    importlib.reload(sys.modules["lab"])
+    after = echoed()
+    assert (between[0], after[0]) == ("ADA", "ada")
+    assert len({before[1], between[1], after[1]}) == 3
+
+
+def test_a_helper_edited_before_it_is_first_asked_for_is_not_taken_for_what_runs(lab):
+    edit(lab / "words.py", "upper", "lower")
+    stale = registered("question.echo").code
+    for name in ("lab", "words"):
+        del sys.modules[name]
+    contract.operators._items.clear()
+    importlib.import_module("lab")
+    assert echoed()[0] == "ada" and echoed()[1] != stale
+
+
+def test_code_that_is_replaced_in_place_as_autoreload_does_has_another_fingerprint(lab):
+    before = echoed()
+    edit(lab / "words.py", "upper", "lower")
+    space: dict[str, FunctionType] = {}
+    exec((lab / "words.py").read_text(), space)
+    sys.modules["words"].word.__code__ = space["word"].__code__
+    assert echoed()[0] == "ada" and echoed()[1] != before[1]

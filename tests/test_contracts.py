@@ -1,21 +1,37 @@
-"""What every registered operator keeps to, whoever wrote it."""
+"""What every registered operator and builder keeps to, whoever wrote it."""
 
+import json
+import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass, replace
 from functools import cache
 from itertools import islice
+from pathlib import Path
 from typing import Annotated, Any, Literal, get_args, get_origin
 
 import numpy as np
 import pytest
-from small_worlds import WORLDS, Babbling, Obliging, World
+from gnn_checkpoints import checkpoint
+from small_worlds import WORLDS, Babbling, Capitals, Obliging, World, dataset, process_output
 
+from graphrag_bench.algorithms.graph import Graph
 from graphrag_bench.algorithms.path_values import Exploration, RankedPaths, StepNodes
+from graphrag_bench.artifacts.plan import AMBIENT, Planned, plan
+from graphrag_bench.artifacts.store import RECIPE, Store
 from graphrag_bench.config.plugins import load_plugins
-from graphrag_bench.contract import REQUIRED, Operator, operators
-from graphrag_bench.errors import UnreadableReply
+from graphrag_bench.contract import REQUIRED, Builder, Operator, builders, operators
+from graphrag_bench.data.dataset import Gold
+from graphrag_bench.data.subgraphs import Subgraphs
+from graphrag_bench.data.training import TrainingSet
+from graphrag_bench.embedding.embedder import Hashing
+from graphrag_bench.embedding.model_files import Checkpoint
+from graphrag_bench.errors import UnreadableReply, UserError
 from graphrag_bench.fingerprint import digest
+from graphrag_bench.progress import Progress
 from graphrag_bench.prompts import Prompt
+from graphrag_bench.run.method import complete
+from graphrag_bench.run.models import Models
 from graphrag_bench.run.record import summary
 from graphrag_bench.values import (
     DECIMALS,
@@ -25,6 +41,7 @@ from graphrag_bench.values import (
     Mentions,
     NodeScores,
     Query,
+    Question,
     Ranked,
     RelationshipScores,
     Subgraph,
@@ -36,34 +53,25 @@ load_plugins()
 OPERATORS = [op for op in operators.all() if op.origin.startswith(("operators.", "methods."))]
 assert len(OPERATORS) > 100
 SOMETHING_FROM_NOTHING = {
-    "node.ppr": "without seeds the walk starts at every node alike",
-    "chunk.ppr": "without seeds the walk starts at the chunks alone",
-    "relationship.hybrid": "without mentions the vectors alone decide",
-    "node.match": "without mentions the question itself is read",
-    "node.link": "without mentions the question itself is read",
-    "chunk.pick.similar_and_dense": "chunks similar to the question are found in any case",
-    "node.by_keyword": "without keywords the question itself is looked for",
-    "query.low": "without keywords the question itself is looked for",
-    "query.high": "without keywords the question itself is looked for",
-    "drift.primer.nlp": "without communities the question itself is the follow-up",
-    "thoughts.next": "without passages the model thinks about the question alone",
+    *("node.ppr", "chunk.ppr"),  # without seeds the walk starts everywhere
+    *("node.match", "node.link", "node.by_keyword", "query.low", "query.high"),  # the question
+    *("relationship.hybrid", "chunk.pick.similar_and_dense"),  # the vectors alone decide
+    *("drift.primer.nlp", "thoughts.next"),  # a follow-up is asked of the question alone
 }
 """Operators whose empty input has a meaning of its own."""
-
 PROMPTS = [Prompt("methods:vanilla/prompts/answer.j2")]
 """For prompt settings without a default: the first whose variables the operator supplies."""
-
 MODELS = {"llm", "llm_build", "llm_judge"}
-LISTS = (
+LISTS = {
     "nodes", "relationships", "chunks", "communities", "mentions", "query", "keywords",
     "subgraph", "exploration", "paths", "reasoning_steps", "step_nodes",
-)  # fmt: skip
+}  # fmt: skip
 COUNTED = Ranked | Mentions | Query | Keywords | Subgraph | Exploration | RankedPaths | StepNodes
 VECTORS = NodeScores | RelationshipScores | ChunkScores
 
-READERS_OF_LISTS = [op for op in OPERATORS if any(read.slot in LISTS for read in op.reads)]
 each_operator = pytest.mark.parametrize("op", OPERATORS, ids=lambda op: op.name)
 each_world = pytest.mark.parametrize("world", WORLDS, ids=lambda world: world.name)
+both_models = pytest.mark.parametrize("model", [Obliging, Babbling])
 
 
 @dataclass(frozen=True)
@@ -76,7 +84,7 @@ class Way:
 
 def ways(op: Operator) -> Iterator[Way]:
     """The defaults with and without optional reads, then every other choice of a setting."""
-    defaults = {name: default_of(op, name) for name in op.settings}
+    defaults = defaults_of(op)
     yield Way(defaults, optional=False)
     yield Way(defaults, optional=True)
     for name, setting in op.settings.items():
@@ -84,12 +92,13 @@ def ways(op: Operator) -> Iterator[Way]:
             yield Way({**defaults, name: choice}, optional=True)
 
 
-def default_of(op: Operator, name: str) -> Any:
-    setting = op.settings[name]
-    if setting.default is not REQUIRED:
-        return setting.default
-    assert setting.annotation is Prompt, f"{op.name}: tell the contract test a value for '{name}'"
-    return next(prompt for prompt in PROMPTS if prompt.variables <= op.supplies)
+def defaults_of(op: Operator) -> dict[str, Any]:
+    return {
+        name: setting.default
+        if setting.default is not REQUIRED
+        else next(prompt for prompt in PROMPTS if prompt.variables <= op.supplies)
+        for name, setting in op.settings.items()
+    }
 
 
 def choices(annotation: Any) -> tuple[Any, ...]:
@@ -115,7 +124,11 @@ def reads(op: Operator, world: World, values: Mapping[str, Any], way: Way) -> li
         elif read.slot in values:
             config.append(values[read.slot])
         else:
-            writer = next(other for other in OPERATORS if makes(other, read.slot))
+            writer = next(
+                other
+                for other in OPERATORS
+                if read.slot in other.writes and all(one.slot != read.slot for one in other.reads)
+            )
             config.append(call(writer, world, values, next(ways(writer)))[read.slot])
     return config
 
@@ -135,13 +148,7 @@ def several(name: str, of: str) -> list[tuple[Way, dict[str, Any]]]:
     return result
 
 
-def makes(op: Operator, slot: str) -> bool:
-    return slot in op.writes and all(read.slot != slot for read in op.reads)
-
-
 def needs(op: Operator, world: World) -> dict[str, Any]:
-    missing = set(op.needs) - set(world.resources)
-    assert not missing, f"tests/small_worlds.py has no {', '.join(sorted(missing))} yet"
     return {name: world.resources[name] for name in op.needs}
 
 
@@ -161,19 +168,14 @@ def plainly(values: Mapping[str, Any]) -> dict[str, Any]:
     return {slot: plain(value) for slot, value in values.items()}
 
 
-# ---- what it says
+# ---- operators
 
 
 @each_operator
-def test_it_names_its_source_announces_its_calls_and_supplies_its_prompts(op):
-    first, _, rest = (op.function.__doc__ or "").strip().partition("\n")
-    assert first.endswith(".") and "Source:" in rest
-    defaults = {name: default_of(op, name) for name in op.settings}
+def test_it_announces_its_calls_and_supplies_its_prompts(op):
+    defaults = defaults_of(op)
     assert bool(MODELS & set(op.needs)) == (op.bound(defaults) > 0)
     assert all(one.variables <= op.supplies for one in defaults.values() if isinstance(one, Prompt))
-
-
-# ---- what it gives
 
 
 @each_world
@@ -188,27 +190,26 @@ def test_a_ranking_is_sorted_finite_short_and_of_rows_that_exist(op, world):
     }
     for way, first in several(op.name, world.name):
         others = (call(op, world, world.values(amount), way) for amount in ("one", "none"))
-        for written in (first, *others):
-            for slot, result in written.items():
-                if isinstance(result, Ranked):
-                    assert np.isfinite(result.scores).all()
-                    assert ((result.ids >= 0) & (result.ids < n_rows[slot])).all()
-                    most = way.settings.get("top_k")
-                    assert len(result) <= (most if isinstance(most, int) else len(result))
-                    assert op.unordered or is_sorted(result)
-                elif isinstance(result, VECTORS):
-                    assert np.isfinite(result.values).all()
-
-
-def is_sorted(result: Ranked[Any]) -> bool:
-    keys = list(zip(-result.scores.round(DECIMALS), result.ids, strict=True))
-    return keys == sorted(set(keys))
+        for slot, result in (pair for written in (first, *others) for pair in written.items()):
+            if isinstance(result, Ranked):
+                assert np.isfinite(result.scores).all()
+                assert ((result.ids >= 0) & (result.ids < n_rows[slot])).all()
+                most = way.settings.get("top_k")
+                assert len(result) <= (most if isinstance(most, int) else len(result))
+                keys = list(zip(-result.scores.round(DECIMALS), result.ids, strict=True))
+                assert op.unordered or keys == sorted(set(keys))
+            elif isinstance(result, VECTORS):
+                assert np.isfinite(result.values).all()
 
 
 @each_world
-@pytest.mark.parametrize("op", READERS_OF_LISTS, ids=lambda op: op.name)
+@pytest.mark.parametrize(
+    "op",
+    [op for op in OPERATORS if LISTS & {read.slot for read in op.reads}],
+    ids=lambda op: op.name,
+)
 def test_nothing_in_gives_nothing_out(op, world):
-    result = call(op, world, world.values("none"), Way(next(ways(op)).settings, optional=True))
+    result = call(op, world, world.values("none"), Way(defaults_of(op), optional=True))
     sizes = [
         len(value.pieces) if isinstance(value, Context) else len(value)
         for value in result.values()
@@ -248,9 +249,8 @@ def reverse(value: Any) -> Any:
 @each_world
 @pytest.mark.parametrize("op", [op for op in OPERATORS if op.batch], ids=lambda op: op.name)
 def test_a_batch_gives_what_the_single_form_gives_for_each(op, world):
-    amounts = ("several", "none", "one", "several")
+    block = [world.values(amount) for amount in ("several", "none", "one", "several")]
     for way in ways(op):
-        block = [world.values(amount) for amount in amounts]
         rows = [reads(op, world, values, way) for values in block]
         columns = [list(column) for column in zip(*rows, strict=True)]
         together = op.batch(*columns, **needs(op, world), **way.settings)
@@ -258,15 +258,14 @@ def test_a_batch_gives_what_the_single_form_gives_for_each(op, world):
             assert plainly(by_slot(op, result)) == plainly(call(op, world, values, way))
 
 
-@pytest.mark.parametrize("model", [Obliging, Babbling])
+@both_models
 @pytest.mark.parametrize("op", [op for op in OPERATORS if op.calls], ids=lambda op: op.name)
 def test_a_question_costs_at_most_the_calls_that_were_announced(op, model):
-    world = WORLDS[0]
     most = 0
     for way in ways(op):
-        config = reads(op, world, world.values("several"), way)
+        config = reads(op, WORLDS[0], WORLDS[0].values("several"), way)
         counting = model()
-        resources = needs(op, world)
+        resources = needs(op, WORLDS[0])
         resources |= dict.fromkeys(MODELS & set(resources), counting)
         try:
             op.function(*config, **resources, **way.settings)
@@ -277,12 +276,194 @@ def test_a_question_costs_at_most_the_calls_that_were_announced(op, model):
     assert most > 0
 
 
-def digest_of_all() -> str:
-    """A digest of what every operator gives in the first world, with and without optional reads."""
-    return digest(
-        [
-            plainly(call(op, WORLDS[0], WORLDS[0].values("several"), way))
-            for op in OPERATORS
-            for way in islice(ways(op), 2)
-        ]
-    )
+# ---- builders
+
+BUILDERS = [one for one in builders.all() if "import_from" not in one.needs]
+"""All but the importers, which are tested with files of their own."""
+TEXTS = dataset(
+    ("ada", "Ada Marsh", "Ada Marsh founded Norvik. Ada Marsh was born in Norvik."),
+    ("otto", "Otto Brandt", "Otto Brandt taught Mira Holt. Mira Holt met Ada Marsh."),
+    ("again", "Otto Brandt", "Otto Brandt taught Mira Holt. Mira Holt met Ada Marsh."),
+    ("naive", "", "Nothing is said of anybody here."),
+    *((f"visit {i}", "", f"Ada Marsh visited Place{i} in a {i}th year.") for i in range(10)),
+)
+"""Thirteen different passages: a tree of them has summaries."""
+TRIPLES = {
+    "ada": [("Ada Marsh", "person.founded", "Norvik"), ("Ada Marsh", "person.met", "m.01")],
+    "otto": [("m.01", "person.taught", "Mira Holt"), ("Ada Marsh", "person.met", "m.01")],
+}
+CORPUS = replace(TEXTS, subgraphs=Subgraphs.of(TRIPLES.items()))
+LEARNT = replace(
+    CORPUS,
+    questions=(
+        Question("ada", "What did Ada found?", "ada", ("Ada Marsh",)),
+        Question("otto", "Who met m.01?", "otto", ("m.01",)),
+    ),
+    gold={"ada": Gold(answer_entities=("Norvik",)), "otto": Gold(answer_entities=("Ada Marsh",))},
+)
+USUAL = {
+    "chunk_table": "presplit",
+    "extraction": "nlp",
+    "text_extraction": "nlp",
+    "fact_extraction": "nlp",
+    "pseudo_questions": "nlp",
+    "schema_extraction": "nlp",
+    "graph": "kg",
+    "communities": "leiden",
+    "triple_scorer": "cosine",
+    "reports": "extractive",
+    "gnn_weights": "trained",
+}
+"""What a builder is built from, where there are several variants of that."""
+OTHERWISE = {"attribute_index": {"graph": "attributed"}}
+"""What else a resource is built from, where the usual graph has not what it takes."""
+QUICK: Mapping[tuple[str, str], Mapping[str, int]] = {
+    ("gnn_weights", "trained"): {
+        "hidden": 4, "layers": 1, "epochs": 1, "world_size": 12, "questions": 6,
+    }
+}  # fmt: skip
+"""Settings of builders that would take long with their defaults."""
+LENIENT = {"graph.tkg_llm", "graph.rkg_llm", "graph.heterogeneous_llm"}
+"""Builders that take any text, and ask about what is long alone."""
+
+
+def given(home: Path) -> dict[str, Any]:
+    """What is not built: the corpus, an OpenIE file of it, and models without weights."""
+    docs = [
+        {
+            "passage": document.passage,
+            "extracted_entities": Capitals().entities(document.text),
+            "extracted_triples": [["Ada Marsh", "founded", "Norvik"], ["odd", "one"]],
+        }
+        for document in CORPUS.documents
+    ]
+    home.mkdir(parents=True, exist_ok=True)
+    (home / "openie.json").write_text(json.dumps({"docs": docs}), encoding="utf-8")
+    model = Obliging()
+    return {
+        "corpus": CORPUS,
+        "training": TrainingSet("tiny", lambda _: LEARNT, lambda: len(LEARNT.questions)),
+        "openie": home / "openie.json",
+        "embedder": Hashing(32),
+        "nlp": Capitals(),
+        "llm": model,
+        "llm_build": model,
+        "checkpoint": Checkpoint(str(checkpoint(home / "checkpoint"))),
+    }
+
+
+def planned(builder: Builder) -> list[Planned]:
+    """The plan of an artifact and of all it is built from."""
+    special = OTHERWISE.get(builder.resource, {})
+    chosen = {**USUAL, **special, builder.resource: builder.variant}
+    choices = {
+        resource: {"variant": variant, **QUICK.get((resource, variant), {})}
+        for resource, variant in chosen.items()
+    }
+    complete(choices, CORPUS)
+    identities = {name: lambda name=name: name for name in Models.NAMES}
+    return plan({builder.resource}, choices, identities)
+
+
+def built(builder: Builder, home: Path) -> tuple[Any, Path]:
+    """The artifact, and the folder it stands in."""
+    (own,) = (one for one in planned(builder) if one.resource == builder.resource)
+    result = resources(builder, home, {builder.resource})[builder.resource]
+    return result, store(home).folder(own)
+
+
+def resources(builder: Builder, home: Path, wanted: set[str]) -> dict[str, Any]:
+    """Some of what the plan of a builder holds, built or given."""
+    primitives = given(home)
+    result = store(home).resources(planned(builder), wanted - set(primitives), primitives)
+    return primitives | result
+
+
+def store(home: Path) -> Store:
+    return Store(home / "artifacts", Progress(quiet=True))
+
+
+def content(folder: Path) -> Mapping[str, str]:
+    """A digest of every file below a folder, by name; times are left aside."""
+    files = sorted(path for path in folder.rglob("*") if path.is_file())
+    return {path.relative_to(folder).as_posix(): digest(timeless(path)) for path in files}
+
+
+def timeless(path: Path) -> str:
+    """What a file says, without the seconds that anything took."""
+    if path.suffix not in (".json", ".jsonl"):
+        return path.read_bytes().hex()
+    timed = r'"seconds": [\d.e-]+|"ledger.jsonl": "\w+"'
+    return re.sub(timed, "", path.read_text(encoding="utf-8"))
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where each artifact is built once for all tests of this module."""
+    return tmp_path_factory.mktemp("builders")
+
+
+@pytest.fixture(scope="module", autouse=True)
+def there(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Future[str]]:
+    """The digest of all that another process builds beside the tests of this module."""
+    statement = "import sys, test_contracts as t; print(t.digest_of_all(sys.argv[1]))"
+    with ThreadPoolExecutor(1) as pool:
+        yield pool.submit(process_output, statement, 1, str(tmp_path_factory.mktemp("there")))
+
+
+@pytest.mark.parametrize("builder", BUILDERS, ids=lambda builder: builder.name)
+def test_loaded_and_saved_again_it_is_the_same_bytes_and_has_what_it_provides(
+    builder, home, tmp_path
+):
+    assert all(setting.default is not REQUIRED for setting in builder.settings.values())
+    result, folder = built(builder, home)
+    assert type(result) is builder.produces
+    assert builder.provides <= (result.attributes if builder.produces is Graph else set())
+    if json.loads((folder / RECIPE).read_text()).get("same_as"):
+        return
+    builder.produces.load(folder).save(tmp_path)
+    saved = content(tmp_path)
+    assert saved
+    assert saved.items() <= content(folder).items()
+
+
+@both_models
+@pytest.mark.parametrize(
+    "builder", [one for one in BUILDERS if one.calls], ids=lambda one: one.name
+)
+def test_a_chunk_costs_the_calls_announced_and_a_model_that_is_never_readable_is_refused(
+    builder, model, home, tmp_path
+):
+    """One call more for each unreadable reply; the refusal has a sample and names what to do."""
+    counting = model()
+    needed = resources(builder, home, set(builder.needs) - AMBIENT)
+    needed |= {"llm": counting, "llm_build": counting}
+    needed |= {"progress": Progress(quiet=True), "scratch": tmp_path}
+    defaults = {name: setting.default for name, setting in builder.settings.items()}
+    arguments = {**{need: needed[need] for need in builder.needs}, **defaults, **builder.fixed}
+    if model is Obliging or builder.name in LENIENT:
+        builder.function(**arguments)
+    else:
+        with pytest.raises(UserError) as raised:
+            builder.function(**arguments)
+        for words in ("(0%)", "it depends", f"build.{builder.resource}="):
+            assert words in str(raised.value)
+    n_chunks = len({document.passage for document in CORPUS.documents})
+    if isinstance(builder.calls, int):  # others cannot know before what will be there
+        assert counting.n_calls <= builder.calls * n_chunks * (2 if model is Babbling else 1)
+
+
+def digest_of_all(home: str) -> str:
+    """A digest of every artifact, and of what every operator gives with and without options."""
+    artifacts = [content(built(one, Path(home))[1]) for one in BUILDERS]
+    outputs = [
+        plainly(call(op, WORLDS[0], WORLDS[0].values("several"), way))
+        for op in OPERATORS
+        for way in islice(ways(op), 2)
+    ]
+    return digest([artifacts, outputs])
+
+
+def test_nothing_depends_on_the_order_of_sets_or_the_number_of_threads(there, home):
+    """Python's own hashes differ from process to process, and this one has one thread."""
+    assert there.result() == digest_of_all(str(home))

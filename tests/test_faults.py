@@ -4,14 +4,13 @@ Real processes are killed with SIGKILL, real servers fail, and texts and files a
 """
 
 import io
-import json
 import re
 import tarfile
-from collections.abc import Iterator
+from collections import Counter
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-import toy_runs
 from fake_openai import FakeOpenAI
 from killing import (
     CONCURRENCY,
@@ -23,25 +22,9 @@ from killing import (
     tiny_set,
     wait_for_calls,
 )
-from toy_runs import (
-    TOY,
-    WEIGHTLESS,
-    Ended,
-    command,
-    metrics,
-    records,
-    refusal,
-    run_folder,
-    write_set,
-)
+from toy_runs import TOY, WEIGHTLESS, command, metrics, records, refusal, run_folder, write_set
 
-from graphrag_bench.artifacts.sharing import (
-    export_artifacts,
-    find,
-    import_artifacts,
-    verify,
-    with_inputs,
-)
+from graphrag_bench.artifacts.sharing import import_artifacts
 from graphrag_bench.data.readers import read_dataset
 from graphrag_bench.errors import UserError
 from graphrag_bench.files import project_folder, read_yaml
@@ -52,39 +35,45 @@ N_CALLS = 22
 """Two for each of 6 documents and two for each of 5 questions, no two alike."""
 UNREAD = "Otto Brandt"
 """Two of the eight passages of toy name him."""
-LLM_TOY = ["dataset=toy", "method=hipporag", "method.conversion=llm", "build.extraction=llm"]
-LLM_TOY += ["embedder=hashing", "reference_rows=off", "workers=1"]
 IMPATIENT = ["llm.retries=2"]
+IN_ORDER = "llm.limits={concurrency: 1}"
+
+
+@dataclass(frozen=True)
+class Towns:
+    """A run on six towns, and the home of the same run that nothing has disturbed."""
+
+    fake: FakeOpenAI
+    root: Path
+    home: Path
+    whole: Path
+
+    def words(self, url: str, *more: str) -> list[str]:
+        return built_by_llm(self.root, self.home, url, *more)
+
+    def answered(self, url: str) -> Counter[str]:
+        return self.fake.stats(url).answered
+
+    def finish(self, url: str, *more: str) -> None:
+        """Run to the end, which must leave the files of the undisturbed run."""
+        run_folder(*self.words(url, *more)[1:])
+        assert determined(self.home) == determined(self.whole)
 
 
 @pytest.fixture(scope="module")
-def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tiny_set(tmp_path_factory.mktemp("sets") / "towns")
-
-
-@pytest.fixture(scope="module")
-def whole(fake: FakeOpenAI, root: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The home of a run that nothing has disturbed."""
+def undisturbed(fake: FakeOpenAI, tmp_path_factory: pytest.TempPathFactory) -> Towns:
     home, url = tmp_path_factory.mktemp("undisturbed"), fake.scenario(reads=True)
-    run_folder(*built_by_llm(root, home, url)[1:])
-    answered = fake.stats(url).answered
+    towns = Towns(fake, tiny_set(tmp_path_factory.mktemp("sets") / "towns"), home, home)
+    towns.finish(url)
+    answered = towns.answered(url)
     assert (answered.total(), len(answered)) == (N_CALLS, N_CALLS)
-    return home
+    return towns
 
 
 @pytest.fixture
-def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    monkeypatch.chdir(tmp_path)
-    yield tmp_path
-    toy_runs.stops_on.clear()
-
-
-def clear_error(ended: Ended, *codes: int) -> str:
-    """The message of a command that ended in one clear error."""
-    assert ended.code in codes, ended.err
-    assert "Traceback" not in ended.err
-    assert ended.err.count("graphrag-bench run: ") == 1
-    return ended.err
+def towns(undisturbed: Towns, home: Path) -> Towns:
+    """A run of the towns in a home of its own."""
+    return Towns(undisturbed.fake, undisturbed.root, home, undisturbed.home)
 
 
 # ---- kill -9
@@ -99,156 +88,99 @@ def clear_error(ended: Ended, *codes: int) -> str:
     ],
     ids=lambda fault: fault.where,
 )
-def test_a_killed_run_goes_on_to_the_same_bytes(
-    fake: FakeOpenAI, root: Path, whole: Path, home: Path, fault: Fault
-) -> None:
-    url = fake.scenario(reads=True)
-    words = built_by_llm(root, home, url)
-    assert start(words, home, fault).ended().code == -9
-    run_folder(*words[1:])
-    assert determined(home) == determined(whole)
-    assert fake.stats(url).answered.total() == N_CALLS
+def test_a_killed_run_goes_on_to_the_same_bytes(towns: Towns, fault: Fault) -> None:
+    url = towns.fake.scenario(reads=True)
+    assert start(towns.words(url), towns.home, fault).ended().code == -9
+    towns.finish(url)
+    assert towns.answered(url).total() == N_CALLS
 
 
 @pytest.mark.parametrize("n_calls", [5, 15], ids=["building", "answering"])
-def test_a_kill_doubles_no_call_but_those_in_flight(
-    fake: FakeOpenAI, root: Path, whole: Path, home: Path, n_calls: int
-) -> None:
-    url = fake.scenario(reads=True, latency=0.05)
-    words = built_by_llm(root, home, url)
-    process = start(words, home)
-    wait_for_calls(fake, url, n_calls, process)
+def test_a_kill_doubles_no_call_but_those_in_flight(towns: Towns, n_calls: int) -> None:
+    url = towns.fake.scenario(reads=True, latency=0.05)
+    process = start(towns.words(url), towns.home)
+    wait_for_calls(towns.fake, url, n_calls, process)
     assert process.alive
     process.killed()
-    run_folder(*words[1:])
-    assert determined(home) == determined(whole)
-    answered = fake.stats(url).answered
+    towns.finish(url)
+    answered = towns.answered(url)
     assert len(answered) == N_CALLS
     assert answered.total() <= N_CALLS + CONCURRENCY
-
-
-def test_a_killed_sweep_goes_on_to_the_same_tables(
-    fake: FakeOpenAI, root: Path, home: Path
-) -> None:
-    def words(url: str, place: str) -> list[str]:
-        return ["run", "-m", "dataset=jsonl", f"dataset.root={root}", "method=vanilla",
-                "embedder=hashing", "reference_rows=off", "method.top_k=1,2",
-                "method.n_retrieved=2", f"paths.home={home / place}", *served(url)]  # fmt: skip
-
-    undisturbed = command(*words(fake.scenario(reads=True), "undisturbed"))
-    url = fake.scenario(reads=True, latency=0.02)
-    process = start(words(url, "home"), home)
-    wait_for_calls(fake, url, 6, process)
-    process.killed()
-    ended = command(*words(url, "home"))
-    assert ended.code == 0, ended.err
-    for one, other in zip(ended.folders, undisturbed.folders, strict=True):
-        assert (one / "table.md").read_bytes() == (other / "table.md").read_bytes()
-    answered = fake.stats(url).answered
-    assert len(answered) == 10
-    assert answered.total() <= 10 + CONCURRENCY
-
-
-def test_a_killed_import_leaves_no_artifact_and_is_done_again(whole: Path, home: Path) -> None:
-    key = next(whole.glob("artifacts/*/graph/*")).name
-    graph = find(whole / "artifacts", key)
-    export_artifacts(with_inputs(whole / "artifacts", graph), Path("graph.tar.gz"))
-    words = ["artifacts", "import", "graph.tar.gz", "--home", "theirs"]
-    assert start(words, home, Fault("rename", 1)).ended().code == -9
-    there = [folder for folder, wrong in verify(home / "theirs" / "artifacts") if not wrong]
-    assert len(there) == 1
-    choice = command(*words)
-    assert choice.code == 0
-    assert choice.out.count("there already: ") == 1
-    mine = determined(whole)
-    assert determined(home / "theirs").items() <= mine.items()
 
 
 # ---- two processes, shards and budgets
 
 
-def test_two_processes_at_one_home_build_and_pay_once(
-    fake: FakeOpenAI, root: Path, whole: Path, home: Path
-) -> None:
-    url = fake.scenario(reads=True, latency=0.02)
-    words = built_by_llm(root, home, url)
-    ends = [process.ended() for process in [start(words, home) for _ in range(2)]]
+def test_two_processes_at_one_home_build_and_pay_once(towns: Towns) -> None:
+    url = towns.fake.scenario(reads=True, latency=0.02)
+    both = [start(towns.words(url), towns.home) for _ in range(2)]
+    ends = [process.ended() for process in both]
     assert [ended.code for ended in ends] == [0, 0]
     assert "waiting for another process" in ends[0].err + ends[1].err
-    files = {name: text for name, text in determined(home).items() if "/table." not in name}
-    assert files == determined(whole)
-    assert set(fake.stats(url).answered.values()) == {1}
+    files = {name: text for name, text in determined(towns.home).items() if "/table." not in name}
+    assert files == determined(towns.whole)
+    assert set(towns.answered(url).values()) == {1}
 
 
-def test_shards_equal_one_process(fake: FakeOpenAI, root: Path, whole: Path, home: Path) -> None:
-    url = fake.scenario(reads=True)
-    for part in ("shard=1/2", "shard=2/2", "shard=null"):
-        run_folder(*built_by_llm(root, home, url, part)[1:])
-    assert determined(home) == determined(whole)
-    assert fake.stats(url).answered.total() == N_CALLS
+def test_shards_equal_one_process(towns: Towns) -> None:
+    url = towns.fake.scenario(reads=True)
+    for part in ("shard=1/2", "shard=2/2"):
+        run_folder(*towns.words(url, part)[1:])
+    towns.finish(url)
+    assert towns.answered(url).total() == N_CALLS
 
 
-def test_a_budget_stops_the_run_and_a_larger_one_goes_on(
-    fake: FakeOpenAI, root: Path, whole: Path, home: Path
-) -> None:
-    url = fake.scenario(reads=True)
-    words = built_by_llm(root, home, url, "budget.tokens=5000")
-    assert "budget.tokens=5000" in refusal(*words[1:], exit_code=1)
-    assert 0 < fake.stats(url).tokens <= 5000
-    run_folder(*built_by_llm(root, home, url, "budget.tokens=90000")[1:])
-    assert determined(home) == determined(whole)
-    assert fake.stats(url).answered.total() == N_CALLS
+def test_a_budget_stops_the_run_and_a_larger_one_goes_on(towns: Towns) -> None:
+    url = towns.fake.scenario(reads=True)
+    assert "budget.tokens=5000" in refusal(*towns.words(url, "budget.tokens=5000")[1:], exit_code=1)
+    assert 0 < towns.fake.stats(url).tokens <= 5000
+    towns.finish(url, "budget.tokens=90000")
+    assert towns.answered(url).total() == N_CALLS
 
 
 # ---- a server that fails
 
 
-@pytest.mark.parametrize("fault", ["429", "timeout", "broken", "cut"])
-def test_faults_of_the_server_change_nothing(
-    fake: FakeOpenAI, root: Path, whole: Path, home: Path, fault: str
-) -> None:
-    url = fake.scenario(reads=True, timeout=0.1, retry_after=0.01, **{f"share_{fault}": 0.3})
-    run = run_folder(*built_by_llm(root, home, url)[1:])
-    assert (n_faults := fake.stats(url).faults[fault]) > 0
-    if fault == "broken":  # a reply that was paid for, counted, and corrected by a second one
-        (folder,) = whole.glob("runs/*/*/*")
-        answers = [row["answer"] for row in records(folder)]
-        assert [row["answer"] for row in records(run)] == answers
-        assert fake.stats(url).answered.total() <= N_CALLS + n_faults
-    else:
-        assert determined(home) == determined(whole)
-        assert fake.stats(url).answered.total() == N_CALLS
+@pytest.mark.parametrize("fault", ["429", "timeout", "cut"])
+def test_faults_of_the_server_change_nothing(towns: Towns, fault: str) -> None:
+    scenario = {"timeout": 0.1, "retry_after": 0.01, f"share_{fault}": 0.3}
+    url = towns.fake.scenario(reads=True, **scenario)
+    towns.finish(url)
+    assert towns.fake.stats(url).faults[fault] > 0
+    assert towns.answered(url).total() == N_CALLS
+
+
+def test_a_broken_reply_is_paid_for_and_corrected_by_a_second_one(towns: Towns) -> None:
+    url = towns.fake.scenario(reads=True, share_broken=0.3)
+    run = run_folder(*towns.words(url)[1:])
+    (folder,) = towns.whole.glob("runs/*/*/*")
+    assert [row["answer"] for row in records(run)] == [row["answer"] for row in records(folder)]
+    n_faults = towns.fake.stats(url).faults["broken"]
+    assert n_faults > 0 and towns.answered(url).total() <= N_CALLS + n_faults
+
+
+def test_an_outage_stops_the_build_and_the_next_run_asks_for_the_rest_alone(towns: Towns) -> None:
+    failing = towns.fake.scenario(reads=True, out_after=3)
+    words = towns.words(failing, *IMPATIENT, IN_ORDER)
+    assert "extraction.llm" in refusal(*words[1:], exit_code=1)
+    assert not list(towns.home.glob("artifacts/*/extraction/*/recipe.json"))
+    healthy = towns.fake.scenario(reads=True)
+    towns.finish(healthy)
+    assert towns.answered(failing).total() + towns.answered(healthy).total() == N_CALLS
 
 
 def on_toy(url: str, *settings: str) -> list[str]:
-    return [*LLM_TOY, *served(url), *IMPATIENT, *settings]
-
-
-def recipes(home: Path, resource: str) -> list[dict[str, object]]:
-    paths = sorted(home.glob(f"artifacts/*/{resource}/*/recipe.json"))
-    return [json.loads(path.read_text()) for path in paths]
-
-
-def test_an_outage_stops_the_build_and_the_next_run_asks_for_the_rest_alone(
-    fake: FakeOpenAI, root: Path, whole: Path, home: Path
-) -> None:
-    failing = fake.scenario(reads=True, out_after=3)
-    words = built_by_llm(root, home, failing, *IMPATIENT, "llm.limits={concurrency: 1}")
-    assert "extraction.llm" in refusal(*words[1:], exit_code=1)
-    assert not recipes(home, "extraction")
-    healthy = fake.scenario(reads=True)
-    run_folder(*built_by_llm(root, home, healthy)[1:])
-    assert fake.stats(failing).answered.total() + fake.stats(healthy).answered.total() == N_CALLS
-    assert determined(home) == determined(whole)
+    return ["dataset=toy", "method=hipporag", "method.conversion=llm", "build.extraction=llm",
+            "embedder=hashing", "reference_rows=off", "workers=1", *served(url), *IMPATIENT,
+            *settings]  # fmt: skip
 
 
 def test_a_part_that_the_server_failed_is_in_no_artifact_and_asked_for_again(
     fake: FakeOpenAI, home: Path
 ) -> None:
     failing = fake.scenario(reads=True, fail_word=UNREAD)
-    in_order = "llm.limits={concurrency: 1}"  # the first call is not one that fails
-    assert "2 of the 8 parts" in refusal(*on_toy(failing, in_order), exit_code=1)
-    assert not recipes(home, "extraction")
+    assert "2 of the 8 parts" in refusal(*on_toy(failing, IN_ORDER), exit_code=1)
+    assert not list(home.glob("artifacts/*/extraction/*/recipe.json"))
     healthy = fake.scenario(reads=True)
     run_folder(*on_toy(healthy, "answer=off"))
     assert not fake.stats(failing).answered.keys() & fake.stats(healthy).answered.keys()
@@ -272,14 +204,12 @@ def test_a_fifth_of_failing_calls_stops_a_step_and_fewer_are_counted(
 # ---- a disk that is full, and files that are damaged
 
 
-def test_a_full_disk_ends_in_one_error_and_the_rest_is_done_later(
-    fake: FakeOpenAI, root: Path, whole: Path, home: Path
-) -> None:
-    words = built_by_llm(root, home, fake.scenario(reads=True))
-    stopped = start(words, home, Fault(most_bytes=2_000)).ended()
-    clear_error(stopped, 1, 2)
-    run_folder(*words[1:])
-    assert determined(home) == determined(whole)
+def test_a_full_disk_ends_in_one_error_and_the_rest_is_done_later(towns: Towns) -> None:
+    url = towns.fake.scenario(reads=True)
+    stopped = start(towns.words(url), towns.home, Fault(most_bytes=2_000)).ended()
+    assert stopped.code in (1, 2), stopped.err
+    assert "Traceback" not in stopped.err and stopped.err.count("graphrag-bench run: ") == 1
+    towns.finish(url)
 
 
 def test_a_damaged_run_is_named_and_left_out_and_one_question_lost_is_asked_again(

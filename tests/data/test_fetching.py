@@ -3,7 +3,6 @@
 import hashlib
 import io
 import json
-import re
 import tarfile
 import time
 import zipfile
@@ -111,23 +110,13 @@ def test_a_file_of_your_own_is_not_overwritten(server: FileServer, tmp_path: Pat
     assert (tmp_path / "corpus.json").read_text() == "mine"
 
 
-def test_a_file_that_the_hub_lacks_and_a_hub_that_lacks_the_set_are_told(
-    server: FileServer, tmp_path: Path
-) -> None:
-    with pytest.raises(UserError, match=r"(?s)datasets/yixuantt"):
-        fetched("multihoprag", server, tmp_path)
-    hub(server, NEWS, {"corpse.json": b"[]"}, large=True)
-    with pytest.raises(UserError, match="corpus.json.*corpse.json"):
-        fetched("multihoprag", server, tmp_path)
-
-
 def test_what_is_fetched_by_hand_and_a_hub_that_cannot_be_reached_are_told(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with pytest.raises(UserError, match="NovelQA"):
         fetch(load_card("novelqa"), tmp_path, progress=QUIET)
-    for address in ("http://127.0.0.1:9", "no address", "http://[bad"):
-        with pytest.raises(UserError, match="HF_ENDPOINT=ADDRESS"):
+    for address in ("http://127.0.0.1:9", "http://[bad"):
+        with pytest.raises(UserError, match="HF_ENDPOINT"):
             fetch(load_card("popqa"), tmp_path, endpoint=address, progress=QUIET)
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
     with pytest.raises(UserError, match="HF_HUB_OFFLINE"):
@@ -140,17 +129,12 @@ def card_of(url: str, sha256: str = UNKNOWN, size: int | None = None) -> Card:
     return load_card("toy").model_copy(update={"source": source})
 
 
-@pytest.mark.parametrize(
-    ("sha256", "size"), [("0" * 64, None), ("0" * 64, len(BODY)), (UNKNOWN, 9), (SHA, 9)]
-)
+@pytest.mark.parametrize(("sha256", "size"), [("0" * 64, None), (UNKNOWN, 9)])
 def test_a_file_of_another_size_or_checksum_is_refused_once_and_not_kept(
     server: FileServer, tmp_path: Path, sha256: str, size: int | None
 ) -> None:
-    with pytest.raises(UserError) as error:
+    with pytest.raises(UserError, match="/a.bin"):
         fetch(card_of(f"{server.address}/a.bin", sha256, size), tmp_path, progress=QUIET)
-    sums = {SHA, SHA if sha256 == UNKNOWN else sha256}
-    sizes = {f"{len(BODY):,} bytes", f"{size or len(BODY):,} bytes"}
-    assert all(part in str(error.value) for part in ("/a.bin", *sums, *sizes))
     assert [path.name for path in tmp_path.rglob("*") if path.is_file()] == [".fetch.lock"]
     assert len(server.requests) == 1
 
@@ -185,29 +169,27 @@ def test_the_wanted_members_of_an_archive_are_kept_and_the_archive_is_not(
     assert sorted(path.name for path in tmp_path.glob("[!.]*")) == [MANIFEST, "validation.jsonl"]
     data = read_dataset("summscreen", tmp_path)
     assert ["338" in one for one in differences(data)] == [True, True]
+    pinned = data.card.model_copy(update={"pinned": {"questions": {0: "q9", 99: "q1"}}})
+    *_, other, none = differences(replace(data, card=pinned))
+    assert "q9" in other and "99" in none
 
 
-def test_no_member_is_written_outside_the_folder(tmp_path: Path) -> None:
+def test_no_member_is_written_outside_the_folder_and_links_are_not_followed(tmp_path: Path) -> None:
     names = {"../../evil.jsonl": "1", "/abs/dev.jsonl": "2", "in/here.jsonl": "3"}
     (tmp_path / "a.zip").write_bytes(zipped(names))
     (tmp_path / "in").mkdir()
     assert unpack(tmp_path / "a.zip", {"*.jsonl": ""}, tmp_path / "in") == ["here.jsonl"]
     assert [path.name for path in tmp_path.rglob("*.jsonl")] == ["here.jsonl"]
-
-
-def test_links_in_a_tar_are_not_followed(tmp_path: Path) -> None:
     with tarfile.open(tmp_path / "a.tar", "w") as archive:
-        real, link = tarfile.TarInfo("ALCE/asqa.json"), tarfile.TarInfo("ALCE/dev.json")
-        real.size = 2
-        archive.addfile(real, io.BytesIO(b"[]"))
+        link = tarfile.TarInfo("ALCE/dev.json")
         link.type, link.linkname = tarfile.SYMTYPE, "asqa.json"
         archive.addfile(link)
     with pytest.raises(UserError, match="dev.json"):
-        unpack(tmp_path / "a.tar", {"*asqa.json": "x.json", "*dev.json": ""}, tmp_path)
+        unpack(tmp_path / "a.tar", {"*dev.json": ""}, tmp_path)
 
 
 @pytest.mark.parametrize(
-    ("content", "message"),
+    ("content", "named"),
     [
         (zipped({"a/x.json": "1", "b/x.json": "2"}), "'x.json'"),
         (zipped({"a/x.txt": "1"}), "a/x.txt"),
@@ -215,16 +197,8 @@ def test_links_in_a_tar_are_not_followed(tmp_path: Path) -> None:
     ],
 )
 def test_an_archive_without_what_is_wanted_is_refused(
-    tmp_path: Path, content: bytes, message: str
+    tmp_path: Path, content: bytes, named: str
 ) -> None:
     (tmp_path / "a.zip").write_bytes(content)
-    with pytest.raises(UserError, match=re.escape(message)):
+    with pytest.raises(UserError, match=named):
         unpack(tmp_path / "a.zip", {"*.json": ""}, tmp_path)
-
-
-def test_pinned_rows_that_are_others_are_told() -> None:
-    data = read_dataset("toy")
-    assert differences(data) == []
-    card = data.card.model_copy(update={"pinned": {"questions": {0: "q9", 99: "q1"}}})
-    first, second = differences(replace(data, card=card))
-    assert "q1" in first and "q9" in first and "99" in second

@@ -216,8 +216,6 @@ def test_the_table_of_popqa_is_read_over_a_corpus_of_your_own(read: Read) -> Non
         ("novelqa", {**BOOK, "Data/P/B00.json": [{**NOVEL, "Gold": "D"}]}, "B00.json, Q1.*'D'"),
         ("hotpotqa", {"train.json": []}, "train.json.*hotpot_dev_distractor_v1.json"),
         ("hotpotqa", {"corpus.json": TWO, "questions.json": [hotpot_row()]}, "item 0.*Boat"),
-        ("musique", {"corpus.json": TWO, "questions.json": [MUSIQUE]}, "item 0.*Una"),
-        ("musique", {"corpus.json": [{"title": "A"}], "questions.json": [MUSIQUE]}, "0.*'text'"),
         ("musique", {"corpus.json": TWO, "questions.json": [{"id": "1", "question": "?"}]},
          "questions.json, item 0.*'answer'"),
         ("musique", {"musique_ans_v1.0_dev.jsonl": [MUSIQUE, MUSIQUE]}, "line 2.*line 1"),
