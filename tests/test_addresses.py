@@ -12,7 +12,6 @@ PASSWORD = "pass-planted-word"
 SECRETS = (
     f"http://someone:{PASSWORD}@host:81/v1",
     f"https://{PASSWORD}@host:81/v1",
-    f"http://host:81/v1?api_key={PASSWORD}",
     f"http://host:81/v1?x=1&token={PASSWORD}",
 )
 SERVER = ["dataset=toy", "method=vanilla", "embedder=hashing", "llm=openai_compatible"]

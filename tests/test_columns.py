@@ -22,9 +22,6 @@ def test_an_array_comes_back_as_a_read_only_map(tmp_path):
     assert loaded.tolist() == [1.5, 2.5]
     with pytest.raises(ValueError, match="read-only"):
         loaded[0] = 9.0
-
-
-def test_an_array_of_objects_is_never_written(tmp_path):
     with pytest.raises(ValueError, match="allow_pickle"):
         save_array(tmp_path, "names", np.array(["a", None], object))
 

@@ -1,29 +1,26 @@
-"""The generated pages are what the code says today, and a guide's example is the file itself."""
+"""The generated pages, the board, the site and the references are what the code says today."""
 
 import re
+import tomllib
 from pathlib import Path
 
-import pytest
 import yaml
+from toy_runs import command
 
-from graphrag_bench.config.sources import built_in, method_file
+import graphrag_bench
+from graphrag_bench.config.sources import built_in, names
 from graphrag_bench.evaluation.metrics import ANSWER_METRICS, metrics
 from graphrag_bench.tables.board import BOARD
-from scripts import write_board, write_docs
+from scripts import docs_site, write_board, write_docs
 
 ROOT = Path(__file__).resolve().parent.parent
+WITHOUT_A_PAPER = {"entitypassage", "example_new_method", "oracle"}
 
 
-@pytest.fixture(scope="module")
-def pages() -> dict[Path, str]:
-    """The pages as they should be, which every method is planned for."""
-    return dict(write_docs.pages())
-
-
-def test_the_generated_pages_are_up_to_date(pages: dict[Path, str]) -> None:
+def test_the_generated_pages_are_up_to_date() -> None:
     stale = [
         str(path.relative_to(ROOT))
-        for path, text in pages.items()
+        for path, text in write_docs.pages()
         if path.read_text(encoding="utf-8") != text
     ]
     assert not stale, f"run python scripts/write_docs.py: {', '.join(stale)}"
@@ -34,8 +31,8 @@ def test_the_readme_s_table_has_every_method_and_the_figures_of_the_pages() -> N
     rows = re.findall(
         r"(?m)^\| \[(.+?)\]\(methods/\w+/README.md\) \| (.+?) \|.*\| (.+?) \|$", readme
     )
-    names = {name for _, methods, _ in rows for name in re.findall(r"`(\w+)`", methods)}
-    assert names == {*built_in("method")} - {"example_new_method"}
+    named = {name for _, methods, _ in rows for name in re.findall(r"`(\w+)`", methods)}
+    assert named == {*built_in("method")} - {"example_new_method"}
     results = ROOT / "docs" / "results"
     pages = ("routes.md", "llm_free.md", "musique_train100.md")
     text = "\n".join((results / page).read_text(encoding="utf-8") for page in pages)
@@ -50,30 +47,47 @@ def test_the_board_has_the_numbers_of_its_files() -> None:
     assert len(every) == len(list((ROOT / BOARD).iterdir()))
 
 
-def test_the_table_of_profiles_has_what_profiles_change(pages: dict[Path, str]) -> None:
-    page = pages[ROOT / "docs" / "methods.md"]
-    table = page.partition("## Which setting each profile changes")[2]
-    for name in built_in("method"):
-        for changed in (method_file(name).get("profiles") or {}).values():
-            for path in changed:
-                shown = path if path.startswith("build.") else f"method.{path}"
-                assert f"| `{name}` | `{shown}` |" in table
-    assert "| `gretriever` | `method.budget` | none | `512` |  | `512` |  |" in table
-    assert "| `raptor` | `build.graph.bic_patience` | `10` | none | none | none |  |" in table
-    assert "| `dalk` | `method.khop` | `2` | *unstated* | `5` | `5` |  |" in table
-
-
-def test_the_method_that_the_guide_begins_with_is_the_example_file() -> None:
-    guide = (ROOT / "docs" / "guides" / "method.md").read_text(encoding="utf-8")
-    shown = re.search(r"```yaml\n(.*?)```", guide, re.S)
-    assert shown is not None
-    file = ROOT / "configs" / "method" / "example_new_method.yaml"
-    whole = yaml.safe_load(file.read_text(encoding="utf-8"))
-    steps = yaml.safe_load(shown[1])
-    assert steps == {key: whole[key] for key in steps}
-
-
 def test_the_page_of_metrics_names_every_metric() -> None:
     page = (ROOT / "docs" / "metrics.md").read_text(encoding="utf-8")
-    names = {*ANSWER_METRICS, *(metric.name.removesuffix("_in_graph") for metric in metrics())}
-    assert not [name for name in sorted(names) if f"`{name}`" not in page]
+    known = {*ANSWER_METRICS, *(metric.name.removesuffix("_in_graph") for metric in metrics())}
+    assert not [name for name in sorted(known) if f"`{name}`" not in page]
+
+
+def test_a_flow_chart_has_every_operator_in_order_and_the_names_of_arms() -> None:
+    experiment = docs_site.prepared("hipporag2")
+    chart = "\n".join(docs_site.flow_chart(experiment.method.pipeline, "operators.html"))
+    steps = experiment.method.pipeline.operators()
+    boxes = re.findall(r'\["([^"<]+)<br>(.+)"\](:::model)?', chart)
+    assert [name for name, _, _ in boxes] == [step.operator.name for step in steps]
+    assert [bool(model) for _, _, model in boxes] == [step.bound() > 0 for step in steps]
+    assert "question → mentions" in {slots for _, slots, _ in boxes}
+    frames = set(re.findall(r'subgraph \w+\["(.+)"\]', chart))
+    assert {"convert", "retrieve", "generate", "facts", "names", "empty", "otherwise"} <= frames
+    assert {"branch merge=max", "switch slot=nodes"} <= frames
+    assert chart.count("subgraph ") == len(re.findall(r"(?m)^end$", chart))
+
+
+def test_the_start_page_has_the_board_and_no_broken_link() -> None:
+    every = write_board.results()
+    page = docs_site.start_page(every)
+    for one in every:
+        assert f"({write_board.BOARD}.md#{write_board.anchor(one)})" in page
+    targets = re.findall(r"\]\(([^)#]+\.md)", page)
+    assert not [one for one in targets if not (ROOT / one).is_file() and one != "about.md"]
+
+
+def test_the_version_is_one_wherever_it_is_told() -> None:
+    version = graphrag_bench.__version__
+    assert command("--version").out == f"graphrag-bench {version}\n"
+    assert yaml.safe_load((ROOT / "CITATION.cff").read_text())["version"] == version
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())
+    assert project["tool"]["hatch"]["version"]["path"] == "graphrag_bench/version.py"
+    assert "version" not in project["project"]
+
+
+def test_every_method_is_of_a_paper_or_known_to_be_of_none() -> None:
+    text = (ROOT / "methods" / "references.bib").read_text("utf-8")
+    keys = re.findall(r"(?m)^@\w+\{([^,]+),$", text)
+    assert len(set(keys)) == len(keys) > 20
+    named = ", ".join(re.findall(r"(?m)^ *methods = \{(.*)\}", text)).split(", ")
+    assert set(named) | WITHOUT_A_PAPER == set(names("method"))

@@ -33,7 +33,7 @@ def test_an_error_of_the_disk_says_what_is_wrong_with_which_file_and_what_to_do(
 def test_an_unknown_name_is_answered_with_the_nearest_or_with_all():
     assert nearest("25", METHODS) == ["bm25"] and nearest("hiporag", METHODS)[0] == "hipporag"
     assert "'vanilla'" in str(unknown("method", "vanila", METHODS))
-    assert "'xyz'" in (every := str(unknown("method", "xyz", ["b", "a"]))) and "a, b" in every
+    assert "a, b" in str(unknown("method", "xyz", ["b", "a"]))
 
 
 @pytest.fixture

@@ -33,22 +33,16 @@ class Scale:
     factor = 1.0
 '''
 FORMS = {
-    "import a.b": "import lab.helpers\ndef op(x):\n    return lab.helpers.sign(x)",
     "import a.b as c": "import lab.helpers as h\ndef op(x):\n    return h.sign(x)",
-    "from a import b": "from lab import helpers\ndef op(x):\n    return helpers.sign(x)",
-    "from a.b import c": "from lab.helpers import sign\ndef op(x):\n    return sign(x)",
-    "from . import b": "from . import helpers\ndef op(x):\n    return helpers.sign(x)",
     "from .b import c as d": "from .helpers import sign as s\ndef op(x):\n    return s(x)",
     "from b import *": "from lab.helpers import *\ndef op(x):\n    return sign(x)",
     "through a dict": "from lab.helpers import TABLE\ndef op(x):\n    return TABLE['sign'](x)",
-    "in a function": "def op(x):\n    from .helpers import sign\n    return sign(x)",
     "in a method": (
         "class A:\n    def f(self, x):\n        import lab.helpers as h\n        return h.sign(x)\n"
         "def op(x):\n    return A().f(x)"
     ),
     "in a class": "class A:\n    from .helpers import sign\ndef op(x):\n    return A.sign(x)",
     "a parent class": "from .helpers import Scale\nclass A(Scale): ...\ndef op(x): return A()",
-    "in an if": "if True:\n    from .helpers import sign\ndef op(x):\n    return sign(x)",
     "in a try": (
         "try:\n    from nowhere_ import sign\nexcept ImportError:\n    from .helpers import sign\n"
         "def op(x):\n    return sign(x)"
@@ -57,9 +51,6 @@ FORMS = {
     "a constant": "from .helpers import sign\nK = sign(2)\ndef op(x):\n    return K * x",
     "a decorator": (
         "from .helpers import TABLE\n@TABLE.setdefault(0, staticmethod)\ndef op(x):\n    return x"
-    ),
-    "import_module": (
-        "import importlib\ndef op(x):\n    return importlib.import_module('lab.helpers').sign(x)"
     ),
     "import_module of a level": (
         "from importlib import import_module as load\n"
@@ -130,7 +121,6 @@ EDITS: Mapping[str, tuple[Callable[[str], str], bool]] = {
     "a default": (lambda text: text.replace("x=0", "x=1"), True),
     "a comment": (lambda text: text.replace("# why", "# because"), False),
     "a docstring": (lambda text: text.replace('"""Says."""', '"""Says more."""'), False),
-    "another docstring": (lambda text: text.replace("K = 1", 'K = 1\n"""A number."""'), False),
     "spaces": (lambda text: text.replace("x + K", "(x  +  K)"), False),
 }
 IMPORTS = (
@@ -160,7 +150,7 @@ def packages(draw: st.DrawFn) -> tuple[dict[str, str], set[int]]:
     return files, found
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(packages(), st.integers(0, 5), st.sampled_from(sorted(EDITS)))
 def test_an_edit_counts_where_it_is_code_and_is_reached(laboratory, package, row, kind):
     files, reached = package

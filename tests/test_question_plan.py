@@ -34,7 +34,6 @@ def layers(plan: Plan) -> list[list[str]]:
         pytest.param({"1-1": ["1-2"], "1-2": ["1-1"]}, [], [["1-1"], ["1-2"]],
                      ["1-1 and 1-2 wait for each other: 1-1 no longer does"],
                      id="of a circle the edge to the later one goes"),
-        pytest.param({}, [], [], [], id="none"),
     ],
 )  # fmt: skip
 def test_a_plan_is_worked_off_in_layers_without_what_cannot_be(
@@ -45,12 +44,9 @@ def test_a_plan_is_worked_off_in_layers_without_what_cannot_be(
     assert list(plan.fixes) == fixes
 
 
-def test_what_the_final_question_does_not_depend_on_is_not_needed() -> None:
+def test_what_nothing_else_uses_is_what_the_final_question_needs() -> None:
     plan = plan_of({"0-1": [], "0-2": [], "1-1": ["0-1"], "1-2": ["0-2"]}, ["0-1", "0-2"])
     assert layers(plan.needed()) == [["0-1", "0-2"]]
-
-
-def test_a_final_question_without_dependencies_takes_what_nothing_else_uses() -> None:
     assert plan_of({"1-1": [], "1-2": ["1-1"], "2-1": []}, []).final.dependencies == ("1-2", "2-1")
 
 

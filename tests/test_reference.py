@@ -37,7 +37,7 @@ def random_reset(seed: int, n_nodes: int) -> np.ndarray:
 # ---- personalised PageRank
 
 
-@pytest.mark.parametrize("damping", [0.1, 0.5, 0.85, 0.999])
+@pytest.mark.parametrize("damping", [0.1, 0.85, 0.999])
 @pytest.mark.parametrize("seed", SEEDS)
 def test_pagerank_solves_its_equation(seed, damping):
     """A walk that hardly ever restarts takes its thousands of iterations."""

@@ -2,14 +2,13 @@
 
 import io
 import re
-import sys
 
 import pytest
 
 from graphrag_bench import api
 from graphrag_bench.progress import Progress
 from graphrag_bench.report.rendering import Table, show
-from graphrag_bench.terminal import clean, clean_line, cleaned, raw
+from graphrag_bench.terminal import clean, clean_line
 from graphrag_bench.values import Context
 
 EVIL = "\x1b]0;owned\x07\x1b[31mred\x9b2J\u202eorder\u2066\r\x00"
@@ -33,14 +32,3 @@ def test_what_people_write_stays() -> None:
     assert clean(text) == text
     assert clean_line("a\nb\tc") == "a b c"
     assert clean("a\x1b[31mb") == "a [31mb"
-
-
-def test_a_stream_of_few_signs_gets_question_marks(monkeypatch: pytest.MonkeyPatch) -> None:
-    stored = io.TextIOWrapper(io.BytesIO(), encoding="ascii")
-    monkeypatch.setattr(sys, "stdout", stored)
-    with cleaned():
-        sys.stdout.write("é\ud800")
-        sys.stdout.writelines(["é"])
-        assert raw(sys.stdout) is stored
-    stored.flush()
-    assert stored.buffer.getvalue() == b"? ?"

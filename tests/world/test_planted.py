@@ -20,10 +20,6 @@ TINY = ChunkTable.of([
 ])  # fmt: skip
 
 
-def planted(**settings: object) -> Extraction:
-    return planted_extraction(chunk_table=TINY, **settings)  # type: ignore[arg-type]
-
-
 def triples(extraction: Extraction) -> list[tuple[str, str, str]]:
     return [(one.head, one.relation, one.tail) for row in extraction.rows for one in row.triples]
 
@@ -56,20 +52,19 @@ def test_it_reads_every_fact_under_the_names_of_the_entities_and_nothing_else(wo
     assert result.statistics == {"triples": n_facts}
 
 
-def test_a_rumour_gives_entities_and_no_triple() -> None:
-    result = planted()
+def test_a_rumour_gives_entities_and_no_triple_and_aliases_may_be_nodes_of_their_own() -> None:
+    result = planted_extraction(chunk_table=TINY)
     assert triples(result) == [
         ("Ada Marsh", "worked for", "Nor Guild"),
         ("Nor Guild", "was founded by", "Otto Brandt"),
     ]
     assert result.rows[2].entities == ("Nor Guild", "Ada Marsh")
-
-
-def test_aliases_as_written_are_nodes_of_their_own_with_the_triple_that_introduces_them() -> None:
-    assert triples(planted(aliases="as_written"))[:2] == [
+    assert triples(planted_extraction(chunk_table=TINY, aliases="as_written"))[:2] == [
         ("Ada Marsh", "is also known as", "Lia Sol"),
         ("Lia Sol", "worked for", "Nor Guild"),
     ]
+    with pytest.raises(UserError, match="dataset=world"):
+        planted_extraction(chunk_table=ChunkTable.of([("a", "", "Ada Marsh founded Norvik.")]))
 
 
 def test_dropped_facts_are_an_exact_share_and_keep_their_entities(table: ChunkTable) -> None:
@@ -94,8 +89,3 @@ def test_records_are_described_by_the_sentences_as_written() -> None:
     assert (one.source, one.target, one.keywords) == ("Ada Marsh", "Nor Guild", ("employer",))
     plain = planted_text_extraction(chunk_table=TINY, keywords=False).rows[0]
     assert not plain.relationships[0].keywords
-
-
-def test_texts_without_a_planted_fact_are_refused() -> None:
-    with pytest.raises(UserError, match="dataset=world"):
-        planted_extraction(chunk_table=ChunkTable.of([("a", "", "Ada Marsh founded Norvik.")]))

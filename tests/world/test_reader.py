@@ -3,7 +3,6 @@
 import json
 
 import pytest
-from small_worlds import process_output
 
 from graphrag_bench.llm.calls import RunStopped
 from graphrag_bench.llm.chat import reply
@@ -30,10 +29,8 @@ def replied(prompt: str, form: FormName = "short", **values: object) -> str:
     "context",
     [
         f"{WORKED} {FOUNDED}",
-        f"{FOUNDED}\n\nsomething else\n{WORKED}",
         "(ada marsh, worked for, norvik guild)\n(norvik guild, was founded by, otto brandt)",
         "ada marsh -> worked for -> norvik guild; norvik guild -> was founded by -> otto brandt",
-        "0,ada marsh,norvik guild,worked for,,1,3\n1,norvik guild,otto brandt,was founded by,,1,2",
         f'0,ada marsh,norvik guild,"{WORKED}, and more",employer,1,2\n1,a,b,{FOUNDED},x,1,2',
         f'0,"Ada Marsh\n{WORKED}"\n1,"Norvik Guild\n{FOUNDED}"',
     ],
@@ -118,11 +115,6 @@ def test_map_and_reduce_lose_no_fact_of_a_chain_that_lies_in_two_parts() -> None
     rows = [{"analyst": 1, "score": 50, "text": point["description"]} for point in points]
     reduced = replied("operators:answer/prompts/reduce.j2", question=QUESTION, points=rows)
     assert reduced == "Otto Brandt"
-
-
-def test_its_identity_is_the_same_in_another_process() -> None:
-    show = "from graphrag_bench.world.reader import *; print(WorldReader().identity)"
-    assert process_output(show, 1) == WorldReader().identity
 
 
 @pytest.mark.parametrize("form", ["short", "paragraph", "summary"])
