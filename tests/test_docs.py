@@ -20,7 +20,7 @@ WITHOUT_A_PAPER = {"entitypassage", "example_new_method", "oracle"}
 def test_the_generated_pages_are_up_to_date() -> None:
     stale = [
         str(path.relative_to(ROOT))
-        for path, text in write_docs.pages()
+        for path, text in write_docs.pages().items()
         if path.read_text(encoding="utf-8") != text
     ]
     assert not stale, f"run python scripts/write_docs.py: {', '.join(stale)}"

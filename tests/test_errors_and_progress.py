@@ -2,7 +2,6 @@
 
 import errno
 import io
-import sys
 from types import SimpleNamespace
 
 import pytest
@@ -10,14 +9,6 @@ import pytest
 from graphrag_bench import progress
 from graphrag_bench.errors import UserError, exit_code_of, message_of, nearest, unknown
 from graphrag_bench.progress import Progress
-
-
-class Terminal(io.StringIO):
-    """A stream that says that it is one."""
-
-    def isatty(self) -> bool:
-        return True
-
 
 METHODS = ["bm25", "hipporag", "lightrag", "vanilla", "zeroshot"]
 
@@ -73,21 +64,6 @@ def test_a_log_has_a_line_every_thirty_seconds_whatever_the_number_of_tasks(cloc
                 advance(1)
     at = [line.partition(",")[0] for line in stream.getvalue().splitlines()]
     assert at == ["embedding: 4/4"]  # at 32 s of 48; the next would be at 62
-
-
-def test_a_terminal_has_one_live_line_that_a_task_leaves_to_the_next(monkeypatch):
-    stream = Terminal()
-    monkeypatch.setattr(sys, "stderr", stream)
-    run = Progress()
-    for label in ("reading", "answering"):
-        with run.task(label, 2) as advance:
-            advance(1)
-            advance(1)
-    erased = "\x1b[2K"
-    first, _, second = stream.getvalue().partition("answering")
-    assert "reading" in first
-    assert erased in first.rpartition("reading")[2], "the finished task is wiped"
-    assert erased in second
 
 
 def test_quiet_work_and_no_work_show_nothing(clock):

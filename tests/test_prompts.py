@@ -52,6 +52,7 @@ def test_the_variables_of_all_blocks_are_known_and_loop_variables_are_not_among_
 )
 def test_a_prompt_that_cannot_be_rendered_is_named(prompt, text, named):
     with pytest.raises(UserError, match=named):
+        assert prompt(text).variables
         prompt(text).render({"text": "Who?"})
 
 

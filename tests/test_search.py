@@ -88,24 +88,6 @@ def test_a_batch_finds_the_same_bytes_as_each_query_alone(dimension, k):
         assert every[ranked.ids[-1]] >= np.sort(every)[-k] - 2e-5
 
 
-def test_a_batch_is_one_call_and_only_unclear_queries_are_asked_again(monkeypatch):
-    import faiss
-
-    calls, search = [], faiss.knn
-
-    def counted(queries, rows, k, **more):
-        calls.append((len(queries), k))
-        return search(queries, rows, k, **more)
-
-    monkeypatch.setattr(faiss, "knn", counted)
-    vectors, queries = unit_rows(3000, 64, 0), unit_rows(200, 64, 1)
-    vectors[100:150] = vectors[7]
-    queries[5] = vectors[7]
-    rankings = VectorIndex(vectors).search(queries, 10)
-    assert calls == [(200, 26), (1, 104)]
-    assert rankings[5].ids.tolist() == [7, *range(100, 109)]
-
-
 @pytest.mark.real
 def test_the_packaged_embedder_gives_each_text_its_unit_row_whatever_the_others():
     model = SentenceEmbedder()

@@ -28,6 +28,7 @@ from graphrag_bench.text import (
         ("हिन्दी", "हिन्दी"),
         ("1,200 tokens", "1 200 tokens"),
         ("--", ""),
+        ("_+", ""),
     ],
 )
 def test_a_name_keeps_letters_and_digits_of_any_script(written, normal):

@@ -38,8 +38,6 @@ _NOT_WESTERN = re.compile(
     "|[^\\W\\d_][\u00a1\u00a3-\u00a9\u00ac\u00ae-\u00b3\u00b5-\u00b6\u00b8-\u00b9\u00bc-\u00bf\u00d7\u00f7][^\\W\\d_]"
 )
 """What other alphabets look like in Windows-1252: no word of a Western language has these."""
-_CONTROLS = re.compile(rb"[\x01-\x06\x0e-\x1a]")
-_MOST_CONTROLS = 0.1
 _WESTERN, _LATIN_1 = "cp1252", ("iso-8859-1", "latin1", "us-ascii")
 """A page in Latin-1 is read as Windows-1252, as browsers do."""
 _CHARSET = re.compile(rb"<meta[^>]+charset=[\"']?([\w-]+)", re.IGNORECASE)
@@ -155,8 +153,8 @@ def _decoded(file: Path) -> tuple[str, str]:
         raise Unreadable(f"not a text: {name}")
     if marked := next((of for mark, of in _BYTE_ORDER.items() if content.startswith(mark)), ""):
         return _as(content, marked), marked
-    if b"\0" in content or len(_CONTROLS.findall(content)) > _MOST_CONTROLS * len(content):
-        raise Unreadable("NUL or control bytes: not a text, or UTF-16 without a byte order mark")
+    if b"\0" in content:
+        raise Unreadable("NUL bytes: not a text, or UTF-16 without a byte order mark")
     if _ESCAPED.search(content):
         raise Unreadable("not UTF-8 (escape sequences of ISO 2022)")
     try:

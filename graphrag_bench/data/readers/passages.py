@@ -48,8 +48,12 @@ class _PassageRows(Rows):
         return rows
 
     @classmethod
-    def distinct(cls, passages: Iterable[tuple[str, _Passage]]) -> "_PassageRows":
-        """Take each passage of the questions once."""
+    def of(
+        cls, corpus: Path, questions: Path, passages: Iterable[tuple[str, _Passage]]
+    ) -> "_PassageRows":
+        """Read the corpus; where it is the file of the questions, take each of their passages."""
+        if corpus != questions:
+            return cls.numbered(corpus)
         rows = cls()
         for place, one in passages:
             if one.content not in rows.ids:
@@ -91,11 +95,7 @@ def musique(corpus: Path, questions: Path) -> Rows:
     """
     read = list(records(questions, _MusiqueQuestion))
     of_questions = ((place, one) for place, row in read for one in row.paragraphs)
-    rows = (
-        _PassageRows.distinct(of_questions)
-        if corpus == questions
-        else _PassageRows.numbered(corpus)
-    )
+    rows = _PassageRows.of(corpus, questions, of_questions)
     for place, row in read:
         marked = [one for one in row.paragraphs if one.is_supporting]
         hops = len(row.question_decomposition or marked)
@@ -134,11 +134,7 @@ def hotpotqa(corpus: Path, questions: Path) -> Rows:
         for place, row in read
         for title, sentences in row.context
     )
-    rows = (
-        _PassageRows.distinct(of_questions)
-        if corpus == questions
-        else _PassageRows.numbered(corpus)
-    )
+    rows = _PassageRows.of(corpus, questions, of_questions)
     titled: dict[str, list[Document]] = defaultdict(list)
     for document in rows.documents.values():
         titled[document.title].append(document)
