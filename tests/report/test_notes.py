@@ -1,12 +1,13 @@
 """What a table's notes are about, and the runs and numbers that they name."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pytest
 from test_tables import MEAN, run, with_context
 
 from graphrag_bench.report.notes import Note, long_text_notes, run_notes
+from graphrag_bench.report.rows import REFERENCE
 from graphrag_bench.report.tables import headline_table
 
 Run = Mapping[str, Any]
@@ -64,18 +65,12 @@ def test_a_warning_names_runs_and_numbers_and_stands_in_the_headline_table(
         ([SHORT, with_context("oracle", 900.0, role="ceiling"), run("closed-book")], "contexts"),
         ([SHORT, with_context("HippoRAG", 900.0, dataset="sample")], "contexts"),
         ([SHORT, with_context("HippoRAG", 900.0, budget_context=1000)], "contexts"),
+        ([run("A", varied="top_k=4", method="a")], REFERENCE),
         ([run("A", method="bm25", verified="true")], "verified"),
     ],
 )
 def test_there_is_none_where_nothing_is_wrong(runs: Sequence[Run], about: str) -> None:
     assert notes(*runs, about=about) == []
-
-
-def test_changed_repeats_and_methods_that_are_not_wholly_verified_are_named() -> None:
-    assert [note.warns for note in notes(repeated(2), about="repeats")] == [False, False]
-    doubted = run("HopRAG", method="hoprag", verified="false")
-    (note,) = notes(doubted, run("DRIFT", method="drift", verified="partly"), about="verified")
-    assert note.text.endswith("drift (verified: partly), hoprag (verified: false)")
 
 
 def same(title: str, contexts: Mapping[str, Any], **settings: Any) -> Run:
@@ -88,18 +83,22 @@ def test_cells_with_the_same_contexts_say_which_setting_changes_nothing() -> Non
     cells = [same("P", full, top_k=k, **{"retrieve.0.top_k": k}) for k in (10, 20, 40)]
     other = same("Q", {"digest": "cd", "room": {}}, top_k=5)
     (note,) = notes(*cells, other, about="same contexts")
-    assert all(words in note.text for words in ("3 runs", "method.top_k", "8 paths"))
-    assert note.text.endswith(": P")
+    assert all(words in note.text for words in ("3 runs", "method.top_k", "8 paths", ": P"))
     one = {"digest": "ab", "room": {}}
     runs = [same("A", one), {**same("B", one), "llm": "other"}, same("C", one, prompt="mine.j2")]
-    assert notes(*runs, run("D"), run("E"), about="same contexts") == []
+    assert notes(*runs, run("D"), about="same contexts") == []
 
 
-@pytest.mark.parametrize(("clusters", "few"), [(8, True), (80, False)])
-def test_intervals_over_few_scopes_are_called_too_narrow(clusters: int, few: bool) -> None:
-    (note,) = notes(run("A", metrics={"accuracy": {**MEAN, "clusters": clusters}}),
-                    about="intervals")  # fmt: skip
-    assert f"scopes ({clusters}" in note.text and ("few" in note.text) == few
+def test_intervals_over_few_scopes_unverified_methods_and_changed_repeats_are_named() -> None:
+    for clusters, few in ((8, True), (80, False)):
+        scoped = run("A", metrics={"accuracy": {**MEAN, "clusters": clusters}})
+        (note,) = notes(scoped, about="intervals")
+        assert f"scopes ({clusters}" in note.text and ("few" in note.text) == few
+    doubted = run("HopRAG", method="hoprag", verified="false")
+    (note,) = notes(doubted, run("DRIFT", method="drift", verified="partly"), about="verified")
+    assert "drift" in note.text and "hoprag" in note.text
+    assert not any(note.warns for note in notes(repeated(2), about="repeats"))
+    assert notes(run("A", varied="top_k=4", method="a"), run("B", method="b"), about=REFERENCE)
 
 
 def embedded(title: str, mode: str, n_long: int) -> Run:
@@ -109,16 +108,8 @@ def embedded(title: str, mode: str, n_long: int) -> Run:
 
 
 def test_the_same_long_texts_of_several_runs_are_one_note_and_cut_ones_are_a_warning() -> None:
-    runs = [embedded("A", "windows", 37), embedded("B", "windows", 37), {"title": "BM25"}]
-    (note,) = long_text_notes(runs)
+    (note,) = long_text_notes([embedded(name, "windows", 37) for name in "AB"] + [{"title": "C"}])
     assert all(words in note.text for words in ("mix: 37 of 61", "256", "900")) and not note.warns
     assert list(long_text_notes([embedded("A", "windows", 0)])) == []
-    first, second = long_text_notes([embedded("A", "windows", 37), embedded("B", "cut", 37)])
-    assert (first.text[-3:], second.text[-3:], second.warns) == ("(A)", "(B)", True)
-
-
-def test_reference_rows_say_that_they_keep_their_own_parameters() -> None:
-    cell: Callable[[], Run] = lambda: run("A", varied="top_k=4", method="a")  # noqa: E731
-    table = headline_table([cell(), run("B", method="b")])
-    assert any("method.*" in note for note in table.notes)
-    assert not any("method.*" in note for note in headline_table([cell()]).notes)
+    mixed = long_text_notes([embedded("A", "windows", 37), embedded("B", "cut", 37)])
+    assert [note.warns for note in mixed] == [False, True]

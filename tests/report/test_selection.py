@@ -19,30 +19,24 @@ def run(mean: float, **fields: Any) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize(
-    ("runs", "row", "n_equal", "n_configurations"),
+    ("runs", "expected"),
     [
-        ([run(0.4), run(0.6), run(0.6), run(0.5)], 1, 1, 4),
-        ([run(0.1), run(1.0, role="ceiling"), run(0.2)], 2, 0, 2),
-        ([run(0.9, failed=1), run(0.2)], 1, 0, 2),
+        ([run(0.4), run(0.6), run(0.6), run(0.5)], (1, 1, 4)),
+        ([run(0.1), run(1.0, role="ceiling"), run(0.2)], (2, 0, 2)),
+        ([run(0.9, failed=1), run(0.2)], (1, 0, 2)),
     ],
 )
 def test_the_first_highest_mean_wins_without_reference_rows_and_failed_runs_are_counted(
-    runs: list[dict[str, Any]], row: int, n_equal: int, n_configurations: int
+    runs: list[dict[str, Any]], expected: tuple[int, int, int]
 ) -> None:
     best, selection = best_of(runs, METRIC)
-    assert (best, selection["n_equal"]) == (row, n_equal)
-    assert selection["n_configurations"] == n_configurations
+    assert (best, selection["n_equal"], selection["n_configurations"]) == expected
 
 
-@pytest.mark.parametrize(
-    ("only", "metric", "named"),
-    [(run(0.9, failed=1), METRIC, METRIC), (run(0.9), "evidence_recal@5", METRIC)],
-)
-def test_failed_runs_alone_and_a_metric_that_no_run_has_are_no_choice(
-    only: dict[str, Any], metric: str, named: str
-) -> None:
-    with pytest.raises(UserError, match=named):
-        best_of([only], metric)
+def test_failed_runs_alone_and_a_metric_that_no_run_has_are_no_choice() -> None:
+    for only, metric in ((run(0.9, failed=1), METRIC), (run(0.9), "evidence_recal@5")):
+        with pytest.raises(UserError, match=METRIC):
+            best_of([only], metric)
 
 
 @pytest.mark.parametrize(  # parts of another division have questions in common
