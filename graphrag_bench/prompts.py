@@ -6,7 +6,7 @@ Corpus and model texts enter as values of variables and are never read as templa
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from functools import cache, cached_property, lru_cache
 from importlib import import_module
 from importlib.resources import files
@@ -124,51 +124,26 @@ Filling = Literal["", "chunk", "node"]
 
 @dataclass(frozen=True)
 class ContextBudget:
-    """The most tokens of a prompt's context, and how packers keep within them.
+    """The most tokens of a prompt's context, in one of two modes; None is no bound.
 
-    Without `tokens` nothing bounds a context. An equal budget is filled: packers take all rows of
-    the kind `filling` that fit, whatever `top_k` says. A native one (`own`) leaves `top_k` and the
-    blocks' budgets to the method, and `whole` is the number of tokens that the method states: a
-    block's own tokens are a part of it. With `all_rows` a block whose step states no `top_k` takes
-    every row. `group_tokens` bounds each group of a context that is read in groups.
+    *equal*: every method has the same number of tokens, filled with its rows of the kind `filling`.
+    *native*: a method keeps its own k and its own budget, within the window of the reader.
     """
 
     tokens: int | None = None
+    mode: Literal["equal", "native"] = "native"
     filling: Filling = ""
-    own: bool = False
-    whole: int | None = None
-    all_rows: bool = False
-    group_tokens: int | None = None
 
     @property
     def identity(self) -> str:
-        """Its part of keys: what differs from a context without a bound."""
-        values = {field.name: getattr(self, field.name) for field in fields(self)}
-        return ", ".join(f"{name}={value}" for name, value in values.items() if value) or "none"
-
-    def most_rows(self, kind: str, top_k: int | Literal["auto"] | None, default: int) -> int | None:
-        """Return how many rows of a kind a block takes at most; None for any number.
-
-        `default` stands in place of "auto".
-        """
-        if kind == self.filling or (top_k == "auto" and self.all_rows):
-            return None
-        return default if top_k == "auto" else top_k
-
-    def share(self, share: float) -> float:
-        """Return a block's share, tokens of its own (above 1) in proportion to this budget."""
-        if share <= 1 or self.tokens is None or self.whole is None:
-            return share
-        return max(round(share * self.tokens / self.whole), 2)
+        """Its part of keys."""
+        bound = "" if self.tokens is None else f", {self.tokens} tokens"
+        return self.mode + bound + (f", filled with {self.filling}s" if self.filling else "")
 
     def at_most(self, tokens: int | None) -> "ContextBudget":
-        """Return the budget of a block that the method gives so many tokens, where it is its own.
-
-        A budget for all methods stays.
-        """
+        """Return the budget of a block that has at most so many tokens."""
         bounds = [n for n in (self.tokens, tokens) if n is not None]
-        shared = self.tokens is not None and not self.own
-        return self if shared or not bounds else replace(self, tokens=min(bounds))
+        return replace(self, tokens=min(bounds, default=None))
 
 
 UNBOUNDED = ContextBudget()

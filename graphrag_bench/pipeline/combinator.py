@@ -4,12 +4,12 @@ Those of this project are in `combinators` and `resolve`; a plug-in may register
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import Any, get_args
 
 from graphrag_bench.fingerprint import code
 from graphrag_bench.pipeline.merge import Rule
-from graphrag_bench.pipeline.steps import Step, Steps
+from graphrag_bench.pipeline.steps import OperatorStep, Step, Steps
 
 Item = dict[str, Any]
 """One step as a method's file has it."""
@@ -29,6 +29,11 @@ class Nested(Step):
         lists = [list(v.values()) if isinstance(v, Mapping) else [v] for v in values]
         return [one for some in lists for one in some if _is_steps(one)]
 
+    def mapped(self, change: Callable[[OperatorStep], OperatorStep]) -> Step:
+        """Return the combinator with every operator step inside changed."""
+        values = {one.name: _mapped(getattr(self, one.name), change) for one in fields(self)}
+        return replace(self, **values)
+
     def describe(self) -> dict[str, Any]:
         """Return the fields with their steps described, and the code of the combinator."""
         own = {one.name: _described(getattr(self, one.name)) for one in fields(self) if one.compare}
@@ -37,6 +42,12 @@ class Nested(Step):
 
 def _is_steps(value: Any) -> bool:
     return isinstance(value, tuple) and all(isinstance(one, Step) for one in value)
+
+
+def _mapped(value: Any, change: Callable[[OperatorStep], OperatorStep]) -> Any:
+    if isinstance(value, Mapping):
+        return {name: _mapped(one, change) for name, one in value.items()}
+    return tuple(step.mapped(change) for step in value) if _is_steps(value) else value
 
 
 def _described(value: Any) -> Any:

@@ -53,6 +53,11 @@ class Pipeline:
         """All operator steps, those inside combinators too, in order."""
         return [op for step in self.steps(answering) for op in step.operators()]
 
+    def mapped(self, change: Callable[[OperatorStep], OperatorStep]) -> "Pipeline":
+        """Return the pipeline with every operator step changed."""
+        stages = (self.convert, self.retrieve, self.generate)
+        return Pipeline(*(tuple(step.mapped(change) for step in steps) for steps in stages))
+
     @property
     def names(self) -> set[str]:
         """The names of the operators."""

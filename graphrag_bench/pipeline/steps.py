@@ -148,6 +148,10 @@ class Step(ABC):
     def describe(self) -> dict[str, Any]:
         """Return what the run key is made of: names, settings and code."""
 
+    def mapped(self, change: "Callable[[OperatorStep], OperatorStep]") -> "Step":
+        """Return the step with every operator step inside changed."""
+        return self
+
     def operators(self) -> "list[OperatorStep]":
         """Return the operator steps inside, in order."""
         return [op for steps in self.parts for step in steps for op in step.operators()]
@@ -319,6 +323,10 @@ class OperatorStep(Step):
             "use": dict(self.use),
             "as": self.named,
         }
+
+    def mapped(self, change: "Callable[[OperatorStep], OperatorStep]") -> "OperatorStep":
+        """Return itself changed."""
+        return change(self)
 
     def operators(self) -> "list[OperatorStep]":
         """Itself."""

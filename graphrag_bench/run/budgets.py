@@ -20,8 +20,8 @@ from graphrag_bench.data.dataset import Dataset
 from graphrag_bench.errors import UserError
 from graphrag_bench.pipeline.combinators import Switch
 from graphrag_bench.pipeline.pipeline import Pipeline
-from graphrag_bench.pipeline.steps import OperatorStep, Step
-from graphrag_bench.prompts import ContextBudget, Filling
+from graphrag_bench.pipeline.steps import OperatorStep
+from graphrag_bench.prompts import UNBOUNDED, ContextBudget, Filling
 from graphrag_bench.run.method import with_names
 from graphrag_bench.run.windows import ROW, ContextWindow, counted_once, in_hundreds
 from graphrag_bench.text import count_tokens
@@ -64,32 +64,32 @@ def context_budget(
     `method.budget` sets as well.
     """
     wish, own = settings.budget_context, settings.method.get("budget")
-    groups = max((int(op.settings["group_tokens"]) for op in map_steps(pipeline)), default=0)
-    cut = window.left if window.left is not None and groups > window.left else None
-    budget = ContextBudget(whole=own, group_tokens=cut)
-    profiled, number = settings.profile != "default", wish if isinstance(wish, int) else None
+    number = wish if isinstance(wish, int) else None
     if not packers(pipeline):
         if number is not None and not swept:
             raise UserError(
                 f"budget_context={wish}: no step of '{settings.method['name']}' packs a context. "
                 "Leave it out."
             )
-        return budget
+        return UNBOUNDED
     if number is not None and settings.answering:
         window.require(number)
     if is_native(settings):
-        own = own or BUDGETS.get(settings.profile)
-        tokens = min((n for n in (own, number, window.left) if n is not None), default=None)
-        all_rows = profiled and tokens is not None
-        return replace(budget, tokens=tokens, own=True, whole=own, all_rows=all_rows)
+        bounds = [n for n in (own_budget(settings), number, window.left) if n is not None]
+        return ContextBudget(min(bounds, default=None))
     if number is not None and _OWN in settings.given and own is not None:
         both = f"{_OWN}={own} and budget_context={wish}"
         raise UserError(f"{both} both set the context budget: leave one of them out.")
     filling = _filling(pipeline)
     if settings.given and _item_numbers(pipeline, file or {}).intersection(settings.given):
         filling = ""
-    tokens = window.auto if number is None else number
-    return replace(budget, tokens=tokens, filling=filling, all_rows=profiled)
+    return ContextBudget(window.auto if number is None else number, "equal", filling)
+
+
+def own_budget(settings: RunSettings) -> int | None:
+    """Return the tokens that the method, or else the source of its profile, gives a context."""
+    own: int | None = settings.method.get("budget")
+    return own or BUDGETS.get(settings.profile)
 
 
 def stated_budget(
@@ -106,9 +106,7 @@ def packers(pipeline: Pipeline) -> list[OperatorStep]:
     return [
         op
         for op in pipeline.operators()
-        if "context_budget" in op.operator.needs
-        and op.settings.get("bounded", True)
-        and "group_tokens" not in op.settings
+        if "context_budget" in op.operator.needs and op.settings.get("bounded", True)
     ]
 
 
@@ -123,32 +121,57 @@ def _filling(pipeline: Pipeline) -> Filling:
     return "chunk" if "chunks" in kinds else "node" if kinds == {"nodes"} else ""
 
 
-def lengthened(pipeline: Pipeline, budget: ContextBudget) -> Pipeline:
-    """Return the pipeline with lists that are long enough for the rows that fill the budget.
+def budgeted(
+    pipeline: Pipeline, budget: ContextBudget, settings: RunSettings, window: ContextWindow
+) -> Pipeline:
+    """Return the pipeline with the settings that the context budget decides.
 
-    These are the outer lists after the last model that reads such rows: more would be paid there.
-    What branches, `each` and `repeat` retrieve follows from the length of their lists, which stays.
+    Blocks of the rows that fill the budget take any number of them, and the lists of `_outer_lists`
+    are long enough for it. Groups that a model reads one by one leave room in its window.
     """
-    if not budget.filling or budget.tokens is None:
-        return pipeline
-    least = math.ceil(budget.tokens / FEWEST_TOKENS)
-    lists = {id(op) for op in _outer_lists(pipeline, _SLOTS[budget.filling])}
+    blocks, lists, least = {id(op) for op in packers(pipeline)}, set[int](), 0
+    if budget.filling and budget.tokens is not None:
+        lists = {id(op) for op in _outer_lists(pipeline, _SLOTS[budget.filling])}
+        least = math.ceil(budget.tokens / FEWEST_TOKENS)
 
-    def longer(step: Step) -> Step:
-        if isinstance(step, Switch):
-            cases = {name: tuple(map(longer, steps)) for name, steps in step.cases.items()}
-            return replace(step, cases=cases)
-        if isinstance(step, OperatorStep) and id(step) in lists:
-            top_k = max(least, step.settings["top_k"])
-            return replace(step, settings={**step.settings, "top_k": top_k})
-        return step
+    def changed(op: OperatorStep) -> OperatorStep:
+        new: dict[str, Any] = {}
+        if id(op) in blocks:
+            new = _of_block(op, budget, settings)
+        if id(op) in lists:
+            new["top_k"] = max(least, op.settings["top_k"])
+        if "group_tokens" in op.settings and window.left is not None:
+            new["group_tokens"] = min(op.settings["group_tokens"], window.left)
+        return replace(op, settings={**op.settings, **new})
 
-    stages = (pipeline.convert, pipeline.retrieve, pipeline.generate)
-    return Pipeline(*(tuple(map(longer, steps)) for steps in stages))
+    return pipeline.mapped(changed)
+
+
+def _of_block(op: OperatorStep, budget: ContextBudget, settings: RunSettings) -> dict[str, Any]:
+    """Return what the budget changes in a block's settings.
+
+    Under a profile a block without a `top_k` takes every row that fits. Tokens of a block's own
+    (`share` above 1) are the same part of the budget as of the method's own.
+    """
+    new: dict[str, Any] = {}
+    filled = budget.filling and op.operator.name == f"context.{_SLOTS[budget.filling]}"
+    open_profile = settings.profile != "default" and budget.tokens is not None
+    if filled or (open_profile and op.settings.get("top_k") == "auto"):
+        new["top_k"] = None
+    share, whole = op.settings.get("share", 1.0), own_budget(settings)
+    if share > 1 and budget.tokens is not None and whole is not None:
+        new["share"] = max(round(share * budget.tokens / whole), 2)
+    if budget.mode == "equal" and "budget" in op.settings:
+        new["budget"] = None
+    return new
 
 
 def _outer_lists(pipeline: Pipeline, slot: str) -> list[OperatorStep]:
-    """Steps with a `top_k` that write such rows, and beside them nothing that a step reads."""
+    """Return steps with a `top_k` that write such rows, and beside them nothing that a step reads.
+
+    They are those after the last model that reads such rows: more would be paid there. What
+    branches, `each` and `repeat` retrieve follows from the length of their lists, which stays.
+    """
     steps = pipeline.steps()
     read = {read.slot for op in pipeline.operators() for read in op.operator.reads}
     with_model = [
@@ -210,7 +233,7 @@ def context_blocks(pipeline: Pipeline, budget: ContextBudget, typical: int) -> l
     """Return the blocks of every prompt of a method, in order; a chunk has `typical` tokens."""
     blocks = []
     for op in packers(pipeline):
-        share = budget.share(op.settings.get("share", 1.0))
+        share = op.settings.get("share", 1.0)
         alone, tokens = share > 1, budget.at_most(op.settings.get("budget")).tokens
         n_tokens = int(share) if alone else None if tokens is None else round(tokens * share)
         is_counted = typical and op.operator.name == "context.chunks"

@@ -5,12 +5,13 @@ from dataclasses import dataclass
 from os.path import commonprefix
 from typing import Any
 
-from graphrag_bench.config.settings import BUDGETS, WINDOWS, RunSettings
+from graphrag_bench.config.settings import WINDOWS, RunSettings
 from graphrag_bench.config.sources import FILE
 from graphrag_bench.papers.conditions import Condition, conditions_of
 from graphrag_bench.pipeline.pipeline import Pipeline
 from graphrag_bench.pipeline.reader_prompts import LICENCE
 from graphrag_bench.prompts import Prompt
+from graphrag_bench.run.budgets import own_budget
 from graphrag_bench.run.folder import paths_of
 from graphrag_bench.values import Piece
 
@@ -87,8 +88,8 @@ def resolved(settings: RunSettings, pipeline: Pipeline) -> dict[str, object]:
     These are `prompt`, `question` and `clause` of the last answer, its `answer_tokens`, the context
     `budget`, the `window` of the source, and the judge's `protocol`; None for no bound.
     """
-    published, own = settings.regime == "published", settings.method.get("budget")
-    bounds = [own or BUDGETS.get(settings.profile), settings.budget_context]
+    published = settings.regime == "published"
+    bounds = [own_budget(settings), settings.budget_context]
     prompt = AnswerPrompt.of(pipeline)
     return {
         **deciding(settings),

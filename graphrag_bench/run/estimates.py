@@ -222,7 +222,8 @@ def _packed(experiment: Experiment) -> float:
     typical, budget = experiment.window.chunk.typical, experiment.context_budget
     total = 0.0
     for block in budgets.context_blocks(experiment.method.pipeline, budget, typical):
-        top_k = budget.most_rows("chunk", block.op.settings.get("top_k"), windows.CHUNKS)
+        top_k = block.op.settings.get("top_k")
+        top_k = windows.CHUNKS if top_k == "auto" else top_k
         tokens = SHOWN if block.n_tokens is None else block.n_tokens
         of_chunks = block.op.operator.name == "context.chunks" and top_k is not None
         total += min(tokens, top_k * typical) if of_chunks and top_k else tokens
@@ -247,8 +248,7 @@ def _groups(experiment: Experiment, op: OperatorStep) -> _Groups | None:
             most = int(store.recipe(item).get("statistics", {}).get("communities") or most)
     usual = most
     if op.settings["group"] == "packed":
-        tokens = experiment.context_budget.group_tokens or op.settings["group_tokens"]
-        usual = math.ceil(most * REPORT / tokens)
+        usual = math.ceil(most * REPORT / op.settings["group_tokens"])
     return _Groups(min(usual, op.settings["max_groups"]), most)
 
 

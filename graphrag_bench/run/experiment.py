@@ -22,7 +22,7 @@ from graphrag_bench.pipeline.resolve import Resolve
 from graphrag_bench.pipeline.steps import OperatorStep
 from graphrag_bench.progress import Progress
 from graphrag_bench.prompts import ContextBudget, FormName, answer_form, form_of_part
-from graphrag_bench.run.budgets import context_budget, is_asked, lengthened, stated_budget
+from graphrag_bench.run.budgets import budgeted, context_budget, is_asked, stated_budget
 from graphrag_bench.run.folder import RunFolder
 from graphrag_bench.run.method import (
     FIRST_SLOTS,
@@ -106,11 +106,12 @@ class Experiment:
         budget = context_budget(settings, pipeline, window, file, swept=swept)
         stated = {"budget_context": stated_budget(settings, pipeline, budget), "pooling": pooling}
         parameters = {key: value for key, value in settings.method.items() if key not in RESERVED}
+        pipeline_run = budgeted(pipeline, budget, settings, window)
         edits = edits_of(settings, file, pipeline, options)
         experiment = cls(
             settings.model_copy(update=stated),
             dataset,
-            Method(keys, parameters, lengthened(pipeline, budget), pooling is not None, edits),
+            Method(keys, parameters, pipeline_run, pooling is not None, edits),
             models,
             choices,
             window,

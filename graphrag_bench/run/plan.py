@@ -173,10 +173,11 @@ def context_lines(experiment: Experiment) -> Iterator[str]:
     for block in blocks:
         yield f"  {block.op.operator.name:<24} {', '.join(_block_notes(experiment, block))}"
     for op in budgets.map_steps(pipeline):
-        most = budget.group_tokens or op.settings["group_tokens"]
         each = "one report or chunk each"
         if op.settings["group"] == "packed":
-            each = f"{most:,} tokens each, in the order {op.settings['order']}"
+            each = (
+                f"{op.settings['group_tokens']:,} tokens each, in the order {op.settings['order']}"
+            )
         n_groups = f"{op.settings['max_groups']:,} groups, {each}; more are left unread"
         yield f"  {op.operator.name:<24} reads at most {n_groups}"
     if budgets.holds_corpus(experiment.dataset, pipeline, budget):
@@ -187,10 +188,8 @@ def context_lines(experiment: Experiment) -> Iterator[str]:
 
 def _block_notes(experiment: Experiment, block: budgets.Block) -> Iterator[str]:
     budget, settings = experiment.context_budget, block.op.settings
-    kind = block.op.operator.name.removeprefix("context.").removesuffix("s")
-    top_k = budget.most_rows(kind, settings.get("top_k"), 0)
-    if top_k is not None:
-        yield f"top_k={top_k or 'auto'}"
+    if settings.get("top_k") is not None:
+        yield f"top_k={settings['top_k']}"
     if settings.get("form") is not None:
         yield f"form={settings['form']}"
     if block.alone:
@@ -209,8 +208,9 @@ def _budget(experiment: Experiment) -> str:
     window = f"a window that is taken to be {windows.ASSUMED_WINDOW:,} (llm.window tells it)"
     if reader.tokens:
         window = f"the reader's window of {reader.tokens:,}"
-    if budget.own:
-        own = f"the method's own {budget.whole:,} tokens" if budget.whole else "no budget"
+    if budget.mode == "native":
+        whole = budgets.own_budget(experiment.settings)
+        own = f"the method's own {whole:,} tokens" if whole else "no budget"
         shared = experiment.settings.budget_context
         cap = f", within budget_context={shared}" if isinstance(shared, int) else ""
         return f"{bound}: {own}{cap}, within {window}"

@@ -79,7 +79,7 @@ def results(experiment: Experiment, selected: Sequence[Question]) -> dict[str, A
 def _filled(experiment: Experiment) -> str | None:
     """Return whether an equal context budget is filled; None for a native one and without one."""
     budget = experiment.context_budget
-    if budget.own or budget.tokens is None:
+    if budget.mode == "native" or budget.tokens is None:
         return None
     return "on" if budget.filling else "off"
 

@@ -93,7 +93,6 @@ def map_points(
     context: Context,
     *,
     llm: ChatModel,
-    context_budget: ContextBudget,
     prompt: Prompt = MAP,
     group: Literal["packed", "single"] = "packed",
     group_tokens: PositiveInt = 2500,
@@ -106,13 +105,13 @@ def map_points(
 ) -> tuple[Points, Context]:
     """The points that the model finds in each group of the context's pieces, best first.
 
-    `packed` fills groups of at most `group_tokens`, or what the reader's window leaves, in context
-    order (a longer piece is its own group); `single` makes one group per piece. With
-    `order="shuffled"` the pieces are first permuted by `seed`, in the same way for every question.
-    At most the first `max_groups` groups are read. The returned context holds the pieces that were
-    read, in that order; its `cut` holds the rest. The schema admits `max_points` points per group,
-    each a sentence of `max_characters`, because a small model would otherwise fill `max_tokens` by
-    repeating one; with None the prompt asks for comprehensive descriptions, as the original does.
+    `packed` fills groups of at most `group_tokens` in context order (a longer piece is its own
+    group); `single` makes one group per piece. With `order="shuffled"` the pieces are first
+    permuted by `seed`, in the same way for every question. At most the first `max_groups` groups
+    are read. The returned context holds the pieces that were read, in that order; its `cut` holds
+    the rest. The schema admits `max_points` points per group, each a sentence of `max_characters`,
+    because a small model would otherwise fill `max_tokens` by repeating one; with None the prompt
+    asks for comprehensive descriptions, as the original does.
     Points of score 0 are dropped; ties keep the order of reading. A group whose reply is unreadable
     gives no point and is counted; raises the last failure when that happens to every group.
     Source: Edge et al. 2024, section 3.1.6; Zhou et al. 2025, section 6.2 and report B.8.
@@ -121,8 +120,7 @@ def map_points(
     if order == "shuffled":
         drawn = np.random.default_rng(seed).permutation(len(pieces))
         pieces = [pieces[row] for row in drawn.tolist()]
-    most = min(group_tokens, context_budget.group_tokens or group_tokens)
-    groups = _packed(pieces, most if group == "packed" else 0)
+    groups = _packed(pieces, group_tokens if group == "packed" else 0)
     groups, rest = groups[:max_groups], groups[max_groups:]
     unread = tuple((p.kind, p.id) for part in rest for p in part)
     read = Context(tuple(p for part in groups for p in part), (*context.cut, *unread))
@@ -164,7 +162,7 @@ def points_context(
 ) -> Context:
     """A context of only the points, in their order, as many as fit the token budget.
 
-    `budget` is a smaller number of tokens under a budget of the method's own.
+    `budget` is a smaller number of tokens in native mode.
     What was cut from the context in which the points were found is still listed as cut.
     Source: Edge et al. 2024, section 3.1.6; Zhou et al. 2025, section 6.2.
     """

@@ -52,7 +52,7 @@ def with_block(
     """
     before = context or Context(())
     n_tokens = [piece.n_tokens for piece in pieces]
-    own, share, n_all = share > 1, budget.share(share), budget.tokens
+    own, n_all = share > 1, budget.tokens
     allotted = None if n_all is None else min(before.share + share, 1.0) * n_all
     room = math.inf if allotted is None else round(allotted) - before.n_tokens
     n_fitting = fit(n_tokens, min(room, share) if own else room)
@@ -94,8 +94,7 @@ def chunks_context(
     Source: Zhou et al. 2025, section 6.2; budget shares of their released code (0.33 for chunks
     next to other blocks).
     """
-    budget = context_budget if bounded else UNBOUNDED
-    most = budget.most_rows("chunk", top_k, CHUNKS)
+    most = CHUNKS if top_k == "auto" else top_k
     pieces = []
     for position, (row, score) in enumerate(chunks.distinct().head(most).items()):
         text = chunk_table.passage(row)
@@ -103,7 +102,7 @@ def chunks_context(
         name, *also = chunk_table.documents_of(row)
         n_tokens = tokenizer.count(shown)
         pieces.append(Piece("chunk", name, shown, score, n_tokens, tuple(also), (row,)))
-    return with_block(context, pieces, budget, share)
+    return with_block(context, pieces, context_budget if bounded else UNBOUNDED, share)
 
 
 @operator("context.nodes")
@@ -133,7 +132,7 @@ def nodes_context(
     """
     typed = nodes_of(graph, types)
     nodes = nodes if typed is None else nodes.take(typed[nodes.ids])
-    most = context_budget.most_rows("node", top_k, NODES)
+    most = NODES if top_k == "auto" else top_k
     to_pieces = partial(node_pieces, graph, tokenizer, form=form, n_attributes=attributes)
     return _packed(context, nodes, to_pieces, most, context_budget, share, cut)
 
@@ -160,7 +159,7 @@ def relationships_context(
     Source: Zhou et al. 2025, section 6.2; the relationship table of Microsoft GraphRAG; PathCoRAG's
     released code (`bare`).
     """
-    most = context_budget.most_rows("relationship", top_k, RELATIONSHIPS)
+    most = RELATIONSHIPS if top_k == "auto" else top_k
     to_pieces = partial(relationship_pieces, graph, tokenizer, form=form)
     return _packed(context, relationships, to_pieces, most, context_budget, share, cut)
 
@@ -335,7 +334,7 @@ def fitting(
     Reordering them then changes nothing else in a prompt.
     Source: ours, for path pooling over prompts that a budget bounds.
     """
-    most = context_budget.most_rows("relationship", top_k, RELATIONSHIPS)
+    most = RELATIONSHIPS if top_k == "auto" else top_k
     relationships = relationships.distinct()
     pieces = relationship_pieces(graph, tokenizer, relationships.head(most), form)
     packed = with_block(context, pieces, context_budget, share)

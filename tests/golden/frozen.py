@@ -164,8 +164,8 @@ def _frozen(experiment: Experiment) -> Plain:
 def _configuration(experiment: Experiment) -> Plain:
     """Return the method as resolved, the names of its steps and artifacts, the run's settings."""
     settings = experiment.settings.model_dump(exclude_defaults=True)
-    if experiment.context_budget.tokens and not experiment.context_budget.own:
-        settings["fill_context"] = "on"  # an equal budget
+    if experiment.context_budget.mode == "equal":
+        settings["fill_context"] = "on"
     settings["method"].pop("page", None)
     pipeline = experiment.method.pipeline
     return {

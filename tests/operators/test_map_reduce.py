@@ -3,7 +3,6 @@
 from typing import Any
 
 from graphrag_bench.llm.scripted import Scripted
-from graphrag_bench.prompts import UNBOUNDED
 from graphrag_bench.run.record import summary
 from graphrag_bench.run.scoring import context_tokens
 from graphrag_bench.values import Context, Piece, Question
@@ -26,7 +25,7 @@ REPORTS = Context(
 def read(**settings: Any) -> tuple[list[str], Context]:
     """The last message of every call, and the context that was read."""
     llm = Scripted(answer=lambda chat: REPLY)
-    _, context = map_points(QUESTION, REPORTS, llm=llm, context_budget=UNBOUNDED, **settings)
+    _, context = map_points(QUESTION, REPORTS, llm=llm, **settings)
     return [chat[-1].content for chat in llm.prompts], context
 
 

@@ -10,7 +10,7 @@ from graphrag_bench.config.plugins import load_plugins
 from graphrag_bench.config.sources import applied, method_file, names
 from graphrag_bench.pipeline.pipeline import Pipeline, build
 from graphrag_bench.prompts import ContextBudget
-from graphrag_bench.run.budgets import context_blocks, lengthened, packers
+from graphrag_bench.run.budgets import context_blocks, map_steps, packers
 from graphrag_bench.run.experiment import Experiment
 from graphrag_bench.run.plan import context_lines
 from graphrag_bench.run.windows import LEAST, ChunkSize, ContextWindow
@@ -42,29 +42,30 @@ def served(name: str, window: int | None, *words: str) -> Experiment:
     return Experiment.prepare(composed([*base, f"method={name}", *words], values))
 
 
-# ---- the resource
+def blocks_of(name: str, setting: str, *words: str) -> list[object]:
+    """What every block of a method's contexts has as a setting once the budget is known."""
+    return [op.settings.get(setting) for op in packers(prepared(name, *words).method.pipeline)]
 
 
 def test_rows_that_fill_the_budget_are_all_taken_and_others_as_many_as_stated() -> None:
-    plain, filled = ContextBudget(1000), ContextBudget(1000, "chunk")
-    assert [plain.most_rows("chunk", 4, 9), filled.most_rows("chunk", 4, 9)] == [4, None]
-    assert [filled.most_rows("node", n, 40) for n in (4, None, "auto")] == [4, None, 40]
-    assert ContextBudget(1000, all_rows=True).most_rows("node", "auto", 40) is None
+    native = ("budget_context=native", "method.top_k=4")
+    assert [blocks_of("vanilla", "top_k", *words) for words in ((), native)] == [[None], [4]]
+    assert blocks_of("llightrag", "top_k") == ["auto", "auto", None]
+    assert blocks_of("llightrag", "top_k", "profile=upstream")[:2] == [None, None]
 
 
 def test_tokens_of_a_block_s_own_are_the_same_part_of_another_budget() -> None:
     """3,000 of 16,000 are 375 of 2,000."""
-    shares = [op.settings["share"] for op in packers(pipeline_of("fastgraphrag", "upstream"))]
-    assert shares == [4000, 3000, 9000]
-    budget = ContextBudget(2000, whole=16000)
-    assert [budget.share(share) for share in shares] == [500, 375, 1125]
-    assert [budget.share(0.25), ContextBudget().share(4000)] == [0.25, 4000]
+    words = ("profile=upstream", "budget_context=2000")
+    assert blocks_of("fastgraphrag", "share", *words) == [500, 375, 1125]
+    assert blocks_of("vanilla", "share", *words) == [1.0]
 
 
-def test_a_block_has_fewer_tokens_only_where_the_budget_is_the_method_s_own() -> None:
-    assert ContextBudget(1000).at_most(300).tokens == 1000
-    assert [ContextBudget(1000, own=True).at_most(n).tokens for n in (300, None)] == [300, 1000]
-    assert ContextBudget().at_most(300).tokens == 300
+def test_a_block_s_own_budget_holds_only_where_the_method_keeps_its_own() -> None:
+    points = "method.point_budget=300"
+    assert blocks_of("pankrag", "budget", points).count(300) == 0
+    assert blocks_of("pankrag", "budget", points, "budget_context=native").count(300) == 1
+    assert [ContextBudget(n).at_most(300).tokens for n in (1000, 200, None)] == [300, 200, 300]
 
 
 # ---- what methods do with it
@@ -99,17 +100,18 @@ def test_lists_are_long_enough_to_fill_the_budget_but_for_those_that_a_model_rea
     name: str, filling: str, listing: str
 ) -> None:
     plain = pipeline_of(name)
-    budget = prepared(name, "budget_context=1000").context_budget
-    assert budget == ContextBudget(1000, filling)  # type: ignore[arg-type]
-    longer = lists(lengthened(plain, budget))
-    changed = {one: n for one, n in longer.items() if n != lists(plain)[one]}
+    experiment = prepared(name, "budget_context=1000")
+    budget = experiment.context_budget
+    assert budget == ContextBudget(1000, "equal", filling)  # type: ignore[arg-type]
+    longer = lists(experiment.method.pipeline)
+    changed = {one: n for one, n in longer.items() if n not in (None, lists(plain)[one])}
     assert changed == ({listing: 20} if listing else {})
-    assert lengthened(plain, ContextBudget(1000)) is plain
 
 
 def test_the_window_cuts_groups_and_a_profile_s_budget_with_its_blocks() -> None:
-    groups = [served("ggraphrag", n, "profile=upstream").context_budget for n in (None, 8192)]
-    assert [one.group_tokens for one in groups] == [None, 6100]
+    for window, most in ((None, 12000), (8192, 6100)):
+        (step,) = map_steps(served("ggraphrag", window, "profile=upstream").method.pipeline)
+        assert step.settings["group_tokens"] == most
     whole, cut = (served("fastgraphrag", n, "profile=upstream") for n in (None, 8192))
     assert [one.context_budget.tokens for one in (whole, cut)] == [16000, 6100]
     blocks = context_blocks(cut.method.pipeline, cut.context_budget, cut.window.chunk.typical)
