@@ -37,8 +37,6 @@ _COMPUTED = _LOADERS | {
     "walk_packages", "resolve_name",
 }  # fmt: skip
 """What imports a module whose name may be computed: the whole package of its caller counts."""
-_PARSER = b"1"
-"""The version of `_parse`, whose results are stored."""
 _UNCODED = {"__dict__", "__weakref__", "__doc__", "__module__", "__firstlineno__"}
 _PLAIN = (str, int, float, complex, bool, bytes, type(None), type(...))
 
@@ -292,7 +290,7 @@ class _Parsed:
 def _parsed(source: bytes) -> _Parsed:
     """Return a module's source as parsed, once for all processes: that took a fifth of a start."""
     file, version = user_cache("modules.json"), sys.implementation.cache_tag.encode()
-    key = hashlib.sha256(_PARSER + version + source).hexdigest()
+    key = hashlib.sha256(_own_digest() + version + source).hexdigest()
     if (row := _parsed_before(file).get(key)) is not None:
         imports = tuple((base, tuple(names)) for base, names in row["imports"])
         return _Parsed(row["digest"], imports, tuple(row["exported"]), row["computed"])
@@ -302,6 +300,12 @@ def _parsed(source: bytes) -> _Parsed:
 
 
 _parsed_before = lru_cache(remembered)
+
+
+@lru_cache(maxsize=1)
+def _own_digest() -> bytes:
+    """Return the digest of this module, whose results are stored."""
+    return hashlib.sha256(Path(__file__).read_bytes()).digest()
 
 
 def _parse(source: bytes) -> _Parsed:

@@ -18,6 +18,7 @@ from typing import Any, Literal
 from graphrag_bench.config.settings import BUDGETS, RunSettings
 from graphrag_bench.data.dataset import Dataset
 from graphrag_bench.errors import UserError
+from graphrag_bench.fingerprint import code
 from graphrag_bench.pipeline.combinators import Switch
 from graphrag_bench.pipeline.pipeline import Pipeline
 from graphrag_bench.pipeline.steps import OperatorStep
@@ -259,7 +260,7 @@ def holds_corpus(dataset: Dataset, pipeline: Pipeline, budget: ContextBudget) ->
                 return [False]
         return [True]
 
-    return most > 0 and bool(*counted_once((dataset.corpus_digest, most), fits))
+    return most > 0 and bool(*counted_once((dataset.corpus_digest, most, code(holds_corpus)), fits))
 
 
 def empty_blocks(
