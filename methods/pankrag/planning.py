@@ -1,7 +1,7 @@
 """PankRAG: plans in all forms that models give them, their sub-questions, and what moves up."""
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from typing import Annotated, Any, ClassVar, Literal
@@ -9,6 +9,7 @@ from typing import Annotated, Any, ClassVar, Literal
 import numpy as np
 from pydantic import (
     BaseModel,
+    BeforeValidator,
     Field,
     NonNegativeInt,
     PositiveInt,
@@ -58,104 +59,96 @@ _BRACKETED = re.compile(
 )
 """A placeholder for an earlier answer; the letter may be missing inside `<...>` only."""
 _NO, _NOTHING = ("false", "no", "0", "none", "null", ""), ("none", "null", "")
-PlanReader = tuple[Callable[[Any], Any], tuple[str, ...]]
-HopId = Annotated[str, Field(json_schema_extra={"maxLength": 8})]
-HopIds = Annotated[list[HopId], Field(json_schema_extra={"maxItems": 5})]
-ShortText = Annotated[str, Field(json_schema_extra={"maxLength": 200})]
-LongText = Annotated[str, Field(json_schema_extra={"maxLength": 400})]
-"""A server that enforces a schema ends them there; longer ones from others are read whole."""
-
-
-def _first(reply: Mapping[str, Any], *names: str) -> Any:
-    return next((reply[name] for name in names if reply.get(name) is not None), None)
-
-
-def _flag(value: Any) -> bool:
-    return str(value).strip().lower() not in _NO if value is not None else False
+_OTHER_NAMES = {
+    "hop_id": ("id", "hop"),
+    "sub_query": ("query", "question"),
+    "sequence_id": ("id",),
+    "hop": ("hops",),
+    "final_query": ("final", "query", "sub_query"),
+}
 
 
 def _text(value: Any) -> str:
     return "" if value is None else str(value).strip()
 
 
-def _texts(value: Any) -> list[str]:
-    return [str(item) for item in _items(value) if item is not None]
+def _flag(value: Any) -> bool:
+    return _text(value).lower() not in _NO
 
 
 def _items(value: Any) -> list[Any]:
-    if value is None or (isinstance(value, str) and value.strip().lower() in _NOTHING):
-        return []
-    return list(value) if isinstance(value, list | tuple) else [value]
+    items = value if isinstance(value, list | tuple) else [value]
+    return [] if _text(value).lower() in _NOTHING else [item for item in items if item is not None]
+
+
+def _ends_at(**limits: int) -> Any:
+    """A limit that a server enforces by the schema; what is longer is read whole."""
+    return Field(json_schema_extra=dict(limits))
+
+
+HopId = Annotated[str, BeforeValidator(_text), _ends_at(maxLength=8)]
+HopIds = Annotated[list[HopId], BeforeValidator(_items), _ends_at(maxItems=5)]
+ShortText = Annotated[str, BeforeValidator(_text), _ends_at(maxLength=200)]
+LongText = Annotated[str, BeforeValidator(_text), _ends_at(maxLength=400)]
 
 
 class _Lenient(BaseModel):
-    FIELDS: ClassVar[Mapping[str, PlanReader]]
+    """Fields may have other names, or none; a reply that is no object is the field `BARE`."""
+
     BARE: ClassVar[str]
 
     @model_validator(mode="before")
     @classmethod
     def _read(cls, value: Any) -> Any:
-        fields = value if isinstance(value, Mapping) else {cls.BARE: value}
-        return {name: read(_first(fields, *names)) for name, (read, names) in cls.FIELDS.items()}
+        given = value if isinstance(value, Mapping) else {cls.BARE: value}
+        named = {name: (name, *_OTHER_NAMES.get(name, ())) for name in cls.model_fields}
+        return {
+            name: next((given[one] for one in names if given.get(one) is not None), None)
+            for name, names in named.items()
+        }
 
 
 class HopReply(_Lenient):
     """One sub-question."""
 
+    BARE = "sub_query"
     hop_id: HopId
     sub_query: ShortText
-    if_abstract: bool
+    if_abstract: Annotated[bool, BeforeValidator(_flag)]
     dependencies: HopIds
-
-    BARE = "sub_query"
-    FIELDS = {
-        "hop_id": (_text, ("hop_id", "id", "hop")),
-        "sub_query": (_text, ("sub_query", "query", "question")),
-        "if_abstract": (_flag, ("if_abstract",)),
-        "dependencies": (_texts, ("dependencies",)),
-    }
 
 
 class SequenceReply(_Lenient):
     """Sub-questions that follow each other; sequence 0 holds the clauses of the question."""
 
-    sequence_id: HopId
-    hop: list[HopReply]
-
     BARE = "hop"
-    FIELDS = {"sequence_id": (_text, ("sequence_id", "id")), "hop": (_items, ("hop", "hops"))}
+    sequence_id: HopId
+    hop: Annotated[list[HopReply], BeforeValidator(_items)]
 
 
 class FinalReply(_Lenient):
     """The question that ends the plan."""
 
-    final_query: LongText
-    if_abstract: Annotated[bool | None, WithJsonSchema({"type": "boolean"})]
-    dependencies: HopIds
-
     BARE = "final_query"
-    FIELDS = {
-        "final_query": (_text, ("final_query", "query", "sub_query")),
-        "if_abstract": (lambda value: None if value is None else _flag(value), ("if_abstract",)),
-        "dependencies": (_texts, ("dependencies",)),
-    }
+    final_query: LongText
+    if_abstract: Annotated[
+        bool | None,
+        BeforeValidator(lambda value: None if value is None else _flag(value)),
+        WithJsonSchema({"type": "boolean"}),
+    ]
+    dependencies: HopIds
 
 
 class PathReply(_Lenient):
     """The sequences and the final question; `null` or `none` for no sequences."""
 
-    sequences: list[SequenceReply]
-    final_query: Annotated[list[FinalReply], Field(json_schema_extra={"maxItems": 1})]
-
     BARE = "sequences"
-    FIELDS = {
-        "sequences": (_items, ("sequences",)),
-        "final_query": (_items, ("final_query", "final")),
-    }
+    sequences: Annotated[list[SequenceReply], BeforeValidator(_items)]
+    final_query: Annotated[list[FinalReply], BeforeValidator(_items), _ends_at(maxItems=1)]
 
 
 class PlanReply(BaseModel):
-    """What the planning prompt returns."""
+    """What the planning prompt returns; its path may stand in it without a name."""
 
     query: LongText = ""
     path: PathReply
@@ -163,24 +156,19 @@ class PlanReply(BaseModel):
     @model_validator(mode="before")
     @classmethod
     def _flat(cls, value: Any) -> Any:
-        if not isinstance(value, Mapping):
-            return value
-        if "path" not in value and not {"sequences", "final_query"} & set(value):
-            return value
-        path = value.get("path", value)
-        return {
-            "query": str(value.get("query") or ""),
-            "path": {} if path in (None, "none", "null") else path,
-        }
+        known = set(value) if isinstance(value, Mapping) else set()
+        flat = "path" not in known and known & {"sequences", "final_query"}
+        return {**value, "path": value} if flat else value
 
 
 @lru_cache(maxsize=64)
 def bounded_reply(max_sequences: int, max_hops: int) -> type[PlanReply]:
     """The reply type whose schema limits the number of sequences, and of sub-questions in each."""
-    hops = (list[HopReply], Field(json_schema_extra={"maxItems": max_hops}))
-    sequence = create_model("Sequence", __base__=SequenceReply, hop=hops)
-    many = (list[sequence], Field(json_schema_extra={"maxItems": max_sequences}))  # type: ignore[valid-type]
-    path = create_model("Path", __base__=PathReply, sequences=many)
+    items = BeforeValidator(_items)
+    hops = Annotated[list[HopReply], items, _ends_at(maxItems=max_hops)]
+    sequence = create_model("Sequence", __base__=SequenceReply, hop=(hops, ...))
+    many = Annotated[list[sequence], items, _ends_at(maxItems=max_sequences)]  # type: ignore[valid-type]
+    path = create_model("Path", __base__=PathReply, sequences=(many, ...))
     return create_model("Plan", __base__=PlanReply, path=(path, ...))
 
 

@@ -1,7 +1,7 @@
 """Compiled searches of the best paths of at most four hops between many pairs.
 
-A path of h hops joins two half paths in the middle: (h + 1) // 2 hops from one end and h // 2 from
-the other. The half paths of a node are listed once, in a table, for all pairs that it is in.
+Walks go on from the first end of a pair. Where one or two hops are left, the highest sum of
+similarities that these may add prunes them; these bounds are listed once for each second end.
 """
 
 from typing import NamedTuple
@@ -25,36 +25,6 @@ class Edges(NamedTuple):
     similarity: Int32Array
 
 
-class Halves(NamedTuple):
-    """The half paths from one node.
-
-    `reached` lists their ends, `best` the highest sum of similarities of a way to each, `first` its
-    first way; way i goes over `middle[i]` (-1: over no node), has the sum `sums[i]` and is followed
-    by `after[i]`.
-    """
-
-    reached: Int32Array
-    best: Int32Array
-    first: Int32Array
-    middle: Int32Array
-    sums: Int32Array
-    after: Int32Array
-
-
-class Tables(NamedTuple):
-    """The half paths of some nodes, of as many `hops`, 0 to 2.
-
-    `nodes` int32 (n,); table i takes up `begins[i]:begins[i + 1]` of `room`, `begins` int64
-    (n + 1,), at the most; `sizes[i]` is how many nodes it reaches, int64 (n,).
-    """
-
-    nodes: Int32Array
-    hops: int
-    begins: IntArray
-    sizes: IntArray
-    room: Halves
-
-
 class Best(NamedTuple):
     """The paths of each pair, and how many it has (`n_paths`, int32 (n_pairs,)).
 
@@ -68,141 +38,63 @@ class Best(NamedTuple):
 
 
 @kernel
-def count_ways(edges: Edges, nodes: Int32Array, hops: int) -> IntArray:
-    """How many ways of so many hops leave each node, those back to it included, int64 (n,)."""
-    counts = np.ones(len(nodes), np.int64)
-    for at in range(len(nodes)):
-        begin, end = edges.starts[nodes[at]], edges.starts[nodes[at] + 1]
-        if hops:
-            counts[at] = end - begin
-        if hops == 2:
-            counts[at] = 0
-            for place in range(begin, end):
-                middle = edges.nodes[place]
-                counts[at] += edges.starts[middle + 1] - edges.starts[middle]
-    return counts
+def add_paths(edges: Edges, pairs: IntArray, order: IntArray, most: int, best: Best) -> None:
+    """Add to `best` the paths of each pair (source, target) of 1, 2, ... `most` hops, 4 at most.
 
-
-@kernel
-def tables_of(edges: Edges, nodes: Int32Array, hops: int, ways: IntArray) -> Tables:
-    """The half paths of these nodes.
-
-    `ways` is what `count_ways` says, or 0 for a node whose table is not needed and stays empty.
+    A pair with k paths has no longer ones. `order` has the pairs sorted by target.
     """
-    begins = np.zeros(len(nodes) + 1, np.int64)
-    begins[1:] = np.cumsum(ways)
-    n_ways = begins[-1]
-    room = Halves(
-        np.empty(n_ways, np.int32), np.empty(n_ways, np.int32), np.empty(n_ways, np.int32),
-        np.empty(n_ways, np.int32), np.empty(n_ways, np.int32), np.empty(n_ways, np.int32),
-    )  # fmt: skip
-    tables = Tables(nodes, hops, begins, np.zeros(len(nodes), np.int64), room)
-    slot = np.full(len(edges.starts) - 1, -1, np.int32)
-    for which in range(len(nodes)):
-        if begins[which] < begins[which + 1]:
-            tables.sizes[which] = begins[which + 1] - begins[which]
-            tables.sizes[which] = _list(edges, nodes[which], hops, _table(tables, which), slot)
-    return tables
-
-
-@kernel
-def _table(tables: Tables, which: int) -> Halves:
-    begin, end, room = tables.begins[which], tables.begins[which + 1], tables.room
-    size = begin + tables.sizes[which]
-    return Halves(
-        room.reached[begin:size], room.best[begin:size], room.first[begin:size],
-        room.middle[begin:end], room.sums[begin:end], room.after[begin:end],
-    )  # fmt: skip
-
-
-@kernel
-def _list(edges: Edges, node: int, hops: int, table: Halves, slot: Int32Array) -> int:
-    if hops == 0:
-        table.reached[0], table.best[0], table.first[0] = node, 0, 0
-        table.middle[0], table.sums[0], table.after[0] = -1, 0, -1
-        return 1
-    way = n_reached = 0
-    for place in range(edges.starts[node], edges.starts[node + 1]):
-        middle, near = edges.nodes[place], edges.similarity[place]
-        if hops == 1:
-            table.reached[way], table.best[way], table.first[way] = middle, near, way
-            table.middle[way], table.sums[way], table.after[way] = -1, near, -1
-            way += 1
-            continue
-        for onward in range(edges.starts[middle], edges.starts[middle + 1]):
-            far, total = edges.nodes[onward], near + edges.similarity[onward]
-            if far == node:
-                continue
-            at = slot[far]
-            if at < 0:
-                at = n_reached
-                n_reached += 1
-                slot[far] = at
-                table.reached[at], table.best[at], table.first[at] = far, total, -1
-            elif total > table.best[at]:
-                table.best[at] = total
-            table.middle[way], table.sums[way], table.after[way] = middle, total, table.first[at]
-            table.first[at] = way
-            way += 1
-    for at in range(n_reached):
-        slot[table.reached[at]] = -1
-    return way if hops == 1 else n_reached
-
-
-@kernel
-def join(left: Tables, right: Tables, pairs: Int32Array, n_nodes: int, best: Best) -> None:
-    """Add the paths of each pair that two half paths make.
-
-    `pairs` is (n_pairs, 4), sorted: the places of two ends in the left and the right tables,
-    whether the path leads from the second to the first, and the pair's place in `best`. It costs
-    the nodes that the second end reaches, for each pair.
-    """
-    hops = left.hops + right.hops
-    slot = np.full(n_nodes, -1, np.int32)
-    nodes, walk = np.empty(4, np.int32), np.empty(5, np.int32)
-    for at in range(len(pairs)):
-        here, there = left.nodes[pairs[at, 0]], right.nodes[pairs[at, 1]]
-        turned, pair = pairs[at, 2] == 1, pairs[at, 3]
-        wide, narrow = _table(left, pairs[at, 0]), _table(right, pairs[at, 1])
-        if at == 0 or pairs[at - 1, 0] != pairs[at, 0]:
-            for place in range(len(wide.reached)):
-                slot[wide.reached[place]] = place
-        least = _least(best, pair, hops)
-        for place in range(len(narrow.reached)):
-            middle = narrow.reached[place]
-            met = slot[middle]
-            if met < 0 or wide.best[met] + narrow.best[place] < least:
-                continue
-            way = wide.first[met]
-            while way >= 0:
-                near = wide.middle[way]
-                onward = narrow.first[place] if near != there else -1
-                while onward >= 0:
-                    far = narrow.middle[onward]
-                    total = wide.sums[way] + narrow.sums[onward]
-                    if total >= least and far != here and (far < 0 or far != near):
-                        nodes[0], nodes[1], nodes[2], nodes[3] = here, near, middle, far
-                        step = 0
-                        for node in nodes:
-                            if node >= 0 and node != there:
-                                walk[hops - step if turned else step] = node
-                                step += 1
-                        walk[0 if turned else hops] = there
-                        _add(best, pair, total, walk, hops)
-                    onward = narrow.after[onward]
-                way = wide.after[way]
-            least = _least(best, pair, hops)
-        if at + 1 == len(pairs) or pairs[at + 1, 0] != pairs[at, 0]:
-            for place in range(len(wide.reached)):
-                slot[wide.reached[place]] = -1
-
-
-@kernel
-def _least(best: Best, pair: int, hops: int) -> int:
     k = best.sums.shape[1]
-    if best.n_paths[pair] < k:
-        return NOTHING
-    return best.sums[pair, k - 1] if best.hops[pair, k - 1] == hops else 2**31
+    bounds = np.full((3, len(edges.starts) - 1), NOTHING, np.int64)
+    walk, last = np.empty(5, np.int32), -1
+    for pair in order:
+        source, target = pairs[pair]
+        if target != last:
+            _list_bounds(edges, target, bounds)
+            last = target
+        for hops in range(1, most + 1):
+            if best.n_paths[pair] < k and (hops > 2 or bounds[hops, source] > NOTHING):
+                walk[0], walk[hops] = source, target
+                _add_paths_of(edges, bounds, walk, hops, pair, best)
+
+
+@kernel
+def _list_bounds(edges: Edges, target: int, bounds: IntArray) -> None:
+    """The highest sum of a way of 1 and of 2 hops from each node to the target."""
+    bounds[:] = NOTHING
+    for place in range(edges.starts[target], edges.starts[target + 1]):
+        near = edges.nodes[place]
+        bounds[1, near] = edges.similarity[place]
+        for onward in range(edges.starts[near], edges.starts[near + 1]):
+            total = bounds[1, near] + edges.similarity[onward]
+            bounds[2, edges.nodes[onward]] = max(bounds[2, edges.nodes[onward]], total)
+
+
+@kernel
+def _add_paths_of(
+    edges: Edges, bounds: IntArray, walk: Int32Array, hops: int, pair: int, best: Best
+) -> None:
+    k, target = best.sums.shape[1], walk[hops]
+    places, sums = np.zeros(5, np.int64), np.zeros(5, np.int64)
+    places[0], depth = edges.starts[walk[0]], 0
+    while depth >= 0:
+        node, left = walk[depth], hops - depth - 1
+        if not left:
+            _add(best, pair, sums[depth] + bounds[1, node], walk, hops)
+        if not left or places[depth] == edges.starts[node + 1]:
+            depth -= 1
+            continue
+        near, total = edges.nodes[places[depth]], sums[depth] + edges.similarity[places[depth]]
+        places[depth] += 1
+        if left <= 2:
+            least = best.sums[pair, k - 1] if best.n_paths[pair] == k else NOTHING
+            if bounds[left, near] == NOTHING or total + bounds[left, near] < least:
+                continue
+        on_walk = near == target
+        for at in range(depth):
+            on_walk = on_walk or walk[at] == near
+        if not on_walk:
+            depth += 1
+            walk[depth], places[depth], sums[depth] = near, edges.starts[near], total
 
 
 @kernel
@@ -220,7 +112,7 @@ def _add(best: Best, pair: int, total: int, walk: Int32Array, hops: int) -> None
     at, last = best.n_paths[pair], best.sums.shape[1] - 1
     if at <= last:
         best.n_paths[pair] = at + 1
-    elif best.hops[pair, last] < hops or not _before(best, pair, last, total, walk, hops):
+    elif not _before(best, pair, last, total, walk, hops):
         return
     else:
         at = last

@@ -7,13 +7,12 @@ from heapq import heappop, heappush
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from graphrag_bench.algorithms.graph import Graph
 from graphrag_bench.values import DECIMALS, FloatArray, IntArray, Path
 
 if TYPE_CHECKING:
-    from methods.pathcorag.k_shortest_kernels import Best, Edges
+    from methods.pathcorag.k_shortest_kernels import Edges
 
 MOST_HOPS = 4
 """The longest path that `fewest_hops` looks for."""
@@ -47,61 +46,23 @@ def fewest_hops(
     path visits no node twice and follows relationships either way. Of paths with as many hops
     those with the higher sum of similarities, each by six decimals, come first, then the lower
     node tuple from source to target. Of several rows of a pair of nodes the most similar one joins
-    them. These are the paths of Yen's algorithm, all ties considered; how they are found (two hops
-    from either end) is ours.
+    them. These are the paths of Yen's algorithm, all ties considered; how they are found is ours.
     Source: PathCoRAG, section 4.3 and appendix B.
     """
-    from methods.pathcorag.k_shortest_kernels import Best
+    from methods.pathcorag.k_shortest_kernels import Best, add_paths
 
-    edges = edges_of(graph, similarity)
     best = Best(
         np.full((len(pairs), k, MOST_HOPS + 1), -1, np.int32),
         np.empty((len(pairs), k), np.int32),
         np.empty((len(pairs), k), np.int8),
         np.zeros(len(pairs), np.int32),
     )
-    for hops in range(1, min(most, MOST_HOPS) + 1):
-        _add_paths(edges, pairs, hops, best)
+    order = np.argsort(pairs[:, 1], kind="stable")
+    add_paths(edges_of(graph, similarity), pairs, order, min(most, MOST_HOPS), best)
     pair, place = np.nonzero(np.arange(k) < best.n_paths[:, None])
     nodes, hops_of = (part[pair, place].astype(np.int64) for part in (best.nodes, best.hops))
     nodes[np.arange(nodes.shape[1]) > hops_of[:, None]] = -1
     return PairPaths(pair, nodes, hops_of, best.sums[pair, place] / (hops_of * MILLION))
-
-
-def _add_paths(edges: "Edges", pairs: IntArray, hops: int, best: "Best") -> None:
-    """Add the paths of so many hops of the pairs that have not k yet.
-
-    Of an odd number the longer half is listed from one end of each pair, so that few ways are
-    listed in all; of an even one the half with fewer ends is looked up in the other.
-    """
-    from methods.pathcorag.k_shortest_kernels import count_ways, join, tables_of
-
-    wanting = np.flatnonzero(best.n_paths < best.sums.shape[1])
-    ends, places = np.unique(pairs[wanting], return_inverse=True)
-    nodes, places = ends.astype(np.int32), places.reshape(-1, 2)
-    shorter, longer = hops // 2, (hops + 1) // 2
-    ways = count_ways(edges, nodes, longer)
-    if shorter == longer:
-        left = right = tables_of(edges, nodes, longer, ways)
-        turned = left.sizes[places[:, 0]] < left.sizes[places[:, 1]]
-    else:
-        listed = _cover(places, ways)
-        turned = ~listed[places[:, 0]]
-        left = tables_of(edges, nodes, longer, np.where(listed, ways, 0))
-        right = tables_of(edges, nodes, shorter, count_ways(edges, nodes, shorter))
-    oriented = np.where(turned[:, None], places[:, ::-1], places)
-    rows = np.column_stack([oriented, turned, wanting]).astype(np.int32)
-    join(left, right, rows[np.lexsort(rows.T[1::-1])], len(edges.starts) - 1, best)
-
-
-def _cover(pairs: IntArray, costs: IntArray) -> NDArray[np.bool_]:
-    """Nodes (n,) of which every pair has one: those left when dear ones are dropped first."""
-    joined = np.zeros((len(costs), len(costs)), bool)
-    joined[pairs, pairs[:, ::-1]] = True
-    chosen = np.ones(len(costs), bool)
-    for node in np.argsort(-costs, kind="stable").tolist():
-        chosen[node] = not chosen[joined[node]].all()
-    return chosen
 
 
 def any_length(
