@@ -143,7 +143,7 @@ def entity_scorer(
     _check_length(gnn_weights, embedder)
     edges, relations = edges_of(graph)
     index = index_texts(relations, embedder, progress, "relations")
-    starts, sorted_edges = edges.grouped("target", graph.n_nodes)
+    starts, sorted_edges = edges.by_target(graph.n_nodes)
     vectors = np.asarray(index.vectors, np.float32)
     return EntityScorer(gnn_weights, vectors, starts, sorted_edges.source, sorted_edges.kind)
 

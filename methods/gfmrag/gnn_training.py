@@ -49,20 +49,6 @@ N_BEST = 20
 """The entities among which the development recall looks for those that are wanted."""
 
 
-class Grouped(NamedTuple):
-    """The edges of a graph by target, by source and by relation, each with where groups start."""
-
-    by_target: tuple[IntArray, KindedEdges]
-    by_source: tuple[IntArray, KindedEdges]
-    by_kind: tuple[IntArray, KindedEdges]
-
-    @classmethod
-    def of(cls, edges: KindedEdges, n_nodes: int, n_kinds: int) -> "Grouped":
-        """The edges in the three orders."""
-        sizes = {"target": n_nodes, "source": n_nodes, "kind": n_kinds}
-        return cls(*(edges.grouped(name, size) for name, size in sizes.items()))
-
-
 def first_parameters(
     shape: NetworkShape, chance: np.random.Generator
 ) -> Iterator[tuple[str, Vectors]]:
@@ -78,51 +64,10 @@ def first_parameters(
         yield name, chance.uniform(-most, most, size).astype(np.float32)
 
 
-def messages(state: "Tensor", relation: "Tensor", edges: Grouped) -> "Tensor":
-    """What comes along the edges to each node, (questions, nodes, d): the sum of state x relation.
-
-    The kernel that inference uses gives it and its gradients, for edges in three orders.
-    """
-    import torch
-
-    from methods.gfmrag.network_kernels import sums_of_products
-
-    class Messages(torch.autograd.Function):  # type: ignore[misc]
-        @staticmethod
-        def forward(ctx: Any, state: "Tensor", relation: "Tensor") -> "Tensor":
-            ctx.save_for_backward(state, relation)
-            starts, grouped = edges.by_target
-            along = relation.numpy()
-            sums = [
-                sums_of_products(starts, grouped.source, grouped.kind, one.numpy(), along)
-                for one in state
-            ]
-            return torch.from_numpy(np.stack(sums))
-
-        @staticmethod
-        def backward(ctx: Any, *gradients: Any) -> "tuple[Tensor, Tensor]":
-            state, relation = ctx.saved_tensors
-            (gradient,) = (one.contiguous() for one in gradients)
-            (starts, back), (first, same) = edges.by_source, edges.by_kind
-            along = relation.numpy()
-            of_states, of_relations = [], np.zeros_like(along)
-            for one, before in zip(gradient, state, strict=True):
-                of_states.append(
-                    sums_of_products(starts, back.target, back.kind, one.numpy(), along)
-                )
-                of_relations += sums_of_products(
-                    first, same.source, same.target, before.numpy(), one.numpy()
-                )
-            return torch.from_numpy(np.stack(of_states)), torch.from_numpy(of_relations)
-
-    sums: Tensor = Messages.apply(state, relation)
-    return sums
-
-
 def logits(
     weights: "Mapping[str, Tensor]",
     shape: NetworkShape,
-    edges: Grouped,
+    edges: KindedEdges,
     relations: "Tensor",
     questions: "Tensor",
     start: "Tensor",
@@ -138,6 +83,7 @@ def logits(
     def linear(name: str, inputs: "Tensor") -> "Tensor":
         return functional.linear(inputs, weights[f"{name}.weight"], weights[f"{name}.bias"])
 
+    source, kind, target = map(torch.from_numpy, edges)
     question = linear("question_mlp", questions)
     first = linear("rel_mlp", relations)
     began = start.unsqueeze(-1) * question.unsqueeze(1)
@@ -146,7 +92,8 @@ def logits(
         layer = f"entity_model.layers.{at}"
         inner = torch.relu(linear(f"{layer}.relation_projection.0", first))
         relation = linear(f"{layer}.relation_projection.2", inner)
-        sums = messages(state.contiguous(), relation, edges) + began
+        along = state[:, source] * relation[kind]
+        sums = began.index_add(1, target, along)
         output = linear(f"{layer}.linear", torch.cat([state, sums], dim=-1))
         if shape.layer_norm:
             scale, shift = (weights[f"{layer}.layer_norm.{part}"] for part in ("weight", "bias"))
@@ -188,7 +135,7 @@ class Learnt(NamedTuple):
     float32 (n,), `wanted` float32 (n, n_nodes), 1 for nodes of its evidence, `is_dev` bool (n,).
     """
 
-    edges: Grouped
+    edges: KindedEdges
     relations: Vectors
     questions: Vectors
     start: IntArray
@@ -279,7 +226,7 @@ def _learnt(
         rows.append(number)
     edges, relations = edges_of(graph)
     return Learnt(
-        Grouped.of(edges, graph.n_nodes, len(relations)),
+        edges,
         embedder.encode(list(relations), kind="passage"), embedder.encode(texts, kind="question"),
         np.array(start, np.int64), mentions_weight(graph)[start].astype(np.float32),
         np.array(wanted), is_dev[rows],

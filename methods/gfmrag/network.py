@@ -117,12 +117,10 @@ class KindedEdges(NamedTuple):
     kind: IntArray
     target: IntArray
 
-    def grouped(self, by: str, n_groups: int) -> "tuple[IntArray, KindedEdges]":
-        """The edges by their `source`, `kind` or `target`, and where each group starts."""
-        column = getattr(self, by)
-        order = np.argsort(column, kind="stable")
-        starts = np.zeros(n_groups + 1, np.int64)
-        np.cumsum(np.bincount(column, minlength=n_groups), out=starts[1:])
+    def by_target(self, n_nodes: int) -> "tuple[IntArray, KindedEdges]":
+        """The edges by their target, and where those of each node start, int64 (n_nodes + 1,)."""
+        order = np.argsort(self.target, kind="stable")
+        starts = np.searchsorted(self.target[order], np.arange(n_nodes + 1))
         return starts, KindedEdges(*(part[order] for part in self))
 
 

@@ -110,67 +110,41 @@ def _grown(paths: PathRows) -> PathRows:
 
 
 @kernel
-def _on(walk: Int32Array, depth: int, node: int) -> bool:
-    for at in range(depth + 1):  # noqa: SIM110 (numba compiles no generator expression)
-        if walk[at] == node:
-            return True
-    return False
-
-
-@kernel
-def _ended(
-    ways: Ways, rules: Rules, flow: Flow, walk: Int32Array, state: tuple[int, int, float, int],
-    paths: PathRows,
-) -> tuple[PathRows, int]:  # fmt: skip
-    """The paths with those that end one hop after the walk, and their number.
-
-    `state` is the walk's depth, the only end looked for (-1: every one that was not expanded), the
-    sum of the walk's resources, and the number of paths so far.
-    """
-    depth, only, resources, n_paths = state
-    for place in range(ways.starts[walk[depth]], ways.starts[walk[depth] + 1]):
-        end = ways.nodes[place]
-        if not ways.wanted[end]:
-            continue
-        fits = end == only if only >= 0 else rules.expand_target or not flow.expanded[end]
-        if not fits or _on(walk, depth, end):
-            continue
-        if n_paths == len(paths.scores):
-            paths = _grown(paths)
-        for hop in range(depth + 1):
-            paths.nodes[n_paths, hop] = walk[hop]
-        paths.nodes[n_paths, depth + 1] = end
-        paths.scores[n_paths] = (resources + flow.resource[end]) / (depth + 1)
-        n_paths += 1
-    return paths, n_paths
-
-
-@kernel
 def _paths_from(
     ways: Ways, start: int, only: int, rules: Rules, flow: Flow, paths: PathRows, n_paths: int
 ) -> tuple[PathRows, int]:
-    if not flow.expanded[start]:
-        return paths, n_paths
+    """The paths with those from `start`, and their number.
+
+    They end at `only` (-1: at every wanted node that was not expanded).
+    """
     walk = np.empty(rules.max_hops + 1, np.int32)
-    places = np.empty(rules.max_hops + 1, np.int64)
-    sums = np.empty(rules.max_hops + 1)
+    places, sums = np.empty(rules.max_hops + 1, np.int64), np.empty(rules.max_hops + 1)
     walk[0], places[0] = start, ways.starts[start]
     sums[0] = 1.0 if rules.count_start else 0.0
-    paths, n_paths = _ended(ways, rules, flow, walk, (0, only, sums[0], n_paths), paths)
-    depth = 0
+    depth = 0 if flow.expanded[start] else -1
     while depth >= 0:
-        if depth + 1 >= rules.max_hops or places[depth] == ways.starts[walk[depth] + 1]:
+        if places[depth] == ways.starts[walk[depth] + 1]:
             depth -= 1
             continue
         near = ways.nodes[places[depth]]
         places[depth] += 1
-        if not flow.expanded[near] or _on(walk, depth, near):
+        on_walk = False
+        for at in range(depth + 1):
+            on_walk = on_walk or walk[at] == near
+        if on_walk:
             continue
-        depth += 1
-        walk[depth], places[depth] = near, ways.starts[near]
-        sums[depth] = sums[depth - 1] + flow.resource[near]
-        state = (depth, only, sums[depth], n_paths)
-        paths, n_paths = _ended(ways, rules, flow, walk, state, paths)
+        walk[depth + 1], total = near, sums[depth] + flow.resource[near]
+        ends = near == only if only >= 0 else rules.expand_target or not flow.expanded[near]
+        if ends and ways.wanted[near]:
+            if n_paths == len(paths.scores):
+                paths = _grown(paths)
+            for hop in range(depth + 2):
+                paths.nodes[n_paths, hop] = walk[hop]
+            paths.scores[n_paths] = total / (depth + 1)
+            n_paths += 1
+        if flow.expanded[near] and depth + 1 < rules.max_hops:
+            depth += 1
+            places[depth], sums[depth] = ways.starts[near], total
     return paths, n_paths
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
+from math import factorial
 from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
 
 import numpy as np
@@ -105,15 +106,12 @@ def _most_reliable(
     nodes: IntArray, scores: FloatArray, selection: Selection
 ) -> list[tuple[NodePath, float]]:
     wanted = len(scores) if selection.top_k is None else selection.top_k
-    n_candidates = 4 * wanted
-    while True:
-        rows = np.arange(len(scores))
-        if n_candidates < len(scores):
-            rows = np.flatnonzero(scores >= np.partition(scores, -n_candidates)[-n_candidates])
-        paths = _each_once(nodes[rows], scores[rows], selection.dedup)
-        if len(paths) >= wanted or len(rows) == len(scores):
-            return list(paths.values())[:wanted]
-        n_candidates *= 4
+    alike = 2 if selection.dedup == "reversal" else factorial(nodes.shape[1])
+    n_rows = alike * wanted  # of so many at least `wanted` are different
+    rows = np.arange(len(scores))
+    if n_rows < len(scores):
+        rows = np.flatnonzero(scores >= np.partition(scores, -n_rows)[-n_rows])
+    return list(_each_once(nodes[rows], scores[rows], selection.dedup).values())[:wanted]
 
 
 def selected(hops: Sequence[int], top_k: int | None, select: Select, seed: int) -> list[int]:

@@ -18,7 +18,7 @@ from graphrag_bench.embedding.model_files import Checkpoint
 from graphrag_bench.errors import UserError
 from graphrag_bench.values import Ranked
 from methods.gfmrag.gnn_scorers import by_entities, entity_scorer, released_weights
-from methods.gfmrag.gnn_training import Grouped, first_parameters, logits, loss_of, trained_weights
+from methods.gfmrag.gnn_training import first_parameters, logits, loss_of, trained_weights
 from methods.gfmrag.network import EntityScorer, GnnWeights, NetworkShape, checked, edges_of
 
 ADA, NORVIK, TARN, LONELY = range(4)
@@ -78,7 +78,7 @@ def plain() -> GnnWeights:
 
 def scorer(weights: GnnWeights, graph: Graph, relations: np.ndarray) -> EntityScorer:
     edges, _ = edges_of(graph)
-    starts, stored = edges.grouped("target", graph.n_nodes)
+    starts, stored = edges.by_target(graph.n_nodes)
     return EntityScorer(weights, relations, starts, stored.source, stored.kind)
 
 
@@ -146,7 +146,7 @@ def test_training_and_inference_compute_the_same():
     weights = drawn(shape)
     together = logits(
         {name: torch.from_numpy(stored) for name, stored in weights.items()}, shape,
-        Grouped.of(edges, 6, len(names)), *map(torch.from_numpy, (relations, prompts, start)),
+        edges, *map(torch.from_numpy, (relations, prompts, start)),
     ).numpy()  # fmt: skip
     alone = scorer(checked(weights, shape, True), graph, relations)
     for row in range(2):
