@@ -27,7 +27,7 @@ OURS = [project_folder("configs").resolve()]
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Those of the models go first, then slow ones: no worker is left alone with one at the end."""
+    """Sort tests of models and slow ones first: no worker is left alone with one at the end."""
     items.sort(key=lambda one: (not _loads_models(one.path), not one.get_closest_marker("slow")))
 
 

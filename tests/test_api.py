@@ -15,10 +15,7 @@ from graphrag_bench.llm.scripted import Scripted
 WEIGHTLESS = {"embedder": "hashing", "llm": READER, "nlp": TAGGER}
 
 
-@pytest.fixture(autouse=True)
-def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
+pytestmark = pytest.mark.usefixtures("home")
 
 
 def hipporag(**settings: object) -> EditablePipeline:
@@ -66,10 +63,6 @@ def test_ask_gives_answer_context_and_trace(home: Path) -> None:
     assert answered.answer == "Ada Marsh"
     assert len(answered.context.pieces) == 8
     assert answered.context.pieces[0].id == "norvik"
-    native = hipporag(budget_context="native")
-    assert len(native.ask("Who founded the Norvik Observatory?", "toy").context.pieces) == 4
-    fewer = hipporag(top_k=2)
-    assert len(fewer.ask("Who founded the Norvik Observatory?", "toy").context.pieces) == 2
     steps = [step.operator for step in answered.trace]
     assert steps[:3] == ["question.entities.nlp", "node.link", "node.ppr"]
     assert answered.trace[0].wrote["mentions"].names == ("norvik observatory",)
@@ -97,21 +90,6 @@ def test_a_run_goes_on_from_one_of_the_command_line() -> None:
     assert len(asked) == 1
 
 
-def test_runs_is_a_data_frame_with_a_row_for_each_question() -> None:
-    gb.method("vanilla", **WEIGHTLESS).run("toy")
-    run = gb.method("bm25", **WEIGHTLESS).run("toy", limit=2, answer="off")
-    frame = gb.stored_runs()
-    assert len(frame) == 8
-    assert sorted(set(frame["method"])) == ["bm25", "vanilla"]
-    assert list(frame[frame["key"] == run.key]["status"]) == ["retrieved", "retrieved"]
-    scored = frame[frame["method"] == "vanilla"].set_index("question")
-    assert scored.loc["q1", "accuracy"] == 1.0
-    assert scored.loc["q2", "accuracy"] == 0.0
-    assert scored["evidence_recall@2"].notna().sum() == 5
-    assert scored.loc["q1", "answer"] == "Ada Marsh"
-    assert len(gb.stored_runs("nowhere")) == 0
-
-
 def test_a_setting_that_differs_among_runs_is_a_column_of_their_data_frame() -> None:
     for size, drop in ((1, 0.0), (3, 0.5)):
         settings = {"limit": 1, "answer": "off", "build": {"graph": {"edge_drop": drop}}}
@@ -123,7 +101,10 @@ def test_a_setting_that_differs_among_runs_is_a_column_of_their_data_frame() -> 
     recall = frame.groupby(["dataset", *paths])["evidence_recall@5"].mean()
     assert list(recall.index) == [("toy", 0.1, 0.0), ("toy", 0.3, 0.5)]
     assert frame["method.damping"].isna().sum() == 1
-    assert frame.set_index("method").loc["bm25", "answer"] == "Ada Marsh"
+    assert frame.set_index("method").loc["bm25", ["status", "answer"]].tolist() == [
+        "answered", "Ada Marsh",
+    ]  # fmt: skip
+    assert len(gb.stored_runs("nowhere")) == 0
 
 
 HEAD = {"op": "chunk.head", "top_k": 1}
@@ -144,8 +125,6 @@ def test_a_run_of_edited_steps_is_not_that_of_the_method(
     pipeline = gb.method("vanilla", **WEIGHTLESS, top_k=3)
     pipeline.steps["retrieve"][:] = rows(pipeline.steps["retrieve"])
     method = pipeline.experiment(gb.dataset("toy"), answer="off").method
-    assert (method.name, method.title) == (
-        f"vanilla {edits}".strip(),
-        f"VanillaRAG {edits}".strip(),
-    )
+    named = (f"vanilla {edits}".strip(), f"VanillaRAG {edits}".strip())
+    assert (method.name, method.title) == named
     assert method.role == ("" if edits else "baseline")

@@ -4,7 +4,7 @@ import pytest
 
 from graphrag_bench import api
 from graphrag_bench.config.compose import composed
-from graphrag_bench.config.sources import applied, method_file, names
+from graphrag_bench.config.sources import applied
 from graphrag_bench.errors import UserError
 
 FILE = {
@@ -18,20 +18,19 @@ FILE = {
     "pooled": {"form": "paths"},
 }
 PLAIN = {key: FILE[key] for key in ("name", "damping", "top_k", "form", "build")}
-WITH_SYNONYMY = {"graph": {"variant": "kg", "synonymy": "add"}}
 
 
 @pytest.mark.parametrize(
     ("profile", "fidelity", "pooling", "changed"),
     [
-        ("default", "default", None, {}),
-        ("zhou2025", "default", None, {"damping": 0.1, "build": WITH_SYNONYMY}),
+        ("zhou2025", "default", None,
+         {"damping": 0.1, "build": {"graph": {"variant": "kg", "synonymy": "add"}}}),
         ("default", "paper", None, {"build": {"graph": "kg", "extraction": "llm"}}),
         ("default", "default", "rerank", {"form": "paths"}),
         ("default", "default", {"mode": "reselect"}, {"form": "paths"}),
         ("default", "default", {"mode": "off"}, {}),
     ],
-)
+)  # fmt: skip
 def test_sources_change_what_they_state_and_leave_the_rest(
     profile: str, fidelity: str, pooling: object, changed: dict[str, object]
 ) -> None:
@@ -68,19 +67,3 @@ def test_what_the_user_sets_wins_over_the_profile_even_when_it_is_the_default() 
         assert composed(words)["method"][setting] == theirs
         assert composed([*words, f"method.{setting}={own}"])["method"][setting] == own
         assert api.method(name, **source, **{setting: own}).method[setting] == own
-
-
-def test_a_profile_is_chosen_with_the_method_and_not_with_the_data_set() -> None:
-    with pytest.raises(UserError, match="profile"):
-        api.method("vanilla", embedder="hashing").experiment(api.dataset("toy"), profile="paper")
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    "name", [name for name in names("method") if method_file(name).get("fidelity")]
-)
-def test_every_profile_can_be_prepared_with_the_fidelity_of_the_paper(name: str) -> None:
-    """Golden files have each of the two alone."""
-    for profile in method_file(name)["profiles"]:
-        method = api.method(name, profile=profile, fidelity="paper", embedder="hashing")
-        assert method.experiment(api.dataset("toy")).key

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from toy_runs import TOY, metrics, plan_of, records, refusal, run_folder, table_of, write_set
+from toy_runs import TOY, metrics, records, refusal, run_folder, table_of, write_set
 
 from graphrag_bench.config.compose import composed, method_values
 from graphrag_bench.config.plugins import load_plugins
@@ -12,7 +12,6 @@ from graphrag_bench.pipeline.pipeline import Pipeline, build
 from graphrag_bench.prompts import ContextBudget
 from graphrag_bench.run.budgets import context_blocks, map_steps, packers
 from graphrag_bench.run.experiment import Experiment
-from graphrag_bench.run.plan import context_lines
 from graphrag_bench.run.windows import LEAST, ChunkSize, ContextWindow
 
 pytestmark = pytest.mark.slow
@@ -37,9 +36,8 @@ def prepared(name: str, *words: str) -> Experiment:
 
 def served(name: str, window: int | None, *words: str) -> Experiment:
     """The same with a reader of that window behind an API."""
-    values = {"llm.window": window}
-    base = ["dataset=toy", "embedder=hashing", "llm=openai_compatible", "llm.model=m"]
-    return Experiment.prepare(composed([*base, f"method={name}", *words], values))
+    reader = "llm=openai_compatible", "llm.model=m", f"llm.window={window or 'null'}"
+    return prepared(name, *reader, *words)
 
 
 def blocks_of(name: str, setting: str, *words: str) -> list[object]:
@@ -68,23 +66,18 @@ def test_a_block_s_own_budget_holds_only_where_the_method_keeps_its_own() -> Non
     assert [ContextBudget(n).at_most(300).tokens for n in (1000, 200, None)] == [300, 200, 300]
 
 
-# ---- what methods do with it
-
-
-@pytest.mark.parametrize("profile", ["paper", "zhou2025", "upstream"])
+@pytest.mark.parametrize("profile", ["default", "paper", "zhou2025", "upstream"])
 def test_blocks_with_tokens_of_their_own_have_a_budget_that_holds_them(profile: str) -> None:
     """Else the first blocks fill a smaller window, and the last, PathRAG's paths, are cut whole."""
+    unpacked = set()
     for name in names("method"):
         raw = method_values(applied(method_file(name), profile, "default"))
-        blocks = [op for op in packers(build(raw)[0]) if "context" in op.operator.returns]
-        shares = [op.settings.get("share") for op in blocks]
+        steps = packers(build(raw)[0])
+        unpacked |= set() if steps else {name}
+        shares = [op.settings.get("share") for op in steps if "context" in op.operator.returns]
         own = [share for share in shares if isinstance(share, int) and share > 1]
         assert not own or sum(own) <= raw["budget"], name
-
-
-def test_all_methods_but_those_without_a_packed_context_can_be_given_a_budget() -> None:
-    pipelines = {name: pipeline_of(name) for name in names("method")}
-    assert {name for name, one in pipelines.items() if not packers(one)} == {"zeroshot", "dalk"}
+    assert unpacked == {"zeroshot", "dalk"}
 
 
 def lists(pipeline: Pipeline) -> dict[str, int | None]:
@@ -126,33 +119,16 @@ def test_the_budget_is_in_the_key_and_its_absence_too() -> None:
     assert prepared("zeroshot").key == prepared("zeroshot", "budget_context=native").key
 
 
-# ---- runs
-
-
-def tokens(folder: Path) -> list[int]:
-    """The tokens of each row's context."""
-    rows = [row["context"] for row in records(folder)]
-    return [sum(piece["tokens"] for piece in row["pieces"]) for row in rows]  # type: ignore[index]
-
-
-def n_pieces(folder: Path) -> int:
-    """The largest number of passages in one of the contexts."""
-    return max(len(row["context"]["pieces"]) for row in records(folder))  # type: ignore[index]
-
-
 @pytest.mark.parametrize(
     ("words", "budget", "n_passages"),
     [
         ([], LEAST, 8),  # all of the toy set, though the file says 4
         (["budget_context=native"], None, 4),
-        (["budget_context=null"], None, 4),
         (["regime=published"], None, 4),
         (["profile=zhou2025"], None, 4),
-        # a number that is given stays, that of the file too
-        (["method.top_k=4"], LEAST, 4),
+        (["method.top_k=4"], LEAST, 4),  # a number that is given stays, that of the file too
         (["method.generate.0.top_k=3"], LEAST, 3),
         # as published a number of tokens is a cap: two passages of about 27 fit into 60
-        (["regime=published", "budget_context=1000"], 1000, 4),
         (["regime=published", "budget_context=60"], 60, 2),
     ],
 )
@@ -160,28 +136,30 @@ def test_an_equal_budget_is_filled_and_a_native_one_keeps_the_method_s_own_numbe
     words: list[str], budget: int | None, n_passages: int
 ) -> None:
     folder = run_folder(*QUIET, "method=vanilla", *words)
-    assert (metrics(folder)["budget_context"], n_pieces(folder)) == (budget, n_passages)
+    assert metrics(folder)["budget_context"] == budget
+    assert max(len(row["context"]["pieces"]) for row in records(folder)) == n_passages  # type: ignore[index]
     assert ("context budgets: native" in table_of(folder)) == (budget is None)
 
 
 def test_a_budget_of_the_methods_own_makes_it_native_and_a_number_is_one_more_bound() -> None:
     folder = run_folder(*QUIET, "method=lgraphrag", "method.budget=90")
     assert metrics(folder)["budget_context"] is None
-    assert 0 < max(tokens(folder)) <= 90
+    for line in records(folder):
+        assert 0 < sum(piece["tokens"] for piece in line["context"]["pieces"]) <= 90  # type: ignore[index]
     both = prepared("lgraphrag", "regime=published", "budget_context=1000", "method.budget=90")
     assert both.context_budget.tokens == 90
 
 
-def test_as_published_no_window_is_larger_than_the_source_s() -> None:
-    windows = {
-        (own, regime): served("vanilla", own, "profile=zhou2025", f"regime={regime}").window.tokens
-        for own in (None, 4096, 128_000)
-        for regime in ("house", "published")
-    }
-    assert windows == {
-        (None, "house"): None, (None, "published"): 8096, (4096, "house"): 4096,
-        (4096, "published"): 4096, (128_000, "house"): 128_000, (128_000, "published"): 8096,
-    }  # fmt: skip
+@pytest.mark.parametrize(
+    ("own", "house", "published"),
+    [(None, None, 8096), (4096, 4096, 4096), (128_000, 128_000, 8096)],
+)
+def test_as_published_no_window_is_larger_than_the_source_s(
+    own: int | None, house: int | None, published: int
+) -> None:
+    for regime, expected in (("house", house), ("published", published)):
+        run = served("vanilla", own, "profile=zhou2025", f"regime={regime}")
+        assert run.window.tokens == expected
 
 
 @pytest.mark.parametrize(
@@ -196,16 +174,6 @@ def test_what_cannot_be_kept_is_refused(words: list[str], part: str) -> None:
     assert part in refusal(*QUIET, *words)
 
 
-def test_a_plan_has_the_budget_and_how_many_groups_a_map_step_reads() -> None:
-    assert "60 tokens" in next(context_lines(prepared("vanilla", "budget_context=60")))
-    for words, most in (([], "64 groups"), (["profile=zhou2025"], "100,000 groups")):
-        assert most in "\n".join(context_lines(served("ggraphrag", None, *words)))
-    cut = next(context_lines(served("fastgraphrag", 8192, "profile=upstream")))
-    assert "16,000" in cut and "8,192" in cut
-
-
-# ---- `budget_context=auto`: from the chunks of the corpus and the window of the reader
-
 LONG = "Ada Marsh wrote to Otto Brandt about the bridge at Norvik, and he answered. "
 
 
@@ -213,14 +181,9 @@ LONG = "Ada Marsh wrote to Otto Brandt about the bridge at Norvik, and he answer
 def books(tmp_path: Path) -> list[str]:
     """Three texts of about 5,400 tokens each, cut by tokens as the papers cut them."""
     rows = [{"id": f"b{n}", "title": f"Book {n}", "text": LONG * 300} for n in range(3)]
-    questions = [{"id": "q", "text": "Who wrote to Otto Brandt?", "answers": ["Ada Marsh"],
-                  "evidence": ["b0"]}]  # fmt: skip
-    folder = write_set(tmp_path / "books", rows, questions)
-    return [
-        "dataset=jsonl", f"dataset.root={folder}", "chunking=token", "embedder=hashing",
-        "llm=scripted", "answer=off", "reference_rows=off",
-        *[word for word in TOY if word.startswith("nlp")],
-    ]  # fmt: skip
+    folder = write_set(tmp_path / "books", rows, [{"id": "q", "text": "Who?", "evidence": ["b0"]}])
+    data = ["dataset=jsonl", f"dataset.root={folder}", "chunking=token"]
+    return [*QUIET[1:], *data, "llm=scripted"]
 
 
 def kinds(folder: Path) -> list[str]:
@@ -231,11 +194,12 @@ def kinds(folder: Path) -> list[str]:
 
 def test_auto_has_room_for_four_whole_chunks_within_2400_and_what_the_window_leaves() -> None:
     """4 x 1,260 / 0.33 = 15,273; (8,192 - 1,112) / 1.15 = 6,156."""
-    assert ContextWindow(ChunkSize(1260, 1260), 128_000, 1100).auto == 15_300
-    assert ContextWindow(ChunkSize(120, 130), 128_000, 1112).auto == 2400
-    assert ContextWindow(ChunkSize(1260, 1260), 8192, 1112, 1.15).auto == 6100
-    assert ContextWindow(ChunkSize(1260, 1260), None, 1112, 1.15).auto == 6100
-    assert ContextWindow(ChunkSize(120, 130), 2048, 1112).auto == 900
+    large, small = ChunkSize(1260, 1260), ChunkSize(120, 130)
+    assert ContextWindow(large, 128_000, 1100).auto == 15_300
+    assert ContextWindow(large, 8192, 1112, 1.15).auto == 6100
+    assert ContextWindow(large, None, 1112, 1.15).auto == 6100
+    assert ContextWindow(small, 128_000, 1112).auto == 2400
+    assert ContextWindow(small, 2048, 1112).auto == 900
 
 
 def test_four_chunks_of_1200_tokens_reach_the_prompt_of_every_method(books: list[str]) -> None:
@@ -250,18 +214,15 @@ def test_a_prompt_that_can_hold_no_chunk_is_refused_with_the_budget_that_would_d
     books: list[str],
 ) -> None:
     assert "budget_context=3200" in refusal(*books, "method=llightrag", "llm.window=4096")
-    assert "! " in plan_of(*books, "method=llightrag", "llm.window=4096")
     folder = run_folder(*books, "method=llightrag", "llm.window=4096", "budget_context=1000")
     assert "chunk" not in kinds(folder)
     assert metrics(folder)["usage"]["contexts_without_chunks"] == 1
-    assert "budget_context=100 " in refusal(*TOY, "method=bm25", "budget_context=20")
-    answering = [word for word in books if word != "answer=off"]
-    message = refusal(*answering, "method=vanilla", "llm.window=4096", "budget_context=5000")
+    words = [*books, "answer=on", "method=vanilla", "llm.window=4096", "budget_context=5000"]
+    message = refusal(*words)
     assert "5000" in message and "4,096" in message
 
 
 def test_the_chunk_size_is_that_of_the_chunks_as_the_run_cuts_them(books: list[str]) -> None:
-    settings = [*books, "method=vanilla", "llm.window=128000"]
-    assert Experiment.prepare(composed(settings)).window.chunk.typical > 1000
-    smaller = Experiment.prepare(composed([*settings, "chunking.size=300"])).window.chunk
-    assert 250 < smaller.typical < 350
+    for size, least, most in ((1200, 1000, 1300), (300, 250, 350)):
+        words = [*books, "method=vanilla", "llm.window=128000", f"chunking.size={size}"]
+        assert least < Experiment.prepare(composed(words)).window.chunk.typical < most

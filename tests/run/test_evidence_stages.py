@@ -51,12 +51,7 @@ def context(*pieces: dict[str, Any], cut: tuple[tuple[str, str], ...] = ()) -> d
     return {"pieces": list(pieces), "cut": [list(one) for one in cut]}
 
 
-def without_chunks(**wrote: Any) -> dict[str, Any]:
-    line = row(trace=[{"step": "x", "wrote": wrote}])
-    del line["documents"]
-    return line
-
-
+RANKED = {"step": "x", "wrote": {"relationships": {"ids": [1], "scores": [1.0]}}}
 NAMED_ALONE = replace(BUILT, graph=Graph.from_arrays([], [], NODE_CHUNK, n_nodes=5))
 CHUNK_NODES = replace(BUILT, graph=Graph.from_arrays([0], [1], np.eye(3), [[1, 1, 0]], n_nodes=3))
 """The nodes are the chunks; what joins 0 and 1 is no statement, and no node of the other."""
@@ -72,12 +67,11 @@ CHUNK_NODES = replace(BUILT, graph=Graph.from_arrays([0], [1], np.eye(3), [[1, 1
         # what the relationships of the evidence, and synonymy, join to a start node
         ("linked", row(trace=[linking(0)]), BUILT, [True, True, False]),
         ("linked", row(trace=[linking(3)]), BUILT, [False, False, False]),
-        ("linked", row(trace=[linking()]), BUILT, [False, False, False]),
         ("linked", row(trace=[linking(4)]), BUILT, [True, True, False]),
         ("linked", row(trace=[linking(0)]), CHUNK_NODES, [True, True, False]),
         ("linked", row(), BUILT, [None, None, None]),
         # ranked relationships retrieve what states them
-        ("retrieved", without_chunks(relationships={"ids": [1], "scores": [1.0]}), BUILT,
+        ("retrieved", {"question": "q", "status": "answered", "trace": [RANKED]}, BUILT,
          [False, True, False]),
         # a text of a document stands in the context, whatever a row joins
         ("prompt", row(context=context(piece("node", "node 1", "b"), piece("community", "0"))),
@@ -128,14 +122,6 @@ def test_two_documents_with_the_same_text_are_both_in_the_prompt() -> None:
     line = row(documents=["a", "b"], context={"pieces": [of_both], "cut": []})
     documents = of_evidence(line, Gold(evidence=("a", "b")), built, True)
     assert [one.passed["prompt"] for one in documents] == [True, True]
-
-
-def test_after_a_failure_what_was_written_before_is_still_told() -> None:
-    failed = {"question": "q", "status": "failed", "trace": [linking(0)]}
-    assert verdicts("linked", failed) == [True, True, False]
-    assert verdicts("retrieved", failed) == [None, None, None]
-    documents = of_evidence(failed, Gold(evidence=("a", "b", "c")), BUILT, None)
-    assert [one.lost for one in documents] == ["replied", "replied", "extracted"]
 
 
 def test_a_file_has_come_as_far_as_any_of_its_parts() -> None:

@@ -20,12 +20,10 @@ LUND = "Lund Harbour is a port on the River Isk. Its lighthouse was painted red 
 Q2 = "Into which sea flows the river on which Lund Harbour lies?"
 
 
-def imported(
-    tmp_path: Path, text: str, title: str = "Other", *, allowed: bool = False
-) -> StoredRun:
+def imported(tmp_path: Path, text: str, *, allowed: bool = False) -> StoredRun:
     file = tmp_path / "results"
     file.write_text(text, encoding="utf-8")
-    source = ResultsFile(file, title, "https://example.org/paper")
+    source = ResultsFile(file, "Other", "https://example.org/paper")
     return import_run(source, TOY_SET, tmp_path, allow_unmatched=allowed)
 
 
@@ -33,14 +31,18 @@ def documents(run: StoredRun) -> dict[str, list[str]]:
     return {name: row["documents"] for name, row in run.rows.items()}
 
 
-def test_a_trec_run_is_read_by_score_and_documents_of_one_score_and_rank_share_it(
-    tmp_path: Path,
-) -> None:
-    run = imported(
-        tmp_path,
+@pytest.mark.parametrize(
+    "text",
+    [
         "q1 Q0 isk 3 0.1 other\nq1 Q0 lund 2 0.5 other\nq1 Q0 ada 2 0.5 other\n\n"
         "q1 Q0 norvik 1 7 other\n",
-    )
+        '{"q1": {"isk": 0.1, "norvik": 7, "lund": 0.5, "ada": 0.5}}',
+    ],
+)
+def test_documents_are_ranked_by_score_and_those_of_one_score_share_a_rank(
+    tmp_path: Path, text: str
+) -> None:
+    run = imported(tmp_path, text)
     assert run.rows["q1"]["documents"] == ["norvik", "lund", "ada", "isk"]
     assert run.rows["q1"]["ranks"] == [1, 2, 2, 3]
     assert run.scores["q1"]["mrr"] == 0.5
@@ -59,37 +61,16 @@ def test_rows_name_a_question_by_its_text_and_a_passage_by_its_text_with_or_with
     assert [run.rows[name]["status"] for name in ("q1", "q2")] == ["retrieved", "answered"]
 
 
-def test_passages_with_scores_are_ranked_by_them_and_share_the_rank_of_one_score(
-    tmp_path: Path,
-) -> None:
-    text = json.dumps({"q1": {"isk": 0.1, "norvik": 7, "lund": 0.5, "ada": 0.5}, "q2": {}})
-    run = imported(tmp_path, text)
-    assert documents(run) == {"q1": ["norvik", "lund", "ada", "isk"], "q2": []}
-    assert run.rows["q1"]["ranks"] == [1, 2, 2, 3]
-
-
 def test_an_answer_may_be_a_number_and_a_list_where_the_question_wants_one(tmp_path: Path) -> None:
     row = {"question": "q1", "docs": ["ada"], "answer": 1914, "doc_scores": [0.5]}
     assert imported(tmp_path, json.dumps(row)).rows["q1"]["answer"] == "1914"
+    thinking = {**row, "answer": "<think>Ada Marsh?</think>Otto"}
+    assert imported(tmp_path, json.dumps(thinking)).rows["q1"]["answer"] == "Otto"
     dataset = read_dataset("toy")
     dataset = replace(dataset, card=dataset.card.model_copy(update={"answers": "list"}))
     file = tmp_path / "lists"
     file.write_text(json.dumps(row | {"answer": ["Ada\nMarsh", "Otto"]}))
     assert read_rankings(file, dataset).of["q1"].answer == "ans: Ada Marsh\nans: Otto"
-
-
-def test_lists_of_texts_are_in_the_order_of_the_questions_and_answers_are_scored(
-    tmp_path: Path,
-) -> None:
-    lists = [[ADA], [LUND], [], [], [], []]
-    answers = ["Ada Marsh", "the Red Sea", "Mira Holt", "", "yes", "they do"]
-    run = imported(tmp_path, json.dumps({"retrieved_docs": lists, "answers": answers}))
-    assert run.metrics["n"] == run.metrics["answered"] == 6
-    assert run.scores["q1"]["exact_match"] == 1.0 and run.scores["q2"]["exact_match"] == 0.0
-    assert run.scores["q2"]["evidence_recall@2"] == 0.5
-    assert run.scores["q3"]["evidence_recall@2"] == 0.0
-    with pytest.raises(UserError, match="answers"):
-        imported(tmp_path, json.dumps({"retrieved_docs": lists, "answers": answers[:5]}))
 
 
 def test_nothing_of_an_imported_run_is_guessed(tmp_path: Path) -> None:
@@ -118,25 +99,16 @@ def test_a_passage_that_matches_nothing_keeps_its_rank_and_is_counted_where_it_i
     ("text", "name"),
     [
         ("q1 Q0 ada 1 0.5", "line 1"),
-        ("q1 Q0 ada first 0.5 tag", "line 1"),
-        ("q1 Q0 ada 1 nan tag", "line 1"),
         ("q9 Q0 ada 1 0.5 tag", "q9"),
         ('{"q1": "ada"}', "q1"),
-        ('{"q1": ["ada"]}\n{"q1": ["ada"]}', "q1"),
         ('{"question": "q1"}', "docs"),
         ("[1]", "item 0"),
         ("", "empty"),
-        ("\ufeff \n\n", "empty"),
-        ("[]", "results"),
         ("q1 Q0 ada 1 0.1 tag\nq1 Q0 isk 2 0.1 tag\nq1 Q0 lund 2 0.9 tag", "line 1.*q1"),
-        ('{"question": "q1", "docs": ["ada", "isk"], "scores": [0.1, 0.9]}', "scores"),
         ('{"question": "q1", "docs": ["ada"], "doc_scores": [0.1, 0.9]}', "doc_scores"),
         ('{"q1": {"ada": 0.5, "isk": "high"}}', "q1.*isk"),
-        ('{"q1": {"ada": NaN}}', "q1.*ada"),
-        ('{"q1": [true]}', "q1"),
         ('{"question": "q1", "docs": []}\n{"question": "q2", "docs": [], "answer": {"a": 1}}',
          "line 2.*q2"),
-        ('{"question": "q1", "docs": [], "answer": false}', "q1"),
         ('{"question": "q1", "docs": [], "answer": ["Ada", "Otto"]}', "q1"),
     ],
 )  # fmt: skip
@@ -147,22 +119,9 @@ def test_what_is_no_such_file_is_refused_with_its_place(
         imported(tmp_path, text)
 
 
-@pytest.fixture(scope="module")
-def own(tmp_path_factory: pytest.TempPathFactory) -> StoredRun:
-    """A run of BM25 on the toy set, answered."""
-    home = tmp_path_factory.mktemp("own")
-    folder = run_folder(*TOY, "method=bm25", "reference_rows=off", f"paths.home={home}")
-    return find_run(str(folder), home)
-
-
-def test_reasoning_that_opens_an_answer_is_no_part_of_it(tmp_path: Path) -> None:
-    text = '{"question": "q1", "docs": [], "answer": "<think>Ada Marsh?</think>Otto"}'
-    assert imported(tmp_path, text).rows["q1"]["answer"] == "Otto"
-
-
-def test_an_exported_run_that_is_imported_has_the_same_scores(
-    own: StoredRun, tmp_path: Path
-) -> None:
+def test_an_exported_run_that_is_imported_has_the_same_scores(tmp_path: Path) -> None:
+    words = [*TOY, "method=bm25", "reference_rows=off", "answer=off", f"paths.home={tmp_path}"]
+    own = find_run(str(run_folder(*words)), tmp_path)
     assert export_trec(own, tmp_path / "trec") == 6
     again = import_run(ResultsFile(tmp_path / "trec" / TREC, "again"), TOY_SET, tmp_path)
     assert documents(again) == documents(own)

@@ -69,13 +69,10 @@ def test_without_an_answer_it_is_retrieved_and_without_chunks_it_has_no_document
     row = record(finished(chunks=ranked((0, 1.0))), TABLE)
     assert row["status"] == "retrieved" and "answer" not in row
     assert "documents" not in record(finished(answer=Answer("Ada")), TABLE)
-
-
-def test_a_failed_question_holds_step_and_message() -> None:
     where = {"step": "retrieve.0 node.ppr", "kind": "ZeroDivisionError", "message": "unlucky"}
-    row = record(Finished(QUESTION, Failure(*where.values()), (step("retrieve.0"),)), TABLE)
-    assert (row["status"], row["error"]) == ("failed", where)
-    assert "documents" not in row
+    failed = record(Finished(QUESTION, Failure(*where.values()), (step("retrieve.0"),)), TABLE)
+    assert (failed["status"], failed["error"]) == ("failed", where)
+    assert "documents" not in failed
 
 
 def test_calls_are_summed_over_the_steps_and_told_apart_by_step() -> None:
@@ -89,17 +86,10 @@ def test_calls_are_summed_over_the_steps_and_told_apart_by_step() -> None:
     }
 
 
-def test_a_trace_keeps_what_every_step_wrote() -> None:
-    done = finished(step("retrieve.0", nodes=ranked((3, 0.1234567))))
-    assert record(done, TABLE, "ids")["trace"] == [
-        {"step": "retrieve.0", "wrote": {"nodes": {"ids": [3], "scores": [0.123457]}}}
-    ]
-    assert "trace" not in record(done, TABLE, "off")
-
-
 def test_a_row_holds_no_time_and_times_of_a_repeated_step_add_up() -> None:
     slow, fast = (finished(step("retrieve.0", seconds)) for seconds in (9.0, 0.1))
     assert record(slow, TABLE) == record(fast, TABLE)
+    assert "trace" not in record(fast, TABLE, "off")
     done = finished(step("retrieve.0", 0.5), step("retrieve.1", 0.25), step("retrieve.0", 0.25))
     assert list(timing_rows(done)) == [
         {"question": "q", "step": "retrieve.0", "seconds": 0.75, "workers": 1},

@@ -31,7 +31,13 @@ def failed(question: str, message: str = "unlucky") -> dict:
     return row(question, "failed", error=error)
 
 
-# ---- one question
+def packed(*pieces: tuple[str, str, int], **documents: list[str]) -> dict[str, object]:
+    """Pieces of kind, id and tokens; `documents` by the id of a piece that names some."""
+    rows = [{"kind": kind, "id": name, "score": 1.0, "tokens": n} for kind, name, n in pieces]
+    for one in rows:
+        if one["id"] in documents:
+            one["documents"] = documents[str(one["id"])]
+    return {"pieces": rows, "cut": []}
 
 
 def test_evidence_is_scored_at_every_cut():
@@ -44,26 +50,15 @@ def test_evidence_is_scored_at_every_cut():
     }  # fmt: skip
 
 
-def test_what_cannot_be_scored_is_left_out():
-    abstract = row("abstract", answer="Rivers.", documents=["a"])
-    assert question_scores(abstract, GOLD["abstract"]) == {"answer_words": 1.0, "abstained": 0.0}
-    retrieved, names = row("one", "retrieved", documents=["c"]), {"mrr"}
-    names |= {f"{name}@2" for name in ("evidence_recall", "all_evidence", "ndcg")}
-    assert set(question_scores(retrieved, GOLD["one"], Scoring(cuts=(2,)))) == names
-
-
 def test_evidence_is_cut_when_it_was_packed_off_and_nothing_of_its_document_was_kept():
     def cut(inside: list[str], off: list[str]) -> float:
-        pieces = [{"kind": "chunk", "id": name, "score": 1.0, "tokens": 3} for name in inside]
-        context = {"pieces": pieces, "cut": [["chunk", name] for name in off] + [["node", "b"]]}
+        context = packed(*(("chunk", name, 3) for name in inside))
+        context |= {"cut": [["chunk", name] for name in off] + [["node", "b"]]}
         return question_scores(row("two", context=context), GOLD["two"])["evidence_cut"]
 
     assert cut(["a"], ["x", "b"]) == 1.0
     assert cut(["a", "b"], ["b", "x"]) == 0.0
     assert cut(["x"], ["y"]) == 0.0  # not retrieved at all; the node of that name is not a document
-
-
-# ---- a run
 
 
 def test_means_are_over_the_questions_that_have_the_metric():
@@ -102,9 +97,8 @@ def test_usage_sums_calls_and_tokens_and_takes_the_seconds_of_the_last_try():
     tries = (("one", "retrieve.0", 9.0), ("one", "retrieve.0", 1.0), ("one", "generate.0", 2.0),
              ("not asked for", "retrieve.0", 5.0))  # fmt: skip
     timing = [dict(zip(("question", "step", "seconds"), one, strict=True)) for one in tries]
-    pieces = [{"kind": "chunk", "id": "a", "score": 1.0, "tokens": 30}] * 2
-    rows = [row("one", context={"pieces": pieces, "cut": []}), row("two", "retrieved")]
-    usage = score(rows, GOLD, timing)["usage"]
+    context = packed(("chunk", "a", 30), ("chunk", "a", 30))
+    usage = score([row("one", context=context), row("two", "retrieved")], GOLD, timing)["usage"]
     assert (usage["calls"], usage["prompt_tokens"], usage["completion_tokens"]) == (2, 200, 20)
     assert usage["context_tokens_per_question"] == 60.0
     assert usage["tokens_per_question"] == 110.0
@@ -113,21 +107,18 @@ def test_usage_sums_calls_and_tokens_and_takes_the_seconds_of_the_last_try():
 
 def test_the_digest_of_contexts_is_that_of_their_pieces_and_room_is_what_was_left_of_cut_kinds():
     """One of the two contexts is cut and holds two chunks and a path: there is room for both."""
-    chunk, path = ({"kind": kind, "id": "a", "tokens": 9} for kind in ("chunk", "path"))
-    cut = {"pieces": [chunk, chunk, path], "cut": [["chunk", "b"], ["chunk", "c"]]}
-    rows = [row("one", context=cut), row("two", context={"pieces": [chunk], "cut": []})]
-    contexts = score(rows, GOLD, [])["contexts"]
-    assert contexts["room"] == {"chunk": 2.0}
-    scored = [{**piece, "score": 2.0} for piece in cut["pieces"]]
-    again = [rows[1], row("one", context={**cut, "pieces": scored}, answer="another")]
-    assert score(again, GOLD, [])["contexts"] == contexts
-    longer = [{**chunk, "tokens": 10}, chunk, path]
-    other = [rows[1], row("one", context={**cut, "pieces": longer})]
-    assert score(other, GOLD, [])["contexts"]["digest"] != contexts["digest"]
-    assert score([row("one", context={"pieces": [], "cut": []})], GOLD, [])["contexts"] == {}
 
+    def contexts(tokens: int, *, answer: str = "x") -> dict:
+        cut = packed(("chunk", "a", tokens), ("chunk", "a", 9), ("path", "a", 9))
+        cut |= {"cut": [["chunk", "b"], ["chunk", "c"]]}
+        whole = packed(("chunk", "a", 9))
+        rows = [row("one", context=cut, answer=answer), row("two", context=whole)]
+        return score(rows, GOLD, [])["contexts"]
 
-# ---- listed answers
+    assert contexts(9)["room"] == {"chunk": 2.0}
+    assert contexts(9, answer="another") == contexts(9)
+    assert contexts(10)["digest"] != contexts(9)["digest"]
+    assert score([row("one", context=packed())], GOLD, [])["contexts"] == {}
 
 
 def test_a_card_chooses_the_metrics_of_its_set():
@@ -135,11 +126,8 @@ def test_a_card_chooses_the_metrics_of_its_set():
     answered = row("q", answer="It is\nans: Norvik F.C.\nans: Ostra")
     scoring = Scoring(("accuracy", "kgqa"), {"q": "Which team?"})
     scores = question_scores(answered, gold, scoring)
-    assert set(scores) == {
-        "accuracy", "hit@1", "hit", "list_precision", "list_recall", "list_f1", "hit@1_in_graph",
-        "hit_in_graph", "list_precision_in_graph", "list_recall_in_graph", "list_f1_in_graph",
-        "answer_words", "abstained",
-    }  # fmt: skip
+    assert {"accuracy", "hit", "list_f1", "list_recall_in_graph", "answer_words"} <= set(scores)
+    assert "f1" not in scores
     assert scores["hit@1"] == scores["hit@1_in_graph"] == 1.0
     assert scores["list_precision"] == 0.5
     only_f1 = question_scores(answered, gold, Scoring(("f1",)))
@@ -155,48 +143,32 @@ def test_questions_of_one_scope_are_drawn_together_for_the_interval():
     assert interval == {"mean": 0.5, "low": 0.0, "high": 1.0, "n": 4, "clusters": 2}
 
 
-# ---- which metrics
-
-CARD = ("accuracy", "recall", "exact_match", "f1")
-
-
 def test_a_set_is_scored_by_what_its_card_names_what_is_asked_for_and_what_its_gold_has() -> None:
+    card = ("accuracy", "recall", "exact_match", "f1")
     toy, settings = dataset("toy"), EvaluationSettings.model_validate({})
     more = EvaluationSettings.model_validate({"metrics": ["meteor", "f1"]})
-    assert metric_names(toy, settings) == CARD
-    assert metric_names(toy, more) == (*CARD, "meteor")
+    assert metric_names(toy, settings) == card
+    assert metric_names(toy, more) == (*card, "meteor")
     choice = replace(toy, gold={**toy.gold, "q1": Gold(("x",), options=("x", "y"), correct=0)})
-    assert metric_names(choice, settings) == (*CARD, "multiple_choice")
+    assert metric_names(choice, settings) == (*card, "multiple_choice")
     parts = replace(toy, gold={**toy.gold, "q1": Gold(sub_answers=(("x",), ("y",)))})
-    assert metric_names(parts, settings) == (*CARD, "strrec", "strem", "strhit")
-
-
-def packed(*pieces: tuple[str, str, int], **documents: list[str]) -> dict[str, object]:
-    """Pieces of kind, id and tokens; `documents` by the id of a piece that names some."""
-    rows = [{"kind": kind, "id": name, "score": 1.0, "tokens": n} for kind, name, n in pieces]
-    return {"pieces": [one | ({"documents": documents[name]} if name in documents else {})
-                       for one, (_, name, _) in zip(rows, pieces, strict=True)]}  # fmt: skip
-
-
-# ---- the context
+    assert metric_names(parts, settings) == (*card, "strrec", "strem", "strhit")
 
 
 def test_evidence_counts_in_the_first_tokens_of_the_context_alone() -> None:
-    context = packed(("chunk", "a", 60), ("node", "n", 30), ("chunk", "b", 20), n=[])
-    tokens = Scoring(evidence_tokens=(50, 90, 110))
-    scores = question_scores(row("two", context=context), GOLD["two"], tokens)
-    assert [scores[f"evidence_at_tokens@{n}"] for n in (50, 90, 110)] == [0.0, 0.5, 1.0]
+    """A row is evidence of the documents that it names; a node of none by its own name."""
 
+    def evidence(*pieces: tuple[str, str, int], **documents: list[str]) -> list[float]:
+        line = row("two", context=packed(*pieces, **documents))
+        scores = question_scores(line, GOLD["two"], Scoring(evidence_tokens=(50, 90, 110)))
+        inside = [scores[f"evidence_at_tokens@{n}"] for n in (50, 90, 110)]
+        return [*inside, scores["evidence_in_context"]]
 
-def test_a_row_is_evidence_of_the_documents_that_it_names_and_a_node_of_none_by_its_name() -> None:
-    pieces = ("node", "a", 30), ("path", "p", 40), ("chunk", "b", 20)
-    context = packed(*pieces, a=[], p=["a", "x"])
-    tokens = Scoring(evidence_tokens=(30, 70))
-    scores = question_scores(row("two", context=context), GOLD["two"], tokens)
-    assert scores["evidence_in_context"] == 1.0
-    assert (scores["evidence_at_tokens@30"], scores["evidence_at_tokens@70"]) == (0.0, 0.5)
-    alone = question_scores(row("two", context=packed(*pieces[:2], a=[], p=["a"])), GOLD["two"])
-    assert alone["evidence_in_context"] == 0.5
+    chunks = ("chunk", "a", 60), ("node", "n", 30), ("chunk", "b", 20)
+    assert evidence(*chunks, n=[]) == [0.0, 0.5, 1.0, 1.0]
+    path = ("node", "a", 30), ("path", "p", 40), ("chunk", "b", 20)
+    assert evidence(*path, a=[], p=["a", "x"]) == [0.0, 1.0, 1.0, 1.0]
+    assert evidence(*path[:2], a=[], p=["a"]) == [0.0, 0.5, 0.5, 0.5]
 
 
 def test_a_piece_that_names_no_documents_leaves_the_evidence_untold_and_an_empty_one_has_none() -> (
@@ -222,9 +194,6 @@ def test_the_answer_and_the_sentences_are_looked_for_in_the_texts_of_the_context
     assert (scores["answer_in_context"], scores["spans_in_context"]) == (1.0, 0.0)
 
 
-# ---- a judge
-
-
 def judged(folder: Path, *rows: object) -> RunFolder:
     lines = "".join(json.dumps(one) + "\n" for one in rows)
     (folder / "judged.jsonl").write_text(lines)
@@ -235,33 +204,26 @@ def verdict(question: str, value: object, metric: str = "judged_correct") -> dic
     return {"question": question, "metric": metric, "value": value, "model": "any"}
 
 
-@pytest.mark.parametrize(
-    ("verdicts", "scores"),
-    [
-        ([], {}),
-        ([verdict("one", 0), verdict("two", None), verdict("one", 1)],
-         {"one": {"judged_correct": 1.0}, "two": {"judged_correct": None}}),
-        ([{**verdict("one", 1), "judge": "big"}, {**verdict("one", 0.5, "faith"), "judge": "big"},
-          {**verdict("one", 0), "judge": "small"}],
-         {"one": {"judged_correct by big": 1.0, "judged_correct by small": 0.0, "faith": 0.5}}),
-    ],
-)  # fmt: skip
 def test_the_last_judgement_counts_and_two_judges_of_one_metric_are_told_apart(
-    tmp_path: Path, verdicts: list[object], scores: object
+    tmp_path: Path,
 ) -> None:
-    assert judged_scores(RunFolder(tmp_path)) == {}
-    assert judged_scores(judged(tmp_path, *verdicts)) == scores
+    assert judged_scores(RunFolder(tmp_path)) == judged_scores(judged(tmp_path)) == {}
+    last = [verdict("one", 0), verdict("two", None), verdict("one", 1)]
+    assert judged_scores(judged(tmp_path, *last)) == {
+        "one": {"judged_correct": 1.0}, "two": {"judged_correct": None},
+    }  # fmt: skip
+    two = [{**verdict("one", 1), "judge": "big"}, {**verdict("one", 0.5, "faith"), "judge": "big"},
+           {**verdict("one", 0), "judge": "small"}]  # fmt: skip
+    assert judged_scores(judged(tmp_path, *two)) == {
+        "one": {"judged_correct by big": 1.0, "judged_correct by small": 0.0, "faith": 0.5}
+    }
 
 
 @pytest.mark.parametrize(
     ("wrong", "name"),
-    [
-        ({"question": "one", "value": 1}, "row 1: question, metric and value are needed"),
-        (verdict("one", 2), "row 1: value 2; 0 to 1 or null was expected"),
-        (verdict("one", "yes"), "0 to 1 or null"),
-        (verdict("one", 1, "accuracy"), "'accuracy' is computed, not judged"),
-    ],
-)
+    [({"question": "one", "value": 1}, "row 1: .*metric"), (verdict("one", 2), "row 1: value 2"),
+     (verdict("one", 1, "accuracy"), "'accuracy'")],
+)  # fmt: skip
 def test_a_judgement_that_cannot_be_used_is_refused_with_its_place(
     tmp_path: Path, wrong: object, name: str
 ) -> None:
@@ -279,29 +241,14 @@ def test_a_judgement_that_could_not_be_read_is_missing_and_counted_and_never_0()
     assert score(rows, GOLD, [])["missing"] == {}
 
 
-# ---- the length
-
-NAMES = "Norvik, Lund, Ostra, Ada Marsh, Kessel, Tarn, Brandt, Elm"
-
-
 def test_a_run_that_names_everything_is_flagged_and_no_short_wrong_or_wanted_one() -> None:
-    everything = " and ".join([NAMES] * 3)
+    names = "Norvik, Lund, Ostra, Ada Marsh, Kessel, Tarn, Brandt, Elm"
+    everything = " and ".join([names] * 3)
     long = score([row("one", answer=everything), row("two", answer=everything)], GOLD, [])
     assert long["metrics"]["accuracy"]["mean"] == 1.0
     assert long["lengths"] == {"answer_words": 29.0, "gold_words": 1.5}
-    assert len(long["flags"]) == 1
-    assert "29 words on average (gold: 1.5)" in long["flags"][0]
-    short = score([row("one", answer="Norvik"), row("two", answer="Ada Marsh")], GOLD, [])
-    assert short["flags"] == []
-    wrong = " ".join(["Kessel"] * 40)
-    assert score([row("one", answer=wrong)], GOLD, [])["flags"] == []
-    text = " ".join(f"word{n}" for n in range(40))
-    assert score([row("q", answer=f"{text} more")], {"q": Gold((text,))}, [])["flags"] == []
-
-
-def test_all_of_a_list_of_answers_is_wanted_so_a_long_list_is_no_long_answer() -> None:
-    names = [f"Name{n}" for n in range(30)]
-    gold = {"q": Gold(answers=tuple(names))}
-    rows = [row("q", answer="\n".join(f"ans: {name}" for name in names))]
-    assert score(rows, gold, [], Scoring(("accuracy", "kgqa")))["flags"] == []
-    assert score(rows, gold, [], Scoring(("accuracy", "f1")))["flags"] != []
+    assert len(long["flags"]) == 1 and "29 words" in long["flags"][0]
+    wanted = " ".join(f"word{n}" for n in range(40))
+    for answer, gold in (("Norvik", GOLD["one"]), (" ".join(["Kessel"] * 40), GOLD["one"]),
+                         (f"{wanted} more", Gold((wanted,)))):  # fmt: skip
+        assert score([row("q", answer=answer)], {"q": gold}, [])["flags"] == []

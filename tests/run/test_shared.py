@@ -5,7 +5,7 @@ from collections import Counter
 from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
+from unittest.mock import Mock
 
 import pytest
 from toy_runs import WEIGHTLESS
@@ -33,23 +33,15 @@ def calls(run: RunResult) -> list[tuple[str, str]]:
 def test_the_second_cell_makes_no_model_and_loads_no_graph_but_has_its_own_budget(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    n_times: Counter[str] = Counter()
-    make, loaded = models.make, models.loaded
-
-    def make_counted(group: str, config: dict[str, Any]) -> Any:
-        n_times[group] += 1
-        return make(group, config)
-
-    def load_counted(produces: Any, folder: Path) -> Any:
-        n_times[folder.parent.name] += 1
-        return loaded(produces, folder)
-
-    monkeypatch.setattr(models, "make", make_counted)
-    monkeypatch.setattr(models, "loaded", load_counted)
+    made, loads = (Mock(wraps=one) for one in (models.make, models.loaded))
+    monkeypatch.setattr(models, "make", made)
+    monkeypatch.setattr(models, "loaded", loads)
     common = Shared()
     _, second = (execute(cell(tmp_path, one, of=common), Progress(quiet=True)) for one in CELLS)
-    assert {"llm", "embedder", "nlp", "graph", "chunk_table"} <= set(n_times)
-    assert set(n_times.values()) == {1}
+    names = [one.args[0] for one in made.mock_calls]
+    names += [one.args[1].parent.name for one in loads.mock_calls]
+    assert {"llm", "embedder", "nlp", "graph", "chunk_table"} <= set(names)
+    assert len(set(names)) == len(names)
     alone = execute(cell(tmp_path / "alone", CELLS[1]), Progress(quiet=True))
     files = [run.folder.file("records").read_bytes() for run in (second, alone)]
     assert files[0] == files[1] and files[0].count(b"\n") == 2
@@ -74,11 +66,7 @@ def test_what_was_used_longest_ago_is_closed() -> None:
 def test_artifacts_are_bounded_and_loaded_again_once_they_are_built_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    n_loads: Counter[str] = Counter()
-
-    def loaded(_: object, folder: Path) -> str:
-        n_loads[folder.name] += 1
-        return (folder / "text").read_text()
+    loads = Mock(side_effect=lambda _, folder: (folder / "text").read_text())
 
     def load(name: str, text: str = "") -> str:
         folder = tmp_path / name
@@ -89,7 +77,7 @@ def test_artifacts_are_bounded_and_loaded_again_once_they_are_built_again(
             (folder / "recipe.json").write_text("{}")
         return str(common.load(str, folder))
 
-    monkeypatch.setattr(models, "loaded", loaded)
+    monkeypatch.setattr(models, "loaded", loads)
     common = Shared()
     for text in ("one", "another"):
         assert [load("graph", text), load("graph")] == [text, text]
@@ -97,6 +85,7 @@ def test_artifacts_are_bounded_and_loaded_again_once_they_are_built_again(
         load(str(number), "one")
     load("0")
     load("graph")
+    n_loads = Counter(one.args[1].name for one in loads.mock_calls)
     assert (n_loads["0"], n_loads["graph"]) == (1, 3)
 
 

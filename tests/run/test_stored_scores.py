@@ -12,17 +12,14 @@ from toy_runs import WEIGHTLESS, metrics, run_folder, write_set
 from graphrag_bench.api import stored_runs
 from graphrag_bench.cli.diff import diff_lines
 from graphrag_bench.config.settings import DatasetSettings
-from graphrag_bench.config.sources import file_of, read
 from graphrag_bench.data.readers import read_dataset
 from graphrag_bench.errors import UserError
 from graphrag_bench.report.notes import run_notes
 from graphrag_bench.run.imported import QRELS, TREC, ResultsFile, export_trec, import_run
 from graphrag_bench.run.stored import StoredRun, alike, find_run, moved, rescored
 from graphrag_bench.run.sweep import named_runs
-from graphrag_bench.view.page import pair_rows
 
 CORPUS = [{"id": name, "text": f"{name.title()} rows. It is {name}."} for name in ("una", "bo")]
-RECALL = "evidence_recall@2"
 
 
 def questions(*evidence: str) -> list[dict[str, object]]:
@@ -34,7 +31,6 @@ def questions(*evidence: str) -> list[dict[str, object]]:
 
 @pytest.fixture
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A working folder with a data set below it, named by a path from there."""
     (tmp_path / "work").mkdir()
     monkeypatch.chdir(tmp_path / "work")
     write_set(Path("town"), CORPUS, questions("una", "una"))
@@ -58,16 +54,10 @@ def test_runs_before_and_after_a_correction_of_gold_are_scored_by_the_new_one(ho
     stored: Any = metrics(before)["metrics"]
     assert stored["evidence_recall@1"]["mean"] == 1.0
     bm25, vanilla = named_runs(["runs"], ".")
-    assert (
-        recalls([bm25])
-        == [0.5]
-        == [pytest.approx(sum(s["evidence_recall@1"] for s in bm25.scores.values()) / 2)]
-    )
-    assert recalls([find_run(before.name, ".")]) == [0.5]
+    assert sorted(one["evidence_recall@1"] for one in bm25.scores.values()) == [0.0, 1.0]
+    assert recalls([bm25]) == recalls([find_run(before.name, ".")]) == [0.5]
     frame = stored_runs()
     assert frame[frame.method == "bm25"]["evidence_recall@1"].mean() == 0.5
-    (pair,) = pair_rows([bm25, vanilla])
-    assert pair["differences"][0]["first"] == bm25.metrics["metrics"][RECALL]["mean"]
     assert "gold" in [note.about for note in run_notes([bm25.metrics]) if note.warns]
     assert metrics(before)["metrics"] == stored
     rescored(bm25, {})
@@ -94,10 +84,8 @@ def test_several_golds_that_are_not_at_hand_are_refused_with_the_folder(home: Pa
 
 def imported(home: Path, name: str) -> StoredRun:
     file = home / f"{name}.jsonl"
-    file.write_text("".join(
-        json.dumps({"question": f"q{n}", "documents": ["una"], "answer": "unable"}) + "\n"
-        for n in range(2)
-    ) + "\n" * len(name))  # fmt: skip
+    rows = [{"question": f"q{n}", "documents": ["una"], "answer": "unable"} for n in range(2)]
+    file.write_text("\n".join([*map(json.dumps, rows), *"\n" * len(name)]))
     return import_run(ResultsFile(file, name), DatasetSettings(name="jsonl", root="town"), home)
 
 
@@ -138,6 +126,5 @@ def test_the_root_of_a_file_of_a_data_set_is_beside_it(
 ) -> None:
     (home / "town.yaml").write_text("name: jsonl\nroot: town\n")
     monkeypatch.chdir(home.parent)
-    assert file_of("dataset", "./work/town") and read(home / "town.yaml")["root"] == "town"
     path = run_folder("dataset=./work/town.yaml", *WEIGHTLESS, "answer=off", "method=bm25")
     assert metrics(path)["n"] == 2

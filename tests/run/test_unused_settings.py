@@ -11,15 +11,12 @@ from graphrag_bench.run.command import refuse_unused
 from graphrag_bench.run.experiment import Experiment
 
 
-@pytest.fixture(autouse=True)
-def _graph(home: Path) -> None:
-    (home / "own.graphml").write_text("<graphml><graph><node id='ada'/></graph></graphml>")
-
-
-def check(*words: str, methods: str) -> None:
+def check(home: Path, methods: str, words: str) -> None:
     """What a command checks of these words for these methods."""
-    every = [composed([*TOY, f"method={name}", *words]) for name in methods.split(",")]
-    refuse_unused(words, [Experiment.prepare(values, swept=True) for values in every])
+    (home / "own.graphml").write_text("<graphml><graph><node id='ada'/></graph></graphml>")
+    given = words.split()
+    every = [composed([*TOY, f"method={name}", *given]) for name in methods.split(",")]
+    refuse_unused(given, [Experiment.prepare(values, swept=True) for values in every])
 
 
 @pytest.mark.parametrize(
@@ -35,10 +32,10 @@ def check(*words: str, methods: str) -> None:
     ],
 )
 def test_a_setting_that_nothing_reads_is_refused_by_name(
-    methods: str, words: str, named: list[str]
+    home: Path, methods: str, words: str, named: list[str]
 ) -> None:
     with pytest.raises(UserError) as refusal:
-        check(*words.split(), methods=methods)
+        check(home, methods, words)
     assert [name for name in named if name not in str(refusal.value)] == []
 
 
@@ -57,11 +54,11 @@ def test_a_setting_that_nothing_reads_is_refused_by_name(
         ("bm25", "profile=zhou2025 fidelity=paper graph.per=all method.title=mine embedder=bge"),
     ],
 )
-def test_a_setting_that_is_read_or_says_how_is_taken(methods: str, words: str) -> None:
-    check(*words.split(), methods=methods)
+def test_a_setting_that_is_read_or_says_how_is_taken(home: Path, methods: str, words: str) -> None:
+    check(home, methods, words)
 
 
-@pytest.mark.parametrize("command", [("run",), ("ask", "Who was it?")])
-def test_commands_refuse_them(command: tuple[str, ...]) -> None:
-    words = [*TOY, "method=bm25", "embedder.dimension=64", *command[1:]]
-    assert "embedder.dimension" in refused(*words, name=command[0])
+def test_commands_refuse_them() -> None:
+    words = [*TOY, "method=bm25", "embedder.dimension=64"]
+    for name, more in (("run", []), ("ask", ["Who was it?"])):
+        assert "embedder.dimension" in refused(*words, *more, name=name)
