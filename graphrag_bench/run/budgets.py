@@ -12,7 +12,7 @@ more bound), and the default under a profile or with `method.budget`.
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from itertools import chain
+from itertools import accumulate, chain
 from typing import Any, Literal
 
 from graphrag_bench.config.settings import BUDGETS, RunSettings
@@ -40,12 +40,9 @@ def is_asked(settings: RunSettings) -> bool:
 
 def is_native(settings: RunSettings) -> bool:
     """Return whether each method keeps its own budget."""
-    by_default = settings.profile != "default" or _OWN in settings.given
-    return (
-        settings.regime == "published"
-        or settings.budget_context == "native"
-        or (settings.budget_context == "auto" and by_default)
-    )
+    if settings.budget_context == "auto" and (settings.profile != "default" or is_asked(settings)):
+        return True
+    return settings.regime == "published" or settings.budget_context == "native"
 
 
 def context_budget(
@@ -56,22 +53,19 @@ def context_budget(
     *,
     swept: bool = False,
 ) -> ContextBudget:
-    """Return the context budget of a run.
+    """Return the context budget of a run; none for a pipeline that packs nothing within one.
 
     An equal budget is not filled where the command sets a number of items (`method.top_k=8`) that
-    filling would change: `file` is the method's, which says where its parameters are read. A
-    pipeline that packs nothing within a budget has none. Raises UserError for a number that such a
-    single run (`swept`: a cell of a sweep) sets, that does not fit the window, or that
-    `method.budget` sets as well.
+    filling would change: `file` is the method's, which says where its parameters are read. Raises
+    UserError for a number of tokens where nothing is packed (but in a sweep, `swept`), that does
+    not fit the window, or that `method.budget` sets as well.
     """
     wish, own = settings.budget_context, settings.method.get("budget")
     number = wish if isinstance(wish, int) else None
     if not packers(pipeline):
         if number is not None and not swept:
-            raise UserError(
-                f"budget_context={wish}: no step of '{settings.method['name']}' packs a context. "
-                "Leave it out."
-            )
+            name = settings.method["name"]
+            raise UserError(f"budget_context={wish}: no step of '{name}' packs a context.")
         return UNBOUNDED
     if number is not None and settings.answering:
         window.require(number)
@@ -79,8 +73,7 @@ def context_budget(
         bounds = [n for n in (own_budget(settings), number, window.left) if n is not None]
         return ContextBudget(min(bounds, default=None))
     if number is not None and _OWN in settings.given and own is not None:
-        both = f"{_OWN}={own} and budget_context={wish}"
-        raise UserError(f"{both} both set the context budget: leave one of them out.")
+        raise UserError(f"{_OWN}={own} and budget_context={wish} both set the context budget.")
     filling = _filling(pipeline)
     if settings.given and _item_numbers(pipeline, file or {}).intersection(settings.given):
         filling = ""
@@ -200,10 +193,9 @@ def _item_numbers(pipeline: Pipeline, file: Mapping[str, Any]) -> set[str]:
     slot = _SLOTS[filling]
     blocks = [op for op in packers(pipeline) if op.operator.name == f"context.{slot}"]
     steps = [*blocks, *_outer_lists(pipeline, slot)]
+    own = {f"method.{op.label.partition(' ')[0]}.top_k" for op in steps}
     read = _top_k_in(with_names(file), {op.operator.name for op in steps})
-    return {text.strip("<>") for text in read} | {
-        f"method.{op.label.partition(' ')[0]}.top_k" for op in steps
-    }
+    return own | {text.strip("<>") for text in read}
 
 
 def _top_k_in(value: object, operators: set[str]) -> Iterator[str]:
@@ -253,12 +245,8 @@ def holds_corpus(dataset: Dataset, pipeline: Pipeline, budget: ContextBudget) ->
     most = math.floor(share * budget.tokens / ROW)
 
     def fits() -> list[int]:
-        left = most
-        for document in dataset.documents:
-            left -= count_tokens(document.passage)
-            if left < 0:
-                return [False]
-        return [True]
+        totals = accumulate(count_tokens(document.passage) for document in dataset.documents)
+        return [all(total <= most for total in totals)]  # stops at the first that is over
 
     return most > 0 and bool(*counted_once((dataset.corpus_digest, most, code(holds_corpus)), fits))
 
@@ -276,11 +264,10 @@ def empty_blocks(
         return ""
     best = max(chunks, key=lambda block: block.share)
     enough = in_hundreds(window.chunk.typical / best.share)
-    reason = (
-        f"the method's chunks have {best.n_tokens:,} tokens of its context of {budget.tokens:,}, "
-        f"and a typical chunk of this corpus takes {window.chunk.typical:,}: none fits. "
-        f"budget_context={enough} would do"
+    larger = window.left is not None and window.left < enough
+    return (
+        f"its chunks have {best.n_tokens:,} of {budget.tokens:,} tokens of context, and a typical "
+        f"chunk of this corpus takes {window.chunk.typical:,}: none fits. Set "
+        f"budget_context={enough} {'with a reader of a larger window ' * larger}or cut smaller "
+        "chunks: chunking=token chunking.size=N."
     )
-    if window.left is not None and window.left < enough:
-        reason += " with a reader of a larger window (llm.context of the local model, llm.window)"
-    return f"{reason}; so would smaller chunks (chunking=token chunking.size=N)."

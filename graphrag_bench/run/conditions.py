@@ -1,7 +1,6 @@
 """What decides a run's figures, and, of a row of a paper, beside the paper's conditions."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from os.path import commonprefix
 from typing import Any
 
@@ -25,34 +24,27 @@ _OF_FILE = (f"method.{FILE}", "method.page")
 _QUESTION, _CUE, _HOUSE = "<question>", "<cue>", "<clause>"
 
 
-@dataclass(frozen=True)
-class AnswerPrompt:
-    """The prompt of the last answer: its files, where the question is in it, and its own clause.
+def _answer_prompt(pipeline: Pipeline) -> dict[str, str | None]:
+    """Return the files of the prompt of the last answer, and where the question and its clause are.
 
     `question` is `last` where only the answer's cue follows it, else `first`. `clause` is what the
-    source's prompt says of what the context does not hold; "" for nothing.
+    source's prompt says of what the context does not hold, or `none`. All are None where the last
+    answer has no prompt as a setting.
     """
-
-    files: str
-    question: str
-    clause: str
-
-    @classmethod
-    def of(cls, pipeline: Pipeline) -> "AnswerPrompt | None":
-        """Return that of a pipeline; None where its last answer has no prompt as a setting."""
-        steps = [op for step in pipeline.generate for op in step.operators()]
-        prompts = [op.settings.get("prompt") for op in steps if "answer" in op.operator.returns]
-        prompt = prompts[-1] if prompts else None
-        if not isinstance(prompt, Prompt):
-            return None
-        own, house = _shown(prompt, ""), _shown(Prompt(prompt.name, prompt.folder), _HOUSE)
-        start = len(commonprefix([own, house]))
-        end = len(commonprefix([own[start:][::-1], house[start:][::-1]]))
-        stop = len(own) - end
-        clause = _sentences(own, start, stop) if own[start:stop].strip() else ""
-        last = own.endswith(f"{_QUESTION}\n{_CUE}") or own.endswith(_QUESTION)
-        files = ", ".join(file.name for file in prompt.files)
-        return cls(files, "last" if last else "first", clause)
+    steps = [op for step in pipeline.generate for op in step.operators()]
+    prompts = [op.settings.get("prompt") for op in steps if "answer" in op.operator.returns]
+    prompt = prompts[-1] if prompts else None
+    if not isinstance(prompt, Prompt):
+        return dict.fromkeys(("prompt", "question", "clause"))
+    own, house = _shown(prompt, ""), _shown(Prompt(prompt.name, prompt.folder), _HOUSE)
+    start = len(commonprefix([own, house]))
+    stop = len(own) - len(commonprefix([own[start:][::-1], house[start:][::-1]]))
+    last = own.endswith((f"{_QUESTION}\n{_CUE}", _QUESTION))
+    return {
+        "prompt": ", ".join(file.name for file in prompt.files),
+        "question": "last" if last else "first",
+        "clause": _sentences(own, start, stop) if own[start:stop].strip() else "none",
+    }
 
 
 def _sentences(text: str, start: int, end: int) -> str:
@@ -90,16 +82,13 @@ def resolved(settings: RunSettings, pipeline: Pipeline) -> dict[str, object]:
     """
     published = settings.regime == "published"
     bounds = [own_budget(settings), settings.budget_context]
-    prompt = AnswerPrompt.of(pipeline)
     return {
         **deciding(settings),
         **settings.model_dump(include={"profile", "fidelity", "limit", "answer", "budget_context"}),
         "method": settings.method["name"],
         "pooling": (settings.pooling or {}).get("mode", "off"),
         "reference_rows": settings.reference_rows,
-        "prompt": prompt.files if prompt else None,
-        "question": prompt.question if prompt else None,
-        "clause": (prompt.clause or "none") if prompt else None,
+        **_answer_prompt(pipeline),
         "answer_tokens": settings.method.get("max_tokens") or settings.open_tokens,
         "budget": min((n for n in bounds if isinstance(n, int)), default=None),
         "window": WINDOWS.get(settings.profile) if published else None,
@@ -126,6 +115,5 @@ def _value(one: Condition, values: Mapping[str, object]) -> str:
     if one.setting not in values:
         return ""
     ours = values[one.setting]
-    shown = "none" if ours is None else str(ours)
     other = f", not {one.value}" if one.differs(values) else ""
-    return f"{shown}{other} ({one.setting})"
+    return f"{'none' if ours is None else ours}{other} ({one.setting})"

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache, partial
 from statistics import fmean
+from typing import NamedTuple
 
 from graphrag_bench.expected import (
     ANSWER,
@@ -78,10 +79,8 @@ WIDTH = 34
 
 def estimate_head(name: str) -> str:
     """Return the head of a table of estimates."""
-    return (
-        f"{name:<{WIDTH}} {'calls':>9} {'prompt':>12} {'completion':>11} {'USD':>9}"
-        f"   {'at most':>8} {'USD':>10}"
-    )
+    usual = f"{name:<{WIDTH}} {'calls':>9} {'prompt':>12} {'completion':>11} {'USD':>9}"
+    return f"{usual}   {'at most':>8} {'USD':>10}"
 
 
 def estimate_line(name: str, expected: Load, most: Load) -> str:
@@ -104,11 +103,9 @@ def estimate_lines(experiment: Experiment, rows: Sequence[Estimate]) -> Iterator
     yield ""
     yield estimate_head("expected")
     yield from (estimate_line(row.step, row.expected, row.most) for row in rows)
-    roles = {"llm_build" if row.stage == "build" else "llm" for row in rows}
-    names = {
-        str(model.identity): model for role in sorted(roles) if (model := _model(experiment, role))
-    }
-    for name, model in names.items():
+    roles = sorted({"llm_build" if row.stage == "build" else "llm" for row in rows})
+    models = filter(None, (_model(experiment, role) for role in roles))
+    for name, model in {str(model.identity): model for model in models}.items():
         priced = f"{model.prices.prompt:g} and {model.prices.completion:g} USD per million tokens"
         unknown = "no price is known: set llm.prices={prompt: N, completion: N}"
         if isinstance(model, OpenAICompatible):
@@ -132,11 +129,11 @@ def estimates(
     rows = list(_building(experiment, unpaid=unpaid))
     lengths = cache(partial(_lengths, experiment.dataset.questions))
     for op, times, usual in _weighted(experiment.method.pipeline.steps(n_answers > 0)):
-        if op.bound():
+        if bound := op.bound():
             n = n_answers if op.label.startswith("generate") else n_early
-            groups = _groups(experiment, op)
-            most = n * times * min(op.bound(), 2 * groups.most if groups else op.bound())
-            calls = min(most, math.ceil(n * usual * (groups.usual if groups else op.bound())))
+            groups = _groups(experiment, op) if "group_tokens" in op.settings else (bound, bound)
+            most = n * times * min(bound, 2 * groups[1])
+            calls = min(most, math.ceil(n * usual * groups[0]))
             usually, longest = _tokens(experiment, op, *lengths())
             expected = _load(experiment, "llm", calls, *usually)
             load = _load(experiment, "llm", most, *longest)
@@ -169,8 +166,7 @@ def _load(experiment: Experiment, role: str, calls: int, prompt: float, completi
     return Load(calls, n_prompt, n_completion, usd)
 
 
-@dataclass(frozen=True)
-class _Lengths:
+class _Lengths(NamedTuple):
     """Tokens of a question with the words of its form, and of its answer."""
 
     question: float
@@ -178,7 +174,7 @@ class _Lengths:
 
 
 def _lengths(questions: Sequence[Question]) -> tuple[_Lengths, _Lengths]:
-    """The usual and the longest lengths of the questions."""
+    """Return the usual and the longest lengths of the questions."""
     if not questions:
         return _Lengths(SHOWN, PROSE), _Lengths(SHOWN, answer_form("paragraph").max_tokens)
     forms = list(dict.fromkeys(question.answer_form for question in questions))
@@ -186,16 +182,14 @@ def _lengths(questions: Sequence[Question]) -> tuple[_Lengths, _Lengths]:
     texts = [count_tokens(one.text) for one in questions]
     usual = fmean(min(ANSWER.get(q.form, PROSE), q.answer_form.max_tokens) for q in questions)
     longest = max(form.max_tokens for form in forms)
-    return (
-        _Lengths(fmean(texts) + fmean(words), usual),
-        _Lengths(max(texts) + max(words), longest),
-    )
+    most = _Lengths(max(texts) + max(words), longest)
+    return _Lengths(fmean(texts) + fmean(words), usual), most
 
 
 def _tokens(
     experiment: Experiment, op: OperatorStep, usual: _Lengths, longest: _Lengths
 ) -> tuple[tuple[float, float], tuple[float, float]]:
-    """The usual and the most tokens of the prompt and of the reply of one call."""
+    """Return the usual and the most tokens of the prompt and of the reply of one call."""
     prompts = [value for value in op.settings.values() if isinstance(value, Prompt)]
     files = [file for prompt in prompts for file in prompt.files]
     own = max(map(template_tokens, files), default=0)
@@ -230,17 +224,8 @@ def _packed(experiment: Experiment) -> float:
     return total
 
 
-@dataclass(frozen=True)
-class _Groups:
-    """The groups of reports that a map step reads for a question."""
-
-    usual: int
-    most: int
-
-
-def _groups(experiment: Experiment, op: OperatorStep) -> _Groups | None:
-    if "group_tokens" not in op.settings:
-        return None
+def _groups(experiment: Experiment, op: OperatorStep) -> tuple[int, int]:
+    """Return the usual and the largest number of groups that a map step reads for a question."""
     store, sizes = experiment.store(), _sizes(experiment)
     most = math.ceil(sizes.n_chunks * (1 + sizes.chunk / _TOKENS_OF_COMMUNITY))
     for item in experiment.plan:
@@ -249,7 +234,7 @@ def _groups(experiment: Experiment, op: OperatorStep) -> _Groups | None:
     usual = most
     if op.settings["group"] == "packed":
         usual = math.ceil(most * REPORT / op.settings["group_tokens"])
-    return _Groups(min(usual, op.settings["max_groups"]), most)
+    return min(usual, op.settings["max_groups"]), most
 
 
 def _building(experiment: Experiment, *, unpaid: bool) -> Iterator[Estimate]:

@@ -64,8 +64,7 @@ def execute(experiment: Experiment, progress: Progress | None = None) -> RunResu
     asked = experiment.budget_asked
     if reason := empty_blocks(pipeline, budget, experiment.window, asked=asked):
         raise UserError(f"'{experiment.method.name}': {reason}")
-    folder = experiment.folder
-    repeats = experiment.trials()
+    folder, repeats = experiment.folder, experiment.trials()
     with folder.alone():
         answered = [question for question in selected if question.id in to_answer]
         try:
@@ -75,9 +74,8 @@ def execute(experiment: Experiment, progress: Progress | None = None) -> RunResu
         finally:
             for one in (experiment, *repeats):
                 one.models.release()
-        metrics = results(experiment, selected)
+        metrics, names = results(experiment, selected), [question.id for question in answered]
         stored = StoredRun(folder, experiment.dataset)
-        names = [question.id for question in answered]
         if repeated := repeats_of(stored, names, settings.evaluation):
             metrics["repeats"] = repeated
         return RunResult(folder, folder.keep_metrics(metrics), experiment)
@@ -109,14 +107,11 @@ def _finish(
 
 
 def _charge(experiment: Experiment, folder: RunFolder, selected: Sequence[Question]) -> None:
-    own = folder.file("ledger")
+    own, path = folder.file("ledger"), experiment.run_path
     experiment.models.charge(
         own,
-        lambda: [
-            *experiment.ledgers(selected),
-            *sorted(experiment.run_path.rglob("ledger*.jsonl")),
-        ],
-        lambda: [path for path in folder.files("ledger") if path != own],
+        lambda: [*experiment.ledgers(selected), *sorted(path.rglob("ledger*.jsonl"))],
+        lambda: [other for other in folder.files("ledger") if other != own],
     )
 
 
@@ -126,16 +121,12 @@ def _work(
     failed: list[Failed] = []
     label = f"{experiment.method.name}: {'answering' if answering else 'retrieving'}"
     label += f" (repeat {experiment.trial + 1})" if experiment.trial else ""
-    groups: dict[str | None, list[Question]] = {}
-    for question in questions:
-        scope = None if experiment.settings.graph.per == "all" else question.scope
-        groups.setdefault(scope, []).append(question)
-    for scope, part in groups.items():
-        models = experiment.models_of(scope)
+    graphs = experiment.scoped(questions)
+    for scope, models, part in graphs:
         try:
             resources = build_resources(experiment, models, progress, answering)
         except UserError as error:
-            where = f"scope '{scope}': " if len(groups) > 1 else ""
+            where = f"scope '{scope}': " if len(graphs) > 1 else ""
             kind = type(error) if isinstance(error, RunStopped) else UserError
             placed = kind(f"{where}{error}")
             placed.exit_code = error.exit_code
@@ -166,11 +157,10 @@ def _run_block(
 ) -> list[Failed]:
     failed: list[Failed] = []
     settings, models, table = experiment.settings, experiment.models, resources["chunk_table"]
-    bounds = settings.failures
+    limit, after = settings.failures.limit, settings.failures.after
     execution = Execution(
-        resources, settings.workers, models.ledger, bounds.limit, bounds.after,
-        gates=models.gates,
-    )  # fmt: skip
+        resources, settings.workers, models.ledger, limit, after, gates=models.gates
+    )
     start = partial(start_state, experiment, table=table)
     pipeline = experiment.method.pipeline
     for one in run(questions, pipeline, execution, answering=answering, start=start):
@@ -239,15 +229,13 @@ def retrieved(
     """Take questions through the steps that pack their context; artifacts are built as needed."""
     progress, every = progress or Progress(quiet=True), Retrieved()
     by_id: dict[str, Finished] = {}
-    for scope, models in experiment.scoped(questions).items():
-        mine = [q for q in questions if scope is None or q.scope == scope]
+    for scope, models, mine in experiment.scoped(questions):
         resources = build_resources(experiment, models, progress, answering=False)
         execution = Execution(resources, experiment.settings.workers)
         start = partial(start_state, experiment, table=resources["chunk_table"])
+        pipeline = experiment.method.pipeline
         with progress.task(f"{experiment.method.name}: retrieving", len(mine)) as advance:
-            for one in run(
-                mine, experiment.method.pipeline, execution, answering=False, start=start
-            ):
+            for one in run(mine, pipeline, execution, answering=False, start=start):
                 by_id[one.question.id] = one
                 advance(1)
         every.resources[scope] = resources

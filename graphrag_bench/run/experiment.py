@@ -1,7 +1,7 @@
 """An experiment: settings become a checked pipeline, an artifact plan and a run key."""
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from pathlib import Path
@@ -21,7 +21,7 @@ from graphrag_bench.pipeline.pipeline import Pipeline, StepOptions, build, refus
 from graphrag_bench.pipeline.resolve import Resolve
 from graphrag_bench.pipeline.steps import OperatorStep
 from graphrag_bench.progress import Progress
-from graphrag_bench.prompts import ContextBudget, FormName, answer_form, form_of_part
+from graphrag_bench.prompts import ContextBudget, FormName, Prompt, answer_form, form_of_part
 from graphrag_bench.run.budgets import budgeted, context_budget, is_asked, stated_budget
 from graphrag_bench.run.folder import RunFolder
 from graphrag_bench.run.method import (
@@ -87,8 +87,7 @@ class Experiment:
 
         A cell of a sweep (`swept`) may set up the build of an artifact that its method lacks, and
         leaves out a path pooling or context budget that its method cannot have. Experiments with
-        the same `shared` load data sets, models and artifacts once. Raises one UserError with every
-        problem.
+        the same `shared` load everything once. Raises one UserError with every problem.
         """
         shared, gathered = shared or Shared(), Gathered()
         settings, dataset, file = _checked_inputs(values, dataset, shared)
@@ -151,8 +150,7 @@ class Experiment:
     @cached_property
     def wanted(self) -> frozenset[str]:
         """The artifacts that the steps need, and the chunk table that records need."""
-        needs = self.method.pipeline.needs() - GIVEN
-        return frozenset(needs | {"chunk_table"})
+        return frozenset((self.method.pipeline.needs() - GIVEN) | {"chunk_table"})
 
     @cached_property
     def plan(self) -> list[Planned]:
@@ -160,35 +158,36 @@ class Experiment:
         return self.plan_for(self.models)
 
     def plan_for(self, models: Models) -> list[Planned]:
-        """The plan over another corpus: that of one scope."""
+        """The plan over the corpus of one scope."""
         identities = {name: partial(models.signed, name) for name in Models.NAMES}
         try:
             return plan(self.wanted, self.choices, identities)
         except UserError as error:
             raise UserError(str(error).replace("build.chunk_table", "chunking")) from None
 
-    def scoped(self, questions: Sequence[Question]) -> dict[str | None, Models]:
-        """The models over the corpus of every graph that these questions are asked of.
+    def scoped(
+        self, questions: Sequence[Question]
+    ) -> list[tuple[str | None, Models, list[Question]]]:
+        """Return scope, models and questions of every graph that these questions are asked of.
 
-        One for each scope, or, where one graph is made of everything, the one scope None. Raises
-        UserError for a scope that no document has.
+        One for each scope, sorted, or the one scope None where one graph is made of everything.
+        Raises UserError for a scope that no document has.
         """
         if self.settings.graph.per == "all":
-            return {None: self.models}
-        scopes = sorted({question.scope for question in questions}, key=lambda scope: scope or "")
-        return {scope: self.models_of(scope) for scope in scopes}
-
-    def models_of(self, scope: str | None) -> Models:
-        """Return the models over the corpus of one scope; of everything where graphs are one."""
-        if self.settings.graph.per == "all":
-            return self.models
-        return self.models.over(self.dataset.within(scope))
+            return [(None, self.models, list(questions))]
+        groups: dict[str | None, list[Question]] = {}
+        for question in sorted(questions, key=lambda one: one.scope or ""):
+            groups.setdefault(question.scope, []).append(question)
+        return [
+            (scope, self.models.over(self.dataset.within(scope)), own)
+            for scope, own in groups.items()
+        ]
 
     def planned(self, questions: Sequence[Question]) -> list[Planned]:
-        """The artifacts of every graph that these questions are asked of."""
+        """Return the artifacts of every graph that these questions are asked of."""
         if self.settings.graph.per == "all":
             return self.plan
-        return [item for of in self.scoped(questions).values() for item in self.plan_for(of)]
+        return [item for _, models, _ in self.scoped(questions) for item in self.plan_for(models)]
 
     def ledgers(self, questions: Sequence[Question]) -> list[Path]:
         """The ledgers of what was built for these questions."""
@@ -237,28 +236,19 @@ class Experiment:
         which, total = self.settings.part
         return RunFolder(path, f"{which}-of-{total}" if total > 1 else "")
 
-    @property
-    def artifacts(self) -> Path:
-        """Where the artifacts of this data set are stored."""
-        return self.home / "artifacts" / safe_name(self.dataset.corpus_name)
-
-    @property
-    def shared_artifacts(self) -> Path | None:
-        """The artifacts/ folder of a second store; raises UserError when that is not a folder."""
-        path = self.settings.paths.shared_artifacts
-        if path is None:
-            return None
-        if not Path(path).is_dir():
-            raise UserError(f"paths.shared_artifacts: there is no folder '{path}'.")
-        return Path(path) / safe_name(self.dataset.corpus_name)
-
     def store(self, progress: Progress | None = None) -> Store:
-        """The stored artifacts, built within the limits and gates of this run."""
-        failures = self.settings.failures
+        """The stored artifacts, built within the limits and gates of this run.
+
+        Raises UserError when the second store is not a folder.
+        """
+        failures, shared = self.settings.failures, self.settings.paths.shared_artifacts
+        if shared is not None and not Path(shared).is_dir():
+            raise UserError(f"paths.shared_artifacts: there is no folder '{shared}'.")
+        corpus = safe_name(self.dataset.corpus_name)
         return Store(
-            self.artifacts, progress or Progress(),
+            self.home / "artifacts" / corpus, progress or Progress(),
             failures.limit, failures.after, self.models.gates,
-            shared=self.shared_artifacts,
+            shared=Path(shared) / corpus if shared is not None else None,
             allow_cut=float(failures.allow_cut),
             load=self.models.shared.load,
         )  # fmt: skip
@@ -283,15 +273,12 @@ class Experiment:
     def trials(self) -> "list[Experiment]":
         """Return the experiment once for each repeat after the first, which is the run itself.
 
-        Repeat t is stored in the folder `trial-t` of the run. Raises UserError when nothing is
-        answered, as nothing would be asked again.
+        Repeat t is stored in the folder `trial-t` of the run. Raises UserError with answer=off.
         """
         n = self.settings.repeats
         if n > 1 and not self.settings.answering:
             raise UserError(f"repeats={n} asks the answering model again: not with answer=off.")
-        return [
-            replace(self, models=self.models.on_trial(trial), trial=trial) for trial in range(1, n)
-        ]
+        return [replace(self, models=self.models.on_trial(t), trial=t) for t in range(1, n)]
 
 
 def _checked_pipeline(
@@ -306,10 +293,10 @@ def _checked_pipeline(
     What is wrong with them is gathered; raises it where steps cannot be made or chosen for.
     """
     pipeline, problems = build(settings.method, options)
-    problems = [*unresolved(settings.method), *problems]
     choices = gathered.attempt(lambda: artifact_choices(settings, keys.build or {}, dataset))
     graph = variants("graph").get(str((choices or {}).get("graph", {}).get("variant")))
     attributes = builders.get(graph).provides if graph else None
+    problems = [*unresolved(settings.method), *problems]
     gathered.attempt(
         lambda: _check_steps(keys.name, pipeline, problems, attributes, keys.first_slots)
     )
@@ -324,10 +311,10 @@ def _checked_pipeline(
 def _checked_inputs(
     values: Mapping[str, Any] | RunSettings, dataset: Dataset | None, shared: Shared
 ) -> tuple[RunSettings, Dataset, dict[str, Any] | None]:
-    """Return the checked settings of a run, its data set, and its method's file.
+    """Return the checked settings of a run, its data set, and its method's file; load plug-ins.
 
-    Plug-ins are loaded. Raises UserError for wrong settings, an unreadable data set, parameters
-    that the file lacks or nothing reads and, with any of these, for wrong steps too.
+    Raises one UserError for wrong settings, an unreadable data set, parameters that the file lacks
+    or nothing reads and, with any of these, for wrong steps too.
     """
     gathered = Gathered()
     if isinstance(values, RunSettings):
@@ -343,10 +330,9 @@ def _checked_inputs(
         if dataset is not None:
             form = None if settings.answers == "auto" else settings.answers
             published = settings.regime == "published"
-            in_form = dataset.in_form(form, settings.open_tokens, published=published)
-            formed = dataset if in_form.questions == dataset.questions else in_form
+            formed = dataset.in_form(form, settings.open_tokens, published=published)
             gathered.attempt(lambda: check_scoring(formed, settings.evaluation, settings.answering))
-            dataset = formed
+            dataset = dataset if formed.questions == dataset.questions else formed
     file = None
     if isinstance(method, Mapping):
         gathered.attempt(lambda: read_keys(method))
@@ -364,8 +350,8 @@ def _check_steps(
     name: object,
     pipeline: Pipeline,
     problems: Sequence[str],
-    attributes: frozenset[str] | None = None,
-    slots: frozenset[str] = frozenset(),
+    attributes: frozenset[str] | None,
+    slots: frozenset[str],
 ) -> None:
     """Raise one UserError with every problem of a method's steps, `problems` first.
 
@@ -376,10 +362,11 @@ def _check_steps(
 
 
 def _check_method(values: Mapping[str, Any]) -> None:
-    prompts, start = values.get("prompts"), values.get("given")
+    """Check the steps of a method whose other settings are wrong."""
+    prompts = values.get("prompts")
     pipeline, problems = build(values, StepOptions(prompts if isinstance(prompts, str) else None))
-    slots = frozenset(FIRST_SLOTS.values()) if start is not None else frozenset()
-    _check_steps(values.get("name"), pipeline, [*unresolved(values), *problems], slots=slots)
+    slots = frozenset(FIRST_SLOTS.values() if values.get("given") is not None else ())
+    _check_steps(values.get("name"), pipeline, [*unresolved(values), *problems], None, slots)
 
 
 _FORM = frozenset({"form", "manner", "cue", "licence"})
@@ -409,13 +396,12 @@ def _forms_in_key(pipeline: Pipeline, questions: Sequence[Question]) -> list[Any
     return [forms, contents, *sorted(limits), *every]
 
 
-def answering_steps(pipeline: Pipeline) -> Iterator[OperatorStep]:
-    """Yield the steps that write an answer in the form that the question wants."""
-    for op in pipeline.operators():
-        if "answer" in op.operator.returns and _FORM & op.operator.supplies:
-            yield op
+def answering_steps(pipeline: Pipeline) -> list[OperatorStep]:
+    """Return the steps that write an answer in the form that the question wants."""
+    ops = pipeline.operators()
+    return [op for op in ops if "answer" in op.operator.returns and _FORM & op.operator.supplies]
 
 
 def _follows_form(op: OperatorStep) -> bool:
-    variables = [value.variables for value in op.settings.values() if hasattr(value, "variables")]
-    return op.settings.get("max_tokens") is None or any(_FORM & names for names in variables)
+    prompts = [value for value in op.settings.values() if isinstance(value, Prompt)]
+    return op.settings.get("max_tokens") is None or any(_FORM & one.variables for one in prompts)

@@ -95,8 +95,7 @@ class Models(Mapping[str, Any]):
     ) -> None:
         """Write calls to `ledger`; what it, `earlier` and `others` hold counts as spent.
 
-        `others` names the ledgers of processes that work on the same run. Failures are counted from
-        0.
+        `others` are the ledgers of processes at the same run. Failures are counted from 0.
         """
         self.gates.clear()
         if self.ledger_path != ledger:
@@ -139,27 +138,22 @@ class Models(Mapping[str, Any]):
     @cached_property
     def nlp(self) -> Nlp:
         """The tagger and parser, behind a store of what it has read."""
-        tagger = self._parallel(self.bare("nlp"))
+        tagger: Nlp = self.bare("nlp")
+        count, backend = self.settings.nlp_workers, self.settings.parallel
+        alone = count == 1 or (count == "auto" and not isinstance(tagger, Spacy))
+        if backend != "local" or not alone:
+            workers = Workers(None if count == "auto" else count, backend)
+            how = WorkerModel.of("nlp", self.settings.nlp, tagger)
+            least = 2 if backend == "local" and count != "auto" else LEAST_IN_PROCESSES
+            tagger = ParallelTagger(tagger, workers, how, least)
         store = self._store("sentences.sqlite")
         return CachedTagger(tagger, store) if store else tagger
-
-    def _parallel(self, tagger: Nlp) -> Nlp:
-        count, backend = self.settings.nlp_workers, self.settings.parallel
-        workers = Workers(None if count == "auto" else count, backend)
-        if backend == "local" and (
-            count == 1 or (count == "auto" and not isinstance(tagger, Spacy))
-        ):
-            return tagger
-        least = 2 if backend == "local" and count != "auto" else LEAST_IN_PROCESSES
-        return ParallelTagger(
-            tagger, workers, WorkerModel.of("nlp", self.settings.nlp, tagger), least
-        )
 
     @cached_property
     def cross_encoder(self) -> CrossEncoder:
         """What scores passages for a question."""
-        scorer: CrossEncoder = self.bare("cross_encoder")
-        return scorer
+        model: CrossEncoder = self.bare("cross_encoder")
+        return model
 
     @cached_property
     def tokenizer(self) -> Tokenizer:
@@ -188,10 +182,7 @@ class Models(Mapping[str, Any]):
         model = self.bare(group)
         if not isinstance(model, ChatModel):
             kind = f"{type(model).__module__}.{type(model).__name__}"
-            raise UserError(
-                f"{group}._target_ makes a {kind}; a language model is derived from "
-                "graphrag_bench.llm.chat.ChatModel."
-            )
+            raise UserError(f"{group}._target_ makes a {kind}, which is no ChatModel.")
         if isinstance(model, Replay):
             return model.attached(trial=trial)
         return model.attached(store=self.replies, budget=self.budget, trial=trial)
@@ -203,9 +194,8 @@ class Models(Mapping[str, Any]):
 
     def _store(self, name: str, other: str | None = None) -> Cache | None:
         path = Path(other or f"{self.settings.paths.home}/cache/{name}")
-        mode = self.settings.cache.mode
-        reading = mode == "read"
-        if mode == "off" or (reading and not path.is_file()):
+        reading = self.settings.cache.mode == "read"
+        if self.settings.cache.mode == "off" or (reading and not path.is_file()):
             return None
         return self.shared.once(path.name, [path, reading], lambda: Cache(path, reading=reading))
 
@@ -228,8 +218,8 @@ class Models(Mapping[str, Any]):
         """The OpenIE file of the set; raises UserError when it has none."""
         if self.corpus.openie is None:
             raise UserError(
-                f"Data set '{self.corpus.name}' has no OpenIE file; name one with "
-                "dataset.openie=FILE, or build without: build.extraction=nlp."
+                f"Data set '{self.corpus.name}' has no OpenIE file: set dataset.openie=FILE or "
+                "build.extraction=nlp."
             )
         return self.corpus.openie
 
@@ -261,9 +251,9 @@ class Models(Mapping[str, Any]):
             return self.bare("llm")
         if config is None:
             raise UserError(
-                "No judge is named. Name one, better another model than those it judges: "
-                "llm@llm_judge=openai_compatible llm_judge.model=NAME (llm_judge.base_url=ADDRESS "
-                "for a server of your own), or llm@llm_judge=local llm_judge.model_path=FILE.gguf."
+                "No judge is named. Name a model that it does not judge: llm@llm_judge="
+                "openai_compatible llm_judge.model=NAME, or llm@llm_judge=local "
+                "llm_judge.model_path=FILE.gguf."
             )
         own = {name: of for name, of in config.items() if (group, name) != ("llm", "tokenizer")}
         model = self.shared.once(group, own, lambda: make(group, own))
@@ -296,8 +286,7 @@ class Shared:
     """LRU cache of data sets, models and artifacts, keyed by their settings.
 
     What is displaced is closed. Caches, budgets and ledgers belong to a run and wrap a shared
-    model. `finished` names the runs that this process has finished; their results are in their
-    folders.
+    model. `finished` names the runs that this process has finished.
     """
 
     def __init__(self) -> None:
@@ -324,7 +313,11 @@ class Shared:
         """Return what `loaded` does; the same object until the artifact is built again."""
         stat = (folder / RECIPE).stat()
         key = produces, str(folder.absolute()), stat.st_ino, stat.st_mtime_ns
-        return self._artifacts.get(key, lambda: loaded(produces, folder), lambda: _weight(folder))
+
+        def weight() -> int:
+            return max(sum(path.stat().st_size for path in folder.rglob("*")), LEAST_BYTES)
+
+        return self._artifacts.get(key, lambda: loaded(produces, folder), weight)
 
     def close(self) -> None:
         """Let go of everything; models and files are closed."""
@@ -359,10 +352,6 @@ class _Recent(Generic[T]):
             gone, _ = self._weighed.pop(next(iter(self._weighed)))
             if hasattr(gone, "close"):
                 gone.close()
-
-
-def _weight(folder: Path) -> int:
-    return max(sum(path.stat().st_size for path in folder.rglob("*")), LEAST_BYTES)
 
 
 def key_of(settings: object) -> str:

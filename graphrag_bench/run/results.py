@@ -215,7 +215,7 @@ def references_of(experiment: Experiment, selected: Sequence[Question]) -> Refer
     """Return what these questions need, what it is built from included."""
     keys = {
         scope: {item.resource: item.key for item in experiment.plan_for(models)}
-        for scope, models in experiment.scoped(selected).items()
+        for scope, models, _ in experiment.scoped(selected)
     }
     shared = experiment.settings.paths.shared_artifacts
     where = str(Path(shared).resolve()) if shared else ""

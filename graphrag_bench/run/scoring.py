@@ -140,8 +140,7 @@ def _of_evidence(row: Row, gold: Gold, cuts: Sequence[int]) -> dict[str, float]:
 def _of_context(row: Row, gold: Gold, scoring: Scoring) -> dict[str, float]:
     """Return the metrics of the packed context; an empty context scores 0.
 
-    Those of evidence need pieces that all name their documents, those of texts need the stored
-    texts.
+    Evidence needs pieces that all name their documents; texts must be stored.
     """
     if "context" not in row:
         return {}
@@ -168,8 +167,7 @@ def _of_context(row: Row, gold: Gold, scoring: Scoring) -> dict[str, float]:
 
 
 def _items(row: Row, gold: Gold, texts: Sequence[str | None]) -> list[ContextItem]:
-    pieces = _pieces(row)
-    items = []
+    pieces, items = _pieces(row), []
     known = texts if len(texts) == len(pieces) else [None] * len(pieces)
     for piece, text in zip(pieces, known, strict=True):
         documents = documents_in(piece)
@@ -288,29 +286,24 @@ how much accuracy passes F1 when the words around a gold answer are many."""
 
 
 def _flags(metrics: Mapping[str, Any], lengths: Mapping[str, float]) -> list[str]:
-    """Flag a run whose accuracy comes from long answers.
-
-    They have on average over 3 times the words of the gold answers and over 20 words, and accuracy
-    is 0.3 or more above F1 (above 0 without F1).
-    """
+    """Flag a run whose accuracy comes from long answers: 0.3 or more above F1, or 0 without F1."""
     if not lengths or "accuracy" not in metrics:
         return []
     long = lengths["answer_words"] > max(LONG * lengths["gold_words"], A_SENTENCE)
     above = metrics["accuracy"]["mean"] - metrics.get("f1", {"mean": 0.0})["mean"]
     if not long or round(above, 6) < UNSHARED:
         return []
+    words = f"{lengths['answer_words']:.0f} words on average (gold: {lengths['gold_words']:g})"
     return [
-        f"accuracy counts a gold answer anywhere, and the answers have "
-        f"{lengths['answer_words']:.0f} words on average (gold: {lengths['gold_words']:g}): "
-        "read F1 or a judge's verdict instead"
+        f"accuracy counts a gold answer anywhere, and the answers have {words}: read F1 or a "
+        "judge's verdict instead"
     ]
 
 
 def _rates(rows: Sequence[Row]) -> dict[str, dict[str, float]]:
     totals: dict[str, Counter[str]] = {}
-    for row in rows:
-        for step, counts in row.get("steps", {}).items():
-            totals.setdefault(step, Counter()).update(counts)
+    for step, counts in (item for row in rows for item in row.get("steps", {}).items()):
+        totals.setdefault(step, Counter()).update(counts)
     return {step: shares(total) for step, total in sorted(totals.items())}
 
 
@@ -335,21 +328,18 @@ def _usage(rows: Sequence[Row], timing: Sequence[Row]) -> Mapping[str, float | N
     timed = (row for row in timing if row["question"] in names)
     seconds = {(row["question"], row["step"]): row["seconds"] for row in timed}
     answered = [row for row in rows if row["status"] == "answered"]
+    tokens = [row["prompt_tokens"] + row["completion_tokens"] for row in answered]
     with_context = [row for row in rows if row.get("context")]
     packed = [Counter(piece["kind"] for piece in _pieces(row)) for row in with_context]
-    cut = [_kinds_cut(row) for row in with_context]
-    pairs = list(zip(packed, cut, strict=True))
+    pairs = list(zip(packed, map(_kinds_cut, with_context), strict=True))
     reports = [(n["community"], off["community"]) for n, off in pairs]
     reports = [pair for pair in reports if any(pair)]
-    usage: dict[str, float | None] = {
-        name: sum(row[name] for row in rows) for name in USAGE[:3]
-    } | {
+    usage: dict[str, float | None] = {name: sum(row[name] for row in rows) for name in USAGE[:3]}
+    usage |= {
         "context_tokens_per_question": _mean([context_tokens(row) for row in with_context], 1),
         "chunks_per_context": _mean([counts["chunk"] for counts in packed], 2),
         "contexts_without_chunks": sum(off["chunk"] > 0 and not n["chunk"] for n, off in pairs),
-        "tokens_per_question": _mean(
-            [row["prompt_tokens"] + row["completion_tokens"] for row in answered], 1
-        ),
+        "tokens_per_question": _mean(tokens, 1),
         "seconds_per_question": round(sum(seconds.values()) / max(len(rows), 1), 3),
     }
     if reports:

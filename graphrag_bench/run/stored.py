@@ -84,8 +84,7 @@ class StoredRun:
         if self.imported:
             raise UserError(
                 f"{self.folder.path} is an imported run ({self.imported['file']}): it has no "
-                "steps, contexts or calls. See its questions with `graphrag-bench view "
-                f"{self.folder.path.name}`."
+                f"steps, contexts or calls. See it with `graphrag-bench view {self.folder.path}`."
             )
 
     @property
@@ -134,9 +133,8 @@ class StoredRun:
         if isinstance(self._source, UserError):
             name = self.config["dataset"].get("name")
             raise UserError(
-                f"The data set '{name}' of {self.folder.path} is not at hand, and its questions "
-                f"and gold answers are needed: {self._source} Name the folder where it is now: "
-                f"graphrag-bench runs score {self.folder.path} dataset.root=FOLDER"
+                f"The data set '{name}' of {self.folder.path} is not at hand: {self._source} Name "
+                f"its folder: graphrag-bench runs score {self.folder.path} dataset.root=FOLDER"
             )
         return self._source
 
@@ -184,7 +182,7 @@ def stored_runs(home: str | Path) -> list[StoredRun]:
 
 def readable_runs(paths: Sequence[Path]) -> list[StoredRun]:
     """Return the runs of these files of metrics; one that cannot be read is named and left out."""
-    runs = []
+    runs: list[StoredRun] = []
     read: Datasets = {}
     for path in paths:
         run = StoredRun(RunFolder(path.parent), read=read)
@@ -212,12 +210,8 @@ def find_run(name: str, home: str | Path) -> StoredRun:
     if of_method:
         several = ", ".join(f"{key} ({known[key]['dataset']})" for key in of_method)
         raise UserError(f"'{name}' has several runs: {several}.")
-    place = f"{home}/runs"
-    return by_beginning(name, runs, "run", place, lambda run: _named(run.folder.metrics()))
-
-
-def _named(metrics: Mapping[str, Any]) -> str:
-    return f"{metrics['method']} on {metrics['dataset']}"
+    named = {key: f"{one.get('method')} on {one.get('dataset')}" for key, one in known.items()}
+    return by_beginning(name, runs, "run", f"{home}/runs", lambda run: named[run.folder.path.name])
 
 
 def extent_of(settings: RunSettings) -> dict[str, Any]:
@@ -288,9 +282,8 @@ def repeats_of(
             scopes = [run.scopes[q] for q in scored]
             mean = mean_with_interval([fmean(of) for of in values], scopes=scopes).stored()
             metrics[name] = {**mean, "spread": round(stdev(of_repeats), 6), "values": of_repeats}
-    total = sums(
-        list(read_ledger(*(path for one in runs[1:] for path in one.folder.files("ledger"))))
-    )
+    ledgers = [path for one in runs[1:] for path in one.folder.files("ledger")]
+    total = sums(list(read_ledger(*ledgers)))
     return {
         "n": len(runs),
         "questions": len(shared),
@@ -312,14 +305,11 @@ def rescored(run: StoredRun, changes: Mapping[str, Any]) -> dict[str, Any]:
     run = StoredRun(run.folder, dataset)
     rows = [run.rows[name] for name in scored_questions(run) if name in run.rows]
     scoring = scoring_of(dataset, settings, run.folder, run.rows)
-    scores = score(rows, dataset.gold, run.folder.timing(), scoring)
     answered = [row["question"] for row in rows if row["status"] == "answered"]
-    repeats = repeats_of(run, answered, settings)
-    metrics = {
-        **run.folder.metrics(), **scores, "evaluation": settings.model_dump(),
-        "gold": dataset.gold_digest,
-    }  # fmt: skip
-    metrics |= {"repeats": repeats} if repeats else {}
+    metrics = run.folder.metrics() | score(rows, dataset.gold, run.folder.timing(), scoring)
+    metrics |= {"evaluation": settings.model_dump(), "gold": dataset.gold_digest}
+    if repeats := repeats_of(run, answered, settings):
+        metrics["repeats"] = repeats
     run.folder.write_metrics(metrics)
     return metrics
 
@@ -396,7 +386,7 @@ def alike(runs: Sequence[StoredRun]) -> list[StoredRun]:
     gold and cannot be scored again.
     """
     _check_gold(runs)
-    same = []
+    same: list[StoredRun] = []
     for run in runs:
         wanted, own = rule_of(runs[0].metrics), rule_of(run.metrics)
         if run.varied is None and run.dataset is not None and own != wanted:

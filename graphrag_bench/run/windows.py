@@ -82,8 +82,7 @@ class ContextWindow:
         if self.left is not None and n_tokens > self.left:
             raise UserError(
                 f"budget_context={n_tokens} does not fit the reader's window of {self.tokens:,} "
-                f"tokens: {self.left:,} are left for the context. Take at most {self.left}, or a "
-                "reader with a larger window (llm.context of the local model, llm.window)."
+                f"tokens, which leaves {self.left} (llm.context of the local model, llm.window)."
             )
 
 
