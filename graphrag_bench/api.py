@@ -165,8 +165,7 @@ class EditablePipeline:
         What the run folder holds is not computed again.
         """
         corpus = dataset(data) if isinstance(data, str) else data
-        done = execute(self.experiment(corpus, **settings))
-        return Run(done, done.experiment)
+        return Run(execute(self.experiment(corpus, **settings)))
 
     def ask(self, question: str, data: Dataset | str = "sample") -> Answered:
         """The answer to a question of your own, with its context and trace; nothing is stored.
@@ -193,13 +192,17 @@ class Run:
     """A finished run."""
 
     result: RunResult
-    experiment: Experiment
 
     def __repr__(self) -> str:
         ended = ", ".join(f"{self.metrics[name]} {name}" for name in ("answered", "failed"))
         named = f"{short(self.experiment.method.name)} on {short(self.experiment.dataset.name)}"
         folder = short(str(self.folder), 120)
         return f"<Run {named}: {self.metrics['n']} questions, {ended}; {folder}>"
+
+    @property
+    def experiment(self) -> Experiment:
+        """What was run."""
+        return self.result.experiment
 
     @property
     def folder(self) -> Path:

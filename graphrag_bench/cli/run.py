@@ -253,25 +253,20 @@ class Results(Callback):
         self._or_exit(lambda: self._check_run(config))
 
     def on_multirun_start(self, config: DictConfig, **_: Any) -> None:
-        """Refuse a sweep in which every cell is wrong, or which sets what none of them reads.
+        """Refuse a sweep that sets what no cell reads, or in which every cell is wrong.
 
-        Or one with a cell that Hydra cannot compose, at which it would end, or that needs a package
-        which is not installed.
+        Or one cell cannot be composed, at which Hydra would end, or lacks a package.
         """
         self._or_exit(lambda: self._check_sweep(config))
 
     def on_run_end(self, config: DictConfig, **_: Any) -> None:
         """Print the table of a run."""
-        self._or_exit(lambda: printed(Path(config.hydra.run.dir), self._datasets))
+        self._or_exit(lambda: printed(Path(config.hydra.run.dir), self.command.shared.datasets))
 
     def on_multirun_end(self, config: DictConfig, **_: Any) -> None:
         """Print the table of a sweep, whose cells other processes may have run."""
         folder, words = Path(config.hydra.sweep.dir), config.hydra.overrides.task
-        self._or_exit(lambda: printed(folder, self._datasets, words))
-
-    @property
-    def _datasets(self) -> Datasets:
-        return self.command.shared.datasets
+        self._or_exit(lambda: printed(folder, self.command.shared.datasets, words))
 
     def planned(self, outcomes: Outcomes) -> int | None:
         """Return the exit code of a command that runs nothing; None for one that does."""
@@ -311,9 +306,7 @@ class Results(Callback):
             varied = varied_in(every)
             outcomes = list(self.command.cells(every, name))
         elif config.get("objective") is None:
-            raise UserError(
-                "This sweeper needs objective=METRIC and split=dev, as in experiment=tuning."
-            )
+            raise UserError("This sweeper needs objective=METRIC: see experiment=tuning.")
         else:
             swept = [one.input_line for one in parsed(words) if one.is_sweep_override()]
             params = config.hydra.sweeper.get("params") or {}
@@ -354,18 +347,17 @@ def printed(folder: Path, datasets: Datasets, words: Sequence[str] = ()) -> int:
         ended.exit_code = every[0].exit_code
         raise ended
     lines = _best(every, datasets)
-    shown = cell_tables(every, datasets)
-    for table in shown.tables:
+    runs, tables, every_column = cell_tables(every, datasets)
+    for table in tables:
         show(table)
-    text = "\n".join(map(FORMATS["markdown"], shown.every_column))
+    text = "\n".join(map(FORMATS["markdown"], every_column))
     write_whole(folder / TABLE, text)
-    write_whole(folder / CSV, FORMATS["csv"](shown.every_column[0]))
+    write_whole(folder / CSV, FORMATS["csv"](every_column[0]))
     own = [Path(cell.runs[0]) for cell in every if cell.runs]
-    for path in dict.fromkeys([*own, *(run.folder.path for run in shown.runs)]):
+    for path in dict.fromkeys([*own, *(run.folder.path for run in runs)]):
         write_whole(path / TABLE, text)
         print(f"run: {path}")
-    for line in lines:
-        print(line)
+    sys.stdout.writelines(f"{line}\n" for line in lines)
     problems = [line for cell in every for line in cell.lacking]
     problems += [f"{one.name} failed: {one.error}" for one in failed if not one.lacking]
     if failed:
@@ -396,10 +388,10 @@ def _best(every: Sequence[Cell], datasets: Datasets) -> list[str]:
         best.folder.add_selection(chosen)
     metrics = best.folder.completed(best.metrics)
     value, split = metrics["metrics"][objective], chosen["split"]
+    result = f"{value['mean']:.3f} [{value['low']:.2f}, {value['high']:.2f}], n={value['n']}"
     lines = [
-        f"best of {chosen['n_configurations']} configurations by {objective} on "
-        f"split={split}: {value['mean']:.3f} [{value['low']:.2f}, {value['high']:.2f}], "
-        f"n={value['n']} {mark(metrics)}".rstrip(),
+        f"best of {chosen['n_configurations']} configurations by {objective} on split={split}: "
+        f"{result} {mark(metrics)}".rstrip(),
         f"  {best.folder.path}",
     ]
     if chosen["n_equal"]:

@@ -48,22 +48,20 @@ def composition(overrides: Sequence[str] = (), name: str = PRIMARY) -> DictConfi
 
     Raises UserError, for an override with several values too.
     """
-    with _hydra() as loader:
-        words = [*map(quoted, overrides)]
-        for one in OverridesParser.create(config_loader=loader).parse_overrides(words):
-            if one.is_sweep_override():
-                raise several_values(str(one.input_line))
-        return compose(name, words, return_hydra_config=True)
+    for one in parsed(overrides):
+        if one.is_sweep_override():
+            raise several_values(str(one.input_line))
+    with _hydra():
+        return compose(name, [*map(quoted, overrides)], return_hydra_config=True)
 
 
 def several_values(word: str) -> UserError:
     """Return the error for a sweep where one value is taken."""
     name, _, value = word.partition("=")
-    other = f" As a list: {name}=[{value}]; as a text: '{name}=\"{value}\"'."
-    return UserError(
-        f"'{word}' gives several values, which `graphrag-bench run -m` runs one by one."
-        + other * (name.lstrip("+") not in sources.GROUPS)
-    )
+    several = f"'{word}' gives several values, which `graphrag-bench run -m` runs one by one."
+    if name.lstrip("+") in sources.GROUPS:
+        return UserError(several)
+    return UserError(f"{several} As a list: {name}=[{value}]; as a text: '{name}=\"{value}\"'.")
 
 
 @contextmanager
@@ -106,9 +104,8 @@ def cells(config: DictConfig, overrides: Sequence[str]) -> list[list[str]] | Non
 def parsed(overrides: Sequence[str]) -> list[Override]:
     """Return overrides as Hydra's grammar reads them, globs over our choices; raises UserError."""
     with _hydra() as loader:
-        return OverridesParser.create(config_loader=loader).parse_overrides(
-            [*map(quoted, overrides)]
-        )
+        parser = OverridesParser.create(config_loader=loader)
+        return parser.parse_overrides([*map(quoted, overrides)])
 
 
 def value_of(text: str, name: str = "value") -> Any:
@@ -126,8 +123,7 @@ def settings_of(config: DictConfig, hydra: Any) -> dict[str, Any]:
     """Return the settings in what Hydra composed, for `check_settings`; `hydra` is its own node.
 
     An interpolation that leads nowhere stays, for the check of the method. `given` are the paths of
-    the method's settings that an override names or that differ from its file, `row` the paper's
-    row.
+    the method's settings that an override names or that differ from its file, `row` a paper's row.
     """
     plain: Any = OmegaConf.to_container(config)
     plain.pop("hydra", None)
@@ -187,15 +183,9 @@ def plain_errors() -> Iterator[None]:
             raise UserError(str(error).splitlines()[0]) from None
         raise sources.unknown_choice(group, name, error.options) from None
     except OverrideParseException as error:
-        what, *shown = str(error).splitlines()
-        caret = next((line.index("^") for line in shown if not line.strip(" ^")), None)
-        before = what.find(str(error.override))
-        at = -1 if caret is None or before < 0 else caret - before
-        sign = str(error.override)[at : at + 1] if at >= 0 else ""
-        reason = f"at {sign!r}" if sign.strip() else what.partition(": ")[2] or what
         raise UserError(
-            f"'{error.override}' cannot be read ({reason}). Inside the shell's quotes, a value "
-            "with brackets, commas, colons or quotes needs double quotes: 'NAME=\"VALUE\"'."
+            f"'{error.override}' cannot be read. Inside the shell's quotes, a value with brackets, "
+            "commas, colons or quotes needs double quotes: 'NAME=\"VALUE\"'."
         ) from None
     except HydraException as error:
         own = error.__cause__

@@ -277,7 +277,7 @@ class RunSettings(_Settings):
 
 
 def check_settings(values: Mapping[str, Any]) -> RunSettings:
-    """The checked settings; raises one UserError that lists every problem."""
+    """Return the checked settings; raise one UserError that lists every problem."""
     refuse_secrets("", values)
     for model in values.values():
         if isinstance(model, Mapping) and isinstance(variable := model.get("api_key_env"), str):

@@ -63,22 +63,15 @@ _OF_DATASET = ("root", "openie", "questions")
 """The settings of a data set that name a file or a folder."""
 _FIXED = {"profile": get_args(Profile), "fidelity": get_args(Fidelity)}
 _EXTRAS = {
-    "hydra/launcher=joblib": "joblib",
-    "hydra/launcher=submitit_local": "submitit",
-    "hydra/launcher=submitit_slurm": "submitit",
-    "hydra/launcher=ray": "ray-sweeps",
-    "hydra/launcher=ray_aws": "ray-sweeps",
-    "hydra/sweeper=optuna": "tuning",
-}
+    "joblib": "joblib", "submitit_local": "submitit", "submitit_slurm": "submitit",
+    "ray": "ray-sweeps", "ray_aws": "ray-sweeps", "optuna": "tuning",
+}  # fmt: skip
 """The extra of this package that each plug-in of Hydra is in."""
 _own: list[Path] = []
 
 
 def search_in(folders: Iterable[str | Path]) -> None:
-    """Look for choices in these folders too, before ours; those that are no folders are left out.
-
-    They count in every later composition of the process.
-    """
+    """Look for choices in these folders too, before ours, from now on; skip what is no folder."""
     for folder in folders:
         path = Path(str(folder).removeprefix("file://")).expanduser().resolve()
         if path.is_dir() and path not in _own:
@@ -131,14 +124,12 @@ def unknown_choice(group: str, name: str, valid: Iterable[str] | None = None) ->
 
     It names the extra that has the choice, or the package in the working directory.
     """
-    if extra := _EXTRAS.get(f"{group}={name}"):
+    if group.startswith("hydra/") and (extra := _EXTRAS.get(name)):
         return UserError(f"{group}={name} needs an extra: pip install 'graphrag-bench[{extra}]'.")
     for init in sorted(Path().glob("*/__init__.py")):
         if (init.parent / "configs" / group / f"{name}.yaml").is_file():
-            return UserError(
-                f"No {group} '{name}'. The package '{init.parent.name}' here has it: add "
-                f"plugins=[{init.parent.name}]."
-            )
+            package = init.parent.name
+            return UserError(f"{group} '{name}' is in a package here: add plugins=[{package}].")
     return unknown(group, name, valid or names(group))
 
 
@@ -196,8 +187,8 @@ def applied(
 ) -> dict[str, Any]:
     """Return a copy of a method's file with what sources and path pooling change, without `KEYS`.
 
-    `pooling` is the choice of the group or its settings. Raises UserError for a change of a setting
-    that the method lacks, and for changes that are no mapping.
+    `pooling` is the choice of the group or its settings. Raises UserError for changes that are no
+    mapping, or of a setting that the method lacks.
     """
     mode = pooling.get("mode") if isinstance(pooling, Mapping) else pooling
     profiles = method.get("profiles") or {}

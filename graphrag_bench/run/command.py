@@ -91,7 +91,7 @@ class Command:
             except UserError as error:
                 wrong.append(f"cell {number} ({' '.join(overrides)}): {error}")
         if wrong:
-            more = [f"{len(wrong)} of {len(cells)} cells are wrong."] if wrong[3:] else []
+            more = [f"{len(wrong)} of {len(cells)} cells are wrong."] * (len(wrong) > 3)
             raise UserError("\n".join([*wrong[:3], *more]))
         for overrides, values in zip(cells, settings, strict=True):
             try:
@@ -106,14 +106,12 @@ class Command:
 
         `asked` are the methods that the command asks for, by data set.
         """
-        rows = []
-        methods = asked.get(experiment.dataset.name, [experiment.method.name])
-        for settings in references(experiment, methods):
+        rows, data = [], experiment.dataset
+        for settings in references(experiment, asked.get(data.name, [experiment.method.name])):
             name = key_of(settings.model_dump())
             if name not in self._prepared:
-                self._prepared[name] = Experiment.prepare(
-                    settings, experiment.dataset, swept=True, shared=self.shared
-                )
+                own = Experiment.prepare(settings, data, swept=True, shared=self.shared)
+                self._prepared[name] = own
             rows.append(self._prepared[name])
         return rows
 
@@ -134,8 +132,8 @@ class Command:
 def references(experiment: Experiment, asked: Sequence[str]) -> list[RunSettings]:
     """Return the settings of the reference runs of an experiment: the methods with a `role`.
 
-    Each has the settings of its file, and the models, questions and context budget of this run. A
-    method among `asked`, those of the command on this data set, is left out, and all are where the
+    Each has the settings of its file, and the models, questions and context budget of this run.
+    Methods among `asked`, those of the command on this data set, are left out, and all where the
     baseline is among them or with `reference_rows=off`. Only baselines are run when nothing is
     answered, no ceiling without gold evidence, no baseline without documents.
     """
@@ -159,11 +157,11 @@ def references(experiment: Experiment, asked: Sequence[str]) -> list[RunSettings
 @cache
 def _in_role() -> dict[str, list[str]]:
     """Return our methods with a role in their own file, by role in the order of the table."""
-    files = {name: read(file) for name in built_in("method") if (file := file_of("method", name))}
-    return {
-        role: [name for name, file in files.items() if file.get("role") == role]
-        for role in ("floor", "baseline", "ceiling")
-    }
+    roles: dict[str, list[str]] = {"floor": [], "baseline": [], "ceiling": []}
+    for name in built_in("method"):
+        if (file := file_of("method", name)) and (role := read(file).get("role")):
+            roles[role].append(name)
+    return roles
 
 
 def check_names(settings: RunSettings) -> None:
@@ -233,10 +231,9 @@ def lacking(metrics: Mapping[str, Any], experiment: Experiment) -> str:
     title, limit = metrics["title"], settings.failures.limit
     if n_failed and (n_failed >= n or n_failed > limit * n):
         allowed = "all of them" if n_failed == n else f"more than failures.limit={limit:.0%}"
-        return (
-            f"{title}: {n_failed} of {n} questions failed, {allowed}; the same command tries "
-            f"them again: {experiment.folder.file('failures', 'txt')}"
-        )
+        file = experiment.folder.file("failures", "txt")
+        failed = f"{n_failed} of {n} questions failed, {allowed}"
+        return f"{title}: {failed}; the same command tries them again: {file}"
     if n < n_selected and settings.part == (1, 1):
         return f"{title}: {n_selected - n} of {n_selected} questions have no row"
     return ""

@@ -128,26 +128,17 @@ class RunFolder:
         would pay for the same questions. Each takes its own lock first and then looks at the
         others.
         """
-        own = self.file("run", "lock")
-        with locked(own, self._refusal(own)):
-            for path in self._excluded(own):
-                with locked(path, self._refusal(path), _SECONDS_OF_A_LOOK):
+        own, division = self.file("run", "lock"), self.shard.partition("-of-")[2]
+        refusal = (
+            f"Another process is at work on the run {self.path}. Wait for its end, or share the "
+            "work: start every process with another shard, shard=1/4 to 4/4."
+        )
+        with locked(own, refusal):
+            allowed = {own, *self.path.glob(f"run*-of-{division}.lock" if division else own.name)}
+            for path in sorted(set(self.path.glob("run*.lock")) - allowed):
+                with locked(path, refusal, _SECONDS_OF_A_LOOK):
                     pass
             yield
-
-    def _refusal(self, lock: Path) -> str:
-        shard = lock.name.removeprefix("run").removesuffix("lock").strip(".")
-        what = f"shard {shard.replace('-of-', '/')} of this run" if shard else "this run"
-        return (
-            f"Another process is at work on {what}: {self.path}. Wait for its end, or "
-            "share the work: start every process with another shard, shard=1/4 to 4/4."
-        )
-
-    def _excluded(self, own: Path) -> list[Path]:
-        division = self.shard.partition("-of-")[2]
-        every = set(self.path.glob("run*.lock")) - {own}
-        same = set(self.path.glob(f"run*-of-{division}.lock")) if division else set()
-        return sorted(every - same)
 
     def timing(self) -> list[Row]:
         """The timing rows of all shards."""
@@ -233,19 +224,18 @@ def _mapping(path: Path, values: object) -> dict[str, Any]:
     return values
 
 
-def _line(row: Row) -> str:
-    return json.dumps(row, ensure_ascii=False, sort_keys=True) + "\n"
+def _lines(rows: Iterable[Row]) -> str:
+    return "".join(json.dumps(row, ensure_ascii=False, sort_keys=True) + "\n" for row in rows)
 
 
 def write_rows(path: Path, rows: Iterable[Row]) -> None:
     """Write a file of JSON lines, whole."""
-    write_whole(path, "".join(map(_line, rows)))
+    write_whole(path, _lines(rows))
 
 
 def append_lines(path: Path, rows: Iterable[Row]) -> None:
     """Append lines in one write; a line that a kill cut short before is closed off first."""
-    text = "".join(map(_line, rows))
-    if not text:
+    if not (text := _lines(rows)):
         return
     with path.open("a+b") as file:
         if file.tell():
@@ -284,8 +274,7 @@ def write_whole(path: Path, text: str) -> None:
 def is_narrower(new: Mapping[str, Any], stored: Mapping[str, Any]) -> bool:
     """Return whether a scoring covers fewer questions or answers than another, all among its own.
 
-    The two parts of a split do not cover each other, nor do splits by different shares. `stored`
-    may be empty.
+    The two parts of a split do not cover each other, nor do splits by different shares.
     """
     return bool(stored) and _covers(stored, new) and not _covers(new, stored)
 

@@ -47,11 +47,6 @@ class MethodKeys(BaseModel):
     build: dict[str, Any] | None = None
 
     @property
-    def page_folder(self) -> str:
-        """The folder of methods/ that has its page."""
-        return self.page or self.name
-
-    @property
     def first_slots(self) -> frozenset[str]:
         """The slots filled before the first step."""
         return frozenset({FIRST_SLOTS[self.given]} if self.given else ())
@@ -133,9 +128,8 @@ def edits_of(
                 for name, value in new.settings.items()
                 if old.settings.get(name, value) != value
             ]
-            words += [f"+ {new.operator.name}.use={','.join(new.use.values())}"] * (
-                old.use != new.use
-            )
+            if old.use != new.use:
+                words.append(f"+ {new.operator.name}.use={','.join(new.use.values())}")
     if sorted(names[0]) == sorted(names[1]) and names[0] != names[1]:
         words = [word for word in words if "=" in word] + ["(reordered)"]
     return " ".join(words) or "(edited)" * (stock.describe() != pipeline.describe())
@@ -261,9 +255,7 @@ def artifact_choices(
         for resource, choice in source.items():
             new = {"variant": choice} if isinstance(choice, str) else choice
             if not isinstance(new, Mapping):
-                raise UserError(
-                    f"build.{resource}={choice!r}: a variant's name or settings were expected."
-                )
+                raise UserError(f"build.{resource}={choice!r} is no variant's name or settings.")
             known = merged.get(resource, {})
             other = new.get("variant", known.get("variant")) != known.get("variant")
             merged[resource] = {**({} if other else known), **new}
@@ -281,9 +273,7 @@ def _imported_choices(settings: RunSettings) -> dict[str, str]:
     variant = choice.get("variant") if isinstance(choice, Mapping) else choice
     graphml = {"graphml", "graphml_tkg"} if imported["graph"].startswith("graphml") else set()
     if variant is not None and str(variant) not in {imported["graph"], *graphml}:
-        raise UserError(
-            f"graph.import_from takes the place of build.graph={variant}; leave one of them out."
-        )
+        raise UserError(f"graph.import_from takes the place of build.graph={variant}.")
     if settings.chunking.get("variant") != "auto":
         imported.pop("chunk_table", None)
     return imported
@@ -297,25 +287,24 @@ def complete(choices: Choices, dataset: Dataset) -> None:
     names come from the extraction where the graph is made of it, else from the graph. A rich
     knowledge graph has keywords and categories.
     """
-    if choices["chunk_table"].get("variant") == "auto":
-        choices["chunk_table"]["variant"] = dataset.card.chunking
-    planted = dataset.synthetic
-    if choices["extraction"].get("variant") == "auto":
-        presplit = choices["chunk_table"]["variant"] == "presplit"
-        there = {"planted": planted, "subgraphs": dataset.subgraphs is not None,
-                 "openie_file": presplit and dataset.openie is not None, "nlp": True}  # fmt: skip
-        choices["extraction"]["variant"] = next(name for name in there if there[name])
-    if choices.get("graph", {}).get("variant") == "auto":
-        choices["graph"]["variant"] = "kg" if dataset.subgraphs is None else "subgraphs"
-    if choices["text_extraction"].get("variant") == "auto":
-        choices["text_extraction"]["variant"] = "planted" if planted else "nlp"
-    graph = choices.get("graph", {}).get("variant", "")
+
+    def replace_auto(resource: str, variant: str) -> None:
+        if choices.get(resource, {}).get("variant") == "auto":
+            choices[resource]["variant"] = variant
+
+    replace_auto("chunk_table", dataset.card.chunking)
+    planted, presplit = dataset.synthetic, choices["chunk_table"].get("variant") == "presplit"
+    there = {"planted": planted, "subgraphs": dataset.subgraphs is not None,
+             "openie_file": presplit and dataset.openie is not None, "nlp": True}  # fmt: skip
+    replace_auto("extraction", next(name for name in there if there[name]))
+    replace_auto("graph", "kg" if dataset.subgraphs is None else "subgraphs")
+    replace_auto("text_extraction", "planted" if planted else "nlp")
+    of_graph = choices.get("graph", {})
+    graph = of_graph.get("variant", "")
     needs = builders.get(variants("graph")[graph]).needs if graph in variants("graph") else ()
-    of_extraction = "extraction" in needs or not needs
     names = choices.setdefault("name_index", {})
-    names.setdefault("variant", "extraction" if of_extraction else "graph")
+    names.setdefault("variant", "extraction" if "extraction" in needs or not needs else "graph")
     if names["variant"] == "extraction":
-        of_graph = choices.get("graph", {})
         names |= {name: of_graph[name] for name in ("titles", "signs") if name in of_graph}
     if graph in ("rkg", "rkg_llm"):
         choices["text_extraction"].setdefault("keywords", True)

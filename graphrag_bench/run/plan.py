@@ -56,9 +56,8 @@ def plan_values(experiment: Experiment) -> dict[str, Any]:
 
 
 def _condition_lines(experiment: Experiment) -> Iterator[str]:
-    settings = experiment.settings
+    settings, tokens = experiment.settings, experiment.context_budget.tokens
     if settings.row:
-        tokens = experiment.context_budget.tokens
         yield from condition_lines(settings.row, settings, experiment.method.pipeline, tokens)
 
 
@@ -92,9 +91,8 @@ def _step_lines(experiment: Experiment) -> Iterator[str]:
     yield "steps"
     pipeline, answering = experiment.method.pipeline, experiment.settings.answering
     for op in pipeline.operators(answering):
-        reads = [source for _, source in op.reads]
-        writes = map(op.writes, op.operator.returns)
-        yield f"  {op.label:<58} {', '.join(reads)} -> {', '.join(writes)}"
+        reads = ", ".join(source for _, source in op.reads)
+        yield f"  {op.label:<58} {reads} -> {', '.join(map(op.writes, op.operator.returns))}"
     for step in pipeline.steps(answering):
         if isinstance(step, Switch):
             yield from (f"  fallback: {reason}" for reason in step.fallback.values())
@@ -245,10 +243,8 @@ def method_files(experiment: Experiment) -> list[Path]:
     Its YAML file, its page, its builders without chunking, its operators, then the prompts of both.
     """
     keys = experiment.method.keys
-    yaml, page = (
-        file_of("method", keys.name),
-        _in_package("methods", f"{keys.page_folder}/README.md"),
-    )
+    yaml = file_of("method", keys.name)
+    page = _in_package("methods", f"{keys.page or keys.name}/README.md")
     built = [item for item in experiment.plan if item.builder.resource != "chunk_table"]
     steps = experiment.method.pipeline.operators()
     functions = [item.builder.function for item in built]

@@ -35,10 +35,8 @@ def record(finished: Finished, chunk_table: ChunkTable | None, trace: Trace = "i
     outcome = finished.outcome
     row: Row = {"question": finished.question.id, "scope": finished.question.scope}
     if isinstance(outcome, Failure):
-        row |= {
-            "status": "failed",
-            "error": {"step": outcome.step, "kind": outcome.kind, "message": outcome.message},
-        }
+        error = {"step": outcome.step, "kind": outcome.kind, "message": outcome.message}
+        row |= {"status": "failed", "error": error}
     else:
         row |= _answered(outcome, chunk_table)
     if finished.fallbacks:
@@ -111,15 +109,13 @@ def summary(value: Any) -> Any:
             }  # fmt: skip
         case path_values.Exploration():
             chosen = [
-                {"node": c.topic, "relation": c.relation, "forward": c.forward}
-                | {"score": _short(c.score)}
-                for c in value.chosen
-            ]
+                {"node": one.topic, "relation": one.relation, "forward": one.forward,
+                 "score": _short(one.score)} for one in value.chosen
+            ]  # fmt: skip
             rounds = [
-                {"ids": [hop.relationship for hop in hops]}
-                | {"scores": [_short(hop.score) for hop in hops]}
-                for hops in value.rounds
-            ]
+                {"ids": [hop.relationship for hop in hops],
+                 "scores": [_short(hop.score) for hop in hops]} for hops in value.rounds
+            ]  # fmt: skip
             return {"chosen": chosen, "rounds": rounds}
         case Plan():
             rows = [

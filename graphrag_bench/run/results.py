@@ -112,11 +112,12 @@ def _recipes(experiment: Experiment, selected: Sequence[Question]) -> Iterator[S
 
 def _statistics(recipes: Sequence[StoredArtifact]) -> dict[str, Any]:
     """Add up what was counted in reading the chunks for every graph; a share is their mean."""
-    counted = [(item.resource, recipe.get("statistics", {})) for item, recipe in recipes]
-    rows = [of for name, of in counted if name in extractions() or "failed_chunks" in of]
     columns: dict[str, list[float]] = {}
-    for name, value in ((name, value) for row in rows for name, value in row.items()):
-        columns.setdefault(name, []).append(value)
+    for item, recipe in recipes:
+        counted = recipe.get("statistics", {})
+        if item.resource in extractions() or "failed_chunks" in counted:
+            for name, value in counted.items():
+                columns.setdefault(name, []).append(value)
     return {
         name: round(sum(of) / len(of), 4) if name.endswith("_share") else sum(of)
         for name, of in columns.items()
@@ -148,19 +149,13 @@ def _training(recipes: Sequence[StoredArtifact]) -> dict[str, Any]:
 
 
 def cost(experiment: Experiment, selected: Sequence[Question]) -> dict[str, Any]:
-    """Return the ledgers' sums by stage, step and question, building included.
-
-    What was paid for and what the cache gave are apart.
-    """
+    """Return the ledgers' sums, paid and cached, by stage, step and question; building included."""
     lines = list(read_ledger(*experiment.folder.files("ledger"), *experiment.ledgers(selected)))
     ids = frozenset(question.id for question in selected)
     online = [line for line in lines if line.stage != "build" and line.item in ids]
     by_step = grouped(lines, "step")
-    groups = {
-        "stages": grouped(lines, "stage"),
-        "steps": by_step,
-        "questions": grouped(online, "item"),
-    }
+    groups = {"stages": grouped(lines, "stage"), "steps": by_step,
+              "questions": grouped(online, "item")}  # fmt: skip
     return {
         "total": sums(lines),
         **{kind: {name: sums(part) for name, part in by.items()} for kind, by in groups.items()},
@@ -204,33 +199,22 @@ class References:
     @property
     def places(self) -> frozenset[str]:
         """All of them as `dataset/resource/key`, the paths below artifacts/."""
-        return frozenset(
-            f"{self.dataset}/{resource}/{key}"
-            for of_scope in self.keys.values()
-            for resource, key in of_scope.items()
-        )
-
-
-def references_of(experiment: Experiment, selected: Sequence[Question]) -> References:
-    """Return what these questions need, what it is built from included."""
-    keys = {
-        scope: {item.resource: item.key for item in experiment.plan_for(models)}
-        for scope, models, _ in experiment.scoped(selected)
-    }
-    shared = experiment.settings.paths.shared_artifacts
-    where = str(Path(shared).resolve()) if shared else ""
-    return References(safe_name(experiment.dataset.corpus_name), keys, where)
+        places = (place for of_scope in self.keys.values() for place in of_scope.items())
+        return frozenset(f"{self.dataset}/{resource}/{key}" for resource, key in places)
 
 
 def write_references(experiment: Experiment, selected: Sequence[Question]) -> None:
-    """Write what the run refers to, also for questions of earlier calls."""
-    folder = experiment.folder
-    stored, new = read_references(folder), references_of(experiment, selected)
-    keys = {**(stored.keys if stored else {}), **new.keys}
+    """Write what these questions and those of earlier calls need, and what it is built from."""
+    folder, shared = experiment.folder, experiment.settings.paths.shared_artifacts
+    stored = read_references(folder)
+    keys = dict(stored.keys) if stored else {}
+    for scope, models, _ in experiment.scoped(selected):
+        keys[scope] = {item.resource: item.key for item in experiment.plan_for(models)}
     ordered = sorted(keys, key=lambda scope: (scope is not None, scope or ""))
     rows = [{"scope": scope, "keys": dict(keys[scope])} for scope in ordered]
-    shared = {"shared": new.shared} if new.shared else {}
-    folder.write_json(REFERENCES, {"dataset": new.dataset, "artifacts": rows, **shared})
+    references = {"dataset": safe_name(experiment.dataset.corpus_name), "artifacts": rows}
+    where = {"shared": str(Path(shared).resolve())} if shared else {}
+    folder.write_json(REFERENCES, {**references, **where})
 
 
 def read_references(folder: RunFolder) -> References | None:

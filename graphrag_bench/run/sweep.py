@@ -7,7 +7,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from pydantic import TypeAdapter, ValidationError
 
@@ -79,14 +79,11 @@ class Cell:
 
     def stored(self, datasets: Datasets) -> list[StoredRun]:
         """Return its run, then its reference rows; they share the `datasets` that they read."""
+        folders = [RunFolder(Path(path)) for path in self.runs]
+        varied = [self.varied, *[None] * len(folders)]
         return [
-            StoredRun(
-                RunFolder(Path(path)),
-                extent=self.extent,
-                varied=None if row else self.varied,
-                read=datasets,
-            )
-            for row, path in enumerate(self.runs)
+            StoredRun(folder, extent=self.extent, varied=of, read=datasets)
+            for folder, of in zip(folders, varied, strict=False)
         ]
 
 
@@ -167,17 +164,12 @@ def named_runs(names: Sequence[str], home: str | Path) -> list[StoredRun]:
             runs += readable_runs(below)
         else:
             runs.append(find_run(name, home))
-    return alike(
-        list({(run.folder.path.resolve(), repr(run.extent)): run for run in runs}.values())
-    )
+    distinct = {(run.folder.path.resolve(), repr(run.extent)): run for run in runs}
+    return alike(list(distinct.values()))
 
 
-@dataclass(frozen=True)
-class CellTables:
-    """The tables of cells: `runs` are theirs and their reference rows, `tables` the terminal's.
-
-    `every_column` has all columns. What failed is a row of each.
-    """
+class CellTables(NamedTuple):
+    """The runs of cells and of their reference rows, their tables, and those with every column."""
 
     runs: Sequence[StoredRun]
     tables: Sequence[Table]
@@ -221,8 +213,8 @@ def refuse_foreign(folder: Path) -> None:
     for name in (CELL, SWEEP, TABLE, CSV):
         if (folder / name).exists():
             raise UserError(
-                f"{folder / name} is not of an earlier command and would be overwritten. Choose "
-                "another folder: hydra.run.dir, or hydra.sweep.dir of a sweep."
+                f"{folder / name} would be overwritten, and is not of an earlier command. Set "
+                "hydra.run.dir, or hydra.sweep.dir of a sweep."
             )
 
 

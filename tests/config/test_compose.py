@@ -51,7 +51,7 @@ def test_a_mapping_for_a_group_takes_the_place_of_its_choice() -> None:
 
 def test_what_the_primary_configuration_and_an_experiment_set_counts(home: Path) -> None:
     (home / "configs").mkdir()
-    text = f"{project_folder('configs', 'run.yaml').read_text('utf-8')}\nlimit: 5\n"
+    text = (project_folder("configs") / "run.yaml").read_text("utf-8") + "\nlimit: 5\n"
     (home / "configs" / "run.yaml").write_text(f"{text}method: {{top_k: 9}}\nanswer: off\n")
     values = composed(["method=vanilla", "dataset=toy"])
     assert (values["limit"], values["given"]) == (5, ["method.top_k"])
