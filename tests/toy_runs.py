@@ -60,43 +60,37 @@ def reader(replies: Mapping[str, str] | Sequence[tuple[str, str]] = ()) -> Scrip
 
 
 def ada_marsh(chat: Chat) -> str | CallFailed:
-    text = last_user_message(chat)
+    text, names = last_user_message(chat), Capitals().entities(last_user_message(chat))
     asked.append(text)
     if any(words in text for words in stops_on):
         raise RunStopped("the reader was told to stop")
     if any(words in text for words in fails_on):
         return CallFailed("refused", "the reader was told to fail")
-    if "named_entities" in chat[0].content:
-        return json.dumps({"named_entities": Capitals().entities(text)})
-    if '"points"' in chat[0].content:
-        return json.dumps({"points": [{"description": "Ada Marsh", "score": 80}]})
-    if '"follow_ups"' in chat[0].content:
-        asking = [f"What of {name}?" for name in Capitals().entities(text)]
-        return json.dumps({"answer": "Ada Marsh", "score": 60, "follow_ups": asking})
-    if '"final_query"' in chat[0].content:
-        return json.dumps(planned(Capitals().entities(text)))
-    if '"reasoning_steps"' in chat[0].content:
-        steps = {name: [name] for name in Capitals().entities(text)}
-        return json.dumps({"reasoning_steps": list(steps), "extended_queries": steps})
-    if "sub_questions" in chat[0].content:
-        return json.dumps({"sub_questions": [f"What of {n}?" for n in Capitals().entities(text)]})
-    if '"order"' in chat[0].content:
-        n_passages = len(re.findall(r"(?m)^\[\d+\] ", text))
-        return json.dumps({"order": list(range(n_passages, 0, -1))})
-    if '"useful"' in chat[0].content:
-        return json.dumps({"useful": [1, 2]})
-    return "Ada Marsh"
+    asking = [f"What of {name}?" for name in names]
+    steps = {name: [name] for name in names}
+    n_passages = len(re.findall(r"(?m)^\[\d+\] ", text))
+    replies = {
+        "named_entities": {"named_entities": names},
+        '"points"': {"points": [{"description": "Ada Marsh", "score": 80}]},
+        '"follow_ups"': {"answer": "Ada Marsh", "score": 60, "follow_ups": asking},
+        '"final_query"': planned(names),
+        '"reasoning_steps"': {"reasoning_steps": list(steps), "extended_queries": steps},
+        "sub_questions": {"sub_questions": asking},
+        '"order"': {"order": list(range(n_passages, 0, -1))},
+        '"useful"': {"useful": [1, 2]},
+    }
+    fitting = (json.dumps(one) for mark, one in replies.items() if mark in chat[0].content)
+    return next(fitting, "Ada Marsh")
 
 
 def planned(names: Sequence[str]) -> dict[str, object]:
     """A plan that asks of each name, then for an overview of the first, then of all together."""
-    hops = [
-        {"hop_id": f"1-{row}", "sub_query": f"What of {name}?", "if_abstract": False,
-         "dependencies": []}
-        for row, name in enumerate(names, 1)
-    ]  # fmt: skip
-    themes = {"hop_id": "0-1", "sub_query": "Which themes does <A1-1> have?", "if_abstract": True,
-              "dependencies": []}  # fmt: skip
+
+    def hop(name: str, query: str, *, abstract: bool = False) -> dict[str, object]:
+        return {"hop_id": name, "sub_query": query, "if_abstract": abstract, "dependencies": []}
+
+    hops = [hop(f"1-{row}", f"What of {name}?") for row, name in enumerate(names, 1)]
+    themes = hop("0-1", "Which themes does <A1-1> have?", abstract=True)
     sequences = [{"sequence_id": "1", "hop": hops}, {"sequence_id": "0", "hop": [themes]}]
     final = {"final_query": "All?", "if_abstract": False, "dependencies": []}
     return {"query": "", "path": {"sequences": sequences, "final_query": [final]}}

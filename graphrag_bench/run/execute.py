@@ -22,7 +22,6 @@ from graphrag_bench.run.record import context_rows, record, timing_rows
 from graphrag_bench.run.results import results, write_references
 from graphrag_bench.run.stored import StoredRun, repeats_of
 from graphrag_bench.terminal import clean_line
-from graphrag_bench.text import short
 from graphrag_bench.values import Chunk, Question, Ranked, RetrievalState
 from graphrag_bench.version import environment
 
@@ -32,16 +31,13 @@ _KINDS_SHOWN = 3
 _IDS_SHOWN = 5
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class RunResult:
     """A finished run: its folder, what `metrics.json` holds, and what was run."""
 
     folder: RunFolder
     metrics: Mapping[str, Any]
     experiment: Experiment
-
-    def __repr__(self) -> str:
-        return f"<RunResult {self.experiment!r}: {short(str(self.folder.path), 120)}>"
 
 
 def execute(experiment: Experiment, progress: Progress | None = None) -> RunResult:

@@ -42,7 +42,7 @@ from graphrag_bench.run.method import (
 from graphrag_bench.run.models import Models, Shared
 from graphrag_bench.run.scoring import check_scoring
 from graphrag_bench.run.windows import ContextWindow, context_window
-from graphrag_bench.text import safe_name, short
+from graphrag_bench.text import safe_name
 from graphrag_bench.values import Question
 
 BUDGET = "context_budget"
@@ -51,7 +51,7 @@ GIVEN = frozenset({*Models.NAMES, BUDGET})
 """The resources that nothing builds."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Experiment:
     """What the settings of a run came to, checked; nothing is run yet.
 
@@ -70,9 +70,6 @@ class Experiment:
     context_budget: ContextBudget
     budget_asked: bool = False
     trial: int = 0
-
-    def __repr__(self) -> str:
-        return f"<Experiment {short(self.method.name)} on {short(self.dataset.name)}>"
 
     @classmethod
     def prepare(

@@ -238,13 +238,19 @@ def _within(run: StoredRun, stored: Mapping[str, Any], extent: Mapping[str, Any]
         for name in names
         if (row := rows.get(name))
     ]
-    scoring = scoring_of(dataset, settings, run.folder, rows)
-    scores = score(selected, dataset.gold, run.folder.timing(), scoring)
-    repeats = repeats_of(run, [name for name in names if name not in unanswered], settings)
-    return {
-        **stored, **extent, **scores, "evaluation": settings.model_dump(), "repeats": repeats,
-        "selected": len(names), "gold": dataset.gold_digest,
-    }  # fmt: skip
+    scored = _scored(run, selected, [name for name in names if name not in unanswered], settings)
+    return {**stored, **extent, "repeats": {}, **scored, "selected": len(names)}
+
+
+def _scored(
+    run: StoredRun, rows: Sequence[Row], answered: Sequence[str], settings: EvaluationSettings
+) -> dict[str, Any]:
+    dataset = run.require_dataset()
+    scoring = scoring_of(dataset, settings, run.folder, run.rows)
+    scores = score(rows, dataset.gold, run.folder.timing(), scoring)
+    scores |= {"evaluation": settings.model_dump(), "gold": dataset.gold_digest}
+    repeats = repeats_of(run, answered, settings)
+    return scores | ({"repeats": repeats} if repeats else {})
 
 
 def _trials(run: StoredRun) -> list[StoredRun]:
@@ -304,12 +310,8 @@ def rescored(run: StoredRun, changes: Mapping[str, Any]) -> dict[str, Any]:
     check_scoring(dataset, settings)
     run = StoredRun(run.folder, dataset)
     rows = [run.rows[name] for name in scored_questions(run) if name in run.rows]
-    scoring = scoring_of(dataset, settings, run.folder, run.rows)
     answered = [row["question"] for row in rows if row["status"] == "answered"]
-    metrics = run.folder.metrics() | score(rows, dataset.gold, run.folder.timing(), scoring)
-    metrics |= {"evaluation": settings.model_dump(), "gold": dataset.gold_digest}
-    if repeats := repeats_of(run, answered, settings):
-        metrics["repeats"] = repeats
+    metrics = run.folder.metrics() | _scored(run, rows, answered, settings)
     run.folder.write_metrics(metrics)
     return metrics
 
