@@ -34,7 +34,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import hydra
 from hydra.core.hydra_config import HydraConfig
@@ -78,6 +78,7 @@ from graphrag_bench.run.sweep import (
     write,
 )
 
+T = TypeVar("T")
 _CALLBACK = "hydra.callbacks.results._target_"
 
 
@@ -142,6 +143,17 @@ def _of_cells(words: list[str]) -> list[str]:
     return words
 
 
+def _outcome(work: Callable[[], T]) -> T | Exception:
+    """Return what `work` does or raises; the trace of a fault of the program is printed."""
+    try:
+        result = caught(work)
+    except UserError as error:
+        return error
+    if isinstance(result, Exception) and not isinstance(result, OSError):
+        traceback.print_exception(result)
+    return result
+
+
 @dataclass
 class HydraJob:
     """What Hydra calls for each job; `Results` gives it the command that it is of."""
@@ -169,17 +181,11 @@ class HydraJob:
             part = f"cell {number + 1} ({cell.varied or words[0]})" if swept and words else ""
             return self._finished(cell, experiment, sweep, Progress(part=part))
 
-        log, value = logging.getLogger("graphrag_bench"), -math.inf
-        result: tuple[Cell, StoredRun] | Exception
-        try:
-            result = caught(work)
-        except UserError as error:
-            result = error
+        log, value, result = logging.getLogger("graphrag_bench"), -math.inf, _outcome(work)
         if isinstance(result, Exception):
             text = message_of(result).encode("utf-8", "backslashreplace").decode("utf-8")
             cell = replace(cell, error=text, exit_code=exit_code_of(result))
             if not isinstance(result, UserError | OSError):
-                traceback.print_exception(result)
                 text = "".join(traceback.format_exception(result))
             log.error(text)
         else:
@@ -274,14 +280,8 @@ class Results(Callback):
 
     def _or_exit(self, work: Callable[[], int]) -> None:
         """Exit unless `work` gives 0: an exception of a callback would only be a warning."""
-        code: int | Exception
-        try:
-            code = caught(work)
-        except UserError as error:
-            code = error
+        code = _outcome(work)
         if isinstance(code, Exception):
-            if not isinstance(code, UserError | OSError):
-                traceback.print_exception(code)
             sys.stderr.write(f"graphrag-bench {self.name}: {message_of(code)}\n")
             code = exit_code_of(code)
         if code:

@@ -17,12 +17,7 @@ from graphrag_bench.registry import import_below
 T = TypeVar("T")
 BUILT_IN = ("operators", "methods")
 """The plug-in packages that are part of the project; those of the user come after them."""
-BUILDERS = (
-    "graphrag_bench.graphs",
-    "graphrag_bench.indices",
-    "graphrag_bench.artifacts",
-    "graphrag_bench.world",
-)
+BUILDERS = tuple(f"graphrag_bench.{name}" for name in ("graphs", "indices", "artifacts", "world"))
 ENTRY_POINTS = "graphrag_bench.plugins"
 """The group of entry points by which an installed package is a plug-in of every run."""
 
@@ -45,8 +40,7 @@ def config_folders(names: Sequence[str]) -> list[Path]:
 
     Those of the entry points come first.
     """
-    names = [*installed(), *names]
-    here = str(Path.cwd())
+    names, here = [*installed(), *names], str(Path.cwd())
     if names and here not in sys.path and "" not in sys.path:
         sys.path.append(here)
     invalidate_caches()

@@ -88,14 +88,12 @@ def garbage(home: Path) -> tuple[list[Garbage], list[str]]:
     whole_sets: dict[str, str] = {}
     for path in run_folders(home):
         try:
-            references = read_references(RunFolder(path))
-            reason = f"the run {path} does not say which ones it used"
+            if references := read_references(RunFolder(path)):
+                used |= references.places
+            else:
+                whole_sets[path.parts[-3]] = f"the run {path} does not say which ones it used"
         except DamagedRun as error:
-            references, reason = None, str(error)
-        if references is None:
-            whole_sets[path.parts[-3]] = reason
-        else:
-            used |= references.places
+            whole_sets[path.parts[-3]] = str(error)
     keys = {place.partition("/")[2] for place in used}  # whatever the name of the data set
     artifacts, runs = home / "artifacts", home / "runs"
     items: list[Garbage] = []

@@ -243,8 +243,8 @@ def _building(experiment: Experiment, *, unpaid: bool) -> Iterator[Estimate]:
     items = [item for item in experiment.plan if item.builder.calls]
     sizes = _sizes(experiment) if items else Sizes(0.0)
     for item in items:
-        there = unpaid and store.holds(item)
-        n_calls = 0 if there else item.builder.expected_calls(item.settings, sizes)
+        stored = unpaid and store.holds(item)
+        n_calls = 0 if stored else item.builder.expected_calls(item.settings, sizes)
         tokens = item.builder.tokens
         each = tokens(item.settings, sizes) if tokens else _UNKNOWN
         expected = _load(experiment, "llm_build", n_calls, *each)

@@ -97,8 +97,8 @@ def _check_matches(file: Path, rankings: Rankings, allowed: bool) -> None:
     if share > MOST_UNMATCHED and not allowed:
         first = " ".join(rankings.unmatched[0].split())[:80]
         raise UserError(
-            f"{file}: {share:.1%} of {rankings.n_passages} passages are in no document of the data "
-            f"set, the first: '{first}'. Is it the same corpus? --allow-unmatched imports them."
+            f"{file}: {share:.1%} of {rankings.n_passages} passages are in no document, the first: "
+            f"'{first}'. Is it the same corpus? --allow-unmatched imports them."
         )
 
 

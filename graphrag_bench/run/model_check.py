@@ -58,7 +58,7 @@ def examine(settings: RunSettings) -> list[Check]:
 
     Raises UserError for settings that no model can be made of, before any model is asked.
     """
-    configs = {"llm": settings.llm} | {role: getattr(settings, role) for role in ROLES}
+    configs = {part: getattr(settings, part) for part in ("llm", *ROLES)}
     models = {part: make(part, config) for part, config in configs.items() if config is not None}
     embedder, tagger = make("embedder", settings.embedder), make("nlp", settings.nlp)
     checks = [check for part, model in models.items() for check in _language_model(part, model)]
@@ -108,9 +108,8 @@ def _json_reply(model: ChatModel) -> str:
     try:
         city = ask(model, chat, City, max_tokens=64, purpose="the JSON reply").city
     except UnreadableReply as error:
-        raise UserError(
-            f"{error}. The model may be too small to write JSON, or its server knows no JSON mode."
-        ) from None
+        hint = "The model may be too small to write JSON, or its server knows no JSON mode."
+        raise UserError(f"{error}. {hint}") from None
     form = model.dialect.schema_as if isinstance(model, OpenAICompatible) else "json_schema"
     again = ", only after a correction" if model.meter.corrected else ""
     return f"{city!r} (by {form}{again})"

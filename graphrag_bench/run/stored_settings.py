@@ -61,20 +61,20 @@ def differing_settings(runs: Sequence[StoredRun]) -> list[dict[str, Any]]:
     shown = [path for path in paths if not _STEP.fullmatch(path) and differs(path)]
     others = [path for path in paths if not _STEP.fullmatch(path)]
 
+    names = [(run.metrics["dataset"], run.metrics["method"]) for run in runs]
+    of_method = grouped(range(len(runs)), names.__getitem__).values()
+
     def unexplained(path: str) -> bool:
         """Whether a step's setting differs among runs of a method as no other setting does."""
-        for same in of_method.values():
-            values = [settings.get(path) for settings in same]
-            if len(set(values)) > 1 and not any(
-                values == [settings.get(other) for settings in same] for other in others
-            ):
-                return True
-        return False
 
-    names = [(run.metrics["dataset"], run.metrics["method"]) for run in runs]
-    of_method = {
-        key: [every[i] for i in of]
-        for key, of in grouped(range(len(runs)), names.__getitem__).items()
-    }
+        def values(of: str, same: Sequence[int]) -> list[object]:
+            return [every[row].get(of) for row in same]
+
+        return any(
+            len(set(values(path, same))) > 1
+            and all(values(other, same) != values(path, same) for other in others)
+            for same in of_method
+        )
+
     shown += [path for path in filter(_STEP.fullmatch, paths) if unexplained(path)]
     return [{path: settings.get(path) for path in shown} for settings in every]

@@ -27,9 +27,9 @@ generate:
 pytestmark = pytest.mark.usefixtures("home")
 
 
-def write(path: Path, name: str) -> Path:
+def write(path: Path, name: str, text: str = METHOD) -> Path:
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(METHOD.format(name=name, title=name.title()), encoding="utf-8")
+    path.write_text(text.format(name=name, title=name.title()), encoding="utf-8")
     return path
 
 
@@ -66,7 +66,7 @@ OPERATOR = """
 from graphrag_bench.contract import operator
 from graphrag_bench.values import Query, Question
 
-@operator("question.{0}")
+@operator("question.{name}")
 def words(question: Question) -> Query:
     raise NotImplementedError
 """
@@ -74,7 +74,7 @@ def words(question: Question) -> Query:
 
 def plug_in(folder: Path, name: str) -> None:
     write(folder / name / "configs" / "method" / f"{name}.yaml", name)
-    (folder / name / "__init__.py").write_text(OPERATOR.format(name))
+    write(folder / name / "__init__.py", name, OPERATOR)
 
 
 @pytest.mark.usefixtures("open_registries")
@@ -108,9 +108,8 @@ def test_data_sets_models_and_studies_are_files_too(home: Path) -> None:
     write(home / "mine.yaml", "mine")
     (home / "set.yaml").write_text("defaults: [world]\nsize: 20\nhops: 1\n")
     (home / "reader.yaml").write_text("_target_: toy_runs.reader\n")
-    file = home / "configs" / "experiment" / "named.yaml"
-    file.parent.mkdir(parents=True)
-    file.write_text('defaults:\n  - override /method: ./mine.yaml\nanswer: "off"\n')
+    study = 'defaults:\n  - override /method: ./mine.yaml\nanswer: "off"\n'
+    write(home / "configs" / "experiment" / "named.yaml", "named", study)
     values = composed(["dataset=./set.yaml", "llm=./reader.yaml", "experiment=named"])
     assert values["dataset"] == {"name": "world", "size": 20, "hops": 1}
     assert values["llm"] == {"_target_": "toy_runs.reader"}
@@ -127,8 +126,8 @@ def test_an_own_file_comes_before_ours_but_a_method_has_a_name_of_its_own(home: 
 
 def test_a_file_that_cannot_be_read_hurts_only_who_asks_for_it(home: Path) -> None:
     write(home / "configs" / "method" / "mine.yaml", "mine")
-    broken = home / "configs" / "method" / "broken.yaml"
-    broken.write_text("name: broken\nretrieve:\n  - {op: chunk.bm25\ngenerate: []\n")
+    text = "name: broken\nretrieve:\n  - {{op: chunk.bm25\ngenerate: []\n"
+    broken = write(home / "configs" / "method" / "broken.yaml", "broken", text)
     assert composed(["method=mine"])["method"]["name"] == "mine"
     with pytest.raises(UserError, match=f"{broken}, line 4"):
         composed(["method=broken"])

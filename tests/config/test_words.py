@@ -36,12 +36,6 @@ def test_what_hydra_cannot_read_is_quoted_and_the_rest_is_as_it_was(
     assert value_of(value) == read
 
 
-def test_the_values_of_a_sweep_are_quoted_one_by_one() -> None:
-    for word, values in (("a=été,hiver", ["été", "hiver"]), ("a=choice(é,2)", ["é", 2])):
-        one = PARSER.parse_override(quoted(word))
-        assert [getattr(value, "text", value) for value in one.sweep_iterator()] == values
-
-
 @pytest.mark.parametrize("group", ["row", "experiment", "llm@llm_build", "llm@llm_judge"])
 def test_null_is_no_choice_where_none_is_needed(group: str) -> None:
     assert composed([*TOY, f"{group}=null"]) == composed(TOY)

@@ -85,7 +85,6 @@ def scoring(answered: int = 10, **changes: Any) -> Row:
     [
         (scoring(2, limit=2), scoring(), True),
         (scoring(), scoring(2, limit=2), False),
-        (scoring(), scoring(), False),
         (scoring(0), scoring(), True),
         (scoring(5, split="dev", limit=5), scoring(8, split="dev", limit=8), True),
         (scoring(5, split="test"), scoring(5, split="dev"), False),

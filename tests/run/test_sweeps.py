@@ -108,7 +108,6 @@ def test_every_metric_of_a_run_could_have_been_named_before_it() -> None:
     """More of some is not better: they are compared, and no sweep looks for them."""
     values = composed(["dataset=toy", "method=bm25"])
     known: Any = metrics(run_folder(*TOY, "reference_rows=off", "method=bm25"))["metrics"]
-    assert {"evidence_recall@5", "mrr", "f1", "answer_words"} <= set(known)
     check_names(check_settings({**values, "evaluation": {"compared": list(known)}}))
     for name in known:
         wrong = pytest.raises(UserError, match=f"objective={name}")
@@ -116,20 +115,23 @@ def test_every_metric_of_a_run_could_have_been_named_before_it() -> None:
             check_names(check_settings({**values, "objective": name}))
 
 
-def roles(*words: str) -> list[str]:
-    """The methods of the reference rows of a run."""
-    experiment = Experiment.prepare(composed([*TOY, "method=hipporag", *words]))
-    name = experiment.method.name
-    return [str(one.method["name"]) for one in references(experiment, [name])]
-
-
-def test_the_reference_rows_are_what_the_questions_and_the_texts_allow(home: Path) -> None:
-    assert roles() == ["zeroshot", "bm25", "vanilla", "oracle"]
-    assert roles("answer=off") == ["bm25", "vanilla"]
-    assert roles("reference_rows=off") == []
+@pytest.mark.parametrize(
+    ("words", "methods"),
+    [
+        ([], ["zeroshot", "bm25", "vanilla", "oracle"]),
+        (["answer=off"], ["bm25", "vanilla"]),
+        (["reference_rows=off"], []),
+        (["dataset=jsonl", "dataset.root=mine"], ["zeroshot", "bm25", "vanilla"]),
+    ],
+)
+def test_the_reference_rows_are_what_the_questions_and_the_texts_allow(
+    home: Path, words: list[str], methods: list[str]
+) -> None:
     question = {"id": "q", "text": "Who made it?", "answers": ["Ada Marsh"]}
     write_set(home / "mine", [{"id": "d", "text": "Ada Marsh made it."}], [question])
-    assert roles("dataset=jsonl", "dataset.root=mine") == ["zeroshot", "bm25", "vanilla"]
+    experiment = Experiment.prepare(composed([*TOY, "method=hipporag", *words]))
+    rows = references(experiment, [experiment.method.name])
+    assert [str(one.method["name"]) for one in rows] == methods
 
 
 def test_each_of_them_runs_once_in_a_sweep_with_its_own_settings() -> None:
