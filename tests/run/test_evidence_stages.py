@@ -86,13 +86,13 @@ def test_a_stage_says_which_documents_passed_it(
     assert verdicts(stage, line, built) == expected
 
 
-@pytest.mark.parametrize("built", [BUILT, CHUNK_NODES])
-def test_a_relationship_that_only_other_documents_state_joins_nothing_outside_the_evidence(
-    built: FunnelArtifacts,
-) -> None:
+def test_a_relationship_that_only_other_documents_state_joins_nothing_outside_the_evidence() -> (
+    None
+):
     """Of the documents b and c alone: node 0 is no node of theirs, so starting there misses."""
-    documents = of_evidence(row(trace=[linking(0)]), Gold(evidence=("b", "c")), built, True)
-    assert [one.passed["linked"] for one in documents] == [False, False]
+    for built in (BUILT, CHUNK_NODES):
+        documents = of_evidence(row(trace=[linking(0)]), Gold(evidence=("b", "c")), built, True)
+        assert [one.passed["linked"] for one in documents] == [False, False]
 
 
 def test_a_row_of_the_graph_in_the_prompt_says_what_its_document_says() -> None:
@@ -105,10 +105,8 @@ def test_a_row_of_the_graph_in_the_prompt_says_what_its_document_says() -> None:
 
 def test_paths_are_in_the_prompt_unless_the_budget_cut_them() -> None:
     """Numbered best first: path 0 is over relationship 1, path 1 over relationship 0."""
-    paths = [
-        {"nodes": [0, 1], "relationships": [0], "score": 0.2, "transition": 0},
-        {"nodes": [1, 2], "relationships": [1], "score": 0.9, "transition": 0},
-    ]
+    paths = [{"nodes": [0, 1], "relationships": [0], "score": 0.2, "transition": 0},
+             {"nodes": [1, 2], "relationships": [1], "score": 0.9, "transition": 0}]  # fmt: skip
     packed = context(piece("path", "0", "b"), cut=(("path", "1"),))
     line = row(context=packed, trace=[{"step": "x", "wrote": {"paths": paths}}])
     assert verdicts("prompt", line) == [False, True, False]
