@@ -1,7 +1,6 @@
 """Jobs of Hydra in experiment trackers, read back from MLflow's local store."""
 
 import sys
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 from unittest.mock import MagicMock
@@ -40,19 +39,18 @@ def job(folder: Path, **cell: Any) -> DictConfig:
     })  # fmt: skip
 
 
-@pytest.fixture
-def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
-    """A store of files, which opens a hundred times faster than one of SQLite."""
+@pytest.fixture(autouse=True)
+def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Allow a store of files, which opens a hundred times faster than one of SQLite."""
     monkeypatch.setenv("MLFLOW_ALLOW_FILE_STORE", "true")
     monkeypatch.setenv("MLFLOW_DISABLE_TELEMETRY", "true")
-    import_module("mlflow")  # takes its seconds once, outside of the tests
-    return (tmp_path / "mlruns").as_uri()
 
 
-def logged(store: str, config: DictConfig) -> tuple[Any, Any]:
+def logged(folder: Path, config: DictConfig) -> tuple[Any, Any]:
     """A client and the one run of the tracker that a job became."""
     from mlflow import MlflowClient
 
+    store = (folder / "mlruns").as_uri()
     tracker = MLflow(store, "toys")
     tracker.on_multirun_start(config)
     tracker.on_job_end(config, job_return=None)
@@ -61,9 +59,9 @@ def logged(store: str, config: DictConfig) -> tuple[Any, Any]:
     return client, entry
 
 
-def test_a_job_is_a_run_of_mlflow(run: Path, store: str, tmp_path: Path) -> None:
+def test_a_job_is_a_run_of_mlflow(run: Path, tmp_path: Path) -> None:
     runs = (str(run), str(run.parent / "reference"))
-    client, entry = logged(store, job(tmp_path, status="done", runs=runs))
+    client, entry = logged(tmp_path, job(tmp_path, status="done", runs=runs))
     assert entry.info.status == "FINISHED"
     params = entry.data.params
     assert (params["method"], params["method.top_k"], params["seed"]) == ("bm25", "4", "7")
@@ -74,8 +72,8 @@ def test_a_job_is_a_run_of_mlflow(run: Path, store: str, tmp_path: Path) -> None
     assert {one.path for one in client.list_artifacts(entry.info.run_id)} == {"table.md", "page"}
 
 
-def test_a_failed_job_is_a_failed_run_with_its_error(tmp_path: Path, store: str) -> None:
-    _, entry = logged(store, job(tmp_path, error="x" * 9000))
+def test_a_failed_job_is_a_failed_run_with_its_error(tmp_path: Path) -> None:
+    _, entry = logged(tmp_path, job(tmp_path, error="x" * 9000))
     assert (entry.info.status, entry.data.tags["error"]) == ("FAILED", "x" * 5000)
     assert entry.data.params == {"method": "bm25", "method.top_k": "4"}
 

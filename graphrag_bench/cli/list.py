@@ -13,7 +13,6 @@ import json
 import textwrap
 from argparse import Namespace
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
 
 from graphrag_bench.cli.parsing import CONFIG_DIR, WIDTH, Parser
 from graphrag_bench.config.compose import value_of
@@ -31,15 +30,6 @@ GROUPS = {
 """The groups of a run by what their choices are listed as."""
 KINDS = (*GROUPS, "operators", "builders")
 _MARGIN = 26
-
-
-@dataclass(frozen=True)
-class Entry:
-    """One name that can be chosen; `file` is that of a choice of your own."""
-
-    name: str
-    about: str = ""
-    file: str = ""
 
 
 def declare(parser: Parser) -> None:
@@ -61,16 +51,18 @@ def main(options: Namespace) -> None:
         lines = [f"{kind:<{_MARGIN - 2}}{n:>5}" for kind, n in counts.items()]
         print(json.dumps(counts, indent=1) if options.json else "\n".join(lines))
     elif options.json:
-        print(json.dumps([asdict(one) for one in entries(options.kind)], indent=1))
+        heads = ("name", "about", "file")
+        rows = [dict(zip(heads, one, strict=True)) for one in entries(options.kind)]
+        print(json.dumps(rows, indent=1))
     else:
         wrapper = textwrap.TextWrapper(WIDTH, subsequent_indent=" " * _MARGIN)
-        for one in entries(options.kind):
-            text = " ".join(filter(None, (one.about, one.file and f"(yours: {one.file})")))
-            print(wrapper.fill(f"{one.name:<{_MARGIN - 1}} {text}").rstrip())
+        for name, about, file in entries(options.kind):
+            text = " ".join(filter(None, (about, file and f"(yours: {file})")))
+            print(wrapper.fill(f"{name:<{_MARGIN - 1}} {text}").rstrip())
 
 
-def entries(kind: str) -> Iterator[Entry]:
-    """Yield what there is of a kind: built-in choices, then those of the user.
+def entries(kind: str) -> Iterator[tuple[str, str, str]]:
+    """Yield name, meaning and file (of a choice of your own) of a kind, built-in choices first.
 
     One that cannot be read says why. Operators of Zhou et al. 2025, Table 3, come first.
     """
@@ -78,19 +70,19 @@ def entries(kind: str) -> Iterator[Entry]:
         for one in paper_first(operators.all()):
             reads = ", ".join(read.slot + "?" * read.optional for read in one.reads)
             text = f"{reads} -> {', '.join(one.writes)}: {_first_line(one.function.__doc__)}"
-            yield Entry(one.name, text + " (Table 3)" * bool(one.table3))
+            yield one.name, text + " (Table 3)" * bool(one.table3), ""
     elif kind == "builders":
-        yield from (Entry(one.name, _first_line(one.function.__doc__)) for one in builders.all())
+        yield from ((one.name, _first_line(one.function.__doc__), "") for one in builders.all())
     else:
         group = GROUPS[kind]
         ours = built_in(group)
-        yield from (Entry(name, _about(group, name)) for name in ours)
+        yield from ((name, _about(group, name), "") for name in ours)
         for name in sorted({*names(group)} - {*ours}):
             file = str(file_of(group, name) or "")
             try:
-                yield Entry(name, _about(group, name), file)
+                yield name, _about(group, name), file
             except UserError as error:
-                yield Entry(name, f"cannot be used: {error}", file)
+                yield name, f"cannot be used: {error}", file
 
 
 def _about(group: str, name: str) -> str:

@@ -16,14 +16,14 @@ from graphrag_bench.algorithms.graph import Graph
 from graphrag_bench.data.chunks import ChunkTable
 from graphrag_bench.data.dataset import Gold, documents_of
 from graphrag_bench.errors import UserError
-from graphrag_bench.explain.names import ArtifactNames, relationships_in
+from graphrag_bench.explain.names import RunArtifacts, relationships_in
 from graphrag_bench.explain.passages import LocatedDocument
 from graphrag_bench.pipeline.steps import OperatorStep
 from graphrag_bench.report.rendering import Table
 from graphrag_bench.report.rows import grouped
 from graphrag_bench.run.folder import Row
 from graphrag_bench.run.record import documents_in
-from graphrag_bench.run.results import References, read_references, reopened
+from graphrag_bench.run.results import reopened
 from graphrag_bench.run.stored import StoredRun
 from graphrag_bench.values import DECIMALS, IntArray
 
@@ -248,9 +248,8 @@ class _ArtifactReader:
     """Reader of the artifacts of a run's questions; `missing` says which are not there."""
 
     def __init__(self, run: StoredRun, home: Path) -> None:
-        self.run, self.home, self.missing = run, home, list[str]()
-        self.references = read_references(run.folder) or References("", {})
         experiment = reopened(run, home)
+        self.artifacts, self.missing = RunArtifacts(run, home), list[str]()
         steps = [op for step in experiment.method.pipeline.steps() for op in step.operators()]
         self.entries = frozenset(step.label for step in steps if _is_entry(step))
         self.ids = frozenset(document.id for document in experiment.dataset.documents)
@@ -266,7 +265,7 @@ class _ArtifactReader:
         self.stages = frozenset(stages)
 
     def of_scope(self, scope: str | None) -> FunnelArtifacts:
-        names = ArtifactNames.of_run(self.run, self.references, self.home, scope)
+        names = self.artifacts.of_scope(scope)
         if names.chunk_table is None:
             self.missing.append("chunk: the chunks of the run are gone")
         if names.graph is None and "extracted" in self.stages:

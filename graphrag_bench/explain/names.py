@@ -1,6 +1,6 @@
 """The names of a record's ids: names of nodes, facts of relationships, titles of chunks."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeGuard
@@ -12,7 +12,7 @@ from graphrag_bench.contract import operators
 from graphrag_bench.data.chunks import ChunkTable
 from graphrag_bench.errors import UserError
 from graphrag_bench.run.folder import Row
-from graphrag_bench.run.results import References
+from graphrag_bench.run.results import References, read_references
 from graphrag_bench.run.stored import StoredRun
 
 Named = dict[str, Any]
@@ -38,24 +38,6 @@ class ArtifactNames:
         """Return the names of loaded artifacts."""
         table, graph, reports = (resources.get(name) for name in _KINDS)
         return cls(table, graph, reports)
-
-    @classmethod
-    def of_run(
-        cls, run: StoredRun, references: References, home: Path, scope: str | None
-    ) -> "ArtifactNames":
-        """Return the names of the artifacts of a scope of a run; `home` is that of one in none."""
-        keys = references.within(scope)
-        stores = [str((run.home or home) / "artifacts"), *filter(None, [references.shared])]
-        roots = [Path(store) / references.dataset for store in stores]
-        artifacts: dict[str, Any] = {}
-        for name, kind in _KINDS.items():
-            try:
-                place = _folder(name, roots, keys)
-                artifacts[name] = None if place is None else loaded(kind, place)
-            except UserError:
-                artifacts[name] = None
-        gone = [name for name, there in artifacts.items() if name in keys and there is None]
-        return cls(**artifacts, missing=tuple(gone))
 
     def row(self, kind: str, row: int) -> Named:
         """Return a row of nodes, relationships, chunks or communities, as the slots are called.
@@ -91,14 +73,39 @@ def _relationship(graph: Graph, row: int) -> Named:
     return {"head": head, "relation": relation, "tail": tail, **more}
 
 
-def _folder(resource: str, roots: Sequence[Path], keys: Mapping[str, str]) -> Path | None:
-    """The folder of a stored artifact, or of the equal one it refers to; None if gone."""
-    if resource not in keys:
-        return None
-    places = [root / resource / keys[resource] for root in roots]
-    place = next((one for one in places if is_stored(one)), None)
-    same = read_recipe(place).get("same_as") if place is not None else None
-    return _folder(same, roots, keys) if same else place
+class RunArtifacts:
+    """The artifacts of a stored run; `home` holds artifacts/ of one that lies in no home."""
+
+    def __init__(self, run: StoredRun, home: Path) -> None:
+        self._references = read_references(run.folder) or References("", {})
+        shared = [self._references.shared] if self._references.shared else []
+        stores = [str((run.home or home) / "artifacts"), *shared]
+        self._roots = [Path(store, self._references.dataset) for store in stores]
+        self._loaded: tuple[Mapping[str, str], ArtifactNames] = ({}, ArtifactNames())
+
+    def of_scope(self, scope: str | None) -> ArtifactNames:
+        """Return the names of the artifacts of a scope; those of one scope are held."""
+        keys = self._references.within(scope)
+        if keys != self._loaded[0]:
+            artifacts: dict[str, Any] = {}
+            for name, kind in _KINDS.items():
+                try:
+                    place = self._folder(name, keys)
+                    artifacts[name] = None if place is None else loaded(kind, place)
+                except UserError:
+                    artifacts[name] = None
+            gone = [name for name, there in artifacts.items() if name in keys and there is None]
+            self._loaded = keys, ArtifactNames(**artifacts, missing=tuple(gone))
+        return self._loaded[1]
+
+    def _folder(self, resource: str, keys: Mapping[str, str]) -> Path | None:
+        """The folder of a stored artifact, or of the equal one it refers to; None if gone."""
+        if resource not in keys:
+            return None
+        places = [root / resource / keys[resource] for root in self._roots]
+        place = next((one for one in places if is_stored(one)), None)
+        same = read_recipe(place).get("same_as") if place is not None else None
+        return self._folder(same, keys) if same else place
 
 
 def explained(slot: str, value: Any, names: ArtifactNames) -> Any:

@@ -13,7 +13,7 @@ from typing import Any
 
 from graphrag_bench.data.dataset import Gold, name_of
 from graphrag_bench.errors import UserError, did_you_mean
-from graphrag_bench.explain.names import ArtifactNames, explained_steps
+from graphrag_bench.explain.names import ArtifactNames, RunArtifacts, explained_steps
 from graphrag_bench.explain.passages import LocatedDocument
 from graphrag_bench.explain.text import explained_lines
 from graphrag_bench.llm.cache import Cache
@@ -25,7 +25,6 @@ from graphrag_bench.run.execute import build_resources, start_state
 from graphrag_bench.run.experiment import Experiment
 from graphrag_bench.run.folder import Row
 from graphrag_bench.run.record import context_texts, documents_in, is_imported, record, timing_rows
-from graphrag_bench.run.results import References, read_references
 from graphrag_bench.run.stored import StoredRun
 from graphrag_bench.terminal import clean
 from graphrag_bench.text import short
@@ -45,8 +44,7 @@ class RunQuestions:
 
     def __init__(self, run: StoredRun, home: Path) -> None:
         self.run, self.home = run, run.home or home
-        self._references = read_references(run.folder) or References("", {})
-        self._names: dict[str | None, ArtifactNames] = {}
+        self._artifacts = RunArtifacts(run, home)
         self._seconds: dict[str, dict[str, float]] = {}
         for one in run.folder.timing():
             self._seconds.setdefault(one["question"], {})[one["step"]] = one["seconds"]
@@ -64,12 +62,7 @@ class RunQuestions:
 
     def names(self, question: str) -> ArtifactNames:
         """Return the names of the artifacts of a question; those of one scope are held."""
-        alone = {*self._references.keys} == {None}
-        scope = None if alone else self.run.rows[question].get("scope")
-        if scope not in self._names:
-            names = ArtifactNames.of_run(self.run, self._references, self.home, scope)
-            self._names = {scope: names}
-        return self._names[scope]
+        return self._artifacts.of_scope(self.run.rows[question].get("scope"))
 
     def document(self, document: str, question: str) -> LocatedDocument:
         """Return a document in the artifacts of a question.

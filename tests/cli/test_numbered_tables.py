@@ -122,12 +122,11 @@ def test_a_cell_of_a_table_runs_by_its_row_and_is_printed_with_a_figure(
 def _row(recipe: Recipe) -> list[str]:
     """The row and the data set of a run, as the experiment of its table has them."""
     runs = table_runs(recipe.table.full_name)
-    return next(
-        [f"row={row}", f"dataset={dataset}"]
-        for row, dataset in runs.pairs
-        if runs.rows[row] == recipe.row_words
-        and (content("dataset", dataset) or {"name": dataset})["name"] == recipe.place.ran
-    )
+    for row, dataset in runs.pairs:
+        name = (content("dataset", dataset) or {"name": dataset})["name"]
+        if runs.rows[row] == recipe.row_words and name == recipe.place.ran:
+            return [f"row={row}", f"dataset={dataset}"]
+    raise LookupError(recipe)
 
 
 def printed(table: str) -> list[list[str]]:

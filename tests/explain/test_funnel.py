@@ -2,7 +2,7 @@
 
 import pytest
 
-from graphrag_bench.explain.funnel import STAGES, EvidenceDocument, Funnel, stage_table
+from graphrag_bench.explain.funnel import STAGES, EvidenceDocument, Funnel
 
 ALL = dict.fromkeys(STAGES, True)
 NOT_RETRIEVED = {"retrieved": False, "cut": None, "prompt": False}
@@ -65,10 +65,3 @@ def test_a_failed_question_is_lost_and_an_unscored_answer_unknown(
 ) -> None:
     counts = {one.stage: one for one in funnel(document(**passed), document("r")).counts()}
     assert (counts["answered"].unknown, document(**passed).lost) == (unknown, lost)
-
-
-def test_a_stage_shows_what_is_left_and_lost_and_marks_what_is_not_known() -> None:
-    result = funnel(document(cut=None), document(**NOT_ANSWERED, cut=None))
-    rows = {row[0]: row[1:] for row in stage_table(result).rows}
-    assert rows["answered"] == ("1", "1", "", "")
-    assert set(rows["not cut"]) == {"?"}

@@ -69,18 +69,13 @@ def test_a_variant_has_the_scores_of_a_run_with_that_setting(home: Path, tmp_pat
     whole = run_folder(*QUIET, *words, f"paths.home={tmp_path}")
     variants = MethodVariants.of_run(run(home), home)
     after = variants.variant([setting_of("node.ppr.damping=0.85")])
-    for variant, stored in (
-        (variants.variant(), run(home)),
-        (after, find_run(str(whole), tmp_path)),
-    ):
-        for question, scores in variant.scores.items():
-            assert scores.items() <= stored.scores[question].items()
-    for change, name in (
-        (Change("drop", "node.ppr"), "'node_scores'"),
-        (Change("set", "node.ppr", "dampin", 0.9), "'damping'"),
-    ):
-        with pytest.raises(UserError, match=name):
-            variants.variant([change])
+    stored = find_run(str(whole), tmp_path)
+    for question, scores in after.scores.items():
+        assert scores.items() <= stored.scores[question].items()
+    with pytest.raises(UserError, match="'node_scores'"):
+        variants.variant([Change("drop", "node.ppr")])
+    with pytest.raises(UserError, match="'damping'"):
+        variants.variant([Change("set", "node.ppr", "dampin", 0.9)])
 
 
 def test_the_ranks_of_a_passage_are_those_of_each_step(home: Path) -> None:

@@ -2,6 +2,7 @@
 
 import json
 import re
+from itertools import count, islice
 
 import numpy as np
 import pytest
@@ -83,15 +84,12 @@ def test_a_wording_that_gives_a_name_away_is_refused(wording: str, taken: bool) 
 
 def counting(short: int = 0) -> Scripted:
     """A model that gives the items asked for, all different, `short` of them missing at first."""
-    config: list[int] = []
+    numbers = count()
 
     def answer(chat: Chat) -> str:
         text = last_user_message(chat)
-        n = int(re.findall(r"Give exactly (\d+)", text)[0])
-        first = "already" not in text
-        items = [f"item {len(config) + i} {len(text)}?" for i in range(n - (short if first else 0))]
-        config.extend(range(n))
-        return json.dumps({"items": items})
+        n = int(re.findall(r"Give exactly (\d+)", text)[0]) - short * ("already" not in text)
+        return json.dumps({"items": [f"item {number}?" for number in islice(numbers, n)]})
 
     return Scripted(answer=answer)
 
@@ -115,13 +113,7 @@ def test_a_model_that_gives_nothing_is_refused() -> None:
         abstract_questions(Scripted(answer=lambda chat: "Hm."), "A set.")
 
 
-@pytest.mark.parametrize(
-    ("text", "english"),
-    [
-        ("Ada built a mill in the town that was named for the river, and sold it. " * 9, True),
-        ("Ada baute eine Mühle in der Stadt, die nach dem Fluss benannt war. " * 12, False),
-        ("Ada baute eine Mühle.", True),  # too few words to say
-    ],
-)
-def test_a_corpus_is_english_or_not(text: str, english: bool) -> None:
-    assert is_english([text]) == english
+def test_a_corpus_is_english_or_not() -> None:
+    assert is_english(["Ada built a mill in the town that was named for the river. "] * 9)
+    assert not is_english(["Ada baute eine Mühle in der Stadt, die nach dem Fluss heißt. "] * 12)
+    assert is_english(["Ada baute eine Mühle."])  # too few words to say

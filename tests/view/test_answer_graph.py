@@ -36,8 +36,7 @@ def test_seeds_scores_chunks_and_gold_are_told() -> None:
     nodes = {one["id"]: one for one in view["nodes"]}
     assert nodes["n2"]["seed"] and not nodes["n3"].get("seed")
     assert nodes["n3"]["score"] == 0.6 and nodes["n3"]["answer"]
-    assert nodes["c3"]["found"] and nodes["c3"]["kind"] == "chunk"
-    assert nodes["c1"]["gold"] and not nodes["c1"].get("found")
+    assert nodes["c3"]["found"] and nodes["c1"]["gold"] and not nodes["c1"].get("found")
     assert view["size"] == "op.1"
     assert any({edge["s"], edge["t"]} == {"n2", "n3"} for edge in view["edges"])
 
