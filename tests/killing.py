@@ -1,8 +1,6 @@
 """Processes of the command that end in the middle, and what they leave behind.
 
 Each is forked from a server process that has imported the package, which takes some milliseconds.
-The model is a fake server, which reads its replies out of the prompts: building and answering both
-make calls, and the same prompt always gets the same reply.
 """
 
 import json
@@ -124,7 +122,7 @@ class Started:
         os.kill(self.process.pid, number)
 
     def ended(self) -> Ended:
-        """How it came to its end, after waiting for it; minus the signal that killed it."""
+        """Exit code and output, after waiting for it; minus the signal that killed it."""
         self.process.join(60)
         assert self.process.exitcode is not None
         out, err = (self.out.with_suffix(f".{name}").read_text() for name in ("out", "err"))

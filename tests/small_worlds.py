@@ -8,13 +8,14 @@ import pathlib
 import re
 import subprocess
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 from scipy.sparse import csr_matrix
+from toy_runs import Capitals
 
 from graphrag_bench.algorithms.communities import Communities, Reports
 from graphrag_bench.algorithms.evidence import NodeAttributes
@@ -32,7 +33,6 @@ from graphrag_bench.columns import Texts
 from graphrag_bench.data.chunks import ChunkTable
 from graphrag_bench.data.dataset import Card, Dataset, Document
 from graphrag_bench.embedding.embedder import Hashing
-from graphrag_bench.embedding.nlp import Relation, Sentence
 from graphrag_bench.embedding.tokenizer import BytePairs
 from graphrag_bench.embedding.vector_index import VectorIndex
 from graphrag_bench.graphs.knowledge_graph import fact_graph
@@ -67,29 +67,6 @@ from methods.ketrag.chunk_graph import KeywordGraph
 from methods.linearrag.activation import TriGraph
 from methods.youtugraphrag.typed import attribute_texts
 from operators.answer.map_reduce import Points
-
-
-class Capitals:
-    """A tagger without weights: capitalised words are entities, joined by what stands between."""
-
-    identity = "capitals"
-
-    def sentences(self, texts: Sequence[str]) -> Iterator[list[Sentence]]:
-        for text in texts:
-            yield [self._sentence(part.strip()) for part in text.split(".") if part.strip()]
-
-    def _sentence(self, text: str) -> Sentence:
-        names = self.entities(text)
-        relations = [
-            Relation(head, text.split(head, 1)[1].split(tail)[0].strip() or "and", tail)
-            for head, tail in zip(names, names[1:], strict=False)
-        ]
-        people = tuple((name, "PERSON") for name in names)
-        words = tuple(word for word in text.split() if word.islower())
-        return Sentence(text, people, (), tuple(relations), lemmas=words)
-
-    def entities(self, text: str) -> list[str]:
-        return re.findall(r"[A-Z]\w*(?: [A-Z]\w*)*", text)
 
 
 class Obliging(ChatModel):

@@ -13,7 +13,8 @@ from typing import Annotated, Any, Literal, get_args, get_origin
 import numpy as np
 import pytest
 from gnn_checkpoints import checkpoint
-from small_worlds import WORLDS, Babbling, Capitals, Obliging, World, dataset, process_output
+from small_worlds import WORLDS, Babbling, Obliging, World, dataset, process_output
+from toy_runs import Capitals
 
 from graphrag_bench.algorithms.graph import Graph
 from graphrag_bench.algorithms.path_values import Exploration, RankedPaths, StepNodes

@@ -118,16 +118,6 @@ def test_every_habit_of_hydra_does_what_the_guide_says(
             assert [one for one in lines if one not in out] == [], f"{line}\n{out}"
 
 
-def test_printed_text_is_compared_and_a_failed_command_named(tmp_path: Path) -> None:
-    page = tmp_path / "page.md"
-    good = '```text title="a.txt"\nhello\n```\n\n```bash\ncat a.txt\n```\n\n```text\nhe...\n```\n'
-    page.write_text(good)
-    assert follow.followed(page, tmp_path, ["none"]) == []
-    page.write_text(good.replace("he...", "bye") + "\n```bash\nfalse\n```\n")
-    wrong = follow.followed(page, tmp_path, ["none"])
-    assert "bye" in wrong[0] and wrong[1].startswith("false")
-
-
 def test_guides_are_linked_from_the_readme_which_is_short() -> None:
     assert {param.values[0] for param in PARTS} == set(PAGES)
     readme = (ROOT / "README.md").read_text(encoding="utf-8")

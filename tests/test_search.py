@@ -10,18 +10,6 @@ from graphrag_bench.embedding.sentence_embedder import SentenceEmbedder
 from graphrag_bench.embedding.vector_index import VectorIndex
 from graphrag_bench.llm.cache import Cache
 
-# ---- the hashing embedder
-
-
-def test_vectors_are_unit_rows_in_the_order_of_the_texts():
-    vectors = Hashing(64).encode(["ada", "norvik", "ada"], kind="passage")
-    assert vectors.dtype == np.float32
-    np.testing.assert_allclose(np.linalg.norm(vectors, axis=1), 1.0, atol=1e-6)
-    assert np.array_equal(vectors[0], vectors[2])
-    one, near, far = Hashing().encode(["mount tarn", "tarn", "otto brandt"], kind="passage")
-    assert one @ near > 0.5 > one @ far
-
-
 # ---- committed blocks
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 from file_server import FileServer, serving
-from published_sets import news
+from published_sets import news, written
 
 from graphrag_bench.data.dataset import UNKNOWN, Card, Download, Source, load_card
 from graphrag_bench.data.fetching import (
@@ -85,6 +85,11 @@ def test_a_set_of_the_hub_is_fetched_once_at_its_commit_with_the_hubs_checksums(
     n_requests = len(server.requests)
     assert fetched("multihoprag", server, tmp_path) == result
     assert len(server.requests) == n_requests
+    own = tmp_path / "own"
+    written(own, {"corpus.json": "mine"})
+    with pytest.raises(UserError, match="corpus.json"):
+        fetched("multihoprag", server, own)
+    assert (own / "corpus.json").read_text() == "mine"
 
 
 def test_a_fetch_that_stopped_between_two_files_fetches_the_rest_of_the_same_commit(
@@ -102,25 +107,22 @@ def test_a_fetch_that_stopped_between_two_files_fetches_the_rest_of_the_same_com
     assert [path for path, _ in server.requests if path.startswith("/datasets")] == [gone]
 
 
-def test_a_file_of_your_own_is_not_overwritten(server: FileServer, tmp_path: Path) -> None:
-    hub(server, NEWS, news_files(), large=True)
-    (tmp_path / "corpus.json").write_text("mine")
-    with pytest.raises(UserError, match="corpus.json"):
-        fetched("multihoprag", server, tmp_path)
-    assert (tmp_path / "corpus.json").read_text() == "mine"
-
-
-def test_what_is_fetched_by_hand_and_a_hub_that_cannot_be_reached_are_told(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    with pytest.raises(UserError, match="NovelQA"):
-        fetch(load_card("novelqa"), tmp_path, progress=QUIET)
-    for address in ("http://127.0.0.1:9", "http://[bad"):
-        with pytest.raises(UserError, match="HF_ENDPOINT"):
-            fetch(load_card("popqa"), tmp_path, endpoint=address, progress=QUIET)
-    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
-    with pytest.raises(UserError, match="HF_HUB_OFFLINE"):
-        fetch(load_card("popqa"), tmp_path, progress=QUIET)
+@pytest.mark.parametrize(
+    ("name", "address", "offline", "named"),
+    [
+        ("novelqa", "http://127.0.0.1:9", False, "NovelQA"),
+        ("popqa", "http://127.0.0.1:9", False, "HF_ENDPOINT"),
+        ("popqa", "http://[bad", False, "HF_ENDPOINT"),
+        ("popqa", "http://127.0.0.1:9", True, "HF_HUB_OFFLINE"),
+    ],
+)
+def test_a_set_that_cannot_be_fetched_is_told_with_what_to_do(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
+    name: str, address: str, offline: bool, named: str,
+) -> None:  # fmt: skip
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", offline)
+    with pytest.raises(UserError, match=named):
+        fetch(load_card(name), tmp_path, endpoint=address, progress=QUIET)
 
 
 def card_of(url: str, sha256: str = UNKNOWN, size: int | None = None) -> Card:

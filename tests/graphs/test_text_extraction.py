@@ -5,7 +5,7 @@ from functools import partial
 
 import pytest
 from builds import QUIET, FixedTagger, table
-from small_worlds import Capitals
+from toy_runs import Capitals
 
 from graphrag_bench.algorithms.extraction import (
     ChunkFacts,
@@ -286,10 +286,10 @@ def facts_of(text: str, title: str = "") -> list[tuple[str, list[str]]]:
 
 
 def test_facts_are_sentences_with_entities_and_a_passage_is_about_its_title():
-    assert facts_of("Otto came. nobody cared") == [("Otto came", ["Otto"])]
+    assert facts_of("Otto came. nobody cared") == [("Otto came.", ["Otto"])]
     assert facts_of("Ada Marsh founded Norvik. It stands on Tarn. Nobody cared", "Norvik") == [
-        ("Ada Marsh founded Norvik", ["Norvik", "Ada Marsh"]),
-        ("Norvik: It stands on Tarn", ["Norvik", "It", "Tarn"]),
+        ("Ada Marsh founded Norvik.", ["Norvik", "Ada Marsh"]),
+        ("Norvik: It stands on Tarn.", ["Norvik", "It", "Tarn"]),
         ("Norvik: Nobody cared", ["Norvik", "Nobody"]),
     ]
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from builds import QUIET
 from gnn_checkpoints import SHAPE, TEXT, checkpoint, config, parameters
-from small_worlds import Capitals
+from toy_runs import Capitals
 
 from graphrag_bench.algorithms.graph import Graph
 from graphrag_bench.columns import Texts

@@ -67,44 +67,6 @@ def test_a_question_or_prompt_that_is_none_of_the_world_stops_the_run() -> None:
         replied("graphrag_bench.graphs:prompts/community_report.j2", tables="-----Entities-----")
 
 
-def test_it_converts_a_question_into_its_entity_and_keywords() -> None:
-    result = replied("operators:question/prompts/question_entities.j2", question=QUESTION)
-    assert json.loads(result) == {"named_entities": ["Ada Marsh"]}
-    words = replied("operators:question/prompts/keywords.j2", question=QUESTION)
-    assert json.loads(words) == {
-        "high_level_keywords": ["employer", "founder"],
-        "low_level_keywords": ["Ada Marsh"],
-    }
-
-
-def test_it_reads_entities_and_triples_out_of_a_passage() -> None:
-    values = {"passage": f"Ada Marsh\nAda Marsh is a painter. {WORKED}", "entities": "[]"}
-    result = replied("graphrag_bench.graphs:prompts/entities.j2", passage=values["passage"])
-    assert json.loads(result) == {"named_entities": ["Ada Marsh", "Norvik Guild"]}
-    triples = replied("graphrag_bench.graphs:prompts/triples.j2", **values)
-    assert json.loads(triples) == {"triples": [["Ada Marsh", "worked for", "Norvik Guild"]]}
-
-
-def test_agents_follow_the_relations_of_the_question() -> None:
-    values = {"question": QUESTION, "entity": "ada marsh", "width": 3}
-    there = ["was born in", "worked for", "studied under"]
-    chosen = replied("operators:prompts/relationship_agent.j2", relations=there, **values)
-    assert chosen == "{worked for (Score: 1.0000)}"
-    none = replied("operators:prompts/relationship_agent.j2", relations=["is set in"], **values)
-    assert none == "{is set in (Score: 0)}"
-
-
-def test_it_says_that_triples_are_enough_only_when_they_are() -> None:
-    first, second = (
-        "ada marsh, worked for, norvik guild",
-        "norvik guild, was founded by, otto brandt",
-    )
-    enough = "methods:tog/prompts/enough.j2"
-    assert replied(enough, question=QUESTION, pieces=[{"text": first}]) == "{No}"
-    both = [{"text": first}, {"text": second}]
-    assert replied(enough, question=QUESTION, pieces=both) == "{Yes} {otto brandt}"
-
-
 def test_map_and_reduce_lose_no_fact_of_a_chain_that_lies_in_two_parts() -> None:
     parts = [f"{WORKED} Ada Marsh was born in Sol Bay.", FOUNDED]
     points = []
@@ -122,3 +84,36 @@ def test_it_answers_in_a_name_whatever_form_but_a_list_is_asked_for(form: FormNa
     assert says(f"{WORKED} {FOUNDED}", form=form) == "Otto Brandt"
     assert says(f"{WORKED} {FOUNDED}", form="list") == "ans: Otto Brandt"
     assert says(WORKED, form="list") == f"ans: {UNKNOWN}"
+
+
+AGENT = "operators:prompts/relationship_agent.j2"
+ENOUGH = "methods:tog/prompts/enough.j2"
+ENTITIES, TRIPLES = (f"graphrag_bench.graphs:prompts/{name}.j2" for name in ("entities", "triples"))
+PASSAGE = f"Ada Marsh\nAda Marsh is a painter. {WORKED}"
+WALK = {"entity": "ada marsh", "width": 3}
+TRIPLE = {"text": "ada marsh, worked for, norvik guild"}
+OTHER = {"text": "norvik guild, was founded by, otto brandt"}
+
+
+@pytest.mark.parametrize(
+    ("prompt", "values", "expected"),
+    [
+        ("operators:question/prompts/question_entities.j2", {},
+         {"named_entities": ["Ada Marsh"]}),
+        ("operators:question/prompts/keywords.j2", {},
+         {"high_level_keywords": ["employer", "founder"], "low_level_keywords": ["Ada Marsh"]}),
+        (ENTITIES, {"passage": PASSAGE}, {"named_entities": ["Ada Marsh", "Norvik Guild"]}),
+        (TRIPLES, {"passage": PASSAGE, "entities": "[]"},
+         {"triples": [["Ada Marsh", "worked for", "Norvik Guild"]]}),
+        (AGENT, {**WALK, "relations": ["is set in", "worked for"]},
+         "{worked for (Score: 1.0000)}"),
+        (AGENT, {**WALK, "relations": ["is set in"]}, "{is set in (Score: 0)}"),
+        (ENOUGH, {"pieces": [TRIPLE]}, "{No}"),
+        (ENOUGH, {"pieces": [TRIPLE, OTHER]}, "{Yes} {otto brandt}"),
+    ],
+)  # fmt: skip
+def test_it_replies_in_the_form_of_each_prompt(
+    prompt: str, values: dict[str, object], expected: object
+) -> None:
+    result = replied(prompt, question=QUESTION, **values)
+    assert (result if isinstance(expected, str) else json.loads(result)) == expected
