@@ -160,18 +160,12 @@ class EditablePipeline:
                     yield from (f"method.{stage}.{row}.{name}" for name in step)
 
     def run(self, data: Dataset | str, **settings: Any) -> "Run":
-        """Run on a data set (`limit=20`, `answer="off"`): the folder, key and figures of the CLI.
-
-        What the run folder holds is not computed again.
-        """
+        """Run on a data set (`limit=20`, `answer="off"`), or go on with a run that is stored."""
         corpus = dataset(data) if isinstance(data, str) else data
         return Run(execute(self.experiment(corpus, **settings)))
 
     def ask(self, question: str, data: Dataset | str = "sample") -> Answered:
-        """The answer to a question of your own, with its context and trace; nothing is stored.
-
-        Raises UserError when a step fails.
-        """
+        """The answer to a question of your own; nothing is stored, and a failed step raises."""
         experiment = self.experiment(dataset(data) if isinstance(data, str) else data)
         return Answered.of(experiment, question)
 
@@ -220,10 +214,7 @@ class Run:
         return self.result.metrics
 
     def show(self, *others: "Run", columns: str = "main") -> None:
-        """Print the table of this run and others, with their differences from the baseline.
-
-        It has what `graphrag-bench run` prints; `columns="all"` prints every column and cost.
-        """
+        """Print the table of this run and others as `graphrag-bench run` does."""
         for table in self._tables(others, columns):
             show(table)
 
@@ -239,10 +230,7 @@ class Run:
         return "\n".join(map(markdown, self._tables((), "main")))
 
     def question(self, name: str) -> "AnsweredInRun":
-        """One stored question: in a notebook its answer, gold, evidence and graph.
-
-        Raises UserError for a question that the run does not have, with the nearest.
-        """
+        """One stored question, in a notebook with its graph; raises UserError for another."""
         stored = StoredRun(self.result.folder, self.experiment.dataset)
         if name not in stored.rows:
             raise UserError(f"The run has no question '{name}'. {did_you_mean(name, stored.rows)}")
@@ -251,10 +239,7 @@ class Run:
 
 @dataclass(frozen=True, repr=False)
 class AnsweredInRun:
-    """A stored question of a run; `values` is all of it as plain values, names in place of ids.
-
-    In it are answer, gold, evidence, context, steps, calls with prompts and replies, and the graph.
-    """
+    """A stored question of a run; `values` is all of it as plain values, names in place of ids."""
 
     values: Mapping[str, Any]
 

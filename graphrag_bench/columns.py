@@ -75,10 +75,7 @@ class Texts:
         return [self[int(row)] for row in np.asarray(rows)]
 
     def joined(self, matrix: Any, separator: str) -> "Texts":
-        """For each row of a CSR matrix its columns' texts, in the order stored, with `separator`.
-
-        The matrix has a column for each text.
-        """
+        """The texts of the columns of each row of a CSR matrix, in the order stored, joined."""
         texts = list(self)
         rows = pairwise(matrix.indptr.tolist())
         columns = matrix.indices.tolist()
@@ -228,10 +225,7 @@ def in_order(matrix: Any) -> Any:
 
 
 def row_ids(matrix: Any, row: int) -> NDArray[np.int64]:
-    """Return the columns that a row of a CSR matrix holds, in the order in which they are stored.
-
-    `matrix[rows].indices` are those of several rows.
-    """
+    """Return the columns that a row of a CSR matrix holds, in the order stored."""
     return np.asarray(matrix.indices[slice(*matrix.indptr[row : row + 2])], np.int64)
 
 

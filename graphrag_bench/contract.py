@@ -212,10 +212,9 @@ def operator(
 
 
 def alone(batch: Callable[..., list[R]]) -> Callable[..., R]:
-    """The single form of a batched function: one value for each sequence, and one result.
+    """The single form of a batched function; a value that is left out is None.
 
-    A value that is left out is None. The single form raises ValueError when it is given no result
-    or several.
+    It raises ValueError when the batched function gives no result or several.
     """
     names = [
         name
@@ -269,10 +268,6 @@ def artifact(
 def _parameters(
     function: Callable[..., Any], *, batched: bool = False, fixed: Mapping[str, Any] | None = None
 ) -> tuple[tuple[Read, ...], tuple[str, ...], dict[str, Setting], Any]:
-    """What a function reads, needs and may be set to, and its return type.
-
-    `fixed` are the parameters of a builder that are neither needs nor settings.
-    """
     hints = get_type_hints(function, include_extras=True)
     reads, needs, settings = [], [], {}
     for name, parameter in inspect.signature(function).parameters.items():
@@ -354,11 +349,9 @@ _ROWS = {"nodes": "n_nodes", "relationships": "n_relationships", "chunks": "__le
 def by_slot(operator: Operator, result: Any, resources: Mapping[str, Any]) -> dict[str, Any]:
     """Return what an operator returned, by slot.
 
-    Raises WrongReturn for too many or too few values, for None where a value is promised, for a
-    value of another type than the signature has, for ids that no row of the graph or of the chunk
-    table has (unknown where the operator needs another graph), for scores that are not one for each
-    row, and for scores of rows or paths that are NaN or infinite. Scores that are computed when
-    they are read are not read here.
+    Raises WrongReturn for values that the signature does not say, for ids that no row of the graph
+    or of the chunk table has (unknown where the operator needs another graph), and for scores that
+    are not one for each row or not finite. Scores that are computed when read are not read here.
     """
     values = result if isinstance(result, tuple) else (result,)
     written = {

@@ -9,10 +9,7 @@ T = TypeVar("T")
 
 
 class UserError(Exception):
-    """Something the user gave is wrong; the message says what, where, and what would be right.
-
-    `exit_code` is that of the command it ends.
-    """
+    """Something the user gave is wrong; the message says what, where, and what would be right."""
 
     exit_code = 2
 
@@ -46,8 +43,7 @@ class Gathered:
 def caught(work: Callable[[], T]) -> T | Exception:
     """Return what `work` returns, which runs the code of others, or the error that it raised.
 
-    A UserError goes through as it is. The one broad `except` of the framework that does not raise
-    again.
+    A UserError goes through as it is.
     """
     try:
         return work()

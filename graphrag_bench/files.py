@@ -89,10 +89,9 @@ def remembered(file: Path) -> dict[str, Any]:
 
 
 def remember(file: Path, key: str, value: object) -> None:
-    """Store a JSON value by a key; where that fails it is not stored.
+    """Store a JSON value by a key, if that can be done; the file has the last 5,000.
 
-    The file has the last 5,000. Of two processes that store at once one may lose its value, which
-    is found out again.
+    Of two processes that store at once one may lose its value.
     """
     rows = {**dict(list(remembered(file).items())[-_MOST_REMEMBERED:]), key: value}
     with suppress(OSError):

@@ -94,10 +94,7 @@ class Dependencies:
 @value("sought")
 @dataclass(frozen=True)
 class Sought:
-    """What the current question asks for; as text `specific` or `abstract`, for `switch`.
-
-    `final` marks the question that closes the plan.
-    """
+    """What the current question asks for, as text for `switch`; `final` closes the plan."""
 
     kind: QuestionKind
     final: bool = False

@@ -30,10 +30,9 @@ class Registered:
 
     @property
     def code(self) -> str:
-        """The fingerprint of the code.
+        """The fingerprint of the code; one of its own where a module it reaches was reloaded.
 
-        It is one of its own where a module that the function reaches was reloaded after the
-        function was: what the function holds of that module may be of before.
+        What the function holds of that module may be of before.
         """
         now = fingerprint.code(self.function)
         return now if self.loaded in ("", now) else fingerprint.digest(self.loaded, now)

@@ -131,10 +131,7 @@ class Terminated(KeyboardInterrupt):
 
 @contextmanager
 def heeding_signals() -> Iterator[None]:
-    """Raise KeyboardInterrupt or Terminated at the first signal; the second kills the process.
-
-    Signals reach the main thread alone; in any other this does nothing.
-    """
+    """Raise KeyboardInterrupt or Terminated at the first signal; the second kills the process."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return

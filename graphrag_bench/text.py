@@ -98,10 +98,7 @@ def search_words(text: str) -> list[str]:
 
 
 def characters(tokens: Iterable[str]) -> list[str]:
-    """Return the words with those of a script without spaces cut into characters.
-
-    A combining mark stays with its base.
-    """
+    """Return the words, those of a script without spaces cut into characters with their marks."""
     cut: list[str] = []
     for word in tokens:
         if word.isascii() or not _UNSPACED.search(word):
@@ -291,10 +288,7 @@ def token_spans(text: str, encoding: Encoding = "cl100k") -> list[tuple[int, int
 
 
 def token_cuts(text: str, encoding: Encoding = "cl100k") -> list[int]:
-    """Where each token begins, in characters, and the length of the text.
-
-    A token that begins within a character, or within one and its marks, begins with it.
-    """
+    """Where each token begins, in characters (at most with their marks), and the text's length."""
     starts = _token_starts(text, encoding)
     if text.isascii():
         return starts

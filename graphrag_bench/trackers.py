@@ -73,10 +73,7 @@ class Job:
 
 
 class MLflow(Callback):
-    """Log every job to MLflow: settings, metrics with their intervals, table and page.
-
-    A failed one has the status FAILED and the tag `error`. Raises UserError without the package.
-    """
+    """Log every job to MLflow, a failed one with the status FAILED and the tag `error`."""
 
     def __init__(self, tracking_uri: str, experiment: str) -> None:
         _require("mlflow")
@@ -121,10 +118,9 @@ class MLflow(Callback):
 
 
 class WandB(Callback):
-    """Log every job to Weights & Biases: settings, metrics with their intervals, table and page.
+    """Log every job to Weights & Biases, a failed one with exit code 1, its error as the notes.
 
-    A failed one ends with exit code 1, its error as the notes. With `mode="offline"` nothing is
-    sent: `wandb sync` does so later. Raises UserError without the package.
+    With `mode="offline"` nothing is sent: `wandb sync` does so later.
     """
 
     def __init__(self, project: str, mode: str, folder: str = ".") -> None:

@@ -161,9 +161,8 @@ def _units(path: Path, chunk_table: ChunkTable) -> dict[str, Chunks]:
 def export_graphml(graph: Graph, chunk_table: ChunkTable, path: Path) -> None:
     """Write the graph as one GraphML file that `graph.import_from` reads back over its corpus.
 
-    Nodes have name, type and description, edges relation, description, keywords and weight, as far
-    as the graph has them; `source_id` names chunks as LightRAG does. Attributes of nodes are not
-    written, and neither are characters that XML does not allow.
+    `source_id` names chunks as LightRAG does. Attributes of nodes are not written, and neither are
+    characters that XML does not allow.
     """
     from xml.etree import ElementTree as Xml
 

@@ -101,11 +101,10 @@ def _plain(info: tarfile.TarInfo) -> tarfile.TarInfo:
 
 
 def import_artifacts(file: Path, artifacts: Path) -> tuple[list[str], list[str], str]:
-    """Put the artifacts of an archive in their places, after the whole archive was checked.
+    """Put the artifacts of an archive in their places, after all hashes and keys were checked.
 
-    Returns the places that are new, those that were there already, and the content digest. The
-    check is of all hashes and of each key: a key says what an artifact was made of, and only the
-    content digest that nobody has changed it together with its hashes. Raises UserError.
+    Returns the places that are new, those that were there already, and the content digest, which
+    alone says that nobody has changed an artifact together with its hashes. Raises UserError.
     """
     artifacts.mkdir(parents=True, exist_ok=True)
     scratch = Path(mkdtemp(prefix=".import-", dir=artifacts))

@@ -71,8 +71,7 @@ class Store:
     ) -> dict[str, Any]:
         """Return the wanted artifacts, built where they are missing and loaded otherwise.
 
-        What is only needed to build something that is already there is not loaded. Primitives are
-        what is not built: the corpus, the embedder, the models.
+        Primitives are what is not built: the corpus, the embedder, the models.
         """
         by_name = {planned.resource: planned for planned in plan}
         cached: dict[str, Any] = {}

@@ -58,11 +58,7 @@ class ChunkTable(Columns):
         return matrix
 
     def ranked_documents(self, rows: IntArray) -> dict[str, int]:
-        """The distinct documents of some chunks, in the order of their first, with ranks from 1.
-
-        The documents that a chunk is the first to have share a rank: none of them was found before
-        another.
-        """
+        """The distinct documents of some chunks by their first, with ranks as `shared_ranks`."""
         return shared_ranks(self.documents_of(int(row)) for row in rows)
 
     @classmethod

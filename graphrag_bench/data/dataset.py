@@ -282,7 +282,7 @@ class Dataset:
     def interleaved(self) -> tuple[Question, ...]:
         """Return the questions so that every prefix has the types in the set's own shares.
 
-        Within a type the file's order holds; ties between types go to the one that came first.
+        Ties between types go to the one that came first.
         """
         groups: dict[str, list[Question]] = defaultdict(list)
         for question in self.questions:
@@ -334,10 +334,9 @@ class Dataset:
 
 
 def is_dev(question_id: str, dev_share: float = DEV_SHARE) -> bool:
-    """Return whether a question is of the dev part; the others are of the test part.
+    """Return whether a question is of the dev part: a larger one holds a smaller one.
 
-    The first 8 bytes of the sha256 of the id, as a share of all that 8 bytes can hold, lie below
-    `dev_share` (between 0 and 1): a larger dev part holds a smaller one.
+    The first 8 bytes of the sha256 of its id, as a share of all numbers, are below `dev_share`.
     """
     first = hashlib.sha256(question_id.encode()).digest()[:8]
     return int.from_bytes(first, "big") < dev_share * 2**64

@@ -27,10 +27,7 @@ _TRIES, _SECONDS = 3, 30.0
 
 @dataclass(frozen=True)
 class Fetched:
-    """A file that was downloaded: its address, its sha256 as it came, and who stated it before.
-
-    `checked` is `card`, `hub` or "" where neither has one; `holds` are the files it became.
-    """
+    """A file that was downloaded, who stated its sha256 (card, hub or ""), what it became."""
 
     url: str
     revision: str
@@ -46,11 +43,10 @@ def fetch(
     endpoint: str = HUB,
     progress: Progress = Progress(),  # noqa: B008 (stateless)
 ) -> list[Fetched]:
-    """Return what was downloaded into a folder, or is there from before.
+    """Return what was downloaded into a folder, or is there from before, as `fetched.json` says.
 
-    `fetched.json` in the folder keeps addresses, revisions and checksums. Raises UserError for a
-    set that has no files to download, with what to do where it is fetched by hand, and for every
-    fault on the way; complete files stay, and the same command fetches the others.
+    Raises UserError for a set that has no files to download, with what to do where it is fetched by
+    hand, and for every fault on the way; the same command fetches what is missing.
     """
     source = card.source
     if source is None:

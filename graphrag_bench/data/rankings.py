@@ -34,10 +34,7 @@ RankingRow = tuple[str, str, Places, object]
 
 @dataclass(frozen=True)
 class Ranking:
-    """The passages of one question, best first, and its answer, None where the file has none.
-
-    `documents` are ids; those that one passage of the file stands for share their rank (from 1).
-    """
+    """The ids of the passages of one question, best first, their ranks from 1, and its answer."""
 
     documents: tuple[str, ...]
     ranks: tuple[int, ...]

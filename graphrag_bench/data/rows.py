@@ -146,10 +146,7 @@ def warn(text: str) -> None:
 
 
 def json_lines(path: Path, shape: type[R]) -> Iterator[tuple[Place, R]]:
-    """Yield place and row of every line of JSON lines; raises UserError for a misspelling.
-
-    Fields that are not read are named in a note at the end.
-    """
+    """Yield place and row of every line; raises UserError for a misspelt field, notes others."""
     unread: dict[str, None] = {}
     for place, content in json_line_objects(path):
         written: dict[str, str] = {}

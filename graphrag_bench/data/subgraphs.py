@@ -32,10 +32,7 @@ class Subgraphs:
 
     @classmethod
     def of(cls, documents: Iterable[tuple[str, Sequence[Sequence[str]]]]) -> "Subgraphs":
-        """Return the subgraphs of documents, from their lists of (head, relation, tail).
-
-        The lists are read one after the other and need not be in memory together.
-        """
+        """Return the subgraphs of documents, from lists of (head, relation, tail), read in turn."""
         names: dict[str, int] = {}
         relations: dict[str, int] = {}
         place: dict[str, int] = {}

@@ -14,10 +14,9 @@ from graphrag_bench.fingerprint import digest, file_digest
 
 @dataclass(frozen=True)
 class TrainingSet:
-    """Training questions: their part of keys, a reader of the first so many, and their number.
+    """Training questions: their part of keys, a reader of the first so many (None: all), a number.
 
-    `read` gives all for None. `validation` reads the questions by which a model is chosen, and is
-    None where the set has none.
+    `validation` reads the questions by which a model is chosen; None where the set has none.
     """
 
     identity: str
@@ -29,8 +28,7 @@ class TrainingSet:
 def training_set(dataset: Dataset) -> TrainingSet:
     """Return the questions of a set's training file, and of its validation file if it has one.
 
-    Raises UserError for a set without training questions, and, when read, for a question that the
-    run asks.
+    Raises UserError without one, and, when read, for a question that the run asks.
     """
     if dataset.training is None:
         wanted = dataset.card.files.get("training", "a file of training questions")

@@ -67,9 +67,8 @@ def world_dataset(card: Card, world: World) -> Dataset:
 
 
 def training_worlds(dataset: Dataset) -> TrainingSet:
-    """Return training questions of a world with the same settings and another seed.
+    """Return 300 training questions of a world with another seed, or as many as it has room for.
 
-    They are 300, or a half, a quarter or less of it where the world has room for no more.
     Validation questions are those of a third world.
     """
     settings = WorldSettings.model_validate(dict(dataset.settings))

@@ -109,11 +109,7 @@ class World:
     chains: tuple[Chain, ...]
 
     def evidence(self, chain: Chain) -> tuple[str, ...]:
-        """Return the passages that state a chain's facts, in order.
-
-        A removed fact is represented by an id that no passage has, `removed-` and its number, so
-        that it counts as evidence which nothing can find.
-        """
+        """Return the passages of a chain's facts in order, `removed-N` for a removed one."""
         facts = [self.facts[row] for row in chain.facts]
         return tuple(fact.passage or f"removed-{fact.id}" for fact in facts)
 

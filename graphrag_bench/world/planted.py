@@ -69,11 +69,7 @@ def planted_text_extraction(
 
 @dataclass(frozen=True)
 class _Row:
-    """What was read from one chunk: names in order, what introduces them, facts.
-
-    `introduced` holds name, type and sentence, `facts` a statement by names and its sentence as
-    written.
-    """
+    """What was read from one chunk: names, (name, type, sentence) of each, facts as written."""
 
     names: tuple[str, ...]
     introduced: tuple[tuple[str, str, str], ...]

@@ -67,10 +67,7 @@ class Notes:
 
     @cached_property
     def question(self) -> ParsedQuestion:
-        """The question, from the last line that begins with `Question:`; raises RunStopped.
-
-        It does so for a question that a synthetic world cannot have asked: it is never unknown.
-        """
+        """The question, from the last line `Question:`; raises RunStopped for none of a world."""
         text = self.line("Question:")
         if (parsed := parse_question(text)) is None:
             raise RunStopped(

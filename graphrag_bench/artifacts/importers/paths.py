@@ -17,11 +17,7 @@ _READ = ("entities", "relationships", "communities", "community_reports", "text_
 
 
 def variants_for(path: Path) -> dict[str, str]:
-    """Return the variant of each resource that a path replaces; raises UserError for others.
-
-    A folder of Microsoft GraphRAG gives communities and reports where it has them, and its text
-    units as the chunk table.
-    """
+    """Return the variant of each resource that a path replaces; raises UserError for others."""
     if (path / "entities.parquet").is_file():
         return {
             resource: "msgraphrag"

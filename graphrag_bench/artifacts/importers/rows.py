@@ -63,9 +63,8 @@ def imported_graph(
 ) -> Graph:
     """Return the graph of what the file `where` holds, with columns as of `Merger`.
 
-    Relationships have names, and are told apart by them, where nothing is described. Nodes and
-    relationships are in the chunks that the file names; where it names none of the corpus, in those
-    that name the node, or both ends. Raises UserError for a file without nodes.
+    Nodes and relationships are in the chunks that the file names; where it names none of the
+    corpus, in those that name the node, or both ends. Raises UserError for a file without nodes.
     """
     if not (any(row.chunks for row in nodes) or any(row.chunks for row in relationships)):
         ends = dict.fromkeys(name for row in relationships for name in (row.source, row.target))
@@ -128,10 +127,7 @@ def _rows_of(keys: Iterable[str]) -> dict[str, Chunks]:
 
 
 def mentions(names: Iterable[str], chunk_table: ChunkTable) -> dict[str, Chunks]:
-    """Return the chunks that name each of `names`: whole words, normalised, titles included.
-
-    Time grows with the words of the corpus times the words of the longest name.
-    """
+    """Return the chunks that name each of `names`: whole words, normalised, titles included."""
     wanted: dict[tuple[str, ...], list[str]] = defaultdict(list)
     for name in dict.fromkeys(names):
         wanted[tuple(normalise_name(name).split())].append(name)

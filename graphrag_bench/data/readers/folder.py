@@ -145,8 +145,8 @@ def _stored(file: Path, store: Path, convert: Callable[[Path], list[Section]]) -
 def _decoded(file: Path) -> tuple[str, str]:
     """Return the text of a file and its encoding; raises Unreadable for what is no text.
 
-    That is UTF-8, UTF-16 and UTF-32 with a byte order mark, what a web page says, or Windows-1252,
-    where the letters beyond ASCII stand as they do in Western languages.
+    That is UTF-8, UTF-16 and UTF-32 with a byte order mark, what a web page says, or Windows-1252
+    with letters as Western languages have them.
     """
     content = file.read_bytes()
     if name := next((of for start, of in _SIGNATURES.items() if content.startswith(start)), ""):

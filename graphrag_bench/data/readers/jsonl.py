@@ -70,11 +70,7 @@ def jsonl(corpus: Path, questions: Path) -> Rows:
 
 
 def add_questions(rows: Rows, questions: Path, *, ids: bool = True) -> None:
-    """Add the rows of a `questions.jsonl`.
-
-    Without `ids` a row may lack its id, and has one of its text then (`q-1a2b3c4d`), which stays
-    when other questions are added.
-    """
+    """Add the rows of a `questions.jsonl`; without `ids` a row may have one of its text."""
     documents = _DocumentNames(rows)
     for place, row in json_lines(questions, _Question):
         if ids and not row.id:
