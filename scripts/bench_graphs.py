@@ -46,12 +46,11 @@ from graphrag_bench.embedding.vector_index import VectorIndex
 from graphrag_bench.graphs.sentences import split_sentences
 from graphrag_bench.llm.cache import Cache
 from graphrag_bench.values import ChunkScores, FloatArray, IntArray, Node, Ranked
-from operators.chunk.fromrel import fromrel
-from operators.chunk.occurrence import occurrence
+from operators.chunk.of_graph import fromrel, occurrence
 from operators.chunk.ppr import ppr as chunk_ppr
 from operators.chunk.route import route
 from operators.node.ppr import ppr as node_ppr
-from operators.relationship.onehop import onehop
+from operators.relationship.search import onehop
 
 EXPONENT = 2.5
 """Of the distribution of degrees: P(degree = d) falls as d to the power of -2.5."""

@@ -36,8 +36,7 @@ from graphrag_bench.embedding.embedder import Hashing
 from graphrag_bench.embedding.tokenizer import BytePairs
 from graphrag_bench.embedding.vector_index import VectorIndex
 from graphrag_bench.graphs.knowledge_graph import fact_graph
-from graphrag_bench.indices.bm25 import Bm25
-from graphrag_bench.indices.tfidf import Tfidf
+from graphrag_bench.indices.words import Bm25, Tfidf
 from graphrag_bench.llm.calls import Completion, Request
 from graphrag_bench.llm.chat import ChatModel
 from graphrag_bench.progress import Progress

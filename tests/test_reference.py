@@ -10,7 +10,7 @@ from graphrag_bench.algorithms.graph import Graph
 from graphrag_bench.algorithms.pagerank import personalised_pagerank, walk_of_nodes
 from graphrag_bench.embedding.vector_index import VectorIndex
 from graphrag_bench.evaluation.statistics import RESAMPLES, mean_with_interval
-from graphrag_bench.indices.bm25 import Bm25
+from graphrag_bench.indices.words import Bm25
 from graphrag_bench.values import DECIMALS
 
 SEEDS = range(2)

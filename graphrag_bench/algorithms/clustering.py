@@ -27,7 +27,7 @@ T = TypeVar("T")
 _MOST_COMPONENTS = 50
 _MOST_DEPTH = 20
 _LOCAL_NEIGHBOURS = 10
-_SLACK = 0.2
+_SLACK, _MOST_ITERATIONS = 0.2, 10
 _BLOCK = 4096
 
 
@@ -155,7 +155,14 @@ def reduce(
         solver = "covariance_eigh" if len(points) > points.shape[1] else "full"
         reduced = PCA(dimension, svd_solver=solver).fit_transform(points)
     else:
-        reduced = _umap(points, dimension, neighbours, seed)
+        check_reduction(reduction)
+        from umap import UMAP
+
+        near = min(neighbours, len(points) - 1)
+        model = UMAP(n_neighbors=near, n_components=dimension, metric="cosine", random_state=seed)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # it warns that a seed keeps it on one thread
+            reduced = model.fit_transform(points)
     return np.asarray(np.round(np.asarray(reduced, np.float64), DECIMALS), np.float64)
 
 
@@ -166,20 +173,6 @@ def check_reduction(reduction: Reduction) -> None:
             "reduction=umap needs the package umap-learn: pip install 'graphrag-bench[umap]'. "
             "reduction=pca comes with the installation."
         )
-
-
-def _umap(points: FloatArray, dimension: int, neighbours: int, seed: int) -> Any:
-    check_reduction("umap")
-    from umap import UMAP
-
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # it warns that a seed keeps it on one thread
-        return UMAP(
-            n_neighbors=min(neighbours, len(points) - 1),
-            n_components=dimension,
-            metric="cosine",
-            random_state=seed,
-        ).fit_transform(points)
 
 
 def _posteriors(points: FloatArray, mixture: Mixture, seed: int) -> FloatArray:
@@ -227,9 +220,7 @@ def kmeans(vectors: NDArray[Any], n_clusters: int, seed: int) -> IntArray:
 
 
 @_on_one_thread
-def balanced_clusters(
-    vectors: NDArray[Any], cluster_size: int, rng: Generator, *, max_iterations: int = 10
-) -> Clusters:
+def balanced_clusters(vectors: NDArray[Any], cluster_size: int, rng: Generator) -> Clusters:
     """Clusters of about `cluster_size` rows of `vectors` (n, d); every row is in exactly one.
 
     k-means with k = max(1, n // cluster_size) centres drawn from the rows; after each assignment
@@ -243,7 +234,7 @@ def balanced_clusters(
     k = max(1, n // cluster_size)
     centres = points[np.sort(rng.choice(n, size=k, replace=False))] if n else points
     labels: IntArray = np.zeros(n, np.int64)
-    for _ in range(max_iterations if k > 1 else 0):
+    for _ in range(_MOST_ITERATIONS if k > 1 else 0):
         labels = _balanced(points, centres, _nearest(points, centres))
         counts = np.bincount(labels, minlength=k)
         if not counts.all():

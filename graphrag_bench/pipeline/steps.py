@@ -20,8 +20,6 @@ from graphrag_bench.pipeline.checker import Checker
 from graphrag_bench.text import show_briefly
 from graphrag_bench.values import RetrievalState
 
-Work = Callable[[], Any]
-
 _CORE = Path(__file__).resolve().parents[1]
 _MOST_FRAMES = 8
 _MODELS = frozenset({"llm", "llm_build", "llm_judge"})
@@ -47,15 +45,11 @@ def own_lines(error: BaseException) -> tuple[str, ...]:
         return error.where
     frames = traceback.extract_tb(error.__traceback__)
     own = [frame for frame in frames if not Path(frame.filename).is_relative_to(_CORE)]
-    half = _MOST_FRAMES // 2
-    shown = own if len(own) <= _MOST_FRAMES else [*own[:half], *own[-half:]]
-    texts = [text.rstrip("\n") for text in traceback.format_list(shown)]
-    if len(shown) < len(own):
-        texts.insert(half, f"  ... {len(own) - len(shown)} more lines ...")
-    return tuple(line for text in texts for line in text.split("\n"))
+    texts = traceback.format_list(own[-_MOST_FRAMES:])  # of a recursion the last calls
+    return tuple(line for text in texts for line in text.rstrip("\n").split("\n"))
 
 
-def attempt(step: str, work: Work) -> Any:
+def attempt(step: str, work: Callable[[], Any]) -> Any:
     """What `work` returns, or the Failure made from its error: a run outlives one question.
 
     A UserError goes through: what the user must fix would fail every question alike.
@@ -208,23 +202,15 @@ class OperatorStep(Step):
 
     def _compute(self, states: Sequence[RetrievalState], execution: Execution) -> list[_Done]:
         """What the step makes for each state: of more than one by the batch where there is one."""
-        if self.operator.batch is not None and len(states) > 1 and not self._metered:
+        metered = _MODELS.intersection(self.operator.needs)
+        if self.operator.batch is not None and len(states) > 1 and not metered:
             began = time.perf_counter()
             results = attempt(self.label, lambda: self._call_batch(states, execution))
             if not isinstance(results, Failure):
                 each = (time.perf_counter() - began) / len(states)
                 return [(result, each, ()) for result in results]
-        if "llm" in self.operator.needs and execution.workers > 1 and len(states) > 1:
-            return self._call_in_threads(states, execution)
-        return [self._call_one(state, execution) for state in states]
-
-    @property
-    def _metered(self) -> bool:
-        return bool(_MODELS.intersection(self.operator.needs))
-
-    def _call_in_threads(
-        self, states: Sequence[RetrievalState], execution: Execution
-    ) -> list[_Done]:
+        if "llm" not in self.operator.needs or execution.workers < 2 or len(states) < 2:
+            return [self._call_one(state, execution) for state in states]
         pool = ThreadPoolExecutor(execution.workers)
         try:
             return list(pool.map(lambda state: self._call_one(state, execution), states))

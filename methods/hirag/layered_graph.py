@@ -52,7 +52,7 @@ from graphrag_bench.values import (
     best_first,
     unique,
 )
-from operators.relationship.vdb import by_degree_and_weight, degrees_of_ends
+from operators.relationship.search import by_degree_and_weight, degrees_of_ends
 from operators.subgraph.khop_path import way_to_nearest
 
 Clustering = Literal["kmeans", "gmm"]

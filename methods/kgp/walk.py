@@ -6,7 +6,7 @@ from pydantic import PositiveInt
 from graphrag_bench.algorithms.graph import Graph
 from graphrag_bench.columns import row_ids
 from graphrag_bench.contract import operator
-from graphrag_bench.indices.tfidf import Tfidf
+from graphrag_bench.indices.words import Tfidf
 from graphrag_bench.llm.calls import CallFailed
 from graphrag_bench.llm.chat import ChatModel
 from graphrag_bench.prompts import Prompt

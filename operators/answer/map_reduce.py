@@ -58,12 +58,16 @@ class MapReply(BaseModel):
         return [value] if isinstance(value, Mapping) else value
 
 
+MOST_POINTS = 5
+"""Points of a group that the schema admits; ours."""
+
+
 @lru_cache(maxsize=64)
-def _reply_of(max_points: int, max_characters: int | None) -> type[MapReply]:
+def _reply_of(max_characters: int | None) -> type[MapReply]:
     longest: dict[str, JsonValue] = {"maxLength": max_characters} if max_characters else {}
     text = (str, Field(json_schema_extra=longest))
     point = create_model("Point", __base__=Point, description=text)
-    rows = (list[point], Field(json_schema_extra={"maxItems": max_points}))  # type: ignore[valid-type]
+    rows = (list[point], Field(json_schema_extra={"maxItems": MOST_POINTS}))  # type: ignore[valid-type]
     return create_model("Bounded", __base__=MapReply, points=rows)
 
 
@@ -99,7 +103,6 @@ def map_points(
     order: Literal["given", "shuffled"] = "given",
     seed: NonNegativeInt = 0,
     max_groups: PositiveInt = 64,
-    max_points: PositiveInt = 5,
     max_characters: PositiveInt | None = 300,
     max_tokens: PositiveInt = 512,
 ) -> tuple[Points, Context]:
@@ -109,8 +112,8 @@ def map_points(
     group); `single` makes one group per piece. With `order="shuffled"` the pieces are first
     permuted by `seed`, in the same way for every question. At most the first `max_groups` groups
     are read. The returned context holds the pieces that were read, in that order; its `cut` holds
-    the rest. The schema admits `max_points` points per group, each a sentence of `max_characters`,
-    because a small model would otherwise fill `max_tokens` by repeating one; with None the prompt
+    the rest. The schema admits 5 points per group, each a sentence of `max_characters`, because a
+    small model would otherwise fill `max_tokens` by repeating one; with None the prompt
     asks for comprehensive descriptions, as the original does.
     Points of score 0 are dropped; ties keep the order of reading. A group whose reply is unreadable
     gives no point and is counted; raises the last failure when that happens to every group.
@@ -128,8 +131,8 @@ def map_points(
         return Points((), ()), read
     values = {"question": question.text, "max_characters": max_characters}
     chats = [prompt.render({**values, "pieces": pieces}) for pieces in groups]
-    shape = _reply_of(max_points, max_characters)
-    results = ask_each(llm, chats, json_reading(shape, "map points"), max_tokens=max_tokens)
+    reading = json_reading(_reply_of(max_characters), "map points")
+    results = ask_each(llm, chats, reading, max_tokens=max_tokens)
     failures = [one for one in results if isinstance(one, UnreadableReply | CallFailed)]
     if len(failures) == len(results):
         raise failures[-1]

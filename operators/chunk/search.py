@@ -9,7 +9,7 @@ from pydantic import NonNegativeFloat, PositiveInt
 from graphrag_bench.contract import operator
 from graphrag_bench.embedding.embedder import Embedder
 from graphrag_bench.embedding.vector_index import VectorIndex
-from graphrag_bench.indices.bm25 import Bm25
+from graphrag_bench.indices.words import Bm25
 from graphrag_bench.values import Chunk, ChunkScores, Query, Question, Ranked
 from operators.similarity import Scale, most_similar, scaled, vectors_of
 

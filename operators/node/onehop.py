@@ -1,5 +1,6 @@
-"""Nodes next to nodes."""
+"""Nodes next to nodes, and at the ends of relationships."""
 
+from statistics import fmean
 from typing import Literal
 
 import numpy as np
@@ -7,7 +8,7 @@ from pydantic import PositiveInt
 
 from graphrag_bench.algorithms.graph import Graph, nodes_of
 from graphrag_bench.contract import operator
-from graphrag_bench.values import Node, Ranked, best_first, best_of, best_of_each
+from graphrag_bench.values import Node, Ranked, Relationship, best_first, best_of, best_of_each
 
 
 @operator("node.onehop", table3="Onehop", unordered="the order of the given nodes, then weight")
@@ -83,3 +84,31 @@ def expand(
     own = dict(zip(seeds.tolist(), seed_scores.tolist(), strict=True))
     first = {node: own[node] for node in nodes.ids.tolist()}
     return Ranked[Node].of({**first, **dict(best.items())})
+
+
+@operator(
+    "node.relnode",
+    table3="RelNode",
+    unordered="the order of the relationships, source before target",
+)
+def relnode(
+    relationships: Ranked[Relationship],
+    *,
+    graph: Graph,
+    score: Literal["best", "mean"] = "best",
+    top_k: PositiveInt | None = None,
+) -> Ranked[Node]:
+    """The ends of the relationships, each once, in order of first appearance, source first.
+
+    Score: the best, or the mean, of the scores of the relationships that the node ends. `top_k`
+    cuts the end of the list.
+    Source: Zhou et al. 2025, section 6.1, node "RelNode" ("FromRel" in their table 3); the mean is
+    that of HippoRAG 2 (Gutierrez et al. 2025), section 3.4.
+    """
+    scores_of: dict[int, list[float]] = {}
+    for row, value in relationships.items():
+        for node in (int(graph.source[row]), int(graph.target[row])):
+            scores_of.setdefault(node, []).append(value)
+    of_all = max if score == "best" else fmean
+    best = {node: float(of_all(values)) for node, values in scores_of.items()}
+    return Ranked[Node].of(best).head(top_k)

@@ -69,7 +69,7 @@ def agent(
     among = None if relationships is None else relationships.ids
     topics = unique(nodes.ids.tolist())[:MAX_TOPICS]
     every = [(topic, _relations(graph, topic, exploration, among)) for topic in topics]
-    open_topics = [(topic, _heaviest(named)) for topic, named in every if named]
+    open_topics = [(topic, named) for topic, named in every if named]
     shared = {"question": question.text, "width": width}
     choices = ask_about(
         llm,
@@ -104,13 +104,8 @@ def _relations(graph: Graph, topic: int, exploration: Exploration, among: Any) -
                 continue
             direction, weight = relations.get(name, (forward, 0.0))
             relations[name] = (direction, weight + float(graph.weight[row]))
-    return relations
-
-
-def _heaviest(named: Relations) -> Relations:
-    """The names with the most weight, ties in alphabetical order."""
-    order = sorted(named, key=lambda name: (-round(named[name][1], DECIMALS), name))
-    return {name: named[name] for name in order[:MAX_RELATIONS]}
+    heaviest = sorted(relations, key=lambda name: (-round(relations[name][1], DECIMALS), name))
+    return {name: relations[name] for name in heaviest[:MAX_RELATIONS]}
 
 
 def _choices(scored: Scored, at: tuple[int, Relations]) -> list[ChosenRelation]:

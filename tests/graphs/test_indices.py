@@ -11,7 +11,6 @@ from graphrag_bench.algorithms.communities import Reports
 from graphrag_bench.algorithms.graph import Graph
 from graphrag_bench.columns import Texts
 from graphrag_bench.embedding.embedder import Hashing
-from graphrag_bench.indices.tfidf import Tfidf
 from graphrag_bench.indices.vectors import (
     community_index,
     description_index,
@@ -19,6 +18,7 @@ from graphrag_bench.indices.vectors import (
     relationship_texts,
     text_index,
 )
+from graphrag_bench.indices.words import Tfidf
 
 EMBEDDER = Hashing(32)
 PLAIN = Graph.from_arrays([0, 1], [1, 2], names=["ada", "norvik", "tarn"])

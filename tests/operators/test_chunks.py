@@ -12,11 +12,9 @@ from graphrag_bench.contract import alone
 from graphrag_bench.embedding.embedder import Hashing
 from graphrag_bench.embedding.vector_index import VectorIndex
 from graphrag_bench.errors import UserError
-from graphrag_bench.indices.bm25 import Bm25
+from graphrag_bench.indices.words import Bm25
 from graphrag_bench.values import NodeScores, Path, Query, Question, RelationshipScores
-from operators.chunk.aggregator import aggregator
-from operators.chunk.fromrel import frompaths, fromrel, leaves
-from operators.chunk.occurrence import occurrence
+from operators.chunk.of_graph import aggregator, frompaths, fromrel, leaves, occurrence
 from operators.chunk.search import bm25, min_max, vdb
 
 A, B, C, D = range(4)

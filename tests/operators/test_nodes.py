@@ -9,13 +9,11 @@ from graphrag_bench.contract import alone
 from graphrag_bench.data.chunks import ChunkTable
 from graphrag_bench.embedding.embedder import Hashing
 from graphrag_bench.embedding.vector_index import VectorIndex
-from graphrag_bench.indices.tfidf import Tfidf
+from graphrag_bench.indices.words import Tfidf
 from graphrag_bench.values import Mentions, Question
 from operators.node.link import link, match
-from operators.node.onehop import expand, onehop
-from operators.node.relnode import relnode
-from operators.node.tfidf import tfidf
-from operators.node.vdb import vdb
+from operators.node.onehop import expand, onehop, relnode
+from operators.node.search import tfidf, vdb
 
 A, B, C, D = range(4)
 

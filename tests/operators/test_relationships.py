@@ -10,9 +10,7 @@ from graphrag_bench.embedding.vector_index import VectorIndex
 from graphrag_bench.values import NodeScores, Question
 from methods.pathcorag.steps import among
 from operators.path.pool import pool
-from operators.relationship.aggregator import aggregator
-from operators.relationship.onehop import onehop
-from operators.relationship.vdb import vdb
+from operators.relationship.search import aggregator, onehop, vdb
 
 
 @pytest.mark.parametrize(

@@ -13,9 +13,7 @@ from graphrag_bench.embedding.vector_index import VectorIndex
 from graphrag_bench.llm.calls import Completion
 from graphrag_bench.llm.scripted import Scripted
 from graphrag_bench.values import Question, Subgraph
-from operators.community.entity import entity
-from operators.community.layer import layer
-from operators.community.vdb import vdb
+from operators.community.search import entity, layer, vdb
 from operators.subgraph.agent_path import agent_path
 from operators.subgraph.khop_path import khop_path
 from operators.subgraph.steiner import prized_subgraph, relationship_prizes, steiner

@@ -1,8 +1,9 @@
-"""TF-IDF over texts, by scikit-learn."""
+"""Indices of words: BM25 by bm25s, and TF-IDF by scikit-learn."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -10,10 +11,61 @@ import numpy as np
 from graphrag_bench.algorithms.graph import Graph
 from graphrag_bench.columns import Columns, Texts
 from graphrag_bench.contract import artifact
+from graphrag_bench.data.chunks import ChunkTable
 from graphrag_bench.errors import UserError
 from graphrag_bench.indices.vectors import node_texts
 from graphrag_bench.text import search_words
 from graphrag_bench.values import FloatArray
+
+
+@dataclass(frozen=True, eq=False)
+class Bm25:
+    """A bm25s index whose row i is chunk i: Lucene's variant, English stop words left out."""
+
+    retriever: Any
+
+    @classmethod
+    def of(cls, texts: Sequence[str], k1: float = 1.5, b: float = 0.75) -> "Bm25":
+        """Return the index of these texts; raises UserError when they hold no search word."""
+        import bm25s
+
+        retriever = bm25s.BM25(method="lucene", k1=k1, b=b)
+        numbers: dict[str, int] = {}
+        rows = [[numbers.setdefault(word, len(numbers)) for word in _words(text)] for text in texts]
+        if not numbers:
+            raise UserError("BM25: the chunks hold no word to search by, stop words aside.")
+        retriever.index((rows, numbers), show_progress=False)
+        return cls(retriever)
+
+    def scores(self, query: str) -> FloatArray:
+        """The BM25 score of every chunk, float64 (n,); 0 where no word of the query occurs."""
+        known = [word for word in _words(query) if word in self.retriever.vocab_dict]
+        if not known:
+            return np.zeros(int(self.retriever.scores["num_docs"]))
+        return np.asarray(self.retriever.get_scores(known), np.float64)
+
+    def save(self, folder: Path) -> None:
+        """Write the index into a folder."""
+        self.retriever.save(str(folder / "bm25"), show_progress=False)
+
+    @classmethod
+    def load(cls, folder: Path) -> "Bm25":
+        """The index that `save` wrote, by memory map."""
+        import bm25s
+
+        return cls(bm25s.BM25.load(str(folder / "bm25"), mmap=True, load_corpus=False))
+
+
+def _words(text: str) -> list[str]:
+    from bm25s.stopwords import STOPWORDS_EN
+
+    return [word for word in search_words(text) if word not in STOPWORDS_EN]
+
+
+@artifact("bm25")
+def bm25(*, chunk_table: ChunkTable) -> Bm25:
+    """A BM25 index over the titles and texts of the chunks."""
+    return Bm25.of(chunk_table.passages)
 
 
 @dataclass(frozen=True, eq=False)

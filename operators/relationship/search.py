@@ -1,0 +1,161 @@
+"""Relationships by vector search, at nodes, and by the scores of their ends."""
+
+from collections.abc import Sequence
+from functools import partial
+from typing import Annotated, Literal
+
+import numpy as np
+from pydantic import Field, PositiveInt
+
+from graphrag_bench.algorithms.graph import Graph
+from graphrag_bench.columns import row_ids
+from graphrag_bench.contract import operator
+from graphrag_bench.embedding.embedder import Embedder
+from graphrag_bench.embedding.vector_index import VectorIndex
+from graphrag_bench.values import (
+    DECIMALS,
+    FloatArray,
+    IntArray,
+    Node,
+    NodeScores,
+    Query,
+    Question,
+    Ranked,
+    Relationship,
+    RelationshipScores,
+    best_of,
+    unique,
+)
+from operators.similarity import most_similar
+
+Order = Literal["similarity", "degree_weight"]
+
+
+@operator(
+    "relationship.vdb",
+    table3="VDB",
+    batched=True,
+    unordered="with degree_weight, the degree of both ends, then weight",
+)
+def vdb(
+    question: Sequence[Question],
+    query: Sequence[Query | None],
+    *,
+    relationship_index: VectorIndex,
+    graph: Graph,
+    embedder: Embedder,
+    top_k: PositiveInt = 4,
+    min_score: Annotated[float, Field(ge=-1, le=1)] = -1.0,
+    order: Order = "similarity",
+) -> list[Ranked[Relationship]]:
+    """The relationships most similar to the question, or to a query that the step uses instead.
+
+    Score: cosine, -1..1; of several query texts the best one counts. Ties by lower id. Of the best
+    `top_k` those below `min_score` are left out. With `order="degree_weight"` the rows found are
+    given by the sum of the degrees of their ends, then by weight, as the released code of Zhou et
+    al. does.
+    Source: Zhou et al. 2025, section 6.1, relationship "VDB".
+    """
+    rankings = most_similar(question, query, relationship_index, embedder, top_k)
+    rankings = [one.take(np.round(one.scores, DECIMALS) >= min_score) for one in rankings]
+    if order == "similarity":
+        return rankings
+    return [one.take(by_degree_and_weight(graph, one.ids, one.ids)) for one in rankings]
+
+
+def degrees_of_ends(graph: Graph, rows: IntArray) -> IntArray:
+    """Return the sum of the degrees of both ends of each row."""
+    degree = graph.degree
+    return np.asarray(degree[graph.source[rows]] + degree[graph.target[rows]], np.int64)
+
+
+def by_degree_and_weight(graph: Graph, rows: IntArray, ties: IntArray) -> IntArray:
+    """Return the order of rows by the degrees of their ends, then weight, then `ties`."""
+    weight = np.round(graph.weight[rows], DECIMALS)
+    return np.lexsort((ties, -weight, -degrees_of_ends(graph, rows)))
+
+
+@operator(
+    "relationship.onehop",
+    table3="Onehop",
+    unordered="the degree of both ends, then weight; with links, see order",
+)
+def onehop(
+    nodes: Ranked[Node],
+    *,
+    graph: Graph,
+    top_k: PositiveInt | None = None,
+    ties: Literal["id", "nodes"] = "id",
+    order: Literal["degree", "links"] = "degree",
+    per_node: PositiveInt | None = None,
+) -> Ranked[Relationship]:
+    """The relationships that one of the nodes is an end of, each once, the best joined first.
+
+    Score: the sum of the degrees of both ends, a degree being the number of other nodes that a
+    node is joined to. Ties by higher weight, then by lower id, or with `ties="nodes"` in the order
+    of the nodes, and by lower id at each; `top_k` cuts the end of the list. With `order="links"`
+    those between two of the nodes come first, then those that lead out, by the number of the nodes
+    that their outer end is joined to, at most `per_node` of them for each node; both by degree,
+    then by lower id.
+    Source: Zhou et al. 2025, section 6.1, relationship "Onehop"; `nodes` as LightRAG's released
+    code, version 1.5.7; `links` as Microsoft GraphRAG's local search (`local_context.py`).
+    """
+    if ties == "id":
+        rows = graph.relationships_at(nodes.ids)
+    else:
+        at = [row_ids(graph.node_relationship, node) for node in nodes.ids.tolist()]
+        rows = np.array(unique([row for one in at for row in one.tolist()]), np.int64)
+    ranked = Ranked[Relationship](rows, degrees_of_ends(graph, rows).astype(np.float64))
+    if order == "links":
+        most = None if per_node is None else per_node * len(nodes)
+        return ranked.take(_inside_first(graph, nodes.ids, rows, most)).head(top_k)
+    among = rows if ties == "id" else np.arange(len(rows))
+    return ranked.take(by_degree_and_weight(graph, rows, among)).head(top_k)
+
+
+def _inside_first(graph: Graph, nodes: IntArray, rows: IntArray, most: int | None) -> IntArray:
+    inward = np.isin(graph.source[rows], nodes)
+    outward = ~(inward & np.isin(graph.target[rows], nodes))
+    inner = np.where(inward, graph.source[rows], graph.target[rows])
+    outer = np.where(inward, graph.target[rows], graph.source[rows])
+    joined = np.unique(np.stack([outer, inner])[:, outward], axis=1)
+    links = np.bincount(joined[0], minlength=graph.n_nodes)[outer] * outward
+    ordered = np.lexsort((rows, -degrees_of_ends(graph, rows), -links, outward))
+    n_inside = int(np.count_nonzero(~outward))
+    return ordered if most is None else ordered[: n_inside + most]
+
+
+@operator("relationship.aggregator", table3="Aggregator")
+def aggregator(
+    node_scores: NodeScores,
+    *,
+    graph: Graph,
+    unit: Literal["pair", "fact"] = "pair",
+    top_k: PositiveInt = 4,
+    handed_on: Literal["all", "best"] = "all",
+) -> tuple[Ranked[Relationship], RelationshipScores]:
+    """The best relationships by the scores of their ends, and the score of every relationship.
+
+    Score of a row: score(source) + score(target). With `unit="pair"` the best `top_k` pairs of
+    nodes are given, each by its first row; with `fact` every row counts by itself. The score of
+    every relationship is computed when it is read, so that a block of questions holds none. With
+    `handed_on="best"` rows of score 0 are not among the best, and rows that are not have score 0.
+    Source: Zhou et al. 2025, section 6.1, relationship "Aggregator".
+    """
+    read = partial(_ends, node_scores, graph)
+    scores = read()
+    every = RelationshipScores.later(read, graph.n_relationships)
+    if unit == "fact":
+        best = Ranked[Relationship].top(scores, top_k)
+    else:
+        first = graph.pairs.first
+        best = best_of(first, scores[first], top_k)
+    if handed_on == "best":
+        best = best.take(best.scores > 0)
+        every = RelationshipScores.sparse(best.ids, best.scores, graph.n_relationships)
+    return best, every
+
+
+def _ends(node_scores: NodeScores, graph: Graph) -> FloatArray:
+    scores = node_scores.values
+    return np.asarray(scores[graph.source] + scores[graph.target], np.float64)
