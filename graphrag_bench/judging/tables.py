@@ -16,10 +16,9 @@ from graphrag_bench.report.rendering import (
 )
 
 _OF_MATCH = ("A", "B", "criterion")
-_NOTES = (
-    "every pair was judged in both orders; a tie is a pair whose winner changed with the order, or "
-    "of equal answers, which are not judged, and counts half; missing: one of the two verdicts "
-    "failed or could not be read, in no rate",
+_TIES = (
+    "a tie is a pair whose winner changed with the order, or of equal answers, which are not "
+    "judged, and counts half; missing: one of the two verdicts failed or could not be read"
 )
 _OF_AUDIT = (
     "flips: share of pairs that changed with the order (a judge that always takes the first: "
@@ -41,12 +40,8 @@ def match_table(caption: str, rates: Sequence[HeadToHead]) -> Table:
         counts = (one.n, one.missing, one.wins, one.ties, one.losses)
         p = shown_p(next(corrected)) if one.n else MISSING
         rows.append((*one.names, *map(str, counts), _percent(one.rate), p))
-    of_p = (
-        "p: two-sided paired permutation test of A's points against B's (mid-p; of questions by "
-        "themselves the sign test of wins against losses), Holm-corrected for the "
-        f"{n_tests} tests of this table"
-    )
-    notes = (*_NOTES, f"intervals are 95 % bootstrap over {_drawn(rates)}", of_p)
+    of_p = f"p: two-sided paired permutation test (mid-p), Holm over the {n_tests} tests"
+    notes = (_TIES, f"intervals are 95 % bootstrap over {_drawn(rates)}", of_p)
     heads = (*_OF_MATCH, "n", "missing", "A wins", "ties", "B wins", "A's rate [95 %]")
     return Table(caption, (*heads, p_head([n_tests])), tuple(rows), notes, texts=_OF_MATCH)
 

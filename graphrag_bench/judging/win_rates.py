@@ -39,9 +39,7 @@ class HeadToHead:
     tie counts half. `flips` is the share of questions whose winner changes with the order, `first`
     the share of all verdicts for the answer shown first; equal answers are in neither. `longer` is
     the share of points that the longer answer gets. Each is None without questions of its kind.
-    Intervals draw questions of one scope together, and `p` turns them together: it is that of
-    `sign_flip_p` on the points of A less those of B, which is a sign test (mid-p) of wins against
-    losses where no scope holds two questions.
+    Intervals draw, and `p` (`sign_flip_p`) turns, the questions of one scope together.
     """
 
     n: int
@@ -55,10 +53,6 @@ class HeadToHead:
     longer: Mean | None = None
     p: float = 1.0
     names: tuple[str, str, str] = ("", "", "")
-
-
-ScopedValue = tuple[float, str | None]
-"""A value of one question, and the question's scope."""
 
 
 def head_to_head(
@@ -93,7 +87,7 @@ def head_to_head(
     )
 
 
-def _mean(scoped: Iterable[ScopedValue]) -> Mean | None:
+def _mean(scoped: Iterable[tuple[float, str | None]]) -> Mean | None:
     rows = list(scoped)
     if not rows:
         return None

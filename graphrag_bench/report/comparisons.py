@@ -30,10 +30,7 @@ QuestionScores = Mapping[str, Mapping[str, float]]
 
 @dataclass(frozen=True)
 class ScoredRun:
-    """A run as comparisons see it: what `metrics.json` holds, and the metrics of each question.
-
-    `scopes` are the scopes by question, where questions have one.
-    """
+    """What `metrics.json` holds of a run, with the metrics and the scope of each question."""
 
     metrics: RunMetrics
     scores: QuestionScores
@@ -130,10 +127,10 @@ def comparison_table(rows: Sequence[Comparison]) -> Table | None:
 
 
 def baseline_of(run: RunMetrics, runs: Sequence[RunMetrics], baseline: str) -> RunMetrics | None:
-    """Return the run of the method `baseline` on the same corpus that shares most with this one.
+    """Return the run of `baseline` on the same corpus that shares most, the first of equals.
 
-    Models, context budget, sources and what a sweep varies count; the first of equals is taken.
-    None without any, and when that is the run itself.
+    Models, context budget, sources and what a sweep varies count. None without any, and when that
+    is the run itself.
     """
 
     def alike(other: RunMetrics) -> int:
@@ -148,11 +145,8 @@ def baseline_of(run: RunMetrics, runs: Sequence[RunMetrics], baseline: str) -> R
 
 def baseline_rule(rows: Sequence[Comparison]) -> list[str]:
     """Return which run of the baseline each row is compared with, where there are several."""
-    rule = (
-        "of several runs of the baseline a row has the one that shares most with it (models, "
-        "context budget, sources, regime, limit, what a sweep varies), the first of equals"
-    )
-    return [rule] if any(row.n_baselines > 1 for row in rows) else []
+    rule = "of several runs of the baseline a row has the one that shares most with it"
+    return [f"{rule}, the first of equals"] if any(row.n_baselines > 1 for row in rows) else []
 
 
 def _names(scores: QuestionScores) -> list[str]:
@@ -180,10 +174,8 @@ def paired_differences(
     for metric in metrics:
         if questions := _shared(metric, first, second):
             before, after = ([scores[q][metric] for q in questions] for scores in (first, second))
-            yield (
-                metric,
-                paired_difference(before, after, scopes=[scopes.get(q) for q in questions]),
-            )
+            of_each = [scopes.get(q) for q in questions]
+            yield metric, paired_difference(before, after, scopes=of_each)
 
 
 def shown_difference(difference: Difference) -> str:

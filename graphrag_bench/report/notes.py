@@ -56,7 +56,6 @@ def run_notes(runs: Sequence[RunMetrics]) -> list[Note]:
         *_prices(runs),
         *long_text_notes(runs),
         *_asking(runs),
-        *_repeats(runs),
         *_unequal_contexts(runs),
         *same_contexts(runs),
         *_rankings_beside_contexts(runs),
@@ -92,6 +91,8 @@ def _facts(runs: Sequence[RunMetrics]) -> Iterator[Note]:
 
 def _of_a_run(run: RunMetrics) -> Iterator[Note]:
     title, n, usage = run["title"], run["n"], run["usage"]
+    for reason, n_fell in run.get("fallbacks", {}).items():
+        yield Note("fallbacks", f"{title} fell back for {n_fell} of {n} questions: {reason}")
     repeats = run.get("repeats") or {}
     if changed := repeats.get("changed"):
         of = repeats["questions"]
@@ -111,6 +112,9 @@ def _of_a_run(run: RunMetrics) -> Iterator[Note]:
 
 def _of_any_run(runs: Sequence[RunMetrics]) -> Iterator[Note]:
     """Notes that name no run, there where they hold of any."""
+    if repeats := sorted({run["repeats"]["n"] for run in runs if run.get("repeats")}):
+        times = f"{', '.join(map(str, repeats))} repeats with other seeds"
+        yield Note("repeats", f"±: standard deviation over {times}; means are over all repeats")
     if names := ", ".join(sorted({f"{run['method']} (verified: {unverified(run)})"
                                   for run in runs if unverified(run)})):  # fmt: skip
         yield Note("verified", f"(?): not wholly checked against its paper, see its page: {names}")
@@ -128,11 +132,7 @@ def _of_any_run(runs: Sequence[RunMetrics]) -> Iterator[Note]:
 
 
 def build_faults(runs: Iterable[RunMetrics]) -> Iterator[Note]:
-    """Yield a warning with the share of chunks whose extraction failed, was malformed or cut.
-
-    One for the same numbers of several runs, none where all is whole. The graph lacks what
-    these chunks have not given; a chunk may be at fault in several ways.
-    """
+    """Yield a warning with the share of chunks whose extraction failed, was malformed or cut."""
     faulty = [run for run in runs if run["extraction_statistics"].get("faulty_chunks")]
 
     def fault(run: RunMetrics) -> str:
@@ -166,9 +166,8 @@ def imported_notes(runs: Sequence[RunMetrics]) -> Iterator[Note]:
         if not (source := run.get("imported")):
             continue
         title, n, selected = run["title"], run["n"], run["selected"]
-        file, sha256 = source["file"], source["sha256"]
-        text = f"{title}: imported from {file} (sha256 {sha256}); context and cost are unknown"
-        yield Note("imported", text)
+        file = f"{source['file']} (sha256 {source['sha256']})"
+        yield Note("imported", f"{title}: imported from {file}; context and cost are unknown")
         if reference := source.get("reference"):
             yield Note("imported", f"{title}: published at {reference}")
         if unmatched := source.get("unmatched"):
@@ -203,21 +202,11 @@ def _extractions(runs: Sequence[RunMetrics]) -> str:
 
 
 def resampling_units(clusters: Iterable[int]) -> str:
-    """Return what bootstrap samples are drawn over: questions, or scopes and their numbers.
-
-    `clusters` are those of each mean, 0 for one over questions.
-    """
-    numbers = sorted({*clusters} - {0})
-    if not numbers:
+    """Return what bootstrap samples are drawn over, from the clusters of each mean (0: none)."""
+    if not (numbers := sorted({*clusters} - {0})):
         return "questions"
     few = ": few, so that intervals are too narrow" if numbers[0] <= FEW_CLUSTERS else ""
     return f"scopes ({', '.join(map(str, numbers))} that questions share{few})"
-
-
-def _repeats(runs: Sequence[RunMetrics]) -> Iterator[Note]:
-    if numbers := sorted({run["repeats"]["n"] for run in runs if run.get("repeats")}):
-        repeats = f"{', '.join(map(str, numbers))} repeats with other seeds"
-        yield Note("repeats", f"±: standard deviation over {repeats}; means are over all repeats")
 
 
 def scored_again(runs: Sequence[RunMetrics]) -> Iterator[Note]:
@@ -262,10 +251,7 @@ def _unequal_contexts(runs: Sequence[RunMetrics]) -> Iterator[Note]:
 
 
 def same_contexts(runs: Sequence[RunMetrics]) -> Iterator[Note]:
-    """Yield a warning for runs of one set that send the same contexts: what has no effect.
-
-    Runs that differ in models or prompts alone are to have the same contexts and are not named.
-    """
+    """Yield the settings without effect of runs with the same contexts; no models and prompts."""
     known = [run for run in runs if run.get("contexts", {}).get("digest")]
     groups = grouped(known, lambda run: (run["dataset"], run["contexts"]["digest"]))
     for group in groups.values():
@@ -303,10 +289,6 @@ def _asking(runs: Sequence[RunMetrics]) -> Iterator[Note]:
         if steps := run.get("own_answers"):
             text = f"{run['title']}: its search answers by its own prompt: {', '.join(steps)}"
             yield Note("own answers", text)
-    for run in runs:
-        for reason, n in run.get("fallbacks", {}).items():
-            text = f"{run['title']} fell back for {n} of {run['n']} questions: {reason}"
-            yield Note("fallbacks", text)
 
 
 def _answer_forms(runs: Sequence[RunMetrics]) -> Iterator[Note]:
@@ -329,15 +311,12 @@ def _answer_forms(runs: Sequence[RunMetrics]) -> Iterator[Note]:
 def training_notes(runs: Sequence[RunMetrics]) -> list[Note]:
     """Return what each trained artifact was trained on, where that is not all there is."""
     parts = (part for run in runs for part in run.get("training", {}).items())
-    lines = (f"{name} trained on {row['trained_on']}" for name, row in parts if not row["whole"])
-    return [_warning("training", line) for line in dict.fromkeys(lines)]
+    texts = [f"{name} trained on {row['trained_on']}" for name, row in parts if not row["whole"]]
+    return [_warning("training", text) for text in dict.fromkeys(texts)]
 
 
 def long_text_notes(runs: Sequence[RunMetrics]) -> Iterator[Note]:
-    """Yield how many texts were longer than the embedder reads, a warning where they were cut.
-
-    One for the same texts of several runs; it names them where it does not hold of all.
-    """
+    """Yield how many texts were longer than the embedder reads, a warning where they were cut."""
     embedding = [run for run in runs if run.get("long_texts")]
     fits = [(run, row["what"], Fit.of(row)) for run in embedding for row in run["long_texts"]]
     long = [
@@ -348,10 +327,6 @@ def long_text_notes(runs: Sequence[RunMetrics]) -> Iterator[Note]:
     for (text, cut), group in grouped(long, lambda one: one[:2]).items():
         named, every = _titles(run for *_, run in group), _titles(embedding)
         yield Note("long texts", text if named == every else f"{text} ({named})", warns=cut)
-    if unknown := _titles(run for run in runs if _UNKNOWN in run.get("embedder", "")):
+    if unknown := _titles(run for run in runs if "(not known" in run.get("embedder", "")):
         text = f"the window of the embedder is not known (embedder.window=N sets it): {unknown}"
         yield _warning("long texts", text)
-
-
-_UNKNOWN = "(not known"
-"""What the identity of an embedder says whose window is not known."""

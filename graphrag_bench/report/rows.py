@@ -10,7 +10,6 @@ from graphrag_bench.errors import UserError, unknown
 
 SHOWN = 8
 """Characters of a corpus fingerprint that are shown."""
-_DOUBT = "(?)"
 IN_CONTEXT = "evidence_in_context"
 EVIDENCE = "evidence_recall@"
 _ANSWERS = ("accuracy", "f1", "hit@1", "list_f1")
@@ -140,10 +139,9 @@ def best_of(runs: Sequence[RunMetrics], metric: str) -> tuple[int, dict[str, Any
 
 
 def mark(run: RunMetrics) -> str:
-    """Return `(selected on this split, n configurations)` for such a run, or "".
+    """Return `(selected on this split, n configurations)` for a run scored where it was chosen.
 
-    It holds for every run that is scored on questions it was chosen on. Only the dev and the test
-    part of one division have no question in common.
+    Else "". Only the dev and the test part of one division have no question in common.
     """
 
     def overlap(selection: RunMetrics) -> bool:
@@ -158,12 +156,10 @@ def mark(run: RunMetrics) -> str:
 def in_table_order(runs: Sequence[RunMetrics]) -> list[RunMetrics]:
     """Return the runs by data set and context budget, each from floor to ceiling, by new `title`s.
 
-    Runs without a context, the floor among them, are listed with the first budget. A title names
-    the data set when there are several, and, where several runs share a title, the settings in
-    which they differ, and the run's key when nothing else tells two apart. It ends with `(?)`
-    for a method that is not wholly verified, and `mark`.
-    Cells of a sweep come first, in the order in which they come: a title names what they vary
-    (`varied`). The other rows of a sweep are references, and say so.
+    Runs without a context are listed with the first budget. A title names the data set when there
+    are several, the settings in which runs of one title differ, or else their keys, `(?)` for a
+    method that is not wholly verified, and `mark`. Cells of a sweep come first, in the given order,
+    named by what they vary (`varied`); the other rows of a sweep are references.
     """
     cells = [run for run in runs if "varied" in run]
     rest = [run for run in runs if "varied" not in run]
@@ -190,7 +186,7 @@ def _cells(runs: Sequence[RunMetrics]) -> list[RunMetrics]:
 
 
 def _doubt(run: RunMetrics) -> str:
-    return _DOUBT if unverified(run) else ""
+    return "(?)" if unverified(run) else ""
 
 
 def _stock(run: RunMetrics) -> str:
@@ -255,16 +251,18 @@ def _details(runs: Sequence[RunMetrics]) -> list[str]:
 
 
 def differing(runs: Sequence[RunMetrics]) -> list[str]:
-    """Return the paths of the retrieval settings that are not the same in all runs; no models.
-
-    Settings of single steps only where nothing above them differs.
-    """
-    names = [
+    """Return the paths of the retrieval settings (`above_steps`) that differ; no models."""
+    return above_steps(
         name
         for name in _differing([run["settings"] for run in runs])
         if name not in ("method.title", "answers", "regime") and not name.endswith("prompt")
-    ]
-    return [name for name in names if _level(name) < 2] or names
+    )
+
+
+def above_steps(names: Iterable[str]) -> list[str]:
+    """Return the settings that are of no single step, as those of steps follow; else all."""
+    every = list(names)
+    return [name for name in every if not name.startswith(_STEPS)] or every
 
 
 def _differing(settings: Sequence[Mapping[str, Any]]) -> list[str]:
@@ -303,8 +301,8 @@ TOKENS = ("prompt_tokens", "completion_tokens")
 def spent(run: RunMetrics) -> tuple[float, float]:
     """Return tokens and US dollars of all calls of a run, cached ones as when paid."""
     steps = run["cost"]["steps"].values()
-    tokens = sum(total_of(step, *TOKENS) for step in steps)
-    return tokens, sum(total_of(step, "usd") for step in steps)
+    n_tokens, usd = (sum(total_of(step, *names) for step in steps) for names in (TOKENS, ("usd",)))
+    return n_tokens, usd
 
 
 def total_of(cost: Mapping[str, Mapping[str, float]], *names: str) -> float:

@@ -149,11 +149,7 @@ def caption(runs: Sequence[RunMetrics]) -> str:
 
 
 def metrics_table(runs: Sequence[RunMetrics]) -> Table:
-    """Return a row for each metric with its mean, interval and n in each run.
-
-    The notes name unreadable judgements, the packages that metrics were computed by, and runs whose
-    accuracy comes from long answers.
-    """
+    """Return a row for each metric with its mean, interval and n in each run."""
     ordered = in_table_order(runs)
     names = sorted({name for run in ordered for name in run["metrics"]}, key=_by_cut)
 
@@ -181,11 +177,10 @@ def _by_cut(name: str) -> tuple[str, int]:
 
 
 def main_metric(runs: Sequence[RunMetrics], metric: str | None = None) -> str:
-    """Return the metric that the runs are read by: `metric`, or that of most questions.
+    """Return the metric that the runs are read by: `metric`, or that of most questions of all runs.
 
-    The questions are those of all runs together. Ties go to accuracy, F1, Hit@1, list F1, then
-    evidence recall at 5, or at the largest cut; where the context of any run is of rows, evidence
-    in the context, which its ranked chunks are not. `accuracy` where they have none of these.
+    Ties go to accuracy, F1, Hit@1, list F1, then evidence recall at 5, or at the largest cut; where
+    the context of any run is of rows, evidence in the context. `accuracy` without any of these.
     """
     if metric:
         return metric
@@ -205,10 +200,8 @@ def headline_table(
 ) -> Table:
     """Return a row for each run: n, its `main_metric`, difference and p, context, cost.
 
-    Differences are found by the place of a run among `runs`. The context is in mean tokens; the
-    cost is that of all calls, building included and cached replies at their price when paid, in US
-    dollars where any run has cost some, else in tokens. The notes name the models and every
-    warning.
+    The context is in mean tokens; the cost is that of all calls, building included and cached
+    replies at their price when paid, in US dollars where any run has cost some, else in tokens.
     """
     ordered = in_table_order([{**run, "place": place} for place, run in enumerate(runs)])
     name = main_metric(ordered, metric)

@@ -169,7 +169,7 @@ def chosen(rows: Mapping[GradedRow, Sequence[Candidate]]) -> dict[GradedRow, Can
     }
     picked = {}
     for row, runs in rows.items():
-        best = _nearest(one for one in runs if one.grade.comparable)
+        best = _nearest(one for one in runs if not one.grade.deciding)
         if one := best or _nearest(one for one in runs if one.group == groups[row[0][2]]):
             picked[row] = one
     return picked
@@ -179,7 +179,7 @@ def _largest_group(candidates_of: Mapping[GradedRow, Sequence[Candidate]]) -> Ru
     n_rows: Counter[RunGroup] = Counter()
     others: dict[RunGroup, int] = {}
     for runs in candidates_of.values():
-        groups = {one.group: len(one.grade.deciding) for one in runs if not one.grade.comparable}
+        groups = {one.group: len(one.grade.deciding) for one in runs if one.grade.deciding}
         n_rows.update(groups.keys())
         others |= groups
 

@@ -70,7 +70,7 @@ Gap = tuple[Part, Candidate | None]
 def difference(cell: PrintedCell, filled: Cells) -> str:
     """Return ours minus the paper's, signed, for grades A and B; "–" otherwise."""
     figure = filled[cell].figure
-    if figure is None or not figure.grade.comparable or cell.value is None:
+    if figure is None or figure.grade.deciding or cell.value is None:
         return MISSING
     return f"{figure.value - cell.value:+.1f}"
 

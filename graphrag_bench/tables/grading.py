@@ -13,6 +13,7 @@ from graphrag_bench.judging.pairs import HOUSE, PAPER
 from graphrag_bench.papers.names import PrintedModel
 from graphrag_bench.papers.printed import PrintedSize, Recipe, printed_sizes
 from graphrag_bench.report.rendering import MISSING
+from graphrag_bench.report.rows import above_steps
 from graphrag_bench.run.conditions import deciding
 from graphrag_bench.run.stored import StoredRun
 from graphrag_bench.text import model_name
@@ -93,18 +94,13 @@ class Grade:
 
     @property
     def deciding(self) -> tuple[Mismatch, ...]:
-        """The fields that make it C."""
+        """The fields that make it C: no difference between the two figures means anything."""
         return tuple(one for one in self.mismatches if one.decides)
 
     @property
     def letter(self) -> str:
         """A, B or C."""
         return "C" if self.deciding else "B" if self.mismatches else "A"
-
-    @property
-    def comparable(self) -> bool:
-        """Whether a difference between the two figures means anything."""
-        return not self.deciding
 
     @property
     def sentence(self) -> str:
@@ -115,11 +111,10 @@ class Grade:
 def grade(one: RunConditions, recipe: Recipe, judge: str = "", protocol: str = "") -> Grade:
     """Return the grade of a figure of a run, which a judge may have given, beside a printed one.
 
-    C in another regime than the published one, when the data set or the language model is another
-    one, when nothing says that it is the same, when a size of the corpus is another than the
-    printed one, or when only a part of the questions was asked; A when data, models, settings and
-    prompts are the same; else B. What is only counted takes a corpus of every printed size alone,
-    whatever the regime, and no question matters to a graph.
+    C in another regime than the published one, with another data set, corpus size or language model
+    or where nothing says that it is the same, and for a part of the questions; A when data, models,
+    settings and prompts are the same; else B. What is only counted takes a corpus of every printed
+    size alone, whatever the regime, and no question matters to a graph.
     """
     if recipe.metric.kind == "count":
         return Grade.of(_corpus(one, recipe, silent=True))
@@ -221,19 +216,16 @@ def different_settings(
 ) -> Iterator[Mismatch]:
     """Yield each setting that differs, in order of the paths; – for one that is not set.
 
-    Settings of single steps are named only where no parameter, build or run setting differs, as
-    those follow from these. Titles are words and no settings; another regime is graded apart.
+    Settings of single steps as of `above_steps`. Titles are words and no settings; another regime
+    is graded apart.
     """
     undecided = {"method.title", REGIME}
     if "auto" in (ours.get("chunking.variant"), theirs.get("chunking.variant")):
         undecided |= {"chunking.variant", "chunking.size"}
     if BUDGET not in ours or BUDGET not in theirs:
         undecided.add(BUDGET)
-    names = sorted(
-        name for name in {*ours, *theirs} - undecided if ours.get(name) != theirs.get(name)
-    )
-    steps = ("method.convert.", "method.retrieve.", "method.generate.")
-    for name in [name for name in names if not name.startswith(steps)] or names:
+    names = sorted({*ours, *theirs} - undecided)
+    for name in above_steps(name for name in names if ours.get(name) != theirs.get(name)):
         mine, other = (
             MISSING if settings.get(name) is None else str(settings[name])
             for settings in (ours, theirs)

@@ -98,7 +98,7 @@ def _grades(grades: Sequence[Grade]) -> tuple[list[str], list[str]]:
     shared = Grade.of(one for one in grades[0].mismatches if one in every)
     letters = ", ".join(sorted({one.letter for one in grades}))
     notes = [f"grade {letters}: {shared.sentence or 'nothing differs in all rows'}"]
-    if any({*one.mismatches} - {*one.deciding} - every for one in grades if not one.comparable):
+    if any({*one.mismatches} - {*one.deciding} - every for one in grades if one.deciding):
         notes.append("rows of grade C differ in settings too: --format csv names them")
     own = [one.deciding or one.mismatches for one in grades]
     return notes, [Grade.of(one for one in row if one not in every).sentence for row in own]
