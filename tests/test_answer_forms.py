@@ -27,7 +27,6 @@ from methods.tog.answering import if_enough
 from operators.answer.direct import direct
 from operators.answer.map_reduce import REDUCE, Points, reduce
 
-PARAGRAPH = answer_form("paragraph").manner
 CONTEXT = Context((Piece("chunk", "c", "Mira Holt was taught by Otto Brandt.", 1.0, 9),))
 TRIPLETS = "methods:subgraphrag/prompts/system/triplets.j2"
 
@@ -55,7 +54,8 @@ def experiment(*settings: str, dataset: str = "toy", method: str = "hipporag") -
     return Experiment.prepare(composed(words))
 
 
-# ---- cards
+def answer_prompt(method: str = "hipporag") -> Any:
+    return experiment(method=method).method.pipeline.generate[-1].operators()[0].settings["prompt"]
 
 
 def test_every_card_says_in_which_form_its_questions_want_their_answers() -> None:
@@ -73,8 +73,9 @@ def test_every_card_says_in_which_form_its_questions_want_their_answers() -> Non
 
 
 def test_the_setting_overrides_the_card_and_options_want_a_choice(tmp_path: Path) -> None:
-    assert [q.form for q in experiment().dataset.questions] == [*["short"] * 5, "paragraph"]
-    assert {q.form for q in experiment("answers=list").dataset.questions} == {"list"}
+    for settings, form in (([], "short"), (["answers=free"], "free"), (["answers=list"], "list")):
+        last = "list" if form == "list" else "paragraph"
+        assert [q.form for q in experiment(*settings).dataset.questions] == [*[form] * 5, last]
     options = {"id": "o", "text": "Which?", "options": ["a", "b"], "correct": 0}
     themes = {"id": "t", "text": "Which themes?", "type": "abstract"}
     folder = write_set(tmp_path, [{"id": "d", "text": "Words."}], [options, themes])
@@ -83,17 +84,13 @@ def test_the_setting_overrides_the_card_and_options_want_a_choice(tmp_path: Path
     assert "answers='essay'" in refusal(*TOY, "answers=essay")
 
 
-def test_a_question_is_abstract_as_its_type_or_card_says_whatever_form_is_asked_for() -> None:
-    one_in_six, every = [*["specific"] * 5, "abstract"], ["abstract"] * 6
-    for form, kinds in (("auto", one_in_six), ("short", one_in_six), ("paragraph", every)):
-        toy = experiment(f"answers={form}").dataset  # whose card has forms by type
-        assert [kind_of(question) for question in toy.questions] == kinds
+@pytest.mark.parametrize(("form", "n_abstract"), [("auto", 1), ("short", 1), ("paragraph", 6)])
+def test_a_question_is_abstract_as_its_type_or_card_says(form: str, n_abstract: int) -> None:
+    toy = experiment(f"answers={form}").dataset  # whose card has forms by type
+    kinds = [kind_of(question) for question in toy.questions]
+    assert kinds == [*["specific"] * (6 - n_abstract), *["abstract"] * n_abstract]
     same_form = replace(toy, card=load_card("musique")).in_form("paragraph")
-    assert [kind_of(question) for question in same_form.questions] == one_in_six
-    assert same_form.questions_digest != toy.questions_digest
-
-
-# ---- methods
+    assert [kind_of(question) for question in same_form.questions].count("abstract") == 1
 
 
 @pytest.mark.parametrize("name", names("method"))
@@ -111,7 +108,7 @@ def test_every_answer_of_a_method_follows_its_form(name: str) -> None:
 def test_the_words_and_the_tokens_are_those_of_the_form(step: str, form: Any) -> None:
     llm = Listening()
     question = Question("q", "Who taught Mira Holt?", form=form)
-    prompt = experiment().method.pipeline.generate[-1].operators()[0].settings["prompt"]
+    prompt = answer_prompt()
     if step == "reduce":
         reduce(question, Points(("Otto.",), (90,)), llm=llm, tokenizer=BytePairs(),
                context_budget=UNBOUNDED, prompt=REDUCE)  # fmt: skip
@@ -126,7 +123,15 @@ def test_the_words_and_the_tokens_are_those_of_the_form(step: str, form: Any) ->
     if step != "enough":
         assert wanted.manner in llm.last_prompt
         assert llm.last_prompt.endswith(wanted.cue)
-    assert (PARAGRAPH in llm.last_prompt) == (form == "paragraph")
+    assert (answer_form("paragraph").manner in llm.last_prompt) == (form == "paragraph")
+
+
+@pytest.mark.parametrize(("form", "lists"), [("list", True), ("short", False)])
+def test_subgraphrag_lists_where_a_list_is_wanted_alone(form: Any, lists: bool) -> None:
+    llm = Listening()
+    listed(Question("q", "Who?", form=form), CONTEXT, llm=llm, prompt=answer_prompt("subgraphrag"))
+    assert ('beginning with "ans:"' in llm.last_prompt) == lists
+    assert llm.most == [answer_form(form).max_tokens]
 
 
 @pytest.mark.parametrize(
@@ -143,15 +148,16 @@ def test_a_source_s_profile_gives_open_answers_more_tokens(profile: str, most: i
     assert own.key != result.key
 
 
-def test_free_takes_the_place_of_short_and_as_published_no_form_ends_early() -> None:
-    toy = [q.form for q in experiment("answers=free").dataset.questions]
-    assert toy == [*["free"] * 5, "paragraph"]
+def test_as_published_no_form_ends_early_and_a_part_has_the_form_of_the_whole() -> None:
     assert "explain" not in answer_form("free").manner
     runs = [experiment("profile=paper", f"regime={one}", method="zeroshot")
             for one in ("house", "published")]  # fmt: skip
     shorts = [run.dataset.questions[0].answer_form for run in runs]
     assert [(form.name, form.max_tokens) for form in shorts] == [("short", 48), ("short", 2048)]
     assert runs[0].key != runs[1].key
+    parts = {"list": "list", "choice": "short", "summary": "paragraph"}
+    assert {form: form_of_part(form, abstract=False) for form in parts} == parts
+    assert form_of_part("short", abstract=True) == "paragraph"
 
 
 def test_a_small_window_leaves_an_open_answer_what_is_left_of_it() -> None:
@@ -168,38 +174,11 @@ def test_a_small_window_leaves_an_open_answer_what_is_left_of_it() -> None:
 
 
 @pytest.mark.parametrize("op", [direct, listed])
-def test_an_answer_that_ends_at_its_limit_is_noted(op: Any) -> None:
-    whole = Completion("ans: Otto", prompt_tokens=10, completion_tokens=10)
-    prompt = experiment().method.pipeline.generate[-1].operators()[0].settings["prompt"]
-    for finish in ("stop", "length"):
-        llm = Scripted([("", replace(whole, finish=finish))])
-        assert op(Question("q", "Who?"), CONTEXT, llm=llm, prompt=prompt).cut == (
-            finish == "length"
-        )
-
-
-def test_subgraphrag_lists_where_a_list_is_wanted_alone() -> None:
-    prompt = experiment(method="subgraphrag").method.pipeline.generate[-1].operators()[0]
-    for form, lists in (("list", True), ("short", False)):
-        llm = Listening()
-        listed(Question("q", "Who?", form=form), CONTEXT, llm=llm,
-               prompt=prompt.settings["prompt"])  # fmt: skip
-        assert ('beginning with "ans:"' in llm.last_prompt) == lists
-        assert llm.most == [answer_form(form).max_tokens]
-
-
-@pytest.mark.parametrize(
-    ("form", "abstract", "part"),
-    [("list", False, "list"), ("choice", False, "short"), ("summary", False, "paragraph"),
-     ("short", True, "paragraph")],
-)  # fmt: skip
-def test_the_answers_of_parts_have_the_form_of_the_whole_or_a_paragraph(
-    form: Any, abstract: bool, part: str
-) -> None:
-    assert form_of_part(form, abstract=abstract) == part
-
-
-# ---- the run key
+@pytest.mark.parametrize("finish", ["stop", "length"])
+def test_an_answer_that_ends_at_its_limit_is_noted(op: Any, finish: str) -> None:
+    whole = Completion("ans: Otto", prompt_tokens=10, completion_tokens=10, finish=finish)
+    answer = op(Question("q", "Who?"), CONTEXT, llm=Scripted([("", whole)]), prompt=answer_prompt())
+    assert answer.cut == (finish == "length")
 
 
 def test_the_form_is_in_the_key_where_it_changes_an_answer(tmp_path: Path) -> None:
