@@ -6,7 +6,6 @@ import numpy as np
 
 from graphrag_bench.algorithms.evidence import Fragments, NodeAttributes
 from graphrag_bench.algorithms.graph import Graph, attributes_of, thinned
-from graphrag_bench.columns import Texts
 from graphrag_bench.graphs.merging import Merger
 
 
@@ -37,12 +36,6 @@ def test_a_fact_without_a_description_counts_for_every_chunk_that_states_it() ->
     assert graph.chunks_of_relationship(0) == (0, 2)
     assert graph.chunks_of_triples((0, 1)) == (0, 1, 2)
     assert graph.chunks_of_node(0) == (), "a name is no description"
-
-
-def test_without_fragments_a_described_node_counts_for_its_chunk_where_it_has_one_alone() -> None:
-    graph = Graph.from_arrays([], [], [[1, 0, 0], [1, 1, 0]], n_nodes=2)
-    described = replace(graph, descriptions=Texts.of(["First.", "Second."]))
-    assert [described.chunks_of_node(node) for node in (0, 1)] == [(0,), ()]
 
 
 def test_fragments_come_by_row_each_once_and_some_rows_can_be_taken() -> None:

@@ -10,13 +10,9 @@ from graphrag_bench.algorithms.graph import Graph, thinned
 def graph():
     """Rows: 0 - 1 (chunk 0), 2 - 1 (chunk 1), 1 - 0 (chunk 1), 2 - 2; node 3 by itself."""
     return Graph.from_arrays(
-        source=[0, 2, 1, 2],
-        target=[1, 1, 0, 2],
-        weight=[1.0, 4.0, 2.0, 9.0],
-        node_chunk=[[1, 1], [1, 1], [0, 1], [0, 0]],
-        relationship_chunk=[[1, 0], [0, 1], [0, 1], [0, 0]],
-        n_nodes=4,
-    )
+        [0, 2, 1, 2], [1, 1, 0, 2], [[1, 1], [1, 1], [0, 1], [0, 0]],
+        [[1, 0], [0, 1], [0, 1], [0, 0]], weight=[1.0, 4.0, 2.0, 9.0], n_nodes=4,
+    )  # fmt: skip
 
 
 def test_rows_with_the_same_ends_are_one_pair(graph):

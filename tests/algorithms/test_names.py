@@ -3,13 +3,10 @@
 import pytest
 
 from graphrag_bench.algorithms.name_dictionary import (
-    FILE,
     Merge,
     NameDictionary,
     bare,
     key_of,
-    load_merges,
-    save_merges,
     unambiguous,
 )
 
@@ -79,11 +76,3 @@ def test_an_alias_leads_where_all_its_merges_name_one_node_and_else_nowhere() ->
     two, none = merge("curie", "pierre curie"), merge("curie", "eve curie")
     for merges in ([curie, two], [none], [merge("tarn", "marie curie")]):
         assert unambiguous(merges, people) == {}
-
-
-def test_merges_come_back_from_disk_and_none_leave_no_file(tmp_path) -> None:
-    save_merges(tmp_path, ())
-    assert not (tmp_path / FILE).exists() and load_merges(tmp_path) == ()
-    merges = (merge("skłodowska", "marie curie"), Merge("a", "b", "acronyms", "d"))
-    save_merges(tmp_path, merges)
-    assert load_merges(tmp_path) == merges

@@ -19,10 +19,7 @@ from graphrag_bench.algorithms.pagerank import (
     walk_with_chunks,
 )
 from graphrag_bench.columns import Texts
-from graphrag_bench.contract import alone
-from graphrag_bench.values import ChunkScores, Node, NodeScores, Ranked
-from operators.chunk.ppr import ppr as chunk_ppr
-from operators.node.ppr import ppr as node_ppr
+from graphrag_bench.values import Node, NodeScores, Ranked
 
 
 def random_walk(seed: int, n_nodes: int = 200, n_relationships: int = 300) -> Walk:
@@ -99,28 +96,6 @@ def test_one_push_after_another_is_as_if_alone_and_one_without_weight_exact(monk
         assert np.array_equal(result.rows, single.rows)
         assert np.array_equal(result.values, single.values)
     assert np.array_equal(uniform.values, personalised_pagerank(walk, np.zeros(len(walk)), 0.85))
-
-
-def test_the_best_nodes_and_chunks_of_a_push_are_the_exact_ones(monkeypatch):
-    """120 nodes in 60 chunks, with hubs; the scores of a push are sparse."""
-    rng = np.random.default_rng(7)
-    ends = (120 * rng.random((2, 300)) ** 2).astype(np.int64)
-    graph = Graph.from_arrays(*ends, node_chunk=rng.random((120, 60)) < 0.05, n_nodes=120)
-    start = Ranked[Node](np.array([0, 50]), np.ones(2))
-    near = ChunkScores.sparse(np.array([4, 9]), np.array([0.3, 0.7]), graph.n_chunks)
-
-    def best():
-        nodes, mass = alone(node_ppr)(start, graph=graph, top_k=20)
-        return nodes, alone(chunk_ppr)(start, near, graph=graph, top_k=10), mass
-
-    exact_nodes, exact_chunks, _ = best()
-    monkeypatch.setattr(pagerank, "EXACT_UP_TO", 119)
-    nodes, chunks, mass = best()
-    assert nodes.ids.tolist() == exact_nodes.ids.tolist()
-    np.testing.assert_allclose(nodes.scores, exact_nodes.scores, atol=1e-5)
-    assert mass.some_rows is not None and len(mass) == graph.n_nodes
-    assert chunks.ids.tolist() == exact_chunks.ids.tolist()
-    np.testing.assert_allclose(chunks.scores, exact_chunks.scores, atol=1e-4)
 
 
 def test_sparse_scores_rank_as_the_vector_does_zeros_by_lower_id_included():

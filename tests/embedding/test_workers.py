@@ -1,7 +1,6 @@
 """A tagger and an embedder in joblib's workers: the same as in this process, here and on Ray."""
 
 import os
-from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,14 +11,7 @@ from toy_runs import Capitals, metrics, records, run_folder
 from graphrag_bench.embedding.cached_models import CachedTagger
 from graphrag_bench.embedding.embedder import Hashing
 from graphrag_bench.embedding.nlp import Nlp
-from graphrag_bench.embedding.workers import (
-    ParallelEmbedder,
-    ParallelTagger,
-    R,
-    T,
-    WorkerModel,
-    Workers,
-)
+from graphrag_bench.embedding.workers import ParallelEmbedder, ParallelTagger, WorkerModel, Workers
 from graphrag_bench.errors import UserError
 from graphrag_bench.llm.cache import Cache
 
@@ -45,7 +37,7 @@ def test_processes_read_what_one_process_reads_and_it_is_stored(tmp_path: Path) 
 class Here(Workers):
     """Workers that work in this process, one block after the other."""
 
-    def map(self, work: Callable[[T], R], blocks: Iterable[T]) -> Iterator[R]:
+    def map(self, work, blocks):
         return map(work, blocks)
 
 

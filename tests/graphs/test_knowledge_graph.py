@@ -10,7 +10,7 @@ from graphrag_bench.embedding.embedder import Hashing
 from graphrag_bench.embedding.vector_index import VectorIndex
 from graphrag_bench.errors import UserError
 from graphrag_bench.graphs.extraction import CO_OCCURS
-from graphrag_bench.graphs.knowledge_graph import SYNONYM, kg, kg_synonymy, name_index, node_rows
+from graphrag_bench.graphs.knowledge_graph import SYNONYM, kg, kg_synonymy, name_index
 
 
 def graph_of(*chunks: tuple[list[str], list[tuple[str, str, str]]]) -> Graph:
@@ -106,12 +106,6 @@ def test_nearest_names_at_or_above_the_threshold_are_joined_once():
     for per_node, threshold, n in ((10, 0.85, 1), (1, 0.8, 2), (1, 0.5, 2), (2, 0.5, 3)):
         graph = with_synonyms(synonyms_per_node=per_node, synonymy_threshold=threshold)
         assert graph.n_relationships == n
-
-
-def test_names_that_differ_in_signs_are_one_node_where_the_released_code_has_it_so():
-    rows = extraction((["C++", "C#", "C"], [("C#", "follows", "C++")]))
-    assert list(node_rows(rows)) == ["c++", "c#", "c"]
-    assert list(node_rows(rows, signs=False)) == ["c"]
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ from graphrag_bench.data.readers import read_dataset
 from graphrag_bench.data.subgraphs import Subgraphs
 from graphrag_bench.errors import UserError
 from graphrag_bench.graphs.chunking import presplit, token
-from graphrag_bench.graphs.knowledge_graph import fact_graph, subgraph_extraction, subgraph_graph
+from graphrag_bench.graphs.knowledge_graph import subgraph_graph
 from graphrag_bench.values import Question, Ranked, Relationship
 from methods.subgraphrag.triples import in_scope
 
@@ -52,15 +52,6 @@ def test_names_and_relations_stand_as_they_are_written_and_a_triple_of_two_quest
     assert graph.weight.tolist() == [1, 1, 1, 1, 2, 1]
     assert graph.relationship_chunk.toarray()[4].tolist() == [True, True, False]
     assert graph.node_chunk.toarray()[4].tolist() == [True, True, False]
-
-
-def test_a_graph_of_normalised_names_is_made_of_the_same_triples(cwq: Dataset) -> None:
-    table = presplit(corpus=cwq)
-    extraction = subgraph_extraction(corpus=cwq, chunk_table=table)
-    assert extraction.statistics == {"triples": 7}
-    graph = fact_graph(extraction, len(table))
-    assert graph.relations[0] == "sports mascot team"
-    assert graph.n_relationships == 5  # norvik is not norvik: equal ends
 
 
 def test_a_graph_needs_triples_and_a_chunk_for_each_document(cwq: Dataset) -> None:

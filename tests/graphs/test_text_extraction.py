@@ -32,11 +32,8 @@ from graphrag_bench.text import count_tokens
 
 ADA = '("entity"<|>ADA MARSH<|>person<|>Ada Marsh founded Norvik.)'
 NORVIK = '("entity"<|>NORVIK<|>organization<|>Norvik was founded by Ada Marsh.)'
-FOUNDED = '("relationship"<|>ADA MARSH<|>NORVIK<|>Ada Marsh founded Norvik.<|>9)'
 UNREADABLE = ADA.replace("<|>", " ~ ")
 ADA_READ = EntityRecord("ADA MARSH", "person", "Ada Marsh founded Norvik.")
-NORVIK_READ = EntityRecord("NORVIK", "organization", "Norvik was founded by Ada Marsh.")
-FOUNDED_READ = RelationshipRecord("ADA MARSH", "NORVIK", "Ada Marsh founded Norvik.", (), 9.0)
 
 FACT = '("fact"<|>Ada Marsh founded Norvik.<|>9)'
 STANDS = '("fact"<|>Norvik stands on Tarn.<|>7.5)##("entity"<|>TARN<|>A mountain.)'
@@ -117,15 +114,6 @@ def extracted(model: Scripted, *texts: str, **settings) -> TextExtraction:
     return llm_text_extraction(
         chunk_table=table(*texts), llm_build=model, progress=QUIET, **settings
     )
-
-
-def test_gleaning_goes_on_with_the_same_conversation():
-    model = Scripted([("missed", FOUNDED), ("Ada Marsh founded", f"{ADA}##{NORVIK}<|COMPLETE|>")])
-    result = extracted(model, "Ada Marsh founded Norvik.")
-    assert result.rows == (ChunkRecords((ADA_READ, NORVIK_READ), (FOUNDED_READ,)),)
-    roles = [[message.role for message in chat] for chat in model.prompts]
-    assert roles == [["system", "user"], ["system", "user", "assistant", "user"]]
-    assert model.prompts[1][2].content == f"{ADA}##{NORVIK}<|COMPLETE|>"
 
 
 @pytest.mark.parametrize(("reply", "n_calls"), [("Yes.", 6), (" YES ", 6), ("No", 3), ("Sure", 3)])

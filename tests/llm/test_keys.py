@@ -79,12 +79,8 @@ def test_the_request_that_is_sent() -> None:
     assert body("m", Request(CHAT, 20, trial=3), Decoding(seed=7), Dialect())["seed"] == 10
     requests = Request(CHAT[:1], 20, ("x",), schema_of(City), 2)
     assert body("m", requests, Decoding(**WARM), Dialect(schema_as="words")) == {
-        "temperature": 0.7,
-        "top_p": 0.9,
-        "stop": ["x"],
-        "reasoning_effort": "low",
-        "max_tokens": 20,
-        "model": "m",
+        **{"temperature": 0.7, "top_p": 0.9, "stop": ["x"], "reasoning_effort": "low"},
+        **{"max_tokens": 20, "model": "m"},
         "messages": [
             {"role": "system", "content": "Be short."},
             {"role": "user", "content": IN_WORDS},

@@ -9,16 +9,7 @@ import pytest
 from graphrag_bench.errors import UserError
 from graphrag_bench.llm.cache import Cache
 from graphrag_bench.llm.calls import CallFailed, Completion, RunStopped
-from graphrag_bench.llm.ledger import (
-    Budget,
-    Ledger,
-    Spending,
-    grouped,
-    models_of,
-    read_ledger,
-    spent,
-    sums,
-)
+from graphrag_bench.llm.ledger import Budget, Ledger, Spending, read_ledger, spent, sums
 from graphrag_bench.llm.openai_compatible import OpenAICompatible
 from graphrag_bench.llm.scripted import Scripted
 
@@ -52,15 +43,6 @@ def test_lines_hold_a_call_and_sums_keep_paid_cached_and_failed_ones_apart(tmp_p
         assert values == expected
     assert (total["truncated"], total["failed"]) == (1, {"empty": 1})
     assert spent(path) == Spending(25, 0.6)
-
-
-def test_two_builds_of_a_model_are_two_models_and_shards_are_one_ledger(tmp_path):
-    other = Completion("b", prompt_tokens=1, completion_tokens=1, model="m", fingerprint="f2")
-    path = ledger_of(tmp_path, PAID, other)
-    lines = list(read_ledger(path, path))
-    (group,) = grouped(lines, "stage").values()
-    assert group == lines and len(lines) == 4
-    assert models_of(lines) == ["m f1", "m f2"] and models_of(lines[:1]) == ["m f1"]
 
 
 def test_a_line_that_a_kill_cut_short_is_left_out_and_the_next_is_whole(tmp_path):

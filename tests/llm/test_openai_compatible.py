@@ -123,9 +123,7 @@ def test_a_dialect_leaves_out_or_replaces_what_a_server_does_not_take(fake, chat
     url = fake.scenario(refuse=["temperature", "max_tokens", "seed", "stop"], text="Rome. Q: and")
     dialect = {
         "length": "max_completion_tokens",
-        "temperature": False,
-        "seed": False,
-        "stop": False,
+        **dict.fromkeys(("temperature", "seed", "stop"), False),
     }
     assert ask(client(url, dialect=dialect), chat("x"), stop=["Q:"]).text == "Rome."
     (body,) = fake.stats(url).bodies

@@ -86,16 +86,6 @@ def windowed(url, **more):
     return embedder(url, **{"window": 40, "tokenizer": "cl100k", **more})
 
 
-def test_a_long_text_is_sent_in_windows_and_its_end_changes_its_vector(fake):
-    url = fake.scenario()
-    one, other = windowed(url).encode([LONG, LONG + " The sea is far."], kind="passage")
-    assert not np.array_equal(one, other)
-    assert np.allclose(np.linalg.norm([one, other], axis=1), 1)
-    sent = [text for body in fake.stats(url).bodies for text in body["input"]]
-    assert len(sent) > 4 and max(count_tokens(text) for text in sent) <= 40
-    assert all(text in f"{LONG} The sea is far." for text in sent)
-
-
 def test_windows_do_not_change_the_cached_rows_of_texts_that_fit(fake, tmp_path):
     url = fake.scenario()
     store = Cache(tmp_path / "replies.sqlite")

@@ -14,20 +14,10 @@ PLAN = [
     ("could not be read", "still ?"),
     ("bad", "?"),
     ("good", '{"name": "Rome"}'),
-    (
-        "plain",
-        Completion(
-            "a reply",
-            prompt_tokens=3,
-            completion_tokens=2,
-            finish="length",
-            model="m",
-            fingerprint="f",
-            usd=0.25,
-        ),
-    ),
+    ("plain", Completion("a reply", "length", model="m", fingerprint="f", prompt_tokens=3,
+                         completion_tokens=2, usd=0.25)),
     ("filtered", CallFailed("content_filter", "no")),
-]
+]  # fmt: skip
 
 
 class City(BaseModel):

@@ -25,10 +25,7 @@ def ask_city(llm, prompt, **more):
     ("reply", "problem"),
     [
         ('{"town": "Rome"}', "field 'name'"),
-        (
-            Completion('{"name": "Ro', prompt_tokens=1, completion_tokens=20, finish="length"),
-            "shorter",
-        ),
+        (Completion('{"name": "Ro', finish="length"), "shorter"),
     ],
     ids=["another field", "cut"],
 )
@@ -63,9 +60,8 @@ def test_a_failed_call_raises_or_gives_the_fallback(chat):
 
 
 def test_a_list_comes_back_in_order_with_failures_in_their_places(chat):
-    model = Scripted(
-        [(CORRECTION, "no"), ("1", '{"name": "a"}'), ("2", "no"), ("3", '{"name": "c"}')]
-    )
+    plan = [(CORRECTION, "no"), ("1", '{"name": "a"}'), ("2", "no"), ("3", '{"name": "c"}')]
+    model = Scripted(plan)
     items: list[str] = []
     llm = model.attached(log=lambda outcome, item: items.append(item))
     prompts = [chat("1"), chat("2"), chat("3")]

@@ -24,14 +24,8 @@ def graph_of(table: ChunkTable = TABLE, documents=(), nlp: object = None, **sett
 
 
 def test_titles_without_brackets_and_names_are_nodes_in_order_of_first_mention() -> None:
-    assert list(graph_of().names) == [
-        "hello",
-        "otto",
-        "history of velia",
-        "history",
-        "velia",
-        "ada",
-    ]
+    names = ["hello", "otto", "history of velia", "history", "velia", "ada"]
+    assert list(graph_of().names) == names
 
 
 def test_the_title_of_a_passage_weighs_more_than_other_names_and_numbers_are_none() -> None:
@@ -112,11 +106,3 @@ def test_redirects_name_the_title_unless_two_documents_claim_them():
     ]
     assert merged(first, second, a=["Home"], b=["Home"]) == []
     assert merged(first, second, a=["Tarn", " ", "Marie Curie"]) == []
-
-
-def test_an_acronym_of_a_redirect_stands_for_the_title():
-    title = chunk("", "a", "United Nations Health Agency")
-    assert merged(WHO, title, a=["World Health Organization"]) == [
-        ("world health organization", "united nations health agency", "redirects"),
-        ("who", "united nations health agency", "acronyms"),
-    ]

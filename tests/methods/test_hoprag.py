@@ -126,20 +126,14 @@ QUESTIONS = [
 
 def hopped(rows=QUESTIONS, n_chunks=3, n_names=3, **settings) -> Graph:
     chunks, answered, texts, names, degrees = zip(*rows, strict=True)
+    known = Texts.of([f"name{number}" for number in range(n_names)])
     questions = PseudoQuestions(
-        Texts.of(list(texts)),
-        np.array(chunks, np.int64),
-        np.array(answered, bool),
-        Texts.of([f"name{number}" for number in range(n_names)]),
+        Texts.of(list(texts)), np.array(chunks, np.int64), np.array(answered, bool), known,
         incidence(names, n_names),
-    )
-    return hop(
-        pseudo_questions=questions,
-        question_index=VectorIndex(unit(np.deg2rad(degrees))),
-        chunk_table=table_of(n_chunks),
-        progress=QUIET,
-        **settings,
-    )
+    )  # fmt: skip
+    index = VectorIndex(unit(np.deg2rad(degrees)))
+    return hop(pseudo_questions=questions, question_index=index, chunk_table=table_of(n_chunks),
+               progress=QUIET, **settings)  # fmt: skip
 
 
 def hops(graph: Graph) -> list[tuple[int, int, str, str, float]]:

@@ -82,16 +82,6 @@ def test_the_core_has_the_highest_pagerank_and_ties_go_to_the_lower_id(graph, sh
     assert core_chunks(graph, share).tolist() == core
 
 
-def test_the_core_alone_is_read():
-    result = core_nlp(
-        chunk_table=table(*TEXTS), chunk_graph=PATH, nlp=Names(), progress=QUIET, share=0.5
-    )
-    named = [[entity.name for entity in row.entities] for row in result.rows]
-    assert named == [["Ada", "Norvik"], [], ["Ada"], []]
-    assert result.rows[1] == result.rows[3] == ChunkRecords()
-    assert result.statistics["core_chunks"] == 2
-
-
 def test_core_chunks_can_be_read_together_and_all_of_them_hold_the_names():
     """The core is 0, 1 and 2, of 5, 5 and 3 tokens: 0 and 1 are read as one, and 2 alone."""
     names = Names()

@@ -111,20 +111,11 @@ def test_each_node_is_joined_to_what_it_tells_of() -> None:
     met, wrote = "semantic unit: 0", "semantic unit: 1"
     of_ada, of_bo = "high-level element: 0", "high-level element: 1"
     assert joined(graph_of()) == {
-        ("relationship: 0", "ada"),
-        ("relationship: 0", "bo"),
-        (met, "ada"),
-        (met, "bo"),
-        (wrote, "ada"),
-        ("attribute: ada", "ada"),
-        (of_ada, wrote),
-        (of_ada, "attribute: ada"),
-        (of_bo, met),
-        ("title: ada", of_ada),
-        ("title: bo", of_bo),
-        (met, "text: 0"),
+        ("relationship: 0", "ada"), ("relationship: 0", "bo"), (met, "ada"), (met, "bo"),
+        (wrote, "ada"), ("attribute: ada", "ada"), (of_ada, wrote), (of_ada, "attribute: ada"),
+        (of_bo, met), ("title: ada", of_ada), ("title: bo", of_bo), (met, "text: 0"),
         (wrote, "text: 1"),
-    }
+    }  # fmt: skip
 
 
 def test_an_edge_weighs_one_by_the_higher_degree_of_its_ends() -> None:

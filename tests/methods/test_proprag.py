@@ -47,14 +47,10 @@ def searched(graph: Graph, *chunks: int, embedder=None, **settings) -> RankedPat
     used = embedder or Planted(lambda text: angle(ANGLES[text]))
     vectors = Planted(lambda text: angle(ANGLES[text])).encode(TEXTS, kind="passage")
     return alone(beam)(
-        Question("q", "?"),
-        ranked(*(chunks or (0, 1, 2))),
-        graph=graph,
-        node_index=VectorIndex(vectors),
-        embedder=used,
-        types=FACTS,
+        Question("q", "?"), ranked(*(chunks or (0, 1, 2))), graph=graph, types=FACTS,
+        node_index=VectorIndex(vectors), embedder=used,
         **{"width": 1, "n_parallel": 0, **settings},
-    )
+    )  # fmt: skip
 
 
 def scored(paths: RankedPaths) -> list[tuple[tuple[int, ...], float]]:
@@ -78,11 +74,8 @@ def test_a_path_goes_on_to_joined_synonymous_or_similar_facts_of_the_best_mean_v
     assert scored(paths) == [((MET, SANG), at(20)), ((MET,), at(30))]
     assert [path.relationships for path in paths.paths] == [(), ()]
     # From `met` at 30: the mean with `led` is at 45, with `sang` at 55; `led` alone is read.
-    shared = typed(
-        Graph.from_arrays(
-            [MET, LED, SANG], [BO, BO, BO], node_chunk=graph.node_chunk.toarray(), names=TEXTS
-        )
-    )
+    chunks = graph.node_chunk.toarray()
+    shared = typed(Graph.from_arrays([MET, LED, SANG], [BO] * 3, node_chunk=chunks, names=TEXTS))
     embedder = Planted(lambda text: angle(ANGLES[text]))
     paths = searched(shared, max_facts=2, n_rescored=1, embedder=embedder)
     assert embedder.batches == [["?"], ["met led"]]

@@ -4,13 +4,14 @@ from typing import Any
 
 import numpy as np
 import pytest
+from builds import FixedTagger
 from by_hand import Planted, replying
 
 from graphrag_bench.data.chunks import ChunkTable
 from graphrag_bench.embedding.nlp import Sentence
 from graphrag_bench.embedding.tokenizer import BytePairs
 from graphrag_bench.embedding.vector_index import VectorIndex
-from graphrag_bench.llm.scripted import Scripted, last_user_message
+from graphrag_bench.llm.scripted import Scripted
 from graphrag_bench.prompts import ContextBudget
 from graphrag_bench.values import Keywords, Mentions, Query, Question, Ranked
 from methods.decompose.splitting import decompose
@@ -92,11 +93,6 @@ def test_a_thought_becomes_the_query_and_is_the_last_with_the_answer_or_without_
     assert thoughts == Thoughts(("Alpha is first.", "Beta is next."))
     assert query == Query(("Beta is next.",))
     assert finished is None
-    shown = last_user_message(llm.prompts[0])
-    assert shown == (
-        "Passages:\nalpha beta\n\nbeta gamma\n\nQuestion: What of alpha?\n"
-        "Thoughts so far:\nAlpha is first.\nNext thought:"
-    )
     (_, _, finished), _ = thought("So the ANSWER IS: gamma.")
     assert finished == EndOfThought("So the ANSWER IS: gamma.")
     (thoughts, query, finished), llm = thought(" ... \n", "Alpha is first.")
@@ -124,21 +120,8 @@ def test_the_first_sentence_ends_before_a_capital_and_not_after_an_initial(text,
 WHO = Question("q", "who taught the discoverer of the neutron?")
 
 
-class Read:
-    """A tagger that found these entities and phrases in each sentence."""
-
-    identity = "read"
-
-    def __init__(self, *sentences: Sentence) -> None:
-        self.read = list(sentences)
-
-    def sentences(self, texts):
-        assert list(texts) == [WHO.text]
-        return iter([self.read])
-
-
 def names(*sentences: Sentence) -> tuple[str, ...]:
-    return entities_or_phrases(WHO, nlp=Read(*sentences)).names
+    return entities_or_phrases(WHO, nlp=FixedTagger(*sentences)).names
 
 
 def test_entities_are_named_ones_else_phrases_or_keywords_each_once() -> None:

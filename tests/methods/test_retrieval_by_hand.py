@@ -21,7 +21,7 @@ from methods.ketrag.chunk_graph import KeywordGraph
 from methods.ketrag.chunk_graph import by_keyword as chunks_by_keyword
 from methods.lightrag import pick
 from methods.linearrag.activation import TriGraph, activate, activated
-from methods.pathcorag.steps import by_step, k_shortest, members
+from methods.pathcorag.steps import by_step, members
 from methods.pathrag.paths import flow_prune
 from methods.youtugraphrag.typed import chunks_by_attribute
 
@@ -160,19 +160,6 @@ def test_fewest_hops_first_and_chance_keep_other_paths_best_first():
     drawn = [names(pruned(theta=0.05, select="random", seed=s, top_k=3)) for s in range(10)]
     assert all(result == sorted(result, key=best.index) and len(result) == 3 for result in drawn)
     assert len(set(map(tuple, drawn))) > 3
-
-
-def test_the_least_likely_pairs_are_left_out():
-    scores = np.array([0.9, 0.5, 0.9, 0.5, 0.9, 0.5])
-    steps = StepNodes(np.arange(6), np.array([1, 1, 2, 2, 3, 3]), scores, 3)
-    needs = {
-        "relationship_index": cosines(0.2, 0.9, 0.5, 0.7, 0.6, 0.8, 0.4),
-        "embedder": Planted(),
-        "graph": Graph.from_arrays([A, A, B, C, C, D, D], [B, C, D, D, E, E, F]),
-    }
-    result = k_shortest(ASKED, steps, k=1, max_pairs_per_transition=1, **needs)
-    assert names(result) == ["AC", "CE"]
-    assert len(k_shortest(ASKED, steps, k=1, max_pairs_per_transition=None, **needs)) == 8
 
 
 def test_what_lies_on_paths_comes_once_in_their_order_or_as_a_prompt_lists_them():

@@ -35,12 +35,9 @@ def ranked(*scores: float) -> Ranked[Relationship]:
 
 def context(form: TripleForm, relationships: Ranked[Relationship], budget: int = 8000) -> Context:
     return triples_context(
-        relationships,
-        graph=graph_of(TRIPLES),
-        tokenizer=BytePairs(),
-        context_budget=ContextBudget(budget),
-        form=form,
-    )
+        relationships, graph=graph_of(TRIPLES), tokenizer=BytePairs(),
+        context_budget=ContextBudget(budget), form=form,
+    )  # fmt: skip
 
 
 def texts(result: Context) -> list[str]:

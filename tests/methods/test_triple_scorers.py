@@ -1,7 +1,6 @@
 """Triple scorers: texts, shortest paths and distances by hand, and what is learnt of a world."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 
 import networkx
@@ -12,8 +11,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from rog_sets import EMPTY, RIVER, ROWS, TEAM, rog_folder
 
-from graphrag_bench.algorithms.graph import Graph
-from graphrag_bench.columns import Texts
 from graphrag_bench.data.dataset import Dataset
 from graphrag_bench.data.readers import read_dataset
 from graphrag_bench.data.training import TrainingSet, training_set
@@ -37,7 +34,6 @@ from methods.subgraphrag.triple_scorers import (
     measured,
     on_shortest_paths,
     trained,
-    triple_index,
     triple_text,
     triple_weights,
 )
@@ -49,14 +45,6 @@ def test_relations_are_words_and_machine_ids_are_left_out():
     )
     assert triple_text("m.0k2_1", "team_won", "g.11b") == "team won"
     assert triple_text("m. night", "", "golf") == "m. night golf"
-
-
-def test_every_relationship_has_the_vector_of_its_triple(tmp_path):
-    graph = Graph.from_arrays([0, 1], [1, 2], names=["ada", "norvik", "tarn"])
-    graph = replace(graph, relations=Texts.of(["founded_by", "near"]))
-    index = triple_index(graph=graph, embedder=Hashing(32), progress=QUIET)
-    want = Hashing(32).encode(["ada founded by norvik", "norvik near tarn"], kind="passage")
-    assert index.vectors.tolist() == want.tolist()
 
 
 def path_rows(triples: list[tuple[int, int]], starts: list[int], ends: list[int]) -> list[int]:

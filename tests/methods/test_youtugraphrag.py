@@ -16,10 +16,6 @@ from graphrag_bench.columns import Texts, incidence
 from graphrag_bench.data.chunks import ChunkTable
 from graphrag_bench.embedding.nlp import Relation, Sentence
 from graphrag_bench.embedding.vector_index import VectorIndex
-from graphrag_bench.errors import UnreadableReply
-from graphrag_bench.llm.calls import Completion
-from graphrag_bench.llm.scripted import Scripted
-from graphrag_bench.llm.structured import list_reading
 from graphrag_bench.values import Query, Question, Ranked
 from methods.youtugraphrag import communities
 from methods.youtugraphrag.communities import dual, keywords_of, merged, similarity, subgraph_texts
@@ -27,9 +23,7 @@ from methods.youtugraphrag.schema_extraction import (
     AttributeRecord,
     SchemaExtraction,
     SchemaRecords,
-    SchemaReply,
     attributed,
-    llm_schema_extraction,
     nlp_schema_extraction,
 )
 from methods.youtugraphrag.typed import Involved, involved_nodes, members, typed_llm, typed_nlp
@@ -256,51 +250,3 @@ def test_types_facts_and_attributes_of_all_chunks_are_merged():
     assert dense(stored.chunk) == [[1, 1], [0, 1]]
     assert dense(graph.node_chunk) == [[1, 1], [1, 1], [0, 1]]
     assert graph.statistics == {"attributes": 2}
-
-
-FACTS = {
-    "entities": [
-        {"name": "Ada Marsh", "type": "Person",
-         "attributes": [{"name": "date", "value": "born 1867"},
-                        {"name": "craft", "value": "painter"}]},
-        {"name": "Norvik", "type": "observatory"},
-    ],
-    "triples": [["Ada Marsh", "created_by", "Norvik"], ["Ada Marsh", "owns", "Norvik"], ["Ada"]],
-    "new_types": {"nodes": ["observatory"], "attributes": ["craft"]},
-}  # fmt: skip
-
-
-def by_model(*replies: str | Completion, **settings) -> SchemaExtraction:
-    table = ChunkTable.of([(str(row), "", f"Text {row}") for row in range(len(replies))])
-    answers = [(f"Text {row}", reply) for row, reply in enumerate(replies)]
-    scripted = Scripted([*answers, ("Your last reply could not be read", "no")])
-    return llm_schema_extraction(chunk_table=table, llm_build=scripted, progress=QUIET, **settings)
-
-
-def test_what_the_model_adds_to_the_schema_is_kept():
-    result = by_model(json.dumps(FACTS))
-    (row,) = result.rows
-    named = [("Ada Marsh", "person"), ("Norvik", "observatory")]
-    assert [(one.name, one.type) for one in row.entities] == named
-    assert [one.relation for one in row.triples] == ["created_by", "owns"]
-    assert [(one.name, one.value) for one in row.attributes] == [
-        ("date", "born 1867"), ("craft", "painter"),
-    ]  # fmt: skip
-    assert (result.statistics["new_types"], result.statistics["skipped_triples"]) == (2, 1)
-
-
-def test_a_reply_that_was_cut_gives_what_is_complete():
-    text = json.dumps(FACTS)
-    reading = list_reading(SchemaReply, "entities", "test")
-    result = reading.read(text[: text.index('["Ada Marsh", "owns')], True)
-    assert [one.name for one in result.value.entities] == ["Ada Marsh", "Norvik"]
-    assert result.value.triples == [["Ada Marsh", "created_by", "Norvik"]]
-    assert (result.cut, result.skipped) == (True, 0)
-    with pytest.raises(UnreadableReply):
-        reading.read('{"entities": [{"na', True)
-
-
-def test_chunks_whose_replies_cannot_be_read_are_counted_and_all_of_them_refused():
-    result = by_model(json.dumps(FACTS), "no")
-    assert result.rows[1] == SchemaRecords()
-    assert result.statistics["failed_chunks"] == 1

@@ -161,16 +161,6 @@ def test_the_most_reliable_path_stands_last_and_the_least_is_cut_whatever_the_or
         assert LINES["long"] in texts(order=order, budget=20)
 
 
-def test_a_flat_prompt_has_each_row_once_and_paths_by_names_are_numbered() -> None:
-    result = [texts(form="flat", seed=seed) for seed in range(9)]
-    for flat in result:
-        assert sorted(flat[:3]) == ["ada", "norvik", "tarn"] and flat[3:] == 3 * ["related to"]
-    assert len(set(map(tuple, result))) > 1 and texts(form="flat", seed=3) == result[3]
-    assert texts(form="names") == [
-        '[S1:1] "ada" → "norvik" → "tarn"', '[S1:2] "ada" → "tarn"', '[S2:1] "norvik" → "ada"'
-    ]  # fmt: skip
-
-
 ADA, BO, YS, MET, MOVED = range(5)
 TYPES = ["entity", "entity", "entity", "hyperedge", "hyperedge"]
 

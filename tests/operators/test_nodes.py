@@ -81,14 +81,11 @@ TITLED = ChunkTable.of([("a", "Ada (person)", "x"), ("b", "Norvik", "y")])
 def linked(names: list[str], vectors, text: str, *mentions: str, embedder=None, **settings):
     """Rows and scores that `node.link` finds in a graph of these names."""
     result = alone(link)(
-        Mentions(mentions),
-        Question("q", text),
-        graph=Graph.from_arrays([0], [1], names=names),
-        chunk_table=TITLED,
-        node_index=VectorIndex(np.array(vectors, np.float32)),
-        embedder=embedder or Planted(meant),
+        Mentions(mentions), Question("q", text),
+        graph=Graph.from_arrays([0], [1], names=names), chunk_table=TITLED,
+        node_index=VectorIndex(np.array(vectors, np.float32)), embedder=embedder or Planted(meant),
         **settings,
-    )
+    )  # fmt: skip
     return result.ids.tolist(), result.scores.round(6).tolist()
 
 

@@ -2,14 +2,13 @@
 
 import numpy as np
 import pytest
-from by_hand import Planted, check, falling, ranked
+from by_hand import Planted, check, falling
 
 from graphrag_bench.algorithms.graph import Graph
 from graphrag_bench.contract import alone
 from graphrag_bench.embedding.vector_index import VectorIndex
 from graphrag_bench.values import NodeScores, Question
 from methods.pathcorag.steps import among
-from operators.path.pool import pool
 from operators.relationship.search import aggregator, onehop, vdb
 
 
@@ -82,17 +81,3 @@ def test_relationships_at_nodes_are_those_that_a_scan_of_all_finds(seed):
     assert sorted(found.tolist()) == np.flatnonzero(begin | end).tolist()
     inside = among(falling(*nodes), graph=graph).ids
     assert sorted(inside.tolist()) == np.flatnonzero(begin & end).tolist()
-
-
-def test_pooling_keeps_the_best_of_the_base_or_the_pooled_and_shifts_cosines():
-    a, b, c, q = range(4)
-    cycle = Graph.from_arrays([b, q, q, a, c, a, q], [c, a, b, c, q, b, a])
-    base = ranked(*range(7), scores=(0.9, 0.8, 0.6, 0.5, 0.4, 0.3, 0.2))
-    ways = {"graph": cycle, "order": "best_first", "top_k": 4}
-    assert set(pool(base, ranked(q), mode="rerank", **ways).ids.tolist()) == {0, 1, 2, 3}
-    assert pool(base, ranked(q), mode="reselect", **ways).ids.tolist() == [1, 2, 0, 4]
-    assert len(pool(base, ranked(q), mode="reselect", coarse_k=3, **ways)) == 3
-    one, pair = Graph.from_arrays([q, a], [a, b]), ranked(0, 1, scores=(0.5, -0.5))
-    check(pool(pair, ranked(q), graph=one, order="best_first"), [0, 1], [0.5, 0.25])
-    shifted = pool(pair, ranked(q), graph=one, order="best_first", scores="cosine")
-    check(shifted, [0, 1], [1.0, 0.625])
