@@ -1,6 +1,7 @@
 """Texts longer than an embedder reads: windows, their mean, and cut, by hand."""
 
 import json
+import re
 from pathlib import Path
 
 import numpy as np
@@ -21,12 +22,7 @@ class Words:
         return [len(text.split()) for text in texts]
 
     def spans(self, text):
-        result, at = [], 0
-        for word in text.split():
-            start = text.index(word, at)
-            at = start + len(word)
-            result.append((start, at))
-        return result
+        return [word.span() for word in re.finditer(r"\S+", text)]
 
 
 class Seen:

@@ -1,7 +1,6 @@
 """Sentence-transformers models: long passages, devices, and models that bring code of their own."""
 
 import json
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -124,50 +123,23 @@ def test_a_window_that_is_set_is_read_by_the_model_and_has_a_bound():
             use(SentenceEmbedder(window=513))
 
 
-def own_code(folder: Path) -> Path:
-    """A tiny BERT that transformers can load only with the code that lies beside it."""
-    from transformers import BertConfig, BertModel, BertTokenizerFast
-
-    words = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "a", "b", "c"]
-    config = BertConfig(
-        vocab_size=8, hidden_size=8, num_hidden_layers=1, num_attention_heads=1,
-        intermediate_size=8, max_position_embeddings=12,
-    )  # fmt: skip
-    folder.mkdir()
-    BertModel(config).save_pretrained(folder)
-    (folder / "vocab.txt").write_text("\n".join(words))
-    BertTokenizerFast(str(folder / "vocab.txt"), model_max_length=12).save_pretrained(folder)
-    stored = json.loads((folder / "config.json").read_text())
-    classes = {
-        "AutoConfig": "configuration_tiny.TinyConfig",
-        "AutoModel": "modeling_tiny.TinyModel",
-    }
-    stored |= {"model_type": "tiny", "auto_map": classes}
-    (folder / "config.json").write_text(json.dumps(stored))
-    (folder / "configuration_tiny.py").write_text(
-        "from transformers import BertConfig\n\n\nclass TinyConfig(BertConfig):\n"
-        "    model_type = 'tiny'\n"
-    )
-    (folder / "modeling_tiny.py").write_text(
-        "from transformers import BertModel\n\nfrom .configuration_tiny import TinyConfig\n\n\n"
-        "class TinyModel(BertModel):\n    config_class = TinyConfig\n"
-    )
-    return folder
-
-
 @pytest.mark.real
 def test_code_of_a_model_is_run_only_when_it_is_trusted(tmp_path, monkeypatch):
     from transformers import dynamic_module_utils
 
     monkeypatch.setattr(dynamic_module_utils, "HF_MODULES_CACHE", str(tmp_path / "modules"))
-    folder = str(own_code(tmp_path / "tiny"))
+    folder, has_run = tmp_path / "tiny", tmp_path / "has_run"
+    folder.mkdir()
+    classes = {"AutoConfig": "configuration_tiny.TinyConfig", "AutoModel": "modeling_tiny.TinyModel"}
+    (folder / "config.json").write_text(json.dumps({"model_type": "tiny", "auto_map": classes}))
+    (folder / "configuration_tiny.py").write_text(f"open({str(has_run)!r}, 'w').close()\n")
     with pytest.raises(UserError, match="embedder.trust_remote_code=true"):
-        SentenceEmbedder(folder).encode(["a"], kind="passage")
+        SentenceEmbedder(str(folder)).encode(["a"], kind="passage")
     with pytest.raises(UserError, match="cross_encoder.trust_remote_code=true"):
-        CrossEncoder(folder).scores("a", ["b"])
-    trusted = SentenceEmbedder(folder, trust_remote_code=True, device="cpu")
-    assert trusted._batches is not None
-    assert trusted.window == 12
-    rows = trusted.encode(["a", "a b c a b c a b c a b c a b c"], kind="passage")
-    np.testing.assert_allclose(np.linalg.norm(rows, axis=1), 1.0, atol=1e-5)
-    assert trusted.identity != SentenceEmbedder(folder).identity
+        CrossEncoder(str(folder)).scores("a", ["b"])
+    assert not has_run.exists()
+    trusted = SentenceEmbedder(str(folder), trust_remote_code=True)
+    assert trusted.identity != SentenceEmbedder(str(folder)).identity
+    with pytest.raises((UserError, AttributeError), match="TinyConfig"):
+        trusted.encode(["a"], kind="passage")
+    assert has_run.exists()

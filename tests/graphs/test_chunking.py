@@ -154,6 +154,3 @@ def test_a_document_of_any_length_has_the_tokens_of_its_whole_text(monkeypatch):
     whole = encode(text)
     monkeypatch.setattr("graphrag_bench.text._AT_ONCE", 97)
     assert encode(text) == whole
-    monkeypatch.undo()
-    novel = "Berta Holm built the Norvik Mill in Tolby. She taught Carl Lind.\n" * 16000
-    assert count_tokens(novel) == 18 * 16000

@@ -9,8 +9,6 @@ from graphrag_bench.config.compose import composed
 from graphrag_bench.errors import UserError
 from graphrag_bench.run.experiment import Experiment
 
-DULCE = Path(__file__).resolve().parents[3] / "shared" / "data" / "msgraphrag_dulce"
-
 
 @pytest.fixture
 def file(tmp_path):
@@ -50,15 +48,6 @@ def test_the_run_key_is_that_of_the_content_and_not_of_the_path(file):
     first = prepared("hipporag", file("one.graphml")).key
     assert prepared("hipporag", file("two.graphml")).key == first
     assert prepared("hipporag", file("one.graphml", "s")).key != first
-
-
-def test_text_units_are_the_chunks_unless_chunking_is_set():
-    if not DULCE.is_dir():
-        pytest.skip(f"the index of Microsoft GraphRAG is not there: {DULCE}")
-    own = builders_of(prepared("hipporag", DULCE))
-    assert (own["chunk_table"], own["graph"]) == ("chunk_table.msgraphrag", "graph.msgraphrag")
-    cut = prepared("hipporag", DULCE, chunking={"variant": "token"})
-    assert builders_of(cut)["chunk_table"] == "chunk_table.token"
 
 
 @pytest.mark.parametrize("setting", ["graph=kg", "extraction=nlp"])

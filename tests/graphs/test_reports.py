@@ -68,15 +68,6 @@ def short(monkeypatch):
     monkeypatch.setattr(reports, "FINDING_TOKENS", 6)
 
 
-def test_every_sentence_is_of_a_member_or_of_a_relationship_inside():
-    """Row 6, cy-dot, goes out; a graph without descriptions is told by its relations."""
-    text = extracted().texts[0]
-    assert "Dot" not in text
-    assert "year 6" not in text
-    plain = extracted(graph=PLAIN).texts[1]
-    assert plain.startswith("# dot, eve, fay\n\n") and "related to" in plain
-
-
 def test_the_rating_is_half_occurrence_and_half_size():
     """Chunks 4, 1, 3, members 6, 3, 3: 5 * n / 4 + 5 * ln(1 + m) / ln 7; ln 4 / ln 7 = 0.7124."""
     assert coverage(NESTED).tolist() == [10.0, 4.8, 7.3]

@@ -92,11 +92,6 @@ def test_the_request_that_is_sent() -> None:
     ("embedder", "identity", "keys"),
     [
         (
-            OpenAIEmbedder("text-embedding-3-small", 1536),
-            "openai:text-embedding-3-small:1536:unit:long=windows(8192):prefixes=,",
-            ("6d70d2e50618dc614db57b14fac9072f", "6adf33b893957107e5343485d412a415"),
-        ),
-        (
             OpenAIEmbedder("bge-m3", 1024, shorten=True, question_prefix="q: ",
                            passage_prefix="p: ", long_texts="cut", window=8192),
             "openai:bge-m3:1024(shortened):unit:long=cut(8192):prefixes=q: ,p: ",
@@ -108,7 +103,7 @@ def test_the_request_that_is_sent() -> None:
             ("ce82f457be9972e55f9b206df3e9772f", "5ae31a831da988bf8bacbd4c43cfa547"),
         ),
     ],
-    ids=["openai", "bge", "own"],
+    ids=["bge", "own"],
 )  # fmt: skip
 def test_keys_of_vectors(embedder: OpenAIEmbedder, identity: str, keys: tuple[str, str]) -> None:
     stored = embedder._identity()

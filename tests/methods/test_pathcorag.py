@@ -83,17 +83,6 @@ def test_a_score_counts_the_similar_relationships_walked_to_the_higher_name():
     ]  # fmt: skip
 
 
-def test_paths_of_any_length_cost_one_a_hop():
-    """A line of six nodes is five hops long, and the only path between its ends."""
-    line = Graph.from_arrays(range(5), range(1, 6))
-    search = UNIT._replace(most=None)
-    (path,) = step_paths(line, [np.array([(A, F)])], np.full(5, 0.3), search, 15)
-    assert (path.nodes, path.relationships) == ((A, B, C, D, E, F), (0, 1, 2, 3, 4))
-    assert path.score == pytest.approx(0.3)
-    assert not step_paths(line, [np.array([(A, F)])], np.ones(5), search._replace(most=4), 15)
-    assert step_paths(line, [np.array([(A, F)])], np.ones(5), search._replace(most=5), 15)
-
-
 def test_pairs_are_ranked_by_the_product_of_their_ends():
     """.9 * .8 = .72, .9 * .3 = .27, .5 * .8 = .40, and -.1 counts as 0."""
     pairs = likely_pairs(

@@ -125,3 +125,12 @@ def test_a_pipeline_knows_what_it_needs_and_what_it_may_cost() -> None:
     pipeline, _ = build({"retrieve": arms, "generate": [ECHO]})
     assert pipeline.needs() == {"llm"}
     assert pipeline.bound(answering=False) == 3 + 5 + 2 + 1 and pipeline.bound() == 12
+
+
+def test_its_description_changes_with_settings_and_order_and_not_with_places() -> None:
+    def described(*steps: Any) -> list[Any]:
+        return build({"retrieve": list(steps)})[0].describe()
+
+    assert described(GROW) == described({**GROW, "by": 1}) != described({**GROW, "by": 2})
+    assert described(START, GROW) != described(GROW, START)
+    assert build({"convert": [START]})[0].describe() == described(START)
