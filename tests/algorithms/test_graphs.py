@@ -22,7 +22,6 @@ def test_rows_with_the_same_ends_are_one_pair(graph):
 
 
 def test_views_join_the_rows_of_a_pair(graph):
-    """Adjacency has no loops, a walk leaves by weight, and a pair has the chunks of any row."""
     assert graph.adjacency.toarray().tolist() == [[0, 3, 0, 0], [3, 0, 4, 0], [0, 4, 0, 0], [0] * 4]
     walk = [[0, 3 / 7, 0, 0], [1, 0, 1, 0], [0, 4 / 7, 0, 0], [0] * 4]
     np.testing.assert_allclose(graph.transition.toarray(), walk)

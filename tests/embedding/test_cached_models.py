@@ -20,8 +20,6 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 class Counting(Hashing):
-    """Counts the texts that it is given."""
-
     def __init__(self, dimension: int = 8) -> None:
         super().__init__(dimension)
         self.texts: list[tuple[str, str]] = []
@@ -56,8 +54,6 @@ SENTENCES = ["Ada met Grace in Norvik.", "Nobody came.", "Ada met Grace in Norvi
 
 
 class CountingTagger(Capitals):
-    """Counts the texts that it is given."""
-
     def __init__(self, identity: str = "counting") -> None:
         super().__init__()
         self.identity = identity

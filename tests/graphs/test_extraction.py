@@ -167,7 +167,6 @@ def counts(**other: int) -> dict[str, int]:
 
 
 def test_first_the_names_are_asked_for_then_with_them_the_facts():
-    """Triples that are not three texts are skipped and counted."""
     result = facts_reply(["Ada Marsh", "founded", "Norvik"], ["a", "r"], ["a", " ", "b"])
     model = Scripted([("Entities:", result), ("founded", names_reply("Ada Marsh", "Norvik"))])
     read = extracted(model, "Ada Marsh founded Norvik.")
@@ -206,7 +205,6 @@ def test_a_reply_that_was_cut_gives_its_whole_triples_and_is_counted():
 
 
 def test_phrases_of_one_passage_that_nothing_joins_go() -> None:
-    """What is in two passages stays, and so do named entities, wherever they are named."""
     boat = (Triple("Ada Marsh", "built", "a boat"), Triple("a boat", "crossed", "the river"))
     rows = [
         ChunkExtraction(("Ada Marsh", "a lamp", "the river", "a boat", "fog"), boat),

@@ -45,7 +45,6 @@ def test_a_text_unit_is_the_chunk_of_its_text_or_what_holds_it_or_what_it_holds(
 
 @pytest.fixture
 def file(tmp_path):
-    """A file of this name and text."""
 
     def write(name: str, text: str) -> Path:
         (tmp_path / name).write_text(text, encoding="utf-8")

@@ -41,7 +41,6 @@ def test_the_same_fact_read_again_adds_to_its_weight_and_others_of_its_pair_do_n
 
 
 def test_triples_that_say_nothing_are_dropped_with_their_ends():
-    """One with equal ends, and ones without a relation, a head or a tail."""
     equal, *others = (ADA, "is", "ADA MARSH"), (ADA, "--", NORVIK), ("", "founded", NORVIK)
     graph = graph_of(([TARN], [equal, *others, (ADA, "founded", "!")]))
     assert list(graph.names) == ["mount tarn"]

@@ -172,8 +172,6 @@ def test_counts_of_odd_records_and_facts_are_kept():
 
 
 class Limited(Scripted):
-    """A model that keeps the most tokens of each of its calls."""
-
     def __init__(self, reply: str | Completion, window: int | None = None) -> None:
         super().__init__([("", reply)], window=window)
         self.most: list[int] = []
@@ -199,7 +197,6 @@ def test_a_reply_has_4096_tokens_or_what_the_window_leaves_of_its_own_prompt(
 
 
 def test_too_many_cut_replies_end_the_build_and_name_the_setting(tmp_path):
-    """One chunk's only reply is cut: all of its replies are."""
     known = {"corpus": "c", "llm_build": "m", "earlier": ""}
     choices = {"chunk_table": "presplit", "text_extraction": {"variant": "llm", "max_gleaning": 0}}
     result = plan({"text_extraction"}, choices, {k: partial(str, v) for k, v in known.items()})
@@ -267,7 +264,6 @@ def test_the_title_stands_in_for_she_and_is_described_by_sentences_that_name_it_
 
 
 def facts_of(text: str, title: str = "") -> list[tuple[str, list[str]]]:
-    """The texts of the facts of a passage, and the names of their entities."""
     (row,) = nlp_facts(chunk_table=table(text, title=title), nlp=Capitals(), progress=QUIET).rows
     assert all(one.description == fact.text for fact in row.facts for one in fact.entities)
     return [(fact.text, [entity.name for entity in fact.entities]) for fact in row.facts]

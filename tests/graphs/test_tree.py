@@ -53,7 +53,6 @@ PAIRS = [[0.0], [0.1], [9.0], [9.1]]
 
 
 def test_leaves_come_first_then_the_summaries_layer_by_layer():
-    """Leaves alone are evidence."""
     graph = grown(PAIRS)
     assert list(graph.names)[:4] == ["chunk 0", "chunk 1", "chunk 2", "chunk 3"]
     assert list(graph.names)[4:] == ["summary 1.0", "summary 1.1"]

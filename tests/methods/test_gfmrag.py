@@ -172,7 +172,6 @@ def read(folder: Path, embedder: Hashing = SHORT_WORDS, **settings: str) -> GnnW
 
 @pytest.mark.parametrize("wrapped", [True, False])
 def test_a_checkpoint_of_the_release_is_read_by_its_names(tmp_path: Path, wrapped: bool) -> None:
-    """Weights without a layer around them are read too."""
     import torch
 
     folder = checkpoint(tmp_path / "gfm")

@@ -25,7 +25,6 @@ NONSENSE = "alpha, then gamma"
 
 
 def split(*replies: str, **settings: Any) -> tuple[tuple[str, ...], Scripted]:
-    """The texts looked for when the model gives these replies, and the meter of its calls."""
     llm = replying(*replies)
     return decompose(WHICH, llm=llm, **settings).texts, llm
 
@@ -79,7 +78,6 @@ ALPHA = Question("q", "What of alpha?")
 
 
 def thought(reply: str, *before: str) -> tuple[Any, Scripted]:
-    """What the next thought comes to over the first two chunks, and the meter of its call."""
     llm = replying(reply)
     result = think(
         ALPHA, Ranked([0, 1], [1.0, 0.5]), Thoughts(before),

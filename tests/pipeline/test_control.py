@@ -104,7 +104,6 @@ def test_items_of_all_questions_are_one_block_so_many_of_each_and_fail_alone():
 
 
 def test_a_combinator_is_one_file_that_registers_how_it_is_read(monkeypatch) -> None:
-    """Its lists are walked, its keys checked and its problems told, as for the built-in ones."""
     monkeypatch.setitem(registered, "twice", None)  # and gone again afterwards
 
     @combinator("twice", lists=("twice",))
