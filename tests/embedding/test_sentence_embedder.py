@@ -130,7 +130,7 @@ def test_code_of_a_model_is_run_only_when_it_is_trusted(tmp_path, monkeypatch):
     monkeypatch.setattr(dynamic_module_utils, "HF_MODULES_CACHE", str(tmp_path / "modules"))
     folder, has_run = tmp_path / "tiny", tmp_path / "has_run"
     folder.mkdir()
-    classes = {"AutoConfig": "configuration_tiny.TinyConfig", "AutoModel": "modeling_tiny.TinyModel"}
+    classes = {"AutoConfig": "configuration_tiny.TinyConfig"}
     (folder / "config.json").write_text(json.dumps({"model_type": "tiny", "auto_map": classes}))
     (folder / "configuration_tiny.py").write_text(f"open({str(has_run)!r}, 'w').close()\n")
     with pytest.raises(UserError, match="embedder.trust_remote_code=true"):

@@ -1,4 +1,4 @@
-"""Graphs of other tools: Microsoft GraphRAG's tables, GraphML; and back."""
+"""Graphs of other tools: Microsoft GraphRAG's tables, GraphML; and back; runs over them."""
 
 from pathlib import Path
 
@@ -12,9 +12,11 @@ from graphrag_bench.artifacts.graphml import export_graphml, graphml
 from graphrag_bench.artifacts.importers import msgraphrag
 from graphrag_bench.artifacts.importers.paths import file_of, variants_for
 from graphrag_bench.artifacts.importers.rows import chunk_id, chunks_of_texts, mentions
+from graphrag_bench.config.compose import composed
 from graphrag_bench.data.chunks import ChunkTable
 from graphrag_bench.errors import UserError
 from graphrag_bench.graphs.text_graph import text_graph
+from graphrag_bench.run.experiment import Experiment
 from graphrag_bench.text import normalise_name
 
 TKG, RKG = ("described",), ("described", "keywords")
@@ -244,3 +246,34 @@ def test_tables_that_cannot_be_read_are_errors_that_name_what_is_wrong(dulce, tm
     (tmp_path / "entities.parquet").write_bytes((dulce / "entities.parquet").read_bytes())
     with pytest.raises(UserError, match=r"relationships\.parquet"):
         msgraphrag.graph(import_from=tmp_path, chunk_table=CHUNKS)
+
+
+def prepared(import_from: Path, **settings) -> Experiment:
+    """HippoRAG over the toy set, with a graph to import."""
+    graph = {"import_from": str(import_from)}
+    return Experiment.prepare(
+        composed(["dataset=toy", "method=hipporag"], {"graph": graph, **settings})
+    )
+
+
+def test_an_imported_graph_takes_the_place_of_the_extraction(file):
+    experiment = prepared(file("g.graphml", PLAIN))
+    assert {item.resource: item.builder.name for item in experiment.plan} == {
+        "chunk_table": "chunk_table.presplit", "chunk_index": "chunk_index",
+        "graph": "graph.graphml", "name_index": "name_index.graph",
+        "node_index": "node_index.name",
+    }  # fmt: skip
+    assert experiment.extraction == "graphml"
+
+
+def test_the_run_key_is_that_of_the_content_and_not_of_the_path(file):
+    first = prepared(file("one.graphml", PLAIN)).key
+    assert prepared(file("two.graphml", PLAIN)).key == first
+    assert prepared(file("one.graphml", PLAIN.replace("taught", "led"))).key != first
+
+
+@pytest.mark.parametrize("setting", ["graph=kg", "extraction=nlp"])
+def test_a_contradiction_to_the_imported_graph_is_refused(file, setting):
+    name, _, value = setting.partition("=")
+    with pytest.raises(UserError, match=f"build.{name}"):
+        prepared(file("g.graphml", PLAIN), build={name: value})
