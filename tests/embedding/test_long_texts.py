@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from graphrag_bench.embedding.long_texts import Fit, Windowing, cuts
-from graphrag_bench.embedding.model_files import stated_window, tokenizer_file
+from graphrag_bench.embedding.model_files import positions, stated_window, tokenizer_file
 from graphrag_bench.embedding.openai_embedder import OpenAIEmbedder
 from graphrag_bench.errors import UserError
 
@@ -134,3 +134,8 @@ def test_three_quarters_are_filled_where_another_tokenizer_stands_in():
     assert windowing("mine", window=100).size == 75
     with pytest.raises(UserError, match="embedder.tokenizer=gpt"):
         windowing("bge-m3", tokenizer="gpt", **local)
+
+
+def test_positions_that_begin_after_the_padding_token_are_fewer(tmp_path):
+    config = {"max_position_embeddings": 514, "model_type": "xlm-roberta", "pad_token_id": 1}
+    assert positions(model(tmp_path, config=config)) == 512

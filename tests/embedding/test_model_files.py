@@ -70,6 +70,12 @@ def test_the_place_of_a_folder_is_not_in_its_identity(
     assert SentenceEmbedder("mine").identity == identity(folder)
 
 
+def test_a_model_of_the_hub_keeps_name_and_revision() -> None:
+    assert SentenceEmbedder("lab/model", "abc").identity.startswith(
+        "sentence-transformers:lab/model@abc:hub"
+    )
+
+
 def test_a_file_is_read_once_by_all_processes(
     folder: Path, cache: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -124,6 +124,17 @@ def test_a_window_that_is_set_is_read_by_the_model_and_has_a_bound():
 
 
 @pytest.mark.real
+def test_the_precision_is_part_of_the_identity_and_the_device_is_not():
+    here = SentenceEmbedder()._computed_in
+    assert SentenceEmbedder().identity == SentenceEmbedder(precision=here).identity
+    cpu = SentenceEmbedder(device="cpu", precision="float32")
+    assert cpu.identity == SentenceEmbedder(precision="float32").identity
+    assert cpu.identity != SentenceEmbedder(precision="bfloat16").identity
+    modes = [SentenceEmbedder(long_texts=mode).identity for mode in ("windows", "cut")]
+    assert len({*modes, SentenceEmbedder(window=16).identity}) == 3
+
+
+@pytest.mark.real
 def test_code_of_a_model_is_run_only_when_it_is_trusted(tmp_path, monkeypatch):
     from transformers import dynamic_module_utils
 

@@ -10,7 +10,7 @@ from graphrag_bench.algorithms.extraction import EntityRecord
 from graphrag_bench.algorithms.graph import Graph
 from graphrag_bench.artifacts.graphml import export_graphml, graphml
 from graphrag_bench.artifacts.importers import msgraphrag
-from graphrag_bench.artifacts.importers.paths import file_of, variants_for
+from graphrag_bench.artifacts.importers.paths import content_digest, file_of, variants_for
 from graphrag_bench.artifacts.importers.rows import chunk_id, chunks_of_texts, mentions
 from graphrag_bench.config.compose import composed
 from graphrag_bench.data.chunks import ChunkTable
@@ -235,6 +235,15 @@ def test_a_path_that_is_no_graph_is_refused_with_what_would_be_one(tmp_path, nam
     (tmp_path / "graph.xml").write_text(PLAIN)
     with pytest.raises(UserError, match=r"entities\.parquet"):
         variants_for(tmp_path / name)
+
+
+def test_the_digest_of_a_folder_is_that_of_the_tables_that_are_read(dulce, tmp_path):
+    for path in dulce.glob("*.parquet"):
+        (tmp_path / path.name).write_bytes(path.read_bytes())
+    (tmp_path / "covariates.parquet").unlink()
+    assert content_digest(tmp_path) == content_digest(dulce)
+    (tmp_path / "entities.parquet").write_bytes(b"edited")
+    assert content_digest(tmp_path) != content_digest(dulce)
 
 
 def test_tables_that_cannot_be_read_are_errors_that_name_what_is_wrong(dulce, tmp_path):

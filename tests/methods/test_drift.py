@@ -3,6 +3,8 @@
 import json
 from typing import Any
 
+import pytest
+
 from graphrag_bench.algorithms.communities import Reports
 from graphrag_bench.columns import Texts
 from graphrag_bench.llm.scripted import Scripted
@@ -97,6 +99,12 @@ def test_an_answer_joins_the_trail_and_an_unreadable_one_adds_nothing() -> None:
     assert trail.findings == BEGUN.findings
     assert query == Query(("When?",))
     assert llm.meter.fallbacks == 1
+
+
+@pytest.mark.parametrize(("score", "whole"), [(0, 1), (-3, 1), (55.6, 56), (900, 100), ("x", 1)])
+def test_scores_are_whole_numbers_from_1_to_100(score: object, whole: int) -> None:
+    reply = json.dumps({"answer": "Ada.", "score": score, "follow_ups": []})
+    assert answered(BEGUN, reply)[0].findings[-1] == DriftAnswer("Ada.", whole)
 
 
 def test_passages_are_scored_by_the_words_of_the_question_they_have() -> None:

@@ -59,6 +59,13 @@ def test_chunks_are_joined_to_the_nearest_by_words_and_by_vectors():
     ]
 
 
+def test_chunks_without_a_word_are_joined_by_vectors_alone_and_never_to_themselves():
+    similar = [(0, 1, "is similar"), (2, 3, "is similar")]
+    assert edges(graph_of(texts=["!", "?", "the", "--"])) == similar
+    equal = edges(graph_of(texts=["!", "?", "the", "--"], degrees=(0, 0, 0, 90)))
+    assert [pair[:2] for pair in equal] == [(0, 1), (0, 2), (0, 3)]
+
+
 def test_the_neighbours_by_words_are_those_of_all_pairs_counted_one_by_one():
     rng = np.random.default_rng(5)
     words = [f"word{number}" for number in range(40)]

@@ -266,6 +266,16 @@ def test_reports_are_taken_at_the_leaves_or_above_them_whichever_speaks_of_the_q
     check(result, chosen, [1.0] * len(chosen))
 
 
+def test_a_community_without_a_report_gives_way_to_those_below_it() -> None:
+    texts = Texts.of(["", "r", "r", "r", "", "r"])
+    reports = Reports(texts, texts, np.array([0, 0, 0, 5.5, 0, -1]))
+    result = leaf_or_theme(
+        Question("q", "?"), communities=COMMUNITIES, reports=reports,
+        community_index=at(0, 20, 30, 10, 0, 0), embedder=Planted(),
+    )  # fmt: skip
+    check(result, [3, 1], [1.5, 1.0])
+
+
 IDS = [f"{sequence}-{hop}" for sequence in range(3) for hop in (1, 2)]
 WANTED = st.lists(st.sampled_from([*IDS, "7-7"]), max_size=3)
 HOPS = st.fixed_dictionaries({

@@ -15,14 +15,14 @@ from graphrag_bench.contract import alone
 from graphrag_bench.data.chunks import ChunkTable
 from graphrag_bench.embedding.vector_index import VectorIndex
 from graphrag_bench.errors import UserError
-from graphrag_bench.values import ChunkScores, NodeScores, Path, Query, Question
+from graphrag_bench.values import ChunkScores, Keywords, NodeScores, Path, Query, Question
 from methods.hipporag2.facts import filter_llm, link
 from methods.ketrag.chunk_graph import KeywordGraph
 from methods.ketrag.chunk_graph import by_keyword as chunks_by_keyword
 from methods.lightrag import pick
 from methods.linearrag.activation import TriGraph, activate, activated
 from methods.pathcorag.steps import by_step, members
-from methods.pathrag.paths import flow_prune
+from methods.pathrag.paths import by_keyword, flow_prune
 from methods.youtugraphrag.typed import chunks_by_attribute
 
 A, B, C, D, E, F = range(6)
@@ -117,6 +117,16 @@ def vector_in(text: str) -> list[float]:
 def nodes_at(*vectors: tuple[float, float, float]) -> dict[str, object]:
     index = VectorIndex(np.array(vectors, np.float32))
     return {"node_index": index, "embedder": Planted(vector_in)}
+
+
+def test_keywords_take_turns_and_take_the_next_node_that_is_left():
+    """X likes 0, 1, then 2; Y likes 1 (.96), 2 (.8), 0 (.6): X takes 0, Y 1, X 2, Y 3."""
+    three, question = nodes_at((1, 0, 0), (0.8, 0.6, 0), (0, 1, 0), (0, 0, 1)), Question("q", "")
+    x, y = "1 0 0", "0.6 0.8 0"
+    result = alone(by_keyword)(question, Keywords((x, y), ()), top_k=4, **three)
+    check(result, [0, 1, 2, 3], [1.0, 0.96, 0.0, 0.0])
+    turned = alone(by_keyword)(question, Keywords((y, x), ()), top_k=3, **three)
+    assert turned.ids.tolist() == [1, 0, 2]
 
 
 def steps_of(assigned: StepNodes) -> dict[int, int]:

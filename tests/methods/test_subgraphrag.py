@@ -15,10 +15,12 @@ from graphrag_bench.columns import Texts
 from graphrag_bench.contract import alone
 from graphrag_bench.embedding.tokenizer import BytePairs
 from graphrag_bench.embedding.vector_index import VectorIndex
-from graphrag_bench.prompts import UNBOUNDED, ContextBudget
-from graphrag_bench.values import Context, Question, Ranked, Relationship
-from methods.subgraphrag.triples import TripleForm, placed, triple_scores, triples_context
+from graphrag_bench.llm.scripted import Scripted
+from graphrag_bench.prompts import UNBOUNDED, ContextBudget, Prompt
+from graphrag_bench.values import Context, Piece, Question, Ranked, Relationship
+from methods.subgraphrag.triples import TripleForm, listed, placed, triple_scores, triples_context
 
+PROMPT = Prompt("methods:subgraphrag/prompts/system/triplets.j2")
 TRIPLES = [("e", "r6", "q"), ("q", "r1", "a"), ("a", "r2", "b"), ("x", "r5", "y"), ("a", "r4", "d")]
 
 
@@ -82,6 +84,19 @@ def test_the_cosine_is_brought_to_zero_and_one() -> None:
     among = Ranked[Relationship](np.array([3, 0]), np.zeros(2))
     few = alone(triple_scores)(Question("q", "?"), among, **resources, top_k=1)
     assert (few.ids.tolist(), few.scores.tolist()) == ([3], pytest.approx([0.8]))
+
+
+def answered(reply: str, keep: str) -> str:
+    lines = Context((Piece("relationship", "0", "(e, r6, q)", 1.0, 5),))
+    model = Scripted([("(e, r6, q)\nQuestion: Who?", reply)])
+    return listed(Question("q", "Who?"), lines, llm=model, prompt=PROMPT, keep=keep).text
+
+
+def test_a_listed_answer_is_the_reply_or_what_stands_behind_its_marks() -> None:
+    reply = "So:\nans: Norvik\nans: Ostra\nans: Norvik"
+    assert answered(reply, "reply") == reply
+    assert answered(reply, "answers") == "Norvik, Ostra"
+    assert answered("I cannot tell.", "answers") == "I cannot tell."
 
 
 def test_a_question_is_answered_from_its_own_triples_as_they_are_written(tmp_path: Path) -> None:

@@ -52,6 +52,12 @@ def path_rows(triples: list[tuple[int, int]], starts: list[int], ends: list[int]
     return np.flatnonzero(on_shortest_paths(source, target, 6, starts, ends)).tolist()
 
 
+def test_all_shortest_paths_count_parallel_triples_too():
+    """0 to 3 by 1 or by 2; a second triple from 0 to 1; a detour by 4."""
+    triples = [(0, 1), (0, 2), (1, 3), (2, 3), (0, 1), (0, 4), (4, 1)]
+    assert path_rows(triples, [0], [3]) == [0, 1, 2, 3, 4]
+
+
 node = st.integers(0, 5)
 
 

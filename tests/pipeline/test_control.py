@@ -103,6 +103,14 @@ def test_items_of_all_questions_are_one_block_so_many_of_each_and_fail_alone():
     assert [len(outcome.get(slot)) for slot in ("chunks", "nodes")] == [0, 0]
 
 
+def test_the_run_key_sees_the_code_that_merges(monkeypatch):
+    pipeline, _ = build({"retrieve": [START, each("nodes", CHUNKS)]})
+    before = pipeline.describe()
+    edited = "graphrag_bench.pipeline.combinator.code"
+    monkeypatch.setattr(edited, lambda function: f"edited {function.__name__}")
+    assert pipeline.describe() != before
+
+
 def test_a_combinator_is_one_file_that_registers_how_it_is_read(monkeypatch) -> None:
     monkeypatch.setitem(registered, "twice", None)  # and gone again afterwards
 
