@@ -181,23 +181,19 @@ def _list(options: Namespace) -> None:
 def listed_runs(home: Path) -> tuple[list[ListedRun], list[str]]:
     """Return the runs below a home, and a line for each that cannot be read."""
     runs, damaged = [], []
-    for folder in cleanup.run_folders(home):
+    for path in cleanup.run_folders(home):
+        folder, (dataset, method, key) = RunFolder(path), path.parts[-3:]
         try:
-            runs.append(_listed(folder))
+            metrics = folder.metrics()
+            n_rows = metrics["n"] if metrics else len(folder.rows())
         except DamagedRun as error:
             damaged.append(f"left out: {error}")
+            continue
+        files = [path, path / METRICS, *folder.files("records"), *folder.files("journal")]
+        last = max(file.stat().st_mtime for file in files if file.exists())
+        changed, size = f"{datetime.fromtimestamp(last):%Y-%m-%d %H:%M}", cleanup.size(path)
+        runs.append(ListedRun(dataset, method, key, n_rows, changed, size, metrics))
     return runs, damaged
-
-
-def _listed(path: Path) -> ListedRun:
-    folder = RunFolder(path)
-    metrics = folder.metrics()
-    records = [*folder.files("records"), *folder.files("journal")]
-    last = max(file.stat().st_mtime for file in [path / METRICS, *records, path] if file.exists())
-    changed = datetime.fromtimestamp(last).strftime("%Y-%m-%d %H:%M")
-    n_rows = metrics["n"] if metrics else len(folder.rows())
-    dataset, method, key = path.parts[-3:]
-    return ListedRun(dataset, method, key, n_rows, changed, cleanup.size(path), metrics)
 
 
 def _remove(options: Namespace) -> int:

@@ -44,7 +44,7 @@ from graphrag_bench.config.compose import composed
 from graphrag_bench.config.plugins import load_plugins
 from graphrag_bench.errors import UserError, by_beginning
 from graphrag_bench.explain.funnel import Funnel, funnel_or_reason, stage_table
-from graphrag_bench.explain.passages import lost_at
+from graphrag_bench.explain.names import lost_at
 from graphrag_bench.explain.question import RunQuestions
 from graphrag_bench.explain.text import call_lines, explained_lines, used
 from graphrag_bench.report.rendering import show

@@ -16,9 +16,7 @@ from graphrag_bench.algorithms.graph import Graph
 from graphrag_bench.data.chunks import ChunkTable
 from graphrag_bench.data.dataset import Gold, documents_of
 from graphrag_bench.errors import UserError
-from graphrag_bench.explain.names import RunArtifacts, relationships_in
-from graphrag_bench.explain.passages import LocatedDocument
-from graphrag_bench.pipeline.steps import OperatorStep
+from graphrag_bench.explain.names import LocatedDocument, RunArtifacts, relationships_in
 from graphrag_bench.report.rendering import Table
 from graphrag_bench.report.rows import grouped
 from graphrag_bench.run.folder import Row
@@ -251,7 +249,9 @@ class _ArtifactReader:
         experiment = reopened(run, home)
         self.artifacts, self.missing = RunArtifacts(run, home), list[str]()
         steps = [op for step in experiment.method.pipeline.steps() for op in step.operators()]
-        self.entries = frozenset(step.label for step in steps if _is_entry(step))
+        from_question = [one for one in steps if not {s.slot for s, _ in one.reads} & _OF_THE_GRAPH]
+        starts = [one for one in from_question if {*_STARTS} & {*one.operator.returns}]
+        self.entries = frozenset(one.label for one in starts)
         self.ids = frozenset(document.id for document in experiment.dataset.documents)
         writes = {slot for step in steps for slot in step.operator.returns}
         writes |= experiment.method.keys.first_slots
@@ -271,11 +271,6 @@ class _ArtifactReader:
         if names.graph is None and "extracted" in self.stages:
             self.missing.append("extracted, linked: the graph of the run is gone")
         return FunnelArtifacts(self.ids, names.chunk_table, names.graph, self.entries, self.stages)
-
-
-def _is_entry(step: OperatorStep) -> bool:
-    read = {slot.slot for slot, _ in step.reads}
-    return not read & _OF_THE_GRAPH and bool({*_STARTS} & {*step.operator.returns})
 
 
 def of_evidence(

@@ -13,8 +13,12 @@ from typing import Any
 
 from graphrag_bench.data.dataset import Gold, name_of
 from graphrag_bench.errors import UserError, did_you_mean
-from graphrag_bench.explain.names import ArtifactNames, RunArtifacts, explained_steps
-from graphrag_bench.explain.passages import LocatedDocument
+from graphrag_bench.explain.names import (
+    ArtifactNames,
+    LocatedDocument,
+    RunArtifacts,
+    explained_steps,
+)
 from graphrag_bench.explain.text import explained_lines
 from graphrag_bench.llm.cache import Cache
 from graphrag_bench.llm.ledger import LedgerLine, read_ledger

@@ -73,7 +73,9 @@ def list_columns(run: StoredRun, funnel: Funnel | str, at: Mapping[str, int]) ->
         "lost": [(lost[q] or "") if (q := row["question"]) in lost else None for row in rows],
         "fallbacks": [list(row.get("fallbacks", ())) for row in rows],
         **_cost_columns(rows, seconds),
-        "scores": {name: [_rounded(one.get(name)) for one in scores] for name in shown},
+        "scores": {
+            name: [round(one[name], 4) if name in one else None for one in scores] for name in shown
+        },
         "block": BLOCK,
     }
 
@@ -149,7 +151,3 @@ def _evidence_letters(row: Row, gold: Gold | None) -> str:
         return _MISSED * len(gold.evidence if gold else ())
     places = {name: place for place, names in evidence_of(row, gold).items() for name in names}
     return "".join(_LETTERS.get(places[name], _MISSED) for name in gold.evidence)
-
-
-def _rounded(score: float | None) -> float | None:
-    return None if score is None else round(score, 4)

@@ -67,14 +67,6 @@ def test_every_answer_has_every_metric_and_a_second_call_asks_nothing(run: Path)
     assert before == {name: (run / name).read_bytes() for name in before}
 
 
-def test_a_reply_in_prose_is_missing_and_not_asked_again(run: Path) -> None:
-    planted_judges.prose_on.add("Ada Marsh")
-    for _ in range(2):
-        values = judged(run, "--metrics", "answer_relevance", "cache.mode=off")
-        assert set(values.values()) == {None}
-        planted_judges.prose_on.clear()
-
-
 def test_two_judges_at_a_time_are_refused_and_a_run_at_work_is_not_touched(run: Path) -> None:
     with FileLock(run / "judge.lock"):
         assert str(run) in refused(str(run), *JUDGE, name="judge")

@@ -6,7 +6,7 @@ from functools import cache
 from pathlib import Path
 
 import pytest
-from toy_runs import TOY, Ended, command
+from toy_runs import TOY, command
 
 LAUNCHERS = {
     "joblib": ["hydra.launcher.n_jobs=2"],
@@ -18,21 +18,15 @@ SWEEP = [*TOY, "method=mine", "method.top_k=1,0", "answer=off", "reference_rows=
 """Two cells of a method of one's own, of which one is wrong."""
 
 
-def table(ended: Ended) -> str:
-    """The table of a sweep of which one cell is done and one has failed."""
-    assert ended.code == 1, ended.err
+def swept(*words: str) -> str:
+    """The table of the sweep, of which one cell is done and one has failed."""
+    own = ["--config-dir", "theirs", "plugins=[mylab]", "experiment=two"]
+    ended = command("run", "-m", *own, *SWEEP, *words)
+    assert (ended.code, ended.methods) == (1, ["mine"]), ended.err
     (line,) = [one for one in ended.out.splitlines() if one.startswith("sweep: ")]
     text = (Path(line.removeprefix("sweep: ")) / "table.md").read_text("utf-8")
     assert text.count("top_k=0 | failed |") == 1
     return text
-
-
-def swept(*words: str) -> str:
-    """The table of the sweep."""
-    own = ["--config-dir", "theirs", "plugins=[mylab]", "experiment=two"]
-    ended = command("run", "-m", *own, *SWEEP, *words)
-    assert ended.methods == ["mine"]
-    return table(ended)
 
 
 @cache

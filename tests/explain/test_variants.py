@@ -15,7 +15,7 @@ from graphrag_bench.explain.ablation import (
     places,
     setting_of,
 )
-from graphrag_bench.explain.passages import lost_at
+from graphrag_bench.explain.names import lost_at
 from graphrag_bench.explain.question import RunQuestions
 from graphrag_bench.run.stored import StoredRun, find_run
 
