@@ -8,8 +8,6 @@ from graphrag_bench.llm.scripted import Scripted, last_user_message
 
 prompts: list[str] = []
 """Every prompt that reached a judge, in order."""
-prose_on: set[str] = set()
-"""A judge writes prose, which cannot be read, to a prompt that holds one of these."""
 stops_on: set[str] = set()
 """A judge stops the command at a prompt that holds one of these."""
 
@@ -22,8 +20,6 @@ def strict(replies: object = None) -> Scripted:
 def strictly(chat: Chat) -> str:
     system, text = chat[0].content, last_user_message(chat)
     prompts.append(text)
-    if any(words in chat[1].content for words in prose_on):
-        return "That is a hard one."
     if '"offered"' in system:
         parts = text.partition("Text:\n")[2].split(",")
         return json.dumps({"offered": [part.strip(" .") for part in parts]})
@@ -63,8 +59,6 @@ def _longer(chat: Chat) -> str:
     if any(words in text for words in stops_on):
         raise RunStopped("the judge was told to stop")
     prompts.append(text)
-    if any(words in chat[1].content for words in prose_on):
-        return "Both are fine."
     shown, _, second = text.partition("\n\nAnswer 2:\n")
     first = shown.partition("\n\nAnswer 1:\n")[2]
     second = second.partition("\n\nEvaluate both")[0]

@@ -36,6 +36,10 @@ from graphrag_bench.run.stored import StoredRun, scored_questions
 from graphrag_bench.values import Context, Question, RetrievalState
 
 Kind = Literal["set", "drop", "case", "arm"]
+Scores = dict[str, dict[str, float]]
+_NO_CALLS: Mapping[str, Any] = {"budget": {"tokens": 1, "usd": None}}
+"""A budget in which there is room for no call: only stored replies are taken."""
+_STAGES = ("convert", "retrieve")
 
 
 @dataclass(frozen=True)
@@ -142,11 +146,6 @@ def _within(items: list[Item], path: str) -> Iterator[StepPlace]:
                 yield from _within(steps, f"{inside}.{name}")
 
 
-Scores = dict[str, dict[str, float]]
-_NO_CALLS: Mapping[str, Any] = {"budget": {"tokens": 1, "usd": None}}
-"""A budget in which there is room for no call: only stored replies are taken."""
-
-
 @dataclass(frozen=True)
 class Variant:
     """The metrics of each question by a variant of a method.
@@ -247,9 +246,6 @@ def check_metric(metric: str, variant: Variant) -> None:
     known = {name for scores in variant.scores.values() for name in scores}
     if metric not in known:
         raise UserError(f"No question has the metric '{metric}'. {did_you_mean(metric, known)}")
-
-
-_STAGES = ("convert", "retrieve")
 
 
 @dataclass(frozen=True)

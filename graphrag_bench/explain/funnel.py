@@ -41,6 +41,17 @@ STAGES = tuple(LABELS)
 _RETRIEVAL = ("retrieved", "cut", "prompt")
 """Stages at which evidence that an earlier stage has lost may be found on another way."""
 State = Literal["passed", "lost", "otherwise", "unknown", "gone"]
+RIGHT = ("accuracy", "hit")
+"""The metric that says whether an answer is right: the first that the data set is scored by."""
+_ROWS = ("relationships", "subgraph", "paths", "exploration")
+"""The slots that hold rows of the graph which a method without chunks has retrieved."""
+_STARTS = ("nodes", "step_nodes", "relationships")
+"""The slots that hold rows of the graph which a first step may find."""
+_OF_THE_GRAPH = frozenset({
+    "nodes", "relationships", "communities", "node_scores", "relationship_scores", "chunk_scores",
+    "chunks", "step_nodes", "subgraph", "paths", "exploration", "context",
+})  # fmt: skip
+"""Slots that hold what was found; a step that reads none of them comes from the question."""
 
 
 @dataclass(frozen=True)
@@ -146,19 +157,6 @@ def stage_table(funnel: Funnel) -> Table:
     )
     heads = ("stage", "left", "lost", "found otherwise", "not known")
     return Table(caption, heads, tuple(rows), notes, texts=heads[:1])
-
-
-RIGHT = ("accuracy", "hit")
-"""The metric that says whether an answer is right: the first that the data set is scored by."""
-_ROWS = ("relationships", "subgraph", "paths", "exploration")
-"""The slots that hold rows of the graph which a method without chunks has retrieved."""
-_STARTS = ("nodes", "step_nodes", "relationships")
-"""The slots that hold rows of the graph which a first step may find."""
-_OF_THE_GRAPH = frozenset({
-    "nodes", "relationships", "communities", "node_scores", "relationship_scores", "chunk_scores",
-    "chunks", "step_nodes", "subgraph", "paths", "exploration", "context",
-})  # fmt: skip
-"""Slots that hold what was found; a step that reads none of them comes from the question."""
 
 
 @dataclass(frozen=True)

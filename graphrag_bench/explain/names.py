@@ -28,6 +28,7 @@ Named = dict[str, Any]
 _HOPS = ("nodes", "relationships")
 _RANKED = (*_HOPS, "chunks", "communities")
 _KINDS: Mapping[str, Any] = {"chunk_table": ChunkTable, "graph": Graph, "reports": Reports}
+MOST_NAMED = 3
 
 
 @dataclass(frozen=True)
@@ -196,9 +197,6 @@ def explained_steps(row: Row, seconds: Mapping[str, float], names: ArtifactNames
         wrote = {slot: explained(slot, value, names) for slot, value in step["wrote"].items()}
         steps.append({**plain, "wrote": wrote})
     return steps
-
-
-MOST_NAMED = 3
 
 
 @dataclass(frozen=True)

@@ -21,6 +21,16 @@ _HOP = float(np.log(2))
 """The cost of a hop beside that of its choice: at each, half of the walkers start again."""
 _MOST = float(np.log(1e6))
 """The cost of a walk that one in a million walkers takes; one that fewer take is none."""
+Plain = dict[str, Any]
+MOST_NODES = 200
+"""Nodes of a drawing, chunks among them; the page counts the rest."""
+MOST_CHUNKS = 20
+"""Retrieved chunks of a drawing, the best first; the chunks of the gold evidence come on top."""
+FIRST_PATHS = 5
+"""Paths that are drawn before anything else."""
+_TEXT = 600
+_STARTS = ("nodes", "step_nodes")
+_RELATIONSHIPS = ("relationships", "subgraph", "exploration")
 
 
 @dataclass(frozen=True)
@@ -85,18 +95,6 @@ def _shares(weights: Any) -> Any:
     sums = np.asarray(shares.sum(axis=1)).ravel()
     shares.data /= np.repeat(sums, np.diff(shares.indptr))
     return shares
-
-
-Plain = dict[str, Any]
-MOST_NODES = 200
-"""Nodes of a drawing, chunks among them; the page counts the rest."""
-MOST_CHUNKS = 20
-"""Retrieved chunks of a drawing, the best first; the chunks of the gold evidence come on top."""
-FIRST_PATHS = 5
-"""Paths that are drawn before anything else."""
-_TEXT = 600
-_STARTS = ("nodes", "step_nodes")
-_RELATIONSHIPS = ("relationships", "subgraph", "exploration")
 
 
 @dataclass
