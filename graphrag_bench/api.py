@@ -29,7 +29,7 @@ from graphrag_bench.run.stored import StoredRun, alike, extent_of, stored_differ
 from graphrag_bench.run.stored import stored_runs as runs_below
 from graphrag_bench.run.stored_settings import differing_settings
 from graphrag_bench.text import short
-from graphrag_bench.view.questions import question_tables, question_whole
+from graphrag_bench.view.page import question_tables, question_whole
 
 if TYPE_CHECKING:
     import pandas
