@@ -21,7 +21,7 @@ from graphrag_bench.explain.names import (
 )
 from graphrag_bench.explain.text import explained_lines
 from graphrag_bench.llm.cache import Cache
-from graphrag_bench.llm.ledger import LedgerLine, read_ledger
+from graphrag_bench.llm.ledger import LedgerLine, grouped, read_ledger
 from graphrag_bench.pipeline.pipeline import run as run_pipeline
 from graphrag_bench.pipeline.steps import Execution, Failure, StepTrace
 from graphrag_bench.progress import Progress
@@ -99,11 +99,8 @@ class RunQuestions:
 
     @cached_property
     def _lines(self) -> Mapping[str, list[LedgerLine]]:
-        lines: dict[str, list[LedgerLine]] = {}
-        for line in read_ledger(*self.run.folder.files("ledger")):
-            if line.stage != "build":
-                lines.setdefault(line.item, []).append(line)
-        return lines
+        lines = read_ledger(*self.run.folder.files("ledger"))
+        return grouped((line for line in lines if line.stage != "build"), "item")
 
     @cached_property
     def _cache(self) -> Cache | None:
