@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from toy_runs import READER, TAGGER, TOY, asked, metrics, ran, run_folder
+from toy_runs import READER, TAGGER, TOY, metrics, ran
 
 import graphrag_bench as gb
 from graphrag_bench.api import EditablePipeline
@@ -80,14 +80,6 @@ def test_a_run_has_the_folder_key_and_figures_of_the_command_line(home: Path) ->
     assert python.metrics["n"] == 2
     for name in ("records.jsonl", "config.yaml"):
         assert (python.folder / name).read_bytes() == (shell.folder / name).read_bytes()
-
-
-def test_a_run_goes_on_from_one_of_the_command_line() -> None:
-    folder = run_folder(*TOY, "method=vanilla", "limit=2", "reference_rows=off", "cache.mode=off")
-    asked.clear()
-    run = gb.method("vanilla", **WEIGHTLESS).run("toy", limit=3, cache={"mode": "off"})
-    assert run.folder.resolve() == folder
-    assert len(asked) == 1
 
 
 def test_a_setting_that_differs_among_runs_is_a_column_of_their_data_frame() -> None:

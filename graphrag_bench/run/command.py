@@ -192,8 +192,8 @@ def refuse_unused(overrides: Sequence[str], experiments: Sequence[Experiment]) -
 
     A setting that only some runs of a sweep read is fine.
     """
-    given = [text for text in overrides if not text.startswith("~")]
-    names = [text.lstrip("+").partition("=")[0].removeprefix("llm@") for text in given]
+    given = [text.lstrip("+") for text in overrides if not text.startswith("~")]
+    names = [text.partition("=")[0].removeprefix("llm@") for text in given]
     reasons = {name: [_unused(one, name) for one in experiments] for name in names}
     lines = [f"  {name}: {every[0]}" for name, every in reasons.items() if every and all(every)]
     if lines:

@@ -100,21 +100,6 @@ def test_a_scoring_is_narrower_when_all_it_is_of_is_in_the_other(
     assert is_narrower(new, stored) is narrower
 
 
-def test_shards_write_files_of_their_own_and_a_whole_run_takes_them_in(folder: RunFolder) -> None:
-    first, second = (RunFolder(folder.path, shard) for shard in ("1-of-2", "2-of-2"))
-    append(first, row("b"))
-    append(second, row("a"))
-    first.finish(["a", "b"])
-    assert names(first.file("records")) == ["b"]
-    assert files(folder) == {"records.1-of-2.jsonl", "journal.2-of-2.jsonl"}
-    for reader in (folder, first, second):
-        assert reader.rows().keys() == {"a", "b"}
-    second.finish(["a", "b"])
-    folder.finish(["a", "b"])
-    assert names(folder.file("records")) == ["a", "b"]
-    assert files(folder) == {"records.jsonl"}
-
-
 def test_contexts_are_kept_in_question_order_each_once_and_shards_are_joined(
     folder: RunFolder,
 ) -> None:

@@ -3,36 +3,12 @@
 from typing import Any
 
 import numpy as np
-import pytest
 
-from graphrag_bench.algorithms.path_values import (
-    ChosenRelation,
-    Exploration,
-    Hop,
-    RankedPaths,
-    ReasoningSteps,
-    StepNodes,
-)
 from graphrag_bench.data.chunks import ChunkTable
 from graphrag_bench.pipeline.pipeline import Finished
 from graphrag_bench.pipeline.steps import Failure, StepTrace, Usage
-from graphrag_bench.question_plan import Dependencies
-from graphrag_bench.run.record import record, summary, timing_rows
-from graphrag_bench.values import (
-    Answer,
-    Chunk,
-    Context,
-    Keywords,
-    Mentions,
-    NodeScores,
-    Path,
-    Piece,
-    Query,
-    Question,
-    Ranked,
-    RetrievalState,
-    Subgraph,
-)
+from graphrag_bench.run.record import record, timing_rows
+from graphrag_bench.values import Answer, Chunk, Context, Piece, Question, Ranked, RetrievalState
 
 QUESTION = Question("q", "Who?", scope="book")
 TABLE = ChunkTable.of([("a", "", "one"), ("b", "", "two"), ("c", "", "two"), ("a", "", "three")])
@@ -95,28 +71,3 @@ def test_a_row_holds_no_time_and_times_of_a_repeated_step_add_up() -> None:
         {"question": "q", "step": "retrieve.0", "seconds": 0.75, "workers": 1},
         {"question": "q", "step": "retrieve.1", "seconds": 0.25, "workers": 1},
     ]
-
-
-@pytest.mark.parametrize(
-    ("value", "expected"),
-    [
-        (ranked((2, 0.25)), {"ids": [2], "scores": [0.25]}),
-        (NodeScores(np.array([0.5, 0.5])), {"length": 2}),
-        (Mentions(("ada",)), ["ada"]),
-        (Query(("who",)), ["who"]),
-        (Keywords(("a",), ("b",)), {"low": ["a"], "high": ["b"]}),
-        (Answer("Ada"), "Ada"),
-        (Subgraph((0, 2), (5,), (Path((0, 2), (5,)),), ("a -> b",)),
-         {"nodes": [0, 2], "relationships": [5], "paths": [[0, 2]], "texts": ["a -> b"]}),
-        (Exploration((ChosenRelation(3, "founded", True, 0.25),), ((Hop(5, False, 1 / 3),),)),
-         {"chosen": [{"node": 3, "relation": "founded", "forward": True, "score": 0.25}],
-          "rounds": [{"ids": [5], "scores": [0.333333]}]}),
-        (RankedPaths((Path((0, 2), (5,), 1 / 3, 1),)),
-         [{"nodes": [0, 2], "relationships": [5], "score": 0.333333, "transition": 1}]),
-        (ReasoningSteps(("who",), (("a", "b"),)), [["who", ["a", "b"]]]),
-        (StepNodes(np.array([4]), np.array([2]), np.array([0.5]), 3), {"ids": [4], "steps": [2]}),
-        (Dependencies(("1-1",), ("who?",), ("Ada",)), [["who?", "Ada"]]),
-    ],
-)  # fmt: skip
-def test_every_value_has_a_form_in_json(value: object, expected: object) -> None:
-    assert summary(value) == expected

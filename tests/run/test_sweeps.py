@@ -174,9 +174,9 @@ def test_runs_and_sweeps_leave_what_they_did_not_write(home: Path) -> None:
     for file in mine:
         file.write_text('{"number": 0}')
     words = [*QUIET, "method=bm25"]
+    ran(*words, "hydra.run.dir=.")
     for _ in range(2):
         assert len(ran("-m", *words, "method.top_k=1,2", "hydra.sweep.dir=.").folders) == 2
-    ran(*words, "hydra.run.dir=run")
     assert [file.read_text() for file in mine] == ['{"number": 0}'] * 2
 
 
