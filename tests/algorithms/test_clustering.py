@@ -14,25 +14,14 @@ from graphrag_bench.algorithms.clustering import (
 pytestmark = pytest.mark.slow
 
 
-def crowds(*centres: tuple[float, float, float], each: int = 20) -> np.ndarray:
-    """Points of standard deviation 0.05 around each centre, one crowd after the other."""
-    rng = np.random.default_rng(1)
-    return np.concatenate([np.array(c) + 0.05 * rng.standard_normal((each, 3)) for c in centres])
-
-
-TWO = crowds((0, 0, 0), (5, 5, 5))
+TWO = np.repeat([0.0, 5.0], 20)[:, None] + 0.05 * np.random.default_rng(1).normal(size=(40, 3))
+"""Two crowds of twenty points, one around (0, 0, 0), the other around (5, 5, 5)."""
 
 
 def mixture(**other: object) -> Mixture:
     return Mixture(
         **{"dimension": 2, "threshold": 0.1, "max_tokens": 3500, "reduction": "pca"} | other
     )
-
-
-def by_mixture(points: np.ndarray, n_tokens: np.ndarray | None = None, **other: object) -> list:
-    tokens = np.ones(len(points), np.int64) if n_tokens is None else n_tokens
-    result = mixture_clusters(points, tokens, mixture(**other), np.random.default_rng(0))
-    return [cluster.tolist() for cluster in result]
 
 
 def test_without_patience_the_search_goes_on_where_ten_numbers_in_a_row_were_in_vain(monkeypatch):
@@ -56,8 +45,9 @@ def test_without_patience_the_search_goes_on_where_ten_numbers_in_a_row_were_in_
 
 def test_every_row_is_in_a_cluster_even_where_no_posterior_passes_the_threshold():
     for threshold in (0.1, 0.999999):
-        result = by_mixture(TWO, threshold=threshold)
-        assert sorted({row for cluster in result for row in cluster}) == list(range(40))
+        tokens, chosen = np.ones(40, np.int64), mixture(threshold=threshold)
+        result = mixture_clusters(TWO, tokens, chosen, np.random.default_rng(0))
+        assert sorted({*np.concatenate(result).tolist()}) == list(range(40))
 
 
 def test_balanced_clusters_hold_every_row_once_and_are_even():

@@ -16,7 +16,7 @@ pytestmark = pytest.mark.slow
 FACT = "The treasure of the old queen lies under the lighthouse of Norvik."
 OPENING = " ".join(
     f"In the year {1500 + year} the town built a bridge, and its mayor spoke long on the river."
-    for year in range(44)
+    for year in range(16)
 )
 RIVERS = (0, 13, 36, 29, 14, 40, 13, 31, 36, 43, 13, 12, 33)
 """Words of texts that fill batches of three lengths, alone and together, with and without pads."""
@@ -47,7 +47,7 @@ def beside(minilm: SentenceEmbedder, **more: object) -> SentenceEmbedder:
 @pytest.mark.real
 def test_a_long_passage_with_and_without_its_last_fact_has_two_vectors(minilm):
     texts = [OPENING, f"{OPENING} {FACT}"]
-    assert minilm.fit(texts[1:]).longest > 856
+    assert minilm.fit(texts[1:]).longest > minilm.window
     without, with_fact = minilm.encode(texts, kind="passage")
     assert not np.array_equal(without, with_fact)
     np.testing.assert_allclose(np.linalg.norm([without, with_fact], axis=1), 1.0, atol=1e-6)

@@ -6,22 +6,18 @@ from graphrag_bench.algorithms.graph import Graph
 from graphrag_bench.data.chunks import ChunkTable
 from graphrag_bench.graphs.passage_graph import passage
 
-TEXTS = [
-    ("Norvik", "Ada Marsh founded it."),
-    ("", "Ada Marsh came from Norvik."),
-    ("", "Mira Holt met Ada Marsh."),
-    ("", "Nobody is here."),
-    ("", "Mira Holt was born in 1901."),
-]
+TABLE = ChunkTable.of([
+    ("d0", "Norvik", "Ada Marsh founded it."),
+    ("d1", "", "Ada Marsh came from Norvik."),
+    ("d2", "", "Mira Holt met Ada Marsh."),
+    ("d3", "", "Nobody is here."),
+    ("d4", "", "Mira Holt was born in 1901."),
+])  # fmt: skip
 NAMES = Known({"Norvik": "GPE", "Ada Marsh": "PERSON", "Mira Holt": "PERSON", "1901": "DATE"})
 
 
-def titled_table(*chunks: tuple[str, str]) -> ChunkTable:
-    return ChunkTable.of([(f"d{row}", *chunk) for row, chunk in enumerate(chunks)])
-
-
 def graph_of(**settings) -> Graph:
-    return passage(chunk_table=titled_table(*TEXTS), nlp=NAMES, progress=QUIET, **settings)
+    return passage(chunk_table=TABLE, nlp=NAMES, progress=QUIET, **settings)
 
 
 def edges(graph: Graph) -> list[tuple[int, int, str, float]]:

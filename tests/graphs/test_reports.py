@@ -61,13 +61,6 @@ def test_the_report_is_a_title_a_summary_and_a_finding_for_each_key_member(monke
     assert blocks[3].startswith("Cy")
 
 
-@pytest.fixture
-def short(monkeypatch):
-    """Reports with so few tokens that sentences are left out."""
-    monkeypatch.setattr(reports, "SUMMARY_TOKENS", 12)
-    monkeypatch.setattr(reports, "FINDING_TOKENS", 6)
-
-
 def test_the_rating_is_half_occurrence_and_half_size():
     """Chunks 4, 1, 3, members 6, 3, 3: 5 * n / 4 + 5 * ln(1 + m) / ln 7; ln 4 / ln 7 = 0.7124."""
     assert coverage(NESTED).tolist() == [10.0, 4.8, 7.3]
@@ -183,7 +176,9 @@ def test_a_report_prompt_is_told_by_the_members_alone(monkeypatch, budget):
     assert any("-----Reports-----" in text for text in prompts[0]) == (budget < 4000)
 
 
-def test_an_extracted_report_is_the_same_and_embeds_nothing_else(short):
+def test_an_extracted_report_is_the_same_and_embeds_nothing_else(monkeypatch):
+    monkeypatch.setattr(reports, "SUMMARY_TOKENS", 12)  # sentences are left out
+    monkeypatch.setattr(reports, "FINDING_TOKENS", 6)
     extracted, texts = [], []
     for graph, communities in (BEFORE, AFTER):
         embedder = Planted(lambda text: angle(sum(map(ord, text))))

@@ -16,7 +16,7 @@ from graphrag_bench.data.subgraphs import Subgraphs
 from graphrag_bench.errors import UserError
 from graphrag_bench.graphs.chunking import presplit, token
 from graphrag_bench.graphs.knowledge_graph import subgraph_graph
-from graphrag_bench.values import Question, Ranked, Relationship
+from graphrag_bench.values import Question
 from methods.subgraphrag.triples import in_scope
 
 
@@ -27,10 +27,6 @@ def cwq(tmp_path: Path) -> Dataset:
 
 def graph_of(data: Dataset) -> Graph:
     return subgraph_graph(corpus=data, chunk_table=presplit(corpus=data))
-
-
-def rows_of(data: Dataset, question: Question) -> Ranked[Relationship]:
-    return in_scope(question, graph=graph_of(data), chunk_table=presplit(corpus=data))
 
 
 def triples_of(graph: Graph, rows: np.ndarray) -> list[tuple[str, str, str]]:
@@ -86,8 +82,10 @@ def holding(triples: dict[str, list[tuple[str, str, str]]]) -> Dataset:
 def test_each_question_finds_exactly_its_own_distinct_triples(triple_lists):
     data = holding({str(at): own for at, own in enumerate(triple_lists)})
     graph = graph_of(data)
+    table = presplit(corpus=data)
     assert len(set(graph.names)) == graph.n_nodes
     for at, own in enumerate(triple_lists):
-        result = triples_of(graph, rows_of(data, Question("q", "?", str(at))).ids)
+        rows = in_scope(Question("q", "?", str(at)), graph=graph, chunk_table=table)
+        result = triples_of(graph, rows.ids)
         assert len(result) == len(set(result))
         assert set(result) == set(own)

@@ -79,20 +79,15 @@ LONG = "Ada painted. " * 200
 """600 tokens: three a time."""
 
 
-def summarised(model: Scripted, *chunk: object) -> Graph:
-    return text_kg(
-        keywords=False, text_extraction=described(chunk), llm_build=model, progress=QUIET
-    )
-
-
 def test_only_descriptions_of_enough_tokens_are_summarised_and_stay_where_no_summary_came():
     failed = CallFailed("retries_exhausted", "down")
     replies = [("About: ada", " Ada was a painter. "), ("About: otto", failed)]
     model = Scripted(replies)
-    graph = summarised(
-        model, entity("Ada", "", LONG), entity("Otto", "", LONG), entity("Mira", "", "Short."),
+    records = described([
+        entity("Ada", "", LONG), entity("Otto", "", LONG), entity("Mira", "", "Short."),
         related("Ada", "Otto", "Met."),
-    )  # fmt: skip
+    ])  # fmt: skip
+    graph = text_kg(keywords=False, text_extraction=records, llm_build=model, progress=QUIET)
     assert list(graph.descriptions) == ["Ada was a painter.", LONG.strip(), "Short."]
     assert list(graph.facts) == ["Met."]
     assert len(model.prompts) == 2

@@ -57,12 +57,6 @@ RELATIONS = np.array([[2, 0], [1, 3], [0, 1], [1, 1]], np.float32)
 QUESTION = np.array([1, 2], np.float32)
 
 
-def line() -> Graph:
-    """0 leads to 1, which names 2; 3 stands alone."""
-    graph = Graph.from_arrays([0, 1], [1, 2], n_nodes=4)
-    return replace(graph, relations=Texts.of(["leads to", "names"]))
-
-
 def plain() -> GnnWeights:
     """Maps that change nothing: a layer adds state and messages, the end adds all up but q2."""
     one, both = np.eye(2, dtype=np.float32), np.zeros(2, np.float32)
@@ -96,7 +90,9 @@ def test_states_travel_along_relations_and_layers_add_their_input():
     The last sum of node 2 is (1, 0) x (1, 3). The end adds a state's numbers, and 1 - 2 of the
     question.
     """
-    result = scorer(plain(), line(), RELATIONS).logits(QUESTION, np.array([0.5]), np.array([0]))
+    line = Graph.from_arrays([0, 1], [1, 2], n_nodes=4)
+    line = replace(line, relations=Texts.of(["leads to", "names"]))
+    result = scorer(plain(), line, RELATIONS).logits(QUESTION, np.array([0.5]), np.array([0]))
     assert result.tolist() == [9.5, 4.0, 0.0, -1.0]
 
 
@@ -125,14 +121,6 @@ def test_every_row_has_an_inverse_and_a_synonymy_edge_leads_both_ways():
     assert result == [(0, 0, 1), (1, 1, 2), (1, 2, 0), (1, 3, 2), (2, 1, 1), (2, 3, 1)]
 
 
-def drawn(shape: NetworkShape, seed: int = 0) -> dict[str, np.ndarray]:
-    chance = np.random.default_rng(seed)
-    return {
-        name: (values + 0.1 * chance.standard_normal(values.shape)).astype(np.float32)
-        for name, values in first_parameters(shape, chance)
-    }
-
-
 def test_training_and_inference_compute_the_same():
     import torch
 
@@ -143,7 +131,10 @@ def test_training_and_inference_compute_the_same():
     relations = chance.standard_normal((len(names), 3)).astype(np.float32)
     prompts = chance.standard_normal((2, 3)).astype(np.float32)
     start = np.array([[1, 0, 0, 0.5, 0, 0], [0, 0, 0, 0, 0, 0.25]], np.float32)
-    weights = drawn(shape)
+    weights = {
+        name: (values + 0.1 * chance.standard_normal(values.shape)).astype(np.float32)
+        for name, values in first_parameters(shape, chance)
+    }
     together = logits(
         {name: torch.from_numpy(stored) for name, stored in weights.items()}, shape,
         edges, *map(torch.from_numpy, (relations, prompts, start)),

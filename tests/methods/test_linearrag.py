@@ -5,7 +5,7 @@ from builds import QUIET, Words, dense
 
 from graphrag_bench.data.chunks import ChunkTable
 from graphrag_bench.errors import UserError
-from methods.linearrag.activation import TriGraph, tri_graph
+from methods.linearrag.activation import tri_graph
 
 SPOKEN = ChunkTable.of([
     ("a", "", "Ada met Otto. Ada left. Nothing was said here."),
@@ -16,12 +16,8 @@ SPOKEN = ChunkTable.of([
 SPEAKERS = Words(counts="Nothing", apart=True)
 
 
-def spoken_tri() -> TriGraph:
-    return tri_graph(chunk_table=SPOKEN, nlp=SPEAKERS, progress=QUIET)
-
-
 def test_sentences_and_chunks_are_joined_to_the_entities_that_they_name_as_often() -> None:
-    graph = spoken_tri()
+    graph = tri_graph(chunk_table=SPOKEN, nlp=SPEAKERS, progress=QUIET)
     assert list(graph.names) == ["ada", "otto"]
     assert list(graph.sentences) == ["Ada met Otto", "Ada left", "Otto came", "ada met Otto"]
     assert dense(graph.entity_sentence) == [[1, 1, 0, 0], [1, 0, 1, 1]]

@@ -84,10 +84,6 @@ def graph_of(rows=ROWS, **settings) -> Graph:
     )  # fmt: skip
 
 
-def joined(graph: Graph) -> set[tuple[str, str]]:
-    return {(graph.names[head], graph.names[tail]) for head, tail in ends(graph)}
-
-
 def test_every_kind_of_thing_is_a_node_with_its_text() -> None:
     """Two communities: Bo with all that tells of both, and Ada with what tells of her alone."""
     graph = graph_of()
@@ -110,7 +106,8 @@ def test_every_kind_of_thing_is_a_node_with_its_text() -> None:
 def test_each_node_is_joined_to_what_it_tells_of() -> None:
     met, wrote = "semantic unit: 0", "semantic unit: 1"
     of_ada, of_bo = "high-level element: 0", "high-level element: 1"
-    assert joined(graph_of()) == {
+    graph = graph_of()
+    assert {(graph.names[head], graph.names[tail]) for head, tail in ends(graph)} == {
         ("relationship: 0", "ada"), ("relationship: 0", "bo"), (met, "ada"), (met, "bo"),
         (wrote, "ada"), ("attribute: ada", "ada"), (of_ada, wrote), (of_ada, "attribute: ada"),
         (of_bo, met), ("title: ada", of_ada), ("title: bo", of_bo), (met, "text: 0"),

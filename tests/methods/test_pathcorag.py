@@ -68,16 +68,14 @@ SECOND = np.array([(C, E), (C, F), (D, E), (D, F)])
 UNIT = Search(k=2, most=3)
 
 
-def letters(paths) -> list[tuple[str, float]]:
-    return [("".join("ABCDEF"[n] for n in p.nodes), pytest.approx(p.score)) for p in paths]
-
-
 def test_a_score_counts_the_similar_relationships_walked_to_the_higher_name():
     """A-B .2, B-D .5 and D-F .4 are not above .5; B-A, D-C and E-D lead to the lower name; so
     A-B-D-C, A-B-D, B-D-C, B-D and D-F have nothing that counts."""
     search = UNIT._replace(counted="sorted", above=0.5)
     chosen = step_paths(SIX, [FIRST, SECOND], LIKE, search, None)
-    assert letters(chosen) == [
+    letters = ["".join("ABCDEF"[node] for node in path.nodes) for path in chosen]
+    scores = [pytest.approx(path.score) for path in chosen]
+    assert list(zip(letters, scores, strict=True)) == [
         ("AC", 0.9), ("BAC", 0.9), ("DE", 0.8), ("ACD", 0.8), ("BACD", 0.8), ("CDE", 0.75),
         ("CDF", 0.7), ("CE", 0.6), ("DCE", 0.6), ("CEDF", 0.6),
     ]  # fmt: skip

@@ -11,7 +11,7 @@ from graphrag_bench.algorithms.path_values import RankedPaths
 from graphrag_bench.columns import Texts
 from graphrag_bench.contract import alone
 from graphrag_bench.embedding.vector_index import VectorIndex
-from graphrag_bench.values import ChunkScores, Path, Question, Ranked
+from graphrag_bench.values import ChunkScores, Path, Question
 from methods.proprag.beam import beam, focused_ppr, of_paths
 from operators.chunk.ppr import ppr
 
@@ -93,16 +93,12 @@ def test_entities_come_by_the_sum_of_their_paths_and_start_with_their_best_score
     assert first.items() == [(BO, 1.0), (CY, 1.0)]
 
 
-def walked(graph: Graph, nodes: Ranked, *chunks: int, dense=(0, 0, 0), **settings) -> Ranked:
-    scores = ChunkScores(np.array(dense, float))
-    return focused_ppr(nodes, ranked(*chunks), scores, graph=graph, **settings)
-
-
 def test_the_walk_stays_among_the_given_chunks():
     """Damping 1/2: c0 = a/4, c1 = a/4 + b/2, b = c1/4, so that c1 = 2a/7 and c0 : c1 = 7 : 8."""
     # Ada in chunks 0, 1 and 2, Bo in chunk 1, and no edge between nodes.
     shared = Graph.from_arrays([], [], node_chunk=[[1, 1, 1], [0, 1, 0]], n_nodes=2)
-    result = walked(shared, ranked(ADA), 0, 1, damping=0.5)
+    nothing = ChunkScores(np.zeros(3))
+    result = focused_ppr(ranked(ADA), ranked(0, 1), nothing, graph=shared, damping=0.5)
     check(result, [1, 0], [1.0, 7 / 8])
 
 
