@@ -9,7 +9,6 @@ from toy_runs import command
 
 import graphrag_bench
 from graphrag_bench.config.sources import built_in, names
-from graphrag_bench.evaluation.metrics import ANSWER_METRICS, metrics
 from graphrag_bench.tables.board import BOARD
 from scripts import docs_site, write_board, write_docs
 
@@ -45,12 +44,6 @@ def test_the_board_has_the_numbers_of_its_files() -> None:
     every = write_board.results()
     assert write_board.page(every) == write_board.PAGE.read_text(encoding="utf-8")
     assert len(every) == len(list((ROOT / BOARD).iterdir()))
-
-
-def test_the_page_of_metrics_names_every_metric() -> None:
-    page = (ROOT / "docs" / "metrics.md").read_text(encoding="utf-8")
-    known = {*ANSWER_METRICS, *(metric.name.removesuffix("_in_graph") for metric in metrics())}
-    assert not [name for name in sorted(known) if f"`{name}`" not in page]
 
 
 def test_a_flow_chart_has_every_operator_in_order_and_the_names_of_arms() -> None:

@@ -46,10 +46,3 @@ def test_every_empty_arm_that_retrieves_by_another_way_says_why() -> None:
             if other and "empty" not in (step.get("fallback") or {}):
                 lacking.append(name)
     assert not lacking
-
-
-def test_the_reason_of_a_fallback_is_not_in_the_run_key() -> None:
-    from graphrag_bench.pipeline.combinators import Switch
-
-    switch = Switch("nodes", {"empty": ()}, "x", {"empty": "one"})
-    assert switch.describe() == Switch("nodes", {"empty": ()}, "x").describe()

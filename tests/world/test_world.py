@@ -48,15 +48,6 @@ def test_the_exact_share_of_mentions_uses_an_alias_that_its_own_passage_introduc
     assert introduced == {name for name in names if name in aliases}
 
 
-def test_without_aliases_noise_or_removal_the_corpus_states_the_facts_and_nothing_else() -> None:
-    result = world(alias_rate=0.0, noise=0.0)
-    read = [one for passage in result.passages for one in statements(passage.text)]
-    names = [entity.name for entity in result.entities]
-    wanted = {(names[fact.head], fact.phrase, names[fact.tail]) for fact in result.facts}
-    assert {(one.head, one.phrase, one.tail) for one in read} == wanted
-    assert len(read) == 240
-
-
 def test_names_are_distinct_even_normalised_composed_and_go_beyond_ascii() -> None:
     result = world(size=800, noise=0.3)
     names = [name for entity in result.entities for name in (entity.name, entity.alias) if name]
