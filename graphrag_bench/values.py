@@ -12,6 +12,7 @@ from graphrag_bench.text import show_briefly
 
 IntArray = NDArray[np.int64]
 FloatArray = NDArray[np.float64]
+BoolArray = NDArray[np.bool_]
 
 DECIMALS = 6
 """Scores are ranked after rounding to this many decimals, so that the last bits of a float, which
@@ -110,7 +111,7 @@ class Ranked(Generic[T]):
         """The first `k` rows, all of them for None."""
         return type(self)(self.ids[:k], self.scores[:k])
 
-    def take(self, places: IntArray | NDArray[np.bool_]) -> "Ranked[T]":
+    def take(self, places: IntArray | BoolArray) -> "Ranked[T]":
         """The rows at some places, or those where a mask is true, in the order given."""
         return type(self)(self.ids[places], self.scores[places])
 

@@ -4,13 +4,18 @@ from collections.abc import Sequence
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from graphrag_bench.embedding.embedder import Embedder, Vectors
 from graphrag_bench.embedding.vector_index import VectorIndex
-from graphrag_bench.values import FloatArray, Query, Question, Ranked, best_of, best_of_each
-
-BoolArray = NDArray[np.bool_]
+from graphrag_bench.values import (
+    BoolArray,
+    FloatArray,
+    Query,
+    Question,
+    Ranked,
+    best_of,
+    best_of_each,
+)
 
 Scale = Literal["min_max", "cosine"]
 

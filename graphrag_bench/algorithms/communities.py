@@ -6,10 +6,9 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from graphrag_bench.columns import Columns, Texts, row_ids
-from graphrag_bench.values import FloatArray, IntArray
+from graphrag_bench.values import BoolArray, FloatArray, IntArray
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,7 +47,7 @@ class Reports(Columns):
     titles: Texts
     texts: Texts
     ratings: FloatArray
-    fallback: NDArray[np.bool_] | None = None
+    fallback: BoolArray | None = None
     chunks: Any = None
 
     def __len__(self) -> int:

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from pydantic import Field, NonNegativeInt
 
 from graphrag_bench.algorithms.evidence import Fragments, NodeAttributes
@@ -27,7 +27,7 @@ from graphrag_bench.algorithms.views import Neighbours, Pairs, load_views, save_
 from graphrag_bench.columns import NOT_STORED, Columns, TextRows, Texts, cells, in_order, row_ids
 from graphrag_bench.errors import UserError, did_you_mean
 from graphrag_bench.text import show_briefly
-from graphrag_bench.values import FloatArray, IntArray
+from graphrag_bench.values import BoolArray, FloatArray, IntArray
 
 ATTRIBUTES = {
     "names": "node.name",
@@ -68,7 +68,7 @@ class Graph(Columns):
     source: IntArray
     target: IntArray
     weight: FloatArray
-    synonym: NDArray[np.bool_]
+    synonym: BoolArray
     relations: Texts
     node_chunk: Any
     relationship_chunk: Any
@@ -336,7 +336,6 @@ def attributes_of(graph: Graph) -> NodeAttributes:
 
 
 show_briefly(Graph)
-BoolArray = NDArray[np.bool_]
 
 
 def nodes_of(graph: Graph, types: tuple[str, ...]) -> BoolArray | None:

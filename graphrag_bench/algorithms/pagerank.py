@@ -8,11 +8,11 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from graphrag_bench.algorithms.graph import BoolArray, Graph, nodes_of
+from graphrag_bench.algorithms.graph import Graph, nodes_of
 from graphrag_bench.algorithms.views import inverse, transition_of
 from graphrag_bench.columns import in_order
 from graphrag_bench.text import show_briefly
-from graphrag_bench.values import FloatArray, IntArray
+from graphrag_bench.values import BoolArray, FloatArray, IntArray
 
 Contains = Literal["one", "share"]
 

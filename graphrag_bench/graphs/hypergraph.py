@@ -1,7 +1,7 @@
 """N-ary facts to a hypergraph: entities and facts are nodes, a fact is joined to its entities."""
 
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Annotated
 
@@ -17,7 +17,7 @@ from graphrag_bench.data.chunks import ChunkTable
 from graphrag_bench.embedding.embedder import Embedder
 from graphrag_bench.errors import UserError
 from graphrag_bench.graphs.knowledge_graph import SYNONYM, synonym_pairs, with_rows
-from graphrag_bench.graphs.merging import fitting
+from graphrag_bench.graphs.merging import fitting, grouped
 from graphrag_bench.graphs.sentences import vectors_of
 from graphrag_bench.progress import Progress
 from graphrag_bench.text import normalise_name
@@ -87,7 +87,6 @@ class _Facts:
         self.facts: dict[str, int] = {}
         self.edges: dict[tuple[int, int], int] = {}
         self.completeness: dict[int, float] = defaultdict(float)
-        self.texts: dict[int, dict[str, None]] = defaultdict(dict)
         self.read: list[tuple[int, str, int]] = []
         self.entity_chunks: list[tuple[int, int]] = []
         self.fact_chunks: list[tuple[int, int]] = []
@@ -113,7 +112,6 @@ class _Facts:
                 continue
             row = self.entities.setdefault(name, len(self.entities))
             if described := " ".join(entity.description.split()):
-                self.texts[row][described] = None
                 self.read.append((row, described, chunk))
             edge = self.edges.setdefault((fact, row), len(self.edges))
             self.entity_chunks.append((row, chunk))
@@ -123,9 +121,10 @@ class _Facts:
         n, n_facts = len(self.entities), len(self.facts)
         ends: IntArray = np.array(list(self.edges), np.int64).reshape(-1, 2)
         weights = np.maximum(list(self.completeness.values()), _LEAST_WEIGHT)
+        texts = grouped(((row, text) for row, text, _ in self.read), n)
         described = [
-            _described(name, self.texts[row], description_tokens)
-            for name, row in self.entities.items()
+            _described(name, own, description_tokens)
+            for name, own in zip(self.entities, texts, strict=True)
         ]
         of_facts = [(n + fact, chunk) for fact, chunk in self.fact_chunks]
         rows, chunks = np.array([*self.entity_chunks, *of_facts], np.int64).T
@@ -149,6 +148,6 @@ class _Facts:
         )
 
 
-def _described(name: str, texts: Iterable[str], most_tokens: int | None) -> str:
-    chosen = fitting(list(texts), most_tokens) if most_tokens != 0 else []
+def _described(name: str, texts: Sequence[str], most_tokens: int | None) -> str:
+    chosen = fitting(texts, most_tokens) if most_tokens != 0 else []
     return f"{name}: {' '.join(chosen)}" if chosen else name

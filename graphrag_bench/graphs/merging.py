@@ -117,7 +117,7 @@ class Merger:
         """
         n, n_rows = len(self.nodes), len(self.relationships)
         ends, described = np.array(self._ends, np.int64).reshape(-1, 2), not self.named
-        kinds, themes = _grouped(self._types, n), _grouped(self.keywords, n_rows)
+        kinds, themes = grouped(self._types, n), grouped(self.keywords, n_rows)
         return replace(
             Graph.from_arrays(
                 ends[:, 0],
@@ -144,7 +144,8 @@ def _most_frequent(kinds: Sequence[str]) -> str:
     return Counter(kinds).most_common(1)[0][0] if kinds else ""
 
 
-def _grouped(notes: Iterable[tuple[int, str]], n_rows: int) -> list[list[str]]:
+def grouped(notes: Iterable[tuple[int, str]], n_rows: int) -> list[list[str]]:
+    """Return the texts of each row, in the order given."""
     groups: list[list[str]] = [[] for _ in range(n_rows)]
     for row, text in notes:
         groups[row].append(text)
@@ -154,7 +155,7 @@ def _grouped(notes: Iterable[tuple[int, str]], n_rows: int) -> list[list[str]]:
 def _joined(
     notes: Iterable[tuple[int, str, Sequence[int]]], n_rows: int, most_tokens: int | None
 ) -> Texts:
-    rows = _grouped(((row, text) for row, text, _ in notes), n_rows)
+    rows = grouped(((row, text) for row, text, _ in notes), n_rows)
     return Texts.of([" ".join(sorted(fitting(texts, most_tokens))) for texts in rows])
 
 

@@ -1,4 +1,4 @@
-"""Passages as nodes: joined by shared entities, or by questions that they raise and answer."""
+"""Passages as nodes, joined by the entities that they share."""
 
 from dataclasses import replace
 from itertools import pairwise

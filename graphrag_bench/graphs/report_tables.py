@@ -42,10 +42,6 @@ class Contents:
                 described, self.ends, self.relations, strict=True
             )
         ]
-        self._incident: dict[int, list[int]] = {}
-        for row, pair in enumerate(self.ends):
-            for node in dict.fromkeys(pair):
-                self._incident.setdefault(node, []).append(row)
         self.parts: dict[int, list[int]] = {}
         for row, parent in enumerate(communities.parent.tolist()):
             self.parts.setdefault(parent, []).append(row)
@@ -57,14 +53,14 @@ class Contents:
 
     def relationships(self, community: int) -> list[int]:
         """Return the rows with an end in it, the highest rank first, ties by names and fact."""
-        members = set(self.members(community))
-        rows = {row for node in members for row in self._incident.get(node, ())}
+        nodes = row_ids(self.communities.nodes, community)
+        members = set(nodes.tolist())
 
         def place(row: int) -> tuple[int, str, str, str, str, int]:
             head, tail = (self.names[end] for end in self.ends[row])
             return -self.rank(row, members), head, tail, self.facts[row], self.relations[row], row
 
-        return sorted(rows, key=place)
+        return sorted(self.graph.relationships_at(nodes).tolist(), key=place)
 
     def rank(self, row: int, members: set[int]) -> int:
         """Return the degrees of the ends of a row that are among some members, together."""

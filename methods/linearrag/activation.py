@@ -21,6 +21,7 @@ from graphrag_bench.progress import Progress
 from graphrag_bench.text import normalise_name
 from graphrag_bench.values import (
     DECIMALS,
+    BoolArray,
     ChunkScores,
     FloatArray,
     IntArray,
@@ -29,7 +30,7 @@ from graphrag_bench.values import (
     Question,
     Ranked,
 )
-from operators.similarity import BoolArray, vectors_of
+from operators.similarity import vectors_of
 
 COUNTS = ("ORDINAL", "CARDINAL")
 """Labels of what is counts_by_cell, not named."""

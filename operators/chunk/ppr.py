@@ -17,8 +17,8 @@ from graphrag_bench.algorithms.pagerank import (
 )
 from graphrag_bench.contract import operator
 from graphrag_bench.values import Chunk, ChunkScores, Node, Ranked, best_of, best_of_each
+from operators.node.ppr import Damping
 
-Damping = Annotated[float, Field(ge=0, lt=1)]
 Positive = Annotated[float, Field(gt=0)]
 Joined = Literal["relationships_and_chunks", "chunks"]
 
