@@ -1,6 +1,7 @@
 """Triple scorers: texts, shortest paths and distances by hand, and what is learnt of a world."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import networkx
@@ -11,6 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from rog_sets import EMPTY, RIVER, ROWS, TEAM, rog_folder
 
+from graphrag_bench.algorithms.graph import Graph
+from graphrag_bench.columns import Texts
 from graphrag_bench.data.dataset import Dataset
 from graphrag_bench.data.readers import read_dataset
 from graphrag_bench.data.training import TrainingSet, training_set
@@ -32,6 +35,7 @@ from methods.subgraphrag.triple_scorers import (
     logits,
     loss_of,
     measured,
+    mlp_scorer,
     on_shortest_paths,
     trained,
     triple_text,
@@ -166,39 +170,27 @@ def test_the_triples_of_shortest_paths_are_the_positive_ones(tmp_path: Path) -> 
     assert lesson.near.shape == (6, 10)
 
 
-def test_loss_and_gradient_are_those_of_all_inputs_side_by_side(tmp_path: Path) -> None:
+def test_training_and_inference_compute_the_same(tmp_path: Path) -> None:
     torch = pytest.importorskip("torch")
     data = read_dataset("cwq", rog_folder(tmp_path, (TEAM,)))
     lessons = lessons_of(data, Hashing(8), QUIET, "")
-    weights = first_weights(8, np.random.default_rng(1))
-    names = Hashing(8).encode([*data.subgraphs.names], kind="passage")
-    kinds = [triple_text("", name, "") for name in data.subgraphs.relations]
-    relations = Hashing(8).encode(kinds, kind="passage")
     (lesson,) = lessons.questions
-    (question,) = torch.from_numpy(lessons.vectors)
-
-    def end(place: int) -> list["torch.Tensor"]:
-        row = lesson.nodes[place]
-        readable = data.subgraphs.names[row] != "m.011zsc4_"
-        return [torch.from_numpy(names[row]) if readable else weights["unreadable"]]
-
-    losses = []
-    for head, kind, tail, label in zip(
-        lesson.head, lesson.relation, lesson.tail, lesson.label, strict=True
-    ):
-        near = [torch.from_numpy(lesson.near[place]) for place in (head, tail)]
-        middle = torch.from_numpy(relations[kind])
-        inputs = torch.cat([question, *end(head), middle, *end(tail), *near])
-        inner = torch.relu(inputs @ weights["hidden"] + weights["bias"])
-        chance = torch.sigmoid(inner @ weights["out"] + weights["out_bias"])
-        losses.append(-torch.log(chance if label else 1 - chance))
-    wanted = torch.cat(losses).mean()
-    result = loss_of(logits(weights, lessons, 0), lesson)
-    assert float(result.detach()) == pytest.approx(float(wanted.detach()), rel=1e-5)
-    leaves = list(weights.values())
-    gradients = (torch.autograd.grad(loss, leaves) for loss in (result, wanted))
-    for ours, theirs in zip(*gradients, strict=True):
-        assert ours.numpy() == pytest.approx(theirs.numpy(), abs=1e-6)
+    weights = first_weights(8, np.random.default_rng(1))
+    names = ("hidden", "bias", "out", "out_bias", "unreadable")
+    stored = MlpWeights(*(weights[name].detach().numpy() for name in names))
+    entities = [data.subgraphs.names[row] for row in lesson.nodes]
+    relations = Texts.of([data.subgraphs.relations[row] for row in lesson.relation])
+    graph = Graph.from_arrays(lesson.head, lesson.tail, names=entities)
+    inputs = {"triple_weights": stored, "graph": replace(graph, relations=relations)}
+    scorer = mlp_scorer(**inputs, embedder=Hashing(8), progress=QUIET)
+    topic = np.array([entities.index("Rolf the Ram")])
+    chances = scorer.scores(graph.source, graph.target, lessons.vectors[0], None, topic)
+    result = logits(weights, lessons, 0)
+    assert torch.sigmoid(result).detach().numpy() == pytest.approx(chances, abs=1e-6)
+    wanted = -np.log(np.where(lesson.label, chances, 1 - chances)).mean()
+    assert float(loss_of(result, lesson).detach()) == pytest.approx(wanted, rel=1e-5)
+    with pytest.raises(UserError, match="8 numbers"):
+        mlp_scorer(**inputs, embedder=Hashing(64), progress=QUIET)
 
 
 def test_recall_is_the_share_of_the_triples_on_the_way_among_the_best(
