@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Annotated, Any
 
-from pydantic import BaseModel, Field, PositiveInt, field_validator
+from pydantic import BaseModel, Field, PositiveInt
 
 from graphrag_bench.algorithms.communities import Reports
 from graphrag_bench.contract import operator
@@ -17,7 +17,7 @@ from graphrag_bench.llm.windows import reply_tokens
 from graphrag_bench.prompts import Prompt, answer_form
 from graphrag_bench.text import words
 from graphrag_bench.values import Community, Context, Query, Question, Ranked, unique, value
-from operators.answer.map_reduce import Points
+from operators.answer.map_reduce import Importance, Points
 
 
 @dataclass(frozen=True)
@@ -99,21 +99,14 @@ class DriftReply(BaseModel):
     """
 
     answer: str
-    score: int = 1
+    score: Importance = 1
     follow_ups: list[Annotated[str, Field(json_schema_extra={"maxLength": _LONGEST})]] = []
-
-    @field_validator("score", mode="before")
-    @classmethod
-    def _clamped(cls, score: object) -> int:
-        try:
-            return max(1, min(100, round(float(str(score)))))
-        except (ValueError, OverflowError):
-            return 1
 
     @property
     def findings(self) -> tuple[DriftAnswer, ...]:
         """The answer with its score; nothing when the answer has no text."""
-        return (DriftAnswer(self.answer.strip(), self.score),) if self.answer.strip() else ()
+        text, score = self.answer.strip(), max(self.score, 1)
+        return (DriftAnswer(text, score),) if text else ()
 
 
 @lru_cache(maxsize=64)

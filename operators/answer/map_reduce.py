@@ -3,11 +3,12 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Literal
+from typing import Annotated, Literal
 
 import numpy as np
 from pydantic import (
     BaseModel,
+    BeforeValidator,
     Field,
     JsonValue,
     NonNegativeInt,
@@ -32,19 +33,22 @@ MAP = Prompt("operators:answer/prompts/map.j2")
 REDUCE = Prompt("operators:answer/prompts/reduce.j2")
 
 
+def _clamped(score: object) -> int:
+    try:
+        return max(0, min(100, round(float(str(score)))))
+    except (ValueError, OverflowError):
+        return 0
+
+
+Importance = Annotated[int, BeforeValidator(_clamped)]
+"""How much a statement helps to answer, 0 to 100; 0 for what is no number."""
+
+
 class Point(BaseModel):
-    """One statement and how much it helps to answer, 0 to 100."""
+    """One statement and its importance."""
 
     description: str
-    score: int = 0
-
-    @field_validator("score", mode="before")
-    @classmethod
-    def _clamped(cls, value: object) -> int:
-        try:
-            return max(0, min(100, round(float(str(value)))))
-        except (ValueError, OverflowError):
-            return 0
+    score: Importance = 0
 
 
 class MapReply(BaseModel):
