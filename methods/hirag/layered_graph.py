@@ -53,7 +53,7 @@ from graphrag_bench.values import (
     unique,
 )
 from operators.relationship.search import by_degree_and_weight, degrees_of_ends
-from operators.subgraph.khop_path import way_to_nearest
+from operators.subgraph.paths import way_to_nearest
 
 Clustering = Literal["kmeans", "gmm"]
 SUMMARISE = Prompt("methods:hirag/prompts/layer_entities.j2")

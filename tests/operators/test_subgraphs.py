@@ -14,8 +14,7 @@ from graphrag_bench.llm.calls import Completion
 from graphrag_bench.llm.scripted import Scripted
 from graphrag_bench.values import Question, Subgraph
 from operators.community.search import entity, layer, vdb
-from operators.subgraph.agent_path import agent_path
-from operators.subgraph.khop_path import khop_path
+from operators.subgraph.paths import agent_path, khop_path
 from operators.subgraph.steiner import prized_subgraph, relationship_prizes, steiner
 
 A, B, C, D, E = range(5)
