@@ -13,10 +13,10 @@ class FileServer:
     """Files by path, and what goes wrong with the next requests."""
 
     files: dict[str, bytes] = field(default_factory=dict)
-    requests: list[tuple[str, str]] = field(default_factory=list)
-    """(path, Range) of every request."""
-    faults: list[tuple[int, dict[str, str]]] = field(default_factory=list)
-    """Status and headers of the next replies."""
+    requests: list[str] = field(default_factory=list)
+    """The path of every request."""
+    faults: list[int] = field(default_factory=list)
+    """The status of the next replies."""
     address: str = ""
 
 
@@ -39,19 +39,10 @@ def serving() -> Iterator[FileServer]:
 
         def do_GET(self) -> None:  # noqa: N802 - named by the library
             path = self.path.partition("?")[0]
-            stored.requests.append((path, self.headers.get("Range", "")))
-            if stored.faults:
-                status, headers = stored.faults.pop(0)
-                self._send(status, b"", headers)
-            elif path not in stored.files:
-                self._send(404, b"", {})
-            else:
-                self._send(200, stored.files[path], {})
-
-        def _send(self, status: int, body: bytes, headers: dict[str, str]) -> None:
+            stored.requests.append(path)
+            status = stored.faults.pop(0) if stored.faults else 200 if path in stored.files else 404
+            body = stored.files[path] if status == 200 else b""
             self.send_response(status)
-            for name, value in headers.items():
-                self.send_header(name, value)
             self.send_header("Content-Length", str(len(body)))
             self.end_headers()
             self.wfile.write(body)

@@ -60,8 +60,8 @@ SOMETHING_FROM_NOTHING = {
     *("drift.primer.nlp", "thoughts.next"),  # a follow-up is asked of the question alone
 }
 """Operators whose empty input has a meaning of its own."""
-PROMPTS = [Prompt("methods:vanilla/prompts/answer.j2")]
-"""For prompt settings without a default: the first whose variables the operator supplies."""
+PROMPT = Prompt("methods:vanilla/prompts/answer.j2")
+"""For prompt settings without a default."""
 MODELS = {"llm", "llm_build", "llm_judge"}
 LISTS = {
     "nodes", "relationships", "chunks", "communities", "mentions", "query", "keywords",
@@ -94,12 +94,8 @@ def ways(op: Operator) -> Iterator[Way]:
 
 
 def defaults_of(op: Operator) -> dict[str, Any]:
-    return {
-        name: setting.default
-        if setting.default is not REQUIRED
-        else next(prompt for prompt in PROMPTS if prompt.variables <= op.supplies)
-        for name, setting in op.settings.items()
-    }
+    defaults = {name: setting.default for name, setting in op.settings.items()}
+    return {name: PROMPT if one is REQUIRED else one for name, one in defaults.items()}
 
 
 def choices(annotation: Any) -> tuple[Any, ...]:

@@ -104,7 +104,7 @@ def test_a_fetch_that_stopped_between_two_files_fetches_the_rest_of_the_same_com
     server.files[gone] = content
     server.requests.clear()
     fetched("multihoprag", server, tmp_path)
-    assert [path for path, _ in server.requests if path.startswith("/datasets")] == [gone]
+    assert [path for path in server.requests if path.startswith("/datasets")] == [gone]
 
 
 @pytest.mark.parametrize(
@@ -144,7 +144,7 @@ def test_a_file_of_another_size_or_checksum_is_refused_once_and_not_kept(
 def test_a_busy_server_is_asked_again_and_one_that_is_away_is_told(
     server: FileServer, tmp_path: Path, waited: list[float]
 ) -> None:
-    server.faults = [(503, {})]
+    server.faults = [503]
     card = card_of(f"{server.address}/a.bin", SHA, len(BODY))
     (result,) = fetch(card, tmp_path / "busy", progress=QUIET)
     assert (result.sha256, result.checked, len(waited)) == (SHA, "card", 1)
