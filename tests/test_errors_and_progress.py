@@ -52,6 +52,7 @@ def test_a_log_shows_count_rate_and_time_left(clock):
         "cell 2 of 5: embedding: 60/90, 0.5/s, 60 s left",
         "cell 2 of 5: embedding: 90/90, 0.5/s",
     ]
+    assert shown(clock, 60.0, 5, total=5, quiet=True) == shown(clock, 60.0, total=0) == []
 
 
 def test_a_log_has_a_line_every_thirty_seconds_whatever_the_number_of_tasks(clock):
@@ -64,7 +65,3 @@ def test_a_log_has_a_line_every_thirty_seconds_whatever_the_number_of_tasks(cloc
                 advance(1)
     at = [line.partition(",")[0] for line in stream.getvalue().splitlines()]
     assert at == ["embedding: 4/4"]  # at 32 s of 48; the next would be at 62
-
-
-def test_quiet_work_and_no_work_show_nothing(clock):
-    assert shown(clock, 60.0, 5, total=5, quiet=True) == shown(clock, 60.0, total=0) == []

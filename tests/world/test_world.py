@@ -48,14 +48,6 @@ def test_the_exact_share_of_mentions_uses_an_alias_that_its_own_passage_introduc
     assert introduced == {name for name in names if name in aliases}
 
 
-def test_names_are_distinct_even_normalised_composed_and_go_beyond_ascii() -> None:
-    result = world(size=800, noise=0.3)
-    names = [name for entity in result.entities for name in (entity.name, entity.alias) if name]
-    assert len(set(map(normalise_name, names))) == len(names) > 1600
-    assert any(not name.isascii() for name in names)
-    assert all(unicodedata.is_normalized("NFKC", name) for name in names)
-
-
 # ---- what stays
 
 
@@ -66,7 +58,12 @@ def test_the_corpus_follows_from_the_settings_whatever_the_order_of_sets() -> No
         "print(d.corpus_digest, d.questions_digest)"
     )
     assert process_output(statement, 1) == process_output(statement, 2)
-    assert world(seed=1).entities != world().entities
+    result = world(seed=1)
+    assert result.entities != world().entities
+    names = [name for entity in result.entities for name in (entity.name, entity.alias) if name]
+    assert len(set(map(normalise_name, names))) == len(names)
+    assert any(not name.isascii() for name in names)
+    assert all(unicodedata.is_normalized("NFKC", name) for name in names)
 
 
 @pytest.mark.parametrize("rate", ["noise", "alias_rate", "removed", "contradictions"])
@@ -116,16 +113,10 @@ def test_contradictions_are_rumours_with_another_tail_and_distractors_about_outs
 # ---- questions and gold
 
 
-def test_a_question_names_its_start_and_asks_for_the_last_relation_first() -> None:
+def test_a_chain_leads_to_its_answer_meets_nobody_twice_and_its_passages_are_the_gold() -> None:
     text = question("Ada Marsh", ("worked for", "was founded by"))
     assert text == "Who is the founder of the employer of Ada Marsh?"
-    parsed = parse_question(text)
-    assert parsed is not None
-    assert (parsed.start, parsed.phrases) == ("Ada Marsh", ("worked for", "was founded by"))
     assert parse_question("Who founded Norvik?") is None
-
-
-def test_a_chain_leads_to_its_answer_meets_nobody_twice_and_its_passages_are_the_gold() -> None:
     result = world(hops=4)
     data = world_dataset(load_card("world"), result)
     texts = {document.id: document.text for document in data.documents}
