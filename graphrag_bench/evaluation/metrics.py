@@ -79,7 +79,7 @@ def _of(
     needs: str = "answers",
     package: str = "",
 ) -> Metric:
-    """One value where the gold has what the metric needs; a package reads words its own way."""
+    """One value where the gold has what it needs; a package reads words its own way."""
 
     def values(answered: AnsweredQuestion) -> dict[str, float]:
         if not (wanted := getattr(answered.gold, needs)):

@@ -117,11 +117,9 @@ def judge_answers(
 ) -> list[Row]:
     """Return the rows of `judged.jsonl` after the first `limit` answers were judged.
 
-    A metric is left out for questions that it cannot be about: without gold answers, or without a
-    context whose texts the run has kept. What was judged before is not asked again, a reply that
-    could not be read included; a call that failed is made again. Raises UserError when nothing is
-    answered, when every metric needs a context and none was kept, or another process judges the
-    same run; RunStopped when nothing further can succeed.
+    Questions without what a metric needs are left out. Only failed calls are made again. Raises
+    UserError when nothing is answered, no context was kept where all metrics need one, or another
+    process judges the run; RunStopped when nothing further can succeed.
     """
     dataset, wanted = stored.require_dataset(), chosen(metrics, stored)
     cases = _cases(stored, limit)

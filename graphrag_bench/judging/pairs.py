@@ -107,10 +107,7 @@ def protocol_of(runs: Sequence[StoredRun], name: str = "") -> Protocol:
 
 @dataclass(frozen=True)
 class Duel:
-    """The answers of two runs to one question, in the order in which the judge is shown them.
-
-    `question` is its id; `first` and `second` are the keys of the runs.
-    """
+    """The answers of two runs, by key, to one question, by id, in the order shown to the judge."""
 
     question: str
     first: str
@@ -146,9 +143,9 @@ class AnswerPairs:
 
     @classmethod
     def of(cls, runs: Sequence[StoredRun], limit: int | None = None) -> "AnswerPairs":
-        """Return the answers to the first `limit` questions, stratified by type.
+        """Return the answers to the first `limit` shared questions, stratified by type.
 
-        Raises UserError where no question has an answer in all of them.
+        Raises UserError without any.
         """
         sets = [run.require_dataset() for run in runs]
         texts = [{question.id: question.text for question in one.questions} for one in sets]
@@ -225,10 +222,7 @@ def _title(run: StoredRun, runs: Sequence[StoredRun]) -> str:
 
 @dataclass(frozen=True)
 class PairJudging:
-    """Who judges which pairs, by which criteria and protocol, and where the verdicts are.
-
-    HOME/comparisons/<key> is named by runs, judge, criteria, protocol and its prompt.
-    """
+    """Who judges which pairs, by which criteria and protocol, in HOME/comparisons/<key>."""
 
     pairs: AnswerPairs
     models: Models
@@ -367,8 +361,7 @@ class StoredVerdicts:
         """Return the share of questions that the first runs won, 0..1; None without any.
 
         One win in two orders is half; questions without a verdict in both are left out. Of several
-        comparisons (criteria, seeds) each question counts with the mean over those that it has. The
-        interval draws questions of one scope together.
+        comparisons (criteria, seeds) a question counts with its mean. Intervals draw scopes whole.
         """
         points: dict[str, list[float]] = {}
         for one in compared:

@@ -30,8 +30,7 @@ the data set may say more of it."""
 class TableRuns:
     """The runs of a table as `pairs` of row and data set, and what its experiment sweeps over.
 
-    `rows` are the settings of the rows by name, in printed order; of a table that is no grid those
-    of each row with its data set follow.
+    `rows` are settings by the name of a row, in printed order, then those with their data set.
     """
 
     rows: Mapping[str, tuple[str, ...]]
@@ -40,10 +39,7 @@ class TableRuns:
 
 
 def names(group: str) -> list[str]:
-    """Return the choices that the papers add to a group: llm, embedder, dataset, row, experiment.
-
-    Papers and tables are in their own order; [] for any other group.
-    """
+    """Return the choices that the papers add to a group, in their own order; [] for others."""
     if group == "experiment":
         return [name for name in table_names() if table_runs(name).pairs]
     if group == "row":
@@ -173,7 +169,6 @@ def _split(words: Sequence[str]) -> tuple[dict[str, str], dict[str, Any]]:
 
 
 def _value(text: str) -> Any:
-    """A number, true, false or null; else the text, which `NaN` is."""
     try:
         return json.loads(text, parse_constant=str)
     except ValueError:

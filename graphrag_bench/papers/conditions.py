@@ -55,10 +55,7 @@ class Condition(BaseModel):
         return setting == self.setting or fnmatchcase(setting, self.setting)
 
     def differs(self, resolved: Mapping[str, object]) -> bool:
-        """Return whether a run's setting has another value than its rows must have.
-
-        Null is such a value where the file says so; without one, rows may have any.
-        """
+        """Return whether a run's setting has not the value, null included, of its rows."""
         return "value" in self.model_fields_set and resolved.get(self.setting) != self.value
 
     @property

@@ -20,9 +20,8 @@ class _Entry(BaseModel):
 class PrintedMethod(_Entry):
     """`run`: what must hold of a run, None for no method of ours; `also`: the paper's values.
 
-    `seeds` are the values of a setting over which the paper averages (`NAME=0..9`), `ignores` the
-    settings of rows that do not concern the method, by how they begin. `source` is the section of
-    the paper that says it.
+    `seeds` are the values of a setting over which the paper averages (`NAME=0..9`), `ignores` how
+    settings of rows begin that do not concern the method, `source` the section that says so.
     """
 
     run: list[str] | None
@@ -34,11 +33,10 @@ class PrintedMethod(_Entry):
 
 
 class PrintedSetting(_Entry):
-    """A printed setting: `run` must hold for a run, `also` is set in addition.
+    """A printed setting: `run` must hold for a run, `also` is set in addition; a list is `run`.
 
-    `levels` are values of a setting that the row runs over, of which it prints the lowest or the
-    highest figure (`over`). `layer` is a layer of a tree: `0`, `1`, or `>1` for all above. A list
-    is read as `run`.
+    `levels` are values of a setting of which the row prints the lowest or the highest figure
+    (`over`). `layer` is a layer of a tree: `0`, `1`, or `>1` for all above.
     """
 
     run: list[str] = []
@@ -57,10 +55,9 @@ class PrintedSetting(_Entry):
 class PrintedSet(_Entry):
     """The card of a data set, None for none, and what else is set.
 
-    `abstract` says that its questions are not those of the card, but made for its corpus;
-    `stand_in` is the card that is run where the paper does not name the set. `metrics` say which
-    metrics of ours the paper's names mean for this set, where they differ from the rest, and
-    `methods` which other method of the paper is run on it in place of a printed one.
+    The questions of an `abstract` set are made for its corpus; `stand_in` is the card that is run
+    where the paper does not name the set. `metrics` and `methods` are what the paper's names mean
+    for this set alone.
     """
 
     card: str | None
@@ -132,8 +129,8 @@ class PrintedMetric(_Entry):
 class Grid(_Entry):
     """Cells without a printed number: every combination of these names.
 
-    `over` are the values of settings (`NAME=a,b,c`), one of each for a cell: printed settings where
-    `rows` has them (`triples=25`), else ours. `versus` are the other sides of win rates.
+    `over` are the values of settings (`NAME=a,b,c`), printed ones where `rows` has them, else ours;
+    `versus` the other sides of win rates.
     """
 
     datasets: list[str]
@@ -145,11 +142,11 @@ class Grid(_Entry):
 
 
 class TableShape(_Entry):
-    """One table or figure: what it is about, and the grids of its cells without numbers.
+    """One table or figure: what it is about, and the `grids` of its cells without numbers.
 
     `shows` says what these cells show. `graph` is the method whose graph a table of sizes is about.
-    `settings` and `methods` hold in this table instead of those of the paper. `notes` say of a
-    printed method why figures of this table are far from the printed ones.
+    `settings` and `methods` hold in place of the paper's. `notes` say of a printed method why our
+    figures are far from the printed ones.
     """
 
     kind: Literal["runs", "winrates", "counts", "unprinted"]

@@ -46,10 +46,10 @@ TableRow = tuple[str, str, str, tuple[str, ...]]
 
 @dataclass(frozen=True)
 class PrintedCell:
-    """One printed cell. `shown` is "" for a dash; `setting` are its items, e.g. `triples=50`.
+    """One printed cell; `shown` is "" for a dash, `setting` its items, e.g. `triples=50`.
 
-    A win rate has the other side in `versus`: the share in which `method` beats it. `suspicious`
-    says that `note` has a reason to doubt the figure.
+    A win rate is the share in which `method` beats `versus`. A `suspicious` cell has its doubt in
+    `note`.
     """
 
     dataset: str
@@ -170,10 +170,7 @@ class PaperTable:
 
 @dataclass(frozen=True)
 class Recipe:
-    """How a paper made the figure of a cell: a run in our words.
-
-    `extra` are the settings of one of several runs.
-    """
+    """How a paper made the figure of a cell: a run in our words; `extra` is of one of several."""
 
     table: PaperTable
     cell: PrintedCell
@@ -237,20 +234,16 @@ class Recipe:
 
     @property
     def set_words(self) -> list[str]:
-        """The settings that choose the set; its corpus alone where it is counted.
-
-        A table of sizes asks no questions made for a corpus, unless it counts them.
-        """
+        """The settings that choose the set; the corpus alone for sizes that count no questions."""
         corpus_alone = self.table.counts and not self.table.counts_questions
         return self.place.words(corpus=corpus_alone)
 
     @property
     def row_words(self) -> tuple[str, ...] | None:
-        """The settings of the run apart from its data set.
+        """The settings of the run apart from its data set; None where no set or method of ours can.
 
         What a row says goes before its method, its method before the table, the table before the
-        paper. The run is as published and has no reference rows, and a table of sizes needs no
-        answers. None where `required` is None, and where no set of ours can be run.
+        paper.
         """
         own, table = self.required, self.table
         if own is None or self.place.ran is None:
@@ -293,10 +286,7 @@ class Recipe:
 
 @dataclass(frozen=True)
 class Part:
-    """One run, or pair of runs, of a cell's figure.
-
-    `level` is the value of the setting that the row runs over; "" where it runs over none.
-    """
+    """One run, or pair of runs, of a cell's figure, at a `level` that the row runs over."""
 
     level: str
     own: Recipe

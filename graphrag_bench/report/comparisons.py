@@ -39,11 +39,11 @@ class ScoredRun:
 
 @dataclass(frozen=True)
 class Comparison:
-    """A method's run, by title and by its `place` among those compared, minus its baseline's run.
+    """A method's run minus its baseline's run, by the titles and the `place` of the first.
 
-    `baseline_title` is without the settings that tell runs of the baseline apart. `n` are the
-    questions of the wider of the two means. `p` is Holm's over the `n_tests` tests of the metric.
-    `n_baselines` counts the runs of the baseline on the same data set.
+    `baseline_title` is without the settings that tell runs of the baseline apart, of which there
+    are `n_baselines`. `n` are the questions of the wider of the two means. `p` is Holm's over the
+    `n_tests` tests of the metric.
     """
 
     place: int
@@ -63,9 +63,9 @@ def comparisons(
 ) -> list[Comparison]:
     """Return method minus baseline for each method and metric, in the order of a table.
 
-    `baseline` is the name of a method; of several runs of it see `baseline_of`. Reference rows are
-    not compared, nor are runs scored by another rule. The metrics are `usual_metrics` unless others
-    are named; p is corrected within each metric.
+    `baseline` is the name of a method, whose runs are chosen by `baseline_of`. Reference rows and
+    runs scored by another rule are left out. The metrics are `usual_metrics` unless others are
+    named; p is corrected within each metric.
     """
     named = in_table_order([{**run.metrics, "row": row} for row, run in enumerate(runs)])
     rows: list[Comparison] = []

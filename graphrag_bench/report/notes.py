@@ -67,7 +67,6 @@ def run_notes(runs: Sequence[RunMetrics]) -> list[Note]:
 
 
 def _facts(runs: Sequence[RunMetrics]) -> Iterator[Note]:
-    """Models, sources and intervals."""
     answering, every = [run for run in runs if answers(run)], partial(values_of, runs)
     readers = values_of(answering, "llm") if any(run["llm"] for run in answering) else ""
     readers = f"answers by {readers}; " if readers else ""
@@ -221,7 +220,6 @@ def scored_again(runs: Sequence[RunMetrics]) -> Iterator[Note]:
 
 
 def _prices(runs: Sequence[RunMetrics]) -> Iterator[Note]:
-    """Yield the models whose calls the runs count at several prices."""
     every = [(model, price, run) for run in runs for model, price in run.get("prices", {}).items()]
     for model, of_model in grouped(every, lambda one: one[0]).items():
         groups = grouped(of_model, lambda one: one[1])
@@ -282,7 +280,6 @@ def _rankings_beside_contexts(runs: Sequence[RunMetrics]) -> Iterator[Note]:
 
 
 def _asking(runs: Sequence[RunMetrics]) -> Iterator[Note]:
-    """How answers were asked for, where runs differ in it or leave their method's way."""
     answered = [run for run in runs if run["answered"]]
     yield from _answer_forms([run for run in answered if run.get("answer_forms")])
     for run in answered:
@@ -292,7 +289,6 @@ def _asking(runs: Sequence[RunMetrics]) -> Iterator[Note]:
 
 
 def _answer_forms(runs: Sequence[RunMetrics]) -> Iterator[Note]:
-    """The forms of each set, unless all answers are short."""
 
     def counts(run: RunMetrics) -> str:
         return ", ".join(f"{name} ({n})" for name, n in run["answer_forms"].items())

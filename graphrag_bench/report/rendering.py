@@ -78,10 +78,7 @@ def shown_part(n: int, whole: int) -> str:
 
 
 def shown_mean(mean: Mapping[str, Any] | None, whole: int | None = None, marks: str = "") -> str:
-    """Return a stored mean with marks, its interval and, of fewer than `whole` questions, its n.
-
-    `MISSING` for None.
-    """
+    """Return a stored mean with marks, interval and, below `whole`, its n; `MISSING` for None."""
     if not mean:
         return MISSING
     n, interval = mean["n"], shown_interval(mean["low"], mean["high"], mean["n"])
@@ -121,10 +118,7 @@ def show(table: Table) -> None:
 
 
 def show_tables(tables: Iterable[Table], *, as_json: bool = False) -> None:
-    """Print tables as `show` does, or as a JSON list of their captions, rows and notes.
-
-    Each row is an object of its cells by head, as texts.
-    """
+    """Print tables as `show` does, or as JSON: captions, notes and rows of texts by head."""
     if not as_json:
         for table in tables:
             show(table)

@@ -12,10 +12,7 @@ from graphrag_bench.text import model_name, short
 
 @dataclass(frozen=True)
 class ListedRun:
-    """A run in a list; `metrics` is empty while it has not been scored.
-
-    `n_rows` are the questions that it holds, `changed` the day and time of its last change.
-    """
+    """A run in a list: its questions, last change, and `metrics`, empty before scoring."""
 
     dataset: str
     method: str
@@ -54,7 +51,6 @@ def runs_table(caption: str, runs: Sequence[ListedRun]) -> Table:
 
 
 def _reader(run: RunMetrics) -> str:
-    """The name of the model that has answered, without the digest of its settings."""
     name = model_name(str(run.get("llm") or ""))
     return short(name, 22) if name and run.get("answered") else MISSING
 
@@ -62,8 +58,8 @@ def _reader(run: RunMetrics) -> str:
 def run_sheet(runs: Sequence[RunMetrics], settings: Sequence[Mapping[str, Any]]) -> Table:
     """Return a row of plain cells for each run: names, settings, counts, metrics and costs.
 
-    Means of metrics have their n and intervals beside them (`f1`, `f1_n`, `f1_low`, `f1_high`).
-    Runs are what `metrics.json` holds, with their `folder`; what one lacks is empty.
+    Means have their n and intervals beside them (`f1`, `f1_n`, `f1_low`, `f1_high`). Runs are what
+    `metrics.json` holds, with their `folder`; what one lacks is empty.
     """
     metrics = usual_metrics(name for run in runs for name in run["metrics"])
     rows: list[dict[str, Any]] = []
@@ -79,10 +75,7 @@ def run_sheet(runs: Sequence[RunMetrics], settings: Sequence[Mapping[str, Any]])
 
 
 def interval(run: RunMetrics, name: str) -> dict[str, float | None]:
-    """Return the mean of a metric as `f1`, its n as `f1_n`, its interval as `f1_low`, `f1_high`.
-
-    None without it.
-    """
+    """Return the mean of a metric as `f1`, with `f1_n`, `f1_low`, `f1_high`; None without it."""
     mean = run["metrics"].get(name, {})
     return {
         f"{name}{end}": mean.get(end.strip("_") or "mean") for end in ("", "_n", "_low", "_high")
@@ -90,10 +83,7 @@ def interval(run: RunMetrics, name: str) -> dict[str, float | None]:
 
 
 def spending(run: RunMetrics) -> dict[str, float | None]:
-    """Return tokens of a context, calls and US dollars; None for imported runs.
-
-    Cached calls count at their price when paid. A run is what `metrics.json` holds.
-    """
+    """Return tokens of a context, calls and US dollars (cached calls too); None if imported."""
     if run.get("imported"):
         return dict.fromkeys(("context_tokens", "calls", "usd"))
     total = run["cost"]["total"]

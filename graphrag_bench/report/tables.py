@@ -79,7 +79,6 @@ def run_table(runs: Sequence[RunMetrics]) -> Table:
 def _table(
     runs: Sequence[RunMetrics], columns: Sequence[RunColumn], notes: Iterable[str], advice: str
 ) -> Table:
-    """The columns that a run fills."""
     cells = {head: [cell(run) for run in runs] for head, cell in columns}
     filled = {head: of for head, of in cells.items() if {*of} != {MISSING}}
     rows = tuple(zip(*filled.values(), strict=True))

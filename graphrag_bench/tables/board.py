@@ -164,7 +164,6 @@ def _words(run: StoredRun, home: Path) -> list[str]:
 
 
 def _choice(group: str, own: Any) -> str:
-    """The file of a group that is nearest to its settings, as an override."""
     files = {name: file for name in built_in(group) if (file := file_of(group, name))}
 
     def distance(name: str) -> int:
@@ -197,7 +196,6 @@ def _word(path: str, value: Any) -> str:
 
 
 def _text(value: Any) -> str:
-    """A value by Hydra's grammar."""
     if value is None or isinstance(value, bool):
         return json.dumps(value)
     if isinstance(value, list | tuple):

@@ -43,10 +43,7 @@ def _of_another_set(recipe: Recipe, one: RunConditions) -> bool:
 
 
 def _of_another_row(recipe: Recipe, llm: str) -> bool:
-    """Whether a table over several models has its own row for this one, or none but the first.
-
-    A model that the table does not have is shown in the rows of its first one.
-    """
+    """Whether another row of the table has this model; unknown models are in the first one's."""
     own, listed, known = recipe.cell.llm, recipe.table.llms, recipe.table.paper.llms
     if len(listed) < 2 or not own or is_model(llm, known[own]):
         return False
@@ -62,8 +59,8 @@ RunGroup = tuple[str, str, int, str, str]
 class Candidate:
     """A run that qualifies for a row, with its grade; a win rate has the `other` run too.
 
-    Of a row that is made of several runs, `parts` has one for each (`PaperTable.parts`), None for
-    one that is lacking, and the rest is that of the first.
+    `parts` has a run, or None, for each of several of a row (`PaperTable.parts`); the rest is the
+    first one's.
     """
 
     run: StoredRun
@@ -92,8 +89,7 @@ def candidates(
 ) -> list[Candidate]:
     """Return the runs that qualify for a cell; for a judged metric only those a judge has seen.
 
-    A cell that is made of several runs takes them from one group: data set, model, questions and
-    judge.
+    The parts of a cell are of one group: data set, model, questions and judge.
     """
     parts = [list(_of_part(part, offered, verdicts)) for part in table.parts(cell)]
     if len(parts) == 1:
@@ -158,7 +154,7 @@ def stored_of(part: Part, offered: Sequence[RunConditions]) -> list[tuple[RunCon
 
 
 def chosen(rows: Mapping[GradedRow, Sequence[Candidate]]) -> dict[GradedRow, Candidate]:
-    """Return the run of each row, out of those that have a figure for it, where there is one.
+    """Return the run of each row, out of those that have a figure for it.
 
     The nearest to the paper on its own data by its own model; else one of the group that fills most
     rows, so that they compare.

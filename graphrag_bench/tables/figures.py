@@ -46,8 +46,7 @@ class CellEntry:
     """What is shown next to a printed cell: a figure, or what it lacks, or why there is none.
 
     `runs` are the settings of the runs that are lacking, `lacks` says what else is, `unjudged` are
-    the keys of the stored runs, or pairs of runs, that a judge is to see for it. A figure that is a
-    mean over several runs may lack some too.
+    the keys of stored runs, or pairs, without verdicts. A mean over several runs may lack some too.
     """
 
     figure: Figure | None = None

@@ -32,10 +32,9 @@ _QUANTISED = re.compile(r"\b(I?Q[2-8]_\w+|AWQ|GPTQ|int[48]|bnb)\b", re.IGNORECAS
 class RunConditions:
     """A stored run with what grades compare, read once.
 
-    `card` is that of its corpus: of a set with questions made for one it has another name than the
-    set. `abstract` says that its questions were made so, or are abstract as the card has it;
-    `papers_prompts` that the user says so and no prompt is packaged here; `sizes` are the documents
-    and tokens of its corpus, empty where it is not at hand.
+    `card` is that of its corpus, `sizes` its documents and tokens, empty where it is not at hand.
+    `abstract` says that its questions were made for it, or are abstract as the card has it;
+    `papers_prompts` that the user says so and no prompt is packaged here.
     """
 
     run: StoredRun
@@ -165,10 +164,7 @@ def _corpus(one: RunConditions, recipe: Recipe, *, silent: bool = False) -> Iter
 
 
 def _questions(one: RunConditions, recipe: Recipe) -> Iterator[Mismatch]:
-    """The number of questions, and which part of them; a few less on the same data do not decide.
-
-    A sample that the row itself states is no part.
-    """
+    """Number and part of the questions; a few less, or a sample of the row itself, is no part."""
     metrics, n, same = one.run.metrics, recipe.n_questions, recipe.place.card == one.card
     whole = same and not _corpus_alone(recipe)
     if n is None:

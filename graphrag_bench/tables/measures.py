@@ -129,10 +129,9 @@ class FigureSource:
         return StoredVerdicts(self.home)
 
     def sizes(self, run: StoredRun) -> Mapping[str, int]:
-        """Return the `documents` of a run's corpus and the `tokens` (cl100k) of their texts.
+        """Return `documents` and `tokens` (cl100k, without titles) of a run's corpus.
 
-        Without titles; counted once and stored by the digest of the corpus. Empty where the data
-        set is not at hand any more, or has another corpus now.
+        Stored by the digest of the corpus; empty where the set is gone or has another corpus now.
         """
         digest = str(run.metrics.get("corpus") or "")
         file = self.home / "runs" / ".tables" / f"{digest}.json"
@@ -156,10 +155,7 @@ class FigureSource:
         return self._known[key]
 
     def _win_rate(self, table: PaperTable, cell: PrintedCell, one: Candidate) -> FigureValue | None:
-        """The mean over the seeds of each level, and of levels the one that the cell prints.
-
-        That is the lowest or the highest, ties by the order of the levels.
-        """
+        """The mean over the seeds of each level; of levels the lowest or highest, ties in order."""
         levels: dict[str, list[VerdictKey]] = {}
         for part, run in zip(table.parts(cell), one.parts or (one,), strict=True):
             if run is not None and run.other is not None:

@@ -158,7 +158,6 @@ def row_name(table: PaperTable, row: TableRow) -> str:
 
 
 def _run_cells(figures: Sequence[Figure | None]) -> tuple[str, ...]:
-    """Number of questions, model, profile, regime and grade of a row."""
     known = [figure for figure in figures if figure]
     if not known:
         return (MISSING,) * 5
@@ -177,7 +176,6 @@ def _graded(figure: Figure) -> str:
 
 
 def _beside(cell: PrintedCell, filled: Cells) -> list[str]:
-    """What is printed, and ours with its interval."""
     printed = (cell.shown or MISSING) + DAGGER * cell.suspicious
     figure = filled[cell].figure
     if figure is None:
