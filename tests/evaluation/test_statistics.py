@@ -113,18 +113,17 @@ def test_by_chance_the_swaps_are_those_of_scipy_and_p_is_the_same_to_the_last_bi
 def test_p_by_hand():
     """With one scope swapped against another two of four ways are as far, and none further."""
     assert sign_flip_p(np.ones(4), np.array([0, 0, 0, 1])).tolist() == [2 / 4 * 0.5]
-    differences = np.array([[0.0, 1.0], [0.0, 1.0], [0.0, 1.0]])
-    assert sign_flip_p(differences).tolist() == pytest.approx([1.0, 1 / 8])
-    assert sign_flip_p(np.zeros(4)).tolist() == [1.0]
+    columns = np.array([[0.0, 1.0], [0.0, 1.0], [0.0, 1.0]])
+    assert sign_flip_p(columns).tolist() == pytest.approx([1.0, 1 / 8])
     assert sign_flip_p(np.array([0.0, 0.5])).tolist() == pytest.approx([0.5])
 
 
 def test_clusters_are_scopes_by_first_appearance_none_stands_alone_and_one_of_all_is_none():
     result = clusters_of(["b", "a", "b", None, None])
-    assert result is not None
-    assert result.tolist() == [0, 1, 0, 2, 3]
-    for scopes in (["a", "b", "c"], ["a", "a", "a"], [None, None], []):
-        assert clusters_of(scopes) is None
+    assert result is not None and result.tolist() == [0, 1, 0, 2, 3]
+    assert {clusters_of(of) for of in (("a", "b", "c"), ("a", "a", "a"), (None, None), ())} == {
+        None
+    }
 
 
 def test_holm_multiplies_the_smallest_by_all_and_lets_none_fall_below_one_before():

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache, partial
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from graphrag_bench.config.compose import composed
 from graphrag_bench.data.dataset import load_card
@@ -114,3 +115,13 @@ def _lines(chat: Chat) -> Iterator[str]:
 def path(name: str) -> Path:
     """The file of a name such as `pathrag/PathRAG`."""
     return FOLDER / f"{name}.txt"
+
+
+def write_all() -> None:
+    """Write the prompts of all rows anew, and none beside them."""
+    for file in FOLDER.glob("*/*.txt"):
+        file.unlink()
+    with TemporaryDirectory() as home:
+        for one in sent():
+            path(one.name).parent.mkdir(parents=True, exist_ok=True)
+            path(one.name).write_text(shown(one, Path(home)), encoding="utf-8")

@@ -26,6 +26,6 @@ def test_there_is_a_file_for_every_method_of_every_table_and_none_beside() -> No
 def test_the_last_prompt_of_a_row_is_the_one_of_its_file(
     one: last_prompts.Sent, shared: Path
 ) -> None:
-    """Written anew by `python -m tests.papers.write_prompts`."""
+    """Written anew by `last_prompts.write_all`."""
     stored = last_prompts.path(one.name).read_text(encoding="utf-8")
     assert last_prompts.shown(one, shared).splitlines() == stored.splitlines()

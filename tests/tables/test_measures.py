@@ -14,7 +14,6 @@ from graphrag_bench.data.readers import read_dataset
 from graphrag_bench.papers.printed import Recipe, load_table
 from graphrag_bench.run.folder import RunFolder
 from graphrag_bench.run.stored import stored_runs
-from graphrag_bench.tables import measures as paper_measures
 from graphrag_bench.tables.figures import collected
 from graphrag_bench.tables.measures import FigureSource, layer_share, seconds, step_tokens
 from graphrag_bench.text import count_tokens
@@ -143,18 +142,6 @@ def test_a_share_of_layers_counts_what_the_budget_cut_and_means_over_questions()
     assert layer_share(other, "0") is None
 
 
-def test_the_tokens_of_a_corpus_are_counted_once(
-    home: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    toy = read_dataset("toy")
-    run = replace(stub("bm25", corpus=toy.corpus_digest), loaded=toy)
-    expected = {"documents": 8, "tokens": sum(count_tokens(one.text) for one in toy.documents)}
-    assert FigureSource(home).sizes(run) == expected
-    monkeypatch.setattr(paper_measures, "count_tokens", lambda _: pytest.fail("it is known"))
-    assert FigureSource(home).sizes(run) == expected
-    assert FigureSource(home).sizes(replace(run, fixed={**run.fixed, "corpus": "another"})) == {}
-
-
 def test_the_sizes_of_a_set_are_those_of_its_corpus_and_of_the_questions_made_for_it(
     home: Path,
 ) -> None:
@@ -168,7 +155,10 @@ def test_the_sizes_of_a_set_are_those_of_its_corpus_and_of_the_questions_made_fo
         run_folder(*words, "embedder=hashing", "llm=scripted")
     filled = collected(replace(table, cells=tuple(cells)), stored_runs(home), FigureSource(home))
     figures = {(c.dataset, c.metric): one.figure for c, one in filled.items() if one.figure}
-    n_tokens = sum(count_tokens(d.text) for d in read_dataset("multihoprag", home=home).documents)
+    corpus = read_dataset("multihoprag", home=home)
+    n_tokens = sum(count_tokens(document.text) for document in corpus.documents)
+    of_another = replace(stub("bm25", corpus="of another text"), loaded=corpus)
+    assert FigureSource(home).sizes(of_another) == {}
     assert {place: figure.value for place, figure in figures.items()} == {
         (name, f"# of {what}"): n
         for name, n_questions in (("MultihopQA", 2), ("MultihopSum", 3))
