@@ -34,10 +34,7 @@ BLOCK = 32
 
 @dataclass(frozen=True)
 class Measure:
-    """A judged metric: its prompts, and the fields of a case that it needs.
-
-    One that is `named` is judged only where it is asked for by name.
-    """
+    """A judged metric: its prompts and what it `needs`; if `named`, only asked for by name."""
 
     metric: JudgedMetric
     prompts: tuple[Prompt, ...]
@@ -99,7 +96,7 @@ MEASURES: Mapping[str, Measure] = {
 
 
 def chosen(metrics: Sequence[str] = (), stored: StoredRun | None = None) -> dict[str, Measure]:
-    """Return the metrics by these names, without any those that need no name.
+    """Return the metrics by these names, else those that need none.
 
     Raises UserError for an unknown one, and where one needs contexts of an imported run.
     """

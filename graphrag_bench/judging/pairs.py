@@ -122,10 +122,7 @@ class Duel:
 
     @property
     def winner(self) -> str | None:
-        """The winner that needs no judge, else None.
-
-        Answers that are equal but for case, spaces and signs at their ends tie; an empty one loses.
-        """
+        """The winner without a judge: TIE where equal as `plain`, the one that is not empty."""
         first, second = map(plain, self.answers)
         if first == second:
             return TIE
@@ -258,9 +255,8 @@ class PairJudging:
     def run(self, progress: Progress) -> list[Row]:
         """Return the verdicts of every pair, question, order and criterion, those of before too.
 
-        `winner` is the key of a run, TIE for equal answers, or null where the verdict is missing.
-        Calls that failed are made again. Raises RunStopped when nothing further can succeed; what
-        is done is kept.
+        `winner` is the key of a run, TIE, or null without a verdict. Failed calls are made again.
+        Raises RunStopped when nothing further can succeed; what is done is kept.
         """
         with judging(self.folder, "compare.lock"):
             file = self.folder / VERDICTS

@@ -29,10 +29,7 @@ _OF_AUDIT = (
 
 
 def match_table(caption: str, rates: Sequence[HeadToHead]) -> Table:
-    """Return a row for each pair and criterion.
-
-    Holm's correction is over all rows that have a verdict.
-    """
+    """Return a row for each pair and criterion; Holm's p is over all rows with a verdict."""
     corrected = iter(holm([one.p for one in rates if one.n]))
     n_tests = sum(one.n > 0 for one in rates)
     rows = []
@@ -65,10 +62,7 @@ def _percent(mean: Mean | None) -> str:
 
 
 def judged_table(runs: Sequence[tuple[str, Values, Scopes]]) -> Table:
-    """Return a row for each run, metric and judge; means are over answers that have a value.
-
-    Runs are (title, values, scopes); intervals draw the questions of one scope together.
-    """
+    """Return a row for each (title, values, scopes), metric and judge, with the mean by scopes."""
     heads = ("method", "metric", "n", "missing", "mean [95 %]", "judge")
     rows, clusters = [], set[int]()
     for title, values, scopes in runs:

@@ -10,10 +10,10 @@ from graphrag_bench.evaluation.statistics import Mean, clusters_of, mean_with_in
 
 @dataclass(frozen=True)
 class BothOrders:
-    """One question: whether A won where it stood first, and where it stood second.
+    """One question: whether A won where it stood first, and second; None for no verdict.
 
-    None where the verdict is missing. `longer` is 1 where A's answer is the longer one, -1 where
-    B's is, 0 where they are as long. `equal` answers are a tie, and no judge saw them.
+    `longer` is 1 where A's answer is the longer one, -1 where B's is, 0 where they are as long.
+    `equal` answers are a tie, and no judge saw them.
     """
 
     forward: bool | None

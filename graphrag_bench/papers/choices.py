@@ -53,10 +53,7 @@ def names(group: str) -> list[str]:
 
 
 def content(group: str, name: str) -> dict[str, Any] | None:
-    """Return a choice as a Hydra config, None where the papers have none of that name.
-
-    Rows and experiments belong to the package `_global_`, the others to that of their group.
-    """
+    """Return a choice as a Hydra config, None where the papers have none of that name."""
     if group == "experiment":
         if name not in table_names() or not (runs := table_runs(name)).pairs:
             return None

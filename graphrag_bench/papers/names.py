@@ -103,9 +103,8 @@ class PrintedMetric(_Entry):
     """Where our figure comes from, in `paper.yaml` one `kind: value`.
 
     Of metrics divided by `|` the first that a run has counts. A judged one is the mean win rate of
-    its `criteria` (`judged_mean` lists several). `seconds` and `tokens` are means per question in
-    one stage (`convert`) or one operator (`path.pool`), `time` those in all; `layers` the share of
-    retrieved nodes in the row's layer of a tree. `none` says why there is no figure.
+    its `criteria`. `seconds` and `tokens` are of one stage or operator, `time` of all; `layers` is
+    the share of the row's layer of a tree. `none` says why there is no figure.
     """
 
     kind: Literal[
@@ -162,8 +161,8 @@ class TableShape(_Entry):
 class Paper(_Entry):
     """`paper.yaml`: what the paper's names mean here.
 
-    `settings` hold for every row; `source` names the sections that say so. A paper that is `like`
-    another has the models and data sets of that one.
+    `settings` hold for every row, by the sections in `source`. A paper that is `like` another has
+    the models and data sets of that one.
     """
 
     title: str

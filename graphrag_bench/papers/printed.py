@@ -318,8 +318,7 @@ def table_names() -> list[str]:
 def printed_sizes(paper_name: str, card: str) -> tuple[PrintedSize, ...]:
     """Return the documents and tokens of a card's corpus as the paper prints them; () for none.
 
-    The chunks of a table of sizes are the texts of a set before they are cut: passages of sets that
-    come in passages, and documents of the others (the notes of zhou2025/table4 say why).
+    The chunks of a table of sizes are a set's texts before they are cut (zhou2025/table4, notes).
     """
     paper = load_paper(paper_name)
     counted = {"documents": "documents", "chunks": "documents", "tokens": "tokens"}

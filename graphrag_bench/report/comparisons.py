@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 from graphrag_bench.evaluation.metrics import UNDIRECTED
 from graphrag_bench.evaluation.statistics import Difference, holm, paired_difference
@@ -14,6 +13,7 @@ from graphrag_bench.report.rows import (
     differ,
     grouped,
     in_table_order,
+    recorded_settings,
     rule_of,
     usual_metrics,
 )
@@ -22,8 +22,6 @@ _MOST_SHOWN = 20
 _ALIKE = ("llm", "embedder", "tokenizer", "budget_context", "profile", "fidelity", "llm_build",
           "limit", "regime")  # fmt: skip
 """What a run and its baseline should share, as far as there is such a run of the baseline."""
-_RECORDED = ("llm", "llm_build", "embedder", "extraction", "tokenizer", "profile", "fidelity",
-             "corpus")  # fmt: skip
 QuestionScores = Mapping[str, Mapping[str, float]]
 """The metrics of each question."""
 
@@ -129,8 +127,7 @@ def comparison_table(rows: Sequence[Comparison]) -> Table | None:
 def baseline_of(run: RunMetrics, runs: Sequence[RunMetrics], baseline: str) -> RunMetrics | None:
     """Return the run of `baseline` on the same corpus that shares most, the first of equals.
 
-    Models, context budget, sources and what a sweep varies count. None without any, and when that
-    is the run itself.
+    None without any, and when that is the run itself.
     """
 
     def alike(other: RunMetrics) -> int:
@@ -167,10 +164,7 @@ def paired_differences(
     scopes: Mapping[str, str | None],
     metrics: Iterable[str],
 ) -> Iterator[tuple[str, Difference]]:
-    """Yield each metric that both runs have, with second minus first.
-
-    Over the questions that both have; those of one scope are resampled and swapped together.
-    """
+    """Yield second minus first for each metric, over the questions that both have, by scopes."""
     for metric in metrics:
         if questions := _shared(metric, first, second):
             before, after = ([scores[q][metric] for q in questions] for scores in (first, second))
@@ -221,11 +215,6 @@ def flipped_line(name: str, first: QuestionScores, second: QuestionScores) -> st
         more = f" and {n_more} more" if n_more > 0 else ""
         parts.append(f"{verb} {', '.join(questions[:_MOST_SHOWN]) or MISSING}{more}")
     return f"{name}: {'; '.join(parts)}"
-
-
-def recorded_settings(run: RunMetrics) -> dict[str, Any]:
-    """Return what can change a run's scores, by path: settings, models, corpus, rule of scoring."""
-    return {**run["settings"], **{name: run.get(name) for name in _RECORDED}, **rule_of(run)}
 
 
 def settings_that_differ(first: RunMetrics, second: RunMetrics) -> list[tuple[str, str, str]]:

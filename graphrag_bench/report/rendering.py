@@ -36,8 +36,8 @@ _FORMULA = re.compile(r"[=@+-](?!\.?\d[\d.]*(e[+-]?\d+)?$)")
 class Table:
     """A caption, column heads, rows of cells, and notes under the table.
 
-    `texts` are the heads of columns set flush left; the others hold numbers. The last `apart` rows
-    stand below a rule. `advice` says what to read or run next: LaTeX leaves it out.
+    Columns of the heads `texts` are set flush left. The last `apart` rows stand below a rule.
+    `advice` says what to read or run next, not in LaTeX.
     """
 
     caption: str
@@ -88,8 +88,7 @@ def shown_mean(mean: Mapping[str, Any] | None, whole: int | None = None, marks: 
 def show(table: Table) -> None:
     """Print the table by rich, as wide as the terminal, `COLUMNS`, or else `WIDTH`.
 
-    Of a table that is too wide heads are broken in two lines, then texts fold, then the numbers
-    stand in several grids, each behind the texts.
+    A table that is too wide has heads of two lines, then folded texts, then several grids.
     """
     from rich.console import Console
     from rich.table import Table as RichTable
@@ -147,8 +146,7 @@ def _grids(
 ) -> Iterator[tuple[Sequence[int], bool]]:
     """Yield the columns of each grid, and whether its numbers fit where its texts fold.
 
-    One grid where they do, or where a number fits beside no texts; else several, with as many
-    numbers as fit beside the texts in each.
+    Several have as many numbers as fit beside the texts in each.
     """
     every = range(len(widths))
     folded = [min(width, 3 + _FOLDED) if at in texts else width for at, width in enumerate(widths)]
@@ -183,10 +181,9 @@ def markdown(table: Table) -> str:
 
 
 def latex(table: Table) -> str:
-    r"""Write the table as a `table` float with booktabs rules; notes follow it in small type.
+    """Write a `table` float with booktabs rules and notes below, in UTF-8; no text is a command.
 
-    It needs `\usepackage{booktabs}` and, as texts may hold any letter, UTF-8 input. No text of it
-    is a command. Its label is `tab:` and the words of the caption before a bracket.
+    Its label is `tab:` and the words of the caption before a bracket.
     """
 
     def escaped(text: str) -> str:

@@ -1,7 +1,4 @@
-"""The rows of a table in order, each with a title that tells it from the others.
-
-Runs are what `metrics.json` holds.
-"""
+"""The rows of a table (`metrics.json` of runs) in order, each with a title of its own."""
 
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from typing import Any, TypeVar
@@ -104,8 +101,8 @@ _ROLES = ("floor", "baseline", "", "ceiling")
 _SOURCES = ("profile", "fidelity")
 FILLS = "fill_context"
 """Whether passages fill the context budget: off where a command sets their number."""
-_RECORDED = (*_SOURCES, "regime", "llm", "llm_build", "embedder", "extraction", "tokenizer",
-             "limit", "answer", FILLS)  # fmt: skip
+_RECORDED = (*_SOURCES, "llm", "llm_build", "embedder", "extraction", "tokenizer", "corpus")
+_EXTENT = ("regime", "limit", "answer", FILLS)
 _SPLIT = ("split", "dev_share")
 _STEPS = ("method.convert.", "method.retrieve.", "method.generate.")
 
@@ -113,9 +110,8 @@ _STEPS = ("method.convert.", "method.retrieve.", "method.generate.")
 def best_of(runs: Sequence[RunMetrics], metric: str) -> tuple[int, dict[str, Any]]:
     """Return the row of the run with the highest mean of `metric`, and its selection.
 
-    Of equal means the first wins, and `n_equal` counts the others. Reference rows are not
-    configurations; runs with failed questions, whose means are over other questions, are counted
-    and not chosen. Raises UserError when no run is left, and for a metric that none of them has.
+    Of equal means the first wins, and `n_equal` counts the others; reference rows and runs with
+    failed questions are not chosen. Raises UserError when no run or no metric is left.
     """
     tuned = [row for row, run in enumerate(runs) if run["role"] not in REFERENCE_ROLES]
     metrics = {row: runs[row]["metrics"] for row in tuned if not runs[row]["failed"]}
@@ -272,10 +268,15 @@ def _differing(settings: Sequence[Mapping[str, Any]]) -> list[str]:
     ]
 
 
+def recorded_settings(run: RunMetrics) -> dict[str, Any]:
+    """Return what can change a run's scores, by path: settings, models, corpus, rule of scoring."""
+    return {**run["settings"], **{name: run.get(name) for name in _RECORDED}, **rule_of(run)}
+
+
 def _settings(run: RunMetrics) -> dict[str, Any]:
     return {
-        **run["settings"],
-        **{name: run.get(name) for name in _RECORDED},
+        **recorded_settings(run),
+        **{name: run.get(name) for name in _EXTENT},
         "corpus": str(run.get("corpus") or "")[:SHOWN],
         **{name: run[name] for name in _SPLIT if name in run},
         "budget_context": run.get("budget_context") or "native",

@@ -1,7 +1,4 @@
-"""Tables over several runs: the one that fits a terminal, and those with all columns.
-
-Runs are what `metrics.json` holds.
-"""
+"""Tables over several runs (their `metrics.json`): one for a terminal, others of all columns."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
@@ -51,10 +48,10 @@ _ANSWERS = {
 
 
 def run_table(runs: Sequence[RunMetrics]) -> Table:
-    """Return a row for each run, without columns that no run fills.
+    """Return a row for each run, without columns that no run fills; calls are of building too.
 
     A mean has `!` while questions have failed, then its spread over repeats, its interval, and its
-    n where it is over fewer questions than the run. LLM calls are those of building too.
+    n where it is over fewer questions than the run.
     """
     ordered = in_table_order(runs)
     names = {name for run in ordered for name in run["metrics"] if name.startswith(EVIDENCE)}

@@ -47,9 +47,9 @@ _SECRET = re.compile(r"(?i)\b(sk|hf|gsk|ghp|xai|pk)[-_][\w-]{16,}|\bbearer\s")
 def result_of(run: StoredRun, home: str | Path) -> dict[str, Any]:
     """Return what the file of a run holds: settings, metrics with n and interval, command, digests.
 
-    `command` makes the run again; `records` is the sha256 of its rows, `sha256` that of all the
-    rest, `printed` the figures of the papers on the same data set with ours and its grade.
-    Raises UserError for an imported or unfinished run, and where no command has all its settings.
+    `command` makes the run again; `records` is the sha256 of its rows, `sha256` that of the rest,
+    `printed` the papers' figures on the same data. Raises UserError for an imported or unfinished
+    run, and where no command has all its settings.
     """
     run.require_steps()
     run.require_dataset()
@@ -85,8 +85,7 @@ def write_result(run: StoredRun, home: str | Path, folder: str | Path) -> Path:
 def read_result(path: Path) -> dict[str, Any]:
     """Return what a file of a board holds.
 
-    Raises UserError for one that `write_result` has not written as it is: another name, field or
-    number, a path, an address or a key in it.
+    Raises UserError for one that `write_result` has not written as it is, or with a private text.
     """
     text = path.read_text(encoding="utf-8")
     try:

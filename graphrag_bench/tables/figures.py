@@ -27,8 +27,7 @@ from graphrag_bench.tables.measures import FigureSource, FigureValue, reason_of
 class Figure:
     """Our figure in the unit of the paper, with its interval where there is one, over n questions.
 
-    `metrics` is what `metrics.json` holds of its run (the first of several), `run` the folder,
-    `judge` the judge of a judged figure with the protocol of a win rate.
+    `metrics` and the folder `run` are of the first run, `judge` is with the protocol of a win rate.
     """
 
     value: float

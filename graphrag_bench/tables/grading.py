@@ -79,10 +79,7 @@ class Mismatch:
 
 @dataclass(frozen=True)
 class Grade:
-    """A: no field differs; B: some do; C: other data, a part of it, or another model.
-
-    `mismatches` are the fields that differ, those that decide first.
-    """
+    """A: no field differs; B: some do; C: one that decides does; the deciding ones come first."""
 
     mismatches: tuple[Mismatch, ...] = ()
 
@@ -236,10 +233,7 @@ def _settings(recipe: Recipe) -> dict[str, Any]:
 
 
 def decided(words: Sequence[str], dataset: str | None) -> dict[str, Any]:
-    """Return the settings by path that such a run would store, without models and data set.
-
-    A chunking that follows the data set is that of the card `dataset`.
-    """
+    """Return the settings by path of such a run, without models; chunking as of the card."""
     apart = ("dataset", "llm", "llm_build", "embedder")
     own = [text for text in words if re.split(r"[.=]", text, maxsplit=1)[0] not in apart]
     return stated(_composed(tuple(own)), dataset)

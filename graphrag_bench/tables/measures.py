@@ -55,11 +55,10 @@ def _build_tokens(run: Mapping[str, Any], kind: str) -> FigureValue | None:
 
 
 def seconds(timing: Sequence[Row], cost: Mapping[str, Any], what: str = "") -> FigureValue | None:
-    """Return the mean seconds per question of a run that asked one at a time, all replies paid.
+    """Return the mean seconds per question, or those in a stage or operator `what`.
 
-    None for any other run: parallel questions and stored replies are no measurement. With `what`
-    those of a stage or operator alone, a question for which a step did not run counting as 0; None
-    where no step is of it.
+    None unless the run asked one at a time and paid for all replies, and where no step is of
+    `what`; a question for which a step did not run counts as 0.
     """
     if not timing or any(row.get("workers") != 1 for row in timing):
         return None
@@ -84,10 +83,9 @@ def step_tokens(rows: Iterable[Row], what: str) -> FigureValue | None:
 
 
 def layer_share(rows: Iterable[Row], layer: str) -> FigureValue | None:
-    """Return the share of the nodes retrieved for the prompt of a layer: `0`, `1`, or `>1`.
+    """Return the mean share of a layer (`0`, `1`, `>1`) in the nodes that a question retrieved.
 
-    The mean over questions that retrieved any; nodes that the budget cut count too. None where a
-    node is of no tree.
+    Nodes that the budget cut count too. None where a node is of no tree.
     """
     shares = []
     for row in rows:

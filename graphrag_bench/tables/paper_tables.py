@@ -107,8 +107,7 @@ def _grades(grades: Sequence[Grade]) -> tuple[list[str], list[str]]:
 def comparison_tables(table: PaperTable, filled: Cells, home: Path = Path()) -> list[Table]:
     """Return a table for each data set: a row for each row of the paper, its metrics as columns.
 
-    A difference is shown only where data and model are the paper's (grades A and B). The last lines
-    are the commands that fill what is lacking: questions, runs, then judging by key.
+    Differences are of grades A and B alone. The last lines are the `commands` for what is lacking.
     """
     blocks = [_block(table, name, filled) for name in table.datasets]
     last = (f"next: {line}" for line in commands(table, filled, home))
@@ -226,10 +225,7 @@ def _long_row(table: PaperTable, cell: PrintedCell, filled: Cells) -> tuple[str,
 
 
 def commands(table: PaperTable, filled: Cells, home: Path) -> list[str]:
-    """Return the commands, each on one line: questions and runs that are not there, then judging.
-
-    Judging names the stored runs by their keys, a command for each data set.
-    """
+    """Return the commands, one a line, for missing questions and runs, then for judging by key."""
     missing = {cell.dataset for cell, one in filled.items() if one.runs}
     of_sets = [[cell for cell in table.cells if cell.dataset == name] for name in table.datasets]
     below = "" if home == Path() else f" --home {home}"

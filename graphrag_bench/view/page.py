@@ -24,14 +24,17 @@ from graphrag_bench.explain.question import (
     RunQuestions,
     evidence_of,
 )
-from graphrag_bench.report.comparisons import (
-    paired_differences,
-    recorded_settings,
-    settings_that_differ,
-)
+from graphrag_bench.report.comparisons import paired_differences, settings_that_differ
 from graphrag_bench.report.notes import run_notes
 from graphrag_bench.report.rendering import Table
-from graphrag_bench.report.rows import differ, grouped, in_table_order, spent, usual_metrics
+from graphrag_bench.report.rows import (
+    differ,
+    grouped,
+    in_table_order,
+    recorded_settings,
+    spent,
+    usual_metrics,
+)
 from graphrag_bench.run.folder import Row, write_whole
 from graphrag_bench.run.record import is_imported
 from graphrag_bench.run.scoring import context_tokens

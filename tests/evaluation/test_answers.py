@@ -162,14 +162,6 @@ def values(name: str, answer: str, gold: Gold) -> dict[str, float]:
     return metric_values([name], AnsweredQuestion("Which?", answer, gold, Reading()))
 
 
-def test_sub_answers_are_found_in_part_all_or_none() -> None:
-    result = str_scores("A. Marsh left in 1914.", PARTS)
-    assert result == {"strrec": pytest.approx(2 / 3), "strem": 0.0, "strhit": 1.0}
-    for answer, parts, share in (("1914: Ada Marsh in Lund", PARTS, 1.0), ("x", PARTS, 0.0)):
-        assert {*str_scores(answer, parts).values()} == {share}
-    assert {*str_scores("anything", ()).values()} == {0.0}
-
-
 @pytest.mark.parametrize("name", ANSWER_METRICS)
 def test_the_gold_answer_scores_1_no_answer_0_and_a_question_without_gold_nothing(
     name: str,
@@ -207,13 +199,6 @@ def test_a_metric_that_a_plug_in_adds_is_a_metric(monkeypatch: pytest.MonkeyPatc
     assert values("shout", "LUND", Gold(("Lund",))) == {"shout": 1.0}
 
 
-def test_words_of_an_answer_and_of_its_gold_are_counted() -> None:
-    assert answer_words("It is the well-known Ada Marsh.") == 7.0
-    assert answer_words("") == 0.0
-    assert gold_words(["Marsh", "Ada Marsh"]) == 2.0
-    assert gold_words(["Marsh", "Ada Marsh"], together=True) == 3.0
-
-
 ABSTENTIONS = [
         "", "Unknown.", "unknown", "N/A", "I don't know.", "I don’t know who that was.",
         "I do not know", "I'm sorry, but I cannot answer that.", "Insufficient information.",
@@ -231,6 +216,16 @@ def test_an_answer_that_says_there_is_none_abstains_and_no_other_for_a_word_like
     answer: str,
 ) -> None:
     assert abstained(answer) == float(answer in ABSTENTIONS)
+
+
+def test_words_are_counted_and_sub_answers_found_in_part_all_or_none() -> None:
+    assert [answer_words(text) for text in ("It is the well-known Ada Marsh.", "")] == [7.0, 0.0]
+    assert [gold_words(["Marsh", "Ada Marsh"], together=of) for of in (False, True)] == [2.0, 3.0]
+    result = str_scores("A. Marsh left in 1914.", PARTS)
+    assert result == {"strrec": pytest.approx(2 / 3), "strem": 0.0, "strhit": 1.0}
+    for answer, parts, share in (("1914: Ada Marsh in Lund", PARTS, 1.0), ("x", PARTS, 0.0),
+                                 ("anything", (), 0.0)):  # fmt: skip
+        assert {*str_scores(answer, parts).values()} == {share}
 
 
 @pytest.mark.parametrize(

@@ -118,6 +118,8 @@ def test_a_plan_shows_the_value_of_the_run_and_where_the_paper_has_another() -> 
     (k,) = [line for line in lines if line.startswith("  k:")]
     assert "9, not 4 (method.top_k)" in k and NOT_STATED in k
     assert any("8000 (budget_context)" in line for line in lines)
+    clause = values(words_of("zhou2025.table5.ToG"))["clause"]  # inside a sentence, shown with it
+    assert isinstance(clause, str) and "from what you know" in clause and "<" not in clause
 
 
 @pytest.mark.parametrize(
@@ -130,11 +132,3 @@ def test_a_sentence_needs_its_place_and_a_value_without_one_its_source(
 ) -> None:
     with pytest.raises(ValidationError):
         Condition.model_validate({"name": "k", **fields})
-
-
-def test_a_clause_inside_a_sentence_is_shown_with_its_sentence() -> None:
-    settings = check_settings(composed(["row=zhou2025.table5.ToG", "dataset=toy"]))
-    clause = resolved(settings, build(settings.method)[0])["clause"]
-    assert isinstance(clause, str)
-    assert clause.startswith("Answer the question") and "from what you know" in clause
-    assert "<" not in clause
