@@ -19,9 +19,6 @@ from graphrag_bench.fingerprint import KEY_LENGTH, code, digest
 HELPERS = '''
 """Helpers of a laboratory."""
 
-TABLE = {"sign": lambda x: sign(x)}
-
-
 def sign(x):
     """The sign."""
     return x  # as it is
@@ -36,21 +33,10 @@ FORMS = {
     "import a.b as c": "import lab.helpers as h\ndef op(x):\n    return h.sign(x)",
     "from .b import c as d": "from .helpers import sign as s\ndef op(x):\n    return s(x)",
     "from b import *": "from lab.helpers import *\ndef op(x):\n    return sign(x)",
-    "through a dict": "from lab.helpers import TABLE\ndef op(x):\n    return TABLE['sign'](x)",
-    "in a method": (
-        "class A:\n    def f(self, x):\n        import lab.helpers as h\n        return h.sign(x)\n"
-        "def op(x):\n    return A().f(x)"
-    ),
-    "in a class": "class A:\n    from .helpers import sign\ndef op(x):\n    return A.sign(x)",
     "a parent class": "from .helpers import Scale\nclass A(Scale): ...\ndef op(x): return A()",
     "in a try": (
         "try:\n    from nowhere_ import sign\nexcept ImportError:\n    from .helpers import sign\n"
         "def op(x):\n    return sign(x)"
-    ),
-    "a default": "from .helpers import sign\ndef op(x, by=sign):\n    return by(x)",
-    "a constant": "from .helpers import sign\nK = sign(2)\ndef op(x):\n    return K * x",
-    "a decorator": (
-        "from .helpers import TABLE\n@TABLE.setdefault(0, staticmethod)\ndef op(x):\n    return x"
     ),
     "import_module of a level": (
         "from importlib import import_module as load\n"

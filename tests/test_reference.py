@@ -8,10 +8,8 @@ import scipy.stats
 
 from graphrag_bench.algorithms.graph import Graph
 from graphrag_bench.algorithms.pagerank import personalised_pagerank, walk_of_nodes
-from graphrag_bench.embedding.vector_index import VectorIndex
 from graphrag_bench.evaluation.statistics import RESAMPLES, mean_with_interval
 from graphrag_bench.indices.words import Bm25
-from graphrag_bench.values import DECIMALS
 
 SEEDS = range(2)
 
@@ -54,26 +52,6 @@ def test_pagerank_solves_its_equation(seed, damping):
     exact = np.linalg.solve(np.eye(30) - damping * (walk.T + lost), (1 - damping) * restart)
     ours = personalised_pagerank(walk_of_nodes(graph), restart, damping)
     np.testing.assert_allclose(ours, exact, atol=2e-10 / (1 - damping))
-
-
-# ---- vector search
-
-
-def slow_search(vectors: np.ndarray, query: np.ndarray, k: int) -> list[int]:
-    scores = np.round((vectors @ query).astype(np.float64), DECIMALS)
-    return sorted(range(len(vectors)), key=lambda row: (-scores[row], row))[:k]
-
-
-@pytest.mark.parametrize("seed", SEEDS)
-def test_vector_search_agrees_with_a_sort_of_all_products(seed):
-    rng = np.random.default_rng(seed)
-    vectors = rng.standard_normal((500, 32)).astype(np.float32)
-    vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
-    index = VectorIndex(vectors)
-    queries = vectors[rng.integers(0, 500, 5)]
-    for query, best in zip(queries, index.search(queries, 10), strict=True):
-        assert best.ids.tolist() == slow_search(vectors, query, 10)
-        np.testing.assert_allclose(best.scores, (vectors @ query)[best.ids], atol=1e-6)
 
 
 # ---- intervals
