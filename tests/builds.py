@@ -73,9 +73,6 @@ class FixedTagger:
     def sentences(self, texts: Sequence[str]) -> Iterator[list[Sentence]]:
         return iter([self.read for _ in texts])
 
-    def entities(self, text: str) -> list[str]:
-        return []
-
 
 class Known:
     """A tagger that knows some names with their labels; a sentence ends at a dot."""
@@ -88,14 +85,11 @@ class Known:
     def sentences(self, texts: Sequence[str]) -> Iterator[list[Sentence]]:
         for text in texts:
             parts = [part.strip() for part in text.split(".") if part.strip()]
-            yield [Sentence(f"{part}.", tuple(self._named(part)), (), ()) for part in parts]
+            yield [Sentence(f"{part}.", self._named(part), (), ()) for part in parts]
 
-    def entities(self, text: str) -> list[str]:
-        return [name for name, _ in self._named(text)]
-
-    def _named(self, text: str) -> list[tuple[str, str]]:
-        result = sorted((text.index(name), name) for name in self.labels if name in text)
-        return [(name, self.labels[name]) for _, name in result]
+    def _named(self, text: str) -> tuple[tuple[str, str], ...]:
+        names = sorted((name for name in self.labels if name in text), key=text.index)
+        return tuple((name, self.labels[name]) for name in names)
 
 
 class Words:
@@ -123,8 +117,7 @@ class Words:
 class Lengths:
     """An embedder for which a text is a direction by its length."""
 
-    identity = "lengths"
-    dimension = 2
+    identity, dimension = "lengths", 2
 
     def fit(self, texts: Sequence[str]) -> Fit:
         return Fit(None, "cut", len(texts))
