@@ -13,12 +13,13 @@ import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from itertools import accumulate, chain
+from pathlib import Path
 from typing import Any, Literal
 
 from graphrag_bench.config.settings import BUDGETS, RunSettings
 from graphrag_bench.data.dataset import Dataset
 from graphrag_bench.errors import UserError
-from graphrag_bench.fingerprint import code
+from graphrag_bench.fingerprint import file_digest
 from graphrag_bench.pipeline.combinators import Switch
 from graphrag_bench.pipeline.pipeline import Pipeline
 from graphrag_bench.pipeline.steps import OperatorStep
@@ -248,7 +249,9 @@ def holds_corpus(dataset: Dataset, pipeline: Pipeline, budget: ContextBudget) ->
         totals = accumulate(count_tokens(document.passage) for document in dataset.documents)
         return [all(total <= most for total in totals)]  # stops at the first that is over
 
-    return most > 0 and bool(*counted_once((dataset.corpus_digest, most, code(holds_corpus)), fits))
+    return most > 0 and bool(
+        *counted_once((dataset.corpus_digest, most, file_digest(Path(__file__))), fits)
+    )
 
 
 def empty_blocks(

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import astuple, dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,7 @@ from graphrag_bench.contract import builders
 from graphrag_bench.data.dataset import Dataset
 from graphrag_bench.errors import UserError
 from graphrag_bench.files import remember, remembered, user_cache
-from graphrag_bench.fingerprint import code, digest
+from graphrag_bench.fingerprint import code, digest, file_digest
 from graphrag_bench.llm.chat import ChatModel
 from graphrag_bench.llm.windows import STAND_IN, sure_tokens
 from graphrag_bench.run.models import Models
@@ -100,7 +101,7 @@ def context_window(settings: RunSettings, dataset: Dataset, models: Models) -> C
     most = max((question.answer_form.max_tokens for question in dataset.questions), default=0)
     reserved = RESERVED + sure_tokens(most, window or ASSUMED_WINDOW)
     join, size = settings.chunking.get("join"), _size_of_chunks(settings, dataset)
-    what = (dataset.corpus_digest, size, str(join), code(chunk_size))
+    what = (dataset.corpus_digest, size, str(join), file_digest(Path(__file__)))
     chunks = counted_once(what, lambda: [*astuple(chunk_size(settings, dataset))])
     return ContextWindow(ChunkSize(*chunks), window, reserved, margin)
 
@@ -108,9 +109,9 @@ def context_window(settings: RunSettings, dataset: Dataset, models: Models) -> C
 def counted_once(what: Sequence[object], count: Callable[[], list[int]]) -> list[int]:
     """Return token counts of a corpus, made once for a user: the tokenizer is slow to load.
 
-    `what` has all that they depend on, the code that counts too.
+    `what` has all that they depend on but the tokenizer, the counting code too.
     """
-    file, key = user_cache("token_counts.json"), digest(*what)
+    file, key = user_cache("token_counts.json"), digest(*what, code(count_tokens))
     if (counts := remembered(file).get(key)) is None:
         remember(file, key, counts := count())
     return [int(one) for one in counts]
