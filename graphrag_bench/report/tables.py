@@ -239,13 +239,10 @@ def _headline_notes(runs: Sequence[RunMetrics], metric: str) -> list[str]:
     over = "scopes" if any(mean.get("clusters") for mean in means) else "questions"
     few = all(mean.get("n", 0) < FEW for mean in means)
     intervals = f"no interval below {FEW} questions" if few else f"intervals over {over}"
-    facts = [f"{intervals}; commit {values_of(runs, 'commit')}"]
-    for words, name, of in (
-        ("answers by", "llm", filter(answers, runs)),
-        ("embedder", "embedder", runs),
-    ):
-        if named := [run for run in of if run[name]]:
-            facts.append(f"{words} {values_of(named, name)}")
+    readers = values_of([run for run in runs if answers(run)], "llm")
+    models = (("answers by", readers), ("embedder", values_of(runs, "embedder")))
+    facts = [intervals, f"commit {values_of(runs, 'commit')}"]
+    facts += [f"{words} {names}" for words, names in models if names != "none"]
     notes = ["; ".join(facts)]
     if n_failed := sum(run["failed"] for run in runs):
         errors = [str(error) for run in runs for error in run["errors"]]
