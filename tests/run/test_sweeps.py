@@ -252,3 +252,15 @@ def test_an_experiment_is_a_sweep_whose_first_and_last_cells_are_different_runs(
     ends = [one for _, one in Command().cells([every[0], every[-1]])]
     first, last = (one for one in ends if isinstance(one, Experiment))
     assert (identity(first) == identity(last)) == (name == "tuning")
+
+
+def test_a_secret_in_a_file_is_refused_before_anything_is_written(home: Path) -> None:
+    file = home / "configs" / "llm" / "mine.yaml"
+    file.parent.mkdir(parents=True)
+    file.write_text("_target_: toy_runs.reader\nbase_url: https://me:secret@host/v1\n")
+    for words in (["run", "hydra.run.dir=o"], ["run", "-m", "seed=1,2", "hydra.sweep.dir=o"]):
+        ended = command(*words, "dataset=toy", "method=bm25", "llm=mine")
+        assert ended.code == 2
+        assert "secret" not in ended.err
+    files = [path for path in home.rglob("*") if path.is_file() and path != file]
+    assert not [path for path in files if b"secret" in path.read_bytes()]
