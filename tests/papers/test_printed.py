@@ -6,8 +6,6 @@ from functools import cache
 
 import pytest
 
-from graphrag_bench.config.compose import composed
-from graphrag_bench.config.settings import check_settings
 from graphrag_bench.config.sources import method_file
 from graphrag_bench.data.dataset import card_names, load_card
 from graphrag_bench.errors import UserError
@@ -97,13 +95,6 @@ def test_every_column_is_of_what_the_runs_of_its_cells_have(name: str) -> None:
             for side in part.sides:
                 found = named & given(side.words or ())
                 assert found == named if metric.criteria else found, (cell, side.words)
-
-
-@pytest.mark.parametrize("paper", paper_names())
-def test_the_last_row_of_a_paper_composes_to_a_run(paper: str) -> None:
-    *_, table = load_paper(paper).tables
-    *_, row = table_runs(f"{paper}/{table}").rows
-    assert check_settings(composed([f"row={row}"])).reference_rows == "off"
 
 
 def test_misprints_are_suspicious_and_remarks_on_the_print_are_not() -> None:
