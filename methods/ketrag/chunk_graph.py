@@ -178,8 +178,7 @@ def core_chunks(chunk_graph: Graph, share: float) -> IntArray:
     """
     n = chunk_graph.n_nodes
     mass = personalised_pagerank(walk_of_nodes(chunk_graph), np.zeros(n), DAMPING)
-    best: IntArray = np.sort(best_first(mass * n)[: n_core(share, n)])
-    return best
+    return np.sort(best_first(mass * n)[: n_core(share, n)])
 
 
 def _by_words(
@@ -204,14 +203,12 @@ def _by_words(
 
 
 def _by_vectors(index: VectorIndex, progress: Progress) -> IntArray:
-    pairs: list[tuple[int, int]] = []
-    with progress.task("nearest chunks by vectors", len(index)) as advance:
-        for first in range(0, len(index), _BLOCK):
-            queries = np.asarray(index.vectors[first : first + _BLOCK], np.float32)
-            for row, near in enumerate(index.search(queries, NEAREST + 1), first):
-                pairs += [(row, int(other)) for other in near.ids[near.ids != row][:NEAREST]]
-            advance(len(queries))
-    return np.array(pairs, np.int64).reshape(-1, 2).T
+    with progress.task("nearest chunks by vectors", 1) as advance:
+        nearest = index.search(np.asarray(index.vectors, np.float32), NEAREST + 1)
+        advance(1)
+    others = [hits.ids[hits.ids != row][:NEAREST] for row, hits in enumerate(nearest)]
+    rows = np.repeat(np.arange(len(index)), [len(near) for near in others])
+    return np.stack([rows, np.concatenate([*others, rows[:0]])])
 
 
 @artifact("text_extraction.core_nlp")
@@ -317,9 +314,8 @@ def _read_together(table: ChunkTable, group: list[int]) -> tuple[str, str]:
         (title, " ".join(table.texts.take(np.array(list(run)))))
         for title, run in groupby(group, key=table.titles.__getitem__)
     ]
-    if len(runs) == 1:
-        return runs[0]
-    return "", "\n\n".join(f"{title}\n{text}" if title else text for title, text in runs)
+    together = "\n\n".join("\n".join(filter(None, run)) for run in runs)
+    return runs[0] if len(runs) == 1 else ("", together)
 
 
 def _names_alone(records: ChunkRecords) -> ChunkRecords:
@@ -390,16 +386,15 @@ def _handed_in(
     keywords: IntArray, keyword_graph: KeywordGraph, size: Size, room: int
 ) -> tuple[IntArray, IntArray]:
     """The chunks of keywords before the pool is full, and the new ones of that which fills it."""
-    rows: dict[int, None] = {}
-    used = 0
+    rows: IntArray = np.zeros(0, np.int64)
     for keyword in keywords.tolist():
         own = row_ids(keyword_graph.keyword_chunk, keyword)
-        new = own[[chunk not in rows for chunk in own.tolist()]]
-        used += sum(map(size, new.tolist()))
-        if used >= room:
-            return np.array(list(rows), np.int64), new
-        rows.update(dict.fromkeys(new.tolist()))
-    return np.array(list(rows), np.int64), np.zeros(0, np.int64)
+        new = own[~np.isin(own, rows)]
+        room -= sum(map(size, new.tolist()))
+        if room <= 0:
+            return rows, new
+        rows = np.concatenate([rows, new])
+    return rows, rows[:0]
 
 
 def _first(ranked: Ranked[Chunk], size: Size, room: int) -> Ranked[Chunk]:

@@ -4,6 +4,7 @@ Each kind of node is noted in turn: its names, its texts, the chunks it is read 
 """
 
 import math
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache, partial
@@ -17,7 +18,7 @@ from graphrag_bench.algorithms.evidence import WHOLE, Fragments
 from graphrag_bench.algorithms.extraction import TextExtraction
 from graphrag_bench.algorithms.graph import Graph, nodes_of
 from graphrag_bench.algorithms.pagerank import walk_of_nodes
-from graphrag_bench.columns import Texts, cells, row_ids
+from graphrag_bench.columns import Texts, incidence, row_ids
 from graphrag_bench.contract import artifact, operator
 from graphrag_bench.data.chunks import ChunkTable
 from graphrag_bench.embedding.embedder import Embedder
@@ -33,6 +34,7 @@ from graphrag_bench.progress import Progress
 from graphrag_bench.prompts import Prompt
 from graphrag_bench.text import decode, encode, normalise_name
 from graphrag_bench.values import IntArray, Mentions, Node, NodeScores, Ranked, best_first
+from operators.similarity import BoolArray
 
 ENTITY, RELATIONSHIP, UNIT = "entity", "relationship", "semantic unit"
 ATTRIBUTE, ELEMENT, TITLE, TEXT = "attribute", "high-level element", "title", "text"
@@ -94,13 +96,11 @@ def heterogeneous(
     Deviation: without a model, extracted.
     """
     describe = partial(_described, llm_build, embedder, progress)
-    attributes = partial(describe, ATTRIBUTE, attribute_prompt, attribute_tokens)
-    elements = partial(describe, ELEMENT, element_prompt, element_tokens)
     nodes = _Nodes(len(chunk_table))
     _base(nodes, text_extraction)
-    _attributes(nodes, attributes)
-    elements_of = _elements(nodes, elements)
-    _join_elements(nodes, elements_of, embedder, progress)
+    _attributes(nodes, partial(describe, ATTRIBUTE, attribute_prompt, attribute_tokens))
+    elements = _elements(nodes, partial(describe, ELEMENT, element_prompt, element_tokens))
+    _join_elements(nodes, elements, embedder, progress)
     _texts(nodes, chunk_table)
     _join_similar(nodes, embedder, progress, neighbours)
     graph = nodes.graph()
@@ -162,35 +162,27 @@ class _Nodes:
     def texts_of(self, rows: Sequence[int]) -> list[str]:
         return [self.texts[row] for row in rows]
 
-    def _descriptions(self) -> Iterator[tuple[int, str, int]]:
+    def _fragments(self) -> Iterator[tuple[int, str, int]]:
+        yield from self.read
         units = ((self.texts[row], chunk) for row in self.of(UNIT) for chunk in self.chunks[row])
         known = sentence_chunks(units)
-        for row in self.of(ATTRIBUTE, ELEMENT):
-            yield from ((row, WHOLE, chunk) for chunk in chunks_of(self.texts[row], known))
+        chunks = {row: self.chunks[row] for row in self.of(UNIT, TEXT)}
+        chunks |= {row: chunks_of(self.texts[row], known) for row in self.of(ATTRIBUTE, ELEMENT)}
+        yield from ((row, WHOLE, chunk) for row, own in chunks.items() for chunk in own)
 
     def graph(self) -> Graph:
-        ends = np.array(list(self.pairs), np.int64).reshape(-1, 2)
-        sizes = [len(own) for own in self.chunks]
-        of = np.repeat(np.arange(len(sizes)), sizes)
-        columns = np.array([chunk for own in self.chunks for chunk in own], np.int64)
-        node_chunk = cells(of, columns, (len(sizes), self.n_chunks))
-        whole = [(row, WHOLE, chunk) for row in self.of(UNIT, TEXT) for chunk in self.chunks[row]]
+        source, target = np.array(list(self.pairs), np.int64).reshape(-1, 2).T
+        node_chunk = incidence(self.chunks, self.n_chunks)
         edges = Graph.from_arrays(
-            ends[:, 0],
-            ends[:, 1],
-            node_chunk,
-            node_chunk[ends[:, 0]],
-            names=self.names,
-            relations="joined to",
-        )
+            source, target, node_chunk, node_chunk[source],
+            names=self.names, relations="joined to",
+        )  # fmt: skip
         return replace(
             edges,
             types=Texts.of(self.types),
             descriptions=Texts.of(self.texts),
-            node_fragments=Fragments.of([*self.read, *whole, *self._descriptions()], len(sizes)),
-            statistics={
-                f"nodes: {kind}": self.types.count(kind) for kind in dict.fromkeys(self.types)
-            },
+            node_fragments=Fragments.of(self._fragments(), len(self.names)),
+            statistics={f"nodes: {kind}": n for kind, n in Counter(self.types).items()},
         )
 
 
@@ -208,10 +200,10 @@ def _base(nodes: _Nodes, extraction: TextExtraction) -> None:
         nodes.read += [(node, *one) for one in base.fact_fragments.of_row(row)]
     units: dict[str, tuple[dict[int, None], dict[int, None]]] = {}
     for chunk, records in enumerate(extraction.rows):
-        described: list[tuple[tuple[str, ...], str]] = [
-            ((one.name,), one.description) for one in records.entities
+        described = [
+            *(((one.name,), one.description) for one in records.entities),
+            *(((one.source, one.target), one.description) for one in records.relationships),
         ]
-        described += [((one.source, one.target), one.description) for one in records.relationships]
         for names, text in described:
             if text := " ".join(text.split()):
                 named, in_chunks = units.setdefault(text, ({}, {}))
@@ -265,10 +257,9 @@ def _elements(nodes: _Nodes, tell: Tell) -> Mapping[int, list[int]]:
     for number in range(len(communities)):
         members = row_ids(communities.nodes, number)
         named = members[[nodes.types[row] == ENTITY for row in members.tolist()]]
-        rows = [row for row in members.tolist() if row in telling]
-        if len(named) and rows:
-            named = named[best_first(graph.degree[named].astype(np.float64), named)][:IN_TITLE]
-            titles.append(", ".join(nodes.names[row] for row in named.tolist()))
+        if rows := [row for row in members.tolist() if len(named) and row in telling]:
+            first = Ranked[Node].top(graph.degree, IN_TITLE, among=named).ids.tolist()
+            titles.append(", ".join(nodes.names[row] for row in first))
             sources.append(rows)
     texts = tell(titles, [nodes.texts_of(rows) for rows in sources])
     elements: dict[int, list[int]] = {}
@@ -295,10 +286,9 @@ def _join_elements(
 
 def _texts(nodes: _Nodes, chunk_table: ChunkTable) -> None:
     first = len(nodes.names)
-    units = nodes.of(UNIT)
     for row, passage in enumerate(chunk_table.passages):
         nodes.add(TEXT, str(row), passage, (row,))
-    for unit in units:
+    for unit in nodes.of(UNIT):
         nodes.join(unit, [first + chunk for chunk in nodes.chunks[unit]])
 
 
@@ -391,24 +381,15 @@ def quota(
     """
     scores = node_scores.values
 
-    def best(n: int, *types: str) -> Mapping[int, float]:
-        known = tuple(kind for kind in types if kind in graph.type_numbers)
-        typed = nodes_of(graph, known) if known else np.zeros(graph.n_nodes, bool)
-        assert typed is not None
-        return dict(Ranked[Node].top(scores, n, np.flatnonzero(typed & (scores > 0))).items())
+    def has_type(*types: str) -> BoolArray:
+        numbers = [graph.type_numbers[kind] for kind in types if kind in graph.type_numbers]
+        return np.isin(graph.type_of_node, numbers)
 
-    chosen = {
-        **best(n_others, "semantic unit", "attribute", "high-level element"),
-        **best(n_relationships, "relationship"),
-    }
-    for n, kind, brought in (
-        (n_entities, "entity", "attribute"),
-        (n_titles, "title", "high-level element"),
-    ):
-        wanted = graph.type_numbers.get(brought)
-        for row in best(n, kind):
-            near = graph.adjacency[row].indices
-            same = near[graph.type_of_node[near] == wanted] if wanted is not None else near[:0]
-            chosen.update((node, float(scores[node])) for node in same.tolist())
-    rows = np.array(sorted(chosen), np.int64)
-    return Ranked[Node].top(scores, None, rows) if len(rows) else Ranked.empty()
+    def best(n: int, *types: str) -> IntArray:
+        return Ranked[Node].top(scores, n, np.flatnonzero(has_type(*types) & (scores > 0))).ids
+
+    chosen = [best(n_others, UNIT, ATTRIBUTE, ELEMENT), best(n_relationships, RELATIONSHIP)]
+    for n, kind, brought in ((n_entities, ENTITY, ATTRIBUTE), (n_titles, TITLE, ELEMENT)):
+        near = graph.adjacency[best(n, kind)].indices
+        chosen.append(near[has_type(brought)[near]])
+    return Ranked[Node].top(scores, None, np.unique(np.concatenate(chosen)))

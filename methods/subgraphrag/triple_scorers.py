@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import product
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -97,14 +98,11 @@ def _vectors(
 ) -> tuple[Vectors, NDArray[np.bool_], Vectors]:  # fmt: skip
     """Unit vectors of the readable names, which names are readable, and vectors of relations."""
     shown = [triple_text(name, "", "") for name in names]
-    readable = [text for text in shown if text]
-    texts = [*readable, *(triple_text("", name, "") for name in relations)]
+    readable = np.array(shown, object).astype(bool)
+    texts = [*filter(None, shown), *(triple_text("", name, "") for name in relations)]
     vectors = index_texts(texts, embedder, progress, label).vectors
-    return (
-        vectors[: len(readable)],
-        np.array(list(map(bool, shown)), bool),
-        vectors[len(readable) :],
-    )
+    n_readable = int(readable.sum())
+    return vectors[:n_readable], readable, vectors[n_readable:]
 
 
 LEARNING_RATE, PATIENCE, MOST_EPOCHS, RECALL_AT = 1e-3, 10, 10_000, 100
@@ -218,8 +216,9 @@ class Lessons:
 
 def lessons_of(data: Dataset, embedder: Embedder, progress: Progress, label: str) -> Lessons:
     """Return the questions of a set that have a triple on the way to an answer, in order."""
-    read = _of_world(world_of(data)) if data.synthetic else _of_subgraphs(data)
-    names, relations, questions = read
+    names, relations, questions = (
+        _of_world(world_of(data)) if data.synthetic else _of_subgraphs(data)
+    )
     lessons = [one for one in questions if one.label.any()]
     known, readable, kinds = _vectors(names, relations, embedder, progress, label)
     place = np.where(readable, np.cumsum(readable), 0).astype(np.int32)
@@ -410,16 +409,9 @@ def on_shortest_paths(
         dict(zip(nodes, dijkstra(matrix, indices=nodes, unweighted=True), strict=True))
         for matrix in (along, along.T)
     )
-    for start in froms:
-        for end in tos:
-            ways = []
+    for start, end in product(froms, tos):
+        shortest = min(hops[start][end], hops[end][start])
+        if 0 < shortest < np.inf:
             for first, last in ((start, end), (end, start)):
-                length = hops[first][last]
-                if 0 < length < np.inf:
-                    on = hops[first][source] + 1 + back[last][target] == length
-                    ways.append((length, on))
-            shortest = min((length for length, _ in ways), default=0)
-            for length, on in ways:
-                if length == shortest:
-                    chosen |= on
+                chosen |= hops[first][source] + 1 + back[last][target] == shortest
     return chosen
