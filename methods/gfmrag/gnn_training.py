@@ -2,13 +2,13 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field, NonNegativeInt, PositiveInt
 
-from graphrag_bench.algorithms.extraction import Extraction
 from graphrag_bench.algorithms.graph import Graph
 from graphrag_bench.contract import artifact
 from graphrag_bench.data.chunks import ChunkTable
@@ -53,14 +53,13 @@ def first_parameters(
     shape: NetworkShape, chance: np.random.Generator
 ) -> Iterator[tuple[str, Vectors]]:
     """Parameters to begin with: uniform within 1 / sqrt(inputs), as torch has it; norms 1 and 0."""
-    n_inputs = 1
+    most = 1.0
     for name, size in shape.parameters():
         is_weight = name.endswith("weight")
         if "layer_norm" in name:
             yield name, np.full(size, float(is_weight), np.float32)
             continue
-        n_inputs = size[1] if is_weight else n_inputs
-        most = n_inputs**-0.5
+        most = size[1] ** -0.5 if is_weight else most  # a bias has that of its weight
         yield name, chance.uniform(-most, most, size).astype(np.float32)
 
 
@@ -179,34 +178,19 @@ def trained_weights(
     world = make_world(WorldSettings.model_validate(sizes))
     is_dev = np.zeros(questions, bool)
     is_dev[chance.permutation(questions)[: max(1, round(DEV_SHARE * questions))]] = True
-    table = chunks_of(world)
-    read = (
+    table = ChunkTable.of([(one.id, one.title, one.text) for one in world.passages])
+    learnt = []
+    for extraction in (
         planted_extraction(chunk_table=table, aliases="as_written"),
         nlp_extraction(chunk_table=table, nlp=nlp, progress=progress),
-    )
-    learnt = [
-        _learnt(world, table, graph_of(one, table, embedder, progress), embedder, is_dev)
-        for one in read
-    ]
+    ):
+        read = partial(kg_synonymy, extraction=extraction, chunk_table=table, progress=progress)
+        names = name_index(
+            extraction=extraction, chunk_table=table, embedder=embedder, progress=progress
+        )
+        learnt.append(_learnt(world, table, read(name_index=names), embedder, is_dev))
     shape = NetworkShape(embedder.dimension, hidden, layers)
     return _trained(learnt, shape, learning_rate, epochs, chance, progress)
-
-
-def chunks_of(world: World) -> ChunkTable:
-    """The passages of a world, each of them a chunk; passages that say the same are one."""
-    return ChunkTable.of([(one.id, one.title, one.text) for one in world.passages])
-
-
-def graph_of(
-    extraction: Extraction, table: ChunkTable, embedder: Embedder, progress: Progress
-) -> Graph:
-    """The knowledge graph of what was read of a world's passages, with synonymy edges."""
-    names = name_index(
-        extraction=extraction, chunk_table=table, embedder=embedder, progress=progress
-    )
-    return kg_synonymy(
-        extraction=extraction, chunk_table=table, name_index=names, progress=progress
-    )
 
 
 def _learnt(

@@ -6,7 +6,6 @@ from functools import partial
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
-from numpy.random import Generator
 from pydantic import BaseModel, Field, PositiveInt
 
 from graphrag_bench.algorithms.clustering import (
@@ -24,7 +23,7 @@ from graphrag_bench.columns import Texts, row_ids
 from graphrag_bench.contract import artifact, operator
 from graphrag_bench.embedding.embedder import Embedder, Vectors
 from graphrag_bench.expected import Sizes, template_tokens
-from graphrag_bench.graphs.asking import Extractor, failures, room_for
+from graphrag_bench.graphs.asking import Extractor, room_for
 from graphrag_bench.graphs.knowledge_graph import with_rows
 from graphrag_bench.graphs.sentences import (
     central_texts,
@@ -143,25 +142,19 @@ def layered(
     cluster at random until 60,000 tokens are left; its model also writes which member a new entity
     is related to.
     """
-    base = text_graph(text_extraction, keywords=False)
-    cluster = _clustering(clustering, reduction, np.random.default_rng(SEED))
+    base, rng = text_graph(text_extraction, keywords=False), np.random.default_rng(SEED)
+
+    def cluster(vectors: Vectors) -> Clusters:
+        if clustering == "gmm":
+            return mixture_layer(vectors, mixture=MIXTURE(reduction=reduction), rng=rng)
+        most = max(CLUSTER_SIZE, -(-len(vectors) // _MOST_CLUSTERS))
+        return balanced_clusters(vectors, most, rng)
+
     summarise: Summarise = partial(_central, embedder, progress)
     if llm_build is not None:
         summarise = partial(_written, llm_build, progress, summary_prompt, summarise)
     embed = partial(vectors_of, embedder=embedder, progress=progress, label="embedding entities")
     return grow(base, summarise, embed, cluster)
-
-
-def _clustering(
-    clustering: Clustering, reduction: Reduction, rng: Generator
-) -> Callable[[Vectors], Clusters]:
-    def balanced(vectors: Vectors) -> Clusters:
-        return balanced_clusters(
-            vectors, max(CLUSTER_SIZE, -(-len(vectors) // _MOST_CLUSTERS)), rng
-        )
-
-    mixture = MIXTURE(reduction=reduction)
-    return balanced if clustering == "kmeans" else partial(mixture_layer, mixture=mixture, rng=rng)
 
 
 @dataclass
@@ -296,21 +289,21 @@ def _written(
         "build.graph=layered takes central sentences.",
         was="was of use",
     )
-    if n_failed := len(failures(replies)):
-        progress.say(f"{STEP}: {n_failed} of {len(replies)} replies were not of use")
-    pairs = zip(families, replies, strict=True)
-    lacking = [family for family, one in pairs if not isinstance(one, ListReply)]
-    stand_ins = iter(central(layers, lacking, kind) if lacking else [])
-    return [
+    written = [
         [
             Summary(normalise_name(one.name) or one.name, one.type or kind, one.description)
             for one in reply.value.entities
             if not names_nothing(one.name)
         ]
         if isinstance(reply, ListReply)
-        else next(stand_ins)
+        else None
         for reply in replies
     ]
+    if lacking := [row for row, one in enumerate(written) if one is None]:
+        progress.say(f"{STEP}: {len(lacking)} of {len(replies)} replies were not of use")
+        stand_ins = central(layers, [families[row] for row in lacking], kind)
+        written = [one if one is not None else stand_ins.pop(0) for one in written]
+    return [one or [] for one in written]
 
 
 def _joined(base: Graph, layers: Layers, statistics: Mapping[str, float]) -> Graph:
@@ -367,11 +360,20 @@ def bridge(
     """The relationships among the nodes on the way through the key nodes, and that way.
 
     The way leads from each node to the next by the fewest hops, ties through lower ids, and starts
-    anew where the next is more than `max_hops` away (None: not to be reached). Score: the sum of
-    the degrees of both ends; ties by higher weight, then by lower id.
+    anew where the next is more than `max_hops` away (None: not to be reached); a path may be one
+    node alone. Score: the sum of the degrees of both ends; ties by higher weight, then by lower id.
+    Every node costs one breadth-first search at most.
     Source: HiRAG (Huang et al. 2025), reasoning path and bridge; its release.
     """
-    paths = _path_through(graph, key_nodes.ids.tolist(), max_hops)
+    most = graph.n_nodes if max_hops is None else max_hops
+    walks: list[list[int]] = []
+    for node in unique(key_nodes.ids.tolist()):
+        onward = way_to_nearest(graph, walks[-1][-1], [node], most) if walks else []
+        if onward:
+            walks[-1] += onward
+        else:
+            walks.append([node])
+    paths = [Path(tuple(walk), graph.neighbours.rows_along(walk)) for walk in walks]
     along = np.unique(np.array([node for path in paths for node in path.nodes], np.int64))
     rows = graph.relationships_at(along)
     rows = rows[np.isin(graph.source[rows], along) & np.isin(graph.target[rows], along)]
@@ -379,23 +381,3 @@ def bridge(
     hops = unique([row for path in paths for row in path.relationships])
     way = Subgraph(unique([node for path in paths for node in path.nodes]), hops, tuple(paths))
     return Ranked(rows[order], degrees_of_ends(graph, rows[order]).astype(np.float64)), way
-
-
-def _path_through(graph: Graph, nodes: Sequence[int], max_hops: int | None = None) -> list[Path]:
-    """The shortest way from each node to the next, joined as long as there is one.
-
-    Hops are unweighted; of equally short ways the one through lower ids is taken. Where the next
-    node is more than `max_hops` away (None: where no way leads to it), a path ends and the next
-    one starts there; a path may be one node alone.
-    Every node costs one breadth-first search at most.
-    Source: HiRAG (Huang et al. 2025), its release: reasoning path through key entities.
-    """
-    most = graph.n_nodes if max_hops is None else max_hops
-    walks: list[list[int]] = []
-    for node in dict.fromkeys(nodes):
-        way = way_to_nearest(graph, walks[-1][-1], [node], most) if walks else []
-        if way:
-            walks[-1] += way
-        else:
-            walks.append([node])
-    return [Path(tuple(walk), graph.neighbours.rows_along(walk)) for walk in walks]

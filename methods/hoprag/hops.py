@@ -166,7 +166,7 @@ def chosen(
     def choose(leaving: Sequence[IntArray]) -> list[int]:
         return ask_about(
             llm, leaving, lambda rows: prompt.render(_shown(question, graph, rows)),
-            ReplyFormat(CHOOSING, _number), _row,
+            _first_match(r"\d+", CHOOSING), _row,
             fallback=lambda _: NONE, max_tokens=REPLY_TOKENS, retry=False,
         )  # fmt: skip
 
@@ -190,9 +190,8 @@ def _visited(
                 if node not in visits:
                     new.append(node)
                 visits[node] = visits.get(node, 0) + 1
-    total = sum(visits.values())
-    ids = sorted(visits, key=lambda node: (-visits[node], node))
-    return Ranked(np.array(ids, np.int64), np.array([visits[node] / total for node in ids]))
+    n_visits = np.array(list(visits.values()), np.float64)
+    return best_of(np.array(list(visits), np.int64), n_visits / n_visits.sum(), len(visits))
 
 
 def _shown(question: Question, graph: Graph, rows: IntArray) -> dict[str, Any]:
@@ -204,16 +203,19 @@ def _shown(question: Question, graph: Graph, rows: IntArray) -> dict[str, Any]:
     }
 
 
-def _number(text: str, cut: bool) -> int:
-    if (digits := re.search(r"\d+", text)) is None:
-        raise UnreadableReply(CHOOSING, text)
-    return int(digits[0])
+def _row(number: str, rows: IntArray) -> int:
+    if int(number) > len(rows):
+        raise UnreadableReply(CHOOSING, number)
+    return int(rows[int(number) - 1]) if int(number) else NONE
 
 
-def _row(number: int, rows: IntArray) -> int:
-    if number > len(rows):
-        raise UnreadableReply(CHOOSING, str(number))
-    return int(rows[number - 1]) if number else NONE
+def _first_match(pattern: str, purpose: str) -> ReplyFormat[str]:
+    def read(text: str, cut: bool) -> str:
+        if (match := re.search(pattern, text.lower())) is None:
+            raise UnreadableReply(purpose, text)
+        return match[0]
+
+    return ReplyFormat(purpose, read)
 
 
 @operator("node.judged.nearest", unordered="the order of the relationships")
@@ -281,7 +283,8 @@ def judged(
         assert graph.descriptions is not None
         shown = [{"question": question.text, "passage": graph.descriptions[row]} for row in nodes]
         return ask_about(
-            llm, shown, prompt.render, ReplyFormat(JUDGING, _yes), lambda helps, _: helps,
+            llm, shown, prompt.render, _first_match(r"\b(yes|no)\b", JUDGING),
+            lambda word, _: word == "yes",
             fallback=lambda _: False, max_tokens=REPLY_TOKENS, retry=False,
         )  # fmt: skip
 
@@ -318,9 +321,3 @@ def _counted(
     }
     ids = np.array(list(scores), np.int64)
     return best_of(ids, np.array(list(scores.values())), len(ids))
-
-
-def _yes(text: str, cut: bool) -> bool:
-    if (word := re.search(r"\b(yes|no)\b", text.lower())) is None:
-        raise UnreadableReply(JUDGING, text)
-    return word[0] == "yes"
