@@ -3,14 +3,14 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import Annotated, Any
+from itertools import pairwise
+from typing import Annotated
 
-from pydantic import BaseModel, Field, PositiveInt
+from pydantic import BaseModel, Field, PositiveInt, create_model
 
 from graphrag_bench.algorithms.communities import Reports
 from graphrag_bench.contract import operator
-from graphrag_bench.errors import UnreadableReply
-from graphrag_bench.llm.calls import CallFailed
+from graphrag_bench.graphs.asking import failures
 from graphrag_bench.llm.chat import ChatModel
 from graphrag_bench.llm.structured import ask, ask_each, json_reading, settled
 from graphrag_bench.llm.windows import reply_tokens
@@ -89,7 +89,7 @@ class NoneOpen:
     n_searched: int
 
 
-_LONGEST = 200
+FollowUpText = Annotated[str, Field(json_schema_extra={"maxLength": 200})]
 
 
 class DriftReply(BaseModel):
@@ -100,7 +100,7 @@ class DriftReply(BaseModel):
 
     answer: str
     score: Importance = 1
-    follow_ups: list[Annotated[str, Field(json_schema_extra={"maxLength": _LONGEST})]] = []
+    follow_ups: list[FollowUpText] = []
 
     @property
     def findings(self) -> tuple[DriftAnswer, ...]:
@@ -112,13 +112,8 @@ class DriftReply(BaseModel):
 @lru_cache(maxsize=64)
 def reply_of(most: int) -> type[DriftReply]:
     """The reply type whose schema limits the number of follow-ups; a longer list is cut later."""
-
-    class Bounded(DriftReply):
-        follow_ups: list[Annotated[str, Field(json_schema_extra={"maxLength": _LONGEST})]] = Field(
-            default=[], json_schema_extra={"maxItems": most}
-        )
-
-    return Bounded
+    bounded = Field(default=[], json_schema_extra={"maxItems": most})
+    return create_model("Bounded", __base__=DriftReply, follow_ups=(list[FollowUpText], bounded))
 
 
 def follow_ups(findings: Sequence[DriftReply], most: int) -> tuple[str, ...]:
@@ -180,33 +175,29 @@ def primer(
     call, where there is no report.
     Source: Microsoft GraphRAG's DRIFT search, released code (primer and its folds).
     """
-    parts = _divided(context, folds)
+    bounds = [fold * len(context.pieces) // folds for fold in range(folds + 1)]
     chats = [
-        prompt.render({"question": question.text, "pieces": part, "most": max_follow_ups})
-        for part in parts
+        prompt.render(
+            {"question": question.text, "pieces": context.pieces[a:b], "most": max_follow_ups}
+        )
+        for a, b in pairwise(bounds)
+        if a < b
     ]
     shape = reply_of(max_follow_ups)
     most = (question.open_tokens or PARAGRAPH) + QUESTIONS
     most = min((reply_tokens(llm, chat, most) for chat in chats), default=most)
     results = ask_each(llm, chats, json_reading(shape, "DRIFT primer"), max_tokens=most)
-    failures = [one for one in results if isinstance(one, UnreadableReply | CallFailed)]
-    if failures and len(failures) == len(results):
-        raise failures[-1]
+    failed = failures(results)
+    if failed and len(failed) == len(results):
+        raise failed[-1]
     replies = [settled(llm, one, DriftReply(answer="")) for one in results]
     texts = follow_ups(replies, max_follow_ups)
     if not texts:
-        none = UnreadableReply("follow-up questions", "none in any reply")
-        texts = settled(llm, none, (question.text,))
+        llm.meter.fallbacks += 1
+        texts = (question.text,)
     findings = tuple(one for reply in replies for one in reply.findings)
     trail = Trail(tuple(FollowUp(text, 1) for text in texts), findings)
     return trail, trail.query
-
-
-def _divided(context: Context, folds: int) -> list[Sequence[Any]]:
-    n = len(context.pieces)
-    bounds = [fold * n // folds for fold in range(folds + 1)]
-    parts = [context.pieces[a:b] for a, b in zip(bounds, bounds[1:], strict=False)]
-    return [part for part in parts if part]
 
 
 LOCAL = Prompt("methods:drift/prompts/local.j2")
@@ -259,13 +250,10 @@ def answer(
     current = trail.current.text if trail.current else question.text
     shown = {"question": question.text, "follow_up": current, "pieces": context.pieces}
     chat = prompt.render({**shown, "most": max_follow_ups})
+    shape = reply_of(max_follow_ups)
+    most = reply_tokens(llm, chat, question.open_tokens or PARAGRAPH)
     finding = ask(
-        llm,
-        chat,
-        reply_of(max_follow_ups),
-        max_tokens=reply_tokens(llm, chat, question.open_tokens or PARAGRAPH),
-        purpose="DRIFT local search",
-        fallback=reply_of(max_follow_ups)(answer=""),
+        llm, chat, shape, max_tokens=most, purpose="DRIFT local search", fallback=shape(answer="")
     )
     further = follow_ups([finding], max_follow_ups)
     return _onward(trail.searched(finding.findings, further, max_depth))

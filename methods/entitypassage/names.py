@@ -166,10 +166,22 @@ def merged_names(
     `redirects` has, for each document, the other names of what its title names. Redirects come
     before acronyms. An alias with several names is left, and a title is no alias.
     """
+    title_of = {row.document: row.title for row in chunks if row.title}
     titles = {row.title.key for row in chunks if row.title}
     names: dict[str, Name] = {}
     merges: list[tuple[Name, str, str]] = []
-    rules = {"redirects": _redirected(chunks, redirects), "acronyms": _abbreviated(chunks)}
+    rules: dict[str, Iterable[Definition]] = {
+        "redirects": (
+            (Name.of(alias), title, document)
+            for document, title in title_of.items()
+            for alias in redirects.get(document, ())
+        ),
+        "acronyms": (
+            (Name.of(short), Name.of(long), row.document)
+            for row in chunks
+            for short, long in acronyms(row.text)
+        ),
+    }
     for rule, definitions in rules.items():
         by_alias: dict[str, dict[str, Definition]] = {}
         for alias, name, document in definitions:
@@ -194,21 +206,6 @@ def _end(name: Name, names: Mapping[str, Name]) -> Name:
     while name.key in names:
         name = names[name.key]
     return name
-
-
-def _redirected(
-    chunks: Iterable[ChunkNames], redirects: Mapping[str, Sequence[str]]
-) -> Iterator[Definition]:
-    titles = {row.document: row.title for row in chunks if row.title}
-    for document, title in titles.items():
-        yield from ((Name.of(alias), title, document) for alias in redirects.get(document, ()))
-
-
-def _abbreviated(chunks: Iterable[ChunkNames]) -> Iterator[Definition]:
-    for row in chunks:
-        yield from (
-            (Name.of(short), Name.of(long), row.document) for short, long in acronyms(row.text)
-        )
 
 
 def acronyms(text: str) -> Iterator[tuple[str, str]]:

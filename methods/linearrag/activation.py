@@ -24,7 +24,6 @@ from graphrag_bench.values import (
     BoolArray,
     ChunkScores,
     FloatArray,
-    IntArray,
     Node,
     NodeScores,
     Question,
@@ -33,7 +32,7 @@ from graphrag_bench.values import (
 from operators.similarity import vectors_of
 
 COUNTS = ("ORDINAL", "CARDINAL")
-"""Labels of what is counts_by_cell, not named."""
+"""Labels of numbers, which name nothing."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -153,52 +152,40 @@ def activate(
         cosine = np.asarray(np.round(sentence_index.scores(vector), DECIMALS), np.float64)
         start = np.zeros(graph.n_nodes)
         np.maximum.at(start, seeds.ids, seeds.scores)
-        spread = _Spread(tri_graph, cosine, threshold, sentences_per_node)
-        weights, active = spread.run(start, rounds)
+        weights, active = _spread(tri_graph, cosine, start, rounds, threshold, sentences_per_node)
         ranked = Ranked[Node].top(weights, None, among=np.flatnonzero(weights > 0))
         rows = np.flatnonzero(active)
         results.append((ranked, NodeScores.sparse(rows, active[rows], graph.n_nodes)))
     return results
 
 
-@dataclass(frozen=True)
-class _Spread:
-    tri_graph: TriGraph
-    cosine: FloatArray
-    threshold: float
-    sentences_per_node: int
-
-    def run(self, start: FloatArray, rounds: int) -> tuple[FloatArray, FloatArray]:
-        weights, active, now = start.copy(), start.copy(), start
-        visited = np.zeros(len(self.cosine), bool)
-        for done in range(1, rounds + 1):
-            passed = self._passed(now, visited)
-            now = np.zeros(len(start))
-            for node, score in passed:
-                weights[node] += score
-                now[node] = max(now[node], score)
-            active = np.maximum(active, now / (done + 1))
-            if not passed:
-                break
-        return weights, active
-
-    def _passed(self, now: FloatArray, visited: BoolArray) -> list[tuple[int, float]]:
-        pairs: list[tuple[int, float]] = []
+def _spread(
+    tri_graph: TriGraph,
+    cosine: FloatArray,
+    start: FloatArray,
+    rounds: int,
+    threshold: float,
+    sentences_per_node: int,
+) -> tuple[FloatArray, FloatArray]:
+    """What each node gets in all, and how strongly it is active, (n_nodes,) each."""
+    weights, active, now = start.copy(), start.copy(), start
+    visited = np.zeros(len(cosine), bool)
+    for done in range(1, rounds + 1):
+        passing, now = now, np.zeros(len(start))
         used: list[int] = []
-        for node in np.flatnonzero((now > 0) & (now >= self.threshold)).tolist():
-            for sentence in self._best(node, visited).tolist():
-                used.append(sentence)
-                score = float(now[node] * self.cosine[sentence])
-                if score > 0 and score >= self.threshold:
-                    named = row_ids(self.tri_graph.sentence_entity, sentence).tolist()
-                    pairs += [(near, score) for near in named]
+        for node in np.flatnonzero((passing > 0) & (passing >= threshold)).tolist():
+            own = row_ids(tri_graph.entity_sentence, node)
+            best = Ranked[Node].top(cosine, sentences_per_node, among=own[~visited[own]])
+            used += best.ids.tolist()
+            for sentence in best.ids.tolist():
+                score = passing[node] * cosine[sentence]
+                if score > 0 and score >= threshold:
+                    named = row_ids(tri_graph.sentence_entity, sentence)
+                    weights[named] += score
+                    now[named] = np.maximum(now[named], score)
         visited[used] = True
-        return pairs
-
-    def _best(self, node: int, visited: BoolArray) -> IntArray:
-        own = row_ids(self.tri_graph.entity_sentence, node)
-        free = own[~visited[own]]
-        return Ranked[Node].top(self.cosine, self.sentences_per_node, among=free).ids
+        active = np.maximum(active, now / (done + 1))
+    return weights, active
 
 
 @operator("chunk.activated", batched=True)

@@ -248,15 +248,17 @@ def _scores(graph: Graph, paths: PairPaths, similarity: FloatArray, search: Sear
     return np.where(n_counted > 0, total / np.maximum(n_counted, 1), np.nan)
 
 
-def likely_pairs(
-    sources: IntArray, targets: IntArray, source_scores: FloatArray, target_scores: FloatArray,
-    most: int | None,
-) -> IntArray:  # fmt: skip
+Scored = tuple[IntArray, FloatArray]
+"""The nodes of a step and their scores."""
+
+
+def likely_pairs(sources: Scored, targets: Scored, most: int | None) -> IntArray:
     """The `most` pairs (source, target) with the highest product of scores, int64 (n, 2).
 
     All of them for None. Ties by lower source, then lower target; a score below 0 counts as 0.
     """
-    product = np.clip(source_scores, 0, None)[:, None] * np.clip(target_scores, 0, None)[None]
-    pairs = np.stack(np.meshgrid(sources, targets, indexing="ij"), axis=-1).reshape(-1, 2)
-    order = np.lexsort((pairs[:, 1], pairs[:, 0], -np.round(product.ravel(), DECIMALS)))
+    (from_nodes, from_scores), (to_nodes, to_scores) = sources, targets
+    product = np.outer(np.clip(from_scores, 0, None), np.clip(to_scores, 0, None)).ravel()
+    pairs = np.stack(np.meshgrid(from_nodes, to_nodes, indexing="ij"), axis=-1).reshape(-1, 2)
+    order = np.lexsort((pairs[:, 1], pairs[:, 0], -np.round(product, DECIMALS)))
     return np.asarray(pairs[order[:most]], np.int64)

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Mapping, Sequence
+from itertools import pairwise
 from typing import Annotated, Any, Literal
 
 import numpy as np
@@ -52,10 +53,8 @@ class StepsReply(BaseModel):
         if "reasoning steps" not in fields:
             return reply
         steps = _texts(fields["reasoning steps"])
-        return {
-            "reasoning_steps": steps,
-            "extended_queries": _by_step(steps, fields.get("extended queries")),
-        }
+        queries = _by_step(steps, fields.get("extended queries"))
+        return {"reasoning_steps": steps, "extended_queries": queries}
 
 
 def _plain(name: str) -> str:
@@ -69,11 +68,10 @@ def _texts(value: Any) -> list[str]:
 
 
 def _by_step(steps: Sequence[str], queries: Any) -> list[list[str]]:
-    if isinstance(queries, Mapping):
-        named = {_plain(str(key)): _texts(value) for key, value in queries.items()}
-        placed = list(named.values())
-    else:
-        named, placed = {}, [_texts(item) for item in queries] if isinstance(queries, list) else []
+    fields = queries if isinstance(queries, Mapping) else {}
+    named = {_plain(str(key)): _texts(value) for key, value in fields.items()}
+    items = queries if isinstance(queries, list) else []
+    placed = [*named.values(), *map(_texts, items)]
     return [
         named.get(_plain(step), placed[row] if row < len(placed) else [])
         for row, step in enumerate(steps)
@@ -230,12 +228,12 @@ def k_shortest(
     is computed, which costs one product with the whole index.
     Source: PathCoRAG, section 4.3, equation 5 and appendix B; `sorted`, `min_score` and
     `transition` as its released code; the bounds and unit length are ours.
-    Deviation: up to four relationships, the paths of Yen's algorithm are found by bidirectional
-    search.
+    Deviation: up to four relationships, the paths of Yen's algorithm are found by one bounded
+    search from the sources.
     """
+    steps = [step_nodes.of(step) for step in range(1, step_nodes.n_steps + 1)]
     transitions = [
-        likely_pairs(*_ends(step_nodes, step), max_pairs_per_transition)
-        for step in range(1, step_nodes.n_steps)
+        likely_pairs(source, target, max_pairs_per_transition) for source, target in pairwise(steps)
     ]
     if not any(len(pairs) for pairs in transitions):
         return RankedPaths()
@@ -243,12 +241,6 @@ def k_shortest(
     similarity = relationship_index.scores(vector).astype(np.float64)
     search = Search(k, max_path_edges, counted, min_score, top_k_of)
     return RankedPaths(tuple(step_paths(graph, transitions, similarity, search, top_k)))
-
-
-def _ends(step_nodes: StepNodes, step: int) -> tuple[IntArray, IntArray, FloatArray, FloatArray]:
-    sources, source_scores = step_nodes.of(step)
-    targets, target_scores = step_nodes.of(step + 1)
-    return sources, targets, source_scores, target_scores
 
 
 @operator("path.members", unordered="the order of the paths, each from its start")

@@ -110,7 +110,8 @@ def merged(graph: Graph, vectors: FloatArray, parts: Sequence[IntArray]) -> list
 
 def similarity(graph: Graph, vectors: FloatArray, centres: IntArray) -> FloatArray:
     """Of each centre with each, (n, n), rounded so that ties are ties."""
-    near = _leading_to(graph)[centres].astype(np.float64)
+    leading_to = cells(graph.source, graph.target, (graph.n_nodes, graph.n_nodes))
+    near = leading_to[centres].astype(np.float64)
     shared = (near @ near.T).toarray()
     sizes = np.asarray(near.sum(axis=1)).ravel()
     union = sizes[:, None] + sizes[None] - shared
@@ -125,8 +126,3 @@ def _cosines(rows: FloatArray, others: FloatArray) -> FloatArray:
         one / np.maximum(np.linalg.norm(one, axis=1, keepdims=True), 1e-9) for one in (rows, others)
     ]
     return np.asarray(units[0] @ units[1].T, np.float64)
-
-
-def _leading_to(graph: Graph) -> Any:
-    source, target = (np.asarray(ends, np.int64) for ends in (graph.source, graph.target))
-    return cells(source, target, (graph.n_nodes, graph.n_nodes))

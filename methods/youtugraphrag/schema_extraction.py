@@ -147,18 +147,20 @@ class _Reader:
         for sentence in sentences:
             named = {name: label for name, label in sentence.entities if label not in NUMERIC}
             entities |= {EntityRecord(name, label.lower()): None for name, label in named.items()}
-            facts = list(self._facts(sentence))
+            names = {name for name, _ in sentence.entities} | {*sentence.phrases, self.title}
+            facts = list(facts_of(sentence, self.title, names - {""}))
             joining = self._triples(facts, sentence, named)
             triples += joining
             ends = (end for fact in joining for end in (fact.head, fact.tail))
             entities |= {EntityRecord(end): None for end in ends if end not in named}
-            triples += self._together(named, joining)
+            joined = {frozenset((fact.head, fact.tail)) for fact in joining}
+            triples += (
+                Triple(head, CO_OCCURS, tail)
+                for head, tail in together(list(named), self.title)
+                if frozenset((head, tail)) not in joined
+            )
             attributes |= dict.fromkeys(self._attributes(facts, sentence, named))
         return SchemaRecords(tuple(entities), tuple(triples), tuple(attributes))
-
-    def _facts(self, sentence: Sentence) -> Iterator[Triple]:
-        names = {name for name, _ in sentence.entities} | {*sentence.phrases, self.title} - {""}
-        return facts_of(sentence, self.title, names)
 
     def _triples(
         self, facts: list[Triple], sentence: Sentence, named: dict[str, str]
@@ -172,12 +174,6 @@ class _Reader:
             and {fact.head, fact.tail} & known
             and (fact.tail in known or fact.relation != COPULA)
         ]
-
-    def _together(self, named: dict[str, str], joining: list[Triple]) -> Iterator[Triple]:
-        joined = {frozenset((fact.head, fact.tail)) for fact in joining}
-        for head, tail in together(list(named), self.title):
-            if frozenset((head, tail)) not in joined:
-                yield Triple(head, CO_OCCURS, tail)
 
     def _attributes(
         self, facts: list[Triple], sentence: Sentence, named: dict[str, str]
@@ -273,8 +269,7 @@ def _row(facts: SchemaReply) -> SchemaRecords:
 
 
 def _new_types(facts: SchemaReply) -> set[tuple[str, str]]:
-    kinds: dict[str, list[str]] = facts.new_types.model_dump()
-    pairs = ((kind, normalise_name(name)) for kind, names in kinds.items() for name in names)
+    pairs = ((kind, normalise_name(name)) for kind, names in facts.new_types for name in names)
     return {(kind, name) for kind, name in pairs if name}
 
 

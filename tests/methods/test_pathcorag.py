@@ -83,11 +83,10 @@ def test_a_score_counts_the_similar_relationships_walked_to_the_higher_name():
 
 def test_pairs_are_ranked_by_the_product_of_their_ends():
     """.9 * .8 = .72, .9 * .3 = .27, .5 * .8 = .40, and -.1 counts as 0."""
-    pairs = likely_pairs(
-        np.array([4, 2]), np.array([7, 1]), np.array([0.5, 0.9]), np.array([0.8, 0.3]), 3
-    )
+    sources, targets = np.array([4, 2]), np.array([7, 1])
+    pairs = likely_pairs((sources, np.array([0.5, 0.9])), (targets, np.array([0.8, 0.3])), 3)
     assert pairs.tolist() == [[2, 7], [4, 7], [2, 1]]
-    ties = likely_pairs(np.array([4, 2]), np.array([7, 1]), np.array([-0.1, 0.0]), np.ones(2), 9)
+    ties = likely_pairs((sources, np.array([-0.1, 0.0])), (targets, np.ones(2)), 9)
     assert ties.tolist() == [[2, 1], [2, 7], [4, 1], [4, 7]]
 
 
