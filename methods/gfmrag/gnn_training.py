@@ -241,12 +241,19 @@ def _trained(
     best, best_weights = np.inf, GnnWeights({})
     with one_thread(), progress.task("training epochs", epochs) as advance:
         for epoch in range(1, epochs + 1):
-            loss = _epoch(weights, learnt, shape, chance, steps)
+            losses = 0.0
+            for one, rows in _batches(learnt, chance):
+                steps.zero_grad()
+                loss = loss_of(*_recalled(weights, one, shape, rows))
+                loss.backward()
+                steps.step()
+                losses += float(loss.detach()) * len(rows)
             measured = _measured(weights, learnt, shape)
             advance(1)
             if measured["dev_loss"] < best:
                 best = measured["dev_loss"]
-                statistics = {"epoch": epoch, "train_loss": round(loss, 6), **measured}
+                train_loss = round(losses / int((~is_dev).sum()), 6)
+                statistics = {"epoch": epoch, "train_loss": train_loss, **measured}
                 arrays = {name: values.detach().numpy().copy() for name, values in weights.items()}
                 best_weights = GnnWeights(arrays, statistics=statistics)
     if not np.isfinite(best):
@@ -263,27 +270,14 @@ def _trained(
     return replace(best_weights, statistics={**best_weights.statistics, **n_questions})
 
 
-def _batches(rows: IntArray) -> list[IntArray]:
-    return [rows[at : at + BATCH] for at in range(0, len(rows), BATCH)]
-
-
-def _epoch(
-    weights: dict[str, Any],
-    learnt: Sequence[Learnt],
-    shape: NetworkShape,
-    chance: np.random.Generator,
-    steps: Any,
-) -> float:
-    total, n_questions = 0.0, 0
+def _batches(
+    learnt: Sequence[Learnt], chance: np.random.Generator | None
+) -> Iterator[tuple[Learnt, IntArray]]:
+    """Questions for training, in an order by chance, or for development (None), graph by graph."""
     for one in learnt:
-        for rows in _batches(chance.permutation(np.flatnonzero(~one.is_dev))):
-            steps.zero_grad()
-            loss = loss_of(*_recalled(weights, one, shape, rows))
-            loss.backward()
-            steps.step()
-            total += float(loss.detach()) * len(rows)
-            n_questions += len(rows)
-    return total / n_questions
+        rows = np.flatnonzero(one.is_dev == (chance is None))
+        rows = rows if chance is None else chance.permutation(rows)
+        yield from ((one, rows[at : at + BATCH]) for at in range(0, len(rows), BATCH))
 
 
 def _recalled(
@@ -304,13 +298,12 @@ def _measured(
 
     losses, shares = 0.0, []
     with torch.no_grad():
-        for one in learnt:
-            for rows in _batches(np.flatnonzero(one.is_dev)):
-                logit, wanted = _recalled(weights, one, shape, rows)
-                losses += float(loss_of(logit, wanted)) * len(rows)
-                for row, scores in zip(rows.tolist(), logit.numpy(), strict=True):
-                    best: Ranked[Any] = Ranked.top(scores, N_BEST)
-                    gold = one.wanted[row]
-                    shares.append(float(gold[best.ids].sum(dtype=float) / gold.sum(dtype=float)))
+        for one, rows in _batches(learnt, None):
+            logit, wanted = _recalled(weights, one, shape, rows)
+            losses += float(loss_of(logit, wanted)) * len(rows)
+            for row, scores in zip(rows.tolist(), logit.numpy(), strict=True):
+                best: Ranked[Any] = Ranked.top(scores, N_BEST)
+                gold = one.wanted[row]
+                shares.append(float(gold[best.ids].sum(dtype=float) / gold.sum(dtype=float)))
     mean = {"dev_loss": losses / len(shares), "dev_recall": float(np.mean(shares))}
     return {name: round(value, 6) for name, value in mean.items()}

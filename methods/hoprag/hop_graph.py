@@ -13,7 +13,7 @@ from graphrag_bench.columns import NOT_STORED, Columns, Texts, in_order, inciden
 from graphrag_bench.contract import artifact
 from graphrag_bench.data.chunks import ChunkTable
 from graphrag_bench.embedding.embedder import Embedder
-from graphrag_bench.embedding.nlp import Nlp, Sentence
+from graphrag_bench.embedding.nlp import Nlp
 from graphrag_bench.embedding.vector_index import VectorIndex, index_texts
 from graphrag_bench.errors import UserError
 from graphrag_bench.expected import Sizes, template_tokens
@@ -81,21 +81,17 @@ def nlp_questions(*, chunk_table: ChunkTable, nlp: Nlp, progress: Progress) -> P
     """
     rows: list[QuestionRow] = []
     for chunk, (title, sentences) in enumerate(read_chunks(chunk_table, nlp, progress)):
-        rows += _questions(chunk, title, sentences)
+        raised: dict[str, str] = {}
+        for sentence in sentences:
+            named = named_entities(sentence)
+            raised |= {normalise_name(name): name for name in named}
+            if named or title:
+                text = f"{title}: {sentence.text}" if title else sentence.text
+                rows.append((chunk, True, text, (title, *named)))
+        own = {"", normalise_name(title)}
+        others = (name for key, name in raised.items() if key not in own)
+        rows += ((chunk, False, f"What is {name}?", (name,)) for name in others)
     return _pseudo_questions(rows)
-
-
-def _questions(chunk: int, title: str, sentences: Sequence[Sentence]) -> list[QuestionRow]:
-    answered: list[QuestionRow] = []
-    raised: dict[str, str] = {}
-    for sentence in sentences:
-        named = named_entities(sentence)
-        raised.update({normalise_name(name): name for name in named if normalise_name(name)})
-        if named or title:
-            text = f"{title}: {sentence.text}" if title else sentence.text
-            answered.append((chunk, True, text, (title, *named)))
-    raised.pop(normalise_name(title), None)
-    return [*answered, *((chunk, False, f"What is {name}?", (name,)) for name in raised.values())]
 
 
 def _tokens(settings: Mapping[str, Any], sizes: Sizes) -> tuple[float, float]:

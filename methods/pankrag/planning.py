@@ -185,7 +185,12 @@ def plan_of(
     """
     hops, fixes = _hops(reply.path.sequences)
     known = {one.id for one in hops}
-    linked = [_with_placeholders(one, known, fixes) for one in hops]
+    linked = []
+    for one in hops:
+        named = dict.fromkeys(name for _, name in placeholders(one.text) if name in known)
+        new = [name for name in named if name not in (*one.dependencies, one.id)]
+        fixes += [f"{one.id} speaks of {name} and depends on it now" for name in new]
+        linked.append(replace(one, dependencies=(*one.dependencies, *new)))
     closing = reply.path.final_query[0] if reply.path.final_query else None
     text = (closing.final_query if closing and rewritten else "") or original
     if closing is not None and closing.if_abstract is not None:
@@ -221,13 +226,6 @@ def _hops(sequences: Sequence[SequenceReply]) -> tuple[list[SubQuestion], list[s
             kind: QuestionKind = "abstract" if hop.if_abstract else "specific"
             hops[name] = SubQuestion(name, hop.sub_query, kind, _ids(hop.dependencies))
     return list(hops.values()), fixes
-
-
-def _with_placeholders(one: SubQuestion, known: set[str], fixes: list[str]) -> SubQuestion:
-    named = dict.fromkeys(name for _, name in placeholders(one.text))
-    new = [name for name in named if name in known and name not in (*one.dependencies, one.id)]
-    fixes += [f"{one.id} speaks of {name} and depends on it now" for name in new]
-    return replace(one, dependencies=(*one.dependencies, *new))
 
 
 def _ids(texts: Sequence[str]) -> tuple[str, ...]:

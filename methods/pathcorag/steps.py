@@ -17,17 +17,7 @@ from graphrag_bench.embedding.vector_index import VectorIndex
 from graphrag_bench.llm.chat import ChatModel
 from graphrag_bench.llm.structured import ask
 from graphrag_bench.prompts import Prompt
-from graphrag_bench.values import (
-    DECIMALS,
-    FloatArray,
-    IntArray,
-    Node,
-    Question,
-    Ranked,
-    Relationship,
-    best_first,
-    unique,
-)
+from graphrag_bench.values import DECIMALS, Node, Question, Ranked, Relationship, best_first, unique
 from methods.pathcorag.k_shortest_paths import BestOf, Counted, Search, likely_pairs, step_paths
 from operators.similarity import searched
 
@@ -181,19 +171,13 @@ def by_step(
             similarity[:, column] = node_index.vectors[nodes] @ vectors[column]
         similarity[np.searchsorted(nodes, hit.ids), column] = hit.scores
         rank[np.searchsorted(nodes, hit.ids), column] = -np.arange(len(hit))
-    best = _best_of_steps(similarity, of, len(reasoning_steps))
-    by = _best_of_steps(rank, of, len(reasoning_steps)) if assign == "rank" else best
+    best, by = np.full((2, len(nodes), len(reasoning_steps)), -np.inf)
+    np.maximum.at(best, (slice(None), of), similarity)
+    np.maximum.at(by, (slice(None), of), rank if assign == "rank" else similarity)
     chosen = np.argmax(np.round(by, DECIMALS), axis=1)
     scores = best[np.arange(len(nodes)), chosen]
     order = best_first(scores, nodes)
     return StepNodes(nodes[order], chosen[order] + 1, scores[order], len(reasoning_steps))
-
-
-def _best_of_steps(values: FloatArray, of: IntArray, n_steps: int) -> FloatArray:
-    best: FloatArray = np.full((len(values), n_steps), -np.inf)
-    for step in np.unique(of).tolist():
-        best[:, step] = values[:, of == step].max(axis=1)
-    return best
 
 
 @operator("path.k_shortest")

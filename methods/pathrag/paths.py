@@ -53,35 +53,33 @@ class Selection(NamedTuple):
 
 
 def flow_paths(
-    graph: Graph, nodes: Sequence[int], rules: "Rules", direction: Direction, selection: Selection
+    graph: Graph,
+    nodes: Sequence[int],
+    rules: "Rules",
+    direction: Direction,
+    selection: Selection,
+    by_edge: bool = False,
 ) -> list[Path]:
     """The `top_k` most reliable alive paths between the nodes, best first.
 
     All ordered pairs of distinct nodes are searched, along relationships either way (`both`) or as
-    they are stored (`out`). Order: score (by six decimals), fewer hops, the lower of the node tuple
-    and its reversal, that tuple before its reversal. A path and its reversal are one, the first in
-    this order; with `node_set` so are all paths over the same nodes. The row of a hop is the first
-    of its pair.
-    Source: PathRAG (Chen et al. 2025), "Path Retrieval".
-    """
-    return chosen(alive(graph, nodes, rules, direction), ways_of(graph, direction), selection)
-
-
-def ways_of(graph: Graph, direction: Direction) -> Neighbours:
-    """The neighbours that a path goes on to."""
-    return graph.neighbours if direction == "both" else graph.outward
-
-
-def alive(graph: Graph, nodes: Sequence[int], rules: "Rules", direction: Direction) -> "PathRows":
-    """Every alive path between two of the nodes, both ways, in no particular order.
-
-    Source: PathRAG (Chen et al. 2025), "Path Retrieval"; `flow_from` says how resource flows.
+    they are stored (`out`). With `by_edge` all simple paths of up to `max_hops` hops are alive, and
+    a path's score is the mean of `edge_flow` over its hops. Order: score (by six decimals), fewer
+    hops, the lower of the node tuple and its reversal, that tuple before its reversal. A path and
+    its reversal are one, the first in this order; with `node_set` so are all paths over the same
+    nodes. The row of a hop is the first of its pair.
+    Source: PathRAG (Chen et al. 2025), "Path Retrieval"; `flow_from` says how resource flows;
+    edges as in the released code, `find_paths_and_edges_with_stats`.
     """
     from methods.pathrag.flow_kernels import Ways, unpruned_paths
 
-    ways = ways_of(graph, direction)
-    wanted = np.isin(np.arange(graph.n_nodes), nodes)
-    return unpruned_paths(Ways(ways.starts, ways.nodes, wanted), rules)
+    near = graph.neighbours if direction == "both" else graph.outward
+    ways = Ways(near.starts, near.nodes, np.isin(np.arange(graph.n_nodes), nodes))
+    everything = rules._replace(theta=0.0, expand_target=True)
+    paths = unpruned_paths(ways, everything if by_edge else rules)
+    if by_edge:
+        paths = paths._replace(scores=_edge_flow_scores(paths, rules))
+    return chosen(paths, near, selection)
 
 
 def chosen(candidates: "PathRows", ways: Neighbours, selection: Selection) -> list[Path]:
@@ -153,20 +151,8 @@ def _lower(nodes: IntArray) -> tuple[IntArray, NDArray[np.bool_]]:
     return np.where(turned[:, None] & (columns <= hops), back, nodes), turned
 
 
-def edge_flow_paths(
-    graph: Graph, nodes: Sequence[int], rules: "Rules", direction: Direction, selection: Selection
-) -> list[Path]:
-    """The paths with the highest mean flow along their edges, best first.
-
-    All simple paths of up to `max_hops` hops between two of the nodes compete, those of either
-    direction of a pair. Score: the mean of w over the hops of a path, where w is what `edge_flow`
-    says of its ordered pair with the alpha and the theta of the rules. Which are kept, their order
-    and the row of a hop: as in `flow_paths`.
-    Deviation: successors are visited in order of id; the released code iterates over a set.
-    Source: PathRAG (Chen et al. 2025), released code, `find_paths_and_edges_with_stats`.
-    """
-    everything = rules._replace(theta=0.0, expand_target=True)
-    paths = alive(graph, nodes, everything, direction)
+def _edge_flow_scores(paths: "PathRows", rules: "Rules") -> FloatArray:
+    # Deviation: successors are visited in order of id; the released code iterates over a set
     walks = [tuple(node for node in row if node >= 0) for row in paths.nodes.tolist()]
     scores = np.zeros(len(walks))
     rows_of: dict[NodePair, list[int]] = {}
@@ -175,9 +161,8 @@ def edge_flow_paths(
     for rows in rows_of.values():
         flow = edge_flow([walks[row] for row in rows], rules.alpha, rules.theta, rules.max_hops)
         for row in rows:
-            along = [flow.get(hop, 0.0) for hop in pairwise(walks[row])]
-            scores[row] = sum(along) / len(along)
-    return chosen(paths._replace(scores=scores), ways_of(graph, direction), selection)
+            scores[row] = np.mean([flow.get(hop, 0.0) for hop in pairwise(walks[row])])
+    return scores
 
 
 def edge_flow(
@@ -285,7 +270,7 @@ def flow_prune(
     are those of either direction, or with `direction="out"` those that a node points to. A path has
     at most `max_hops` hops over nodes that sent. Score: the sum of its nodes' resources / hops,
     above 1 for one hop; with `exclude_start` without the start's 1. With `edge_flow` nothing is
-    pruned and a path's score is the mean flow along its hops, as `edge_flow_paths` says; theta then
+    pruned and a path's score is the mean flow along its hops, as `edge_flow` says; theta then
     only lowers it, and `expand_target` has no effect.
     Ties by fewer hops, then by node tuple. A path and its reversal are one (with `node_set`, all
     paths over the same nodes); `at_most_half` keeps at most half of the paths of one hop, of two,
@@ -302,5 +287,6 @@ def flow_prune(
 
     rules = Rules(alpha, theta, max_hops, expand_target, reliability != "exclude_start")
     selection = Selection(dedup, top_k, select, seed, at_most_half)
-    find = edge_flow_paths if reliability == "edge_flow" else flow_paths
-    return RankedPaths(tuple(find(graph, nodes.ids.tolist(), rules, direction, selection)))
+    by_edge = reliability == "edge_flow"
+    paths = flow_paths(graph, nodes.ids.tolist(), rules, direction, selection, by_edge)
+    return RankedPaths(tuple(paths))

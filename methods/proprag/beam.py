@@ -142,20 +142,15 @@ def _joined(graph: Graph, facts: IntArray) -> Any:
     named = graph.adjacency[facts].astype(bool).astype(np.int64)
     rows = np.unique(named.indices)
     named = named[:, rows]
-    alike = cells(*_synonyms(graph, rows), (len(rows), len(rows))).astype(np.int64)
+    joining = graph.relationships_at(rows)
+    joining = joining[graph.synonym[joining]]
+    ends = np.stack([graph.source[joining], graph.target[joining]])
+    ends = np.searchsorted(rows, ends[:, np.isin(ends, rows).all(axis=0)])
+    alike = cells(*ends, (len(rows), len(rows))).astype(np.int64)
     near = named + named @ (alike + alike.T)
     joined = (near @ named.T).astype(bool).tocsr()
     joined.sort_indices()
     return joined
-
-
-def _synonyms(graph: Graph, entities: IntArray) -> tuple[IntArray, IntArray]:
-    rows = graph.relationships_at(entities)
-    rows = rows[graph.synonym[rows]]
-    ends = np.stack([graph.source[rows], graph.target[rows]])
-    ends = ends[:, np.isin(ends, entities).all(axis=0)]
-    head, tail = np.searchsorted(entities, ends)
-    return head, tail
 
 
 def _walk(graph: Graph, facts: Sequence[int]) -> tuple[tuple[int, ...], tuple[int, ...]]:

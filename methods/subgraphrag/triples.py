@@ -21,7 +21,6 @@ from graphrag_bench.text import fit
 from graphrag_bench.values import (
     Answer,
     Context,
-    IntArray,
     Node,
     Piece,
     Question,
@@ -59,7 +58,9 @@ def triple_scores(
     means = cache(lambda: means_of(graph.source, graph.target, graph.n_nodes))
     rankings = []
     for vector, ranked, linked in zip(vectors, relationships, nodes, strict=True):
-        rows = _some(ranked, graph.n_relationships)
+        rows = None if ranked is None else np.unique(ranked.ids)
+        if rows is not None and len(rows) == graph.n_relationships:
+            rows = None  # all of them
         if isinstance(triple_scorer, VectorIndex):
             index = triple_scorer.vectors
             cosine = (index if rows is None else index[rows]) @ vector
@@ -71,11 +72,6 @@ def triple_scores(
         best = Ranked[Relationship].top(values, top_k)
         rankings.append(best if rows is None else Ranked(rows[best.ids], best.scores))
     return rankings
-
-
-def _some(ranked: Ranked[Relationship] | None, n_rows: int) -> IntArray | None:
-    rows = None if ranked is None else np.unique(ranked.ids)
-    return None if rows is None or len(rows) == n_rows else rows
 
 
 @operator("relationship.in_scope")

@@ -149,12 +149,9 @@ def schema_of_graph(graph: Graph) -> tuple[tuple[str, ...], ...]:
     """The types of nodes, names of relationships and names of attributes, most frequent first."""
     stored = graph.node_attributes
     columns = (graph.types or (), graph.relations, stored.names if stored is not None else ())
-    return tuple(map(_by_frequency, columns))
-
-
-def _by_frequency(column: Iterable[str]) -> tuple[str, ...]:
-    counts = Counter(text for text in map(normalise_name, column) if text)
-    return tuple(name for name, _ in counts.most_common())  # ties as first seen
+    counts = [Counter(filter(None, map(normalise_name, column))) for column in columns]
+    # ties as first seen
+    return tuple(tuple(name for name, _ in counter.most_common()) for counter in counts)
 
 
 def _known(names: list[str], known: tuple[str, ...]) -> tuple[str, ...]:

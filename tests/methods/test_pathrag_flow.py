@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from graphrag_bench.algorithms.graph import Graph
 from methods.pathrag.flow_kernels import Rules
-from methods.pathrag.paths import Selection, edge_flow, edge_flow_paths, flow_paths
+from methods.pathrag.paths import Selection, edge_flow, flow_paths
 
 A, B, C, D, E, F = range(6)
 EDGES = ([A, A, B, C, D, C, F], [B, C, D, D, E, F, E])
@@ -79,7 +79,7 @@ def best_by_edges(graph: Graph, *nodes: int, top_k: int = 15, **changes) -> dict
     """The paths of the released code: theta .3, one for each set of nodes, at most half of them."""
     ways = {"max_hops": 3, "dedup": "node_set", "half": True, **changes}
     chosen = Selection(ways["dedup"], top_k, at_most_half=ways["half"])
-    result = edge_flow_paths(graph, nodes, Rules(0.8, 0.3, ways["max_hops"]), "both", chosen)
+    result = flow_paths(graph, nodes, Rules(0.8, 0.3, ways["max_hops"]), "both", chosen, True)
     return {"".join("ABCDEF"[node] for node in path.nodes): path.score for path in result}
 
 
