@@ -45,14 +45,8 @@ def decompose(
     Source: Press et al. 2023 (self-ask), section 3; Khot et al. 2023 (decomposed prompting).
     """
     chat = prompt.render({"question": question.text, "most": at_most})
-    reply = ask(
-        llm,
-        chat,
-        SubQuestions,
-        max_tokens=REPLY_TOKENS,
-        purpose="sub-questions",
-        fallback=SubQuestions(sub_questions=[]),
-    )
+    shape, none = SubQuestions, SubQuestions(sub_questions=[])
+    reply = ask(llm, chat, shape, max_tokens=REPLY_TOKENS, purpose="sub-questions", fallback=none)
     parts = unique([text.strip() for text in reply.sub_questions if text.strip()])[:at_most]
     whole = (question.text,) if with_question or not parts else ()
     return Query(unique([*whole, *parts]))

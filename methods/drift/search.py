@@ -214,18 +214,17 @@ def passage(
     when every follow-up has been searched for.
     Source: ours, the form of DRIFT's local search that needs no language model.
     """
-    known = {one.text for one in trail.findings}
+    known, asked = {one.text for one in trail.findings}, set(words(question.text))
+
+    def share(text: str) -> float:
+        return len(asked.intersection(words(text))) / max(len(asked), 1)
+
     new = [
-        DriftAnswer(piece.text, _shared(question.text, piece.text), piece.chunks or ())
+        DriftAnswer(piece.text, max(1, round(100 * share(piece.text))), piece.chunks or ())
         for piece in context.pieces
         if piece.kind == "chunk" and piece.text not in known
     ]
     return _onward(trail.searched(new, (), 1))
-
-
-def _shared(question: str, text: str) -> int:
-    asked = set(words(question))
-    return max(1, round(100 * len(asked.intersection(words(text))) / max(len(asked), 1)))
 
 
 @operator("drift.answer.llm", calls=2, supplies={"question", "follow_up", "pieces", "most"})

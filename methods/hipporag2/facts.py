@@ -88,13 +88,8 @@ def filter_llm(
     if not len(relationships):
         return relationships
     triples = [", ".join(graph.triple(row)) for row in relationships.ids.tolist()]
-    reply = ask(
-        llm,
-        prompt.render({"question": question.text, "triples": triples}),
-        Useful,
-        max_tokens=REPLY_TOKENS,
-        purpose="triple filter",
-        fallback=Useful(useful=list(range(1, len(triples) + 1))),
-    )
-    useful = np.isin(np.arange(1, len(triples) + 1), reply.useful)
-    return relationships.take(useful)
+    numbers = list(range(1, len(triples) + 1))
+    chat = prompt.render({"question": question.text, "triples": triples})
+    every = Useful(useful=numbers)
+    reply = ask(llm, chat, Useful, max_tokens=REPLY_TOKENS, purpose="triple filter", fallback=every)
+    return relationships.take(np.isin(numbers, reply.useful))

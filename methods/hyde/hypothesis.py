@@ -8,9 +8,7 @@ from pydantic import PositiveInt
 from graphrag_bench.contract import operator
 from graphrag_bench.embedding.embedder import Embedder
 from graphrag_bench.embedding.vector_index import VectorIndex
-from graphrag_bench.errors import UnreadableReply
 from graphrag_bench.llm.chat import ChatModel, reply
-from graphrag_bench.llm.structured import settled
 from graphrag_bench.prompts import Prompt
 from graphrag_bench.values import Chunk, Query, Question, Ranked
 
@@ -30,8 +28,8 @@ def hypothetical(
     passage = reply(llm, prompt.render({"question": question.text}), max_tokens=max_tokens).text
     if re.search(r"\w", passage):
         return Query((passage.strip(),))
-    blank = UnreadableReply("hypothetical passage", passage)
-    return Query((settled(llm, blank, question.text),))
+    llm.meter.fallbacks += 1
+    return Query((question.text,))
 
 
 @operator("chunk.vdb_mean")

@@ -6,9 +6,7 @@ from dataclasses import dataclass
 from graphrag_bench.contract import operator
 from graphrag_bench.data.chunks import ChunkTable
 from graphrag_bench.embedding.tokenizer import Tokenizer
-from graphrag_bench.errors import UnreadableReply
 from graphrag_bench.llm.chat import ChatModel, reply
-from graphrag_bench.llm.structured import settled
 from graphrag_bench.prompts import ContextBudget, Prompt
 from graphrag_bench.text import fit
 from graphrag_bench.values import Chunk, Query, Question, Ranked, value
@@ -69,18 +67,15 @@ def think(
     Source: IRCoT (Trivedi et al. 2023), section 3.1.
     """
     passages = [chunk_table.passage(row) for row in chunks.ids.tolist()]
-    shown = passages
-    if context_budget.tokens is not None:
-        n_tokens = [tokenizer.count(text) for text in passages]
-        shown = passages[: fit(n_tokens, context_budget.tokens)]
+    if (most := context_budget.tokens) is not None:
+        passages = passages[: fit([tokenizer.count(text) for text in passages], most)]
     chat = prompt.render(
-        {"question": question.text, "passages": shown, "thoughts": thoughts.sentences}
+        {"question": question.text, "passages": passages, "thoughts": thoughts.sentences}
     )
-    message = reply(llm, chat, max_tokens=THOUGHT_TOKENS).text
-    sentence = first_sentence(message)
+    sentence = first_sentence(reply(llm, chat, max_tokens=THOUGHT_TOKENS).text)
     if not sentence:
-        blank = UnreadableReply("the next thought", message)
-        return thoughts, Query((question.text,)), settled(llm, blank, EndOfThought("no thought"))
+        llm.meter.fallbacks += 1
+        return thoughts, Query((question.text,)), EndOfThought("no thought")
     last = EndOfThought(sentence) if LAST in sentence.casefold() else None
     return Thoughts((*thoughts.sentences, sentence)), Query((sentence,)), last
 

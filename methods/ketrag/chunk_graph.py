@@ -18,7 +18,7 @@ from graphrag_bench.algorithms.extraction import (
 )
 from graphrag_bench.algorithms.graph import Graph
 from graphrag_bench.algorithms.pagerank import personalised_pagerank, walk_of_nodes
-from graphrag_bench.columns import Columns, Texts, cells, in_order, incidence, row_ids
+from graphrag_bench.columns import Columns, Texts, in_order, incidence, row_ids
 from graphrag_bench.contract import artifact, builders, operator
 from graphrag_bench.data.chunks import ChunkTable
 from graphrag_bench.embedding.embedder import Embedder
@@ -77,12 +77,21 @@ def keyword_graph(*, chunk_table: ChunkTable, nlp: Nlp, progress: Progress) -> K
     Raises UserError when no word is left.
     Source: KET-RAG (Huang et al. 2025), the text-keyword bipartite graph; released code 3738db4.
     """
-    texts, of_chunk = _sentences(chunk_table, nlp, progress)
+    number: dict[str, int] = {}
+    sentences_of = [
+        [
+            number.setdefault(line, len(number))
+            for text in (title, *(sentence.text for sentence in sentences))
+            if (line := " ".join(text.split()))
+        ]
+        for title, sentences in read_chunks(chunk_table, nlp, progress)
+    ]
+    texts = list(number)
     holds, words = words_of(texts)
     if not words:
         raise UserError("The keyword graph has no keyword: the corpus has stop words at most.")
-    sentence_chunk = cells(*of_chunk, (len(texts), len(chunk_table)))
-    keyword_chunk = holds.T.astype(np.int64) @ sentence_chunk.astype(np.int64)
+    chunk_sentence = incidence(sentences_of, len(texts)).astype(np.int64)
+    keyword_chunk = holds.T.astype(np.int64) @ chunk_sentence.T
     rows = np.flatnonzero(np.diff(holds.indptr))
     return KeywordGraph(
         Texts.of(words),
@@ -120,19 +129,6 @@ def words_of(texts: list[str]) -> tuple[Any, list[str]]:
     words = sorted(set[str]().union(*held))
     number = {word: column for column, word in enumerate(words)}
     return incidence(([number[word] for word in one] for one in held), len(words)), words
-
-
-def _sentences(
-    chunk_table: ChunkTable, nlp: Nlp, progress: Progress
-) -> tuple[list[str], tuple[IntArray, IntArray]]:
-    rows: dict[str, int] = {}
-    sentences, chunks = [], []
-    for chunk, (title, of_text) in enumerate(read_chunks(chunk_table, nlp, progress)):
-        for text in (title, *(sentence.text for sentence in of_text)):
-            if line := " ".join(text.split()):
-                sentences.append(rows.setdefault(line, len(rows)))
-                chunks.append(chunk)
-    return list(rows), (np.array(sentences, np.int64), np.array(chunks, np.int64))
 
 
 @artifact("chunk_graph", provides={"relationship.name", "relationship.weight"})
@@ -186,7 +182,7 @@ def _by_words(
 ) -> tuple[IntArray, int, int]:
     holds, words = words_of(passages)
     frequent = holds.getnnz(axis=0) > (len(passages) if max_df is None else max_df)
-    holds = holds[:, np.flatnonzero(~frequent)].astype(np.int32)
+    holds = holds[:, ~frequent].astype(np.int32)
     turned = holds.T.tocsr()
     pairs = [np.zeros((2, 0), np.int64)]
     with progress.task("nearest chunks by words", len(passages)) as advance:

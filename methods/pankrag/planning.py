@@ -311,18 +311,14 @@ def rephrase(
         text = ""
     if not text:
         llm.meter.fallbacks += 1
-        text = substituted(question.text, dependencies)
-    return replace(question, text=text)
-
-
-def substituted(text: str, dependencies: Dependencies) -> str:
-    """The text with each placeholder replaced by the beginning of its answer."""
-    answers = dict(zip(dependencies.ids, dependencies.answers, strict=True))
-    for shown, name in placeholders(text):
-        if name in answers:
-            sentence = re.split(r"(?<=[.!?])\s+", answers[name].strip())[0]
+        text, answers = (
+            question.text,
+            dict(zip(dependencies.ids, dependencies.answers, strict=True)),
+        )
+        for shown, name in placeholders(text):
+            sentence = re.split(r"(?<=[.!?])\s+", answers.get(name, shown).strip())[0]
             text = text.replace(shown, " ".join(sentence.split()[:MOST_WORDS]).rstrip("."))
-    return text
+    return replace(question, text=text)
 
 
 Weight = Annotated[float, Field(ge=0, le=1)]
