@@ -112,7 +112,7 @@ class DriftReply(BaseModel):
 @lru_cache(maxsize=64)
 def reply_of(most: int) -> type[DriftReply]:
     """The reply type whose schema limits the number of follow-ups; a longer list is cut later."""
-    bounded = Field(default=[], json_schema_extra={"maxItems": most})
+    bounded: Any = Field(default=[], json_schema_extra={"maxItems": most})
     return create_model("Bounded", __base__=DriftReply, follow_ups=(list[FollowUpText], bounded))
 
 

@@ -93,7 +93,13 @@ def entity_passage(
     readings = read_names(chunk_table, nlp, titles, progress)
     redirects = {row.id: row.aliases for row in corpus.documents if row.aliases}
     stands_for, merged = merged_names(readings, redirects)
-    merges = (*_bracketed(chunk_table, titles), *merged)
+    first_row = {title: row for row, title in reversed(list(enumerate(chunk_table.titles)))}
+    bracketed = (
+        Merge(normalise_name(title), name.shown, BRACKETS, readings[first_row[title]].document)
+        for title, (name, _) in titles.items()
+        if "(" in title or "[" in title
+    )
+    merges = (*bracketed, *merged)
     if counts := Counter(merge.rule for merge in merges):
         counted = ", ".join(f"{n:,} by {rule}" for rule, n in counts.items())
         progress.say(f"names merged: {counted} (graph/merges.jsonl)")
@@ -144,14 +150,6 @@ def read_names(
             readings.append(ChunkNames(chunk_table.documents_of(row)[0], own, names, texts[row]))
             advance(1)
     return readings
-
-
-def _bracketed(chunk_table: ChunkTable, titles: NamedTitles) -> Iterator[Merge]:
-    first_row = {title: row for row, title in reversed(list(enumerate(chunk_table.titles)))}
-    for title, (name, _) in titles.items():
-        if "(" in title or "[" in title:
-            document = chunk_table.documents_of(first_row[title])[0]
-            yield Merge(normalise_name(title), name.shown, BRACKETS, document)
 
 
 Definition = tuple[Name, Name, str]

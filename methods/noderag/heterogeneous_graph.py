@@ -101,7 +101,12 @@ def heterogeneous(
     _attributes(nodes, partial(describe, ATTRIBUTE, attribute_prompt, attribute_tokens))
     elements = _elements(nodes, partial(describe, ELEMENT, element_prompt, element_tokens))
     _join_elements(nodes, elements, embedder, progress)
-    _texts(nodes, chunk_table)
+    texts = [
+        nodes.add(TEXT, str(row), passage, (row,))
+        for row, passage in enumerate(chunk_table.passages)
+    ]
+    for unit in nodes.of(UNIT):
+        nodes.join(unit, [texts[chunk] for chunk in nodes.chunks[unit]])
     _join_similar(nodes, embedder, progress, neighbours)
     graph = nodes.graph()
     degree = graph.degree
@@ -166,7 +171,7 @@ class _Nodes:
         yield from self.read
         units = ((self.texts[row], chunk) for row in self.of(UNIT) for chunk in self.chunks[row])
         known = sentence_chunks(units)
-        chunks = {row: self.chunks[row] for row in self.of(UNIT, TEXT)}
+        chunks: dict[int, Sequence[int]] = {r: self.chunks[r] for r in self.of(UNIT, TEXT)}
         chunks |= {row: chunks_of(self.texts[row], known) for row in self.of(ATTRIBUTE, ELEMENT)}
         yield from ((row, WHOLE, chunk) for row, own in chunks.items() for chunk in own)
 
@@ -282,14 +287,6 @@ def _join_elements(
         cluster[rows] = kmeans(vectors, n_clusters, SEED)
     for element, telling in elements.items():
         nodes.join(element, [row for row in telling if cluster[row] == cluster[element]])
-
-
-def _texts(nodes: _Nodes, chunk_table: ChunkTable) -> None:
-    first = len(nodes.names)
-    for row, passage in enumerate(chunk_table.passages):
-        nodes.add(TEXT, str(row), passage, (row,))
-    for unit in nodes.of(UNIT):
-        nodes.join(unit, [first + chunk for chunk in nodes.chunks[unit]])
 
 
 def _join_similar(nodes: _Nodes, embedder: Embedder, progress: Progress, neighbours: int) -> None:

@@ -311,13 +311,12 @@ def rephrase(
         text = ""
     if not text:
         llm.meter.fallbacks += 1
-        text, answers = (
-            question.text,
-            dict(zip(dependencies.ids, dependencies.answers, strict=True)),
-        )
+        text = question.text
+        answers = dict(zip(dependencies.ids, dependencies.answers, strict=True))
         for shown, name in placeholders(text):
-            sentence = re.split(r"(?<=[.!?])\s+", answers.get(name, shown).strip())[0]
-            text = text.replace(shown, " ".join(sentence.split()[:MOST_WORDS]).rstrip("."))
+            if name in answers:
+                sentence = re.split(r"(?<=[.!?])\s+", answers[name].strip())[0]
+                text = text.replace(shown, " ".join(sentence.split()[:MOST_WORDS]).rstrip("."))
     return replace(question, text=text)
 
 

@@ -172,8 +172,8 @@ def by_step(
         similarity[np.searchsorted(nodes, hit.ids), column] = hit.scores
         rank[np.searchsorted(nodes, hit.ids), column] = -np.arange(len(hit))
     best, by = np.full((2, len(nodes), len(reasoning_steps)), -np.inf)
-    np.maximum.at(best, (slice(None), of), similarity)
-    np.maximum.at(by, (slice(None), of), rank if assign == "rank" else similarity)
+    np.maximum.at(best.T, of, similarity.T)
+    np.maximum.at(by.T, of, (rank if assign == "rank" else similarity).T)
     chosen = np.argmax(np.round(by, DECIMALS), axis=1)
     scores = best[np.arange(len(nodes)), chosen]
     order = best_first(scores, nodes)

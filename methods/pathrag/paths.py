@@ -41,8 +41,9 @@ Select = Literal["reliability", "hop_first", "random"]
 class Selection(NamedTuple):
     """Which paths are kept: what makes two the same, and how many.
 
-    Of all distinct ones the best are kept, or what `selected` says; with `at_most_half` no more
-    than half (rounded down) of the paths found of one hop, of two, and so on, add up to.
+    Of all distinct ones the best are kept, or those of the fewest hops, ties by chance
+    (`hop_first`), or as many by chance (`random`); chance is the `seed`'s. With `at_most_half` no
+    more than half (rounded down) of the paths found of one hop, of two, and so on, add up to.
     """
 
     dedup: Dedup
@@ -92,9 +93,10 @@ def chosen(candidates: "PathRows", ways: Neighbours, selection: Selection) -> li
         )
     if selection.select != "reliability":
         every = list(_each_once(nodes, scores, selection.dedup).values())
-        hops = [len(walk) - 1 for walk, _ in every]
-        rows = selected(hops, selection.top_k, selection.select, selection.seed)
-        paths = [every[row] for row in rows]
+        rows = np.random.default_rng(selection.seed).permutation(len(every)).tolist()
+        if selection.select == "hop_first":
+            rows.sort(key=lambda row: len(every[row][0]))  # ties by chance
+        paths = [every[row] for row in sorted(rows[: selection.top_k])]
     else:
         paths = _most_reliable(nodes, scores, selection)
     return [Path(walk, ways.rows_along(walk), score) for walk, score in paths]
@@ -110,19 +112,6 @@ def _most_reliable(
     if n_rows < len(scores):
         rows = np.flatnonzero(scores >= np.partition(scores, -n_rows)[-n_rows])
     return list(_each_once(nodes[rows], scores[rows], selection.dedup).values())[:wanted]
-
-
-def selected(hops: Sequence[int], top_k: int | None, select: Select, seed: int) -> list[int]:
-    """The rows of the `top_k` paths that are kept, ascending; `hops` are theirs, best path first.
-
-    Those of the fewest hops with ties by chance (`hop_first`), or as many by chance (`random`);
-    chance is the `seed`'s.
-    Source: PathRAG (Chen et al. 2025, arXiv v1), appendix D.1.
-    """
-    rows = np.random.default_rng(seed).permutation(len(hops))
-    if select == "hop_first":
-        rows = rows[np.argsort(np.asarray(hops, np.int64)[rows], kind="stable")]
-    return sorted(rows[:top_k].tolist())
 
 
 def _each_once(
@@ -199,9 +188,6 @@ def edge_flow(
     return flow
 
 
-NodeQuery = Literal["per_keyword", "joined"]
-
-
 @operator("node.by_keyword", batched=True, unordered="round robin over the keywords")
 def by_keyword(
     question: Sequence[Question],
@@ -209,7 +195,7 @@ def by_keyword(
     *,
     node_index: VectorIndex,
     embedder: Embedder,
-    node_query: NodeQuery = "per_keyword",
+    node_query: Literal["per_keyword", "joined"] = "per_keyword",
     min_score: Annotated[float, Field(ge=-1, le=1)] = -1.0,
     top_k: PositiveInt = 40,
 ) -> list[Ranked[Node]]:
@@ -221,15 +207,12 @@ def by_keyword(
     keyword the question itself is the query.
     Source: PathRAG (Chen et al. 2025), "Node Retrieval"; taking turns is ours, `joined` its code.
     """
-    groups = vectors_of(question, [_query(one, node_query) for one in keywords], embedder)
+    texts = [
+        (", ".join(one.low),) if one.low and node_query == "joined" else one.low for one in keywords
+    ]
+    groups = vectors_of(question, [Query(low) if low else None for low in texts], embedder)
     rankings = searched(groups, node_index, top_k)
     return [_in_turns(hits, min_score, top_k) for hits in rankings]
-
-
-def _query(keywords: Keywords, node_query: NodeQuery) -> Query | None:
-    if not keywords.low:
-        return None
-    return Query((", ".join(keywords.low),) if node_query == "joined" else keywords.low)
 
 
 def _in_turns(hits: Sequence[Ranked[Any]], min_score: float, top_k: int) -> Ranked[Node]:

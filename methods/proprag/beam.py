@@ -61,10 +61,11 @@ def beam(
     """
     vectors = embedder.encode([one.text for one in question], kind="question")
     typed = nodes_of(graph, types)
-    searches = [
-        _Search(vectors[row], _facts_in(graph, some, typed), graph, node_index, width)
-        for row, some in enumerate(chunks)
-    ]
+    searches = []
+    for vector, some in zip(vectors, chunks, strict=True):
+        facts = np.unique(graph.chunk_node[some.ids].indices).astype(np.int64)
+        facts = facts if typed is None else facts[typed[facts]]
+        searches.append(_Search(vector, facts, graph, node_index, width))
     for _ in range(1, max_facts):
         longer = [one.longer(n_parallel, n_rescored) for one in searches]
         pairs = list(zip(searches, longer, strict=True))
@@ -75,11 +76,6 @@ def beam(
         for one, some in pairs:
             one.keep(some, [next(embedded) for _ in some], width)
     return [RankedPaths(tuple(one.paths())) for one in searches]
-
-
-def _facts_in(graph: Graph, chunks: Ranked[Chunk], typed: NDArray[np.bool_] | None) -> IntArray:
-    inside = np.unique(graph.chunk_node[chunks.ids].indices).astype(np.int64)
-    return inside if typed is None else inside[typed[inside]]
 
 
 class _Search:
@@ -145,8 +141,8 @@ def _joined(graph: Graph, facts: IntArray) -> Any:
     joining = graph.relationships_at(rows)
     joining = joining[graph.synonym[joining]]
     ends = np.stack([graph.source[joining], graph.target[joining]])
-    ends = np.searchsorted(rows, ends[:, np.isin(ends, rows).all(axis=0)])
-    alike = cells(*ends, (len(rows), len(rows))).astype(np.int64)
+    head, tail = np.searchsorted(rows, ends[:, np.isin(ends, rows).all(axis=0)])
+    alike = cells(head, tail, (len(rows), len(rows))).astype(np.int64)
     near = named + named @ (alike + alike.T)
     joined = (near @ named.T).astype(bool).tocsr()
     joined.sort_indices()
