@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import pairwise
-from typing import Annotated
+from typing import Annotated, Any
 
 from pydantic import BaseModel, Field, PositiveInt, create_model
 

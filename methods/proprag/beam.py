@@ -62,8 +62,8 @@ def beam(
     vectors = embedder.encode([one.text for one in question], kind="question")
     typed = nodes_of(graph, types)
     searches = []
-    for vector, some in zip(vectors, chunks, strict=True):
-        facts = np.unique(graph.chunk_node[some.ids].indices).astype(np.int64)
+    for vector, inside in zip(vectors, chunks, strict=True):
+        facts = np.unique(graph.chunk_node[inside.ids].indices).astype(np.int64)
         facts = facts if typed is None else facts[typed[facts]]
         searches.append(_Search(vector, facts, graph, node_index, width))
     for _ in range(1, max_facts):
