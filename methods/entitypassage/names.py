@@ -1,7 +1,4 @@
-"""A graph of names without relationships: names and titles joined to the passages naming them.
-
-Names of one thing are merged without a model: redirects of titles, acronyms with their long form.
-"""
+"""A graph of names without relationships: names and titles joined to the passages naming them."""
 
 import re
 from collections import Counter

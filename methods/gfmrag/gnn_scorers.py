@@ -66,10 +66,7 @@ def released_weights(
 
 
 def parameters_of(checkpoint: Checkpoint) -> dict[str, NDArray[np.float32]]:
-    """Return the weights by their names, float32; nothing but tensors is ever read.
-
-    A file of torch holds them under `model` or as they are. Raises UserError for another file.
-    """
+    """Return the weights by their names, float32; UserError for a file of anything but tensors."""
     import pickle
 
     import torch

@@ -200,10 +200,7 @@ class Layers:
         return row
 
     def first_names(self, family: Sequence[int]) -> list[str]:
-        """What the three most connected members are called, or are named after; ties to the first.
-
-        Each name once: a summary is called what its own most connected member is called.
-        """
+        """The first names of the three most connected members, each once; ties to the first."""
         order = best_first(np.array([self.joins[row] for row in family], np.float64)).tolist()
         names = dict.fromkeys(self.heads[family[place]][0] for place in order)
         return list(names)[:_IN_NAME]

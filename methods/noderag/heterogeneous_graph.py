@@ -1,7 +1,4 @@
-"""Extracted records to NodeRAG's graph: entities, relationships, semantic units and more are nodes.
-
-Each kind of node is noted in turn: its names, its texts, the chunks it is read from, its edges.
-"""
+"""Extracted records to NodeRAG's graph: entities, relationships, semantic units and more as nodes."""
 
 import math
 from collections import Counter

@@ -46,7 +46,7 @@ def fewest_hops(
     path visits no node twice and follows relationships either way. Of paths with as many hops
     those with the higher sum of similarities, each by six decimals, come first, then the lower
     node tuple from source to target. Of several rows of a pair of nodes the most similar one joins
-    them. These are the paths of Yen's algorithm, all ties considered; how they are found is ours.
+    them. These are the paths of Yen's algorithm, all ties considered.
     Source: PathCoRAG, section 4.3 and appendix B.
     """
     from methods.pathcorag.k_shortest_kernels import Best, add_paths

@@ -69,8 +69,8 @@ def flow_paths(
     hops, the lower of the node tuple and its reversal, that tuple before its reversal. A path and
     its reversal are one, the first in this order; with `node_set` so are all paths over the same
     nodes. The row of a hop is the first of its pair.
-    Source: PathRAG (Chen et al. 2025), "Path Retrieval"; `flow_from` says how resource flows;
-    edges as in the released code, `find_paths_and_edges_with_stats`.
+    Source: PathRAG (Chen et al. 2025), "Path Retrieval"; edges as in the released code,
+    `find_paths_and_edges_with_stats`.
     """
     from methods.pathrag.flow_kernels import Ways, unpruned_paths
 

@@ -115,10 +115,7 @@ class MlpTripleScorer(Columns):
         return self._added(np.arange(len(self.names)))
 
     def _ends(self, nodes: IntArray) -> tuple[Vectors, Vectors]:
-        """What some nodes add to the hidden layer as heads and as tails, (n, h) each.
-
-        Of a graph that is not too large it is made once for all nodes.
-        """
+        """What nodes add to the hidden layer as heads and as tails, (n, h); cached if not large."""
         if len(self.names) * len(self.weights.bias) > _MOST_CACHED:
             return self._added(nodes)
         heads, tails = self._every_end

@@ -391,9 +391,8 @@ def on_shortest_paths(
 ) -> NDArray[np.bool_]:
     """Which triples lie on a shortest path between a start and an end, bool (n_triples,).
 
-    For each pair of a start and an end, the paths along the triples' direction from the one to the
-    other and back are compared; the shorter way counts, both when they are equally long. A pair
-    that is not joined, or is one node, gives none.
+    For each pair, paths along the triples' direction to the end and back from it are compared; the
+    shorter way counts, both when equally long. A pair not joined, or of one node, gives none.
     Source: SubgraphRAG (Li et al. 2025), section 3.1; their labels, from RoG (Luo et al. 2024).
     """
     from scipy.sparse import csr_matrix
