@@ -1,4 +1,4 @@
-"""Extracted records to NodeRAG's graph: entities, relationships, semantic units and more as nodes."""
+"""Records to NodeRAG's graph: entities, relationships, semantic units and more are nodes."""
 
 import math
 from collections import Counter
