@@ -21,7 +21,6 @@ from graphrag_bench.progress import Progress
 from graphrag_bench.text import normalise_name
 from graphrag_bench.values import (
     DECIMALS,
-    BoolArray,
     ChunkScores,
     FloatArray,
     Node,

@@ -30,8 +30,15 @@ from graphrag_bench.llm.chat import ChatModel
 from graphrag_bench.progress import Progress
 from graphrag_bench.prompts import Prompt
 from graphrag_bench.text import decode, encode, normalise_name
-from graphrag_bench.values import IntArray, Mentions, Node, NodeScores, Ranked, best_first
-from operators.similarity import BoolArray
+from graphrag_bench.values import (
+    BoolArray,
+    IntArray,
+    Mentions,
+    Node,
+    NodeScores,
+    Ranked,
+    best_first,
+)
 
 ENTITY, RELATIONSHIP, UNIT = "entity", "relationship", "semantic unit"
 ATTRIBUTE, ELEMENT, TITLE, TEXT = "attribute", "high-level element", "title", "text"
