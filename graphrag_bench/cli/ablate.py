@@ -20,7 +20,7 @@ examples
 from argparse import Namespace
 from pathlib import Path
 
-from graphrag_bench.cli.parsing import RUN, Parser, runs_and_settings, show_settings
+from graphrag_bench.cli.parsing import RUN, Parser, folded, runs_and_settings, show_settings
 from graphrag_bench.config.compose import composed
 from graphrag_bench.config.plugins import load_plugins
 from graphrag_bench.errors import UserError
@@ -65,9 +65,8 @@ def main(options: Namespace) -> None:
     table = difference_table(caption, before.scores, after.scores, scopes)
     show_tables([table], as_json=options.json)
     if not options.json:
-        print(flipped_line(options.metric, before.scores, after.scores))
-        for line in after.failures:
-            print(f"! {line}")
+        flipped = flipped_line(options.metric, before.scores, after.scores)
+        print(folded([flipped, *(f"! {line}" for line in after.failures)]))
 
 
 def _variants(options: Namespace) -> MethodVariants:

@@ -13,7 +13,7 @@ import json
 from argparse import Namespace
 from collections.abc import Sequence
 
-from graphrag_bench.cli.parsing import Parser, is_setting, name_of, show_settings
+from graphrag_bench.cli.parsing import Parser, folded, is_setting, name_of, show_settings
 from graphrag_bench.config.compose import composed
 from graphrag_bench.errors import UserError
 from graphrag_bench.explain.question import Answered
@@ -58,7 +58,7 @@ def main(options: Namespace) -> None:
     for one, experiment in zip(answers, experiments, strict=True):
         model = model_name(experiment.models.identity("llm"))
         lines = [*(explained_lines(one) if options.details else brief_lines(one, model))]
-        print(*([f"== {one['title']} ==", *lines, ""] if answers[1:] else lines), sep="\n")
+        print(folded([f"== {one['title']} ==", *lines, ""] if answers[1:] else lines))
 
 
 def _by_method(settings: Sequence[str]) -> list[list[str]]:

@@ -5,6 +5,7 @@ import re
 import textwrap
 from collections.abc import Callable, Collection, Iterable, Sequence
 from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -258,3 +259,19 @@ def name_of(word: str) -> str:
 
 def _within(name: str, parts: Iterable[str]) -> bool:
     return any(name == one or name.startswith(f"{one}.") for one in parts)
+
+
+def folded(lines: Iterable[str]) -> str:
+    """Return lines of at most `WIDTH` characters, longer ones continued two columns further in.
+
+    A line with a command, which is to be copied, stays whole.
+    """
+    wrapped = []
+    for line in chain.from_iterable(text.split("\n") for text in lines):
+        indent = " " * (len(line) - len(line.lstrip()) + 2)
+        whole = len(line) <= WIDTH or "graphrag-bench " in line
+        wrapped += [line.rstrip()] if whole else textwrap.wrap(
+            line, WIDTH, subsequent_indent=indent, break_on_hyphens=False, drop_whitespace=True,
+            break_long_words=False, replace_whitespace=False,
+        )  # fmt: skip
+    return "\n".join(wrapped)

@@ -15,7 +15,7 @@ import json
 from collections.abc import Iterator, Sequence
 
 from graphrag_bench.cli import run as application
-from graphrag_bench.cli.parsing import Parser
+from graphrag_bench.cli.parsing import Parser, folded
 from graphrag_bench.cli.run import Results
 from graphrag_bench.errors import UserError
 from graphrag_bench.run.command import Outcomes, identity, methods_of
@@ -56,7 +56,7 @@ class Plans(Results):
                 print(f"{' '.join(overrides)}\n  failed: {outcome}\n")
             elif identity(outcome) not in seen:
                 seen[identity(outcome)] = outcome
-                print(describe(outcome), end="\n\n")
+                print(folded([describe(outcome)]), end="\n\n")
         if seen:
             asked, cells = methods_of(outcomes), seen.values()
             every = [one for cell in cells for one in [cell, *self.command.references(cell, asked)]]
@@ -64,8 +64,12 @@ class Plans(Results):
             n_same = len(outcomes) - n_failed - len(seen)
             counts = f"cells: {len(outcomes)}" + f", the same as others: {n_same}" * (n_same > 0)
             counts += f", failed: {n_failed}" * (n_failed > 0)
-            print(f"{counts}; runs with their reference rows: {len(runs)}", end="\n\n")
-            print(*_work_ahead(runs), sep="\n")
+            rows = ", ".join(
+                dict.fromkeys(one.method.title for one in runs if identity(one) not in seen)
+            )
+            counts += f"; runs with their reference rows: {len(runs)}" + f" ({rows})" * bool(rows)
+            print(folded([counts]), end="\n\n")
+            print(folded(_work_ahead(runs)))
         return int(n_failed > 0)
 
 

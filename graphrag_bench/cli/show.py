@@ -125,7 +125,8 @@ def _print_runs(runs: Sequence[StoredRun], home: Path, *, as_json: bool) -> None
         if as_json:
             continue
         for one in every[0]["questions"] if not runs[1:] else ():
-            shown = one["status"] if one["answer"] is None else str(one["answer"])
+            status = "not answered" if one["status"] == "retrieved" else one["status"]
+            shown = status if one["answer"] is None else str(one["answer"])
             print(f"{one['id']}  {short(one['question'] or '', 50)}  -> {short(shown, 30)}")
         if lost:
             show(stage_table(lost))

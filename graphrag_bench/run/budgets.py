@@ -2,7 +2,7 @@
 
 *equal*: the context of every method has the same number of tokens and is filled, so that methods
 are compared at equal cost. `budget_context=N` sets the number; `auto` takes it from the chunks of
-the corpus and the window of the reader.
+the corpus and the window of the reader (`run.windows.ContextWindow`).
 
 *native*: each method keeps its own k, or the `budget` of its file or profile, within the window of
 the reader. That is `budget_context=native`, `regime=published` (where `budget_context=N` is one

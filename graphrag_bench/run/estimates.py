@@ -73,7 +73,7 @@ def total(loads: Iterable[Load]) -> Load:
     )
 
 
-WIDTH = 34
+WIDTH = 33
 """Columns of the names in tables of estimates, which have 100 in all."""
 
 

@@ -113,7 +113,7 @@ def _extent(experiment: Experiment) -> Iterator[str]:
     calls = n_answers * pipeline.bound(True) + (n - n_answers) * pipeline.bound(False)
     yield f"questions: {len(selected)} selected, {len(selected) - n} done, {n} left"
     each = f" ({pipeline.bound()} for each answered question)" if to_answer else ""
-    yield f"LLM calls: at most {calls}{each}"
+    yield f"LLM calls for questions: at most {calls}{each}"
     if to_answer:
         answering = [question for question in selected if question.id in to_answer]
         yield from form_lines(pipeline, answering)
