@@ -131,9 +131,9 @@ def test_a_file_that_cannot_be_read_hurts_only_who_asks_for_it(home: Path) -> No
     assert composed(["method=mine"])["method"]["name"] == "mine"
     with pytest.raises(UserError, match=f"{broken}, line 4"):
         composed(["method=broken"])
-    listed = {one.name: one for one in entries("methods")}
-    assert f"{broken}, line 4" in listed["broken"].about
-    assert listed["mine"].file.endswith("mine.yaml")
+    listed = {name: (about, file) for name, about, file in entries("methods")}
+    assert f"{broken}, line 4" in listed["broken"][0]
+    assert listed["mine"][1].endswith("mine.yaml")
 
 
 @pytest.mark.parametrize(
