@@ -212,15 +212,11 @@ def operator(
 
 
 def alone(batch: Callable[..., list[R]]) -> Callable[..., R]:
-    """The single form of a batched function; a value that is left out is None.
+    """Return a batched function as one for one question; a value that is left out is None.
 
-    It raises ValueError when the batched function gives no result or several.
+    The function that is returned raises ValueError when the batched one gives no result or several.
     """
-    names = [
-        name
-        for name, parameter in inspect.signature(batch).parameters.items()
-        if parameter.kind is not inspect.Parameter.KEYWORD_ONLY
-    ]
+    names = inspect.getfullargspec(batch).args
 
     @wraps(batch)
     def single(*values: Any, **named: Any) -> R:
@@ -366,8 +362,9 @@ def by_slot(operator: Operator, result: Any, resources: Mapping[str, Any]) -> di
         problems.insert(0, f"gave {len(values)} values for {', '.join(sorted(operator.returns))}")
     for problem in filter(None, problems):
         function = inspect.unwrap(operator.function)
-        file, line = inspect.getsourcefile(function), function.__code__.co_firstlineno
-        raise WrongReturn(problem, (f'  File "{file}", line {line}, in {function.__name__}',))
+        code = function.__code__
+        place = f'  File "{code.co_filename}", line {code.co_firstlineno}, in {function.__name__}'
+        raise WrongReturn(problem, (place,))
     return written
 
 

@@ -124,7 +124,7 @@ Filling = Literal["", "chunk", "node"]
 
 @dataclass(frozen=True)
 class ContextBudget:
-    """The most tokens of a prompt's context, in one of two modes; None is no bound.
+    """A limit on the tokens of a prompt's context, in one of two modes; None is no limit.
 
     *equal*: every method has the same number of tokens, filled with its rows of the kind `filling`.
     *native*: a method keeps its own k and its own budget, within the window of the reader.

@@ -244,7 +244,7 @@ def read_text(path: Path) -> str:
 
 
 def json_file(path: Path) -> object:
-    """Return the content of a JSON file; raises UserError, with the line, for one that is none."""
+    """Return the content of a JSON file; raises UserError, with the line, for invalid JSON."""
     return _parsed(_content(path), path)
 
 

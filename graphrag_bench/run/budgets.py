@@ -41,9 +41,10 @@ def is_asked(settings: RunSettings) -> bool:
 
 def is_native(settings: RunSettings) -> bool:
     """Return whether each method keeps its own budget."""
-    if settings.budget_context == "auto" and (settings.profile != "default" or is_asked(settings)):
+    if settings.regime == "published" or settings.budget_context == "native":
         return True
-    return settings.regime == "published" or settings.budget_context == "native"
+    by_default = settings.profile != "default" or _OWN in settings.given
+    return settings.budget_context == "auto" and by_default
 
 
 def context_budget(

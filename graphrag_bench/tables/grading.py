@@ -47,7 +47,7 @@ class RunConditions:
 
     @classmethod
     def of(cls, run: StoredRun, papers_prompts: bool, sizes: Mapping[str, int]) -> "RunConditions":
-        """Return those of a run whose corpus has these `sizes`."""
+        """Return the conditions of a run; `sizes` are those of its corpus."""
         metrics = run.metrics
         name = metrics.get("card", metrics["dataset"])
         settings = stated(metrics["settings"], name)

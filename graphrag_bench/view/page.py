@@ -143,7 +143,7 @@ def question_whole(name: str, questions: RunQuestions) -> Plain:
 
 
 def question_tables(whole: Mapping[str, Any]) -> tuple[Table, Table]:
-    """Return what `question_whole` makes as tables: answer, gold and evidence, and the graph.
+    """Return the values of `question_whole` as tables: the answer, gold, evidence and the graph.
 
     The graph has the edges that a step found, and those from nodes to chunks.
     """

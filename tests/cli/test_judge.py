@@ -25,7 +25,7 @@ BUILT = [[*TOY, "method=vanilla", "limit=3", "reference_rows=off"]]
 
 @pytest.fixture
 def run(copied: None, home: Path) -> Path:
-    """The folder of VanillaRAG on the first three questions of toy."""
+    """Return the folder of a VanillaRAG run on the first three questions of `toy`."""
     return next((home / "runs" / "toy" / "vanilla").iterdir())
 
 

@@ -1,4 +1,4 @@
-"""HopRAG by hand: its graph, searches and hops; the model's replies are planned."""
+"""HopRAG's graph, searches and hops, worked out by hand; a script writes the replies."""
 
 import json
 from dataclasses import replace
