@@ -2,17 +2,18 @@
 
 import doctest
 import importlib
-import pkgutil
+from pathlib import Path
 
 import pytest
 
 import graphrag_bench
 
-MODULES = [
-    module.name
-    for module in pkgutil.walk_packages(graphrag_bench.__path__, "graphrag_bench.")
-    if not module.name.endswith("__main__")
-]
+ROOT = Path(graphrag_bench.__file__).parents[1]
+MODULES = sorted(
+    ".".join(path.relative_to(ROOT).with_suffix("").parts)
+    for path in ROOT.glob("graphrag_bench/**/*.py")
+    if path.stem not in {"__init__", "__main__"}
+)
 SAME = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
 
 
