@@ -167,7 +167,8 @@ class HydraJob:
         """
         own = HydraConfig.get()
         swept = own.mode == RunMode.MULTIRUN
-        sweep = (sweep_in(Path(own.runtime.cwd, own.sweep.dir)) if swept else None) or Sweep()
+        place = Path(own.runtime.cwd, own.sweep.dir)
+        sweep = (sweep_in(place) if swept else None) or Sweep()
         folder, words = Path(own.runtime.output_dir), tuple(own.overrides.task)
         title = OmegaConf.select(config, "method.title") or OmegaConf.select(config, "method.name")
         number = int(own.job.num) if swept else 0
@@ -178,8 +179,12 @@ class HydraJob:
             if own.job.chdir:  # results stay where the command was given
                 settings["paths"]["home"] = str(Path(own.runtime.cwd, settings["paths"]["home"]))
             experiment = self.command.experiment(settings, swept=swept)
-            part = f"cell {number + 1} ({cell.varied or words[0]})" if swept and words else ""
-            return self._finished(cell, experiment, sweep, Progress(part=part))
+            progress = Progress(part=sweep.position(cell) if swept else "")
+            if swept:
+                seconds = sweep.seconds_left(place)
+                left = "" if seconds is None else f", {seconds:.0f} s left"
+                progress.say(f"{progress.part}{left}")
+            return self._finished(cell, experiment, sweep, progress)
 
         log, value, result = logging.getLogger("graphrag_bench"), -math.inf, _outcome(work)
         if isinstance(result, Exception):

@@ -6,6 +6,7 @@ A table of a sweep is made from these and from the folders of the runs that they
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
+from datetime import datetime
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
@@ -50,6 +51,19 @@ class Sweep:
         return " ".join(
             word.removeprefix("method.") for word in words if setting_of(word) != "method"
         )
+
+    def position(self, cell: "Cell") -> str:
+        """Return the place of a cell and what it varies: `cell 2 of 8 (BM25 top_k=3)`."""
+        of = f" of {len(self.cells)}" if self.cells else ""
+        return f"cell {cell.number + 1}{of} ({cell.name})"
+
+    def seconds_left(self, folder: Path) -> float | None:
+        """Return the seconds that the unfinished cells will take; None before the first is done."""
+        n_done = sum(cell.command == self.command for cell in _cells(folder))
+        if not n_done or not self.cells:
+            return None
+        seconds = datetime.now() - datetime.fromisoformat(self.command.partition(" ")[0])
+        return seconds.total_seconds() * (len(self.cells) - n_done) / n_done
 
 
 @dataclass(frozen=True)
@@ -124,8 +138,7 @@ def cells_below(folder: Path) -> list[Cell]:
     sweep = sweep_in(folder)
     if sweep is None:
         return [cell for cell in [cell_in(folder)] if cell]
-    every = [cell_in(file.parent) for file in folder.rglob(CELL)]
-    mine = {cell.number: cell for cell in every if cell and cell.command == sweep.command}
+    mine = {one.number: one for one in _cells(folder) if one.command == sweep.command}
     for number, words in enumerate(sweep.cells):
         if number not in mine:
             named = " ".join(word for word in words if setting_of(word) in sweep.varied)
@@ -135,6 +148,10 @@ def cells_below(folder: Path) -> list[Cell]:
     for number in sorted(mine):
         distinct.setdefault(mine[number].overrides, mine[number])
     return [*distinct.values()]
+
+
+def _cells(folder: Path) -> list[Cell]:
+    return [cell for file in folder.rglob(CELL) if (cell := cell_in(file.parent))]
 
 
 def shown_runs(cells: Sequence[Cell], datasets: Datasets) -> list[StoredRun]:

@@ -1,6 +1,7 @@
 """Sweeps: cells that fail, tables, what is refused, reference rows, the plan, our experiments."""
 
 import json
+import re
 from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
@@ -164,6 +165,9 @@ def test_cells_that_differ_in_their_extent_share_a_folder_and_have_rows_of_their
     words = [*QUIET, "method=bm25"]
     ended = ran("-m", *words, "limit=2,4", "hydra.sweep.dir=s")
     assert rows() == ["BM25 limit=2", "BM25 limit=4"]
+    first, second = ended.err.splitlines()
+    assert first == "cell 1 of 2 (BM25 limit=2)"
+    assert re.fullmatch(r"cell 2 of 2 \(BM25 limit=4\), \d+ s left", second)
     assert len(ended.folders) == 1 and metrics(ended.folder)["n"] == 4
 
 
