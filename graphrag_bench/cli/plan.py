@@ -42,10 +42,6 @@ class Plans(Results):
 
     name = "plan"
 
-    def __init__(self) -> None:
-        super().__init__()
-        self.command.sized = True
-
     def planned(self, outcomes: Outcomes) -> int:
         """Print them; 1 where a cell cannot be run."""
         seen: dict[str, Experiment] = {}

@@ -117,9 +117,6 @@ def _of_any_run(runs: Sequence[RunMetrics]) -> Iterator[Note]:
     if names := ", ".join(sorted({f"{run['method']} (verified: {unverified(run)})"
                                   for run in runs if unverified(run)})):  # fmt: skip
         yield Note("verified", f"(?): not wholly checked against its paper, see its page: {names}")
-    if any(run.get("whole_corpus") for run in runs):
-        text = "the whole corpus fits into the context: set a smaller budget_context"
-        yield _warning("whole corpus", text)
     if any(map(mark, runs)):
         yield Note("selected", INFLATED)
     if any(run["cost"]["mixed"] for run in runs):

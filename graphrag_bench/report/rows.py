@@ -173,7 +173,7 @@ def _titled(run: RunMetrics, *parts: str) -> RunMetrics:
 
 
 def _cells(runs: Sequence[RunMetrics]) -> list[RunMetrics]:
-    titles = [" ".join(filter(None, (_stock(run), run["varied"]))) for run in runs]
+    titles = [f"{run['title']} {run['varied']}".strip() for run in runs]
     unlike = len(set(titles)) == len({(run["method"], run["varied"]) for run in runs})
     return [
         _titled(run, title, "" if unlike else f"method={run['method']}", _doubt(run), mark(run))
@@ -183,13 +183,6 @@ def _cells(runs: Sequence[RunMetrics]) -> list[RunMetrics]:
 
 def _doubt(run: RunMetrics) -> str:
     return "(?)" if unverified(run) else ""
-
-
-def _stock(run: RunMetrics) -> str:
-    """Return the title of a cell, without the edits of its steps where the sweep varies these."""
-    stages = ("convert.", "retrieve.", "generate.")
-    varies_steps = any(stage in run["varied"] for stage in stages)
-    return str(run["title"]).removesuffix(run.get("edits", "") if varies_steps else "").strip()
 
 
 def _rest(runs: Sequence[RunMetrics], reference: str) -> list[RunMetrics]:

@@ -12,21 +12,17 @@ more bound), and the default under a profile or with `method.budget`.
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from itertools import accumulate, chain
-from pathlib import Path
+from itertools import chain
 from typing import Any, Literal
 
 from graphrag_bench.config.settings import BUDGETS, RunSettings
-from graphrag_bench.data.dataset import Dataset
 from graphrag_bench.errors import UserError
-from graphrag_bench.fingerprint import file_digest
 from graphrag_bench.pipeline.combinators import Switch
 from graphrag_bench.pipeline.pipeline import Pipeline
 from graphrag_bench.pipeline.steps import OperatorStep
 from graphrag_bench.prompts import UNBOUNDED, ContextBudget, Filling
 from graphrag_bench.run.method import with_names
-from graphrag_bench.run.windows import ROW, ContextWindow, counted_once, in_hundreds
-from graphrag_bench.text import count_tokens
+from graphrag_bench.run.windows import ContextWindow, in_hundreds
 
 FEWEST_TOKENS = 50
 """The least mean tokens assumed per chunk: enough chunks are retrieved to fill the budget."""
@@ -236,23 +232,6 @@ def context_blocks(pipeline: Pipeline, budget: ContextBudget, typical: int) -> l
         share = min(share / tokens, 1.0) if alone and tokens else share
         blocks.append(Block(op, share, n_tokens, whole, alone))
     return blocks
-
-
-def holds_corpus(dataset: Dataset, pipeline: Pipeline, budget: ContextBudget) -> bool:
-    """Return whether the chunks of every document fit into a context that they fill."""
-    if budget.filling != "chunk" or budget.tokens is None or len(dataset.documents) > budget.tokens:
-        return False
-    blocks = context_blocks(pipeline, budget, typical=1)
-    share = max((block.share for block in blocks if block.whole is not None), default=0.0)
-    most = math.floor(share * budget.tokens / ROW)
-
-    def fits() -> list[int]:
-        totals = accumulate(count_tokens(document.passage) for document in dataset.documents)
-        return [all(total <= most for total in totals)]  # stops at the first that is over
-
-    return most > 0 and bool(
-        *counted_once((dataset.corpus_digest, most, file_digest(Path(__file__))), fits)
-    )
 
 
 def empty_blocks(

@@ -16,7 +16,6 @@ from graphrag_bench.run.execute import execute
 from graphrag_bench.run.experiment import Experiment
 from graphrag_bench.run.folder import Occupied
 from graphrag_bench.run.models import Shared, key_of, of_process
-from graphrag_bench.run.sized import stand_in
 from graphrag_bench.run.stored import EXTENT
 
 NONE = "none"
@@ -55,12 +54,10 @@ def methods_of(outcomes: Outcomes) -> dict[str, list[str]]:
 class Command:
     """The experiments of one command, each prepared once.
 
-    With `sized` a row of a paper is prepared over the printed sizes of a data set that is not on
-    disk. A worker of a launcher receives an empty one, and prepares its own cells.
+    A worker of a launcher receives an empty one, and prepares its own cells.
     """
 
     shared: Shared = field(default_factory=of_process)
-    sized: bool = False
     _prepared: dict[str, Experiment] = field(default_factory=dict)
 
     def __reduce__(self) -> tuple[type["Command"], tuple[()]]:
@@ -70,8 +67,7 @@ class Command:
         """Return the checked experiment of composed settings; raises UserError."""
         name = key_of([values, swept])
         if name not in self._prepared:
-            data = stand_in(values) if self.sized and values.get("row") else None
-            experiment = Experiment.prepare(values, data, swept=swept, shared=self.shared)
+            experiment = Experiment.prepare(values, swept=swept, shared=self.shared)
             check_names(experiment.settings)
             self._prepared[name] = experiment
         return self._prepared[name]

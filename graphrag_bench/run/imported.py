@@ -23,7 +23,7 @@ TREC, QRELS = "run.trec", "qrels.trec"
 _NOTHING: dict[str, Any] = {
     "role": "", "profile": "", "fidelity": "", "parameters": {}, "limit": None, "split": "all",
     "dev_share": DEV_SHARE, "answer_forms": {}, "regime": "", "own_answers": [],
-    "budget_context": None, "whole_corpus": False, "extraction": "",
+    "budget_context": None, "extraction": "",
     "extraction_statistics": {}, "llm": "", "llm_build": "", "embedder": "",
     "long_texts": [], "tokenizer": "",
     "build_rates": {}, "estimate": {}, "prices": {},

@@ -27,7 +27,6 @@ from graphrag_bench.run.estimates import (
     total,
 )
 from graphrag_bench.run.experiment import Experiment, answering_steps, forms_of
-from graphrag_bench.run.sized import SIZES
 from graphrag_bench.values import Question
 
 
@@ -65,8 +64,6 @@ def _method_lines(experiment: Experiment) -> Iterator[str]:
     method, settings = experiment.method, experiment.settings
     sources = f"regime {settings.regime}, profile {settings.profile}, fidelity {settings.fidelity}"
     yield f"method {method.name} on {experiment.dataset.name} ({sources})"
-    if experiment.dataset.name.endswith(SIZES):
-        yield "  ! the data are not on disk: sizes are the printed ones, keys are not the run's"
     yield from (f"  method.{name} = {value}" for name, value in method.parameters.items())
     yield from (f"  pooling.{name} = {value}" for name, value in (settings.pooling or {}).items())
 
@@ -178,8 +175,6 @@ def context_lines(experiment: Experiment) -> Iterator[str]:
             )
         n_groups = f"{op.settings['max_groups']:,} groups, {each}; more are left unread"
         yield f"  {op.operator.name:<24} reads at most {n_groups}"
-    if budgets.holds_corpus(experiment.dataset, pipeline, budget):
-        yield "  ! the whole corpus fits into the context: retrieval decides nothing here"
     if reason := budgets.empty_blocks(pipeline, budget, experiment.window):
         yield f"  ! {reason}"
 

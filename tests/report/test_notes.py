@@ -40,7 +40,6 @@ BUDGET = {"budget_context": 2400}
         ([run("A"), run("B", regime="published")], "regimes", ["house: A; published: B"]),
         ([run("A", flags=["names everything"])], "answers", ["A: names everything"]),
         ([run("A", failed=2)], "failed", []),
-        ([run("A", whole_corpus=True)], "whole corpus", ["budget_context"]),
         ([repeated(0)], "repeats", ["A: all 3"]),
         ([SHORT, LONG], "contexts", ["BM25 600", "HippoRAG 66", "budget_context=N"]),
         ([SHORT | BUDGET, LONG | BUDGET], "contexts", ["BM25 does not fill the 2,400"]),

@@ -3,7 +3,7 @@
 A reader is a function of the corpus and the questions, named as in a card.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
@@ -122,24 +122,14 @@ def data_folder(name: str, home: str | Path) -> Path:
     return Path(home) / "data" / name
 
 
-def is_on_disk(card: Card, home: Path) -> bool:
-    """Return whether the files of a set are in the card's own folder or below `home`."""
-    return any(True for _ in _places(card, home))
-
-
-def _places(card: Card, home: Path) -> Iterator[Path]:
-    for folder in (project_folder("datasets") / card.name, data_folder(card.name, home)):
-        if any(_complete(folder, layout) for layout in card.shapes):
-            yield folder
-
-
 def _folder(card: Card, root: str | Path | None, home: Path) -> Path:
     if root:
         if not Path(root).is_dir():
             raise UserError(f"dataset.root: there is no folder '{root}'.")
         return Path(root)
-    for folder in _places(card, home):
-        return folder
+    for folder in (project_folder("datasets") / card.name, data_folder(card.name, home)):
+        if any(_complete(folder, layout) for layout in card.shapes):
+            return folder
     fetched = card.source is not None and (card.source.downloads or card.source.by_hand)
     how = f"fetch it (graphrag-bench fetch dataset={card.name}) or " if fetched else ""
     raise UserError(
