@@ -8,14 +8,15 @@ from pathlib import Path
 from statistics import fmean
 from typing import Annotated, Any, Literal
 
+import numpy as np
+from numpy.typing import NDArray
 from pydantic import BaseModel, BeforeValidator, Field, create_model
 
 from graphrag_bench.errors import UnreadableReply, UserError, unknown
-from graphrag_bench.evaluation.statistics import Mean, mean_with_interval
+from graphrag_bench.evaluation.statistics import Mean, clusters_of, mean_with_interval, sign_flip_p
 from graphrag_bench.fingerprint import digest
 from graphrag_bench.judging.answers import in_blocks, judge_of, judging
 from graphrag_bench.judging.measures import plain
-from graphrag_bench.judging.win_rates import BothOrders, HeadToHead, head_to_head
 from graphrag_bench.llm.calls import CallFailed, Chat
 from graphrag_bench.llm.chat import ChatModel
 from graphrag_bench.llm.structured import ask_each, json_reading
@@ -130,6 +131,71 @@ class Duel:
 
 
 @dataclass(frozen=True)
+class HeadToHead:
+    """A against B over `n` questions with a verdict in both orders; `missing` have not both.
+
+    `names` are the titles of A and B, and the criterion. `rate` is the mean of points, so that a
+    tie counts half. `flips` is the share of questions whose winner changes with the order, `first`
+    the share of all verdicts for the answer shown first; equal answers are in neither. `longer` is
+    the share of points that the longer answer gets. Each is None without questions of its kind.
+    Intervals draw, and `p` (`sign_flip_p`) turns, the questions of one scope together.
+    """
+
+    n: int
+    missing: int
+    wins: int
+    ties: int
+    losses: int
+    rate: Mean | None
+    flips: Mean | None
+    first: Mean | None
+    longer: Mean | None
+    p: float
+    names: tuple[str, str, str]
+
+
+def head_to_head(
+    verdicts: Sequence[Sequence[float]],
+    longer: NDArray[Any] | None = None,
+    *,
+    scopes: Sequence[str | None] | None = None,
+    names: tuple[str, str, str] = ("", "", ""),
+) -> HeadToHead:
+    """Return the win rates of A from its points for each question, A shown first and second.
+
+    Points are 1 for a win, 0 for a loss, 0.5 for equal answers, NaN without a verdict. `longer` is
+    above 0 where A's answer is the longer one, below 0 where B's is. `scopes` are of the questions.
+    """
+    forward, backward = np.asarray(verdicts, np.float64)
+    points = (forward + backward) / 2
+    known = ~np.isnan(points)
+    judged = known & (forward != 0.5)
+    sign = np.zeros(len(points)) if longer is None else longer
+    scoped = scopes or [None] * len(points)
+
+    def mean(values: NDArray[Any], rows: NDArray[np.bool_]) -> Mean | None:
+        of = [scope for scope, row in zip(scoped, rows, strict=True) if row]
+        return mean_with_interval(values[rows].tolist(), scopes=of) if of else None
+
+    clusters = clusters_of([scope for scope, row in zip(scoped, known, strict=True) if row])
+    p = float(sign_flip_p(2 * points[known] - 1, clusters)[0]) if known.any() else 1.0
+    n, wins, losses = (int(np.sum(of)) for of in (known, points == 1, points == 0))
+    return HeadToHead(
+        n,
+        len(points) - n,
+        wins,
+        n - wins - losses,
+        losses,
+        rate=mean(points, known),
+        flips=mean((points == 0.5).astype(np.float64), judged),
+        first=mean((forward + 1 - backward) / 2, judged),
+        longer=mean(np.where(sign > 0, points, 1 - points), known & (sign != 0)),
+        p=round(p, 6),
+        names=names,
+    )
+
+
+@dataclass(frozen=True)
 class AnswerPairs:
     """The answers of some runs, by their keys, to the questions that all of them have answered."""
 
@@ -163,52 +229,31 @@ class AnswerPairs:
         titles = {run.folder.path.name: _title(run, runs) for run in runs}
         return cls(tuple(runs), {name: texts[0][name] for name in shared}, answers, titles)
 
-    def duel(self, question: str, first: str, second: str) -> Duel:
-        """Return the duel of two runs over a question."""
-        answers = self.answers[first][question], self.answers[second][question]
-        return Duel(question, first, second, self.questions[question], answers)
-
     def duels(self) -> Iterator[Duel]:
         """Yield every question and every two runs, in both orders."""
-        for question, (a, b) in product(self.questions, combinations(self.titles, 2)):
-            yield from (self.duel(question, a, b), self.duel(question, b, a))
+        for question, pair in product(self.questions, combinations(self.titles, 2)):
+            for first, second in permutations(pair):
+                answers = self.answers[first][question], self.answers[second][question]
+                yield Duel(question, first, second, self.questions[question], answers)
 
-    @cached_property
-    def _n_tokens(self) -> Mapping[str, Mapping[str, int]]:
-        return {
-            key: {question: count_tokens(answers[question]) for question in self.questions}
+    def win_rates(self, rows: Iterable[Row], criteria: Sequence[str]) -> list[HeadToHead]:
+        """Return the win rates of every two runs by each criterion; intervals are over scopes."""
+        won = {key[:3]: of for key, of in points_won(rows).items()}
+        scopes = [self.runs[0].scopes.get(question) for question in self.questions]
+        sizes = {
+            key: np.array([count_tokens(answers[question]) for question in self.questions])
             for key, answers in self.answers.items()
         }
-
-    def both_orders(self, rows: Sequence[Row], a: str, b: str, criterion: str) -> list[BothOrders]:
-        """Return for each question whether `a` beat `b` in either order."""
-        won = {
-            (row["question"], row["first"]): row["winner"] == a
-            for row in rows
-            if row["criterion"] == criterion and {row["first"], row["second"]} == {a, b}
-            and row["winner"] is not None
-        }  # fmt: skip
-        verdicts = []
-        for name in self.questions:
-            duel = self.duel(name, a, b)
-            n_a, n_b = (self._n_tokens[key][name] for key in (a, b))
-            longer = (n_a > n_b) - (n_a < n_b)
-            forward, backward = won.get((name, a)), won.get((name, b))
-            verdicts.append(BothOrders(forward, backward, longer, duel.winner == TIE))
-        return verdicts
-
-    def win_rates(self, rows: Sequence[Row], criteria: Sequence[str]) -> list[HeadToHead]:
-        """Return the win rates of every two runs by each criterion; intervals are over scopes."""
-        scopes = [self.runs[0].scopes.get(question) for question in self.questions]
-        return [
-            head_to_head(
-                self.both_orders(rows, a, b, name),
-                scopes=scopes,
-                names=(self.titles[a], self.titles[b], name),
-            )
-            for a, b in combinations(self.titles, 2)
-            for name in criteria
-        ]
+        rates = []
+        for (a, b), name in product(combinations(self.titles, 2), criteria):
+            of_pair = won.get((a, b, name), {})
+            verdicts = [
+                [of_pair.get(question, {}).get(shown_first, np.nan) for question in self.questions]
+                for shown_first in (a, b)
+            ]
+            names = self.titles[a], self.titles[b], name
+            rates.append(head_to_head(verdicts, sizes[a] - sizes[b], scopes=scopes, names=names))
+        return rates
 
 
 def _title(run: StoredRun, runs: Sequence[StoredRun]) -> str:
@@ -323,6 +368,21 @@ Values = Mapping[str, Mapping[str, Mapping[str, float | None]]]
 """Judge, then metric, then question to value."""
 
 
+def points_won(rows: Iterable[Row]) -> dict[VerdictKey, dict[str, dict[str, float]]]:
+    """Return the points of the first run of a key by question and by the run shown first.
+
+    1 for a win, 0 for a loss, 0.5 for equal answers; rows without a winner are left out.
+    """
+    won: dict[VerdictKey, dict[str, dict[str, float]]] = {}
+    for row in rows:
+        how = row["criterion"], row["judge"], row.get("protocol", HOUSE)
+        for one, other in permutations((row["first"], row["second"])) if row["winner"] else ():
+            points = 0.5 if row["winner"] == TIE else float(row["winner"] == one)
+            of_pair = won.setdefault((one, other, *how), {})
+            of_pair.setdefault(row["question"], {})[row["first"]] = points
+    return won
+
+
 @dataclass
 class StoredVerdicts:
     """The verdicts below a home: comparisons/*/verdicts.jsonl, and judged.jsonl of each run."""
@@ -333,18 +393,10 @@ class StoredVerdicts:
     @cached_property
     def _points(self) -> dict[VerdictKey, dict[str, float]]:
         """What the first run won of each question that was judged in both orders, 0..1."""
-        won: dict[VerdictKey, dict[str, dict[str, float]]] = {}
-        for path in sorted(self.home.glob(f"comparisons/*/{VERDICTS}")):
-            for row in read_lines(path):
-                if row["winner"] is None:
-                    continue
-                how = row["criterion"], row["judge"], row.get("protocol", HOUSE)
-                for one, other in permutations((row["first"], row["second"])):
-                    points = 0.5 if row["winner"] == TIE else float(row["winner"] == one)
-                    of_pair = won.setdefault((one, other, *how), {})
-                    of_pair.setdefault(row["question"], {})[row["first"]] = points
+        files = sorted(self.home.glob(f"comparisons/*/{VERDICTS}"))
+        won = points_won(row for path in files for row in read_lines(path))
         return {
-            compared: {name: sum(two.values()) / 2 for name, two in by.items() if len(two) == 2}
+            compared: {name: fmean(two.values()) for name, two in by.items() if len(two) == 2}
             for compared, by in won.items()
         }
 

@@ -3,8 +3,7 @@
 from collections.abc import Sequence
 
 from graphrag_bench.evaluation.statistics import Mean, holm
-from graphrag_bench.judging.pairs import Scopes, Values, mean_of
-from graphrag_bench.judging.win_rates import HeadToHead
+from graphrag_bench.judging.pairs import HeadToHead, Scopes, Values, mean_of
 from graphrag_bench.report.notes import resampling_units
 from graphrag_bench.report.rendering import (
     MISSING,

@@ -1,10 +1,12 @@
 """Pairs that need no judge, protocols, and win rates and their tables by hand."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
 
+import numpy as np
 import pytest
 
 from graphrag_bench.errors import UserError
@@ -13,13 +15,21 @@ from graphrag_bench.judging.pairs import (
     PROTOCOLS,
     TIE,
     AnswerPairs,
+    HeadToHead,
     StoredVerdicts,
+    head_to_head,
     protocol_of,
 )
 from graphrag_bench.judging.tables import audit_table, judged_table, match_table
-from graphrag_bench.judging.win_rates import BothOrders, HeadToHead, head_to_head
 from graphrag_bench.llm.structured import json_reading
 from graphrag_bench.run.stored import StoredRun
+
+NAN = float("nan")
+NOTHING = head_to_head([[NAN, NAN], [1, NAN]])
+
+
+def no_scopes() -> StoredRun:
+    return cast("StoredRun", SimpleNamespace(scopes={}))
 
 
 def compared(*answers: tuple[str, str]) -> AnswerPairs:
@@ -53,14 +63,23 @@ def test_equal_answers_tie_and_an_empty_one_loses_without_a_judge(
 
 def test_equal_answers_count_half_and_are_in_no_flip_and_no_first_win() -> None:
     """Of three pairs one is equal, one flips, one is won: (0.5 + 0.5 + 1) / 3, 1 / 2, 3 / 4."""
-    pairs = compared(("same", "same"), ("x", "y"), ("x", "yes"))
-    rows = verdicts(q0=(TIE, TIE), q1=("a", "b"), q2=("a", "a"))
-    rates = head_to_head(pairs.both_orders(rows, "a", "b", "overall"))
+    rates = head_to_head([[0.5, 1, 1], [0.5, 0, 1]])
     assert (rates.n, rates.wins, rates.ties, rates.losses) == (3, 1, 2, 0)
     means = [one and one.mean for one in (rates.rate, rates.flips, rates.first)]
     assert means == [pytest.approx(2 / 3), 0.5, 0.75]
-    equal = head_to_head(compared(("same", "Same")).both_orders([], "a", "b", "overall"))
+    equal = head_to_head([[0.5], [0.5]])
     assert (equal.n, equal.ties, equal.flips, equal.first) == (1, 1, None, None)
+
+
+def test_win_rates_are_read_from_the_rows_of_both_orders() -> None:
+    """B wins q1 in one order, its longer answer; a row of q2 is missing."""
+    pairs = replace(
+        compared(("same", "same"), ("x", "yes, it is"), ("x", "y")), runs=(no_scopes(),)
+    )
+    rows = verdicts(q0=(TIE, TIE), q1=("a", "b"), q2=("a", "a"))[:-1]
+    (rates,) = pairs.win_rates(rows, ["overall"])
+    assert (rates.names, rates.n, rates.missing) == (("A", "B", "overall"), 2, 1)
+    assert rates.rate and rates.longer and (rates.rate.mean, rates.longer.mean) == (0.5, 0.5)
 
 
 def test_a_stored_tie_is_half_a_win_and_protocols_are_counted_apart(tmp_path: Path) -> None:
@@ -106,14 +125,9 @@ def test_the_protocol_follows_the_regime_of_the_runs(
 
 
 def test_four_questions_by_hand() -> None:
-    pairs = [
-        BothOrders(True, True, 1),
-        BothOrders(True, False, 1),
-        BothOrders(False, False, -1),
-        BothOrders(True, True, -1),
-        BothOrders(None, True, 1),
-    ]
-    result = head_to_head(pairs, scopes=["x", "x", "y", "z", "z"])
+    shown_first, shown_second = [1, 1, 0, 1, NAN], [1, 0, 0, 1, 1]
+    longer, scopes = np.array([1, 1, -1, -1, 1]), ["x", "x", "y", "z", "z"]
+    result = head_to_head([shown_first, shown_second], longer, scopes=scopes)
     assert (result.n, result.missing, result.wins, result.ties, result.losses) == (4, 1, 2, 1, 1)
     rates = (result.rate, result.flips, result.first, result.longer)
     assert [one and one.mean for one in rates] == [0.625, 0.25, 5 / 8, (1 + 0.5 + 1 + 0) / 4]
@@ -126,32 +140,25 @@ def test_questions_of_one_document_count_together_by_hand() -> None:
     Two ways are further (4) and four as far: 2 / 8 + 4 / 16. Of four questions by themselves three
     are won; of 16 ways two are further and eight as far: 2 / 16 + 8 / 32.
     """
-    pairs = [BothOrders(one, one) for one in (True, True, True, False)]
-    assert head_to_head(pairs, scopes=["x", "x", "y", "z"]).p == 0.5
-    assert head_to_head(pairs).p == 0.375
-    assert head_to_head(pairs, scopes=["x", "y", None, None]).p == 0.375
+    scopes = (["x", "x", "y", "z"], None, ["x", "y", None, None])
+    assert [head_to_head([[1, 1, 1, 0]] * 2, scopes=of).p for of in scopes] == [0.5, 0.375, 0.375]
 
 
-def test_a_flip_counts_half_and_is_audited() -> None:
+def test_a_flip_counts_half_is_audited_and_a_missing_verdict_leaves_dashes() -> None:
     """40 for A, 20 for B and 20 flips: (40 + 10) / 80; 20 of 80 flipped."""
-    verdicts = [(True, True)] * 40 + [(False, False)] * 20 + [(True, False)] * 20
-    rates = head_to_head([BothOrders(*both) for both in verdicts])
+    rates = head_to_head([[1] * 40 + [0] * 20 + [1] * 20, [1] * 40 + [0] * 40])
     (row,) = match_table("", [rates]).rows
     assert row[3:8] == ("80", "0", "40", "20", "20")
     assert row[8].startswith("62.5 [")
     assert audit_table([rates]).rows[0][3].startswith("25.0 [")
-
-
-def test_verdicts_that_are_missing_leave_dashes() -> None:
-    nothing = head_to_head([BothOrders(None, True), BothOrders(None, None)])
-    (row,) = match_table("", [nothing]).rows
+    (row,) = match_table("", [NOTHING]).rows
     assert row[3:] == ("0", "2", "0", "0", "0", "–", "–")
-    assert set(audit_table([nothing]).rows[0][3:]) == {"–"}
+    assert set(audit_table([NOTHING]).rows[0][3:]) == {"–"}
 
 
 def won(n: int, *scopes: str) -> HeadToHead:
     """Questions that A wins in both orders."""
-    return head_to_head([BothOrders(True, True)] * n, scopes=scopes or None)
+    return head_to_head([[1] * n] * 2, scopes=scopes or None)
 
 
 def test_p_is_corrected_over_all_pairs_and_criteria_that_have_a_verdict() -> None:
@@ -159,8 +166,7 @@ def test_p_is_corrected_over_all_pairs_and_criteria_that_have_a_verdict() -> Non
 
     The sign test by mid-p: twice half of (1/2)^n.
     """
-    none = head_to_head([BothOrders(True, None)])
-    table = match_table("", [won(6), none, won(8), won(2)])
+    table = match_table("", [won(6), NOTHING, won(8), won(2)])
     assert [row[9] for row in table.rows] == ["0.0312", "–", "0.0117", "0.2500"]
 
 
