@@ -80,32 +80,26 @@ def _by_permuting(sums: NDArray[np.float64], permutations: int, seed: int) -> ND
     sums = sums[np.any(sums != 0, axis=1)]
     n, n_tests = sums.shape
     exact = 2**n <= permutations
-    ways = 2**n if exact else permutations
     observed = np.abs(sums.sum(axis=0))
     further, as_far = np.zeros(n_tests), np.full(n_tests, 0.0 if exact else 1.0)
-    block = max(2, _SIGNS // max(n, n_tests) // 2 * 2)
-    for bits in _all_bits(n, block) if exact else _drawn_bits(n, ways, block, seed):
+    every = (np.arange(2**n)[:, None] >> np.arange(n) & 1 for _ in range(exact))
+    for bits in every if exact else _drawn_bits(n, n_tests, permutations, seed):
         null = np.abs((2.0 * bits - 1.0) @ sums)
         equal = np.abs(null - observed) <= _NEAR
         further += np.sum((null > observed) & ~equal, axis=0)
         as_far += np.sum(equal, axis=0)
-    return (further + 0.5 * as_far) / (ways if exact else ways + 1)
+    return (further + 0.5 * as_far) / (2**n if exact else permutations + 1)
 
 
-def _all_bits(n: int, block: int) -> Iterator[NDArray[Any]]:
-    for start in range(0, 2**n, block):
-        ways = np.arange(start, min(start + block, 2**n))
-        yield ways[:, None] >> np.arange(n) & 1
-
-
-def _drawn_bits(n: int, ways: int, block: int, seed: int) -> Iterator[NDArray[Any]]:
-    """Signs by chance, 0 or 1, in blocks (<= block, n); `block` is even and changes no sign.
+def _drawn_bits(n: int, n_tests: int, ways: int, seed: int) -> Iterator[NDArray[Any]]:
+    """Yield random signs, 0 or 1, in blocks (rows, n) of an even number of rows.
 
     A sign is the lowest bit of one half of a number of the generator, the lower half first: the
     draws of `scipy.stats.permutation_test`, which shuffles the pairs (x, -x) one after the other
     in twenty times the time.
     """
     chance = np.random.default_rng(seed).bit_generator
+    block = max(2, _SIGNS // max(n, n_tests) // 2 * 2)
     for start in range(0, ways, block):
         rows = min(block, ways - start)
         drawn = chance.random_raw((rows * n + 1) // 2).astype("<u8", copy=False).view("<u4")
