@@ -1,4 +1,4 @@
-"""The notes under a table of runs: models, sources and warnings, from what `metrics.json` holds."""
+"""The notes under a table of runs: models, sources and warnings, read from `metrics.json`."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ from graphrag_bench.report.rows import (
 )
 
 MOST_UNEQUAL = 1.1
-"""The ratio of two mean context lengths above which a comparison has a warning."""
+"""The ratio of two mean context lengths above which a table has a warning."""
 FEW_CLUSTERS = 10
 _MOST_NAMED = 3
 _WAYS = ("failed", "malformed", "cut")
@@ -30,7 +30,7 @@ _KINDS = {"community": "reports", "path": "paths", "chunk": "chunks", "node": "n
 
 @dataclass(frozen=True)
 class Note:
-    """What a reader of a table should know, and what it is about; a warning begins with `!`."""
+    """A note of a table and its subject; the text of a warning begins with `!`."""
 
     about: str
     text: str
@@ -40,25 +40,23 @@ class Note:
         return f"{'! ' * self.warns}{self.text}"
 
 
-def _warning(about: str, text: str) -> Note:
-    return Note(about, text, warns=True)
+_warning = partial(Note, warns=True)
 
 
 def run_notes(runs: Sequence[RunMetrics]) -> list[Note]:
     """Return the notes of the main table of runs, in its order."""
     return [
         *_facts(runs),
-        *build_faults(runs),
+        *_extraction_faults(runs),
         *imported_notes(runs),
         *mixed_regimes(runs),
         *corpus_notes(runs),
         *scored_again(runs),
         *_prices(runs),
         *long_text_notes(runs),
-        *_asking(runs),
+        *_answer_forms([run for run in runs if run["answered"] and run.get("answer_forms")]),
         *_unequal_contexts(runs),
         *same_contexts(runs),
-        *_rankings_beside_contexts(runs),
         *training_notes(runs),
         *(note for run in runs for note in _of_a_run(run)),
         *_of_any_run(runs),
@@ -84,12 +82,17 @@ def _facts(runs: Sequence[RunMetrics]) -> Iterator[Note]:
     units = resampling_units(clusters)
     yield Note("intervals", f"{floor}{ceiling}intervals are 95 % bootstrap over {units}")
     if n_references(runs):
-        text = f"({REFERENCE}): the method at its own parameters, whatever method.* a cell has"
-        yield Note(REFERENCE, text)
+        yield Note(REFERENCE, f"({REFERENCE}): the method at its own parameters")
 
 
 def _of_a_run(run: RunMetrics) -> Iterator[Note]:
     title, n, usage = run["title"], run["n"], run["usage"]
+    if steps := run["answered"] and run.get("own_answers"):
+        yield Note(
+            "own answers", f"{title}: its search answers by its own prompt: {', '.join(steps)}"
+        )
+    if context_of_rows(run) and any("recall@" in name for name in run["metrics"]):
+        yield Note("rankings", f"{title}: evidence@k is of ranked chunks; the context has no chunk")
     for reason, n_fell in run.get("fallbacks", {}).items():
         yield Note("fallbacks", f"{title} fell back for {n_fell} of {n} questions: {reason}")
     repeats = run.get("repeats") or {}
@@ -110,25 +113,23 @@ def _of_a_run(run: RunMetrics) -> Iterator[Note]:
 
 
 def _of_any_run(runs: Sequence[RunMetrics]) -> Iterator[Note]:
-    """Notes that name no run, there where they hold of any."""
     if repeats := sorted({run["repeats"]["n"] for run in runs if run.get("repeats")}):
         times = f"{', '.join(map(str, repeats))} repeats with other seeds"
         yield Note("repeats", f"±: standard deviation over {times}; means are over all repeats")
-    if names := ", ".join(sorted({f"{run['method']} (verified: {unverified(run)})"
-                                  for run in runs if unverified(run)})):  # fmt: skip
-        yield Note("verified", f"(?): not wholly checked against its paper, see its page: {names}")
-    if any(map(mark, runs)):
-        yield Note("selected", INFLATED)
+    doubted = {f"{run['method']} (verified: {unverified(run)})" for run in runs if unverified(run)}
+    if names := ", ".join(sorted(doubted)):
+        yield Note("verified", f"(?): not fully checked against its paper, see its page: {names}")
     if any(run["cost"]["mixed"] for run in runs):
-        text = "more than one model or build has served one step: see cost.models"
+        text = "one step was served by several models or builds: see cost.models"
         yield _warning("mixed models", text)
     if any(run["failed"] for run in runs):
         text = "some questions failed: means are over the others; run again to retry them"
         yield _warning("failed", text)
+    if any(map(mark, runs)):
+        yield Note("selected", INFLATED)
 
 
-def build_faults(runs: Iterable[RunMetrics]) -> Iterator[Note]:
-    """Yield a warning with the share of chunks whose extraction failed, was malformed or cut."""
+def _extraction_faults(runs: Iterable[RunMetrics]) -> Iterator[Note]:
     faulty = [run for run in runs if run["extraction_statistics"].get("faulty_chunks")]
 
     def fault(run: RunMetrics) -> str:
@@ -142,7 +143,7 @@ def build_faults(runs: Iterable[RunMetrics]) -> Iterator[Note]:
 
 
 def mixed_regimes(runs: Iterable[RunMetrics]) -> Iterator[Note]:
-    """Yield a warning where runs of several regimes are side by side, with the titles of each."""
+    """Yield a warning where the runs are of several regimes, with the titles of each."""
     groups = sorted(grouped(filter(regime_of, runs), regime_of).items())
     if len(groups) > 1:
         users = "; ".join(f"{name}: {_titles(group)}" for name, group in groups)
@@ -157,7 +158,7 @@ def corpus_notes(runs: Sequence[RunMetrics]) -> Iterator[Note]:
 
 
 def imported_notes(runs: Sequence[RunMetrics]) -> Iterator[Note]:
-    """Yield the file and source of each imported run, and warnings of what matched nothing."""
+    """Yield the file and source of each imported run, and warnings about unmatched items."""
     for run in runs:
         if not (source := run.get("imported")):
             continue
@@ -181,7 +182,7 @@ def answers(run: RunMetrics) -> bool:
 
 
 def values_of(runs: Sequence[RunMetrics], name: str) -> str:
-    """Return the values that a field has in any run, sorted; `none` without any."""
+    """Return the values of a field in the runs, sorted; `none` without any."""
     return ", ".join(sorted({str(run[name]) for run in runs if run[name]})) or "none"
 
 
@@ -198,7 +199,7 @@ def _extractions(runs: Sequence[RunMetrics]) -> str:
 
 
 def resampling_units(clusters: Iterable[int]) -> str:
-    """Return what bootstrap samples are drawn over, from the clusters of each mean (0: none)."""
+    """Return the units of the bootstrap from the number of clusters of each mean (0: questions)."""
     if not (numbers := sorted({*clusters} - {0})):
         return "questions"
     few = ": few, so that intervals are too narrow" if numbers[0] <= FEW_CLUSTERS else ""
@@ -206,10 +207,9 @@ def resampling_units(clusters: Iterable[int]) -> str:
 
 
 def scored_again(runs: Sequence[RunMetrics]) -> Iterator[Note]:
-    """Yield the runs whose stored scores are by other gold, or by another rule."""
+    """Yield the runs whose stored scores are of other gold, or of another rule."""
     if titles := _titles(run for run in runs if run.get("regraded")):
-        text = f"the gold is not that of the stored scores: scored again for this table: {titles}"
-        yield _warning("gold", text)
+        yield _warning("gold", f"the gold answers changed; scored again for this table: {titles}")
     for words, group in grouped(runs, lambda run: run.get("scored_as", "")).items():
         if words:
             text = f"stored with {words}, scored here by the rule of the others: {_titles(group)}"
@@ -222,7 +222,7 @@ def _prices(runs: Sequence[RunMetrics]) -> Iterator[Note]:
         groups = grouped(of_model, lambda one: one[1])
         if len(groups) > 1:
             shown = "; ".join(f"{p}: {_titles(one[2] for one in of)}" for p, of in groups.items())
-            text = f"costs of {model} are at several prices (USD / 1M tokens in, out): {shown}"
+            text = f"prices of {model} differ (USD / 1M tokens in, out): {shown}"
             yield _warning("prices", text)
 
 
@@ -246,7 +246,10 @@ def _unequal_contexts(runs: Sequence[RunMetrics]) -> Iterator[Note]:
 
 
 def same_contexts(runs: Sequence[RunMetrics]) -> Iterator[Note]:
-    """Yield the settings without effect of runs with the same contexts; no models and prompts."""
+    """Yield a warning for runs with equal contexts: the settings in which they differ do nothing.
+
+    Models and prompts of answers are left out.
+    """
     known = [run for run in runs if run.get("contexts", {}).get("digest")]
     groups = grouped(known, lambda run: (run["dataset"], run["contexts"]["digest"]))
     for group in groups.values():
@@ -255,34 +258,15 @@ def same_contexts(runs: Sequence[RunMetrics]) -> Iterator[Note]:
             sizes = ", ".join(f"about {n:.0f} {_KINDS.get(kind, kind)}" for kind, n in room.items())
             full = f" (the budget holds {sizes})" if sizes else ""
             causes = ["method"] if "method.name" in names else names[:_MOST_NAMED]
-            text = (
-                f"{len(group)} runs have the same contexts: {', '.join(causes)} "
-                f"{'change' if len(causes) > 1 else 'changes'} nothing here{full}: {_titles(group)}"
-            )
-            yield _warning("same contexts", text)
+            text = f"{len(group)} runs have the same contexts: no effect of {', '.join(causes)}"
+            yield _warning("same contexts", f"{text}{full}: {_titles(group)}")
 
 
 def context_of_rows(run: RunMetrics) -> bool:
-    """Return whether a run's contexts have no place for chunks: only nodes, paths or reports."""
+    """Return whether a run's contexts hold no chunks by design: only nodes, paths or reports."""
     usage = run["usage"]
     chunks = usage.get("chunks_per_context"), usage.get("contexts_without_chunks")
     return bool(usage["context_tokens_per_question"]) and chunks == (0, 0)
-
-
-def _rankings_beside_contexts(runs: Sequence[RunMetrics]) -> Iterator[Note]:
-    ranking = [run for run in runs if any("recall@" in name for name in run["metrics"])]
-    if titles := _titles(filter(context_of_rows, ranking)):
-        text = f"{titles}: evidence@k is of ranked chunks, and the context holds none"
-        yield Note("rankings", text)
-
-
-def _asking(runs: Sequence[RunMetrics]) -> Iterator[Note]:
-    answered = [run for run in runs if run["answered"]]
-    yield from _answer_forms([run for run in answered if run.get("answer_forms")])
-    for run in answered:
-        if steps := run.get("own_answers"):
-            text = f"{run['title']}: its search answers by its own prompt: {', '.join(steps)}"
-            yield Note("own answers", text)
 
 
 def _answer_forms(runs: Sequence[RunMetrics]) -> Iterator[Note]:
@@ -302,14 +286,14 @@ def _answer_forms(runs: Sequence[RunMetrics]) -> Iterator[Note]:
 
 
 def training_notes(runs: Sequence[RunMetrics]) -> list[Note]:
-    """Return what each trained artifact was trained on, where that is not all there is."""
+    """Return a warning for each artifact trained on a part of its training set."""
     parts = (part for run in runs for part in run.get("training", {}).items())
     texts = [f"{name} trained on {row['trained_on']}" for name, row in parts if not row["whole"]]
     return [_warning("training", text) for text in dict.fromkeys(texts)]
 
 
 def long_text_notes(runs: Sequence[RunMetrics]) -> Iterator[Note]:
-    """Yield how many texts were longer than the embedder reads, a warning where they were cut."""
+    """Yield how many texts exceed the embedder's window; a warning where they were cut."""
     embedding = [run for run in runs if run.get("long_texts")]
     fits = [(run, row["what"], Fit.of(row)) for run in embedding for row in run["long_texts"]]
     long = [
