@@ -88,11 +88,9 @@ def start_page(every: Sequence[write_board.Result]) -> str:
     lines += ["## The board", "", "Each method links to the command that made its row"]
     lines += ["([how to add a row](docs/guides/sharing.md#a-row-of-the-board)).", ""]
     lines += write_board.board(every, f"{write_board.BOARD}.md")
-    lines += ["## The papers' tables", "", "Grades: A: the paper's data, models, settings and"]
-    lines += ["prompts; B: named differences; C: other data or another language model. Counted are"]
-    lines += ["figures of the board on a table's own data sets; `graphrag-bench table NAME` prints"]
-    lines += ["them beside the paper's, and the command that runs what is missing.", ""]
-    lines += [*write_board.printed(every), "", "## Parity with the released engines", ""]
+    lines += ["## The papers' tables", "", "`graphrag-bench table NAME` prints your figures beside"]
+    lines += ["the paper's, with a grade, and the command for the missing runs.", ""]
+    lines += [*write_board.papers(), "", "## Parity with the released engines", ""]
     lines += [f"[How it is measured, and each first difference]({PARITY}).", ""]
     lines += [*first_table(PARITY), "", "## Methods", "", "recall@5 on 100 MuSiQue questions.", ""]
     return "\n".join([*lines, *first_table("README.md")]) + "\n"

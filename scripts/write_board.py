@@ -16,7 +16,6 @@ from scripts.markdown import table
 ROOT = Path(__file__).resolve().parent.parent
 PAGE = ROOT / f"{BOARD}.md"
 SHOWN = ("evidence_recall@5", "all_evidence@5", "mrr", "accuracy", "f1")
-GRADES = "ABC"
 _HEAD = """\
 # Board
 
@@ -80,41 +79,14 @@ def board(every: Sequence[Result], page: str = "") -> list[str]:
     return lines
 
 
-def printed(every: Sequence[Result]) -> list[str]:
-    """The papers with the figures of their tables, and ours on their data by grade, then each."""
-    figures = [(result, one) for result in every for one in result["printed"]]
+def papers() -> list[str]:
+    """The papers with the number of their tables and of the printed numbers."""
     rows = []
     for name in paper_names():
         tables = [one for one in table_names() if one.startswith(f"{name}/")]
         n = sum(one.value is not None for table in tables for one in load_table(table).cells)
-        grades = [one["grade"] for _, one in figures if one["table"] in tables]
-        counts = (str(grades.count(grade)) for grade in GRADES)
-        rows.append(
-            (cell(load_paper(name).citation), f"`{name}`", str(len(tables)), str(n), *counts)
-        )
-    heads = ("paper", "name", "tables and figures", "printed numbers", *GRADES)
-    lines = table(heads, rows)
-    if figures:
-        heads = (
-            "table",
-            "method",
-            "metric",
-            "printed",
-            "ours [95 %]",
-            "n",
-            "grade",
-            "what differs",
-        )
-        lines += ["", *table(heads, (_figure(*one) for one in figures))]
-    return lines
-
-
-def _figure(result: Result, one: Mapping[str, Any]) -> tuple[str, ...]:
-    interval = "" if one["low"] is None else f" [{one['low']:.1f}, {one['high']:.1f}]"
-    ours = f"[{one['ours']:.1f}{interval}]({BOARD}.md#{anchor(result)})"
-    about = (one["table"], one["method"], f"{one['metric']}, {one['dataset']}", one["printed"])
-    rest = (one["n"], one["grade"], "; ".join(one["differences"]))
-    return *map(cell, about), ours, *map(cell, rest)
+        rows.append((cell(load_paper(name).citation), f"`{name}`", str(len(tables)), str(n)))
+    return table(("paper", "name", "tables and figures", "printed numbers"), rows)
 
 
 def page(every: Sequence[Result]) -> str:

@@ -16,12 +16,9 @@ from graphrag_bench.config.plugins import load_plugins
 from graphrag_bench.config.settings import check_settings
 from graphrag_bench.config.sources import built_in, file_of, read
 from graphrag_bench.errors import UserError
-from graphrag_bench.papers.printed import load_table, table_names
 from graphrag_bench.run.experiment import Experiment
 from graphrag_bench.run.folder import ENVIRONMENT, paths_of, read_json, write_whole
 from graphrag_bench.run.stored import StoredRun
-from graphrag_bench.tables.figures import Figure, collected
-from graphrag_bench.tables.measures import FigureSource
 from graphrag_bench.text import safe_name
 
 BOARD = "docs/results/board"
@@ -31,7 +28,7 @@ _OF_METRICS = (
     "split", "answer", "selected", "n", "answered", "failed", "llm", "llm_build", "embedder",
     "tokenizer", "budget_context", "metrics", "usage",
 )  # fmt: skip
-FIELDS = {*_OF_METRICS, "command", "settings", "environment", "records", "printed", "sha256"}
+FIELDS = {*_OF_METRICS, "command", "settings", "environment", "records", "sha256"}
 _GROUPS = ("chunking", "pooling", "llm", "embedder")
 _ASIDE = re.compile(
     r"(paths|workers|nlp_workers|parallel|cache|columns|trace|reference_rows|objective|failures"
@@ -67,7 +64,6 @@ def result_of(run: StoredRun, home: str | Path) -> dict[str, Any]:
         "settings": settings,
         "environment": about,
         "records": hashlib.sha256(records[0].read_bytes()).hexdigest(),
-        "printed": list(_printed(run, Path(home))),
     }
     values = _public(values)
     return {**values, "sha256": _digest(values)}
@@ -204,22 +200,3 @@ def _text(value: Any) -> str:
         escaped = re.sub(r"(['\\])", r"\\\1", text)
         return f"'{escaped}'"
     return text
-
-
-def _printed(run: StoredRun, home: Path) -> Iterator[dict[str, Any]]:
-    """The printed figures of the papers on the data set of a run, beside its own."""
-    source, card = FigureSource(home), run.metrics["card"]
-    for table in map(load_table, table_names()):
-        places = {name for name, place in table.paper.datasets.items() if place.card == card}
-        if table.counts or not places:
-            continue
-        for cell, filled in collected(table, [run], source).items():
-            if cell.dataset in places and isinstance(filled.figure, Figure):
-                ours = filled.figure
-                yield {
-                    "table": table.full_name, "dataset": cell.dataset, "method": cell.method,
-                    "metric": cell.metric, "printed": cell.value, "unit": cell.unit,
-                    "ours": round(ours.value, 4), "low": ours.low, "high": ours.high, "n": ours.n,
-                    "grade": ours.grade.letter,
-                    "differences": list(map(str, ours.grade.mismatches)),
-                }  # fmt: skip

@@ -13,7 +13,6 @@ from graphrag_bench.errors import UserError
 from graphrag_bench.run.experiment import Experiment
 from graphrag_bench.run.stored import StoredRun, find_run
 from graphrag_bench.tables import board
-from graphrag_bench.tables.grading import decided
 from scripts import write_board
 
 METHOD = ["method=bm25", "method.top_k=3", "method.retrieve.0.top_k=7", "limit=4"]
@@ -64,22 +63,6 @@ def test_no_path_or_address_reaches_a_file(run: StoredRun) -> None:
     assert {"dataset.root=FOLDER", "dataset.questions='my questions.json'"} <= {*words}
     assert values["settings"] == {"method.prompt": "answer.j2"}
     assert "mira" not in json.dumps(values)
-
-
-def test_a_run_on_the_data_of_a_paper_has_its_figures_with_grades(
-    run: StoredRun, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(board, "table_names", lambda: ["zhou2025/table4", "zhou2025/table5"])
-    other = StoredRun(run.folder, run.dataset)
-    mean = {"mean": 0.5, "low": 0.4, "high": 0.6, "n": 3}
-    of = {"dataset": "musique", "card": "musique", "metrics": {"accuracy": mean}}
-    settings = decided(("method=vanilla",), None)
-    vars(other)["metrics"] = {**run.metrics, **of, "settings": settings}
-    values = board.result_of(other, run.home or "")
-    assert [
-        (one["table"], one["dataset"], one["metric"], one["ours"], one["n"], one["grade"])
-        for one in values["printed"]
-    ] == [("zhou2025/table5", "MusiqueQA", "Accuracy", 50.0, 3, "C")]
 
 
 PRIVATE = (
