@@ -39,7 +39,6 @@ def results(experiment: Experiment, selected: Sequence[Question]) -> dict[str, A
     forms, shared = forms_of(selected), settings.budget_context
     recipes = list(_recipes(experiment, selected))
     common = common_forms(settings.regime, forms)
-    expected = estimates(experiment, len(rows), metrics["answered"], unpaid=False)
     return metrics | {
         "dataset": dataset.name,
         "card": dataset.card.name,
@@ -68,10 +67,23 @@ def results(experiment: Experiment, selected: Sequence[Question]) -> dict[str, A
         "selected": len(selected),
         "build_rates": _build_rates(recipes),
         "cost": cost(experiment, selected),
-        "estimate": {
-            row.step: asdict(row.expected if row.stage == "build" else row.most) for row in expected
-        },
+        "estimate": _estimate(experiment, len(rows), metrics["answered"]),
     }
+
+
+def _estimate(experiment: Experiment, n_rows: int, n_answered: int) -> dict[str, Any]:
+    """Return the calls and tokens expected of each step, those stored by this code for the key.
+
+    Loading a tokenizer to count them again is a third of the start of a finished run.
+    """
+    stored = experiment.folder.metrics()
+    same = {"commit": commit(), "n": n_rows, "answered": n_answered}
+    same |= {name: getattr(experiment.settings, name) for name in ("split", "limit", "dev_share")}
+    if not commit().endswith("+") and same.items() <= stored.items():
+        estimate: dict[str, Any] = stored["estimate"]
+        return estimate
+    rows = estimates(experiment, n_rows, n_answered, unpaid=False)
+    return {row.step: asdict(row.expected if row.stage == "build" else row.most) for row in rows}
 
 
 def _filled(experiment: Experiment) -> str | None:
