@@ -20,9 +20,11 @@ HUES = {
 }  # fmt: skip
 STAGES = (
     ("1  Graph building", 8, 142, ("chunks", "tree", "passage graph", "KG, TKG, RKG")),
-    ("2  Index construction", 172, 152, ("node vectors", "fact vectors", "chunk vectors", "BM25", "communities")),
+    ("2  Index construction", 172, 152,
+     ("node vectors", "fact vectors", "chunk vectors", "BM25", "communities")),
     ("3  Operator configuration", 346, 480, ()),
-    ("4  Retrieval & generation", 848, 164, ("convert question", "retrieve, step by step", "pack context", "answer")),
+    ("4  Retrieval & generation", 848, 164,
+     ("convert question", "retrieve, step by step", "pack context", "answer")),
 )  # fmt: skip
 WIDTH, HEIGHT, TOP, ROW = 1020, 268, 36, 27
 
@@ -55,7 +57,8 @@ def drawing(colours: dict[str, str]) -> Iterator[str]:
             yield text(x + width / 2, TOP + 44 + row * 38, words, colours["muted"])
     for (_, x, width, _), (_, end, _, _) in zip(STAGES, STAGES[1:], strict=False):
         y, start = TOP + bottom / 2, x + width
-        yield f'<path d="M{start + 3} {y}H{end - 4}m-5 -4l5 4l-5 4" stroke="{colours["line"]}" fill="none"/>'
+        arrow = f"M{start + 3} {y}H{end - 4}m-5 -4l5 4l-5 4"
+        yield f'<path d="{arrow}" stroke="{colours["line"]}" fill="none"/>'
     _, x, width, _ = STAGES[2]
     column = (width - 12) / len(TABLE3)
     for place, (family, names) in enumerate(TABLE3.items()):
