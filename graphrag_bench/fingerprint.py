@@ -384,7 +384,13 @@ def _spec(name: str) -> ModuleSpec | None:
         return None
     places = above.submodule_search_locations if above else None
     finders = [finder.find_spec for finder in sys.meta_path if hasattr(finder, "find_spec")]
-    return next(filter(None, (find(name, places) for find in finders)), None)
+    try:
+        return next(filter(None, (find(name, places) for find in finders)), None)
+    except KeyError:  # a folder without `__init__` inside one that was not imported
+        spec = ModuleSpec(name, None, is_package=True)
+        folders = [Path(place, name.rpartition(".")[2]) for place in places or ()]
+        spec.submodule_search_locations = [str(folder) for folder in folders if folder.is_dir()]
+        return spec
 
 
 def _origin(spec: ModuleSpec) -> Path | None:

@@ -1,6 +1,7 @@
 """What changes the fingerprint of code: whatever can change a result, and nothing else."""
 
 import importlib
+import subprocess
 import sys
 from collections.abc import Callable, Mapping
 from itertools import count
@@ -223,3 +224,16 @@ def test_no_operator_reaches_the_front_doors_of_the_framework() -> None:
             name for name in names if name.startswith(("graphrag_bench.cli", "graphrag_bench.run"))
         ]
         assert item.function.__module__ in names and "graphrag_bench.values" in names
+
+
+def test_the_first_statement_of_a_script_may_define_an_operator(tmp_path: Path) -> None:
+    """No folder of the core that has no `__init__` was imported before."""
+    script = tmp_path / "own.py"
+    script.write_text(
+        "from graphrag_bench.contract import operator\n"
+        "from graphrag_bench.values import Chunk, Ranked\n"
+        "@operator('chunk.own')\n"
+        "def own(chunks: Ranked[Chunk]) -> Ranked[Chunk]:\n"
+        "    return chunks\n"
+    )
+    subprocess.run([sys.executable, str(script)], check=True)
