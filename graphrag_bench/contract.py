@@ -4,14 +4,13 @@ Positional parameters name the state an operator reads (by type), keyword-only p
 a default the resources it needs (by name), keyword-only parameters with a default its settings;
 the return type names the slots it writes. Offline builders follow the same rule: their needs are
 other artifacts, and their return type is the artifact. A keyword-only `Prompt` is a setting.
-A batched operator is written for many questions, and its form for one is derived from it.
+A batched operator takes a sequence of each value, and is called for one question as for many.
 """
 
 import inspect
 import types
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import wraps
 from types import MappingProxyType
 from typing import Any, TypeVar, Union, get_args, get_origin, get_type_hints
 
@@ -26,7 +25,6 @@ from graphrag_bench.values import FloatArray, Ranked, RowScores, Subgraph, slot_
 
 REQUIRED: Any = inspect.Parameter.empty
 F = TypeVar("F", bound=Callable[..., Any])
-R = TypeVar("R")
 TABLE3 = {
     "node": ("VDB", "RelNode", "PPR", "Agent", "Onehop", "Link", "TF-IDF"),
     "relationship": ("VDB", "Onehop", "Aggregator", "Agent"),
@@ -75,9 +73,9 @@ class Setting:
 class Operator(Registered):
     """A registered operator with its contract.
 
-    `function` takes the values of one question; `batch` is the function for many, which `function`
-    is derived from. `returns` has the slots with their types in the order of the return type: those
-    it `writes`, and those it `may_write`.
+    A `batched` function takes the values of many questions, and returns a list. `returns` has the
+    slots with their types in the order of the return type: those it `writes`, and those it
+    `may_write`.
     """
 
     reads: tuple[Read, ...]
@@ -90,8 +88,20 @@ class Operator(Registered):
     calls: int | Callable[[Mapping[str, Any]], int]
     unordered: str
     supplies: frozenset[str]
-    batch: Callable[..., Any] | None = None
+    batched: bool = False
     table3: str = ""
+
+    def __call__(self, rows: Sequence[Sequence[Any]], **named: Any) -> list[Any]:
+        """Return a result for each question; a row holds the values that the operator reads.
+
+        Raises ValueError when a batched function returns another number of results.
+        """
+        if not self.batched:
+            return [self.function(*row, **named) for row in rows]
+        results: list[Any] = self.function(*map(list, zip(*rows, strict=True)), **named)
+        if len(results) != len(rows):
+            raise ValueError(f"{self.origin} gave {len(results)} results for {len(rows)}")
+        return results
 
     @property
     def main(self) -> str:
@@ -201,32 +211,13 @@ def operator(
             (hint,) = get_args(hint)
         returns, writes, may_write = _written(function, hint)
         op = Operator(
-            name, alone(function) if batched else function, reads, needs, settings, returns,
-            writes, may_write, frozenset(requires), calls, unordered, frozenset(supplies),
-            function if batched else None, table3,
+            name, function, reads, needs, settings, returns, writes, may_write,
+            frozenset(requires), calls, unordered, frozenset(supplies), batched, table3,
         )  # fmt: skip
         operators.add(op)
         return function
 
     return register
-
-
-def alone(batch: Callable[..., list[R]]) -> Callable[..., R]:
-    """Return a batched function as one for one question; a value that is left out is None.
-
-    The function that is returned raises ValueError when the batched one gives no result or several.
-    """
-    names = inspect.getfullargspec(batch).args
-
-    @wraps(batch)
-    def single(*values: Any, **named: Any) -> R:
-        every = [*values, *(named.pop(name, None) for name in names[len(values) :])]
-        results = batch(*([value] for value in every), **named)
-        if len(results) != 1:
-            raise ValueError(f"{batch.__qualname__} gave {len(results)} results for one question")
-        return results[0]
-
-    return single
 
 
 def artifact(
@@ -331,11 +322,7 @@ def _strip_none(hint: Any) -> tuple[Any, bool]:
 
 
 class WrongReturn(ValueError):
-    """An operator returned what its signature does not say; `where` is the line of its `def`."""
-
-    def __init__(self, message: str, where: tuple[str, ...]) -> None:
-        super().__init__(message)
-        self.where = where
+    """An operator returned what its signature does not say."""
 
 
 _ROWS = {"nodes": "n_nodes", "relationships": "n_relationships", "chunks": "__len__"}
@@ -361,10 +348,7 @@ def by_slot(operator: Operator, result: Any, resources: Mapping[str, Any]) -> di
     if len(values) != len(operator.returns):
         problems.insert(0, f"gave {len(values)} values for {', '.join(sorted(operator.returns))}")
     for problem in filter(None, problems):
-        function = inspect.unwrap(operator.function)
-        code = function.__code__
-        place = f'  File "{code.co_filename}", line {code.co_firstlineno}, in {function.__name__}'
-        raise WrongReturn(problem, (place,))
+        raise WrongReturn(f"{operator.origin} {problem}")
     return written
 
 

@@ -37,7 +37,6 @@ from graphrag_bench.algorithms.name_dictionary import title_key
 from graphrag_bench.algorithms.pagerank import Walk, walk_of_nodes, walk_with_chunks
 from graphrag_bench.artifacts.store import loaded, write_recipe
 from graphrag_bench.columns import Texts
-from graphrag_bench.contract import alone
 from graphrag_bench.data.chunks import ChunkTable
 from graphrag_bench.data.readers import read_dataset
 from graphrag_bench.embedding.cached_models import CachedEmbedder
@@ -330,7 +329,7 @@ def routes(n_chunks: int = 100_000, n_questions: int = 60, n_candidates: int = 5
             named = [row_of[key] for key in keys if key in row_of]
             candidates = list(dict.fromkeys([*rows, *named, *others]))[:n_candidates]
             ranked: Ranked = Ranked(np.array(candidates), np.linspace(1.0, 0.1, n_candidates))
-            step = partial(alone(route), question, ranked, chunk_table=table, embedder=embedder)
+            step = partial(route, [question], [ranked], chunk_table=table, embedder=embedder)
             step()
             mine.append(seconds(step))
             other.append(seconds(partial(index.search, unit_rows(1, seed=number), TOP_K)))

@@ -1,5 +1,6 @@
 """What numbers are worked out by hand with: ranked rows, and an embedder of written vectors."""
 
+import inspect
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -24,6 +25,18 @@ def check(result: Ranked[Any], ids: Sequence[int], scores: Sequence[float]) -> N
     """Assert that rows come in this order with these scores, to six decimals."""
     assert result.ids.tolist() == list(ids), result.items()
     np.testing.assert_allclose(result.scores, scores, atol=1e-6)
+
+
+def alone(batched: Callable[..., list[Any]]) -> Callable[..., Any]:
+    """A batched operator as a function of one question; a value that is left out is None."""
+    names = inspect.getfullargspec(batched).args
+
+    def single(*values: Any, **named: Any) -> Any:
+        rest = [named.pop(name, None) for name in names[len(values) :]]
+        (result,) = batched(*([value] for value in (*values, *rest)), **named)
+        return result
+
+    return single
 
 
 def angle(degrees: float | str) -> tuple[float, float]:

@@ -65,6 +65,10 @@ def walks(
     ]
 
 
+def nothing(nodes: Sequence[Ranked[Node]]) -> list[Ranked[Node]]:
+    return []
+
+
 @pytest.mark.parametrize(("function", "batched"), [(walk, False), (walks, True)])
 def test_a_signature_says_what_is_read_needed_set_and_written(function, batched):
     assert operator("chunk.walk", batched=batched)(function) is function
@@ -76,14 +80,15 @@ def test_a_signature_says_what_is_read_needed_set_and_written(function, batched)
     assert op.origin.endswith(f":{function.__name__}") and op.code == fingerprint.code(function)
 
 
-def test_a_batched_function_is_called_for_one_item_as_its_single_form():
+def test_a_batched_operator_is_called_as_a_single_one_and_gives_a_result_for_each():
     operator("chunk.walk", batched=True)(walks)
     pair, seed = Graph.from_arrays([0], [1]), Ranked[Node](np.array([1]), np.array([1.0]))
-    single = registered("chunk.walk").function
-    chunks, scores = single(seed, graph=pair)
-    assert (chunks.ids.tolist(), scores.values.tolist()) == ([1], [0.5, 0.5])
-    _, scores = single(seed, query=Query(("a", "b")), graph=pair, damping=0.25)
-    assert scores.values.tolist() == [0.5, 0.5]
+    rows = [[seed, None], [seed, Query(("a", "b"))]]
+    results = registered("chunk.walk")(rows, graph=pair)
+    assert [scores.values.tolist() for _, scores in results] == [[0.5, 0.5], [1.0, 1.0]]
+    operator("chunk.none", batched=True)(nothing)
+    with pytest.raises(ValueError, match="0 results for 2"):
+        registered("chunk.none")([[seed], [seed]])
 
 
 def test_a_value_or_none_may_be_written_and_a_prompt_is_a_setting():

@@ -109,7 +109,7 @@ def choices(annotation: Any) -> tuple[Any, ...]:
 def call(op: Operator, world: World, values: Mapping[str, Any], way: Way) -> dict[str, Any]:
     """What an operator writes, by slot."""
     config = reads(op, world, values, way)
-    return by_slot(op, op.function(*config, **needs(op, world), **way.settings))
+    return by_slot(op, op([config], **needs(op, world), **way.settings)[0])
 
 
 def reads(op: Operator, world: World, values: Mapping[str, Any], way: Way) -> list[Any]:
@@ -244,13 +244,12 @@ def reverse(value: Any) -> Any:
 
 
 @each_world
-@pytest.mark.parametrize("op", [op for op in OPERATORS if op.batch], ids=lambda op: op.name)
+@pytest.mark.parametrize("op", [op for op in OPERATORS if op.batched], ids=lambda op: op.name)
 def test_a_batch_gives_what_the_single_form_gives_for_each(op, world):
     block = [world.values(amount) for amount in ("several", "none", "one", "several")]
     for way in ways(op):
         rows = [reads(op, world, values, way) for values in block]
-        columns = [list(column) for column in zip(*rows, strict=True)]
-        together = op.batch(*columns, **needs(op, world), **way.settings)
+        together = op(rows, **needs(op, world), **way.settings)
         for values, result in zip(block, together, strict=True):
             assert plainly(by_slot(op, result)) == plainly(call(op, world, values, way))
 
@@ -265,7 +264,7 @@ def test_a_question_costs_at_most_the_calls_that_were_announced(op, model):
         resources = needs(op, WORLDS[0])
         resources |= dict.fromkeys(MODELS & set(resources), counting)
         try:
-            op.function(*config, **resources, **way.settings)
+            op([config], **resources, **way.settings)
         except UnreadableReply:
             assert model is Babbling
         assert counting.n_calls <= op.bound(way.settings)

@@ -28,8 +28,7 @@ def everything() -> dict[str, Registered]:
 
 
 def code_of(item: Registered) -> CodeType:
-    function = getattr(item, "batch", None) or item.function
-    own: CodeType = getattr(function, "__wrapped__", function).__code__
+    own: CodeType = item.function.__code__
     return own
 
 

@@ -21,8 +21,7 @@ from graphrag_bench.errors import UserError, did_you_mean
 from graphrag_bench.evaluation.answers import Reading
 from graphrag_bench.evaluation.statistics import Difference, holm
 from graphrag_bench.llm.calls import RunStopped
-from graphrag_bench.pipeline.combinator import Item
-from graphrag_bench.pipeline.combinators import combinators
+from graphrag_bench.pipeline.combinator import Item, form_of, steps_inside
 from graphrag_bench.pipeline.pipeline import STAGES
 from graphrag_bench.progress import Progress
 from graphrag_bench.report.comparisons import paired_differences, shown_difference
@@ -111,7 +110,7 @@ class StepPlace:
     @property
     def combinator(self) -> str | None:
         """The key of the step's combinator; None for an operator."""
-        return next((key for key in combinators() if key in self.step), None)
+        return form_of(self.step)
 
     @property
     def name(self) -> str:
@@ -133,17 +132,9 @@ def _within(items: list[Item], path: str) -> Iterator[StepPlace]:
     for row, step in enumerate(items):
         place = StepPlace(items, row, f"{path}.{row}")
         yield place
-        form = place.combinator
-        if form is None:
-            continue
-        combinator = combinators()[form]
-        for key in (*combinator.arms, *combinator.lists):
-            inside = place.path if key == form else f"{place.path}.{key}"
-            if key in combinator.lists:
-                yield from _within(step.get(key) or [], inside)
-                continue
-            for name, steps in (step.get(key) or {}).items():
-                yield from _within(steps, f"{inside}.{name}")
+        if place.combinator:
+            for steps, inside in steps_inside(step, place.path):
+                yield from _within(steps, inside)
 
 
 @dataclass(frozen=True)

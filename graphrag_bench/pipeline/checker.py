@@ -14,9 +14,8 @@ class Checker:
     `maybe` holds the slots that a step may have written; only a combinator may look at those.
 
     `resources` holds what a method can be given; `attributes` what its graph has, or None when
-    that is not known before it is built. `gaps` are the steps so far that are
-    no step: what they read and write is unknown, and so is what follows from it.
-    Copies for the arms of a combinator share `problems` and `gaps`.
+    that is not known before it is built.
+    Copies for the arms of a combinator share `problems`.
     """
 
     resources: frozenset[str] | None = None
@@ -25,7 +24,6 @@ class Checker:
     maybe: set[str] = field(default_factory=set)
     unread: dict[str, str] = field(default_factory=dict)
     problems: list[str] = field(default_factory=list)
-    gaps: list[str] = field(default_factory=list)
 
     def copy(self) -> "Checker":
         """Return a checker that goes its own way but reports to the same list."""
@@ -52,7 +50,7 @@ class Checker:
     def read(self, label: str, slot: str) -> None:
         """A step reads a slot, which some earlier step must have written."""
         self.unread.pop(slot, None)
-        if slot not in self.written and not self.gaps:
+        if slot not in self.written:
             writers = [op.name for op in operators.all() if slot in op.returns]
             known = (
                 f"; operators that do: {', '.join(writers) or 'none'}"
@@ -87,7 +85,7 @@ class Checker:
     def write(self, label: str, always: Iterable[str], sometimes: Iterable[str] = ()) -> None:
         """A step writes slots; overwriting an unread slot is a problem."""
         for slot in (*always, *sometimes):
-            if slot in self.unread and not self.gaps:
+            if slot in self.unread:
                 self.problem(
                     f"{label} overwrites '{slot}', which {self.unread[slot]} wrote and no step has "
                     "read. Put the two in the arms of a branch to merge them, or name one with "

@@ -1,26 +1,33 @@
-"""What a combinator is: a step made of lists of steps, known by a key of its own.
+"""Combinators: steps that are made of lists of steps.
 
-Those of this project are in `combinators` and `resolve`; a plug-in may register others.
+A combinator is a frozen dataclass. Its fields are the keys of its mapping in a method's file.
+A plug-in may register combinators of its own.
 """
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
-from typing import Any, get_args
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import MISSING, dataclass, field, fields, replace
+from typing import Any, TypeVar, get_type_hints
 
+from graphrag_bench.contract import Setting
+from graphrag_bench.errors import UserError
 from graphrag_bench.fingerprint import code
-from graphrag_bench.pipeline.merge import Rule
 from graphrag_bench.pipeline.steps import OperatorStep, Step, Steps
 
 Item = dict[str, Any]
-"""One step as a method's file has it."""
+"""One step of a method's file."""
+Arms = Mapping[str, Steps]
+"""Lists of steps by name."""
 
 
 @dataclass(frozen=True)
 class Nested(Step):
-    """A step made of lists of steps: its fields hold them, alone or by name, and its settings.
+    """A step made of lists of steps.
 
-    A field that is not compared, as the label, changes no result and is no part of the run key.
+    The first field after `label` holds the value of the combinator's own key. Fields that are not
+    compared, such as the label, change no result and are not part of the run key.
     """
+
+    label: str = field(compare=False)
 
     @property
     def parts(self) -> Sequence[Steps]:
@@ -31,120 +38,113 @@ class Nested(Step):
 
     def mapped(self, change: Callable[[OperatorStep], OperatorStep]) -> Step:
         """Return the combinator with every operator step inside changed."""
-        values = {one.name: _mapped(getattr(self, one.name), change) for one in fields(self)}
-        return replace(self, **values)
+        return replace(self, **self._each(lambda steps: tuple(one.mapped(change) for one in steps)))
 
     def describe(self) -> dict[str, Any]:
         """Return the fields with their steps described, and the code of the combinator."""
-        own = {one.name: _described(getattr(self, one.name)) for one in fields(self) if one.compare}
+        every = self._each(lambda steps: [one.describe() for one in steps])
+        own = {one.name: every[one.name] for one in fields(self) if one.compare}
         return {"step": type(self).__name__, **own, "code": code(type(self))}
+
+    def _each(self, change: Callable[[Steps], Any]) -> dict[str, Any]:
+        """Return the fields, with every list of steps changed."""
+
+        def changed(value: Any) -> Any:
+            if isinstance(value, Mapping):
+                return {name: changed(one) for name, one in value.items()}
+            return change(value) if _is_steps(value) else value
+
+        return {one.name: changed(getattr(self, one.name)) for one in fields(self)}
 
 
 def _is_steps(value: Any) -> bool:
     return isinstance(value, tuple) and all(isinstance(one, Step) for one in value)
 
 
-def _mapped(value: Any, change: Callable[[OperatorStep], OperatorStep]) -> Any:
-    if isinstance(value, Mapping):
-        return {name: _mapped(one, change) for name, one in value.items()}
-    return tuple(step.mapped(change) for step in value) if _is_steps(value) else value
+K = TypeVar("K", bound=type[Nested])
+registered: dict[str, type[Nested]] = {}
+"""The classes of the registered combinators, by key."""
 
 
-def _described(value: Any) -> Any:
-    if isinstance(value, Mapping):
-        return {name: _described(one) for name, one in value.items()}
-    return [step.describe() for step in value] if _is_steps(value) else value
+def combinator(key: str) -> Callable[[K], K]:
+    """Register a combinator; raises ValueError for a key that another module has registered."""
 
-
-@dataclass(frozen=True)
-class StepReader:
-    """The mapping of a combinator in a method's file; every problem is noted, and none raised.
-
-    `path` is its place and `form` its key; `read` turns a list and its path into steps, and `note`
-    keeps a problem.
-    """
-
-    item: Mapping[str, Any]
-    path: str
-    form: str
-    read: Callable[[Any, str], Steps]
-    note: Callable[[str], None]
-
-    @property
-    def label(self) -> str:
-        """Where the step is and what it is, e.g. `retrieve.1 branch`."""
-        return f"{self.path} {self.form}"
-
-    def steps(self, key: str) -> Steps:
-        """Return the list of steps under a key."""
-        return self.read(self.item.get(key, ()), self._place(key, "steps"))
-
-    def arms(self, key: str) -> dict[str, Steps]:
-        """Return the named lists of steps under a key."""
-        arms, path = self.item.get(key), self._place(key, self.form)
-        if not isinstance(arms, Mapping) or not arms:
-            self.note(f"{path}: named lists of steps were expected, not {arms!r}.")
-            return {}
-        return {str(name): self.read(steps, f"{path}.{name}") for name, steps in arms.items()}
-
-    def choice(self, key: str, valid: tuple[Any, ...], default: Any) -> Any:
-        """Return the value of a key, one of `valid`."""
-        value = self.item.get(key, default)
-        if value not in valid:
-            self.problem(key, f"'{value}' is none of {', '.join(map(str, valid))}.")
-        return value
-
-    def rule(self) -> Rule:
-        """Return how slots that several lists wrote are merged, `interleave` by default."""
-        rule: Rule = self.choice("merge", get_args(Rule), "interleave")
-        return rule
-
-    def count(self, key: str, default: int) -> int:
-        """Return the value of a key, a whole number above 0."""
-        value = self.item.get(key, default)
-        if not isinstance(value, int) or isinstance(value, bool) or value < 1:
-            self.problem(key, f"a whole number above 0 was expected, not {value!r}.")
-            return 1
-        return value
-
-    def problem(self, key: str, what: str) -> None:
-        """Note what is wrong with a key."""
-        self.note(f"{self.path} {key}: {what}")
-
-    def _place(self, key: str, own: str) -> str:
-        return self.path if key == own else f"{self.path}.{key}"
-
-
-@dataclass(frozen=True)
-class Combinator:
-    """A combinator: its key, the keys of its lists of steps, of its named lists, its settings."""
-
-    key: str
-    lists: tuple[str, ...]
-    arms: tuple[str, ...]
-    settings: tuple[str, ...]
-    read: Callable[[StepReader], Step]
-
-    @property
-    def keys(self) -> frozenset[str]:
-        """Every key that its mapping may have."""
-        return frozenset({self.key, *self.lists, *self.arms, *self.settings})
-
-
-registered: dict[str, Combinator] = {}
-"""Every combinator of the modules that are imported, by key."""
-
-
-def combinator(
-    key: str, *, lists: Sequence[str] = (), arms: Sequence[str] = (), settings: Sequence[str] = ()
-) -> Callable[[Callable[[StepReader], Step]], Callable[[StepReader], Step]]:
-    """Register what reads a step of that key; raises ValueError for a key of another module."""
-
-    def register(read: Callable[[StepReader], Step]) -> Callable[[StepReader], Step]:
-        known = registered.get(key)
-        if known is not None and known.read.__module__ != read.__module__:
-            raise ValueError(f"there is a combinator '{key}' in {known.read.__module__} already")
-        registered[key] = Combinator(key, tuple(lists), tuple(arms), tuple(settings), read)
-        return read
+    def register(kind: K) -> K:
+        known = registered.get(key, kind)
+        if known.__module__ != kind.__module__:
+            raise ValueError(f"there is a combinator '{key}' in {known.__module__} already")
+        registered[key] = kind
+        return kind
 
     return register
+
+
+def form_of(item: Mapping[str, Any]) -> str | None:
+    """Return the key of a combinator that a mapping has; None if it has none."""
+    return next((key for key in sorted(registered) if key in item), None)
+
+
+def steps_inside(item: Mapping[str, Any], path: str) -> Iterator[tuple[Any, str]]:
+    """Yield the lists of steps in a combinator's mapping, each with its path."""
+    for key, one in _keys(form_of(item) or "").items():
+        value, inside = item.get(key), _path(path, key, item)
+        if one.type == Steps:
+            yield value or [], inside
+        elif one.type == Arms:
+            yield from ((steps, f"{inside}.{name}") for name, steps in (value or {}).items())
+
+
+def read_combinator(
+    item: Mapping[str, Any],
+    path: str,
+    read: Callable[[Any, str], Steps],
+    note: Callable[[str], None],
+) -> Step | None:
+    """Return the combinator of a mapping; None where it cannot be made.
+
+    `read` turns a list and its path into steps. Every problem is passed to `note`.
+    """
+    form = form_of(item) or ""
+    keys = _keys(form)
+    for key in item:
+        if key not in keys:
+            note(f"{path} ({form}) has no key '{key}'; it takes {', '.join(sorted(keys))}.")
+    values: dict[str, Any] = {"label": f"{path} {form}"}
+    for key, one in keys.items():
+        value, inside = item.get(key), _path(path, key, item)
+        if one.type == Steps:
+            values[one.field] = read(value, inside)
+        elif one.type == Arms and isinstance(value, Mapping) and value:
+            named = {str(name): steps for name, steps in value.items()}
+            values[one.field] = {n: read(steps, f"{inside}.{n}") for n, steps in named.items()}
+        elif one.type == Arms:
+            note(f"{inside}: named lists of steps were expected, not {value!r}.")
+        elif one.required or key in item:
+            try:
+                values[one.field] = Setting(key, one.type, None).check(value)
+            except UserError as error:
+                note(f"{path} {form}: {error}")
+    complete = all(one.field in values for one in keys.values() if one.required)
+    return registered[form](**values) if complete else None
+
+
+@dataclass(frozen=True)
+class _Key:
+    field: str
+    type: Any
+    required: bool
+
+
+def _keys(form: str) -> dict[str, _Key]:
+    kind = registered[form]
+    hints = get_type_hints(kind, include_extras=True)
+    own = fields(kind)[1:]
+    names = [form, *(one.name for one in own[1:])]
+    return {
+        name: _Key(one.name, hints[one.name], one.default is one.default_factory is MISSING)
+        for name, one in zip(names, own, strict=True)
+    }
+
+
+def _path(path: str, key: str, item: Mapping[str, Any]) -> str:
+    return path if key in ("steps", form_of(item)) else f"{path}.{key}"

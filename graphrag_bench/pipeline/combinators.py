@@ -2,23 +2,20 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, get_args
+from typing import Annotated, Any
+
+from pydantic import Field, PositiveInt
 
 import graphrag_bench.pipeline.resolve  # noqa: F401, registers its combinator
 from graphrag_bench.errors import did_you_mean
 from graphrag_bench.pipeline.checker import Checker
-from graphrag_bench.pipeline.combinator import (
-    Combinator,
-    Nested,
-    StepReader,
-    combinator,
-    registered,
-)
+from graphrag_bench.pipeline.combinator import Arms, Nested, combinator
 from graphrag_bench.pipeline.merge import MERGEABLE, SPLITTABLE, Keep, Rule, combined, empty, split
-from graphrag_bench.pipeline.steps import Execution, Failure, Outcome, Step, Steps, after, run_steps
+from graphrag_bench.pipeline.steps import Execution, Failure, Outcome, Steps, after, run_steps
 from graphrag_bench.values import RetrievalState
 
 
+@combinator("branch")
 @dataclass(frozen=True)
 class Branch(Nested):
     """Arms that each get their own copy of the state; slots that several wrote are merged.
@@ -27,10 +24,9 @@ class Branch(Nested):
     arms wrote.
     """
 
-    arms: Mapping[str, Steps]
-    merge: Rule
-    label: str = field(compare=False)
-    only: tuple[str, ...] | None = None
+    arms: Arms
+    merge: Rule = "interleave"
+    only: Annotated[tuple[str, ...], Field(min_length=1)] | None = None
 
     def run(self, states: Sequence[RetrievalState], execution: Execution) -> list[Outcome]:
         """Return the states with the slots of all arms; a failed arm fails the question."""
@@ -79,25 +75,15 @@ class Branch(Nested):
             checker.maybe |= arm.maybe.intersection(only)
 
 
-@combinator("branch", arms=("branch",), settings=("merge", "only"))
-def read_branch(read: StepReader) -> Step:
-    """`{branch: {NAME: STEPS}, merge: RULE, only: SLOTS}`."""
-    only = read.item.get("only")
-    if only is not None and (isinstance(only, str) or not isinstance(only, Sequence) or not only):
-        read.problem("only", f"a list of slots was expected, not {only!r}.")
-        only = None
-    return Branch(read.arms("branch"), read.rule(), read.label, only and tuple(map(str, only)))
-
-
+@combinator("each")
 @dataclass(frozen=True)
 class Each(Nested):
     """The inner steps once for every item of a slot, each on a copy that holds that item alone."""
 
     slot: str
     steps: Steps
-    merge: Rule
-    label: str = field(compare=False)
-    at_most: int = 64
+    merge: Rule = "interleave"
+    at_most: PositiveInt = 64
 
     def run(self, states: Sequence[RetrievalState], execution: Execution) -> list[Outcome]:
         """Return the states with what the items' steps wrote, merged; of no item, empty lists.
@@ -155,13 +141,7 @@ class Each(Nested):
         return self.at_most * super().bound()
 
 
-@combinator("each", lists=("steps",), settings=("merge", "at_most"))
-def read_each(read: StepReader) -> Step:
-    """`{each: SLOT, merge: RULE, at_most: N, steps: STEPS}`."""
-    steps, at_most = read.steps("steps"), read.count("at_most", 64)
-    return Each(str(read.item["each"]), steps, read.rule(), read.label, at_most)
-
-
+@combinator("repeat")
 @dataclass(frozen=True)
 class Repeat(Nested):
     """The inner steps up to `times` times, stopping early once the slot `until` says yes.
@@ -170,9 +150,8 @@ class Repeat(Nested):
     or those of all rounds by first appearance (`union`) or by best score (`max`).
     """
 
-    times: int
+    times: PositiveInt
     steps: Steps
-    label: str = field(compare=False)
     until: str | None = None
     keep: Keep = "last"
 
@@ -220,19 +199,7 @@ class Repeat(Nested):
         return self.times * super().bound()
 
 
-@combinator("repeat", lists=("steps",), settings=("until", "keep"))
-def read_repeat(read: StepReader) -> Step:
-    """`{repeat: TIMES, until: SLOT, keep: RULE, steps: STEPS}`."""
-    keep = read.choice("keep", get_args(Keep), "last")
-    times = read.count("repeat", 1)
-    steps = read.steps("steps")
-    until = read.item.get("until")
-    if until is not None and not isinstance(until, str):
-        read.problem("until", f"the name of a slot was expected, not {until!r}.")
-        until = None
-    return Repeat(times, steps, read.label, until, keep)
-
-
+@combinator("switch")
 @dataclass(frozen=True)
 class Switch(Nested):
     """The arm that the value of a slot names; the state goes on unchanged when none does.
@@ -243,9 +210,10 @@ class Switch(Nested):
     """
 
     slot: str
-    cases: Mapping[str, Steps]
-    label: str = field(compare=False)
-    fallback: Mapping[str, str] = field(default_factory=dict, compare=False)
+    cases: Arms
+    fallback: Mapping[str, Annotated[str, Field(min_length=1)]] = field(
+        default_factory=dict, compare=False
+    )
 
     def run(self, states: Sequence[RetrievalState], execution: Execution) -> list[Outcome]:
         """Return each state after its arm; states of one arm run as one block."""
@@ -271,6 +239,10 @@ class Switch(Nested):
 
     def check(self, checker: Checker) -> None:
         """Looks at the slot; what every arm writes counts as written."""
+        for name in self.fallback:
+            if name not in self.cases:
+                hint = did_you_mean(name, list(self.cases))
+                checker.problem(f"{self.label} fallback: no case '{name}'. {hint}")
         checker.look(self.label, self.slot)
         arms = []
         for name, steps in self.cases.items():
@@ -285,25 +257,3 @@ class Switch(Nested):
     def bound(self) -> int:
         """Calls of the dearest arm."""
         return max((sum(s.bound() for s in steps) for steps in self.parts), default=0)
-
-
-@combinator("switch", arms=("cases",), settings=("fallback",))
-def read_switch(read: StepReader) -> Step:
-    """`{switch: SLOT, cases: {VALUE: STEPS}, fallback: {VALUE: REASON}}`."""
-    cases = read.arms("cases")
-    reasons = read.item.get("fallback") or {}
-    if not isinstance(reasons, Mapping):
-        read.problem("fallback", f"a reason for each case was expected, not {reasons!r}.")
-        reasons = {}
-    for name, reason in reasons.items():
-        if str(name) not in cases:
-            read.problem("fallback", f"no case '{name}'. {did_you_mean(str(name), cases)}")
-        if not isinstance(reason, str) or not reason.strip():
-            read.problem("fallback", f"case '{name}' needs a reason in words, not {reason!r}.")
-    fallback = {str(name): str(reason) for name, reason in reasons.items()}
-    return Switch(str(read.item["switch"]), cases, read.label, fallback)
-
-
-def combinators() -> Mapping[str, Combinator]:
-    """Return every combinator by key, sorted: those of this project, and those of plug-ins."""
-    return dict(sorted(registered.items()))

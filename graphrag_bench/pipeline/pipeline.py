@@ -7,10 +7,9 @@ from typing import Any
 
 from graphrag_bench.contract import REQUIRED, Operator, Read, operators
 from graphrag_bench.errors import UserError, did_you_mean, nearest
-from graphrag_bench.pipeline import reader_prompts
+from graphrag_bench.pipeline import combinators, reader_prompts  # noqa: F401, registers them
 from graphrag_bench.pipeline.checker import Checker
-from graphrag_bench.pipeline.combinator import StepReader
-from graphrag_bench.pipeline.combinators import combinators
+from graphrag_bench.pipeline.combinator import form_of, read_combinator, registered
 from graphrag_bench.pipeline.pool import Pooled, pooled
 from graphrag_bench.pipeline.steps import (
     Execution,
@@ -92,7 +91,7 @@ class Pipeline:
             parameters = {one.parameter for op in self.operators() for one in op.operator.reads}
             hint = did_you_mean(name, sorted(parameters - {name}))
             checker.problem(f"{checker.unread[name]}: no step reads its list '{name}'. {hint}")
-        if "answer" not in checker.written and not checker.gaps:
+        if "answer" not in checker.written:
             checker.problem("No step writes 'answer'; end `generate` with an operator that does.")
         return checker.problems
 
@@ -100,26 +99,6 @@ class Pipeline:
 def _packs(step: Step) -> bool:
     answers = any("answer" in op.operator.returns for op in step.operators())
     return not answers and (not step.bound() or isinstance(step, Pooled))
-
-
-@dataclass(frozen=True)
-class _Gap(Step):
-    """What replaces an invalid step, so that the others can still be checked.
-
-    A method with one is refused before anything runs.
-    """
-
-    label: str
-
-    def run(self, states: Sequence[RetrievalState], execution: Execution) -> list[Outcome]:
-        """Raises LookupError."""
-        raise LookupError(f"{self.label} is not a step")
-
-    def check(self, checker: Checker) -> None:
-        checker.gaps.append(self.label)
-
-    def describe(self) -> dict[str, Any]:
-        return {}
 
 
 @dataclass(frozen=True)
@@ -153,35 +132,28 @@ class _Builder:
         if not isinstance(items, Sequence) or isinstance(items, str):
             self.problems.append(f"{path}: a list of steps was expected, not {items!r}.")
             return ()
-        return tuple(self.step(item, f"{path}.{row}") for row, item in enumerate(items))
+        steps = (self.step(item, f"{path}.{row}") for row, item in enumerate(items))
+        return tuple(step for step in steps if step is not None)
 
-    def step(self, item: Any, path: str) -> Step:
+    def step(self, item: Any, path: str) -> Step | None:
         if not isinstance(item, Mapping):
             self.problems.append(f"{path}: a step is a mapping such as {{op: NAME}}, not {item!r}.")
-            return _Gap(path)
-        forms = ["op", *combinators()]
-        form = next((name for name in forms if name in item), None)
-        if form is None:
-            self.problems.append(
-                f"{path} has none of {', '.join(forms)}; it has {', '.join(map(str, item))}."
-            )
-            return _Gap(path)
-        if form == "op":
+            return None
+        if "op" in item:
             return self._operator(item, path)
-        combinator = combinators()[form]
-        for key in item:
-            if key not in combinator.keys:
-                known = ", ".join(sorted(combinator.keys))
-                self.problems.append(f"{path} ({form}) has no key '{key}'; it takes {known}.")
-        return combinator.read(StepReader(item, path, form, self.steps, self.problems.append))
+        if form_of(item):
+            return read_combinator(item, path, self.steps, self.problems.append)
+        forms, found = ", ".join(["op", *sorted(registered)]), ", ".join(map(str, item))
+        self.problems.append(f"{path} has none of {forms}; it has {found}.")
+        return None
 
-    def _operator(self, item: Mapping[str, Any], path: str) -> Step:
+    def _operator(self, item: Mapping[str, Any], path: str) -> Step | None:
         name = str(item["op"])
         try:
             operator = operators.get(name)
         except UserError as error:
             self.problems.append(f"{path}: {error}")
-            return _Gap(f"{path} {name}")
+            return None
         label = f"{path} {name}"
         settings = {key: value for key, value in item.items() if key not in _OF_STEPS}
         use = self._use(operator, item.get("use", ()), label)
@@ -279,13 +251,12 @@ class _Builder:
 
 def misspelt_stages(method: Mapping[str, Any]) -> list[str]:
     """The keys of a method that hold a list of steps, and are not a stage."""
-    forms = {"op", *combinators()}
     return [
         key
         for key, items in method.items()
         if key not in STAGES
         and isinstance(items, list | tuple)
-        and any(isinstance(item, Mapping) and forms & item.keys() for item in items)
+        and any(isinstance(item, Mapping) and ("op" in item or form_of(item)) for item in items)
     ]
 
 

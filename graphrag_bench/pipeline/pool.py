@@ -10,7 +10,7 @@ method's nodes are `linked` ones. `scores` are those of the search.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from graphrag_bench.errors import UserError, did_you_mean
@@ -36,7 +36,6 @@ class Pooled(Nested):
     """The relationships in the order of their pooled scores, then the packer."""
 
     steps: Steps
-    label: str = field(compare=False)
 
     def run(self, states: Sequence[RetrievalState], execution: Execution) -> list[Outcome]:
         """Return the states after the packer."""
@@ -78,7 +77,7 @@ def pooled(
     apart = read([{"branch": {"pool": steps}, "only": ["relationships"]}], path)
     if "cut" in packer.operator.settings:
         packer = replace(packer, settings={**packer.settings, "cut": "lowest"})
-    return Pooled((*apart, packer), packer.label)
+    return Pooled(packer.label, (*apart, packer))
 
 
 def _candidates(item: Item, pool: Item, pooling: Item) -> list[Item]:

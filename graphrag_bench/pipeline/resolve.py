@@ -1,12 +1,14 @@
 """The combinator `resolve`: a plan of sub-questions, answered in dependency order."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
+
+from pydantic import PositiveInt
 
 from graphrag_bench.pipeline.checker import Checker
-from graphrag_bench.pipeline.combinator import Nested, StepReader, combinator
+from graphrag_bench.pipeline.combinator import Nested, combinator
 from graphrag_bench.pipeline.merge import MERGEABLE, Rule, combined
-from graphrag_bench.pipeline.steps import Execution, Failure, Outcome, Step, Steps, after, run_steps
+from graphrag_bench.pipeline.steps import Execution, Failure, Outcome, Steps, after, run_steps
 from graphrag_bench.prompts import form_of_part
 from graphrag_bench.question_plan import Dependencies, Plan, Sought, SubQuestion, checked_plan
 from graphrag_bench.values import Answer, RetrievalState
@@ -15,6 +17,7 @@ INPUTS = ("dependencies", "sought")
 """What the inner steps find in their state in addition to the sub-question."""
 
 
+@combinator("resolve")
 @dataclass(frozen=True)
 class Resolve(Nested):
     """The inner steps and the answer for every sub-question of a plan, then the final question.
@@ -31,9 +34,8 @@ class Resolve(Nested):
     slot: str
     steps: Steps
     answer: Steps
-    merge: Rule
-    label: str = field(compare=False)
-    at_most: int = 12
+    merge: Rule = "interleave"
+    at_most: PositiveInt = 12
     prune_unused: bool = False
 
     def run(self, states: Sequence[RetrievalState], execution: Execution) -> list[Outcome]:
@@ -138,14 +140,3 @@ class _Work:
             self.failure = self.failure or outcome
         else:
             self.done[one.id] = outcome
-
-
-@combinator("resolve", lists=("steps", "answer"), settings=("merge", "at_most", "prune_unused"))
-def read_resolve(read: StepReader) -> Step:
-    """`{resolve: SLOT, steps: STEPS, answer: STEPS}`, with merge, at_most and prune_unused."""
-    steps, answer = read.steps("steps"), read.steps("answer")
-    at_most = read.count("at_most", 12)
-    prune = read.choice("prune_unused", (True, False), False)
-    return Resolve(
-        str(read.item["resolve"]), steps, answer, read.rule(), read.label, at_most, prune
-    )

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from graphrag_bench.contract import Operator, Read, WrongReturn, by_slot
+from graphrag_bench.contract import Operator, Read, by_slot
 from graphrag_bench.errors import caught
 from graphrag_bench.fingerprint import code
 from graphrag_bench.llm.calls import Completion
@@ -41,8 +41,6 @@ class Failure:
 
 def own_lines(error: BaseException) -> tuple[str, ...]:
     """Where an error was raised: file, line and code, without the frames of graphrag_bench."""
-    if isinstance(error, WrongReturn):
-        return error.where
     frames = traceback.extract_tb(error.__traceback__)
     own = [frame for frame in frames if not Path(frame.filename).is_relative_to(_CORE)]
     texts = traceback.format_list(own[-_MOST_FRAMES:])  # of a recursion the last calls
@@ -201,47 +199,35 @@ class OperatorStep(Step):
         return [self._noted(state, one, execution) for state, one in zip(states, done, strict=True)]
 
     def _compute(self, states: Sequence[RetrievalState], execution: Execution) -> list[_Done]:
-        """What the step makes for each state: of more than one by the batch where there is one."""
-        metered = _MODELS.intersection(self.operator.needs)
-        if self.operator.batch is not None and len(states) > 1 and not metered:
-            began = time.perf_counter()
-            results = attempt(self.label, lambda: self._call_batch(states, execution))
-            if not isinstance(results, Failure):
-                each = (time.perf_counter() - began) / len(states)
-                return [(result, each, ()) for result in results]
+        """Return what the step makes of each state: at once where it can be, else one by one."""
+        if self.operator.batched and len(states) > 1 and not _MODELS & {*self.operator.needs}:
+            done = self._call(states, execution)
+            if not isinstance(done[0][0], Failure):
+                return done
         if "llm" not in self.operator.needs or execution.workers < 2 or len(states) < 2:
-            return [self._call_one(state, execution) for state in states]
+            return [self._call([state], execution)[0] for state in states]
         pool = ThreadPoolExecutor(execution.workers)
         try:
-            return list(pool.map(lambda state: self._call_one(state, execution), states))
+            return list(pool.map(lambda state: self._call([state], execution)[0], states))
         finally:
             pool.shutdown(cancel_futures=True)
 
-    def _call_batch(self, states: Sequence[RetrievalState], execution: Execution) -> list[Any]:
-        columns = [[self._value(state, read) for state in states] for read in self.operator.reads]
+    def _call(self, states: Sequence[RetrievalState], execution: Execution) -> list[_Done]:
+        """Call the operator once; a failure takes the place of all results."""
         needs = {name: execution.resources[name] for name in self.operator.needs}
-        assert self.operator.batch is not None
-        results: list[Any] = self.operator.batch(*columns, **needs, **self.settings)
-        if len(results) != len(states):
-            raise ValueError(f"the batch gave {len(results)} results for {len(states)}")
-        return results
-
-    def _call_one(self, state: RetrievalState, execution: Execution) -> _Done:
-        needs = {name: execution.resources[name] for name in self.operator.needs}
-        for name in _MODELS.intersection(needs):
-            needs[name] = execution.meter(name, self.label, state.question.id)
+        models = sorted(_MODELS.intersection(needs))
+        for name in models:
+            needs[name] = execution.meter(name, self.label, states[0].question.id)
         began = time.perf_counter()
-        result = attempt(
-            self.label,
-            lambda: self.operator.function(
-                *(self._value(state, read) for read in self.operator.reads),
-                **needs,
-                **self.settings,
-            ),
-        )
-        seconds = time.perf_counter() - began
-        meters = [needs[name].meter for name in sorted(_MODELS.intersection(needs))]
-        return result, seconds, meters
+
+        def work() -> list[Any]:
+            rows = [[self._value(state, read) for read in self.operator.reads] for state in states]
+            return self.operator(rows, **needs, **self.settings)
+
+        results = attempt(self.label, work)
+        seconds = (time.perf_counter() - began) / len(states)
+        each = [results] * len(states) if isinstance(results, Failure) else results
+        return [(result, seconds, [needs[name].meter for name in models]) for result in each]
 
     def _value(self, state: RetrievalState, read: Read) -> Any:
         source = self._source(read)

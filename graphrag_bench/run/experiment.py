@@ -350,12 +350,13 @@ def _check_steps(
     attributes: frozenset[str] | None,
     slots: frozenset[str],
 ) -> None:
-    """Raise one UserError with every problem of a method's steps, `problems` first.
+    """Raise one UserError with every problem of a method's steps.
 
-    `attributes` are those of the graph, where they are known, `slots` those filled before.
+    Slots and resources are checked once there are no other `problems`. `attributes` are those of
+    the graph, where they are known, `slots` those filled before.
     """
-    own = pipeline.check(resources() | GIVEN, attributes, slots)
-    refuse(list(dict.fromkeys([*problems, *own])), f"the pipeline of method '{name}'")
+    problems = problems or pipeline.check(resources() | GIVEN, attributes, slots)
+    refuse(list(dict.fromkeys(problems)), f"the pipeline of method '{name}'")
 
 
 def _check_method(values: Mapping[str, Any]) -> None:

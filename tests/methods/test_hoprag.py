@@ -7,12 +7,11 @@ import numpy as np
 import pytest
 from builds import QUIET, Known, ends, unit
 from builds import texts as table_of
-from by_hand import Planted, angle, at, replying
+from by_hand import Planted, alone, angle, at, replying
 from scipy.sparse import csr_matrix
 
 from graphrag_bench.algorithms.graph import Graph
 from graphrag_bench.columns import Texts, incidence
-from graphrag_bench.contract import alone
 from graphrag_bench.data.chunks import ChunkTable
 from graphrag_bench.embedding.vector_index import VectorIndex
 from graphrag_bench.errors import UserError

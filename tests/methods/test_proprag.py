@@ -4,12 +4,11 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from by_hand import Planted, angle, check, ranked
+from by_hand import Planted, alone, angle, check, ranked
 
 from graphrag_bench.algorithms.graph import Graph
 from graphrag_bench.algorithms.path_values import RankedPaths
 from graphrag_bench.columns import Texts
-from graphrag_bench.contract import alone
 from graphrag_bench.embedding.vector_index import VectorIndex
 from graphrag_bench.values import ChunkScores, Path, Question
 from methods.proprag.beam import beam, focused_ppr, of_paths

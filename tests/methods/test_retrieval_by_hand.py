@@ -4,14 +4,13 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from by_hand import Planted, angle, at, check, ranked, replying
+from by_hand import Planted, alone, angle, at, check, ranked, replying
 from scipy.sparse import csr_matrix
 
 from graphrag_bench.algorithms.evidence import NodeAttributes
 from graphrag_bench.algorithms.graph import Graph
 from graphrag_bench.algorithms.path_values import RankedPaths, ReasoningSteps, StepNodes
 from graphrag_bench.columns import Texts
-from graphrag_bench.contract import alone
 from graphrag_bench.data.chunks import ChunkTable
 from graphrag_bench.embedding.vector_index import VectorIndex
 from graphrag_bench.errors import UserError

@@ -5,14 +5,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from by_hand import Planted
+from by_hand import Planted, alone
 from rog_sets import ROWS, rog_folder
 from toy_runs import WEIGHTLESS, ran, records
 from toy_runs import asked as prompts
 
 from graphrag_bench.algorithms.graph import Graph
 from graphrag_bench.columns import Texts
-from graphrag_bench.contract import alone
 from graphrag_bench.embedding.tokenizer import BytePairs
 from graphrag_bench.embedding.vector_index import VectorIndex
 from graphrag_bench.llm.scripted import Scripted

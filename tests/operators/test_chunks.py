@@ -4,11 +4,10 @@ import math
 
 import numpy as np
 import pytest
-from by_hand import check, ranked
+from by_hand import alone, check, ranked
 
 from graphrag_bench.algorithms.graph import Graph
 from graphrag_bench.algorithms.path_values import RankedPaths
-from graphrag_bench.contract import alone
 from graphrag_bench.embedding.embedder import Hashing
 from graphrag_bench.embedding.vector_index import VectorIndex
 from graphrag_bench.errors import UserError

@@ -37,7 +37,7 @@ def test_only_rows_of_the_types_come_out(op: Operator) -> None:
     resources = {**resources, "graph": replace(base, types=Texts.of(kinds))}
     state = [None if read.optional else values[read.slot] for read in op.reads]
     needs = {name: resources[name] for name in op.needs}
-    slots = by_slot(op, op.function(*state, **needs, types=("place",)), resources)
+    slots = by_slot(op, op([state], **needs, types=("place",))[0], resources)
     assert nodes_of(resources["graph"], ("place",))[slots["nodes"].ids].all()
 
 

@@ -2,10 +2,9 @@
 
 import numpy as np
 import pytest
-from by_hand import Planted, angle, at, check, ranked
+from by_hand import Planted, alone, angle, at, check, ranked
 
 from graphrag_bench.algorithms.graph import Graph
-from graphrag_bench.contract import alone
 from graphrag_bench.data.chunks import ChunkTable
 from graphrag_bench.embedding.embedder import Hashing
 from graphrag_bench.embedding.vector_index import VectorIndex

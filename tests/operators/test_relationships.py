@@ -2,10 +2,9 @@
 
 import numpy as np
 import pytest
-from by_hand import Planted, check, falling
+from by_hand import Planted, alone, check, falling
 
 from graphrag_bench.algorithms.graph import Graph
-from graphrag_bench.contract import alone
 from graphrag_bench.embedding.vector_index import VectorIndex
 from graphrag_bench.values import NodeScores, Question
 from methods.pathcorag.steps import among

@@ -3,10 +3,9 @@
 import math
 
 import pytest
-from by_hand import Planted, angle, check, ranked
+from by_hand import Planted, alone, angle, check, ranked
 
 from graphrag_bench.algorithms.path_values import Route, Routes
-from graphrag_bench.contract import alone
 from graphrag_bench.data.chunks import ChunkTable
 from graphrag_bench.values import Question
 from operators.chunk.route import route

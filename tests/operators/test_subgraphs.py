@@ -2,13 +2,12 @@
 
 import numpy as np
 import pytest
-from by_hand import Planted, check, falling, ranked
+from by_hand import Planted, alone, check, falling, ranked
 from scipy.sparse import csr_matrix
 
 from graphrag_bench.algorithms.communities import Communities, Reports
 from graphrag_bench.algorithms.graph import Graph
 from graphrag_bench.columns import Texts
-from graphrag_bench.contract import alone
 from graphrag_bench.embedding.vector_index import VectorIndex
 from graphrag_bench.llm.calls import Completion
 from graphrag_bench.llm.scripted import Scripted

@@ -2,11 +2,10 @@
 
 import numpy as np
 import pytest
-from by_hand import Planted, check, ranked
+from by_hand import Planted, alone, check, ranked
 
 from graphrag_bench.algorithms.graph import Graph
 from graphrag_bench.algorithms.pagerank import walk_with_chunks
-from graphrag_bench.contract import alone
 from graphrag_bench.embedding.vector_index import VectorIndex
 from graphrag_bench.values import ChunkScores, Question
 from methods.entitypassage.names import chunk_restart, node_restart

@@ -61,7 +61,7 @@ def test_at_most_so_many_sub_questions_are_taken_those_that_others_need_first() 
 
 
 def test_inner_steps_must_answer_and_calls_are_bounded_by_the_sub_questions_taken() -> None:
-    step = {"resolve": "plan", "steps": [START, CHUNKS]}
+    step = {"resolve": "plan", "steps": [START, CHUNKS], "answer": []}
     pipeline, problems = build({"retrieve": [PLAN, step]})
     assert not problems
     assert any(message.startswith("retrieve.1 resolve") for message in pipeline.check())

@@ -101,7 +101,7 @@ def test_what_a_batch_gives_is_held_against_its_signature():
     for texts in (("1",), ("1", "2"), ("1", "none")):
         first, *rest = outcomes([START, {"op": "tiny.muddled"}], *texts)
         assert "Mentions" in first.message and "nodes" in first.message
-        assert "tiny_operators.py" in first.where[0] and first.where[0].endswith("in muddled")
+        assert "tiny_operators:muddled" in first.message
     assert "muddled" in rest[0].message and "0 results" in rest[0].message
 
 
