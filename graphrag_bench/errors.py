@@ -1,7 +1,6 @@
 """Errors that the user can fix, each with one clear message; the command line exits with 2."""
 
 import difflib
-import errno
 from collections.abc import Callable, Iterable, Mapping
 from typing import TypeVar
 
@@ -54,10 +53,9 @@ def caught(work: Callable[[], T]) -> T | Exception:
 
 
 def message_of(error: Exception) -> str:
-    """Return what is told of an error: of the disk what is wrong with which file."""
+    """Return the message of an error; of the operating system the file and what is wrong."""
     if isinstance(error, OSError) and error.strerror:
-        place = f": {error.filename}" if error.filename is not None else ""
-        return f"{error.strerror}{place}.{_ELSEWHERE if error.errno in _OF_DISKS else ''}"
+        return error.strerror + (f": {error.filename}" if error.filename is not None else "")
     kind = "" if isinstance(error, UserError | OSError) else f"{type(error).__name__}: "
     return f"{kind}{error}"
 
@@ -67,10 +65,6 @@ def exit_code_of(error: Exception) -> int:
     if isinstance(error, UserError):
         return error.exit_code
     return 2 if isinstance(error, OSError) else 1
-
-
-_OF_DISKS = {errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.EPERM}
-_ELSEWHERE = " Make room or allow writing there, or choose another folder by paths.home=FOLDER."
 
 
 class UnreadableReply(Exception):

@@ -26,8 +26,6 @@ from graphrag_bench.run.sweep import CELL, cell_in
 from graphrag_bench.view.page import write_page
 
 _SQLITE = "sqlite:///"
-_LONGEST_NAME, _LONGEST_VALUE, _LONGEST_TAG, _BATCH = 250, 6000, 5000, 100
-"""The limits of MLflow: signs of a name, a parameter and a tag, parameters in one request."""
 
 
 @dataclass(frozen=True)
@@ -89,15 +87,12 @@ class MLflow(Callback):
 
         job = Job.read(config)
         client, experiment = self._opened()
-        tags = {**job.tags, **({"error": job.error[:_LONGEST_TAG]} if job.error else {})}
+        tags = {**job.tags, **({"error": job.error} if job.error else {})}
         run = client.create_run(experiment, tags=tags, run_name=job.name).info.run_id
-        words = {_plain(name): str(value) for name, value in job.settings.items()}
-        params = [Param(name, value[:_LONGEST_VALUE]) for name, value in words.items()]
-        for start in range(0, len(params), _BATCH):
-            client.log_batch(run, params=params[start : start + _BATCH])
+        params = [Param(_plain(name), str(value)) for name, value in job.settings.items()]
         now = int(time.time() * 1000)
-        metrics = [Metric(_plain(n), value, now, 0) for n, value in job.metrics.items()]
-        client.log_batch(run, metrics)
+        metrics = [Metric(_plain(name), value, now, 0) for name, value in job.metrics.items()]
+        client.log_batch(run, metrics, params)
         for path in job.files:
             client.log_artifact(run, str(path))
         client.set_terminated(run, "FAILED" if job.error else "FINISHED")
@@ -105,15 +100,14 @@ class MLflow(Callback):
     def _opened(self) -> tuple[Any, str]:
         from mlflow import MlflowClient
 
-        if self.tracking_uri.startswith(_SQLITE):
-            Path(self.tracking_uri.removeprefix(_SQLITE)).parent.mkdir(parents=True, exist_ok=True)
+        files = None
+        if self.tracking_uri.startswith(_SQLITE):  # its artifacts would go to the working folder
+            folder = Path(self.tracking_uri.removeprefix(_SQLITE)).resolve().parent
+            folder.mkdir(parents=True, exist_ok=True)
+            files = (folder / "artifacts").as_uri()
         client = MlflowClient(self.tracking_uri)
         if known := client.get_experiment_by_name(self.experiment):
             return client, known.experiment_id
-        files = None
-        if self.tracking_uri.startswith(_SQLITE):  # its artifacts would go to the working folder
-            store = Path(self.tracking_uri.removeprefix(_SQLITE)).resolve()
-            files = (store.parent / "artifacts").as_uri()
         return client, client.create_experiment(self.experiment, artifact_location=files)
 
 
@@ -145,7 +139,7 @@ class WandB(Callback):
 
 
 def _plain(name: str) -> str:
-    return re.sub(r"[^\w./ -]", "_", name.replace("@", "_at_"))[:_LONGEST_NAME]
+    return re.sub(r"[^\w./ -]", "_", name.replace("@", "_at_"))
 
 
 def _require(package: str) -> None:

@@ -13,10 +13,9 @@ from graphrag_bench.progress import Progress
 METHODS = ["bm25", "hipporag", "lightrag", "vanilla", "zeroshot"]
 
 
-def test_an_error_of_the_disk_says_what_is_wrong_with_which_file_and_what_to_do():
+def test_an_error_of_the_disk_says_what_is_wrong_with_which_file():
     full = message_of(OSError(errno.ENOSPC, "No space left", "runs/x"))
-    assert "runs/x" in full and "paths.home" in full and "Errno" not in full
-    assert "paths.home" not in message_of(OSError(errno.ENOENT, "No such file", "x"))
+    assert full == "No space left: runs/x"
     assert "ZeroDivisionError" in message_of(ZeroDivisionError("of the program"))
     assert [exit_code_of(one) for one in (UserError(""), OSError(), ValueError())] == [2, 2, 1]
 

@@ -74,7 +74,7 @@ def test_a_job_is_a_run_of_mlflow(run: Path, tmp_path: Path) -> None:
 
 def test_a_failed_job_is_a_failed_run_with_its_error(tmp_path: Path) -> None:
     _, entry = logged(tmp_path, job(tmp_path, error="x" * 9000))
-    assert (entry.info.status, entry.data.tags["error"]) == ("FAILED", "x" * 5000)
+    assert (entry.info.status, entry.data.tags["error"]) == ("FAILED", "x" * 9000)
     assert entry.data.params == {"method": "bm25", "method.top_k": "4"}
 
 

@@ -21,7 +21,7 @@ from graphrag_bench.pipeline.combinators import Switch
 from graphrag_bench.pipeline.pipeline import Pipeline
 from graphrag_bench.pipeline.steps import OperatorStep
 from graphrag_bench.prompts import UNBOUNDED, ContextBudget, Filling
-from graphrag_bench.run.method import with_names
+from graphrag_bench.run.method import references
 from graphrag_bench.run.windows import ContextWindow, in_hundreds
 
 FEWEST_TOKENS = 50
@@ -192,8 +192,8 @@ def _item_numbers(pipeline: Pipeline, file: Mapping[str, Any]) -> set[str]:
     blocks = [op for op in packers(pipeline) if op.operator.name == f"context.{slot}"]
     steps = [*blocks, *_outer_lists(pipeline, slot)]
     own = {f"method.{op.label.partition(' ')[0]}.top_k" for op in steps}
-    read = _top_k_in(with_names(file), {op.operator.name for op in steps})
-    return own | {text.strip("<>") for text in read}
+    read = references([*_top_k_in(file, {op.operator.name for op in steps})])
+    return own | {f"method.{name}" for name in read}
 
 
 def _top_k_in(value: object, operators: set[str]) -> Iterator[str]:

@@ -1,6 +1,7 @@
 """A method file: its named parameters, its steps, and the variants of what it is built from."""
 
-from collections.abc import Iterable, Mapping
+import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -9,7 +10,7 @@ from omegaconf import OmegaConf
 from pydantic import BaseModel, StrictStr, ValidationError
 
 from graphrag_bench.artifacts.importers.paths import variants_for
-from graphrag_bench.config.compose import method_values, resolved
+from graphrag_bench.config.compose import method_values
 from graphrag_bench.config.settings import RunSettings
 from graphrag_bench.config.sources import FILE, KEYS, applied, method_file, names
 from graphrag_bench.contract import builders, resources, variants
@@ -51,6 +52,7 @@ class MethodKeys(BaseModel):
         return frozenset({FIRST_SLOTS[self.given]} if self.given else ())
 
 
+_REFERENCE = re.compile(r"(?:\bmethod[.\[]|\$\{\.+)(\w+)")
 RESERVED = frozenset({*MethodKeys.model_fields, "budget", FILE, *KEYS, *STAGES})
 FIRST_SLOTS = {"gold_chunks": "chunks"}
 """What a method may be given before its first step, and the slot it fills."""
@@ -163,9 +165,9 @@ def check_parameters(file: Mapping[str, Any], config: Mapping[str, Any]) -> None
         for key in config
         if key not in file and key not in RESERVED
     ]
-    read: set[str] = set()
-    while new := _read(file, read) - read:
-        read |= new
+    read = references({key: value for key, value in file.items() if key not in parameters})
+    while more := references([file[key] for key in read if key in parameters]) - read:
+        read |= more
     for key in (key for key in parameters if key not in read):
         near = nearest(key, RESERVED - {FILE}, n=1)
         hint = f" Did you mean '{near[0]}'?" if near else ""
@@ -178,34 +180,10 @@ def _parameters(file: Mapping[str, Any]) -> list[str]:
     return [key for key in file if key not in RESERVED and key not in stages]
 
 
-def with_names(file: Mapping[str, Any], kept: Iterable[str] = ()) -> dict[str, Any]:
-    """Return a method's file with its references resolved, and with names in place of values.
-
-    A step that reads the parameter `top_k` has the text `<method.top_k>` there. Parameters in
-    `kept` keep their values.
-    """
-    named = {
-        key: _filled(file[key], f"<method.{key}>") for key in _parameters(file) if key not in kept
-    }
-    return dict(resolved({"method": {**file, **named}})["method"])
-
-
-def _filled(value: object, text: str) -> object:
-    """Return a value with a text in place of everything in its mappings and lists."""
-    if isinstance(value, Mapping) and value:
-        return {key: _filled(inner, text) for key, inner in value.items()}
-    return [_filled(inner, text) for inner in value] if isinstance(value, list) and value else text
-
-
-def _read(file: Mapping[str, Any], known: Iterable[str]) -> set[str]:
-    """Return the parameters that steps, and the parameters `known` to be read, refer to."""
-    parameters = _parameters(file)
-    shown = with_names(file, known)
-    read = {key: of for key, of in shown.items() if key in known or key not in parameters}
-    texts = [text for text in paths_of(read, lists=True).values() if isinstance(text, str)]
-    if any(text.count("${") > 1 for text in texts):  # a parameter that names another one
-        return set(parameters)
-    return {key for key in parameters if any(f"<method.{key}>" in text for text in texts)}
+def references(value: object) -> set[str]:
+    """Return the parameters that the interpolations in a value name, as in `${method.top_k}`."""
+    texts = [text for text in paths_of(value, lists=True).values() if isinstance(text, str)]
+    return {name for text in texts if "${" in text for name in _REFERENCE.findall(text)}
 
 
 RICH_TYPES = ("organization", "person", "geo", "event", "category")
