@@ -21,9 +21,6 @@ def near_of(graph: Graph, *, outward: bool) -> Near:
     return {node: view.nodes[first:end].tolist() for node, (first, end) in enumerate(parts)}
 
 
-# ---- PathRAG, specification 1.4 and 1.5
-
-
 class Flow(NamedTuple):
     """Resource and level of every node reached, and the nodes that sent it on."""
 
@@ -98,68 +95,3 @@ def flow_paths(
 def lower(walk: Walk) -> Walk:
     """The lower of a walk and its reversal."""
     return min(walk, walk[::-1])
-
-
-# ---- path pooling, specification 4.3 and 4.4
-
-Triple = tuple[int, int]
-
-
-def walks_of(triples: Sequence[Triple], start: int, longest: int) -> list[tuple[int, ...]]:
-    """All simple paths from a node as positions of triples, of at most so many of them."""
-    graph = networkx.MultiDiGraph()
-    graph.add_node(start)
-    graph.add_edges_from((*ends, position) for position, ends in enumerate(triples))
-    walks = networkx.all_simple_edge_paths(graph, start, set(graph) - {start}, longest)
-    return [tuple(position for *_, position in walk) for walk in walks]
-
-
-def kernels_of(
-    triples: Sequence[Triple], scores: Sequence[float], entities: Sequence[int], *,
-    shortest: bool, per_entity: bool, longest: int,
-) -> list[tuple[int, ...]]:  # fmt: skip
-    """The kernels from and to the entities, each read along its triples."""
-    result: list[tuple[int, ...]] = []
-    for forward in (True, False):
-        ways = list(triples) if forward else [(tail, head) for head, tail in triples]
-        groups: dict[tuple[int, int], list[tuple[int, ...]]] = {}
-        for number, entity in enumerate(entities):
-            for walk in walks_of(ways, entity, longest):
-                end = ways[walk[-1]][1]
-                if shortest and not per_entity and end in entities:
-                    continue
-                kernel = walk if forward else walk[::-1]
-                groups.setdefault((number if per_entity else 0, end), []).append(kernel)
-        for group in groups.values():
-            if shortest:
-                result.append(min(group, key=lambda kernel: _preferred(kernel, scores)))
-            else:
-                result += group
-    return result
-
-
-def _preferred(kernel: tuple[int, ...], scores: Sequence[float]) -> tuple[int, int, Walk]:
-    total = sum(round(scores[position] * 10**DECIMALS) for position in kernel)
-    return len(kernel), -total, kernel
-
-
-def pooled(
-    triples: Sequence[Triple], scores: Sequence[float], entities: Sequence[int], *,
-    shortest: bool = True, per_entity: bool = False, highest: bool = False, a: float = 1.0,
-    longest: int = 9,
-) -> list[float]:  # fmt: skip
-    """The pooled score of every triple; those on no kernel are kernels by themselves."""
-    kernels = kernels_of(
-        triples, scores, entities, shortest=shortest, per_entity=per_entity, longest=longest
-    )
-    covered = {position for kernel in kernels for position in kernel}
-    alone = [(position,) for position in range(len(scores)) if position not in covered]
-    lowest = min(scores)
-    best: dict[int, float] = {}
-    for kernel in [*kernels, *alone]:
-        values = [scores[position] for position in kernel]
-        base = max(values) if highest else sum(values) / len(values)
-        for index, position in enumerate(kernel, start=1):
-            score = base + lowest / (index * a)
-            best[position] = max(best.get(position, score), score)
-    return [best[position] for position in range(len(scores))]

@@ -52,7 +52,7 @@ def pool(
     score.
     Source: path pooling (Wang et al. 2025), sections 3.3, 3.4 and 4.3.
     """
-    from graphrag_bench.algorithms.path_pooling import Kernels, for_prompt, pooled
+    from graphrag_bench.algorithms.path_pooling import for_prompt, pooled
 
     rows, base = _by_base_rank(relationships, scores)
     most = coarse_k if mode == "reselect" else top_k
@@ -62,8 +62,11 @@ def pool(
         graph.target[rows],
         base,
         entities.ids,
-        Kernels(search, pooling, sources, a),
-        np.random.default_rng(seed),
+        rng=np.random.default_rng(seed),
+        search=search,
+        pooling=pooling,
+        sources=sources,
+        a=a,
     )
     placed = for_prompt(best_first(pooled_scores)[:top_k], order)
     return Ranked(rows[placed], pooled_scores[placed])
