@@ -4,10 +4,10 @@ Everything is plain `.npy`, written without pickles and read with `allow_pickle=
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import MISSING, Field, dataclass, fields
+from dataclasses import MISSING, dataclass, fields
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, Self, get_type_hints
+from typing import Any, Self, get_args, get_type_hints
 from zlib import crc32
 
 import numpy as np
@@ -105,37 +105,39 @@ NOT_STORED = {"stored": False}
 class Columns:
     """A dataclass of arrays, texts and CSR matrices, stored by the names of its fields.
 
-    A field that is None has no file, and neither has one whose metadata are `NOT_STORED`. The files
-    of a field with `save` and `load` of its own, as other columns have, lie beside them.
+    A field with `save` and `load`, as other columns have, is a folder. A field that is None is not
+    stored, and neither is a field whose metadata are `NOT_STORED`.
     """
 
     def save(self, folder: Path) -> None:
         """Write every column into a folder."""
-        for field in _stored(self):
-            column = getattr(self, field.name)
+        for name in _stored(self):
+            column = getattr(self, name)
             if isinstance(column, Texts):
-                column.save(folder, field.name)
+                column.save(folder, name)
             elif hasattr(column, "indptr"):
-                save_sparse(folder, field.name, column)
+                save_sparse(folder, name, column)
             elif hasattr(column, "save"):
-                column.save(folder)
+                (folder / name).mkdir()
+                column.save(folder / name)
             elif column is not None:
-                save_array(folder, field.name, column)
+                save_array(folder, name, column)
 
     @classmethod
     def load(cls, folder: Path) -> Self:
-        """What `save` wrote, by memory map."""
+        """Return what `save` wrote, by memory map."""
         columns: dict[str, Any] = {}
-        types = get_type_hints(cls)
-        for field in _stored(cls):
-            if hasattr(of := types[field.name], "load") and of is not Texts:
-                columns[field.name] = of.load(folder)
-            elif (folder / f"{field.name}.offsets.npy").is_file():
-                columns[field.name] = Texts.load(folder, field.name)
-            elif (folder / f"{field.name}.indptr.npy").is_file():
-                columns[field.name] = load_sparse(folder, field.name)
-            elif (folder / f"{field.name}.npy").is_file() or field.default is MISSING:
-                columns[field.name] = load_array(folder, field.name)
+        for name, default in _stored(cls).items():
+            if (folder / name).is_dir():
+                kind = get_type_hints(cls)[name]
+                kind = next(one for one in get_args(kind) or (kind,) if hasattr(one, "load"))
+                columns[name] = kind.load(folder / name)
+            elif (folder / f"{name}.offsets.npy").is_file():
+                columns[name] = Texts.load(folder, name)
+            elif (folder / f"{name}.indptr.npy").is_file():
+                columns[name] = load_sparse(folder, name)
+            elif (folder / f"{name}.npy").is_file() or default is MISSING:
+                columns[name] = load_array(folder, name)
         return cls(**columns)
 
 
@@ -184,8 +186,8 @@ class TextRows(Columns, Mapping[str, int]):
         return len(self.texts)
 
 
-def _stored(of: Any) -> list[Field[Any]]:
-    return [field for field in fields(of) if field.metadata != NOT_STORED]
+def _stored(of: Any) -> dict[str, Any]:
+    return {field.name: field.default for field in fields(of) if field.metadata != NOT_STORED}
 
 
 def incidence(columns_of: Iterable[Iterable[int]], n_columns: int) -> Any:

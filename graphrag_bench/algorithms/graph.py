@@ -40,13 +40,6 @@ ATTRIBUTES = {
 }
 """The attribute (Zhou et al. 2025, Table 2; `node.attributes` is ours) of each such column."""
 
-PARTS: Mapping[str, tuple[str, type[Columns]]] = {
-    "node_attributes": ("attributes", NodeAttributes),
-    "node_fragments": ("node_fragments", Fragments),
-    "fact_fragments": ("fact_fragments", Fragments),
-}
-"""The folder and the kind of each field that is stored in a folder of its own."""
-
 
 @dataclass(frozen=True, eq=False)
 class Graph(Columns):
@@ -76,9 +69,9 @@ class Graph(Columns):
     descriptions: Texts | None = None
     facts: Texts | None = None
     keywords: Texts | None = None
-    node_attributes: NodeAttributes | None = field(default=None, metadata=NOT_STORED)
-    node_fragments: Fragments | None = field(default=None, metadata=NOT_STORED)
-    fact_fragments: Fragments | None = field(default=None, metadata=NOT_STORED)
+    node_attributes: NodeAttributes | None = None
+    node_fragments: Fragments | None = None
+    fact_fragments: Fragments | None = None
     merges: tuple[Merge, ...] = field(default=(), metadata=NOT_STORED)
     statistics: Mapping[str, float] = field(default_factory=dict, metadata=NOT_STORED)
 
@@ -100,15 +93,15 @@ class Graph(Columns):
         """
         from scipy.sparse import csr_matrix, issparse
 
+        def csr(matrix: Any, shape: tuple[int, int]) -> Any:
+            if matrix is None:
+                return csr_matrix(shape, dtype=bool)
+            return matrix if issparse(matrix) else csr_matrix(np.asarray(matrix, bool))
+
         ends = np.array([source, target], np.int64).reshape(2, -1)
         n_rows = ends.shape[1]
         n = max(n_nodes or 0, int(ends.max(initial=-1)) + 1, len(names or ()))
-        inside = np.zeros((n, 0)) if node_chunk is None else node_chunk
-        inside = inside if issparse(inside) else csr_matrix(np.asarray(inside, bool))
-        stated = relationship_chunk
-        if stated is None:
-            stated = csr_matrix((n_rows, inside.shape[1]), dtype=bool)
-        stated = stated if issparse(stated) else csr_matrix(np.asarray(stated, bool))
+        inside = csr(node_chunk, (n, 0))
         if not isinstance(relations, Texts):
             relations = Texts.of([relations] * n_rows if isinstance(relations, str) else relations)
         return cls(
@@ -119,7 +112,7 @@ class Graph(Columns):
             synonym=np.zeros(n_rows, bool),
             relations=relations,
             node_chunk=inside,
-            relationship_chunk=stated,
+            relationship_chunk=csr(relationship_chunk, (n_rows, inside.shape[1])),
         )
 
     @property
@@ -214,7 +207,10 @@ class Graph(Columns):
     def neighbours(self) -> Neighbours:
         """The neighbours of every node, whichever way a relationship points."""
         pairs = self.pairs
-        return Neighbours.joined(pairs.source, pairs.target, pairs.first, self.n_nodes)
+        ends = np.stack([pairs.source, pairs.target])
+        both = Neighbours.along(ends.ravel(), ends[::-1].ravel(), self.n_nodes)
+        rows = np.tile(pairs.first.astype(np.int32), 2)[both.rows]
+        return replace(both, rows=rows)
 
     @cached_property
     def outward(self) -> Neighbours:
@@ -297,21 +293,12 @@ class Graph(Columns):
         """Write the columns, attributes, merges and what questions read besides into a folder."""
         super().save(folder)
         save_merges(folder, self.merges)
-        for field_name, (name, _) in PARTS.items():
-            if (part := getattr(self, field_name)) is not None:
-                (folder / name).mkdir()
-                part.save(folder / name)
         save_views(folder, self)
 
     @classmethod
     def load(cls, folder: Path) -> "Graph":
         """The graph that `save` wrote, its columns and stored views by memory map."""
-        parts: dict[str, Any] = {
-            field_name: kind.load(folder / name)
-            for field_name, (name, kind) in PARTS.items()
-            if (folder / name).is_dir()
-        }
-        graph = replace(super().load(folder), merges=load_merges(folder), **parts)
+        graph = replace(super().load(folder), merges=load_merges(folder))
         vars(graph).update(load_views(folder, graph.names))  # where cached properties look first
         return graph
 

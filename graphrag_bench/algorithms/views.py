@@ -10,16 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from graphrag_bench.algorithms.name_dictionary import NameDictionary
-from graphrag_bench.columns import (
-    Columns,
-    TextRows,
-    Texts,
-    in_order,
-    load_array,
-    load_sparse,
-    save_array,
-    save_sparse,
-)
+from graphrag_bench.columns import Columns, TextRows, Texts
 from graphrag_bench.text import show_briefly
 from graphrag_bench.values import FloatArray, IntArray
 
@@ -46,20 +37,6 @@ class Neighbours:
         starts = np.concatenate([[0], np.cumsum(np.bincount(codes // n, minlength=n_nodes))])
         return cls(*(part.astype(np.int32) for part in (starts, codes % n, rows[first])))
 
-    @classmethod
-    def joined(
-        cls, source: IntArray, target: IntArray, rows: IntArray, n_nodes: int
-    ) -> "Neighbours":
-        """The neighbours by distinct pairs of nodes and the first row of each, int64 (n_pairs,)."""
-        from scipy.sparse import csr_matrix
-
-        apart = source != target
-        marks = (rows[apart] + 1).astype(np.int32)  # 0 is no entry
-        half = csr_matrix((marks, (source[apart], target[apart])), shape=(n_nodes, n_nodes))
-        both = in_order(half + half.T)
-        starts, nodes = both.indptr.astype(np.int32), both.indices.astype(np.int32)
-        return cls(starts, nodes, both.data - np.int32(1))
-
     def rows_along(self, walk: Sequence[int]) -> tuple[int, ...]:
         """The row of every hop of a walk; raises KeyError for a hop that is none."""
         rows = []
@@ -73,8 +50,6 @@ class Neighbours:
 
 
 FOLDER = "views"
-SPARSE = ("adjacency", "pair_chunk", "chunk_relationship", "node_relationship")
-"""The views that are stored as CSR."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -119,42 +94,61 @@ def inverse(sums: ArrayLike) -> FloatArray:
     return np.divide(1.0, values, out=np.zeros_like(values), where=values > 0)
 
 
+@dataclass(frozen=True, eq=False)
+class Views(Columns):
+    """The views of a graph that are stored.
+
+    `transition` has the values of that matrix, whose ids and starts are those of `adjacency`;
+    `name_sums` and `name_order` are parts of `Graph.row_of`.
+    """
+
+    pairs: Pairs
+    adjacency: Any
+    pair_chunk: Any
+    chunk_relationship: Any
+    node_relationship: Any
+    chunks_per_node: IntArray
+    transition: FloatArray
+    name_sums: NDArray[np.uint32]
+    name_order: IntArray
+    keys: TextRows
+    first_words: TextRows
+
+
+COPIED = (
+    "pairs", "adjacency", "pair_chunk", "chunk_relationship", "node_relationship", "chunks_per_node"
+)  # fmt: skip
+"""Views that are stored as they are."""
+
+
 def save_views(folder: Path, graph: Any) -> None:
     """Write the views of a graph into the folder `views` of its folder."""
-    inside = folder / FOLDER
-    (inside / "pairs").mkdir(parents=True)
-    graph.pairs.save(inside / "pairs")
-    for name in SPARSE:
-        save_sparse(inside, name, getattr(graph, name))
-    save_array(inside, "transition", graph.transition.data)
-    save_array(inside, "chunks_per_node", graph.chunks_per_node)
-    save_array(inside, "names.sums", graph.row_of.sums)
-    save_array(inside, "names.order", graph.row_of.order)
     names = graph.dictionary
-    for name, rows in (("keys", names.row_of), ("first_words", names.longest)):
-        (inside / name).mkdir()
-        TextRows.of(rows).save(inside / name)
+    (folder / FOLDER).mkdir()
+    Views(
+        *(getattr(graph, name) for name in COPIED),
+        transition=graph.transition.data,
+        name_sums=graph.row_of.sums,
+        name_order=graph.row_of.order,
+        keys=TextRows.of(names.row_of),
+        first_words=TextRows.of(names.longest),
+    ).save(folder / FOLDER)
 
 
 def load_views(folder: Path, names: Texts) -> dict[str, Any]:
-    """The views by name, by memory map; none where the folder has none, then they are made."""
-    inside = folder / FOLDER
-    if not inside.is_dir():
+    """Return the stored views by name, by memory map; none where the folder has none."""
+    if not (folder / FOLDER).is_dir():
         return {}
     from scipy.sparse import csr_matrix
 
-    views: dict[str, Any] = {name: load_sparse(inside, name) for name in SPARSE}
-    near = views["adjacency"]
-    parts = load_array(inside, "transition"), near.indices, near.indptr
-    by_name = (load_array(inside, f"names.{part}") for part in ("sums", "order"))
-    keys, first_words = (TextRows.load(inside / name) for name in ("keys", "first_words"))
+    views = Views.load(folder / FOLDER)
+    near = views.adjacency
+    parts = views.transition, near.indices, near.indptr
     return {
-        **views,
-        "pairs": Pairs.load(inside / "pairs"),
+        **{name: getattr(views, name) for name in COPIED},
         "transition": csr_matrix(parts, shape=near.shape, copy=False),
-        "chunks_per_node": load_array(inside, "chunks_per_node"),
-        "row_of": TextRows(names, np.arange(len(names)), *by_name),
-        "dictionary": NameDictionary(keys, first_words),
+        "row_of": TextRows(names, np.arange(len(names)), views.name_sums, views.name_order),
+        "dictionary": NameDictionary(views.keys, views.first_words),
     }
 
 
