@@ -120,9 +120,9 @@ def random_walks(
     kernels: dict[Kernel, None] = {}
     for number in range(N_WALKS):
         ways, turn = (back, -1) if number % 2 else (onward, 1)
-        nodes, path = [entities[rng.integers(len(entities))]], list[int]()
+        nodes, path = [entities[int(rng.integers(len(entities)))]], list[int]()
         while len(path) < LONGEST and (here := ways.get(nodes[-1])):
-            triple, near = here[rng.integers(len(here))]
+            triple, near = here[int(rng.integers(len(here)))]
             if near in nodes:
                 break
             nodes.append(near)

@@ -126,7 +126,7 @@ def save_views(folder: Path, graph: Any) -> None:
     names = graph.dictionary
     (folder / FOLDER).mkdir()
     Views(
-        *(getattr(graph, name) for name in COPIED),
+        **{name: getattr(graph, name) for name in COPIED},
         transition=graph.transition.data,
         name_sums=graph.row_of.sums,
         name_order=graph.row_of.order,

@@ -56,7 +56,6 @@ class Extractor:
         items: Sequence[str],
         advice: str = "",
         *,
-        was: str = "could be read",
         retry: bool = True,
     ) -> list[Result[T]]:
         """Return what `ask_each` does, with the limit of each prompt; every reply is counted.
@@ -83,15 +82,15 @@ class Extractor:
                 results.update(zip(rows, of_rows, strict=True))
         in_order = [results[row] for row in range(len(chats))]
         if advice:
-            refuse_all_failed(reading.purpose, failures(in_order), len(chats), advice, was=was)
+            refuse_all_failed(reading.purpose, failures(in_order), len(chats), advice)
         return in_order
 
     def texts(
         self, chats: Sequence[Chat], items: Sequence[str], step: str, advice: str
     ) -> list[str | None]:
-        """Return the text of each reply without spaces around it, None where none was of use.
+        """Return the text of each reply, None for a failed call or an empty reply.
 
-        Raises UserError when none of all was.
+        Each None is counted as a fallback. Raises UserError when all are None.
         """
 
         def read(text: str, cut: bool) -> str:
@@ -99,8 +98,10 @@ class Extractor:
                 raise UnreadableReply(step, text)
             return text.strip()
 
-        reading = ReplyFormat(step, read)
-        results = self.ask(chats, reading, items, advice, was="was of use", retry=False)
+        results = self.ask(chats, ReplyFormat(step, read), items, advice, retry=False)
+        if n_failed := len(failures(results)):
+            self.llm.meter.fallbacks += n_failed
+            self.progress.say(f"{step}: {n_failed} of {len(results)} replies could not be used.")
         return [one if isinstance(one, str) else None for one in results]
 
     @property
@@ -145,13 +146,11 @@ def failures(results: Sequence[object]) -> list[UnreadableReply | CallFailed]:
     return [one for one in results if isinstance(one, UnreadableReply | CallFailed)]
 
 
-def refuse_all_failed(
-    step: str, failures: Sequence[object], n_replies: int, advice: str, was: str = "could be read"
-) -> None:
+def refuse_all_failed(step: str, failures: Sequence[object], n_replies: int, advice: str) -> None:
     """Raise UserError when all the replies of a step failed, with the last one and what to do."""
     if n_replies and len(failures) == n_replies:
         raise UserError(
-            f"Step '{step}': none of {n_replies} replies (0%) {was}. The last one: "
+            f"Step '{step}': none of {n_replies} replies could be used. The last one: "
             f"{str(failures[-1])[:300]}. {advice}"
         )
 

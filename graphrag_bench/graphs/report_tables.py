@@ -3,15 +3,16 @@
 import csv
 import io
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from itertools import zip_longest
+
+import numpy as np
 
 from graphrag_bench.algorithms.communities import Communities
 from graphrag_bench.algorithms.graph import Graph
 from graphrag_bench.columns import row_ids
 from graphrag_bench.graphs.sentences import split_sentences
 from graphrag_bench.text import count_tokens
-from graphrag_bench.values import IntArray
+from graphrag_bench.values import FloatArray
 
 _IN_TITLE = 3
 _HEADS = {
@@ -66,16 +67,6 @@ class Contents:
         """Return the degrees of the ends of a row that are among some members, together."""
         return sum(self.degree[end] for end in self.ends[row] if end in members)
 
-    def entity(self, node: int, place: int) -> str:
-        """Return the line of a node at a place of its table."""
-        kind = self.graph.types[node] if self.graph.types else ""
-        return _line(place, self.names[node], kind, self.descriptions[node], self.degree[node])
-
-    def relationship(self, row: int, place: int, members: set[int]) -> str:
-        """Return the line of a relationship at a place of its table."""
-        head, tail = (self.names[end] for end in self.ends[row])
-        return _line(place, head, tail, self.facts[row], self.rank(row, members))
-
     def title(self, community: int) -> str:
         """Return the names of the three most connected members."""
         return ", ".join(self.names[node] for node in self.members(community)[:_IN_TITLE])
@@ -99,53 +90,51 @@ class Contents:
         return list(dict.fromkeys(turns))[:most]
 
 
-@dataclass(frozen=True, eq=False)
-class PartReport:
-    """A report on a part of a community; `occurrence` is 0..1, `nodes` its members.
-
-    The occurrence is the share of the community's chunks that the part is in.
-    """
-
-    text: str
-    rating: float
-    occurrence: float
-    nodes: IntArray
-
-
 def report_tables(
-    contents: Contents, community: int, parts: Sequence[PartReport], budget: int
+    contents: Contents, community: int, texts: Sequence[str], ratings: FloatArray, budget: int
 ) -> str:
     """Entities by degree and relationships by rank, half of the budget each; ties by name.
 
-    Where that cuts rows off and there are reports on parts, those come first, the largest
-    occurrence first (ties by text), as many as fit; entities and relationships that they do not
-    cover go before the others and share what is left. Rows are cut at their boundaries. The tables
-    depend on the members alone: the same ones give the same text wherever their rows are.
+    Where that cuts rows off and parts of the community have reports (`texts` and `ratings` by
+    community), these come first, the largest occurrence first (ties by text), as many as fit. The
+    occurrence is the share of the community's chunks that the part is in, 0..1. Entities and
+    relationships that the reports do not cover go before the others and share what is left. Rows
+    are cut at their boundaries. The tables depend on the members alone: the same ones give the same
+    text wherever their rows are.
     Source: GraphRAG (Edge et al. 2024), section 3.1.5, as nano-graphrag packs it.
     Deviation: nano-graphrag numbers reports by community and divides occurrence by the largest of
     all communities, and a rank counts the neighbours of ends outside the community too; each of
     these would change with what the community does not hold.
     """
     nodes, rows = contents.members(community), contents.relationships(community)
-    members = set(nodes)
+    members, types = set(nodes), contents.graph.types
 
     def tables(room: int) -> tuple[list[str], list[str]]:
-        entities = (contents.entity(node, place) for place, node in enumerate(nodes))
+        entities = (
+            _line(place, contents.names[node], types[node] if types else "",
+                  contents.descriptions[node], contents.degree[node])
+            for place, node in enumerate(nodes)
+        )  # fmt: skip
         relationships = (
-            contents.relationship(row, place, members) for place, row in enumerate(rows)
-        )
+            _line(place, *(contents.names[end] for end in contents.ends[row]),
+                  contents.facts[row], contents.rank(row, members))
+            for place, row in enumerate(rows)
+        )  # fmt: skip
         return _fitting(entities, room // 2), _fitting(relationships, room // 2)
 
     entities, relationships = tables(budget)
     reports: list[str] = []
+    parts = [row for row in contents.parts.get(community, ()) if texts[row]]
     if parts and (len(entities) < len(nodes) or len(relationships) < len(rows)):
-        ordered = sorted(parts, key=lambda part: (-part.occurrence, part.text))
+        n_chunks = np.diff(contents.communities.chunks.indptr)
+        share = n_chunks / max(n_chunks[community], 1)
+        parts.sort(key=lambda part: (-share[part], texts[part]))
         lines = (
-            _line(place, part.text, part.rating, round(part.occurrence, 3))
-            for place, part in enumerate(ordered)
+            _line(place, texts[part], float(ratings[part]), round(float(share[part]), 3))
+            for place, part in enumerate(parts)
         )
         reports = _fitting(lines, budget)
-        covered = {node for part in ordered[: len(reports)] for node in part.nodes.tolist()}
+        covered = set(contents.communities.nodes[parts[: len(reports)]].indices.tolist())
         nodes.sort(key=covered.__contains__)
         rows.sort(key=lambda row: covered.issuperset(contents.ends[row]))
         entities, relationships = tables(max(budget - sum(map(count_tokens, reports)), 0))

@@ -1,7 +1,6 @@
 """Community reports: the central sentences about the members, or written by the build model."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from functools import partial
 from itertools import chain
 from typing import Any
 
@@ -16,7 +15,7 @@ from graphrag_bench.embedding.embedder import Embedder
 from graphrag_bench.errors import UnreadableReply
 from graphrag_bench.expected import Sizes, template_tokens
 from graphrag_bench.graphs.asking import refuse_all_failed
-from graphrag_bench.graphs.report_tables import Contents, PartReport, report_tables
+from graphrag_bench.graphs.report_tables import Contents, report_tables
 from graphrag_bench.graphs.sentences import Sentences, chunks_of, crowded, sentence_chunks
 from graphrag_bench.llm.calls import CallFailed
 from graphrag_bench.llm.chat import ChatModel
@@ -189,8 +188,7 @@ def llm_reports(
     last: object = None
     with progress.task(STEP, n) as advance:
         for rows in _batches(communities):
-            parts = (_parts(contents, row, texts, ratings) for row in rows)
-            tables = map(partial(report_tables, contents, budget=budget), rows, parts)
+            tables = [report_tables(contents, row, texts, ratings, budget) for row in rows]
             results = ask_each(
                 llm_build, [report_prompt.render({"tables": shown}) for shown in tables],
                 json_reading(Report, STEP), max_tokens=max_tokens,
@@ -220,18 +218,3 @@ def _batches(communities: Communities) -> Iterator[list[int]]:
         rows = np.flatnonzero(communities.level == level).tolist()
         for start in range(0, len(rows), _AT_ONCE):
             yield rows[start : start + _AT_ONCE]
-
-
-def _parts(
-    contents: Contents, community: int, texts: Sequence[str], ratings: FloatArray
-) -> list[PartReport]:
-    nodes, chunks = contents.communities.nodes, contents.communities.chunks
-    n_chunks = np.diff(chunks.indptr)
-    whole = max(int(n_chunks[community]), 1)
-    return [
-        PartReport(
-            texts[row], float(ratings[row]), float(n_chunks[row] / whole), row_ids(nodes, row)
-        )
-        for row in contents.parts.get(community, ())
-        if texts[row]
-    ]

@@ -22,9 +22,8 @@ from graphrag_bench.contract import artifact
 from graphrag_bench.data.chunks import ChunkTable
 from graphrag_bench.embedding.embedder import Embedder, Vectors
 from graphrag_bench.embedding.vector_index import VectorIndex
-from graphrag_bench.errors import UnreadableReply
 from graphrag_bench.expected import Sizes, template_tokens
-from graphrag_bench.graphs.asking import Extractor, failures
+from graphrag_bench.graphs.asking import Extractor, room_for
 from graphrag_bench.graphs.sentences import (
     Sentences,
     chunks_of,
@@ -34,10 +33,9 @@ from graphrag_bench.graphs.sentences import (
     vectors_of,
 )
 from graphrag_bench.llm.chat import ChatModel
-from graphrag_bench.llm.structured import ReplyFormat, settled
 from graphrag_bench.progress import Progress
 from graphrag_bench.prompts import Prompt
-from graphrag_bench.text import count_tokens, words
+from graphrag_bench.text import count_tokens
 
 TreeClustering = Literal["gmm", "kmeans"]
 Threshold = Annotated[float, Field(ge=0, lt=1)]
@@ -60,9 +58,6 @@ CLUSTER_SIZE = 10
 """Nodes of a cluster by balanced k-means; ours."""
 SUMMARY_TOKENS = 100
 """Source: RAPTOR's code."""
-_STEM = 6
-_LEAST_SHARED = 1 / 3
-_RESERVE = 64
 _ADVICE = "The model may be too small, or its window too; build.graph=tree takes central sentences."
 LEAF, SUMMARISED = "chunk", "summary"
 """How the names of nodes begin: `chunk 12` is a leaf, `summary 2.0` the first of layer 2."""
@@ -236,61 +231,25 @@ def layer_of(name: str) -> int | None:
 def _written(
     llm: ChatModel, prompt: Prompt, progress: Progress, leaves: Sequence[str]
 ) -> SummariseRows:
-    known = frozenset(word for text in leaves for word in _content_words(text))
     every = [" ".join(text.split()) for text in leaves]
-
-    def read(text: str, was_cut: bool) -> str:
-        content = _content_words(text)
-        if not content or sum(word in known for word in content) < _LEAST_SHARED * len(content):
-            raise UnreadableReply(STEP, text)
-        return text.strip()
+    room = room_for(llm, prompt, SUMMARY_TOKENS)
 
     def summaries(families: Sequence[Sequence[int]]) -> list[str]:
         clusters = [[every[row] for row in family] for family in families]
-        chats = [
-            prompt.render({"texts": "\n\n".join(_fitted(llm, prompt, texts))}) for texts in clusters
-        ]
+        chats = [prompt.render({"texts": "\n\n".join(_fitted(texts, room))}) for texts in clusters]
         items = [f"cluster of {family[0]}" for family in families]
-        results = Extractor(llm, SUMMARY_TOKENS, progress).ask(
-            chats, ReplyFormat(STEP, read), items, _ADVICE, was="was a summary of the texts"
-        )
+        replies = Extractor(llm, SUMMARY_TOKENS, progress).texts(chats, items, STEP, _ADVICE)
         written = [
-            settled(
-                llm, result, " ".join(cut(one, SUMMARY_TOKENS // len(texts) or 1) for one in texts)
-            )
-            for texts, result in zip(clusters, results, strict=True)
+            reply or " ".join(cut(text, SUMMARY_TOKENS // len(texts) or 1) for text in texts)
+            for reply, texts in zip(replies, clusters, strict=True)
         ]
-        if n_failed := len(failures(results)):
-            progress.say(
-                f"{STEP}: {n_failed} of {len(results)} replies were unusable; the first words "
-                "of the texts replace them."
-            )
         every.extend(" ".join(text.split()) for text in written)
         return written
 
     return summaries
 
 
-def _fitted(llm: ChatModel, prompt: Prompt, texts: Sequence[str]) -> Sequence[str]:
-    if (window := llm.window) is None:
-        return texts
-    room = window - SUMMARY_TOKENS - count_tokens(prompt.text) - _RESERVE
+def _fitted(texts: Sequence[str], room: int) -> Sequence[str]:
     if sum(count_tokens(text) + 1 for text in texts) <= room:
         return texts
     return [cut(text, max(room // len(texts) - 1, 1)) for text in texts]
-
-
-def _content_words(text: str) -> list[str]:
-    """Return the words of four letters or more by their first six, without stop words and numbers.
-
-    Words that are not ASCII all count: in scripts without spaces they are characters, and a Korean
-    one counts by its first.
-    """
-    from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
-
-    return [
-        word[: 1 if "\uac00" <= word[0] <= "\ud7af" else _STEM]
-        for word in words(text)
-        if not word.isascii()
-        or (len(word) > 3 and not word.isdigit() and word not in ENGLISH_STOP_WORDS)
-    ]

@@ -12,7 +12,6 @@ from graphrag_bench.data.chunks import ChunkTable
 from graphrag_bench.embedding.embedder import Embedder
 from graphrag_bench.embedding.vector_index import VectorIndex, index_texts
 from graphrag_bench.progress import Progress
-from graphrag_bench.values import IntArray
 
 RelationshipText = Literal["context", "description"]
 
@@ -38,34 +37,28 @@ def node_index(*, name_index: VectorIndex) -> VectorIndex:
     return name_index
 
 
-@artifact("node_index.description")
-def description_index(*, graph: Graph, embedder: Embedder, progress: Progress) -> VectorIndex:
-    """One vector for each node: "name: description", the name alone where nothing describes it.
+@artifact("node_index.description", fixed={"named": True})
+@artifact("node_index.text", fixed={"named": False})
+def described_index(
+    *, graph: Graph, embedder: Embedder, progress: Progress, named: bool
+) -> VectorIndex:
+    """One vector for each node: "name: description" (`description`), or its description (`text`).
 
-    Source: Zhou et al. 2025, section 5.
-    Deviation: they embed the description alone (`node_index.text`), their code name, type and
-    description.
+    A node without a description is embedded by its name. Source: Zhou et al. 2025, section 5.
+    Deviation: they embed the description alone, their code name, type and description.
     """
-    return index_texts(named_node_texts(graph), embedder, progress, "node descriptions")
+    texts = named_node_texts(graph) if named else node_texts(graph)
+    return index_texts(texts, embedder, progress, "node descriptions")
 
 
 def named_node_texts(graph: Graph) -> list[str]:
-    """Return "name: description" of every node, the name alone where nothing describes it."""
+    """Return "name: description" of every node, its name where there is none."""
     return list(map(named_text, graph.names, _descriptions(graph)))
 
 
 def named_text(name: str, described: str) -> str:
     """Return "name: description", the name alone where nothing describes it."""
     return f"{name}: {described}" if described else name
-
-
-@artifact("node_index.text")
-def text_index(*, graph: Graph, embedder: Embedder, progress: Progress) -> VectorIndex:
-    """One vector for each node, of its description alone: trees and passage graphs.
-
-    A node without a description is embedded by its name. Source: Zhou et al. 2025, section 5.
-    """
-    return index_texts(node_texts(graph), embedder, progress, "node descriptions")
 
 
 def node_texts(graph: Graph) -> list[str]:
@@ -87,14 +80,15 @@ def relationship_index(
     2025, section 5 (relation context with both entity names); PathCoRAG, equation 5
     (`text="description"`: the edge's description alone).
     """
-    texts = relationship_texts(graph, text)
-    rows = np.flatnonzero(~np.asarray(graph.synonym, bool))
-    return _index_of_rows(texts, rows, embedder, progress, "relationships")
+    pairs = zip(relationship_texts(graph, text), graph.synonym.tolist(), strict=True)
+    texts = ["" if synonym else context for context, synonym in pairs]
+    return _index_of_filled(texts, embedder, progress, "relationships")
 
 
-def _index_of_rows(
-    texts: Sequence[str], rows: IntArray, embedder: Embedder, progress: Progress, what: str
+def _index_of_filled(
+    texts: Sequence[str], embedder: Embedder, progress: Progress, what: str
 ) -> VectorIndex:
+    rows = np.flatnonzero([bool(text) for text in texts])
     index = index_texts([texts[row] for row in rows.tolist()], embedder, progress, what)
     vectors = np.zeros((len(texts), embedder.dimension), np.float32)
     vectors[rows] = index.vectors
@@ -126,6 +120,4 @@ def community_index(*, reports: Reports, embedder: Embedder, progress: Progress)
     Zeros have cosine 0 to every query, so that an operator leaves such rows out.
     Source: Zhou et al. 2025, section 6.3 (community vectors of VGraphRAG and CheapRAG).
     """
-    texts = list(reports.texts)
-    rows = np.flatnonzero([bool(text) for text in texts])
-    return _index_of_rows(texts, rows, embedder, progress, "reports")
+    return _index_of_filled(list(reports.texts), embedder, progress, "reports")

@@ -284,7 +284,6 @@ def _written(
         list_reading(SummaryEntities, "entities", STEP),
         [", ".join(layers.first_names(family)) for family in families],
         "build.graph=layered takes central sentences.",
-        was="was of use",
     )
     written = [
         [

@@ -13,10 +13,9 @@ from graphrag_bench.columns import Texts
 from graphrag_bench.embedding.embedder import Hashing
 from graphrag_bench.indices.vectors import (
     community_index,
-    description_index,
+    described_index,
     relationship_index,
     relationship_texts,
-    text_index,
 )
 from graphrag_bench.indices.words import Tfidf
 
@@ -41,9 +40,11 @@ def vectors(*texts: str) -> list[list[float]]:
 
 def test_a_node_is_embedded_by_name_and_description_or_by_one_of_them():
     words = "ada: A keeper.", "norvik", "tarn: A mount."
-    assert indexed(description_index, graph=RICH) == vectors(*words)
-    assert indexed(text_index, graph=RICH) == vectors("A keeper.", "norvik", "A mount.")
-    assert indexed(text_index, graph=PLAIN) == vectors("ada", "norvik", "tarn")
+    assert indexed(described_index, graph=RICH, named=True) == vectors(*words)
+    assert indexed(described_index, graph=RICH, named=False) == vectors(
+        "A keeper.", "norvik", "A mount."
+    )
+    assert indexed(described_index, graph=PLAIN, named=False) == vectors("ada", "norvik", "tarn")
 
 
 def test_a_relationship_is_its_relation_or_keywords_between_its_ends_and_its_description():

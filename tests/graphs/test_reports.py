@@ -17,7 +17,7 @@ from graphrag_bench.columns import Texts
 from graphrag_bench.embedding.embedder import Hashing
 from graphrag_bench.graphs import reports
 from graphrag_bench.graphs.communities import communities_of
-from graphrag_bench.graphs.report_tables import Contents, PartReport, report_tables
+from graphrag_bench.graphs.report_tables import Contents, report_tables
 from graphrag_bench.graphs.reports import coverage, extractive, llm_reports
 from graphrag_bench.llm.calls import CallFailed, Chat, Completion
 from graphrag_bench.llm.scripted import Scripted
@@ -73,7 +73,7 @@ def rows_of(tables: str, name: str) -> list[str]:
 
 def test_entities_go_by_degree_and_relationships_by_rank_ties_by_name():
     """Ranks: ada-cy and bo-cy 5, ada-bo 4; of cy-dot, which leads out, cy alone counts: 3."""
-    tables = report_tables(Contents(GRAPH, TWO), 0, [], 1000)
+    tables = report_tables(Contents(GRAPH, TWO), 0, [""] * 2, np.zeros(2), 1000)
     assert [row.split(",")[1] for row in rows_of(tables, "Entities")] == ["cy", "ada", "bo"]
     ends = [row.split(",")[1:3] for row in rows_of(tables, "Relationships")]
     assert ends == [["ada", "cy"], ["bo", "cy"], ["ada", "bo"], ["cy", "dot"]]
@@ -82,18 +82,21 @@ def test_entities_go_by_degree_and_relationships_by_rank_ties_by_name():
 
 
 def test_reports_on_parts_are_there_by_occurrence_when_something_was_cut():
-    ada = PartReport("# Ada's part", 8.0, 0.25, np.array([0, 1, 2]))
-    contents = Contents(GRAPH, NESTED)
-    whole = report_tables(contents, 0, [ada], 2000)
+    """The parts are in 1 and 3 of the whole's 4 chunks."""
+    contents, ratings = Contents(GRAPH, NESTED), np.array([0.0, 8.0, 2.0])
+
+    def tables(budget: int, *texts: str) -> str:
+        return report_tables(contents, 0, ["", *texts], ratings, budget)
+
+    whole = tables(2000, "# Ada's part", "")
     assert rows_of(whole, "Reports") == []
     assert len(rows_of(whole, "Entities")) == 6
-    tight = report_tables(contents, 0, [ada], 130)
+    tight = tables(130, "# Ada's part", "")
     assert rows_of(tight, "Reports") == ["0,# Ada's part,8.0,0.25"]
     first = [row.split(",")[1] for row in rows_of(tight, "Entities")]
     assert first[:2] == ["dot", "eve"]  # not covered by the part's report
     assert rows_of(tight, "Relationships")[0].split(",")[1:3] == ["cy", "dot"]
-    large = PartReport("large", 2.0, 0.75, np.array([3, 4, 5]))
-    both = rows_of(report_tables(contents, 0, [ada, large], 80), "Reports")
+    both = rows_of(tables(80, "# Ada's part", "large"), "Reports")
     assert [row.split(",")[1] for row in both] == ["large", "# Ada's part"]
 
 
