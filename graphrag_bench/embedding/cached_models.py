@@ -40,7 +40,7 @@ class CachedEmbedder(AroundAnother):
             return self.inner.encode(texts, kind=kind)
         identity = self._signed
         keys = {text: vector_key(identity, kind, text) for text in texts}
-        stored = self.cache.some(StoredVector, [*keys.values()])
+        stored = self.cache.get_many(StoredVector, [*keys.values()])
         if missing := [text for text, key in keys.items() if key not in stored]:
             vectors = self.inner.encode(missing, kind=kind)
             rows = [
@@ -105,7 +105,7 @@ class CachedTagger:
         return row_key(_READING_VERSION, what, self._signed, text)
 
     def _stored(self, keys: Sequence[str]) -> dict[str, bytes]:
-        return {key: row.found for key, row in self.cache.some(StoredReading, keys).items()}
+        return {key: row.found for key, row in self.cache.get_many(StoredReading, keys).items()}
 
     def _store(self, readings: Mapping[str, Sequence[object]]) -> None:
         if readings:

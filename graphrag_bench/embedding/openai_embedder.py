@@ -147,7 +147,7 @@ class OpenAIEmbedder:
             return np.zeros((0, self.dimension), np.float32)
         distinct = sorted(set(prefixed), key=lambda text: (len(text), text))
         keys = {text: vector_key(self._identity(), "", text) for text in distinct}
-        stored = self._store.some(StoredVector, [*keys.values()]) if self._store else {}
+        stored = self._store.get_many(StoredVector, [*keys.values()]) if self._store else {}
         if stored:
             self._enter(_call(list(stored.values()), cached=True))
         missing = [text for text in distinct if keys[text] not in stored]
@@ -169,7 +169,7 @@ class OpenAIEmbedder:
         if self.shorten:
             body["dimensions"] = self.dimension
         try:
-            with self._budget.room(Spending(most, self.prices.usd(most, 0))) as spend:
+            with self._budget.reserve(Spending(most, self.prices.usd(most, 0))) as spend:
                 answer, retries, seconds = self.server.post("/embeddings", body, n_tokens=most)
                 rows = self._read(answer, block)
                 call = replace(_call(rows), retries=retries, seconds=seconds)

@@ -1,4 +1,4 @@
-"""One call of a language model: what is asked, and how it ends."""
+"""Requests to language models, replies, and errors."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ Schema = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class Request:
-    """One call; all of it is in the key of its reply. `trial` numbers repeats of one prompt."""
+    """One request; all fields are part of its cache key. `trial` numbers repeats of a prompt."""
 
     prompt: Chat
     max_tokens: int
@@ -24,11 +24,10 @@ class Request:
 
 @dataclass(frozen=True, kw_only=True)
 class ModelCall:
-    """What one call of a model used. Tokens are the server's own counts.
+    """Usage of one call, in tokens as the server counts them.
 
-    `seconds` is the time of the last try (0 for a reply from the cache), `retries` the failed tries
-    before it, `reasoning_tokens` the part of the completion that was thinking, `usd` the price at
-    the configured rates, `key` the row of the reply cache ("" without a cache).
+    `seconds` is the time of the last try, 0 for a cached reply. `fingerprint` is the server's build.
+    `reasoning_tokens` are part of `completion_tokens`. `key` is the cache key, "" without a cache.
     """
 
     model: str = ""
@@ -45,7 +44,7 @@ class ModelCall:
 
 @dataclass(frozen=True)
 class Completion(ModelCall):
-    """A call with its reply; `finish` is `stop` or `length`."""
+    """Reply of a model; `finish` is `stop` or `length`."""
 
     text: str
     finish: str = "stop"
@@ -53,12 +52,11 @@ class Completion(ModelCall):
 
 
 class CallFailed(Exception):
-    """One call ended without a usable reply; the run goes on.
+    """Failure of one call; the run continues.
 
-    `reason` is one word for counting: `content_filter`, `context_overflow`, `unreadable`,
-    `retries_exhausted`, `malformed`, `refused`, `empty`. `paid` is the reply that was paid for and
-    is of no use (an empty one, a filtered one), so that its tokens are not lost to the ledger.
-    `of_server` says that the server or the way to it failed: the same call may succeed later.
+    `reason` is `content_filter`, `context_overflow`, `unreadable`, `retries_exhausted`,
+    `malformed`, `refused` or `empty`. `paid` is an unusable reply that was charged, for the
+    ledger. With `of_server` the server or the network failed, and the call may succeed later.
     """
 
     retries = 0
@@ -75,23 +73,23 @@ class CallFailed(Exception):
 
 
 class RunStopped(UserError):
-    """Nothing further can succeed (no server, budget spent, too many failures): stop."""
+    """No further call can succeed: the run stops."""
 
     exit_code = 1
 
 
 class NotAccepted(RunStopped):
-    """The server does not take what it was given: a key, a model, an address. To be corrected."""
+    """The server rejects the key, the model, the address or a field."""
 
     exit_code = 2
 
 
 class BudgetSpent(RunStopped):
-    """The budget has no room for another call."""
+    """The budget does not cover another call."""
 
 
 class ServerFailed(RunStopped):
-    """The server, or the way to it, failed and may be there again later."""
+    """The server or the network failed; a later run may succeed."""
 
 
 CallOutcome = Completion | CallFailed

@@ -1,4 +1,4 @@
-"""Chat models: lists of prompts in, replies out in the same order, through cache and budget."""
+"""Chat models: replies to lists of prompts, with a cache, a budget and threads."""
 
 import copy
 import time
@@ -34,19 +34,17 @@ ESTIMATE_RATIO = 1.2
 
 
 class ChatModel(ABC):
-    """A model that makes single calls; lists, threads, cache, budget and repeats are settled here.
+    """Base class of language models; a subclass defines `identity` and `call`.
 
-    A subclass has an `identity` and a `call`. A list is called in up to `concurrency` threads, a
-    single prompt in the thread of the caller. `attached` gives the same model with a cache, a
-    budget, a ledger, in another repeat; `meter` is what its own calls came to.
+    A list of prompts is called in up to `concurrency` threads. `attached` returns the same model
+    with a cache, a budget and a log, and with a `meter` of its own.
     """
 
     window: int | None = None
-    """The context window in tokens, prompt and reply together; None when it is not known."""
+    """The context window in tokens, prompt and reply together; None if unknown."""
     concurrency: int = 1
-    """How many calls may be under way at once."""
+    """The most calls at a time."""
     prices: Prices = Prices()
-    """What tokens cost; nothing, where nothing else is said."""
     trial: int = 0
     cache: Cache | None = None
     budget: Budget | None = None
@@ -66,13 +64,12 @@ class ChatModel(ABC):
 
     @cached_property
     def meter(self) -> Meter:
-        """What the calls so far add up to; each `attached` begins at 0."""
+        """Counts of the calls of this object."""
         return Meter()
 
     @property
     def _root(self) -> "ChatModel":
-        """Return the model that calls, so that what it loads is loaded once."""
-        return self._original or self
+        return self._original or self  # which loads its weights once for all attached ones
 
     @cached_property
     def _threads(self) -> ThreadPoolExecutor:
@@ -88,14 +85,12 @@ class ChatModel(ABC):
         gate: FailureGate | None = None,
         whole: bool = False,
     ) -> Self:
-        """Return the same model with a cache of replies, within a budget, in its n-th repeat.
+        """Return the same model with these parts; parts that are not given stay.
 
-        A repeat has other cache rows and another seed, and the same identity. `log` gets every
-        outcome the moment it arrives, in whichever thread, with the item it was for:
-        `ledger.at(stage, step)` makes one. `gate` may be shared: it watches a step's failure rate.
-        With `whole`, a prompt without a reply because the server failed raises ServerFailed once
-        the other calls of its list have ended. What is not given stays. Raises UserError for a
-        budget in dollars and a model without prices.
+        `trial` numbers the repeat: other cache rows and another seed, the same identity. `log` is
+        called with each outcome and its item, in any thread. `gate` limits the failure rate of a
+        step. With `whole`, failures of the server raise ServerFailed at the end of a list.
+        Raises UserError for a budget in dollars if the model has no prices.
         """
         other = copy.copy(self)
         other._original = self._root
@@ -118,9 +113,9 @@ class ChatModel(ABC):
         schema: Schema | None = None,
         items: Sequence[str] = (),
     ) -> list[Completion | CallFailed]:
-        """Return for each prompt a reply or the failure in its place; raises RunStopped.
+        """Return the reply or the failure of each prompt; raises RunStopped.
 
-        `items` names what each prompt is about (chunk ids), for the ledger.
+        `items` names the subject of each prompt in the ledger, e.g. a chunk id.
         """
         outcomes: dict[int, CallOutcome] = {}
         how: dict[str, Any] = {"max_tokens": max_tokens, "stop": stop, "schema": schema}
@@ -139,11 +134,10 @@ class ChatModel(ABC):
         schema: Schema | None = None,
         items: Sequence[str] = (),
     ) -> Arrivals:
-        """Yield the position of each prompt and its reply, in order of arrival.
+        """Yield the position of each prompt and its outcome, in order of arrival.
 
-        The caller says of each what it was worth: `note`. When a call raises RunStopped, or the
-        caller looks no further, calls not yet begun are left out; those under way are waited for
-        (they are paid for: the cache keeps them, and they are entered).
+        The caller reports each outcome by `note`. After RunStopped, or when the generator is
+        closed, waiting calls are cancelled; running calls end and are stored.
         """
         calls = [
             (Request(prompt, max_tokens, tuple(stop), schema, self.trial), item)
@@ -179,15 +173,15 @@ class ChatModel(ABC):
             wait([future for future in reversed(positions) if not future.cancel()])
 
     def note(self, ok: bool, outcome: CallOutcome) -> None:
-        """Tell the gate whether a call was of use; raises RunStopped at too many failures."""
+        """Report a call to the gate; raises RunStopped after too many failures."""
         if self.gate is not None:
             sample = outcome.text if isinstance(outcome, Completion) else str(outcome)
             self.gate.note(ok, sample, of_server=outcome.of_server)
 
-    def judge(self, reply: Completion, verdict: Verdict) -> None:
-        """Note what a reply was worth: `valid`, `corrected` or `unreadable`."""
+    def set_verdict(self, reply: Completion, verdict: Verdict) -> None:
+        """Store the verdict on a reply in the cache."""
         if self.cache is not None and reply.key:
-            self.cache.judge(reply.key, verdict)
+            self.cache.set_verdict(reply.key, verdict)
 
     def _outcome(self, request: Request, item: str) -> CallOutcome:
         check_stop()
@@ -202,22 +196,21 @@ class ChatModel(ABC):
         return outcome
 
     def _reply(self, request: Request, store: Cache | None) -> Completion:
-        """Return the stored reply, or that of a call, committed before this returns.
+        """Return the stored reply, or request and store one.
 
-        A reply to a schema is stored as not yet read; `judge` says later what it was worth, and an
-        unreadable one is asked for again next time. A plain reply counts as read when it is not
-        empty; one cut at `max_tokens` is stored as such, because asking again with the same limit
-        would only be paid for again.
+        A reply to a schema is stored as `new`; its reader sets the verdict later, and an unreadable
+        reply is requested again next time. A reply cut at `max_tokens` is not: the same request
+        would be cut again.
         """
         if store is None:
             return self._within_budget(request)
         key, prompt = reply_key(self._root.identity, request)
-        with store.turn(key):  # the same prompt elsewhere is waited for, and not sent again
+        with store.lock(key):
             stored = store.get(key)
             if stored is not None and stored.verdict not in ("unreadable", "failed"):
                 return stored.completion
-            about: dict[str, Any] = {"key": key, "identity": self._root.identity, "prompt": prompt}
-            about["created"] = time.time()
+            about: dict[str, Any] = {"key": key, "identity": self._root.identity, "prompt": prompt,
+                                     "created": time.time()}  # fmt: skip
             try:
                 reply = self._within_budget(request)
             except CallFailed as failure:
@@ -230,7 +223,7 @@ class ChatModel(ABC):
             about["verdict"] = "valid" if request.schema is None else "new"
             row = StoredReply(**vars(reply) | about)
             store.put(row)
-            stored = store.get(key) or row  # of another process that was faster
+            stored = store.get(key) or row  # another process may have been faster
             return replace(
                 stored.completion,
                 cached=False, usd=reply.usd, seconds=reply.seconds, retries=reply.retries,
@@ -241,14 +234,14 @@ class ChatModel(ABC):
             return self._root.call(request)
         n_prompt = round(estimated_tokens(request.prompt) * ESTIMATE_RATIO)
         usd = self.prices.usd(n_prompt, request.max_tokens)
-        with self.budget.room(Spending(n_prompt + request.max_tokens, usd)) as spend:
+        with self.budget.reserve(Spending(n_prompt + request.max_tokens, usd)) as spend:
             reply = self._root.call(request)
             spend(reply)
         return reply
 
 
 def estimated_tokens(prompt: Chat) -> int:
-    """Return about how many tokens a prompt has (cl100k, and eight per message)."""
+    """Return an estimate of a prompt's tokens: those of cl100k, and eight per message."""
     return sum(count_tokens(message.content) + TOKENS_A_MESSAGE for message in prompt)
 
 
@@ -260,7 +253,7 @@ def reply(
     stop: Sequence[str] = (),
     schema: Schema | None = None,
 ) -> Completion:
-    """Return the reply to one prompt; raises CallFailed when the call ended without one."""
+    """Return the reply to one prompt; raises CallFailed if there is none."""
     outcome = llm.complete([prompt], max_tokens=max_tokens, stop=stop, schema=schema)[0]
     if isinstance(outcome, CallFailed):
         raise outcome

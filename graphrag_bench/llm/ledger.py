@@ -1,4 +1,4 @@
-"""The ledger: one line for every call, written when it ends; sums and a budget over its lines."""
+"""Ledger of model calls as JSON lines, its sums, and budgets."""
 
 import json
 import os
@@ -18,10 +18,10 @@ from graphrag_bench.llm.settings import Prices
 
 @dataclass(frozen=True)
 class LedgerLine(ModelCall):
-    """A call as the ledger has it; of a cached one tokens and price as when it was paid for.
+    """One call in the ledger; a cached call has the tokens and the price of the original call.
 
-    `item` is the question or chunk; `outcome` is `stop`, `length` or why the call failed; `kind` is
-    `chat` or `embedding`.
+    `item` is a question or chunk. `outcome` is `stop`, `length` or the reason of a failure. `kind`
+    is `chat` or `embedding`.
     """
 
     stage: str
@@ -32,7 +32,7 @@ class LedgerLine(ModelCall):
 
 
 class Ledger:
-    """A file of JSON lines; each is handed to the system whole, so that kill -9 loses none."""
+    """File of JSON lines. Each line is one write, so that a killed process loses none."""
 
     def __init__(self, path: str | Path) -> None:
         self.path = Path(path)
@@ -45,7 +45,7 @@ class Ledger:
             os.write(self._file, b"\n")
 
     def write(self, line: LedgerLine) -> None:
-        """Append one line; raises UserError when it cannot be written."""
+        """Append one line; raises UserError if the file cannot be written."""
         text = json.dumps(vars(line), ensure_ascii=False) + "\n"
         with self._lock:
             try:
@@ -56,9 +56,9 @@ class Ledger:
     def at(
         self, stage: str, step: str, item: str = "", kind: str = "chat"
     ) -> Callable[[CallOutcome, str], None]:
-        """Return a function that writes the outcomes of one step, for `attached(log=...)`.
+        """Return a function that logs the outcomes of one step, for `attached(log=...)`.
 
-        `item` is used where the outcome has none of its own.
+        `item` is the default item.
         """
 
         def log(outcome: CallOutcome, own_item: str) -> None:
@@ -74,11 +74,7 @@ class Ledger:
 
 
 def read_ledger(*paths: str | Path) -> Iterator[LedgerLine]:
-    """Return the lines of ledgers (one for each shard).
-
-    A line that a kill cut short is left out, and so is a file that another process, having built
-    its artifact, has moved in the meantime.
-    """
+    """Yield the lines of ledgers, without incomplete lines and missing files."""
     for path in map(Path, paths):
         with suppress(FileNotFoundError), path.open(encoding="utf-8", errors="replace") as file:
             yield from _lines(file)
@@ -91,7 +87,7 @@ def _lines(texts: Iterable[str]) -> Iterator[LedgerLine]:
 
 
 def grouped(lines: Iterable[LedgerLine], field: str) -> dict[str, list[LedgerLine]]:
-    """Return lines by the value of a field, sorted."""
+    """Return the lines by the value of a field, sorted."""
     groups: dict[str, list[LedgerLine]] = {}
     for line in lines:
         groups.setdefault(str(getattr(line, field)), []).append(line)
@@ -99,10 +95,9 @@ def grouped(lines: Iterable[LedgerLine], field: str) -> dict[str, list[LedgerLin
 
 
 def sums(lines: Sequence[LedgerLine]) -> dict[str, Any]:
-    """Return what calls add up to: those `paid` for and those `cached` apart.
+    """Return sums of `paid` and of `cached` calls, and counts of all.
 
-    Each has `calls` and the sums of tokens, `seconds`, `retries` and `usd`. `truncated` calls
-    reached `max_tokens`; `failed` ones are counted by reason.
+    `truncated` replies reached `max_tokens`; `failed` calls are counted by reason.
     """
     total: dict[str, Any] = {}
     for name, cached in (("paid", False), ("cached", True)):
@@ -120,7 +115,7 @@ def sums(lines: Sequence[LedgerLine]) -> dict[str, Any]:
 
 
 def models_of(lines: Iterable[LedgerLine]) -> list[str]:
-    """Return the models that served, each with its build, sorted."""
+    """Return the names of the models with their fingerprints, sorted."""
     return sorted({f"{line.model} {line.fingerprint}".strip() for line in lines} - {""})
 
 
@@ -139,27 +134,26 @@ class Spending:
 
     @classmethod
     def of(cls, *calls: ModelCall) -> "Spending":
-        """Return what calls have cost; those from the cache have cost nothing."""
+        """Return the cost of calls; cached calls cost nothing."""
         paid = [call for call in calls if not call.cached]
         tokens = sum(call.prompt_tokens + call.completion_tokens for call in paid)
         return cls(tokens, sum((call.usd for call in paid), 0.0))
 
 
 def spent(*ledgers: str | Path) -> Spending:
-    """Return the cost of the calls in some ledgers that were paid for."""
+    """Return the cost of all calls in some ledgers."""
     return Spending.of(*read_ledger(*ledgers))
 
 
 class Budget:
-    """What a run may spend, shared by all its models and threads.
+    """Limit on the tokens or US dollars of a run, for all its models and threads.
 
-    A call is let through when all that was spent, all that is under way (at its most: prompt and
-    `max_tokens`) and the call itself stay within the budget. Otherwise it waits for calls under
-    way, which mostly cost less than their most; when none is left, the run stops.
+    A call starts if its largest possible cost, the reservations of running calls and the amount
+    spent fit the limit. Otherwise it waits for running calls; without any, the run stops.
 
-    What was spent is `before`, the calls made here, and what the ledgers that `others` names have
-    got more since: those of processes at work on the same run. What these have under way is not
-    known here, so that together they may pass the budget by as many calls.
+    The amount spent is `before`, the calls of this object, and new lines in the ledgers that
+    `others` returns: those of other processes of the same run. Their running calls are not known
+    here, and may exceed the budget.
     """
 
     def __init__(
@@ -179,16 +173,16 @@ class Budget:
 
     @property
     def limited(self) -> bool:
-        """Whether there is a limit at all."""
+        """Whether there is a limit."""
         return self.tokens is not None or self.usd is not None
 
     @property
     def spent(self) -> Spending:
-        """What was spent by now."""
+        """The amount spent so far."""
         return self._own + self._others.spent()
 
     def check_prices(self, prices: Prices, model: str) -> None:
-        """Raise UserError for a budget in dollars and a model whose prices are not set."""
+        """Raise UserError for a budget in dollars if a model has no prices."""
         if self.usd is not None and prices == Prices():
             raise UserError(
                 f"budget.usd={self.usd:g} needs the prices of {model}: "
@@ -196,11 +190,11 @@ class Budget:
             )
 
     @contextmanager
-    def room(self, most: Spending) -> Iterator[Callable[[Completion], None]]:
-        """Hold room for one call; the function it yields notes what the call did cost.
+    def reserve(self, most: Spending) -> Iterator[Callable[[Completion], None]]:
+        """Reserve the largest cost of one call, and yield the function that books its real cost.
 
-        Waits for room; raises BudgetSpent when there is none and no call is under way. What a
-        failure inside was paid for is noted too.
+        Waits for running calls; raises BudgetSpent if the budget does not cover the call. The
+        charged reply of a CallFailed is booked too.
         """
         with self._changed:
             while problem := self._problem(most):
@@ -241,7 +235,7 @@ class Budget:
 
 
 class _Tail:
-    """What the calls in ledgers that others write have cost: only lines that are new are read."""
+    """Reader of growing ledgers; each line is read once."""
 
     def __init__(self, paths: Callable[[], Iterable[Path]]) -> None:
         self._paths = paths

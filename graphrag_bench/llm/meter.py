@@ -1,4 +1,4 @@
-"""What the calls of one step add up to, and the gate that stops a run when too many fail."""
+"""Counts of a step's calls, and the limit on its failure rate."""
 
 import threading
 from collections.abc import Iterable
@@ -7,16 +7,15 @@ from dataclasses import astuple, dataclass, field
 from graphrag_bench.llm.calls import CallFailed, CallOutcome, Completion, RunStopped, ServerFailed
 
 IN_A_ROW = 5
-"""So many calls without a reply, one after the other, are an outage of the server."""
+"""Server failures in a row that count as an outage."""
 
 
 class FailureGate:
-    """Counts the calls of one step, from all threads, and stops the run above a failure rate.
+    """Limit on the failure rate of one step, over all threads.
 
-    A call has failed when it ended without a reply, or with one that could not be read even after
-    the corrective retry; whether a fallback then took its place makes no difference. The gate works
-    from the first call on: it stops as soon as there are more failures than `after` calls may have.
-    `IN_A_ROW` calls that the server failed, with no success between them, stop at once.
+    Calls without a reply fail, and so do replies that are unreadable after the corrective retry,
+    with or without a fallback. The run stops at more than `limit * max(calls, after)` failures, or
+    after `IN_A_ROW` server failures in a row.
     """
 
     def __init__(self, step: str, limit: float = 0.2, after: int = 50) -> None:
@@ -27,9 +26,9 @@ class FailureGate:
         self._lock = threading.Lock()
 
     def note(self, ok: bool, sample: str, *, of_server: bool = False) -> None:
-        """Count one call, `sample` being its reply or error; raises RunStopped at too many.
+        """Count one call with its reply or error; raises RunStopped after too many failures.
 
-        Raises ServerFailed where it was the server that failed.
+        Raises ServerFailed if the server caused the last failure.
         """
         with self._lock:
             self.calls += 1
@@ -55,10 +54,9 @@ class FailureGate:
 
 @dataclass(frozen=True)
 class Usage:
-    """What some calls add up to, cached ones as if they were not; `failed` ended without a reply.
+    """Sums over calls, cached ones included.
 
-    Tokens of replies that were paid for and useless count; `truncated` were cut at `max_tokens` or
-    at the end of the window.
+    `failed` calls have no reply; `truncated` replies reached `max_tokens` or the window's end.
     """
 
     calls: int = 0
@@ -78,10 +76,9 @@ class Usage:
 
 @dataclass
 class Meter:
-    """What the calls of one question and step returned, in the order of their prompts.
+    """Outcomes of the calls of one question and step, in the order of their prompts.
 
-    `structured.ask` counts what it put right or replaced by a fallback. `arrived` are the replies
-    to the last list of `n_prompts` prompts, in whichever order.
+    `arrived` holds the replies to the last list, of `n_prompts` prompts, in order of arrival.
     """
 
     replies: list[CallOutcome] = field(default_factory=list)
@@ -93,12 +90,12 @@ class Meter:
 
     @property
     def n_missing(self) -> int:
-        """How many prompts of the last list are without a reply."""
+        """The number of prompts of the last list without a reply."""
         return self.n_prompts - len(self.arrived)
 
     @property
     def usage(self) -> Usage:
-        """What the calls so far add up to."""
+        """The sums over the calls so far."""
         replies = [one if isinstance(one, Completion) else one.paid for one in self.replies]
         paid = [reply for reply in replies if reply is not None]
         return Usage(

@@ -39,24 +39,10 @@ _NO_QUOTA = re.compile(r"""["'](code|type)["']:\s*["']insufficient_quota["']""")
 _NOT_SUPPORTED = re.compile(
     r"support|unrecogni[sz]ed|unknown|unexpected|not permitted|not allowed|extra|deprecated", re.I
 )
-_SETTINGS = {
-    "max_tokens": "dialect.length=max_completion_tokens",
-    "max_completion_tokens": "dialect.length=max_tokens",
-    "response_format": "dialect.schema_as=json_object or words",
-    "temperature": "dialect.temperature=false",
-    "seed": "dialect.seed=false",
-    "stop": "dialect.stop=false",
-    "top_p": "decoding.top_p=null",
-    "dimensions": "shorten=false",
-}
-"""The setting that leaves a field of a request out, or replaces it."""
 
 
 class RateLimiter:
-    """Lets requests through while no minute holds more of them, or of their tokens, than it may.
-
-    A minute is taken a little longer, for the way to the server.
-    """
+    """Limit of requests and tokens per minute, with a minute 2 % longer for network delays."""
 
     def __init__(self, requests: int | None, tokens: int | None, minute: float = 60.0) -> None:
         self.requests = requests or math.inf
@@ -66,16 +52,10 @@ class RateLimiter:
         self._admitted: deque[tuple[float, int]] = deque()
 
     def admit(self, n_tokens: int) -> None:
-        """Wait until the request fits into the minute, then count it.
-
-        Raises CallFailed for a request that never fits.
-        """
+        """Wait until the request fits into the limits; raises CallFailed if it never will."""
         if n_tokens > self.tokens:
-            raise CallFailed(
-                "refused",
-                f"Prompt and max_tokens are {n_tokens} tokens, more than "
-                f"limits.tokens_per_minute={self.tokens} lets through at all.",
-            )
+            problem = f"{n_tokens} tokens are more than limits.tokens_per_minute={self.tokens}."
+            raise CallFailed("refused", f"Prompt and max_tokens: {problem}")
         if self.requests == self.tokens == math.inf:
             return
         with self._turn:
@@ -89,21 +69,17 @@ class RateLimiter:
 
 
 class _Tries(threading.local):
-    """The tries of a thread's call, by the client of `openai`."""
-
     count = 0
 
 
 class Server:
-    """A server's address, key and limits, behind the client of `openai`, which retries and waits.
+    """Client of one server: the `openai` client with an address, a key and rate limits.
 
-    Connections are opened with the first call and kept. Until the server has taken a call, calls
-    go one at a time, so that a bad key or an unknown field is found by one call and not by as many
-    as there are threads.
+    Calls go one at a time until the first succeeds: one call finds a wrong key, not one per thread.
     """
 
     windows_file: Path | None = None
-    """Where the windows that servers stated are remembered, by model."""
+    """File that stores the windows that servers have reported, by model."""
 
     def __init__(
         self,
@@ -116,9 +92,9 @@ class Server:
         retries: int,
         group: str = "llm",
     ) -> None:
-        """The environment is read and the client made when the first call comes.
+        """Check the address; the first call reads the key from the environment and connects.
 
-        `group` is that of the settings. Raises UserError for an address that names no server.
+        `group` is the settings group that errors name. Raises UserError for an invalid address.
         """
         check_server(f"{group}.base_url", base_url)
         check_variable(api_key_env)
@@ -138,10 +114,7 @@ class Server:
 
     @cached_property
     def key(self) -> SecretStr:
-        """The API key, from the environment, which a repr does not show.
-
-        Raises UserError when its variable is not set.
-        """
+        """The API key from the environment, hidden in a repr; raises UserError if it is not set."""
         if self.api_key_env is None:
             return SecretStr("no-key-needed")
         if not (key := os.environ.get(self.api_key_env, "").strip()):
@@ -172,10 +145,9 @@ class Server:
 
     @cached_property
     def window(self) -> int | None:
-        """The context window in tokens by the provider's list, else as the server states it.
+        """The context window in tokens from the provider's list or the server; None if unknown.
 
-        What a server has stated holds while it does not answer, so that keys stay as they are.
-        None where neither knows it.
+        A reported window is stored, so that keys do not change while the server is down.
         """
         window, _ = listed(self.model, self.address)
         if window is not None or self.address == OPENAI:
@@ -187,10 +159,10 @@ class Server:
         return stated or before
 
     def _stated_window(self) -> int | None:
-        """Ask for the window.
+        """Read the window from `/models`.
 
         Source: `max_model_len` of vLLM and SGLang, `context_length` of OpenRouter and Together,
-        `meta.n_ctx` of llama.cpp, in the answer of `/models`.
+        `meta.n_ctx` of llama.cpp.
         """
         import openai
 
@@ -207,11 +179,10 @@ class Server:
         return next((n for place in places if (n := count_in(*place))), None)
 
     def post(self, path: str, body: Body, *, n_tokens: int = 0) -> tuple[Body, int, float]:
-        """Return the server's answer, the retries before it, and the seconds of the last try.
+        """Return the response body, the number of retries, and the seconds of the last try.
 
-        `path` is below the address; `n_tokens` is the most the call may use. Raises CallFailed,
-        which has the retries and seconds too, when the server does not take the request or the
-        retries are used up; RunStopped when no call can succeed.
+        `n_tokens` is the most the call may use. Raises CallFailed for a rejected request or after
+        the last retry; RunStopped when no call can succeed.
         """
         with self._slots:
             if not self._proven:
@@ -221,7 +192,7 @@ class Server:
             return self._send(self._client, path, body, n_tokens)
 
     def _first_call(self, path: str, body: Body, n_tokens: int) -> tuple[Body, int, float]:
-        """Send with few retries: where nobody listens, that is known soon."""
+        """Send with few retries, so that a missing server is reported soon."""
         if self._stop and time.monotonic() < self._stopped_at + _SECONDS_OF_A_STOP:
             raise type(self._stop)(str(self._stop))
         client = self._client.with_options(max_retries=min(_FIRST_RETRIES, self.retries))
@@ -267,22 +238,18 @@ class Server:
 
     def _answer(self, text: str, sent: Body) -> Body | CallFailed | RunStopped:
         try:
-            parsed: object = json.loads(text)
+            parsed: Any = json.loads(text)
+            if self.group != "embedder":  # the server may echo the key; vectors hold no text
+                parsed = json.loads(self._hidden(json.dumps(parsed, ensure_ascii=False)))
         except (ValueError, RecursionError):
             parsed = None
-        if isinstance(parsed, dict) and not (error := parsed.get("error")):
-            return self._without_key(parsed)
-        if isinstance(parsed, dict):
-            code = error.get("code") if isinstance(error, Mapping) else None
-            return self._meaning(code if isinstance(code, int) else 502, self._hidden(text), sent)
-        if text.lstrip()[:1] == "<" and not self._proven:
-            return NotAccepted(
-                f"{self.address} answers with a web page, so it is not an OpenAI API. "
-                f"{self.group}.base_url mostly ends in /v1."
-            )
-        return CallFailed(
-            "malformed", f"The answer is no JSON object: {self._hidden(text)[:200]!r}"
-        )
+        if not isinstance(parsed, dict):
+            shown = self._hidden(text)[:200]
+            return CallFailed("malformed", f"The answer is not a JSON object: {shown!r}")
+        if not (error := parsed.get("error")):
+            return parsed
+        code = error.get("code") if isinstance(error, Mapping) else None
+        return self._meaning(code if isinstance(code, int) else 502, self._hidden(text), sent)
 
     def _meaning(self, status: int, text: str, sent: Body) -> CallFailed | RunStopped:
         """Return the error for an HTTP status: of this call, or of the run."""
@@ -308,22 +275,18 @@ class Server:
                 f"{self.address} has no model '{self.model}', or no API at this path: {at_fault}. "
                 f"Check {self.group}.model and {self.group}.base_url (it ends in /v1)."
             )
-        if (field := unsupported(message, sent)) is not None:
-            setting = _SETTINGS.get(field, f"decoding.extra without '{field}'")
+        fields = {*sent, "json_schema", "json_object"} - {"model", "messages", "input"}
+        words = {*re.findall(r"\w+", message)}
+        if fields & words and _NOT_SUPPORTED.search(message):
+            names = "shorten" if self.group == "embedder" else "dialect or llm.decoding"
             return NotAccepted(
-                f"{self.address} does not take '{field}': {at_fault}. Set {self.group}.{setting}."
+                f"{self.address} does not support a field of the request: {at_fault}. "
+                f"Change {self.group}.{names}."
             )
         return CallFailed("refused", at_fault)
 
     def _exhausted(self, problem: str) -> str:
         return f"{self._tries.count} tries failed, the last with: {problem}"
-
-    def _without_key(self, parsed: Body) -> Body:
-        """Return an answer in which the key, which a server may echo, is hidden."""
-        if self.api_key_env is None or self.group == "embedder":
-            return parsed
-        hidden: Body = json.loads(self._hidden(json.dumps(parsed, ensure_ascii=False)))
-        return hidden
 
     def _hidden(self, text: str) -> str:
         if self.api_key_env is not None:
@@ -331,22 +294,7 @@ class Server:
         return encodable(text)
 
 
-def unsupported(message: str, sent: Body) -> str | None:
-    """Return the field of a request that a server does not know, as far as its words tell.
-
-    The error's own `param` counts most, then a name in quotes, then a name.
-    """
-    if not _NOT_SUPPORTED.search(message):
-        return None
-    names = sorted(set(sent) - {"model", "messages", "input"}, key=len, reverse=True)
-    for form in (r'"param": ?"{}"', r"[\'\"`]{}[\'\"`]", r"\b{}\b"):
-        for name in names:
-            if re.search(form.format(re.escape(name)), message):
-                return name
-    return "response_format" if "response_format" in sent and "json_schema" in message else None
-
-
 def count_in(usage: object, name: str) -> int | None:
-    """Return the count of that name; None where a server states none or nonsense."""
+    """Return a token count from a server's `usage`; None if it is missing or not a count."""
     count = usage.get(name) if isinstance(usage, Mapping) else None
     return count if type(count) is int and count >= 0 else None

@@ -178,7 +178,7 @@ def ask_each(
             if not isinstance(result, CallFailed):
                 results[at] = result
             corrected = not isinstance(result, UnreadableReply | CallFailed)
-            llm.judge(corrections[at][0], "corrected" if corrected else "unreadable")
+            llm.set_verdict(corrections[at][0], "corrected" if corrected else "unreadable")
             llm.meter.corrected += corrected
             _note(llm, outcome, results[at])
     return [results[at] for at in range(len(chats))]
@@ -205,7 +205,7 @@ def _read(
 def _note(llm: ChatModel, outcome: CallOutcome, result: object) -> None:
     readable = not isinstance(result, UnreadableReply | CallFailed)
     if isinstance(outcome, Completion):
-        llm.judge(outcome, "valid" if readable else "unreadable")
+        llm.set_verdict(outcome, "valid" if readable else "unreadable")
     llm.meter.unreadable += isinstance(result, UnreadableReply)
     llm.note(readable, outcome)
 

@@ -84,7 +84,7 @@ LIKE = {**WARSAW, '"city"': WARSAW["In which city"]}
         ({"window": 500}, "", "chat", False, "budget_context"),
         ({}, "llm.window=1000", "chat", False, "budget_context"),
         ({"text": "Warsaw, of course"}, "", "JSON", False, "Warsaw, of course"),
-        ({"texts": LIKE, "refuse": NO_MODES[:1]}, "", "JSON", False, "llm.dialect.schema_as"),
+        ({"texts": LIKE, "refuse": NO_MODES[:1]}, "", "JSON", False, "llm.dialect"),
         ({"texts": LIKE, "refuse": NO_MODES}, "llm.dialect.schema_as=words", "JSON", True, "words"),
     ],
 )

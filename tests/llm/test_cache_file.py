@@ -34,11 +34,11 @@ def _script(path: Path, text: str) -> None:
 def test_rows_come_back_as_they_were_stored(path: Path) -> None:
     cache = Cache(path)
     assert cache.put(REPLY, VECTOR, READING) == 3
-    cache.judge(REPLY.key, "unreadable")
+    cache.set_verdict(REPLY.key, "unreadable")
     cache.close()
     again = Cache(path, reading=True)
-    assert again.some(StoredReading, ["aaaa", "none"]) == {"aaaa": READING}
-    assert again.some(StoredVector, [VECTOR.key]) == {VECTOR.key: VECTOR}
+    assert again.get_many(StoredReading, ["aaaa", "none"]) == {"aaaa": READING}
+    assert again.get_many(StoredVector, [VECTOR.key]) == {VECTOR.key: VECTOR}
     stored = again.get(REPLY.key)
     assert stored is not None and stored.verdict == "unreadable" and stored.text == REPLY.text
 
@@ -49,7 +49,7 @@ def test_a_readable_reply_stays_and_an_unreadable_one_is_replaced(path: Path) ->
     cache.put(REPLY)
     cache.put(other)
     assert cache.get(REPLY.key) == REPLY
-    cache.judge(REPLY.key, "unreadable")
+    cache.set_verdict(REPLY.key, "unreadable")
     cache.put(other)
     assert cache.get(REPLY.key) == other
 

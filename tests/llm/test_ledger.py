@@ -58,10 +58,10 @@ def test_a_call_waits_for_those_under_way():
     admitted = threading.Event()
 
     def wait() -> None:
-        with budget.room(Spending(50)):
+        with budget.reserve(Spending(50)):
             admitted.set()
 
-    with budget.room(Spending(80)) as spend:
+    with budget.reserve(Spending(80)) as spend:
         thread = threading.Thread(target=wait)
         thread.start()
         assert not admitted.wait(0.05)
@@ -89,7 +89,7 @@ def test_what_other_processes_write_into_their_ledgers_counts(tmp_path):
     with other.open("a") as file:
         file.write(json.dumps({"stage": "answer"})[:-3])
     assert budget.spent.tokens == 30
-    with pytest.raises(RunStopped, match="30 are spent"), budget.room(Spending(71)):
+    with pytest.raises(RunStopped, match="30 are spent"), budget.reserve(Spending(71)):
         pass
 
 

@@ -91,7 +91,7 @@ def test_windows_do_not_change_the_cached_rows_of_texts_that_fit(fake, tmp_path)
     store = Cache(tmp_path / "replies.sqlite")
     windowed(url).attached(store=store).encode(["bb", "a"], kind="passage")
     key = vector_key("openai:fake:8:unit:prefixes=,", "", "a")
-    assert [*store.some(StoredVector, [key])] == [key]
+    assert [*store.get_many(StoredVector, [key])] == [key]
     windowed(url, long_texts="cut").attached(store=store).encode(["a", "bb"], kind="passage")
     assert fake.stats(url).requests == 1
     first = windowed(url).attached(store=store).encode([LONG], kind="passage")

@@ -56,7 +56,7 @@ def test_retries_have_an_end(fake, chat):
     [
         ({"models": ["other"]}, "'fake'.*base_url"),
         ({"raw_status": 402, "raw_body": '{"error": "pay first"}'}, "quota.*pay first"),
-        ({"raw_status": 200, "raw_body": "<html>hello</html>"}, "/v1"),
+        ({"raw_status": 200, "raw_body": "<html>hello</html>"}, "hello.*base_url"),
         ({"raw_status": 200, "raw_body": '{"error": {"code": 401, "message": "no"}}'}, "HTTP 401"),
     ],
 )
