@@ -13,8 +13,8 @@ from graphrag_bench.config.sources import names
 from graphrag_bench.data.dataset import card_names, load_card
 from graphrag_bench.embedding.tokenizer import BytePairs
 from graphrag_bench.llm.calls import Completion, Request
+from graphrag_bench.llm.chat import reply_tokens, sure_tokens
 from graphrag_bench.llm.scripted import Scripted
-from graphrag_bench.llm.windows import reply_tokens, sure_tokens
 from graphrag_bench.prompts import UNBOUNDED, Message, answer_form, form_of_part
 from graphrag_bench.question_plan import kind_of
 from graphrag_bench.run.experiment import Experiment

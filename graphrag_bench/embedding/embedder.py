@@ -35,11 +35,8 @@ class Embedder(Protocol):
         """The length of a vector."""
         ...
 
-    def fit(self, texts: Sequence[str], *, load: bool = True) -> Fit:
-        """How many of these passages are longer than its window; embeds nothing.
-
-        With `load` a model whose files do not tell is loaded; without, its window is None then.
-        """
+    def fit(self, texts: Sequence[str]) -> Fit:
+        """Return how many passages are longer than the window, without loading the model."""
         return Fit(None, None, len(texts))
 
     def encode(self, texts: Sequence[str], *, kind: TextKind) -> Vectors:
@@ -65,9 +62,9 @@ class AroundAnother:
         """That of the embedder inside."""
         return self.inner.dimension
 
-    def fit(self, texts: Sequence[str], *, load: bool = True) -> Fit:
+    def fit(self, texts: Sequence[str]) -> Fit:
         """That of the embedder inside."""
-        return self.inner.fit(texts, load=load)
+        return self.inner.fit(texts)
 
 
 @dataclass(eq=False)

@@ -1,8 +1,4 @@
-"""Models made from their settings, and the files that they are read from.
-
-What files state (window, dimension, tokenizer), and the identity of a model: the content of its
-files, never their paths.
-"""
+"""Models from their settings, and facts in their files: window, dimension, tokenizer, digest."""
 
 import inspect
 import json
@@ -18,15 +14,15 @@ from graphrag_bench.fingerprint import digest, stored_digest
 _CONFIG, _TOKENIZER_CONFIG, _MODULES = "config.json", "tokenizer_config.json", "modules.json"
 TOKENIZER, WEIGHTS = "tokenizer.json", "model.pth"
 _NO_BOUND = 1_000_000
-"""A `model_max_length` above this says that none was set."""
+"""A larger `model_max_length` means that none is set."""
 _READ = (".json", ".txt", ".model", ".safetensors", ".bin", ".pt", ".py", ".jinja")
-"""Weights, tokenizer, settings of pooling and normalisation, and code of a model's own."""
+"""Weights, tokenizer, settings of pooling and normalisation, and the model's code."""
 _OFFSET_BY_PADDING = ("roberta", "xlm-roberta", "camembert", "mpnet", "longformer")
-"""Models whose positions begin after that of the padding token."""
+"""Models whose positions start after the padding token's."""
 
 
 def stated_dimension(folder: Path) -> int | None:
-    """The length of a vector as the model's own files state it; None where they do not."""
+    """Return the length of a vector from the model's files; None if they do not state it."""
     for name, key in (("1_Pooling/config.json", "word_embedding_dimension"),
                       (_CONFIG, "hidden_size")):  # fmt: skip
         stated = _json(folder / name).get(key)
@@ -36,9 +32,9 @@ def stated_dimension(folder: Path) -> int | None:
 
 
 def stated_window(folder: Path) -> int | None:
-    """The tokens that the model reads of a text, special ones included; None where none is stated.
+    """Return the window in tokens, special ones included; None if the files do not state it.
 
-    The smallest of `max_seq_length`, `model_max_length` and the model's positions.
+    It is the smallest of `max_seq_length`, `model_max_length` and the number of positions.
     """
     stated = [positions(folder)]
     for part in _parts(folder):
@@ -50,7 +46,7 @@ def stated_window(folder: Path) -> int | None:
 
 
 def positions(folder: Path) -> int | None:
-    """How many tokens the model has positions for; None where that is not stated."""
+    """Return the number of position embeddings; None if the files do not state it."""
     for part in _parts(folder):
         config = _json(part / _CONFIG)
         if (stated := bound(config.get("max_position_embeddings"))) is not None:
@@ -60,45 +56,45 @@ def positions(folder: Path) -> int | None:
 
 
 def tokenizer_file(folder: Path) -> Path | None:
-    """The `tokenizer.json` of the model; None where there is none."""
+    """Return the path of the model's `tokenizer.json`; None if there is none."""
     files = (part / TOKENIZER for part in _parts(folder))
     return next((file for file in files if file.is_file()), None)
 
 
 def cached_folder(name: str, revision: str) -> Path | None:
-    """The folder of a hub model's files in the local cache; None where they are not in it."""
+    """Return the folder of a hub model in the local cache; None if it is not there."""
     from huggingface_hub import try_to_load_from_cache
 
     try:
         path = try_to_load_from_cache(name, _CONFIG, revision=revision or None)
-    except ValueError:  # no name that the hub could have
+    except ValueError:  # not a valid name
         return None
     return Path(path).parent if isinstance(path, str) else None
 
 
 def hub_file(setting: str, name: str, file: str, revision: str = "") -> Path:
-    """Return a file of a model of the hub, fetched if need be; raises UserError without it."""
+    """Return a file of a hub model, downloaded if needed; raises UserError if there is none."""
     from huggingface_hub import hf_hub_download
 
     try:
         return Path(hf_hub_download(name, file, revision=revision or None))
-    except (OSError, ValueError) as error:  # the hub's own errors are of these
+    except (OSError, ValueError) as error:  # base classes of the hub's errors
         raise UserError(
-            f"{setting}: '{name}' is no folder here with a file {file}, and the model hub gave "
-            f"none: {first_line(error)}"
+            f"{setting}: '{name}' is not a folder with a file {file}, and the model hub has none: "
+            f"{first_line(error)}"
         ) from None
 
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """Weights of a model by its folder or its name on the model hub, with a revision for that."""
+    """Weights of a model: a folder, or a name on the model hub with a revision."""
 
     model: str
     revision: str = ""
 
     @property
     def identity(self) -> str:
-        """Name with the content of a folder's files, or with the revision; loads no weights."""
+        """The name with the digest of a folder's files, or with the revision."""
         if not self.model:
             raise UserError("Released weights need graph.checkpoint=FOLDER_OR_NAME.")
         folder = Path(self.model).expanduser()
@@ -109,14 +105,14 @@ class Checkpoint:
 
     @property
     def config(self) -> Mapping[str, Any]:
-        """What `config.json` says; raises UserError where it is no JSON object."""
+        """The content of `config.json`; raises UserError unless it is a JSON object."""
         path = self.file(_CONFIG)
         if not isinstance(config := read_json(path), dict):
-            raise UserError(f"{path}: this file holds no object of settings.")
+            raise UserError(f"{path}: expected a JSON object.")
         return config
 
     def file(self, name: str) -> Path:
-        """Return one of its files, fetched if need be; raises UserError without it."""
+        """Return one of its files, downloaded if needed; raises UserError if there is none."""
         folder = Path(self.model).expanduser()
         if not folder.is_dir():
             return hub_file("graph.checkpoint", self.model, name, self.revision)
@@ -126,12 +122,12 @@ class Checkpoint:
 
 
 def first_line(error: Exception) -> str:
-    """Return the first line of an error's message, or its kind where it has none."""
+    """Return the first line of an error's message, or its class name if the message is empty."""
     return (str(error).splitlines() or [type(error).__name__])[0]
 
 
 def bound(stated: Any) -> int | None:
-    """A stated number of tokens; None for what is none, and for one beyond all bounds."""
+    """Return a window that a file states; None if it is not a number or has no bound."""
     return int(stated) if isinstance(stated, int | float) and 0 < stated < _NO_BOUND else None
 
 
@@ -149,17 +145,17 @@ def _json(path: Path) -> dict[str, Any]:
 
 
 def read_json(path: Path) -> Any:
-    """Return the content of a model's JSON file, None without one; raises UserError for another."""
+    """Return the content of a JSON file, or None without one; raises UserError for other files."""
     if not path.is_file():
         return None
     try:
         return json.loads(path.read_text(encoding="utf-8"))
-    except ValueError as error:  # no JSON, or no UTF-8
-        raise UserError(f"{path}: this file of the model is not JSON ({error}).") from error
+    except ValueError as error:
+        raise UserError(f"{path}: expected JSON ({error}).") from error
 
 
 def named(model: str, revision: str) -> str:
-    """Return `name@content` of a folder, `name@revision` of a model that is known by its name."""
+    """Return `name@digest` of a folder, or `name@revision` of a hub model."""
     folder = Path(model).expanduser()
     if not folder.is_dir():
         return f"{model}@{revision}"
@@ -167,17 +163,16 @@ def named(model: str, revision: str) -> str:
 
 
 def of_folder(folder: Path) -> str:
-    """Return a fingerprint of the files of a sentence-transformers folder that loading may read."""
+    """Return the digest of the files that sentence-transformers may load from a folder."""
     inside = [path.relative_to(folder) for path in sorted(folder.rglob("*")) if path.is_file()]
     read = [path for path in inside if path.suffix in _READ and not path.as_posix().startswith(".")]
     return digest([(path.as_posix(), stored_digest(folder / path)) for path in read])
 
 
 def make(group: str, config: Mapping[str, Any]) -> Any:
-    """The object that `_target_` names, made with the other settings of the group.
+    """Return the object of the class that `_target_` names, made with the other settings.
 
-    Raises UserError for a target that cannot be imported, for a setting it does not take or
-    misses, and for one whose value is not of the type that its signature states.
+    Raises UserError for a wrong target, for an unknown or missing setting, and for a wrong type.
     """
     target = str(config.get("_target_", ""))
     module_name, _, name = target.rpartition(".")
@@ -192,11 +187,6 @@ def make(group: str, config: Mapping[str, Any]) -> Any:
             hint = did_you_mean(key, takes)
             raise UserError(f"There is no setting '{group}.{key}'. {hint}")
         _check_type(f"{group}.{key}", value, takes[key].annotation)
-    variadic = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
-    for key, parameter in takes.items():
-        needed = parameter.default is parameter.empty and parameter.kind not in variadic
-        if needed and key not in settings:
-            raise UserError(f"{group} needs the setting '{group}.{key}' ({target}).")
     try:
         return maker(**settings)
     except (TypeError, ValueError) as error:

@@ -20,8 +20,7 @@ from graphrag_bench.llm.chat import ESTIMATE_RATIO, TOKENS_A_MESSAGE, Log
 from graphrag_bench.llm.ledger import Budget, Spending
 from graphrag_bench.llm.openai_compatible import RETRIES, TIMEOUT
 from graphrag_bench.llm.server import OPENAI, Body, Server, count_in
-from graphrag_bench.llm.settings import Limits, Prices, group
-from graphrag_bench.llm.windows import prices_at
+from graphrag_bench.llm.settings import Limits, Prices, group, prices_at
 from graphrag_bench.terminal import check_stop
 from graphrag_bench.text import count_tokens
 
@@ -108,7 +107,7 @@ class OpenAIEmbedder:
         """The tokens that the model reads: as set, or as the provider or the server states."""
         return self._window or self.server.window
 
-    def fit(self, texts: Sequence[str], *, load: bool = True) -> Fit:
+    def fit(self, texts: Sequence[str]) -> Fit:
         """Return how many of these passages are longer than the window; nothing is loaded."""
         return self._windowing.fit(texts, self.prefixes["passage"])
 

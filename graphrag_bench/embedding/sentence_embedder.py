@@ -112,13 +112,12 @@ class SentenceEmbedder(Embedder):
     def _computed_in(self) -> Resolved:
         return resolved(self.precision, self.device)
 
-    def fit(self, texts: Sequence[str], *, load: bool = True) -> Fit:
-        """How many of these passages are longer than its window.
+    def fit(self, texts: Sequence[str]) -> Fit:
+        """Return how many passages are longer than the window.
 
-        With `load` the model is loaded where its files are not at hand or do not tell; without,
-        no window is known then.
+        The window is unknown if the model is not loaded and its files do not state it.
         """
-        windowing = self._windowing if load or "_loaded" in vars(self) else self._of_files
+        windowing = self._windowing if "_loaded" in vars(self) else self._of_files
         if windowing is None:
             return Fit(None, self.long_texts, len(texts))
         return windowing.fit(texts, self.prefixes["passage"])

@@ -79,12 +79,12 @@ class VectorIndex(Columns):
 def index_texts(
     texts: Sequence[str], embedder: Embedder, progress: Progress, what: str
 ) -> VectorIndex:
-    """The vectors of some texts, in the order given; how many are longer is said and stored."""
+    """Return the index of the vectors of some texts; reports texts longer than the window."""
+    with progress.task(f"embedding {what}", len(set(texts))) as advance:
+        vectors = encode_in_blocks(texts, embedder, advance)
     fit = embedder.fit(texts)
     if fit.n_long:
         progress.say(fit.message(what))
-    with progress.task(f"embedding {what}", len(set(texts))) as advance:
-        vectors = encode_in_blocks(texts, embedder, advance)
     return VectorIndex(vectors, {"what": what, **fit.row})
 
 

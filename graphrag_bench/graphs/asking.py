@@ -7,9 +7,8 @@ from typing import Any, TypeAlias, TypeVar
 from graphrag_bench.data.chunks import ChunkTable
 from graphrag_bench.errors import UnreadableReply, UserError
 from graphrag_bench.llm.calls import CallFailed, Chat
-from graphrag_bench.llm.chat import ChatModel
+from graphrag_bench.llm.chat import ChatModel, reply_tokens
 from graphrag_bench.llm.structured import ListReply, ReplyFormat, ask_each
-from graphrag_bench.llm.windows import reply_tokens
 from graphrag_bench.progress import Progress
 from graphrag_bench.prompts import Prompt
 from graphrag_bench.text import count_tokens

@@ -11,7 +11,6 @@ import json
 import os
 import sqlite3
 import threading
-import time
 import zlib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping

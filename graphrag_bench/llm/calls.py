@@ -26,8 +26,8 @@ class Request:
 class ModelCall:
     """Usage of one call, in tokens as the server counts them.
 
-    `seconds` is the time of the last try, 0 for a cached reply. `fingerprint` is the server's build.
-    `reasoning_tokens` are part of `completion_tokens`. `key` is the cache key, "" without a cache.
+    `seconds` is the time of the last try, 0 for a cached reply. `fingerprint` names the server's
+    build. `reasoning_tokens` are part of `completion_tokens`. `key` is the cache key, or "".
     """
 
     model: str = ""

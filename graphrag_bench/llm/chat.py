@@ -30,7 +30,11 @@ Arrivals = Generator[tuple[int, CallOutcome], None, None]
 Log = Callable[[CallOutcome, str], None]
 TOKENS_A_MESSAGE = 8
 ESTIMATE_RATIO = 1.2
-"""Tokens of an unknown tokenizer per token of cl100k, at most, for what a call may cost."""
+"""The most tokens of an unknown tokenizer per token of cl100k, for the cost of a call."""
+STAND_IN = 1.15
+"""The most tokens of an unknown tokenizer per token of cl100k, for the length of a prompt."""
+LEAST_REPLY = 512
+_LEAST_SHARE, _STEP = 16, 256
 
 
 class ChatModel(ABC):
@@ -258,3 +262,23 @@ def reply(
     if isinstance(outcome, CallFailed):
         raise outcome
     return outcome
+
+
+def sure_tokens(most: int, window: int | None) -> int:
+    """Return the tokens reserved for a reply of at most `most` tokens, whatever the prompt.
+
+    That is a sixteenth of the window, and at least 512.
+    """
+    return most if window is None else min(most, max(LEAST_REPLY, window // _LEAST_SHARE))
+
+
+def reply_tokens(llm: ChatModel, chat: Chat, most: int) -> int:
+    """Return the limit of a reply: `most`, or the tokens that the prompt leaves in the window.
+
+    Limits are multiples of 256, and at least `sure_tokens`.
+    """
+    if (window := llm.window) is None:
+        return most
+    prompt = STAND_IN * sum(count_tokens(message.content) for message in chat)
+    rest = int(window - prompt) // _STEP * _STEP
+    return min(most, max(rest, sure_tokens(most, window)))

@@ -1,4 +1,4 @@
-"""Chat with any server that speaks the OpenAI protocol: requests as bodies, bodies as replies."""
+"""Chat models behind any server that speaks the OpenAI protocol."""
 
 import json
 import re
@@ -11,13 +11,12 @@ from graphrag_bench.fingerprint import digest
 from graphrag_bench.llm.calls import CallFailed, Completion, Request
 from graphrag_bench.llm.chat import ChatModel, estimated_tokens
 from graphrag_bench.llm.server import OPENAI, Server, count_in
-from graphrag_bench.llm.settings import Decoding, Dialect, Limits, Prices, group
-from graphrag_bench.llm.windows import prices_at
+from graphrag_bench.llm.settings import Decoding, Dialect, Limits, Prices, group, prices_at
 from graphrag_bench.prompts import Prompt
 from graphrag_bench.text import count_tokens, encodable
 
 TIMEOUT, RETRIES = 300.0, 10
-"""Seconds that a try may take, and tries after the first: up to about a minute of waiting."""
+"""Seconds of one try, and tries after the first, which wait about a minute in all."""
 _LEAST_CUT = 256
 _SCHEMA = Prompt("graphrag_bench.llm:prompts/schema.j2")
 _TAG = r"(?:\w+:)?(?:ant)?(?:think(?:ing)?|thoughts?|reason(?:ing)?|reflection|scratchpad|analysis)"
@@ -30,7 +29,7 @@ _ENDS = re.compile(
     rf"<(?:\|?/|/\|){_TAG}\s*\|?>|[\[◁]/(?:think|thought)(?:ing)?[\]▷]|<\|end_of_thought\|>",
     re.IGNORECASE,
 )
-"""Marks of reasoning: `<think>`, `<seed:think>`, `[THINK]`, `◁think▷`, `<|begin_of_thought|>`."""
+"""Tags of reasoning: `<think>`, `<seed:think>`, `[THINK]`, `◁think▷`, `<|begin_of_thought|>`."""
 _SPOKEN_BEFORE = re.compile(r"(?:\A|\n|[.!?…。！？)])[ \t]*\Z|[^\W_]\Z")
 _SPEAKER = re.compile(r"\A\s*<\|(?:start|im_start)\|>\s*assistant\s*")
 _CHANNEL = re.compile(
@@ -38,28 +37,20 @@ _CHANNEL = re.compile(
 )
 _FINAL = re.compile(r"(?s:.*)(?:<\|channel\|>\s*final[^<\n]*(?:<\|constrain\|>\w+\s*)?<\|message\|>"
                     r"|assistantfinal)")  # fmt: skip
-"""The channels of gpt-oss, with their marks or, as some servers give them, without."""
+"""Channels of gpt-oss; some servers leave their tags out."""
 _OUTER = re.compile(
     r"\A\s*<\|begin_of_solution\|>|(?:\s*<\|(?:return|end|im_end|eot_id|end_of_solution)\|>)+\s*\Z"
 )
-_FINISHES = {
-    "length": "length max_tokens max_length max_new_tokens max_output_tokens model_length "
-    "token_limit model_context_window_exceeded context_length_exceeded",
-    "content_filter": "content_filter content_filtered safety recitation blocklist spii sensitive "
-    "prohibited_content language image_safety guardrail_intervened",
-    "refused": "refusal",
-    "failed": "error network_error insufficient_system_resource malformed_function_call",
-}
-_MEANING = {name: meaning for meaning, names in _FINISHES.items() for name in names.split()}
-"""What the finish reasons of other servers mean; all others are `stop`. Source: the references of
-OpenAI, Anthropic, Gemini, Cohere, Mistral, TGI, Bedrock, DeepSeek and Zhipu."""
+_FINISHES = {"length": "length", "max_tokens": "length", "content_filter": "content_filter",
+             "refusal": "refused", "error": "failed"}  # fmt: skip
+"""Meanings of finish reasons; all others mean `stop`."""
 
 
 class OpenAICompatible(ChatModel):
-    """OpenAI, vLLM, Ollama, llama.cpp and every other server with `/chat/completions`.
+    """Model of a server with `/chat/completions`: OpenAI, vLLM, Ollama, llama.cpp and others.
 
-    Limits hold for the object, over all callers and threads. `dialect` says which fields the server
-    takes; one that it does not take stops the run, with the setting that leaves it out.
+    `limits` hold for all callers and threads of the object. An unsupported field of `dialect` stops
+    the run.
     """
 
     def __init__(
@@ -76,10 +67,9 @@ class OpenAICompatible(ChatModel):
         limits: Limits | Mapping[str, Any] | None = None,
         prices: Prices | Mapping[str, Any] | None = None,
     ) -> None:
-        """`api_key_env` is the NAME of the variable that holds the key; None where none is needed.
+        """`api_key_env` names the environment variable of the key; None for no key.
 
-        `timeout` is the seconds that one try may take. Nothing is sent, and the environment is not
-        read, before the first call.
+        `timeout` is in seconds per try. The key is read at the first call.
         """
         self.model = model
         self.decoding = group(Decoding, decoding)
@@ -93,12 +83,12 @@ class OpenAICompatible(ChatModel):
 
     @property
     def window(self) -> int | None:  # type: ignore[override]  # asked for when it is wanted
-        """The window that was set, else the one that the provider or the server states."""
+        """The window in tokens: of the settings, the provider's list or the server."""
         return self._window or self.server.window
 
     @cached_property
     def prices(self) -> Prices:  # type: ignore[override]
-        """The prices that were set, else those of the provider's list; 0 where it has none."""
+        """The prices of the settings, else of the provider's list, else 0."""
         return prices_at(self.model, self.server.address, self._prices)
 
     @cached_property
@@ -107,10 +97,10 @@ class OpenAICompatible(ChatModel):
         return f"{self.model}:{digest(self.decoding.model_dump())}"
 
     def call(self, request: Request) -> Completion:
-        """Return the reply to one request, with its retries and the seconds of the last try.
+        """Return the reply to one request.
 
-        Raises CallFailed when the prompt is too long, was filtered or refused, the reply is empty
-        or the retries are used up; RunStopped when no call can succeed.
+        Raises CallFailed for a prompt that is too long or refused, an empty reply, and after the
+        last retry; RunStopped if no call can succeed.
         """
         n_tokens = 0
         if self.limits.tokens_per_minute is not None:
@@ -126,7 +116,7 @@ class OpenAICompatible(ChatModel):
 
 
 def body(model: str, request: Request, decoding: Decoding, dialect: Dialect) -> dict[str, Any]:
-    """Return the request as the server takes it."""
+    """Return the JSON body of a request."""
     prompt, seed = request.prompt, decoding.seed
     fields: dict[str, Any] = {
         "temperature": decoding.temperature if dialect.temperature else None,
@@ -151,14 +141,14 @@ def body(model: str, request: Request, decoding: Decoding, dialect: Dialect) -> 
 
 
 def completion(answer: Mapping[str, Any], request: Request, prices: Prices) -> Completion:
-    """Return the answer of the server as a completion, thinking taken out.
+    """Return the reply in a response body, without its reasoning.
 
-    Raises CallFailed when the answer has no choice in it or the server gave up (`malformed`), when
-    the reply was filtered, refused or empty, or when the server read only a part of the prompt.
+    Raises CallFailed for a malformed, filtered, refused or empty reply, and if the server has cut
+    the prompt.
     """
     choice, message = _choice(answer)
     whole = encodable(message["content"])
-    finish = _finish(choice)
+    finish = _FINISHES.get(str(choice.get("finish_reason")).lower(), "stop")
     reasoning = str(message.get("reasoning_content") or message.get("reasoning") or "")
     text = _until(without_reasoning(whole), request.stop)
     usage = answer.get("usage")
@@ -187,15 +177,15 @@ def completion(answer: Mapping[str, Any], request: Request, prices: Prices) -> C
     if n_words * 0.9 > n_prompt > _LEAST_CUT:
         raise CallFailed(
             "context_overflow",
-            f"The server read {n_prompt} tokens of a prompt of {n_words} words: it cuts prompts "
-            "to its window without saying so. Give it a larger window (Ollama: num_ctx).",
+            f"The server read {n_prompt} tokens of a prompt of {n_words} words: it has cut the "
+            "prompt to its window. Set a larger window (Ollama: num_ctx).",
             paid=reply,
         )
     if text:
         return reply
     problem = "The reply is empty."
     if reply.finish == "length" and (whole or reasoning):
-        problem = f"All {n_completion} tokens went on thinking: raise max_tokens, or switch it off."
+        problem = f"All {n_completion} tokens are reasoning: raise max_tokens or turn it off."
     raise CallFailed("empty", problem, paid=reply)
 
 
@@ -206,17 +196,12 @@ def _choice(body: Mapping[str, Any]) -> tuple[Mapping[str, Any], Mapping[str, An
     if not isinstance(choice, dict) or not isinstance(message, dict):
         raise CallFailed("malformed", f"The answer holds no reply: {sorted(body)}"[:300])
     content = message.get("content") or ""
-    if isinstance(content, list):  # parts, thinking apart: Mistral's reasoning models
+    if isinstance(content, list):  # Mistral's reasoning models return parts
         parts = [part for part in content if isinstance(part, dict) and part.get("type") == "text"]
         content = "".join(str(part.get("text") or "") for part in parts)
     if not isinstance(content, str):
         raise CallFailed("malformed", "The reply's content is not text.")
     return choice, {**message, "content": content}
-
-
-def _finish(choice: Mapping[str, Any]) -> str:
-    reason = str(choice.get("finish_reason") or "").lower().removeprefix("finish_reason_")
-    return _MEANING.get(reason, "stop")
 
 
 def _until(text: str, stop: Sequence[str]) -> str:
@@ -225,11 +210,14 @@ def _until(text: str, stop: Sequence[str]) -> str:
 
 
 def without_reasoning(text: str) -> str:
-    """Return the answer alone; "" when the reply ended before the thinking did.
+    """Return a reply without its reasoning; "" if the reply ends inside the reasoning.
 
-    Thinking is what opens a reply: a mark later in the text is a mention. Some chat templates open
-    the block themselves, so that a reply holds only its end. That mark stands on its own line, or
-    behind a sentence or a word; a mention has a space or a quote before it.
+    Reasoning is at the beginning; a tag later in the text is a mention. Some chat templates write
+    the opening tag themselves, so that a reply has only the closing tag: on its own line, or right
+    after a sentence or a word. A mention has a space or a quote before it.
+
+    >>> without_reasoning("<think>Rome, or Paris?</think>Paris")
+    'Paris'
     """
     text = _SPEAKER.sub("", text)
     if _CHANNEL.match(text):

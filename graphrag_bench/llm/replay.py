@@ -9,7 +9,7 @@ from graphrag_bench.llm.cache import StoredReply, reply_key, rows_in
 from graphrag_bench.llm.calls import Completion, NotAccepted, Request
 from graphrag_bench.llm.chat import ChatModel
 from graphrag_bench.llm.server import OPENAI
-from graphrag_bench.llm.windows import listed
+from graphrag_bench.llm.settings import provider_facts
 
 
 class Replay(ChatModel):
@@ -29,7 +29,7 @@ class Replay(ChatModel):
     @property
     def window(self) -> int | None:  # type: ignore[override]  # the recorded model's
         """The window that was set, or that OpenAI's list has for the recorded model."""
-        return self._window or listed(self.identity.rpartition(":")[0], OPENAI)[0]
+        return self._window or provider_facts(self.identity.rpartition(":")[0], OPENAI)[0]
 
     @cached_property
     def _rows(self) -> dict[str, StoredReply]:

@@ -17,8 +17,7 @@ from pydantic import SecretStr
 from graphrag_bench.errors import UserError
 from graphrag_bench.files import remember, remembered
 from graphrag_bench.llm.calls import CallFailed, NotAccepted, RunStopped, ServerFailed
-from graphrag_bench.llm.settings import Limits, check_variable
-from graphrag_bench.llm.windows import listed
+from graphrag_bench.llm.settings import Limits, check_variable, provider_facts
 from graphrag_bench.terminal import check_server, check_stop, pause
 from graphrag_bench.text import encodable
 
@@ -149,7 +148,7 @@ class Server:
 
         A reported window is stored, so that keys do not change while the server is down.
         """
-        window, _ = listed(self.model, self.address)
+        window, _ = provider_facts(self.model, self.address)
         if window is not None or self.address == OPENAI:
             return window
         stated, file = self._stated_window(), self.windows_file

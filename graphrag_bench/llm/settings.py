@@ -1,12 +1,14 @@
-"""The settings of a model behind an API, in three groups, as YAML gives them."""
+"""Settings of models behind an API, and their prices and windows in a provider's list."""
 
 import re
 from collections.abc import Mapping
+from functools import cache
 from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from graphrag_bench.errors import UserError
+from graphrag_bench.terminal import is_local
 
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 Count = Annotated[int, Field(gt=0)]
@@ -17,10 +19,9 @@ class _Group(BaseModel):
 
 
 class Decoding(_Group):
-    """How a reply is drawn; all of it is part of the model's identity and of every cache key.
+    """Decoding settings, part of the model's identity and of every cache key.
 
-    `seed` is sent as `seed + trial`, so that repeats of one prompt differ. `extra` is sent
-    verbatim with the other fields (`reasoning_effort`, `top_k`, ...).
+    `seed + trial` is sent as the seed. `extra` holds further fields of the request, e.g. `top_k`.
     """
 
     temperature: Annotated[float, Field(ge=0)] = 0.0
@@ -30,10 +31,10 @@ class Decoding(_Group):
 
 
 class Dialect(_Group):
-    """Which fields of a request the server takes; none of it is part of a key.
+    """Request fields that the server supports, not part of any key.
 
-    `length` is the name of the field for `max_tokens`. A schema is sent as `response_format` of the
-    type `schema_as`, or in words; the reply is validated in any case.
+    `length` names the field for `max_tokens`. A schema is sent as `response_format` of the type
+    `schema_as`, or as text in the prompt with `words`.
     """
 
     length: Literal["max_tokens", "max_completion_tokens"] = "max_tokens"
@@ -44,10 +45,10 @@ class Dialect(_Group):
 
 
 class Limits(_Group):
-    """What the server allows; none of it changes a reply.
+    """Rate limits of a server, not part of any key.
 
-    `concurrency` is the most calls under way at once. `tokens_per_minute` counts prompt plus
-    `max_tokens` at the time of asking, as OpenAI and Azure do.
+    `concurrency` is the most calls at a time. `tokens_per_minute` counts prompt and `max_tokens`
+    when a call starts, as OpenAI and Azure do.
     """
 
     concurrency: Count = 16
@@ -56,7 +57,7 @@ class Limits(_Group):
 
 
 class Prices(_Group):
-    """US dollars per million tokens, as the server's price list says on the day of the run."""
+    """Prices in US dollars per million tokens."""
 
     prompt: Annotated[float, Field(ge=0)] = 0.0
     completion: Annotated[float, Field(ge=0)] = 0.0
@@ -70,7 +71,7 @@ GroupT = TypeVar("GroupT", bound=_Group)
 
 
 def group(kind: type[GroupT], values: GroupT | Mapping[str, Any] | None) -> GroupT:
-    """Return the settings of one kind; raises UserError on an unknown name or a wrong value."""
+    """Return checked settings; raises UserError for an unknown name or a wrong value."""
     if isinstance(values, kind):
         return values
     try:
@@ -85,9 +86,41 @@ def group(kind: type[GroupT], values: GroupT | Mapping[str, Any] | None) -> Grou
 
 
 def check_variable(variable: str | None) -> None:
-    """Raise UserError for what is not a name of a variable: mostly the key itself, so not shown."""
+    """Raise UserError for anything but a variable's name, without showing it: it may be the key."""
     if variable is not None and not _VARIABLE.fullmatch(variable):
         raise UserError(
-            "api_key_env is the NAME of the environment variable that holds the key, e.g. "
-            "OPENAI_API_KEY. What was given is not such a name (and not shown: it may be the key)."
+            "api_key_env must be the name of the environment variable that holds the API key, e.g. "
+            "OPENAI_API_KEY. Its value is not shown, because it may be the key itself."
         )
+
+
+_TOKENS = 1000
+"""Tokens of the call that is priced: too few for the price tiers of long prompts."""
+
+
+@cache
+def provider_facts(model: str, base_url: str) -> tuple[int | None, Prices | None]:
+    """Return the window in tokens and the prices of a model at a provider, each None if unknown.
+
+    Source: the list of genai-prices, offline, with the prices of today.
+    """
+    if is_local(base_url):
+        return None, None
+    from genai_prices import Usage, calc_price
+
+    usage = Usage(input_tokens=_TOKENS, output_tokens=_TOKENS)
+    try:
+        price = calc_price(usage, model, provider_api_url=base_url)
+    except LookupError:
+        return None, None
+    prompt, completion = (
+        float(one) * 1_000_000 / _TOKENS for one in (price.input_price, price.output_price)
+    )
+    return price.model.context_window, Prices(prompt=prompt, completion=completion)
+
+
+def prices_at(model: str, base_url: str, settings: Prices | Mapping[str, Any] | None) -> Prices:
+    """Return the prices of the settings, else of the provider's list, else 0."""
+    if settings is not None:
+        return group(Prices, settings)
+    return provider_facts(model, base_url)[1] or Prices()

@@ -122,7 +122,7 @@ def _vector(model: Embedder) -> str:
         raise UserError(f"A vector has {len(row)} numbers; embedder.dimension={model.dimension}.")
     if abs(norm - 1.0) > 1e-3:
         raise UserError(f"A vector has the length {norm:.4f}; indices are made for length 1.")
-    reading = model.fit((), load=False).reading
+    reading = model.fit(()).reading
     return f"{len(row)} numbers, length {norm:.3f}: {model.identity}; {reading}"
 
 

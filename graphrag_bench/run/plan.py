@@ -12,7 +12,7 @@ from graphrag_bench.embedding.embedder import Embedder
 from graphrag_bench.embedding.long_texts import Fit
 from graphrag_bench.evaluation.statistics import detectable_share
 from graphrag_bench.graphs.asking import MOST_TOKENS
-from graphrag_bench.llm.windows import LEAST as LEAST_REPLY
+from graphrag_bench.llm.chat import LEAST_REPLY
 from graphrag_bench.pipeline.combinators import Switch
 from graphrag_bench.pipeline.pipeline import Pipeline
 from graphrag_bench.pipeline.reader_prompts import READERS, common_forms, own_answers, unlicensed
@@ -219,7 +219,7 @@ def _embedder_lines(experiment: Experiment) -> Iterator[str]:
     if "embedder" not in experiment.used:
         return
     embedder: Embedder = experiment.models.bare("embedder")
-    fit = embedder.fit((), load=False)
+    fit = embedder.fit(())
     yield f"embedder: {fit.reading}; {experiment.models.identity('embedder')}"
     if fit.window is None or experiment.settings.graph.per != "all":
         return

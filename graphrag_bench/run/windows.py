@@ -14,8 +14,7 @@ from graphrag_bench.data.dataset import Dataset
 from graphrag_bench.errors import UserError
 from graphrag_bench.files import remember, remembered, user_cache
 from graphrag_bench.fingerprint import code, digest, file_digest
-from graphrag_bench.llm.chat import ChatModel
-from graphrag_bench.llm.windows import STAND_IN, sure_tokens
+from graphrag_bench.llm.chat import STAND_IN, ChatModel, sure_tokens
 from graphrag_bench.run.models import Models
 from graphrag_bench.text import count_tokens
 

@@ -11,9 +11,8 @@ from pydantic import BaseModel, Field, PositiveInt, create_model
 from graphrag_bench.algorithms.communities import Reports
 from graphrag_bench.contract import operator
 from graphrag_bench.graphs.asking import failures
-from graphrag_bench.llm.chat import ChatModel
+from graphrag_bench.llm.chat import ChatModel, reply_tokens
 from graphrag_bench.llm.structured import ask, ask_each, json_reading, settled
-from graphrag_bench.llm.windows import reply_tokens
 from graphrag_bench.prompts import Prompt, answer_form
 from graphrag_bench.text import words
 from graphrag_bench.values import Community, Context, Query, Question, Ranked, unique, value

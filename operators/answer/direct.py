@@ -8,8 +8,7 @@ from pydantic import PositiveInt
 
 from graphrag_bench.contract import operator
 from graphrag_bench.llm.calls import Chat
-from graphrag_bench.llm.chat import ChatModel, reply
-from graphrag_bench.llm.windows import reply_tokens
+from graphrag_bench.llm.chat import ChatModel, reply, reply_tokens
 from graphrag_bench.prompts import Prompt
 from graphrag_bench.question_plan import Dependencies
 from graphrag_bench.values import Answer, Context, Piece, Question

@@ -80,7 +80,7 @@ LIKE = {**WARSAW, '"city"': WARSAW["In which city"]}
         ({"key": KEY, "texts": WARSAW}, "", "JSON", True, "json_schema"),
         ({}, "llm.api_key_env=NOT_SET", "chat", False, "export NOT_SET="),
         ({"models": ("qwen3:8b",)}, "llm.model=qwen3", "chat", False, "llm.model"),
-        (THINKS, "", "chat", False, "thinking"),
+        (THINKS, "", "chat", False, "reasoning"),
         ({"window": 500}, "", "chat", False, "budget_context"),
         ({}, "llm.window=1000", "chat", False, "budget_context"),
         ({"text": "Warsaw, of course"}, "", "JSON", False, "Warsaw, of course"),

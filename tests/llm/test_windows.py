@@ -7,7 +7,7 @@ import pytest
 from fake_openai import FakeOpenAI
 
 from graphrag_bench.llm.openai_compatible import OPENAI, OpenAICompatible
-from graphrag_bench.llm.windows import listed
+from graphrag_bench.llm.settings import provider_facts
 
 
 @pytest.mark.parametrize(
@@ -24,7 +24,7 @@ from graphrag_bench.llm.windows import listed
 def test_a_provider_lists_its_own_models(
     model: str, address: str, window: int | None, prompt_price: float | None
 ) -> None:
-    stated, prices = listed(model, address)
+    stated, prices = provider_facts(model, address)
     assert stated == window
     assert (prices and prices.prompt) == (prompt_price and pytest.approx(prompt_price))
 
