@@ -111,8 +111,8 @@ class Ranked(Generic[T]):
         """The first `k` rows, all of them for None."""
         return type(self)(self.ids[:k], self.scores[:k])
 
-    def take(self, places: IntArray | BoolArray) -> "Ranked[T]":
-        """The rows at some places, or those where a mask is true, in the order given."""
+    def take(self, places: IntArray | BoolArray | Sequence[int]) -> "Ranked[T]":
+        """Return the rows at some places in that order, or those where a mask is true."""
         return type(self)(self.ids[places], self.scores[places])
 
     def distinct(self) -> "Ranked[T]":
