@@ -25,7 +25,6 @@ from killing import (
 from toy_runs import TOY, WEIGHTLESS, command, metrics, records, refusal, run_folder, write_set
 
 from graphrag_bench.artifacts.sharing import import_artifacts
-from graphrag_bench.data.readers import read_dataset
 from graphrag_bench.errors import UserError
 from graphrag_bench.files import project_folder, read_yaml
 
@@ -175,17 +174,6 @@ def on_toy(url: str, *settings: str) -> list[str]:
             *settings]  # fmt: skip
 
 
-def test_a_part_that_the_server_failed_is_in_no_artifact_and_asked_for_again(
-    fake: FakeOpenAI, home: Path
-) -> None:
-    failing = fake.scenario(reads=True, fail_word=UNREAD)
-    assert "2 of the 8 parts" in refusal(*on_toy(failing, IN_ORDER), exit_code=1)
-    assert not list(home.glob("artifacts/*/extraction/*/recipe.json"))
-    healthy = fake.scenario(reads=True)
-    run_folder(*on_toy(healthy, "answer=off"))
-    assert not fake.stats(failing).answered.keys() & fake.stats(healthy).answered.keys()
-
-
 def test_a_fifth_of_failing_calls_stops_a_step_and_fewer_are_counted(
     fake: FakeOpenAI, home: Path
 ) -> None:
@@ -260,13 +248,6 @@ def test_an_archive_with_another_path_or_a_link_is_refused(home: Path, name: str
     with pytest.raises(UserError, match=re.escape(str(file))):
         import_artifacts(file, home / "theirs" / "artifacts")
     assert [path.name for path in home.rglob("*") if path.is_file()] == ["a.tar.gz"]
-
-
-def test_a_row_that_no_program_can_hold_is_refused_with_its_line(home: Path) -> None:
-    for line in (rb'{"id": "d", "text": "Ada \ud800 Marsh"}', b'{"id": "d", "text": "Ada'):
-        write_set(home / "set", line, b"")
-        with pytest.raises(UserError, match="corpus.jsonl, line 1"):
-            read_dataset("jsonl", home / "set")
 
 
 def test_yaml_and_methods_run_nothing_and_are_refused_with_their_names(home: Path) -> None:

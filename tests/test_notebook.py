@@ -37,12 +37,6 @@ run = mine.run(toy, answer="off")
 row = gb.stored_runs().set_index(["key", "question"]).loc[(run.key, "q1")]
 print(run.key, row["evidence_recall@5"])
 """
-CLASH = """
-try:
-    operator("chunk.vdb")(by_length)
-except TypeError as error:
-    print(error)
-"""
 
 
 @pytest.fixture(scope="module")
@@ -50,7 +44,7 @@ def printed(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
     """What the cells of one executed notebook have printed."""
     shortest = OPERATOR.replace("lengths, top_k", "-lengths, top_k")
     commented = shortest.replace("    lengths =", "    # characters\n    lengths =")
-    cells = [SETUP, OPERATOR, RUN, shortest, RUN, commented, RUN, CLASH]
+    cells = [SETUP, OPERATOR, RUN, shortest, RUN, commented, RUN]
     notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(c) for c in cells])
     folder = tmp_path_factory.mktemp("notebook")
     with pytest.MonkeyPatch.context() as patch:
@@ -76,7 +70,3 @@ def test_a_cell_that_runs_again_with_an_edit_takes_the_earlier_ones_place(
     assert first != second
     assert (longest, shortest) == ("1.0", "0.0")
     assert printed[6] == printed[4], "an edited comment makes no other run"
-
-
-def test_a_name_that_a_module_holds_is_refused_in_a_notebook(printed: list[str]) -> None:
-    assert "operators.chunk.search:vdb" in printed[7]

@@ -3,15 +3,10 @@
 import io
 import re
 import sys
-from pathlib import Path
 
 import pytest
-from toy_runs import refused
 
-from graphrag_bench import api
 from graphrag_bench.errors import UserError
-from graphrag_bench.progress import Progress
-from graphrag_bench.report.rendering import Table, show
 from graphrag_bench.terminal import (
     check_server,
     clean,
@@ -20,22 +15,9 @@ from graphrag_bench.terminal import (
     refuse_secrets,
     without_secrets,
 )
-from graphrag_bench.values import Context
 
 EVIL = "\x1b]0;owned\x07\x1b[31mred\x9b2J\u202eorder\u2066\r\x00"
 STEERING = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
-
-
-def test_reports_tables_and_progress_are_clean(capsys: pytest.CaptureFixture[str]) -> None:
-    message = {"answer": f"Ada{EVIL}", "context": {}, "steps": [], "fallbacks": []}
-    report = api.Answered(f"Ada{EVIL}", Context(()), (), plain=message).report()
-    show(Table(EVIL, (EVIL,), ((EVIL,),), (EVIL,)))
-    stream = io.StringIO()
-    progress = Progress(stream=stream)
-    progress.say(EVIL)
-    with progress.task(EVIL, 1) as advance:
-        advance(1)
-    assert not STEERING.search(report + capsys.readouterr().out + stream.getvalue())
 
 
 def test_what_people_write_stays() -> None:
@@ -74,15 +56,6 @@ def test_an_address_with_a_secret_is_refused_without_it(address: str) -> None:
         assert PASSWORD not in str(raised.value)
     with pytest.raises(UserError, match=r"llm\.base_url"):
         refuse_secrets("", {"llm": {"base_url": [address]}})
-
-
-def test_a_run_refuses_it_and_writes_nothing(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    message = refused(*SERVER, f'llm.base_url="{SECRETS[0]}"')
-    assert PASSWORD not in message and "host:81/v1" in message
-    assert not [path for path in tmp_path.rglob("*") if path.suffix in (".yaml", ".json")]
 
 
 def test_what_holds_no_secret_is_left_alone() -> None:

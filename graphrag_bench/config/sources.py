@@ -120,16 +120,9 @@ def file_of(group: str, name: str) -> Path | None:
 
 
 def unknown_choice(group: str, name: str, valid: Iterable[str] | None = None) -> UserError:
-    """Return the error for a choice that is not there, with the nearest of the `valid` ones.
-
-    It names the extra that has the choice, or the package in the working directory.
-    """
+    """Return the error for an unknown choice: the nearest of the `valid` ones, or its extra."""
     if group.startswith("hydra/") and (extra := _EXTRAS.get(name)):
         return UserError(f"{group}={name} needs an extra: pip install 'graphrag-bench[{extra}]'.")
-    for init in sorted(Path().glob("*/__init__.py")):
-        if (init.parent / "configs" / group / f"{name}.yaml").is_file():
-            package = init.parent.name
-            return UserError(f"{group} '{name}' is in a package here: add plugins=[{package}].")
     return unknown(group, name, valid or names(group))
 
 

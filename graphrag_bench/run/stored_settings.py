@@ -58,23 +58,13 @@ def differing_settings(runs: Sequence[StoredRun]) -> list[dict[str, Any]]:
         return len({s.get(path) for s, g in pairs if path in s or (group in g and not own)}) > 1
 
     paths = dict.fromkeys(path for settings in every for path in settings)
-    shown = [path for path in paths if not _STEP.fullmatch(path) and differs(path)]
     others = [path for path in paths if not _STEP.fullmatch(path)]
-
+    shown = dict.fromkeys(filter(differs, others))
     names = [(run.metrics["dataset"], run.metrics["method"]) for run in runs]
-    of_method = grouped(range(len(runs)), names.__getitem__).values()
-
-    def unexplained(path: str) -> bool:
-        """Whether a step's setting differs among runs of a method as no other setting does."""
-
-        def values(of: str, same: Sequence[int]) -> list[object]:
-            return [every[row].get(of) for row in same]
-
-        return any(
-            len(set(values(path, same))) > 1
-            and all(values(other, same) != values(path, same) for other in others)
-            for same in of_method
-        )
-
-    shown += [path for path in filter(_STEP.fullmatch, paths) if unexplained(path)]
+    for rows in grouped(range(len(runs)), names.__getitem__).values():
+        values = {path: tuple(every[row].get(path) for row in rows) for path in paths}
+        explained = {values[path] for path in others}
+        for path in filter(_STEP.fullmatch, paths):
+            if len(set(values[path])) > 1 and values[path] not in explained:
+                shown[path] = None
     return [{path: settings.get(path) for path in shown} for settings in every]

@@ -4,7 +4,6 @@ from importlib.metadata import EntryPoint
 from pathlib import Path
 
 import pytest
-from toy_runs import refused
 
 import graphrag_bench as gb
 from graphrag_bench.cli.list import entries
@@ -52,14 +51,6 @@ def test_a_method_of_ones_own_is_found_wherever_it_is(place: str, home: Path) ->
     assert composed(with_folders(["dataset=toy", *words]))["method"]["title"] == "Mine"
     if place in ("a relative path", "configs of the working directory"):
         assert gb.method(words[0].partition("=")[2]).method["title"] == "Mine"
-
-
-def test_the_package_here_that_has_a_method_is_named(home: Path) -> None:
-    write(home / "near" / "configs" / "method" / "near.yaml", "near")
-    (home / "near" / "__init__.py").touch()
-    message = refused("dataset=toy", "method=near")
-    assert "plugins=[near]" in message and "Did you mean" not in message
-    assert "plugins" not in refused("dataset=toy", "method=far")
 
 
 OPERATOR = """

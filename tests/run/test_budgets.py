@@ -107,6 +107,8 @@ def test_the_window_cuts_groups_and_a_profile_s_budget_with_its_blocks() -> None
         assert step.settings["group_tokens"] == most
     whole, cut = (served("fastgraphrag", n, "profile=upstream") for n in (None, 8192))
     assert [one.context_budget.tokens for one in (whole, cut)] == [16000, 6100]
+    both = prepared("lgraphrag", "regime=published", "budget_context=1000", "method.budget=90")
+    assert both.context_budget.tokens == 90
     blocks = context_blocks(cut.method.pipeline, cut.context_budget, cut.window.chunk.typical)
     assert [block.n_tokens for block in blocks] == [1525, 1144, 3431]
 
@@ -130,6 +132,7 @@ def test_the_budget_is_in_the_key_and_its_absence_too() -> None:
         (["method.generate.0.top_k=3"], LEAST, 3),
         # as published a number of tokens is a cap: two passages of about 27 fit into 60
         (["regime=published", "budget_context=60"], 60, 2),
+        (["method.budget=60"], None, 2),
     ],
 )
 def test_an_equal_budget_is_filled_and_a_native_one_keeps_the_method_s_own_number(
@@ -139,15 +142,6 @@ def test_an_equal_budget_is_filled_and_a_native_one_keeps_the_method_s_own_numbe
     assert metrics(folder)["budget_context"] == budget
     assert max(len(row["context"]["pieces"]) for row in records(folder)) == n_passages  # type: ignore[index]
     assert ("context budgets: native" in table_of(folder)) == (budget is None)
-
-
-def test_a_budget_of_the_methods_own_makes_it_native_and_a_number_is_one_more_bound() -> None:
-    folder = run_folder(*QUIET, "method=lgraphrag", "method.budget=90")
-    assert metrics(folder)["budget_context"] is None
-    for line in records(folder):
-        assert 0 < sum(piece["tokens"] for piece in line["context"]["pieces"]) <= 90  # type: ignore[index]
-    both = prepared("lgraphrag", "regime=published", "budget_context=1000", "method.budget=90")
-    assert both.context_budget.tokens == 90
 
 
 def test_as_published_no_window_is_larger_than_the_source_s() -> None:
@@ -195,14 +189,6 @@ def test_auto_has_room_for_four_whole_chunks_within_2400_and_what_the_window_lea
     assert ContextWindow(large, None, 1112, 1.15).auto == 6100
     assert ContextWindow(small, 128_000, 1112).auto == 2400
     assert ContextWindow(small, 2048, 1112).auto == 900
-
-
-def test_four_chunks_of_1200_tokens_reach_the_prompt_of_every_method(books: list[str]) -> None:
-    """VanillaRAG packed one of them, LGraphRAG none, when 2,000 and 2,400 tokens were the bound."""
-    plain = run_folder(*books, "method=vanilla", "profile=zhou2025", "llm.window=8192")
-    assert kinds(plain) == ["chunk"] * 4
-    tables = run_folder(*books, "method=llightrag", "llm.window=128000")
-    assert kinds(tables).count("chunk") >= 4
 
 
 def test_a_prompt_that_can_hold_no_chunk_is_refused_with_the_budget_that_would_do(

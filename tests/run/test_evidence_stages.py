@@ -35,14 +35,6 @@ def linking(*nodes: int) -> dict[str, Any]:
     return {"step": "retrieve.0 node.link", "wrote": wrote}
 
 
-def verdicts(stage: str, line: dict[str, Any], built: FunnelArtifacts = BUILT) -> list[bool | None]:
-    """What the stage says of the documents a, b and c."""
-    return [
-        one.passed.get(stage)
-        for one in of_evidence(line, Gold(evidence=("a", "b", "c")), built, True)
-    ]
-
-
 def piece(kind: str, name: str, *documents: str) -> dict[str, Any]:
     return {"kind": kind, "id": name, "documents": list(documents)}
 
@@ -57,69 +49,57 @@ CHUNK_NODES = replace(BUILT, graph=Graph.from_arrays([0], [1], np.eye(3), [[1, 1
 """The nodes are the chunks; what joins 0 and 1 is no statement, and no node of the other."""
 
 
+SAME = ChunkTable.of([("a", "", "same"), ("b", "", "same")])
+PACKED = context(piece("relationship", "0+1", "a", "b"), cut=(("chunk", "c"),))
+PATHS = [{"nodes": [0, 1], "relationships": [0], "score": 0.2, "transition": 0},
+         {"nodes": [1, 2], "relationships": [1], "score": 0.9, "transition": 0}]  # fmt: skip
+"""Pieces number them best first: path 0 is over relationship 1, path 1 over relationship 0."""
+PATH_PACKED = row(
+    context=context(piece("path", "0", "b"), cut=(("path", "1"),)),
+    trace=[{"step": "x", "wrote": {"paths": PATHS}}],
+)
+
+
 @pytest.mark.parametrize(
     ("stage", "line", "built", "expected"),
     [
         # a relationship that a chunk states; a node where chunks state none
-        ("extracted", row(), BUILT, [True, True, False]),
-        ("extracted", row(), NAMED_ALONE, [True, True, True]),
-        ("extracted", row(), CHUNK_NODES, [True, True, True]),
+        ("extracted", row(), BUILT, {"a": True, "b": True, "c": False}),
+        ("extracted", row(), NAMED_ALONE, {"a": True, "b": True, "c": True}),
+        ("extracted", row(), CHUNK_NODES, {"a": True, "b": True, "c": True}),
         # what the relationships of the evidence, and synonymy, join to a start node
-        ("linked", row(trace=[linking(0)]), BUILT, [True, True, False]),
-        ("linked", row(trace=[linking(3)]), BUILT, [False, False, False]),
-        ("linked", row(trace=[linking(4)]), BUILT, [True, True, False]),
-        ("linked", row(trace=[linking(0)]), CHUNK_NODES, [True, True, False]),
-        ("linked", row(), BUILT, [None, None, None]),
+        ("linked", row(trace=[linking(0)]), BUILT, {"a": True, "b": True, "c": False}),
+        ("linked", row(trace=[linking(3)]), BUILT, {"a": False, "b": False, "c": False}),
+        ("linked", row(trace=[linking(4)]), BUILT, {"a": True, "b": True, "c": False}),
+        ("linked", row(trace=[linking(0)]), CHUNK_NODES, {"a": True, "b": True, "c": False}),
+        ("linked", row(), BUILT, {"a": None, "b": None, "c": None}),
+        # node 0 is no node of the documents b and c, and only a states what joins it to node 1
+        ("linked", row(trace=[linking(0)]), BUILT, {"b": False, "c": False}),
+        ("linked", row(trace=[linking(0)]), CHUNK_NODES, {"b": False, "c": False}),
         # ranked relationships retrieve what states them
         ("retrieved", {"question": "q", "status": "answered", "trace": [RANKED]}, BUILT,
-         [False, True, False]),
-        # a text of a document stands in the context, whatever a row joins
+         {"a": False, "b": True, "c": False}),
+        ("retrieved", row(documents=["c"], context=PACKED), BUILT,
+         {"a": True, "b": True, "c": True}),
+        # a text of a document is in the context, or was cut from it
         ("prompt", row(context=context(piece("node", "node 1", "b"), piece("community", "0"))),
-         BUILT, [False, True, False]),
+         BUILT, {"a": False, "b": True, "c": False}),
         ("prompt", row(context=context({"kind": "own", "id": "0"}, {"kind": "chunk", "id": "a"})),
-         BUILT, [True, None, None]),
+         BUILT, {"a": True, "b": None, "c": None}),
+        ("prompt", row(documents=["c"], context=PACKED), BUILT, {"a": True, "b": True, "c": False}),
+        ("cut", row(documents=["c"], context=PACKED), BUILT, {"a": True, "b": True, "c": False}),
+        ("prompt", PATH_PACKED, BUILT, {"a": False, "b": True, "c": False}),
+        ("cut", PATH_PACKED, BUILT, {"a": False, "b": True, "c": None}),
+        # two documents with the same text
+        ("prompt", row(context=context({"kind": "chunk", "id": "a", "also": ["b"]})),
+         replace(BUILT, chunks=SAME, graph=None), {"a": True, "b": True}),
     ],
 )  # fmt: skip
 def test_a_stage_says_which_documents_passed_it(
-    stage: str, line: dict[str, Any], built: FunnelArtifacts, expected: list[bool | None]
+    stage: str, line: dict[str, Any], built: FunnelArtifacts, expected: dict[str, bool | None]
 ) -> None:
-    assert verdicts(stage, line, built) == expected
-
-
-def test_a_relationship_that_only_other_documents_state_joins_nothing_outside_the_evidence() -> (
-    None
-):
-    """Of the documents b and c alone: node 0 is no node of theirs, so starting there misses."""
-    for built in (BUILT, CHUNK_NODES):
-        documents = of_evidence(row(trace=[linking(0)]), Gold(evidence=("b", "c")), built, True)
-        assert [one.passed["linked"] for one in documents] == [False, False]
-
-
-def test_a_row_of_the_graph_in_the_prompt_says_what_its_document_says() -> None:
-    packed = piece("relationship", "0+1", "a", "b")
-    line = row(documents=["c"], context=context(packed, cut=(("chunk", "c"),)))
-    for stage in ("prompt", "cut"):
-        assert verdicts(stage, line) == [True, True, False]
-    assert verdicts("retrieved", line) == [True, True, True]
-
-
-def test_paths_are_in_the_prompt_unless_the_budget_cut_them() -> None:
-    """Numbered best first: path 0 is over relationship 1, path 1 over relationship 0."""
-    paths = [{"nodes": [0, 1], "relationships": [0], "score": 0.2, "transition": 0},
-             {"nodes": [1, 2], "relationships": [1], "score": 0.9, "transition": 0}]  # fmt: skip
-    packed = context(piece("path", "0", "b"), cut=(("path", "1"),))
-    line = row(context=packed, trace=[{"step": "x", "wrote": {"paths": paths}}])
-    assert verdicts("prompt", line) == [False, True, False]
-    assert verdicts("cut", line) == [False, True, None]
-
-
-def test_two_documents_with_the_same_text_are_both_in_the_prompt() -> None:
-    chunks = ChunkTable.of([("a", "", "same"), ("b", "", "same")])
-    built = replace(BUILT, chunks=chunks, graph=None)
-    of_both = {"kind": "chunk", "id": "a", "also": ["b"]}
-    line = row(documents=["a", "b"], context={"pieces": [of_both], "cut": []})
-    documents = of_evidence(line, Gold(evidence=("a", "b")), built, True)
-    assert [one.passed["prompt"] for one in documents] == [True, True]
+    documents = of_evidence(line, Gold(evidence=tuple(expected)), built, True)
+    assert {one.document: one.passed.get(stage) for one in documents} == expected
 
 
 def test_a_file_has_come_as_far_as_any_of_its_parts() -> None:

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 from small_worlds import World
-from toy_runs import TOY, refusal, refused
+from toy_runs import TOY, refused
 
 from graphrag_bench.config.compose import method_values
 from graphrag_bench.config.plugins import load_plugins
@@ -104,20 +104,6 @@ def test_reselect_keeps_as_many_and_takes_them_from_a_longer_list() -> None:
     assert set(no_longer.get("relationships").ids) == set(base.get("relationships").ids)
 
 
-@pytest.mark.parametrize(
-    ("name", "scores", "finder"),
-    [("lgraphrag", "as_given", "nlp"), ("glightrag", "cosine", "llm"),
-     ("llightrag", "as_given", "keywords")],
-)  # fmt: skip
-def test_cosines_are_made_scores_and_names_are_found_as_the_method_finds_them(
-    name: str, scores: str, finder: str
-) -> None:
-    pipeline, _ = build(method(name, **({"conversion": "llm"} if finder == "llm" else {})), RERANK)
-    (step,) = [op for op in pipeline.operators() if op.operator.name == "path.pool"]
-    assert step.settings["scores"] == scores
-    assert f"question.entities.{finder}" in pipeline.names
-
-
 # ---- chosen from outside
 
 
@@ -129,10 +115,3 @@ def test_exactly_the_methods_that_pack_relationships_can_be_pooled(mode: str) ->
     for name in ALL:
         pipeline, problems = build(method(name), StepOptions(pooling={"mode": mode}))
         assert (problems, "path.pool" in pipeline.names) == ([], True)
-
-
-def test_a_wrong_setting_and_a_setting_without_a_mode_are_refused() -> None:
-    words = [*TOY, "method=lgraphrag"]
-    assert "Did you mean 'search'" in refusal(*words, "pooling=rerank", "pooling.serch=bfs")
-    assert "pooling=rerank" in refused(*words, "pooling.search=bfs")
-    assert "rerank" in refusal(*words, "pooling=reranking")

@@ -121,19 +121,6 @@ def test_the_digest_of_contexts_is_that_of_their_pieces_and_room_is_what_was_lef
     assert score([row("one", context=packed())], GOLD, [])["contexts"] == {}
 
 
-def test_a_card_chooses_the_metrics_of_its_set():
-    gold = Gold(answers=("Norvik",), in_graph=True)
-    answered = row("q", answer="It is\nans: Norvik F.C.\nans: Ostra")
-    scoring = Scoring(("accuracy", "kgqa"), {"q": "Which team?"})
-    scores = question_scores(answered, gold, scoring)
-    assert {"accuracy", "hit", "list_f1", "list_recall_in_graph", "answer_words"} <= set(scores)
-    assert "f1" not in scores
-    assert scores["hit@1"] == scores["hit@1_in_graph"] == 1.0
-    assert scores["list_precision"] == 0.5
-    only_f1 = question_scores(answered, gold, Scoring(("f1",)))
-    assert only_f1.keys() == {"f1", "answer_words", "abstained"}
-
-
 def test_questions_of_one_scope_are_drawn_together_for_the_interval():
     """Two scopes of two questions: all of the one is found, nothing of the other."""
     rows = [row(f"q{n}", "retrieved", scope="ab"[n // 2], documents=["d"] if n < 2 else [])
