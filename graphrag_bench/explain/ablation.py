@@ -1,12 +1,4 @@
-"""Variants of a method, and the contribution of each step: the method without it.
-
-A step is named by its operator (every step with it is changed) or by its place, as `plan` and
-`show` print it: `retrieve.1.cases.otherwise.0`. Variants retrieve on the artifacts and replies of
-the method itself.
-
-A step that others need cannot be left out. A setting in 0..1, as the damping of a walk, is set to
-0. Of a `switch` each case is taken always, of a `branch` each arm is left out.
-"""
+"""Ablation: retrieve again with steps changed or left out, on stored artifacts and replies."""
 
 import copy
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -17,7 +9,7 @@ from typing import Any, Literal
 
 from graphrag_bench.config.compose import value_of
 from graphrag_bench.contract import operators
-from graphrag_bench.errors import UserError, did_you_mean
+from graphrag_bench.errors import UserError, unknown
 from graphrag_bench.evaluation.answers import Reading
 from graphrag_bench.evaluation.statistics import Difference, holm
 from graphrag_bench.llm.calls import RunStopped
@@ -37,16 +29,17 @@ from graphrag_bench.values import Context, Question, RetrievalState
 Kind = Literal["set", "drop", "case", "arm"]
 Scores = dict[str, dict[str, float]]
 _NO_CALLS: Mapping[str, Any] = {"budget": {"tokens": 1, "usd": None}}
-"""A budget in which there is room for no call: only stored replies are taken."""
+"""A budget too small for any call: only stored replies are used."""
 _STAGES = ("convert", "retrieve")
 
 
 @dataclass(frozen=True)
 class Change:
-    """One change of a step: a setting's value, or the whole step left out (`drop`).
+    """One change of a step.
 
-    Of a `switch` the value is the case that is always taken (`case`), of a `branch` the arm that is
-    left out (`arm`).
+    `set` gives a setting another value, `drop` removes the step, `case` fixes a switch to one
+    case, `arm` removes one arm of a branch. `step` is an operator (every step with it is changed)
+    or a place, as `retrieve.1.cases.otherwise.0`.
     """
 
     kind: Kind
@@ -61,27 +54,30 @@ class Change:
 
 
 def setting_of(word: str) -> Change:
-    """Return a change from `STEP.SETTING=VALUE`; raises UserError."""
+    """Parse `STEP.SETTING=VALUE`; raises UserError.
+
+    >>> str(setting_of("node.ppr.damping=0.85"))
+    'node.ppr.damping=0.85'
+    """
     name, equals, value = word.partition("=")
     step, _, setting = name.rpartition(".")
     if not (equals and step):
-        raise UserError(f"--set {word}: STEP.SETTING=VALUE was expected, as node.ppr.damping=0.85.")
+        raise UserError(f"--set {word}: write STEP.SETTING=VALUE, e.g. node.ppr.damping=0.85.")
     return Change("set", step, setting, value_of(value, name))
 
 
 def changed(method: Mapping[str, Any], changes: Sequence[Change]) -> dict[str, Any]:
-    """Return the method with its steps changed, one change after the other.
+    """Return the method with the changes applied in order.
 
-    Raises UserError for a step that the method does not have, with the nearest one.
+    Raises UserError for a step that the method does not have.
     """
     new: dict[str, Any] = copy.deepcopy(dict(method))
     for change in changes:
         every = places(new)
         wanted = [place for place in every if change.step in place.names]
         if not wanted:
-            known = list(dict.fromkeys(name for place in every for name in place.names))
-            hint = did_you_mean(change.step, known)
-            raise UserError(f"The method has no step '{change.step}'. {hint}")
+            known = dict.fromkeys(name for place in every for name in place.names)
+            raise unknown("step", change.step, known)
         for place in reversed(wanted):
             if change.kind == "drop":
                 del place.items[place.row]
@@ -96,7 +92,7 @@ def changed(method: Mapping[str, Any], changes: Sequence[Change]) -> dict[str, A
 
 @dataclass(frozen=True)
 class StepPlace:
-    """Where a step is: its list and row, and its path."""
+    """A step by its list, its row in the list, and its path in the method."""
 
     items: list[Item]
     row: int
@@ -109,22 +105,22 @@ class StepPlace:
 
     @property
     def combinator(self) -> str | None:
-        """The key of the step's combinator; None for an operator."""
+        """The name of the step's combinator; None for an operator."""
         return form_of(self.step)
 
     @property
     def name(self) -> str:
-        """Its operator, or the key of its combinator."""
+        """The name of the step's operator or combinator."""
         return str(self.step.get("op") or self.combinator or "?")
 
     @property
     def names(self) -> tuple[str, str, str]:
-        """What it may be called: its operator, its place, and both as labels have them."""
+        """The names that find this step: operator, path, and both as in a trace."""
         return self.name, self.path, f"{self.path} {self.name}"
 
 
 def places(method: Mapping[str, Any]) -> list[StepPlace]:
-    """Return every step of a method, combinators before the steps inside them, in order."""
+    """Return every step of a method in order, combinators before the steps inside them."""
     return [place for stage in STAGES for place in _within(method.get(stage) or [], stage)]
 
 
@@ -139,10 +135,7 @@ def _within(items: list[Item], path: str) -> Iterator[StepPlace]:
 
 @dataclass(frozen=True)
 class Variant:
-    """The metrics of each question by a variant of a method.
-
-    `failures` are what failed, each as its step and message, once.
-    """
+    """The scores of each question under a variant, and its distinct failures (step: message)."""
 
     scores: Scores
     failures: list[str]
@@ -150,10 +143,10 @@ class Variant:
 
 @dataclass
 class MethodVariants:
-    """Retrievals of the same questions by variants of a method; nothing is answered.
+    """Variants of a method, retrieved for the same questions; no answer is generated.
 
-    `method` has its steps as a resolved file has them, `make` gives the experiment of others.
-    Without `calls` no model is asked: a step that needs a reply that is not stored stops.
+    `method` is a resolved method file; `make` returns the experiment of a changed one. Without
+    `calls` only stored replies are used.
     """
 
     method: Mapping[str, Any]
@@ -169,10 +162,9 @@ class MethodVariants:
     def of_run(
         cls, run: StoredRun, home: Path, progress: Progress | None = None, *, calls: bool = False
     ) -> "MethodVariants":
-        """Return that of the questions that a stored run was scored on.
+        """Return variants over the questions that a stored run was scored on.
 
-        Raises UserError for a run whose data set is not at hand, or whose settings are not valid
-        any more.
+        Raises UserError for a run without its data set, or with settings that are no longer valid.
         """
         dataset = run.require_dataset()
         wanted = set(scored_questions(run)) & set(run.rows)
@@ -189,7 +181,7 @@ class MethodVariants:
     def of_settings(
         cls, values: Mapping[str, Any], progress: Progress | None = None, *, calls: bool = False
     ) -> "MethodVariants":
-        """Return that of the questions of a run that these resolved settings would make."""
+        """Return variants over the questions that a run with these settings would answer."""
         budget = {} if calls else _NO_CALLS
 
         def make(method: Mapping[str, Any]) -> Experiment:
@@ -199,19 +191,19 @@ class MethodVariants:
         return cls(values["method"], questions, make, progress, calls)
 
     def variant(self, changes: Sequence[Change] = ()) -> Variant:
-        """Return the method with changed steps; raises UserError where that is not valid."""
+        """Retrieve with the changes applied; raises UserError for an invalid method."""
         experiment = self.make(changed(self.method, changes)) if changes else self.experiment
         return self.retrieved(experiment)
 
     def retrieved(self, experiment: Experiment) -> Variant:
-        """Return the questions by an experiment that `make` has made."""
+        """Retrieve with an experiment that `make` returned."""
         try:
             retrieval = retrieved(experiment, self.questions, self.progress)
         except RunStopped as stop:
             if self.calls:
                 raise
             raise UserError(
-                "A step asks a model for a reply that is not stored; --calls lets it ask."
+                "A step needs a model reply that is not stored. Add --calls to request it."
             ) from stop
         failed = (one.failure for one in retrieval.finished if one.failure is not None)
         failures = dict.fromkeys(f"{failure.step}: {failure.message}" for failure in failed)
@@ -233,33 +225,24 @@ def _scores(experiment: Experiment, retrieval: Retrieved) -> Scores:
 
 
 def check_metric(metric: str, variant: Variant) -> None:
-    """Raise UserError for a metric that no question has, with the nearest that one has."""
+    """Raise UserError for a metric that no question has."""
     known = {name for scores in variant.scores.values() for name in scores}
     if metric not in known:
-        raise UserError(f"No question has the metric '{metric}'. {did_you_mean(metric, known)}")
-
-
-@dataclass(frozen=True)
-class StepContribution:
-    """The changed method minus the whole one, over the questions that did not fail."""
-
-    step: str
-    change: str
-    difference: Difference | None
-    failed: str
+        raise unknown("metric", metric, known)
 
 
 def ablation(variants: MethodVariants, metric: str) -> Table:
-    """Return a row for each variant of a method: its mean, the difference, Holm's p.
+    """Return a row per variant: mean, paired difference from the whole method, Holm-corrected p.
 
-    The notes name what cannot be tried, with why. Raises UserError for a metric that no question
-    has.
+    The notes name the steps that cannot be changed, with the reason. Raises UserError for a metric
+    that no question has.
     """
     whole = variants.variant()
     check_metric(metric, whole)
     scopes = {question.id: question.scope for question in variants.questions}
-    notes: list[str] = []
-    rows: list[StepContribution] = []
+    rows: list[tuple[str, str, Difference | None]] = []
+    failures: list[str] = []
+    not_tried: list[str] = []
     seen = {variants.experiment.key}
     for place in places(variants.method):
         if not place.path.startswith(_STAGES):
@@ -268,7 +251,7 @@ def ablation(variants: MethodVariants, metric: str) -> Table:
         for what, change in _changes(place):
             try:
                 experiment = variants.make(changed(variants.method, [change]))
-            except UserError:  # later steps need what it writes
+            except UserError:  # later steps read what this step writes
                 continue
             tried = True
             if experiment.key in seen:
@@ -276,21 +259,40 @@ def ablation(variants: MethodVariants, metric: str) -> Table:
             seen.add(experiment.key)
             try:
                 variant = variants.retrieved(experiment)
-            except UserError as error:  # of an operator, at a graph that is not for it
-                notes.append(f"not tried: {step} {what}: {error}")
+            except UserError as error:  # an operator refuses this graph
+                not_tried.append(f"not tried: {step} {what}: {error}")
                 continue
             paired = dict(paired_differences(whole.scores, variant.scores, scopes, [metric]))
-            failed = next(iter(variant.failures), "")
-            rows.append(StepContribution(step, what, paired.get(metric), failed))
+            rows.append((step, what + " !" * bool(variant.failures), paired.get(metric)))
+            failures += [f"! {step} {what}: {failure}" for failure in variant.failures[:1]]
         if not tried and place.combinator not in ("switch", "branch"):
-            notes.append(f"not tried: {step}: later steps need what it alone writes")
+            not_tried.append(f"not tried: {step}: later steps need what it alone writes")
     values = [scores[metric] for scores in whole.scores.values() if metric in scores]
     first = ("the whole method", "", str(len(values)), f"{fmean(values):.3f}", *[MISSING] * 3)
-    return _table(variants.experiment.method.title, metric, first, rows, notes)
+    tests = [one.p for _, _, one in rows if one is not None]
+    corrected = iter(holm(tests))
+    cells = [
+        (step, what, "0", *[MISSING] * 4) if one is None else
+        (step, what, str(one.n), f"{one.second:.3f}", shown_difference(one),
+         shown_p(next(corrected)), f"{one.wins}/{one.ties}/{one.losses}")
+        for step, what, one in rows
+    ]  # fmt: skip
+    heads = ("step", "change", "n", metric, "difference [95 %]", p_head([len(tests)]),
+             "win/tie/loss")  # fmt: skip
+    notes = (
+        "difference: the changed method minus the whole method over the same questions, with a "
+        "paired 95 % bootstrap interval; below 0 the step contributes",
+        f"p: two-sided paired permutation test (mid-p), Holm-corrected for {len(tests)} tests; "
+        "win: questions where the changed method is better",
+        *failures,
+        *not_tried,
+    )
+    caption = f"contribution of each step of {variants.experiment.method.title}"
+    return Table(caption, heads, (first, *cells), notes, texts=heads[:2])
 
 
 def _changes(place: StepPlace) -> Iterator[tuple[str, Change]]:
-    """What can be done to a step, valid or not, and the change that does it."""
+    """Yield the changes to try on a step, valid or not, each with its label."""
     path = place.path
     if place.combinator == "switch":
         for name in place.step["cases"]:
@@ -308,41 +310,9 @@ def _changes(place: StepPlace) -> Iterator[tuple[str, Change]]:
 
 
 def is_share(annotation: Any) -> bool:
-    """Return whether a setting is a number from 0 to 1."""
+    """Return whether a setting's type is a number from 0 to 1."""
     from pydantic import TypeAdapter
 
     schema = TypeAdapter(annotation).json_schema()
     most = schema.get("maximum", schema.get("exclusiveMaximum"))
     return (schema.get("type"), schema.get("minimum"), most) == ("number", 0, 1)
-
-
-def _table(
-    title: str,
-    metric: str,
-    first: tuple[str, ...],
-    contributions: Sequence[StepContribution],
-    not_tried: Sequence[str],
-) -> Table:
-    tested = [one for row in contributions if (one := row.difference) is not None]
-    corrected = iter(holm([one.p for one in tested]))
-    rows = [first]
-    for row in contributions:
-        cells = ("0", MISSING, MISSING, MISSING, MISSING)
-        if (one := row.difference) is not None:
-            counts = f"{one.wins}/{one.ties}/{one.losses}"
-            p = shown_p(next(corrected))
-            cells = (str(one.n), f"{one.second:.3f}", shown_difference(one), p, counts)
-        rows.append((row.step, row.change + (" !" if row.failed else ""), *cells))
-    heads = ("step", "change", "n", metric, "difference [95 %]", p_head([len(tested)]),
-             "win/tie/loss")  # fmt: skip
-    notes = (
-        "difference: the changed method minus the whole one over the same questions, with its "
-        "paired 95 % bootstrap interval; below 0 the step contributes",
-        f"p: two-sided paired permutation test (mid-p), Holm-corrected for {len(tested)} tests; "
-        "win: questions where the changed method is better",
-        *(f"! {row.step} {row.change}: {row.failed}" for row in contributions if row.failed),
-        *not_tried,
-    )
-    return Table(
-        f"contribution of each step of {title}", heads, tuple(rows), notes, texts=heads[:2]
-    )

@@ -1,7 +1,4 @@
-"""The evidence funnel of a stored run: what each stage lost of the gold evidence.
-
-The rows of the run are compared with the chunks and the graph that it used.
-"""
+"""The evidence funnel of a stored run: the gold evidence that each stage lost."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -36,30 +33,27 @@ LABELS = {
     "replied": "not failed",
     "answered": "answered",
 }
-"""The stages of a run in order, and what a document that passed each of them is."""
+"""The stages in order, with the label of a document that passed each."""
 STAGES = tuple(LABELS)
 _RETRIEVAL = ("retrieved", "cut", "prompt")
-"""Stages at which evidence that an earlier stage has lost may be found on another way."""
+"""Stages that may recover evidence which an earlier stage missed, as a dense fallback does."""
 State = Literal["passed", "lost", "otherwise", "unknown", "gone"]
 RIGHT = ("accuracy", "hit")
-"""The metric that says whether an answer is right: the first that the data set is scored by."""
+"""Metrics of a right answer; the first that the data set has is used."""
 _ROWS = ("relationships", "subgraph", "paths", "exploration")
-"""The slots that hold rows of the graph which a method without chunks has retrieved."""
+"""Slots of retrieved graph rows, for methods that rank no chunks."""
 _STARTS = ("nodes", "step_nodes", "relationships")
-"""The slots that hold rows of the graph which a first step may find."""
+"""Slots of graph rows that link the question to the graph."""
 _OF_THE_GRAPH = frozenset({
     "nodes", "relationships", "communities", "node_scores", "relationship_scores", "chunk_scores",
     "chunks", "step_nodes", "subgraph", "paths", "exploration", "context",
 })  # fmt: skip
-"""Slots that hold what was found; a step that reads none of them comes from the question."""
+"""Slots of retrieved rows; a step that reads none of them starts from the question."""
 
 
 @dataclass(frozen=True)
 class EvidenceDocument:
-    """A document in the evidence of a question, and which stages of the method it passed.
-
-    `passed` is None for a stage of which this is not known.
-    """
+    """A gold document of a question, and the stages it passed; None for an unknown stage."""
 
     question: str
     document: str
@@ -67,19 +61,16 @@ class EvidenceDocument:
 
     @property
     def lost(self) -> str | None:
-        """The first stage that it did not pass, None where it passed all that are known.
-
-        A stage that was not passed does not count when a later one, up to the prompt, was.
-        """
+        """The first stage that it did not pass and that no later stage recovered, or None."""
         found = [STAGES.index(stage) for stage in _RETRIEVAL if self.passed.get(stage)]
         after = STAGES[max(found, default=-1) + 1 :]
         return next((stage for stage in after if self.passed.get(stage) is False), None)
 
     def state(self, stage: str) -> State:
-        """Return what became of it at a stage.
+        """Return its state at a stage.
 
-        It is "gone" behind the stage that lost it, and "otherwise" where it did not pass and was
-        found on another way. Of a question that failed nothing is "unknown".
+        "gone": an earlier stage lost it. "otherwise": it did not pass, and a later stage
+        recovered it. No stage of a failed question is "unknown".
         """
         end = STAGES.index(self.lost) if self.lost else len(STAGES)
         if STAGES.index(stage) >= end:
@@ -92,10 +83,7 @@ class EvidenceDocument:
 
 @dataclass(frozen=True)
 class StageCount:
-    """The documents that a stage `lost`, and the `rest` behind it.
-
-    `otherwise` and `unknown` count the documents of these states.
-    """
+    """The number of documents that a stage `lost`, and that are left (`rest`) after it."""
 
     stage: str
     lost: int
@@ -106,9 +94,9 @@ class StageCount:
 
 @dataclass(frozen=True)
 class Funnel:
-    """The evidence of a run, over the stages that its method `has`.
+    """The gold documents of a run over the stages that its method `has`.
 
-    `unknown` says which stages are not known, and why.
+    `unknown` names the stages without data, each with the reason.
     """
 
     has: frozenset[str]
@@ -120,20 +108,20 @@ class Funnel:
 
     @property
     def stages(self) -> list[str]:
-        """The stages in order; `replied` is left out when no question failed."""
+        """The stages in order; `replied` only if a question failed."""
         failed = any(one.passed.get("replied") is False for one in self.documents)
         return [stage for stage in STAGES if stage in self.has and (stage != "replied" or failed)]
 
     @cached_property
     def lost(self) -> dict[str, str | None]:
-        """The earliest stage at which each question lost any evidence, None for no loss."""
+        """The earliest stage at which each question lost evidence; None for no loss."""
         lost: dict[str, list[str]] = {}
         for one in self.documents:
             lost.setdefault(one.question, []).extend([one.lost] if one.lost else [])
         return {name: min(stages, key=STAGES.index, default=None) for name, stages in lost.items()}
 
     def counts(self) -> tuple[StageCount, ...]:
-        """Return a row for each stage; the losses and what is left in the end sum to all."""
+        """Return the counts of each stage; all losses and the last `rest` sum to all documents."""
         rest, rows = len(self.documents), []
         for stage in self.stages:
             n = Counter(one.state(stage) for one in self.documents)
@@ -143,28 +131,28 @@ class Funnel:
 
 
 def stage_table(funnel: Funnel) -> Table:
-    """Return a row for each stage: the documents left behind it, and those that it lost."""
+    """Return the funnel as a table, one row per stage."""
     rows = []
     for one in funnel.counts():
         cells = [str(one.rest), *(str(n or "") for n in (one.lost, one.otherwise, one.unknown))]
         all_unknown = one.unknown and one.unknown == one.rest + one.lost
         rows.append((LABELS[one.stage], *(["?"] * 4 if all_unknown else cells)))
-    n = f"{len(funnel.documents)} documents of evidence, {len(funnel.lost)} of {funnel.n_rows}"
-    caption = f"{funnel.title} on {funnel.dataset}: {n} questions have some"
+    n = f"{len(funnel.documents)} gold documents, {len(funnel.lost)} of {funnel.n_rows}"
+    caption = f"{funnel.title} on {funnel.dataset}: {n} questions have gold evidence"
     notes = (
-        "documents, each lost at the first stage that it did not pass",
-        *(f"not known: {reason}" for reason in funnel.unknown),
+        "a document is lost at the first stage that it did not pass",
+        *(f"unknown: {reason}" for reason in funnel.unknown),
     )
-    heads = ("stage", "left", "lost", "found otherwise", "not known")
+    heads = ("stage", "left", "lost", "recovered later", "unknown")
     return Table(caption, heads, tuple(rows), notes, texts=heads[:1])
 
 
 @dataclass(frozen=True)
 class FunnelArtifacts:
-    """What a run was made over, as far as it is still there.
+    """The stored artifacts of a run; None for a deleted one.
 
-    `documents` are the ids of the corpus, `entries` the labels of the steps that come from the
-    question to rows of the graph, `stages` those that the method has.
+    `documents` are the ids of the corpus, `entries` the labels of the steps that link the question
+    to the graph, `stages` the stages of the method.
     """
 
     documents: frozenset[str]
@@ -175,9 +163,9 @@ class FunnelArtifacts:
 
     @cached_property
     def states_relationships(self) -> bool:
-        """Whether chunks state the relationships of the graph; else its nodes alone are from them.
+        """Whether chunks state the relationships of the graph.
 
-        They do not where every node is a chunk: what joins two chunks is stated by neither.
+        False if every node is a chunk: neither chunk states the edge between two chunks.
         """
         if self.graph is None or not self.graph.relationship_chunk.nnz:
             return False
@@ -186,27 +174,30 @@ class FunnelArtifacts:
         return not (one_each and np.array_equal(chunks.indices, np.arange(chunks.nnz)))
 
     def nodes_of(self, passage: LocatedDocument) -> IntArray:
-        """Return the nodes that a passage names, the ends of what it states too."""
+        """Return the nodes that a passage names, and the ends of relationships it states."""
         return passage.rows["nodes"] if self.states_relationships else passage.named
 
 
 _IMPORTED = FunnelArtifacts(
     frozenset(), None, None, frozenset(), frozenset({"retrieved", "answered"})
 )
-"""What is known of somebody else's results: no chunks, graph or context."""
+"""The artifacts of an imported run: it has no chunks, graph or context."""
 
 
 def answered_right(scores: Mapping[str, float]) -> bool | None:
-    """Return whether a question was answered right, None without an answer or gold."""
+    """Return whether a question was answered right; None without an answer or gold.
+
+    >>> answered_right({"accuracy": 1.0, "f1": 0.4}), answered_right({"f1": 1.0})
+    (True, None)
+    """
     return next((scores[one] >= 0.5 for one in RIGHT if one in scores), None)
 
 
 def run_funnel(run: StoredRun, home: Path) -> Funnel:
-    """Return where a stored run lost its evidence. Calls no model and builds nothing.
+    """Return the funnel of a stored run, without calling a model or building an artifact.
 
-    `home` holds artifacts/ when the folder of the run is not in a runs/ folder. Of an imported run
-    the stages from `retrieved` on are known. Raises UserError when the data set is not at hand, or
-    none of the questions has evidence.
+    `home` holds artifacts/ for a run outside a runs/ folder. Raises UserError if the data set is
+    not on disk, or if no question has gold evidence.
     """
     run.require_dataset()
     names = [name for name in run.rows if name in run.gold and run.gold[name].evidence]
@@ -233,7 +224,7 @@ def run_funnel(run: StoredRun, home: Path) -> Funnel:
 
 
 def funnel_or_reason(run: StoredRun, home: Path) -> Funnel | str:
-    """Return the funnel of a run, or why there is none."""
+    """Return the funnel of a run, or the reason that it has none."""
     try:
         return run_funnel(run, home)
     except UserError as error:
@@ -241,7 +232,7 @@ def funnel_or_reason(run: StoredRun, home: Path) -> Funnel | str:
 
 
 class _ArtifactReader:
-    """Reader of the artifacts of a run's questions; `missing` says which are not there."""
+    """Reader of a run's artifacts by scope; `missing` names the deleted ones."""
 
     def __init__(self, run: StoredRun, home: Path) -> None:
         experiment = reopened(run, home)
@@ -274,15 +265,14 @@ class _ArtifactReader:
 def of_evidence(
     row: Row, gold: Gold, artifacts: FunnelArtifacts, right: bool | None
 ) -> list[EvidenceDocument]:
-    """Return each document in a question's evidence with the stages it passed, in order.
+    """Return the gold documents of a question, each with the stages it passed.
 
-    A document counts as extracted when one of its chunks states a relationship of the graph (or
-    has a node, where chunks state none); as linked when the rows that the first steps found hold
-    one of its nodes, or are joined to one through the relationships among the nodes of the
-    question's evidence and through synonymy; as in the prompt when a text of it stands in the
-    context; as retrieved when it is in the prompt, or a chunk of it was ranked, or a row of the
-    graph that it states found. Of several chunks any counts, and of the parts of a file any too. Of
-    a failure only what was written before it is known.
+    A document is *extracted* if one of its chunks states a relationship of the graph (or names a
+    node, in a graph without stated relationships). It is *linked* if the first steps found one of
+    its nodes, or a node that reaches one over synonymy edges and the relationships of the
+    question's gold documents. It is *in the prompt* if the context has a text from it, and
+    *retrieved* if it is in the prompt, has a ranked chunk, or states a retrieved relationship. One
+    chunk, or one part of a file, is enough. A failed question has the stages before the failure.
     """
     parts = {name: documents_of(gold, name) for name in gold.evidence}
     chunks = ChunkTable.of([]) if artifacts.chunks is None else artifacts.chunks
@@ -311,7 +301,7 @@ def of_evidence(
 
 
 class _StoredRow:
-    """What a row says of its steps: the last value of each slot, its context, rows of the graph."""
+    """A row of a run: the last value of each slot, its context, and its retrieved graph rows."""
 
     def __init__(self, row: Row, artifacts: FunnelArtifacts) -> None:
         self.row, self.artifacts = row, artifacts
@@ -362,7 +352,7 @@ class _StoredRow:
         return bool(self.found & set(passage.rows["relationships"].tolist()))
 
     def _names(self, passage: LocatedDocument) -> set[tuple[str, str]]:
-        """The kinds and ids under which a context may name a passage; paths count from the best."""
+        """The (kind, id) pairs by which a context may name a passage; paths count from the best."""
         names = {("chunk", passage.document)}
         graph = self.artifacts.graph
         if graph is None or self.artifacts.chunks is None:
@@ -382,7 +372,7 @@ class _StoredRow:
         return names
 
     def _starts(self, graph: Graph) -> IntArray | None:
-        """The nodes that the first steps found, ends of relationships too; None for no trace."""
+        """The nodes that the first steps found, with ends of relationships; None for no trace."""
         entries = self.artifacts.entries
         steps = [step for step in self.row.get("trace", ()) if step["step"] in entries]
         wrote = [step["wrote"] for step in steps if step["wrote"]]
@@ -395,7 +385,7 @@ class _StoredRow:
         return np.unique(np.concatenate([*nodes, graph.source[ends], graph.target[ends]]))
 
     def linked(self, passages: Sequence[LocatedDocument]) -> set[str] | None:
-        """The documents that the first steps reach through what the evidence states."""
+        """The documents whose nodes the first steps reach; see `of_evidence`."""
         from scipy.sparse import coo_array
         from scipy.sparse.csgraph import connected_components
 

@@ -1,7 +1,4 @@
-"""The artifacts of a run: names of the ids of a record, and documents with their ranks.
-
-Nodes have names, relationships facts, chunks titles. A document has a rank after each step.
-"""
+"""Names for the row ids in a record, and the rank of a document after each step."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -33,9 +30,9 @@ MOST_NAMED = 3
 
 @dataclass(frozen=True)
 class ArtifactNames:
-    """The names of what a run was made over: its chunks, its graph, and reports of communities.
+    """The artifacts that give names to rows: chunks, graph and community reports.
 
-    `missing` are artifacts that the run refers to and that are gone; their ids have no names.
+    `missing` are deleted artifacts; their rows have no names.
     """
 
     chunk_table: ChunkTable | None = None
@@ -50,11 +47,9 @@ class ArtifactNames:
         return cls(table, graph, reports)
 
     def row(self, kind: str, row: int) -> Named:
-        """Return a row of nodes, relationships, chunks or communities, as the slots are called.
+        """Return the names of a row of `kind` nodes, relationships, chunks or communities.
 
-        A node has its name and type, a relationship its ends and its name (or its keywords), a
-        chunk its title and documents, a community the title of its report; its id alone where they
-        are not known.
+        Only the id if the artifact is missing.
         """
         graph, table, reports = self.graph, self.chunk_table, self.reports
         named: Named = {"id": row}
@@ -84,7 +79,7 @@ def _relationship(graph: Graph, row: int) -> Named:
 
 
 class RunArtifacts:
-    """The artifacts of a stored run; `home` holds artifacts/ of one that lies in no home."""
+    """The artifacts of a stored run; `home` holds artifacts/ for a run outside a home."""
 
     def __init__(self, run: StoredRun, home: Path) -> None:
         self._references = read_references(run.folder) or References("", {})
@@ -94,7 +89,7 @@ class RunArtifacts:
         self._loaded: tuple[Mapping[str, str], ArtifactNames] = ({}, ArtifactNames())
 
     def of_scope(self, scope: str | None) -> ArtifactNames:
-        """Return the names of the artifacts of a scope; those of one scope are held."""
+        """Return the names of the artifacts of a scope; the last scope is cached."""
         keys = self._references.within(scope)
         if keys != self._loaded[0]:
             artifacts: dict[str, Any] = {}
@@ -109,7 +104,6 @@ class RunArtifacts:
         return self._loaded[1]
 
     def _folder(self, resource: str, keys: Mapping[str, str]) -> Path | None:
-        """The folder of a stored artifact, or of the equal one it refers to; None if gone."""
         if resource not in keys:
             return None
         places = [root / resource / keys[resource] for root in self._roots]
@@ -119,10 +113,7 @@ class RunArtifacts:
 
 
 def explained(slot: str, value: Any, names: ArtifactNames) -> Any:
-    """Return what a step wrote into a slot, with names in place of ids.
-
-    `value` is what `summary` makes of it. Of a slot that only a plug-in knows it stays as it is.
-    """
+    """Return the recorded value of a slot with names for ids; a plug-in's slot is unchanged."""
     if slot in _RANKED and has(value, "ids", "scores"):
         return _ranked(value, slot, names)
     if slot == "step_nodes" and has(value, "ids", "steps"):
@@ -149,9 +140,9 @@ def has(value: Any, *keys: str) -> TypeGuard[dict[str, Any]]:
 
 
 def relationships_in(value: Any) -> dict[int, float | None]:
-    """Return the rows of relationships in a stored value, with their scores where they have one.
+    """Return the relationships in a recorded ranking, subgraph, exploration or list of paths.
 
-    A value of relationships, a subgraph, an exploration, or paths.
+    Each with its score, or None.
     """
     if isinstance(value, list):
         return {row: None for path in value for row in path["relationships"]}
@@ -163,7 +154,7 @@ def relationships_in(value: Any) -> dict[int, float | None]:
 
 
 def scores_of(value: Mapping[str, Any]) -> dict[int, float]:
-    """Return the score of each row of a stored ranking, in its order."""
+    """Return the score of each row of a recorded ranking, in rank order."""
     return dict(zip(value["ids"], value["scores"], strict=True))
 
 
@@ -177,10 +168,9 @@ def _ranked(value: Mapping[str, Any], kind: str, names: ArtifactNames) -> list[N
 
 
 def explained_steps(row: Row, seconds: Mapping[str, float], names: ArtifactNames) -> list[Named]:
-    """Return every step of a record by names: reads, writes, seconds and calls.
+    """Return the steps of a record with names for ids: reads, writes, seconds and usage.
 
-    `reads` are the slots that its operator reads, as far as the operator is known. Seconds and
-    `usage` (calls and tokens) are those of all rounds of a step, and stand at its first.
+    The first of several rounds of a step has the usage of all.
     """
     steps: list[Named] = []
     known = {one.name: one for one in operators.all()}
@@ -201,10 +191,9 @@ def explained_steps(row: Row, seconds: Mapping[str, float], names: ArtifactNames
 
 @dataclass(frozen=True)
 class PassageRank:
-    """The best rank, from 1, of a row of a passage among the `n` that a step ranked.
+    """The best rank of a passage, from 1, among the `n` rows that a step ranked, or None.
 
-    `rank` is None where no row of the passage is among them. `rows` are the best of its rows, each
-    with its name, rank and score.
+    `rows` are its best rows, each with name, rank and score.
     """
 
     step: str
@@ -220,7 +209,7 @@ class PassageRank:
 
 @dataclass(frozen=True)
 class LocatedDocument:
-    """A document as the artifacts of a run have it: its chunks, and the rows that they gave."""
+    """A document with its chunks and its rows in the graph."""
 
     document: str
     chunks: ChunkTable
@@ -228,10 +217,7 @@ class LocatedDocument:
 
     @cached_property
     def rows(self) -> dict[str, IntArray]:
-        """The rows of the document by kind: its chunks, the nodes it names, what it states.
-
-        The ends of what it states are nodes of it, and those that it does not name too.
-        """
+        """The chunks, relationships and nodes of the document; nodes include all ends."""
         chunks = np.array(self.chunks.chunks_of(self.document), np.int64)
         if self.graph is None:
             return {"chunks": chunks}
@@ -242,12 +228,12 @@ class LocatedDocument:
 
     @property
     def named(self) -> IntArray:
-        """The nodes that its chunks name."""
+        """The nodes that its chunks mention."""
         assert self.graph is not None
         return np.unique(self.graph.chunk_node[self.chunks.chunks_of(self.document)].indices)
 
     def ranks(self, row: Row) -> list[PassageRank]:
-        """Return its rank after each step of a stored row that ranks or packs something."""
+        """Return its rank after each step of a record that ranks rows or packs a context."""
         ranks = []
         for step in row.get("trace", ()):
             for slot, value in step["wrote"].items():
@@ -279,9 +265,11 @@ class LocatedDocument:
 
 
 def lost_at(ranks: Sequence[PassageRank]) -> PassageRank | None:
-    """Return the step at which a passage was lost: the first of those at the end without it.
+    """Return the step after which the passage was never ranked again; None if never lost.
 
-    None where the last of them has it, and where no step ranks anything.
+    >>> ranks = [PassageRank("a", "chunks", 3, 9), PassageRank("b", "context", None, 2)]
+    >>> lost_at(ranks).step
+    'b'
     """
     lost = list(takewhile(lambda one: one.rank is None, reversed(ranks)))
     return lost[-1] if lost else None

@@ -1,7 +1,4 @@
-"""One question and all that a method made of it: stored in a run, or asked now.
-
-Its answer, context, steps by names, evidence, and the calls of a language model behind it.
-"""
+"""One question with its answer, context, steps and model calls, from a run or asked now."""
 
 import json
 import zlib
@@ -12,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from graphrag_bench.data.dataset import Gold, name_of
-from graphrag_bench.errors import UserError, did_you_mean
+from graphrag_bench.errors import UserError, unknown
 from graphrag_bench.explain.names import (
     ArtifactNames,
     LocatedDocument,
@@ -41,10 +38,7 @@ _USAGE = ("calls", "prompt_tokens", "completion_tokens")
 
 
 class RunQuestions:
-    """The questions of a stored run, explained by what its folder and its artifacts have of them.
-
-    `home` holds artifacts/ and cache/ of a run that lies in no home.
-    """
+    """The questions of a stored run; `home` holds artifacts/ and cache/ of a run outside a home."""
 
     def __init__(self, run: StoredRun, home: Path) -> None:
         self.run, self.home = run, run.home or home
@@ -55,7 +49,7 @@ class RunQuestions:
 
     @cached_property
     def texts(self) -> Mapping[str, str]:
-        """The texts of the questions, as far as the data set is at hand."""
+        """The text of each question; empty without the data set."""
         dataset = self.run.dataset
         return {one.id: one.text for one in dataset.questions} if dataset else {}
 
@@ -65,24 +59,23 @@ class RunQuestions:
         return context_texts(run.folder, run.rows, run.dataset) if run.dataset else {}
 
     def names(self, question: str) -> ArtifactNames:
-        """Return the names of the artifacts of a question; those of one scope are held."""
+        """Return the names of a question's artifacts; the last scope is cached."""
         return self._artifacts.of_scope(self.run.rows[question].get("scope"))
 
     def document(self, document: str, question: str) -> LocatedDocument:
-        """Return a document in the artifacts of a question.
+        """Return a document with its rows in the artifacts of a question.
 
-        Raises UserError where these are gone, and for one without a chunk, with the nearest.
+        Raises UserError for deleted chunks, or for a document without a chunk.
         """
         names = self.names(question)
         if (table := names.chunk_table) is None:
-            raise UserError(f"The chunks of {self.run.folder.path} are gone; run it again.")
+            raise UserError(f"The chunks of {self.run.folder.path} were deleted. Run it again.")
         if not table.chunks_of(document):
-            hint = did_you_mean(document, table.documents)
-            raise UserError(f"No chunk is of a document '{document}'. {hint}")
+            raise unknown("chunk of the document", document, table.documents)
         return LocatedDocument(document, table, names.graph)
 
     def explained(self, question: str) -> Plain:
-        """Return the `explanation` of a question, its gold, and what was found of that."""
+        """Return the `explanation` of a question, with its gold and the evidence found."""
         run, row = self.run, self.run.rows[question]
         head = {
             "question": self.texts.get(question, question),
@@ -109,10 +102,9 @@ class RunQuestions:
         return Cache(store, reading=True) if store.is_file() else None
 
     def calls(self, question: str) -> list[Plain]:
-        """Return the calls of a question, in order: the fields of the ledger that are not empty.
+        """Return the model calls of a question in order, as ledger fields.
 
-        `prompt` are the messages as they were sent, each with `role` and `content`, and `reply` is
-        the text, as far as the store of replies (`cache.path` of the run) has them.
+        A call whose reply is in the cache has its messages (`prompt`) and its `reply` too.
         """
         calls = []
         for line in self._lines.get(question, ()):
@@ -133,11 +125,10 @@ def explanation(
     seconds: Mapping[str, float],
     names: ArtifactNames,
 ) -> Plain:
-    """Return a question with its answer, fallbacks, context and steps, names in place of ids.
+    """Return a question with its answer, fallbacks, context, usage and steps, names for ids.
 
-    `head` has its text, data set, method, title and key; `texts` are those of its context, None
-    for one that is not known; `seconds` those of each step. `cut` are the kind and id of what the
-    budget left out of the context, `usage` the LLM calls and tokens of the question.
+    `head` has the first fields, `texts` the text of each piece of context, or None. `cut` lists
+    the kind and id of what the budget left out.
     """
     context = row.get("context") or {}
     pieces = context.get("pieces", [])
@@ -156,11 +147,10 @@ def explanation(
 
 
 def evidence_of(row: Row, gold: Gold) -> dict[str, list[str]]:
-    """Return the gold documents of a question by what became of them, in the order of the gold.
+    """Return the gold documents of a question by outcome: in the context, retrieved, missed.
 
-    In the context is a document of which a text stands in it, as its pieces say. Of a piece that
-    does not say it, none is. Of an imported run, whose contexts are not known, what was found
-    counts as retrieved.
+    A document is in the context if a piece names it as its source. An imported run has no
+    contexts: its documents are retrieved or missed.
     """
     outside = RETRIEVED if is_imported(row) else OUTSIDE
     pieces = (row.get("context") or {}).get("pieces", [])
@@ -174,17 +164,16 @@ def evidence_of(row: Row, gold: Gold) -> dict[str, list[str]]:
 
 
 class AnsweringFailed(UserError):
-    """A step failed on a question that was well asked."""
+    """A step failed while answering a valid question."""
 
     exit_code = 1
 
 
 @dataclass(frozen=True, repr=False)
 class Answered:
-    """An answer with the context it was given and what every step did, as Python shows it.
+    """An answer with its context and the trace of its steps.
 
-    `fallbacks` says where the method went another way than its own; `plain` is all of it as plain
-    values, names in place of ids.
+    `fallbacks` names the fallbacks that the method took; `plain` has everything as plain values.
     """
 
     answer: str
@@ -195,13 +184,12 @@ class Answered:
 
     @classmethod
     def of(cls, experiment: Experiment, text: str) -> "Answered":
-        """Ask a question of your own; artifacts and models are built where they are missing.
+        """Answer a question; missing artifacts and models are built.
 
-        It is in the form of answer that the settings ask for, else the set's own. Raises UserError
-        where every scope has a graph of its own, AnsweringFailed when a step fails.
+        Raises UserError unless graph.per=all, and AnsweringFailed if a step fails.
         """
         if experiment.settings.graph.per != "all":
-            raise UserError("A question of your own has no scope; ask with graph.per=all.")
+            raise UserError("A new question has no scope. Set graph.per=all.")
         form, card = experiment.settings.answers, experiment.dataset.card
         form = card.form_of("") if form == "auto" else form
         question = Question("asked", text, form=form, abstract=card.abstract_type(""))
@@ -230,5 +218,5 @@ class Answered:
         return f"<Answered {short(self.answer)!r}: {size}; print(answered.report()) shows them>"
 
     def report(self) -> str:
-        """Return the answer, the fallbacks taken, its context, and its steps by name, as text."""
+        """Return the answer, fallbacks, context and steps as text."""
         return clean("\n".join(explained_lines(self.plain)))

@@ -1,4 +1,4 @@
-"""The explanation of one answer as text: fallbacks, context, every step by names, and calls."""
+"""Text for the terminal: an answer with its context, steps and model calls."""
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
@@ -7,21 +7,18 @@ from typing import Any
 from graphrag_bench.text import short
 
 SHOWN = 10
-"""Rows of a slot that are shown; the rest is counted."""
+"""Rows printed of a slot."""
 BRIEF = 5
-"""Rows of context that a brief answer shows."""
+"""Pieces of context printed without --details."""
 PACKAGED = "SmolLM2-135M"
-SMALL = "a small model to try things out, which invents answers; take llm= for another"
+SMALL = "a small model that often invents answers; choose another with llm="
 _WIDE, _TEXT = 80, 60
 Plain = Mapping[str, Any]
 
 
 def explained_lines(plain: Plain, *, whole: bool = False) -> Iterator[str]:
-    """Yield what `question.explanation` gives: answer, fallbacks, context with scores, and steps.
-
-    The `whole` context has every text as it was sent.
-    """
-    yield str(plain["answer"]) if plain["answer"] is not None else "(no answer was asked for)"
+    """Yield the lines of `question.explanation`; `whole` prints the context as sent."""
+    yield str(plain["answer"]) if plain["answer"] is not None else "(not answered)"
     yield from (f"fallback: {reason}" for reason in plain["fallbacks"])
     yield ""
     n_tokens = sum(piece["tokens"] for piece in plain["context"])
@@ -33,7 +30,7 @@ def explained_lines(plain: Plain, *, whole: bool = False) -> Iterator[str]:
     yield ""
     yield "steps"
     if not plain["steps"]:
-        yield "  none were kept (trace=off)"
+        yield "  not stored (trace=off)"
     for step in plain["steps"]:
         seconds = f"  {step['seconds']:.3f} s" if "seconds" in step else ""
         usage = f"  {usage}" if (usage := used(step.get("usage", {}))) else ""
@@ -45,7 +42,7 @@ def explained_lines(plain: Plain, *, whole: bool = False) -> Iterator[str]:
 
 
 def brief_lines(plain: Plain, model: str) -> Iterator[str]:
-    """Yield the answer with the model that wrote it, and the first rows of its context."""
+    """Yield the answer, its model, and the first pieces of its context."""
     yield str(plain["answer"]) or "(an empty answer)"
     yield ""
     yield f"answered by {model}" + (f": {SMALL}" if PACKAGED in model else "")
@@ -65,12 +62,16 @@ def _piece(piece: Plain, whole: bool) -> Iterator[str]:
         yield head if text is None else f"{head}  {short(text, _TEXT)!r}"
         return
     yield f"{head}  {piece['tokens']} tokens"
-    shown = "(not known: the data set is not at hand, or has changed)" if text is None else text
+    shown = "(unknown: the data set is missing or has changed)" if text is None else text
     yield from (f"    {line}" for line in str(shown).splitlines())
 
 
 def used(usage: Plain) -> str:
-    """Return the calls of a language model and their tokens in words; "" for none."""
+    """Return LLM calls and tokens as text; "" for none.
+
+    >>> used({"calls": 2, "prompt_tokens": 1500, "completion_tokens": 40})
+    '2 LLM calls, 1,500 + 40 tokens'
+    """
     if not usage.get("calls"):
         return ""
     n_prompt, n_reply = (usage.get(f"{name}_tokens", 0) for name in ("prompt", "completion"))
@@ -78,7 +79,6 @@ def used(usage: Plain) -> str:
 
 
 def _slot(name: str, value: Any) -> Iterator[str]:
-    """Yield a value: the parts of a mapping, the rows of a list by names, anything else short."""
     name = name.replace("_", " ")
     if name == "context":
         yield f"{name}: {len(value['pieces'])} rows, {len(value['cut'])} cut"
@@ -98,7 +98,11 @@ def _slot(name: str, value: Any) -> Iterator[str]:
 
 
 def words(row: Any) -> str:
-    """Return a node, relationship, chunk, community, path or other row in words, score first."""
+    """Return a named row as text, its score first.
+
+    >>> words({"head": "Ada", "relation": "founded", "tail": "Norvik", "score": 0.5})
+    '0.500  Ada —founded→ Norvik'
+    """
     if not isinstance(row, dict):
         return str(row)
     score = f"{row['score']:.3f}  " if isinstance(row.get("score"), int | float) else ""
@@ -125,7 +129,6 @@ def words(row: Any) -> str:
 
 
 def _walk(path: Plain) -> str:
-    """`a —r→ b ←s— c`, arrows as the relationships have."""
     names = [str(node.get("name", f"row {node['id']}")) for node in path["nodes"]]
     line = names[0] if names else ""
     hops = path.get("relationships") or [{}] * (len(names) - 1)
@@ -138,15 +141,15 @@ def _walk(path: Plain) -> str:
 
 
 def call_lines(calls: Sequence[Mapping[str, Any]]) -> Iterator[str]:
-    """Yield each call as text: step, model, tokens and time, then the messages and the reply."""
+    """Yield each model call as text: step, model, tokens, time, messages and reply."""
     yield f"calls: {len(calls)}"
     for call in calls:
         tokens = f"{call.get('prompt_tokens', 0):,} + {call.get('completion_tokens', 0):,} tokens"
-        took = "from the store" if call.get("cached") else f"{call.get('seconds', 0.0):.3f} s"
+        took = "cached" if call.get("cached") else f"{call.get('seconds', 0.0):.3f} s"
         parts = (call["step"], call.get("model", ""), tokens, took, call["outcome"])
         yield f"  {'  '.join(part for part in parts if part)}"
         if "prompt" not in call:
-            yield "    (prompt and reply are not in the store of replies)"
+            yield "    (prompt and reply are not in the cache)"
             continue
         for message in call["prompt"]:
             yield from _message(message["role"], message["content"])

@@ -51,11 +51,11 @@ function slotOf(slot, value) {
 
 /* A call: its costs, and below them the messages as they were sent, and the reply. */
 function callOf(call) {
-  const costs = [`${grb.count(call.prompt_tokens || 0)} + ${grb.count(call.completion_tokens || 0)} tokens`, call.cached ? "from the store" : `${grb.number(call.seconds || 0, 2)} s`,
+  const costs = [`${grb.count(call.prompt_tokens || 0)} + ${grb.count(call.completion_tokens || 0)} tokens`, call.cached ? "cached" : `${grb.number(call.seconds || 0, 2)} s`,
     call.retries ? grb.plural(call.retries, "retry").replace("retrys", "retries") : "", call.usd ? `${grb.number(call.usd, 6)} USD` : "", call.outcome].filter(Boolean);
   const head = grb.h("summary", {}, `call of ${call.model || "the model"}: ${costs.join(", ")}`);
   const said = (who, text) => grb.h("div", {}, grb.h("h4", {}, who), grb.h("pre", {}, text));
-  if (!call.prompt) return grb.h("p", { class: "about" }, `${head.textContent}; prompt and reply are not in the store of replies`);
+  if (!call.prompt) return grb.h("p", { class: "about" }, `${head.textContent}; prompt and reply are not in the cache`);
   return grb.h("details", { class: "call" }, head, call.prompt.map((one) => said(one.role, one.content)), said("reply", call.reply));
 }
 
