@@ -1,14 +1,14 @@
-"""Show what each step of a method contributes.
+"""Measure what each step of a method contributes.
 
-Without --set and --drop every step is left out in turn: the evidence retrieved without it, with the
-paired difference, its interval and p. A setting from 0 to 1 is set to 0, a switch fixed to each of
-its cases, a branch loses each of its arms. With them the retrieval is repeated with these changes:
-the paired differences of every metric, and the questions that flipped.
+Without --set and --drop, each step is left out in turn. A setting from 0 to 1 is set to 0, a switch
+is fixed to each case, and a branch loses each arm. Each row has the evidence retrieved, the paired
+difference from the whole method, its interval and p. With --set or --drop, the changed method is
+compared with the whole one on every metric.
 
-The questions are those of a stored run, or of the run that the settings would make. Artifacts,
-vectors and replies are used as they are stored, no answers are generated, and no model is called
-without --calls. A step is named by its operator (node.ppr) or by its position as `plan` and `show`
-print it (retrieve.1.cases.otherwise.0).
+The questions are those of a stored run, or of the run that the settings describe. No answer is
+generated. Stored artifacts, vectors and replies are reused, and no model is called without --calls.
+Name a step by its operator (node.ppr) or by its place, as `plan` prints it
+(retrieve.1.cases.otherwise.0).
 
 examples
   graphrag-bench ablate 0a1b2c
@@ -40,14 +40,19 @@ from graphrag_bench.run.stored import find_run
 
 def declare(parser: Parser) -> None:
     show_settings(parser, "RUN [OPTIONS]\n[GROUP=NAME ...] [SETTING=VALUE ...] [OPTIONS]")
-    parser.word("words", "RUN", f"{RUN}; or groups and settings, as of a run", "+")
+    parser.word("words", "RUN", f"{RUN}; or the groups and settings of a run", "+")
     for name, shown, meaning in (
-        ("--set", "STEP.SETTING=VALUE", "change a setting of a step; may be repeated"),
-        ("--drop", "STEP", "leave a step out; may be repeated"),
+        ("--set", "STEP.SETTING=VALUE", "change a setting of a step (repeatable)"),
+        ("--drop", "STEP", "leave a step out (repeatable)"),
     ):
         parser.option(name, shown, meaning, [], action="append")
-    parser.option("--metric", "NAME", "a metric of evidence or context", "evidence_recall@5")
-    parser.flag("--calls", "let steps ask a model for replies that are not stored")
+    parser.option(
+        "--metric",
+        "NAME",
+        "a metric of evidence or context; default: evidence_recall@5",
+        "evidence_recall@5",
+    )
+    parser.flag("--calls", "allow model calls for replies that are not stored")
     parser.home()
     parser.json()
 
@@ -77,7 +82,7 @@ def _variants(options: Namespace) -> MethodVariants:
         refuse_unused(words, [variants.experiment])
         return variants
     if named[1:] or settings:
-        raise UserError(f"ablate takes one RUN, or settings: not {' '.join(options.words)}.")
+        raise UserError(f"ablate takes one RUN or settings, not {' '.join(options.words)}.")
     load_plugins()
     run = find_run(named[0], options.home)
     return MethodVariants.of_run(run, Path(options.home), Progress(), calls=options.calls)

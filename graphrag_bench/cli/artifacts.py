@@ -1,9 +1,8 @@
-"""List, export, import and verify what was built.
+"""List, export, import and verify graphs, indices and other artifacts.
 
-Chunks, extractions, graphs, indices and reports are built once and stored in HOME/artifacts,
-content-addressed by code, settings and inputs. An expensive graph can be passed on: its recipe has
-the sha256 of each file, which import verifies; export and import print the digest of the content.
-paths.shared_artifacts=FOLDER adds a second, read-only store to a run.
+Artifacts are built once and stored in HOME/artifacts, keyed by code, settings and inputs. Export an
+expensive graph to share it; import verifies the sha256 of each file. paths.shared_artifacts=FOLDER
+adds a second, read-only store to a run.
 
 examples
   graphrag-bench artifacts ls
@@ -24,25 +23,24 @@ from graphrag_bench.data.chunks import ChunkTable
 from graphrag_bench.errors import UserError
 from graphrag_bench.report.rendering import Table, show_tables
 
-_FILE = (
-    "FILE.tar.gz as it is, for import; FILE.graphml, a graph for other tools (and for "
-    "graph.import_from)"
-)
+_FILE = "FILE.tar.gz, for import; or FILE.graphml, a graph for other tools or graph.import_from"
 
 
 def declare(parser: Parser) -> None:
-    meaning = "data set, resource, variant, key, size, seconds of each; the default"
-    listing = parser.action("ls", _list, meaning, alone=True)
-    exporting = parser.action("export", _export, "write an artifact to FILE, with all it is of")
-    importing = parser.action("import", _import, "add what FILE has to HOME/artifacts")
-    verifying = parser.action("verify", _verify, "compare files with their sha256; 1 if any differ")
-    exporting.word("key", "KEY", "of the artifact, or the beginning of it")
+    meaning = "list artifacts with key, size and build time (default)"
+    listing = parser.action("ls", _list, meaning, default=True)
+    exporting = parser.action("export", _export, "export an artifact with its inputs")
+    importing = parser.action("import", _import, "import artifacts into HOME/artifacts")
+    verifying = parser.action(
+        "verify", _verify, "check the sha256 of every file; exit code 1 if one differs"
+    )
+    exporting.word("key", "KEY", "the key of the artifact, or its beginning")
     exporting.word("file", "FILE", _FILE)
-    importing.word("file", "FILE.tar.gz", "an archive that export has written")
+    importing.word("file", "FILE.tar.gz", "an archive written by export")
     for action in (listing, verifying):
         action.json()
     for action in (listing, exporting, importing, verifying):
-        action.home(meaning="the folder that holds artifacts/ (paths.home of a run); default: .")
+        action.home(meaning="the folder with artifacts/ (paths.home of a run); default: .")
 
 
 def _folder(options: Namespace) -> Path:
@@ -63,12 +61,12 @@ def _list(options: Namespace) -> None:
 def _verify(options: Namespace) -> int:
     folder = _folder(options)
     rows = tuple(
-        (path.relative_to(folder).as_posix(), wrong or "whole")
+        (path.relative_to(folder).as_posix(), wrong or "ok")
         for path, wrong in sharing.verify(folder)
     )
-    n_wrong = sum(state != "whole" for _, state in rows)
+    n_wrong = sum(state != "ok" for _, state in rows)
     heads = ("artifact", "state")
-    caption = f"{folder}: {len(rows)} artifacts, {n_wrong} not whole"
+    caption = f"{folder}: {len(rows)} artifacts, {n_wrong} damaged"
     show_tables([Table(caption, heads, rows, (), texts=heads)], as_json=options.json)
     return 1 if n_wrong else 0
 
@@ -76,7 +74,7 @@ def _verify(options: Namespace) -> int:
 def _import(options: Namespace) -> None:
     folder = _folder(options)
     new, known, content = sharing.import_artifacts(Path(options.file), folder)
-    for state, places in (("new", new), ("there already", known)):
+    for state, places in (("new", new), ("present", known)):
         for place in places:
             print(f"{state}: {folder / place}")
     print(f"content: {content}")
@@ -91,12 +89,12 @@ def _export(options: Namespace) -> None:
         print(f"{len(items)} artifacts to {file}\ncontent: {content}")
         return
     if file.suffix != ".graphml":
-        raise UserError(f"'{file}': a name in .tar.gz or .graphml was expected.")
+        raise UserError(f"'{file}' must end in .tar.gz or .graphml.")
     if artifact.resource != "graph":
-        raise UserError(f"{artifact.key} is a {artifact.resource}; {file.suffix} needs a graph.")
+        raise UserError(f"{artifact.key} is a {artifact.resource}. {file.suffix} needs a graph.")
     chunks = next((item for item in items if item.resource == "chunk_table"), None)
     if chunks is None:
-        raise UserError("The chunk table is not there; import or build it too.")
+        raise UserError("The chunk table of the graph is missing. Import or build it.")
     graph = loaded(Graph, artifact.folder)
     export_graphml(graph, loaded(ChunkTable, chunks.folder), file)
     print(f"{graph.n_nodes} nodes and {graph.n_relationships} relationships to {file}")

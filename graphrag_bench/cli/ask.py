@@ -1,8 +1,8 @@
-"""Answers a question of your own by one or more methods (method=A,B) and prints how.
+"""Answer one question with one or more methods.
 
-It prints the answer, the model that wrote it and the first rows of its context; with --details
-every step with the nodes, relationships and chunks it found. The graph and the replies are stored,
-so that asking again costs nothing.
+It prints the answer, its model and the first pieces of context; --details adds every step with the
+nodes, relationships and chunks that it found. The graph and the replies are stored, so asking again
+is free.
 
 examples
   graphrag-bench ask dataset=sample method=hipporag "Who taught the discoverer of the neutron?"
@@ -17,7 +17,7 @@ from graphrag_bench.cli.parsing import Parser, folded, is_setting, name_of, show
 from graphrag_bench.config.compose import composed
 from graphrag_bench.errors import UserError
 from graphrag_bench.explain.question import Answered
-from graphrag_bench.explain.text import brief_lines, explained_lines
+from graphrag_bench.explain.text import answer_lines, short_answer_lines
 from graphrag_bench.run.command import refuse_unused
 from graphrag_bench.run.experiment import Experiment
 from graphrag_bench.text import model_name
@@ -26,27 +26,24 @@ UNREAD = (
     "limit", "split", "dev_share", "shard", "workers", "repeats", "objective", "evaluation",
     "llm_judge", "reference_rows", "answer", "trace",
 )  # fmt: skip
-"""What only the questions of a data set give a meaning."""
+"""Settings that have no effect on one question."""
 
 
 def declare(parser: Parser) -> None:
     usage = '[--json] [GROUP=NAME ...] [SETTING=VALUE ...] "QUESTION"'
     show_settings(parser, usage, without=(*UNREAD, "graph.per"))
-    parser.word("words", '"QUESTION"', "one question of your own", "*")
-    parser.flag("--details", "print the whole context, and what every step found")
-    parser.flag("--json", "print all rows, for a program")
+    parser.word("words", '"QUESTION"', "the question", "*")
+    parser.flag("--details", "print the whole context, and the trace of every step")
+    parser.json()
 
 
 def main(options: Namespace) -> None:
     words = [word for word in options.words if is_setting(word)]
     questions = [word for word in options.words if not is_setting(word)]
     if len(questions) != 1 or not questions[0].strip():
-        raise UserError('ask takes settings and one question: ask method=hipporag "Who ...?"')
+        raise UserError('ask needs one question in quotes: ask method=hipporag "Who ...?"')
     if unread := [name for name in map(name_of, words) if name.partition(".")[0] in UNREAD]:
-        raise UserError(
-            f"ask answers one question, scores nothing and shows every step: {', '.join(unread)} "
-            "would change nothing."
-        )
+        raise UserError(f"These settings have no effect on one question: {', '.join(unread)}.")
     experiments = []
     for settings in _by_method(words):
         experiments.append(Experiment.prepare(composed(settings)))
@@ -57,12 +54,12 @@ def main(options: Namespace) -> None:
         return
     for one, experiment in zip(answers, experiments, strict=True):
         model = model_name(experiment.models.identity("llm"))
-        lines = [*(explained_lines(one) if options.details else brief_lines(one, model))]
+        lines = [*(answer_lines(one) if options.details else short_answer_lines(one, model))]
         print(folded([f"== {one['title']} ==", *lines, ""] if answers[1:] else lines))
 
 
 def _by_method(settings: Sequence[str]) -> list[list[str]]:
-    """Return the settings once for each method of `method=a,b`, in order."""
+    """Return the settings of each method in `method=a,b`."""
     chosen = [word.partition("=")[2] for word in settings if word.startswith("method=")]
     if not chosen or "," not in chosen[-1]:
         return [list(settings)]

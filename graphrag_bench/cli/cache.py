@@ -1,15 +1,15 @@
-"""Count, export and import the replies that were paid for.
+"""Count, export and import cached model replies.
 
-Every reply of a language model (and every embedding by API) is cached on arrival in
-HOME/cache/replies.sqlite and never paid for twice. An export of the replies behind a paper lets
-anyone reproduce its tables without a model. Deleting vectors.sqlite (of local embedders) and
-sentences.sqlite (read by the tagger) beside it costs only time.
+HOME/cache/replies.sqlite has every reply of a language model and every vector of an embedding API,
+so no call is paid for twice. Export the replies behind a paper to let others reproduce its tables
+without a model. vectors.sqlite (local embedders) and sentences.sqlite (tagger) can be deleted: they
+are computed again.
 
 examples
   graphrag-bench cache stats
   graphrag-bench cache export replies.jsonl.gz
   graphrag-bench run llm=replay llm.path=replies.jsonl.gz ...    the same run without a model
-  graphrag-bench cache import replies.jsonl.gz                   runs request only missing replies
+  graphrag-bench cache import replies.jsonl.gz                   then runs call only what is missing
 """
 
 import json
@@ -23,30 +23,29 @@ from graphrag_bench.report.rendering import Table, show
 
 _TOKENS = ("prompt_tokens", "completion_tokens")
 _NOTE = (
-    "new: no reader has judged them yet; corrected: unreadable, but the second try was not; "
-    "unreadable and failed ones are asked for again; cut: reached max_tokens; vectors: texts "
-    "embedded"
+    "new: not parsed yet; corrected: parsed at the second try; unreadable and failed replies are "
+    "requested again; cut: reached max_tokens; vectors: embedded texts"
 )
 
 
 def declare(parser: Parser) -> None:
-    counting = parser.action("stats", _show, "replies, tokens and price by model")
-    exporting = parser.action("export", _export, "write the replies to FILE.jsonl or FILE.jsonl.gz")
-    importing = parser.action("import", _import, "add the replies of FILE; those there stay")
+    counting = parser.action("stats", _show, "print replies, tokens and price by model")
+    exporting = parser.action("export", _export, "write all replies to FILE.jsonl or FILE.jsonl.gz")
+    importing = parser.action("import", _import, "import replies; existing ones are kept")
     counting.json()
     for action in (exporting, importing):
-        action.word("file", "FILE", "of replies, to write or to read")
+        action.word("file", "FILE", "the file of replies")
     for action in (counting, exporting, importing):
-        action.home(None, "the folder that holds cache/ (paths.home of a run); default: .")
-        action.option("--path", "STORE", "the store itself (cache.path); for stats also an export")
+        action.home(None, "the folder with cache/ (paths.home of a run); default: .")
+        action.option("--path", "STORE", "the cache file (cache.path); for stats also an export")
 
 
 def _store(options: Namespace) -> Path:
     if options.path and options.home:
-        raise UserError("--path names the store itself, --home its folder: give one of the two.")
+        raise UserError("Use --path (the cache file) or --home (its folder), not both.")
     store = Path(options.path or f"{options.home or '.'}/cache/replies.sqlite")
     if hasattr(options, "file") and Path(options.file).resolve() == store.resolve():
-        raise UserError(f"'{options.file}' is the store itself; name another file.")
+        raise UserError(f"'{options.file}' is the cache itself. Choose another file.")
     return store
 
 

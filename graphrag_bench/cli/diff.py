@@ -1,7 +1,7 @@
-"""Compare two finished runs over the questions that both were scored on.
+"""Compare two runs question by question and setting by setting.
 
-Every metric with the paired difference and its interval, the questions that were gained and lost,
-and the settings that differ. No model is called.
+It prints the paired difference of every metric with its interval, the questions gained and lost,
+and the settings that differ, over the questions scored in both. No model is called.
 
 example
   graphrag-bench diff 0a1b2c3d4e5f f5e4d3c2b1a0
@@ -33,7 +33,7 @@ _Scores = dict[str, dict[str, float]]
 
 def declare(parser: Parser) -> None:
     parser.word("first", "RUN_A", RUN)
-    parser.word("second", "RUN_B", "the run that it is compared with")
+    parser.word("second", "RUN_B", "the run to compare with it")
     parser.home()
     parser.json()
 
@@ -48,10 +48,9 @@ def main(options: Namespace) -> None:
 
 
 def diff_lines(first: StoredRun, second: StoredRun) -> Iterator[str | Table]:
-    """Yield the lines and the table of two runs over the questions that both were scored on.
+    """Yield the lines and tables of the comparison, over the questions scored in both runs.
 
-    Raises UserError for runs over different corpora, for one whose gold is not at hand, and for
-    runs without a common question.
+    Raises UserError for different corpora, a missing data set, or no common question.
     """
     rules = first.metrics, second.metrics
     first, second, before, after = _compared(first, second)
@@ -86,12 +85,12 @@ def _values(first: StoredRun, second: StoredRun) -> dict[str, Any]:
 
 
 def _compared(first: StoredRun, second: StoredRun) -> tuple[StoredRun, StoredRun, _Scores, _Scores]:
-    """Return two runs scored by one rule, each with the scores of its questions."""
+    """Score both runs by one rule; return them with the scores of each question."""
     check_one_corpus([first.metrics, second.metrics], of_each_set=False)
     for run in (first, second):
         run.require_dataset()
     first, second = alike([first, second])
     before, after = scores_of(first), scores_of(second)
     if not set(before) & set(after):
-        raise UserError("The two runs have no question in common.")
+        raise UserError("The runs have no question in common.")
     return first, second, before, after

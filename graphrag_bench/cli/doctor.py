@@ -1,14 +1,14 @@
-r"""Check the models of a run with a few small real calls.
+r"""Test the models of a run with a few small calls.
 
-A chat with a long prompt and a JSON reply of each language model, one embedding, one sentence
-tagged. Writes nothing; a key is never printed.
+Each language model gets a chat with a long prompt and a request for JSON; the embedder embeds one
+text, the tagger tags one sentence. Nothing is written, and no API key is printed.
 
 examples
-  graphrag-bench doctor                            the packaged models of this machine
+  graphrag-bench doctor                            the packaged models
   graphrag-bench doctor llm=openai_compatible llm.model=qwen3:8b \
       llm.base_url=http://localhost:11434/v1 llm.api_key_env=null
 
-exit code: 0 when everything passes, 1 when something has to be fixed, 2 for a wrong setting
+exit code: 0 when every check passes, 1 when one fails, 2 for wrong settings
 """
 
 from argparse import Namespace
@@ -26,7 +26,7 @@ _SETTINGS = (*_MODELS, "llm_judge", "nlp", "profile", "paths", "plugins", "exper
 
 def declare(parser: Parser) -> None:
     parser.takes("[MODEL=NAME ...] [SETTING=VALUE ...]")
-    parser.word("words", "WORD", "a model, or a setting of a run", "*")
+    parser.word("words", "WORD", "a model or a setting of a run", "*")
     parser.rows("models", [(f"{group}=", ", ".join(names(group))) for group in _MODELS])
     parser.json()
 
@@ -37,7 +37,7 @@ def main(options: Namespace) -> int:
     results = {True: "pass", False: "fix"}
     rows = tuple((check.part, check.name, results[check.passed], check.text) for check in checks)
     n_fix = sum(not check.passed for check in checks)
-    note = f"to fix: {n_fix}" if n_fix else "everything passes"
+    note = f"failed: {n_fix}" if n_fix else "all checks pass"
     heads = ("model", "check", "result", "reply, or what to fix")
     show_tables([Table("models", heads, rows, (note,), texts=heads)], as_json=options.json)
     return 1 if n_fix else 0

@@ -1,11 +1,10 @@
-"""Download a published data set, check it and read it once.
+"""Download a published data set and check it.
 
-It is stored in HOME/data/NAME, where `run dataset=NAME` finds it (or in DIR, and then `run` needs
-dataset.root=DIR too, as for a set that is on disk already). The same command goes on after an
-interruption. Each file is compared with the checksum on the data set's card, or else with the
-hub's; where neither has one, the file's own is stored in fetched.json. A warning is printed when
-the format was never checked against the original, and when counts differ. The publisher's licence
-applies.
+The files go to HOME/data/NAME, where `run dataset=NAME` finds them. With dataset.root=DIR they go
+to DIR, and `run` needs the same setting. Repeat the command to resume. Each file is checked against
+the sha256 on the data set's card or on the hub; without either, its own sha256 is stored in
+fetched.json. A warning is printed for a format that was not checked against the original, and for
+wrong counts. The publisher's licence applies.
 
 example
   graphrag-bench fetch dataset=musique
@@ -28,13 +27,13 @@ from graphrag_bench.progress import Progress
 def declare(parser: Parser) -> None:
     parser.takes("dataset=NAME [dataset.root=DIR] [paths.home=HOME]")
     parser.settings([
-        ("dataset", "NAME", "", "one of `graphrag-bench list datasets`"),
-        ("dataset.root", "DIR", "", "another place for the files"),
-        ("paths.home", "HOME", ".", "the folder that holds data/; default: ."),
+        ("dataset", "NAME", "", "a data set; `graphrag-bench list datasets` lists them"),
+        ("dataset.root", "DIR", "", "the folder for its files; default: HOME/data/NAME"),
+        ("paths.home", "HOME", ".", "the folder with data/; default: ."),
     ])  # fmt: skip
     parser.rows("environment", [
-        ("HF_ENDPOINT", "the address of a mirror of the hub"),
-        ("HF_HUB_OFFLINE", "1 forbids asking the hub"),
+        ("HF_ENDPOINT", "the address of a mirror of Hugging Face"),
+        ("HF_HUB_OFFLINE", "1 forbids downloads"),
     ])  # fmt: skip
 
 
@@ -42,17 +41,17 @@ def main(options: Namespace) -> None:
     settings = vars(options)
     name, root, home = settings["dataset"], settings["dataset.root"], settings["paths.home"]
     if not name:
-        raise UserError("Which set? graphrag-bench fetch dataset=NAME; `list datasets` names them.")
+        raise UserError("fetch needs dataset=NAME; `graphrag-bench list datasets` lists them.")
     card = load_card(name)
     folder = Path(root) if root else data_folder(card.name, home)
     print(f"{card.name}: {card.title}\nlicence: {card.license}")
     if not card.verified:
         what = f" ({card.checked})" if card.checked else ""
-        _warn(f"the shape of this set was not checked against the original{what}")
+        _warn(f"the format of this data set was not checked against the original{what}")
     endpoint = os.environ.get("HF_ENDPOINT") or HUB
     for file in fetch(card, folder, endpoint=endpoint, progress=Progress()):
         at = "" if file.revision == UNKNOWN else f" at {file.revision}"
-        checked = f"as the {file.checked} says" if file.checked else "checked against nothing"
+        checked = f"as on the {file.checked}" if file.checked else "not checked"
         print(f"{', '.join(file.holds)}: {file.url}{at}\n  sha256 {file.sha256}, {checked}")
     data = read_dataset(card.name, folder, home=home)
     for line in differences(data):

@@ -1,14 +1,14 @@
-r"""Let a language model judge the answers of runs.
+r"""Grade answers with a language model, or compare runs pairwise.
 
-One run is graded answer by answer, several with --each too. Values are stored in the run's folder
-(judged.jsonl). An unreadable reply is a missing value and enters no mean. Contexts are those that
-the run stored (none with trace=off).
+One run is graded answer by answer; with --each several runs are. Values are stored in judged.jsonl
+of the run. An unreadable reply is a missing value and enters no mean. The judge reads the contexts
+that the run stored (none with trace=off).
 
-Two or more runs are compared pairwise, in both orders, over the questions that all of them
-answered: win rates with intervals, and the judge's position and length bias. Verdicts are stored in
-HOME/comparisons/<key>/verdicts.jsonl.
+Two or more runs are compared pairwise over the questions that all of them answered, each pair in
+both orders: win rates with intervals, and the position and length bias of the judge. Verdicts are
+stored in HOME/comparisons/<key>/verdicts.jsonl.
 
-Repeating the command resumes it, and repeats no call.
+Repeat the command to resume; no call is repeated.
 
 examples
   graphrag-bench judge 0a1b2c3d llm@llm_judge=openai_compatible llm_judge.model=gpt-4o-mini
@@ -42,36 +42,37 @@ from graphrag_bench.run.stored import StoredRun
 from graphrag_bench.run.sweep import named_runs
 
 _SETTINGS = ("llm_judge", "embedder", "cache", "budget", "failures")
-"""The settings of a run that judging takes."""
+"""The groups of a run's settings that judging reads."""
 _USUAL = "zhou2025"
 _CRITERIA = (
-    "pairwise, by these: comprehensiveness, diversity, empowerment, logicality, relevance, "
-    "coherence, overall; or those of a paper, by its name: "
-    f"{', '.join(pairs.OF_PAPERS)}. Default: {_USUAL}"
+    "pairwise criteria: comprehensiveness, diversity, empowerment, logicality, relevance, "
+    f"coherence, overall; or a paper's: {', '.join(pairs.OF_PAPERS)}; default: {_USUAL}"
 )
 _PROTOCOL = (
-    "pairwise, how the judge is asked: paper as the papers print it, house without a bonus for "
-    "length; default: paper where all runs are regime=published"
+    "pairwise prompt: paper, as printed in the papers; house, without a bonus for length; "
+    "default: paper if all runs have regime=published"
 )
 
 
 def declare(parser: Parser) -> None:
     parser.takes("RUN [RUN ...] llm@llm_judge=NAME [SETTING=VALUE ...] [OPTIONS]")
-    parser.word("words", "RUN", f"{RUNS}; or a judge's setting", "+")
-    parser.flag("--each", "grade the answers of several runs one by one")
-    parser.option("--metrics", "A,B", "one by one, only these; default: all that a run allows", "")
+    parser.word("words", "RUN", f"{RUNS}; or a setting of the judge", "+")
+    parser.flag("--each", "grade several runs answer by answer")
+    parser.option(
+        "--metrics", "A,B", "metrics of single answers; default: all that the run allows", ""
+    )
     parser.option("--criteria", "A,B", _CRITERIA, "")
     parser.settings([("protocol", "|".join(pairs.PROTOCOLS), "", _PROTOCOL)])
     parser.rows("models and limits", [
-        ("llm@llm_judge=", f"{', '.join(names('llm'))}; no default: a judge has to be chosen"),
-        ("embedder= cache.* budget.* failures.*", "as of a run; budget.usd=1 stops before 1 USD"),
+        ("llm@llm_judge=", f"{', '.join(names('llm'))} (required)"),
+        ("embedder= cache.* budget.* failures.*", "as in a run; budget.usd=1 stops before 1 USD"),
     ])  # fmt: skip
-    parser.option("--limit", "N", "only the first N questions, stratified by type", type=positive)
-    parser.flag("--plan", "print the most calls it would take, and make none")
-    named = {name: "by name only: " * one.named for name, one in answers.MEASURES.items()}
+    parser.option("--limit", "N", "judge only N questions, stratified by type", type=positive)
+    parser.flag("--plan", "print the maximum number of calls, and make none")
+    named = {name: "only with --metrics: " * one.named for name, one in answers.MEASURES.items()}
     judged = [one for one in metrics() if one.source == "judge"]
     parser.rows("metrics", [(one.name, named[one.name] + one.meaning) for one in judged])
-    parser.home(None, "the folder that holds runs/; default: that of the first run")
+    parser.home(None, "the folder with runs/; default: that of the first run")
     parser.json()
 
 
@@ -83,8 +84,8 @@ def main(options: Namespace) -> None:
     one_by_one = options.each or bool(wanted) or len(runs) == 1
     if one_by_one and (criteria or options.protocol):
         raise UserError(
-            "--criteria and protocol= compare two or more runs; --each, --metrics and a single "
-            "run are graded one by one."
+            "--criteria and protocol= compare two or more runs; --each, --metrics or a single run "
+            "grade answers one by one."
         )
     models = Models(settings, runs[0].require_dataset())
     models.identity("llm_judge")
@@ -99,12 +100,12 @@ def main(options: Namespace) -> None:
 
 
 def _runs_and_settings(options: Namespace) -> tuple[list[StoredRun], RunSettings]:
-    """Return the runs among the words, each once, and the checked settings with their home."""
+    """Return the distinct runs among the words, and the checked settings with their home."""
     named, settings = runs_and_settings(options.words)
     refuse_but("judge", settings, _SETTINGS, ("protocol",))
     checked = check_settings(composed(settings))
     if not named:
-        raise UserError(f"judge takes RUN: {RUNS}.")
+        raise UserError(f"judge needs RUN: {RUNS}.")
     found = named_runs(named, options.home or ".")
     runs = list({run.folder.path.resolve(): StoredRun(run.folder) for run in found}.values())
     home = options.home or str(runs[0].folder.path.resolve().parents[3])

@@ -1,7 +1,7 @@
-"""List what can be chosen, a kind at a time.
+"""List methods, data sets, models, operators and other choices.
 
-Without a kind it counts what there is of each. The operators come with what they read and write,
-your own choices with their files.
+Without KIND it prints the number of choices of each kind. Operators are listed with the slots that
+they read and write, your own choices with their files.
 
 examples
   graphrag-bench list
@@ -27,7 +27,7 @@ GROUPS = {
     "chunkings": "chunking", "poolings": "pooling", "profiles": "profile",
     "fidelities": "fidelity", "experiments": "experiment", "rows": "row",
 }  # fmt: skip
-"""The groups of a run by what their choices are listed as."""
+"""Kinds to list, with the group of each."""
 KINDS = (*GROUPS, "operators", "builders")
 _MARGIN = 26
 
@@ -35,7 +35,7 @@ _MARGIN = 26
 def declare(parser: Parser) -> None:
     parser.takes("[KIND] [plugins=[PACKAGE]] [--config-dir FOLDER]")
     parser.word("kind", "KIND", f"one of {', '.join(KINDS)}", "?")
-    meaning = "with what your packages hold: operators, builders, configs"
+    meaning = "packages with your own operators, builders and configs"
     parser.settings([("plugins", "[PACKAGE]", "[]", meaning)])
     parser.rows("folders", [CONFIG_DIR])
     parser.json()
@@ -62,9 +62,9 @@ def main(options: Namespace) -> None:
 
 
 def entries(kind: str) -> Iterator[tuple[str, str, str]]:
-    """Yield name, meaning and file (of a choice of your own) of a kind, built-in choices first.
+    """Yield name, description and file (of your own choices) of a kind, built-in choices first.
 
-    One that cannot be read says why. Operators of Zhou et al. 2025, Table 3, come first.
+    The operators of Zhou et al. 2025, Table 3, come first.
     """
     if kind == "operators":
         for one in paper_first(operators.all()):
@@ -90,7 +90,7 @@ def _about(group: str, name: str) -> str:
         return str(method_file(name).get("title", ""))
     if group == "dataset" and name in card_names():
         card = load_card(name)
-        unseen = "" if card.verified else "; shape not checked"
+        unseen = "" if card.verified else "; format not checked"
         return f"{card.title} [{card.license}{unseen}]"
     if file := file_of(group, name):
         read(file)

@@ -1,55 +1,54 @@
-"""The `graphrag-bench` command: finds the sub-command, and turns errors into exit code 2."""
+"""The `graphrag-bench` command: run a sub-command, and turn errors into exit codes."""
 
 import atexit
 import gc
 import os
-import re
 import sys
 from collections.abc import Sequence
 from importlib import import_module
 from itertools import pairwise
 
-from graphrag_bench.errors import UserError, did_you_mean, exit_code_of, message_of
+from graphrag_bench.errors import UserError, exit_code_of, message_of, unknown
 from graphrag_bench.terminal import Terminated, cleaned, heeding_signals, refuse_secrets
 from graphrag_bench.version import __version__
 
 GROUPS: dict[str, dict[str, str]] = {
     "prepare data, models and methods": {
-        "list": "List the methods, data sets, models, operators, ... that there are.",
+        "list": "List methods, data sets, models, operators and other choices.",
         "fetch": "Download a published data set and check it.",
-        "questions": "Make questions for a corpus.",
-        "doctor": "Check the models of a run with a few small real calls.",
-        "new": "Create a package with an operator or a method of your own.",
+        "questions": "Generate questions for a corpus.",
+        "doctor": "Test the models of a run with a few small calls.",
+        "new": "Create a package with a new operator or method.",
     },
     "run": {
-        "run": "Run methods on a data set, score them, and print one table.",
-        "plan": "Print what a run would build and call, and what it would cost.",
-        "ask": "Answer a question of your own by one or more methods.",
-        "artifacts": "List, export, import and verify graphs, indices and what else is built.",
-        "cache": "Count, export and import stored replies of models.",
+        "run": "Run methods on a data set, score them, and print a table.",
+        "plan": "Print what a run would build, call and cost.",
+        "ask": "Answer one question with one or more methods.",
+        "artifacts": "List, export, import and verify graphs, indices and other artifacts.",
+        "cache": "Count, export and import cached model replies.",
     },
     "look and explain": {
         "view": "Show stored runs in a browser.",
         "runs": "List, score, remove, import and export stored runs.",
-        "show": "Show where runs lost their evidence, or why a question was answered so.",
-        "ablate": "Show what each step of a method contributes.",
+        "show": "Show where runs lost evidence, or the retrieval trace of one question.",
+        "ablate": "Measure what each step of a method contributes.",
     },
     "compare and report": {
-        "table": "Print a paper's table beside our figures, or the table of stored runs.",
+        "table": "Print a paper's table beside our figures, or a table of stored runs.",
         "diff": "Compare two runs question by question and setting by setting.",
-        "judge": "Let a language model grade the answers of a run, or compare several runs.",
+        "judge": "Grade answers with a language model, or compare runs pairwise.",
     },
 }
-"""The commands and what each does, by group; the module of a command has its long help."""
+"""The commands by group, each with its short help; the docstring of its module is its long help."""
 _COLLECT_AT = 50_000
-"""New objects before Python looks for cycles: a start makes many objects, and hardly a cycle."""
+"""Allocations before a garbage collection: imports allocate much and leave few cycles."""
 _HELP = """
 usage: graphrag-bench COMMAND [ARGUMENTS]
 
-Graph-based RAG decomposed into operators and composed from YAML.
+Compose graph-based RAG methods from operators, run them, and compare them.
 
 options:
-  -h, --help     show this help; graphrag-bench COMMAND --help that of a command
+  -h, --help     show this help; `graphrag-bench COMMAND --help` explains a command
   -V, --version  show the version
 {commands}
 start here
@@ -62,16 +61,12 @@ start here
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command and return its exit code.
 
-    0 when all is done, 1 when part of it failed or was stopped, 2 for input that the user can fix.
-    130 for SIGINT and 143 for SIGTERM, after the replies that were under way have been stored; a
-    second signal ends it at once.
+    0: all is done. 1: part of it failed or was stopped. 2: wrong input. 130 and 143: SIGINT and
+    SIGTERM, after pending replies were stored; a second signal stops at once.
     """
     gc.set_threshold(_COLLECT_AT)
-    atexit.register(gc.freeze)  # no search for cycles at the end
+    atexit.register(gc.freeze)  # skip the collection at exit
     name, *words = (sys.argv[1:] if arguments is None else arguments) or ["--help"]
-    if name in ("--shell-completion", "-sc"):  # as the shell asks: COMP_LINE has the command
-        os.environ["COMP_LINE"] = re.sub(r"\brun\b *", "", os.environ.get("COMP_LINE", ""), count=1)
-        name, words = "run", [name, *words]
     with cleaned():
         try:
             with heeding_signals():
@@ -81,13 +76,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         except BrokenPipeError:
             sys.stdout = open(os.devnull, "w")  # noqa: SIM115 - the reader went away, e.g. `head`
             return 0
-        except (UserError, OSError) as error:  # a disk that is full, a place that is no folder
+        except (UserError, OSError) as error:  # e.g. a full disk
             sys.stderr.write(f"graphrag-bench {name}: {message_of(error)}\n")
             return exit_code_of(error)
         except KeyboardInterrupt as stop:
-            sys.stderr.write(
-                "\nstopped; what is done is stored: run the same command again to resume\n"
-            )
+            sys.stderr.write("\nStopped. Run the same command again to resume.\n")
             return 143 if isinstance(stop, Terminated) else 130
 
 
@@ -103,7 +96,7 @@ def _command(name: str, words: list[str]) -> int:
         sys.stdout.write(f"graphrag-bench {__version__}\n")
         return 0
     if name not in (every := [one for group in GROUPS.values() for one in group]):
-        raise UserError(f"There is no such command. {did_you_mean(name, every)}")
+        raise unknown("command", name, every)
     for word, after in pairwise([*words, ""]):
         setting, equals, value = word.partition("=")
         if equals and " " not in setting:

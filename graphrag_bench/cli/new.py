@@ -1,10 +1,10 @@
-"""Create a package here: an operator, a method that uses it, and a test.
+"""Create a package with a new operator, a method that uses it, and a test.
 
-The test is on a graph of six nodes. The package runs as it is; edit the operator. --package adds to
-an existing package.
+The package is written to the current directory and runs as it is; then edit the operator. Its test
+has a graph of six nodes. --package adds to an existing package.
 
 kinds: chunk (nodes to chunks), rerank (chunks to chunks), node (nodes to nodes), relationship
-(nodes to relationships), question (the names in a question to texts to search for)
+(nodes to relationships), question (the names in a question to search texts)
 
 examples
   graphrag-bench new operator chunk.mine
@@ -29,13 +29,17 @@ next
 
 def declare(parser: Parser) -> None:
     kinds = ", ".join(KINDS)
-    of_operator = parser.action("operator", _write, "an operator KIND.NAME, and a method NAME")
-    of_method = parser.action("method", _write, "a method NAME, and an operator of its own")
-    of_operator.word("name", "KIND.NAME", f"the kind is one of {kinds}")
-    of_method.word("name", "NAME", "small letters, digits and _")
-    of_method.option("--kind", "KIND", f"of its operator: {kinds}", "chunk")
+    of_operator = parser.action(
+        "operator", _write, "create an operator KIND.NAME and a method NAME"
+    )
+    of_method = parser.action("method", _write, "create a method NAME with its own operator")
+    of_operator.word("name", "KIND.NAME", f"KIND is one of {kinds}")
+    of_method.word("name", "NAME", "lower-case letters, digits and _")
+    of_method.option(
+        "--kind", "KIND", f"the kind of its operator: {kinds}; default: chunk", "chunk"
+    )
     for action in (of_operator, of_method):
-        action.option("--package", "PACKAGE", "the package it belongs to; default: NAME")
+        action.option("--package", "PACKAGE", "the name of the package; default: NAME")
 
 
 def _write(options: Namespace) -> None:

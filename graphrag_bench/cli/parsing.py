@@ -1,4 +1,4 @@
-"""Parsers of the commands: options, words, and settings `NAME=VALUE`, of a command or of a run."""
+"""Argument parsing: options, words, and settings NAME=VALUE."""
 
 import argparse
 import re
@@ -13,31 +13,31 @@ from graphrag_bench.config.compose import value_of
 from graphrag_bench.config.plugins import config_folders
 from graphrag_bench.config.settings import explained
 from graphrag_bench.config.sources import GROUPS, ROLES, file_of, names, read, search_in
-from graphrag_bench.errors import UserError, did_you_mean
+from graphrag_bench.errors import UserError, did_you_mean, unknown
 from graphrag_bench.report.tables import COLUMNS
 
 WIDTH, COLUMN = 100, 36
-"""The columns of a help text, and the last one at which a meaning begins."""
-HOME = "the folder that holds runs/ and artifacts/ (paths.home of a run); default: ."
-RUN = "a folder (`run: ...` of a run prints it), the beginning of its key, or a method with one run"
-RUNS = f"{RUN}; or a folder of runs, or of a sweep"
+"""The width of a help text, and the column where descriptions begin."""
+HOME = "the folder with runs/ and artifacts/ (paths.home of a run); default: ."
+RUN = "a run's folder, the beginning of its key, or a method with one stored run"
+RUNS = f"{RUN}; or a folder of runs or of a sweep"
 CONFIG_DIR = (
     "--config-dir FOLDER",
-    "adds the files of FOLDER/method, FOLDER/dataset, ...; ./configs is always searched",
+    "add the choices in FOLDER/method, FOLDER/dataset, ...; ./configs is always searched",
 )
 _MORE = (
     ("method.NAME=VALUE", "a parameter of the method: top_k, damping, ..."),
-    ("method.retrieve.0.NAME=VALUE", "a setting of one step, as `graphrag-bench plan` shows them"),
-    ("llm.NAME=VALUE", "a setting of the model, e.g. llm.model_path=weights.gguf"),
+    ("method.retrieve.0.NAME=VALUE", "a setting of one step; `graphrag-bench plan` prints them"),
+    ("llm.NAME=VALUE", "a setting of the language model, e.g. llm.model_path=weights.gguf"),
 )
 _FOLDERS = ("--config-dir", "-cd", "--config-path", "-cp")
 
 
 class Parser(argparse.ArgumentParser):
-    """A parser of options, words and settings `NAME=VALUE`, without abbreviations.
+    """A parser of options, words and settings NAME=VALUE, without abbreviations.
 
-    `about` is shown above the options, from its line `example...` on below them. Errors end like
-    any other mistake of the user, with the nearest name.
+    The help shows `about` above the options, and its part from "example" on below them. Errors
+    are UserErrors that name the nearest valid name.
     """
 
     def __init__(self, command: str, about: str) -> None:
@@ -54,14 +54,14 @@ class Parser(argparse.ArgumentParser):
         self._settings: dict[str, str] = {}
         self._names: list[str] = []
         self._actions_of: dict[str, Parser] = {}
-        self._alone: Parser | None = None
+        self._default: Parser | None = None
 
     def takes(self, usage: str) -> None:
-        """Say what follows the command, a line for each way to use it."""
+        """Set the usage, one line per form of the command."""
         self.usage = f"%(prog)s {usage}".replace("\n", "\n       %(prog)s ")
 
     def rows(self, title: str, rows: Iterable[tuple[str, str]]) -> None:
-        """Show a section of words with their meanings, which are not parsed."""
+        """Add a section to the help; its rows are not parsed."""
         wrapped = textwrap.TextWrapper(WIDTH - 2, break_on_hyphens=False)
         wrapped.subsequent_indent = " " * (COLUMN - 2)
         lines = []
@@ -71,41 +71,41 @@ class Parser(argparse.ArgumentParser):
         self.add_argument_group(title, "\n".join(lines))
 
     def settings(self, rows: Sequence[tuple[str, str, str | None, str]]) -> None:
-        """Take settings, each (name, its value in the help, default, meaning), as texts."""
+        """Accept settings: (name, value in the help, default, meaning); values stay texts."""
         self.rows("settings", [(f"{name}={shown}", meaning) for name, shown, _, meaning in rows])
         self.set_defaults(**{name: default for name, _, default, _ in rows})
         self._settings |= {name: name for name, *_ in rows}
 
     def word(self, name: str, shown: str, meaning: str, n: str | None = None) -> None:
-        """Take a word, or several (`n` is "?", "*" or "+"), which the help calls `shown`."""
+        """Accept words, `n` as argparse's nargs; the help calls them `shown`."""
         self.add_argument(name, metavar=shown, help=meaning, nargs=n)
 
     def flag(self, name: str, meaning: str, *short: str) -> None:
-        """Take an option without a value."""
+        """Accept an option without a value."""
         self.add_argument(*short, name, action="store_true", help=meaning)
         self._names.append(name)
 
     def option(
         self, name: str, shown: str, meaning: str, default: object = None, **more: Any
     ) -> None:
-        """Take an option with a value, which the help calls `shown`; `more` is of argparse."""
+        """Accept an option with a value; `more` are arguments of argparse."""
         self.add_argument(name, metavar=shown, help=meaning, default=default, **more)
         self._names.append(name)
 
     def home(self, default: str | None = ".", meaning: str = HOME) -> None:
-        """Take `--home`, which a run calls `paths.home`."""
+        """Accept `--home`, or `paths.home=` as in a run."""
         self.option("--home", "HOME", meaning, default)
         self._settings["paths.home"] = "home"
 
     def json(self) -> None:
-        """Take `--json`."""
-        self.flag("--json", "print JSON, for a program")
+        """Accept `--json`."""
+        self.flag("--json", "print JSON")
 
     def columns(self) -> None:
-        """Take `columns=main` or `columns=all`."""
+        """Accept `columns=main` or `columns=all`."""
         meaning = (
-            "main: n, the main metric, its difference from the baseline, context and cost of each "
-            "method in 100 columns; all: every metric, difference and cost"
+            "main: n, the main metric, its difference from the baseline, context and cost; all: "
+            "every metric, difference and cost"
         )
         self.settings([("columns", "WHICH", COLUMNS[0], meaning)])
 
@@ -115,34 +115,33 @@ class Parser(argparse.ArgumentParser):
         work: Callable[[argparse.Namespace], int | None],
         meaning: str,
         *,
-        alone: bool = False,
+        default: bool = False,
     ) -> "Parser":
-        """Return the parser of an action, a command's first word; `work` is given what it read.
+        """Add an action (the command's first word) that calls `work`; return its parser.
 
-        With `alone` it is that of the command without a first word.
+        A command without a first word runs the `default` action.
         """
         action = self._actions_of[name] = Parser(f"{self.prog.split()[1]} {name}", f"{meaning}.")
         action.set_defaults(work=work)
-        self._alone = action if alone else self._alone
+        self._default = action if default else self._default
         return action
 
     def read(self, arguments: Sequence[str]) -> argparse.Namespace:
-        """Return what the arguments say.
+        """Parse the arguments.
 
-        A command with actions and without a word shows its help, unless one is declared `alone`.
-        Raises SystemExit after the help, and UserError for what the command does not take.
+        Without a word, a command with actions runs its default action or shows its help. Raises
+        SystemExit after the help, UserError for unknown arguments.
         """
         every = list(arguments)
         if actions := self._actions_of:
-            alone = not every or every[0].startswith("--") or "=" in every[0]
-            if self._alone and alone and "--help" not in every:
-                return self._alone.read(every)
+            wordless = not every or every[0].startswith("--") or "=" in every[0]
+            if self._default and wordless and "--help" not in every:
+                return self._default.read(every)
             every = every or ["--help"]
             if every[0] in actions:
                 return actions[every[0]].read(every[1:])
             if not every[0].startswith("-"):
-                hint = did_you_mean(every[0], actions)
-                raise UserError(f"{self.prog} has no '{every[0]}'. {hint} See {self.prog} --help.")
+                raise unknown(f"action of {self.prog}", every[0], actions)
             self.rows("actions", [(name, str(of.description)[:-1]) for name, of in actions.items()])
             usages = [of.format_usage().removeprefix("usage: ") for of in actions.values()]
             self.usage = "       ".join(usages).rstrip()
@@ -153,10 +152,10 @@ class Parser(argparse.ArgumentParser):
                 settings[self._settings[name]] = value
             else:
                 words.append(word)
-        options, unknown = self.parse_known_intermixed_args(words)
-        if unknown:
-            hint = did_you_mean(unknown[0].partition("=")[0], self._names)
-            raise UserError(f"'{unknown[0]}' is not an option or a setting of {self.prog}. {hint}")
+        options, rest = self.parse_known_intermixed_args(words)
+        if rest:
+            hint = did_you_mean(rest[0].partition("=")[0], self._names)
+            raise UserError(f"{self.prog} has no option or setting '{rest[0]}'. {hint}")
         return argparse.Namespace(**{**vars(options), **settings})
 
     def error(self, message: str) -> NoReturn:
@@ -165,37 +164,36 @@ class Parser(argparse.ArgumentParser):
 
 
 def positive(text: str) -> int:
-    """Return the whole number from 1 on that a text is, for argparse."""
+    """Parse a whole number of at least 1, for argparse."""
     if not text.isdecimal() or int(text) < 1:
-        raise argparse.ArgumentTypeError(f"{text!r}: a number, at least 1, was expected")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number of at least 1")
     return int(text)
 
 
 def show_settings(parser: Parser, usage: str, *, without: Collection[str] = ()) -> None:
-    """Let a help show what follows the command, every group with its choices and every setting."""
+    """Add the usage, every group with its choices, and every setting of a run to a help."""
     parser.takes(usage)
     groups = [
         (f"{group}=", ", ".join(names(group)) if group != "row" else "PAPER.TABLE.ROW")
         for group in GROUPS
         if not _within(group, without)
     ]
-    roles = [(f"llm@{role}=", "another model for this: as llm=") for role in ROLES]
+    roles = [(f"llm@{role}=", "another model for this role, chosen as llm=") for role in ROLES]
     parser.rows("groups (chosen by name)", [*groups, *roles, CONFIG_DIR])
     parser.rows("settings of a run (by path)", [*setting_rows(without=without), *_MORE])
 
 
 def setting_rows(of: str = "", without: Collection[str] = ()) -> Iterable[tuple[str, str]]:
-    """Yield `NAME=DEFAULT` and the meaning of the settings of a run, or of those below a name."""
+    """Yield `NAME=DEFAULT` and the meaning of the settings of a run whose names begin with `of`."""
     for name, default, meaning in explained():
         if name not in GROUPS and name.startswith(of) and not _within(name, without):
             yield f"{name}={default}", meaning
 
 
 def with_folders(words: Sequence[str]) -> list[str]:
-    """Return the words without --config-dir and hydra.searchpath, whose folders are looked in.
+    """Register the folders of --config-dir, hydra.searchpath and plugins; return the other words.
 
-    Hydra itself reads both after our folders. The packages of `plugins=`, and those of the
-    experiment that is chosen, are looked in too.
+    Plugins of the chosen experiment count too.
     """
     rest, places, plugins = [], [], []
     every = iter(words)
@@ -221,17 +219,18 @@ def _listed(name: str, text: str) -> list[str]:
 
 
 def is_setting(argument: str) -> bool:
-    """Return whether an argument is meant as a setting, and is not a text that holds a `=`."""
+    """Return whether an argument is a setting, and not a text with `=` in it.
+
+    >>> is_setting("method.top_k=5"), is_setting("Is 1 + 1 = 2?")
+    (True, False)
+    """
     name, equals, _ = argument.partition("=")
     path = re.fullmatch(r"[+~]*[\w@/]+(\.[\w@:/.]+)?", name)
     return path is not None and bool(equals or argument.startswith("~"))
 
 
 def runs_and_settings(words: Sequence[str]) -> tuple[list[str], list[str]]:
-    """Return the words that name runs, and those that are settings.
-
-    A folder that is there is a run, whatever it is called.
-    """
+    """Split words into names of runs and settings; an existing folder is always a run."""
     named = [word for word in words if not is_setting(word) or Path(word).is_dir()]
     return named, [word for word in words if word not in named]
 
@@ -239,21 +238,25 @@ def runs_and_settings(words: Sequence[str]) -> tuple[list[str], list[str]]:
 def refuse_but(
     command: str, words: Sequence[str], settings: Sequence[str], own: Sequence[str] = ()
 ) -> None:
-    """Raise one UserError that names every setting of a run that a command does not take.
+    """Raise one UserError for all settings that a command does not take.
 
-    `settings` are first parts of the settings that it takes, `own` the settings that only it has.
+    `settings` are the groups of a run's settings that it takes; `own` are only for the hint.
     """
     problems = []
     for name in map(name_of, filter(is_setting, words)):
         if not _within(name, settings):
             hint = did_you_mean(name.partition(".")[0], [*settings, *own])
-            problems.append(f"'{name}' is not a setting of {command}. {hint}")
+            problems.append(f"{command} has no setting '{name}'. {hint}")
     if problems:
         raise UserError("\n".join(problems))
 
 
 def name_of(word: str) -> str:
-    """Return the path that a setting sets; that of `llm@llm_judge=NAME` is `llm_judge`."""
+    """Return the path that a setting sets.
+
+    >>> name_of("+method.top_k=5"), name_of("llm@llm_judge=local")
+    ('method.top_k', 'llm_judge')
+    """
     return word.lstrip("+~").partition("=")[0].removeprefix("llm@")
 
 
@@ -262,10 +265,7 @@ def _within(name: str, parts: Iterable[str]) -> bool:
 
 
 def folded(lines: Iterable[str]) -> str:
-    """Return lines of at most `WIDTH` characters, longer ones continued two columns further in.
-
-    A line with a command, which is to be copied, stays whole.
-    """
+    """Wrap lines at `WIDTH` characters with a hanging indent; commands stay on one line."""
     wrapped = []
     for line in chain.from_iterable(text.split("\n") for text in lines):
         indent = " " * (len(line) - len(line.lstrip()) + 2)

@@ -1,14 +1,13 @@
-"""Print what a run with the same words would build and call, and what it costs.
+"""Print what a run with the same words would build, call and cost.
 
-Replace `run` by `plan` in any command. It reads the data set, the stored artifacts and runs; it
-writes nothing, loads and calls no model. A server of your own is asked for its context window.
-Costs are what is expected, beside what the limits of calls and tokens allow at most.
+Replace `run` by `plan` in any command. It reads the data set and stored results, writes nothing and
+calls no model; only your own server is asked for its context window. Each cost is printed as
+expected, and as the most that the limits on calls and tokens allow. A sweep is summed up.
 
 examples
   graphrag-bench plan dataset=sample method=hipporag
   graphrag-bench plan experiment=zhou2025/table5
   graphrag-bench plan -m dataset=sample method=hipporag method.damping=0.1,0.5 answer=off
-    every cell of the sweep, and the builds, calls, tokens and money of all, summed
 """
 
 import json
@@ -25,25 +24,25 @@ from graphrag_bench.run.plan import describe, plan_values, remaining
 
 
 def declare(parser: Parser) -> None:
-    """Show what a run takes, and `--json`."""
+    """Add the groups and settings of a run, and `--json`."""
     application.declare(parser)
     parser.json()
 
 
 def run(arguments: Sequence[str]) -> int:
-    """Print the plan of a run, or of each cell of a sweep, equal ones once; 1 where one fails."""
+    """Print the plan of a run, or of each distinct cell of a sweep; return the exit code."""
     words = [word for word in arguments if word != "--json"]
     form = "Plans" if len(words) == len(arguments) else "JsonPlans"
     return application.run(words, f"{__name__}.{form}")
 
 
 class Plans(Results):
-    """Print the plans of cells in place of running them."""
+    """Hydra callback: print the plans of cells instead of running them."""
 
     name = "plan"
 
     def planned(self, outcomes: Outcomes) -> int:
-        """Print them; 1 where a cell cannot be run."""
+        """Print the plans; return 1 if a cell cannot run."""
         seen: dict[str, Experiment] = {}
         n_failed = 0
         for overrides, outcome in outcomes:
@@ -58,7 +57,7 @@ class Plans(Results):
             every = [one for cell in cells for one in [cell, *self.command.references(cell, asked)]]
             runs = list({identity(one): one for one in every}.values())
             n_same = len(outcomes) - n_failed - len(seen)
-            counts = f"cells: {len(outcomes)}" + f", the same as others: {n_same}" * (n_same > 0)
+            counts = f"cells: {len(outcomes)}" + f", duplicates: {n_same}" * (n_same > 0)
             counts += f", failed: {n_failed}" * (n_failed > 0)
             rows = ", ".join(
                 dict.fromkeys(one.method.title for one in runs if identity(one) not in seen)
@@ -70,10 +69,10 @@ class Plans(Results):
 
 
 class JsonPlans(Plans):
-    """Print the plans of all cells as JSON."""
+    """Hydra callback: print the plans as JSON."""
 
     def planned(self, outcomes: Outcomes) -> int:
-        """Print them; 1 where a cell cannot be run."""
+        """Print the plans; return 1 if a cell cannot run."""
         cells = [
             {"overrides": list(overrides)}
             | ({"failed": str(cell)} if isinstance(cell, UserError) else plan_values(cell))
@@ -94,7 +93,7 @@ def _work_ahead(experiments: Sequence[Experiment]) -> Iterator[str]:
             elif row.most.calls:
                 builds[keys[row.step]] = row
     built = list(builds.values())
-    yield estimate_head("left to do, expected")
+    yield estimate_head("remaining, expected")
     for name, rows in (
         (f"{len(built)} artifacts", built),
         (f"questions of {len(experiments)} runs", questions),

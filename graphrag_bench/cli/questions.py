@@ -1,8 +1,8 @@
-r"""Make questions for a corpus and write both into a folder.
+r"""Generate questions for a corpus, and write both into a folder.
 
-Ask them of the same data set, which reuses its graphs (dataset.questions=FOLDER), or run the folder
-as a separate data set (dataset=jsonl dataset.root=FOLDER). The model is llm@llm_build=, or llm=
-where that is not set.
+Run the questions on the same data set, which reuses its graphs (dataset.questions=FOLDER), or run
+the folder as a new data set (dataset=jsonl dataset.root=FOLDER). The model is llm@llm_build=, by
+default llm=.
 
 examples
   graphrag-bench questions dataset=sample kind=specific wording=template n=30
@@ -32,24 +32,23 @@ _SETTINGS = (
     "dataset", "method", "llm", "llm_build", "embedder", "nlp", "chunking", "build", "graph",
     "profile", "fidelity", "seed", "cache", "budget", "failures", "paths", "plugins", "experiment",
 )  # fmt: skip
-"""The settings of a run on which the graph, the models and what is drawn depend."""
+"""The groups of a run's settings that decide the graph, the models and the sample."""
 _OWN = ("kind", "n", "hops", "wording", "out")
 _MOST = {"abstract": abstract.MOST, "specific": 60}
-"""Default number of questions of each kind; of abstract ones the most too."""
+"""The default number of questions by kind, and the maximum for abstract ones."""
 
 
 def declare(parser: Parser) -> None:
     parser.takes("dataset=NAME kind=abstract|specific [SETTING=VALUE ...]")
-    parser.word("words", "WORD", f"of a run: {', '.join(_SETTINGS)}", "*")
+    parser.word("words", "WORD", f"settings of a run: {', '.join(_SETTINGS)}", "*")
     parser.settings([
-        ("kind", "|".join(_MOST), None, "abstract: of the corpus as a whole, by the papers' "
-         "protocol (a description of the set, users, their tasks, questions for each task); "
-         "specific: of chains of facts in a graph that needs no language model, each with its "
-         "answer and the documents that hold its facts"),
-        ("n", "N", None, f"how many at most; default {_MOST['abstract']} (abstract: 5 users with 5 "
-         f"tasks and 5 questions for each), or {_MOST['specific']} (specific)"),
-        ("hops", "1,2,3", "1,2,3", "lengths of the chains, as many questions of each"),
-        ("wording", "llm|template", "llm", "who words specific ones; template needs no model"),
+        ("kind", "|".join(_MOST), None, "abstract: about the whole corpus, by the papers' protocol "
+         "(description, users, tasks, questions per task); specific: about chains of facts in a "
+         "graph built without a language model, with answers and gold documents"),
+        ("n", "N", None, f"the maximum number; default: {_MOST['abstract']} abstract (5 users with "
+         f"5 tasks of 5 questions) or {_MOST['specific']} specific ones"),
+        ("hops", "1,2,3", "1,2,3", "lengths of the chains, equally many questions of each"),
+        ("wording", "llm|template", "llm", "word specific questions by a model or by a template"),
         ("out", "FOLDER", None, "default: HOME/questions/<dataset>/<kind>-<key>"),
     ])  # fmt: skip
 
@@ -63,7 +62,7 @@ def main(options: Namespace) -> None:
     questions, refused = _make_questions(options, hops, experiment)
     if not questions:
         raise UserError(
-            f"No question could be made ({refused} wordings were refused). Try other hops=, "
+            f"No question could be generated ({refused} wordings were refused). Try other hops=, "
             "another build.extraction=, or a larger model."
         )
     write_set(folder, experiment.dataset, questions)
@@ -71,14 +70,14 @@ def main(options: Namespace) -> None:
     if len(questions) < options.n:
         of_hops = Counter(one.hops for one in questions)
         found = ", ".join(f"{of_hops[n]} of {n}" for n in hops)
-        why = f"the graph has no more chains with one answer ({found} hops)"
+        why = f"the graph has no more chains with a unique answer ({found} hops)"
         if options.kind == "abstract":
-            why = "the model's other items were empty or the same"
-        print(f"fewer than the {options.n} asked for: {why}")
+            why = "the model's other items were empty or duplicates"
+        print(f"fewer than n={options.n}: {why}")
 
 
 def _check(options: Namespace) -> tuple[int, ...]:
-    """Make `n` the number that is asked for, and return the lengths of chains."""
+    """Check the options, replace `n` by a number, and return the lengths of chains."""
     if options.kind is None:
         raise UserError("questions needs kind=abstract or kind=specific.")
     for name, valid in (("kind", _MOST), ("wording", ("llm", "template"))):
@@ -93,7 +92,7 @@ def _check(options: Namespace) -> tuple[int, ...]:
 
 def _number(name: str, text: str, most: int | None) -> int:
     if not text.strip().isdecimal() or not 1 <= int(text) <= (most or int(text)):
-        raise UserError(f"{name}={text}: numbers from 1" + f" to {most}" * bool(most) + " only.")
+        raise UserError(f"{name}={text} is not a number from 1" + f" to {most}" * bool(most) + ".")
     return int(text)
 
 
@@ -104,7 +103,7 @@ def _experiment(options: Namespace) -> Experiment:
     build = {"graph": "kg", **(values.get("build") or {})}
     experiment = Experiment.prepare({**values, "build": build})
     if "graph" not in experiment.wanted:
-        raise UserError(f"method={experiment.method.name} builds no graph; leave it out.")
+        raise UserError(f"method={experiment.method.name} builds no graph. Choose another method.")
     return experiment
 
 
@@ -140,8 +139,8 @@ def _make_questions(
         return abstract.abstract_questions(model(), description, options.n), 0
     if not is_english(one.passage for one in experiment.dataset.documents):
         raise UserError(
-            "kind=specific reads facts by an English parser and words them in English; the corpus "
-            "is in another language. Take kind=abstract with a model that writes it."
+            "kind=specific needs an English corpus. Use kind=abstract with a model that writes the "
+            "language of the corpus."
         )
     built = experiment.store().resources(experiment.plan, {"graph", "chunk_table"}, models)
     return specific_questions(

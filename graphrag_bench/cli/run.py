@@ -1,8 +1,11 @@
-r"""Answers the questions of a data set by a method, scores them, and prints one table.
+r"""Run methods on a data set, score answers and evidence, and print one table.
 
-Scored are the answers and the evidence. Results are stored below HOME/runs: run the same command
-again to resume. It is a Hydra application: --cfg, --info, --multirun, --config-dir and key=value,
-+key, ++key, ~key work as Hydra documents them (--hydra-help).
+Results are stored in HOME/runs; repeat the command to resume. The command is a Hydra application:
+--cfg, --info, --multirun, --config-dir and key=value, +key, ++key, ~key work as in Hydra's
+documentation (--hydra-help).
+
+In a sweep (-m) cells share artifacts and replies. A failed cell is a row of the table; repeat the
+command to retry it.
 
 examples
   graphrag-bench run dataset=sample method=hipporag limit=5
@@ -11,15 +14,13 @@ examples
   graphrag-bench run dataset=jsonl dataset.root=FOLDER method=raptor llm=openai_compatible \
     llm.model=NAME llm.base_url=ADDRESS
 
-sweeps (-m): cells share what is the same; a failed one is a row that says so, and the same command
-retries it
+tune a setting on split=dev, and print the command that reports it on split=test
   graphrag-bench run -m method=hipporag method.damping=0.1,0.5 answer=off \
-    split=dev objective=evidence_recall@5     names the best cell, and the command to report it by
+    split=dev objective=evidence_recall@5
   graphrag-bench run experiment=tuning method=hipporag 'method.damping=interval(0.1,0.9)'
-                                              Optuna chooses the cells, on split=dev alone
 
-exit code: 0 when every question has a row; 1 when more questions failed than failures.limit allows,
-or all of them, or a cell of a sweep; 2 for input that is wrong
+exit code: 0 when every question has a row; 1 when all questions, more than failures.limit, or a
+cell of a sweep failed; 2 for wrong input
 """
 
 import logging
@@ -83,16 +84,17 @@ _CALLBACK = "hydra.callbacks.results._target_"
 
 
 def declare(parser: Parser) -> None:
-    """Show what a run takes; Hydra reads it."""
+    """Add the groups and settings of a run to the help; Hydra parses them."""
     show_settings(parser, "[-m] [GROUP=NAME ...] [SETTING=VALUE ...]")
-    parser.rows("options", [("--hydra-help", "Hydra's own options: --cfg, --info, --package")])
+    parser.rows(
+        "options", [("--hydra-help", "list the options of Hydra: --cfg, --info, --package")]
+    )
 
 
 def run(arguments: Sequence[str], callback: str = "") -> int:
-    """Run; 0 when every question has a row.
+    """Run the Hydra application; return the exit code.
 
-    1 when a cell failed, or more questions of a method than `failures.limit` allows, or all.
-    `callback` is a class in place of `Results`, by its path.
+    `callback` is the path of a class that replaces `Results`.
     """
     with plain_errors():
         words = [quoted(word) for word in sorted(arguments, key=is_setting)]
@@ -115,12 +117,12 @@ _VARIED = re.compile(r"[,*(]")
 
 
 def _of_cells(words: list[str]) -> list[str]:
-    """Return the words of a command; in a sweep over methods, their settings are of the cells.
+    """Return the words, with settings of methods moved into the cells of a sweep over methods.
 
-    Hydra first composes what all cells share, in which `method.alpha=0.8` would be one of the
-    default method. `choice(0.8)` is read as a sweep over one value, so that each cell composes it.
-    It cannot hold null, which is added to what is shared; the check of a cell refuses it. Raises
-    UserError for several values in what is no sweep.
+    Hydra composes first what all cells share, where `method.alpha=0.8` would be a setting of the
+    default method. `choice(0.8)` is a sweep over one value, so that each cell composes it. null
+    cannot be a choice; it stays shared, and the check of the cells refuses it. Raises UserError
+    for several values without a sweep.
     """
     chosen = [word for word in words if re.match("(method|row|experiment)=", word)]
     own = [i for i, word in enumerate(words) if re.match(r"method\.[^=]+=.", word)]
@@ -144,7 +146,7 @@ def _of_cells(words: list[str]) -> list[str]:
 
 
 def _outcome(work: Callable[[], T]) -> T | Exception:
-    """Return what `work` does or raises; the trace of a fault of the program is printed."""
+    """Return the result of `work` or its exception; print the traceback of a bug."""
     try:
         result = caught(work)
     except UserError as error:
@@ -156,15 +158,12 @@ def _outcome(work: Callable[[], T]) -> T | Exception:
 
 @dataclass
 class HydraJob:
-    """What Hydra calls for each job; `Results` gives it the command that it is of."""
+    """The task function of Hydra; `Results` sets its command."""
 
     command: Command = field(default_factory=Command)
 
     def __call__(self, config: DictConfig) -> float:
-        """Do one job, and return what a sweeper looks for: the mean of the objective.
-
-        An error ends the job alone, whose objective is the worst then.
-        """
+        """Run one job and return the mean of the objective; -inf after an error."""
         own = HydraConfig.get()
         swept = own.mode == RunMode.MULTIRUN
         place = Path(own.runtime.cwd, own.sweep.dir)
@@ -228,7 +227,7 @@ class HydraJob:
 
 
 def _link(folder: Path, run: Path, subdir: str | None, log: str) -> None:
-    """Copy what Hydra wrote of a job to its run, and link the run; what is of the user stays."""
+    """Copy the files of Hydra's job into its run, and link the run from the job's folder."""
     if subdir is not None:
         shutil.copytree(folder / subdir, run / subdir, dirs_exist_ok=True)
     if (folder / log).is_file():
@@ -243,31 +242,27 @@ def _link(folder: Path, run: Path, subdir: str | None, log: str) -> None:
 
 
 class Results(Callback):
-    """Check what a command asks for before its first job, and print one table after its last.
+    """Hydra callback: check all cells before the first job, print one table after the last.
 
-    The folder of the command gets `table.md` and `table.csv`. A failed cell of a sweep is a row
-    that says so. Hydra makes it by its name, and its jobs get the command from it.
+    The folder of the command gets `table.md` and `table.csv`.
     """
 
     name = "run"
-    """What signs the errors."""
+    """The command that error messages begin with."""
 
     def __init__(self) -> None:
         self.command = Command()
 
     def on_job_start(self, config: DictConfig, *, task_function: Any, **_: Any) -> None:
-        """Give a job what is prepared."""
+        """Share the prepared experiments with a job."""
         task_function.command = self.command
 
     def on_run_start(self, config: DictConfig, **_: Any) -> None:
-        """Refuse a run that is wrong before Hydra writes down what may hold a secret."""
+        """Check a run before Hydra writes its settings, which may hold a secret."""
         self._or_exit(lambda: self._check_run(config))
 
     def on_multirun_start(self, config: DictConfig, **_: Any) -> None:
-        """Refuse a sweep that sets what no cell reads, or in which every cell is wrong.
-
-        Or one cell cannot be composed, at which Hydra would end, or lacks a package.
-        """
+        """Check a sweep: unused settings, cells that do not compose, missing packages."""
         self._or_exit(lambda: self._check_sweep(config))
 
     def on_run_end(self, config: DictConfig, **_: Any) -> None:
@@ -275,16 +270,16 @@ class Results(Callback):
         self._or_exit(lambda: printed(Path(config.hydra.run.dir), self.command.shared.datasets))
 
     def on_multirun_end(self, config: DictConfig, **_: Any) -> None:
-        """Print the table of a sweep, whose cells other processes may have run."""
+        """Print the table of a sweep; other processes may have run its cells."""
         folder, words = Path(config.hydra.sweep.dir), config.hydra.overrides.task
         self._or_exit(lambda: printed(folder, self.command.shared.datasets, words))
 
     def planned(self, outcomes: Outcomes) -> int | None:
-        """Return the exit code of a command that runs nothing; None for one that does."""
+        """Return the exit code of a command that only plans, else None."""
         return None
 
     def _or_exit(self, work: Callable[[], int]) -> None:
-        """Exit unless `work` gives 0: an exception of a callback would only be a warning."""
+        """Exit if `work` fails: Hydra turns a callback's exception into a warning."""
         code = _outcome(work)
         if isinstance(code, Exception):
             sys.stderr.write(f"graphrag-bench {self.name}: {message_of(code)}\n")
@@ -294,7 +289,7 @@ class Results(Callback):
 
     def _check_run(self, config: DictConfig) -> int:
         if config.get("objective") is not None:
-            raise UserError("objective names the best cell of a sweep: use it with -m.")
+            raise UserError("objective= picks the best cell of a sweep. Add -m.")
         experiment = self.command.experiment(settings_of(config, config.hydra), swept=False)
         self._check([((), experiment)], list(config.hydra.overrides.task))
         refuse_foreign(Path(config.hydra.run.dir))
@@ -304,14 +299,14 @@ class Results(Callback):
         words, name = list(config.hydra.overrides.task), config.hydra.job.config_name
         launcher = str(config.hydra.launcher.get("_target_", ""))
         if launcher.endswith("SlurmLauncher") and not shutil.which("srun"):
-            raise UserError("hydra/launcher=submitit_slurm needs Slurm: there is no `srun` here.")
+            raise UserError("hydra/launcher=submitit_slurm needs Slurm, but `srun` was not found.")
         every = cells(config, words)
         outcomes: Outcomes
         if every is not None:
             varied = varied_in(every)
             outcomes = list(self.command.cells(every, name))
         elif config.get("objective") is None:
-            raise UserError("This sweeper needs objective=METRIC: see experiment=tuning.")
+            raise UserError("This sweeper needs objective=METRIC, e.g. experiment=tuning.")
         else:
             swept = [one.input_line for one in parsed(words) if one.is_sweep_override()]
             params = config.hydra.sweeper.get("params") or {}
@@ -341,9 +336,9 @@ class Results(Callback):
 
 
 def printed(folder: Path, datasets: Datasets, words: Sequence[str] = ()) -> int:
-    """Print the table of the jobs in a folder, write it there, and return the exit code.
+    """Print and write the table of the jobs in a folder; return the exit code.
 
-    `datasets` are those that are in memory.
+    `datasets` are the data sets in memory.
     """
     every = cells_below(folder)
     sweep, failed = sweep_in(folder), [cell for cell in every if cell.error]
@@ -366,7 +361,7 @@ def printed(folder: Path, datasets: Datasets, words: Sequence[str] = ()) -> int:
     problems = [line for cell in every for line in cell.lacking]
     problems += [f"{one.name} failed: {one.error}" for one in failed if not one.lacking]
     if failed:
-        problems.append(f"{len(failed)} failed; the same command runs those again")
+        problems.append(f"{len(failed)} failed; repeat the command to retry them")
     sys.stderr.writelines(f"{line}\n" for line in dict.fromkeys(problems))
     if sweep is not None:
         print(f"sweep: {folder.resolve()}")
@@ -378,9 +373,9 @@ def printed(folder: Path, datasets: Datasets, words: Sequence[str] = ()) -> int:
 
 
 def _best(every: Sequence[Cell], datasets: Datasets) -> list[str]:
-    """Return lines that name the best cell by `objective`; its run gets the mark.
+    """Return lines that name the best cell by `objective`, and mark its run as selected.
 
-    None without an objective. Raises UserError for a metric that the runs do not have.
+    Raises UserError for an objective that the runs do not have.
     """
     done = {(cell.runs[0], repr(cell.extent)): cell for cell in reversed(every) if not cell.error}
     ends = [(cell, cell.stored(datasets)[0]) for cell in reversed(done.values())]
@@ -400,11 +395,11 @@ def _best(every: Sequence[Cell], datasets: Datasets) -> list[str]:
         f"  {best.folder.path}",
     ]
     if chosen["n_equal"]:
-        lines.append(f"  {chosen['n_equal']} other(s) are as high; the first is taken")
+        lines.append(f"  {chosen['n_equal']} other(s) tie; the first is taken")
     if split == "all":
-        return [*lines, "  chosen on all questions, none is left to report it on: split=dev"]
+        return [*lines, "  selected on all questions; set split=dev to keep a test part"]
     words = [word for word in cell.overrides if not word.startswith(("split=", "objective="))]
     if any(word.startswith("experiment=") for word in words):
         words += ["hydra.mode=RUN", "objective=null"]  # its file may hold the sweep
     command = shlex.join(["graphrag-bench", "run", *words, "split=test"])
-    return [*lines, f"on questions that it was not chosen on:\n  {command}"]
+    return [*lines, f"to report it on held-out questions:\n  {command}"]

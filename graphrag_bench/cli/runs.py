@@ -1,22 +1,21 @@
-"""List, remove, score, import and export stored runs, and collect garbage.
+"""List, score, remove, import and export stored runs.
 
-Every run is a folder HOME/runs/<data set>/<method>/<key>/.
+A run is a folder HOME/runs/<data set>/<method>/<key>/.
 
-gc lists artifacts that no run refers to and what was broken off; --delete removes them. It never
-touches the cache of paid replies, a store of others (paths.shared_artifacts), or a broken-off build
-that a stored run still waits for.
+gc lists artifacts that no run uses and files of interrupted builds; --delete removes them. It keeps
+the cache, shared stores (paths.shared_artifacts), and builds that a stored run still needs.
 
-score computes the metrics of stored answers and contexts again, with no model call, writes their
-metrics.json and prints the table, with the difference from evaluation.baseline, whose run is one of
-RUN.... Costs stay, and judged values (judged.jsonl) are included.
+score recomputes the metrics of stored answers and contexts without a model call, writes them to
+metrics.json and prints the table. Differences are from evaluation.baseline, which must be one of
+the runs. Costs and judged values are kept.
 
-import takes a TREC run file; JSON or JSON lines of question ids and ranked passages (ids, or texts
-that match but for white space), with answers or without; or {"retrieved_docs": [[TEXT, ...], ...],
-"answers": [...]} in the order of the questions. The run is scored as ours are, and marked
-`imported` with the digest of its file.
+import reads a TREC run file; JSON or JSON lines with question ids and ranked passages (ids, or
+texts that match but for white space), with or without answers; or {"retrieved_docs": [[TEXT, ...],
+...], "answers": [...]} in the order of the questions. Imported runs are scored as ours and marked
+`imported`.
 
-export --result writes one small file for the board: settings, metrics with n and interval,
-command, environment, sha256 of the rows. It holds no path, address or key.
+export --result writes one file for the board: settings, metrics with n and interval, command,
+environment, and the sha256 of the rows, without any path, address or key.
 
 examples
   graphrag-bench runs ls
@@ -72,17 +71,17 @@ from graphrag_bench.run.sweep import named_runs
 from graphrag_bench.tables.board import BOARD, write_result
 
 _FORMATS = ("terminal", "csv")
-_FORMAT = "terminal; or csv: a row for each scored run, with the settings that differ as columns"
+_FORMAT = "terminal; or csv: a row per scored run, with differing settings as columns"
 
 
 def declare(parser: Parser) -> None:
-    meaning = "a line for each run: model, questions, failures, size; the default"
-    listing = parser.action("ls", _list, meaning, alone=True)
+    meaning = "list runs with model, questions, failures and size (default)"
+    listing = parser.action("ls", _list, meaning, default=True)
     scoring = parser.action("score", _score, "score stored answers and contexts again")
-    removing = parser.action("rm", _remove, "remove runs that no process is running, not artifacts")
-    collecting = parser.action("gc", _collect, "what no stored run needs any more")
-    importing = parser.action("import", _import, "somebody else's results, scored as ours are")
-    exporting = parser.action("export", _export, "a run as TREC files, or as a file of the board")
+    removing = parser.action("rm", _remove, "remove runs; artifacts are kept")
+    collecting = parser.action("gc", _collect, "list or remove artifacts that no run uses")
+    importing = parser.action("import", _import, "import results of another system, and score them")
+    exporting = parser.action("export", _export, "export a run as TREC files, or for the board")
     listing.option("--format", "FORMAT", _FORMAT, _FORMATS[0], choices=_FORMATS)
     for action in (listing, scoring):
         action.json()
@@ -91,22 +90,22 @@ def declare(parser: Parser) -> None:
     scoring.word("words", "RUN", RUNS, "+")
     scoring.columns()
     scoring.rows("answer metrics", [(name, one.meaning) for name, one in ANSWER_METRICS.items()])
-    scoring.rows("how to score; the rest is as it was scored last", [
-        *setting_rows("evaluation."), ("dataset.root=FOLDER", "where their data set is now"),
+    scoring.rows("settings (default: as last scored)", [
+        *setting_rows("evaluation."), ("dataset.root=FOLDER", "the new folder of the data set"),
     ])  # fmt: skip
     removing.word("runs", "RUN", RUN, "+")
-    removing.flag("--yes", "remove them; without it they are listed")
-    collecting.flag("--delete", "remove what gc lists")
+    removing.flag("--yes", "remove the runs; without it they are only listed")
+    collecting.flag("--delete", "remove the listed files")
     importing.takes("FILE dataset=NAME name=TITLE [reference=URL] [OPTIONS]")
-    importing.word("file", "FILE", "TREC run, JSON or JSON lines")
-    importing.word("words", "dataset=NAME", "the data set, and its dataset.* settings", "*")
+    importing.word("file", "FILE", "a TREC run, JSON or JSON lines")
+    importing.word("words", "dataset=NAME", "the data set, and dataset.* settings", "*")
     importing.settings([
-        ("name", "TITLE", None, "the name of the system in tables"),
-        ("reference", "URL", "", "where the results were published"),
+        ("name", "TITLE", None, "the name of the system in tables (required)"),
+        ("reference", "URL", "", "the address of the publication"),
     ])  # fmt: skip
-    importing.flag("--allow-unmatched", "also where over 1 %% of the passages match no document")
-    exporting.option("--trec", "FOLDER", "where run.trec and qrels.trec are written")
-    meaning = f"where the file of the board is written, {BOARD} without"
+    importing.flag("--allow-unmatched", "import even if over 1 %% of passages match no document")
+    exporting.option("--trec", "FOLDER", "write run.trec and qrels.trec to FOLDER")
+    meaning = f"write the file for the board; default folder: {BOARD}"
     exporting.option("--result", "FOLDER", meaning, nargs="?", const=BOARD)
     for action in (listing, scoring, removing, collecting, importing, exporting):
         action.home()
@@ -115,7 +114,7 @@ def declare(parser: Parser) -> None:
 def _export(options: Namespace) -> None:
     run = find_run(options.run, options.home)
     if options.trec is None and options.result is None:
-        raise UserError("runs export takes --trec FOLDER or --result [FOLDER].")
+        raise UserError("runs export needs --trec FOLDER or --result.")
     if options.trec is not None:
         n = export_trec(run, Path(options.trec))
         files = f"{Path(options.trec) / TREC}" + f", {QRELS}" * bool(run.dataset)
@@ -133,7 +132,7 @@ def _score(options: Namespace) -> None:
         group, _, setting = name.partition(".")
         changes[group][setting] = read_yaml(value, f"'{word}'")
     if not names:
-        raise UserError(f"runs score takes RUN: {RUNS}.")
+        raise UserError(f"runs score needs RUN: {RUNS}.")
     columns = checked_columns(options.columns)
     runs = named_runs(names, options.home)
     if changes["dataset"]:
@@ -151,7 +150,7 @@ def _score(options: Namespace) -> None:
 
 def _import(options: Namespace) -> None:
     if not any(word.startswith("dataset=") for word in options.words) or options.name is None:
-        raise UserError("runs import takes FILE dataset=NAME name=TITLE: one of them is missing.")
+        raise UserError("runs import needs FILE, dataset=NAME and name=TITLE.")
     refuse_but("runs import", options.words, ("dataset",))
     settings = check_settings(composed([*options.words, f"paths.home={options.home}"]))
     source = ResultsFile(Path(options.file), options.name, options.reference)
@@ -179,7 +178,7 @@ def _list(options: Namespace) -> None:
 
 
 def listed_runs(home: Path) -> tuple[list[ListedRun], list[str]]:
-    """Return the runs below a home, and a line for each that cannot be read."""
+    """Return the runs below a home, and a message for each damaged run."""
     runs, damaged = [], []
     for path in cleanup.run_folders(home):
         folder, (dataset, method, key) = RunFolder(path), path.parts[-3:]
@@ -202,7 +201,7 @@ def _remove(options: Namespace) -> int:
     print(*folders, sep="\n")
     if not options.yes:
         total = sum(map(cleanup.size, folders)) / 1e6
-        print(f"{len(folders)} run(s), {total:.1f} MB: nothing was removed; --yes removes them")
+        print(f"{len(folders)} run(s), {total:.1f} MB. Add --yes to remove them.")
         return 1
     for folder in folders:
         cleanup.remove_run(folder)
@@ -219,7 +218,7 @@ def _collect(options: Namespace) -> None:
     rows = tuple(
         (item.path.relative_to(home).as_posix(), item.kind, f"{sizes[item]:.1f}") for item in items
     )
-    show(Table(f"what no stored run below {home} needs", heads, rows, (), texts=heads[:2]))
+    show(Table(f"not used by any run in {home}", heads, rows, (), texts=heads[:2]))
     removed = f"{len(items)} of {len(garbage)} removed"
-    n = removed if options.delete else f"{len(garbage)} that --delete removes"
+    n = removed if options.delete else f"{len(garbage)} to remove with --delete"
     print(f"{n}: {sum(sizes[item] for item in items):.1f} MB", *notes, sep="\n")

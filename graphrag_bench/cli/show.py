@@ -1,29 +1,28 @@
-"""Show where runs lost their evidence, or why a run gave its answer to a question.
+"""Show where runs lost evidence, or the retrieval trace of one question.
 
-Of runs it prints the evidence funnel, and of a single one its questions. Every document in a
-question's evidence is counted once, at the first stage it did not pass:
+RUN prints the evidence funnel, and the questions of a single run. Each gold document is lost at the
+first stage that it did not pass:
 
-  in corpus      the data set holds the document
-  in a chunk     a chunk was made of it
-  extracted      a relationship (or a node) of the graph is from one of its chunks
-  linked         the first steps found a node of it, or one that is joined to it through the
-                 evidence of the question (its relationships, and synonymy)
-  retrieved      it is among the ranked chunks (or rows of the graph), or in the prompt
-  not cut        the context's budget did not cut it
-  in the prompt  a text read from it stands in the context
-  not failed     the question did not fail behind this point (shown when one has)
+  in corpus      the data set has the document
+  in a chunk     a chunk has text from it
+  extracted      the graph has a relationship (or a node) from one of its chunks
+  linked         the first steps found one of its nodes, or a node joined to one by synonymy and by
+                 the relationships of the question's evidence
+  retrieved      one of its chunks (or relationships) was ranked, or it is in the prompt
+  not cut        the context budget did not cut it
+  in the prompt  the context has a text from it
+  not failed     the question did not fail afterwards (only if one failed)
   answered       the answer is right
 
-Stages that a method does not have are left out. Evidence that a stage lost and a later one found
-(a dense fallback) counts as "found otherwise".
+Stages that a method lacks are left out. "recovered later" counts evidence that a stage missed and a
+later stage found, as a dense fallback does.
 
-Of a question it prints answer and gold, evidence found and missed, the context as it was sent,
-every step with what it read and wrote by name, its seconds, calls and tokens, and the rank of each
-gold passage after each step. Of a passage it prints the ranks and scores of its chunks, its nodes
-and its relationships after each step, and the step at which it was lost.
+RUN QUESTION prints answer, gold, evidence found and missed, the context as sent, every step with
+what it read and wrote, its cost, and the rank of each gold passage after each step. RUN QUESTION
+PASSAGE prints the rank and score of the passage's chunks, nodes and relationships after each step,
+and the step that lost it.
 
-method=NAME --files prints the files of a method in reading order: its YAML file, its page, the
-builders of its artifacts, its operators and its prompts.
+method=NAME --files prints the files of a method in reading order.
 
 examples
   graphrag-bench show 0a1b2c f5e4d3
@@ -46,7 +45,7 @@ from graphrag_bench.errors import UserError, by_beginning
 from graphrag_bench.explain.funnel import Funnel, funnel_or_reason, stage_table
 from graphrag_bench.explain.names import lost_at
 from graphrag_bench.explain.question import RunQuestions
-from graphrag_bench.explain.text import call_lines, explained_lines, used
+from graphrag_bench.explain.text import answer_lines, call_lines, used
 from graphrag_bench.report.rendering import show
 from graphrag_bench.run.experiment import Experiment
 from graphrag_bench.run.plan import method_files
@@ -57,9 +56,9 @@ from graphrag_bench.text import short
 
 def declare(parser: Parser) -> None:
     parser.takes("RUN [RUN ...] [OPTIONS]\nRUN QUESTION [PASSAGE] [OPTIONS]\nmethod=NAME --files")
-    meaning = f"{RUNS}. QUESTION: its id, or the beginning of its id or text. PASSAGE: a document"
+    meaning = f"{RUNS}. QUESTION: the beginning of its id or text. PASSAGE: a document id"
     parser.word("words", "RUN", meaning, "+")
-    parser.flag("--calls", "of a question: print the prompt and the reply of each model call too")
+    parser.flag("--calls", "also print the prompt and reply of each model call of a question")
     parser.flag("--files", "print the files of method=NAME in reading order")
     parser.home()
     parser.json()
@@ -72,7 +71,7 @@ def main(options: Namespace) -> None:
         _print_files(first)
     elif not rest or _is_run(rest[0], first, home):
         if options.calls:
-            raise UserError("--calls prints the calls of a question: show RUN QUESTION --calls.")
+            raise UserError("--calls needs a question: show RUN QUESTION --calls.")
         _print_runs(named_runs(options.words, home), home, as_json=options.json)
     else:
         run = find_run(first, home)
@@ -82,13 +81,15 @@ def main(options: Namespace) -> None:
         if not rest[1:]:
             _print_question(question, questions, options)
         elif rest[2:] or options.calls or options.json:
-            raise UserError("show RUN QUESTION PASSAGE takes no --calls, no --json and no more.")
+            raise UserError(
+                "show RUN QUESTION PASSAGE takes no --calls, no --json and no more words."
+            )
         else:
             _print_passage(rest[1], question, questions)
 
 
 def _is_run(word: str, first: str, home: Path) -> bool:
-    """Return whether the word after a run is a run too, and not the id of a question of it."""
+    """Return whether the word after a run is another run, and not a question of the first."""
     if Path(word).is_dir():
         return True
     try:
@@ -100,7 +101,7 @@ def _is_run(word: str, first: str, home: Path) -> bool:
 def _print_files(word: str) -> None:
     group, _, name = word.partition("=")
     if group != "method" or not name:
-        raise UserError(f"--files prints the files of a method: show method=NAME, not {word}.")
+        raise UserError(f"--files needs a method: show method=NAME --files, not {word}.")
     settings = [word, "dataset=toy", "llm=scripted", "embedder=hashing"]
     for path in method_files(Experiment.prepare(composed(settings), swept=True)):
         print(path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path)
@@ -146,7 +147,7 @@ def _question(name: str, questions: RunQuestions) -> str:
 
 
 def _print_question(name: str, questions: RunQuestions, options: Namespace) -> None:
-    answer = questions.explained(name)
+    answer = questions.explain(name)
     answer["gold"] = {what: value for what, value in answer["gold"].items() if value}
     calls = options.calls or options.json
     answer["calls"] = questions.calls(name) if calls else []
@@ -158,7 +159,7 @@ def _print_question(name: str, questions: RunQuestions, options: Namespace) -> N
     print(*_lines(answer), *_gold_lines(name, questions), *sent, sep="\n")
     if answer["without_names"]:
         gone = ", ".join(answer["without_names"])
-        print(f"\n! without names: what the run was made over is gone ({gone})")
+        print(f"\n! without names: these artifacts of the run were deleted: {gone}")
 
 
 def _lines(answer: Mapping[str, Any]) -> Iterator[str]:
@@ -171,11 +172,11 @@ def _lines(answer: Mapping[str, Any]) -> Iterator[str]:
     if error := answer["error"]:
         yield f"failed in {error['step']}: {error['message']}"
     yield ""
-    yield from explained_lines(answer, whole=True)
+    yield from answer_lines(answer, whole=True)
 
 
 def _gold_lines(name: str, questions: RunQuestions) -> Iterator[str]:
-    """Yield the rank of each gold passage after each step, as far as its chunks are known."""
+    """Yield the rank of each gold passage after each step."""
     gold, table = questions.run.gold.get(name), questions.names(name).chunk_table
     for document in gold.evidence if gold and table else ():
         if table and table.chunks_of(document):

@@ -1,17 +1,16 @@
-"""Print a paper's table beside our figures, or the table of stored runs.
+"""Print a paper's table beside our figures, or a table of stored runs.
 
-Without words it lists the tables and figures of the papers.
-
-PAPER/TABLE prints the paper's figures with ours next to them, from the stored runs; nothing is run.
-Each of ours has its interval, n, model, profile and a grade:
+PAPER/TABLE prints the paper's figures beside those of stored runs; nothing is run. Each of our
+figures has its interval, n, model, profile and a grade:
   A  same data, models, settings and prompts
-  B  the same data and language model; what differs is named
-  C  other data, a part of it (limit=, split=), or another language model
-Data are the same where documents, tokens and questions are within 2 % of the paper's. Differences
-are of A and B only. † marks a doubtful printed figure. The last notes are the next commands: they
-make questions, run what is missing, and judge stored runs by their keys.
+  B  same data and language model; the differences are named
+  C  other or fewer data (limit=, split=), or another language model
+Data are the same if documents, tokens and questions agree within 2 %. Differences are printed for
+grades A and B. † marks a doubtful printed figure. The last notes are the commands that fill the
+table: make questions, run, judge.
 
-Other tables are pandas': gb.stored_runs() has a row for each question of each run.
+Without words it lists the papers' tables. For other tables use pandas: gb.stored_runs() has a row
+per question of each run.
 
 examples
   graphrag-bench table zhou2025/table5
@@ -55,9 +54,9 @@ def declare(parser: Parser) -> None:
     parser.takes(_USAGE.strip())
     words = f"PAPER/TABLE; or runs, each {RUNS}"
     parser.word("words", "WORD", words, "*")
-    parser.flag("--papers-prompts", "these runs had the paper's own prompts, as files of yours")
+    parser.flag("--papers-prompts", "the runs used the paper's own prompts, from your files")
     parser.columns()
-    formats = "markdown, latex (booktabs) or csv (of a paper: a row for each cell)"
+    formats = "markdown, latex (booktabs) or csv (a row per cell of a paper's table)"
     parser.option("--format", "FORMAT", formats, choices=tuple(FORMATS))
     parser.home()
     parser.json()
@@ -69,11 +68,11 @@ def main(options: Namespace) -> None:
     if settings:
         run = words[0] if of_paper else "PAPER/TABLE"
         raise UserError(
-            f"A table takes no '{settings[0]}'; settings are of the runs of a paper's table: "
+            f"table takes no setting '{settings[0]}'. To run with it: "
             f"graphrag-bench run experiment={run}."
         )
     if options.papers_prompts and not of_paper:
-        raise UserError("--papers-prompts goes with a table of a paper.")
+        raise UserError("--papers-prompts needs a paper's table.")
     if of_paper:
         tables = _of_paper(load_table(words[0]), options)
     elif set(words) <= set(paper_names()):

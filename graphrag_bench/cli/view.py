@@ -1,12 +1,12 @@
 """Show stored runs in a browser.
 
-Scores against tokens, the evidence funnel, costs, every question with its context, prompts, replies
-and the graph of its answer, and what differs between two methods, side by side. The page is a
-folder that opens from disk, offline, with the texts and prompts of its runs.
+The page has scores against tokens, the evidence funnel, costs, every question with its context,
+prompts, replies and answer graph, and two methods side by side. It is a folder that opens from
+disk, offline, with the texts and prompts of its runs.
 
 examples
-  graphrag-bench view --demo                        packaged runs, before any of your own
-  graphrag-bench view                               the newest runs, in HOME/page
+  graphrag-bench view --demo                        packaged runs
+  graphrag-bench view                               the newest runs, written to HOME/page
   graphrag-bench view 0a1b2c f5e4d3 --out page      then open page/index.html
 """
 
@@ -26,13 +26,9 @@ NEWEST = 8
 
 
 def declare(parser: Parser) -> None:
-    parser.word("runs", "RUN", f"{RUNS}; without one the {NEWEST} newest", "*")
-    parser.flag("--demo", "show the packaged runs, in HOME/demo")
-    parser.option(
-        "--out",
-        "FOLDER",
-        "write the page there, a new folder or an earlier page, and open no browser",
-    )
+    parser.word("runs", "RUN", f"{RUNS}; default: the {NEWEST} newest runs", "*")
+    parser.flag("--demo", "show packaged runs, written to HOME/demo")
+    parser.option("--out", "FOLDER", "write the page to a new folder, and open no browser")
     parser.home()
 
 
@@ -40,7 +36,7 @@ def main(options: Namespace) -> None:
     home = Path(options.home)
     if options.demo:
         if options.runs:
-            raise UserError("--demo shows packaged runs; leave out --demo or the names of runs.")
+            raise UserError("--demo shows packaged runs. Remove --demo or the runs.")
         page = write_demo(Path(options.out or home / "demo"))
     else:
         load_plugins()
@@ -52,9 +48,9 @@ def main(options: Namespace) -> None:
 
 
 def newest(home: Path, n: int) -> list[StoredRun]:
-    """Return the `n` runs below `home` that were scored last, the earliest of them first."""
+    """Return the `n` newest runs below `home`, the oldest first."""
     runs = stored_runs(home)
     if not runs:
-        raise UserError(f"{home}/runs holds no finished run. Run a method first, or give --home.")
+        raise UserError(f"{home}/runs has no finished run. Run a method first, or set --home.")
     runs.sort(key=lambda run: ((run.folder.path / METRICS).stat().st_mtime_ns, run.folder.path))
     return runs[-n:]

@@ -112,7 +112,7 @@ class RunArtifacts:
         return self._folder(same, keys) if same else place
 
 
-def explained(slot: str, value: Any, names: ArtifactNames) -> Any:
+def named_value(slot: str, value: Any, names: ArtifactNames) -> Any:
     """Return the recorded value of a slot with names for ids; a plug-in's slot is unchanged."""
     if slot in _RANKED and has(value, "ids", "scores"):
         return _ranked(value, slot, names)
@@ -167,7 +167,7 @@ def _ranked(value: Mapping[str, Any], kind: str, names: ArtifactNames) -> list[N
     return [{**names.row(kind, row), "score": score} for row, score in pairs]
 
 
-def explained_steps(row: Row, seconds: Mapping[str, float], names: ArtifactNames) -> list[Named]:
+def named_steps(row: Row, seconds: Mapping[str, float], names: ArtifactNames) -> list[Named]:
     """Return the steps of a record with names for ids: reads, writes, seconds and usage.
 
     The first of several rounds of a step has the usage of all.
@@ -184,7 +184,7 @@ def explained_steps(row: Row, seconds: Mapping[str, float], names: ArtifactNames
             plain["usage"] = usage.pop(label)
         if operator := known.get(label.rpartition(" ")[2]):
             plain["reads"] = [read.slot for read in operator.reads if not read.optional]
-        wrote = {slot: explained(slot, value, names) for slot, value in step["wrote"].items()}
+        wrote = {slot: named_value(slot, value, names) for slot, value in step["wrote"].items()}
         steps.append({**plain, "wrote": wrote})
     return steps
 

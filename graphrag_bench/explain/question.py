@@ -10,13 +10,8 @@ from typing import Any
 
 from graphrag_bench.data.dataset import Gold, name_of
 from graphrag_bench.errors import UserError, unknown
-from graphrag_bench.explain.names import (
-    ArtifactNames,
-    LocatedDocument,
-    RunArtifacts,
-    explained_steps,
-)
-from graphrag_bench.explain.text import explained_lines
+from graphrag_bench.explain.names import ArtifactNames, LocatedDocument, RunArtifacts, named_steps
+from graphrag_bench.explain.text import answer_lines
 from graphrag_bench.llm.cache import Cache
 from graphrag_bench.llm.ledger import LedgerLine, grouped, read_ledger
 from graphrag_bench.pipeline.pipeline import run as run_pipeline
@@ -74,7 +69,7 @@ class RunQuestions:
             raise unknown("chunk of the document", document, table.documents)
         return LocatedDocument(document, table, names.graph)
 
-    def explained(self, question: str) -> Plain:
+    def explain(self, question: str) -> Plain:
         """Return the `explanation` of a question, with its gold and the evidence found."""
         run, row = self.run, self.run.rows[question]
         head = {
@@ -141,7 +136,7 @@ def explanation(
         "context": [{**p, "text": text} for p, text in zip(pieces, known, strict=True)],
         "cut": [list(item) for item in context.get("cut", [])],
         "usage": {name: row[name] for name in _USAGE if name in row},
-        "steps": explained_steps(row, seconds, names),
+        "steps": named_steps(row, seconds, names),
         "without_names": list(names.missing),
     }
 
@@ -219,4 +214,4 @@ class Answered:
 
     def report(self) -> str:
         """Return the answer, fallbacks, context and steps as text."""
-        return clean("\n".join(explained_lines(self.plain)))
+        return clean("\n".join(answer_lines(self.plain)))

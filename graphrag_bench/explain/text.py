@@ -16,7 +16,7 @@ _WIDE, _TEXT = 80, 60
 Plain = Mapping[str, Any]
 
 
-def explained_lines(plain: Plain, *, whole: bool = False) -> Iterator[str]:
+def answer_lines(plain: Plain, *, whole: bool = False) -> Iterator[str]:
     """Yield the lines of `question.explanation`; `whole` prints the context as sent."""
     yield str(plain["answer"]) if plain["answer"] is not None else "(not answered)"
     yield from (f"fallback: {reason}" for reason in plain["fallbacks"])
@@ -41,7 +41,7 @@ def explained_lines(plain: Plain, *, whole: bool = False) -> Iterator[str]:
             yield from (f"    {line}" for line in _slot(slot, value))
 
 
-def brief_lines(plain: Plain, model: str) -> Iterator[str]:
+def short_answer_lines(plain: Plain, model: str) -> Iterator[str]:
     """Yield the answer, its model, and the first pieces of its context."""
     yield str(plain["answer"]) or "(an empty answer)"
     yield ""

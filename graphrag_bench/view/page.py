@@ -132,7 +132,7 @@ def blocks(run: StoredRun, home: Path) -> Iterator[Plain]:
 
 def question_whole(name: str, questions: RunQuestions) -> Plain:
     """Return what `show --json` prints of a question, its calls among it, with its graph."""
-    whole = questions.explained(name)
+    whole = questions.explain(name)
     row, gold = questions.run.rows[name], questions.run.gold.get(name) or Gold()
     return {
         **whole,

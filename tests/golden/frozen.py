@@ -16,7 +16,7 @@ from graphrag_bench.config.sources import names
 from graphrag_bench.data.dataset import Dataset
 from graphrag_bench.embedding.embedder import TextKind, Vectors
 from graphrag_bench.embedding.sentence_embedder import SentenceEmbedder
-from graphrag_bench.explain.names import ArtifactNames, explained
+from graphrag_bench.explain.names import ArtifactNames, named_value
 from graphrag_bench.llm.calls import Chat
 from graphrag_bench.pipeline.pipeline import Finished, run
 from graphrag_bench.pipeline.steps import Execution, Failure
@@ -206,11 +206,11 @@ def _written(slot: str, value: object, names: ArtifactNames) -> Plain:
     """What a step wrote, by names in place of rows."""
     if isinstance(value, RowScores):
         slot, value = SLOTS[slot], value.top(N_SCORES)
-    return _labelled(explained(slot, summary(value), names))
+    return _labelled(named_value(slot, summary(value), names))
 
 
 def _labelled(value: Plain) -> Plain:
-    """A value in which what `explained` says of a row is one text, or the pair of it and a score.
+    """A value in which what `named_value` says of a row is one text, or the pair of it and a score.
 
     A row without a name is left as its number.
     """
