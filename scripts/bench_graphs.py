@@ -49,7 +49,7 @@ from operators.chunk.of_graph import fromrel, occurrence
 from operators.chunk.ppr import ppr as chunk_ppr
 from operators.chunk.route import route
 from operators.node.ppr import ppr as node_ppr
-from operators.relationship.search import onehop
+from operators.relationship.of_graph import onehop
 
 EXPONENT = 2.5
 """Of the distribution of degrees: P(degree = d) falls as d to the power of -2.5."""

@@ -70,6 +70,4 @@ def test_the_files_of_a_method_are_its_yaml_page_builders_operators_and_prompts(
     assert names[:2] == ["configs/method/vgraphrag.yaml", "methods/msgraphrag/README.md"]
     assert names[-1] == "methods/msgraphrag/prompts/local_answer.j2"
     assert "graphrag_bench/graphs/chunking.py" not in names
-    assert names.index("graphrag_bench/graphs/text_graph.py") < names.index(
-        "operators/node/search.py"
-    )
+    assert names.index("graphrag_bench/graphs/text_graph.py") < names.index("operators/search.py")

@@ -13,7 +13,7 @@ from graphrag_bench.llm.chat import ChatModel
 from graphrag_bench.llm.structured import ask
 from graphrag_bench.prompts import Prompt
 from graphrag_bench.values import Query, Question, Ranked, Relationship
-from operators.similarity import scaled, vectors_of
+from operators.search import scaled, vectors_of
 
 PROMPT = Prompt("methods:hipporag2/prompts/filter_triples.j2")
 REPLY_TOKENS = 64

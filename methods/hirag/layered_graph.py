@@ -51,7 +51,7 @@ from graphrag_bench.values import (
     best_first,
     unique,
 )
-from operators.relationship.search import by_degree_and_weight, degrees_of_ends
+from operators.relationship.of_graph import by_degree_and_weight, degrees_of_ends
 from operators.subgraph.paths import way_to_nearest
 
 Clustering = Literal["kmeans", "gmm"]

@@ -40,7 +40,7 @@ from graphrag_bench.progress import Progress
 from graphrag_bench.prompts import Prompt
 from graphrag_bench.text import count_tokens, fit, search_words
 from graphrag_bench.values import Chunk, IntArray, Query, Question, Ranked, best_first, best_of
-from operators.similarity import best_hits, searched, vectors_of
+from operators.search import best_hits, searched, vectors_of
 
 CoreShare = Annotated[float, Field(gt=0, le=1)]
 _BLOCK = 256

@@ -12,7 +12,7 @@ from graphrag_bench.contract import operator
 from graphrag_bench.embedding.embedder import Embedder
 from graphrag_bench.embedding.vector_index import VectorIndex
 from graphrag_bench.values import Chunk, FloatArray, Node, Question, Ranked, Relationship, in_turn
-from operators.similarity import vectors_of
+from operators.search import vectors_of
 
 PER_ROW, MIN_COSINE = 5, 0.2
 """Chunks for each two rows, and the least cosine of a chunk of the whole corpus; as in the code."""

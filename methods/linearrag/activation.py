@@ -28,7 +28,7 @@ from graphrag_bench.values import (
     Question,
     Ranked,
 )
-from operators.similarity import vectors_of
+from operators.search import vectors_of
 
 COUNTS = ("ORDINAL", "CARDINAL")
 """Labels of numbers, which name nothing."""

@@ -48,7 +48,7 @@ from graphrag_bench.values import (
     best_first,
 )
 from operators.answer.map_reduce import Points
-from operators.community.search import fraction, reported
+from operators.community.of_graph import fraction, reported
 
 _ID = re.compile(r"(\d+)\s*[-.]\s*(\d+)")
 _BRACKETED = re.compile(

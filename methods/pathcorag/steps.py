@@ -19,7 +19,7 @@ from graphrag_bench.llm.structured import ask
 from graphrag_bench.prompts import Prompt
 from graphrag_bench.values import DECIMALS, Node, Question, Ranked, Relationship, best_first, unique
 from methods.pathcorag.k_shortest_paths import BestOf, Counted, Search, likely_pairs, step_paths
-from operators.similarity import searched
+from operators.search import searched
 
 STEPS = Prompt("methods:pathcorag/prompts/steps.j2")
 REPLY_TOKENS = 800

@@ -26,7 +26,7 @@ from graphrag_bench.values import (
     Question,
     Ranked,
 )
-from operators.similarity import searched, vectors_of
+from operators.search import searched, vectors_of
 
 if TYPE_CHECKING:
     from methods.pathrag.flow_kernels import PathRows, Rules

@@ -34,7 +34,7 @@ from graphrag_bench.values import (
     unique,
     value,
 )
-from operators.similarity import most_similar
+from operators.search import most_similar
 
 PROMPT = Prompt("methods:youtugraphrag/prompts/typed_decomposition.j2")
 MOST_PARTS, MOST_TYPES, REPLY_TOKENS = 3, 30, 400

@@ -14,7 +14,7 @@ from graphrag_bench.data.chunks import ChunkTable
 from graphrag_bench.embedding.embedder import Embedder, Vectors, encode_in_blocks
 from graphrag_bench.graphs.sentences import split_sentences
 from graphrag_bench.values import BoolArray, Chunk, FloatArray, Question, Ranked, best_of
-from operators.similarity import vectors_of
+from operators.search import vectors_of
 
 _LEAST_SHARE = 1e-4
 """Added to a share before its logarithm is taken, so that a share of 0 has one."""

@@ -14,7 +14,7 @@ from graphrag_bench.data.chunks import ChunkTable
 from graphrag_bench.embedding.embedder import Embedder
 from graphrag_bench.embedding.vector_index import VectorIndex
 from graphrag_bench.values import DECIMALS, Mentions, Node, Question, Ranked, unique
-from operators.similarity import searched
+from operators.search import searched
 
 ByName = Literal["dictionary", "mentions"]
 SingleWords = Literal["titles", "proper", "any", "none"]

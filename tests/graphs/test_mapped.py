@@ -11,10 +11,10 @@ from small_worlds import WORLDS
 from graphrag_bench.artifacts.store import loaded
 from graphrag_bench.values import Ranked
 from operators.chunk.of_graph import aggregator as chunks_of
-from operators.community.search import entity
+from operators.community.of_graph import entity
 from operators.node.ppr import ppr
-from operators.relationship.search import aggregator as relationships_of
-from operators.relationship.search import onehop
+from operators.relationship.of_graph import aggregator as relationships_of
+from operators.relationship.of_graph import onehop
 
 NAMES = ("graph", "communities", "reports", "node_index")
 OURS = {"graph.row_of.numbers", "graph.degree", "graph.walks.strength", "graph.walks.isolated"}

@@ -10,8 +10,8 @@ from graphrag_bench.algorithms.path_values import ChosenRelation, Exploration, H
 from graphrag_bench.columns import Texts
 from graphrag_bench.llm.calls import CallFailed
 from graphrag_bench.values import Question
-from operators.node import agent as node
-from operators.relationship import agent as relationship
+from operators import agents
+from operators.agents import choose_nodes, choose_relations
 
 ADA, NORVIK, TARN, OSTRA, MIRA = range(5)
 QUESTION = Question("q", "On which mountain does the town stand that Ada founded?")
@@ -31,7 +31,7 @@ def graph():
 
 
 def chosen(graph, llm, *topics, exploration=None, **settings) -> list[tuple]:
-    result = relationship.agent(
+    result = choose_relations(
         QUESTION, falling(*topics), exploration or Exploration(), graph=graph, llm=llm, **settings
     )
     return [(one.topic, one.relation, one.forward, round(one.score, 6)) for one in result.chosen]
@@ -76,7 +76,7 @@ NAMED = ChosenRelation(ADA, "named", False, 0.2)
 
 def followed(graph, llm, *choices, **settings):
     before = Exploration(choices, ((Hop(3, True, 0.5),),))
-    nodes, after = node.agent(QUESTION, before, graph=graph, llm=llm, **settings)
+    nodes, after = choose_nodes(QUESTION, before, graph=graph, llm=llm, **settings)
     assert after.chosen == ()
     assert after.rounds[:-1] == before.rounds
     hops = [(hop.relationship, hop.forward, round(hop.score, 6)) for hop in after.last]
@@ -97,11 +97,11 @@ def test_a_single_candidate_costs_no_call_and_of_many_the_heaviest_are_scored(gr
     assert hops == [(1, True, 0.4), (4, False, 0.2)]
     assert nodes.ids.tolist() == [TARN, MIRA]
     assert llm.meter.usage.calls == 0
-    monkeypatch.setattr(node, "MAX_CANDIDATES", 1)
+    monkeypatch.setattr(agents, "MAX_CANDIDATES", 1)
     assert followed(graph, llm, FOUNDED)[1] == [(2, True, 0.6)]
     monkeypatch.undo()
     before = Exploration((FOUNDED, STANDS))
-    nodes, after = node.agent(QUESTION, before, falling(NORVIK, MIRA), graph=graph, llm=llm)
+    nodes, after = choose_nodes(QUESTION, before, falling(NORVIK, MIRA), graph=graph, llm=llm)
     assert nodes.ids.tolist() == [NORVIK]
     assert [hop.score for hop in after.last] == [0.6]
 

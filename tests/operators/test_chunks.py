@@ -14,7 +14,7 @@ from graphrag_bench.errors import UserError
 from graphrag_bench.indices.words import Bm25
 from graphrag_bench.values import NodeScores, Path, Query, Question, RelationshipScores
 from operators.chunk.of_graph import aggregator, frompaths, fromrel, leaves, occurrence
-from operators.chunk.search import bm25, min_max, vdb
+from operators.search import bm25, chunk_vdb, min_max
 
 A, B, C, D = range(4)
 
@@ -67,7 +67,9 @@ def test_of_several_texts_the_best_score_counts():
     texts = ["a red dog", "a blue dog", "the green cat"]
     index = VectorIndex(embedder.encode(texts, kind="passage"))
     query = Query(("a red dog", "the green cat"))
-    result = alone(vdb)(Question("q", ""), query, chunk_index=index, embedder=embedder, top_k=3)
+    result = alone(chunk_vdb)(
+        Question("q", ""), query, chunk_index=index, embedder=embedder, top_k=3
+    )
     assert result.ids.tolist() == [0, 2, 1]
     np.testing.assert_allclose(result.scores[:2], 1.0, atol=1e-6)
 

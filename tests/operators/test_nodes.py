@@ -12,7 +12,7 @@ from graphrag_bench.indices.words import Tfidf
 from graphrag_bench.values import Mentions, Question
 from operators.node.link import link, match
 from operators.node.onehop import expand, onehop, relnode
-from operators.node.search import tfidf, vdb
+from operators.search import node_vdb, tfidf
 
 A, B, C, D = range(4)
 
@@ -21,8 +21,8 @@ def test_the_most_similar_nodes_come_first_by_cosine_or_share():
     """Cosines 1 and 0.5 become 1 and 0.75, of 1.75 together."""
     needs = {"node_index": at(0, 60, 90), "embedder": Planted(angle)}
     needs["graph"] = Graph.from_arrays([], [], n_nodes=3)
-    check(alone(vdb)(Question("q", "0"), top_k=2, **needs), [0, 1], [1.0, 0.5])
-    result = alone(vdb)(Question("q", "0"), top_k=2, score="share", **needs)
+    check(alone(node_vdb)(Question("q", "0"), top_k=2, **needs), [0, 1], [1.0, 0.5])
+    result = alone(node_vdb)(Question("q", "0"), top_k=2, score="share", **needs)
     check(result, [0, 1], [1 / 1.75, 0.75 / 1.75])
 
 

@@ -8,7 +8,8 @@ from graphrag_bench.algorithms.graph import Graph
 from graphrag_bench.embedding.vector_index import VectorIndex
 from graphrag_bench.values import NodeScores, Question
 from methods.pathcorag.steps import among
-from operators.relationship.search import aggregator, onehop, vdb
+from operators.relationship.of_graph import aggregator, onehop
+from operators.search import relationship_vdb
 
 
 @pytest.mark.parametrize(
@@ -61,10 +62,10 @@ def test_the_most_similar_relationships_come_first_or_by_degree_and_weight(kite)
         "embedder": Planted(lambda text: np.eye(5)[int(text)]),
         "graph": kite,
     }
-    result = alone(vdb)(Question("q", "0"), top_k=3, **needs)
+    result = alone(relationship_vdb)(Question("q", "0"), top_k=3, **needs)
     check(result, [0, 1, 2], [0.9, 0.8, 0.7])
     # Degrees of rows 0 to 3: 5, 4, 3, 5; row 3 weighs more than row 0.
-    result = alone(vdb)(Question("q", "0"), order="degree_weight", **needs)
+    result = alone(relationship_vdb)(Question("q", "0"), order="degree_weight", **needs)
     check(result, [3, 0, 1, 2], [0.6, 0.9, 0.8, 0.7])
 
 

@@ -12,7 +12,8 @@ from graphrag_bench.embedding.vector_index import VectorIndex
 from graphrag_bench.llm.calls import Completion
 from graphrag_bench.llm.scripted import Scripted
 from graphrag_bench.values import Question, Subgraph
-from operators.community.search import entity, layer, vdb
+from operators.community.of_graph import entity, layer
+from operators.search import community_vdb
 from operators.subgraph.paths import agent_path, khop_path
 from operators.subgraph.steiner import prized_subgraph, relationship_prizes, steiner
 
@@ -173,5 +174,10 @@ def test_the_most_similar_reports_come_first_and_no_community_without_one():
         "embedder": Planted({"0": (1, 0), "1": (0, 1)}),
         **layers(),
     }
-    check(alone(vdb)(Question("q", "0"), **needs), [Y, Z, FINE, X], [0.8, 0.6, 0.4, 0.2])
-    assert alone(vdb)(Question("q", "1"), top_k=5, **needs).ids.tolist() == [Y, Z, FINE, X]
+    check(alone(community_vdb)(Question("q", "0"), **needs), [Y, Z, FINE, X], [0.8, 0.6, 0.4, 0.2])
+    assert alone(community_vdb)(Question("q", "1"), top_k=5, **needs).ids.tolist() == [
+        Y,
+        Z,
+        FINE,
+        X,
+    ]

@@ -11,8 +11,8 @@ from graphrag_bench.values import ChunkScores, Question
 from methods.entitypassage.names import chunk_restart, node_restart
 from operators.chunk.ppr import ppr as chunk_ppr
 from operators.chunk.ppr import specificity
-from operators.chunk.search import similarity
 from operators.node.ppr import ppr
+from operators.search import similarity
 
 A, B, C, D = range(4)
 PATH = Graph.from_arrays([A, B], [B, C], n_nodes=4)

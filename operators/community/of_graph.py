@@ -1,6 +1,5 @@
 """Communities: those of nodes, those of a level, and by vector search."""
 
-from collections.abc import Sequence
 from typing import Literal
 
 import numpy as np
@@ -8,10 +7,7 @@ from pydantic import NonNegativeInt, PositiveInt
 
 from graphrag_bench.algorithms.communities import Communities, Reports
 from graphrag_bench.contract import operator
-from graphrag_bench.embedding.embedder import Embedder
-from graphrag_bench.embedding.vector_index import VectorIndex
-from graphrag_bench.values import Community, FloatArray, IntArray, Node, Query, Question, Ranked
-from operators.similarity import most_similar
+from graphrag_bench.values import Community, FloatArray, IntArray, Node, Ranked
 
 _ABOVE_EVERY_RATING = 11.0
 """Ratings are 0..10, so that a rating divided by this never outweighs a count."""
@@ -84,25 +80,3 @@ def layer(
         among = among[(communities.level[among] == level) | ~divided[among]]
     rated = among[reports.ratings[among] >= 0]
     return Ranked.top(counts + fraction(reports), top_k, among=rated)
-
-
-@operator("community.vdb", batched=True)
-def vdb(
-    question: Sequence[Question],
-    query: Sequence[Query | None],
-    *,
-    community_index: VectorIndex,
-    communities: Communities,
-    reports: Reports,
-    embedder: Embedder,
-    level: NonNegativeInt | None = None,
-    top_k: PositiveInt = 4,
-) -> list[Ranked[Community]]:
-    """The communities whose reports are most similar to the question, or to a query used instead.
-
-    Score: cosine, -1..1; of several query texts the best one counts. `level` leaves out what lies
-    below it (0 is the coarsest). Communities without a report are left out. Ties by lower id.
-    Source: Zhou et al. 2025, technical report, B.1, community "VDB".
-    """
-    among = np.isin(np.arange(len(communities)), reported(communities, reports, level))
-    return most_similar(question, query, community_index, embedder, top_k, among)

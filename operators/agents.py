@@ -1,0 +1,273 @@
+"""The agents of Think-on-Graph: a language model chooses relations at nodes, then nodes."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from pydantic import PositiveInt
+
+from graphrag_bench.algorithms.graph import Graph
+from graphrag_bench.algorithms.path_values import ChosenRelation, Exploration, Hop
+from graphrag_bench.columns import row_ids
+from graphrag_bench.contract import operator
+from graphrag_bench.errors import UnreadableReply
+from graphrag_bench.llm.chat import ChatModel
+from graphrag_bench.llm.structured import ReplyFormat, ask_about
+from graphrag_bench.prompts import Prompt
+from graphrag_bench.text import normalise_name
+from graphrag_bench.values import (
+    DECIMALS,
+    IntArray,
+    Node,
+    Question,
+    Ranked,
+    Relationship,
+    best_of,
+    unique,
+)
+
+RELATIONS = "relation scores"
+ENTITIES = "entity scores"
+RELATION_PROMPT = Prompt("operators:prompts/relationship_agent.j2")
+ENTITY_PROMPT = Prompt("operators:prompts/node_agent.j2")
+MAX_TOPICS, MAX_RELATIONS, MAX_CANDIDATES = 8, 60, 20
+"""Nodes per round, relations shown per node, and candidates scored per relation; this project's."""
+_NUMBER = r"(?:\d+(?:\.\d+)?|\.\d+)"
+_SEPARATE_NUMBER = re.compile(rf"(?<![\w.]){_NUMBER}(?![\w])")
+_MARK = re.compile(r"^\s*(?:[-*\u2022]|\d+[.)])\s*")
+_LINE_FORMS = (
+    re.compile(rf"^(.*?)\W*\bscore\b\W*?({_NUMBER})", re.IGNORECASE),
+    re.compile(rf"^(.*?\w)\W*?[\s:=(,]({_NUMBER})\W*$"),
+)
+Scored = tuple[tuple[str, float], ...]
+"""Names as the model wrote them, with their scores, in the order of the reply."""
+Relations = dict[str, tuple[bool, float]]
+"""The relations at a node: whether each is followed forward, and its weight."""
+Group = tuple[ChosenRelation, tuple[Hop, ...]]
+"""A chosen relation with its hops, one per candidate node."""
+
+
+@operator("node.topics", unordered="the order of the nodes")
+def topics(nodes: Ranked[Node]) -> tuple[Ranked[Node], Exploration]:
+    """Return the nodes without duplicates, and an empty exploration that starts at them.
+
+    Source: ToG (Sun et al. 2024), section 2.1, initialisation.
+    """
+    return nodes.distinct(), Exploration()
+
+
+@operator(
+    "relationship.agent",
+    table3="Agent",
+    requires={"node.name", "relationship.name"},
+    calls=2 * MAX_TOPICS,
+    supplies={"question", "entity", "relations", "width"},
+)
+def choose_relations(
+    question: Question,
+    nodes: Ranked[Node],
+    exploration: Exploration,
+    relationships: Ranked[Relationship] | None = None,
+    *,
+    graph: Graph,
+    llm: ChatModel,
+    prompt: Prompt = RELATION_PROMPT,
+    width: PositiveInt = 3,
+    max_tokens: PositiveInt = 120,
+) -> Exploration:
+    """Return the exploration with the relations that the model chooses at each node.
+
+    For each node the model sees the names of its relations in alphabetical order (with
+    `use: [relationships]` only of these) and names up to `width` with scores, 0..1. The relation of
+    the last hop is not followed back. Unknown names are dropped; a relation in both directions is
+    followed from its subject. A node without relations makes no call. After two unreadable replies
+    a node has no relation, which counts as a fallback. Raises CallFailed if the model fails.
+    Deviation: at most the first 8 nodes are asked about, and of more than 60 names those with the
+    most weight are shown; ToG bounds neither. The one-hop relationships are found here, where Zhou
+    et al. (table 3) name an operator `Onehop` before it.
+    Source: Zhou et al. 2025, section 6.1, relationship "Agent"; ToG (Sun et al. 2024), section 2.1.
+    """
+    among = None if relationships is None else relationships.ids
+    every = (
+        (topic, _relations(graph, topic, exploration, among))
+        for topic in unique(nodes.ids.tolist())[:MAX_TOPICS]
+    )
+    shared = {"question": question.text, "width": width}
+    choices = ask_about(
+        llm,
+        [(topic, named) for topic, named in every if named],
+        lambda at: prompt.render(
+            {**shared, "entity": graph.names[at[0]], "relations": sorted(at[1])}
+        ),
+        ReplyFormat(RELATIONS, _scored_names),
+        _choices,
+        fallback=lambda _: [],
+        max_tokens=max_tokens,
+    )
+    chosen = tuple(choice for some in choices for choice in some[:width])
+    return Exploration(chosen, exploration.rounds)
+
+
+@operator(
+    "node.agent",
+    table3="Agent",
+    requires={"node.name", "relationship.name"},
+    calls=lambda settings: int(settings["max_groups"]),
+    supplies={"question", "topic", "relation", "candidates"},
+)
+def choose_nodes(
+    question: Question,
+    exploration: Exploration,
+    nodes: Ranked[Node] | None = None,
+    *,
+    graph: Graph,
+    llm: ChatModel,
+    prompt: Prompt = ENTITY_PROMPT,
+    width: PositiveInt = 3,
+    max_groups: PositiveInt = 24,
+    max_tokens: PositiveInt = 160,
+) -> tuple[Ranked[Node], Exploration]:
+    """Return the next nodes, and the exploration with the hops to them as its next round.
+
+    The candidates of a chosen relation are the nodes at its other end (with `use: [nodes]` only
+    these). The model scores them, 0..1, in one call per relation; a single candidate takes the
+    relation's score. The best `width` hops are kept, ties by relation, then candidate; hops of
+    score 0 are dropped. A reply without exactly one number per candidate gives equal scores, which
+    counts as a fallback. Raises CallFailed if the model fails.
+    Deviation: of more than 20 candidates the heaviest are scored, ties by lower id; ToG samples
+    at random. Only the first `max_groups` relations are followed.
+    Source: Zhou et al. 2025, section 6.1, node "Agent"; ToG (Sun et al. 2024), section 2.1.
+    """
+    among = None if nodes is None else nodes.ids
+    every = ((choice, _hops(graph, choice, among)) for choice in exploration.chosen)
+    groups = [(choice, hops) for choice, hops in every if hops][:max_groups]
+    scores_of_wide = ask_about(
+        llm,
+        [group for group in groups if len(group[1]) > 1],
+        lambda group: prompt.render(_shown(graph, question, group)),
+        ReplyFormat(ENTITIES, _numbers),
+        _scores,
+        fallback=lambda group: [1 / len(group[1])] * len(group[1]),
+        max_tokens=max_tokens,
+        retry=False,
+    )
+    each = iter(scores_of_wide)
+    scored: list[Hop] = []
+    for choice, hops in groups:
+        scores = [choice.score] if len(hops) == 1 else next(each)
+        scored += [replace(hop, score=score) for hop, score in zip(hops, scores, strict=True)]
+    best = sorted(
+        (hop for hop in scored if hop.score > 0), key=lambda hop: -round(hop.score, DECIMALS)
+    )[:width]
+    score_of: dict[int, float] = {}
+    for hop in best:
+        score_of.setdefault(hop.end(graph), hop.score)
+    ids, scores_of_ends = np.array(list(score_of), np.int64), np.array(list(score_of.values()))
+    ends: Ranked[Node] = best_of(ids, scores_of_ends, len(ids))
+    return ends, Exploration((), (*exploration.rounds, tuple(best)))
+
+
+def _rows_at(graph: Graph, node: int, forward: bool) -> tuple[IntArray, IntArray]:
+    """Return the relationships of a node in one direction, and their other ends."""
+    here, there = (graph.source, graph.target) if forward else (graph.target, graph.source)
+    at = row_ids(graph.node_relationship, node)
+    rows = at[(here[at] == node) & (there[at] != node)]
+    return rows, there[rows]
+
+
+def _relations(
+    graph: Graph, topic: int, exploration: Exploration, among: IntArray | None
+) -> Relations:
+    back = {graph.relations[hop.relationship] for hop in exploration.last}
+    came = {hop.forward for hop in exploration.last if hop.end(graph) == topic}
+    relations: Relations = {}
+    for forward in (True, False):
+        rows, _ = _rows_at(graph, topic, forward)
+        for row in rows[slice(None) if among is None else np.isin(rows, among)].tolist():
+            name = graph.relations[row]
+            if name and not (name in back and (not forward) in came):
+                direction, weight = relations.get(name, (forward, 0.0))
+                relations[name] = (direction, weight + float(graph.weight[row]))
+    heaviest = sorted(relations, key=lambda name: (-round(relations[name][1], DECIMALS), name))
+    return {name: relations[name] for name in heaviest[:MAX_RELATIONS]}
+
+
+def _hops(graph: Graph, choice: ChosenRelation, among: IntArray | None) -> tuple[Hop, ...]:
+    rows, ends = _rows_at(graph, choice.topic, choice.forward)
+    named = [
+        (-round(float(graph.weight[row]), DECIMALS), end, row)
+        for row, end in zip(rows.tolist(), ends.tolist(), strict=True)
+        if graph.relations[row] == choice.relation and (among is None or end in among)
+    ]
+    row_of: dict[int, int] = {}
+    for _, end, row in sorted(named):
+        row_of.setdefault(end, row)
+    candidates = list(row_of.values())[:MAX_CANDIDATES]
+    return tuple(Hop(row, choice.forward, choice.score) for row in candidates)
+
+
+def _shown(graph: Graph, question: Question, group: Group) -> dict[str, Any]:
+    choice, hops = group
+    return {
+        "question": question.text,
+        "topic": graph.names[choice.topic],
+        "relation": choice.relation,
+        "candidates": [graph.names[hop.end(graph)] for hop in hops],
+    }
+
+
+def _scored_names(text: str, cut: bool) -> Scored:
+    """Return the scored names of a reply: `{name (Score: x)}`, or a name and a number.
+
+    Scores are divided by their sum if one is above 1. Raises UnreadableReply without any score.
+    """
+    pairs = [pair for part in re.split(r"[{}\n;]", text) if (pair := _scored(part)) is not None]
+    if not pairs:
+        raise UnreadableReply(RELATIONS, text)
+    shares = _shares([score for _, score in pairs])
+    return tuple((name, share) for (name, _), share in zip(pairs, shares, strict=True))
+
+
+def _scored(line: str) -> tuple[str, float] | None:
+    bare = _MARK.sub("", line)
+    for form in _LINE_FORMS:
+        if (match := form.search(bare)) and (name := match.group(1).strip(" \t\"'*:-([,")):
+            return name, float(match.group(2))
+    return None
+
+
+def _choices(scored: Scored, at: tuple[int, Relations]) -> list[ChosenRelation]:
+    topic, directions = at
+    known = {normalise_name(name): name for name in sorted(directions)}
+    best: dict[str, float] = {}
+    for named, score in scored:
+        if (name := known.get(normalise_name(named))) is not None:
+            best.setdefault(name, score)
+    order = sorted(best, key=lambda name: -round(best[name], DECIMALS))
+    return [ChosenRelation(topic, name, directions[name][0], best[name]) for name in order]
+
+
+def _numbers(text: str, cut: bool) -> list[list[str]]:
+    numbers = [_SEPARATE_NUMBER.findall(part) for part in (text, *text.splitlines())]
+    if not numbers[0]:
+        raise UnreadableReply(ENTITIES, text)
+    return numbers
+
+
+def _scores(reply: Sequence[Sequence[str]], group: Group) -> list[float]:
+    """Return one score per candidate: the numbers of the reply, its decimals, or those of a line.
+
+    Raises UnreadableReply if none of these are as many as the candidates.
+    """
+    decimals = [number for number in reply[0] if "." in number]
+    for numbers in (reply[0], decimals, *reply[1:]):
+        if len(numbers) == len(group[1]):
+            return _shares([float(number) for number in numbers])
+    raise UnreadableReply(ENTITIES, ", ".join(reply[0]))
+
+
+def _shares(scores: Sequence[float]) -> list[float]:
+    whole = sum(scores) if max(scores) > 1 else 1.0
+    return [score / whole for score in scores]

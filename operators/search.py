@@ -1,0 +1,295 @@
+"""Search by vectors, by TF-IDF and by BM25, for nodes, relationships, chunks and communities.
+
+A step searches for the question, or for the texts of `query` if it says `use: [query]`.
+"""
+
+from collections.abc import Sequence
+from functools import partial
+from typing import Annotated, Any, Literal
+
+import numpy as np
+from pydantic import Field, NonNegativeFloat, NonNegativeInt, PositiveInt
+
+from graphrag_bench.algorithms.communities import Communities, Reports
+from graphrag_bench.algorithms.graph import Graph, nodes_of
+from graphrag_bench.contract import operator
+from graphrag_bench.embedding.embedder import Embedder, Vectors
+from graphrag_bench.embedding.vector_index import VectorIndex
+from graphrag_bench.indices.words import Bm25, Tfidf
+from graphrag_bench.values import (
+    DECIMALS,
+    BoolArray,
+    Chunk,
+    ChunkScores,
+    Community,
+    FloatArray,
+    Node,
+    Query,
+    Question,
+    Ranked,
+    Relationship,
+    best_of,
+    best_of_each,
+)
+from operators.community.of_graph import reported
+from operators.relationship.of_graph import by_degree_and_weight
+
+Cosine = Annotated[float, Field(ge=-1, le=1)]
+Scale = Literal["min_max", "cosine"]
+
+
+def vectors_of(
+    question: Sequence[Question], query: Sequence[Query | None], embedder: Embedder
+) -> list[Vectors]:
+    """Return the vectors of each question's texts, float32 (n_texts, dimension) each."""
+    texts = [
+        (one.text,) if wanted is None else wanted.texts
+        for one, wanted in zip(question, query, strict=True)
+    ]
+    flat = [text for group in texts for text in group]
+    vectors = embedder.encode(flat, kind="question") if flat else np.zeros((0, 1), np.float32)
+    return np.split(vectors, np.cumsum([len(group) for group in texts])[:-1]) if texts else []
+
+
+def searched(
+    groups: Sequence[Vectors], index: VectorIndex, k: int, among: BoolArray | None = None
+) -> list[list[Ranked[Any]]]:
+    """Return the `k` most similar rows for each vector of each group, in one search for all.
+
+    With `among` only these rows are searched, and the cosine of every row is computed.
+    """
+    if among is not None:
+        rows = np.flatnonzero(among)
+        return [[Ranked.top(index.scores(one), k, among=rows) for one in group] for group in groups]
+    flat = np.concatenate(groups) if groups else np.zeros((0, 1), np.float32)
+    hits = iter(index.search(flat, k))
+    return [[next(hits) for _ in group] for group in groups]
+
+
+def best_hits(hits: Sequence[Ranked[Any]], top_k: int) -> Ranked[Any]:
+    """Return the best rows of several lists by their best score, ties by lower id."""
+    if len(hits) == 1:
+        return hits[0]
+    if not hits:
+        return Ranked.empty()
+    ids, scores = (np.concatenate([getattr(h, part) for h in hits]) for part in ("ids", "scores"))
+    return best_of(*best_of_each(ids, scores), top_k)
+
+
+def most_similar(
+    question: Sequence[Question],
+    query: Sequence[Query | None],
+    index: VectorIndex,
+    embedder: Embedder,
+    top_k: int,
+    among: BoolArray | None = None,
+) -> list[Ranked[Any]]:
+    """Return the rows of an index most similar to each question, or to its query.
+
+    Score: cosine, -1..1; the best score over several query texts. Ties by lower id. A query
+    without texts finds nothing. With `among` only these rows are searched. The embedder is called
+    once for all questions.
+    """
+    groups = vectors_of(question, query, embedder)
+    return [best_hits(hits, top_k) for hits in searched(groups, index, top_k, among)]
+
+
+def scaled(
+    vectors: Vectors, index: VectorIndex, scale: Scale, among: BoolArray | None = None
+) -> FloatArray:
+    """Return the similarity of every row of an index to a question's texts, float64 (n_rows,).
+
+    The best score over several vectors counts; without vectors all scores are 0. `min_max` maps
+    the least similar row to 0 and the most similar to 1, and equally similar rows to 1. With
+    `among` only these rows set the scale.
+    """
+    if not len(vectors) or not len(index):
+        return np.zeros(len(index))
+    cosine = np.max([index.scores(vector) for vector in vectors], axis=0).astype(np.float64)
+    if scale == "cosine":
+        return np.asarray(cosine, np.float64)
+    compared = cosine if among is None else cosine[among]
+    low, high = compared.min(initial=np.inf), compared.max(initial=-np.inf)
+    return np.asarray((cosine - low) / (high - low)) if high > low else np.ones(len(cosine))
+
+
+@operator("node.vdb", table3="VDB", batched=True)
+def node_vdb(
+    question: Sequence[Question],
+    query: Sequence[Query | None],
+    *,
+    node_index: VectorIndex,
+    graph: Graph,
+    embedder: Embedder,
+    top_k: PositiveInt = 4,
+    min_score: Cosine = -1.0,
+    score: Literal["cosine", "share"] = "cosine",
+    types: tuple[str, ...] = (),
+) -> list[Ranked[Node]]:
+    """Return the nodes most similar to the question.
+
+    Score: cosine, -1..1; the best score over several query texts. Ties by lower id. Nodes below
+    `min_score` are dropped. With `types` only nodes of these types are searched. `score="share"`
+    divides (1 + cosine) / 2 by its sum over the returned nodes. In a tree, all layers are searched.
+    Source: Zhou et al. 2025, section 6.1, node "VDB"; `share` as fast-graphrag's released code.
+    """
+    rankings = most_similar(question, query, node_index, embedder, top_k, nodes_of(graph, types))
+    rankings = [one.take(one.scores >= min_score) for one in rankings]
+    return rankings if score == "cosine" else [_shares(one) for one in rankings]
+
+
+def _shares(nodes: Ranked[Node]) -> Ranked[Node]:
+    half = (1.0 + nodes.scores) / 2.0
+    return Ranked(nodes.ids, half / (half.sum() or 1.0))
+
+
+@operator(
+    "relationship.vdb",
+    table3="VDB",
+    batched=True,
+    unordered="with degree_weight, the degree of both ends, then weight",
+)
+def relationship_vdb(
+    question: Sequence[Question],
+    query: Sequence[Query | None],
+    *,
+    relationship_index: VectorIndex,
+    graph: Graph,
+    embedder: Embedder,
+    top_k: PositiveInt = 4,
+    min_score: Cosine = -1.0,
+    order: Literal["similarity", "degree_weight"] = "similarity",
+) -> list[Ranked[Relationship]]:
+    """Return the relationships most similar to the question.
+
+    Score: cosine, -1..1; the best score over several query texts. Ties by lower id. Relationships
+    below `min_score` are dropped. `order="degree_weight"` sorts the result by the sum of the
+    degrees of both ends, then by weight, as the released code of Zhou et al. does.
+    Source: Zhou et al. 2025, section 6.1, relationship "VDB".
+    """
+    rankings = most_similar(question, query, relationship_index, embedder, top_k)
+    rankings = [one.take(np.round(one.scores, DECIMALS) >= min_score) for one in rankings]
+    if order == "similarity":
+        return rankings
+    return [one.take(by_degree_and_weight(graph, one.ids, one.ids)) for one in rankings]
+
+
+@operator("chunk.vdb", batched=True)
+def chunk_vdb(
+    question: Sequence[Question],
+    query: Sequence[Query | None],
+    *,
+    chunk_index: VectorIndex,
+    embedder: Embedder,
+    top_k: PositiveInt = 4,
+) -> list[Ranked[Chunk]]:
+    """Return the chunks most similar to the question.
+
+    Score: cosine, -1..1; the best score over several query texts. Ties by lower id.
+    Source: Zhou et al. 2025, section 7 (VanillaRAG); technical report, B.1, chunk "VDB".
+    """
+    return most_similar(question, query, chunk_index, embedder, top_k)
+
+
+@operator("community.vdb", batched=True)
+def community_vdb(
+    question: Sequence[Question],
+    query: Sequence[Query | None],
+    *,
+    community_index: VectorIndex,
+    communities: Communities,
+    reports: Reports,
+    embedder: Embedder,
+    level: NonNegativeInt | None = None,
+    top_k: PositiveInt = 4,
+) -> list[Ranked[Community]]:
+    """Return the communities whose reports are most similar to the question.
+
+    Score: cosine, -1..1; the best score over several query texts. Ties by lower id. Communities
+    without a report, and those below `level` (0 is the coarsest), are dropped.
+    Source: Zhou et al. 2025, technical report, B.1, community "VDB".
+    """
+    among = np.isin(np.arange(len(communities)), reported(communities, reports, level))
+    return most_similar(question, query, community_index, embedder, top_k, among)
+
+
+@operator("chunk.similarity", batched=True)
+def similarity(
+    question: Sequence[Question],
+    query: Sequence[Query | None],
+    *,
+    chunk_index: VectorIndex,
+    embedder: Embedder,
+    scale: Scale = "min_max",
+) -> list[ChunkScores]:
+    """Return the similarity of every chunk to the question.
+
+    Score: the cosine, -1..1, or with `min_max` the cosine scaled to 0..1 over all chunks (1 for all
+    if they are equal). The best score over several query texts; 0 without a text.
+    Source: HippoRAG 2 (Gutierrez et al. 2025), section 3.4: passages in the reset.
+    """
+    return [
+        ChunkScores.later(partial(scaled, vectors, chunk_index, scale), len(chunk_index))
+        for vectors in vectors_of(question, query, embedder)
+    ]
+
+
+@operator("node.tfidf", table3="TF-IDF")
+def tfidf(
+    question: Question,
+    query: Query | None = None,
+    nodes: Ranked[Node] | None = None,
+    *,
+    tfidf: Tfidf,
+    top_k: PositiveInt = 4,
+) -> Ranked[Node]:
+    """Return the nodes whose texts are most similar to the question by TF-IDF.
+
+    Score: cosine of TF-IDF vectors, 0..1; the best score over several query texts. Ties by lower
+    id. A step with `use: [nodes]` ranks only these. Nodes that share no word are dropped.
+    Source: Zhou et al. 2025, section 6.1, node "TF-IDF"; KGP (Wang et al. 2024), section 3.
+    """
+    texts = (question.text,) if query is None else query.texts
+    if not texts:
+        return Ranked.empty()
+    scores = np.max([tfidf.scores(text) for text in texts], axis=0)
+    candidates = np.arange(len(scores)) if nodes is None else nodes.ids
+    return Ranked.top(scores, top_k, among=candidates[scores[candidates] > 0])
+
+
+@operator("chunk.bm25")
+def bm25(
+    question: Question, query: Query | None = None, *, bm25: Bm25, top_k: PositiveInt = 4
+) -> Ranked[Chunk]:
+    """Return the chunks with the highest BM25 scores.
+
+    Score: BM25, above 0; the sum over several query texts. Ties by lower id. Chunks that share no
+    word with the question are dropped.
+    Source: Robertson & Zaragoza 2009, in Lucene's variant (Kamphuis et al. 2020).
+    """
+    texts = (question.text,) if query is None else query.texts
+    scores = np.sum([bm25.scores(text) for text in texts], axis=0) if texts else np.zeros(0)
+    return Ranked.top(scores, top_k, among=np.flatnonzero(scores > 0))
+
+
+@operator("chunk.min_max", unordered="the order given")
+def min_max(chunks: Ranked[Chunk], *, weight: NonNegativeFloat = 1.0) -> Ranked[Chunk]:
+    """Scale the scores of the chunks to 0..`weight`, in the order given.
+
+    Lists with different units can then be added (`merge: sum`). Equal scores all become `weight`.
+    Source: Bruch, Gai and Ingber, TOIS 2023, section 3 (convex combination of min-max scores).
+    """
+    if not len(chunks):
+        return chunks
+    low, spread = chunks.scores.min(), np.ptp(chunks.scores)
+    unit = (chunks.scores - low) / spread if spread > 0 else np.ones(len(chunks))
+    return Ranked(chunks.ids, unit * weight)
+
+
+@operator("chunk.head", unordered="the order given")
+def head(chunks: Ranked[Chunk], *, top_k: PositiveInt = 4) -> Ranked[Chunk]:
+    """Return the first `top_k` chunks with their scores.
+
+    Source: this project, for an arm of a branch that keeps the chunks it is given.
+    """
+    return chunks.head(top_k)
