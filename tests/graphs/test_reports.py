@@ -17,8 +17,7 @@ from graphrag_bench.columns import Texts
 from graphrag_bench.embedding.embedder import Hashing
 from graphrag_bench.graphs import reports
 from graphrag_bench.graphs.communities import communities_of
-from graphrag_bench.graphs.report_tables import Contents, report_tables
-from graphrag_bench.graphs.reports import coverage, extractive, llm_reports
+from graphrag_bench.graphs.reports import Contents, coverage, extractive, llm_reports, report_tables
 from graphrag_bench.llm.calls import CallFailed, Chat, Completion
 from graphrag_bench.llm.scripted import Scripted
 
