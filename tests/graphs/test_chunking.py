@@ -11,18 +11,8 @@ from small_worlds import dataset
 
 from graphrag_bench.data.chunks import ChunkTable
 from graphrag_bench.errors import UserError
-from graphrag_bench.graphs.chunking import presplit, separator, token, windows
+from graphrag_bench.graphs.chunking import presplit, separator, token
 from graphrag_bench.text import count_tokens, encode
-
-
-@given(st.integers(0, 60), st.integers(1, 12), st.integers(0, 11))
-def test_windows_hold_every_token_and_start_every_size_minus_overlap(n_tokens, size, overlap):
-    if overlap >= size:
-        return
-    parts = list(windows(range(n_tokens), size, overlap))
-    assert {token for part in parts for token in part} == set(range(n_tokens))
-    assert [part[0] for part in parts] == list(range(0, n_tokens, size - overlap))
-    assert all(len(part) <= size for part in parts)
 
 
 def texts(table: ChunkTable) -> list[str]:

@@ -1,14 +1,15 @@
-"""Triples to graphs, by hand: facts, titles, synonyms against pairs in a dict."""
+"""Triples to graphs, by hand: facts, titles, synonyms."""
 
 import numpy as np
 import pytest
-from builds import QUIET, chunks_of, dense, ends, extraction, facts, texts
+from builds import QUIET, chunks_of, dense, extraction, facts, texts
 
 from graphrag_bench.algorithms.graph import Graph
 from graphrag_bench.data.chunks import ChunkTable
 from graphrag_bench.embedding.embedder import Hashing
 from graphrag_bench.embedding.vector_index import VectorIndex
 from graphrag_bench.errors import UserError
+from graphrag_bench.graphs import knowledge_graph
 from graphrag_bench.graphs.extraction import CO_OCCURS
 from graphrag_bench.graphs.knowledge_graph import SYNONYM, kg, kg_synonymy, name_index
 
@@ -93,8 +94,10 @@ def with_synonyms(*triples: tuple[str, str, str], **settings) -> Graph:
     )  # fmt: skip
 
 
-def test_nearest_names_at_or_above_the_threshold_are_joined_once():
+@pytest.mark.parametrize("block", [1024, 3])
+def test_nearest_names_at_or_above_the_threshold_are_joined_once(block, monkeypatch):
     """The nearest of norvik is mount tarn, whose own nearest is tarn: one side is enough."""
+    monkeypatch.setattr(knowledge_graph, "_BLOCK", block)
     graph = with_synonyms()
     assert [(*row[:3], round(row[3], 6)) for row in facts(graph)] == [
         ("tarn", SYNONYM, "mount tarn", 0.9),
@@ -122,26 +125,3 @@ def test_a_fact_that_a_chunk_states_twice_may_count_once_for_the_chunk():
     twice = ("tarn", "is", "norvik"), ("tarn", "is", "norvik")
     assert with_synonyms(*twice).weight[0] == 2.0
     assert with_synonyms(*twice, counted="chunk").weight[0] == 1.0
-
-
-@pytest.mark.parametrize("threshold", [0.7, 0.9])
-def test_the_edges_are_those_of_a_plain_search_sorted_by_their_ends(threshold):
-    n = 1200  # more than a block
-    vectors = np.random.default_rng(7).standard_normal((n, 6)).astype(np.float32)
-    index = VectorIndex(vectors / np.linalg.norm(vectors, axis=1, keepdims=True))
-    graph = kg_synonymy(
-        extraction=extraction(([f"name {row}" for row in range(n)], [])), chunk_table=texts(1),
-        name_index=index, progress=QUIET, synonyms_per_node=5, synonymy_threshold=threshold,
-    )  # fmt: skip
-    cosines = np.round(index.vectors @ index.vectors.T, 6)
-    np.fill_diagonal(cosines, -1)
-    expected = {
-        (min(row, other), max(row, other)): cosines[row, other]
-        for row in range(n)
-        for other in np.argsort(-cosines[row], kind="stable")[:5].tolist()
-        if cosines[row, other] >= threshold
-    }
-    assert len(expected) > 300
-    assert ends(graph) == sorted(expected)
-    weights = dict(zip(ends(graph), graph.weight.tolist(), strict=True))
-    assert weights == pytest.approx(expected, abs=2e-6)

@@ -3,8 +3,6 @@
 from functools import partial
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from graphrag_bench.algorithms.extraction import EntityRecord, RelationshipRecord
 from graphrag_bench.errors import UnreadableReply
@@ -88,6 +86,10 @@ def test_the_end_mark_alone_says_that_there_is_nothing(text: str) -> None:
         LINES.replace("(", "").replace(")", ""),
         LINES.replace("(", "[").replace(")", "]"),
         f"```text\n{LINES}\n```\nThat is all (I hope).",
+        f"Here they are (all):\n\n- {ADA}\n- {BABBAGE}\n- {FRIENDS}\n\nI hope (it) helps.",
+        f"**Records** (all)\n\n1. {ADA};\n2) {BABBAGE};\n> {FRIENDS}",
+        LINES.replace('"entity"', "“entity”").replace("person", '"person"').replace("7", " `7` "),
+        without_reasoning(f"<think>Is it (entity) ## <|>?</think>{LINES}"),
     ],
 )
 def test_all_records_are_read_whatever_their_bullets_kinds_and_lines(text: str) -> None:
@@ -121,44 +123,3 @@ def test_a_word_for_nothing_is_no_entity(name: str) -> None:
 def test_the_template_of_the_format_is_no_record() -> None:
     template = '("entity"<|>NAME<|>type<|>description)##("relationship"<|>A<|>B<|>description<|>9)'
     assert read(f"{template}##{ADA}").records == ALL[:1]
-
-
-WORDS = st.text("abcdeXYZäé中С0123456789-'.", min_size=1, max_size=12).map(lambda w: f"W{w}w")
-PHRASES = st.lists(WORDS | st.sampled_from(["(old)", "#1", "a|b", "C++"]), min_size=1, max_size=5)
-TEXTS = PHRASES.map(lambda words: f"T {' '.join(words)} t.")
-ENTITIES = st.builds(EntityRecord, WORDS, st.sampled_from(["person", "geo"]), TEXTS)
-RELATIONSHIPS = st.builds(
-    RelationshipRecord, WORDS, WORDS, TEXTS, st.just(()), st.sampled_from([0.0, 1.0, 8.5])
-)
-STRONG = [mark for mark in MARKS if mark not in (" | ", "\t", "\\t")]
-
-
-def written(record: Record, mark: str, quote: str, kind: str) -> str:
-    if isinstance(record, EntityRecord):
-        fields = [kind.replace("K", "entity"), record.name, record.type, record.description]
-    else:
-        assert isinstance(record, RelationshipRecord)
-        fields = [kind.replace("K", "relationship"), record.source, record.target]
-        fields += [record.description, str(record.strength)]
-    return f"({mark.join([fields[0], *(f'{quote}{field}{quote}' for field in fields[1:])])})"
-
-
-@settings(max_examples=60, deadline=None)
-@given(
-    records=st.lists(ENTITIES | RELATIONSHIPS, min_size=1, max_size=5),
-    mark=st.sampled_from(STRONG),
-    quote=st.sampled_from(["", '"', "`", " "]),
-    kind=st.sampled_from(['"K"', "K", "'K'", "“K”"]),
-    bullet=st.sampled_from(["", "- ", "* ", "1. ", "2) ", "> "]),
-    between=st.sampled_from(["##\n", "\n", "\n\n", " ## ", ",\n", ";\n"]),
-    before=st.sampled_from(["", "<think>Is it (entity) ## <|>?</think>", "Here they are:\n",
-                            "```\n", "**Records** (all)\n\n"]),
-    after=st.sampled_from(["", "<|COMPLETE|>", "\n<|COMPLETE|>\n```", "\n\nI hope (it) helps."]),
-)  # fmt: skip
-def test_exactly_the_records_come_back_from_any_decoration(
-    records: list[Record], mark: str, quote: str, kind: str, bullet: str, between: str,
-    before: str, after: str,
-) -> None:  # fmt: skip
-    lines = [f"{bullet}{written(one, mark, quote, kind)}" for one in records]
-    reply = read(without_reasoning(before + between.join(lines) + after))
-    assert (reply.records, reply.malformed) == (tuple(records), 0)

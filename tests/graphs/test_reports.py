@@ -4,12 +4,10 @@ import json
 import re
 from collections.abc import Sequence
 from dataclasses import replace
-from itertools import chain
 
 import numpy as np
 import pytest
 from builds import QUIET
-from by_hand import Planted, angle
 
 from graphrag_bench.algorithms.communities import Communities, Reports
 from graphrag_bench.algorithms.graph import Graph
@@ -176,20 +174,3 @@ def test_a_report_prompt_is_told_by_the_members_alone(monkeypatch, budget):
         prompts.append({chat[-1].content for chat in model.prompts})
     assert (len(prompts[0]), len(prompts[0] & prompts[1])) == (4, 3)  # all but the one on x
     assert any("-----Reports-----" in text for text in prompts[0]) == (budget < 4000)
-
-
-def test_an_extracted_report_is_the_same_and_embeds_nothing_else(monkeypatch):
-    monkeypatch.setattr(reports, "SUMMARY_TOKENS", 12)  # sentences are left out
-    monkeypatch.setattr(reports, "FINDING_TOKENS", 6)
-    extracted, texts = [], []
-    for graph, communities in (BEFORE, AFTER):
-        embedder = Planted(lambda text: angle(sum(map(ord, text))))
-        result = extractive(communities=communities, graph=graph, embedder=embedder, progress=QUIET)
-        inside = communities.nodes.toarray()[:, list(graph.names).index("x")] == 0
-        extracted.append({result.texts[row] for row in np.flatnonzero(inside).tolist()})
-        texts.append(
-            {text for text in chain(*embedder.batches) if "y" not in text and "z" not in text}
-        )
-    assert len(extracted[0]) == 3
-    assert extracted[0] == extracted[1]
-    assert texts[0] and texts[1] <= texts[0]

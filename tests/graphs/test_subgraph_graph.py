@@ -4,8 +4,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from rog_sets import rog_folder
 from small_worlds import dataset
 
@@ -64,28 +62,16 @@ def test_a_graph_needs_triples_and_a_chunk_for_each_document(cwq: Dataset) -> No
         subgraph_graph(corpus=cwq, chunk_table=token(corpus=cwq, size=20, overlap=0))
 
 
-names = st.sampled_from(["a", "B", "b", "c.d"])
-subgraphs = st.lists(
-    st.lists(st.tuples(names, st.sampled_from(["r", "r.s"]), names), max_size=6), min_size=1,
-    max_size=4,
-).filter(any)  # fmt: skip
-
-
 def holding(triples: dict[str, list[tuple[str, str, str]]]) -> Dataset:
     data = dataset(*((name, "", f"Document {name}.") for name in triples))
     documents = tuple(Document(d.id, d.title, d.text, d.id) for d in data.documents)
     return Dataset("t", documents, (), {}, data.card, subgraphs=Subgraphs.of(triples.items()))
 
 
-@settings(max_examples=40, deadline=None)
-@given(subgraphs)
-def test_each_question_finds_exactly_its_own_distinct_triples(triple_lists):
-    data = holding({str(at): own for at, own in enumerate(triple_lists)})
-    graph = graph_of(data)
-    table = presplit(corpus=data)
-    assert len(set(graph.names)) == graph.n_nodes
-    for at, own in enumerate(triple_lists):
-        rows = in_scope(Question("q", "?", str(at)), graph=graph, chunk_table=table)
-        result = triples_of(graph, rows.ids)
-        assert len(result) == len(set(result))
-        assert set(result) == set(own)
+def test_each_question_finds_its_own_distinct_triples_alone():
+    triples = {"0": [("a", "r", "B"), ("a", "r", "B"), ("b", "r.s", "a")], "1": [("a", "r", "B")]}
+    data = holding(triples)
+    graph, table = graph_of(data), presplit(corpus=data)
+    for scope, own in triples.items():
+        rows = in_scope(Question("q", "?", scope), graph=graph, chunk_table=table)
+        assert triples_of(graph, rows.ids) == list(dict.fromkeys(own))
