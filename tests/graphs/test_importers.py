@@ -17,7 +17,6 @@ from graphrag_bench.data.chunks import ChunkTable
 from graphrag_bench.errors import UserError
 from graphrag_bench.graphs.text_graph import text_graph
 from graphrag_bench.run.experiment import Experiment
-from graphrag_bench.text import normalise_name
 
 TKG, RKG = ("described",), ("described", "keywords")
 CHUNKS = ChunkTable.of(
@@ -151,81 +150,82 @@ def test_a_graph_goes_to_graphml_and_back_and_networkx_reads_it(tmp_path):
     assert read.edges["n0", "n1"]["weight"] == 2.5
 
 
-DULCE = Path(__file__).resolve().parents[3] / "shared" / "data" / "msgraphrag_dulce"
+INDEX = {
+    "text_units": [
+        {"id": "t2", "human_readable_id": 2, "text": "Otto Brandt taught Mira Holt in Norvik.",
+         "document_ids": ["n"]},
+        {"id": "t1", "human_readable_id": 1, "text": " Ada Marsh founded Norvik.",
+         "document_ids": ["n"]},
+    ],
+    "documents": [{"id": "n", "title": "norvik.txt", "text": "All of Norvik."}],
+    "entities": [
+        {"id": "a", "title": "ADA MARSH", "type": "PERSON", "description": "A founder.",
+         "text_unit_ids": ["t1"]},
+        {"id": "b", "title": "NORVIK", "type": "GEO", "description": "A town.",
+         "text_unit_ids": ["t1", "t2"]},
+        {"id": "c", "title": "OTTO BRANDT", "type": "", "description": None,
+         "text_unit_ids": ["t2"]},
+    ],
+    "relationships": [
+        {"source": "NORVIK", "target": "ADA MARSH", "description": "She founded it.", "weight": 7.0,
+         "text_unit_ids": ["t1"]},
+    ],
+    "communities": [
+        {"community": 1, "level": 1, "parent": 0, "entity_ids": ["a"], "text_unit_ids": ["t1"]},
+        {"community": 0, "level": 0, "parent": -1, "entity_ids": ["a", "b"],
+         "text_unit_ids": ["t1", "t2"]},
+    ],
+    "community_reports": [
+        {"community": 1, "title": "Ada", "full_content": "# Ada", "rank": 6.5},
+    ],
+}  # fmt: skip
 
 
-@pytest.fixture(scope="module")
-def dulce() -> Path:
-    """A finished index of a short novella."""
-    pytest.importorskip("pyarrow")
-    if not DULCE.is_dir():
-        pytest.skip(f"the index of Microsoft GraphRAG is not there: {DULCE}")
-    return DULCE
+@pytest.fixture
+def index(tmp_path) -> Path:
+    """The tables that a run of Microsoft GraphRAG leaves, with three entities."""
+    pyarrow = pytest.importorskip("pyarrow")
+    parquet = pytest.importorskip("pyarrow.parquet")
+    for name, rows in INDEX.items():
+        parquet.write_table(pyarrow.Table.from_pylist(rows), tmp_path / f"{name}.parquet")
+    return tmp_path
 
 
-@pytest.fixture(scope="module")
-def units(dulce) -> ChunkTable:
-    return msgraphrag.text_units(import_from=dulce, corpus=dataset(("d1", "", "Another text.")))
+def units_of(index: Path, *document: str) -> ChunkTable:
+    return msgraphrag.text_units(import_from=index, corpus=dataset(document or ("d", "", "Else.")))
 
 
-@pytest.fixture(scope="module")
-def story(dulce, units) -> Graph:
-    return msgraphrag.graph(import_from=dulce, chunk_table=units)
+def test_text_units_become_chunks_in_their_order_of_the_document_of_the_same_text_or_title(index):
+    units = units_of(index)
+    assert list(units.texts) == [CHUNKS.texts[0], CHUNKS.texts[1]]
+    assert list(units.documents) == ["norvik.txt"]
+    assert list(units_of(index, "op", "", " All of\nNorvik.").documents) == ["op"]
+    assert list(units_of(index, "x", "norvik.txt", "a").documents) == ["x"]
 
 
-def tables(folder: Path, name: str) -> list[dict]:
-    return [dict(row) for row in msgraphrag.read_parquet(folder, name, ())]
+def test_a_graph_with_its_communities_and_reports_keeps_what_its_tables_say(index):
+    units = units_of(index)
+    graph = msgraphrag.graph(import_from=index, chunk_table=units)
+    assert list(graph.names) == ["ada marsh", "norvik", "otto brandt"]
+    assert list(graph.types) == ["person", "geo", ""]
+    assert list(graph.descriptions) == ["A founder.", "A town.", ""]
+    assert dense(graph.node_chunk) == [[1, 0], [1, 1], [0, 1]]
+    assert facts(graph) == [("norvik", "", "ada marsh", 7.0)]
+    assert (list(graph.facts), dense(graph.relationship_chunk)) == (["She founded it."], [[1, 0]])
 
+    parts = msgraphrag.communities(import_from=index, graph=graph, chunk_table=units)
+    assert (parts.level.tolist(), parts.parent.tolist()) == ([0, 1], [-1, 0])
+    assert (dense(parts.nodes), dense(parts.chunks)) == ([[1, 1, 0], [1, 0, 0]], [[1, 1], [1, 0]])
+    reports = msgraphrag.reports(import_from=index, communities=parts)
+    assert (list(reports.titles), list(reports.texts)) == (["", "Ada"], ["", "# Ada"])
+    assert reports.ratings.tolist() == [0.0, 6.5]
 
-def n_columns(matrix) -> list[int]:
-    return matrix.sum(axis=1).ravel().tolist()[0]
-
-
-def test_text_units_become_chunks_in_their_order_of_the_document_of_the_same_text_or_title(
-    dulce, units
-):
-    table = sorted(tables(dulce, "text_units"), key=lambda row: row["human_readable_id"])
-    assert list(units.texts) == [row["text"].strip() for row in table]
-    assert list(units.documents) == ["dulce.txt"]
-    text = tables(dulce, "documents")[0]["text"]
-    for corpus, name in ((("op", "", f" {text}\n"), "op"), (("x", "dulce.txt", "a"), "x")):
-        own = msgraphrag.text_units(import_from=dulce, corpus=dataset(corpus))
-        assert list(own.documents) == [name]
-
-
-def test_entities_and_relationships_keep_their_types_descriptions_weights_and_units(dulce, story):
-    table = tables(dulce, "entities")
-    rows = range(len(table))
-    assert story.names.take(rows) == [normalise_name(row["title"]) for row in table]
-    assert story.types.take(rows) == [row["type"].lower() for row in table]
-    assert story.descriptions.take(rows) == [row["description"] for row in table]
-    for row, has in zip(table, n_columns(story.node_chunk), strict=False):
-        assert has >= len(row["text_unit_ids"])
-    table = tables(dulce, "relationships")
-    assert story.weight.sum() == sum(row["weight"] for row in table)
-    assert story.facts[0] == table[0]["description"]
-    assert story.names[int(story.source[0])].upper() == table[0]["source"]
-    assert n_columns(story.relationship_chunk)[0] == len(table[0]["text_unit_ids"])
-    other = ChunkTable.of([("d", "", "Taylor Cruz met Alex Mercer."), ("e", "", "Nothing.")])
-    graph = msgraphrag.graph(import_from=dulce, chunk_table=other)  # names no unit: mentions count
-    assert dense(graph.node_chunk)[list(graph.names).index("alex mercer")] == [1, 0]
-
-
-def test_communities_keep_levels_parents_members_and_reports(dulce, story, units):
-    result = msgraphrag.communities(import_from=dulce, graph=story, chunk_table=units)
-    table = sorted(tables(dulce, "communities"), key=lambda row: (row["level"], row["community"]))
-    assert result.level.tolist() == [0] * 7 + [1] * 3
-    assert result.parent.tolist() == [-1] * 7 + [0] * 3
-    assert n_columns(result.nodes) == [row["size"] for row in table]
-    assert n_columns(result.chunks) == [len(row["text_unit_ids"]) for row in table]
-    reports = msgraphrag.reports(import_from=dulce, communities=result)
-    written = sorted(tables(dulce, "community_reports"), key=lambda row: row["community"])
-    assert list(reports.titles) == [row["title"] for row in written]
-    assert list(reports.texts) == [row["full_content"] for row in written]
-    assert reports.ratings.tolist() == [row["rank"] for row in written]
+    other = ChunkTable.of([("d", "", "Nothing."), ("e", "", "Otto Brandt met Ada Marsh.")])
+    mentioned = msgraphrag.graph(import_from=index, chunk_table=other)  # it names no unit
+    assert dense(mentioned.node_chunk) == [[0, 1], [0, 0], [0, 1]]
     with pytest.raises(UserError, match="build.graph=msgraphrag"):
         msgraphrag.communities(
-            import_from=dulce, graph=Graph.from_arrays([0], [1], [[1], [1]]), chunk_table=units
+            import_from=index, graph=Graph.from_arrays([0], [1], [[1], [1]]), chunk_table=units
         )
 
 
@@ -237,24 +237,23 @@ def test_a_path_that_is_no_graph_is_refused_with_what_would_be_one(tmp_path, nam
         variants_for(tmp_path / name)
 
 
-def test_the_digest_of_a_folder_is_that_of_the_tables_that_are_read(dulce, tmp_path):
-    for path in dulce.glob("*.parquet"):
-        (tmp_path / path.name).write_bytes(path.read_bytes())
-    (tmp_path / "covariates.parquet").unlink()
-    assert content_digest(tmp_path) == content_digest(dulce)
-    (tmp_path / "entities.parquet").write_bytes(b"edited")
-    assert content_digest(tmp_path) != content_digest(dulce)
+def test_the_digest_of_a_folder_is_that_of_the_tables_that_are_read(index):
+    before = content_digest(index)
+    (index / "covariates.parquet").write_bytes(b"not read")
+    assert content_digest(index) == before
+    (index / "entities.parquet").write_bytes(b"edited")
+    assert content_digest(index) != before
 
 
-def test_tables_that_cannot_be_read_are_errors_that_name_what_is_wrong(dulce, tmp_path):
-    (tmp_path / "entities.parquet").write_bytes(b"no parquet")
-    with pytest.raises(UserError, match=r"entities\.parquet"):
-        msgraphrag.graph(import_from=tmp_path, chunk_table=CHUNKS)
+def test_tables_that_cannot_be_read_are_errors_that_name_what_is_wrong(index):
     with pytest.raises(UserError, match="colour"):
-        msgraphrag.read_parquet(dulce, "entities", ("id", "colour"))
-    (tmp_path / "entities.parquet").write_bytes((dulce / "entities.parquet").read_bytes())
+        msgraphrag.read_parquet(index, "entities", ("id", "colour"))
+    (index / "relationships.parquet").unlink()
     with pytest.raises(UserError, match=r"relationships\.parquet"):
-        msgraphrag.graph(import_from=tmp_path, chunk_table=CHUNKS)
+        msgraphrag.graph(import_from=index, chunk_table=CHUNKS)
+    (index / "entities.parquet").write_bytes(b"no parquet")
+    with pytest.raises(UserError, match=r"entities\.parquet"):
+        msgraphrag.graph(import_from=index, chunk_table=CHUNKS)
 
 
 def prepared(import_from: Path, **settings) -> Experiment:

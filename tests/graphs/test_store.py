@@ -1,28 +1,117 @@
-"""Plan and store of artifacts: each key of all it is made from, built once, written whole."""
+"""Plan and store of artifacts: lists of numbers, built from each other by tiny builders.
 
+numbers <- doubled <- total
+numbers <- again (the same list under another name)
+"""
+
+import json
 import shutil
+from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
-from tiny_builders import Numbers, built, forget, loaded, planned, resources
+from builds import QUIET
 
-from graphrag_bench.artifacts.store import RECIPE
+from graphrag_bench.artifacts.plan import Planned, plan
+from graphrag_bench.artifacts.store import RECIPE, Store
+from graphrag_bench.contract import artifact
 from graphrag_bench.errors import UserError
 
+built: list[str] = []
+"""The builders that were called, in order."""
+loaded: list[str] = []
+"""The resources that were read from disk, in order."""
 
-def test_an_artifact_is_built_from_others_once_each(store):
-    assert resources(store, "total", "doubled", source=[1, 2, 3]) == {
-        "total": Numbers((18,)),
-        "doubled": Numbers((2, 4, 6)),
+
+@dataclass(frozen=True)
+class Numbers:
+    values: tuple[int, ...]
+
+    def save(self, folder: Path) -> None:
+        (folder / "values.json").write_text(json.dumps(self.values))
+
+    @classmethod
+    def load(cls, folder: Path) -> "Numbers":
+        loaded.append(folder.parent.name)
+        return cls(tuple(json.loads((folder / "values.json").read_text())))
+
+
+def numbers(*, source: list[int], at_least: int = 0) -> Numbers:
+    built.append("numbers")
+    return Numbers(tuple(value for value in source if value >= at_least))
+
+
+def twice(*, numbers: Numbers) -> Numbers:
+    built.append("twice")
+    return Numbers(tuple(2 * value for value in numbers.values))
+
+
+def total(*, doubled: Numbers, numbers: Numbers, scratch: Path) -> Numbers:
+    """13 brings bad luck; each attempt leaves a line in the scratch folder."""
+    built.append("total")
+    with (scratch / "steps").open("a") as file:
+        file.write("begun\n")
+    if 13 in numbers.values:
+        raise ZeroDivisionError("unlucky")
+    return Numbers((sum(doubled.values) + sum(numbers.values),))
+
+
+def again(*, numbers: Numbers) -> Numbers:
+    return numbers
+
+
+def logged(*, log: Path) -> Numbers:
+    return Numbers((7,))
+
+
+def hen(*, egg: Numbers) -> Numbers:
+    return egg
+
+
+def egg(*, hen: Numbers) -> Numbers:
+    return hen
+
+
+@pytest.fixture(autouse=True)
+def builders(open_registries):
+    for name in ("doubled.twice", "doubled.thrice"):
+        artifact(name)(twice)
+    for function in (numbers, total, again, logged, hen, egg):
+        artifact(function.__name__)(function)
+    built.clear()
+    loaded.clear()
+
+
+@pytest.fixture
+def store(tmp_path):
+    return Store(tmp_path / "artifacts", QUIET)
+
+
+def planned(
+    *wanted: str, choices: Mapping[str, Any] | None = None, source: str = "1 2 3", **more: str
+) -> dict[str, Planned]:
+    """The plan, by resource; `source` is the identity of what the numbers are made from."""
+    identities = {
+        name: (lambda text=text: text) for name, text in {"source": source, **more}.items()
     }
+    result = plan(wanted, {"doubled": "twice", **(choices or {})}, identities)
+    return {one.resource: one for one in result}
+
+
+def resources(store: Store, *wanted: str, source: list[int]) -> dict[str, Numbers]:
+    plans = planned(*wanted, source=str(source))
+    return store.resources(list(plans.values()), set(wanted), {"source": source})
+
+
+def test_an_artifact_is_built_once_and_then_loaded_without_what_it_was_built_from(store):
+    first = resources(store, "total", "doubled", source=[1, 2, 3])
+    assert first == {"total": Numbers((18,)), "doubled": Numbers((2, 4, 6))}
     assert built == ["numbers", "twice", "total"]
-
-
-def test_what_is_there_is_loaded_and_what_it_was_built_from_is_not(store):
-    resources(store, "total", source=[1, 2, 3])
-    forget()
+    loaded.clear()
     assert resources(store, "total", source=[1, 2, 3])["total"] == Numbers((18,))
-    assert (built, loaded) == ([], ["total"])
+    assert (len(built), loaded) == (3, ["total"])
 
 
 def test_the_folder_is_named_by_resource_and_key_and_holds_its_recipe(store):
@@ -37,12 +126,11 @@ def test_the_folder_is_named_by_resource_and_key_and_holds_its_recipe(store):
 
 
 def test_a_builder_that_raises_leaves_no_artifact_and_its_scratch_survives(store):
+    one = planned("total", source="[13]")["total"]
     for attempt in (1, 2):
         with pytest.raises(ZeroDivisionError, match="unlucky"):
             resources(store, "total", source=[13])
-        one = planned("total", source="[13]")["total"]
-        assert not store.holds(one)
-        assert not store.folder(one).exists()
+        assert not store.holds(one) and not store.folder(one).exists()
         steps = Path(f"{store.folder(one)}.scratch") / "steps"
         assert steps.read_text() == "begun\n" * attempt
     assert store.holds(planned("doubled", source="[13]")["doubled"])
@@ -63,28 +151,31 @@ def test_the_same_thing_under_another_name_is_not_written_twice(store):
     assert first["again"] is first["numbers"]
     folder = store.folder(planned("again", source="[1, 2]")["again"])
     assert {path.name for path in folder.iterdir()} == {RECIPE}
-    forget()
+    loaded.clear()
     assert resources(store, "again", source=[1, 2])["again"] == Numbers((1, 2))
-    assert (built, loaded) == ([], ["numbers"])
+    assert (built, loaded) == (["numbers"], ["numbers"])
 
 
 def test_the_plan_is_the_closure_of_the_needs_each_after_what_it_is_built_from():
     assert list(planned("total")) == ["numbers", "doubled", "total"]
-    assert list(planned("numbers")) == ["numbers"]
     assert list(planned()) == []
-
     assert list(planned("total", "source", numbers="given")) == ["doubled", "total"]
 
 
-def test_a_changed_setting_variant_or_corpus_changes_the_keys_of_all_that_is_built_from_it():
-    def changed(first, second) -> set[str]:
-        return {name for name in first if first[name].key != second[name].key}
-
-    usual, every = planned("total"), {"numbers", "doubled", "total"}
-    assert changed(usual, planned("total", choices={"numbers": {"at_least": 2}})) == every
-    assert changed(usual, planned("total", choices={"numbers": {"at_least": 0}})) == set()
-    assert changed(usual, planned("total", choices={"doubled": "thrice"})) == {"doubled", "total"}
-    assert changed(usual, planned("total", source="b")) == every
+@pytest.mark.parametrize(
+    ("other", "changed"),
+    [
+        ({"choices": {"numbers": {"at_least": 2}}}, {"numbers", "doubled", "total"}),
+        ({"choices": {"numbers": {"at_least": 0}}}, set()),
+        ({"choices": {"doubled": "thrice"}}, {"doubled", "total"}),
+        ({"source": "b"}, {"numbers", "doubled", "total"}),
+    ],
+)
+def test_a_changed_setting_variant_or_corpus_changes_the_keys_of_all_that_is_built_from_it(
+    other, changed
+):
+    usual, result = planned("total"), planned("total", **other)
+    assert {name for name in usual if usual[name].key != result[name].key} == changed
 
 
 @pytest.mark.parametrize(
