@@ -16,10 +16,8 @@ FIVE := $(BIN)/graphrag-bench run -m dataset=sample \
         method=bm25,vanilla,hybrid,hipporag,entitypassage budget_context=500
 QUESTION := "Which animal did Eric Gill carve on the wall?"
 
-QUESTION := "Which animal did Eric Gill carve on the wall?"
-
 .PHONY: help quickstart test test-ray test-parity test-browser quick checked lint types imports \
-  unit docs clean
+  unit docs demo clean
 
 help:
 	@echo "make quickstart   install; a table of five methods in a minute, then one answered question"
@@ -29,6 +27,7 @@ help:
 	@echo "make test-parity  our methods beside the released engines: ENGINES=FOLDER, docs/parity.md"
 	@echo "make quick        lint, types, the fast tests (under 90 seconds)"
 	@echo "make docs         the documentation site, in site/"
+	@echo "make demo         the packaged runs of view --demo"
 	@echo "make clean        remove .venv"
 
 quickstart: $(VENV)/.installed
@@ -84,6 +83,16 @@ $(VENV)/.installed: pyproject.toml constraints.txt
 $(VENV)/.installed-dev: $(VENV)/.installed
 	$(PIP) --editable '.[local,nlp,dev]'
 	touch $@
+
+# the runs of `view --demo`, without answers, and their archive; a file's bytes follow from its runs
+demo: $(VENV)/.installed
+	rm -rf build/demo/runs
+	$(BIN)/graphrag-bench run -m dataset=sample method=entitypassage,hipporag,pathrag answer=off \
+	  reference_rows=off limit=20 paths.home=build/demo
+	$(BIN)/graphrag-bench view build/demo/runs/sample/entitypassage build/demo/runs/sample/hipporag \
+	  build/demo/runs/sample/pathrag --home build/demo --out build/demo/page
+	cd build/demo/page/data && find . -name '*.js' | LC_ALL=C sort | tar --mtime=@0 --owner=0 --group=0 \
+	  --numeric-owner -cJf $(CURDIR)/graphrag_bench/view/demo.tar.xz -T -
 
 docs: $(VENV)/.installed-docs
 	$(BIN)/python -m scripts.docs_site

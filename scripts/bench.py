@@ -30,7 +30,7 @@ Numbers = tuple[float, float, str, Mapping[str, float]]
 """Ours, the reference, their unit; further columns."""
 Cases = Mapping[str, Callable[[], Numbers]]
 SUITES = {
-    "bench_graphs": ("ppr", "load", "vdb", "route"),
+    "bench_graphs": ("ppr", "vdb"),
     "bench_models": ("embed", "llm"),
     "bench_runs": ("endtoend", "build"),
 }

@@ -21,8 +21,7 @@ ROOT = Path(__file__).resolve().parents[1]
 if __name__ == "__main__":
     sys.path[:0] = [str(Path(__file__).resolve().parent), str(ROOT)]
 
-from parity.cases import Case, cases  # noqa: E402
-from parity.comparison import Ranking, compare  # noqa: E402
+from parity.comparison import Case, Ranking, cases, compare  # noqa: E402
 from parity.freezing import ours  # noqa: E402
 from parity.page import PAGE, Result, unexplained, with_results  # noqa: E402
 

@@ -9,7 +9,6 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from graphrag_bench.papers.printed import load_paper, load_table, paper_names, table_names
 from graphrag_bench.tables.board import BOARD, read_result
 from scripts.markdown import table
 
@@ -59,8 +58,8 @@ def scored(one: Result, names: Sequence[str]) -> str:
     return f"{n} of {one['n']}" if n < one["n"] else str(n)
 
 
-def board(every: Sequence[Result], page: str = "") -> list[str]:
-    """The tables of the data sets; `page` is the path of the board from the page they stand on."""
+def board(every: Sequence[Result]) -> list[str]:
+    """Return a table for each data set and corpus."""
     lines: list[str] = []
     for dataset, corpus in dict.fromkeys((one["dataset"], one["corpus"]) for one in every):
         own = [one for one in every if (one["dataset"], one["corpus"]) == (dataset, corpus)]
@@ -68,7 +67,7 @@ def board(every: Sequence[Result], page: str = "") -> list[str]:
         heads = ("method", "n", *names, "context tokens", "profile", "reader", "commit")
         rows = [
             (
-                f"[{cell(one['title'])}]({page}#{anchor(one)})", scored(one, names),
+                f"[{cell(one['title'])}](#{anchor(one)})", scored(one, names),
                 *(figure(one, name) for name in names),
                 f"{one['usage']['context_tokens_per_question']:,.0f}", cell(one["profile"]),
                 cell(one["llm"].partition("@")[0] or "–"), cell(one["environment"]["commit"]),
@@ -77,16 +76,6 @@ def board(every: Sequence[Result], page: str = "") -> list[str]:
         ]  # fmt: skip
         lines += [f"### {cell(dataset)}", "", f"Corpus `{corpus}`.", "", *table(heads, rows), ""]
     return lines
-
-
-def papers() -> list[str]:
-    """The papers with the number of their tables and of the printed numbers."""
-    rows = []
-    for name in paper_names():
-        tables = [one for one in table_names() if one.startswith(f"{name}/")]
-        n = sum(one.value is not None for table in tables for one in load_table(table).cells)
-        rows.append((cell(load_paper(name).citation), f"`{name}`", str(len(tables)), str(n)))
-    return table(("paper", "name", "tables and figures", "printed numbers"), rows)
 
 
 def page(every: Sequence[Result]) -> str:

@@ -47,9 +47,9 @@ def test_the_board_has_the_numbers_of_its_files() -> None:
 
 
 def test_a_flow_chart_has_every_operator_in_order_and_the_names_of_arms() -> None:
-    experiment = docs_site.prepared("hipporag2")
-    chart = "\n".join(docs_site.flow_chart(experiment.method.pipeline, "operators.html"))
-    steps = experiment.method.pipeline.operators()
+    pipeline = docs_site.method_pipeline("hipporag2")
+    chart = "\n".join(docs_site.flow_chart(pipeline, "operators.html"))
+    steps = pipeline.operators()
     boxes = re.findall(r'\["([^"<]+)<br>(.+)"\](:::model)?', chart)
     assert [name for name, _, _ in boxes] == [step.operator.name for step in steps]
     assert [bool(model) for _, _, model in boxes] == [step.bound() > 0 for step in steps]
@@ -58,15 +58,6 @@ def test_a_flow_chart_has_every_operator_in_order_and_the_names_of_arms() -> Non
     assert {"convert", "retrieve", "generate", "facts", "names", "empty", "otherwise"} <= frames
     assert {"branch merge=max", "switch slot=nodes"} <= frames
     assert chart.count("subgraph ") == len(re.findall(r"(?m)^end$", chart))
-
-
-def test_the_start_page_has_the_board_and_no_broken_link() -> None:
-    every = write_board.results()
-    page = docs_site.start_page(every)
-    for one in every:
-        assert f"({write_board.BOARD}.md#{write_board.anchor(one)})" in page
-    targets = re.findall(r"\]\(([^)#]+\.md)", page)
-    assert not [one for one in targets if not (ROOT / one).is_file() and one != "about.md"]
 
 
 def test_the_version_is_one_wherever_it_is_told() -> None:

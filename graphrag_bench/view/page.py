@@ -54,7 +54,7 @@ _FIELDS = ("dataset", "method", "key", "role", "n", "failed", "fell_back", "fall
 STATIC = Path(__file__).parent / "page"
 INDEX, FOLDER = "index.html", "data"
 DEMO = Path(__file__).parent / "demo.tar.xz"
-"""The data of the packaged page; scripts/write_demo.py writes it."""
+"""The data of the packaged page; `make demo` writes it."""
 _UNSAFE = ("<", "\u2028", "\u2029")
 
 

@@ -1,19 +1,44 @@
-"""Two answers to one question compared list by list: the same, the same but for ties, or not.
+"""The cases of parity, and the comparison of two answers to one question, list by list.
 
-A list is ids in order, each with the key that ordered it (numbers, higher first) or with none
-where the order has another source. Ids whose keys are alike to `CLOSE` are tied: their order says
-nothing.
+A list is ids in order, each with the key that ordered it (numbers, higher first), or without keys.
+Ids whose keys differ by at most `CLOSE` are tied: their order says nothing.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import zip_longest
-from typing import Literal
+from pathlib import Path
+from typing import Any, Literal
+
+import yaml
 
 CLOSE = 1e-6
 Kind = Literal["same", "ties", "follows", "differs"]
 Key = tuple[float, ...]
-BADGES: Mapping[str, str] = {"same": "same", "ties": "same but ties", "differs": "differs"}
+
+
+@dataclass(frozen=True)
+class Case:
+    """One method beside one mode of an engine, from `cases.yaml`.
+
+    `distribution` is what pip installs; `reasons` explain the first difference of a list.
+    """
+
+    name: str
+    method: str
+    engine: str
+    distribution: str
+    mode: str
+    stages: Mapping[str, int | None]
+    notes: tuple[str, ...]
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    reasons: Mapping[str, str] = field(default_factory=dict)
+
+
+def cases() -> dict[str, Case]:
+    """Return the cases by name."""
+    text = Path(__file__).with_name("cases.yaml").read_text(encoding="utf-8")
+    return {name: Case(name, **fields) for name, fields in yaml.safe_load(text).items()}
 
 
 @dataclass(frozen=True)
@@ -50,37 +75,25 @@ class Difference:
 def compare(
     question: str, ours: Mapping[str, Ranking], theirs: Mapping[str, Ranking]
 ) -> list[Difference]:
-    """The first difference of every list of a question, in the order of the stages; none if equal.
+    """Return the first difference of each list that differs, in the order of the stages.
 
-    A difference behind a tie in an earlier list `follows` from it: what was found is searched on.
-    Raises KeyError when the two have not the same lists.
+    A difference behind a tie in an earlier list `follows` from it: later stages search on from it.
+    Raises KeyError when the two do not have the same lists.
     """
     if list(ours) != list(theirs):
         raise KeyError(f"{question}: ours has {list(ours)}, the engine {list(theirs)}")
     result: list[Difference] = []
     for stage, mine in ours.items():
-        difference = first_difference(question, stage, mine, theirs[stage])
-        if difference is None:
+        other = theirs[stage]
+        pairs = zip_longest(mine.ids, other.ids)
+        place = next((place for place, (one, two) in enumerate(pairs) if one != two), None)
+        if place is None:
             continue
-        before = {one.kind for one in result}
-        if difference.kind == "differs" and before and before <= {"ties", "follows"}:
-            difference = Difference(
-                question, stage, "follows", difference.place, difference.ours, difference.theirs
-            )
-        result.append(difference)
+        kind: Kind = "ties" if only_ties(mine, other) else "differs"
+        if kind == "differs" and result and all(one.kind in ("ties", "follows") for one in result):
+            kind = "follows"
+        result.append(Difference(question, stage, kind, place + 1, mine.at(place), other.at(place)))
     return result
-
-
-def first_difference(
-    question: str, stage: str, ours: Ranking, theirs: Ranking
-) -> Difference | None:
-    """The first place where two lists differ, None where they are equal."""
-    pairs = zip_longest(ours.ids, theirs.ids)
-    place = next((place for place, (mine, other) in enumerate(pairs) if mine != other), None)
-    if place is None:
-        return None
-    kind: Kind = "ties" if only_ties(ours, theirs) else "differs"
-    return Difference(question, stage, kind, place + 1, ours.at(place), theirs.at(place))
 
 
 def only_ties(ours: Ranking, theirs: Ranking) -> bool:
@@ -118,8 +131,7 @@ def kind_of(differences: Sequence[Difference]) -> Kind:
 
 
 def badge(kinds: Sequence[Kind]) -> str:
-    """The badge of a method: same, same but ties, or differs; `differs` for no question."""
-    worst = "differs" if not kinds or "differs" in kinds else "same"
-    if worst == "same" and set(kinds) != {"same"}:
-        worst = "ties"
-    return BADGES[worst]
+    """Return same, same but ties, or differs; `differs` for no question."""
+    if not kinds or "differs" in kinds:
+        return "differs"
+    return "same" if set(kinds) == {"same"} else "same but ties"

@@ -18,8 +18,7 @@ from graphrag_bench.progress import Progress
 from graphrag_bench.run.execute import build_resources
 from graphrag_bench.run.experiment import Experiment
 from graphrag_bench.values import Ranked, RetrievalState
-from parity.cases import Case
-from parity.comparison import Ranking
+from parity.comparison import Case, Ranking
 
 
 @dataclass(frozen=True)

@@ -5,8 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from parity.cases import Case
-from parity.comparison import Difference, Kind, badge, kind_of
+from parity.comparison import Case, Difference, Kind, badge, kind_of
 from scripts.markdown import table, with_part
 
 KINDS: tuple[Kind, ...] = ("same", "ties", "follows", "differs")

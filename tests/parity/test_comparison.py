@@ -5,8 +5,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "scripts"))
 
-from parity.cases import cases
-from parity.comparison import Difference, Ranking, badge, compare, kind_of
+from parity.comparison import Difference, Ranking, badge, cases, compare, kind_of
 from parity.page import PAGE, UNEXPLAINED, Result, unexplained, with_results
 
 

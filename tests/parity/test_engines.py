@@ -10,7 +10,7 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "scripts"))
 
-from parity.cases import cases  # noqa: E402
+from parity.comparison import cases  # noqa: E402
 
 pytestmark = pytest.mark.skipif(
     not os.environ.get("ENGINES"), reason="ENGINES names no folder with the released engines"
