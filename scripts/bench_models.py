@@ -50,10 +50,8 @@ N_CALLS, CONCURRENCY = 5000, 64
 def names() -> list[str]:
     """Distinct made-up names of one to four words."""
     chance = np.random.default_rng(0)
-    parts = itertools.product(*(words.split() for words in (FIRST, LAST, PLACES, KINDS)))
-    chosen = [row for row in parts if chance.random() < 0.5]
-    order = chance.permutation(len(chosen))
-    every = (" ".join(chosen[place][: 1 + number % 4]) for number, place in enumerate(order))
+    parts = [*itertools.product(*(words.split() for words in (FIRST, LAST, PLACES, KINDS)))]
+    every = (" ".join(parts[at][: 1 + at % 4]) for at in chance.permutation(len(parts)))
     return list(dict.fromkeys(every))[:N_NAMES]
 
 

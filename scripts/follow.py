@@ -78,8 +78,8 @@ def write(block: Block, folder: Path) -> None:
     path.write_text(before + block.text, encoding="utf-8")
 
 
-def followed(page: Path, folder: Path, skip: list[str]) -> list[str]:
-    """What went wrong on a page, a line or more each; empty when all of it is as it says."""
+def followed(page: Path, folder: Path) -> list[str]:
+    """Return the differences between a page and its execution in a folder."""
     wrong: list[str] = []
     printed = ""
     for block in blocks(page.read_text(encoding="utf-8")):
@@ -95,17 +95,16 @@ def followed(page: Path, folder: Path, skip: list[str]) -> list[str]:
                 if missing := [one for one in lines if one not in out]:
                     wrong.append(f"{line}\nprinted:\n{out}\nwithout {missing}")
         elif block.language in ("bash", "python"):
-            lines, shell = [block.text], [sys.executable, "-c"]
-            if block.language == "bash":
-                lines, shell = block.commands, ["bash", "-c"]
-            printed = ""
-            for line in lines:
-                if block.language == "python" or not any(word in line for word in skip):
+            python = block.language == "python"
+            shell, printed = [sys.executable, "-c"] if python else ["bash", "-c"], ""
+            for line in [block.text] if python else block.commands:
+                if python or not any(word in line for word in SKIPPED):
                     done = _ran([*shell, line], line, folder)
                     printed += done.stdout
                     if done.returncode:
-                        ended = f"ended with {done.returncode}:\n{done.stderr[-2000:]}"
-                        wrong.append(f"{line}\n{ended}")
+                        wrong.append(
+                            f"{line}\nended with {done.returncode}:\n{done.stderr[-2000:]}"
+                        )
     return wrong
 
 
@@ -117,16 +116,11 @@ def _ran(command: list[str], line: str, folder: Path) -> subprocess.CompletedPro
     return done
 
 
-def main() -> int:
-    """Follow the pages; the exit code is 1 when one of them is not as it says."""
-    failed = 0
+if __name__ == "__main__":
+    failed = False
     for page in map(Path, sys.argv[1:] or pages()):
         with tempfile.TemporaryDirectory() as folder:
-            wrong = followed(page.resolve(), Path(folder), SKIPPED)
-        print(f"{page}: {'as it says' if not wrong else 'WRONG'}", *wrong, sep="\n")
-        failed += bool(wrong)
-    return min(failed, 1)
-
-
-if __name__ == "__main__":
-    sys.exit(main())
+            wrong = followed(page.resolve(), Path(folder))
+        print(f"{page}: {'WRONG' if wrong else 'as it says'}", *wrong, sep="\n")
+        failed = failed or bool(wrong)
+    sys.exit(failed)

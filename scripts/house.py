@@ -98,15 +98,10 @@ def classes_defined_twice() -> dict[str, list[str]]:
     """Return the public classes that several modules define, with these modules."""
     places = defaultdict(list)
     for path in files(*CODE):
-        for name in _classes(tree_of(path)):
-            places[name].append(module_of(path))
+        for node in tree_of(path).body:
+            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+                places[node.name].append(module_of(path))
     return {name: modules for name, modules in sorted(places.items()) if len(modules) > 1}
-
-
-def _classes(tree: ast.Module) -> Iterator[str]:
-    for node in tree.body:
-        if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
-            yield node.name
 
 
 def readers_of_source() -> list[str]:

@@ -10,12 +10,7 @@ def table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
 
 
 def with_part(page: str, part: str, script: str, lines: Iterable[str]) -> str:
-    """Return a page with other lines between `<!-- part: scripts/script -->` and its end.
-
-    The part comes last on a page that has none.
-    """
+    """Return a page with other lines between `<!-- part: scripts/script -->` and its end."""
     begin, end = f"<!-- {part}: scripts/{script} -->", f"<!-- end of {part} -->"
-    if begin not in page:
-        page = f"{page.rstrip()}\n\n{begin}\n{end}\n"
     before, rest = page.split(begin)
     return "\n".join([f"{before}{begin}", *lines, f"{end}{rest.split(end)[1]}"])

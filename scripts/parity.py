@@ -53,22 +53,21 @@ def answered(case: Case, engines: Path, frozen: Path, work: Path) -> dict[str, o
     return answers
 
 
-def ranking(rows: list[list[object]], most: int | None) -> Ranking:
-    """A list as a driver writes it: rows of an id and its key."""
-    cut = rows[:most] if most else rows
-    keys = tuple(tuple(key) for _, key in cut)  # type: ignore[call-overload]
-    return Ranking(tuple(one for one, _ in cut), keys if all(keys) else ())  # type: ignore[misc]
+def ranking(rows: list[list[object]]) -> Ranking:
+    """Return a list from a driver: rows of an id and its key."""
+    keys = tuple(tuple(key) for _, key in rows)  # type: ignore[call-overload]
+    return Ranking(tuple(one for one, _ in rows), keys if all(keys) else ())  # type: ignore[misc]
 
 
 def run(case: Case, engines: Path, home: Path) -> Result:
     """One case: our lists, the engine's, and their differences."""
-    side = ours(case, home)
-    theirs = answered(case, engines, side.frozen, home / "engines" / case.name)
+    lists, frozen = ours(case, home)
+    theirs = answered(case, engines, frozen, home / "engines" / case.name)
     differences = {}
-    for question, mine in side.lists.items():
+    for question, mine in lists.items():
         rows = theirs["answers"][question]  # type: ignore[index]
-        lists = {stage: ranking(rows[stage], most) for stage, most in case.stages.items()}
-        differences[question] = compare(question, mine, lists)
+        others = {stage: ranking(rows[stage]).head(most) for stage, most in case.stages.items()}
+        differences[question] = compare(question, mine, others)
     return Result(case, str(theirs["version"]), differences)
 
 

@@ -5,7 +5,6 @@ that the files are what this script writes. Usage: python scripts/write_docs.py
 """
 
 import re
-import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
@@ -51,22 +50,11 @@ instructions leave of the paper's window of 8,096.
 Item = TypeVar("Item", Operator, Builder)
 
 
-def main() -> int:
-    """Write every file; the exit code is 0."""
-    for path, text in pages().items():
-        path.write_text(text, encoding="utf-8")
-        print(path.relative_to(ROOT))
-    return 0
-
-
 def pages() -> dict[Path, str]:
     """The files that this script writes, with their texts."""
     load_plugins()
-    return {
-        ROOT / "docs" / "operators.md": operators_page(),
-        ROOT / "docs" / "methods.md": methods_page(),
-        ROOT / "docs" / "datasets.md": datasets_page(),
-    }
+    docs = {"operators": operators_page, "methods": methods_page, "datasets": datasets_page}
+    return {ROOT / "docs" / f"{name}.md": page() for name, page in docs.items()}
 
 
 def own(items: Iterable[Item]) -> list[Item]:
@@ -82,7 +70,9 @@ def page_of(name: str) -> Path:
 def profile_rows(name: str) -> list[Sequence[str]]:
     """A row of the table of profiles for each setting of a method that one of them changes."""
     method = method_file(name)
-    stored = dict(_chosen(method))
+    stored = dict(method.get("profiles") or {})
+    if method.get("fidelity"):
+        stored["fidelity=paper"] = method["fidelity"]
     paths = dict.fromkeys(path for changed in stored.values() for path in changed)
     rows: list[Sequence[str]] = []
     for path in paths:
@@ -94,22 +84,14 @@ def profile_rows(name: str) -> list[Sequence[str]]:
     return rows
 
 
-def _chosen(method: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """The columns of the table of profiles that a method has, and what they change."""
-    yield from (method.get("profiles") or {}).items()
-    if method.get("fidelity"):
-        yield "fidelity=paper", method["fidelity"]
-
-
 def _default(method: Mapping[str, Any], path: str) -> Any:
     """The value of a setting in a method's file, or in the signature of the builder it names.
 
     A resource that is built in one way alone has no name to be chosen by.
     """
-    first, *rest = path.split(".")
-    if first != "build":
+    if not path.startswith("build."):
         return method[path]
-    resource, *last = rest
+    _, resource, *last = path.split(".")
     chosen = (method.get("build") or {}).get(resource, "auto")
     chosen = chosen if isinstance(chosen, Mapping) else {"variant": chosen}
     name = last[0] if last else "variant"
@@ -123,11 +105,10 @@ def _default(method: Mapping[str, Any], path: str) -> Any:
 
 
 def _value(value: Any) -> str:
-    if value == "":
-        return ""
-    if value == "unstated":
-        return "*unstated*"
-    return "none" if value is None else f"`{_shown(value)}`"
+    named = {"": "", "unstated": "*unstated*", None: "none"}
+    return (
+        named[value] if isinstance(value, str | None) and value in named else f"`{_shown(value)}`"
+    )
 
 
 def operators_page() -> str:
@@ -176,13 +157,10 @@ def _table_2() -> list[str]:
 
 def _operator(operator: Operator, heading: str = "###") -> list[str]:
     reads, writes = _reads_writes(operator)
-    lines = [f"{heading} `{operator.name}`", "", f"{_first(operator.function)}", ""]
-    lines += [f"- {reads} → {writes}"]
-    if operator.needs:
-        lines.append(f"- needs {', '.join(operator.needs)}")
-    if operator.requires:
-        lines.append(f"- requires {', '.join(sorted(operator.requires))}")
-    return [*lines, *_facts(operator), ""]
+    facts = [f"- {reads} → {writes}"]
+    for word, names in (("needs", operator.needs), ("requires", sorted(operator.requires))):
+        facts += [f"- {word} {', '.join(names)}"] if names else []
+    return _section(heading, operator, facts)
 
 
 def _reads_writes(operator: Operator) -> tuple[str, str]:
@@ -192,19 +170,19 @@ def _reads_writes(operator: Operator) -> tuple[str, str]:
 
 def _builder(builder: Builder) -> list[str]:
     needs = [need for need in builder.needs if need not in ("scratch", "progress")]
-    lines = [f"### `{builder.name}`", "", _first(builder.function), ""]
-    lines.append(f"- from {', '.join(needs)}")
-    return [*lines, *_facts(builder), ""]
+    return _section("###", builder, [f"- from {', '.join(needs)}"])
 
 
-def _facts(item: Operator | Builder) -> list[str]:
-    lines = [
+def _section(heading: str, item: Operator | Builder, facts: list[str]) -> list[str]:
+    doc = (item.function.__doc__ or "").strip()
+    lines = [f"{heading} `{item.name}`", "", doc.partition("\n")[0], "", *facts]
+    lines += [
         f"- `{name}`" + ("" if setting.default is REQUIRED else f" = `{_shown(setting.default)}`")
         for name, setting in item.settings.items()
     ]
-    if source := re.search(r"Source:\s*(.*?)(?:\n\s*\n|\n\s*Deviation|$)", _doc(item), re.S):
+    if source := re.search(r"Source:\s*(.*?)(?:\n\s*\n|\n\s*Deviation|$)", doc, re.S):
         lines.append(f"- Source: {' '.join(source[1].split())}")
-    return lines
+    return [*lines, ""]
 
 
 def _shown(value: Any) -> str:
@@ -215,14 +193,6 @@ def _shown(value: Any) -> str:
     if isinstance(value, list) and value and isinstance(value[0], Mapping):
         return f"{len(value)} steps"
     return " ".join(map(str, value)) if isinstance(value, tuple) else str(value)
-
-
-def _doc(item: Operator | Builder) -> str:
-    return item.function.__doc__ or ""
-
-
-def _first(function: Any) -> str:
-    return str((function.__doc__ or "").strip().splitlines()[0])
 
 
 def methods_page() -> str:
@@ -304,4 +274,6 @@ def _method_row(name: str, toy: Dataset) -> list[str]:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    for path, text in pages().items():
+        path.write_text(text, encoding="utf-8")
+        print(path.relative_to(ROOT))

@@ -8,12 +8,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import zip_longest
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import yaml
 
 CLOSE = 1e-6
 Kind = Literal["same", "ties", "follows", "differs"]
+KINDS: tuple[Kind, ...] = get_args(Kind)
 Key = tuple[float, ...]
 
 
@@ -48,8 +49,8 @@ class Ranking:
     ids: tuple[int, ...]
     keys: tuple[Key, ...] = ()
 
-    def head(self, n: int) -> "Ranking":
-        """The first `n` ids."""
+    def head(self, n: int | None) -> "Ranking":
+        """Return the first `n` ids; None returns all."""
         return Ranking(self.ids[:n], self.keys[:n])
 
     def at(self, place: int) -> str:
@@ -123,11 +124,8 @@ def _alike(keys: Sequence[Key], one: int, other: int) -> bool:
 
 
 def kind_of(differences: Sequence[Difference]) -> Kind:
-    """What a question is: `differs` where any list does, else by its first difference."""
-    kinds = [one.kind for one in differences]
-    if "differs" in kinds:
-        return "differs"
-    return "follows" if "follows" in kinds else "ties" if kinds else "same"
+    """Return the kind of a question: the gravest of its lists."""
+    return max((one.kind for one in differences), key=KINDS.index, default="same")
 
 
 def badge(kinds: Sequence[Kind]) -> str:

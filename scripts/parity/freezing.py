@@ -3,7 +3,6 @@
 import json
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -21,37 +20,26 @@ from graphrag_bench.values import Ranked, RetrievalState
 from parity.comparison import Case, Ranking
 
 
-@dataclass(frozen=True)
-class Side:
-    """What our method found for every question, and the folder frozen for the engine."""
-
-    lists: Mapping[str, Mapping[str, Ranking]]
-    frozen: Path
-
-
-def ours(case: Case, home: Path) -> Side:
-    """Our method with `profile=upstream` on the sample set, asked without a language model."""
+def ours(case: Case, home: Path) -> tuple[dict[str, dict[str, Ranking]], Path]:
+    """Return our lists (`profile=upstream`, no model called), and the folder for the engine."""
     experiment = _experiment(case, home)
     resources = build_resources(experiment, experiment.models, Progress(), answering=False)
     resources["embedder"] = experiment.models["embedder"]
     planned = {item.resource for item in experiment.plan} & {"graph", "communities", "reports"}
     resources |= experiment.store().resources(experiment.plan, planned, experiment.models)
     pipeline = experiment.method.pipeline
-    questions = experiment.dataset.questions
-    states = [RetrievalState(question) for question in questions]
+    states = [RetrievalState(question) for question in experiment.dataset.questions]
     result = run_steps((*pipeline.convert, *pipeline.retrieve), states, Execution(resources))
-    lists = {}
-    for question, state in zip(questions, result, strict=True):
-        if not isinstance(state, RetrievalState):
-            raise RuntimeError(f"{case.name}, {question.id}: {state}")
-        lists[question.id] = {
-            stage: _ranking(state.get(stage)).head(n) if n else _ranking(state.get(stage))
-            for stage, n in case.stages.items()
-        }
+    ended = [state for state in result if isinstance(state, RetrievalState)]
+    if len(ended) < len(result):
+        raise RuntimeError(f"{case.name}: a question failed.")
+    stages = case.stages.items()
+    lists = {one.question.id: {name: _ranking(one.get(name)).head(n) for name, n in stages}
+             for one in ended}  # fmt: skip
     folder = home / "frozen" / case.name
     folder.mkdir(parents=True, exist_ok=True)
-    _freeze(folder, resources, [state for state in result if isinstance(state, RetrievalState)])
-    return Side(lists, folder)
+    _freeze(folder, resources, ended)
+    return lists, folder
 
 
 def _experiment(case: Case, home: Path) -> Experiment:

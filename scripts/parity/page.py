@@ -5,10 +5,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from parity.comparison import Case, Difference, Kind, badge, kind_of
+from parity.comparison import KINDS, Case, Difference, Kind, badge, kind_of
 from scripts.markdown import table, with_part
 
-KINDS: tuple[Kind, ...] = ("same", "ties", "follows", "differs")
 UNEXPLAINED = "**No reason is known.**"
 PAGE = Path(__file__).parents[2] / "docs" / "parity.md"
 
@@ -26,17 +25,11 @@ class Result:
         """What each question is."""
         return [kind_of(result) for result in self.differences.values()]
 
-    @property
-    def badge(self) -> str:
-        """same, same but ties, or differs."""
-        return badge(self.kinds)
-
     def first(self) -> list[Difference]:
         """The first difference of every stage and kind, by question in the order asked."""
         result: dict[tuple[str, str], Difference] = {}
-        for differences in self.differences.values():
-            for one in differences[:1]:
-                result.setdefault((one.stage, one.kind), one)
+        for one in (found[0] for found in self.differences.values() if found):
+            result.setdefault((one.stage, one.kind), one)
         return list(result.values())
 
     def counts(self) -> str:
@@ -46,7 +39,9 @@ class Result:
 
     def line(self) -> str:
         """The case on one line."""
-        return f"{self.case.name}: {self.badge}; {self.counts()} of {len(self.kinds)} questions"
+        return (
+            f"{self.case.name}: {badge(self.kinds)}; {self.counts()} of {len(self.kinds)} questions"
+        )
 
 
 def unexplained(results: Sequence[Result]) -> list[str]:
@@ -74,7 +69,7 @@ def _table(results: Sequence[Result]) -> list[str]:
         changed = "".join(f" {name}={value}" for name, value in case.settings.items())
         ours = f"`{case.method}`" + (f" with{changed}" if changed else "")
         engine = f"{case.distribution} {result.version}, {case.mode}"
-        rows.append((case.name, ours, engine, lists, result.badge, result.counts()))
+        rows.append((case.name, ours, engine, lists, badge(result.kinds), result.counts()))
     return table(("case", "our method", "engine", "lists", "badge", "questions"), rows)
 
 

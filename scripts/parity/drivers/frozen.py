@@ -46,7 +46,7 @@ class World:
 
 
 class Letters:
-    """A tokenizer in place of one that is downloaded: budgets are lifted, counts decide nothing."""
+    """A tokenizer that needs no download: budgets are lifted, so that counts decide nothing."""
 
     def encode(self, text):
         """One token for each letter."""
@@ -68,10 +68,7 @@ def chunk_row(name):
 
 
 def write(path, answers, version):
-    """Write the lists of every question.
-
-    `answers` maps a question's id to {stage: [[row, [key, ...]], ...]}.
-    """
+    """Write {question id: {stage: [[row, [key, ...]], ...]}}."""
     stored = {"version": version, "answers": answers}
     Path(path).write_text(json.dumps(stored), encoding="utf-8")
 
