@@ -1,4 +1,4 @@
-"""Graphs from GraphML (LightRAG's, our own export's, any other), and as GraphML."""
+"""Import and export of graphs as GraphML, the format of LightRAG and other tools."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -31,9 +31,9 @@ from graphrag_bench.graphs.text_graph import RKG_ATTRIBUTES, TKG_ATTRIBUTES
 from graphrag_bench.text import normalise_name
 
 CHUNK_FILE = "kv_store_text_chunks.json"
-"""LightRAG's file of chunks, next to its graph."""
+"""LightRAG's file of chunks, in the folder of its graph."""
 SEPARATOR = "<SEP>"
-"""What LightRAG and nano-graphrag put between several texts in one field."""
+"""Separator of several texts in one field, in LightRAG and nano-graphrag."""
 Fields = Mapping[str, str]
 _NOT_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _NAMESPACE = "http://graphml.graphdrawing.org/xmlns"
@@ -45,16 +45,15 @@ _NAMESPACE = "http://graphml.graphdrawing.org/xmlns"
     "graph.graphml_rkg", provides=RKG_ATTRIBUTES, fixed={"columns": ("described", "keywords")}
 )
 def graphml(*, import_from: Path, chunk_table: ChunkTable, columns: tuple[Column, ...]) -> Graph:
-    """The graph of a GraphML file, by what its nodes and relationships have.
+    """Import the graph of a GraphML file.
 
-    A node's name is its attribute name, entity_id, entity_name, title or label, else its id; a
-    relationship's name is its attribute relation, name, label or type, else "related to"; its
-    weight is `weight`, else 1; one named "synonym of" is a synonymy edge. `source_id` names chunks
-    as LightRAG does: by the ids of kv_store_text_chunks.json next to the file, or by the md5 of
-    their texts, with <SEP> between. `graphml_tkg` and `graphml_rkg` have `type` or `entity_type`
-    and `description` of nodes, and `description` of relationships, which are merged by their
-    unordered ends; `graphml_rkg` has `keywords` as well, split at commas, as LightRAG writes them.
-    Raises UserError for a file that cannot be read.
+    A node's name is its attribute name, entity_id, entity_name, title or label, else its id. A
+    relationship's name is its attribute relation, name, label or type, else "related to"; "synonym
+    of" marks a synonymy edge. The default weight is 1. `source_id` lists chunks as LightRAG does:
+    ids of kv_store_text_chunks.json next to the file, or md5 digests of texts, separated by <SEP>.
+    `graphml_tkg` and `graphml_rkg` read `type` or `entity_type` and `description`, and merge the
+    relationships of a pair of nodes. `graphml_rkg` also reads `keywords`, separated by commas.
+    Raises UserError for other files.
     """
     file = _read(import_from)
     units = _units(import_from, chunk_table)
@@ -95,7 +94,7 @@ def graphml(*, import_from: Path, chunk_table: ChunkTable, columns: tuple[Column
 
 
 def graphml_variant(path: Path) -> str:
-    """Return the builder for what a file declares: graphml, graphml_tkg or graphml_rkg."""
+    """Return the variant for a file's attributes: graphml, graphml_tkg or graphml_rkg."""
     keys = _read(path).keys
     if not {("node", "description"), ("all", "description")} & keys:
         return "graphml"
@@ -119,7 +118,7 @@ def _read(path: Path) -> _File:
     except (ElementTree.ParseError, LookupError, ValueError) as error:
         raise UserError(f"{path}: not GraphML ({error}).") from None
     if (tag := root.tag.rpartition("}")[2]) != "graphml":
-        raise UserError(f"{path}: not GraphML, its outermost element is '{tag}'.")
+        raise UserError(f"{path}: not GraphML: its root element is '{tag}'.")
     keys = {
         key.get("id", ""): (key.get("for", "all"), key.get("attr.name", key.get("id", "")))
         for key in root.iterfind("{*}key")
@@ -152,17 +151,17 @@ def _units(path: Path, chunk_table: ChunkTable) -> dict[str, Chunks]:
         return chunks_by_digest(chunk_table)
     stored = json_file(chunk_file)
     if not isinstance(stored, dict):
-        raise UserError(f"{chunk_file}: an object from chunk id to chunk was expected.")
+        raise UserError(f"{chunk_file}: expected a JSON object of chunks by id.")
     chunks = {str(name): chunk for name, chunk in stored.items() if isinstance(chunk, dict)}
     texts = {name: str(chunk.get("content", "")) for name, chunk in chunks.items()}
     return {**chunks_by_digest(chunk_table), **chunks_of_texts(texts, chunk_table)}
 
 
 def export_graphml(graph: Graph, chunk_table: ChunkTable, path: Path) -> None:
-    """Write the graph as one GraphML file that `graph.import_from` reads back over its corpus.
+    """Write a graph to a GraphML file, which `graph.import_from` can read.
 
-    `source_id` names chunks as LightRAG does. Attributes of nodes are not written, and neither are
-    characters that XML does not allow.
+    `source_id` lists chunks as LightRAG does. Attributes of nodes and characters that XML does not
+    allow are left out.
     """
     from xml.etree import ElementTree as Xml
 

@@ -1,4 +1,4 @@
-"""Which artifacts a run needs, in which order, under which keys: the closure of its needs."""
+"""Plan of the artifacts that a run needs, with their keys, in the order of building."""
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
@@ -11,13 +11,13 @@ from graphrag_bench.errors import UserError, did_you_mean
 from graphrag_bench.fingerprint import code, digest
 
 AMBIENT = frozenset({"scratch", "progress"})
-"""Needs that every builder may have and that can change nothing in what it builds."""
+"""Needs of builders that are not part of any key."""
 
 THINNING = {
     "edge_drop": Setting("edge_drop", Share, 0.0),
     "edge_drop_seed": Setting("edge_drop_seed", int, 0),
 }
-"""Settings of every graph in addition to its builder's: the share of edges removed."""
+"""Settings of every graph, in addition to its builder's: the share of edges removed."""
 
 Choice = str | Mapping[str, Any]
 Identities = Mapping[str, Callable[[], str]]
@@ -25,9 +25,9 @@ Identities = Mapping[str, Callable[[], str]]
 
 @dataclass(frozen=True)
 class Planned:
-    """One artifact to build or reuse; `inputs` maps its needs to their keys.
+    """Artifact to build or load. `inputs` maps its needs to their keys.
 
-    `thinning` holds the settings of `thinned` where edges are taken out of a graph.
+    `thinning` has the settings of `thinned` if edges are removed from a graph.
     """
 
     builder: Builder
@@ -37,27 +37,27 @@ class Planned:
 
     @cached_property
     def key(self) -> str:
-        """The digest of builder, code, settings and the keys of its inputs."""
+        """The digest of the builder, its code, the settings and the inputs."""
         return digest(*self._parts.values(), dict(self.inputs))
 
     @property
     def own_settings(self) -> dict[str, Any]:
-        """Its settings, those that it has in addition to its builder's included."""
+        """All settings, including `thinning`."""
         return {**self.settings, **self.thinning}
 
     @property
     def resource(self) -> str:
-        """The name under which steps and other builders need it."""
+        """The name of the need that it fills."""
         return self.builder.resource
 
     @property
     def trained_on(self) -> str:
-        """What it is trained on, in words; "" for what is not trained."""
+        """A description of the training data; "" if it is not trained."""
         return self.builder.trained_on(self.settings) if self.builder.trained_on else ""
 
     @property
     def recipe(self) -> dict[str, Any]:
-        """What the key was made of, for `recipe.json`."""
+        """The parts of the key, for `recipe.json`."""
         return {**self._parts, "inputs": dict(self.inputs), "key": self.key}
 
     @property
@@ -77,11 +77,11 @@ def _as_json(value: Any) -> Any:
 def plan(
     wanted: Iterable[str], choices: Mapping[str, Choice], identities: Identities
 ) -> list[Planned]:
-    """Return the artifacts that `wanted` takes, each after what it is built from.
+    """Return the wanted artifacts and all their inputs; inputs come first.
 
-    `choices` names the variant and settings of a resource (`"kg"`, or a mapping with `variant` and
-    settings); `identities` gives the identity of what is not built: corpus, embedder, models.
-    Raises one UserError that lists every problem.
+    `choices` gives the variant of a resource (`"kg"`), or a mapping with `variant` and settings.
+    `identities` gives the identity of each primitive: corpus, embedder, models.
+    Raises one UserError that lists all problems.
     """
     planner = _Planner(choices, identities)
     for resource in sorted(set(wanted)):

@@ -1,4 +1,4 @@
-"""Artifacts as files that travel: listed, packed with what they are built from, and unpacked."""
+"""Artifacts as archives: list, export with inputs, import and verify."""
 
 import gzip
 import shutil
@@ -10,14 +10,14 @@ from pathlib import Path
 from tempfile import mkdtemp
 from typing import Any
 
-from graphrag_bench.artifacts.store import Damaged, check, content_of, is_stored, read_recipe
+from graphrag_bench.artifacts.store import Damaged, content_of, fault_of, is_stored, read_recipe
 from graphrag_bench.errors import UserError, by_beginning
 from graphrag_bench.fingerprint import digest
 
 
 @dataclass(frozen=True)
 class StoredArtifact:
-    """An artifact on disk: artifacts/<dataset>/<resource>/<key>/."""
+    """Artifact on disk, in the folder artifacts/<dataset>/<resource>/<key>/."""
 
     folder: Path
     recipe: Mapping[str, Any]
@@ -42,7 +42,7 @@ class StoredArtifact:
 
 
 def stored_artifacts(artifacts: Path) -> list[StoredArtifact]:
-    """Return the artifacts below a folder, by data set, resource and key; raises Damaged."""
+    """Return all artifacts, sorted by data set, resource and key; raises Damaged."""
     folders = [path for path in sorted(artifacts.glob("*/*/*")) if not path.suffix]
     return [
         StoredArtifact(folder, read_recipe(folder), *folder.relative_to(artifacts).parts)
@@ -52,13 +52,13 @@ def stored_artifacts(artifacts: Path) -> list[StoredArtifact]:
 
 
 def find(artifacts: Path, key: str) -> StoredArtifact:
-    """Return the artifact whose key begins with `key`; raises UserError unless there is one."""
+    """Return the artifact whose key starts with `key`; raises UserError unless it is unique."""
     by_key = {one.key: one for one in stored_artifacts(artifacts)}
     return by_beginning(key, by_key, "artifact", artifacts, lambda o: f"{o.dataset} {o.resource}")
 
 
 def with_inputs(artifacts: Path, one: StoredArtifact) -> list[StoredArtifact]:
-    """Return the artifact after everything it is built from, as far as it is there."""
+    """Return the stored inputs of an artifact, direct and indirect, and then the artifact."""
     every = {item.place: item for item in stored_artifacts(artifacts)}
     ordered: dict[str, StoredArtifact] = {}
 
@@ -74,9 +74,9 @@ def with_inputs(artifacts: Path, one: StoredArtifact) -> list[StoredArtifact]:
 
 
 def export_artifacts(items: Sequence[StoredArtifact], file: Path) -> str:
-    """Write artifacts, each after a check of its files, as one .tar.gz; return its content digest.
+    """Write artifacts to a .tar.gz file and return the digest of its content.
 
-    Equal artifacts give equal bytes. The archive gets its name when it is whole.
+    Equal artifacts give equal bytes; an interrupted export leaves no file. Raises Damaged.
     """
     new = file.with_name(f"{file.name}.part")
     try:
@@ -86,7 +86,8 @@ def export_artifacts(items: Sequence[StoredArtifact], file: Path) -> str:
             tarfile.open(fileobj=packed, mode="w") as archive,
         ):
             for item in items:
-                check(item.folder)
+                if fault := fault_of(item.folder):
+                    raise Damaged(item.folder, fault)
                 for path in item.files:
                     name = f"{item.place}/{path.relative_to(item.folder).as_posix()}"
                     archive.add(path, name, recursive=False, filter=_plain)
@@ -101,10 +102,10 @@ def _plain(info: tarfile.TarInfo) -> tarfile.TarInfo:
 
 
 def import_artifacts(file: Path, artifacts: Path) -> tuple[list[str], list[str], str]:
-    """Put the artifacts of an archive in their places, after all hashes and keys were checked.
+    """Import the artifacts of an archive after checking all keys and hashes.
 
-    Returns the places that are new, those that were there already, and the content digest, which
-    alone says that nobody has changed an artifact together with its hashes. Raises UserError.
+    Returns the new folders, the existing ones, and the content digest. Only this digest shows that
+    nobody has changed an artifact and its hashes together. Raises UserError for a damaged archive.
     """
     artifacts.mkdir(parents=True, exist_ok=True)
     scratch = Path(mkdtemp(prefix=".import-", dir=artifacts))
@@ -114,7 +115,7 @@ def import_artifacts(file: Path, artifacts: Path) -> tuple[list[str], list[str],
         for place in new:
             target = artifacts / place
             target.parent.mkdir(parents=True, exist_ok=True)
-            shutil.rmtree(target, ignore_errors=True)  # without a recipe it is no artifact
+            shutil.rmtree(target, ignore_errors=True)  # it has no recipe
             (scratch / place).rename(target)
         return new, [place for place in contents if place not in new], digest(contents)
     finally:
@@ -130,24 +131,16 @@ def _unpacked(file: Path, scratch: Path) -> dict[str, str]:
     contents = {}
     for folder in sorted(scratch.glob("*/*/*")):
         place = folder.relative_to(scratch).as_posix()
-        if fault := _fault(folder):
+        if fault := fault_of(folder):
             raise UserError(f"{file} is damaged: {place}: {fault}.")
         contents[place] = content_of(folder)
     if not contents:
-        raise UserError(f"{file} is not an archive of artifacts (it holds none).")
+        raise UserError(f"{file} holds no artifacts.")
     return contents
 
 
 def verify(artifacts: Path) -> Iterator[tuple[Path, str]]:
-    """Yield the folder of every artifact, and what is wrong with its files: "" for nothing."""
+    """Yield the folder of every artifact and the difference from its hashes, "" if intact."""
     for folder in sorted(artifacts.glob("*/*/*")):
         if not folder.suffix and is_stored(folder):
-            yield folder, _fault(folder)
-
-
-def _fault(folder: Path) -> str:
-    try:
-        check(folder)
-    except Damaged as error:
-        return error.what
-    return ""
+            yield folder, fault_of(folder)

@@ -1,10 +1,10 @@
-"""Artifacts on disk, complete or absent: artifacts/<dataset>/<resource>/<key>/."""
+"""Artifacts on disk, in the folders artifacts/<dataset>/<resource>/<key>/."""
 
 import hashlib
 import json
 import shutil
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -17,22 +17,22 @@ from graphrag_bench.graphs.asking import CUT, MOST_TOKENS, REPLIES
 from graphrag_bench.llm.calls import CallFailed, RunStopped, ServerFailed
 from graphrag_bench.llm.chat import ChatModel
 from graphrag_bench.llm.ledger import Ledger
-from graphrag_bench.llm.meter import FailureGate, Meter, Usage
+from graphrag_bench.llm.meter import FailureGate, Usage
 from graphrag_bench.progress import Progress
 
-LEDGER = "ledger.jsonl"
+LEDGER, RECIPE = "ledger.jsonl", "recipe.json"
+_KEY_PARTS = ("builder", "code", "settings", "inputs")
 ALLOWED_CUT = 0.02
-"""The share of the replies of an extraction that may be cut."""
+"""The largest share of cut replies in an extraction."""
 _MODELS = ("llm", "llm_build")
 
 
 @dataclass
 class Store:
-    """The artifacts of one data set under `root`, built when they are first asked for.
+    """Artifacts of one data set under `root`, built when they are first needed.
 
-    Those under `shared` are used as they are; nothing is ever written there. A part that is missing
-    because the server failed ends a build, and so does an extraction of which more than the share
-    `allow_cut` of the replies was cut. `load` reads an artifact, as `loaded` does.
+    `shared` is a second, read-only folder of artifacts. A build fails if the server fails, or if
+    more than the share `allow_cut` of an extraction's replies was cut. `load` reads an artifact.
     """
 
     root: Path
@@ -45,7 +45,7 @@ class Store:
     load: Callable[[Any, Path], Any] = field(default_factory=lambda: loaded)
 
     def folder(self, planned: Planned) -> Path:
-        """Return the folder of an artifact, built or not."""
+        """Return the folder of an artifact, whether it exists or not."""
         own = self.root / planned.resource / planned.key
         if self.shared is not None and not is_stored(own):
             theirs = self.shared / planned.resource / planned.key
@@ -53,15 +53,15 @@ class Store:
         return own
 
     def holds(self, planned: Planned) -> bool:
-        """Return whether the artifact is there."""
+        """Return whether the artifact is stored."""
         return is_stored(self.folder(planned))
 
     def recipe(self, planned: Planned) -> dict[str, Any]:
-        """Return the recipe of an artifact that is there, with the seconds its building took."""
+        """Return the recipe of a stored artifact, with the seconds of its build."""
         return read_recipe(self.folder(planned))
 
     def ledgers(self, planned: Planned) -> list[Path]:
-        """Return the ledger of the calls that an artifact took so far, if it took any."""
+        """Return the ledger of the artifact's calls so far, if it exists."""
         folder = self.folder(planned)
         path = (folder if is_stored(folder) else Path(f"{folder}.scratch")) / LEDGER
         return [path] if path.is_file() else []
@@ -69,9 +69,9 @@ class Store:
     def resources(
         self, plan: list[Planned], wanted: set[str], primitives: Mapping[str, Any]
     ) -> dict[str, Any]:
-        """Return the wanted artifacts, built where they are missing and loaded otherwise.
+        """Build or load the wanted artifacts, and return them by resource.
 
-        Primitives are what is not built: the corpus, the embedder, the models.
+        `primitives` are resources that are not built: the corpus, the embedder, the models.
         """
         by_name = {planned.resource: planned for planned in plan}
         cached: dict[str, Any] = {}
@@ -93,7 +93,7 @@ class Store:
                 if not self.holds(planned):
                     self._build(planned, get)
             Path(f"{own}.lock").unlink(missing_ok=True)
-        shutil.rmtree(f"{own}.scratch", ignore_errors=True)  # of a killed process
+        shutil.rmtree(f"{own}.scratch", ignore_errors=True)  # left by a killed process
         folder = self.folder(planned)
         same = read_recipe(folder).get("same_as")
         return get(same) if same else self.load(planned.builder.produces, folder)
@@ -117,7 +117,7 @@ class Store:
                 **inputs, **planned.settings, **planned.builder.fixed
             )
         except (RunStopped, CallFailed) as error:
-            raise _stopped(planned, error, meters) from error
+            raise _stopped(planned, error) from error
         if planned.thinning:
             artifact = thinned(artifact, **planned.thinning)
         recipe = {**planned.recipe, "seconds": round(time.perf_counter() - began, 3)}
@@ -135,7 +135,7 @@ class Store:
             shutil.copyfile(scratch / LEDGER, new / LEDGER)
         write_recipe(new, recipe)
         target = self.root / planned.resource / planned.key
-        shutil.rmtree(target, ignore_errors=True)  # one without a recipe is not an artifact
+        shutil.rmtree(target, ignore_errors=True)  # it has no recipe
         new.rename(target)
 
     def _metered(self, planned: Planned, llm: ChatModel, scratch: Path) -> ChatModel:
@@ -151,9 +151,9 @@ class Store:
             limit = planned.settings.get("max_tokens") or MOST_TOKENS
             raise UserError(
                 f"{planned.resource} ({planned.builder.name}): {n_cut:.0f} of {n:.0f} replies "
-                f"({share:.1%}) ended at their limit ({limit:,} tokens, or the model's window). "
-                f"Raise build.{planned.resource}.max_tokens, take a larger window or smaller "
-                f"chunks; failures.allow_cut={share + 0.005:.2f} goes on with them as they are."
+                f"({share:.1%}) were cut at {limit:,} tokens or at the model's window. Raise "
+                f"build.{planned.resource}.max_tokens, use smaller chunks, or accept them by "
+                f"failures.allow_cut={share + 0.005:.2f}."
             )
         if share:
             self.progress.say(
@@ -162,56 +162,43 @@ class Store:
 
 
 def loaded(produces: Any, folder: Path) -> Any:
-    """Return what a class loads from a folder; raises Damaged for a file that is missing or cut."""
+    """Return the object that a class loads from a folder; raises Damaged if it cannot."""
     try:
         return produces.load(folder)
     except (OSError, ValueError, LookupError, EOFError) as error:
         raise Damaged(folder, f"{type(error).__name__}: {error}") from error
 
 
-def _stopped(
-    planned: Planned, error: RunStopped | CallFailed, meters: Sequence[Meter]
-) -> UserError:
-    n_prompts = sum(meter.n_prompts for meter in meters)
-    n_missing = sum(meter.n_missing for meter in meters)
-    parts = f" {n_missing} of the {n_prompts} parts of its step are missing." if n_missing else ""
-    message = (
-        f"{planned.builder.name} is not built: {str(error).rstrip('.')}.{parts} Replies are cached:"
-        " the same command asks for what is missing alone."
-    )
+def _stopped(planned: Planned, error: RunStopped | CallFailed) -> UserError:
+    problem = f"{planned.builder.name} is not built: {str(error).rstrip('.')}. "
+    message = f"{problem}Replies are cached: run the same command again to continue."
     if isinstance(error, RunStopped):
         return type(error)(message)
     return ServerFailed(message) if error.of_server else RunStopped(message)
 
 
-RECIPE = "recipe.json"
-_KEY_PARTS = ("builder", "code", "settings", "inputs")
-
-
 class Damaged(UserError):
-    """An artifact cannot be read, or was changed after it was written."""
+    """An artifact that cannot be read, or that was changed after it was written."""
 
     def __init__(self, folder: Path, what: str) -> None:
-        super().__init__(
-            f"The artifact {folder} is damaged ({what}); remove that folder to build it again."
-        )
-        self.folder, self.what = folder, what
+        super().__init__(f"The artifact {folder} is damaged ({what}). Remove it to build it again.")
+        self.what = what
 
 
 def is_stored(folder: Path) -> bool:
-    """Return whether a folder is an artifact: it gets its name when it is whole."""
+    """Return whether a folder holds a complete artifact."""
     return (folder / RECIPE).is_file()
 
 
 def write_recipe(folder: Path, recipe: Mapping[str, Any]) -> None:
-    """Write the recipe of a folder that holds all other files of an artifact."""
+    """Write the recipe of an artifact, with the sha256 of its other files."""
     recipe = {**recipe, "files": _hashes(folder)}
     text = json.dumps(recipe, indent=1, sort_keys=True, ensure_ascii=False)
     (folder / RECIPE).write_text(text + "\n", encoding="utf-8")
 
 
 def read_recipe(folder: Path) -> dict[str, Any]:
-    """Return the recipe of an artifact, its files unchecked; raises Damaged."""
+    """Return the recipe of an artifact without checking its files; raises Damaged."""
     try:
         recipe: dict[str, Any] = json.loads((folder / RECIPE).read_bytes())
     except (OSError, ValueError) as error:
@@ -221,23 +208,23 @@ def read_recipe(folder: Path) -> dict[str, Any]:
     return recipe
 
 
-def check(folder: Path) -> None:
-    """Compare the files of an artifact with its recipe, and its key with both; raises Damaged."""
-    recipe = read_recipe(folder)
+def fault_of(folder: Path) -> str:
+    """Return how an artifact differs from its key or from its hashes; "" if it does not."""
+    try:
+        recipe = read_recipe(folder)
+    except Damaged as error:
+        return error.what
     key = digest(*(recipe[part] for part in _KEY_PARTS))
     resource = str(recipe["builder"]).partition(".")[0]
     if (resource, key) != (folder.parent.name, folder.name):
-        raise Damaged(folder, f"{RECIPE} is that of {resource}/{key}")
-    hashes = _hashes(folder)
-    for name in sorted({*hashes, *recipe["files"]}):
-        if name not in hashes:
-            raise Damaged(folder, f"{name} is missing")
-        if hashes[name] != recipe["files"].get(name):
-            raise Damaged(folder, f"{name} holds other bytes than were written")
+        return f"{RECIPE} is that of {resource}/{key}"
+    hashes, written = _hashes(folder), recipe["files"]
+    changed = [name for name in {*hashes, *written} if hashes.get(name) != written.get(name)]
+    return f"changed or missing: {', '.join(sorted(changed))}" if changed else ""
 
 
 def content_of(folder: Path) -> str:
-    """Return the sha256 of the recipe, which holds those of all other files."""
+    """Return the sha256 of the recipe, which holds the sha256 of all other files."""
     return _sha256(folder / RECIPE)
 
 

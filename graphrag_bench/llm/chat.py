@@ -147,8 +147,7 @@ class ChatModel(ABC):
             (Request(prompt, max_tokens, tuple(stop), schema, self.trial), item)
             for prompt, item in zip(prompts, items or [""] * len(prompts), strict=True)
         ]
-        meter, outcomes = self.meter, dict[int, CallOutcome]()
-        meter.n_prompts, meter.arrived = len(calls), []
+        outcomes: dict[int, CallOutcome] = {}
         arriving = self._arrivals(calls)
         try:
             with closing(arriving):
@@ -157,7 +156,7 @@ class ChatModel(ABC):
                     yield position, outcome
         finally:
             in_order = sorted(outcomes)
-            meter.replies += [outcomes[position] for position in in_order]
+            self.meter.replies += [outcomes[position] for position in in_order]
             lost = [position for position in in_order if outcomes[position].of_server]
         if lost and self.whole:
             raise ServerFailed(f"The server failed. The last of its failures: {outcomes[lost[-1]]}")
@@ -192,7 +191,6 @@ class ChatModel(ABC):
         outcome: CallOutcome
         try:
             outcome = self._reply(request, self.cache)
-            self.meter.arrived.append(outcome)
         except CallFailed as failure:
             outcome = failure
         if self.log is not None:

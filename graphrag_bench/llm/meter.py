@@ -76,22 +76,12 @@ class Usage:
 
 @dataclass
 class Meter:
-    """Outcomes of the calls of one question and step, in the order of their prompts.
-
-    `arrived` holds the replies to the last list, of `n_prompts` prompts, in order of arrival.
-    """
+    """Outcomes of the calls of one question and step, in the order of their prompts."""
 
     replies: list[CallOutcome] = field(default_factory=list)
     unreadable: int = 0
     corrected: int = 0
     fallbacks: int = 0
-    n_prompts: int = 0
-    arrived: list[Completion] = field(default_factory=list)
-
-    @property
-    def n_missing(self) -> int:
-        """The number of prompts of the last list without a reply."""
-        return self.n_prompts - len(self.arrived)
 
     @property
     def usage(self) -> Usage:

@@ -1,4 +1,4 @@
-"""The output of Microsoft GraphRAG as it is: text units, graph, communities and reports."""
+"""Import of Microsoft GraphRAG: text units, graph, communities and reports."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -31,12 +31,11 @@ ParquetRow = Mapping[str, Any]
 
 @artifact("chunk_table.msgraphrag")
 def text_units(*, import_from: Path, corpus: Dataset) -> ChunkTable:
-    """The text units of the folder as chunks, in their order.
+    """Import text units as chunks, in their order.
 
-    A document of the folder is taken to be the document of the corpus with the same text (spaces
-    aside), or else the one whose id or title is its title: its chunks get that document's id.
-    What the corpus does not have keeps the folder's title as its id. Titles of chunks are empty,
-    as the text units were read without.
+    A chunk gets the id of the document of the corpus with the same text, ignoring spaces, or whose
+    id or title is the title in the folder. Other documents keep their title as the id. Titles of
+    chunks are empty.
     """
     units = read_parquet(import_from, "text_units", ("id", "text"))
     if all(unit.get("human_readable_id") is not None for unit in units):
@@ -50,17 +49,16 @@ def text_units(*, import_from: Path, corpus: Dataset) -> ChunkTable:
         if (text := text_of(unit["text"]).strip())
     ]
     if not rows:
-        raise UserError(f"{import_from}/text_units.parquet: every text unit is blank.")
+        raise UserError(f"{import_from}/text_units.parquet: all text units are blank.")
     return ChunkTable.of(rows)
 
 
 @artifact("graph.msgraphrag", provides=TKG_ATTRIBUTES)
 def graph(*, import_from: Path, chunk_table: ChunkTable) -> Graph:
-    """The textual knowledge graph of the folder, with its types, descriptions and weights.
+    """Import the textual knowledge graph with types, descriptions and weights.
 
-    Nodes are in the order of entities.parquet, relationships in that of relationships.parquet.
-    Names are normalised as everywhere; entities whose names become the same are merged. Text
-    units are found in the chunk table by their text.
+    Rows keep the order of entities.parquet and relationships.parquet. Names are normalised, and
+    entities with equal names merged. Text units are found in the chunk table by their text.
     """
     entities = read_parquet(import_from, "entities", ("id", "title"))
     rows = read_parquet(import_from, "relationships", ("source", "target"))
@@ -90,11 +88,10 @@ def graph(*, import_from: Path, chunk_table: ChunkTable) -> Graph:
 
 @artifact("communities.msgraphrag")
 def communities(*, import_from: Path, graph: Graph, chunk_table: ChunkTable) -> Communities:
-    """The communities of the folder by level and number, over the imported graph.
+    """Import communities by level and number, over the imported graph.
 
-    Their nodes are those of `entity_ids`, their chunks those of `text_unit_ids` where the folder
-    has them and otherwise the chunks of their nodes. Raises UserError when the graph has none of
-    the entities.
+    Nodes come from `entity_ids`, chunks from `text_unit_ids` or else from the nodes. Raises
+    UserError if the graph has none of the entities.
     """
     rows = _communities(import_from)
     entities = read_parquet(import_from, "entities", ("id", "title"))
@@ -108,7 +105,9 @@ def communities(*, import_from: Path, graph: Graph, chunk_table: ChunkTable) -> 
         for row in rows
     ]
     if rows and not any(members):
-        raise UserError(f"{import_from}: the graph is another one; take build.graph=msgraphrag.")
+        raise UserError(
+            f"{import_from}: the graph has none of its entities; set build.graph=msgraphrag."
+        )
     units = _unit_chunks(import_from, chunk_table)
     place = {int(row["community"]): number for number, row in enumerate(rows)}
     return Communities(
@@ -128,14 +127,14 @@ def communities(*, import_from: Path, graph: Graph, chunk_table: ChunkTable) -> 
 
 @artifact("reports.msgraphrag")
 def reports(*, import_from: Path, communities: Communities) -> Reports:
-    """The reports of the folder: title, full content and rank; "" and 0 where there is none.
+    """Import reports with title, full content and rank; "" and 0 for communities without one.
 
-    Raises UserError when the communities are not those of the folder.
+    Raises UserError for the communities of another graph.
     """
     rows = _communities(import_from)
     if len(rows) != len(communities):
         raise UserError(
-            f"{import_from} has reports of {len(rows)} communities, not {len(communities)}: take "
+            f"{import_from} has reports of {len(rows)} communities, not {len(communities)}; set "
             "build.communities=msgraphrag."
         )
     table = read_parquet(import_from, "community_reports", ("community", "full_content"))
@@ -154,7 +153,7 @@ def _communities(folder: Path) -> list[ParquetRow]:
         for name in ("community", "level"):
             if not (isinstance(row[name], int) and 0 <= row[name] < 1 << 31):
                 place = f"{folder}/communities.parquet, row {number}"
-                raise UserError(f"{place}: {name} is {row[name]!r}, no whole number from 0 on.")
+                raise UserError(f"{place}: {name} is {row[name]!r}; expected an integer >= 0.")
     return sorted(rows, key=lambda row: (int(row["level"]), int(row["community"])))
 
 
@@ -179,25 +178,24 @@ def _document_names(folder: Path, corpus: Dataset) -> dict[str, str]:
 
 
 def read_parquet(folder: Path, name: str, columns: Sequence[str]) -> list[ParquetRow]:
-    """Return the rows of `<folder>/<name>.parquet`, in file order, with all columns that it has.
+    """Return the rows of `<folder>/<name>.parquet` with all columns.
 
-    Raises UserError without pyarrow, for another file, and where one of `columns` is missing.
+    Raises UserError without pyarrow, without the file, and without one of `columns`.
     """
     path = folder / f"{name}.parquet"
     if not path.is_file():
-        there = ", ".join(sorted(one.name for one in folder.glob("*.parquet"))) or "none"
-        raise UserError(f"{path}: there is no such file; parquet files there are: {there}.")
+        raise UserError(f"{path}: there is no such file.")
     rows = [row for _, row in parquet_objects(path)]
     if missing := sorted({*columns} - {*rows[0]} if rows else ()):
-        raise UserError(f"{path}: the column {', '.join(missing)} of graphrag 1.0 is missing.")
+        raise UserError(f"{path}: missing columns of graphrag 1.0: {', '.join(missing)}.")
     return rows
 
 
 def text_of(value: Any) -> str:
-    """Return a cell as text; "" for a missing one."""
+    """Return the text of a cell; "" for an empty one."""
     return value if isinstance(value, str) else ""
 
 
 def list_of(value: Any) -> list[str]:
-    """Return the ids of a cell with a list; empty for a missing one."""
+    """Return the ids in a cell; none for an empty one."""
     return [str(item) for item in value] if isinstance(value, list) else []

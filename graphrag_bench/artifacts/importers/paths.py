@@ -1,4 +1,4 @@
-"""What a path to import from is, and the digest of its content."""
+"""Kind and digest of a graph to import."""
 
 from pathlib import Path
 
@@ -12,12 +12,12 @@ _TABLES = {
     "communities": "communities",
     "reports": "community_reports",
 }
-"""The table of a folder of Microsoft GraphRAG that each resource is made from."""
+"""The table of Microsoft GraphRAG that each resource is imported from."""
 _READ = ("entities", "relationships", "communities", "community_reports", "text_units", "documents")
 
 
 def variants_for(path: Path) -> dict[str, str]:
-    """Return the variant of each resource that a path replaces; raises UserError for others."""
+    """Return the variants of the resources that a path provides; raises UserError for others."""
     if (path / "entities.parquet").is_file():
         return {
             resource: "msgraphrag"
@@ -34,7 +34,7 @@ def variants_for(path: Path) -> dict[str, str]:
 
 
 def file_of(path: Path) -> Path:
-    """Return the one .graphml file of a folder that holds no parquet, or the path itself."""
+    """Return the only .graphml file of a folder without parquet files, or else the path."""
     if path.is_dir() and not (path / "entities.parquet").is_file():
         inside = sorted(path.glob("*.graphml"))
         return inside[0] if len(inside) == 1 else path
@@ -42,7 +42,7 @@ def file_of(path: Path) -> Path:
 
 
 def content_digest(path: Path) -> str:
-    """Return the digest of what is read: a file and the chunks next to it, or a folder's tables."""
+    """Return the digest of a file and the chunk file next to it, or of a folder's tables."""
     file = file_of(path)
     if not file.is_file():
         tables = [file / f"{name}.parquet" for name in _READ]

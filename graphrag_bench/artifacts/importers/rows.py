@@ -1,6 +1,6 @@
-"""Imported rows of nodes and relationships, and the graph they make over our chunks.
+"""Imported nodes and relationships, and their graph over the chunks of the corpus.
 
-Where a file names none of our chunks, those that contain its names or texts are found.
+A file that refers to no chunk of the corpus is linked to chunks by the names in their texts.
 """
 
 import hashlib
@@ -17,11 +17,11 @@ from graphrag_bench.text import normalise_name, squash
 
 Column = Literal["described", "keywords"]
 Chunks = tuple[int, ...]
-"""Rows of the chunk table; none where the file names none."""
+"""Rows of the chunk table."""
 
 
 class ImportedNode(NamedTuple):
-    """A node of a file."""
+    """Node of a file."""
 
     name: str
     kind: str
@@ -30,7 +30,7 @@ class ImportedNode(NamedTuple):
 
 
 class ImportedRelationship(NamedTuple):
-    """A relationship of a file."""
+    """Relationship of a file."""
 
     source: str
     target: str
@@ -42,7 +42,7 @@ class ImportedRelationship(NamedTuple):
 
 
 def weight_of(value: Any, place: str) -> float:
-    """Return the weight of a field or cell, 1 for none; raises UserError for no number from 0."""
+    """Return a weight, 1 for an empty cell; raises UserError unless it is a number >= 0."""
     if value is None or (isinstance(value, str) and not value.strip()):
         return 1.0
     try:
@@ -50,7 +50,7 @@ def weight_of(value: Any, place: str) -> float:
     except (TypeError, ValueError, OverflowError):
         weight = math.nan
     if not (math.isfinite(weight) and weight >= 0):
-        raise UserError(f"{place}: weight is {value!r}; a number of at least 0 was expected.")
+        raise UserError(f"{place}: weight is {value!r}; expected a number >= 0.")
     return weight
 
 
@@ -61,10 +61,11 @@ def imported_graph(
     chunk_table: ChunkTable,
     columns: tuple[Column, ...],
 ) -> Graph:
-    """Return the graph of what the file `where` holds, with columns as of `Merger`.
+    """Return the graph of an imported file.
 
-    Nodes and relationships are in the chunks that the file names; where it names none of the
-    corpus, in those that name the node, or both ends. Raises UserError for a file without nodes.
+    Nodes and relationships belong to the chunks that the file names. If it names no chunk of the
+    corpus, they belong to the chunks that name the node, or both nodes of the relationship.
+    Raises UserError for a file without nodes.
     """
     if not (any(row.chunks for row in nodes) or any(row.chunks for row in relationships)):
         ends = dict.fromkeys(name for row in relationships for name in (row.source, row.target))
@@ -82,20 +83,19 @@ def imported_graph(
     for row in relationships:
         merger.relationship(**row._asdict())
     if not merger.nodes:
-        raise UserError(f"{where}: it holds no node with a name.")
+        raise UserError(f"{where} has no node with a name.")
     return merger.graph(len(chunk_table), keywords="keywords" in columns)
 
 
 def chunks_of(ids: Iterable[str], units: Mapping[str, Chunks]) -> Chunks:
-    """Return the chunks of some text units, each once."""
+    """Return the distinct chunks of some text units."""
     return tuple(dict.fromkeys(row for one in ids for row in units.get(one, ())))
 
 
 def chunks_of_texts(texts: Mapping[str, str], chunk_table: ChunkTable) -> dict[str, Chunks]:
-    """Return the chunks of each foreign text unit, by its id: those of the same text, spaces aside.
+    """Return the chunks of each text unit by its id: chunks with the same text, ignoring spaces.
 
-    Where no chunk is the same, the chunks that hold the unit or are held in it; none where even
-    that fails.
+    If there are none, the chunks that contain the unit or are contained in it.
     """
     squashed = [squash(text) for text in chunk_table.texts]
     same = _rows_of(squashed)
@@ -109,12 +109,16 @@ def chunks_of_texts(texts: Mapping[str, str], chunk_table: ChunkTable) -> dict[s
 
 
 def chunks_by_digest(chunk_table: ChunkTable) -> dict[str, Chunks]:
-    """Return the chunks by LightRAG's id of their text: `chunk-` and its md5."""
+    """Return the chunks by LightRAG's ids."""
     return _rows_of(map(chunk_id, chunk_table.texts))
 
 
 def chunk_id(text: str) -> str:
-    """Return LightRAG's and nano-graphrag's id of a chunk: `chunk-` and the md5 of its text."""
+    """Return the id of a chunk in LightRAG and nano-graphrag: `chunk-` and the md5 of its text.
+
+    >>> chunk_id("Ada founded Norvik.")
+    'chunk-f63f4ebe089ee36e7fd56707714617a8'
+    """
     digest = hashlib.md5(text.strip().encode("utf-8", "replace"), usedforsecurity=False)
     return f"chunk-{digest.hexdigest()}"
 
@@ -127,7 +131,7 @@ def _rows_of(keys: Iterable[str]) -> dict[str, Chunks]:
 
 
 def mentions(names: Iterable[str], chunk_table: ChunkTable) -> dict[str, Chunks]:
-    """Return the chunks that name each of `names`: whole words, normalised, titles included."""
+    """Return the chunks that contain each name, as whole normalised words, in title or text."""
     wanted: dict[tuple[str, ...], list[str]] = defaultdict(list)
     for name in dict.fromkeys(names):
         wanted[tuple(normalise_name(name).split())].append(name)
