@@ -1,19 +1,25 @@
-"""Chunks by scores, by words and of rows, by hand."""
+"""Chunks by scores, words and graphs, and chunks ranked again, by hand."""
 
 import math
+from collections.abc import Sequence
 
 import numpy as np
 import pytest
-from by_hand import alone, check, ranked
+from by_hand import Planted, alone, angle, check, ranked, replying
 
 from graphrag_bench.algorithms.graph import Graph
-from graphrag_bench.algorithms.path_values import RankedPaths
+from graphrag_bench.algorithms.path_values import RankedPaths, Route, Routes
+from graphrag_bench.data.chunks import ChunkTable
 from graphrag_bench.embedding.embedder import Hashing
 from graphrag_bench.embedding.vector_index import VectorIndex
 from graphrag_bench.errors import UserError
 from graphrag_bench.indices.words import Bm25
-from graphrag_bench.values import NodeScores, Path, Query, Question, RelationshipScores
+from graphrag_bench.llm.calls import CallFailed
+from graphrag_bench.llm.scripted import Scripted, last_user_message
+from graphrag_bench.values import FloatArray, NodeScores, Path, Query, Question, RelationshipScores
 from operators.chunk.of_graph import aggregator, frompaths, fromrel, leaves, occurrence
+from operators.chunk.rerank import cross_encoder_rerank, rerank
+from operators.chunk.route import route
 from operators.search import bm25, chunk_vdb, min_max
 
 A, B, C, D = range(4)
@@ -121,3 +127,113 @@ def test_each_entity_brings_its_chunks_by_how_many_neighbours_they_name(named):
     by = {"graph": named, "scoring": "entity_order"}
     assert occurrence(ranked(0), ranked(C, A, C), **by, top_k=9).items() == [(1, 2), (2, 0), (0, 1)]
     assert occurrence(ranked(0), ranked(C, A), **by, top_k=2).items() == [(1, 2), (2, 0)]
+
+
+TABLE = ChunkTable.of([(f"d{row}", f"T{row}", f"text of chunk {row}") for row in range(8)])
+WHO = Question("q", "Who?")
+
+
+def test_the_chunks_come_in_the_order_that_the_model_gives_the_others_behind_them():
+    result = rerank(WHO, ranked(5, 2, 7), chunk_table=TABLE, llm=replying('{"order": [3, 1, 2]}'))
+    check(result, [7, 5, 2], [1, 1 / 2, 1 / 3])
+    llm = replying('{"order": [1, 2]}')
+    rerank(WHO, ranked(5, 2), chunk_table=TABLE, llm=llm)
+    text = last_user_message(llm.prompts[0])
+    assert "[1] T5 text of chunk 5\n[2] T2 text of chunk 2\nQuestion: Who?" in text
+    llm = replying('{"order": [2, 1]}')
+    result = rerank(WHO, ranked(5, 2, 7), chunk_table=TABLE, llm=llm, depth=2)
+    assert result.ids.tolist() == [2, 5, 7]
+    llm = replying('Sure: {"order": [4, 9, 4, 0]}')
+    result = rerank(WHO, ranked(5, 2, 7, 1), chunk_table=TABLE, llm=llm)
+    assert result.ids.tolist() == [1, 5, 2, 7]
+    assert (llm.meter.fallbacks, llm.meter.unreadable, len(llm.meter.replies)) == (1, 0, 1)
+
+
+@pytest.mark.parametrize("nonsense", ["the third", '{"order": [9]}', '{"order": []}'])
+def test_a_reply_without_an_order_is_asked_for_again_and_then_changes_nothing(nonsense):
+    llm = replying(nonsense, nonsense)
+    assert rerank(WHO, ranked(5, 2), chunk_table=TABLE, llm=llm).ids.tolist() == [5, 2]
+    assert (llm.meter.fallbacks, llm.meter.unreadable, len(llm.meter.replies)) == (1, 1, 2)
+    llm = replying(nonsense, '{"order": [2, 1]}')
+    assert rerank(WHO, ranked(5, 2), chunk_table=TABLE, llm=llm).ids.tolist() == [2, 5]
+    assert (llm.meter.fallbacks, llm.meter.corrected) == (0, 1)
+
+
+def test_a_good_chunk_climbs_through_windows_of_which_the_last_begins_at_the_first():
+    """Rows 0 to 4, windows of 4 by 2: rows 1-4 first, then 0-3; each turns its last one up."""
+    llm = replying('{"order": [4, 1, 2, 3]}', '{"order": [2, 1, 3, 4]}')
+    result = rerank(WHO, ranked(0, 1, 2, 3, 4), chunk_table=TABLE, llm=llm, window=4)
+    assert result.ids.tolist() == [4, 0, 1, 2, 3]
+
+
+class Fixed:
+    """Scores passages by their titles."""
+
+    identity = "fixed"
+
+    def scores(self, question: str, passages: Sequence[str]) -> FloatArray:
+        assert (question, passages[0]) == ("Who?", TABLE.passage(2))
+        return np.array([{"T7": 0.9, "T2": 0.4}.get(one.split()[0], 0.1) for one in passages])
+
+
+def test_the_given_chunks_come_by_the_score_of_the_model_and_ties_by_id() -> None:
+    chunks = ranked(5, 2, 7, 3)
+    result = cross_encoder_rerank(WHO, chunks, chunk_table=TABLE, cross_encoder=Fixed(), top_k=3)
+    check(result, [7, 2, 3], [0.9, 0.4, 0.1])
+
+
+def test_one_chunk_costs_no_call_and_a_failed_call_is_raised():
+    assert rerank(WHO, ranked(3), chunk_table=TABLE, llm=replying()).ids.tolist() == [3]
+    failing = Scripted(answer=lambda chat: CallFailed("refused", "no"))
+    with pytest.raises(CallFailed):
+        rerank(WHO, ranked(3, 4), chunk_table=TABLE, llm=failing)
+
+
+ROUTED = ChunkTable.of([
+    ("d0", "Ada (poet)", "Ada wrote. She lived in Malmö with Otto."),
+    ("d1", "Otto", "Otto is here."),
+    ("d2", "Malmo", "A town. Its mayor was Otto."),
+    ("d3", "Isk", "Nothing at all."),
+    ("d4", "Ada (poet)", "More of Ada, and of Isk."),
+])  # fmt: skip
+LIVED = Question("q", "Where did ADA live?")
+DEGREES = {
+    "Where did ADA live?": 0,
+    "Ada (poet): She lived in Malmö with Otto.": 30,
+    "Malmo: Its mayor was Otto.": 0,
+    "Ada (poet): More of Ada, and of Isk.": 80,
+}
+"""The angle of every text to the question; 60 degrees for a passage, whose cosine is 0.5."""
+SHARE = {0: 1.0, 2: 0.5, 1: 0.25, 3: 0.0, 4: 0.125}
+ABOVE = math.cos(math.radians(30)) - 0.5
+
+
+def both(**settings):
+    embedder = Planted(lambda text: angle(DEGREES.get(text, 60)))
+    chunks = ranked(*SHARE, scores=[8 * share for share in SHARE.values()])
+    settings = {"weight": 0.0, "parent_weight": 1.0, "title_bonus": 0.0} | settings
+    return alone(route)(LIVED, chunks, chunk_table=ROUTED, embedder=embedder, **settings)
+
+
+def routed(**settings):
+    return both(**settings)[0]
+
+
+def test_a_child_has_the_best_route_above_the_median_passage_by_its_parents_share() -> None:
+    """Otto: by Ada's sentence, the question naming her, or by Malmo's, half of the half of 0.5."""
+    assert ABOVE > 0.5 * 0.5 * 0.5
+    check(routed(), [1, 2, 0, 3, 4], [ABOVE, ABOVE, 0, 0, 0])
+    check(routed(other_parents=1.0, parent_weight=0.0), [1, 2, 0, 3, 4], [0.5, ABOVE, 0, 0, 0])
+
+
+def test_the_former_score_and_a_title_in_the_question_count_too() -> None:
+    logs = {row: math.log(share + 1e-4) for row, share in SHARE.items()}
+    check(routed(weight=1.0, n_parents=0), list(SHARE)[:3] + [4, 3], sorted(logs.values())[::-1])
+    check(routed(title_bonus=1.0, top_k=3), [0, 4, 1], [1, 1, ABOVE])
+
+
+def test_the_best_route_to_each_ranked_chunk_is_returned_with_its_sentence_and_score() -> None:
+    otto = Route(0, 1, "She lived in Malmö with Otto.", pytest.approx(ABOVE))
+    assert both()[1] == Routes((otto, Route(0, 2, otto.sentence, otto.score)))
+    mayor = Route(2, 1, "Its mayor was Otto.", pytest.approx(0.5))
+    assert both(other_parents=1.0, parent_weight=0.0, top_k=1)[1] == Routes((mayor,))

@@ -1,4 +1,4 @@
-"""Contexts of chunks, relationships, paths and hyperedges: what fits, in which order and words."""
+"""Contexts of chunks, relationships, paths and points: what fits, in which order and words."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -14,10 +14,12 @@ from graphrag_bench.columns import Texts
 from graphrag_bench.data.dataset import Gold
 from graphrag_bench.embedding.tokenizer import BytePairs
 from graphrag_bench.graphs.chunking import token
+from graphrag_bench.llm.scripted import Scripted
 from graphrag_bench.prompts import ContextBudget
 from graphrag_bench.run.record import summary
-from graphrag_bench.run.scoring import question_scores
-from graphrag_bench.values import Context, Path, Piece, Ranked
+from graphrag_bench.run.scoring import context_tokens, question_scores
+from graphrag_bench.values import Context, Path, Piece, Question, Ranked
+from operators.answer.map_reduce import map_points
 from operators.context.paths import paths_context
 from operators.context.rows import (
     chunks_context,
@@ -194,3 +196,39 @@ def test_each_search_is_cut_where_it_no_longer_fits_and_no_tokens_hold_none(grap
     for tokens, ids in ((2, [0]), (0, []), (None, [0, 1])):
         cut = chunks_fitting(ranked(0, 1), tokens=tokens, chunk_table=table, tokenizer=WORDS)
         assert cut.ids.tolist() == ids, tokens
+
+
+FOUND = Question("q", "What did the laboratory find?")
+
+
+REPLY = '{"points": [{"description": "helium", "score": 80}]}'
+
+
+REPORTS = Context(
+    tuple(Piece("community", f"c{row}", f"Report {row}.", 1.0, 10) for row in range(5)),
+    (("community", "c9"),),
+    1.0,
+)
+"""Five reports of ten tokens; a sixth was cut before."""
+
+
+def read(**settings: Any) -> tuple[list[str], Context]:
+    """The last message of every call, and the context that was read."""
+    llm = Scripted(answer=lambda chat: REPLY)
+    _, context = map_points(FOUND, REPORTS, llm=llm, **settings)
+    return [chat[-1].content for chat in llm.prompts], context
+
+
+def test_what_the_groups_leave_unread_is_cut_and_shuffled_reports_are_all_read() -> None:
+    calls, context = read(group_tokens=20, max_groups=2)
+    assert len(calls) == 2
+    assert ids_of(context) == ["c0", "c1", "c2", "c3"]
+    assert context.cut == (("community", "c9"), ("community", "c4"))
+    assert context_tokens({"context": summary(context)}) == 40
+    _, first = read(order="shuffled", group_tokens=20)
+    _, again = read(order="shuffled", group_tokens=20)
+    _, other = read(order="shuffled", group_tokens=20, seed=1)
+    assert ids_of(first) == ids_of(again) != ids_of(REPORTS)
+    assert ids_of(other) != ids_of(first)
+    assert sorted(ids_of(other)) == sorted(ids_of(first)) == ids_of(REPORTS)
+    assert first.cut == REPORTS.cut

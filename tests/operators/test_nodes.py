@@ -1,19 +1,31 @@
-"""Nodes by vectors, TF-IDF and names, and nodes beside other nodes, by hand."""
+"""Nodes and relationships by vectors, names, neighbours and scores, by hand."""
+
+from dataclasses import replace
 
 import numpy as np
 import pytest
-from by_hand import Planted, alone, angle, at, check, ranked
+from by_hand import Planted, alone, angle, at, check, falling, ranked
+from small_worlds import WORLDS
 
-from graphrag_bench.algorithms.graph import Graph
+from graphrag_bench.algorithms.graph import Graph, nodes_of
+from graphrag_bench.columns import Texts
+from graphrag_bench.config.plugins import load_plugins
+from graphrag_bench.contract import Operator, by_slot, operators
 from graphrag_bench.data.chunks import ChunkTable
 from graphrag_bench.embedding.embedder import Hashing
 from graphrag_bench.embedding.vector_index import VectorIndex
+from graphrag_bench.errors import UserError
 from graphrag_bench.indices.words import Tfidf
-from graphrag_bench.values import Mentions, Question
+from graphrag_bench.pipeline.checker import Checker
+from graphrag_bench.pipeline.steps import OperatorStep
+from graphrag_bench.values import Mentions, NodeScores, Question
+from methods.pathcorag.steps import among
 from operators.node.link import link, match
 from operators.node.onehop import expand, onehop, relnode
-from operators.search import node_vdb, tfidf
+from operators.relationship import of_graph as relationships
+from operators.search import node_vdb, relationship_vdb, tfidf
 
+load_plugins()
 A, B, C, D = range(4)
 
 
@@ -158,3 +170,122 @@ def test_matched_names_come_before_mentions_outside_of_them_part_by_part(
                    **settings)  # fmt: skip
     assert [NAMES[row] for row in result.ids] == found
     assert result.scores.tolist() == [1.0] * len(found)
+
+
+TYPED = [
+    op
+    for op in operators.all()
+    if op.name.startswith("node.") and op.origin.startswith("operators.") and "types" in op.settings
+]
+PEOPLE = replace(
+    Graph.from_arrays([A, B], [B, C], node_chunk=np.eye(3), names=["ada", "bo", "cy"]),
+    types=Texts.of(["Person", "person", "place"]),
+)
+
+
+@pytest.mark.parametrize("op", TYPED, ids=lambda op: op.name)
+def test_only_rows_of_the_types_come_out(op: Operator) -> None:
+    """In the first world, where every second node is a place."""
+    resources, values = WORLDS[0].resources, WORLDS[0].values("several")
+    base = resources["graph"]
+    kinds = [("person", "place")[row % 2] for row in range(base.n_nodes)]
+    resources = {**resources, "graph": replace(base, types=Texts.of(kinds))}
+    state = [None if read.optional else values[read.slot] for read in op.reads]
+    needs = {name: resources[name] for name in op.needs}
+    slots = by_slot(op, op([state], **needs, types=("place",))[0], resources)
+    assert nodes_of(resources["graph"], ("place",))[slots["nodes"].ids].all()
+
+
+def test_types_that_no_node_has_are_refused_before_and_in_a_run() -> None:
+    with pytest.raises(UserError, match="place"):
+        nodes_of(PEOPLE, ("plase",))
+    with pytest.raises(UserError, match=r"build\.graph"):
+        nodes_of(replace(PEOPLE, types=None), ("place",))
+    for types, n_problems in (((), 0), (("place",), 1)):
+        step = OperatorStep(operators.get("node.onehop"), {"types": types}, "step 1")
+        checker = Checker(attributes=frozenset({"node.name"}), written={"question", "nodes"})
+        step.check(checker)
+        assert len(checker.problems) == n_problems
+        assert all("node.type" in problem for problem in checker.problems)
+
+
+@pytest.mark.parametrize(
+    ("source", "target", "settings", "best", "every"),
+    [
+        ([0, 1], [1, 2], {}, [0, 1], [0.8, 0.5]),
+        # rows 0 and 2 join the same two nodes, in both directions
+        ([0, 1, 1], [1, 2, 0], {"unit": "pair"}, [0, 1], [0.8, 0.5, 0.8]),
+        ([0, 1, 3], [1, 2, 4], {"handed_on": "best"}, [0, 1], [0.8, 0.5, 0.0]),
+        ([0, 1, 3], [1, 2, 4], {"handed_on": "best", "top_k": 1}, [0], [0.8, 0.0, 0.0]),
+    ],
+)
+def test_a_relationship_scores_the_sum_of_its_ends_and_a_pair_counts_once(
+    source, target, settings, best, every
+):
+    mass = np.array([0.5, 0.3, 0.2, 0, 0])[: max(source + target) + 1]
+    graph = Graph.from_arrays(source, target)
+    result, scores = relationships.aggregator(NodeScores(mass), graph=graph, **settings)
+    assert result.ids.tolist() == best
+    np.testing.assert_allclose(scores.values, every)
+
+
+@pytest.fixture
+def kite():
+    """0 joined to 1, 2 and 3; 1 to 2; 3 to 4. Degrees 3, 2, 2, 2, 1."""
+    return Graph.from_arrays([0, 1, 4, 0, 3], [1, 2, 3, 2, 0], weight=[1, 9, 1, 2, 1])
+
+
+STAR = [0, 0, 0, 0], [1, 2, 3, 4]
+"""Degrees 4 + 1 and weight 1 for every relationship."""
+LINKS = [0, 0, 2, 0, 1, 3], [3, 2, 1, 1, 4, 4]
+"""For nodes 0 and 1, row 3 is between them; rows 1 and 2 lead to node 2, which has two links."""
+
+
+@pytest.mark.parametrize(
+    ("ends", "nodes", "settings", "rows"),
+    [
+        (STAR, (3, 0, 1), {}, [0, 1, 2, 3]),
+        (STAR, (3, 0, 1), {"ties": "nodes"}, [2, 0, 1, 3]),
+        (LINKS, (0, 1), {"order": "links"}, [3, 1, 2, 0, 4]),
+        (LINKS, (0, 1), {"order": "links", "per_node": 1}, [3, 1, 2]),
+    ],
+)
+def test_relationships_at_nodes_are_ordered_by_degree_or_links(ends, nodes, settings, rows):
+    result = relationships.onehop(falling(*nodes), graph=Graph.from_arrays(*ends), **settings)
+    assert result.ids.tolist() == rows
+
+
+def test_relationships_at_a_node_come_by_degree_weight_and_id(kite):
+    """Rows 0, 3 and 4 have 3 + 2, row 3 the most weight."""
+    result = relationships.onehop(falling(0), graph=kite)
+    assert result.items() == [(3, 5.0), (0, 5.0), (4, 5.0)]
+
+
+def test_the_most_similar_relationships_come_first_or_by_degree_and_weight(kite):
+    """Row i lies on axis 0 by 0.9, 0.8, 0.7, 0.6 and 0.5."""
+    vectors = np.zeros((5, 5), np.float32)
+    vectors[:, 0] = [0.9, 0.8, 0.7, 0.6, 0.5]
+    needs = {
+        "relationship_index": VectorIndex(vectors),
+        "embedder": Planted(lambda text: np.eye(5)[int(text)]),
+        "graph": kite,
+    }
+    result = alone(relationship_vdb)(Question("q", "0"), top_k=3, **needs)
+    check(result, [0, 1, 2], [0.9, 0.8, 0.7])
+    # Degrees of rows 0 to 3: 5, 4, 3, 5; row 3 weighs more than row 0.
+    result = alone(relationship_vdb)(Question("q", "0"), order="degree_weight", **needs)
+    check(result, [3, 0, 1, 2], [0.6, 0.9, 0.8, 0.7])
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_relationships_at_nodes_are_those_that_a_scan_of_all_finds(seed):
+    """In a graph with loops, parallel rows and weights of 0."""
+    chance = np.random.default_rng(seed)
+    graph = Graph.from_arrays(*chance.integers(12, size=(2, 40)), weight=chance.integers(0, 3, 40))
+    nodes = chance.integers(graph.n_nodes, size=seed % 5)
+    begin, end = np.isin(graph.source, nodes), np.isin(graph.target, nodes)
+    assert graph.relationships_at(nodes).tolist() == np.flatnonzero(begin | end).tolist()
+    found = relationships.onehop(falling(*nodes), graph=graph).ids
+    assert sorted(found.tolist()) == np.flatnonzero(begin | end).tolist()
+    inside = among(falling(*nodes), graph=graph).ids
+    assert sorted(inside.tolist()) == np.flatnonzero(begin & end).tolist()

@@ -3,7 +3,7 @@
 from typing import Any
 
 import pytest
-from tiny_runs import START, outcomes
+from tiny_operators import START, outcomes
 
 from graphrag_bench.pipeline.pipeline import build
 from graphrag_bench.pipeline.steps import Failure

@@ -3,7 +3,7 @@
 from typing import Any
 
 import tiny_operators
-from tiny_runs import CHUNKS, START, outcomes
+from tiny_operators import CHUNKS, START, outcomes
 
 from graphrag_bench.pipeline.pipeline import build
 from graphrag_bench.pipeline.steps import Execution, Failure, Outcome

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 import tiny_operators
-from tiny_runs import CHUNKS, START, nodes, outcomes
+from tiny_operators import CHUNKS, START, nodes, outcomes
 
 from graphrag_bench.llm.calls import RunStopped
 from graphrag_bench.llm.scripted import Scripted

@@ -1,14 +1,16 @@
-"""Operators so small that every pipeline of them is worked out by hand: nodes are numbers."""
+"""Small operators for pipelines that can be computed by hand: nodes are numbers."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from pydantic import PositiveInt
 
 from graphrag_bench.contract import operator
 from graphrag_bench.llm.chat import ChatModel, reply
+from graphrag_bench.pipeline.pipeline import build
+from graphrag_bench.pipeline.steps import Execution, Outcome, run_steps
 from graphrag_bench.prompts import Message, Prompt
 from graphrag_bench.question_plan import Dependencies, Plan, SubQuestion, checked_plan
 from graphrag_bench.values import (
@@ -22,123 +24,164 @@ from graphrag_bench.values import (
     Query,
     Question,
     Ranked,
+    RetrievalState,
     Subgraph,
 )
 
+START, CHUNKS = {"op": "tiny.start"}, {"op": "tiny.chunks"}
 blocks: list[int] = []
-"""How many values each call of a batched operator was given."""
+"""The number of questions in each call of a batched operator."""
+_registrations: list[tuple[str, Callable[..., Any], dict[str, Any]]] = []
 
 
-def numbers(*ids: int) -> Ranked[Node]:
-    """Nodes with the scores 1, 1/2, 1/3, ..."""
+def tiny(**options: Any) -> Callable[..., Any]:
+    """Collect a function that `register` registers as `tiny.<name>`."""
+
+    def collect(function: Callable[..., Any]) -> Callable[..., Any]:
+        _registrations.append((f"tiny.{function.__name__}", function, options))
+        return function
+
+    return collect
+
+
+def register() -> None:
+    for name, function, options in _registrations:
+        operator(name, **options)(function)
+
+
+def outcomes(steps: Sequence[Any], *texts: str, world: Execution | None = None) -> list[Outcome]:
+    """The outcome of the steps for each question."""
+    pipeline, problems = build({"retrieve": steps})
+    assert not problems
+    states = [RetrievalState(Question(f"q{i}", text)) for i, text in enumerate(texts)]
+    return run_steps(pipeline.retrieve, states, world or Execution({}))
+
+
+def nodes(steps: Sequence[Any], text: str) -> list[int]:
+    """The nodes after the steps, for one question."""
+    (outcome,) = outcomes(steps, text)
+    assert isinstance(outcome, RetrievalState), outcome
+    return outcome.get("nodes").ids.tolist()
+
+
+@tiny()
+def start(question: Question) -> Ranked[Node]:
+    """The numbers in the question, with the scores 1, 1/2, 1/3, ..."""
+    ids = [int(word) for word in question.text.split() if word.isdigit()]
     return Ranked(np.array(ids, np.int64), 1.0 / np.arange(1, len(ids) + 1))
 
 
-def start(question: Question) -> Ranked[Node]:
-    """The numbers in the question."""
-    return numbers(*(int(word) for word in question.text.split() if word.isdigit()))
+@tiny(requires={"node.type"})
+def typed(question: Question) -> Ranked[Node]:
+    return start(question)
 
 
+@tiny()
 def names(question: Question) -> Mentions:
     """The words in the question."""
     return Mentions(tuple(word for word in question.text.split() if word.isalpha()))
 
 
+@tiny()
 def grow(
     nodes: Ranked[Node], *, by: PositiveInt = 1, unit: Literal["one", "ten"] = "one"
 ) -> Ranked[Node]:
-    """Every number and `by` more, on its own."""
     return Ranked(nodes.ids + by * (10 if unit == "ten" else 1), nodes.scores)
 
 
+@tiny()
 def first(nodes: Ranked[Node]) -> Ranked[Node]:
-    """The first number alone."""
     return nodes.head(1)
 
 
+@tiny()
 def apart(seeds: Ranked[Node], nodes: Ranked[Node]) -> Ranked[Node]:
-    """The numbers that are no seeds."""
+    """The numbers that are not seeds."""
     return nodes.take(~np.isin(nodes.ids, seeds.ids))
 
 
+@tiny()
 def chunks(nodes: Ranked[Node], query: Query | None = None) -> Ranked[Chunk]:
-    """The numbers as chunks, only one for each text of a query. 13 brings bad luck."""
+    """The numbers as chunks, at most one for each text of a query. 13 raises."""
     if 13 in nodes.ids:
         raise ZeroDivisionError("unlucky")
     k = len(nodes) if query is None else len(query)
     return Ranked(nodes.ids[:k], nodes.scores[:k])
 
 
+@tiny()
 def query(mentions: Mentions) -> Query:
-    """The names as texts to look for."""
     return Query(mentions.names)
 
 
+@tiny()
 def enough(nodes: Ranked[Node], *, at: PositiveInt = 5) -> Keywords | None:
-    """A sign that a number has come to `at`; nothing before."""
+    """Keywords if a number is at least `at`."""
     return Keywords(("enough",), ()) if (nodes.ids >= at).any() else None
 
 
+@tiny()
 def mass(nodes: Ranked[Node]) -> NodeScores:
-    """Half the mass on every number up to 1."""
     return NodeScores(np.bincount(nodes.ids, minlength=4).astype(float))
 
 
+@tiny()
 def heaviest(scores: NodeScores) -> Query:
-    """The number with the most mass, as a text."""
     return Query((str(int(scores.values.argmax())),))
 
 
+@tiny(batched=True)
 def twice(nodes: Sequence[Ranked[Node]]) -> list[Ranked[Node]]:
-    """Every number doubled; 13 brings bad luck to the whole block."""
+    """Every number doubled; 13 raises for the whole block."""
     blocks.append(len(nodes))
     if any(13 in one.ids for one in nodes):
         raise ZeroDivisionError("unlucky")
     return [Ranked(2 * one.ids, one.scores) for one in nodes]
 
 
+@tiny(batched=True)
 def muddled(nodes: Sequence[Ranked[Node]]) -> list[Ranked[Node]]:
-    """Names in the place of nodes; nothing at all where a question has no number."""
+    """Values of the wrong type, and none for a question without numbers."""
     return [Mentions(()) for one in nodes if len(one)]  # type: ignore[misc]
 
 
+@tiny()
 def either(question: Question) -> tuple[Mentions | None, Query]:
-    """Names where there are any, and the question as a query."""
     return names(question) if names(question).names else None, Query((question.text,))
 
 
+@tiny()
 def careless(question: Question) -> tuple[Mentions, Query]:
-    """What was promised, unless the question says otherwise."""
+    """Too few values for `one`, None for `none`."""
     if question.text == "one":
         return Mentions(())  # type: ignore[return-value]
-    if question.text == "none":
-        return None, Query(())  # type: ignore[return-value]
-    return Mentions(()), Query(())
+    return Mentions(()) if question.text != "none" else None, Query(())  # type: ignore[return-value]
 
 
+@tiny()
 def scored(question: Question) -> tuple[Ranked[Node], NodeScores, Subgraph]:
-    """Three nodes, all nodes and two paths, with the scores of the question's numbers."""
+    """Three nodes, all nodes and two paths, with the scores in the question."""
     scores = [float(text) for text in question.text.split()]
     paths = tuple(Path((row,), (), score) for row, score in enumerate(scores[6:]))
     return Ranked([0, 1, 2], scores[:3]), NodeScores(scores[3:6]), Subgraph(paths=paths)
 
 
+@tiny()
 def answer(chunks: Ranked[Chunk]) -> Answer:
-    """The chunks, read aloud."""
     return Answer(" ".join(map(str, chunks.ids)))
 
 
+@tiny(calls=2, supplies={"question"})
 def say(question: Question, *, llm: ChatModel, prompt: Prompt) -> Answer:
-    """What the model says to the prompt."""
-    chat = prompt.render({"question": question.text})
-    return Answer(reply(llm, chat, max_tokens=8).text)
+    return Answer(reply(llm, prompt.render({"question": question.text}), max_tokens=8).text)
 
 
+@tiny(calls=1)
 def echo(question: Question, *, llm: ChatModel) -> Answer:
-    """What the model says to the question."""
     return Answer(reply(llm, (Message("user", question.text),), max_tokens=8).text)
 
 
+@tiny()
 def plan(question: Question) -> Plan:
     """A plan written as "1-1: 5; 1-2(1-1): 7 8; final(1-2): 9"; sub-questions are numbers."""
     result = []
@@ -149,28 +192,14 @@ def plan(question: Question) -> Plan:
     return checked_plan(result[:-1], result[-1])
 
 
+@tiny()
 def total(question: Question, dependencies: Dependencies) -> Answer:
-    """The sum of the question's numbers and of the answers it hangs on."""
+    """The sum of the question's numbers and of the answers that it depends on."""
     return Answer(str(sum(map(int, (*question.text.split(), *dependencies.answers)))))
 
 
+@tiny()
 def rephrased(question: Question, dependencies: Dependencies) -> Question:
-    """The question with a number more for each answer it hangs on: ten times that."""
+    """The question and, for each answer that it depends on, ten times that number."""
     tens = [f"{10 * int(answer)}" for answer in dependencies.answers]
     return replace(question, text=" ".join([question.text, *tens]))
-
-
-def register() -> None:
-    """Register them all as `tiny.<name>`."""
-    plain = (
-        start, names, grow, first, apart, chunks, query, enough, mass, heaviest, either, careless,
-        scored, plan, total, rephrased,
-    )  # fmt: skip
-    for function in plain:
-        operator(f"tiny.{function.__name__}")(function)
-    operator("tiny.twice", batched=True)(twice)
-    operator("tiny.muddled", batched=True)(muddled)
-    operator("tiny.answer")(answer)
-    operator("tiny.typed", requires={"node.type"})(start)
-    operator("tiny.say", calls=2, supplies={"question"})(say)
-    operator("tiny.echo", calls=1)(echo)
