@@ -6,7 +6,6 @@ import pytest
 from graphrag_bench.embedding import embedder as embedders
 from graphrag_bench.embedding.cached_models import CachedEmbedder
 from graphrag_bench.embedding.embedder import Hashing, encode_in_blocks
-from graphrag_bench.embedding.sentence_embedder import SentenceEmbedder
 from graphrag_bench.embedding.vector_index import VectorIndex
 from graphrag_bench.llm.cache import Cache
 from graphrag_bench.values import DECIMALS
@@ -77,15 +76,3 @@ def test_a_batch_finds_what_a_sort_does_and_the_same_bytes_as_each_query_alone(d
         assert every[ranked.ids[-1]] >= np.sort(every)[-k] - 2e-5
         if k == 10:  # of more some scores are on the border of the last decimal
             assert ranked.ids.tolist() == np.lexsort((np.arange(len(every)), -every))[:k].tolist()
-
-
-@pytest.mark.real
-def test_the_packaged_embedder_gives_each_text_its_unit_row_whatever_the_others():
-    model = SentenceEmbedder()
-    texts = ["Who founded Norvik?", "Where does the river rise, and who has seen its source?"]
-    together = model.encode(texts, kind="question")
-    assert together.shape == (2, model.dimension) == (2, 384)
-    np.testing.assert_allclose(np.linalg.norm(together, axis=1), 1.0, atol=1e-5)
-    alone = [model.encode([text], kind="question")[0] for text in texts]
-    assert np.array_equal(together, alone)
-    assert model.encode([], kind="question").shape == (0, 384)

@@ -54,7 +54,6 @@ from graphrag_bench.config.compose import (
     settings_of,
     several_values,
 )
-from graphrag_bench.config.sources import papers
 from graphrag_bench.config.words import quoted
 from graphrag_bench.errors import MissingPackage, UserError, caught, exit_code_of, message_of
 from graphrag_bench.progress import Progress
@@ -271,8 +270,7 @@ class Results(Callback):
 
     def on_multirun_end(self, config: DictConfig, **_: Any) -> None:
         """Print the table of a sweep; other processes may have run its cells."""
-        folder, words = Path(config.hydra.sweep.dir), config.hydra.overrides.task
-        self._or_exit(lambda: printed(folder, self.command.shared.datasets, words))
+        self._or_exit(lambda: printed(Path(config.hydra.sweep.dir), self.command.shared.datasets))
 
     def planned(self, outcomes: Outcomes) -> int | None:
         """Return the exit code of a command that only plans, else None."""
@@ -335,7 +333,7 @@ class Results(Callback):
             raise SystemExit(code)
 
 
-def printed(folder: Path, datasets: Datasets, words: Sequence[str] = ()) -> int:
+def printed(folder: Path, datasets: Datasets) -> int:
     """Print and write the table of the jobs in a folder; return the exit code.
 
     `datasets` are the data sets in memory.
@@ -365,10 +363,6 @@ def printed(folder: Path, datasets: Datasets, words: Sequence[str] = ()) -> int:
     sys.stderr.writelines(f"{line}\n" for line in dict.fromkeys(problems))
     if sweep is not None:
         print(f"sweep: {folder.resolve()}")
-    for word in words:
-        name = word.removeprefix("experiment=")
-        if name != word and "/" in name and papers().content("experiment", name):
-            print(f"next: graphrag-bench table {name}")
     return int(bool(problems))
 
 

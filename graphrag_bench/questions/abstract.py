@@ -1,4 +1,4 @@
-"""Abstract questions by the papers' protocol: description, users, their tasks, their questions.
+"""Abstract questions by the papers' protocol: users of the corpus, their tasks, questions.
 
 Source: Edge et al. 2024 (GraphRAG), section 4; Guo et al. 2024 (LightRAG), appendix; Zhou et al.
 2025, section 7.1: 5 users with 5 tasks each and 5 questions for each task, 125 in all.
@@ -27,7 +27,7 @@ _SHOWN = 25
 
 
 class Items(BaseModel):
-    """What every prompt of the protocol returns."""
+    """The reply to each prompt of the protocol."""
 
     items: list[str]
 
@@ -88,7 +88,7 @@ def _lists(
             lists[row] = list({normalise_name(t): t for t in reversed(texts)}.values())[::-1][:n]
     if not any(lists):
         raise UserError(
-            f"The model {llm.identity} gave no {what} that could be read: take a larger one "
-            "(llm@llm_build=NAME llm_build.model=...)."
+            f"The model {llm.identity} returned no readable {what}. Use a larger model: "
+            "llm@llm_build=NAME llm_build.model=..."
         )
     return lists

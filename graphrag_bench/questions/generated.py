@@ -1,4 +1,4 @@
-"""A generated question, and the folder that holds it: `dataset.questions=FOLDER`."""
+"""Generated questions, and the folder that they are written to."""
 
 import json
 from collections.abc import Iterable, Sequence
@@ -14,10 +14,9 @@ from graphrag_bench.text import normalise_name, words
 
 @dataclass(frozen=True)
 class QA:
-    """A question with its answers and the documents that hold them; `origin` says what of.
+    """A generated question with answers and gold documents.
 
-    `origin` is the user and task of an abstract question, the names and relations of a specific
-    one.
+    `origin`: the user and task of an abstract question, the facts of a specific one.
     """
 
     text: str
@@ -32,15 +31,18 @@ class QA:
 _FREQUENT = frozenset(
     ["the", "of", "and", "to", "in", "a", "is", "was", "for", "that", "on", "by", "with", "as"]
 )
-"""The most frequent words of English: 30 to 45 % of its running words."""
+"""Frequent words of English: 30 to 45 % of the words of a text."""
 _LEAST = 0.12
 _FIRST = 200
 
 
 def is_english(texts: Iterable[str]) -> bool:
-    """Return whether the first 200 texts are English, by the share of its most frequent words.
+    """Return whether the first 200 texts are English, by their share of frequent words.
 
-    True where they hold fewer than 100 words, which say nothing.
+    Fewer than 100 words count as English.
+
+    >>> is_english(["Ada baute eine Mühle in der Stadt, die nach dem Fluss heißt. "] * 12)
+    False
     """
     found = [word for text in islice(texts, _FIRST) for word in words(text[:1000])]
     frequent = sum(word in _FREQUENT for word in found)
@@ -48,14 +50,14 @@ def is_english(texts: Iterable[str]) -> bool:
 
 
 def distinct(questions: Iterable[QA]) -> list[QA]:
-    """Return the questions in order, each wording once."""
+    """Return the questions without duplicate wordings, in order."""
     return list({normalise_name(one.text): one for one in reversed(list(questions))}.values())[::-1]
 
 
 def write_set(folder: Path, dataset: Dataset, questions: Sequence[QA]) -> None:
-    """Write corpus and questions; a folder that holds the same questions stays as it is.
+    """Write corpus and questions. Raises UserError for a folder with other questions.
 
-    Raises UserError when it holds others: they may have been edited by hand.
+    They may have been edited by hand.
     """
     rows = [
         {"id": f"{one.type}-{number:04d}"} | {k: v for k, v in asdict(one).items() if v is not None}
@@ -63,7 +65,7 @@ def write_set(folder: Path, dataset: Dataset, questions: Sequence[QA]) -> None:
     ]
     if there := list(read_lines(folder / QUESTIONS)):
         if there != json.loads(json.dumps(rows)):
-            raise UserError(f"{folder} holds other questions; name another folder with out=FOLDER.")
+            raise UserError(f"{folder} has other questions. Choose a new folder: out=FOLDER.")
         return
     write_rows(folder / "corpus.jsonl", [
         {"id": d.id, "title": d.title, "text": d.text} | ({"scope": d.scope} if d.scope else {})

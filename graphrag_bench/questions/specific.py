@@ -1,7 +1,4 @@
-"""Specific questions from chains of facts in the graph, worded by a model or by a template.
-
-The last name of a chain is the only one that it can end in.
-"""
+"""Specific questions: chains of facts with a unique answer, worded by a model or a template."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
@@ -26,15 +23,15 @@ MAX_TOKENS = 256
 
 
 class Worded(BaseModel):
-    """What the wording prompt returns."""
+    """The reply to the wording prompt."""
 
     question: str
 
 
 class Chains:
-    """The chains of one graph: rows of facts that some chunk states, one leading to the next.
+    """Chains of facts of a graph: relationships that a chunk states, each starting at the last end.
 
-    Synonymy edges, and names that merely share a sentence, are not facts.
+    Synonymy and co-occurrence are not facts.
     """
 
     def __init__(self, graph: Graph) -> None:
@@ -50,19 +47,19 @@ class Chains:
         self._alike = _alike(graph.names)
 
     def nodes(self, rows: Sequence[int]) -> list[int]:
-        """Return the nodes that a chain joins, in order."""
+        """Return the nodes of a chain in order."""
         return [int(self.graph.source[rows[0]]), *(int(self.graph.target[row]) for row in rows)]
 
     def relations(self, rows: Sequence[int]) -> tuple[str, ...]:
-        """Return the names of the relationships of a chain."""
+        """Return the relations of a chain in order."""
         return tuple(self.graph.relations[row] for row in rows)
 
-    def drawn(self, hops: int, n: int, rng: np.random.Generator) -> list[tuple[int, ...]]:
-        """Return at most `n` chains of that many hops, drawn by `rng`, each wording once.
+    def sample(self, hops: int, n: int, rng: np.random.Generator) -> list[tuple[int, ...]]:
+        """Sample up to `n` distinct chains of `hops` facts.
 
-        No node is twice in a chain, its last one is not joined to its first by one fact alone,
-        and its relations followed from its first node end at its last. Nodes and relations count
-        as one where the words of one contain those of the other.
+        A chain repeats no node, and no single fact joins its ends. Its relations lead from the
+        first node only to the last. Names, or relations, count as equal if the words of one
+        contain the words of the other.
         """
         chains: dict[tuple[int, tuple[str, ...]], tuple[int, ...]] = {}
         for first in rng.permutation(self.rows).tolist():
@@ -103,7 +100,7 @@ class Chains:
 
 
 def _alike(names: Iterable[str]) -> list[set[int]]:
-    """For each name the rows of those that may mean the same: one has the other's words."""
+    """Return for each name the rows of equal names: the words of one contain those of the other."""
     rows: dict[tuple[str, ...], list[int]] = defaultdict(list)
     words = [tuple(normalise_name(name).split()) for name in names]
     for row, own in enumerate(words):
@@ -118,14 +115,14 @@ def _alike(names: Iterable[str]) -> list[set[int]]:
 
 
 def _contains(one: str, other: str) -> bool:
-    """Whether the words of one relation contain those of the other: "was born in", "born in"."""
+    """Return whether one relation contains the other: "was born in", "born in"."""
     first, second = (f" {normalise_name(text)} " for text in (one, other))
     return first in second or second in first
 
 
 @dataclass(frozen=True)
 class _Case:
-    """A chain in words: its names as the corpus writes them, its relations and its passages."""
+    """A chain as text: names as the corpus writes them, relations and passages."""
 
     names: tuple[str, ...]
     relations: tuple[str, ...]
@@ -160,7 +157,7 @@ class _Case:
         )  # fmt: skip
 
     def leaks(self, text: str) -> bool:
-        """Whether a wording names the answer or a name on the way to it."""
+        """Return whether a wording contains the answer or an intermediate name."""
         plain = f" {normalise_name(text)} "
         return any(f" {normalise_name(name)} " in plain for name in self.names[1:])
 
@@ -182,10 +179,10 @@ def specific_questions(
     llm: ChatModel | None,
     seed: int = 0,
 ) -> tuple[list[QA], int]:
-    """Return at most `n` questions, as many of each number of hops as can be, and how many failed.
+    """Return up to `n` questions, split evenly over `hops`, and the number of refused wordings.
 
-    Without a `llm` a template words them. A model's wording is refused when it names the answer
-    or a name on the way, or could not be read; others take its place while there are any.
+    Without `llm` a template words them. A wording that contains the answer or an intermediate
+    name, or is unreadable, is refused and replaced by another chain.
     """
     chains = Chains(graph)
     questions: list[QA] = []
@@ -193,8 +190,8 @@ def specific_questions(
     for place, number in enumerate(hops):
         wanted = n // len(hops) + (place < n % len(hops))
         rng = np.random.default_rng([seed, number])
-        drawn = chains.drawn(number, wanted if llm is None else 2 * wanted, rng)
-        cases = [_Case.of(rows, chains, table) for rows in drawn]
+        sampled = chains.sample(number, wanted if llm is None else 2 * wanted, rng)
+        cases = [_Case.of(rows, chains, table) for rows in sampled]
         worded: list[QA] = []
         for part in (cases[:wanted], cases[wanted:]):
             part = part[: wanted - len(worded)]

@@ -1,4 +1,4 @@
-"""A package of one's own, written: an operator, a method that uses it, and a test of it."""
+"""Write a new package: an operator, a method that uses it, and a test."""
 
 import keyword
 import re
@@ -13,7 +13,7 @@ from graphrag_bench.contract import operators
 from graphrag_bench.errors import UserError, unknown
 
 KINDS = ("chunk", "rerank", "node", "relationship", "question")
-"""The kinds of operators that there is a skeleton of; `new --help` says what each reads."""
+"""The kinds of operators with a skeleton."""
 _TEMPLATES = Path(__file__).parent / "skeletons"
 _RESERVED = {"graphrag_bench", "operators", "methods", "tests", "configs", "true", "false", "null",
              "yes", "no", "on", "off"}  # fmt: skip
@@ -21,7 +21,7 @@ _RESERVED = {"graphrag_bench", "operators", "methods", "tests", "configs", "true
 
 @dataclass(frozen=True)
 class Skeleton:
-    """An operator `KIND.NAME` and a method NAME, to be written into a package."""
+    """A new operator `KIND.NAME` and a method NAME in a package."""
 
     kind: str
     name: str
@@ -29,43 +29,44 @@ class Skeleton:
 
     @classmethod
     def of_operator(cls, operator: str, package: str | None = None) -> "Skeleton":
-        """That of an operator `KIND.NAME`, in a package NAME unless one is named.
+        """Return the skeleton of an operator `KIND.NAME`; the default package is NAME.
 
-        Raises UserError for another kind, and for what is not a name or has been taken.
+        Raises UserError for an unknown kind, or a name that is invalid or taken.
         """
         kind, dot, name = operator.partition(".")
         if not dot or not name:
-            kinds = ", ".join(KINDS)
-            raise UserError(f"An operator is named KIND.NAME, as chunk.mine; kinds: {kinds}.")
+            raise UserError(
+                f"Write KIND.NAME, e.g. chunk.mine, not '{operator}'. Kinds: {', '.join(KINDS)}."
+            )
         if kind not in KINDS:
-            raise unknown("skeleton of the kind", kind, KINDS)
+            raise unknown("kind", kind, KINDS)
         package = package or name
         for word in (name, package):
             if not re.fullmatch(r"[a-z][a-z0-9_]*", word) or keyword.iskeyword(word):
-                rule = "small letters, digits and _, a letter first"
-                raise UserError(f"'{word}' cannot be a name: {rule}.")
+                rule = "lower-case letters, digits and _, a letter first"
+                raise UserError(f"'{word}' is not a valid name: {rule}.")
             if word in _RESERVED:
-                raise UserError(f"'{word}' has a meaning of its own; take another name.")
+                raise UserError(f"The name '{word}' is reserved. Choose another name.")
         if operator in {one.name for one in operators.all()}:
-            raise UserError(f"There is an operator {operator} already; take another name.")
+            raise UserError(f"The operator '{operator}' exists. Choose another name.")
         if name in built_in("method"):
-            raise UserError(f"There is a method '{name}' already; take another name.")
+            raise UserError(f"The method '{name}' exists. Choose another name.")
         return cls(kind, name, package)
 
     @property
     def module(self) -> str:
-        """The module of the operator."""
+        """The name of the operator's module."""
         return f"{self.kind}_{self.name}"
 
     def write(self, into: Path) -> list[Path]:
-        """Write the files, and the import of the operator into the package; return their paths.
+        """Write the files, and import the operator in the package; return their paths.
 
-        Raises UserError, before anything is written, where a file of these is there already.
+        Raises UserError if a file exists, before anything is written.
         """
         inner = into / self.package
         if not inner.exists() and find_spec(self.package) is not None:
             raise UserError(
-                f"Python has a package '{self.package}' already; name another by --package."
+                f"A Python package '{self.package}' is installed. Choose another: --package NAME."
             )
         templates = {
             inner / f"{self.module}.py": f"{self.kind}.py",
@@ -73,7 +74,7 @@ class Skeleton:
             into / "tests" / f"test_{self.module}.py": f"test_{self.kind}.py",
         }
         if there := [str(path) for path in templates if path.exists()]:
-            raise UserError(f"{', '.join(there)}: there already; take another name.")
+            raise UserError(f"{', '.join(there)} exists. Choose another name.")
         ours = {into / "pyproject.toml": "pyproject.toml", inner / "__init__.py": "__init__.py"}
         templates |= {path: name for path, name in ours.items() if not path.exists()}
         environment = jinja2.Environment(

@@ -1,4 +1,4 @@
-"""The graph of an answer: what a question's steps found, and the walks from its seeds to that."""
+"""The graph of an answer: the nodes and chunks that steps found, and walks from the seeds."""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -18,16 +18,16 @@ from graphrag_bench.values import IntArray
 Vertex = tuple[str, int]
 """A node ("n", row) or a chunk ("c", row)."""
 _HOP = float(np.log(2))
-"""The cost of a hop beside that of its choice: at each, half of the walkers start again."""
+"""The cost of a hop for a restart probability of 0.5, as -log of a probability."""
 _MOST = float(np.log(1e6))
-"""The cost of a walk that one in a million walkers takes; one that fewer take is none."""
+"""The highest cost of a walk: one in a million walkers takes it."""
 Plain = dict[str, Any]
 MOST_NODES = 200
-"""Nodes of a drawing, chunks among them; the page counts the rest."""
+"""The most nodes and chunks of a drawing; the page counts the others."""
 MOST_CHUNKS = 20
-"""Retrieved chunks of a drawing, the best first; the chunks of the gold evidence come on top."""
+"""The most retrieved chunks of a drawing, without gold chunks."""
 FIRST_PATHS = 5
-"""Paths that are drawn before anything else."""
+"""Paths that are drawn first."""
 _TEXT = 600
 _STARTS = ("nodes", "step_nodes")
 _RELATIONSHIPS = ("relationships", "subgraph", "exploration")
@@ -35,9 +35,10 @@ _RELATIONSHIPS = ("relationships", "subgraph", "exploration")
 
 @dataclass(frozen=True)
 class Walks:
-    """The likeliest walk to each vertex, nodes before chunks; `before` is the vertex before it.
+    """The most probable walk to each vertex; vertices are nodes, then chunks.
 
-    `before` int32 (n_nodes + n_chunks,) is negative at a seed and where no walk leads.
+    `before` int32 (n_nodes + n_chunks,) is the previous vertex; negative at seeds and where no
+    walk leads.
     """
 
     before: IntArray
@@ -45,11 +46,10 @@ class Walks:
 
     @classmethod
     def of(cls, graph: Graph, seeds: Sequence[int], *, through_chunks: bool) -> "Walks":
-        """Return the walks that start at one of the nodes `seeds` and go over the graph.
+        """Return the walks from the nodes `seeds`; seeds out of range are ignored.
 
-        A walk takes a relationship in proportion to its weight, whichever way it points. It ends at
-        a chunk, or leaves it by any node in it with `through_chunks`. Seeds out of range start
-        none.
+        A walk follows a relationship, in either direction, in proportion to its weight. It ends at
+        a chunk, or goes on to any node of the chunk with `through_chunks`.
         """
         from scipy.sparse.csgraph import dijkstra
 
@@ -63,7 +63,7 @@ class Walks:
         return cls(before, n_nodes)
 
     def to(self, last: Vertex) -> list[Vertex]:
-        """Return the walk that ends at a vertex; the vertex alone where none leads to it."""
+        """Return the walk to a vertex, or only the vertex if no walk leads to it."""
         walk, (kind, row) = [last], last
         vertex = row if kind == "n" else self.n_nodes + row
         while 0 <= vertex < len(self.before) and (vertex := int(self.before[vertex])) >= 0:
@@ -73,7 +73,7 @@ class Walks:
 
 @lru_cache(maxsize=1)
 def _costs(graph: Graph, through_chunks: bool) -> tuple[Any, int]:
-    """The cost of each hop, CSR over nodes and chunks, and the number of nodes."""
+    """Return the cost of each hop, CSR over nodes and chunks, and the number of nodes."""
     from scipy.sparse import block_array, csr_array
 
     inside = csr_array(graph.node_chunk)
@@ -90,7 +90,6 @@ def _costs(graph: Graph, through_chunks: bool) -> tuple[Any, int]:
 
 
 def _shares(weights: Any) -> Any:
-    """Weights as shares of their row."""
     shares = weights.astype(np.float64)
     sums = np.asarray(shares.sum(axis=1)).ravel()
     shares.data /= np.repeat(sums, np.diff(shares.indptr))
@@ -99,12 +98,10 @@ def _shares(weights: Any) -> Any:
 
 @dataclass
 class TraceRows:
-    """What the steps of a record have found, by row of the graph, in the order of the steps.
+    """The rows that the steps of a record found, in the order of the steps.
 
-    `seeds` are the nodes of the first step that found any; `score` the last score of each node,
-    given by the step `scored_by`; `paths` have their nodes, relationships and score;
-    `through_chunks` is whether a walk passed chunks too; `routes` have their parent, child and
-    sentence.
+    `seeds` are the nodes of the first step that found any. `score` is the last score of each node,
+    from the operator `scored_by`. `through_chunks`: a PageRank included chunks.
     """
 
     seeds: list[int] = field(default_factory=list)
@@ -119,7 +116,7 @@ class TraceRows:
 
     @classmethod
     def of(cls, trace: Iterable[Mapping[str, Any]]) -> "TraceRows":
-        """Read a record's trace, in its own ids; slots of plug-ins are left out."""
+        """Read the trace of a record; slots of plug-ins are ignored."""
         rows = cls()
         for step in trace:
             rows.through_chunks |= step["step"].endswith(" chunk.ppr")
@@ -152,17 +149,14 @@ class TraceRows:
 def answer_graph(row: Row, gold: Gold, names: ArtifactNames) -> Plain:
     """Return the nodes, edges and paths to draw for a stored question; empty without a trace.
 
-    A node has `id`, `label`, `kind` (node or chunk), and where it is so `type`, `score`, `seed`,
-    `gold` (it is, or a chunk of it is, gold evidence), `answer` (it has the name of a gold answer)
-    and `found` (a step has found it). An edge has `s`, `t`, `label`, and `found`, `score` and
-    `synonym` likewise, and `walk` where a walk takes it; a `route` leads from a chunk to the one
-    that its `text`, a sentence, names. `paths` have ids of nodes and edges and a score. `size`
-    names the operator whose scores are the sizes: PageRank mass where it is `node.ppr`. At most
-    `MOST_NODES` nodes: the first paths, gold chunks, retrieved chunks, scored nodes, ends of
-    relationships, further paths, each behind the likeliest walk from a seed to it, so that the
-    first of them are joined too; scored nodes only where there is no path. `left_out` is how many
-    more there were, `alone` has the names of nodes that steps found and that are on no path, or
-    joined to nothing that is drawn.
+    Nodes and chunks have flags: `seed`, `found` by a step, `gold` (evidence, or a node of a gold
+    chunk), `answer` (named as a gold answer). Edges have `found`, `synonym`, `walk` (on the walk
+    from a seed to a drawn vertex) and `route` (a sentence of one chunk names the other). `size` is
+    the operator whose scores are the node sizes.
+
+    Drawn first are paths, then gold chunks, retrieved chunks, scored nodes (without paths), ends
+    of relationships and further paths, each with the walk to it, up to `MOST_NODES`. `left_out`
+    counts the others; `unconnected` names found nodes without a drawn edge.
     """
     rows = TraceRows.of(row.get("trace", ()))
     drawing = _Drawing(rows, gold, names)
@@ -180,7 +174,7 @@ def answer_graph(row: Row, gold: Gold, names: ArtifactNames) -> Plain:
         "paths": whole,
         "size": rows.scored_by if rows.score else "",
         "left_out": len(drawing.candidates) - len(every),
-        "alone": drawing.alone(joined),
+        "unconnected": drawing.unconnected(joined),
         "paths_left_out": len(paths) - len(whole),
     }
 
@@ -218,8 +212,8 @@ class _Drawing:
             ordered += self._walk(("n", node))
         return list(dict.fromkeys(ordered))
 
-    def alone(self, joined: Collection[str]) -> list[str]:
-        """The names of nodes that steps found and that are not drawn, but for the bound."""
+    def unconnected(self, joined: Collection[str]) -> list[str]:
+        """Return the names of found nodes without an edge, except those beyond the bound."""
         beyond = self.candidates[MOST_NODES:]
         rows = [row for row in self.rows.nodes if f"n{row}" not in joined]
         return [self.node(row)["label"] for row in rows if ("n", row) not in beyond]
@@ -236,7 +230,7 @@ class _Drawing:
         return int(graph.source[row]), int(graph.target[row])
 
     def _incident(self, chunks: Sequence[int]) -> list[tuple[int, int]]:
-        """The pairs of a shown node and a shown chunk that it is from."""
+        """Return the pairs of a drawn node and a drawn chunk that mentions it."""
         if self.graph is None:
             return []
         matrix = self.graph.node_chunk
@@ -291,7 +285,7 @@ class _Drawing:
                 yield edge | {"label": "names", "text": route["sentence"], "route": True}
 
     def _among(self) -> list[int]:
-        """The first relationship of each two shown nodes that are joined."""
+        """Return the first relationship between each two drawn nodes."""
         from scipy.sparse import csr_array, triu
 
         if self.graph is None or not self.nodes:

@@ -1,8 +1,7 @@
-"""A run page: a folder of a static page and its parts, which opens from disk.
+"""Write the run page: a folder of static files that opens from disk.
 
-Parts are JavaScript files that hand JSON to the page, each when it is asked for: a page opened from
-disk may not fetch files, but it may add script elements. The list of questions is columns, and
-each question is whole, in blocks.
+A page opened from disk cannot fetch files, but it can add script elements: the data are JavaScript
+files that pass JSON to the page when it needs them.
 """
 
 import json
@@ -44,7 +43,7 @@ from graphrag_bench.view.answer_graph import answer_graph
 
 Plain = dict[str, Any]
 BLOCK = 20
-"""Questions of a part: few enough to load at once, enough that a page has few files."""
+"""Questions per file."""
 ANSWER_SHOWN = 160
 _LETTERS = {IN_CONTEXT: "c", OUTSIDE: "r", RETRIEVED: "r"}
 _MISSED = "m"
@@ -54,15 +53,12 @@ _FIELDS = ("dataset", "method", "key", "role", "n", "failed", "fell_back", "fall
 STATIC = Path(__file__).parent / "page"
 INDEX, FOLDER = "index.html", "data"
 DEMO = Path(__file__).parent / "demo.tar.xz"
-"""The data of the packaged page; `make demo` writes it."""
+"""The data of the demo page, written by `make demo`."""
 _UNSAFE = ("<", "\u2028", "\u2029")
 
 
 def set_columns(dataset: Dataset | None, names: Sequence[str]) -> Plain:
-    """Return the questions of a data set as columns, in the order of `names`.
-
-    `hops` is None where the set does not tell. Without the data set the texts are the ids.
-    """
+    """Return questions with their gold as columns; without the data set, texts are the ids."""
     texts = {one.id: one.text for one in dataset.questions} if dataset else {}
     gold = [(dataset.gold.get(name) if dataset else None) or Gold() for name in names]
     return {
@@ -76,12 +72,11 @@ def set_columns(dataset: Dataset | None, names: Sequence[str]) -> Plain:
 
 
 def list_columns(run: StoredRun, funnel: Funnel | str, at: Mapping[str, int]) -> Plain:
-    """Return a run's questions as columns, in the order of its scoring; `at` are rows of the set.
+    """Return a run's questions as columns, scored ones first; `at` are rows of `set_columns`.
 
-    `right` is 1, 0, or None for a question without answer or gold. `evidence` has a letter for each
-    gold document: c in the context, r retrieved and not in the context, m missed. `lost` is the
-    stage of the funnel at which the first evidence was lost, "" for no loss, None where it cannot
-    be told. `seconds` are those of all steps, `tokens` those of LLM calls.
+    `right`: 1, 0, or None without answer or gold. `evidence`: a letter per gold document, c in the
+    context, r only retrieved, m missed. `lost`: the first stage that lost evidence, "" for none,
+    None if unknown. `seconds`: of all steps. `tokens`: of LLM calls.
     """
     rows = [run.rows[name] for name in questions_of(run)]
     seconds: dict[str, float] = {}
@@ -118,20 +113,20 @@ def _cost_columns(rows: Sequence[Row], seconds: Mapping[str, float]) -> Plain:
 
 
 def questions_of(run: StoredRun) -> list[str]:
-    """Return the ids of the run's questions: the scored ones in their order, then the others."""
+    """Return the ids of a run's questions, scored ones first."""
     scored = [name for name in scored_questions(run) if name in run.rows]
     return list(dict.fromkeys([*scored, *run.rows]))
 
 
 def blocks(run: StoredRun, home: Path) -> Iterator[Plain]:
-    """Yield every question of a run whole, `BLOCK` at a time, by id, in the order of the list."""
+    """Yield the questions of a run in blocks of `BLOCK`, by id."""
     questions, names = RunQuestions(run, home), questions_of(run)
     for start in range(0, len(names), BLOCK):
         yield {name: question_whole(name, questions) for name in names[start : start + BLOCK]}
 
 
 def question_whole(name: str, questions: RunQuestions) -> Plain:
-    """Return what `show --json` prints of a question, its calls among it, with its graph."""
+    """Return a question as `show --json` prints it, with its graph."""
     whole = questions.explain(name)
     row, gold = questions.run.rows[name], questions.run.gold.get(name) or Gold()
     return {
@@ -143,9 +138,9 @@ def question_whole(name: str, questions: RunQuestions) -> Plain:
 
 
 def question_tables(whole: Mapping[str, Any]) -> tuple[Table, Table]:
-    """Return the values of `question_whole` as tables: the answer, gold, evidence and the graph.
+    """Return `question_whole` as two tables: answer with gold and evidence, and the graph.
 
-    The graph has the edges that a step found, and those from nodes to chunks.
+    The graph has the edges that a step found, and edges from nodes to chunks.
     """
     gold, answer = whole["gold"].get("answers", ()), whole["answer"]
     facts = [("answer", "(no answer)" if answer is None else str(answer))]
@@ -181,10 +176,9 @@ def _evidence_letters(row: Row, gold: Gold | None) -> str:
 
 
 def part_text(name: str, value: Any) -> str:
-    """Return the file of a part: `grb.part("NAME", JSON);`.
+    """Return the JavaScript of a part; no text in it can end the script.
 
-    `<` and the line ends U+2028 and U+2029 are escaped, so that no text ends the script. Raises
-    ValueError for a number that JSON does not have (infinite, or none).
+    Raises ValueError for NaN and infinity.
     """
     text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
     for sign in _UNSAFE:
@@ -193,16 +187,15 @@ def part_text(name: str, value: Any) -> str:
 
 
 def write_part(page: Path, name: str, value: Mapping[str, Any]) -> None:
-    """Write a part as data/NAME.js; a name may have folders (`r0/q3`)."""
+    """Write a part to data/NAME.js; NAME may contain folders (`r0/q3`)."""
     write_whole(page / FOLDER / f"{name}.js", part_text(name, value))
 
 
 def write_page(runs: Sequence[StoredRun], page: Path, home: Path) -> Path:
-    """Write the page of some runs into a folder, and return its index.html.
+    """Write the page of some runs into a folder; return its index.html.
 
-    A folder that holds a page is brought up to date; any other that is not empty is refused.
-    `home` holds the artifacts of runs that lie outside a home. What a run does not have any more
-    (its data set, its graph) is named on the page.
+    An existing page is replaced. `home` holds the artifacts of runs outside a home. Raises
+    UserError for another folder that is not empty.
     """
     _write_static(page)
     runs, sets = alike(runs), {}
@@ -232,7 +225,7 @@ def write_page(runs: Sequence[StoredRun], page: Path, home: Path) -> Path:
 
 
 def write_demo(page: Path) -> Path:
-    """Write the page of the packaged runs into a folder as `write_page` does."""
+    """Write the page of the packaged runs into a folder; return its index.html."""
     _write_static(page)
     with tarfile.open(DEMO) as archive:
         archive.extractall(page / FOLDER, filter="data")
@@ -240,10 +233,9 @@ def write_demo(page: Path) -> Path:
 
 
 def _write_static(page: Path) -> None:
-    """Write a page without data into a folder that is empty or holds a page."""
     is_page = all((page / name).is_file() for name in (INDEX, "parts.js"))
     if page.is_file() or (page.is_dir() and any(page.iterdir()) and not is_page):
-        raise UserError(f"{page} is there and holds no page; give an empty or new folder.")
+        raise UserError(f"{page} exists and is no run page. Choose a new or empty folder.")
     if (page / FOLDER).exists():
         shutil.rmtree(page / FOLDER)
     shutil.copytree(STATIC, page, dirs_exist_ok=True)
@@ -254,7 +246,7 @@ def _set_of(run: StoredRun) -> tuple[str, str]:
 
 
 def _run_row(run: StoredRun, title: str, funnel: Funnel | str) -> Plain:
-    """What the table of the overview and its plots show; `funnel_note` says why there is none."""
+    """Return a run's row of the overview; `funnel_note` says why there is no funnel."""
     metrics = run.metrics
     n_tokens, usd = (None, None) if run.imported else spent(metrics)
     steps: dict[str, list[float]] = {}
@@ -280,7 +272,7 @@ def _run_row(run: StoredRun, title: str, funnel: Funnel | str) -> Plain:
 
 
 def pair_rows(runs: Sequence[StoredRun]) -> list[Plain]:
-    """Return for each two runs over one corpus B minus A in each metric, and other settings."""
+    """Return the paired differences and differing settings of each two runs over one corpus."""
     scores = [scores_of(run) for run in runs]
     rows = []
     for (a, first), (b, second) in combinations(enumerate(runs), 2):

@@ -11,7 +11,6 @@ from published_sets import book_row, hotpot_row, news, squality_line, written
 from rog_sets import TEAM, rog_folder
 from toy_runs import WEIGHTLESS, command, run_folder
 
-from graphrag_bench.papers import printed as papers
 from graphrag_bench.papers.choices import content, table_runs
 from graphrag_bench.papers.printed import Recipe, load_table, table_names
 from graphrag_bench.tables.paper_tables import whole_groups
@@ -112,6 +111,9 @@ def test_a_cell_of_a_table_runs_by_its_row_and_is_printed_with_a_figure(
     for words in printed(name):
         if words[0] == "judge":
             paste(words)
+    protocols = {json.loads(line)["protocol"] for file in home.glob("comparisons/*/verdicts.jsonl")
+                 for line in file.read_text().splitlines()}  # fmt: skip
+    assert protocols <= {"paper"}  # both runs are as published
     lines = csv.DictReader(io.StringIO(command("table", name, "--format", "csv").out))
     rows = [row for row in lines if place == (row["data set"], row["method"], row["metric"])]
     row = next(row for row in rows if row["ours"])
@@ -135,41 +137,13 @@ def printed(table: str) -> list[list[str]]:
     return [line.split()[2:] for line in lines if line.startswith("next: ")]
 
 
-def paste(words: list[str]) -> str:
-    """Run a command with models that need no weights; return what it prints."""
+def paste(words: list[str]) -> None:
+    """Run a command with models that need no weights."""
     rest = [word for word in words if not NAMED.match(word)]
     judge = "strict" if "--each" in words else "takes_longer"
     more = [f"llm_judge._target_=planted_judges.{judge}"] if words[0] == "judge" else []
     ended = command(*rest, *MODELS[rest[0]], *more)
     assert ended.code == 0, ended.err
-    return ended.out
-
-
-def test_a_table_of_win_rates_is_filled_by_the_commands_that_it_prints(
-    home: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
-) -> None:
-    whole = papers._cells
-
-    def some(file: Path) -> list[papers.PrintedCell]:
-        cells = [cell for cell in whole(file) if cell.dataset == "Mix"]
-        return [cell for cell in cells if "reasoning path" in (cell.method, cell.versus)]
-
-    monkeypatch.setattr(papers, "_cells", some)
-    table_runs.cache_clear()
-    request.addfinalizer(table_runs.cache_clear)
-    written(home / "data/ultradomain_mix", {"corpus.jsonl": CORPUS, "questions.json": []})
-    questions, runs = printed("pathcorag/table3")
-    assert questions[0] == "questions" and runs == ["run", "experiment=pathcorag/table3"]
-    paste(questions)
-    assert "next: graphrag-bench table pathcorag/table3" in paste(runs).splitlines()
-    (judge,) = printed("pathcorag/table3")
-    keys = sorted(path.parent.name for path in home.glob("runs/*/*/*/metrics.json"))
-    assert judge[:4] == ["judge", *keys, "--criteria"]
-    paste(judge)
-    assert printed("pathcorag/table3") == []
-    (verdicts,) = home.glob("comparisons/*/verdicts.jsonl")
-    rows = [json.loads(line) for line in verdicts.read_text().splitlines()]
-    assert {row["protocol"] for row in rows} == {"paper"}  # both runs are as published
 
 
 def test_pairs_that_are_not_all_of_a_group_are_judged_one_by_one() -> None:

@@ -48,6 +48,7 @@ def beside(minilm: SentenceEmbedder, **more: object) -> SentenceEmbedder:
 def test_a_long_passage_with_and_without_its_last_fact_has_two_vectors(minilm):
     texts = [OPENING, f"{OPENING} {FACT}"]
     assert minilm.fit(texts[1:]).longest > minilm.window
+    assert minilm.encode([], kind="question").shape == (0, minilm.dimension) == (0, 384)
     without, with_fact = minilm.encode(texts, kind="passage")
     assert not np.array_equal(without, with_fact)
     np.testing.assert_allclose(np.linalg.norm([without, with_fact], axis=1), 1.0, atol=1e-6)

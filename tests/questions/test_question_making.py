@@ -65,7 +65,7 @@ def test_a_chain_of_facts_is_a_question_with_its_answer_and_its_documents() -> N
     ],
 )  # fmt: skip
 def test_a_chain_ends_at_one_name_alone(graph: Graph, hops: int, n: int) -> None:
-    assert len(Chains(graph).drawn(hops, 9, np.random.default_rng(0))) == n
+    assert len(Chains(graph).sample(hops, 9, np.random.default_rng(0))) == n
 
 
 @pytest.mark.parametrize(

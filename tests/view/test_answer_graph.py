@@ -67,7 +67,7 @@ def test_a_path_has_its_edges_and_a_seed_on_no_path_is_not_drawn() -> None:
     path = {"nodes": [0, 1, 2], "relationships": [0, 1], "score": 0.5}
     view = answer_graph(row(seeds, {"paths": [path]}), Gold(), chain(6))
     assert [node["id"] for node in view["nodes"]] == ["n0", "n1", "n2"]
-    assert view["alone"] == ["node 5"]
+    assert view["unconnected"] == ["node 5"]
     (only,) = view["paths"]
     edges = {edge["id"]: {edge["s"], edge["t"]} for edge in view["edges"]}
     assert [edges[edge] for edge in only["edges"]] == [{"n0", "n1"}, {"n1", "n2"}]

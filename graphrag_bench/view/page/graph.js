@@ -208,7 +208,7 @@ grb.answerGraph = function (graph, name = "graph") {
   const list = grb.h("details", { class: "nodes" }, grb.h("summary", {}, `${grb.plural(graph.nodes.length, "node")} as a list`),
     grb.h("ul", {}, order.map((one) => grb.h("li", {}, grb.h("button", { type: "button", class: "link", onclick: () => choose(one.id) }, one.label), grb.h("span", { class: "about" }, ` ${words(one)}`)))));
   const zoom = (factor) => cy && cy.zoom({ level: cy.zoom() * factor, renderedPosition: { x: canvas.clientWidth / 2, y: canvas.clientHeight / 2 } });
-  const left = [graph.alone.length ? `${grb.plural(graph.alone.length, "found node")} on no path and joined to nothing drawn: ${graph.alone.slice(0, 12).join(", ")}${graph.alone.length > 12 ? ", …" : ""}` : "",
+  const left = [graph.unconnected.length ? `${grb.plural(graph.unconnected.length, "found node")} on no path and joined to nothing drawn: ${graph.unconnected.slice(0, 12).join(", ")}${graph.unconnected.length > 12 ? ", …" : ""}` : "",
     graph.left_out ? `${grb.plural(graph.left_out, "further node")} not drawn` : "", graph.paths_left_out ? `${grb.plural(graph.paths_left_out, "further path")} not drawn` : ""].filter(Boolean);
   const rest = graph.nodes.length - shown.nodes.length;
   const more = rest ? grb.h("button", { type: "button", class: "more", onclick: () => drawAll() }, `${grb.count(rest)} more`) : null;

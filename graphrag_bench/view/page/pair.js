@@ -23,11 +23,9 @@ function pairedSteps(first, second) {
   });
 }
 
-/* Whether a piece of one context is in another: chunks by document, others by row over one graph, else by text. */
-function sharedBy(a, b, other) {
-  const [one, two] = [a, b].map((run) => grb.index.runs.indexOf(run));
-  const sameGraph = grb.index.graphs.some(({ runs }) => runs.includes(one) && runs.includes(two));
-  const key = (piece) => (piece.kind === "chunk" || sameGraph || piece.text === null ? `${piece.kind} ${piece.id}` : piece.text);
+/* Whether a piece of context is in the other context: chunks are compared by document, others by text. */
+function sharedBy(other) {
+  const key = (piece) => (piece.kind === "chunk" || piece.text === null ? `${piece.kind} ${piece.id}` : piece.text);
   const there = new Set(other.context.map(key));
   return (piece) => there.has(key(piece));
 }
@@ -63,6 +61,6 @@ grb.views.pair = async function (aId, bId, placeText) {
       ], steps)),
     grb.section(a.answers || b.answers ? "Graphs of the answer" : "Graphs of the retrieval", both((run, held, at, question, _, __, id) => grb.answerGraph(question.graph, id))),
     grb.section("Contexts", both((run, held, at, question, otherRun, other) => [
-      grb.h("p", { class: "about" }, `${grb.plural(question.context.length, "piece")}, ${question.context.filter(sharedBy(run, otherRun, other)).length} in both`), grb.contextOf(question, sharedBy(run, otherRun, other))])),
+      grb.h("p", { class: "about" }, `${grb.plural(question.context.length, "piece")}, ${question.context.filter(sharedBy(other)).length} in both`), grb.contextOf(question, sharedBy(other))])),
   ];
 };
