@@ -27,19 +27,15 @@ def no_advance(n: int) -> None:
 class Progress:
     """Where the progress of one run is shown; `quiet` shows nothing.
 
-    On a terminal it is one live line, which a task leaves to the next. Elsewhere it is a line in
-    the first seconds of a new kind of work, also before its first item is done, and one every 30
-    seconds, whatever the number of tasks. `part` precedes every label: the cell of a sweep that is
-    running.
+    A terminal has one live line. A log has a line after 3 seconds, then one every 30 seconds,
+    whatever the number of tasks. `part` precedes every label: the cell of a sweep.
     """
 
     quiet: bool = False
     stream: TextIO | None = None
     part: str = ""
-    _shown: float | None = field(default=None, init=False, repr=False)
-    """When the last line was written; before any, when the first task began."""
-    _label: str = field(default="", init=False, repr=False)
-    """What the last line was about."""
+    _next: float | None = field(default=None, init=False, repr=False)
+    """When the next line may be written."""
 
     @contextmanager
     def task(self, label: str, total: int) -> Iterator[Advance]:
@@ -78,33 +74,18 @@ class Progress:
 
     @contextmanager
     def _lines(self, label: str, pace: "_Pace") -> Iterator[Advance]:
-        lock, ended = threading.Lock(), threading.Event()
-        self._shown = pace.began if self._shown is None else self._shown
-
-        def show_when_due(now: float, *, first: bool) -> None:
-            if now - (self._shown or 0) >= _SECONDS_BETWEEN_LINES or (
-                first and self._label != label
-            ):
-                self._shown, self._label = now, label
-                self.say(
-                    ", ".join(filter(None, (f"{label}: {pace.done}/{pace.total}", pace.summary)))
-                )
+        lock = threading.Lock()
+        if self._next is None:
+            self._next = pace.began + _SECONDS_TO_FIRST_LINE
 
         def advance(n: int) -> None:
             with lock:
                 pace.count(n)
-                show_when_due(pace.last, first=False)
+                if pace.last >= (self._next or 0):
+                    self._next = pace.last + _SECONDS_BETWEEN_LINES
+                    self.say(f"{label}: {pace.done}/{pace.total}, {pace.summary}")
 
-        def watch() -> None:
-            while not ended.wait(_SECONDS_TO_FIRST_LINE):
-                with lock:
-                    show_when_due(time.monotonic(), first=True)
-
-        threading.Thread(target=watch, name="progress", daemon=True).start()
-        try:
-            yield advance
-        finally:
-            ended.set()
+        yield advance
 
 
 @dataclass
@@ -120,8 +101,6 @@ class _Pace:
 
     @property
     def summary(self) -> str:
-        if not self.done:
-            return ""
         seconds = self.last - self.began
         rate = self.done / max(seconds, 1e-9)
         pace = f"about {1 / rate:.0f} s each" if rate < _SLOW else f"{rate:.1f}/s"

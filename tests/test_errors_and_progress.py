@@ -63,4 +63,4 @@ def test_a_log_has_a_line_every_thirty_seconds_whatever_the_number_of_tasks(cloc
                 clock[0] += 4.0
                 advance(1)
     at = [line.partition(",")[0] for line in stream.getvalue().splitlines()]
-    assert at == ["embedding: 4/4"]  # at 32 s of 48; the next would be at 62
+    assert at == ["reading: 1/4", "answering: 1/4"]  # at 4 and at 36 of 48 seconds

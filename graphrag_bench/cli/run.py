@@ -61,7 +61,7 @@ from graphrag_bench.report.rendering import FORMATS, show
 from graphrag_bench.report.rows import best_of, mark
 from graphrag_bench.run.command import Command, Outcomes, lacking, methods_of, refuse_unused
 from graphrag_bench.run.experiment import Experiment
-from graphrag_bench.run.folder import TABLE, write_whole
+from graphrag_bench.run.folder import SELECTED, TABLE, write_whole
 from graphrag_bench.run.models import of_process
 from graphrag_bench.run.scoring import Datasets
 from graphrag_bench.run.stored import StoredRun, extent_of
@@ -378,9 +378,9 @@ def _best(every: Sequence[Cell], datasets: Datasets) -> list[str]:
         return []
     row, chosen = best_of([run.metrics for _, run in ends], objective)
     cell, best = ends[row]
+    metrics = best.metrics
     if chosen["n_configurations"] > 1:
-        best.folder.add_selection(chosen)
-    metrics = best.folder.completed(best.metrics)
+        metrics = {**metrics, SELECTED: best.folder.add_selection(chosen)}
     value, split = metrics["metrics"][objective], chosen["split"]
     result = f"{value['mean']:.3f} [{value['low']:.2f}, {value['high']:.2f}], n={value['n']}"
     lines = [

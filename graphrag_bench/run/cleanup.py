@@ -102,12 +102,8 @@ def garbage(home: Path) -> tuple[list[Garbage], list[str]]:
         in_use = any(name == corpus or name.startswith(f"{corpus}-") for name in whole_sets)
         if folder.is_dir() and not folder.is_symlink() and not in_use:
             items += [Garbage(folder, kind)] if (kind := _kind(folder, keys)) else []
-    for kind, paths in (
-        ("broken-off import", filter(_is_old, artifacts.glob(".import-*"))),
-        ("half-removed run", runs.glob(f"*/*/*{REMOVED}")),
-        ("file never finished", filter(_is_old, runs.glob("*/*/*/*.new"))),
-    ):
-        items += [Garbage(path, kind) for path in sorted(paths)]
+    rests = *artifacts.glob(".import-*"), *runs.glob(f"*/*/*{REMOVED}"), *runs.glob("*/*/*/*.new")
+    items += [Garbage(path, "never finished") for path in sorted(rests) if _is_old(path)]
     return items, [f"all artifacts of {name} are kept: {why}" for name, why in whole_sets.items()]
 
 

@@ -74,7 +74,7 @@ def execute(experiment: Experiment, progress: Progress | None = None) -> RunResu
         stored = StoredRun(folder, experiment.dataset)
         if repeated := repeats_of(stored, names, settings.evaluation):
             metrics["repeats"] = repeated
-        return RunResult(folder, folder.keep_metrics(metrics), experiment)
+        return RunResult(folder, folder.write_metrics(metrics, keep_wider=True), experiment)
 
 
 def _finish(

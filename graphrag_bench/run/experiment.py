@@ -86,11 +86,11 @@ class Experiment:
         leaves out a path pooling or context budget that its method cannot have. Experiments with
         the same `shared` load everything once. Raises one UserError with every problem.
         """
-        shared, gathered = shared or Shared(), Gathered()
+        shared = shared or Shared()
         settings, dataset, file = _checked_inputs(values, dataset, shared)
         keys, profiled = read_keys(settings.method), settings.profile != "default"
         options = StepOptions(keys.prompts, settings.pooling, settings.regime, all_rows=profiled)
-        pipeline, choices = _checked_pipeline(settings, keys, options, dataset, gathered)
+        pipeline, choices = _checked_pipeline(settings, keys, options, dataset)
         pooling = settings.pooling if "path.pool" in pipeline.names else None
         if settings.pooling and not pooling and not swept:
             raise UserError(
@@ -114,9 +114,8 @@ class Experiment:
             budget,
             is_asked(settings),
         )
-        gathered.attempt(lambda: experiment._check_choices(swept))
-        gathered.attempt(experiment._check_packages)
-        gathered.refuse()
+        experiment._check_choices(swept)
+        experiment._check_packages()
         return experiment
 
     def _check_choices(self, swept: bool) -> None:
@@ -279,28 +278,18 @@ class Experiment:
 
 
 def _checked_pipeline(
-    settings: RunSettings,
-    keys: MethodKeys,
-    options: StepOptions,
-    dataset: Dataset,
-    gathered: Gathered,
+    settings: RunSettings, keys: MethodKeys, options: StepOptions, dataset: Dataset
 ) -> tuple[Pipeline, Choices]:
-    """Return the steps of a method, and the variants and settings of what they need.
-
-    What is wrong with them is gathered; raises it where steps cannot be made or chosen for.
-    """
+    """Return the steps of a method, and the variants and settings of the artifacts they need."""
+    gathered = Gathered()
     pipeline, problems = build(settings.method, options)
     choices = gathered.attempt(lambda: artifact_choices(settings, keys.build or {}, dataset))
     graph = variants("graph").get(str((choices or {}).get("graph", {}).get("variant")))
     attributes = builders.get(graph).provides if graph else None
-    problems = [*unresolved(settings.method), *problems]
-    gathered.attempt(
-        lambda: _check_steps(keys.name, pipeline, problems, attributes, keys.first_slots)
-    )
+    gathered.attempt(lambda: _check_steps(settings.method, pipeline, problems, attributes))
     if keys.prompts is not None:
         gathered.attempt(partial(check_prompts, Path(keys.prompts), pipeline))
-    if problems or choices is None:
-        gathered.refuse()
+    gathered.refuse()
     assert choices is not None
     return pipeline, choices
 
@@ -336,7 +325,9 @@ def _checked_inputs(
         if (file := raw_method(method)) is not None:
             gathered.attempt(lambda: check_parameters(file, method))
         if gathered.errors:
-            gathered.attempt(lambda: _check_method(method))
+            prompts = method.get("prompts")
+            options = StepOptions(prompts if isinstance(prompts, str) else None)
+            gathered.attempt(lambda: _check_steps(method, *build(method, options)))
     gathered.refuse()
     assert settings is not None
     assert dataset is not None
@@ -344,27 +335,21 @@ def _checked_inputs(
 
 
 def _check_steps(
-    name: object,
+    method: Mapping[str, Any],
     pipeline: Pipeline,
     problems: Sequence[str],
-    attributes: frozenset[str] | None,
-    slots: frozenset[str],
+    attributes: frozenset[str] | None = None,
 ) -> None:
     """Raise one UserError with every problem of a method's steps.
 
     Slots and resources are checked once there are no other `problems`. `attributes` are those of
-    the graph, where they are known, `slots` those filled before.
+    the graph, where they are known.
     """
-    problems = problems or pipeline.check(resources() | GIVEN, attributes, slots)
-    refuse(list(dict.fromkeys(problems)), f"the pipeline of method '{name}'")
-
-
-def _check_method(values: Mapping[str, Any]) -> None:
-    """Check the steps of a method whose other settings are wrong."""
-    prompts = values.get("prompts")
-    pipeline, problems = build(values, StepOptions(prompts if isinstance(prompts, str) else None))
-    slots = frozenset(FIRST_SLOTS.values() if values.get("given") is not None else ())
-    _check_steps(values.get("name"), pipeline, [*unresolved(values), *problems], None, slots)
+    slots = frozenset(FIRST_SLOTS.values() if method.get("given") else ())
+    problems = [*unresolved(method), *problems] or pipeline.check(
+        resources() | GIVEN, attributes, slots
+    )
+    refuse(list(dict.fromkeys(problems)), f"the pipeline of method '{method.get('name')}'")
 
 
 _FORM = frozenset({"form", "manner", "cue", "licence"})

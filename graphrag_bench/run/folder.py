@@ -21,7 +21,7 @@ from graphrag_bench.files import read_yaml
 
 Row = dict[str, Any]
 METRICS, CONFIG, REFERENCES = "metrics.json", "config.yaml", "artifacts.json"
-ENVIRONMENT, SELECTIONS, TABLE = "environment.json", "selections.json", "table.md"
+ENVIRONMENT, TABLE = "environment.json", "table.md"
 SELECTED = "selections"
 _RANKS = ("failed", "retrieved", "answered")
 _SECONDS_OF_A_LOOK = 1.0
@@ -145,36 +145,31 @@ class RunFolder:
         return [row for path in self.files("timing") for row in read_lines(path)]
 
     def metrics(self) -> dict[str, Any]:
-        """What `metrics.json` holds, with `selections`; empty before the first scoring."""
-        stored = read_json(self.path / METRICS)
-        return self.completed(stored) if stored else {}
+        """Return the content of `metrics.json`; empty before the first scoring."""
+        return read_json(self.path / METRICS)
 
-    def completed(self, metrics: Mapping[str, Any]) -> dict[str, Any]:
-        """Metrics with the sweeps that the run was the best of, in `selections`."""
-        own = {name: value for name, value in metrics.items() if name != SELECTED}
-        selections = self.selections()
-        return {**own, SELECTED: selections} if selections else own
+    def write_metrics(
+        self, metrics: Mapping[str, Any], *, keep_wider: bool = False
+    ) -> dict[str, Any]:
+        """Write and return `metrics.json`, with the stored `selections`.
 
-    def write_metrics(self, metrics: Mapping[str, Any]) -> None:
-        """Write `metrics.json`, whole, without what `completed` adds."""
-        self.write_json(METRICS, {k: v for k, v in metrics.items() if k != SELECTED})
+        With `keep_wider` a stored scoring of more questions or answers stays.
+        """
+        stored = self.metrics()
+        selections = {SELECTED: stored[SELECTED]} if SELECTED in stored else {}
+        new = {**metrics, **selections}
+        if not (keep_wider and is_narrower(new, stored)):
+            self.write_json(METRICS, new)
+        return new
 
-    def keep_metrics(self, metrics: Mapping[str, Any]) -> dict[str, Any]:
-        """The metrics with what `completed` adds, written unless a wider scoring is there."""
-        if not is_narrower(metrics, read_json(self.path / METRICS)):
-            self.write_metrics(metrics)
-        return self.completed(metrics)
-
-    def selections(self) -> list[dict[str, Any]]:
-        """The sweeps that this run was the best of, as `add_selection` was given them."""
-        selections: list[dict[str, Any]] = read_json(self.path / SELECTIONS).get(SELECTED, [])
-        return selections
-
-    def add_selection(self, selection: Mapping[str, Any]) -> None:
-        """Keep that this run was chosen, by which metric, on which questions, out of how many."""
-        selections = self.selections()
+    def add_selection(self, selection: Mapping[str, Any]) -> list[dict[str, Any]]:
+        """Add a sweep that the run was the best of to `selections`, and return all of them."""
+        stored = self.metrics()
+        selections: list[dict[str, Any]] = stored.get(SELECTED, [])
         if selection not in selections:
-            self.write_json(SELECTIONS, {SELECTED: [*selections, dict(selection)]})
+            selections = [*selections, dict(selection)]
+            self.write_json(METRICS, {**stored, SELECTED: selections})
+        return selections
 
     def write_json(self, name: str, value: Mapping[str, Any]) -> None:
         """Write a JSON file of the folder, whole."""

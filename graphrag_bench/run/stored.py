@@ -312,8 +312,7 @@ def rescored(run: StoredRun, changes: Mapping[str, Any]) -> dict[str, Any]:
     rows = [run.rows[name] for name in scored_questions(run) if name in run.rows]
     answered = [row["question"] for row in rows if row["status"] == "answered"]
     metrics = run.folder.metrics() | _scored(run, rows, answered, settings)
-    run.folder.write_metrics(metrics)
-    return metrics
+    return run.folder.write_metrics(metrics)
 
 
 def moved(run: StoredRun, changes: Mapping[str, Any]) -> StoredRun:

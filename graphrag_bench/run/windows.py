@@ -1,7 +1,6 @@
 """The window of a run's reader: how many tokens it leaves for the context."""
 
 import math
-from collections.abc import Callable, Sequence
 from dataclasses import astuple, dataclass
 from pathlib import Path
 from typing import Any
@@ -100,20 +99,11 @@ def context_window(settings: RunSettings, dataset: Dataset, models: Models) -> C
     most = max((question.answer_form.max_tokens for question in dataset.questions), default=0)
     reserved = RESERVED + sure_tokens(most, window or ASSUMED_WINDOW)
     join, size = settings.chunking.get("join"), _size_of_chunks(settings, dataset)
-    what = (dataset.corpus_digest, size, str(join), file_digest(Path(__file__)))
-    chunks = counted_once(what, lambda: [*astuple(chunk_size(settings, dataset))])
+    file, counting = user_cache("token_counts.json"), file_digest(Path(__file__))
+    key = digest(dataset.corpus_digest, size, str(join), counting, code(count_tokens))
+    if (chunks := remembered(file).get(key)) is None:  # the tokenizer is slow to load
+        remember(file, key, chunks := [*astuple(chunk_size(settings, dataset))])
     return ContextWindow(ChunkSize(*chunks), window, reserved, margin)
-
-
-def counted_once(what: Sequence[object], count: Callable[[], list[int]]) -> list[int]:
-    """Return token counts of a corpus, made once for a user: the tokenizer is slow to load.
-
-    `what` has all that they depend on but the tokenizer, the counting code too.
-    """
-    file, key = user_cache("token_counts.json"), digest(*what, code(count_tokens))
-    if (counts := remembered(file).get(key)) is None:
-        remember(file, key, counts := count())
-    return [int(one) for one in counts]
 
 
 def chunk_size(settings: RunSettings, dataset: Dataset) -> ChunkSize:
