@@ -14,7 +14,7 @@ from graphrag_bench.config.sources import GROUPS, applied, chunking_of, method_f
 from graphrag_bench.data.dataset import Dataset
 from graphrag_bench.data.readers import read_dataset
 from graphrag_bench.errors import Gathered, UserError, did_you_mean
-from graphrag_bench.explain.question import Answered, RunQuestions
+from graphrag_bench.explain.question import RunQuestions, TracedAnswer
 from graphrag_bench.fingerprint import digest
 from graphrag_bench.llm.chat import ChatModel
 from graphrag_bench.pipeline.pipeline import STAGES
@@ -29,7 +29,7 @@ from graphrag_bench.run.stored import StoredRun, alike, extent_of, stored_differ
 from graphrag_bench.run.stored import stored_runs as runs_below
 from graphrag_bench.run.stored_settings import differing_settings
 from graphrag_bench.text import short
-from graphrag_bench.view.page import question_tables, question_whole
+from graphrag_bench.view.page import full_question, question_tables
 
 if TYPE_CHECKING:
     import pandas
@@ -164,10 +164,10 @@ class EditablePipeline:
         corpus = dataset(data) if isinstance(data, str) else data
         return Run(execute(self.experiment(corpus, **settings)))
 
-    def ask(self, question: str, data: Dataset | str = "sample") -> Answered:
+    def ask(self, question: str, data: Dataset | str = "sample") -> TracedAnswer:
         """The answer to a question of your own; nothing is stored, and a failed step raises."""
         experiment = self.experiment(dataset(data) if isinstance(data, str) else data)
-        return Answered.of(experiment, question)
+        return TracedAnswer.of(experiment, question)
 
     def __repr__(self) -> str:
         name, n_steps = short(self.method["name"]), sum(map(len, self.steps.values()))
@@ -234,7 +234,7 @@ class Run:
         stored = StoredRun(self.result.folder, self.experiment.dataset)
         if name not in stored.rows:
             raise UserError(f"The run has no question '{name}'. {did_you_mean(name, stored.rows)}")
-        return AnsweredInRun(question_whole(name, RunQuestions(stored, self.experiment.home)))
+        return AnsweredInRun(full_question(name, RunQuestions(stored, self.experiment.home)))
 
 
 @dataclass(frozen=True, repr=False)

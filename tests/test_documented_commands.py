@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from graphrag_bench.cli import main
-from graphrag_bench.cli.parsing import Parser, is_setting, name_of
+from graphrag_bench.cli.parsing import Parser, is_setting, setting_name
 from graphrag_bench.config import compose
 from graphrag_bench.config.compose import composed, parsed
 from graphrag_bench.config.settings import check_settings, explained
@@ -87,7 +87,7 @@ def check(command: str, words: list[str]) -> None:
         assert any(mention in str(error) for mention in MENTIONED), error
         return
     left = [word for name in ("words", "runs") for word in read.get(name, ())]
-    assert {name_of(word).partition(".")[0] for word in left if is_setting(word)} <= known
+    assert {setting_name(word).partition(".")[0] for word in left if is_setting(word)} <= known
 
 
 def compose_first(words: list[str]) -> None:

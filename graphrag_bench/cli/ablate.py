@@ -20,7 +20,7 @@ examples
 from argparse import Namespace
 from pathlib import Path
 
-from graphrag_bench.cli.parsing import RUN, Parser, folded, runs_and_settings, show_settings
+from graphrag_bench.cli.parsing import RUN, Parser, add_settings_help, runs_and_settings, wrapped
 from graphrag_bench.config.compose import composed
 from graphrag_bench.config.plugins import load_plugins
 from graphrag_bench.errors import UserError
@@ -29,7 +29,7 @@ from graphrag_bench.explain.ablation import (
     MethodVariants,
     ablation,
     check_metric,
-    setting_of,
+    parse_change,
 )
 from graphrag_bench.progress import Progress
 from graphrag_bench.report.comparisons import difference_table, flipped_line
@@ -39,7 +39,7 @@ from graphrag_bench.run.stored import find_run
 
 
 def declare(parser: Parser) -> None:
-    show_settings(parser, "RUN [OPTIONS]\n[GROUP=NAME ...] [SETTING=VALUE ...] [OPTIONS]")
+    add_settings_help(parser, "RUN [OPTIONS]\n[GROUP=NAME ...] [SETTING=VALUE ...] [OPTIONS]")
     parser.word("words", "RUN", f"{RUN}; or the groups and settings of a run", "+")
     for name, shown, meaning in (
         ("--set", "STEP.SETTING=VALUE", "change a setting of a step (repeatable)"),
@@ -58,7 +58,7 @@ def declare(parser: Parser) -> None:
 
 
 def main(options: Namespace) -> None:
-    changes = [*map(setting_of, options.set), *(Change("drop", step) for step in options.drop)]
+    changes = [*map(parse_change, options.set), *(Change("drop", step) for step in options.drop)]
     variants = _variants(options)
     if not changes:
         show_tables([ablation(variants, options.metric)], as_json=options.json)
@@ -71,7 +71,7 @@ def main(options: Namespace) -> None:
     show_tables([table], as_json=options.json)
     if not options.json:
         flipped = flipped_line(options.metric, before.scores, after.scores)
-        print(folded([flipped, *(f"! {line}" for line in after.failures)]))
+        print(wrapped([flipped, *(f"! {line}" for line in after.failures)]))
 
 
 def _variants(options: Namespace) -> MethodVariants:

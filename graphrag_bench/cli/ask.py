@@ -13,16 +13,16 @@ import json
 from argparse import Namespace
 from collections.abc import Sequence
 
-from graphrag_bench.cli.parsing import Parser, folded, is_setting, name_of, show_settings
+from graphrag_bench.cli.parsing import Parser, add_settings_help, is_setting, setting_name, wrapped
 from graphrag_bench.config.compose import composed
 from graphrag_bench.errors import UserError
-from graphrag_bench.explain.question import Answered
+from graphrag_bench.explain.question import TracedAnswer
 from graphrag_bench.explain.text import answer_lines, short_answer_lines
 from graphrag_bench.run.command import refuse_unused
 from graphrag_bench.run.experiment import Experiment
 from graphrag_bench.text import model_name
 
-UNREAD = (
+UNUSED = (
     "limit", "split", "dev_share", "shard", "workers", "repeats", "objective", "evaluation",
     "llm_judge", "reference_rows", "answer", "trace",
 )  # fmt: skip
@@ -31,7 +31,7 @@ UNREAD = (
 
 def declare(parser: Parser) -> None:
     usage = '[--json] [GROUP=NAME ...] [SETTING=VALUE ...] "QUESTION"'
-    show_settings(parser, usage, without=(*UNREAD, "graph.per"))
+    add_settings_help(parser, usage, without=(*UNUSED, "graph.per"))
     parser.word("words", '"QUESTION"', "the question", "*")
     parser.flag("--details", "print the whole context, and the trace of every step")
     parser.json()
@@ -42,20 +42,20 @@ def main(options: Namespace) -> None:
     questions = [word for word in options.words if not is_setting(word)]
     if len(questions) != 1 or not questions[0].strip():
         raise UserError('ask needs one question in quotes: ask method=hipporag "Who ...?"')
-    if unread := [name for name in map(name_of, words) if name.partition(".")[0] in UNREAD]:
+    if unread := [name for name in map(setting_name, words) if name.partition(".")[0] in UNUSED]:
         raise UserError(f"These settings have no effect on one question: {', '.join(unread)}.")
     experiments = []
     for settings in _by_method(words):
         experiments.append(Experiment.prepare(composed(settings)))
         refuse_unused(settings, experiments[-1:])
-    answers = [Answered.of(experiment, questions[0]).plain for experiment in experiments]
+    answers = [TracedAnswer.of(experiment, questions[0]).plain for experiment in experiments]
     if options.json:
         print(json.dumps(answers, ensure_ascii=False, indent=1))
         return
     for one, experiment in zip(answers, experiments, strict=True):
         model = model_name(experiment.models.identity("llm"))
         lines = [*(answer_lines(one) if options.details else short_answer_lines(one, model))]
-        print(folded([f"== {one['title']} ==", *lines, ""] if answers[1:] else lines))
+        print(wrapped([f"== {one['title']} ==", *lines, ""] if answers[1:] else lines))
 
 
 def _by_method(settings: Sequence[str]) -> list[list[str]]:

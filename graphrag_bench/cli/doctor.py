@@ -13,7 +13,7 @@ exit code: 0 when every check passes, 1 when one fails, 2 for wrong settings
 
 from argparse import Namespace
 
-from graphrag_bench.cli.parsing import Parser, refuse_but
+from graphrag_bench.cli.parsing import Parser, refuse_other_settings
 from graphrag_bench.config.compose import composed
 from graphrag_bench.config.settings import check_settings
 from graphrag_bench.config.sources import names
@@ -32,7 +32,7 @@ def declare(parser: Parser) -> None:
 
 
 def main(options: Namespace) -> int:
-    refuse_but("doctor", options.words, _SETTINGS)
+    refuse_other_settings("doctor", options.words, _SETTINGS)
     checks = examine(check_settings(composed(options.words)))
     results = {True: "pass", False: "fix"}
     rows = tuple((check.part, check.name, results[check.passed], check.text) for check in checks)

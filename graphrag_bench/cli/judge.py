@@ -24,7 +24,13 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from graphrag_bench.cli.parsing import RUNS, Parser, positive, refuse_but, runs_and_settings
+from graphrag_bench.cli.parsing import (
+    RUNS,
+    Parser,
+    positive_int,
+    refuse_other_settings,
+    runs_and_settings,
+)
 from graphrag_bench.config.compose import composed
 from graphrag_bench.config.settings import RunSettings, check_settings
 from graphrag_bench.config.sources import names
@@ -67,7 +73,7 @@ def declare(parser: Parser) -> None:
         ("llm@llm_judge=", f"{', '.join(names('llm'))} (required)"),
         ("embedder= cache.* budget.* failures.*", "as in a run; budget.usd=1 stops before 1 USD"),
     ])  # fmt: skip
-    parser.option("--limit", "N", "judge only N questions, stratified by type", type=positive)
+    parser.option("--limit", "N", "judge only N questions, stratified by type", type=positive_int)
     parser.flag("--plan", "print the maximum number of calls, and make none")
     named = {name: "only with --metrics: " * one.named for name, one in answers.MEASURES.items()}
     judged = [one for one in metrics() if one.source == "judge"]
@@ -102,7 +108,7 @@ def main(options: Namespace) -> None:
 def _runs_and_settings(options: Namespace) -> tuple[list[StoredRun], RunSettings]:
     """Return the distinct runs among the words, and the checked settings with their home."""
     named, settings = runs_and_settings(options.words)
-    refuse_but("judge", settings, _SETTINGS, ("protocol",))
+    refuse_other_settings("judge", settings, _SETTINGS, ("protocol",))
     checked = check_settings(composed(settings))
     if not named:
         raise UserError(f"judge needs RUN: {RUNS}.")

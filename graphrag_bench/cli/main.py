@@ -103,11 +103,11 @@ def _command(name: str, words: list[str]) -> int:
             refuse_secrets(setting, value)
         elif word.startswith("--"):
             refuse_secrets(word, after)
-    from graphrag_bench.cli.parsing import Parser, with_folders
+    from graphrag_bench.cli.parsing import Parser, register_folders
     from graphrag_bench.config.words import at_home
 
     words = [at_home(word) for word in words]
-    rest = with_folders(words)
+    rest = register_folders(words)
     module = import_module(f"graphrag_bench.cli.{name}")
     if name in ("run", "plan") and not {"--help", "-h"} & set(words):
         return int(module.run(words))  # Hydra reads them, and the folders too

@@ -163,14 +163,14 @@ class Parser(argparse.ArgumentParser):
         raise UserError(f"{message}. See {self.prog} --help.")
 
 
-def positive(text: str) -> int:
+def positive_int(text: str) -> int:
     """Parse a whole number of at least 1, for argparse."""
     if not text.isdecimal() or int(text) < 1:
         raise argparse.ArgumentTypeError(f"{text!r} is not a whole number of at least 1")
     return int(text)
 
 
-def show_settings(parser: Parser, usage: str, *, without: Collection[str] = ()) -> None:
+def add_settings_help(parser: Parser, usage: str, *, without: Collection[str] = ()) -> None:
     """Add the usage, every group with its choices, and every setting of a run to a help."""
     parser.takes(usage)
     groups = [
@@ -190,7 +190,7 @@ def setting_rows(of: str = "", without: Collection[str] = ()) -> Iterable[tuple[
             yield f"{name}={default}", meaning
 
 
-def with_folders(words: Sequence[str]) -> list[str]:
+def register_folders(words: Sequence[str]) -> list[str]:
     """Register the folders of --config-dir, hydra.searchpath and plugins; return the other words.
 
     Plugins of the chosen experiment count too.
@@ -235,7 +235,7 @@ def runs_and_settings(words: Sequence[str]) -> tuple[list[str], list[str]]:
     return named, [word for word in words if word not in named]
 
 
-def refuse_but(
+def refuse_other_settings(
     command: str, words: Sequence[str], settings: Sequence[str], own: Sequence[str] = ()
 ) -> None:
     """Raise one UserError for all settings that a command does not take.
@@ -243,7 +243,7 @@ def refuse_but(
     `settings` are the groups of a run's settings that it takes; `own` are only for the hint.
     """
     problems = []
-    for name in map(name_of, filter(is_setting, words)):
+    for name in map(setting_name, filter(is_setting, words)):
         if not _within(name, settings):
             hint = did_you_mean(name.partition(".")[0], [*settings, *own])
             problems.append(f"{command} has no setting '{name}'. {hint}")
@@ -251,10 +251,10 @@ def refuse_but(
         raise UserError("\n".join(problems))
 
 
-def name_of(word: str) -> str:
+def setting_name(word: str) -> str:
     """Return the path that a setting sets.
 
-    >>> name_of("+method.top_k=5"), name_of("llm@llm_judge=local")
+    >>> setting_name("+method.top_k=5"), setting_name("llm@llm_judge=local")
     ('method.top_k', 'llm_judge')
     """
     return word.lstrip("+~").partition("=")[0].removeprefix("llm@")
@@ -264,14 +264,14 @@ def _within(name: str, parts: Iterable[str]) -> bool:
     return any(name == one or name.startswith(f"{one}.") for one in parts)
 
 
-def folded(lines: Iterable[str]) -> str:
+def wrapped(lines: Iterable[str]) -> str:
     """Wrap lines at `WIDTH` characters with a hanging indent; commands stay on one line."""
-    wrapped = []
+    lines_out = []
     for line in chain.from_iterable(text.split("\n") for text in lines):
         indent = " " * (len(line) - len(line.lstrip()) + 2)
         whole = len(line) <= WIDTH or "graphrag-bench " in line
-        wrapped += [line.rstrip()] if whole else textwrap.wrap(
+        lines_out += [line.rstrip()] if whole else textwrap.wrap(
             line, WIDTH, subsequent_indent=indent, break_on_hyphens=False, drop_whitespace=True,
             break_long_words=False, replace_whitespace=False,
         )  # fmt: skip
-    return "\n".join(wrapped)
+    return "\n".join(lines_out)

@@ -14,7 +14,7 @@ import json
 from collections.abc import Iterator, Sequence
 
 from graphrag_bench.cli import run as application
-from graphrag_bench.cli.parsing import Parser, folded
+from graphrag_bench.cli.parsing import Parser, wrapped
 from graphrag_bench.cli.run import Results
 from graphrag_bench.errors import UserError
 from graphrag_bench.run.command import Outcomes, identity, methods_of
@@ -51,7 +51,7 @@ class Plans(Results):
                 print(f"{' '.join(overrides)}\n  failed: {outcome}\n")
             elif identity(outcome) not in seen:
                 seen[identity(outcome)] = outcome
-                print(folded([describe(outcome)]), end="\n\n")
+                print(wrapped([describe(outcome)]), end="\n\n")
         if seen:
             asked, cells = methods_of(outcomes), seen.values()
             every = [one for cell in cells for one in [cell, *self.command.references(cell, asked)]]
@@ -63,8 +63,8 @@ class Plans(Results):
                 dict.fromkeys(one.method.title for one in runs if identity(one) not in seen)
             )
             counts += f"; runs with their reference rows: {len(runs)}" + f" ({rows})" * bool(rows)
-            print(folded([counts]), end="\n\n")
-            print(folded(_work_ahead(runs)))
+            print(wrapped([counts]), end="\n\n")
+            print(wrapped(_work_ahead(runs)))
         return int(n_failed > 0)
 
 

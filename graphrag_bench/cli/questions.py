@@ -16,7 +16,7 @@ from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
-from graphrag_bench.cli.parsing import Parser, refuse_but
+from graphrag_bench.cli.parsing import Parser, refuse_other_settings
 from graphrag_bench.config.compose import composed
 from graphrag_bench.errors import UserError, unknown
 from graphrag_bench.fingerprint import digest
@@ -54,7 +54,7 @@ def declare(parser: Parser) -> None:
 
 
 def main(options: Namespace) -> None:
-    refuse_but("questions", options.words, _SETTINGS, _OWN)
+    refuse_other_settings("questions", options.words, _SETTINGS, _OWN)
     hops = _check(options)
     experiment = _experiment(options)
     folder = _folder(options, hops, experiment)

@@ -43,7 +43,7 @@ from hydra.experimental.callback import Callback
 from hydra.types import RunMode
 from omegaconf import DictConfig, OmegaConf
 
-from graphrag_bench.cli.parsing import Parser, is_setting, show_settings
+from graphrag_bench.cli.parsing import Parser, add_settings_help, is_setting
 from graphrag_bench.config.compose import (
     PRIMARY,
     VERSION_BASE,
@@ -84,7 +84,7 @@ _CALLBACK = "hydra.callbacks.results._target_"
 
 def declare(parser: Parser) -> None:
     """Add the groups and settings of a run to the help; Hydra parses them."""
-    show_settings(parser, "[-m] [GROUP=NAME ...] [SETTING=VALUE ...]")
+    add_settings_help(parser, "[-m] [GROUP=NAME ...] [SETTING=VALUE ...]")
     parser.rows(
         "options", [("--hydra-help", "list the options of Hydra: --cfg, --info, --package")]
     )

@@ -38,7 +38,7 @@ from graphrag_bench.cli.parsing import (
     RUN,
     RUNS,
     Parser,
-    refuse_but,
+    refuse_other_settings,
     runs_and_settings,
     setting_rows,
 )
@@ -125,7 +125,7 @@ def _export(options: Namespace) -> None:
 
 def _score(options: Namespace) -> None:
     names, settings = runs_and_settings(options.words)
-    refuse_but("runs score", settings, ("evaluation", "dataset"))
+    refuse_other_settings("runs score", settings, ("evaluation", "dataset"))
     changes: dict[str, dict[str, Any]] = {"evaluation": {}, "dataset": {}}
     for word in settings:
         name, _, value = word.partition("=")
@@ -151,7 +151,7 @@ def _score(options: Namespace) -> None:
 def _import(options: Namespace) -> None:
     if not any(word.startswith("dataset=") for word in options.words) or options.name is None:
         raise UserError("runs import needs FILE, dataset=NAME and name=TITLE.")
-    refuse_but("runs import", options.words, ("dataset",))
+    refuse_other_settings("runs import", options.words, ("dataset",))
     settings = check_settings(composed([*options.words, f"paths.home={options.home}"]))
     source = ResultsFile(Path(options.file), options.name, options.reference)
     allow = options.allow_unmatched
@@ -161,7 +161,7 @@ def _import(options: Namespace) -> None:
 
 def _list(options: Namespace) -> None:
     home = Path(options.home)
-    runs, damaged = listed_runs(home)
+    runs, damaged = list_runs(home)
     if not options.json and options.format == _FORMATS[0]:
         table = runs_table(str(home / "runs"), runs)
         show(replace(table, notes=(*table.notes, *damaged)))
@@ -177,7 +177,7 @@ def _list(options: Namespace) -> None:
     print(csv_text(run_sheet(rows, differing_settings(stored))), end="")
 
 
-def listed_runs(home: Path) -> tuple[list[ListedRun], list[str]]:
+def list_runs(home: Path) -> tuple[list[ListedRun], list[str]]:
     """Return the runs below a home, and a message for each damaged run."""
     runs, damaged = [], []
     for path in cleanup.run_folders(home):

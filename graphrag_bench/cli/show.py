@@ -43,9 +43,9 @@ from graphrag_bench.config.compose import composed
 from graphrag_bench.config.plugins import load_plugins
 from graphrag_bench.errors import UserError, by_beginning
 from graphrag_bench.explain.funnel import Funnel, funnel_or_reason, stage_table
-from graphrag_bench.explain.names import lost_at
+from graphrag_bench.explain.names import lost_step
 from graphrag_bench.explain.question import RunQuestions
-from graphrag_bench.explain.text import answer_lines, call_lines, used
+from graphrag_bench.explain.text import answer_lines, call_lines, usage_text
 from graphrag_bench.report.rendering import show
 from graphrag_bench.run.experiment import Experiment
 from graphrag_bench.run.plan import method_files
@@ -167,7 +167,7 @@ def _lines(answer: Mapping[str, Any]) -> Iterator[str]:
     for place, value in answer["found"].items():
         if value:
             yield f"evidence {place}: {', '.join(value)}"
-    if usage := used(answer["usage"]):
+    if usage := usage_text(answer["usage"]):
         yield usage
     if error := answer["error"]:
         yield f"failed in {error['step']}: {error['message']}"
@@ -184,7 +184,7 @@ def _gold_lines(name: str, questions: RunQuestions) -> Iterator[str]:
             yield from (f"\ngold passage {document}",) if ranks else ()
             width = max((len(one.step) for one in ranks), default=0)
             yield from (f"  {one.step:<{width}}  {one}" for one in ranks)
-            if (lost := lost_at(ranks)) is not None:
+            if (lost := lost_step(ranks)) is not None:
                 yield f"  lost at {lost.step}"
 
 
@@ -197,5 +197,5 @@ def _print_passage(document: str, name: str, questions: RunQuestions) -> None:
         print(f"{one.step}\n    {one}")
         for shown, rank, score in one.rows:
             print(f"      {rank:>5}  {score:.6f}  {shown}")
-    if (lost := lost_at(ranks)) is not None:
+    if (lost := lost_step(ranks)) is not None:
         print(f"\nlost at {lost.step}: {lost}")

@@ -53,10 +53,10 @@ class Change:
         return f"without {self.step}"
 
 
-def setting_of(word: str) -> Change:
+def parse_change(word: str) -> Change:
     """Parse `STEP.SETTING=VALUE`; raises UserError.
 
-    >>> str(setting_of("node.ppr.damping=0.85"))
+    >>> str(parse_change("node.ppr.damping=0.85"))
     'node.ppr.damping=0.85'
     """
     name, equals, value = word.partition("=")
@@ -66,14 +66,14 @@ def setting_of(word: str) -> Change:
     return Change("set", step, setting, value_of(value, name))
 
 
-def changed(method: Mapping[str, Any], changes: Sequence[Change]) -> dict[str, Any]:
+def apply_changes(method: Mapping[str, Any], changes: Sequence[Change]) -> dict[str, Any]:
     """Return the method with the changes applied in order.
 
     Raises UserError for a step that the method does not have.
     """
     new: dict[str, Any] = copy.deepcopy(dict(method))
     for change in changes:
-        every = places(new)
+        every = step_places(new)
         wanted = [place for place in every if change.step in place.names]
         if not wanted:
             known = dict.fromkeys(name for place in every for name in place.names)
@@ -119,7 +119,7 @@ class StepPlace:
         return self.name, self.path, f"{self.path} {self.name}"
 
 
-def places(method: Mapping[str, Any]) -> list[StepPlace]:
+def step_places(method: Mapping[str, Any]) -> list[StepPlace]:
     """Return every step of a method in order, combinators before the steps inside them."""
     return [place for stage in STAGES for place in _within(method.get(stage) or [], stage)]
 
@@ -192,7 +192,7 @@ class MethodVariants:
 
     def variant(self, changes: Sequence[Change] = ()) -> Variant:
         """Retrieve with the changes applied; raises UserError for an invalid method."""
-        experiment = self.make(changed(self.method, changes)) if changes else self.experiment
+        experiment = self.make(apply_changes(self.method, changes)) if changes else self.experiment
         return self.retrieved(experiment)
 
     def retrieved(self, experiment: Experiment) -> Variant:
@@ -244,13 +244,13 @@ def ablation(variants: MethodVariants, metric: str) -> Table:
     failures: list[str] = []
     not_tried: list[str] = []
     seen = {variants.experiment.key}
-    for place in places(variants.method):
+    for place in step_places(variants.method):
         if not place.path.startswith(_STAGES):
             continue
         step, tried = f"{place.path} {place.name}", False
         for what, change in _changes(place):
             try:
-                experiment = variants.make(changed(variants.method, [change]))
+                experiment = variants.make(apply_changes(variants.method, [change]))
             except UserError:  # later steps read what this step writes
                 continue
             tried = True
@@ -305,11 +305,11 @@ def _changes(place: StepPlace) -> Iterator[tuple[str, Change]]:
         yield "left out", Change("drop", path)
         if place.combinator is None:
             for name, setting in operators.get(place.name).settings.items():
-                if is_share(setting.annotation) and place.step.get(name, setting.default):
+                if is_between_0_and_1(setting.annotation) and place.step.get(name, setting.default):
                     yield f"{name}=0", Change("set", path, name, 0.0)
 
 
-def is_share(annotation: Any) -> bool:
+def is_between_0_and_1(annotation: Any) -> bool:
     """Return whether a setting's type is a number from 0 to 1."""
     from pydantic import TypeAdapter
 

@@ -37,7 +37,7 @@ LABELS = {
 STAGES = tuple(LABELS)
 _RETRIEVAL = ("retrieved", "cut", "prompt")
 """Stages that may recover evidence which an earlier stage missed, as a dense fallback does."""
-State = Literal["passed", "lost", "otherwise", "unknown", "gone"]
+State = Literal["passed", "lost", "recovered", "unknown", "absent"]
 RIGHT = ("accuracy", "hit")
 """Metrics of a right answer; the first that the data set has is used."""
 _ROWS = ("relationships", "subgraph", "paths", "exploration")
@@ -69,14 +69,14 @@ class EvidenceDocument:
     def state(self, stage: str) -> State:
         """Return its state at a stage.
 
-        "gone": an earlier stage lost it. "otherwise": it did not pass, and a later stage
+        "absent": an earlier stage lost it. "recovered": it did not pass, and a later stage
         recovered it. No stage of a failed question is "unknown".
         """
         end = STAGES.index(self.lost) if self.lost else len(STAGES)
         if STAGES.index(stage) >= end:
-            return "lost" if stage == self.lost else "gone"
+            return "lost" if stage == self.lost else "absent"
         if self.passed.get(stage) is False:
-            return "otherwise"
+            return "recovered"
         failed = self.passed.get("replied") is False
         return "unknown" if self.passed.get(stage) is None and not failed else "passed"
 
@@ -88,7 +88,7 @@ class StageCount:
     stage: str
     lost: int
     rest: int
-    otherwise: int
+    recovered: int
     unknown: int
 
 
@@ -126,7 +126,7 @@ class Funnel:
         for stage in self.stages:
             n = Counter(one.state(stage) for one in self.documents)
             rest -= n["lost"]
-            rows.append(StageCount(stage, n["lost"], rest, n["otherwise"], n["unknown"]))
+            rows.append(StageCount(stage, n["lost"], rest, n["recovered"], n["unknown"]))
         return tuple(rows)
 
 
@@ -134,7 +134,7 @@ def stage_table(funnel: Funnel) -> Table:
     """Return the funnel as a table, one row per stage."""
     rows = []
     for one in funnel.counts():
-        cells = [str(one.rest), *(str(n or "") for n in (one.lost, one.otherwise, one.unknown))]
+        cells = [str(one.rest), *(str(n or "") for n in (one.lost, one.recovered, one.unknown))]
         all_unknown = one.unknown and one.unknown == one.rest + one.lost
         rows.append((LABELS[one.stage], *(["?"] * 4 if all_unknown else cells)))
     n = f"{len(funnel.documents)} gold documents, {len(funnel.lost)} of {funnel.n_rows}"
@@ -184,10 +184,10 @@ _IMPORTED = FunnelArtifacts(
 """The artifacts of an imported run: it has no chunks, graph or context."""
 
 
-def answered_right(scores: Mapping[str, float]) -> bool | None:
+def is_right(scores: Mapping[str, float]) -> bool | None:
     """Return whether a question was answered right; None without an answer or gold.
 
-    >>> answered_right({"accuracy": 1.0, "f1": 0.4}), answered_right({"f1": 1.0})
+    >>> is_right({"accuracy": 1.0, "f1": 0.4}), is_right({"f1": 1.0})
     (True, None)
     """
     return next((scores[one] >= 0.5 for one in RIGHT if one in scores), None)
@@ -208,8 +208,8 @@ def run_funnel(run: StoredRun, home: Path) -> Funnel:
     for scope, of_scope in grouped(names, run.scopes.__getitem__).items():
         artifacts = reader.of_scope(scope) if reader else _IMPORTED
         for name in of_scope:
-            right = answered_right(run.scores.get(name, {}))
-            by_question[name] = of_evidence(run.rows[name], run.gold[name], artifacts, right)
+            right = is_right(run.scores.get(name, {}))
+            by_question[name] = evidence_documents(run.rows[name], run.gold[name], artifacts, right)
     every = tuple(one for name in names for one in by_question[name])
     stages = reader.stages if reader else _IMPORTED.stages
     if all(one.passed["answered"] is None for one in every):
@@ -262,7 +262,7 @@ class _ArtifactReader:
         return FunnelArtifacts(self.ids, names.chunk_table, names.graph, self.entries, self.stages)
 
 
-def of_evidence(
+def evidence_documents(
     row: Row, gold: Gold, artifacts: FunnelArtifacts, right: bool | None
 ) -> list[EvidenceDocument]:
     """Return the gold documents of a question, each with the stages it passed.
@@ -385,7 +385,7 @@ class _StoredRow:
         return np.unique(np.concatenate([*nodes, graph.source[ends], graph.target[ends]]))
 
     def linked(self, passages: Sequence[LocatedDocument]) -> set[str] | None:
-        """The documents whose nodes the first steps reach; see `of_evidence`."""
+        """The documents whose nodes the first steps reach; see `evidence_documents`."""
         from scipy.sparse import coo_array
         from scipy.sparse.csgraph import connected_components
 

@@ -15,7 +15,7 @@ from graphrag_bench.artifacts.store import is_stored, loaded, read_recipe
 from graphrag_bench.contract import operators
 from graphrag_bench.data.chunks import ChunkTable
 from graphrag_bench.errors import UserError
-from graphrag_bench.explain.text import words
+from graphrag_bench.explain.text import row_text
 from graphrag_bench.run.folder import Row
 from graphrag_bench.run.results import References, read_references
 from graphrag_bench.run.stored import StoredRun
@@ -25,7 +25,7 @@ Named = dict[str, Any]
 _HOPS = ("nodes", "relationships")
 _RANKED = (*_HOPS, "chunks", "communities")
 _KINDS: Mapping[str, Any] = {"chunk_table": ChunkTable, "graph": Graph, "reports": Reports}
-MOST_NAMED = 3
+MAX_NAMED = 3
 
 
 @dataclass(frozen=True)
@@ -244,7 +244,7 @@ class LocatedDocument:
                 else:
                     continue
                 rank = rows[0][1] if rows else None
-                ranks.append(PassageRank(step["step"], slot, rank, n, tuple(rows[:MOST_NAMED])))
+                ranks.append(PassageRank(step["step"], slot, rank, n, tuple(rows[:MAX_NAMED])))
         return ranks
 
     def _pieces(self, pieces: Sequence[Mapping[str, Any]]) -> list[tuple[str, int, float]]:
@@ -258,17 +258,17 @@ class LocatedDocument:
         names, own = ArtifactNames(self.chunks, self.graph), set(self.rows[kind].tolist())
         pairs = zip(value["ids"], value["scores"], strict=True)
         return [
-            (words(names.row(kind, row)), rank, score)
+            (row_text(names.row(kind, row)), rank, score)
             for rank, (row, score) in enumerate(pairs, 1)
             if row in own
         ]
 
 
-def lost_at(ranks: Sequence[PassageRank]) -> PassageRank | None:
+def lost_step(ranks: Sequence[PassageRank]) -> PassageRank | None:
     """Return the step after which the passage was never ranked again; None if never lost.
 
     >>> ranks = [PassageRank("a", "chunks", 3, 9), PassageRank("b", "context", None, 2)]
-    >>> lost_at(ranks).step
+    >>> lost_step(ranks).step
     'b'
     """
     lost = list(takewhile(lambda one: one.rank is None, reversed(ranks)))

@@ -81,7 +81,7 @@ class RunQuestions:
         gold = run.gold.get(question, Gold())
         return explanation(head, row, texts, seconds, self.names(question)) | {
             "gold": {"answers": list(gold.answers), "evidence": list(gold.evidence)},
-            "found": evidence_of(row, gold),
+            "found": evidence_places(row, gold),
             "error": row.get("error"),
         }
 
@@ -141,7 +141,7 @@ def explanation(
     }
 
 
-def evidence_of(row: Row, gold: Gold) -> dict[str, list[str]]:
+def evidence_places(row: Row, gold: Gold) -> dict[str, list[str]]:
     """Return the gold documents of a question by outcome: in the context, retrieved, missed.
 
     A document is in the context if a piece names it as its source. An imported run has no
@@ -165,7 +165,7 @@ class AnsweringFailed(UserError):
 
 
 @dataclass(frozen=True, repr=False)
-class Answered:
+class TracedAnswer:
     """An answer with its context and the trace of its steps.
 
     `fallbacks` names the fallbacks that the method took; `plain` has everything as plain values.
@@ -178,7 +178,7 @@ class Answered:
     plain: Mapping[str, Any] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, experiment: Experiment, text: str) -> "Answered":
+    def of(cls, experiment: Experiment, text: str) -> "TracedAnswer":
         """Answer a question; missing artifacts and models are built.
 
         Raises UserError unless graph.per=all, and AnsweringFailed if a step fails.
@@ -210,7 +210,7 @@ class Answered:
 
     def __repr__(self) -> str:
         size = f"{len(self.context.pieces)} pieces of context, {len(self.trace)} steps"
-        return f"<Answered {short(self.answer)!r}: {size}; print(answered.report()) shows them>"
+        return f"<TracedAnswer {short(self.answer)!r}: {size}; print(answered.report()) shows them>"
 
     def report(self) -> str:
         """Return the answer, fallbacks, context and steps as text."""

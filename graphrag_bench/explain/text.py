@@ -6,9 +6,9 @@ from typing import Any
 
 from graphrag_bench.text import short
 
-SHOWN = 10
+MAX_ROWS = 10
 """Rows printed of a slot."""
-BRIEF = 5
+MAX_PIECES = 5
 """Pieces of context printed without --details."""
 PACKAGED = "SmolLM2-135M"
 SMALL = "a small model that often invents answers; choose another with llm="
@@ -33,7 +33,7 @@ def answer_lines(plain: Plain, *, whole: bool = False) -> Iterator[str]:
         yield "  not stored (trace=off)"
     for step in plain["steps"]:
         seconds = f"  {step['seconds']:.3f} s" if "seconds" in step else ""
-        usage = f"  {usage}" if (usage := used(step.get("usage", {}))) else ""
+        usage = f"  {usage}" if (usage := usage_text(step.get("usage", {}))) else ""
         yield f"  {step['step']}{seconds}{usage}"
         if step.get("reads"):
             yield f"    reads: {', '.join(one.replace('_', ' ') for one in step['reads'])}"
@@ -48,8 +48,8 @@ def short_answer_lines(plain: Plain, model: str) -> Iterator[str]:
     yield f"answered by {model}" + (f": {SMALL}" if PACKAGED in model else "")
     yield from (f"fallback: {reason}" for reason in plain["fallbacks"])
     rows = plain["context"]
-    yield f"from {len(rows)} rows of context" + (", the first:" if rows[BRIEF:] else ":")
-    for piece in rows[:BRIEF]:
+    yield f"from {len(rows)} rows of context" + (", the first:" if rows[MAX_PIECES:] else ":")
+    for piece in rows[:MAX_PIECES]:
         yield from _piece(piece, whole=False)
 
 
@@ -66,10 +66,10 @@ def _piece(piece: Plain, whole: bool) -> Iterator[str]:
     yield from (f"    {line}" for line in str(shown).splitlines())
 
 
-def used(usage: Plain) -> str:
+def usage_text(usage: Plain) -> str:
     """Return LLM calls and tokens as text; "" for none.
 
-    >>> used({"calls": 2, "prompt_tokens": 1500, "completion_tokens": 40})
+    >>> usage_text({"calls": 2, "prompt_tokens": 1500, "completion_tokens": 40})
     '2 LLM calls, 1,500 + 40 tokens'
     """
     if not usage.get("calls"):
@@ -86,8 +86,8 @@ def _slot(name: str, value: Any) -> Iterator[str]:
         for part, inner in value.items():
             yield from _slot(f"{name}, {part}", inner) if inner else ()
     elif isinstance(value, list) and value and isinstance(value[0], dict):
-        yield f"{name}: {len(value)}" + (f", the first {SHOWN}" if len(value) > SHOWN else "")
-        yield from (f"  {words(row)}" for row in value[:SHOWN])
+        yield f"{name}: {len(value)}" + (f", the first {MAX_ROWS}" if len(value) > MAX_ROWS else "")
+        yield from (f"  {row_text(row)}" for row in value[:MAX_ROWS])
     elif isinstance(value, list) and value and isinstance(value[0], list):
         for number, rows in enumerate(value, 1):
             yield from _slot(f"{name}, {number}", rows)
@@ -97,10 +97,10 @@ def _slot(name: str, value: Any) -> Iterator[str]:
         yield f"{name}: {short(str(value), _WIDE)}"
 
 
-def words(row: Any) -> str:
+def row_text(row: Any) -> str:
     """Return a named row as text, its score first.
 
-    >>> words({"head": "Ada", "relation": "founded", "tail": "Norvik", "score": 0.5})
+    >>> row_text({"head": "Ada", "relation": "founded", "tail": "Norvik", "score": 0.5})
     '0.500  Ada —founded→ Norvik'
     """
     if not isinstance(row, dict):
@@ -109,7 +109,7 @@ def words(row: Any) -> str:
     if "nodes" in row:
         text = _walk(row)
     elif "sentence" in row:
-        text = f"{words(row['parent'])} → {words(row['child'])}: {row['sentence']}"
+        text = f"{row_text(row['parent'])} → {row_text(row['child'])}: {row['sentence']}"
     elif "head" in row:
         text = f"{row['head']} —{row['relation']}→ {row['tail']}"
     elif "documents" in row:
@@ -120,7 +120,9 @@ def words(row: Any) -> str:
     elif "title" in row:
         text = str(row["title"])
     elif isinstance(row.get("node"), dict):
-        text = f"{words(row['node'])} {'→' if row.get('forward', True) else '←'} {row['relation']}"
+        text = (
+            f"{row_text(row['node'])} {'→' if row.get('forward', True) else '←'} {row['relation']}"
+        )
     elif set(row) <= {"id", "score", "step"}:
         text = f"row {row.get('id')}"
     else:

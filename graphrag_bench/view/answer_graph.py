@@ -19,12 +19,12 @@ Vertex = tuple[str, int]
 """A node ("n", row) or a chunk ("c", row)."""
 _HOP = float(np.log(2))
 """The cost of a hop for a restart probability of 0.5, as -log of a probability."""
-_MOST = float(np.log(1e6))
+_MAX_COST = float(np.log(1e6))
 """The highest cost of a walk: one in a million walkers takes it."""
 Plain = dict[str, Any]
-MOST_NODES = 200
+MAX_NODES = 200
 """The most nodes and chunks of a drawing; the page counts the others."""
-MOST_CHUNKS = 20
+MAX_CHUNKS = 20
 """The most retrieved chunks of a drawing, without gold chunks."""
 FIRST_PATHS = 5
 """Paths that are drawn first."""
@@ -58,7 +58,7 @@ class Walks:
         if not starts:
             return cls(np.full(costs.shape[0], -1), n_nodes)
         _, before, _ = dijkstra(
-            costs, indices=starts, min_only=True, return_predecessors=True, limit=_MOST
+            costs, indices=starts, min_only=True, return_predecessors=True, limit=_MAX_COST
         )
         return cls(before, n_nodes)
 
@@ -155,7 +155,7 @@ def answer_graph(row: Row, gold: Gold, names: ArtifactNames) -> Plain:
     the operator whose scores are the node sizes.
 
     Drawn first are paths, then gold chunks, retrieved chunks, scored nodes (without paths), ends
-    of relationships and further paths, each with the walk to it, up to `MOST_NODES`. `left_out`
+    of relationships and further paths, each with the walk to it, up to `MAX_NODES`. `left_out`
     counts the others; `unconnected` names found nodes without a drawn edge.
     """
     rows = TraceRows.of(row.get("trace", ()))
@@ -192,7 +192,7 @@ class _Drawing:
         )
         self.hops: set[frozenset[Vertex]] = set()
         self.candidates = self._candidates()
-        self.shown = self.candidates[:MOST_NODES]
+        self.shown = self.candidates[:MAX_NODES]
         self.nodes = sorted(row for kind, row in self.shown if kind == "n")
         self.incident = self._incident(sorted(row for kind, row in self.shown if kind == "c"))
         self.gold_nodes = {node for node, chunk in self.incident if chunk in self.gold_chunks}
@@ -200,7 +200,7 @@ class _Drawing:
     def _candidates(self) -> list[Vertex]:
         rows = self.rows
         first, later = rows.paths[:FIRST_PATHS], rows.paths[FIRST_PATHS:]
-        chunks = [*self.gold_chunks, *list(rows.chunks)[:MOST_CHUNKS]]
+        chunks = [*self.gold_chunks, *list(rows.chunks)[:MAX_CHUNKS]]
         chunks += [route["parent"] for route in rows.routes]
         best = sorted(rows.score, key=lambda node: (-rows.score[node], node))
         ends = [end for row in rows.relationships for end in self._ends(row)]
@@ -214,7 +214,7 @@ class _Drawing:
 
     def unconnected(self, joined: Collection[str]) -> list[str]:
         """Return the names of found nodes without an edge, except those beyond the bound."""
-        beyond = self.candidates[MOST_NODES:]
+        beyond = self.candidates[MAX_NODES:]
         rows = [row for row in self.rows.nodes if f"n{row}" not in joined]
         return [self.node(row)["label"] for row in rows if ("n", row) not in beyond]
 
@@ -243,7 +243,7 @@ class _Drawing:
     def node(self, row: int) -> Plain:
         fields, rows, graph = self.names.row("nodes", row), self.rows, self.graph
         name = str(fields.get("name", f"row {row}"))
-        return {"id": f"n{row}", "kind": "node", "label": name} | _filled(
+        return {"id": f"n{row}", "kind": "node", "label": name} | _without_empty(
             type=fields.get("type", ""),
             text=short(graph.descriptions[row], _TEXT) if graph and graph.descriptions else "",
             score=rows.score.get(row),
@@ -257,7 +257,7 @@ class _Drawing:
         fields, table = self.names.row("chunks", row), self.names.chunk_table
         documents = fields.get("documents", [])
         label = fields.get("title") or ", ".join(documents) or f"chunk {row}"
-        return {"id": f"c{row}", "kind": "chunk", "label": label} | _filled(
+        return {"id": f"c{row}", "kind": "chunk", "label": label} | _without_empty(
             documents=documents,
             text=short(table.texts[row], _TEXT) if table and 0 <= row < len(table) else "",
             score=self.rows.chunks.get(row),
@@ -272,19 +272,19 @@ class _Drawing:
             if (ends := frozenset(self._ends(row))) and ends <= shown:
                 joined.add(ends)
                 yield self._edge(row, found=True)
-        for row in self._among():
+        for row in self._joining():
             if frozenset(self._ends(row)) not in joined:
                 yield self._edge(row, found=False)
         for node, chunk in self.incident:
             edge = {"id": f"i{node}-{chunk}", "s": f"n{node}", "t": f"c{chunk}", "in": True}
-            yield edge | _filled(walk=frozenset((("n", node), ("c", chunk))) in self.hops)
+            yield edge | _without_empty(walk=frozenset((("n", node), ("c", chunk))) in self.hops)
         for route in self.rows.routes:
             parent, child = route["parent"], route["child"]
             if {("c", parent), ("c", child)} <= set(self.shown):
                 edge = {"id": f"r{parent}-{child}", "s": f"c{parent}", "t": f"c{child}"}
                 yield edge | {"label": "names", "text": route["sentence"], "route": True}
 
-    def _among(self) -> list[int]:
+    def _joining(self) -> list[int]:
         """Return the first relationship between each two drawn nodes."""
         from scipy.sparse import csr_array, triu
 
@@ -297,7 +297,7 @@ class _Drawing:
     def _edge(self, row: int, *, found: bool) -> Plain:
         fields, (source, target) = self.names.row("relationships", row), self._ends(row)
         assert self.graph is not None
-        return {"id": f"e{row}", "s": f"n{source}", "t": f"n{target}"} | _filled(
+        return {"id": f"e{row}", "s": f"n{source}", "t": f"n{target}"} | _without_empty(
             label=fields["relation"],
             text=short(str(fields.get("description", "")), _TEXT),
             found=found,
@@ -307,7 +307,7 @@ class _Drawing:
         )
 
 
-def _filled(**fields: Any) -> Plain:
+def _without_empty(**fields: Any) -> Plain:
     return {name: value for name, value in fields.items() if value}
 
 

@@ -15,13 +15,13 @@ from typing import Any
 from graphrag_bench.data.dataset import Dataset, Gold
 from graphrag_bench.errors import UserError
 from graphrag_bench.evaluation.metrics import metrics
-from graphrag_bench.explain.funnel import LABELS, Funnel, answered_right, funnel_or_reason
+from graphrag_bench.explain.funnel import LABELS, Funnel, funnel_or_reason, is_right
 from graphrag_bench.explain.question import (
     IN_CONTEXT,
     OUTSIDE,
     RETRIEVED,
     RunQuestions,
-    evidence_of,
+    evidence_places,
 )
 from graphrag_bench.report.comparisons import paired_differences, settings_that_differ
 from graphrag_bench.report.notes import run_notes
@@ -44,7 +44,7 @@ from graphrag_bench.view.answer_graph import answer_graph
 Plain = dict[str, Any]
 BLOCK = 20
 """Questions per file."""
-ANSWER_SHOWN = 160
+ANSWER_LENGTH = 160
 _LETTERS = {IN_CONTEXT: "c", OUTSIDE: "r", RETRIEVED: "r"}
 _MISSED = "m"
 _ROLES = ("seed", "gold")
@@ -89,8 +89,8 @@ def list_columns(run: StoredRun, funnel: Funnel | str, at: Mapping[str, int]) ->
     return {
         "at": [at[row["question"]] for row in rows],
         "status": [row["status"] for row in rows],
-        "answer": [short(str(row.get("answer", "")), ANSWER_SHOWN) for row in rows],
-        "right": [None if one is None else int(one) for one in map(answered_right, scores)],
+        "answer": [short(str(row.get("answer", "")), ANSWER_LENGTH) for row in rows],
+        "right": [None if one is None else int(one) for one in map(is_right, scores)],
         "evidence": [_evidence_letters(row, run.gold.get(row["question"])) for row in rows],
         "lost": [(lost[q] or "") if (q := row["question"]) in lost else None for row in rows],
         "fallbacks": [list(row.get("fallbacks", ())) for row in rows],
@@ -122,10 +122,10 @@ def blocks(run: StoredRun, home: Path) -> Iterator[Plain]:
     """Yield the questions of a run in blocks of `BLOCK`, by id."""
     questions, names = RunQuestions(run, home), questions_of(run)
     for start in range(0, len(names), BLOCK):
-        yield {name: question_whole(name, questions) for name in names[start : start + BLOCK]}
+        yield {name: full_question(name, questions) for name in names[start : start + BLOCK]}
 
 
-def question_whole(name: str, questions: RunQuestions) -> Plain:
+def full_question(name: str, questions: RunQuestions) -> Plain:
     """Return a question as `show --json` prints it, with its graph."""
     whole = questions.explain(name)
     row, gold = questions.run.rows[name], questions.run.gold.get(name) or Gold()
@@ -138,7 +138,7 @@ def question_whole(name: str, questions: RunQuestions) -> Plain:
 
 
 def question_tables(whole: Mapping[str, Any]) -> tuple[Table, Table]:
-    """Return `question_whole` as two tables: answer with gold and evidence, and the graph.
+    """Return `full_question` as two tables: answer with gold and evidence, and the graph.
 
     The graph has the edges that a step found, and edges from nodes to chunks.
     """
@@ -171,7 +171,7 @@ def _without_context(step: Plain) -> Plain:
 def _evidence_letters(row: Row, gold: Gold | None) -> str:
     if gold is None or row["status"] == "failed":
         return _MISSED * len(gold.evidence if gold else ())
-    places = {name: place for place, names in evidence_of(row, gold).items() for name in names}
+    places = {name: place for place, names in evidence_places(row, gold).items() for name in names}
     return "".join(_LETTERS.get(places[name], _MISSED) for name in gold.evidence)
 
 

@@ -10,7 +10,7 @@ import pytest
 from toy_runs import TOY, asked, command, run_folder
 
 from graphrag_bench.embedding.embedder import Hashing
-from graphrag_bench.explain.text import words
+from graphrag_bench.explain.text import row_text
 
 QUESTION = "Who taught the maker of the telescope of the Norvik Observatory?"
 HIPPORAG = [*TOY, "method=hipporag", "reference_rows=off"]
@@ -45,7 +45,7 @@ def test_a_path_has_the_direction_of_its_relations() -> None:
             {"head": "c", "relation": "made", "tail": "b"}]  # fmt: skip
     nodes = [{"id": row, "name": name} for row, name in enumerate("abc")]
     back = {"nodes": nodes, "relationships": hops, "score": 0.5}
-    assert words(back) == "0.500  a —knows→ b ←made— c"
+    assert row_text(back) == "0.500  a —knows→ b ←made— c"
 
 
 def test_show_has_a_stored_question_with_its_gold_and_a_run_with_its_questions(

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from toy_runs import TOY, command, refused
 
-from graphrag_bench.cli.ask import UNREAD
+from graphrag_bench.cli.ask import UNUSED
 from graphrag_bench.cli.main import GROUPS
 from graphrag_bench.cli.parsing import Parser
 from graphrag_bench.config.settings import RunSettings
@@ -73,9 +73,9 @@ def test_what_a_command_does_not_take_is_named_with_the_nearest(
 
 
 def test_ask_refuses_what_it_does_not_read_all_at_once() -> None:
-    message = refused(*TOY, *(f"{name}=1" for name in UNREAD), "Who?", name="ask")
-    assert [name for name in UNREAD if name not in message] == []
-    assert set(UNREAD) <= set(RunSettings.model_fields)
+    message = refused(*TOY, *(f"{name}=1" for name in UNUSED), "Who?", name="ask")
+    assert [name for name in UNUSED if name not in message] == []
+    assert set(UNUSED) <= set(RunSettings.model_fields)
 
 
 def test_the_home_of_a_run_may_be_named_as_a_run_names_it(tmp_path: Path) -> None:

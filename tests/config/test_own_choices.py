@@ -7,7 +7,7 @@ import pytest
 
 import graphrag_bench as gb
 from graphrag_bench.cli.list import entries
-from graphrag_bench.cli.parsing import with_folders
+from graphrag_bench.cli.parsing import register_folders
 from graphrag_bench.config import plugins
 from graphrag_bench.config.compose import composed
 from graphrag_bench.config.plugins import load_plugins
@@ -48,7 +48,7 @@ def test_a_method_of_ones_own_is_found_wherever_it_is(place: str, home: Path) ->
     write(home / file, "mine")
     (home / "mylab").mkdir(exist_ok=True)
     (home / "mylab" / "__init__.py").touch()
-    assert composed(with_folders(["dataset=toy", *words]))["method"]["title"] == "Mine"
+    assert composed(register_folders(["dataset=toy", *words]))["method"]["title"] == "Mine"
     if place in ("a relative path", "configs of the working directory"):
         assert gb.method(words[0].partition("=")[2]).method["title"] == "Mine"
 
@@ -73,7 +73,7 @@ def test_a_package_is_a_plug_in_by_its_path(home: Path) -> None:
     plug_in(home / "else", "pathlab")
     load_plugins(["./else/pathlab"])
     assert "question.pathlab" in operators
-    values = composed(with_folders(["method=pathlab", "plugins=[./else/pathlab]"]))
+    values = composed(register_folders(["method=pathlab", "plugins=[./else/pathlab]"]))
     assert values["method"]["title"] == "Pathlab"
     (home / "pathlab").mkdir()
     for wrong in ("./pathlab", "mylab.nowhere"):
@@ -91,7 +91,7 @@ def test_an_installed_package_is_a_plug_in_by_its_entry_point(
     plugins.installed.cache_clear()
     load_plugins()
     assert "question.pointlab" in operators
-    assert composed(with_folders(["method=pointlab"]))["method"]["title"] == "Pointlab"
+    assert composed(register_folders(["method=pointlab"]))["method"]["title"] == "Pointlab"
     plugins.installed.cache_clear()
 
 

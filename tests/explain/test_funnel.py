@@ -18,7 +18,7 @@ def funnel(*documents: EvidenceDocument) -> Funnel:
 
 
 @pytest.mark.parametrize(
-    ("passed", "lost", "otherwise"),
+    ("passed", "lost", "recovered"),
     [
         ({}, None, []),
         (NOT_ANSWERED, "answered", []),
@@ -34,11 +34,11 @@ def funnel(*documents: EvidenceDocument) -> Funnel:
     ],
 )
 def test_evidence_is_lost_at_the_first_stage_that_it_did_not_pass(
-    passed: dict[str, bool | None], lost: str | None, otherwise: list[str]
+    passed: dict[str, bool | None], lost: str | None, recovered: list[str]
 ) -> None:
     result = document(**passed)
     assert result.lost == lost
-    assert [stage for stage in STAGES if result.state(stage) == "otherwise"] == otherwise
+    assert [stage for stage in STAGES if result.state(stage) == "recovered"] == recovered
 
 
 def test_losses_and_what_passed_sum_to_all_documents() -> None:

@@ -11,11 +11,11 @@ from graphrag_bench.explain.ablation import (
     Change,
     MethodVariants,
     ablation,
-    changed,
-    places,
-    setting_of,
+    apply_changes,
+    parse_change,
+    step_places,
 )
-from graphrag_bench.explain.names import lost_at
+from graphrag_bench.explain.names import lost_step
 from graphrag_bench.explain.question import RunQuestions
 from graphrag_bench.run.stored import StoredRun, find_run
 
@@ -49,26 +49,26 @@ METHOD = {
 
 def test_a_step_is_changed_by_its_operator_or_its_place() -> None:
     for name in ("node.ppr", "retrieve.1.cases.otherwise.0"):
-        product = changed(METHOD, [Change("set", name, "damping", 0.85)])
+        product = apply_changes(METHOD, [Change("set", name, "damping", 0.85)])
         assert product["retrieve"][1]["cases"]["otherwise"] == [{"op": "node.ppr", "damping": 0.85}]
     assert METHOD["retrieve"][1]["cases"]["otherwise"] == [{"op": "node.ppr", "damping": 0.5}]
-    assert changed(METHOD, [Change("drop", "node.link")])["retrieve"][0]["switch"] == "nodes"
-    assert [place.path for place in places(METHOD)][-2:] == [
+    assert apply_changes(METHOD, [Change("drop", "node.link")])["retrieve"][0]["switch"] == "nodes"
+    assert [place.path for place in step_places(METHOD)][-2:] == [
         "retrieve.1.cases.empty.0", "retrieve.1.cases.otherwise.0",
     ]  # fmt: skip
-    assert setting_of("node.ppr.damping=0.85") == Change("set", "node.ppr", "damping", 0.85)
+    assert parse_change("node.ppr.damping=0.85") == Change("set", "node.ppr", "damping", 0.85)
     for word in ("node.ppr.damping", "damping=1"):
         with pytest.raises(UserError, match=word):
-            setting_of(word)
+            parse_change(word)
     with pytest.raises(UserError, match=r"'node.pr'.*node\.ppr"):
-        changed(METHOD, [Change("drop", "node.pr")])
+        apply_changes(METHOD, [Change("drop", "node.pr")])
 
 
 def test_a_variant_has_the_scores_of_a_run_with_that_setting(home: Path, tmp_path: Path) -> None:
     words = ["method=hipporag", "method.top_k=2", "method.damping=0.85"]
     whole = run_folder(*QUIET, *words, f"paths.home={tmp_path}")
     variants = MethodVariants.of_run(run(home), home)
-    after = variants.variant([setting_of("node.ppr.damping=0.85")])
+    after = variants.variant([parse_change("node.ppr.damping=0.85")])
     stored = find_run(str(whole), tmp_path)
     for question, scores in after.scores.items():
         assert scores.items() <= stored.scores[question].items()
@@ -88,7 +88,7 @@ def test_the_ranks_of_a_passage_are_those_of_each_step(home: Path) -> None:
             assert [one.rank for one in result if one.slot == "chunks"][-1] == rank
             place = packed.index(document) + 1 if document in packed else None
             assert (result[-1].slot, result[-1].rank) == ("context", place)
-            assert (lost_at(result) is None) == (place is not None)
+            assert (lost_step(result) is None) == (place is not None)
 
 
 def test_show_has_the_ranks_of_a_passage_and_where_it_was_lost(home: Path) -> None:

@@ -13,7 +13,7 @@ import pytest
 from graphrag_bench.algorithms.graph import Graph
 from graphrag_bench.data.chunks import ChunkTable
 from graphrag_bench.data.dataset import Gold
-from graphrag_bench.explain.funnel import STAGES, FunnelArtifacts, of_evidence
+from graphrag_bench.explain.funnel import STAGES, FunnelArtifacts, evidence_documents
 
 CHUNKS = ChunkTable.of([("a", "", "first"), ("b", "", "second"), ("c", "", "third")])
 NODE_CHUNK = [[1, 0, 0], [1, 1, 0], [0, 1, 0], [0, 0, 1], [0, 0, 0]]
@@ -98,13 +98,13 @@ PATH_PACKED = row(
 def test_a_stage_says_which_documents_passed_it(
     stage: str, line: dict[str, Any], built: FunnelArtifacts, expected: dict[str, bool | None]
 ) -> None:
-    documents = of_evidence(line, Gold(evidence=tuple(expected)), built, True)
+    documents = evidence_documents(line, Gold(evidence=tuple(expected)), built, True)
     assert {one.document: one.passed.get(stage) for one in documents} == expected
 
 
 def test_a_file_has_come_as_far_as_any_of_its_parts() -> None:
     gold = Gold(evidence=("notes.md", "c"), parts=(("notes.md", ("a", "c")),))
-    documents = of_evidence(row(documents=["a"]), gold, BUILT, True)
+    documents = evidence_documents(row(documents=["a"]), gold, BUILT, True)
     assert [one.document for one in documents] == ["notes.md", "c"]
     assert [one.passed["extracted"] for one in documents] == [True, False]
     assert [one.passed["retrieved"] for one in documents] == [True, False]

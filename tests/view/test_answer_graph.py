@@ -8,7 +8,7 @@ from graphrag_bench.algorithms.graph import Graph
 from graphrag_bench.data.chunks import ChunkTable
 from graphrag_bench.data.dataset import Gold
 from graphrag_bench.explain.names import ArtifactNames
-from graphrag_bench.view.answer_graph import MOST_NODES, Walks, answer_graph
+from graphrag_bench.view.answer_graph import MAX_NODES, Walks, answer_graph
 
 GOLD = Gold(answers=("Node 3",), evidence=("d1",))
 
@@ -82,11 +82,11 @@ def test_the_likelier_of_two_walks_avoids_the_hub() -> None:
 
 
 def test_no_more_nodes_than_the_bound_and_the_rest_is_counted() -> None:
-    n = MOST_NODES + 30
+    n = MAX_NODES + 30
     ids = list(range(n))
     stored = row({"nodes": {"ids": ids, "scores": [1.0] * n}})
     long = {"nodes": ids, "relationships": ids[:-1], "score": 1.0}
     view = answer_graph(stored | row({"nodes": {"ids": ids}}, {"paths": [long]}), Gold(), chain(n))
-    assert len(view["nodes"]) == MOST_NODES
+    assert len(view["nodes"]) == MAX_NODES
     assert view["left_out"] == 30
     assert view["paths"] == [] and view["paths_left_out"] == 1
