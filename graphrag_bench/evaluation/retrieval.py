@@ -1,7 +1,7 @@
-"""Evidence among the retrieved documents, and evidence and answer in a packed context.
+"""Metrics of ranked documents and of packed contexts against gold documents and answers.
 
-Contexts of other items (passages, relationships, reports) and of other sizes compare by tokens: all
-in the first B tokens of the prompt's context, cut at items.
+Contexts of passages, relationships and reports are compared at the same number of tokens: the
+items that fit into the first B tokens.
 """
 
 import math
@@ -12,57 +12,72 @@ from graphrag_bench.evaluation.answers import Reading
 
 
 def evidence_recall(documents: Sequence[str], evidence: Sequence[str], k: int | None) -> float:
-    """Return the share of the evidence among the first `k` documents (None: all), in 0..1.
+    """Return the recall of the gold documents among the first `k` documents (None: all), in 0..1.
 
-    Raises ValueError without evidence: the question cannot be scored.
+    Raises ValueError without gold documents.
+
+    >>> [evidence_recall(["x", "a", "y", "b"], ["a", "b"], k) for k in (1, 2, 4)]
+    [0.0, 0.5, 1.0]
     """
-    wanted = _wanted(evidence)
-    return len(wanted.intersection(documents[:k])) / len(wanted)
+    gold = _gold(evidence)
+    return len(gold.intersection(documents[:k])) / len(gold)
 
 
 def evidence_cut(packed: Sequence[str], cut: Sequence[str], evidence: Sequence[str]) -> float:
-    """Return 1.0 when all of an evidence document was cut from the context, else 0.
+    """Return 1.0 if the budget cut all texts of a gold document from the context, else 0.0.
 
-    Raises ValueError without evidence.
+    Raises ValueError without gold documents.
+
+    >>> evidence_cut(packed=["a"], cut=["a", "b"], evidence=["a", "b"])
+    1.0
     """
-    return float(bool(_wanted(evidence).intersection(cut).difference(packed)))
+    return float(bool(_gold(evidence).intersection(cut).difference(packed)))
 
 
 def all_evidence(documents: Sequence[str], evidence: Sequence[str], k: int) -> float:
-    """Return 1.0 when the first `k` documents hold the whole evidence, else 0.0."""
+    """Return 1.0 if all gold documents are among the first `k`, else 0.0.
+
+    >>> [all_evidence(["x", "a", "y", "b"], ["a", "b"], k) for k in (3, 4)]
+    [0.0, 1.0]
+    """
     return float(evidence_recall(documents, evidence, k) == 1.0)
 
 
 def reciprocal_rank(
     documents: Sequence[str], evidence: Sequence[str], ranks: Sequence[int] | None = None
 ) -> float:
-    """Return 1 / rank of the first document of the evidence, counted from 1; 0 when none is found.
+    """Return 1 / rank of the first gold document, 0 without one; the mean over questions is MRR.
 
-    `ranks` are those of the documents, ascending, where several share one. Its mean over questions
-    is the MRR. Raises ValueError without evidence.
+    `ranks` are those of the documents, ascending from 1, if several documents share a rank.
+    Raises ValueError without gold documents.
+
+    >>> reciprocal_rank(["x", "a", "y", "b"], ["a", "b"])
+    0.5
     """
-    wanted = _wanted(evidence)
+    gold = _gold(evidence)
     placed = zip(ranks or range(1, len(documents) + 1), documents, strict=True)
-    return next((1 / rank for rank, name in placed if name in wanted), 0.0)
+    return next((1 / rank for rank, name in placed if name in gold), 0.0)
 
 
 def ndcg(
     documents: Sequence[str], evidence: Sequence[str], k: int, ranks: Sequence[int] | None = None
 ) -> float:
-    """Return the nDCG of the first `k` documents, each of the evidence with gain 1, in 0..1.
+    """Return nDCG@k with gain 1 for each gold document, in 0..1.
 
-    The ideal order has the evidence first, up to `k` of it, also what no document of the corpus
-    has; a rank is discounted by log2(1 + rank). `ranks` are those of the documents, ascending;
-    where several share one, the gain is at most the ideal one. Raises ValueError without evidence.
-    Source: Jarvelin & Kekalainen 2002.
+    The discount is log2(1 + rank). The ideal ranking has all gold documents first, also those that
+    the corpus lacks. `ranks` are as in `reciprocal_rank`; with shared ranks the gain is at most the
+    ideal one. Raises ValueError without gold documents. Source: Jarvelin & Kekalainen 2002.
+
+    >>> round(ndcg(["x", "a", "y", "b"], ["a", "b"], k=4), 3)
+    0.651
     """
-    wanted = _wanted(evidence)
+    gold = _gold(evidence)
     placed = zip(ranks or range(1, len(documents) + 1), documents, strict=True)
-    gained = sum(_discount(rank) for rank, name in placed if rank <= k and name in wanted)
-    return min(gained / sum(map(_discount, range(1, min(len(wanted), k) + 1))), 1.0)
+    gained = sum(_discount(rank) for rank, name in placed if rank <= k and name in gold)
+    return min(gained / sum(map(_discount, range(1, min(len(gold), k) + 1))), 1.0)
 
 
-def _wanted(evidence: Sequence[str]) -> frozenset[str]:
+def _gold(evidence: Sequence[str]) -> frozenset[str]:
     if not evidence:
         raise ValueError("a question without evidence cannot be scored by it")
     return frozenset(evidence)
@@ -73,15 +88,14 @@ def _discount(rank: int) -> float:
 
 
 TRIVIAL = frozenset({"yes", "no", "noanswer"})
-"""Gold answers that any context may hold by chance, normalised."""
+"""Normalised gold answers that any context may contain by chance."""
 
 
 @dataclass(frozen=True)
 class ContextItem:
-    """One item of a context in its order: kind, id (a document for a chunk), tokens and text.
+    """Item of a context: kind, id (of a document for a chunk), number of tokens and text.
 
-    `text` is None where it is not known; `documents` are those of which a text stands in it, None
-    where that is not known.
+    `text` is None if unknown. `documents` are those with a text in the item, None if unknown.
     """
 
     kind: str
@@ -91,12 +105,12 @@ class ContextItem:
     documents: tuple[str, ...] | None = None
 
 
-def within(items: Sequence[ContextItem], n_tokens: int) -> list[ContextItem]:
-    """Return the first items that fit into so many tokens together."""
+def within(items: Sequence[ContextItem], n_tokens: int | None) -> Sequence[ContextItem]:
+    """Return the first items that together have at most `n_tokens` (None: all items)."""
     total, first = 0, []
     for item in items:
         total += item.n_tokens
-        if total > n_tokens:
+        if n_tokens is not None and total > n_tokens:
             break
         first.append(item)
     return first
@@ -105,13 +119,15 @@ def within(items: Sequence[ContextItem], n_tokens: int) -> list[ContextItem]:
 def evidence_within(
     items: Sequence[ContextItem], evidence: Sequence[str], n_tokens: int | None = None
 ) -> float:
-    """Return the share of the evidence documents of which a text stands in the items, in 0..1.
+    """Return the share of gold documents with a text in the first `n_tokens`, in 0..1.
 
-    In all of them, or in those in the first tokens. A long document counts by any text of it.
-    Raises ValueError without evidence.
+    Any chunk of a document counts. Raises ValueError without gold documents.
+
+    >>> items = [ContextItem("chunk", "a", 60), ContextItem("report", "r", 60, documents=("b",))]
+    >>> [evidence_within(items, ["b", "c"], n) for n in (100, 200)]
+    [0.0, 0.5]
     """
-    first = items if n_tokens is None else within(items, n_tokens)
-    documents = [name for item in first for name in item.documents or ()]
+    documents = [name for item in within(items, n_tokens) for name in item.documents or ()]
     return evidence_recall(documents, evidence, None)
 
 
@@ -121,15 +137,18 @@ def spans_within(
     reading: Reading,
     n_tokens: int | None = None,
 ) -> float:
-    """Return the share of evidence sentences that an item holds whole, both normalised, in 0..1.
+    """Return the share of gold sentences that an item in the first `n_tokens` contains, in 0..1.
 
-    Over all items, or those in the first tokens. A sentence cut in two by chunking is not found.
-    Raises ValueError without spans.
+    Both texts are normalised; a sentence split between chunks is not found. Raises ValueError
+    without gold sentences.
+
+    >>> items = [ContextItem("chunk", "a", 9, "Ada was born in Lund. She left.")]
+    >>> spans_within(items, ["Ada was born in Lund.", "She came back."], Reading())
+    0.5
     """
     if not spans:
         raise ValueError("a question without evidence sentences cannot be scored by them")
-    first = items if n_tokens is None else within(items, n_tokens)
-    texts = [reading.normal(item.text) for item in first if item.text]
+    texts = [reading.normal(item.text) for item in within(items, n_tokens) if item.text]
     wanted = [reading.normal(span) for span in dict.fromkeys(spans)]
     return sum(any(span and span in text for text in texts) for span in wanted) / len(wanted)
 
@@ -137,11 +156,14 @@ def spans_within(
 def answer_within(
     items: Sequence[ContextItem], answers: Sequence[Sequence[str]], reading: Reading
 ) -> float | None:
-    """Return the share of answers of which an item holds an alias; None where chance decides.
+    """Return the share of gold answers that an item contains as whole words, in 0..1.
 
-    `answers` has the aliases of each wanted answer. Whole words are compared, whatever the
-    `containment` of accuracy is, as a long text holds any short word by its characters; answers
-    that are all yes or no are skipped, and with nothing left it is None.
+    `answers` has the aliases of each gold answer. Yes, no and empty answers are left out; None if
+    no answer remains.
+
+    >>> items = [ContextItem("chunk", "a", 9, "Ada Marsh was born in Lund.")]
+    >>> answer_within(items, [["A. Marsh", "Ada Marsh"], ["Tarn"]], Reading())
+    0.5
     """
     words = replace(reading, containment="token_boundary")
     wanted = [

@@ -11,7 +11,7 @@ from test_answers import of_squad as normalised
 from graphrag_bench.evaluation import reference_texts
 from graphrag_bench.evaluation.answers import exact_match, f1, overlap
 from graphrag_bench.evaluation.reference_texts import bleu, meteor, rouge
-from graphrag_bench.evaluation.retrieval import all_evidence, evidence_recall, ndcg, reciprocal_rank
+from graphrag_bench.evaluation.retrieval import evidence_recall, ndcg, reciprocal_rank
 
 pytestmark = pytest.mark.slow
 
@@ -100,12 +100,3 @@ def test_rank_metrics_are_those_of_trec_eval() -> None:
             evidence_recall(result[name], wanted[name], 5),
         ]
         assert ours == pytest.approx([theirs[name][metric] for metric in metrics], abs=1e-9)
-
-
-def test_evidence_recall_is_the_share_found_among_the_first_k() -> None:
-    result = ["x", "a", "y", "b"]
-    shares = [evidence_recall(result, ["a", "a", "b"], k) for k in (1, 2, 3, 4, 99)]
-    assert shares == [0.0, 0.5, 0.5, 1.0, 1.0]  # named twice it counts once
-    assert [all_evidence(result, ["a", "b"], k) for k in (3, 4)] == [0.0, 1.0]
-    with pytest.raises(ValueError, match="evidence"):
-        evidence_recall(result, [], 1)
