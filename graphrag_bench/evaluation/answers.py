@@ -1,4 +1,4 @@
-"""Answers against gold answers over one normaliser, and the form of an answer."""
+"""Metrics of an answer against gold answers: accuracy, exact match, F1, recall, abstention."""
 
 import re
 import string
@@ -20,17 +20,18 @@ _SPECIAL = frozenset({"yes", "no", "noanswer"})
 
 
 def normalised(text: str, form: NormalForm = "unicode") -> str:
-    """Return a text as answers are compared; "" where nothing but articles and punctuation was.
+    """Return a text in the form in which answers are compared.
 
-    `unicode` and `squad` give the same for ASCII text: lower case, no punctuation (deleted, so that
-    "well-known" is "wellknown"), no English articles, single spaces. `squad` knows no other
-    punctuation than ASCII's, as the papers' scripts do. `unicode` also unites what looks the same
-    (NFKC, case folding, digits of any script), deletes punctuation and symbols of every script and
-    characters without a width, and takes each character of a script without spaces as a word, with
-    or without spaces around it. Accents are letters. `raw` keeps articles and signs, and strips
-    only the punctuation around a word: it compares what the other forms would leave nothing of.
+    `squad` lowers case, deletes ASCII punctuation ("well-known" becomes "wellknown") and English
+    articles. `unicode` gives the same for ASCII text; it also applies NFKC and case folding,
+    deletes punctuation and symbols of all scripts, and treats each character of a script without
+    spaces as a word. Accents are kept. `raw` keeps articles and signs but strips punctuation around
+    words; it compares texts that are empty in the other forms.
     Source: the SQuAD evaluation script (Rajpurkar et al. 2016); Zhou et al. 2025, section 7.1;
-    punctuation of all scripts and words of scripts without spaces: MLQA (Lewis et al. 2020).
+    other scripts: MLQA (Lewis et al. 2020).
+
+    >>> normalised("The  Well-known Müller!")
+    'wellknown müller'
     """
     if form == "squad":
         text = text.lower().translate(_PUNCTUATION)
@@ -43,13 +44,13 @@ def normalised(text: str, form: NormalForm = "unicode") -> str:
 
 @dataclass(frozen=True)
 class Reading:
-    """How answers are compared with gold answers."""
+    """Settings of the comparison of answers with gold answers."""
 
     form: NormalForm = "unicode"
     containment: Containment = "substring"
 
     def normal(self, text: str) -> str:
-        """Return the normalised text; a bar, which parts aliases, is a space."""
+        """Return the normalised text; `|`, which separates aliases, becomes a space."""
         return normalised(text.replace("|", " "), self.form)
 
     def tokens(self, text: str) -> list[str]:
@@ -58,10 +59,10 @@ class Reading:
         return tokens if self.form == "squad" else characters(tokens)
 
     def finder(self, text: str) -> Callable[[str], bool]:
-        """Return whether a gold answer is contained in this text, both normalised.
+        """Return a function that tells whether the text contains a gold answer, both normalised.
 
-        `substring` compares characters, as the papers do ("no" is found in "know");
-        `token_boundary` compares whole words, and so is a gold answer that normalises to nothing.
+        `substring` compares characters, as the papers do ("know" contains "no"); `token_boundary`
+        compares whole words. A gold answer that normalises to "" is compared raw, by words.
         """
         plain, raw = self._compared(text), _spaced(raw_words(text))
 
@@ -77,7 +78,7 @@ class Reading:
 
 
 def raw_words(text: str) -> list[str]:
-    """Return the words by which answers are compared that the other forms leave nothing of."""
+    """Return the words of the `raw` form, for texts that are empty in the other forms."""
     return characters(normalised(text, "raw").split())
 
 
@@ -89,18 +90,24 @@ DEFAULT = Reading()
 
 
 def accuracy(answer: str, golds: Sequence[str], reading: Reading = DEFAULT) -> float:
-    """Return 1.0 where any gold answer is contained in the answer, both normalised, else 0.0.
+    """Return 1.0 if the answer contains any gold answer, both normalised, else 0.0.
 
-    It rewards long answers: read it with their length.
+    Long answers score higher: read it together with `answer_words`.
+
+    >>> accuracy("It flows into the Grey Sea, I think.", ["grey sea", "Norvik"])
+    1.0
     """
     holds = reading.finder(answer)
     return float(any(holds(gold) for gold in golds))
 
 
 def exact_match(answer: str, golds: Sequence[str], reading: Reading = DEFAULT) -> float:
-    """Return 1.0 where the answer equals any gold answer, both normalised, else 0.0.
+    """Return 1.0 if the answer equals any gold answer, both normalised, else 0.0.
 
-    A gold answer that normalises to nothing ("A", "The The", "$") is compared raw, by every metric.
+    All metrics compare a gold answer that normalises to "" ("A", "$") in the `raw` form.
+
+    >>> exact_match("The Grey Sea.", ["grey sea"])
+    1.0
     """
     plain, raw = reading.normal(answer), raw_words(answer)
     return float(any(
@@ -110,9 +117,12 @@ def exact_match(answer: str, golds: Sequence[str], reading: Reading = DEFAULT) -
 
 
 def overlap(answer: str, gold: str, reading: Reading = DEFAULT) -> tuple[float, float, float]:
-    """Return precision, recall and F1 of the tokens of one gold answer, as multisets, in 0..1.
+    """Return precision, recall and F1 of the answer's tokens against one gold answer, in 0..1.
 
-    Where either is exactly yes, no or noanswer and the two differ, all three are 0.
+    Tokens are multisets. All three are 0 if one text is yes, no or noanswer and the other differs.
+
+    >>> overlap("It was Ada Marsh", "Ada Marsh")
+    (0.5, 1.0, 0.6666666666666666)
     """
     mine, theirs = reading.tokens(answer), reading.tokens(gold)
     if not theirs:
@@ -127,33 +137,46 @@ def overlap(answer: str, gold: str, reading: Reading = DEFAULT) -> tuple[float, 
 
 
 def recall(answer: str, golds: Sequence[str], reading: Reading = DEFAULT) -> float:
-    """Return the largest share of a gold answer's tokens that the answer holds, in 0..1."""
+    """Return the highest token recall of any gold answer, in 0..1.
+
+    >>> recall("Ada", ["Lund", "Ada Marsh"])
+    0.5
+    """
     return max((overlap(answer, gold, reading)[1] for gold in golds), default=0.0)
 
 
 def recall_concat(answer: str, golds: Sequence[str], reading: Reading = DEFAULT) -> float:
-    """Return the share of the tokens of all gold answers, one after another, that it holds.
+    """Return the token recall of all gold answers joined, in 0..1.
 
-    With many aliases no answer reaches 1. Source: deduced from the recall that Zhou et al. 2025
+    With many aliases no answer reaches 1. Source: inferred from the recall that Zhou et al. 2025
     print for PopQA, which is far below their accuracy.
+
+    >>> recall_concat("It was Marsh", ["Ada Marsh", "Marsh"])
+    0.3333333333333333
     """
     return overlap(answer, " ".join(golds), reading)[1] if golds else 0.0
 
 
 def f1(answer: str, golds: Sequence[str], reading: Reading = DEFAULT) -> float:
-    """Return the largest token F1 with any gold answer, in 0..1."""
+    """Return the highest token F1 with any gold answer, in 0..1.
+
+    >>> round(f1("It was Ada Marsh", ["Lund", "Ada Marsh"]), 3)
+    0.667
+    """
     return max((overlap(answer, gold, reading)[2] for gold in golds), default=0.0)
 
 
 def str_scores(
     answer: str, sub_answers: Sequence[Sequence[str]], reading: Reading = DEFAULT
 ) -> dict[str, float]:
-    """Return `strrec`, `strem` and `strhit`: the share of sub-answers found, whether all, any.
+    """Return the share of sub-answers found (`strrec`), whether all (`strem`) and any (`strhit`).
 
-    A sub-answer is found when any of its aliases is contained in the answer, both normalised. In
-    0..1, and strem <= strrec <= strhit; without sub-answers all are 0.
-    Source: ALCE (Gao et al. 2023), on ASQA's short answers; Zhou et al. 2025, whose released code
-    calls STRREC `str_em` and STREM `str_hit`, and has no STRHIT.
+    A sub-answer is found if the answer contains one of its aliases, both normalised. All are in
+    0..1 and 0 without sub-answers. Source: ALCE (Gao et al. 2023), on ASQA's short answers; Zhou et
+    al. 2025, whose code calls STRREC `str_em` and STREM `str_hit`, and has no STRHIT.
+
+    >>> str_scores("A. Marsh left in 1914.", [["Ada Marsh", "A. Marsh"], ["Lund"]])
+    {'strrec': 0.5, 'strem': 0.0, 'strhit': 1.0}
     """
     holds = reading.finder(answer)
     hits = [any(holds(alias) for alias in aliases) for aliases in sub_answers]
@@ -180,26 +203,32 @@ _REFUSES = re.compile(
     r"(?:hold|contain|mention|provide|state|specify|include|say|give|answer|have)\b"
 )
 _BEGINNING = 25
-"""A phrase counts within so many first words: what comes later is part of an answer."""
+"""Number of first words that are searched for a phrase; later words are part of an answer."""
 
 
 def answer_words(answer: str) -> float:
-    """Return the number of words, articles included; a character of Chinese is a word."""
+    """Return the number of words, articles included; each Chinese character is a word.
+
+    >>> answer_words("It is the well-known Ada Marsh.")
+    7.0
+    """
     return float(len(words(answer)))
 
 
 def gold_words(golds: Sequence[str], *, together: bool = False) -> float:
-    """Return the words of the longest gold answer, or of all where all are wanted `together`."""
+    """Return the number of words of the longest gold answer, or of all of them `together`."""
     counts = [len(words(gold)) for gold in golds]
     return float(sum(counts) if together else max(counts, default=0))
 
 
 def abstained(answer: str) -> float:
-    """Return 1.0 where an answer abstains or is empty, else 0.0.
+    """Return 1.0 if an answer abstains or is empty, else 0.0.
 
-    A list of English phrases decides, at the beginning ("I do not know", "insufficient
-    information", "the context does not mention ...") or as the whole ("unknown"). Where a set's
-    gold answer is such a phrase, abstaining is right, and accuracy says so.
+    The answer abstains if it begins with an English phrase such as "I do not know" or "the context
+    does not mention", or if it is one such as "unknown".
+
+    >>> abstained("I don't know who that was."), abstained("He did not know her.")
+    (1.0, 0.0)
     """
     tokens = words(answer)
     whole, beginning = " ".join(tokens), " ".join(tokens[:_BEGINNING])

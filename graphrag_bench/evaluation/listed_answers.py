@@ -1,8 +1,4 @@
-"""Metrics of answers given as a list, one `ans:` line for each: Hit@1, Hit, precision, recall, F1.
-
-Source: the evaluation of CWQ and WebQSP by SubgraphRAG (Li et al., ICLR 2025), which path pooling
-(Wang et al. 2025, section 4.1) takes over.
-"""
+"""Metrics of listed answers (Hit@1, Hit, precision, recall, F1) and of multiple-choice answers."""
 
 import re
 from collections.abc import Sequence
@@ -13,12 +9,12 @@ from typing import Final
 from graphrag_bench.evaluation.answers import DEFAULT, Reading, normalised
 
 KGQA = "kgqa"
-"""What a card calls these metrics, all of them together."""
+"""Name of all list metrics together in a card."""
 LISTED = ("hit@1", "hit", "list_precision", "list_recall", "list_f1")
 
 MARK = "ans:"
 SQUAD: Final = "squad"
-"""The `squad` form whatever `evaluation.normaliser` says: so these sets are scored."""
+"""The form for lists, whatever `evaluation.normaliser` says, as in SubgraphRAG's evaluation."""
 _NO_ANSWER = ("none", "ans: not available", "ans: no information available")
 _EITHER_WAY = (
     "when", "what year", "which year", "where", "sport", "what countr", "language", "nba finals",
@@ -29,22 +25,28 @@ _DATE = re.compile(r"(\d{4})-\d{2}-\d{2}\b.*", re.DOTALL)
 
 
 def predictions(answer: str) -> tuple[str, ...]:
-    """Return the lines of an answer that hold `ans:` in lower case, in order, each once.
+    r"""Return the distinct lines of an answer that contain `ans:`, in order.
 
-    Lines that hold "none" in any case are left out, "Nonesuch" among them, and those that say that
-    nothing is available.
+    Lines that contain "none" in any case (also "Nonesuch") or say "not available" are left out.
+
+    >>> predictions("The team won:\nans: 2012\nans: 2014\nans: None of them")
+    ('ans: 2012', 'ans: 2014')
     """
     lines = dict.fromkeys(line.strip() for line in answer.splitlines() if MARK in line)
     return tuple(line for line in lines if not any(text in line.lower() for text in _NO_ANSWER))
 
 
 def list_scores(answer: str, golds: Sequence[str], question: str) -> dict[str, float]:
-    """Return the scores of the lines of an answer by the names of `LISTED`, in 0..1.
+    r"""Return the list metrics of an answer by the names of `LISTED`, in 0..1.
 
-    A line and a gold answer match when the gold is contained in the line, both normalised, or, for
-    questions of certain kinds (when, where, ...), what the line answers in the gold. Of questions
-    for a time, the gold 2014-05-01 is taken as 2014. Precision and recall count pairs of a line and
-    a gold that match, each used once, longest first, ties in order; without a line all is 0.
+    A line matches a gold answer that it contains, both normalised; for questions such as "when" and
+    "where" also one that contains the line. For questions about a time, 2014-05-01 counts as 2014.
+    Precision and recall count matched pairs; each line and gold is used once, longest first, ties
+    in order. All are 0 without a line. Source: SubgraphRAG (Li et al., ICLR 2025), also used by
+    path pooling (Wang et al. 2025, section 4.1).
+
+    >>> list_scores("ans: Ostra\nans: Norvik", ["Norvik"], "Which towns did she see?")["hit@1"]
+    0.0
     """
     lowered = question.lower()
     dated = any(words in lowered for words in _YEAR_ONLY)
@@ -95,12 +97,12 @@ _AROUND = _JOINING_WORDS | _BETWEEN | {
     "the", "my", "final", "best", "correct", "right", "is", "are", "i", "think", "pick", "choose",
     "say", "would", "s", "not", "neither", "between",
 }  # fmt: skip
-"""The words of an answer that says nothing but letters, in any case."""
+"""Words that an answer may have around a lower-case letter of an option."""
 _NOT = frozenset({
     "not", "neither", "nor", "than", "except", "cannot", "t", "over", "instead", "unlike",
 })  # fmt: skip
 _AFTER_A = _JOINS | _NOT | {"is", "are", "was", "were", "because", "since", "as", "rather"}
-"""The words before which "A" and "I" are letters."""
+"""Words after which a preceding "A" or "I" is a letter and no word."""
 _WRONG = re.compile(
     r"\W*\b(?:(?:is|are|was|were)(?:\W+\w+)?\W+(?:wrong|incorrect|false|not)\b|(?:is|are)n['’]t\b)"
 )
@@ -110,7 +112,7 @@ _TEXTS = 0xE000
 
 @dataclass
 class _Named:
-    """Options that are named one after another, joined by "or" and the like, and where."""
+    """Consecutive mentions of options, joined by "or" and the like, with their positions."""
 
     rows: list[int]
     starts: list[int]
@@ -118,16 +120,18 @@ class _Named:
 
 
 def chosen_option(answer: str, options: Sequence[str], reading: Reading = DEFAULT) -> int | None:
-    """Return the index of the option that an answer chooses; None for none or several.
+    """Return the index of the option that an answer chooses; None for no or several options.
 
-    The first of these ways that names exactly one option decides: the whole answer is its letter,
-    in any case; it is told as in "the answer is B" or "Option B"; the answer begins with "B." or
-    "B)"; a letter is in brackets; the answer holds an option's words, normalised, and those of
-    no other but inside them; a letter precedes a sign such as "." or at the end; a capital
-    letter is alone. "A" and "I" before a word are words, letters within an option's own text do not
-    count, and neither does what is denied ("not A", "A and C are wrong"). Options joined by "or",
-    "and", a comma, a slash, ... are a hedge: no option is chosen, unless an earlier way names one.
-    Source: Zhou et al. 2025, section 7.1, whose language model reads the letter where this cannot.
+    The first rule that finds exactly one option decides: (1) the answer is a letter, in any case;
+    (2) "the answer is B", "Option B"; (3) it begins with "B." or "B)"; (4) a letter in brackets;
+    (5) the words of an option, normalised; (6) a letter before "." or at the end; (7) a capital
+    letter. Not counted are "A" and "I" before a word, letters in an option's own text, and denied
+    options ("not A", "A and C are wrong"). Options joined by "or", "and", "/" are a hedge and
+    choose none, except by rules 1 to 3.
+    Source: Zhou et al. 2025, section 7.1, whose language model reads the letter if a rule fails.
+
+    >>> chosen_option("I think it was Lyon.", ["Paris", "Lyon"])
+    1
     """
     letters = ascii_uppercase[: len(options)]
     if lone := re.match(_LONE.format(any=letters + letters.lower()), answer):
@@ -229,6 +233,10 @@ def _by_words(answer: str, options: Sequence[str], reading: Reading) -> set[int]
 def choice_scores(
     answer: str, options: Sequence[str], correct: int, reading: Reading = DEFAULT
 ) -> dict[str, float]:
-    """Return `multiple_choice`, 1.0 for the right option, and `option_unread`, 1.0 for none."""
+    """Return `multiple_choice` (1.0: right option) and `option_unread` (1.0: no single option).
+
+    >>> choice_scores("The answer is (B).", ["Paris", "Lyon"], correct=1)
+    {'multiple_choice': 1.0, 'option_unread': 0.0}
+    """
     chosen = chosen_option(answer, options, reading)
     return {"multiple_choice": float(chosen == correct), "option_unread": float(chosen is None)}

@@ -1,8 +1,7 @@
-"""Answers against reference texts: BLEU, ROUGE and METEOR over the same words.
+"""BLEU, ROUGE and METEOR of one answer against one or more reference texts, in 0..1.
 
-The words are those of `words`: lower case, any script; a text of signs alone has these. Each value
-is of one answer, its mean is over questions, in 0..1; several gold answers are several references.
-The packages are the extra `metrics`: pip install 'graphrag-bench[metrics]'.
+All use the lower-case words of `graphrag_bench.text.words`. The packages are an extra:
+pip install 'graphrag-bench[metrics]'.
 """
 
 import sys
@@ -17,7 +16,7 @@ from graphrag_bench.text import words
 
 _FLOOR = 0.1
 _NO_SYNONYMS = SimpleNamespace(synsets=lambda word: [])
-"""A WordNet that knows no word."""
+"""WordNet without words."""
 
 
 def _tokens(text: str) -> list[str]:
@@ -25,10 +24,10 @@ def _tokens(text: str) -> list[str]:
 
 
 def bleu(answer: str, golds: Sequence[str], order: int) -> float:
-    """Return cumulative BLEU up to n-grams of this order, in 0..1; 0 when no word is shared.
+    """Return cumulative BLEU up to n-grams of this order, in 0..1.
 
-    An n-gram order without a match counts 0.1 matches (smoothing method 1 of Chen & Cherry 2014);
-    an answer with fewer words than `order` has 0. Source: Papineni et al. 2002, by sacrebleu.
+    Smoothing method 1 of Chen & Cherry 2014: an order without a match counts 0.1 matches. 0 if the
+    answer has fewer words than `order`. Source: Papineni et al. 2002, by sacrebleu.
     """
     references = [" ".join(tokens) for gold in golds if (tokens := _tokens(gold))]
     if not references:
@@ -48,9 +47,9 @@ def _bleu(order: int) -> Any:
 
 
 def rouge(answer: str, golds: Sequence[str], kind: str) -> float:
-    """Return F1 of `rouge1`, `rouge2` or `rougeL`, the best over the golds, in 0..1; no stemming.
+    """Return the highest F1 of `rouge1`, `rouge2` or `rougeL` over the golds, without stemming.
 
-    Source: Lin 2004, by rouge-score; the best over references as SQuALITY is scored.
+    Source: Lin 2004, by rouge-score; highest over references as in SQuALITY.
     """
     scorer = _rouge_scorer(kind)
     return max((float(scorer.score(gold, answer)[kind].fmeasure) for gold in golds), default=0.0)
@@ -61,15 +60,15 @@ def _rouge_scorer(kind: str) -> Any:
     from absl import logging
     from rouge_score.rouge_scorer import RougeScorer
 
-    # rouge-score brings a log handler for what is in stderr's place at import, and
-    # the handler would close that, a test's or a notebook's, when logging is set up again
+    # absl's handler keeps the stderr of its import and closes it when logging is set up again:
+    # that of a test or a notebook
     logging.get_absl_handler().python_handler.stream = sys.__stderr__
     return RougeScorer([kind], use_stemmer=False, tokenizer=SimpleNamespace(tokenize=_tokens))
 
 
 @lru_cache(maxsize=1)
 def _wordnet() -> Any:
-    """The installed WordNet; one that knows no word where nltk has no data for it."""
+    """The installed WordNet; `_NO_SYNONYMS` if nltk has no data for it."""
     from nltk.corpus import wordnet
 
     try:
@@ -80,11 +79,11 @@ def _wordnet() -> Any:
 
 
 def meteor(answer: str, golds: Sequence[str]) -> float:
-    """Return METEOR with exact and stem matches, and synonyms where WordNet is installed.
+    """Return the highest METEOR over the gold answers, with exact and stem matches.
 
-    The best over the gold answers, in 0..1; `notes` says which modules were used, for values with
-    and without synonyms do not compare. Source: Lavie & Agarwal 2007, by nltk (alpha 0.9, beta 3,
-    gamma 0.5).
+    Synonyms match too if WordNet is installed; values with and without synonyms are not comparable,
+    and `notes` says which they are. Source: Lavie & Agarwal 2007, by nltk (alpha 0.9, beta 3, gamma
+    0.5).
     """
     from nltk.translate.meteor_score import meteor_score
 
@@ -95,7 +94,7 @@ def meteor(answer: str, golds: Sequence[str]) -> float:
 
 
 def notes(package: str) -> str:
-    """Return the package and version that a metric is computed by, and of METEOR the modules."""
+    """Return the package and version behind a metric; for METEOR also its modules."""
     release = f"{package} {version(package)}"
     if package != "nltk":
         return release
