@@ -1,9 +1,8 @@
-"""The stored runs that qualify for the rows of a paper's table, and the one that each row has.
+"""Selection of a stored run for each row of a paper's table.
 
-A run qualifies for a row when it has the method and the settings that the row names. Runs
-on the paper's data by the paper's model come first. Whatever else a table has comes from one group
-of runs (one data set, one model, as many questions, one judge) for each model of the paper, so that
-its methods compare.
+A run qualifies for a row if it has the row's method and settings. Runs on the paper's data with the
+paper's model come first. All other runs of a table are of one group (data set, model, number of
+questions, judge) for each model of the paper, so that the methods are comparable.
 """
 
 from collections import Counter
@@ -21,7 +20,7 @@ from graphrag_bench.tables.grading import Grade, Mismatch, RunConditions, grade,
 
 
 def fitting(recipe: Recipe, offered: Sequence[RunConditions]) -> list[RunConditions]:
-    """Return the runs that have what makes the row of a cell, or one part of it."""
+    """Return the runs with the settings of a recipe."""
     wanted = recipe.required
     if wanted is None:
         return []
@@ -43,7 +42,7 @@ def _of_another_set(recipe: Recipe, one: RunConditions) -> bool:
 
 
 def _of_another_row(recipe: Recipe, llm: str) -> bool:
-    """Whether another row of the table has this model; unknown models are in the first one's."""
+    """Whether the model belongs to another row; an unknown model belongs to the first."""
     own, listed, known = recipe.cell.llm, recipe.table.llms, recipe.table.paper.llms
     if len(listed) < 2 or not own or is_model(llm, known[own]):
         return False
@@ -51,16 +50,16 @@ def _of_another_row(recipe: Recipe, llm: str) -> bool:
 
 
 GradedRow = tuple[TableRow, str]
-"""A row of the paper, and the kind of metric where that is graded apart."""
+"""Row of the paper, and the kind of metric if it is graded separately."""
 RunGroup = tuple[str, str, int, str, str]
 
 
 @dataclass(frozen=True)
 class Candidate:
-    """A run that qualifies for a row, with its grade; a win rate has the `other` run too.
+    """Run that qualifies for a row, with its grade; a win rate also has the `other` run.
 
-    `parts` has a run, or None, for each of several of a row (`PaperTable.parts`); the rest is the
-    first one's.
+    A row of several runs has a candidate or None for each in `parts` (`PaperTable.parts`); the
+    other fields are then those of the first.
     """
 
     run: StoredRun
@@ -72,13 +71,13 @@ class Candidate:
 
     @property
     def group(self) -> RunGroup:
-        """Data set, answering model, number of questions, judge and its protocol."""
+        """Data set, answering model, number of questions, judge and protocol."""
         metrics, how = self.run.metrics, (self.judge, self.protocol)
         return metrics["dataset"], metrics["llm"], metrics["selected"], *how
 
     @property
     def order(self) -> tuple[Any, ...]:
-        """The nearest to the paper first, then the one with more questions, then by key."""
+        """Sort key: nearest to the paper, then most questions, then the run key."""
         metrics, other = self.run.metrics, self.other.metrics["key"] if self.other else ""
         near = self.grade.letter, len(self.grade.deciding), len(self.grade.mismatches)
         return *near, -metrics["n"], metrics["key"], other, self.judge, self.protocol
@@ -87,7 +86,7 @@ class Candidate:
 def candidates(
     table: PaperTable, cell: PrintedCell, offered: Sequence[RunConditions], verdicts: StoredVerdicts
 ) -> list[Candidate]:
-    """Return the runs that qualify for a cell; for a judged metric only those a judge has seen.
+    """Return the runs that qualify for a cell; for a judged metric only judged runs.
 
     The parts of a cell are of one group: data set, model, questions and judge.
     """
@@ -121,7 +120,7 @@ def _of_part(
 def _judges(
     metric: PrintedMetric, runs: Sequence[RunConditions], verdicts: StoredVerdicts
 ) -> list[tuple[str, str]]:
-    """Each judge that has seen the runs, with its protocol; ("", "") where none is needed."""
+    """The judges of the runs with their protocols; ("", "") if the metric needs no judge."""
     folders = [one.run.folder.path for one in runs]
     if metric.criteria:
         first, second = (folder.name for folder in folders)
@@ -133,13 +132,13 @@ def _judges(
 
 
 def grade_of(part: Part, runs: Sequence[RunConditions], judge: str = "", how: str = "") -> Grade:
-    """Return the grade of a figure of runs: what differs on any side of a part."""
+    """Return the grade of a figure: all mismatches of both sides of a part."""
     sides = zip(runs, part.sides, strict=True)
     return Grade.of(one for run, of in sides for one in grade(run, of, judge, how).mismatches)
 
 
 def stored_of(part: Part, offered: Sequence[RunConditions]) -> list[tuple[RunConditions, ...]]:
-    """Return the stored runs of a part; of a win rate, pairs on one set and by one model."""
+    """Return the stored runs of a part; for a win rate, pairs with one data set and one model."""
     cell, own = part.own.cell, fitting(part.own, offered)
     if not part.own.metric.criteria:
         return [(one,) for one in own]
@@ -154,10 +153,9 @@ def stored_of(part: Part, offered: Sequence[RunConditions]) -> list[tuple[RunCon
 
 
 def chosen(rows: Mapping[GradedRow, Sequence[Candidate]]) -> dict[GradedRow, Candidate]:
-    """Return the run of each row, out of those that have a figure for it.
+    """Return the run of each row among its candidates.
 
-    The nearest to the paper on its own data by its own model; else one of the group that fills most
-    rows, so that they compare.
+    First the nearest of grade A or B; else the nearest of the group that fills most rows.
     """
     groups = {
         llm: _largest_group({row: runs for row, runs in rows.items() if row[0][2] == llm})

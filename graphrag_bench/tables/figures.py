@@ -1,4 +1,4 @@
-"""Our figures for the cells of a paper's table, and what would fill the others; nothing is run."""
+"""Figures of stored runs for the cells of a paper's table, and what the other cells lack."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -25,9 +25,9 @@ from graphrag_bench.tables.measures import FigureSource, FigureValue, reason_of
 
 @dataclass(frozen=True)
 class Figure:
-    """Our figure in the unit of the paper, with its interval where there is one, over n questions.
+    """Figure in the unit of the paper, with its interval if it has one, over `n` questions.
 
-    `metrics` and the folder `run` are of the first run, `judge` is with the protocol of a win rate.
+    `metrics` and the folder `run` are of the first run; `judge` includes its protocol.
     """
 
     value: float
@@ -42,10 +42,11 @@ class Figure:
 
 @dataclass(frozen=True)
 class CellEntry:
-    """What is shown next to a printed cell: a figure, or what it lacks, or why there is none.
+    """Content beside a printed cell: a figure, what is missing for one, or the reason for none.
 
-    `runs` are the settings of the runs that are lacking, `lacks` says what else is, `unjudged` are
-    the keys of stored runs, or pairs, without verdicts. A mean over several runs may lack some too.
+    `runs` are the settings of missing runs, `lacks` names other missing parts, `unjudged` are the
+    keys of stored runs, or pairs of runs, without verdicts. A mean over runs may have a figure and
+    lack some.
     """
 
     figure: Figure | None = None
@@ -56,17 +57,17 @@ class CellEntry:
 
 
 def count_of_runs(n_runs: int) -> str:
-    """Return the number of runs in words; "" for none."""
+    """Return `1 run`, `2 runs` and so on; "" for none."""
     return f"{n_runs} run{'s' if n_runs > 1 else ''}" if n_runs else ""
 
 
 Cells = Mapping[PrintedCell, CellEntry]
 Gap = tuple[Part, Candidate | None]
-"""A part of a cell without a figure, and a stored run of it that lacks the metric alone."""
+"""Part of a cell without a figure, and the stored run that lacks only the metric."""
 
 
 def difference(cell: PrintedCell, filled: Cells) -> str:
-    """Return ours minus the paper's, signed, for grades A and B; "–" otherwise."""
+    """Return our figure minus the paper's, signed, for grades A and B; else "–"."""
     figure = filled[cell].figure
     if figure is None or figure.grade.deciding or cell.value is None:
         return MISSING
@@ -76,9 +77,9 @@ def difference(cell: PrintedCell, filled: Cells) -> str:
 _TIMES = ("time", "seconds")
 _SERIAL = "seconds are of runs with workers=1 cache.mode=off"
 _BY_THEMSELVES = ("count", "graph", "build")
-"""Figures that do not depend on how questions are answered, and are graded apart."""
-_SCALES = {"ms": 1000.0}
-"""What seconds are multiplied by, by the unit of the paper."""
+"""Kinds of figures that do not depend on the answers; they are graded separately."""
+_SHARES = ("judged", "judged_answer", "metric", "layers")
+"""Kinds of figures in 0..1, which papers print in percent."""
 
 
 def collected(
@@ -88,7 +89,7 @@ def collected(
     *,
     papers_prompts: bool = False,
 ) -> dict[PrintedCell, CellEntry]:
-    """Return what is shown next to every printed cell."""
+    """Return the content beside each printed cell of a table."""
 
     def row_of(cell: PrintedCell) -> GradedRow:
         kind = table.metric(cell).kind
@@ -116,7 +117,7 @@ class _Collection:
     source: FigureSource
 
     def with_figure(self, row: Sequence[PrintedCell]) -> list[Candidate]:
-        """The candidates of a row that have a figure for one of its cells."""
+        """The candidates of a row with a figure for at least one of its cells."""
         having: dict[tuple[object, ...], Candidate] = {}
         for cell in row:
             for one in candidates(self.table, cell, self.offered, self.source.verdicts):
@@ -147,7 +148,7 @@ class _Collection:
         return rest
 
     def lacking(self, recipe: Recipe, gaps: Sequence[Gap]) -> CellEntry:
-        """What fills the gaps of a cell: runs, and scores, timings or verdicts of stored ones."""
+        """What fills the gaps of a cell: runs, or scores, timings and verdicts of stored runs."""
         metric = recipe.metric
         unscored = [run.run.folder.path for _, run in gaps if run]
         if metric.kind == "metric" and unscored:
@@ -167,7 +168,7 @@ class _Collection:
         return CellEntry(reason=_SERIAL) if timed and not words else CellEntry(runs=words)
 
     def nearest(self, part: Part, stored: Sequence[tuple[RunConditions, ...]]) -> tuple[str, ...]:
-        """The keys of the runs to judge: the nearest to the paper, of the largest group of runs."""
+        """The keys of the runs to judge: nearest to the paper, then of the largest group."""
 
         def place(runs: tuple[RunConditions, ...]) -> tuple[object, ...]:
             one = Candidate(runs[0].run, grade_of(part, runs), runs[-1].run)
@@ -177,12 +178,12 @@ class _Collection:
 
     @cached_property
     def sizes(self) -> Counter[RunGroup]:
-        """The number of stored runs of each group."""
+        """The number of stored runs per group."""
         return Counter(Candidate(one.run, Grade()).group for one in self.offered)
 
 
 def criteria_of_table(table: PaperTable) -> list[str]:
-    """Return the criteria that a table's win rates are by, each once."""
+    """Return the distinct criteria of a table's win rates."""
     metrics = (table.paper.metrics[cell.metric] for cell in table.cells)
     return list(dict.fromkeys(name for metric in metrics for name in metric.criteria))
 
@@ -195,7 +196,8 @@ def _figure(
     table: PaperTable, cell: PrintedCell, picked: Candidate, measured: FigureValue
 ) -> Figure:
     graded, metric = picked.grade, table.metric(cell)
-    scale = 100.0 if cell.unit == "percent" and measured.share else _SCALES.get(cell.unit, 1.0)
+    percent = cell.unit == "percent" and metric.kind in _SHARES
+    scale = 100.0 if percent else 1000.0 if cell.unit == "ms" else 1.0
     low, high = (None if end is None else end * scale for end in (measured.low, measured.high))
     counted = metric.kind == "count" and cell.value
     if counted and not (size := PrintedSize.of(cell, metric.value)).agrees(measured.value):

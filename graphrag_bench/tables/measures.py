@@ -1,4 +1,4 @@
-"""Figures read from stored runs: means, costs, seconds and tokens of steps, layers, sizes, wins."""
+"""Figures of stored runs: means, costs, win rates, corpus sizes, seconds and tokens of steps."""
 
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -23,22 +23,21 @@ from graphrag_bench.tables.candidates import Candidate
 from graphrag_bench.text import count_tokens
 
 _SUMS = ("calls", "prompt_tokens", "completion_tokens")
-"""What the usage of a run sums over its questions; the rest are means."""
+"""Sums over the questions in a run's usage; the other values are means."""
 
 
 @dataclass(frozen=True)
 class FigureValue:
-    """A figure over `n` questions; a `share` is in 0..1 and printed in percent."""
+    """A figure over `n` questions, with its interval if it is a mean over them."""
 
     value: float
     n: int
     low: float | None = None
     high: float | None = None
-    share: bool = False
 
 
-def _interval(mean: Mean | None, *, share: bool = False) -> FigureValue | None:
-    return FigureValue(mean.mean, mean.n, mean.low, mean.high, share) if mean else None
+def _interval(mean: Mean | None) -> FigureValue | None:
+    return FigureValue(mean.mean, mean.n, mean.low, mean.high) if mean else None
 
 
 def _mean_of(values: Sequence[float]) -> FigureValue | None:
@@ -55,10 +54,10 @@ def _build_tokens(run: Mapping[str, Any], kind: str) -> FigureValue | None:
 
 
 def seconds(timing: Sequence[Row], cost: Mapping[str, Any], what: str = "") -> FigureValue | None:
-    """Return the mean seconds per question, or those in a stage or operator `what`.
+    """Return the mean seconds per question, of all steps or of the stage or operator `what`.
 
-    None unless the run asked one at a time and paid for all replies, and where no step is of
-    `what`; a question for which a step did not run counts as 0.
+    None if questions ran in parallel, if replies came from the cache, or if no step is of `what`. A
+    question without such a step counts as 0.
     """
     if not timing or any(row.get("workers") != 1 for row in timing):
         return None
@@ -76,16 +75,16 @@ def _is_of(step: str, what: str) -> bool:
 
 
 def step_tokens(rows: Iterable[Row], what: str) -> FigureValue | None:
-    """Return the mean tokens, prompt and completion, per question in a stage or operator."""
+    """Return the mean prompt and completion tokens per question of a stage or operator."""
     answered = [row["steps"] for row in rows if row["status"] != "failed"]
     of_step = [[part for name, part in steps.items() if _is_of(name, what)] for steps in answered]
     return _mean_of([sum(part.get(one, 0) for part in of for one in TOKENS) for of in of_step])
 
 
 def layer_share(rows: Iterable[Row], layer: str) -> FigureValue | None:
-    """Return the mean share of a layer (`0`, `1`, `>1`) in the nodes that a question retrieved.
+    """Return the mean share of a tree's layer (`0`, `1`, `>1`) among the retrieved nodes, in 0..1.
 
-    Nodes that the budget cut count too. None where a node is of no tree.
+    Nodes that the budget cut count too. None if a node belongs to no tree.
     """
     shares = []
     for row in rows:
@@ -99,11 +98,11 @@ def layer_share(rows: Iterable[Row], layer: str) -> FigureValue | None:
             least = int(layer.removeprefix(">"))
             n = sum(one > least if layer.startswith(">") else one == least for one in layers)
             shares.append(n / len(layers))
-    return _interval(mean_with_interval(shares), share=True) if shares else None
+    return _interval(mean_with_interval(shares)) if shares else None
 
 
 def reason_of(table: PaperTable, cell: PrintedCell) -> str:
-    """Return why no figure of ours can be compared with a cell; "" where one can."""
+    """Return why no figure is comparable with a cell; "" if one is."""
     metric = table.metric(cell)
     if metric.kind == "none":
         return metric.value
@@ -115,21 +114,20 @@ def reason_of(table: PaperTable, cell: PrintedCell) -> str:
 
 @dataclass
 class FigureSource:
-    """Figures of stored runs below `home`; what has to be opened for them is opened once."""
+    """Reader of figures of the stored runs below `home`; verdicts and corpora are read once."""
 
     home: Path
-    _known: dict[tuple[object, ...], FigureValue | None] = field(default_factory=dict)
     _sizes: dict[str, Mapping[str, int]] = field(default_factory=dict)
 
     @cached_property
     def verdicts(self) -> StoredVerdicts:
-        """The judges' verdicts on the runs."""
+        """The verdicts of judges on the runs."""
         return StoredVerdicts(self.home)
 
     def sizes(self, run: StoredRun) -> Mapping[str, int]:
-        """Return `documents` and `tokens` (cl100k, without titles) of a run's corpus.
+        """Return the number of `documents` and `tokens` (cl100k, without titles) of a run's corpus.
 
-        Stored by the digest of the corpus; empty where the set is gone or has another corpus now.
+        Empty if the data set is gone or its corpus has changed.
         """
         digest = str(run.metrics.get("corpus") or "")
         file = self.home / "runs" / ".tables" / f"{digest}.json"
@@ -146,41 +144,18 @@ class FigureSource:
         return self._sizes.setdefault(digest, sizes)
 
     def measured(self, table: PaperTable, cell: PrintedCell, one: Candidate) -> FigureValue | None:
-        """Return our figure for a cell out of one candidate; None when it does not have it."""
-        key = table.full_name, cell, one.order
-        if key not in self._known:
-            self._known[key] = self._measured(table, cell, one)
-        return self._known[key]
-
-    def _win_rate(self, table: PaperTable, cell: PrintedCell, one: Candidate) -> FigureValue | None:
-        """The mean over the seeds of each level; of levels the lowest or highest, ties in order."""
-        levels: dict[str, list[VerdictKey]] = {}
-        for part, run in zip(table.parts(cell), one.parts or (one,), strict=True):
-            if run is not None and run.other is not None:
-                keys = run.run.folder.path.name, run.other.folder.path.name
-                levels.setdefault(part.level, []).extend(
-                    (*keys, criterion, run.judge, run.protocol)
-                    for criterion in part.own.metric.criteria
-                )
-        means = (self.verdicts.win_rate(of, one.run.scopes) for of in levels.values())
-        highest = any(row.over == "highest" for row in table.rows_of(cell))
-        choose: Callable[..., Mean | None] = max if highest else min
-        mean = choose(filter(None, means), key=lambda mean: mean.mean, default=None)
-        return _interval(mean, share=True)
-
-    def _measured(self, table: PaperTable, cell: PrintedCell, one: Candidate) -> FigureValue | None:
+        """Return the figure of a candidate for a cell; None without one."""
         metric = table.metric(cell)
         run, metrics, what = one.run, one.run.metrics, metric.value
         match metric.kind:
             case "judged":
                 return self._win_rate(table, cell, one)
             case "judged_answer":
-                judged = self.verdicts.judged(run.folder.path, what, one.judge, run.scopes)
-                return _interval(judged, share=True)
+                return _interval(self.verdicts.judged(run.folder.path, what, one.judge, run.scopes))
             case "metric":
                 stored = metrics["metrics"]
                 mean = next((stored[name] for name in what.split("|") if stored.get(name)), None)
-                return _interval(mean and Mean(**mean), share=True)
+                return _interval(mean and Mean(**mean))
             case "usage":
                 value, n = metrics["usage"].get(what), metrics["n"]
                 return FigureValue(value / (n if what in _SUMS else 1), n) if value else None
@@ -200,6 +175,22 @@ class FigureSource:
             case "count" | "graph":
                 return self._size(run, what)
         return None
+
+    def _win_rate(self, table: PaperTable, cell: PrintedCell, one: Candidate) -> FigureValue | None:
+        """The mean over the seeds of a level; of several levels the lowest or highest mean."""
+        levels: dict[str, list[VerdictKey]] = {}
+        for part, run in zip(table.parts(cell), one.parts or (one,), strict=True):
+            if run is not None and run.other is not None:
+                keys = run.run.folder.path.name, run.other.folder.path.name
+                levels.setdefault(part.level, []).extend(
+                    (*keys, criterion, run.judge, run.protocol)
+                    for criterion in part.own.metric.criteria
+                )
+        means = (self.verdicts.win_rate(of, one.run.scopes) for of in levels.values())
+        highest = any(row.over == "highest" for row in table.rows_of(cell))
+        choose: Callable[..., Mean | None] = max if highest else min
+        mean = choose(filter(None, means), key=lambda mean: mean.mean, default=None)
+        return _interval(mean)
 
     def _size(self, run: StoredRun, what: str) -> FigureValue | None:
         n, dataset = run.metrics["n"], run.dataset
