@@ -17,8 +17,7 @@ from omegaconf import DictConfig, OmegaConf
 
 from graphrag_bench.errors import UserError
 from graphrag_bench.report.rendering import markdown
-from graphrag_bench.report.run_page import interval, spending
-from graphrag_bench.report.tables import run_table
+from graphrag_bench.report.tables import interval, run_table, spending
 from graphrag_bench.run.folder import TABLE, RunFolder
 from graphrag_bench.run.stored import StoredRun
 from graphrag_bench.run.stored_settings import settings_of

@@ -50,8 +50,13 @@ from graphrag_bench.files import read_yaml
 from graphrag_bench.progress import Progress
 from graphrag_bench.report.notes import imported_notes
 from graphrag_bench.report.rendering import Table, csv_text, show, show_tables
-from graphrag_bench.report.run_page import ListedRun, run_sheet, runs_table
-from graphrag_bench.report.tables import checked_columns, metrics_table
+from graphrag_bench.report.tables import (
+    ListedRun,
+    checked_columns,
+    metrics_table,
+    run_sheet,
+    runs_table,
+)
 from graphrag_bench.run import cleanup
 from graphrag_bench.run.command import NONE
 from graphrag_bench.run.folder import METRICS, DamagedRun, RunFolder
