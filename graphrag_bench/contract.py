@@ -21,7 +21,7 @@ from graphrag_bench.errors import UserError
 from graphrag_bench.expected import CallsOf, Sizes, TokensOf
 from graphrag_bench.prompts import Prompt
 from graphrag_bench.registry import ContractError, Registered, Registry
-from graphrag_bench.values import FloatArray, Ranked, RowScores, Subgraph, slot_of
+from graphrag_bench.values import Ranked, RowScores, Subgraph, slot_of
 
 REQUIRED: Any = inspect.Parameter.empty
 F = TypeVar("F", bound=Callable[..., Any])
@@ -326,58 +326,52 @@ class WrongReturn(ValueError):
 
 
 _ROWS = {"nodes": "n_nodes", "relationships": "n_relationships", "chunks": "__len__"}
-"""What counts the rows of a slot: of the chunk table the last, of the graph the others."""
+"""The attribute with the number of rows: of the chunk table for chunks, else of the graph."""
 
 
 def by_slot(operator: Operator, result: Any, resources: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what an operator returned, by slot.
+    """Return the result of an operator by slot, without optional values that are None.
 
-    Raises WrongReturn for values that the signature does not say, for ids that no row of the graph
-    or of the chunk table has (unknown where the operator needs another graph), and for scores that
-    are not one for each row or not finite. Scores that are computed when read are not read here.
+    Raises WrongReturn for values of other types than the signature has, for ids outside the graph
+    or the chunk table (not checked if the operator needs another graph), and for scores that are
+    not finite or not one per row. Scores that are computed on access are not checked.
     """
     values = result if isinstance(result, tuple) else (result,)
-    written = {
-        slot: value
-        for slot, value in zip(operator.returns, values, strict=False)
-        if value is not None
-    }
-    problems = [_misfit(operator, *item, resources) for item in written.items()]
-    if missing := sorted(set(operator.writes) - set(written)):
-        problems.insert(0, f"gave None for {', '.join(missing)}")
+    written = dict(zip(operator.returns, values, strict=False))
+    problem = ""
     if len(values) != len(operator.returns):
-        problems.insert(0, f"gave {len(values)} values for {', '.join(sorted(operator.returns))}")
-    for problem in filter(None, problems):
+        problem = f"returned {len(values)} values for {', '.join(sorted(operator.returns))}"
+    for slot, value in written.items():
+        if value is not None:
+            problem = problem or _misfit(operator, slot, value, resources)
+        elif slot in operator.writes:
+            problem = problem or f"returned None for '{slot}'"
+    if problem:
         raise WrongReturn(f"{operator.origin} {problem}")
-    return written
+    return {slot: value for slot, value in written.items() if value is not None}
 
 
 def _misfit(operator: Operator, slot: str, value: Any, resources: Mapping[str, Any]) -> str:
     kind = operator.returns[slot]
     if not isinstance(value, get_origin(kind) or kind):
         wanted = getattr(kind, "__name__", kind)
-        return f"gave {type(value).__name__} for '{slot}', where its signature says {wanted}"
+        return f"returned {type(value).__name__} for '{slot}' instead of {wanted}"
     n_rows = _n_rows(operator, slot, resources)
-    if isinstance(value, Ranked) and len(value):
-        low, high = int(value.ids.min()), int(value.ids.max())
-        if low < 0 or (n_rows is not None and high >= n_rows):
-            return f"gave the id {low if low < 0 else high} for '{slot}' of {n_rows} rows"
-    if isinstance(value, RowScores) and n_rows is not None and len(value) != n_rows:
-        return f"gave {len(value)} scores for '{slot}'; there are {n_rows} rows"
-    scores = _scores(value)
-    if n_wrong := len(scores) - int(np.count_nonzero(np.isfinite(scores))):
-        return f"gave {n_wrong} of {len(scores)} scores for '{slot}' that are NaN or infinite"
-    return ""
-
-
-def _scores(value: Any) -> FloatArray:
+    scores: Any = ()
     if isinstance(value, Ranked):
-        return value.scores
-    if isinstance(value, RowScores):
-        some = value.some_rows
-        return some[1] if some else np.empty(0) if value.lazy else value.values
-    paths = value.paths if isinstance(value, Subgraph) else ()
-    return np.fromiter((path.score for path in paths), np.float64, len(paths))
+        scores = value.scores
+        outside = value.ids[(value.ids < 0) | (value.ids >= (np.inf if n_rows is None else n_rows))]
+        if len(outside):
+            return f"returned the id {outside[0]} for '{slot}', which has {n_rows} rows"
+    elif isinstance(value, RowScores):
+        if n_rows not in (None, len(value)):
+            return f"returned {len(value)} scores for '{slot}', which has {n_rows} rows"
+        scores = value.some_rows[1] if value.some_rows else () if value.lazy else value.values
+    elif isinstance(value, Subgraph):
+        scores = [path.score for path in value.paths]
+    if n_wrong := np.count_nonzero(~np.isfinite(scores)):
+        return f"returned {n_wrong} of {len(scores)} scores for '{slot}' that are NaN or infinite"
+    return ""
 
 
 def _n_rows(operator: Operator, slot: str, resources: Mapping[str, Any]) -> int | None:

@@ -1,4 +1,4 @@
-"""Answers: the variables of every answering prompt, and one prompt with one answer."""
+"""Answers by one prompt, and the variables of all answering prompts."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
@@ -17,7 +17,7 @@ from operators.context.rows import HEADS
 READER = frozenset(
     {"question", "pieces", "blocks", "dependencies", "form", "manner", "cue", "licence"}
 )
-"""The variables of a prompt that asks for an answer."""
+"""The variables of an answering prompt."""
 
 
 def reader_values(
@@ -25,13 +25,13 @@ def reader_values(
     pieces: Sequence[Piece] | None = None,
     dependencies: Iterable[tuple[str, str]] = (),
 ) -> dict[str, Any]:
-    """The values of `READER`: the question, what was retrieved, and the form of the answer.
+    """Return the values of an answering prompt's variables.
 
-    `pieces` are the texts in order, `blocks` runs of one kind (`kind`, `head`, `rows`, and `table`,
-    whether its rows are numbered table rows under that head), `dependencies` pairs of a
-    sub-question and its answer. `form` is the form's name; `manner` ends "Answer the question ...",
-    and `cue` the prompt. `licence` is the form's clause on what the context does not hold, and
-    empty for a closed book: where `pieces` is None and there are no dependencies.
+    `pieces` are the texts in order and `blocks` their runs of one kind (`kind`, `head`, `rows`, and
+    `table`: whether the rows are numbered rows under that head). `dependencies` are pairs of a
+    sub-question and its answer. `form` is the form of the answer; `manner` ends "Answer the
+    question ...", `cue` ends the prompt, and `licence` says what to do if the context does not
+    contain the answer. It is empty in a closed-book prompt, without pieces and dependencies.
     """
     form = question.answer_form
     dependencies = tuple(dependencies)
@@ -57,9 +57,10 @@ def _blocks(pieces: Sequence[Piece]) -> Iterator[dict[str, Any]]:
 
 
 def answered(llm: ChatModel, chat: Chat, question: Question, max_tokens: int | None) -> Answer:
-    """The reply to a prompt as the answer; raises CallFailed when there is none.
+    """Return the model's reply as the answer.
 
-    It has `max_tokens`, or those of the question's form that the model's window leaves.
+    The default of `max_tokens` is that of the answer's form, limited by the model's window. Raises
+    CallFailed if the model fails.
     """
     if max_tokens is None:
         max_tokens = reply_tokens(llm, chat, question.answer_form.max_tokens)
@@ -77,13 +78,10 @@ def direct(
     prompt: Prompt,
     max_tokens: PositiveInt | None = None,
 ) -> Answer:
-    """The model's answer to the question, from the context where the step uses one.
+    """Answer the question by one prompt, with the context if the step uses one.
 
-    The prompt is given `pieces` (the texts in order), `blocks` (runs of one kind with the head of
-    their table), `dependencies` (pairs of a sub-question and its answer), and the `manner`,
-    `cue` and `licence` of the question's form of answer. That form bounds the answer, unless
-    `max_tokens` does.
-    Raises CallFailed when the model gives no answer.
+    The variables of the prompt are those of `reader_values`. The default of `max_tokens` is that of
+    the answer's form. Raises CallFailed if the model fails.
     Source: Zhou et al. 2025, section 6.2, direct generation.
     """
     pieces = context.pieces if context else None

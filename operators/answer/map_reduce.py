@@ -1,4 +1,4 @@
-"""Map-reduce generation: scored points from parts of the context, then one answer from them."""
+"""Map-reduce generation: scored points of each part of the context, then one answer."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -41,18 +41,18 @@ def _clamped(score: object) -> int:
 
 
 Importance = Annotated[int, BeforeValidator(_clamped)]
-"""How much a statement helps to answer, 0 to 100; 0 for what is no number."""
+"""Importance of a statement, clipped to 0..100; 0 if it is not a number."""
 
 
 class Point(BaseModel):
-    """One statement and its importance."""
+    """A statement and its importance."""
 
     description: str
     score: Importance = 0
 
 
 class MapReply(BaseModel):
-    """What the map prompt returns."""
+    """Reply to the map prompt."""
 
     points: list[Point]
 
@@ -63,7 +63,7 @@ class MapReply(BaseModel):
 
 
 MOST_POINTS = 5
-"""Points of a group that the schema admits; ours."""
+"""Points per group that the schema admits; this project's."""
 
 
 @lru_cache(maxsize=64)
@@ -80,7 +80,7 @@ def _reply_of(max_characters: int | None) -> type[MapReply]:
 class Points:
     """Statements with scores 1..100, best first, ties in the order of the context.
 
-    `chunks` are those that each statement quotes; empty where a model wrote the statements.
+    `chunks` are the chunks that each statement quotes; empty if a model wrote the statements.
     """
 
     texts: tuple[str, ...]
@@ -110,17 +110,16 @@ def map_points(
     max_characters: PositiveInt | None = 300,
     max_tokens: PositiveInt = 512,
 ) -> tuple[Points, Context]:
-    """The points that the model finds in each group of the context's pieces, best first.
+    """Return the points that the model finds in each group of pieces, best first.
 
-    `packed` fills groups of at most `group_tokens` in context order (a longer piece is its own
-    group); `single` makes one group per piece. With `order="shuffled"` the pieces are first
-    permuted by `seed`, in the same way for every question. At most the first `max_groups` groups
-    are read. The returned context holds the pieces that were read, in that order; its `cut` holds
-    the rest. The schema admits 5 points per group, each a sentence of `max_characters`, because a
-    small model would otherwise fill `max_tokens` by repeating one; with None the prompt
-    asks for comprehensive descriptions, as the original does.
-    Points of score 0 are dropped; ties keep the order of reading. A group whose reply is unreadable
-    gives no point and is counted; raises the last failure when that happens to every group.
+    `packed` fills groups of up to `group_tokens` in the order of the context; `single` makes a
+    group of each piece. `order="shuffled"` first permutes the pieces by `seed`, the same for every
+    question. Only the first `max_groups` groups are read. The returned context holds the pieces
+    that were read, in that order; the others are in its `cut`. The schema limits each group to 5
+    points, and each point to `max_characters`, because a small model would otherwise repeat itself;
+    with None the prompt asks for comprehensive descriptions, as the original does.
+    Points of score 0 are dropped; ties keep the order of reading. A group with an unreadable reply
+    has no points. Raises the last failure if every group fails.
     Source: Edge et al. 2024, section 3.1.6; Zhou et al. 2025, section 6.2 and report B.8.
     """
     pieces = list(context.pieces)
@@ -167,10 +166,9 @@ def points_context(
     context_budget: ContextBudget,
     budget: PositiveInt | None = None,
 ) -> Context:
-    """A context of only the points, in their order, as many as fit the token budget.
+    """Replace the context by the first points that fit the budget.
 
-    `budget` is a smaller number of tokens in native mode.
-    What was cut from the context in which the points were found is still listed as cut.
+    `budget` is a smaller budget in native mode. The `cut` of the former context is kept.
     Source: Edge et al. 2024, section 3.1.6; Zhou et al. 2025, section 6.2.
     """
     empty = Context((), context.cut if context else ())
@@ -197,11 +195,11 @@ def reduce(
     prompt: Prompt = REDUCE,
     max_tokens: PositiveInt | None = None,
 ) -> Answer:
-    """The model's answer from the points, best first, as many as fit the token budget.
+    """Answer the question from the first points that fit the budget.
 
-    Without a point it is `REFUSAL`, and no call is made. Deviation: the paper's code has a
-    sentence, which accuracy by substring takes for "no". The question's form of answer bounds
-    the answer, unless `max_tokens` does.
+    Without points the answer is `REFUSAL`, without a call. The default of `max_tokens` is that of
+    the answer's form.
+    Deviation: the paper's code answers with a sentence, which accuracy by substring takes for "no".
     Source: Edge et al. 2024, section 3.1.6; Zhou et al. 2025, section 6.2.
     """
     if not len(points):

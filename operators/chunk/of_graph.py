@@ -1,4 +1,4 @@
-"""Chunks by what was read from them: relationships, paths and nodes."""
+"""Chunks that relationships, paths and nodes were extracted from."""
 
 from typing import Any, Literal
 
@@ -28,10 +28,10 @@ from graphrag_bench.values import (
 def fromrel(
     relationships: Ranked[Relationship], *, graph: Graph, top_k: PositiveInt | None = None
 ) -> Ranked[Chunk]:
-    """The chunks that the relationships were read from, each once, in the relationships' order.
+    """Return the chunks of the relationships, in the order of the relationships.
 
-    Score: that of the first relationship read from the chunk. The chunks of one relationship are
-    ordered by id; `top_k` cuts the end of the list. Synonymy edges have no chunk.
+    Score: that of the first relationship of the chunk. Chunks of one relationship are sorted by id.
+    Synonymy edges have no chunk.
     Source: Zhou et al. 2025, section 6.1, chunk "FromRel".
     """
     return _in_order(relationships, graph.relationship_chunk, top_k)
@@ -45,13 +45,13 @@ def frompaths(
     unit: Literal["pair", "fact"] = "pair",
     top_k: PositiveInt | None = None,
 ) -> Ranked[Chunk]:
-    """The chunks that the relationships of the paths were read from, each once, best path first.
+    """Return the chunks of the relationships on the paths, in the order of the paths.
 
-    Score: that of the first path which leads to the chunk. With `unit="pair"` a hop means all facts
-    between its two nodes, with `fact` its own row. The chunks of one hop are ordered by id; `top_k`
-    cuts the end of the list.
-    Source: ours, so that the evidence of path methods can be scored (source ids of edges in
-    PathRAG's released code).
+    Score: that of the first path through the chunk. With `unit="pair"` a hop stands for all
+    relationships between its two nodes, with `fact` only for its own. Chunks of one hop are sorted
+    by id.
+    Source: this project, to score the evidence of path methods (source ids of edges in PathRAG's
+    released code).
     """
     hops = [(row, path.score) for path in paths.paths for row in path.relationships]
     rows = np.array([row for row, _ in hops], np.int64)
@@ -63,12 +63,11 @@ def frompaths(
 
 @operator("chunk.leaves", unordered="the order of the nodes, then chunk id")
 def leaves(nodes: Ranked[Node], *, graph: Graph, top_k: PositiveInt | None = None) -> Ranked[Chunk]:
-    """The chunks that the nodes represent, each once, in the order of the nodes.
+    """Return the chunks of the nodes, in the order of the nodes.
 
-    Score: that of the first node of the chunk. A leaf of a tree and a node of a passage graph
-    represent one chunk; a summary represents none, so that its text does not count as evidence. An
-    entity represents every chunk that names it, by id. `top_k` cuts the end of the list.
-    Source: ours, so that the evidence of tree and passage-graph methods can be scored.
+    Score: that of the first node of the chunk. A leaf of a tree and a node of a passage graph have
+    one chunk, a summary has none, and an entity has every chunk that names it, by id.
+    Source: this project, to score the evidence of tree and passage-graph methods.
     """
     return _in_order(nodes, graph.node_chunk, top_k)
 
@@ -93,15 +92,14 @@ def occurrence(
     scoring: Literal["count", "entity_order"] = "count",
     top_k: PositiveInt = 4,
 ) -> Ranked[Chunk]:
-    """The chunks in which both ends of the most of the relationships occur.
+    """Return the chunks that contain both ends of the most relationships.
 
-    Score with `count`: the number of the given rows whose source and target both occur in the
-    chunk; chunks with none are left out; ties by lower id. With `entity_order` (the step must
-    `use: [nodes]`) the chunks of the first node come first, then the new ones of the second, and so
-    on; the score is the number of the node's neighbours that also occur in the chunk, by which the
-    chunks of one node are ordered, ties by lower id.
-    Source: Zhou et al. 2025, section 6.1, chunk "Occurrence" (`count`); `entity_order` as
-    Microsoft GraphRAG and their released code.
+    Score with `count`: the number of given relationships whose source and target both occur in the
+    chunk. Ties by lower id; chunks with none are dropped. `entity_order` needs `use: [nodes]` and
+    returns the chunks of the first node, then those of the second, and so on; score: the number of
+    the node's neighbours in the chunk, ties by lower id.
+    Source: Zhou et al. 2025, section 6.1, chunk "Occurrence" (`count`); `entity_order` as Microsoft
+    GraphRAG and their released code.
     """
     if scoring == "entity_order":
         if nodes is None:
@@ -138,12 +136,12 @@ def aggregator(
     unit: Literal["pair", "fact"] = "pair",
     top_k: PositiveInt = 4,
 ) -> Ranked[Chunk]:
-    """The chunks with the highest sum of the scores of the relationships read from them.
+    """Return the chunks with the highest sum of their relationships' scores.
 
-    Score: a sum, in the unit of the relationship scores. With `unit="pair"` a pair of nodes
-    counts once for a chunk, by its best row, however many facts join the two; with `fact` every
-    row counts. `by="nodes"` sums the scores of the chunk's nodes instead (the step must
-    `use: [node_scores]`). Chunks with score 0 are left out. Ties by lower id.
+    Score: the sum over the relationships extracted from the chunk. With `unit="pair"` parallel
+    relationships count once, by the best score; with `fact` each counts. `by="nodes"` needs `use:
+    [node_scores]` and sums the scores of the chunk's nodes. Ties by lower id; chunks of score 0 are
+    dropped.
     Source: Zhou et al. 2025, section 6.1, chunk "Aggregator"; technical report, table 3.
     """
     if by == "nodes":

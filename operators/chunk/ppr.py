@@ -1,4 +1,4 @@
-"""Chunks by a walk that they take part in, and the weights that it restarts with."""
+"""Chunks by personalised PageRank over nodes and chunks, and the specificity of nodes."""
 
 from collections.abc import Sequence
 from typing import Annotated, Literal
@@ -37,20 +37,19 @@ def ppr(
     cliques: tuple[str, ...] = (),
     top_k: PositiveInt = 4,
 ) -> list[Ranked[Chunk]]:
-    """The best chunks by personalised PageRank over a graph in which chunks are nodes too.
+    """Return the best chunks by personalised PageRank over a graph of nodes and chunks.
 
-    Score: the mass of the chunk, divided by that of the best one, 0..1; ties by lower id. A node
-    is joined to every chunk that it is in with weight `contains_weight`, divided by the number of
-    nodes in the chunk for `contains="share"`, and to other nodes by its relationships and synonymy
-    edges, unless `joined="chunks"`. Nodes of the types `cliques` are left out of the walk; any two
-    nodes that they join are joined by an edge that weighs how many of them do. The walk restarts at
-    the given nodes, each with its score, and at every chunk with its chunk score times
-    `passage_weight`; negative scores count as 0, of a node given twice the best score counts.
-    `damping` is the probability of continuing the walk (1 - restart). Without nodes it restarts at
-    the chunks alone, without any weight anywhere.
-    Mass is exact where there are up to 200,000 nodes and chunks together. Where there are more it
-    is pushed: the mass of a chunk is then off by at most 2e-6 times its strength (summed weight)
-    in units of the mean strength of nodes and chunks, 0 where the push does not reach it.
+    Score: the mass of the chunk over that of the best chunk, 0..1; ties by lower id. The walk
+    restarts at the given nodes by their scores, and at every chunk by its chunk score times
+    `passage_weight`; negative scores count as 0, a duplicate node counts with its best score.
+    `damping` is the probability of continuing the walk (1 - restart).
+    A node is adjacent to each of its chunks with weight `contains_weight` (divided by the number of
+    nodes in the chunk for `contains="share"`), and to other nodes by relationships and synonymy
+    edges, unless `joined="chunks"`. Nodes of the types `cliques` are replaced by edges between all
+    of their neighbours, weighted by the number of such nodes that two neighbours share.
+    The mass is exact for up to 200,000 nodes and chunks. Above, it is approximated by a push: the
+    error of a chunk is at most 2e-6 times its strength (summed weight) over the mean strength, and
+    chunks out of reach have 0.
     Source: HippoRAG 2 (Gutierrez et al. 2025), section 3.4 and its released defaults.
     """
     walk = walk_with_chunks(
@@ -80,7 +79,7 @@ def _reset(seeds: Ranked[Node], chunks: ChunkScores, graph: Graph, passage_weigh
 
 
 def _of_the_best(mass: Mass, graph: Graph, top_k: int) -> Ranked[Chunk]:
-    """Mass divided by the largest, so that rounding cannot make small masses equal."""
+    """Divide by the largest mass, so that rounding does not make small masses equal."""
     if mass.rows is None:
         values = mass.values[graph.n_nodes :]
         return ChunkScores(values / (values.max(initial=0.0) or 1.0)).top(top_k)
@@ -94,10 +93,10 @@ def _of_the_best(mass: Mass, graph: Graph, top_k: int) -> Ranked[Chunk]:
 def specificity(
     nodes: Ranked[Node], *, graph: Graph, top_k: PositiveInt | None = None
 ) -> Ranked[Node]:
-    """The given nodes by their score divided by the number of chunks that they are in.
+    """Return the nodes by their score divided by their number of chunks.
 
-    For a node given twice the best score counts. Chunks are counted through relationships, as 1
-    where there is none. Ties by lower id.
+    Chunks are counted through relationships, and at least 1. A duplicate node counts with its best
+    score. Ties by lower id.
     Source: HippoRAG (Gutierrez et al. 2024), section 2.3, node specificity; HippoRAG 2 (2025),
     section 3.4, which starts its walk at the best 5.
     """

@@ -1,4 +1,4 @@
-"""Chunks reordered by a language model or a cross-encoder, and the first of a list."""
+"""Chunks reranked by a language model or a cross-encoder."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -22,10 +22,10 @@ _WORDS = 300
 
 
 class Order(BaseModel):
-    """What the rerank prompt returns: numbers of passages, counted from 1, the best first.
+    """Reply to the rerank prompt: passage numbers from 1, best first.
 
-    The schema ends the list at 40 numbers, so that a small model stops; a longer list from a
-    server without schemas is read whole.
+    The schema limits the list to 40 numbers, so that a small model stops. Longer lists from servers
+    without schemas are read whole.
     """
 
     order: list[int] = Field(json_schema_extra={"maxItems": 40})
@@ -56,15 +56,14 @@ def rerank(
     window: PositiveInt = 20,
     max_tokens: PositiveInt = 160,
 ) -> Ranked[Chunk]:
-    """The chunks, the first `depth` of them in the model's order, then the rest.
+    """Rerank the first `depth` chunks by a language model; the others follow.
 
-    The model sees numbered passages (the first 300 words of each) and lists the
-    numbers, best first. Passages that it does not name follow in their former order, and that
-    reply counts as a fallback; so does one that is unreadable twice, which changes nothing.
-    Numbers out of range and repeated ones are skipped. With more than `window` chunks windows
-    slide from the last to the first by half of it, so that good ones climb; one call each.
-    Score: 1 / rank, 0..1. One chunk needs no call. Raises CallFailed when the model gives no
-    reply.
+    The model sees the first 300 words of each passage, numbered, and lists the numbers, best first.
+    Missing passages follow in their former order, which counts as a fallback. After two unreadable
+    replies the order stays, which counts as a fallback too. Numbers out of range and duplicates are
+    skipped. More than `window` chunks are reranked in windows, from the last to the first, that
+    overlap by half; one call each. A single chunk makes no call.
+    Score: 1 / rank, 0..1. Raises CallFailed if the model fails.
     Source: RankGPT (Sun et al., EMNLP 2023), sections 3.2 and 3.3.
     """
     rows: list[int] = chunks.ids.tolist()
@@ -110,11 +109,10 @@ def cross_encoder_rerank(
     cross_encoder: CrossEncoder,
     top_k: PositiveInt = 10,
 ) -> Ranked[Chunk]:
-    """The `top_k` of the given chunks that the cross-encoder scores highest.
+    """Return the `top_k` of the given chunks with the highest cross-encoder scores.
 
-    Each chunk is read as its title and text. Score: the logit that the model
-    (`cross_encoder.model`) gives, any number; ties by lower id, whatever the order given. A text
-    too long for its window is cut by its tokenizer.
+    Each chunk is read with its title. Score: the logit of `cross_encoder.model`, any number; ties
+    by lower id. The tokenizer truncates texts that are longer than the model's window.
     Source: Nogueira and Cho 2019, *Passage Re-ranking with BERT*, section 3.
     """
     rows = np.unique(chunks.ids)

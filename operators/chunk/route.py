@@ -1,4 +1,4 @@
-"""Chunks by the routes that lead to them: sentences of other chunks that name their title."""
+"""Chunks reranked by routes: sentences of other chunks that name their title."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -17,9 +17,9 @@ from graphrag_bench.values import BoolArray, Chunk, FloatArray, Question, Ranked
 from operators.search import vectors_of
 
 _LEAST_SHARE = 1e-4
-"""Added to a share before its logarithm is taken, so that a share of 0 has one."""
+"""Added to a share before its logarithm is taken."""
 AT_ONCE = 64
-"""Questions whose texts are embedded together."""
+"""Questions whose texts are embedded in one block."""
 
 
 @operator("chunk.route", batched=True)
@@ -36,20 +36,19 @@ def route(
     title_bonus: NonNegativeFloat = 1.0,
     top_k: PositiveInt = 10,
 ) -> list[tuple[Ranked[Chunk], Routes]]:
-    """The `top_k` of the given chunks by their former score and the best route to each.
+    """Rerank the chunks by their former scores and the best route to each.
 
     A route leads from a parent, one of the first `n_parents` chunks, to a child, any other given
-    chunk, along a sentence of the parent that names the child's title: without what is in brackets,
-    as words of the sentence, in any case and with any accents. Chunks of one title, those of a long
-    document, are no routes to each other. A route's score is how far the cosine of the question and
-    the sentence, read behind the parent's title, exceeds the median cosine of the given chunks,
-    times the parent's share to the power of `parent_weight`, times `other_parents` unless the
-    question names the parent's title. A share is a chunk's former score divided by the best one,
-    0..1; a negative one counts as 0.
-    Score: `weight` * ln(share + 0.0001), plus the score of the best route, 0 without one, plus
-    `title_bonus` for a chunk whose title the question names. Ties by lower id; the routes in the
-    order of their chunks, of equal ones the first parent's and its first sentence.
-    Source: ours.
+    chunk, by a sentence of the parent that contains the child's title (without brackets, as whole
+    words, ignoring case and accents). Chunks with the same title have no routes between them.
+    Route score: max(0, cosine(question, sentence) - median cosine of the given chunks) *
+    share(parent) ** `parent_weight`, times `other_parents` unless the question contains the
+    parent's title. The sentence is embedded after the parent's title. share: the former score over
+    the best one, 0..1, negative scores as 0.
+    Score: `weight` * ln(share + 0.0001) + the best route score (0 without a route) + `title_bonus`
+    if the question contains the chunk's title. Ties by lower id. The routes are returned in the
+    order of their chunks; of equal routes the one with the first parent, then the first sentence.
+    Source: this project.
     """
     results: list[tuple[Ranked[Chunk], Routes]] = []
     for begin in range(0, len(question), AT_ONCE):
@@ -75,9 +74,9 @@ def route(
 
 @dataclass(frozen=True)
 class _Candidates:
-    """The given chunks with their passages, which of them the question names, and their routes.
+    """The given chunks, those that the question names, and the routes between them.
 
-    A route is (place of the parent, place of the child, its sentence, place of its text).
+    A route is (place of the parent, place of the child, sentence, place of its text).
     """
 
     rows: Sequence[int]
@@ -104,15 +103,15 @@ class _Candidates:
         return cls(rows, passages, named, routes, list(sentences))
 
     def texts(self) -> list[str]:
-        """The texts to embed: the passages, then the sentences."""
+        """Return the texts to embed: the passages, then the sentences; none without routes."""
         return [*self.passages, *self.sentences] if self.routes else []
 
     def best_routes(
         self, cosine: Vectors, parents: FloatArray, other_parents: float
     ) -> dict[int, Route]:
-        """The best route to each chunk that one leads to, of the cosines of all texts.
+        """Return the best route to each chunk, given the cosine of every text.
 
-        A route that adds nothing is none; ties by parent, then sentence.
+        Routes of score 0 are dropped; ties by parent, then by sentence.
         """
         best: dict[int, Route] = {}
         typical = np.median(cosine[: len(self.rows)]) if self.routes else 0.0
@@ -141,6 +140,6 @@ def _routes(
 
 
 def _names_in(text: str, names: Iterable[str]) -> Iterator[str]:
-    """Yield the keys of names that stand in a text as words, in their order; "" is none."""
+    """Yield the names that occur in a text as whole words, in the order of the names."""
     words = f" {key_of(text)} "
     return (name for name in names if name and f" {name} " in words)

@@ -1,4 +1,4 @@
-"""Communities: those of nodes, those of a level, and by vector search."""
+"""Communities of nodes, and communities of a level."""
 
 from typing import Literal
 
@@ -10,18 +10,18 @@ from graphrag_bench.contract import operator
 from graphrag_bench.values import Community, FloatArray, IntArray, Node, Ranked
 
 _ABOVE_EVERY_RATING = 11.0
-"""Ratings are 0..10, so that a rating divided by this never outweighs a count."""
+"""Ratings are 0..10, so that rating / 11 is always below 1."""
 
 
 def reported(communities: Communities, reports: Reports, level: int | None) -> IntArray:
-    """Return the communities down to a level (None: all) that have a report."""
+    """Return the communities with a report, down to a level (None: all levels), ascending."""
     lengths = np.diff(reports.texts.offsets)
     shown = lengths > 0 if level is None else (lengths > 0) & (communities.level <= level)
     return np.flatnonzero(shown)
 
 
 def fraction(reports: Reports) -> FloatArray:
-    """Return the ratings as numbers in 0..1 that settle ties between whole numbers."""
+    """Return the ratings scaled to 0..1, exclusive, to break ties between counts."""
     return np.clip(reports.ratings, 0.0, 10.0) / _ABOVE_EVERY_RATING
 
 
@@ -35,12 +35,11 @@ def entity(
     rank: Literal["count", "rating"] = "count",
     top_k: PositiveInt | None = 4,
 ) -> Ranked[Community]:
-    """The communities of the nodes down to a level, the first `top_k` of them; all for None.
+    """Return the communities of the nodes, down to a level (0 is the coarsest).
 
-    Score with `rank="count"`: the number of given nodes in it, plus its report's rating / 11, so
-    that the rating settles ties; with `rank="rating"`: the rating, 0..10 and rounded to two
-    decimals, plus less than 0.01 by the number of nodes, which settles ties. Communities with none
-    of the nodes or without a report are left out. Ties by lower id.
+    Score with `rank="count"`: the number of given nodes in the community + rating / 11, so that the
+    rating breaks ties. With `rank="rating"`: the rating, 0..10 to two decimals, and less than 0.01
+    for the number of nodes. Ties by lower id. Communities without a report are dropped.
     Source: Zhou et al. 2025, section 6.1, community "Entity" (`rating`: the LLM's score); `count`
     as Microsoft GraphRAG's local search does.
     """
@@ -63,13 +62,12 @@ def layer(
     levels: Literal["down_to", "at"] = "down_to",
     top_k: PositiveInt | None = None,
 ) -> Ranked[Community]:
-    """All communities down to a level (0 the coarsest), those that occur in most chunks first.
+    """Return all communities down to a level (0 is the coarsest), by their number of chunks.
 
-    With `levels="at"` those of the level alone, and the coarser ones that no finer one divides,
-    so that no part of the graph is told twice.
-    Score: the number of its chunks, plus its report's rating / 11, so that the rating settles
-    ties. Communities without a report, or rated below 0, are left out. Ties by lower id. Upstream
-    code takes 512 at most.
+    Score: the number of chunks + rating / 11, so that the rating breaks ties. Ties by lower id.
+    With `levels="at"` only the communities of that level are returned, and coarser ones without
+    children. Communities without a report or with a rating below 0 are dropped. The released code
+    takes at most 512.
     Source: Zhou et al. 2025, section 6.1, community "Layer" (down to); Edge et al. 2024, sections
     3.1.6 and 4.1.2 (one level, C0 to C3).
     """

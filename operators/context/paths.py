@@ -1,4 +1,4 @@
-"""Contexts of paths: lines from node to node, or the nodes and relationships on them."""
+"""Contexts of paths: one line for each path, or the nodes and relationships on the paths."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -18,7 +18,7 @@ from operators.context.rows import Share, with_block
 Order = Literal["ascending", "descending", "hop_first", "random"]
 EdgeText = Literal["description", "keywords"]
 Line = tuple[str, tuple[int, ...]]
-"""A text, and the chunks whose text stands in it, ascending."""
+"""A text, and the chunks that it quotes, ascending."""
 
 
 @operator("context.paths")
@@ -36,14 +36,13 @@ def paths_context(
     seed: NonNegativeInt = 0,
     show: bool = True,
 ) -> Context:
-    """The context with the paths added: node text, relationship text, node text, along each path.
+    """Add paths to the context: the texts of nodes and relationships along each path.
 
-    The budget cuts the paths with the lowest scores. Those kept are ordered: best last
-    (`ascending`), best first, fewest hops last with ties at random (`hop_first`), or at random
-    (`random`). `form="flat"` lists what is on the same paths: their nodes, each once, then their
-    relationships, both in random order. `form="names"` lists only their nodes' names, numbered
-    within the transition between two reasoning steps, transition by transition, best first.
-
+    The budget cuts the paths with the lowest scores. `order` sorts the others: best last
+    (`ascending`), best first (`descending`), fewest hops last with random ties (`hop_first`), or at
+    random. `form="flat"` lists the nodes of these paths, then their relationships, each once and in
+    random order. `form="names"` lists the names of the nodes, by the transition between two
+    reasoning steps, best first. Without `show` nothing is added.
     Source: PathRAG (Chen et al. 2025), equation 5; arXiv v1, appendices D.1 and D.2 (its ablations
     of prompt order and of the flat prompt); PathCoRAG, section 4.4 and figure 6 (`names`).
     """

@@ -1,4 +1,4 @@
-"""Contexts of ranked rows: chunks, nodes, relationships, community reports; rows that fit.
+"""Contexts of chunks, nodes, relationships and community reports.
 
 A row that is ranked twice is packed once, at its first place.
 """
@@ -45,10 +45,11 @@ HEADS = {
 def with_block(
     context: Context | None, pieces: Sequence[Piece], budget: ContextBudget, share: float = 1.0
 ) -> Context:
-    """The context with a block: pieces in order, as long as the shares so far have room for them.
+    """Return the context with the first pieces of a block that fit.
 
-    Without a budget every piece is kept that the block's own tokens (a share above 1) have room
-    for. Of the others the ids are listed as cut, and then the further ones.
+    The room is the sum of the shares so far times the budget, less the tokens of the context. A
+    share above 1 is a number of tokens of the block alone. Without a budget only that number limits
+    the block. The ids of the other pieces are listed in `cut`.
     """
     before = context or Context(())
     n_tokens = [piece.n_tokens for piece in pieces]
@@ -70,7 +71,7 @@ RowForm = Literal["text", "table", "bare"]
 Cut = Literal["last", "lowest"]
 MostRows = PositiveInt | Literal["auto"] | None
 CHUNKS, NODES, RELATIONSHIPS = 4, 40, 200
-"""Rows of a block whose step states no `top_k`; they are ours."""
+"""Default `top_k` of each kind of rows; this project's."""
 Item = TypeVar("Item")
 
 
@@ -87,10 +88,11 @@ def chunks_context(
     form: Form = "text",
     bounded: bool = True,
 ) -> Context:
-    """The context with the first `top_k` chunks added, best first, as texts or as CSV rows.
+    """Add the first `top_k` chunks to the context, as text or as CSV rows.
 
-    `auto` is 4, and None all of them. A context that is read in groups is not `bounded`. Ids are
-    document ids. A chunk of several documents has the first one, and the others in addition.
+    `auto` is 4, None is no limit. Unless `bounded`, the context budget does not apply: for a
+    context that is read in groups. The id of a piece is its first document; the others are in
+    `also`.
     Source: Zhou et al. 2025, section 6.2; budget shares of their released code (0.33 for chunks
     next to other blocks).
     """
@@ -120,13 +122,13 @@ def nodes_context(
     types: tuple[str, ...] = (),
     attributes: NonNegativeInt = 0,
 ) -> Context:
-    """The context with nodes added: name, type, description and degree, or the description alone.
+    """Add nodes to the context: name, type, description and degree as CSV, or the description.
 
-    Behind its description, or in a text its name where it has none, stand as many `attributes` of
-    a node as "name: value", those that most chunks state first. Rows keep the order given. Of more
-    rows than `top_k` (auto: 40, None: no limit), or than fit, the last are cut; with
-    `cut="lowest"` those with the lowest scores, ties by higher id, wherever they are. With `types`
-    only nodes of these types are added. A `bare` row is one of the table without the degree.
+    `form="bare"` leaves out the degree; `text` is the description, or the name without one. Up to
+    `attributes` attributes follow as "name: value", those stated by the most chunks first. Rows
+    keep their order. The last rows are cut beyond `top_k` (auto: 40, None: no limit) or the budget;
+    `cut="lowest"` cuts the rows with the lowest scores instead, ties by higher id. With `types`
+    only nodes of these types are added.
     Source: Zhou et al. 2025, section 6.2; the entity table of Microsoft GraphRAG's local search;
     PathCoRAG, figure 6 (`bare`).
     """
@@ -150,12 +152,11 @@ def relationships_context(
     form: RowForm = "table",
     cut: Cut = "last",
 ) -> Context:
-    """The context with relationships added, as CSV rows or as "head, relation, tail" lines.
+    """Add relationships to the context, as CSV rows or as "head, relation, tail" lines.
 
-    The rank of a row is the sum of the degrees of its ends. Rows keep the order given. Of more rows
-    than `top_k` (auto: 200, None: no limit), or than fit, the last are cut; with `cut="lowest"`
-    those with the lowest scores, ties by higher id, wherever they are. A `bare` row is one of the
-    table without weight and rank.
+    The rank of a row is the sum of the degrees of its ends; `form="bare"` leaves out weight and
+    rank. Rows keep their order. The last rows are cut beyond `top_k` (auto: 200, None: no limit) or
+    the budget; `cut="lowest"` cuts the rows with the lowest scores instead, ties by higher id.
     Source: Zhou et al. 2025, section 6.2; the relationship table of Microsoft GraphRAG; PathCoRAG's
     released code (`bare`).
     """
@@ -188,7 +189,7 @@ def _packed(
 def node_pieces(
     graph: Graph, tokenizer: Tokenizer, nodes: Ranked[Node], form: RowForm, n_attributes: int = 0
 ) -> list[Piece]:
-    """A piece for every node, numbered from 0 where they are CSV rows."""
+    """Return a piece for each node; CSV rows are numbered from 0."""
     stored = attributes_of(graph) if n_attributes else None
     degree = graph.degree
     pieces = []
@@ -214,7 +215,7 @@ def node_pieces(
 def relationship_pieces(
     graph: Graph, tokenizer: Tokenizer, relationships: Ranked[Relationship], form: RowForm
 ) -> list[Piece]:
-    """A piece for every relationship, numbered from 0 where they are CSV rows."""
+    """Return a piece for each relationship; CSV rows are numbered from 0."""
     degree = graph.degree
     pieces = []
     for position, (row, score) in enumerate(relationships.items()):
@@ -245,10 +246,10 @@ def communities_context(
     form: Form = "table",
     bounded: bool = True,
 ) -> Context:
-    """The context with community reports added; communities without a report are skipped.
+    """Add the first `top_k` community reports to the context, as text or as CSV rows.
 
-    The first `top_k` communities count (None: all of them). A context that is read in groups is not
-    `bounded`.
+    None is no limit; communities without a report are skipped. Unless `bounded`, the context budget
+    does not apply: for a context that is read in groups.
     Source: Zhou et al. 2025, section 6.2; budget share 0.27 in their released code.
     """
     pieces = []
@@ -275,10 +276,10 @@ def nodes_fitting(
     tokens: NonNegativeInt | None = None,
     types: tuple[str, ...] = (),
 ) -> Ranked[Node]:
-    """The nodes up to the last whose descriptions take at most `tokens` together; all for None.
+    """Return the first nodes whose descriptions take at most `tokens` together.
 
-    With `types` only nodes of these types are counted and left out, and the others stay. A node
-    without a description counts by its name.
+    None is no limit. A node without a description counts by its name. With `types` only nodes of
+    these types are counted and cut; the others stay.
     Source: HyperGraphRAG (Luo et al. 2025), its release: each search is cut by itself.
     """
     if tokens is None:
@@ -302,7 +303,7 @@ def chunks_fitting(
     tokenizer: Tokenizer,
     tokens: NonNegativeInt | None = None,
 ) -> Ranked[Chunk]:
-    """The first chunks that take at most `tokens` together; all for None.
+    """Return the first chunks that take at most `tokens` together; None is no limit.
 
     Source: HyperGraphRAG (Luo et al. 2025), its release: each search is cut by itself.
     """
@@ -329,10 +330,10 @@ def fitting(
     share: Share = 1.0,
     form: Form = "table",
 ) -> Ranked[Relationship]:
-    """The first relationships, as many as `context.relationships` with these settings would keep.
+    """Return the first relationships that `context.relationships` keeps with these settings.
 
-    Reordering them then changes nothing else in a prompt.
-    Source: ours, for path pooling over prompts that a budget bounds.
+    They can then be reordered without any other change of the prompt.
+    Source: this project, for path pooling over prompts with a budget.
     """
     most = RELATIONSHIPS if top_k == "auto" else top_k
     relationships = relationships.distinct()

@@ -1,4 +1,4 @@
-"""Nodes linked to the names in a question: by a dictionary of all names, then by vectors."""
+"""Nodes linked to the names in a question: by a dictionary of node names, then by vectors."""
 
 from collections.abc import Container, Iterable, Sequence
 from functools import lru_cache
@@ -22,7 +22,7 @@ Hits = list[tuple[int, float]]
 
 
 def _vectors_last(parts: tuple[str, ...]) -> tuple[str, ...]:
-    """The parts as given; vectors find a node for every name, so that nothing can follow them."""
+    """Return the parts; raises ValueError if `vectors`, which matches every name, is not last."""
     if "vectors" in parts[:-1]:
         raise ValueError("'vectors' comes last: it leaves no name for the parts behind it")
     return parts
@@ -43,17 +43,15 @@ def match(
     parts: tuple[ByName, ...] = ("dictionary", "mentions"),
     single_words: SingleWords = "titles",
 ) -> Ranked[Node]:
-    """The nodes that the question names, each once with score 1; nothing is embedded.
+    """Return the nodes whose names occur in the question, without embeddings.
 
-    `dictionary` reads the question word by word and takes the longest node name that begins at a
-    word and does not overlap the one before; names of one word count where they are the title of a
-    passage (`titles`), are written with a capital or a digit (`proper`), always or never.
-    `mentions` looks each mention up; one whose words are part of a name that was found before is
-    passed over, and one of a single word without a capital in the question, as a common noun has
-    none, counts as `single_words` says. The parts come in the order given, one that is not given
-    is left out. Case, accents, a possessive `s` and a leading article make no difference; of nodes
-    that are alike in this the first counts.
-    Source: ours; names as entries of a dictionary, the longest match first.
+    Score: 1 for every node. `parts` are applied in their order. `dictionary` takes the longest node
+    names in the question that do not overlap, from left to right. `mentions` looks up the mentions
+    that are not part of a name found before. `single_words` says which names of one word match:
+    titles of passages (`titles`), words with a capital or a digit (`proper`), all (`any`) or none;
+    a mention of one word also matches if it is capitalised. Case, accents, a possessive `s` and a
+    leading article are ignored; of equal names the first node counts.
+    Source: this project; longest match in a dictionary of names.
     """
     rows, _ = _named(mentions, question, graph, chunk_table, parts, single_words)
     ids = unique(rows)
@@ -81,15 +79,14 @@ def link(
     dedupe: bool = False,
     score: Literal["cosine", "share"] = "cosine",
 ) -> list[Ranked[Node]]:
-    """The nodes that the question names, as by `node.match`, then the most similar node of a name.
+    """Return the nodes that the question names, by name first, then by vectors.
 
-    `dictionary` and `mentions` are those of `node.match`, with score 1. `vectors` comes last and
-    gives each mention that is left its most similar node. Score: cosine, -1..1; a name whose best
-    node is below `min_score` gives none. A node may come twice unless `dedupe`. No part, or no
-    names, give no nodes. With `score="share"` every node has score 1, as the only one that
-    its name finds.
-    Source: Zhou et al. 2025, section 6.1, "Link" (`vectors` alone), `share` as fast-graphrag's
-    released code; the other parts are ours.
+    `dictionary` and `mentions` work as in `node.match`, with score 1. `vectors` comes last and
+    returns the most similar node of each remaining mention if its cosine, -1..1, is at least
+    `min_score`. With `score="share"` every node has score 1. A node may occur twice unless
+    `dedupe`.
+    Source: Zhou et al. 2025, section 6.1, "Link" (`vectors` alone); `share` as fast-graphrag's
+    released code; the other parts are this project's.
     """
     by_name = tuple(part for part in parts if part != "vectors")
     pairs = [

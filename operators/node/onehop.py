@@ -1,4 +1,4 @@
-"""Nodes next to nodes, and at the ends of relationships."""
+"""Neighbours of nodes, and the ends of relationships."""
 
 from statistics import fmean
 from typing import Literal
@@ -20,12 +20,12 @@ def onehop(
     top_k: PositiveInt | None = None,
     types: tuple[str, ...] = (),
 ) -> Ranked[Node]:
-    """The neighbours of the nodes, each once: those of the first node, then of the second, etc.
+    """Return the neighbours of the nodes, grouped by the node that leads to them.
 
-    Score: the weight of what joins a neighbour to the node that brought it, summed over the rows
-    of the pair. The neighbours of one node are ordered by weight, ties by lower id. The given
-    nodes are left out; with `include_seeds` they come first, with their own scores. With `types`
-    only neighbours of these types are given.
+    Score: the summed weight of the relationships between a neighbour and the first node that leads
+    to it. Neighbours of one node are sorted by weight, ties by lower id. The given nodes are left
+    out, or come first with their own scores (`include_seeds`). With `types` only neighbours of
+    these types are returned.
     Source: Zhou et al. 2025, section 6.1, node "Onehop".
     """
     typed = nodes_of(graph, types)
@@ -54,13 +54,13 @@ def expand(
     top_k: PositiveInt | None = None,
     types: tuple[str, ...] = (),
 ) -> Ranked[Node]:
-    """The neighbours of the nodes, by the scores of the given nodes that they are joined to.
+    """Return the neighbours of the nodes, ranked by the scores of these nodes.
 
-    Score: the sum of these scores, the best of them, or with `degree` the highest sum of the
-    degrees of the two ends, whatever the given scores are. Of a node given twice the best score
-    counts. Ties by lower id; `top_k` bounds the neighbours. With `alike` they keep this order, and
-    each has score 1. The given nodes are left out; with `include_seeds` they come first, with their
-    own scores. With `types` only neighbours of these types are given.
+    Score: the sum or the best of the scores of the adjacent given nodes, or with `degree` the
+    highest sum of the degrees of both ends. A duplicate node counts with its best score. Ties by
+    lower id. With `alike` every neighbour has score 1. The given nodes are left out, or come first
+    with their own scores (`include_seeds`); `top_k` limits the neighbours only. With `types` only
+    neighbours of these types are returned.
     Source: HyperGraphRAG (Luo et al. 2025), bidirectional expansion (`degree`: its release);
     PropRAG (Wang and Han 2025), entities of propositions (`sum`: its release).
     """
@@ -98,10 +98,9 @@ def relnode(
     score: Literal["best", "mean"] = "best",
     top_k: PositiveInt | None = None,
 ) -> Ranked[Node]:
-    """The ends of the relationships, each once, in order of first appearance, source first.
+    """Return the ends of the relationships in order of first appearance, source first.
 
-    Score: the best, or the mean, of the scores of the relationships that the node ends. `top_k`
-    cuts the end of the list.
+    Score: the best or the mean score of the relationships that end at the node.
     Source: Zhou et al. 2025, section 6.1, node "RelNode" ("FromRel" in their table 3); the mean is
     that of HippoRAG 2 (Gutierrez et al. 2025), section 3.4.
     """

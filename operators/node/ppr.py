@@ -1,4 +1,4 @@
-"""Nodes by personalised PageRank, and the weights that a walk restarts with."""
+"""Nodes by personalised PageRank."""
 
 from collections.abc import Sequence
 from typing import Annotated, Literal
@@ -28,19 +28,20 @@ def ppr(
     min_mass: Annotated[float, Field(ge=0, le=1)] = 0.0,
     handed_on: HandedOn = "all",
 ) -> list[tuple[Ranked[Node], NodeScores]]:
-    """The best nodes by personalised PageRank from the given nodes, and the mass of every node.
+    """Return the best nodes by personalised PageRank, and the mass of every node.
 
-    Mass sums to 1. `damping` is the probability of continuing the walk (1 - restart): 0.5 in
-    HippoRAG's paper, 0.1 in the released code of Zhou et al. The walk follows pairs of nodes by
-    weight, synonymy edges included. `reset` weighs a start node by 1 / its number of chunks,
-    counted through its relationships and 1 where there is none (`specificity`, HippoRAG; a node
-    given twice counts once), by 1 (`uniform`), or by its score, negative ones as 0 (`similarity`,
-    FastGraphRAG). Without nodes the reset is uniform over all nodes.
-    Mass is exact in a graph of up to 200,000 nodes. In a larger one it is pushed: the mass of a
-    node is then off by at most 2e-6 times its strength (summed weight) in units of the mean
-    strength, nodes that the push does not reach have 0, and mass sums to about 1. A uniform reset
-    is always exact. Without `weighted` all pairs count alike. Nodes whose mass is below `min_mass`
-    are not among the best; with `handed_on="best"` nodes that are not have 0 in the second value.
+    Score: the mass, which sums to 1. The walk restarts at the given nodes and follows pairs of
+    nodes by weight, including synonymy edges; without `weighted` all pairs weigh the same. Without
+    nodes the restart is uniform.
+    `damping` is the probability of continuing the walk (1 - restart): 0.5 in HippoRAG's paper, 0.1
+    in the released code of Zhou et al. `reset` weights a start node by 1 / its number of chunks,
+    counted through its relationships (`specificity`, HippoRAG), by 1 (`uniform`), or by its score,
+    at least 0 (`similarity`, FastGraphRAG). A duplicate node counts once. Nodes with less mass than
+    `min_mass` are not returned. With `handed_on="best"` all other nodes have mass 0 in the second
+    value.
+    The mass is exact in a graph of up to 200,000 nodes and for a uniform restart. In larger graphs
+    it is approximated by a push: the error of a node is at most 2e-6 times its strength (summed
+    weight) over the mean strength, and nodes out of reach have 0.
     Source: Zhou et al. 2025, section 6.1, "PPR"; HippoRAG (Gutierrez et al. 2024), section 2.3.
     """
     resets = [_reset(seeds, graph, reset) for seeds in nodes]

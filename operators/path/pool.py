@@ -1,4 +1,4 @@
-"""Path pooling of ranked relationships, and what is on paths."""
+"""Path pooling of ranked relationships."""
 
 from typing import Annotated, Literal
 
@@ -41,15 +41,15 @@ def pool(
     top_k: PositiveInt | None = None,
     seed: int = 0,
 ) -> Ranked[Relationship]:
-    """The relationships with their pooled scores, in the order of these.
+    """Reorder the relationships by their pooled scores over paths from the entities.
 
-    `entities` are those of the question. Base rank: the score, ties by lower id; `scores="cosine"`
-    takes (1 + score) / 2, and a score below 0 counts as 0. `rerank` keeps the best `top_k` by base
-    rank (all for None) and orders them; `reselect` pools the best `coarse_k` and keeps the best
-    `top_k` of these by pooled score, as `graph.path_pooling.pooled` says. Ties by base rank.
-    `recency` puts the best last, `lost_in_middle` d1 d3 d5 d4 d2, `best_first` first. Only the
-    given relationships are paths, in their direction; a row given twice counts once, with its best
-    score.
+    `entities` are those of the question. The base score is the given score, or (1 + score) / 2 for
+    `scores="cosine"`; negative scores count as 0, a duplicate counts with its best score. `rerank`
+    keeps the `top_k` best by base score and reorders them; `reselect` pools the `coarse_k` best and
+    keeps the `top_k` best by pooled score (None: all). Ties by base score, then by lower id.
+    `graph.path_pooling.pooled` defines the pooled score. `order` places the best last (`recency`),
+    at both ends (`lost_in_middle`: 1 3 5 4 2) or first. Paths consist of the given relationships in
+    their direction.
     Source: path pooling (Wang et al. 2025), sections 3.3, 3.4 and 4.3.
     """
     from graphrag_bench.algorithms.path_pooling import for_prompt, pooled

@@ -1,4 +1,4 @@
-"""The entities of a question, its keywords on two levels, and the queries of each."""
+"""Entities and keywords of a question, and queries made of the keywords."""
 
 from typing import Literal
 
@@ -17,16 +17,16 @@ ENTITY_PROMPT = Prompt("operators:question/prompts/question_entities.j2")
 
 
 class NamedEntities(BaseModel):
-    """What the entity prompt returns."""
+    """Reply to the entity prompt."""
 
     named_entities: list[str]
 
 
 @operator("question.entities.given", unordered="the order in which they are given")
 def entities_given(question: Question) -> Mentions:
-    """The entities that the data set names with the question, as they are written, each once.
+    """Return the entities that the data set gives with the question, without duplicates.
 
-    None where it names none. They are not gold: the asker knows what the question is about.
+    They are not gold answers: the asker knows what the question is about.
     Source: RoG (Luo et al. 2024), the field q_entity; SubgraphRAG (Li et al. 2025), section 2.
     """
     return Mentions(unique(question.entities))
@@ -34,9 +34,8 @@ def entities_given(question: Question) -> Mentions:
 
 @operator("question.entities.nlp", unordered="the order in the question")
 def entities_nlp(question: Question, *, nlp: Nlp) -> Mentions:
-    """The named entities of the question by spaCy, normalised, each once, in order.
+    """Return the named entities that spaCy finds, normalised, without duplicates.
 
-    Noun phrases are left out. A question without a named entity gives none.
     Source: HippoRAG (Gutierrez et al. 2024), section 2.3, with a tagger instead of the model.
     """
     return _mentions(nlp.entities(question.text))
@@ -44,12 +43,11 @@ def entities_nlp(question: Question, *, nlp: Nlp) -> Mentions:
 
 @operator("question.entities.nlp_or_phrases", unordered="the order in the question")
 def entities_or_phrases(question: Question, *, nlp: Nlp) -> Mentions:
-    """The named entities of the question by spaCy, normalised, each once, in order.
+    """Return the named entities that spaCy finds, or the noun phrases if there are none.
 
-    Numbers, amounts and dates are left out. A question without a named entity, as one that is
-    written in lower case, gives its noun phrases instead.
-    Source: HippoRAG (Gutierrez et al. 2024), section 2.3, with a tagger in the model's place; the
-    noun phrases are ours.
+    Names are normalised, without duplicates. Numbers, amounts and dates are not entities.
+    Source: HippoRAG (Gutierrez et al. 2024), section 2.3, with a tagger instead of the model; the
+    noun phrases are this project's.
     """
     (sentences,) = nlp.sentences([question.text])
     named = [
@@ -69,9 +67,9 @@ def entities_llm(
     prompt: Prompt = ENTITY_PROMPT,
     max_tokens: PositiveInt = 128,
 ) -> Mentions:
-    """The named entities of the question by the model, normalised, each once, in order.
+    """Return the named entities that the model finds, normalised, without duplicates.
 
-    Raises UnreadableReply when two successive replies are not such JSON.
+    Raises UnreadableReply after two replies that are not valid JSON.
     Source: HippoRAG (Gutierrez et al. 2024), section 2.3 and its query prompt.
     """
     chat = prompt.render({"question": question.text})
@@ -86,10 +84,10 @@ def _mentions(names: list[str]) -> Mentions:
 
 @operator("question.entities.keywords", unordered="the order of the keywords")
 def entities_keywords(keywords: Keywords) -> Mentions:
-    """The low-level keywords as the question's entities, normalised, each once, in order.
+    """Return the low-level keywords as entities, normalised, without duplicates.
 
     Source: LightRAG (Guo et al. 2024), section 3.2: low-level keywords are entities and details;
-    looking them up by name is ours.
+    the look-up by name is this project's.
     """
     return _mentions(list(keywords.low))
 
@@ -98,7 +96,7 @@ KEYWORD_PROMPT = Prompt("operators:question/prompts/keywords.j2")
 
 
 class KeywordReply(BaseModel):
-    """What the keyword prompt returns."""
+    """Reply to the keyword prompt."""
 
     high_level_keywords: list[str]
     low_level_keywords: list[str]
@@ -115,9 +113,9 @@ def keywords_llm(
     prompt: Prompt = KEYWORD_PROMPT,
     max_tokens: PositiveInt = 160,
 ) -> Keywords:
-    """The high-level and low-level keywords of the question by the model, each once, in order.
+    """Return the high-level and low-level keywords that the model finds, without duplicates.
 
-    Raises UnreadableReply when two successive replies are not such JSON.
+    Raises UnreadableReply after two replies that are not valid JSON.
     Source: LightRAG (Guo et al. 2024), section 3.2; Zhou et al. 2025, section 6.
     """
     chat = prompt.render({"question": question.text})
@@ -127,7 +125,7 @@ def keywords_llm(
 
 @operator("question.keywords.nlp", unordered="the order in the question")
 def keywords_nlp(question: Question, *, nlp: Nlp) -> Keywords:
-    """Named entities as low-level keywords, other noun phrases as high-level ones, by spaCy.
+    """Return named entities as low-level and noun phrases as high-level keywords, by spaCy.
 
     Source: LightRAG (Guo et al. 2024), section 3.2, with a tagger instead of the model.
     """
@@ -142,22 +140,22 @@ Without = Literal["question", "nothing"]
 
 @operator("query.low")
 def query_low(question: Question, keywords: Keywords, *, without: Without = "question") -> Query:
-    """The low-level keywords joined by a comma; the question itself when there is none.
+    """Return the low-level keywords, joined by commas, as a query.
 
-    With `without="nothing"` nothing is searched for where there is no keyword.
-
-    Source: LightRAG (Guo et al. 2024), section 3.3; Zhou et al. 2025, section 6 (fallback: ours).
+    Without keywords the query is the question, or no text with `without="nothing"`.
+    Source: LightRAG (Guo et al. 2024), section 3.3; Zhou et al. 2025, section 6 (fallback: this
+    project).
     """
     return _joined(keywords.low, question, without)
 
 
 @operator("query.high")
 def query_high(question: Question, keywords: Keywords, *, without: Without = "question") -> Query:
-    """The high-level keywords joined by a comma; the question itself when there is none.
+    """Return the high-level keywords, joined by commas, as a query.
 
-    With `without="nothing"` nothing is searched for where there is no keyword.
-
-    Source: LightRAG (Guo et al. 2024), section 3.3; Zhou et al. 2025, section 6 (fallback: ours).
+    Without keywords the query is the question, or no text with `without="nothing"`.
+    Source: LightRAG (Guo et al. 2024), section 3.3; Zhou et al. 2025, section 6 (fallback: this
+    project).
     """
     return _joined(keywords.high, question, without)
 

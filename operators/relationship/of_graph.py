@@ -1,4 +1,4 @@
-"""Relationships by vector search, at nodes, and by the scores of their ends."""
+"""Relationships at nodes, and relationships ranked by the scores of their ends."""
 
 from functools import partial
 from typing import Literal
@@ -32,7 +32,7 @@ def degrees_of_ends(graph: Graph, rows: IntArray) -> IntArray:
 
 
 def by_degree_and_weight(graph: Graph, rows: IntArray, ties: IntArray) -> IntArray:
-    """Return the order of rows by the degrees of their ends, then weight, then `ties`."""
+    """Return the order of rows by the degrees of their ends, then by weight, then by `ties`."""
     weight = np.round(graph.weight[rows], DECIMALS)
     return np.lexsort((ties, -weight, -degrees_of_ends(graph, rows)))
 
@@ -51,14 +51,13 @@ def onehop(
     order: Literal["degree", "links"] = "degree",
     per_node: PositiveInt | None = None,
 ) -> Ranked[Relationship]:
-    """The relationships that one of the nodes is an end of, each once, the best joined first.
+    """Return the relationships that end at one of the nodes, by the degrees of their ends.
 
-    Score: the sum of the degrees of both ends, a degree being the number of other nodes that a
-    node is joined to. Ties by higher weight, then by lower id, or with `ties="nodes"` in the order
-    of the nodes, and by lower id at each; `top_k` cuts the end of the list. With `order="links"`
-    those between two of the nodes come first, then those that lead out, by the number of the nodes
-    that their outer end is joined to, at most `per_node` of them for each node; both by degree,
-    then by lower id.
+    Score: the sum of the degrees of both ends; a degree is the number of neighbours. Ties by higher
+    weight, then by lower id, or with `ties="nodes"` by the order of the nodes. `order="links"` puts
+    relationships between two of the nodes first, then the others by the number of the nodes that
+    their outer end is adjacent to, at most `per_node` for each node; ties by degree, then by lower
+    id.
     Source: Zhou et al. 2025, section 6.1, relationship "Onehop"; `nodes` as LightRAG's released
     code, version 1.5.7; `links` as Microsoft GraphRAG's local search (`local_context.py`).
     """
@@ -96,12 +95,12 @@ def aggregator(
     top_k: PositiveInt = 4,
     handed_on: Literal["all", "best"] = "all",
 ) -> tuple[Ranked[Relationship], RelationshipScores]:
-    """The best relationships by the scores of their ends, and the score of every relationship.
+    """Return the relationships with the highest sum of their ends' scores, and all sums.
 
-    Score of a row: score(source) + score(target). With `unit="pair"` the best `top_k` pairs of
-    nodes are given, each by its first row; with `fact` every row counts by itself. The score of
-    every relationship is computed when it is read, so that a block of questions holds none. With
-    `handed_on="best"` rows of score 0 are not among the best, and rows that are not have score 0.
+    Score: score(source) + score(target). With `unit="pair"` parallel relationships count as one, by
+    their first row; with `fact` every row counts. The scores of all rows are computed on access.
+    With `handed_on="best"` relationships of score 0 are dropped, and all rows that are not returned
+    have score 0.
     Source: Zhou et al. 2025, section 6.1, relationship "Aggregator".
     """
     read = partial(_ends, node_scores, graph)

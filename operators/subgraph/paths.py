@@ -1,4 +1,4 @@
-"""Subgraphs: the paths that join nodes within some hops, and triples that a model picks."""
+"""Subgraphs: paths between nodes within some hops, and triples chosen by a language model."""
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -28,14 +28,12 @@ from graphrag_bench.values import (
 
 @operator("subgraph.khop_path", table3="KhopPath")
 def khop_path(nodes: Ranked[Node], *, graph: Graph, khop: PositiveInt = 2) -> Subgraph:
-    """The paths that join the nodes within `khop` hops of each other, and what lies on them.
+    """Return paths that connect the nodes within `khop` hops of each other.
 
-    A path starts at the first remaining node, continues to the nearest other one (ties by lower
-    id, of equally short ways the one through lower ids), and ends when none is within reach; its
-    nodes are then no longer remaining. A hop is the first row of its pair; synonymy edges count. A
-    node that reaches no other gives no path, and no path contains another. Every node costs one
-    breadth-first search at most.
-    The released code of Zhou et al. effectively runs khop 5.
+    A path starts at the first unvisited node and continues to the nearest other one (ties by lower
+    id, also on the way) until none is within `khop` hops. A hop is the first relationship of its
+    pair; synonymy edges count. A node without a path is left out. The released code of Zhou et al.
+    runs khop 5.
     Source: Zhou et al. 2025, section 6.1, subgraph "KhopPath"; DALK (Li et al. 2024), section 3.2.
     """
     remaining = dict.fromkeys(nodes.ids.tolist())
@@ -55,9 +53,9 @@ def khop_path(nodes: Ranked[Node], *, graph: Graph, khop: PositiveInt = 2) -> Su
 
 
 def way_to_nearest(graph: Graph, start: int, targets: Iterable[int], most: int) -> list[int]:
-    """Return the nodes behind `start` on the way to the nearest target, at most `most` hops away.
+    """Return the nodes after `start` on a shortest path to the nearest target.
 
-    Ties by lower id, also of the nodes on the way; empty where no target is within reach.
+    Ties by lower id, also on the way. Empty if no target is within `most` hops.
     """
     wanted = np.fromiter(targets, np.int64)
     distance: IntArray = np.full(graph.n_nodes, -1)
@@ -112,14 +110,13 @@ def agent_path(
     top_k: PositiveInt = 5,
     max_tokens: PositiveInt = 240,
 ) -> Subgraph:
-    """The up to `top_k` triples that the model finds most helpful, best first, as a subgraph.
+    """Return the up to `top_k` triples that the model finds most helpful, best first.
 
-    A step uses `subgraph` (its paths, or its rows where it has none), `relationships`, or both;
-    paths are shown whole, as triples in the direction that is stored, the first 60 of all. A triple
-    of the reply that is among those becomes its row, in whichever direction it is written; any
-    other is kept as text. After a reply without a triple the model is asked once more; then the
-    first `top_k` triples shown are used, which counts as a fallback. Without a triple to show no
-    call is made. Raises CallFailed when the model gives no reply.
+    A step uses `subgraph` (its paths, or its relationships without paths), `relationships`, or
+    both; the first 60 triples are shown, in their stored direction. A triple of the reply that was
+    shown becomes its relationship, in either direction; any other triple is kept as text. After two
+    replies without a triple the first `top_k` triples are returned, which counts as a fallback.
+    Without triples no call is made. Raises CallFailed if the model fails.
     Source: Zhou et al. 2025, section 6.1, subgraph "AgentPath"; DALK (Li et al. 2024), section 3.3.
     """
     paths = _shown(subgraph, relationships)
@@ -158,9 +155,9 @@ def _shown(
 
 
 def _triples(text: str, cut: bool) -> tuple[tuple[str, ...], ...]:
-    """Two or three parts with arrows between, line by line; the last line of a cut reply is left.
+    """Return two or three parts with arrows between them, for each line; skip a truncated line.
 
-    Raises UnreadableReply when there is none.
+    Raises UnreadableReply without a triple.
     """
     lines = re.split(r"[\n;]", text)
     triples = []

@@ -29,13 +29,12 @@ def steiner(
     n_values: PositiveInt = 4,
     cost: Annotated[float, Field(gt=0)] = 0.5,
 ) -> tuple[Subgraph, Ranked[Node], Ranked[Relationship]]:
-    """The prize-collecting Steiner tree of the graph, its nodes and its relationships by prize.
+    """Return the prize-collecting Steiner tree, and its nodes and relationships by prize.
 
-    Of k given nodes the best has the prize k, the next k - 1, and so on to 1; the best `n_values`
-    distinct similarities of the relationships earn theirs as `relationship_prizes` says. Every
-    row costs at most `cost`. The score of a node or row is its prize, 0 for those that only
-    connect. Ties by lower id. Without a prize nothing is found; nodes without relationships
-    give the best one alone.
+    The best of k nodes has the prize k, the next k - 1, the last 1. Relationships have the prizes
+    of `relationship_prizes` and cost at most `cost` each. Score: the prize, 0 for nodes and
+    relationships that only connect. Ties by lower id. Without prizes the tree is empty; without
+    relationships it is the best node.
     Source: G-retriever (He et al. 2024), section 5.3; Zhou et al. 2025, section 6.1, subgraph
     "Steiner" (their text says Steiner tree, both codes solve the prize-collecting one).
     """
@@ -51,16 +50,19 @@ def steiner(
 
 
 DECAY = 0.01
-"""How much less than the value before it a prize is at least (the constant c of G-retriever)."""
+"""Least relative difference between successive prizes: the constant c of G-retriever."""
 
 
 def relationship_prizes(similarities: FloatArray, n_values: int) -> FloatArray:
-    """The prize of each relationship by its similarity, float64 in the order given.
+    """Return the prize of each relationship by its similarity, float64, in the order given.
 
-    The best `n_values` distinct similarities (compared by six decimals) earn prizes, all others 0.
-    The j-th best of k, counted from 0 and shared by n_j relationships, earns each of them
-    min((k - j) / n_j, last - c): `last` is k at first and then (1 - c) times the prize before, c
-    is 0.01. So (.9, .9, .7, .2, .1) with k = 3 earn (1.5, 1.5, 1.475, 1.0, 0).
+    The `n_values` best distinct similarities (to six decimals) earn prizes, all others 0. The j-th
+    best of k, from 0, shared by n_j relationships, earns each of them min((k - j) / n_j, last - c),
+    where `last` is k at first, then (1 - c) times the previous prize, and c is 0.01.
+
+    >>> relationship_prizes(np.array([0.9, 0.9, 0.7, 0.2, 0.1]), 3).round(3).tolist()
+    [1.5, 1.5, 1.475, 1.0, 0.0]
+
     Source: G-retriever (He et al. 2024), section 5.3, and its released code.
     """
     rounded = np.round(similarities, DECIMALS)
@@ -78,14 +80,14 @@ def relationship_prizes(similarities: FloatArray, n_values: int) -> FloatArray:
 def prized_subgraph(
     graph: Graph, node_prizes: FloatArray, prizes: FloatArray, cost: float
 ) -> tuple[IntArray, IntArray]:
-    """Return the nodes and the relationship rows of the prize-collecting Steiner tree, ascending.
+    """Return the nodes and the relationships of the prize-collecting Steiner tree, ascending.
 
-    `node_prizes` is (n_nodes,), `prizes` (n_relationships,). Every row costs min(`cost`, the best
-    prize of a row * (1 - c / 2)) where some row has a prize, else `cost`. A prize up to that
-    lowers the row's cost; of a greater one the rest is the prize of a node put in the middle of
-    the row, whose halves cost nothing. Rows from a node to itself are left out. The costs of the
-    tree and the prizes outside it are at most twice the least possible; of equal trees the order
-    of the rows decides, as in the released code. Without a prize the tree is empty.
+    `node_prizes` is (n_nodes,), `prizes` (n_relationships,). A relationship costs min(`cost`, best
+    prize of a relationship * (1 - c / 2)), or `cost` without prizes. A smaller prize lowers the
+    cost; the rest of a greater prize goes to a virtual node in the middle of the relationship,
+    whose halves are free. Loops are left out. The costs of the tree plus the prizes outside are at
+    most twice the optimum; ties by the order of the rows, as in the released code. Without prizes
+    the tree is empty.
     Source: G-retriever (He et al. 2024), section 5.3, and its released code; Goemans & Williamson
     1995; Hegde, Indyk & Schmidt 2014, by `pcst_fast` ("gw" pruning).
     """

@@ -175,7 +175,7 @@ def test_matched_names_come_before_mentions_outside_of_them_part_by_part(
 TYPED = [
     op
     for op in operators.all()
-    if op.name.startswith("node.") and op.origin.startswith("operators.") and "types" in op.settings
+    if op.origin.startswith(("operators.node.", "operators.search:")) and "types" in op.settings
 ]
 PEOPLE = replace(
     Graph.from_arrays([A, B], [B, C], node_chunk=np.eye(3), names=["ada", "bo", "cy"]),
