@@ -24,22 +24,27 @@ def save_array(folder: Path, name: str, array: ArrayLike) -> None:
 
 
 def load_array(folder: Path, name: str) -> NDArray[Any]:
-    """The column as a read-only memory map."""
+    """Return the column as a read-only memory map."""
     path = folder / f"{name}.npy"
     mapped = np.load(path, mmap_mode="r", allow_pickle=False)
-    return np.asarray(mapped)  # as a plain array, which takes its rows in a third of the time
+    return np.asarray(mapped)  # indexing a plain array takes a third of the time
 
 
 @dataclass(frozen=True, eq=False)
 class Texts:
-    """A column of texts: one UTF-8 blob and the offsets of its rows, int64 (n + 1,)."""
+    """A column of texts: one UTF-8 blob and the offsets of its rows, int64 (n + 1,).
+
+    >>> names = Texts.of(["Ada", "Norvik", "Tarn"])
+    >>> len(names), names[1], names.take([2, 0])
+    (3, 'Norvik', ['Tarn', 'Ada'])
+    """
 
     blob: NDArray[np.uint8]
     offsets: NDArray[np.int64]
 
     @classmethod
     def of(cls, texts: Sequence[str]) -> "Texts":
-        """The column of these texts; lone surrogates are replaced."""
+        """Return the column of these texts; lone surrogates are replaced."""
         encoded = [text.encode("utf-8", errors="replace") for text in texts]
         offsets = np.zeros(len(encoded) + 1, np.int64)
         np.cumsum([len(row) for row in encoded], out=offsets[1:])
@@ -47,7 +52,7 @@ class Texts:
 
     @classmethod
     def load(cls, folder: Path, name: str) -> "Texts":
-        """The column that `save` wrote."""
+        """Return the column that `save` wrote."""
         return cls(load_array(folder, f"{name}.blob"), load_array(folder, f"{name}.offsets"))
 
     def save(self, folder: Path, name: str) -> None:
@@ -71,11 +76,11 @@ class Texts:
                 yield block[begin - ends[0] : end - ends[0]].decode()
 
     def take(self, rows: ArrayLike) -> list[str]:
-        """The texts of some rows, in the order given."""
+        """Return the texts of some rows, in the order given."""
         return [self[int(row)] for row in np.asarray(rows)]
 
     def joined(self, matrix: Any, separator: str) -> "Texts":
-        """The texts of the columns of each row of a CSR matrix, in the order stored, joined."""
+        """Return one text for each row of a CSR matrix: the texts of its columns, joined."""
         texts = list(self)
         rows = pairwise(matrix.indptr.tolist())
         columns = matrix.indices.tolist()
@@ -90,23 +95,22 @@ def save_sparse(folder: Path, name: str, matrix: Any) -> None:
 
 
 def load_sparse(folder: Path, name: str) -> Any:
-    """The SciPy CSR matrix that `save_sparse` wrote, over memory maps."""
+    """Return the SciPy CSR matrix that `save_sparse` wrote, over memory maps."""
     from scipy.sparse import csr_matrix
 
     parts = tuple(load_array(folder, f"{name}.{part}") for part in ("data", "indices", "indptr"))
-    shape = load_array(folder, f"{name}.shape")
-    return csr_matrix(parts, shape=(int(shape[0]), int(shape[1])), copy=False)
+    return csr_matrix(parts, shape=load_array(folder, f"{name}.shape").tolist(), copy=False)
 
 
 NOT_STORED = {"stored": False}
-"""Metadata of a field of `Columns` that is no column."""
+"""Metadata of a field of `Columns` that is not stored."""
 
 
 class Columns:
     """A dataclass of arrays, texts and CSR matrices, stored by the names of its fields.
 
-    A field with `save` and `load`, as other columns have, is a folder. A field that is None is not
-    stored, and neither is a field whose metadata are `NOT_STORED`.
+    A field with `save` and `load` methods is stored in a subfolder. A field that is None, or whose
+    metadata are `NOT_STORED`, is not stored.
     """
 
     def save(self, folder: Path) -> None:
@@ -125,7 +129,7 @@ class Columns:
 
     @classmethod
     def load(cls, folder: Path) -> Self:
-        """Return what `save` wrote, by memory map."""
+        """Return the columns that `save` wrote, by memory map."""
         columns: dict[str, Any] = {}
         for name, default in _stored(cls).items():
             if (folder / name).is_dir():
@@ -141,13 +145,17 @@ class Columns:
         return cls(**columns)
 
 
+def _stored(columns: Any) -> dict[str, Any]:
+    return {field.name: field.default for field in fields(columns) if field.metadata != NOT_STORED}
+
+
 @dataclass(frozen=True, eq=False)
 class TextRows(Columns, Mapping[str, int]):
-    """Texts with a number each, looked up where they lie on disk, without a dict of them.
+    """A mapping of texts to numbers that stays on disk.
 
-    `texts` are distinct, in the order of the mapping, `numbers` int64 (n,) are their numbers;
-    `sums` uint32 (n,) are the check sums (CRC-32) of the keys, ascending, and `order` int64 (n,)
-    the places of the keys in that order.
+    `texts` are distinct and in the order of the mapping, `numbers` int64 (n,) are their values.
+    `sums` uint32 (n,) are the CRC-32 check sums of the texts, ascending; `order` int64 (n,) is the
+    row of each sum.
     """
 
     texts: Texts
@@ -157,12 +165,12 @@ class TextRows(Columns, Mapping[str, int]):
 
     @classmethod
     def of(cls, rows: Mapping[str, int]) -> "TextRows":
-        """The columns of a mapping, in its order."""
+        """Return the columns of a mapping, in its order."""
         return cls.numbered(Texts.of(list(rows)), np.array(list(rows.values()), np.int64))
 
     @classmethod
     def numbered(cls, keys: Texts, values: NDArray[np.int64]) -> "TextRows":
-        """The columns of keys, which are distinct, and their numbers."""
+        """Return the columns of distinct keys and their values."""
         sums = np.array([crc32(key.encode()) for key in keys], np.uint32)
         order = np.argsort(sums, kind="stable")
         return cls(keys, values, sums[order], order)
@@ -186,12 +194,12 @@ class TextRows(Columns, Mapping[str, int]):
         return len(self.texts)
 
 
-def _stored(of: Any) -> dict[str, Any]:
-    return {field.name: field.default for field in fields(of) if field.metadata != NOT_STORED}
-
-
 def incidence(columns_of: Iterable[Iterable[int]], n_columns: int) -> Any:
-    """A bool CSR with a row for each item, and the columns that it names, sorted."""
+    """Return a bool CSR with one row for each list of columns; columns sorted.
+
+    >>> incidence([[2, 0], [], [1, 1]], 3).toarray().astype(int).tolist()
+    [[1, 0, 1], [0, 0, 0], [0, 1, 0]]
+    """
     rows = [list(columns) for columns in columns_of]
     row = np.repeat(np.arange(len(rows)), [len(columns) for columns in rows])
     flat = np.array([column for columns in rows for column in columns], np.int64)
@@ -199,19 +207,14 @@ def incidence(columns_of: Iterable[Iterable[int]], n_columns: int) -> Any:
 
 
 def cells(rows: NDArray[np.int64], columns: NDArray[np.int64], shape: tuple[int, int]) -> Any:
-    """A bool CSR of that shape with the cells (row, column), given once or more; columns sorted."""
+    """Return a bool CSR that is true at these cells, each given once or more; columns sorted."""
     from scipy.sparse import csr_matrix
 
-    codes = np.sort(rows * max(shape[1], 1) + columns)
-    codes = codes[np.diff(codes, prepend=-1) > 0]  # np.unique hashes, in ten times the time
-    at = codes // max(shape[1], 1)
-    starts = np.concatenate([[0], np.cumsum(np.bincount(at, minlength=shape[0]))])
-    ids = codes % max(shape[1], 1)
-    return csr_matrix((np.ones(len(codes), bool), ids, starts), shape=shape)
+    return in_order(csr_matrix((np.ones(len(rows), bool), (rows, columns)), shape=shape))
 
 
 def counts_by_cell(counts: Mapping[tuple[int, int], int], shape: tuple[int, int]) -> Any:
-    """Return the int64 CSR of that shape with these counts by (row, column)."""
+    """Return the int64 CSR of counts by (row, column)."""
     from scipy.sparse import csr_matrix
 
     rows, columns = np.array(list(counts), np.int64).reshape(-1, 2).T
@@ -227,7 +230,7 @@ def in_order(matrix: Any) -> Any:
 
 
 def row_ids(matrix: Any, row: int) -> NDArray[np.int64]:
-    """Return the columns that a row of a CSR matrix holds, in the order stored."""
+    """Return the columns of a row of a CSR matrix, in the order stored."""
     return np.asarray(matrix.indices[slice(*matrix.indptr[row : row + 2])], np.int64)
 
 
