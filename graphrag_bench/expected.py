@@ -1,4 +1,4 @@
-"""What builders are told to estimate what their calls of a model will cost."""
+"""Estimates of the calls and tokens of builders and operators that call a model."""
 
 import re
 from collections.abc import Callable, Mapping
@@ -12,33 +12,33 @@ _MARKS = re.compile(r"\{#.*?#\}|\{%.*?%\}|\{\{.*?\}\}", re.DOTALL)
 
 
 def template_tokens(prompt: Prompt) -> int:
-    """The tokens (cl100k) of what a template says itself, without marks, comments and values."""
+    """Return the tokens (cl100k) of a template without its variables and comments."""
     return count_tokens(_MARKS.sub("", prompt.text).strip())
 
 
 @dataclass(frozen=True)
 class Sizes:
-    """The mean tokens of a chunk, and how many chunks there are."""
+    """Mean tokens of a chunk, and the number of chunks."""
 
     chunk: float
     n_chunks: int = 0
 
 
 ANSWER = {"short": 16, "choice": 24, "list": 64}
-"""Tokens that an answer in a form usually has; `PROSE` in every other form."""
+"""Usual tokens of an answer by its form; other forms have `PROSE`."""
 PROSE = 300
 REPLY = 150
-"""Tokens that a reply inside a search usually has: keywords, a choice, a thought, points."""
+"""Usual tokens of a reply during retrieval: keywords, a choice, a thought, points."""
 SHOWN = 1000
-"""Tokens of rows that a step of a search usually shows a model, where no budget bounds them."""
+"""Usual tokens of the rows in a prompt of retrieval that no budget limits."""
 REPORT = 300
-"""Tokens that a community report usually has."""
+"""Usual tokens of a community report."""
 ROUNDS = 0.5
-"""The share of its rounds after which a search that may stop early usually has."""
+"""Usual share of the allowed rounds that a search with early stopping takes."""
 
 
 TokensOf = Callable[[Mapping[str, Any], Sizes], tuple[float, float]]
-"""Settings and sizes to the expected prompt and completion tokens of one call."""
+"""From settings and sizes to the expected prompt and completion tokens of a call."""
 
 CallsOf = Callable[[Mapping[str, Any], Sizes], int]
-"""Settings and sizes to the expected calls of building one artifact."""
+"""From settings and sizes to the expected calls of building an artifact."""

@@ -12,15 +12,17 @@ from typing import Any, Literal
 Encoding = Literal["cl100k", "o200k"]
 
 _ASCII = {code: chr(code).lower() if chr(code).isalnum() else " " for code in range(128)}
-"""What normalising makes of each character of ASCII."""
+"""Normalised form of each ASCII character."""
 
 
 def normalise_name(name: str) -> str:
-    """An entity name as node tables hold it: letters and digits of any script, single spaces.
+    """Return an entity name in its normal form: case-folded letters and digits of any script.
 
-    HTML entities are decoded, the text is folded, every other character becomes a space. Combining
-    marks stay with their letter, and signs that tell names apart with their word: C++, C#, A-, Na+,
-    A*, -5, <5, 5%, $5, .NET. A sign between two words does not: AT&T, GPT-4.
+    HTML entities are decoded, and every other character becomes a space. Signs that distinguish
+    names are kept: C++, C#, Na+, -5, <5, 5%, $5, .NET. A sign between two words is not: AT&T.
+
+    >>> normalise_name("The C++ (Language)"), normalise_name("AT&amp;T")
+    ('the c++ language', 'at t')
     """
     text = folded(html.unescape(name)).replace("\u2212", "-")
     # every second part stays as it is
@@ -30,12 +32,12 @@ def normalise_name(name: str) -> str:
 
 
 def unsigned_name(name: str) -> str:
-    """Return the name without punctuation and symbols, as the code of HippoRAG has it."""
+    """Return the normal form of a name without its signs, as in the released code of HippoRAG."""
     return " ".join(_bare(folded(html.unescape(name))).split())
 
 
 def _bare(text: str) -> str:
-    if text.isascii():  # the same, without asking about each character
+    if text.isascii():
         return text.translate(_ASCII)
     return "".join(char if unicodedata.category(char)[0] in "LNM" else " " for char in text)
 
@@ -47,7 +49,7 @@ _NOTHING = frozenset(
 
 
 def names_nothing(name: str) -> bool:
-    """Return whether a model wrote this in the place of a name: "NONE", "N/A", "unknown", "-".
+    """Return whether a name stands for no name: "NONE", "N/A", "unknown", "-".
 
     >>> names_nothing("(None)"), names_nothing("Na")
     (True, False)
@@ -56,7 +58,7 @@ def names_nothing(name: str) -> bool:
 
 
 def folded(text: str) -> str:
-    """Return the text in NFKC and without case, less the characters that have no width."""
+    """Return the text case-folded, in NFKC and without zero-width characters."""
     if text.isascii():
         return text.lower()
     seen = unicodedata.normalize("NFKC", visible(text))
@@ -64,17 +66,19 @@ def folded(text: str) -> str:
 
 
 def visible(text: str) -> str:
-    """Return the text without the characters that have no width, which part no word."""
+    """Return the text without zero-width characters, which separate no words."""
     return text if text.isascii() else _NO_WIDTH.sub("", text)
 
 
 def words(text: str, *, signs: bool = False, bigrams: bool = False) -> list[str]:
     """Return the words of a text in lower case: runs of letters, marks and digits of any script.
 
-    Every other character parts two words. In scripts without spaces each character with its marks
-    is a word, or, with `bigrams`, each two that are neighbours (for retrieval). `signs` keeps the
-    signs of names such as C++, C#, Na+ and .NET. For ASCII text without signs these are the words
-    of the `rouge-score` package.
+    In scripts without spaces each character with its marks is a word, or with `bigrams` each pair
+    of neighbours (for retrieval). `signs` keeps the signs of names such as C++, C# and .NET. ASCII
+    text without signs has the words of the `rouge-score` package.
+
+    >>> words("Who wrote C++?"), words("Who wrote C++?", signs=True)
+    (['who', 'wrote', 'c'], ['who', 'wrote', 'c++'])
     """
     plain = unspaced(folded(text))
     parts = _SIGNED.split(plain) if signs else [plain]  # every second part is a word with a sign
@@ -87,10 +91,10 @@ def words(text: str, *, signs: bool = False, bigrams: bool = False) -> list[str]
 
 
 def search_words(text: str) -> list[str]:
-    """Return the words by which a text is searched, of any script, in no order.
+    """Return the search terms of a text, unordered.
 
-    Signs are kept (C++), and neighbours come in pairs where a script has no spaces. A single letter
-    or digit is none, but for a capital on its own ("vitamin C"), A and I aside.
+    Signs are kept (C++), and scripts without spaces give pairs of neighbours. Single letters and
+    digits are dropped, except lone capitals other than A and I ("vitamin C").
     """
     every = words(text, signs=True, bigrams=True)
     long = [word for word in every if len(word) > 1 or _UNSPACED.match(word)]
@@ -98,7 +102,7 @@ def search_words(text: str) -> list[str]:
 
 
 def characters(tokens: Iterable[str]) -> list[str]:
-    """Return the words, those of a script without spaces cut into characters with their marks."""
+    """Return the words, with words of scripts without spaces split into characters with marks."""
     cut: list[str] = []
     for word in tokens:
         if word.isascii() or not _UNSPACED.search(word):
@@ -126,7 +130,7 @@ def _pairs(word: str) -> Iterator[str]:
 
 
 def unspaced(text: str) -> str:
-    """Return the text, in NFC, without white space next to a script without spaces."""
+    """Return the text in NFC, without white space beside characters of scripts without spaces."""
     if text.isascii():
         return text
     return unicodedata.normalize("NFC", _NEXT_TO_UNSPACED.sub("", text))
@@ -134,7 +138,6 @@ def unspaced(text: str) -> str:
 
 class _Signs(dict[int, str]):
     def __init__(self, punctuation: str) -> None:
-        """Replace punctuation, symbols and control characters by this."""
         super().__init__()
         self._punctuation = punctuation
 
@@ -153,8 +156,8 @@ class _Signs(dict[int, str]):
 
 
 DELETED, PARTED = _Signs(""), _Signs(" ")
-"""Tables for `str.translate`: punctuation and symbols of any script deleted, or as spaces; digits
-of any script as ASCII's."""
+"""Tables for `str.translate` that delete punctuation and symbols of any script, or replace them by
+spaces. Digits of any script become ASCII digits."""
 _OF_UNSPACED = (
     "\u0e00-\u109f\u1780-\u17ff\u1950-\u19ff\u1a20-\u1aaf\u1b00-\u1b7f\u3005\u3007\u3040-\u30ff"
     "\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\ua980-\ua9ff\uaa60-\uaadf\uf900-\ufaff"
@@ -167,9 +170,9 @@ _NO_WIDTH = re.compile(
     "[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e"
     "\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff9-\ufffb\U000e0000-\U000e0fff]"
 )
-"""What Unicode calls default ignorable, and the marks of interlinear annotations."""
+"""Default ignorable characters of Unicode, and interlinear annotation marks."""
 _JOINED = re.compile("[\u200d\U0001f3fb-\U0001f3ff\U000e0020-\U000e007f]")
-"""What goes on with the character before it, marks aside: a joiner, a skin colour, a tag."""
+"""Characters that extend the one before: joiners, skin colours, tags (marks are separate)."""
 _LONE_CAPITAL = re.compile(r"(?<![\w&'\u2019.])[B-HJ-Z](?!\.?[\w'\u2019+#])")
 _MAY_BE_SIGN = re.compile(
     r"[-.+#%*<>~$\u00a3\u00a5\u00b1\u20a0-\u20bf\u2248\u2264\u2265\u266d\u266f]"
@@ -182,7 +185,7 @@ _NAME_SIGNS = re.compile(
     r"|(?<![^\s(\[/])[-+<>~\u2264\u2265\u00b1\u2248$\u00a3\u00a5\u20a0-\u20bf]+(?=\.?\d)"  # -5, <5
     r"|(?<![^\s(\[/])\.(?=[a-z]))"  # .NET
 )
-"""Signs in names in lower case; the word of a sign that is a hyphen elsewhere is in its group."""
+"""Signs of lower-case names, with the letters before a final hyphen or star (AB-, A*)."""
 _SIGNED = re.compile(
     rf"((?<![^\W{_OF_UNSPACED}])[a-z][a-z0-9]*+(?:\+\+|[+#](?![a-z0-9_]))"
     rf"|(?<![^\s(\[/{_OF_UNSPACED}])\.[a-z][a-z0-9]*)"
@@ -190,29 +193,29 @@ _SIGNED = re.compile(
 
 
 def safe_name(name: str) -> str:
-    """A name as a folder: letters, digits, dot, dash and underscore, never empty or hidden."""
+    """Return a name that is valid as a folder: letters, digits, dots, dashes, underscores."""
     return re.sub(r"[^\w.-]", "-", name).lstrip(".") or "unnamed"
 
 
 def squash(text: str) -> str:
-    """Return the text without white space, by which passages are compared."""
+    """Return the text without white space, for comparing passages."""
     return "".join(text.split())
 
 
 def model_name(identity: str) -> str:
-    """Return the name in a model's identity, without the digests of its files and settings."""
+    """Return the name in a model's identity, without digests of its files and settings."""
     return re.sub(r"[@:][0-9a-f]{8,}.*", "", identity)
 
 
 def short(text: str, n_characters: int = 60) -> str:
-    """The text on one line, cut to so many characters with `...` at its end."""
+    """Return the text on one line, cut to `n_characters` with a final `...`."""
     line = " ".join(text[: 4 * n_characters].split())
     whole = len(line) <= n_characters and len(text) <= 4 * n_characters
     return line if whole else line[: n_characters - 3] + "..."
 
 
 def brief(value: object) -> str:
-    """A dataclass in under 300 characters: texts cut, collections by their length."""
+    """Return a dataclass as text below 300 characters: texts cut, collections as lengths."""
     every = tuple(getattr(value, "__dataclass_fields__", ()))
     parts = ", ".join(f"{name}={_part(getattr(value, name))}" for name in every)
     return short(f"{type(value).__name__}({parts})", 280)
@@ -225,14 +228,14 @@ def _part(value: Any) -> str:
 
 
 def show_briefly(*kinds: type) -> None:
-    """Let dataclasses be shown by `brief`, in notebooks and messages."""
+    """Set the `repr` of dataclasses to `brief`."""
     for kind in kinds:
         type.__setattr__(kind, "__repr__", brief)
 
 
 _TOKEN_END = re.compile(r"[^\W\d_](?=[\s.,;:!?\u3001\u3002\uff0c])")
 _AT_ONCE = 50_000
-"""Characters, which are 200,000 tokens at most: a token has a byte or more, a character four."""
+"""Characters, 200,000 tokens at most: a character has up to four bytes, a token at least one."""
 
 
 @lru_cache(maxsize=2)
@@ -243,12 +246,12 @@ def _encoder(encoding: Encoding) -> Any:
 
 
 def encodable(text: str) -> str:
-    """The text with `?` for every half character (lone surrogate), which no file can hold."""
+    """Return the text with `?` for lone surrogates, which no file can hold."""
     return text.encode("utf-8", "replace").decode()
 
 
 def encode(text: str, encoding: Encoding = "cl100k") -> list[int]:
-    """The token ids of a text of any length; special tokens in it are plain text."""
+    """Return the token ids of a text; special tokens in it are plain text."""
     encoder = _encoder(encoding)
     return [token for part in _parts(_whole(text)) for token in encoder.encode_ordinary(part)]
 
@@ -270,12 +273,12 @@ def _parts(text: str) -> Iterator[str]:
 
 
 def decode(tokens: Sequence[int], encoding: Encoding = "cl100k") -> str:
-    """The text of token ids; a character cut in two at the ends is left out."""
+    """Return the text of token ids, without partial characters at its ends."""
     return str(_encoder(encoding).decode(list(tokens), errors="ignore"))
 
 
 def token_spans(text: str, encoding: Encoding = "cl100k") -> list[tuple[int, int]]:
-    """Start and end of every token in characters; a character cut in two belongs to both tokens."""
+    """Return start and end of each token in characters; tokens may share a character."""
     first = _character_starts(text)
     return [
         (bisect_right(first, start) - 1, bisect_left(first, end))
@@ -284,7 +287,7 @@ def token_spans(text: str, encoding: Encoding = "cl100k") -> list[tuple[int, int
 
 
 def token_cuts(text: str, encoding: Encoding = "cl100k") -> list[int]:
-    """Where each token begins, in characters (at most with their marks), and the text's length."""
+    """Return the first character of each token, with its marks, and the length of the text."""
     starts = _token_starts(text, encoding)
     if text.isascii():
         return starts
@@ -293,7 +296,6 @@ def token_cuts(text: str, encoding: Encoding = "cl100k") -> list[int]:
 
 
 def _token_starts(text: str, encoding: Encoding) -> list[int]:
-    """Where each token begins in bytes, and the number of bytes."""
     tokens = _encoder(encoding).decode_tokens_bytes(encode(text, encoding))
     return list(accumulate(map(len, tokens), initial=0))
 
@@ -313,7 +315,11 @@ def _whole_from(text: str, place: int) -> int:
 
 
 def count_tokens(text: str, encoding: Encoding = "cl100k") -> int:
-    """The number of tokens of a text."""
+    """Return the number of tokens of a text.
+
+    >>> count_tokens("hello world")
+    2
+    """
     return len(encode(text, encoding))
 
 
@@ -324,5 +330,9 @@ def _whole(text: str) -> str:
 
 
 def fit(n_tokens: Sequence[int], budget: float) -> int:
-    """How many items from the front fit into a budget of tokens, cutting at item boundaries."""
+    """Return how many items from the front fit a token budget.
+
+    >>> fit([3, 3, 3], budget=8)
+    2
+    """
     return bisect_right(list(accumulate(n_tokens)), budget)

@@ -1,7 +1,8 @@
-"""The values that flow through a pipeline, all frozen, and the slot each type lives in."""
+"""The values that operators exchange, all frozen, and the slot of each type."""
 
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, is_dataclass
+from itertools import zip_longest
 from typing import Any, Generic, Self, TypeVar
 
 import numpy as np
@@ -15,19 +16,18 @@ FloatArray = NDArray[np.float64]
 BoolArray = NDArray[np.bool_]
 
 DECIMALS = 6
-"""Scores are ranked after rounding to this many decimals, so that the last bits of a float, which
-change with the batch and the processor, never decide an order."""
+"""Scores are ranked after rounding to this many decimals: the last bits of a float change with the
+batch and the processor."""
 
 
 @dataclass(frozen=True)
 class Question:
     """A question without its gold answers, so that no operator can see them.
 
-    `scope` names the part of the corpus (a book, a script) the question is asked of, if any;
-    `entities` are the names that it is about, where the data set gives them with the question.
-    `form` is the form of answer that it wants, `open_tokens` the most tokens of an open one where
-    the run says, of every one as published. `abstract` says whether it asks about the corpus as a
-    whole, where the data set knows better than the form.
+    `scope` names the part of the corpus (a book, a script) that the question is about, if any.
+    `entities` are the topic entities that the data set gives. `form` is the form of the answer, and
+    `open_tokens` limits the tokens of open answers, with `published` those of all forms.
+    `abstract` says whether the question is about the whole corpus, where the data set says so.
     """
 
     id: str
@@ -41,24 +41,24 @@ class Question:
 
     @property
     def answer_form(self) -> AnswerForm:
-        """The form of answer that it wants, with its words and the most tokens."""
+        """The form of the answer, with its instruction and its most tokens."""
         return answer_form(self.form, self.open_tokens, every=self.published)
 
 
 class Node:
-    """Marks rows of a graph's node table."""
+    """Marker of rows of a graph's node table."""
 
 
 class Relationship:
-    """Marks rows of a graph's relationship table."""
+    """Marker of rows of a graph's relationship table."""
 
 
 class Chunk:
-    """Marks rows of the chunk table."""
+    """Marker of rows of the chunk table."""
 
 
 class Community:
-    """Marks rows of a graph's community table."""
+    """Marker of rows of a graph's community table."""
 
 
 T = TypeVar("T")
@@ -66,10 +66,13 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, eq=False)
 class Ranked(Generic[T]):
-    """Rows of one table in ranked order.
+    """Ranked rows of one table, best first.
 
-    `ids` is int64 (k,), `scores` float64 (k,), higher is better. The order is the order given;
-    score order with ties by lower id is the rule, and an operator that orders otherwise says so.
+    `ids` is int64 (k,), `scores` float64 (k,), higher is better. Rows are ordered by score, ties by
+    lower id, unless an operator documents another order.
+
+    >>> Ranked.top([0.1, 0.9, 0.5], k=2).items()
+    [(1, 0.9), (2, 0.5)]
     """
 
     ids: IntArray
@@ -89,14 +92,14 @@ class Ranked(Generic[T]):
 
     @classmethod
     def empty(cls) -> "Ranked[T]":
-        """No rows."""
+        """Return a ranking without rows."""
         return cls(np.empty(0, np.int64), np.empty(0))
 
     @classmethod
     def top(cls, scores: ArrayLike, k: int | None, among: ArrayLike | None = None) -> "Ranked[T]":
-        """The `k` best rows of a score vector (all of them for None), ties by lower id.
+        """Return the `k` best rows of a score vector (None: all), ties by lower id.
 
-        `among` restricts the choice to these rows. Scores that are not finite rank last.
+        `among` restricts the candidates to these rows. Scores that are not finite rank last.
         """
         values = np.asarray(scores, dtype=np.float64)
         rows = np.arange(len(values)) if among is None else np.unique(np.asarray(among, np.int64))
@@ -104,37 +107,33 @@ class Ranked(Generic[T]):
 
     @classmethod
     def of(cls, scores: Mapping[int, float]) -> "Ranked[T]":
-        """The rows with their scores in the order of the mapping."""
+        """Return rows and scores in the order of a mapping."""
         return cls(np.array(list(scores), np.int64), np.array(list(scores.values())))
 
     def head(self, k: int | None) -> "Ranked[T]":
-        """The first `k` rows, all of them for None."""
+        """Return the first `k` rows (None: all)."""
         return type(self)(self.ids[:k], self.scores[:k])
 
     def take(self, places: IntArray | BoolArray | Sequence[int]) -> "Ranked[T]":
-        """Return the rows at some places in that order, or those where a mask is true."""
+        """Return the rows at these places, in the order given, or where a mask is true."""
         return type(self)(self.ids[places], self.scores[places])
 
     def distinct(self) -> "Ranked[T]":
-        """Each row once, at its first place; itself where none comes twice."""
-        first = np.unique(self.ids, return_index=True)[1]
-        return self if len(first) == len(self) else self.take(np.sort(first))
+        """Return each row once, at its first place."""
+        return self.take(np.sort(np.unique(self.ids, return_index=True)[1]))
 
     def items(self) -> list[tuple[int, float]]:
-        """Row and score, in order."""
+        """Return pairs of row and score, in order."""
         return list(zip(self.ids.tolist(), self.scores.tolist(), strict=True))
 
 
 class RowScores:
-    """One score for every row of a table, read-only: as a vector, for some rows, or when read.
-
-    So that the scores of a block of questions need not all be vectors over the whole table.
-    """
+    """Read-only scores of all rows of a table: dense, sparse or lazy."""
 
     lazy = False
-    """Whether the scores are computed whenever they are read."""
+    """Whether each read computes the scores."""
     some_rows: tuple[IntArray, FloatArray] | None = None
-    """The rows with their scores, of scores that were given for some rows; None for others."""
+    """Rows and scores of sparse scores; None for dense and lazy ones."""
 
     def __init__(self, values: ArrayLike) -> None:
         dense = np.asarray(values, np.float64)
@@ -143,7 +142,7 @@ class RowScores:
 
     @classmethod
     def sparse(cls, rows: IntArray, values: FloatArray, n_rows: int) -> Self:
-        """Scores of some rows, each once, of a table of `n_rows`; the others have 0."""
+        """Return scores of some rows, each given once, of a table of `n_rows`; others have 0."""
 
         def read() -> FloatArray:
             dense = np.zeros(n_rows)
@@ -156,7 +155,7 @@ class RowScores:
 
     @classmethod
     def later(cls, read: Callable[[], FloatArray], n_rows: int) -> Self:
-        """Scores that `read` gives, float64 (n_rows,), computed whenever they are read."""
+        """Return lazy scores: each read calls `read`, which returns float64 (n_rows,)."""
         scores = cls(())
         scores.lazy, scores._n_rows, scores._read = True, n_rows, read
         return scores
@@ -174,7 +173,7 @@ class RowScores:
 
     @property
     def nonzero(self) -> tuple[IntArray, FloatArray]:
-        """Rows, each once, and their scores; rows that are not among them have 0."""
+        """Distinct rows and their scores; all other rows have 0."""
         if self.some_rows is not None:
             return self.some_rows
         values = self._read()
@@ -182,7 +181,7 @@ class RowScores:
         return rows, values[rows]
 
     def top(self, k: int) -> Ranked[Any]:
-        """The `k` best rows, ties by lower id, as `Ranked.top` of all values."""
+        """Return the `k` best rows, ties by lower id."""
         if self.some_rows is None:
             return Ranked[Any].top(self._read(), k)
         rows, values = self.some_rows
@@ -196,20 +195,20 @@ class RowScores:
 
 
 class NodeScores(RowScores):
-    """One score for every node; exact PageRank mass sums to 1."""
+    """Scores of all nodes; exact PageRank mass sums to 1."""
 
 
 class RelationshipScores(RowScores):
-    """One score for every relationship."""
+    """Scores of all relationships."""
 
 
 class ChunkScores(RowScores):
-    """One score for every chunk."""
+    """Scores of all chunks."""
 
 
 @dataclass(frozen=True)
 class Mentions:
-    """Entity names of the question, in order: normalised, or as the data set gives them."""
+    """Entity names of the question, normalised or as the data set gives them."""
 
     names: tuple[str, ...]
 
@@ -219,7 +218,7 @@ class Mentions:
 
 @dataclass(frozen=True)
 class Keywords:
-    """Low-level keywords (entities, details) and high-level keywords (themes) of the question."""
+    """Low-level keywords (entities, details) and high-level keywords (themes)."""
 
     low: tuple[str, ...]
     high: tuple[str, ...]
@@ -230,7 +229,7 @@ class Keywords:
 
 @dataclass(frozen=True)
 class Query:
-    """The texts that vector or keyword search looks for."""
+    """The query texts of a search."""
 
     texts: tuple[str, ...]
 
@@ -240,10 +239,10 @@ class Query:
 
 @dataclass(frozen=True)
 class Path:
-    """A walk: its nodes in walking order, and the relationship row of every hop between them.
+    """A path: its nodes in order, and the relationship row of each hop.
 
-    `score` is what the search that found it says; `transition` numbers, from 1, the two reasoning
-    steps that it leads between (0 where there are none).
+    `score` is that of the search. `transition` is the number, from 1, of the transition between two
+    reasoning steps that the path belongs to (0: none).
     """
 
     nodes: tuple[int, ...]
@@ -254,9 +253,9 @@ class Path:
 
 @dataclass(frozen=True)
 class Subgraph:
-    """Nodes and relationship rows, each once, and the paths they were found on.
+    """Distinct nodes and relationship rows, and the paths that they are from.
 
-    `texts` holds triples that a model wrote in place of rows, where no row says the same.
+    `texts` are triples that a model wrote and that match no row.
     """
 
     nodes: tuple[int, ...] = ()
@@ -270,9 +269,10 @@ class Subgraph:
 
 @dataclass(frozen=True)
 class Piece:
-    """One text of a context: `kind` of row, `id` (a chunk's document, `also` its further ones).
+    """One text of a context.
 
-    `chunks` are those of which a text stands in it word for word, ascending; None: not known.
+    `kind` is the kind of row. `id` is the row's id, of a chunk its first document, and `also` its
+    other documents. `chunks` are the chunks that the text quotes, ascending (None: not known).
     """
 
     kind: str
@@ -286,10 +286,10 @@ class Piece:
 
 @dataclass(frozen=True)
 class Context:
-    """What went into the prompt, in order, and the (kind, id) of what was left out of it.
+    """The pieces of the prompt's context, in order.
 
-    `cut` is what the budget cut off and what a map step left unread, a chunk by each of its
-    documents; `share` the part of the budget, in 0..1, that the blocks so far were allotted.
+    `cut` lists (kind, id) of the rows that the budget or a map step left out, a chunk once for each
+    of its documents. `share` is the part of the budget, 0..1, that the pieces were allotted.
     """
 
     pieces: tuple[Piece, ...]
@@ -298,13 +298,13 @@ class Context:
 
     @property
     def n_tokens(self) -> int:
-        """Tokens of all pieces together."""
+        """The tokens of all pieces."""
         return sum(piece.n_tokens for piece in self.pieces)
 
 
 @dataclass(frozen=True)
 class Answer:
-    """The text a method answers with; `cut` says that the reply ended at its limit."""
+    """The answer of a method; `cut` marks a reply that ended at its token limit."""
 
     text: str
     cut: bool = False
@@ -331,7 +331,10 @@ show_briefly(*(kind for kind in _slots if isinstance(kind, type) and is_dataclas
 
 
 def value(slot: str) -> Any:
-    """A class decorator that gives a plug-in's own value type its slot; refuses a taken name."""
+    """Return a class decorator that registers a value type of a plug-in under a slot.
+
+    Raises ValueError for the slot of another type.
+    """
 
     def register(kind: type[T]) -> type[T]:
         known = next((one for one, name in _slots.items() if name == slot), None)
@@ -352,23 +355,23 @@ def slot_names() -> frozenset[str]:
 
 
 def slot_of(annotation: Any) -> str | None:
-    """The slot a type lives in, or None when it is not a value type."""
+    """Return the slot of a type, None for a type that has none."""
     return _slots.get(annotation) if isinstance(annotation, Hashable) else None
 
 
 @dataclass(frozen=True)
 class RetrievalState:
-    """The question and what the steps have written so far; a slot that is absent is not written."""
+    """The question and the values that steps have written, by slot."""
 
     question: Question
     slots: Mapping[str, Any] = field(default_factory=dict)
 
     def get(self, slot: str) -> Any:
-        """The value of a slot, or None when no step has written it."""
+        """Return the value of a slot, None before a step has written it."""
         return self.question if slot == "question" else self.slots.get(slot)
 
     def write(self, values: Mapping[str, Any]) -> "RetrievalState":
-        """A new state with these slots written, the question too; None values are left out."""
+        """Return a new state with these values; None values are ignored."""
         new = {slot: value for slot, value in values.items() if value is not None}
         question = new.pop("question", self.question)
         return RetrievalState(question, {**self.slots, **new})
@@ -378,23 +381,21 @@ class RetrievalState:
 
 
 def unique(items: Sequence[T]) -> tuple[T, ...]:
-    """The items in order of first appearance, each once."""
+    """Return the distinct items in order of first appearance."""
     return tuple(dict.fromkeys(items))
 
 
 def in_turn(lists: Sequence[Ranked[Any]]) -> Ranked[Any]:
-    """Rank 1 of every list, then rank 2, and so on; each row once, with the score it first has."""
-    rows = [one.items() for one in lists]
+    """Return the lists interleaved rank by rank; a row keeps its first place and score."""
     first: dict[int, float] = {}
-    for rank in range(max(map(len, rows), default=0)):
-        for one in rows:
-            if rank < len(one):
-                first.setdefault(*one[rank])
+    for rank in zip_longest(*(one.items() for one in lists)):
+        for pair in filter(None, rank):
+            first.setdefault(*pair)
     return Ranked.of(first)
 
 
 def best_of(rows: IntArray, scores: FloatArray, k: int) -> Ranked[Any]:
-    """The `k` best of some rows, each given once, ties by lower id, as `Ranked.top` says."""
+    """Return the `k` best of distinct rows, ties by lower id, as `Ranked.top` does."""
     places = np.arange(len(rows))
     if 0 < k < len(rows) and np.isfinite(scores).all():
         cut = np.partition(scores, len(rows) - k)[len(rows) - k]
@@ -408,7 +409,7 @@ def best_of(rows: IntArray, scores: FloatArray, k: int) -> Ranked[Any]:
 def best_of_each(
     ids: IntArray, scores: FloatArray, least: float = -np.inf
 ) -> tuple[IntArray, FloatArray]:
-    """Each id once, ascending, and its best score, which is at least `least`."""
+    """Return the distinct ids, ascending, and the best score of each, at least `least`."""
     rows, places = np.unique(ids, return_inverse=True)
     best: FloatArray = np.full(len(rows), least)
     np.maximum.at(best, places, scores)
@@ -416,6 +417,6 @@ def best_of_each(
 
 
 def best_first(scores: FloatArray, ids: IntArray | None = None) -> IntArray:
-    """Positions by score (six decimals), highest first; ties by lower id, without ids as given."""
+    """Return positions by score (six decimals), highest first; ties by id, else by position."""
     keys = -np.round(scores, DECIMALS)
     return np.argsort(keys, kind="stable") if ids is None else np.lexsort((ids, keys))

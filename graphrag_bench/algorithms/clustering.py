@@ -1,7 +1,7 @@
-"""Clusters of vectors: Gaussian mixtures chosen by BIC, and balanced k-means.
+"""Clusters of vectors: Gaussian mixtures selected by BIC, and balanced k-means.
 
-Everything runs on one thread of the linear algebra library, so that the last bits of a sum do not
-depend on the number of processors.
+The linear algebra runs on one thread, so that the last bits of a sum do not depend on the number of
+processors.
 """
 
 import warnings
@@ -20,7 +20,7 @@ from graphrag_bench.values import DECIMALS, FloatArray, IntArray
 
 Reduction = Literal["pca", "umap"]
 Clusters = list[IntArray]
-"""Row numbers of each cluster, sorted; clusters in the order of their row numbers."""
+"""Sorted rows of each cluster, clusters sorted by their rows."""
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -33,12 +33,12 @@ _BLOCK = 4096
 
 @dataclass(frozen=True)
 class Mixture:
-    """How rows are clustered by Gaussian mixtures.
+    """Settings of clustering by Gaussian mixtures.
 
-    `dimension` is what vectors are reduced to, by `reduction`; a row joins every component whose
-    posterior is above `threshold` (0..1); clusters of more than `max_tokens` are split again. The
-    search for the number of components ends when `patience` numbers in a row have brought no lower
-    BIC (None: all are tried), and is left out above `most_swept` rows (None: never).
+    Vectors are reduced to `dimension` by `reduction`. A row joins each component with a posterior
+    above `threshold` (0..1). Clusters above `max_tokens` are split again. The sweep over the number
+    of components ends after `patience` numbers without a lower BIC (None: tries all), and is
+    skipped above `most_swept` rows (None: never).
     """
 
     dimension: int
@@ -67,19 +67,18 @@ def _on_one_thread(function: Callable[P, T]) -> Callable[P, T]:
 def mixture_clusters(
     vectors: NDArray[Any], n_tokens: IntArray, mixture: Mixture, rng: Generator
 ) -> Clusters:
-    """Soft clusters of the rows of `vectors` (n, d): every row is in one at least.
+    """Return soft clusters of the rows of `vectors` (n, d); each row is in at least one.
 
-    First all rows, then the rows of each cluster by themselves: reduced, and given the number of
-    components (1 to min(50, n) - 1) of least BIC, ties to the smaller. `n_tokens` is int64 (n,); a
-    cluster above `max_tokens` with more than dimension + 1 rows is clustered again; one that no
-    mixture takes apart stays whole under UMAP, as in RAPTOR. Above `mixture.most_swept` rows
-    n // 100 - 1 components are taken without a sweep.
+    All rows are clustered, then the rows of each cluster: reduced, and split into the number of
+    components (1 to min(50, n) - 1) of least BIC, ties to the smaller. `n_tokens` is int64 (n,). A
+    cluster above `max_tokens` with more than dimension + 1 rows is clustered again; under UMAP a
+    cluster that no mixture splits stays whole, as in RAPTOR. Above `mixture.most_swept` rows the
+    number of components is n // 100 - 1.
     Source: RAPTOR (Sarthi et al. 2024), section 3 and its code; the shortcut and the size rule from
     the released code of Zhou et al. 2025.
-    Deviation: PCA leaves no gaps between groups, so that what no mixture takes apart is cut by
-    balanced k-means to parts of about `max_tokens`. Equal clusters, which overlapping components
-    can give, count once. The sweep ends after `mixture.patience` numbers of components without a
-    lower BIC, where RAPTOR tries all (None).
+    Deviation: PCA leaves no gaps between groups, so balanced k-means splits clusters that no
+    mixture does, into parts of about `max_tokens`. Equal clusters count once. The sweep ends after
+    `mixture.patience` numbers of components without a lower BIC, where RAPTOR tries all (None).
     """
     points = np.asarray(vectors, np.float64)
 
@@ -105,9 +104,8 @@ def mixture_clusters(
 
 @_on_one_thread
 def mixture_layer(vectors: NDArray[Any], mixture: Mixture, rng: Generator) -> Clusters:
-    """Soft clusters of the rows of `vectors` (n, d) by one mixture, with no cluster split again.
+    """Return soft clusters of the rows of `vectors` (n, d) by one mixture; `max_tokens` is ignored.
 
-    As the first level of `mixture_clusters`, of whose settings `max_tokens` says nothing here.
     Source: HiRAG (Huang et al. 2025), its release.
     """
     return _one_level(np.asarray(vectors, np.float64), mixture, rng)
@@ -144,10 +142,9 @@ def _one_level(
 def reduce(
     points: FloatArray, dimension: int, reduction: Reduction, *, neighbours: int, seed: int
 ) -> FloatArray:
-    """The points in fewer dimensions, float64 (n, dimension), rounded to six decimals.
+    """Return the points in fewer dimensions, float64 (n, dimension), rounded to six decimals.
 
-    `umap` needs the extra of that name (cosine metric, `neighbours` neighbours, `seed`); `pca` has
-    neither neighbours nor chance.
+    `umap` (cosine metric) uses `neighbours` and `seed`, and needs the extra of that name.
     """
     if reduction == "pca":
         from sklearn.decomposition import PCA
@@ -167,7 +164,7 @@ def reduce(
 
 
 def check_reduction(reduction: Reduction) -> None:
-    """Raise MissingPackage where the package of a reduction is not installed."""
+    """Raise MissingPackage if the package of a reduction is not installed."""
     if reduction == "umap" and find_spec("umap") is None:
         raise MissingPackage(
             "reduction=umap needs the package umap-learn: pip install 'graphrag-bench[umap]'. "
@@ -198,7 +195,7 @@ def _posteriors(points: FloatArray, mixture: Mixture, seed: int) -> FloatArray:
             in_vain += 1
             if bic < best[0]:
                 best, in_vain = (bic, model), 0
-            if in_vain == mixture.patience:  # Deviation: RAPTOR tries all
+            if in_vain == mixture.patience:
                 break
     if best[1] is None:
         return np.ones((n, 1))
@@ -212,7 +209,7 @@ def _in_order(clusters: Clusters) -> Clusters:
 
 @_on_one_thread
 def kmeans(vectors: NDArray[Any], n_clusters: int, seed: int) -> IntArray:
-    """The cluster of each row of `vectors` (n, d) by k-means, int64 (n,) in 0..n_clusters - 1."""
+    """Return the k-means cluster of each row of `vectors` (n, d), int64 (n,)."""
     from sklearn.cluster import KMeans
 
     model = KMeans(n_clusters, n_init=1, random_state=seed)
@@ -221,13 +218,13 @@ def kmeans(vectors: NDArray[Any], n_clusters: int, seed: int) -> IntArray:
 
 @_on_one_thread
 def balanced_clusters(vectors: NDArray[Any], cluster_size: int, rng: Generator) -> Clusters:
-    """Clusters of about `cluster_size` rows of `vectors` (n, d); every row is in exactly one.
+    """Return clusters of about `cluster_size` rows of `vectors` (n, d); each row is in one.
 
-    k-means with k = max(1, n // cluster_size) centres drawn from the rows; after each assignment
-    the rows of a cluster above 1.2 n / k go, farthest from the centre first (ties to the lower
-    row), to the nearest cluster below n / k. Stops when the centres move by no more than 1e-4
-    (Frobenius), or when a cluster has become empty. Source: RAPTOR-K, Zhou et al. 2025, section 7.1
-    and their released code.
+    k-means with k = max(1, n // cluster_size) centres drawn from the rows. After each assignment,
+    rows of clusters above 1.2 n / k move to the nearest cluster below n / k, farthest from the
+    centre first (ties to the lower row). Stops when the centres move by at most 1e-4 (Frobenius),
+    or when a cluster is empty.
+    Source: RAPTOR-K, Zhou et al. 2025, section 7.1 and their released code.
     """
     points = np.asarray(np.round(vectors, DECIMALS), np.float64)
     n = len(points)
@@ -250,7 +247,6 @@ def balanced_clusters(vectors: NDArray[Any], cluster_size: int, rng: Generator) 
 
 
 def _nearest(points: FloatArray, centres: FloatArray) -> IntArray:
-    """The nearest centre of every point, ties to the lower."""
     blocks = [
         _distances(points[start : start + _BLOCK], centres).argmin(axis=1)
         for start in range(0, len(points), _BLOCK)
@@ -259,7 +255,7 @@ def _nearest(points: FloatArray, centres: FloatArray) -> IntArray:
 
 
 def _distances(points: FloatArray, centres: FloatArray) -> FloatArray:
-    """Squared distances (n, k) less what all centres share, rounded so that ties are ties."""
+    """Return squared distances (n, k) minus the squared norms of points, rounded for ties."""
     return np.asarray(
         np.round((centres**2).sum(axis=1)[None] - 2.0 * points @ centres.T, DECIMALS), np.float64
     )

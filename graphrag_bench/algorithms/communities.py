@@ -1,4 +1,4 @@
-"""Communities of a graph, level 0 the coarsest, and the reports that describe them."""
+"""Hierarchical communities of a graph, and their reports."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -13,10 +13,10 @@ from graphrag_bench.values import BoolArray, FloatArray, IntArray
 
 @dataclass(frozen=True, eq=False)
 class Communities(Columns):
-    """Rows 0..n-1, coarse levels first; ids are unique across levels.
+    """Communities of all levels, the coarsest level (0) first.
 
     `level` and `parent` are int64 (n,), the parent -1 at level 0. `nodes` is a bool CSR (n,
-    n_nodes), `chunks` a bool CSR (n, n_chunks): the union of the chunks of its nodes.
+    n_nodes), `chunks` a bool CSR (n, n_chunks): the union of the chunks of the nodes.
     """
 
     level: IntArray
@@ -29,19 +29,18 @@ class Communities(Columns):
 
     @cached_property
     def occurrence(self) -> FloatArray:
-        """The number of chunks of each, divided by the largest, float64 (n,) in 0..1."""
+        """Number of chunks of each community divided by the largest number, float64 (n,)."""
         counts = np.asarray(self.chunks.sum(axis=1), np.float64).ravel()
         return np.asarray(counts / max(counts.max(initial=0.0), 1.0), np.float64)
 
 
 @dataclass(frozen=True, eq=False)
 class Reports(Columns):
-    """One report for each community row: title, text, and the rating of its impact, 0..10.
+    """Reports of all communities: title, text and rating (0..10, float64).
 
-    A community without a report has an empty text; `ratings` is float64 (n,). `fallback`, bool
-    (n,), flags those whose reply could not be read and is kept verbatim; None: there is no
-    such row. `chunks` is a bool CSR (n, n_chunks): those of which a sentence stands in the text;
-    None where a model wrote the texts.
+    A community without a report has an empty text. `fallback`, bool (n,), marks unreadable replies
+    that are kept as texts (None: no row). `chunks` is a bool CSR (n, n_chunks) of the chunks that a
+    text quotes a sentence of (None: a model wrote the texts).
     """
 
     titles: Texts
@@ -54,12 +53,12 @@ class Reports(Columns):
         return len(self.texts)
 
     def chunks_of(self, community: int) -> tuple[int, ...]:
-        """The chunks of which a sentence stands in a report, ascending; of a model's text none."""
+        """Return the chunks that a report quotes, ascending; () for a text by a model."""
         return () if self.chunks is None else tuple(row_ids(self.chunks, community).tolist())
 
     @property
     def statistics(self) -> Mapping[str, float]:
-        """How many communities there are, have no report, and have a reply as it came."""
+        """Numbers of communities, of communities without a report, and of unreadable replies."""
         n_fallback = 0 if self.fallback is None else int(np.count_nonzero(self.fallback))
         n_empty = int(np.count_nonzero(np.diff(self.texts.offsets) == 0))
         return {"communities": len(self), "without_report": n_empty, "unreadable": n_fallback}

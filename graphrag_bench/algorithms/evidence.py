@@ -1,4 +1,4 @@
-"""What chunks say of nodes and relationships: attributes, and fragments of descriptions."""
+"""Attributes of nodes, and fragments of descriptions, with the chunks that they are from."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -11,15 +11,15 @@ from graphrag_bench.text import normalise_name, show_briefly
 from graphrag_bench.values import IntArray
 
 Stated = tuple[int, str, str, tuple[int, ...]]
-"""The row of a node, an attribute's name, its value, and chunks that state it."""
+"""Node, name and value of an attribute, and the chunks that state it."""
 
 
 @dataclass(frozen=True, eq=False)
 class NodeAttributes(Columns):
-    """One row for each distinct (node, name, value), by node, then in order of first mention.
+    """Distinct attributes (node, name, value), by node, then in order of first mention.
 
-    `node` is int64 (n,). `names` are normalised; `values` are as first written, with single spaces,
-    told apart by their normalised form. `chunk` is a bool CSR (n, n_chunks).
+    `node` is int64 (n,). `names` are normalised. `values` are as first written, with single spaces;
+    values of the same normal form are equal. `chunk` is a bool CSR (n, n_chunks).
     """
 
     node: IntArray
@@ -29,7 +29,7 @@ class NodeAttributes(Columns):
 
     @classmethod
     def of(cls, stated: Iterable[Stated], n_chunks: int) -> "NodeAttributes":
-        """The rows of what is stated; what has no letters in its name or value is left out."""
+        """Return the table of attributes, without those whose name or value normalises to ""."""
         chunks_of: dict[tuple[int, str, str], tuple[str, dict[int, None]]] = {}
         for node, name, value, chunks in stated:
             key = node, normalise_name(name), normalise_name(value)
@@ -48,15 +48,13 @@ class NodeAttributes(Columns):
         return len(self.node)
 
     def rows_of(self, node: int) -> IntArray:
-        """The rows of a node, int64 (n_found,), those that most chunks state first; ties as is."""
+        """Return the rows of a node, int64, most chunks first, ties in table order."""
         first, last = np.searchsorted(self.node, [node, node + 1])
-        rows: IntArray = np.arange(first, last)
-        n_stating = np.diff(self.chunk.indptr[first : last + 1])
-        order = np.argsort(-n_stating.astype(np.int64), kind="stable")
-        return np.asarray(rows[order], np.int64)
+        n_chunks = np.diff(self.chunk.indptr[first : last + 1]).astype(np.int64)
+        return np.asarray(first + np.argsort(-n_chunks, kind="stable"), np.int64)
 
     def text_of(self, row: int) -> str:
-        """A row as "name: value"."""
+        """Return a row as "name: value"."""
         return f"{self.names[row]}: {self.values[row]}"
 
 
@@ -64,15 +62,15 @@ show_briefly(NodeAttributes)
 
 
 WHOLE = ""
-"""A fragment that is all of its description, however long: it is not stored twice."""
+"""Text of a fragment that is the whole description, so that it is not stored twice."""
 
 
 @dataclass(frozen=True, eq=False)
 class Fragments(Columns):
-    """What was read of the rows of a table: distinct (row, text, chunk), sorted by row.
+    """The texts that descriptions are merged from: distinct (row, text, chunk), sorted by row.
 
-    `texts` are distinct; those of row i are at starts[i]..starts[i + 1] - 1 of `text`, a place in
-    `texts`, and `chunk`, both int64 (n,); `starts` is int64 (n_rows + 1,).
+    Fragments of row i are `starts[i]:starts[i + 1]` of `text` (rows of `texts`) and `chunk`, both
+    int64 (n,); `starts` is int64 (n_rows + 1,). `texts` are distinct.
     """
 
     texts: Texts
@@ -82,7 +80,7 @@ class Fragments(Columns):
 
     @classmethod
     def of(cls, read: Iterable[tuple[int, str, int]], n_rows: int) -> "Fragments":
-        """The fragments of (row, text, chunk); doubles count once."""
+        """Return the table of (row, text, chunk), duplicates removed."""
         codes: dict[str, int] = {}
         coded = {(row, codes.setdefault(text, len(codes)), chunk) for row, text, chunk in read}
         rows, places, chunks = np.array(sorted(coded), np.int64).reshape(-1, 3).T
@@ -97,19 +95,19 @@ class Fragments(Columns):
         yield from zip(row.tolist(), self.texts.take(self.text), self.chunk.tolist(), strict=True)
 
     def of_row(self, row: int) -> list[tuple[str, int]]:
-        """Text and chunk of each fragment of a row; none for a row beyond the table."""
+        """Return text and chunk of each fragment of a row; none for a row beyond the table."""
         part = slice(*self.starts[row : row + 2]) if row < len(self) else slice(0)
         return list(zip(self.texts.take(self.text[part]), self.chunk[part].tolist(), strict=True))
 
     def take(self, rows: IntArray) -> "Fragments":
-        """The fragments of some rows, in the order given."""
+        """Return the fragments of some rows, in the order given."""
         counts = np.diff(self.starts)[rows]
         ends = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
         places = np.arange(ends[-1]) + np.repeat(self.starts[:-1][rows] - ends[:-1], counts)
         return Fragments(self.texts, ends, self.text[places], self.chunk[places])
 
     def pairs(self) -> Iterator[tuple[str, int]]:
-        """Each distinct text with each chunk that it was read from."""
+        """Yield each distinct pair of text and chunk."""
         codes = np.unique(np.stack([self.text, self.chunk]), axis=1)
         for place, chunk in codes.T.tolist():
             yield self.texts[place], chunk

@@ -1,4 +1,4 @@
-"""The extraction of each chunk: triples, described records, n-ary facts, or records by a schema."""
+"""Extractions: triples, described records, n-ary facts, or records by a schema, by chunk."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -11,9 +11,9 @@ RowT = TypeVar("RowT")
 
 @dataclass(frozen=True)
 class Extracted(Generic[RowT]):
-    """One row of the class `kind` for each chunk, in chunk order, and counts about the whole.
+    """One row of class `kind` for each chunk, in chunk order, and statistics.
 
-    `counted` names the field of a row whose items a statistic counts.
+    `counted` maps the name of a statistic to the field of a row whose items it counts.
     """
 
     kind: ClassVar[type[Any]]
@@ -23,14 +23,14 @@ class Extracted(Generic[RowT]):
 
     @classmethod
     def of(cls, rows: Sequence[RowT], counts: Mapping[str, float]) -> Self:
-        """Return the extraction of rows, with the numbers of what they hold before other counts."""
+        """Return the extraction, with the statistics of `counted` before the given ones."""
         numbers: dict[str, float] = {
             name: sum(len(getattr(row, part)) for row in rows) for name, part in cls.counted.items()
         }
         return cls(tuple(rows), {**numbers, **counts})
 
     def save(self, folder: Path) -> None:
-        """Write one JSON line for each chunk, lone surrogates replaced, and the statistics."""
+        """Write a JSON line for each chunk, lone surrogates replaced, and the statistics."""
         lines = [json.dumps(asdict(row), ensure_ascii=False) for row in self.rows]  # type: ignore[call-overload]
         text = "".join(f"{line}\n" for line in lines)
         (folder / "rows.jsonl").write_bytes(text.encode("utf-8", errors="replace"))
@@ -39,18 +39,18 @@ class Extracted(Generic[RowT]):
 
     @classmethod
     def load(cls, folder: Path) -> Self:
-        """Return what `save` wrote; a text may hold any sign of a line end."""
+        """Return the extraction that `save` wrote."""
         from pydantic import TypeAdapter
 
         row = TypeAdapter(cls.kind)
-        lines = (folder / "rows.jsonl").read_bytes().split(b"\n")
+        lines = (folder / "rows.jsonl").read_bytes().split(b"\n")  # texts may hold U+2028
         statistics = json.loads((folder / "statistics.json").read_text(encoding="utf-8"))
         return cls(tuple(row.validate_json(line) for line in lines if line), statistics)
 
 
 @dataclass(frozen=True)
 class Triple:
-    """A fact as written in the chunk; `weight` counts how often it was read."""
+    """A fact as the chunk states it; `weight` is the number of times that it was read."""
 
     head: str
     relation: str
@@ -60,7 +60,7 @@ class Triple:
 
 @dataclass(frozen=True)
 class ChunkExtraction:
-    """The entities and triples of one chunk, as written, in order."""
+    """Entities and triples of a chunk, as written, in order."""
 
     entities: tuple[str, ...]
     triples: tuple[Triple, ...]
@@ -76,7 +76,7 @@ class Extraction(Extracted[ChunkExtraction]):
 
 @dataclass(frozen=True)
 class EntityRecord:
-    """An entity as one place of a chunk tells of it; `type` is "" where none is known."""
+    """One mention of an entity; an unknown `type` is ""."""
 
     name: str
     type: str = ""
@@ -85,7 +85,7 @@ class EntityRecord:
 
 @dataclass(frozen=True)
 class RelationshipRecord:
-    """A relationship as one place of a chunk tells of it; `strength` is at least 0."""
+    """One mention of a relationship; `strength` is at least 0."""
 
     source: str
     target: str
@@ -96,7 +96,7 @@ class RelationshipRecord:
 
 @dataclass(frozen=True)
 class ChunkRecords:
-    """The records of one chunk, as written, in order."""
+    """Records of a chunk, as written, in order."""
 
     entities: tuple[EntityRecord, ...] = ()
     relationships: tuple[RelationshipRecord, ...] = ()
@@ -104,7 +104,7 @@ class ChunkRecords:
 
 @dataclass(frozen=True)
 class TextExtraction(Extracted[ChunkRecords]):
-    """Described records."""
+    """Described entities and relationships."""
 
     kind = ChunkRecords
     counted: ClassVar[Mapping[str, str]] = {
@@ -115,9 +115,9 @@ class TextExtraction(Extracted[ChunkRecords]):
 
 @dataclass(frozen=True)
 class FactRecord:
-    """A fact as one place of a chunk tells it, with all entities that it names.
+    """One mention of a fact, with all its entities.
 
-    `completeness` says how much of what is needed to understand it the text holds, 0 to 10.
+    `completeness`, 0..10, is how far the text can be understood without its chunk.
     """
 
     text: str
@@ -127,7 +127,7 @@ class FactRecord:
 
 @dataclass(frozen=True)
 class ChunkFacts:
-    """The facts of one chunk, as written, in order."""
+    """Facts of a chunk, as written, in order."""
 
     facts: tuple[FactRecord, ...] = ()
 

@@ -1,8 +1,7 @@
-"""The graph: node and relationship tables as columns, incidence with chunks, and derived views.
+"""The graph: tables of nodes and relationships, their chunks, and cached views.
 
-A relationship row is one distinct directed fact (head, name, tail) or one synonymy edge. The pair
-view groups rows by their unordered ends; views are made once, when first asked for, and those that
-questions read are stored with the graph.
+A relationship row is a distinct directed fact (head, name, tail) or a synonymy edge. Views such as
+`pairs` and `adjacency` are computed on first use; the views that questions read are stored.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -38,23 +37,25 @@ ATTRIBUTES = {
     "facts": "relationship.description",
     "keywords": "relationship.keywords",
 }
-"""The attribute (Zhou et al. 2025, Table 2; `node.attributes` is ours) of each such column."""
+"""Columns and their attributes (Zhou et al. 2025, Table 2; `node.attributes` is ours)."""
 
 
 @dataclass(frozen=True, eq=False)
 class Graph(Columns):
     """Nodes, relationships and their chunks.
 
-    `names` (n_nodes,) holds names, unique, normalised unless the graph came with its own; `types`
-    and `descriptions` are None where the graph type has none. `source`, `target` int64, `weight`
-    float64 and `synonym` bool are (n_relationships,); `relations` names each row, `facts` describes
-    it, `keywords` holds its themes. `node_chunk` and `relationship_chunk` are bool CSR with one
-    column for each chunk; in an entity-passage graph `node_chunk` is int64, the weight of an edge.
-    `node_attributes` are named values of nodes, None where the graph type has none.
-    `node_fragments` and `fact_fragments` are the texts that descriptions and facts are merged of,
-    with the chunks that they were read from; None where that is not known.
-    `merges` are the names that were taken for a node's. `statistics` are what its builder counted:
-    they are written to the recipe of the artifact and not loaded with it.
+    `names` (n_nodes,) are unique, and normalised unless the graph came with names of its own.
+    `source`, `target` int64, `weight` float64 and `synonym` bool are (n_relationships,);
+    `relations` are the names of relationships, `facts` their descriptions, `keywords` their themes.
+    `types` and `descriptions` are those of nodes; columns that a graph type lacks are None.
+    `node_chunk` and `relationship_chunk` are bool CSR with a column for each chunk; in an
+    entity-passage graph `node_chunk` is int64, the weight of an edge. `node_fragments` and
+    `fact_fragments` are the texts that descriptions and facts are merged from (None: not known).
+    `merges` are the aliases of nodes. `statistics` are stored in the artifact's recipe alone.
+
+    >>> graph = Graph.from_arrays([0, 1], [1, 2], names=["ada", "norvik", "tarn"])
+    >>> graph.n_nodes, graph.degree.tolist(), graph.triple(0)
+    (3, [1, 2, 1], ('ada', 'related to', 'norvik'))
     """
 
     names: Texts
@@ -87,9 +88,9 @@ class Graph(Columns):
         n_nodes: int | None = None,
         relations: str | Sequence[str] | Texts = "related to",
     ) -> "Graph":
-        """A graph from arrays, without synonymy edges; what is left out is empty, or 1 for weights.
+        """Return a graph from arrays, without synonymy edges; weights are 1 by default.
 
-        Chunks are CSR matrices or arrays; `relations` is a name for each row, or for all of them.
+        Chunks are CSR matrices or dense arrays; `relations` is one name for all rows, or a list.
         """
         from scipy.sparse import csr_matrix, issparse
 
@@ -117,84 +118,84 @@ class Graph(Columns):
 
     @property
     def n_nodes(self) -> int:
-        """The number of nodes."""
+        """Number of nodes."""
         return len(self.names)
 
     @property
     def n_relationships(self) -> int:
-        """The number of relationship rows, synonymy edges included."""
+        """Number of relationship rows, synonymy edges included."""
         return len(self.source)
 
     @property
     def n_chunks(self) -> int:
-        """The number of chunks the graph was made from."""
+        """Number of chunks that the graph is built from."""
         return int(self.node_chunk.shape[1])
 
     @property
     def attributes(self) -> frozenset[str]:
-        """The attributes this graph has, e.g. `node.name`."""
+        """The attributes of this graph, e.g. `node.name`."""
         have = {name for column, name in ATTRIBUTES.items() if getattr(self, column) is not None}
         return frozenset(have | {"relationship.weight"})
 
     @cached_property
     def type_numbers(self) -> Mapping[str, int]:
-        """Every type that a node has, in lower case, numbered in order of first appearance."""
+        """Node types in lower case, numbered in order of first appearance."""
         names = dict.fromkeys(map(str.casefold, self.types or ()))
         return {name: number for number, name in enumerate(names)}
 
     @cached_property
     def type_of_node(self) -> IntArray:
-        """The number of each node's type, int64 (n_nodes,); (0,) where the graph has no types."""
+        """Type number of each node, int64 (n_nodes,); (0,) for a graph without types."""
         return np.array([self.type_numbers[name.casefold()] for name in self.types or ()], np.int64)
 
     @cached_property
     def dictionary(self) -> NameDictionary:
-        """The node names and the aliases merged into one node, ready to be found in texts."""
+        """Dictionary of node names and aliases, for finding them in texts."""
         return NameDictionary.of(self.names, unambiguous(self.merges, self.names))
 
     @cached_property
     def row_of(self) -> TextRows:
-        """The row of each node by its name in the table."""
+        """Row of each node by its name."""
         return TextRows.numbered(self.names, np.arange(self.n_nodes))
 
     @cached_property
     def chunk_relationship(self) -> Any:
-        """Bool CSR (n_chunks, n_relationships): the rows that each chunk states, sorted."""
+        """Bool CSR (n_chunks, n_relationships), columns sorted."""
         return in_order(self.relationship_chunk.T)
 
     @cached_property
     def chunk_node(self) -> Any:
-        """CSR (n_chunks, n_nodes): the nodes that each chunk holds, sorted."""
+        """CSR (n_chunks, n_nodes), columns sorted."""
         return in_order(self.node_chunk.T)
 
     @cached_property
     def node_relationship(self) -> Any:
-        """Bool CSR (n_nodes, n_relationships): the rows that each node is an end of, sorted."""
+        """Bool CSR (n_nodes, n_relationships): the rows at each node, sorted."""
         ends = np.stack([self.source, self.target], axis=1).ravel()
         rows = np.repeat(np.arange(self.n_relationships), 2)
         return cells(ends, rows, (self.n_nodes, self.n_relationships))
 
     def relationships_at(self, nodes: IntArray) -> IntArray:
-        """The rows that one of the nodes is an end of, each once, sorted, int64 (n_found,).
+        """Return the distinct rows with an end among some nodes, int64, sorted.
 
-        Reads the rows of these nodes alone. Raises IndexError for a node that is not there.
+        Raises IndexError for an unknown node.
         """
         rows = np.sort(self.node_relationship[nodes].indices).astype(np.int64)
         return rows[np.diff(rows, prepend=-1) > 0]
 
     @cached_property
     def pairs(self) -> Pairs:
-        """The rows grouped by unordered ends, pairs sorted by (smaller end, larger end)."""
+        """Rows grouped by their unordered ends, sorted by (smaller end, larger end)."""
         return Pairs.joining(self.source, self.target, self.weight, self.n_nodes)
 
     @cached_property
     def degree(self) -> IntArray:
-        """The number of other nodes each node is joined to, int64 (n_nodes,)."""
+        """Number of neighbours of each node, int64 (n_nodes,)."""
         return np.asarray(np.diff(self.adjacency.indptr), np.int64)
 
     @cached_property
     def adjacency(self) -> Any:
-        """Summed pair weights as a symmetric float64 CSR (n_nodes, n_nodes), no self-loops."""
+        """Symmetric float64 CSR (n_nodes, n_nodes) of summed weights, without self-loops."""
         from scipy.sparse import csr_matrix
 
         pairs, n = self.pairs, self.n_nodes
@@ -205,7 +206,7 @@ class Graph(Columns):
 
     @cached_property
     def neighbours(self) -> Neighbours:
-        """The neighbours of every node, whichever way a relationship points."""
+        """Neighbours of each node, in either direction."""
         pairs = self.pairs
         ends = np.stack([pairs.source, pairs.target])
         both = Neighbours.along(ends.ravel(), ends[::-1].ravel(), self.n_nodes)
@@ -214,22 +215,22 @@ class Graph(Columns):
 
     @cached_property
     def outward(self) -> Neighbours:
-        """The nodes that relationships lead to from every node."""
+        """Neighbours of each node along the direction of relationships."""
         return Neighbours.along(self.source, self.target, self.n_nodes)
 
     @cached_property
     def transition(self) -> Any:
-        """The transposed row-normalised adjacency, float64 CSR; columns of isolated nodes are 0."""
+        """Transposed row-normalised adjacency, float64 CSR; columns of isolated nodes are 0."""
         return transition_of(self.adjacency)
 
     @cached_property
     def walks(self) -> dict[tuple[object, ...], Any]:
-        """The random walks over this graph by their settings; `algorithms/pagerank.py` fills it."""
+        """Cache of `algorithms.pagerank`: random walks by their settings."""
         return {}
 
     @cached_property
     def pair_chunk(self) -> Any:
-        """Bool CSR (n_pairs, n_chunks): any row of the pair is from the chunk."""
+        """Bool CSR (n_pairs, n_chunks): the chunks of any row of a pair."""
         rows = np.arange(self.n_relationships)
         group = cells(self.pairs.of, rows, (len(self.pairs.source), len(rows)))
         summed = group.astype(np.int64) @ self.relationship_chunk.astype(np.int64)
@@ -237,7 +238,7 @@ class Graph(Columns):
 
     @cached_property
     def chunks_per_node(self) -> IntArray:
-        """How many chunks each node is in, counted through its relationships, int64 (n_nodes,)."""
+        """Number of chunks of the relationships of each node, int64 (n_nodes,)."""
         n_pairs = len(self.pairs.source)
         ends = np.concatenate([self.pairs.source, self.pairs.target])
         incident = cells(ends, np.tile(np.arange(n_pairs), 2), (self.n_nodes, n_pairs))
@@ -246,7 +247,7 @@ class Graph(Columns):
 
     @cached_property
     def igraph(self) -> Any:
-        """The pair view as an undirected igraph.Graph with edge attribute `weight`."""
+        """The pairs as an undirected igraph.Graph with edge attribute `weight`."""
         import igraph
 
         pairs = self.pairs
@@ -254,9 +255,9 @@ class Graph(Columns):
         return igraph.Graph(n=self.n_nodes, edges=ends, edge_attrs={"weight": weights})
 
     def triple(self, row: int) -> tuple[str, str, str]:
-        """Source, what joins them, and target of a row, in the direction that is stored.
+        """Return source, relation and target of a row.
 
-        What joins them is the relation's name, else its keywords, else its description.
+        The relation is the row's name, else its keywords, else its description.
         """
         relation = self.relations[row]
         for column in (self.keywords, self.facts):
@@ -265,45 +266,44 @@ class Graph(Columns):
         return self.names[head], relation or "related to", self.names[tail]
 
     def chunks_of_node(self, node: int) -> tuple[int, ...]:
-        """The chunks of which text stands in the description of a node, ascending.
+        """Return the chunks that the description of a node quotes, ascending.
 
-        Those whose fragment stands in it word for word; where the graph has no fragments its
-        chunk, if it is from one alone. A node that is not described has none.
+        Without fragments, a node of one chunk quotes that chunk. A node without a description
+        quotes none.
         """
         described = self.descriptions[node] if self.descriptions else ""
-        return _standing(self.node_fragments, node, described, self.node_chunk)
+        return _quoted(self.node_fragments, node, described, self.node_chunk)
 
     def chunks_of_relationship(self, row: int) -> tuple[int, ...]:
-        """The chunks of which text stands in what a relationship says, ascending.
+        """Return the chunks that the description of a relationship quotes, ascending.
 
-        As of a node; of a fact without a description, which is its name and ends, all that state
-        it.
+        As for a node. A named relationship without a description quotes all its chunks.
         """
         described = self.facts[row] if self.facts else ""
         if not described and self.relations[row]:
             return self.chunks_of_triples([row])
-        return _standing(self.fact_fragments, row, described, self.relationship_chunk)
+        return _quoted(self.fact_fragments, row, described, self.relationship_chunk)
 
     def chunks_of_triples(self, rows: Iterable[int]) -> tuple[int, ...]:
-        """The chunks that state one of some facts by its ends and name, ascending."""
+        """Return the chunks that state any of some relationships, ascending."""
         stating = (row_ids(self.relationship_chunk, row).tolist() for row in rows)
         return tuple(sorted({chunk for some in stating for chunk in some}))
 
     def save(self, folder: Path) -> None:
-        """Write the columns, attributes, merges and what questions read besides into a folder."""
+        """Write columns, merges and views into a folder."""
         super().save(folder)
         save_merges(folder, self.merges)
         save_views(folder, self)
 
     @classmethod
     def load(cls, folder: Path) -> "Graph":
-        """The graph that `save` wrote, its columns and stored views by memory map."""
+        """Return the graph that `save` wrote, by memory map."""
         graph = replace(super().load(folder), merges=load_merges(folder))
-        vars(graph).update(load_views(folder, graph.names))  # where cached properties look first
+        vars(graph).update(load_views(folder, graph.names))  # the cache of cached properties
         return graph
 
 
-def _standing(
+def _quoted(
     fragments: Fragments | None, row: int, described: str, incidence: Any
 ) -> tuple[int, ...]:
     if not described:
@@ -316,7 +316,7 @@ def _standing(
 
 
 def attributes_of(graph: Graph) -> NodeAttributes:
-    """The attributes of the nodes; raises UserError where the graph type has none."""
+    """Return the attributes of nodes; raises UserError for a graph type without attributes."""
     if graph.node_attributes is None:
         raise UserError("The nodes have no attributes; build.graph=attributed gives them some.")
     return graph.node_attributes
@@ -326,10 +326,9 @@ show_briefly(Graph)
 
 
 def nodes_of(graph: Graph, types: tuple[str, ...]) -> BoolArray | None:
-    """Which nodes have one of the types, bool (n_nodes,); None, which is all of them, for ().
+    """Return which nodes have one of the types, bool (n_nodes,); None for (), which means all.
 
-    Upper and lower case make no difference. Raises UserError where the graph has no types, and for
-    a type that none of its nodes has, with the nearest ones.
+    Case is ignored. Raises UserError for a graph without types, and for an unknown type.
     """
     if not types:
         return None
@@ -349,11 +348,10 @@ Share = Annotated[float, Field(ge=0, lt=1)]
 
 
 def thinned(graph: Graph, *, edge_drop: Share = 0.0, edge_drop_seed: NonNegativeInt = 0) -> Graph:
-    """The graph without a share of its edges, drawn uniformly; all nodes stay.
+    """Return the graph without a random share of its edges; all nodes stay.
 
-    An edge is a pair of nodes with all its relationship rows, so that it is gone for every method;
-    round(share x pairs) are dropped, and a larger share drops those of a smaller one too. What a
-    node says of its own chunks stays.
+    An edge is a pair of nodes with all its rows: round(share x pairs) pairs are dropped, and a
+    larger share drops the pairs of a smaller one too. Chunks of nodes stay.
     Source: PathRAG (Chen et al. 2025), robustness to sparse graphs; drawing and seed are ours.
     """
     n_pairs = len(graph.pairs.source)

@@ -1,4 +1,4 @@
-"""How loops are compiled by numba, and the loops of forward push."""
+"""Compiled loops: the decorator, and the loops of forward push."""
 
 from collections.abc import Callable
 from typing import Any, TypeVar
@@ -16,12 +16,11 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 def kernel(function: F) -> F:
-    """The function, compiled when first called and kept on disk for the next process.
+    """Return the function compiled by numba on its first call, cached on disk if possible.
 
-    The compiled code lies next to the source, else, where that cannot be written, in
-    NUMBA_CACHE_DIR or in the user's cache folder; where none of them can be written, it is not
-    kept. Floats are never reordered (no fast math), so that a kernel gives what plain Python gives.
-    A class that a kernel takes keeps its name and module: caches of before are read by them.
+    The cache is beside the source, in NUMBA_CACHE_DIR, or in the user's cache folder. Floats are
+    never reordered (no fast math), so a kernel returns the same bits as plain Python. A class that
+    a kernel takes keeps its name and module, by which caches refer to it.
     """
     compiled: F
     try:
@@ -32,14 +31,14 @@ def kernel(function: F) -> F:
 
 
 AHEAD = 8
-"""How many nodes, or ways from a node, ahead of its use memory is asked for."""
+"""How many nodes or edges ahead memory is prefetched."""
 
 
 @intrinsic  # type: ignore[untyped-decorator]
 def prefetch(_: Any, array: Any, place: Any) -> Any:
-    """Ask for `array[place]`, (n,), without reading it; `place` may lie outside the array.
+    """Prefetch `array[place]`, (n,); `place` may be out of bounds.
 
-    A push otherwise waits for each node it comes to, in 1.6 times the time.
+    Without it a push takes 1.6 times as long, waiting for memory.
     """
 
     def generated(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
@@ -56,14 +55,14 @@ def prefetch(_: Any, array: Any, place: Any) -> Any:
 
 
 @kernel
-def settle(
+def node_masses(
     touched: Int32Array, strength: FloatArray, state: FloatArray, damping: float, share: float
 ) -> tuple[IntArray, FloatArray, float]:
-    """Return the nodes of a push, int64, their masses float64, and what walks add to a strength 1.
+    """Return the nodes of a push, int64, their masses, float64, and the flow to a strength of 1.
 
-    A mass is what the node has settled, (1 - damping) of its residual, and what walks bring that
-    go on: damping * all residuals * `share` for each unit of strength. Residuals are multiplied by
-    strengths in place. One pass: the system is slow to give arrays of their number.
+    The mass of a node is what the push moved to it, plus (1 - damping) of its residual, plus the
+    estimated flow from walks that go on: damping * all residuals * `share` * strength. Residuals
+    are multiplied by strengths in place. One pass, as allocating more arrays is slow.
     """
     n, flat = len(touched), state.reshape(-1)
     nodes, masses, own = np.empty(n, np.int64), np.empty(n), np.empty(n)
@@ -86,10 +85,10 @@ def settle(
 
 
 @kernel
-def brought(
+def inflow(
     rows: IntArray, starts: Int32Array, nodes: Int32Array, chances: FloatArray, state: FloatArray,
 ) -> FloatArray:  # fmt: skip
-    """Return what one step brings each row of the residuals that `settle` has left, float64."""
+    """Return the residual that flows to each row in one step after `node_masses`, float64."""
     flat, sums = state.reshape(-1), np.zeros(len(rows))
     for number in range(len(rows)):
         end = starts[rows[number] + 1]
@@ -105,12 +104,12 @@ def push(
     starts: Int32Array, nodes: Int32Array, chances: FloatArray, seeds: IntArray,
     damping: float, border: float, state: FloatArray,
 ) -> tuple[Int32Array, int]:  # fmt: skip
-    """Return the nodes touched, and how many steps were made until no residual passes `border`.
+    """Push until no residual is above `border`; return the nodes reached, and the number of steps.
 
-    The walk comes to node v from `nodes[starts[v]:starts[v + 1]]`, with `chances`. `state` float64
-    (n, 2) holds the residual and the mass of each node, both divided by its strength; at first the
-    residuals of `seeds`, each once, and else 0. What a node passes on to a neighbour, so divided,
-    is its residual times the chance of the way back.
+    The walk comes to node v from `nodes[starts[v]:starts[v + 1]]` with probabilities `chances`.
+    `state` float64 (n, 2) holds residual and mass of each node, divided by its strength; it starts
+    with the residuals of distinct `seeds`. So divided, a node passes to a neighbour its residual
+    times the probability of the way back.
     """
     size, flat = len(state) + 1, state.reshape(-1)
     waiting = np.empty(size, np.int32)  # a ring of the nodes whose residual is above the border

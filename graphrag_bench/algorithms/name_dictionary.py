@@ -1,4 +1,4 @@
-"""Names of nodes: found in a text word by word, whatever their accents, and merged with aliases."""
+"""Dictionary of node names and aliases, for finding them in texts."""
 
 import json
 import re
@@ -12,7 +12,7 @@ from types import MappingProxyType
 from graphrag_bench.text import normalise_name
 
 SHORTEST = 3
-"""Names with fewer letters and digits than this are not looked for in a text."""
+"""Shorter names, in letters and digits, are not matched in texts."""
 
 _WORDS = (
     "a about after all also am an and any are as at be been before both but by can could did do "
@@ -22,7 +22,7 @@ _WORDS = (
     "where which while who whom whose why will with would you your"
 )
 FUNCTION_WORDS = frozenset(_WORDS.split())
-"""A name that is one of these words is not looked for in a text."""
+"""Names that are one of these words are not matched in texts."""
 
 _ARTICLES = ("the", "a", "an")
 _LEADING = re.compile(rf"^\s*(?:{'|'.join(_ARTICLES)})\s+", re.I)
@@ -30,15 +30,18 @@ _BRACKETS = re.compile(r"\([^()]*\)|\[[^\[\]]*\]")
 _POSSESSIVE = re.compile(r"['\u2019]s?\s*$", re.I)
 _LETTERS = str.maketrans({"\u0142": "l", "\u00f8": "o", "\u0111": "d", "\u0131": "i"})
 _CACHE_SIZE = 100_000
-"""Names whose key is kept: a graph reads each name several times, and a growing one each build."""
+"""Size of the cache of keys: a graph reads each name several times."""
 _ABOVE_AND_BELOW = 200
-"""Combining classes from here on are accents; vowel signs and voicing marks are below it."""
+"""Combining classes from 200 on are accents; vowel signs and voicing marks are below."""
 
 
 def bare(name: str) -> str:
-    """The name without brackets, a leading article and a possessive ending; never nothing.
+    """Return a name without brackets, leading article and possessive ending.
 
-    What would leave nothing of the name stays: `(1985)` keeps its brackets.
+    A part stays if nothing else is left of the name: `(1985)`.
+
+    >>> bare("The Kraus House (novel)")
+    'Kraus House'
     """
     for ending in (_BRACKETS, _LEADING, _POSSESSIVE):
         shorter, n_cut = ending.subn(" ", name)
@@ -48,10 +51,12 @@ def bare(name: str) -> str:
 
 @lru_cache(_CACHE_SIZE)
 def key_of(name: str) -> str:
-    """The words by which a name is looked up: normalised, without accents and possessive `s`.
+    """Return the lookup key of a name: normalised, without accents and possessive `s`.
 
-    Letters that are no accented ones (l with a stroke, o with a stroke) are folded as well. An `s`
-    after a single letter stays, so that `U.S.` is not `U`.
+    Letters with a stroke are folded as well. An `s` after a single letter stays: `U.S.` is not `U`.
+
+    >>> key_of("Schindler's List"), key_of("Tekezé River")
+    ('schindler list', 'tekeze river')
     """
     normal = normalise_name(name)
     words = (normal if normal.isascii() else _unaccented(normal)).split()
@@ -65,10 +70,7 @@ def key_of(name: str) -> str:
 
 
 def title_key(title: str) -> str:
-    """The key of a title without what is in brackets; "" for one that is not looked for in a text.
-
-    What would leave nothing of the title stays: `(1985)` keeps its brackets.
-    """
+    """Return the key of a title without brackets, "" for a title that is not matched in texts."""
     key = key_of(_BRACKETS.sub(" ", title)) or key_of(title)
     return key if _is_name(key) else ""
 
@@ -81,7 +83,7 @@ def _unaccented(text: str) -> str:
 
 @dataclass(frozen=True)
 class NameDictionary:
-    """Rows by the key of their name, and how many words the longest key with a first word has."""
+    """Rows by the key of their name, and the most words of a key by its first word."""
 
     row_of: Mapping[str, int]
     longest: Mapping[str, int]
@@ -90,12 +92,11 @@ class NameDictionary:
     def of(
         cls, names: Iterable[str], aliases: Mapping[str, int] = MappingProxyType({})
     ) -> "NameDictionary":
-        """The dictionary of names in row order, then of aliases; of equal keys the first counts.
+        """Return the dictionary of names in row order, then aliases; the first of equal keys wins.
 
-        A name that begins with an article is found without it too; where that is another's name,
-        both are that other: `the who` stays, as `who` is a function word.
-        Keys of less than three letters and digits and single function words are found by `row`
-        alone, not in a text.
+        A name with a leading article is also found without it. If another row has the name without
+        the article, both names mean that row, unless it is a function word (`the who`). Keys below
+        three letters and digits, and function words, are found by `row` but not in texts.
         """
         row_of: dict[str, int] = {}
         further: dict[str, int] = {}
@@ -115,16 +116,19 @@ class NameDictionary:
         return cls(row_of, longest)
 
     def row(self, name: str) -> int | None:
-        """The row of a name, with or without its leading article; None where none has it."""
+        """Return the row of a name, with or without its leading article; None if unknown."""
         key = key_of(name)
         return self.row_of.get(key, self.row_of.get(_without_article(key)))
 
     def matches(self, text: str, single: Container[str] | None = None) -> list[tuple[str, int]]:
-        """The keys that stand in a text, in its order, with their rows.
+        """Return the keys in a text, in its order, with their rows.
 
-        At every word the longest key that begins there is taken, and reading goes on behind it, so
-        that matches never overlap. Whole words only. Keys of one word count only where `single`
-        has them; None: all do. Takes time in the words of the text, not in the number of names.
+        At each word the longest key is taken, so matches never overlap. Only whole words match.
+        Keys of one word match if they are in `single` (None: all). The time is linear in the words
+        of the text.
+
+        >>> NameDictionary.of(["New York", "York"]).matches("Is New York near York?")
+        [('new york', 0), ('york', 1)]
         """
         words = key_of(text).split()
         keys = []
@@ -155,7 +159,7 @@ FILE = "merges.jsonl"
 
 @dataclass(frozen=True)
 class Merge:
-    """`alias` was taken for `name`, both normalised, by what `document` says."""
+    """An `alias` of `name`, both normalised, with the rule and the document that it is from."""
 
     alias: str
     name: str
@@ -164,14 +168,14 @@ class Merge:
 
 
 def save_merges(folder: Path, merges: Iterable[Merge]) -> None:
-    """Write a JSON line for each merge; no file where there is none."""
+    """Write a JSON line for each merge; without merges no file."""
     lines = [json.dumps(asdict(merge), ensure_ascii=False) for merge in merges]
     if lines:
         (folder / FILE).write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
 
 
 def load_merges(folder: Path) -> tuple[Merge, ...]:
-    """The merges that `save_merges` wrote, in its order."""
+    """Return the merges that `save_merges` wrote, in order."""
     path = folder / FILE
     if not path.is_file():
         return ()
@@ -180,10 +184,9 @@ def load_merges(folder: Path) -> tuple[Merge, ...]:
 
 
 def unambiguous(merges: Iterable[Merge], names: Iterable[str]) -> dict[str, int]:
-    """The node of each alias that every merge takes for the same one, in order of first mention.
+    """Return the node of each alias whose merges all name the same node, in order of mention.
 
-    `names` are those of the nodes. An alias that is a node's name as well, because another
-    document has it for something else, has none.
+    `names` are those of the nodes. An alias that is also the name of a node is left out.
     """
     row_of: dict[str, int] = {}
     for row, name in enumerate(names):

@@ -1,4 +1,4 @@
-"""Random walks over a graph, and personalised PageRank: exact, or its top by forward push."""
+"""Random walks on a graph, and personalised PageRank: exact, or its top by forward push."""
 
 import math
 from collections.abc import Iterator, Sequence
@@ -19,11 +19,10 @@ Contains = Literal["one", "share"]
 
 @dataclass(frozen=True, eq=False)
 class Walk:
-    """A random walk over undirected weighted edges.
+    """A random walk on undirected weighted edges.
 
-    `transition` is P^T, float64 CSR (n, n): row v holds the chances to come to v, by where from;
-    columns of what is joined to nothing are 0. `strength`, float64 (n,), is the summed weight of
-    the edges of each node.
+    `transition` is P^T, float64 CSR (n, n): row v holds the probabilities of steps to v. Columns of
+    isolated nodes are 0. `strength`, float64 (n,), is the summed edge weight of each node.
     """
 
     transition: Any
@@ -34,20 +33,17 @@ class Walk:
 
     @cached_property
     def isolated(self) -> IntArray:
-        """The nodes that are joined to nothing, int64."""
+        """Nodes without an edge, int64."""
         return np.flatnonzero(self.strength == 0)
 
     @cached_property
     def mean_strength(self) -> float:
-        """The mean strength of a node, 0 where no two are joined."""
+        """Mean strength of a node."""
         return float(self.strength.mean()) if len(self) else 0.0
 
 
 def walk_of_nodes(graph: Graph, *, weighted: bool = True) -> Walk:
-    """The walk over the nodes of a graph by the weights of their pairs; made once for a graph.
-
-    Without `weighted` every pair has weight 1.
-    """
+    """Return the walk on the nodes of a graph, cached; without `weighted` all weights are 1."""
     key = ("nodes", weighted)
     if key not in graph.walks:
         weights = graph.adjacency if weighted else graph.adjacency.astype(bool).astype(np.float64)
@@ -69,13 +65,12 @@ def walk_with_chunks(
     contains_weight: float = 1.0,
     cliques: tuple[str, ...] = (),
 ) -> Walk:
-    """The walk over nodes and then chunks; made once for a graph and these settings.
+    """Return the walk on nodes followed by chunks, cached.
 
-    A node is joined to every chunk that it is in, by an edge of weight `contains_weight` (`one`),
-    or of that divided by the number of nodes in the chunk (`share`). Nodes are joined by the pairs
-    of the graph, synonymy edges included, unless `relationships` is false. The walk does not pass
-    through nodes of the types `cliques`: any two of their neighbours are joined instead, by an
-    edge that weighs how many such nodes they share.
+    A node is joined to each of its chunks by an edge of weight `contains_weight` (`one`), or of
+    that weight divided by the number of nodes in the chunk (`share`). With `relationships`, nodes
+    are joined by the pairs of the graph, synonymy edges included. Nodes of the types `cliques` are
+    replaced by edges between their neighbours, whose weight is the number of shared such nodes.
     Source: HippoRAG 2 (Gutierrez et al. 2025), section 3.2, passage nodes and contains edges;
     LinearRAG (Zhuang et al. 2025), entities and passages alone; released code of PropRAG
     (dd90210), the entities of a fact as a clique.
@@ -93,7 +88,7 @@ def walk_with_chunks(
 
 
 def walk_among(walk: Walk, rows: IntArray) -> Walk:
-    """The walk over some rows of a walk alone, each given once, by the edges between them."""
+    """Return the walk on some distinct rows of a walk, with the edges between them."""
     from scipy.sparse import diags
 
     weights = walk.transition[rows][:, rows] @ diags(walk.strength[rows])
@@ -126,26 +121,26 @@ def _joined(among: Any, inside: Any, contains: Contains, contains_weight: float)
 
 show_briefly(Walk)
 EXACT_UP_TO = 200_000
-"""Nodes of a walk whose masses are exact; a larger one is pushed."""
+"""The largest walk, in nodes, whose masses are computed exactly; larger walks are pushed."""
 ERROR = 2e-6
-"""How far a pushed mass may be off, for each unit of strength by the mean strength."""
+"""Error bound of a pushed mass, for a node of mean strength."""
 AT_ONCE = 16
-"""Questions whose exact masses are computed at a time: six arrays of (nodes, 16) float64 at the
-most, 768 bytes for each node of the walk, however many questions there are."""
+"""Questions whose exact masses are computed together, in at most six float64 arrays of (nodes, 16):
+768 bytes for each node."""
 
 LOOKED_AROUND = 4
-"""Of a push, this many times `top_k` nodes, and 100 more, are looked around before ranking."""
+"""A push refines the masses of the best `LOOKED_AROUND` * `top_k` + 100 nodes before ranking."""
 
 
 class Reset(NamedTuple):
-    """Where a walk restarts: rows, each once, and their weights, which are not negative."""
+    """Restart distribution: distinct rows and their weights, which are not negative."""
 
     rows: IntArray
     weights: FloatArray
 
 
 class Mass(NamedTuple):
-    """The mass of a walk: `values` of `rows`, each once, 0 of the others; of all rows for None."""
+    """Mass of a walk: `values` of distinct `rows` (None: all rows); other rows have 0."""
 
     rows: IntArray | None
     values: FloatArray
@@ -156,9 +151,9 @@ def masses(
 ) -> Iterator[Mass]:
     """Yield the mass of each reset: exact on a walk of up to `EXACT_UP_TO` nodes, else pushed.
 
-    A reset without any weight is uniform. It has its mass everywhere: that is computed exactly,
-    and once for all resets. A push looks around the best `top_k` rows from `first` on.
-    `damping` is the chance that the walk goes on.
+    A reset without weight is uniform, and its mass is computed exactly, once for all resets. A push
+    refines the best `top_k` rows from row `first` on. `damping` is the chance that the walk goes
+    on.
     """
 
     @cache
@@ -184,15 +179,18 @@ _STILL = 1e-10
 
 
 def personalised_pagerank(walk: Walk, reset: FloatArray, damping: float) -> FloatArray:
-    """The stationary mass of walks that restart at `reset`, float64, the shape of `reset`.
+    """Return personalised PageRank of one or more resets, float64, the shape of `reset`.
 
-    Solves p = damping * (P^T p + m r) + (1 - damping) r with m the mass on isolated nodes, by
-    power iteration until no column moves by more than 1e-10 (L1). `reset` is (n_nodes,) or
-    (n_nodes, n_resets), non-negative, and is normalised to sum to 1; a column of zeros becomes
-    uniform. Every column of the result sums to 1. `damping` is the chance that the walk goes on, in
-    [0, 1). Each column is computed as if it were alone, so its bits do not depend on its
-    neighbours.
+    `reset` is (n_nodes,) or (n_nodes, n_resets), not negative, and normalised to sum to 1; a column
+    of zeros is uniform. `damping` is the chance that the walk goes on, in [0, 1). Solves
+    p = damping * (P^T p + m r) + (1 - damping) r, m the mass of isolated nodes, by power iteration
+    until no column changes by more than 1e-10 (L1). Columns of the result sum to 1; each has the
+    same bits as if computed alone.
     Source: Haveliwala 2002; HippoRAG (Gutierrez et al. 2024), section 2.3.
+
+    >>> walk = walk_of_nodes(Graph.from_arrays([0, 1], [1, 2]))
+    >>> personalised_pagerank(walk, np.array([1.0, 0.0, 0.0]), damping=0.5).round(3).tolist()
+    [0.583, 0.333, 0.083]
     """
     from scipy.sparse import csr_matrix
 
@@ -227,24 +225,22 @@ def _enough(damping: float) -> int:
 def pushed_pagerank(
     walk: Walk, reset: Reset, damping: float, top_k: int, first: int = 0, error: float = ERROR
 ) -> Mass:
-    """The mass near the reset by forward push; rows that it does not reach are left out, as 0.
+    """Return the mass near the reset by forward push; rows out of reach are left out, as 0.
 
-    Bound: the mass of node v differs from the exact one by at most `error` * strength(v) / mean
-    strength of the walk; rows that are left out differ no more. So a node of mean strength is off
-    by at most `error`, and a hub by as much more as it is stronger. Work: at most mean strength *
-    steps / (strength * (1 - damping) * error), whatever the size of the graph.
+    Bound: the mass of node v differs from the exact mass by at most `error` * strength(v) / mean
+    strength of the walk. Work: at most mean strength * steps / (strength * (1 - damping) * error),
+    whatever the size of the graph.
 
-    A push moves the residual of a node, first the reset, to its mass (1 - damping) and to its
-    neighbours (damping), until no residual is above `error` * strength / mean strength; what
-    remains is then in proportion to strengths or below. Walks are reversible here: what node v
-    lacks is strength(v) times the mean of residual / strength over the ends of walks from v. That
-    mean is estimated: by the residual of v, and as if walks that go on ended anywhere in proportion
-    to strength; for the best `LOOKED_AROUND` * `top_k` + 100 rows from `first` on, the neighbours
-    of v are read before that. The estimate and the true mean both lie between 0 and the border,
-    hence the bound. The mass of isolated nodes goes back to the reset, as in the exact one.
+    A push moves the residual of a node, first that of the reset, to its mass (1 - damping) and to
+    its neighbours (damping), until no residual is above `error` * strength / mean strength. Walks
+    are reversible here, so node v lacks strength(v) times the mean of residual / strength over the
+    ends of walks from v. That mean is estimated by the residual of v, and as if walks that go on
+    end anywhere in proportion to strength; for the best `LOOKED_AROUND` * `top_k` + 100 rows from
+    `first` on, also by the residuals of the neighbours of v. Estimate and true mean both lie
+    between 0 and the border, hence the bound. Mass of isolated nodes returns to the reset.
     Source: Andersen, Chung and Lang, FOCS 2006, section 3; the estimate of the rest is ours.
     """
-    from graphrag_bench.algorithms.kernels import brought, push, settle
+    from graphrag_bench.algorithms.kernels import inflow, node_masses, push
 
     strength, matrix = walk.strength, walk.transition
     positive = reset.weights > 0
@@ -259,15 +255,15 @@ def pushed_pagerank(
     border = error / mean
     touched, _ = push(starts, ways, matrix.data, seeds, damping, border, state)
     share = 1 / (len(walk) * mean)
-    nodes, values, onward = settle(touched, strength, state, damping, share)
+    nodes, values, onward = node_masses(touched, strength, state, damping, share)
     best = _best(nodes, values, LOOKED_AROUND * top_k + 100, first)
-    around = brought(nodes[best], starts, ways, matrix.data, state)
+    around = inflow(nodes[best], starts, ways, matrix.data, state)
     values[best] += (1.0 - damping) * (damping * around - onward * strength[nodes[best]])
     return Mass(np.concatenate([nodes, rows[alone]]), np.concatenate([values, isolated]))
 
 
 def _best(rows: IntArray, values: FloatArray, k: int, first: int) -> IntArray:
-    """The places of the `k` highest values of rows from `first` on, ties included."""
+    """Return the places of the `k` highest values of rows from `first` on, ties included."""
     masses = np.where(rows >= first, values, -1.0) if first else values
     cut = np.partition(masses, len(masses) - k)[len(masses) - k] if k < len(masses) else 0.0
     return np.flatnonzero(masses >= max(cut, 0.0))

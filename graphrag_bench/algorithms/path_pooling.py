@@ -1,4 +1,4 @@
-"""Path pooling: triples scored by the best of the paths, from and to the question's entities."""
+"""Path pooling: triples scored by the best paths from and to the entities of the question."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -135,7 +135,7 @@ def random_walks(
 def for_prompt(
     best_first: IntArray, order: Literal["recency", "lost_in_middle", "best_first"]
 ) -> IntArray:
-    """Rows in prompt order: the best last, or at both ends (d1 d3 d5 d4 d2), or first.
+    """Return rows in prompt order: the best last, at both ends (d1 d3 d5 d4 d2), or first.
 
     Source: path pooling (Wang et al. 2025), sections 3.4 and 4.3.3.
     """

@@ -1,4 +1,4 @@
-"""Values of operators over paths: ranked paths, explorations, reasoning steps, routes."""
+"""Values of operators on paths: ranked paths, explorations, reasoning steps, routes."""
 
 from dataclasses import dataclass
 
@@ -11,7 +11,7 @@ from graphrag_bench.values import FloatArray, IntArray, Path, value
 @value("paths")
 @dataclass(frozen=True)
 class RankedPaths:
-    """Paths with their scores, the best first; an operator that orders otherwise says so."""
+    """Paths with scores, best first, unless an operator documents another order."""
 
     paths: tuple[Path, ...] = ()
 
@@ -21,7 +21,7 @@ class RankedPaths:
 
 @dataclass(frozen=True)
 class ChosenRelation:
-    """A relation to follow from a topic node; `forward` when the topic is its subject."""
+    """A relation to follow from a topic node; `forward` if the topic is its subject."""
 
     topic: int
     relation: str
@@ -31,24 +31,21 @@ class ChosenRelation:
 
 @dataclass(frozen=True)
 class Hop:
-    """A relationship row that was followed; `forward` when from its source to its target."""
+    """A relationship row that was followed, `forward` if from source to target."""
 
     relationship: int
     forward: bool
     score: float
 
     def end(self, graph: Graph) -> int:
-        """The node that the hop leads to."""
+        """Return the node that the hop leads to."""
         return int((graph.target if self.forward else graph.source)[self.relationship])
 
 
 @value("exploration")
 @dataclass(frozen=True)
 class Exploration:
-    """Relations chosen and not yet followed, and the hops of every round, each best first.
-
-    A triple is the row of its hop, with the direction that is stored there.
-    """
+    """Relations to follow next, and the hops of all rounds, each best first."""
 
     chosen: tuple[ChosenRelation, ...] = ()
     rounds: tuple[tuple[Hop, ...], ...] = ()
@@ -58,19 +55,19 @@ class Exploration:
 
     @property
     def last(self) -> tuple[Hop, ...]:
-        """The hops of the last round; none before the first."""
+        """The hops of the last round, () before the first."""
         return self.rounds[-1] if self.rounds else ()
 
     @property
     def relationships(self) -> tuple[int, ...]:
-        """The relationship rows found, each once, first found first."""
+        """Distinct relationship rows, in the order they were found."""
         return tuple(dict.fromkeys(hop.relationship for hops in self.rounds for hop in hops))
 
 
 @value("reasoning_steps")
 @dataclass(frozen=True)
 class ReasoningSteps:
-    """The steps of an answer in order, and the extended queries of each, one tuple for a step."""
+    """Reasoning steps in order, and the extended queries of each step."""
 
     steps: tuple[str, ...] = ()
     queries: tuple[tuple[str, ...], ...] = ()
@@ -82,11 +79,10 @@ class ReasoningSteps:
 @value("step_nodes")
 @dataclass(frozen=True, eq=False)
 class StepNodes:
-    """Nodes, each once, with the step that each belongs to.
+    """Distinct nodes with the reasoning step of each.
 
-    `ids` int64 (n,), `steps` int64 (n,) counted from 1, `scores` float64 (n,), -1..1, how similar a
-    node is to the query of its step that it is most similar to; `n_steps` counts the steps, those
-    without a node included.
+    `ids` is int64 (n,), `steps` int64 (n,) from 1, `scores` float64 (n,) in -1..1: the highest
+    cosine of the node with a query of its step. `n_steps` includes steps without a node.
     """
 
     ids: IntArray
@@ -98,20 +94,20 @@ class StepNodes:
         return len(self.ids)
 
     def of(self, step: int) -> tuple[IntArray, FloatArray]:
-        """The nodes of one step and their scores."""
+        """Return the nodes of one step and their scores."""
         here = self.steps == step
         return self.ids[here], self.scores[here]
 
     @classmethod
     def empty(cls) -> "StepNodes":
-        """No node and no step."""
+        """Return no nodes and no steps."""
         none = np.zeros(0, np.int64)
         return cls(none, none, np.zeros(0), 0)
 
 
 @dataclass(frozen=True)
 class Route:
-    """A sentence of the chunk `parent` that names the chunk `child`, and what that adds to it."""
+    """A sentence of chunk `parent` that names chunk `child`, and the score it adds to the child."""
 
     parent: int
     child: int
@@ -122,7 +118,7 @@ class Route:
 @value("routes")
 @dataclass(frozen=True)
 class Routes:
-    """The best route to each ranked chunk that has one, in the order of the chunks."""
+    """The best route to each ranked chunk, in the order of the chunks that have one."""
 
     routes: tuple[Route, ...] = ()
 

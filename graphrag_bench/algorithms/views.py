@@ -1,4 +1,4 @@
-"""What questions read of a graph besides its own columns: made of them, and stored beside them."""
+"""Views of a graph that questions read: computed from its columns, and stored with them."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -19,10 +19,10 @@ Int32Array = NDArray[np.int32]
 
 @dataclass(frozen=True, eq=False)
 class Neighbours:
-    """Neighbours of each node, each once and ascending; no node is its own.
+    """Distinct neighbours of each node, ascending, without self-loops.
 
-    Those of node v are `nodes[starts[v]:starts[v + 1]]`, int32 (n_places,); `rows`, int32
-    (n_places,), is the first relationship row that leads to each; `starts` is int32 (n_nodes + 1,).
+    The neighbours of node v are `nodes[starts[v]:starts[v + 1]]`, int32; `rows`, int32, is the
+    first relationship row to each. `starts` is int32 (n_nodes + 1,).
     """
 
     starts: Int32Array
@@ -31,14 +31,14 @@ class Neighbours:
 
     @classmethod
     def along(cls, here: IntArray, there: IntArray, n_nodes: int) -> "Neighbours":
-        """The neighbours `there` of `here` by rows (n_relationships,), in their direction."""
+        """Return the neighbours `there` of the nodes `here`, both (n_relationships,)."""
         rows, n = np.flatnonzero(here != there), max(n_nodes, 1)
         codes, first = np.unique(here[rows] * n + there[rows], return_index=True)
         starts = np.concatenate([[0], np.cumsum(np.bincount(codes // n, minlength=n_nodes))])
         return cls(*(part.astype(np.int32) for part in (starts, codes % n, rows[first])))
 
     def rows_along(self, walk: Sequence[int]) -> tuple[int, ...]:
-        """The row of every hop of a walk; raises KeyError for a hop that is none."""
+        """Return the row of each hop of a walk; raises KeyError for nodes that are not joined."""
         rows = []
         for here, there in pairwise(walk):
             begin, end = self.starts[here], self.starts[here + 1]
@@ -56,8 +56,8 @@ FOLDER = "views"
 class Pairs(Columns):
     """Relationships grouped by their unordered ends.
 
-    `source` < `target` are int64 (n_pairs,), `weight` float64 (n_pairs,) sums the rows' weights,
-    `of` int64 (n_relationships,) is the pair of each row, `first` the first row of each pair.
+    `source` <= `target` are int64 (n_pairs,), `weight` float64 (n_pairs,) is the summed weight,
+    `of` int64 (n_relationships,) the pair of each row, `first` the first row of each pair.
     """
 
     source: IntArray
@@ -70,7 +70,7 @@ class Pairs(Columns):
     def joining(
         cls, source: IntArray, target: IntArray, weight: FloatArray, n_nodes: int
     ) -> "Pairs":
-        """The pairs of rows (n_relationships,), sorted by (smaller end, larger end)."""
+        """Return the pairs of rows (n_relationships,), sorted by (smaller end, larger end)."""
         low, high = np.minimum(source, target), np.maximum(source, target)
         codes, first, of = np.unique(
             low * max(n_nodes, 1) + high, return_index=True, return_inverse=True
@@ -80,7 +80,7 @@ class Pairs(Columns):
 
 
 def transition_of(adjacency: Any) -> Any:
-    """The transposed row-normalised adjacency: float64 CSR, over the ids and starts of that."""
+    """Return the transposed row-normalised adjacency, float64 CSR with the same ids and starts."""
     from scipy.sparse import csr_matrix
 
     ids, starts = adjacency.indices, adjacency.indptr
@@ -89,7 +89,7 @@ def transition_of(adjacency: Any) -> Any:
 
 
 def inverse(sums: ArrayLike) -> FloatArray:
-    """One over each number, float64 (n,); 0 for what is not above 0."""
+    """Return 1 / value, float64 (n,); 0 for values that are not positive."""
     values = np.asarray(sums, np.float64).ravel()
     return np.divide(1.0, values, out=np.zeros_like(values), where=values > 0)
 
@@ -122,7 +122,7 @@ COPIED = (
 
 
 def save_views(folder: Path, graph: Any) -> None:
-    """Write the views of a graph into the folder `views` of its folder."""
+    """Write the views of a graph into the subfolder `views`."""
     names = graph.dictionary
     (folder / FOLDER).mkdir()
     Views(
@@ -136,7 +136,7 @@ def save_views(folder: Path, graph: Any) -> None:
 
 
 def load_views(folder: Path, names: Texts) -> dict[str, Any]:
-    """Return the stored views by name, by memory map; none where the folder has none."""
+    """Return the stored views by name, by memory map; {} without a subfolder `views`."""
     if not (folder / FOLDER).is_dir():
         return {}
     from scipy.sparse import csr_matrix
