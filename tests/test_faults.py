@@ -142,7 +142,7 @@ def test_a_budget_stops_the_run_and_a_larger_one_goes_on(towns: Towns) -> None:
 
 @pytest.mark.parametrize("fault", ["429", "timeout", "cut"])
 def test_faults_of_the_server_change_nothing(towns: Towns, fault: str) -> None:
-    scenario = {"timeout": 0.1, "retry_after": 0.01, f"share_{fault}": 0.3}
+    scenario = {"timeout": 0.1, "retry_after": 0.01, "shares": {fault: 0.3}}
     url = towns.fake.scenario(reads=True, **scenario)
     towns.finish(url)
     assert towns.fake.stats(url).faults[fault] > 0
@@ -150,7 +150,7 @@ def test_faults_of_the_server_change_nothing(towns: Towns, fault: str) -> None:
 
 
 def test_a_broken_reply_is_paid_for_and_corrected_by_a_second_one(towns: Towns) -> None:
-    url = towns.fake.scenario(reads=True, share_broken=0.3)
+    url = towns.fake.scenario(reads=True, shares={"broken": 0.3})
     run = run_folder(*towns.words(url)[1:])
     (folder,) = towns.whole.glob("runs/*/*/*")
     assert [row["answer"] for row in records(run)] == [row["answer"] for row in records(folder)]

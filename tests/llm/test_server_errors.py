@@ -33,7 +33,7 @@ def ask(model, prompt, **more):
 def test_faults_of_the_server_are_tried_again_after_the_time_it_says(fake, chat):
     url = fake.scenario(fail_first=2, retry_after=0.05)
     assert ask(client(url), chat("x")).retries == 2
-    busy = fake.scenario(share_429=0.5, retry_after=0.05, seed=1)
+    busy = fake.scenario(shares={"429": 0.5}, retry_after=0.05, seed=1)
     replies = client(busy).complete([chat(f"#{n}") for n in range(10)], max_tokens=5)
     assert [one.text for one in replies] == [f"reply {n}" for n in range(10)]
     assert sum(one.retries for one in replies) == fake.stats(busy).faults["429"] > 0
