@@ -1,8 +1,5 @@
-"""Vectors and readings stored by content: a text is embedded and read once, under kills too."""
+"""Vectors and taggings are cached by content: a text is embedded and tagged once."""
 
-import signal
-import subprocess
-import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -11,12 +8,11 @@ import pytest
 from toy_runs import Capitals
 
 from graphrag_bench.embedding.cached_models import CachedEmbedder, CachedTagger
-from graphrag_bench.embedding.embedder import Hashing, TextKind, Vectors, encode_in_blocks
+from graphrag_bench.embedding.embedder import Hashing, TextKind, Vectors
 from graphrag_bench.embedding.nlp import Sentence
 from graphrag_bench.llm.cache import Cache
 
 TEXTS = ["Ada", "Norvik", "the old queen", "Ada"]
-ROOT = Path(__file__).resolve().parents[2]
 
 
 class Counting(Hashing):
@@ -82,39 +78,6 @@ def test_a_text_is_read_once_for_its_tagger(store: Cache) -> None:
     other = CountingTagger("other")
     list(CachedTagger(other, store).sentences(SENTENCES))
     assert len(other.texts) == 3
-
-
-WRITING = """
-import sys
-from graphrag_bench.embedding.cached_models import CachedEmbedder
-from graphrag_bench.embedding.embedder import Hashing
-from graphrag_bench.llm.cache import Cache
-kept = CachedEmbedder(Hashing(64), Cache(sys.argv[1]))
-for number in range(int(sys.argv[2])):
-    kept.encode([f"text {number} {part}" for part in range(50)], kind="passage")
-    print(number, flush=True)
-"""
-
-
-@pytest.mark.slow
-def test_what_was_handed_out_outlives_kill_9_and_a_second_process(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    path = tmp_path / "vectors.sqlite"
-    command = [sys.executable, "-c", WRITING, str(path)]
-    with subprocess.Popen([*command, "20"], cwd=ROOT) as whole:
-        with subprocess.Popen([*command, "9999"], cwd=ROOT, stdout=subprocess.PIPE) as killed:
-            assert killed.stdout is not None
-            for line in killed.stdout:
-                if line.strip() == b"12":
-                    break
-            killed.send_signal(signal.SIGKILL)
-        assert whole.wait() == 0
-    texts = [f"text {number} {part}" for number in range(13) for part in range(50)]
-    expected = Hashing(64).encode(texts, kind="passage")
-    monkeypatch.delattr(Hashing, "encode")
-    rows = encode_in_blocks(texts, CachedEmbedder(Hashing(64), Cache(path)))
-    assert np.array_equal(rows, expected)
 
 
 def test_an_embedder_of_ones_own_finds_no_vectors_of_other_code(store: Cache) -> None:

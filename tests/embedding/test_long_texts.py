@@ -2,13 +2,12 @@
 
 import json
 import re
-from pathlib import Path
 
 import numpy as np
 import pytest
 
 from graphrag_bench.embedding.long_texts import Fit, Windowing, cuts
-from graphrag_bench.embedding.model_files import positions, stated_window, tokenizer_file
+from graphrag_bench.embedding.model_files import stated_window, tokenizer_file
 from graphrag_bench.embedding.openai_embedder import OpenAIEmbedder
 from graphrag_bench.errors import UserError
 
@@ -87,37 +86,33 @@ def test_longer_texts_are_counted_with_special_tokens_and_prefix():
     fit = windowing().fit(["a b", TEN, TEN + " k l"])
     assert fit == Fit(10, "windows", 3, 2, 14)
     assert windowing().fit([TEN], "query: ").longest == 13
-    assert "2 of 3 chunks" in fit.message("chunks") and "14" in fit.message("chunks")
+    assert "2 of 3 chunks" in fit.message("chunks")
 
 
-def model(folder: Path, **files: object) -> Path:
+BERT = {"max_position_embeddings": 512}
+NO_BOUND = {"model_max_length": 1000000000000000019884624838656}
+XLM = {"max_position_embeddings": 514, "model_type": "xlm-roberta", "pad_token_id": 1}
+MODULES = [{"path": "0_Transformer"}, {"path": "1_Pooling"}]
+
+
+@pytest.mark.parametrize(
+    ("files", "window"),
+    [
+        ({"config": BERT, "sentence_bert_config": {"max_seq_length": 256}}, 256),
+        ({"config": BERT, "tokenizer_config": {"model_max_length": 128}}, 128),
+        ({"config": BERT, "tokenizer_config": NO_BOUND}, 512),
+        ({"config": XLM}, 512),
+        ({"modules": MODULES, "0_Transformer/sentence_bert_config": {"max_seq_length": 77}}, 77),
+        ({}, None),
+    ],
+)
+def test_the_window_is_the_smallest_number_in_the_files(tmp_path, files, window):
+    (tmp_path / "0_Transformer").mkdir()
+    (tmp_path / "0_Transformer" / "tokenizer.json").touch()
     for name, stored in files.items():
-        path = folder / f"{name.replace('__', '/')}.json"
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(json.dumps(stored), encoding="utf-8")
-    return folder
-
-
-def test_the_smallest_of_what_the_files_state_is_the_window(tmp_path):
-    bert = {"max_position_embeddings": 512}
-    folder = model(tmp_path / "a", config=bert, sentence_bert_config={"max_seq_length": 256})
-    assert stated_window(folder) == 256
-    folder = model(tmp_path / "b", config=bert, tokenizer_config={"model_max_length": 128})
-    assert stated_window(folder) == 128
-    no_bound = {"model_max_length": 1000000000000000019884624838656}
-    assert stated_window(model(tmp_path / "c", config=bert, tokenizer_config=no_bound)) == 512
-    assert stated_window(tmp_path / "none") is None
-
-
-def test_the_files_of_the_first_module_count(tmp_path):
-    folder = model(
-        tmp_path,
-        modules=[{"path": "0_Transformer"}, {"path": "1_Pooling"}],
-        **{"0_Transformer__sentence_bert_config": {"max_seq_length": 77}},
-        **{"0_Transformer__tokenizer": {}},
-    )
-    assert stated_window(folder) == 77
-    assert tokenizer_file(folder) == tmp_path / "0_Transformer" / "tokenizer.json"
+        (tmp_path / f"{name}.json").write_text(json.dumps(stored))
+    assert stated_window(tmp_path) == window
+    assert (tokenizer_file(tmp_path) is not None) == ("modules" in files)
 
 
 def test_three_quarters_are_filled_where_another_tokenizer_stands_in():
@@ -134,8 +129,3 @@ def test_three_quarters_are_filled_where_another_tokenizer_stands_in():
     assert windowing("mine", window=100).size == 75
     with pytest.raises(UserError, match="embedder.tokenizer=gpt"):
         windowing("bge-m3", tokenizer="gpt", **local)
-
-
-def test_positions_that_begin_after_the_padding_token_are_fewer(tmp_path):
-    config = {"max_position_embeddings": 514, "model_type": "xlm-roberta", "pad_token_id": 1}
-    assert positions(model(tmp_path, config=config)) == 512

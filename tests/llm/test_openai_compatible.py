@@ -56,18 +56,13 @@ def test_the_bound_of_calls_holds_for_the_model_and_not_for_each_list(fake, chat
     assert 2 <= fake.stats(url).most_at_once <= 3
 
 
-def test_a_long_prompt_fails_alone_and_is_not_tried_again(fake, chat):
-    url = fake.scenario(window=5)
-    failed, fine = client(url).complete([chat("a b c d e f"), chat("a b")], max_tokens=5)
-    assert failed.reason == "context_overflow" and isinstance(fine, Completion)
+@pytest.mark.parametrize("window", ["window", "silent_window"])
+def test_a_prompt_longer_than_the_window_fails_alone_and_once(fake, chat, window):
+    url = fake.scenario(**{window: 512})
+    prompts = [chat("word " * 2000), chat("word " * 400)]
+    failed, fine = client(url).complete(prompts, max_tokens=5)
+    assert failed.reason == "context_overflow" and fine.prompt_tokens == 400
     assert fake.stats(url).requests == 2
-
-
-def test_a_server_that_cuts_prompts_silently_is_found_out(fake, chat):
-    url = fake.scenario(silent_window=512)
-    failed = failure(client(url), chat("word " * 2000))
-    assert failed.reason == "context_overflow" and failed.paid.prompt_tokens == 512
-    assert ask(client(url), chat("word " * 400)).prompt_tokens == 400
 
 
 @pytest.mark.parametrize(
@@ -179,13 +174,9 @@ def test_an_answer_without_a_reply_is_one_clear_failure(fake, chat, body):
 
 
 @pytest.mark.parametrize(
-    ("settings", "message"),
-    [
-        ({"limits": {"concurency": 3}}, "concurrency"),
-        ({"decoding": {"temperature": "hot"}}, "decoding.temperature"),
-        ({"dialect": {"length": "tokens"}}, "dialect.length"),
-    ],
+    ("group", "name"),
+    [("limits", "concurency"), ("decoding", "temperature"), ("dialect", "length")],
 )
-def test_wrong_settings_are_errors_that_name_them(settings, message):
-    with pytest.raises(UserError, match=message):
-        OpenAICompatible("m", **settings)
+def test_a_wrong_setting_is_named(group, name):
+    with pytest.raises(UserError, match=f"{group}.{name}"):
+        OpenAICompatible("m", **{group: {name: "hot"}})
