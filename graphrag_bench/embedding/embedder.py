@@ -1,4 +1,4 @@
-"""The embedder protocol, the hashing embedder of the tests, and encoding in committed blocks."""
+"""Protocol of embedders, the hashing embedder of the tests, and encoding in blocks."""
 
 import hashlib
 import time
@@ -17,17 +17,17 @@ from graphrag_bench.text import words
 
 TextKind = Literal["question", "passage"]
 FIRST_BLOCK = 50_000
-"""Characters of the texts that are embedded first."""
+"""Characters of the first block of texts."""
 _LARGEST_BLOCK = 1_000_000
 _QUICK_SECONDS = 5.0
 
 
 class Embedder(Protocol):
-    """Texts to unit vectors."""
+    """Encoder of texts as unit vectors."""
 
     @property
     def identity(self) -> str:
-        """Name, revision, dimension, normalisation and prefixes: whatever can change a vector."""
+        """Everything that can change a vector: name, revision, dimension, prefixes and others."""
         ...
 
     @property
@@ -40,36 +40,40 @@ class Embedder(Protocol):
         return Fit(None, None, len(texts))
 
     def encode(self, texts: Sequence[str], *, kind: TextKind) -> Vectors:
-        """Float32 (n, dimension), unit rows in the order of the texts.
+        """Return float32 (n, dimension), one unit vector per text.
 
-        A row depends on its text and kind alone: it is stored for other lists of texts.
+        A vector must depend on its text and kind only, not on the other texts: it is cached.
         """
         ...
 
 
-class AroundAnother:
-    """An embedder around another one, `inner`: all but how it embeds is told by that one."""
+class EmbedderWrapper:
+    """Base class of embedders that change how `inner` encodes."""
 
     inner: Embedder
 
     @property
     def identity(self) -> str:
-        """That of the embedder inside."""
+        """The identity of `inner`."""
         return self.inner.identity
 
     @property
     def dimension(self) -> int:
-        """That of the embedder inside."""
+        """The dimension of `inner`."""
         return self.inner.dimension
 
     def fit(self, texts: Sequence[str]) -> Fit:
-        """That of the embedder inside."""
+        """Return the result of `inner`."""
         return self.inner.fit(texts)
 
 
 @dataclass(eq=False)
 class Hashing(Embedder):
-    """Deterministic vectors without weights: hashed words and letter trigrams. For tests."""
+    """Embedder for tests, by hashed words and letter trigrams, without weights.
+
+    >>> Hashing(4).encode(["Ada", "ada"], kind="passage").shape
+    (2, 4)
+    """
 
     dimension: PositiveInt = 256
 
@@ -79,7 +83,7 @@ class Hashing(Embedder):
         return f"hashing:{self.dimension}"
 
     def encode(self, texts: Sequence[str], *, kind: TextKind) -> Vectors:
-        """Unit rows; a text without letters or digits gives the first unit vector."""
+        """Return unit vectors; a text without letters or digits gives the first basis vector."""
         rows = np.zeros((len(texts), self.dimension), np.float32)
         for row, text in zip(rows, texts, strict=True):
             for word in words(text):
@@ -97,11 +101,10 @@ class Hashing(Embedder):
 def encode_in_blocks(
     texts: Sequence[str], embedder: Embedder, advance: Advance = no_advance
 ) -> Vectors:
-    """Float32 (n, dimension) vectors of passages, in the order given; equal texts once.
+    """Return float32 (n, dimension), one vector per passage; equal passages are encoded once.
 
-    The distinct texts are given to the embedder from the shortest to the longest, in blocks that
-    grow while they are quick: an embedder that stores vectors has stored each block when it is
-    done. `advance` is told how many texts are done.
+    Texts are encoded by length, in blocks that grow while a block takes less than 5 s: a
+    cached embedder stores each block. `advance` is called with the number of texts of a block.
     """
     distinct = sorted(set(texts), key=lambda text: (len(text), text))
     row_of = {text: row for row, text in enumerate(distinct)}
@@ -128,7 +131,13 @@ def encode_in_blocks(
 def blocks(
     texts: Iterable[str], most: int, weight: Callable[[str], int] = len, n_texts: float = inf
 ) -> Iterator[list[str]]:
-    """Yield the texts in blocks of at most `n_texts` that together weigh `most` at most, or one."""
+    """Yield blocks of at most `n_texts` texts and a total weight of at most `most`.
+
+    A text that is heavier than `most` is a block. The default weight is the length.
+
+    >>> list(blocks(["a", "bb", "cccc", "d"], most=3))
+    [['a', 'bb'], ['cccc'], ['d']]
+    """
     block: list[str] = []
     total = 0
     for text in texts:

@@ -1,4 +1,4 @@
-"""Texts read and embedded by joblib's workers: processes of this machine, or those of Ray."""
+"""Tagging and embedding in worker processes, on this machine or on a Ray cluster, by joblib."""
 
 import json
 import os
@@ -12,8 +12,8 @@ import numpy as np
 
 from graphrag_bench.embedding.embedder import (
     FIRST_BLOCK,
-    AroundAnother,
     Embedder,
+    EmbedderWrapper,
     TextKind,
     Vectors,
     blocks,
@@ -26,19 +26,19 @@ T = TypeVar("T")
 R = TypeVar("R")
 Backend = Literal["local", "ray"]
 TEXTS_A_BLOCK = 32
-"""Texts that a worker reads at a time."""
+"""Texts per block of work."""
 BLOCKS_AT_ONCE = 16
-"""Blocks for each worker in one request: with fewer, workers idle longer at its end."""
+"""Blocks per worker in one request. With fewer, workers idle longer at its end."""
 LEAST_CHARACTERS = 20_000
-"""Passages of fewer characters together are embedded in this process."""
+"""Shorter lists of passages, in characters, are embedded in this process."""
 _LEAST_A_BLOCK = 10_000
 
 
 @dataclass(frozen=True)
 class Workers:
-    """`count` workers of a backend; None is all CPUs, of this machine or of the Ray cluster.
+    """Pool of `count` workers; None for all CPUs of the machine or of the Ray cluster.
 
-    Ray joins the cluster that its own variable RAY_ADDRESS names, or starts one on this machine.
+    Ray joins the cluster of the variable RAY_ADDRESS, or starts one on this machine.
     """
 
     count: int | None = None
@@ -46,7 +46,7 @@ class Workers:
 
     @property
     def size(self) -> int:
-        """The number of workers; joins the cluster where that decides it."""
+        """The number of workers; may join the Ray cluster to count its CPUs."""
         if self.count is not None:
             return self.count
         if self.backend == "local":
@@ -58,9 +58,9 @@ class Workers:
             return int(effective_n_jobs(-1))
 
     def map(self, work: Callable[[T], R], blocks: Iterable[T]) -> Iterator[R]:
-        """Yield what `work` returns for each block, in the order of the blocks.
+        """Yield the result of `work` for each block, in order.
 
-        Raises what `work` raises, and UserError when a worker is killed.
+        Raises UserError if a worker is killed.
         """
         from joblib import Parallel, delayed, parallel_config
         from joblib.externals.loky.process_executor import BrokenProcessPool
@@ -77,8 +77,8 @@ class Workers:
                 yield from Parallel(return_as=form)(delayed(work)(block) for block in blocks)
         except BrokenProcessPool:
             raise UserError(
-                "A worker was killed: perhaps too little memory for so many. What was done is "
-                "stored; run again with fewer (nlp_workers=N)."
+                "A worker was killed, perhaps by a lack of memory. Results so far are cached: run "
+                "again with fewer workers (nlp_workers=N)."
             ) from None
 
 
@@ -92,11 +92,7 @@ def _register_ray() -> None:
 
 @dataclass(frozen=True)
 class WorkerModel:
-    """How a worker makes a model: by its settings, once in each process.
-
-    `identity` is that of the model in this process; a worker whose own differs, by its packages,
-    files or device, refuses with a UserError: its work would be another's.
-    """
+    """Settings by which each worker process makes the model, and the identity it must have."""
 
     group: str
     settings: str
@@ -104,24 +100,24 @@ class WorkerModel:
 
     @classmethod
     def of(cls, group: str, settings: Mapping[str, Any], model: Any) -> "WorkerModel":
-        """Return that of a model that was made with these settings."""
+        """Return the settings and the identity of a model of this process."""
         return cls(group, json.dumps(dict(settings), sort_keys=True), model.identity)
 
 
 @lru_cache(maxsize=4)
 def model_of(how: WorkerModel) -> Any:
-    """Make the model; raises UserError where it is another than in the parent process."""
+    """Make the model; raises UserError if its identity differs from that of the parent process."""
     model = make(how.group, json.loads(how.settings))
     if model.identity != how.identity:
         raise UserError(
-            f"A worker has another {how.group}: '{model.identity}', not '{how.identity}'. "
-            "Every machine needs the same packages and files; name device and precision."
+            f"A worker has another {how.group}: '{model.identity}', not '{how.identity}'. All "
+            "machines need the same packages and files; set the device and the precision."
         )
     return model
 
 
 class ParallelTagger:
-    """A tagger that reads `least` texts or more in workers, and fewer in this process."""
+    """Tagger that reads lists of at least `least` texts in workers."""
 
     def __init__(self, inner: Nlp, workers: Workers, how: WorkerModel, least: int) -> None:
         self.inner = inner
@@ -131,12 +127,12 @@ class ParallelTagger:
 
     @property
     def identity(self) -> str:
-        """That of the tagger inside."""
+        """The identity of the tagger inside."""
         return self.inner.identity
 
     @property
-    def at_once(self) -> int:
-        """How many texts keep all workers busy."""
+    def batch_size(self) -> int:
+        """The number of texts that keep all workers busy."""
         return TEXTS_A_BLOCK * BLOCKS_AT_ONCE * self.workers.size
 
     def sentences(self, texts: Sequence[str]) -> Iterator[list[Sentence]]:
@@ -151,7 +147,7 @@ class ParallelTagger:
             yield from sentences
 
     def entities(self, text: str) -> list[str]:
-        """Return the named entities of a text, read in this process."""
+        """Return the named entities of a text, in this process."""
         return self.inner.entities(text)
 
 
@@ -161,11 +157,8 @@ def _read(how: WorkerModel, texts: Sequence[str]) -> list[list[Sentence]]:
         return list(tagger.sentences(texts))
 
 
-class ParallelEmbedder(AroundAnother):
-    """An embedder that embeds many passages in workers.
-
-    Questions, and passages of fewer than `LEAST_CHARACTERS`, are embedded in this process.
-    """
+class ParallelEmbedder(EmbedderWrapper):
+    """Embedder that encodes passages in workers, if they have `LEAST_CHARACTERS` together."""
 
     def __init__(self, inner: Embedder, workers: Workers, how: WorkerModel) -> None:
         self.inner = inner
@@ -173,7 +166,7 @@ class ParallelEmbedder(AroundAnother):
         self._how = how
 
     def encode(self, texts: Sequence[str], *, kind: TextKind) -> Vectors:
-        """Return float32 (n, dimension), unit rows in the order of the texts."""
+        """Return float32 (n, dimension), one unit vector per text."""
         n_characters = sum(map(len, texts))
         if kind == "question" or n_characters < LEAST_CHARACTERS:
             return self.inner.encode(texts, kind=kind)
