@@ -1,12 +1,11 @@
-"""The models, data sets, rows and tables of the papers as choices of Hydra's groups.
+"""Models, data sets, rows and tables of the papers as choices of Hydra's groups.
 
-`llm=zhou2025.Llama-3-8B`, `embedder=zhou2025.BGE-M3` and `dataset=zhou2025.PopAll` are settings of
-`paper.yaml`; `row=pathrag.table2.Random.3` is what a printed row sets apart from its data set, and
-`experiment=pathrag/table2` sweeps over the rows and sets of a table. A paper that is like another
-has the models and data sets of that one.
+`llm=zhou2025.Llama-3-8B`, `embedder=zhou2025.BGE-M3` and `dataset=zhou2025.PopAll` come from
+`paper.yaml`. `row=pathrag.table2.Random.3` has the settings of a printed row without its data set.
+`experiment=pathrag/table2` sweeps over the rows and data sets of a table.
 
-A table that is no grid (large sets have RAPTOR-K for RAPTOR) also has rows with their data set,
-`zhou2025.table5+musique.RAPTOR-K`, and its experiment sweeps over these alone.
+If the methods of a table depend on the data set (RAPTOR-K on large sets), the table also has rows
+with a data set, `zhou2025.table5+musique.RAPTOR-K`, and its experiment sweeps over these rows.
 """
 
 import json
@@ -22,15 +21,14 @@ from graphrag_bench.papers.printed import Recipe, load_paper, load_table, paper_
 _GROUPS = (
     "dataset", "method", "profile", "fidelity", "llm", "embedder", "pooling",
 )  # fmt: skip
-"""The groups of whose choices a word names one; other words set values. A chunking is a value, as
-the data set may say more of it."""
+"""Groups that a word `GROUP=CHOICE` may name; all other words set values, also `chunking`."""
 
 
 @dataclass(frozen=True)
 class TableRuns:
-    """The runs of a table as `pairs` of row and data set, and what its experiment sweeps over.
+    """Runs of a table as `pairs` of row and data set, and the `params` of its sweep.
 
-    `rows` are settings by the name of a row, in printed order, then those with their data set.
+    `rows` maps names to settings: rows in printed order, then rows with their data set.
     """
 
     rows: Mapping[str, tuple[str, ...]]
@@ -39,7 +37,7 @@ class TableRuns:
 
 
 def names(group: str) -> list[str]:
-    """Return the choices that the papers add to a group, in their own order; [] for others."""
+    """Return the choices that the papers add to a group; [] for other groups."""
     if group == "experiment":
         return [name for name in table_names() if table_runs(name).pairs]
     if group == "row":
@@ -53,7 +51,7 @@ def names(group: str) -> list[str]:
 
 
 def content(group: str, name: str) -> dict[str, Any] | None:
-    """Return a choice as a Hydra config, None where the papers have none of that name."""
+    """Return a choice as a Hydra config; None for an unknown name."""
     if group == "experiment":
         if name not in table_names() or not (runs := table_runs(name)).pairs:
             return None
@@ -74,14 +72,14 @@ def content(group: str, name: str) -> dict[str, Any] | None:
 
 
 def chunking(dataset: str) -> dict[str, Any] | None:
-    """Return the chunking of a data set of a paper that has its own; None for every other."""
+    """Return the chunking that a paper sets for a data set; None without one."""
     _, values = _split(_words("dataset", dataset) or ())
     return values.get("chunking")
 
 
 @cache
 def table_runs(full_name: str) -> TableRuns:
-    """Return the runs of a table, each once: those of all its cells, with both sides."""
+    """Return the distinct runs of a table's cells, both sides of win rates included."""
     table = load_table(full_name)
     row_names: dict[tuple[str, ...], str] = {}
     rows: dict[str, tuple[str, ...]] = {}
@@ -102,7 +100,7 @@ def table_runs(full_name: str) -> TableRuns:
 
 
 def _row_name(recipe: Recipe, words: Sequence[str]) -> str:
-    """The method, its model where there are several, the printed settings that set anything."""
+    """Method, model if the table has several, and the printed settings with an effect."""
     method = recipe.method_name
     model = recipe.model if method and len(recipe.table.llms) > 1 else ""
     rows = zip(recipe.cell.setting, recipe.table.rows_of(recipe.cell), strict=True)
@@ -137,7 +135,7 @@ def _words(group: str, name: str) -> list[str] | None:
 
 
 def _of_paper(paper: Paper, group: str) -> dict[str, list[str]]:
-    """The words of the choices of a paper; a data set that is its card alone is none."""
+    """The settings of a paper's choices; a data set with nothing but a card is left out."""
     if group == "dataset":
         places = {_slug(name): place for name, place in paper.datasets.items() if place.ran}
         return {

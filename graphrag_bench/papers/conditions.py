@@ -1,6 +1,6 @@
-"""The conditions of a paper's rows: `printed_tables/<paper>/conditions.yaml`, read and checked.
+"""The conditions of a paper's rows, from `printed_tables/<paper>/conditions.yaml`.
 
-Each says what the paper states of a row's run, or that it does not, and the value of ours.
+A condition quotes what the paper states about a run and gives the value of the setting here.
 """
 
 from collections.abc import Mapping
@@ -17,12 +17,11 @@ NOT_STATED = "not stated"
 
 
 class Condition(BaseModel):
-    """What a paper says of some of its rows, and the value that a setting of theirs resolves to.
+    """Statement of a paper about some of its rows, and the resulting value of a setting.
 
-    `tables` and `rows` are globs over the names of tables, and over those of rows without paper and
-    table. `paper` is at most one sentence of it with its `place`, or NOT_STATED; `by` says where
-    the value is from where that is not the sentence itself. Without a value the setting varies
-    between rows, and their names say how. A glob as `setting` covers what a profile sets.
+    `tables` and `rows` are globs over the names of tables and of rows. `paper` is a sentence of the
+    paper and `place` its section; NOT_STATED needs the source of the value in `by`. Without a value
+    the setting differs between rows, as their names show. `setting` may be a glob.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -45,29 +44,29 @@ class Condition(BaseModel):
         return self
 
     def is_of(self, row: str) -> bool:
-        """Return whether it is about a row of its paper, as `row=` names it."""
+        """Return whether the condition applies to a row, by its name in `row=`."""
         _, table, own = row.split(".", 2)
         places = (table.partition("+")[0], self.tables), (own, self.rows)
         return all(any(fnmatchcase(name, one) for one in globs) for name, globs in places)
 
     def covers(self, setting: str) -> bool:
-        """Return whether it says whose a setting is."""
+        """Return whether the condition is about a setting."""
         return setting == self.setting or fnmatchcase(setting, self.setting)
 
     def differs(self, resolved: Mapping[str, object]) -> bool:
-        """Return whether a run's setting has not the value, null included, of its rows."""
+        """Return whether a run's setting differs from the value of the condition."""
         return "value" in self.model_fields_set and resolved.get(self.setting) != self.value
 
     @property
     def source(self) -> str:
-        """The sentence and its place, or that there is none, and whose the value is."""
+        """The sentence with its place, or NOT_STATED, and the source of the value."""
         stated = f'"{self.paper}" ({self.place})' if self.place else self.paper
         return "; ".join(filter(None, [stated, self.by]))
 
 
 @cache
 def load_conditions(paper_name: str) -> tuple[Condition, ...]:
-    """Return the conditions of a paper, in the order of its file, after those it is `like`."""
+    """Return the conditions of a paper: first those of the paper it is `like`, then its own."""
     inherited = load_conditions(like) if (like := load_paper(paper_name).like) else ()
     file = FOLDER / paper_name / "conditions.yaml"
     if not file.is_file():
@@ -77,5 +76,5 @@ def load_conditions(paper_name: str) -> tuple[Condition, ...]:
 
 
 def conditions_of(row: str) -> list[Condition]:
-    """Return the conditions of a row, as `row=` names it."""
+    """Return the conditions of a row, by its name in `row=`."""
     return [one for one in load_conditions(row.partition(".")[0]) if one.is_of(row)]

@@ -1,4 +1,4 @@
-"""The names of a paper's tables and what they mean here: `printed_tables/<paper>/paper.yaml`."""
+"""Schema of `printed_tables/<paper>/paper.yaml`: the meaning of the names in a paper's tables."""
 
 from typing import Any, Literal
 
@@ -6,7 +6,11 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 
 def values_of(text: str) -> tuple[str, ...]:
-    """Return the settings of `NAME=a,b,c` or `NAME=0..9`, one for each value; () for ""."""
+    """Return one setting for each value of `NAME=a,b,c` or `NAME=0..9`; () for "".
+
+    >>> values_of("method.seed=0..2")
+    ('method.seed=0', 'method.seed=1', 'method.seed=2')
+    """
     name, _, listed = text.partition("=")
     first, to, last = listed.partition("..")
     values = map(str, range(int(first), int(last) + 1)) if to else listed.split(",")
@@ -18,10 +22,11 @@ class _Entry(BaseModel):
 
 
 class PrintedMethod(_Entry):
-    """`run`: what must hold of a run, None for no method of ours; `also`: the paper's values.
+    """Meaning of a printed method.
 
-    `seeds` are the values of a setting over which the paper averages (`NAME=0..9`), `ignores` how
-    settings of rows begin that do not concern the method, `source` the section that says so.
+    `run` are the settings that a run must have (None: not implemented here), `also` the paper's
+    values of others. `seeds` are the values that the paper averages over (`NAME=0..9`). `ignores`
+    are prefixes of row settings without effect on the method. `source` is the section of the paper.
     """
 
     run: list[str] | None
@@ -33,10 +38,11 @@ class PrintedMethod(_Entry):
 
 
 class PrintedSetting(_Entry):
-    """A printed setting: `run` must hold for a run, `also` is set in addition; a list is `run`.
+    """Meaning of a printed setting; a list is its `run`.
 
-    `levels` are values of a setting of which the row prints the lowest or the highest figure
-    (`over`). `layer` is a layer of a tree: `0`, `1`, or `>1` for all above.
+    `run` are the settings that a run must have, `also` further ones. `levels` are values of a
+    setting; the row prints the figure of the lowest or highest (`over`). `layer` is a layer of a
+    tree: `0`, `1`, or `>1` for all above.
     """
 
     run: list[str] = []
@@ -53,11 +59,11 @@ class PrintedSetting(_Entry):
 
 
 class PrintedSet(_Entry):
-    """The card of a data set, None for none, and what else is set.
+    """Meaning of a printed data set: its card (None: no card here) and further settings.
 
-    The questions of an `abstract` set are made for its corpus; `stand_in` is the card that is run
-    where the paper does not name the set. `metrics` and `methods` are what the paper's names mean
-    for this set alone.
+    The questions of an `abstract` set are generated from its corpus. `stand_in` is the card of the
+    runs if the paper does not name the set. `metrics` and `methods` are names that mean something
+    else for this set.
     """
 
     card: str | None
@@ -71,40 +77,40 @@ class PrintedSet(_Entry):
 
     @property
     def ran(self) -> str | None:
-        """The card that a run of it names."""
+        """The card of its runs."""
         return self.card or self.stand_in
 
     @property
     def questions_folder(self) -> str:
-        """The folder of the questions made for it."""
+        """The folder of its generated questions."""
         return f"questions/{self.ran}/abstract"
 
     def words(self, *, corpus: bool = False) -> list[str]:
-        """Return the settings that choose the set with its questions, or its corpus alone."""
+        """Return the settings that select the set with its questions, or only its corpus."""
         questions = [f"dataset.questions={self.questions_folder}"] if self.abstract else []
         return [f"dataset={self.ran}", *([] if corpus else questions), *self.run]
 
 
 class QuestionMaking(_Entry):
-    """How the paper made its abstract questions: the settings of `graphrag-bench questions`."""
+    """Settings of `graphrag-bench questions` that generate the paper's abstract questions."""
 
     run: list[str]
     source: str
 
 
 class PrintedModel(_Entry):
-    """A language model or embedder: `pattern` is a regular expression over our identities."""
+    """Meaning of a printed model: a regular expression over identities, and settings."""
 
     pattern: str = Field(alias="is")
     run: list[str]
 
 
 class PrintedMetric(_Entry):
-    """Where our figure comes from, in `paper.yaml` one `kind: value`.
+    """Source of a figure: in `paper.yaml` one `kind: value`.
 
-    Of metrics divided by `|` the first that a run has counts. A judged one is the mean win rate of
-    its `criteria`. `seconds` and `tokens` are of one stage or operator, `time` of all; `layers` is
-    the share of the row's layer of a tree. `none` says why there is no figure.
+    Of several metrics (`a|b`) the first that a run has counts. `judged` is the mean win rate of the
+    `criteria`. `seconds` and `tokens` are of one stage or operator, `time` is of all. `layers` is
+    the share of the row's layer of a tree. `none` gives the reason for no figure.
     """
 
     kind: Literal[
@@ -126,10 +132,10 @@ class PrintedMetric(_Entry):
 
 
 class Grid(_Entry):
-    """Cells without a printed number: every combination of these names.
+    """Cells without a printed number: all combinations of these names.
 
-    `over` are the values of settings (`NAME=a,b,c`), printed ones where `rows` has them, else ours;
-    `versus` the other sides of win rates.
+    `over` are values of settings (`NAME=a,b,c`), read by `rows` if printed there, else as settings
+    of this project. `versus` are the opponents of win rates.
     """
 
     datasets: list[str]
@@ -141,11 +147,11 @@ class Grid(_Entry):
 
 
 class TableShape(_Entry):
-    """One table or figure: what it is about, and the `grids` of its cells without numbers.
+    """One table or figure, with `grids` of its cells without numbers.
 
-    `shows` says what these cells show. `graph` is the method whose graph a table of sizes is about.
-    `settings` and `methods` hold in place of the paper's. `notes` say of a printed method why our
-    figures are far from the printed ones.
+    `shows` describes these cells. `graph` is the method whose graph sizes are printed. `settings`
+    and `methods` override those of the paper. `notes` explain differences from the printed figures
+    by method.
     """
 
     kind: Literal["runs", "winrates", "counts", "unprinted"]
@@ -159,10 +165,10 @@ class TableShape(_Entry):
 
 
 class Paper(_Entry):
-    """`paper.yaml`: what the paper's names mean here.
+    """Content of `paper.yaml`.
 
-    `settings` hold for every row, by the sections in `source`. A paper that is `like` another has
-    the models and data sets of that one.
+    `settings` hold for all rows, by the sections in `source`. Fields that are missing are those of
+    the paper that it is `like`.
     """
 
     title: str

@@ -1,8 +1,8 @@
-"""The printed tables of the papers, and what their names mean here: data, read and checked.
+"""The printed tables of the papers, and the runs that reproduce them.
 
-`printed_tables/<paper>/<table>.csv` holds the figures, `printed_tables/<paper>/paper.yaml` which
-method, data set, metric, model and setting of ours each printed name is. The meaning of a name is
-a list of settings as on the command line, e.g. `method=pathrag method.path_order=random`.
+`printed_tables/<paper>/<table>.csv` holds the figures. `paper.yaml` beside it gives each printed
+name (method, data set, metric, model, setting) a list of settings as on the command line, e.g.
+`method=pathrag method.path_order=random`.
 """
 
 import csv
@@ -28,28 +28,27 @@ from graphrag_bench.papers.names import (
 
 FOLDER = Path(__file__).parent / "printed_tables"
 _SIZES = ("answer=off", "limit=1")
-"""Sizes take no answers, and no question but one."""
+"""Settings of a run for sizes: no answers, one question."""
 _COUNTING = ("method=bm25", *_SIZES)
-"""A run that calls no model and has the chunks of its set, for what is only counted."""
+"""Settings of a run for the sizes of a corpus: no model."""
 _ALONE = ("regime=published", "reference_rows=off")
-"""Every run of a table is as published, and without reference rows: it is compared with the table's
-own rows."""
+"""Settings of all runs of a table, which needs no reference rows beside its own."""
 _SAME = 0.02
-"""By how much a size may differ from a printed one, as a share of it."""
+"""Largest relative difference between a size and the printed one."""
 _ROUNDED = re.compile(r"printed \d+(?:\.(?P<decimals>\d+))?(?P<unit>[KM])$")
 _TEXTS = ("dataset", "method", "versus", "metric", "llm", "unit", "note")
 
 
 TableRow = tuple[str, str, str, tuple[str, ...]]
-"""The method of a row, the other side of its win rates, its model and its settings."""
+"""Method of a row, opponent of its win rates, model, and settings."""
 
 
 @dataclass(frozen=True)
 class PrintedCell:
-    """One printed cell; `shown` is "" for a dash, `setting` its items, e.g. `triples=50`.
+    """One printed cell; `shown` is "" for a dash, `setting` has items such as `triples=50`.
 
-    A win rate is the share in which `method` beats `versus`. A `suspicious` cell has its doubt in
-    `note`.
+    A win rate is the share that `method` wins against `versus`. `note` has the reason for a
+    `suspicious` number.
     """
 
     dataset: str
@@ -70,18 +69,18 @@ class PrintedCell:
 
     @property
     def row(self) -> TableRow:
-        """Its row of the table."""
+        """The row of the table."""
         return self.method, self.versus, self.llm, self.setting
 
     def stated(self, name: str) -> str:
-        """The value of an item of its settings as `NAME=value`; "" without it."""
+        """Return the value of the item `NAME=value` of its settings; "" without the item."""
         items = (item.partition("=") for item in self.setting)
         return next((value for item, _, value in items if item == name), "")
 
 
 @dataclass(frozen=True)
 class PrintedSize:
-    """How many documents, tokens or questions a paper prints; `rounding` is half its last digit."""
+    """Printed number of documents, tokens or questions; `rounding` is half of its last digit."""
 
     what: str
     value: int
@@ -89,20 +88,20 @@ class PrintedSize:
 
     @classmethod
     def of(cls, cell: PrintedCell, what: str) -> "PrintedSize":
-        """The size in a cell, rounded as its note says: `printed 2.3M`."""
+        """Return the size in a cell, with the rounding of its note: `printed 2.3M`."""
         rounded = _ROUNDED.match(cell.note)
         digit = 1e6 if rounded and rounded["unit"] == "M" else 1e3
         rounding = digit / 10 ** len(rounded["decimals"] or "") / 2 if rounded else 0.0
         return cls(what, round(cell.value or 0), rounding)
 
     def agrees(self, n: float) -> bool:
-        """Return whether another size is this one, within 2 % or as far as it is printed."""
+        """Return whether a size equals the printed one within 2 % or its rounding."""
         return abs(n - self.value) <= max(_SAME * self.value, self.rounding)
 
 
 @dataclass(frozen=True)
 class PaperTable:
-    """A table or figure with its printed cells, in printed order, then those without a number."""
+    """Table or figure with its cells: printed ones in order, then those without a number."""
 
     paper_name: str
     name: str
@@ -112,22 +111,22 @@ class PaperTable:
 
     @property
     def full_name(self) -> str:
-        """Its name on the command line: `zhou2025/table5`."""
+        """The name on the command line: `zhou2025/table5`."""
         return f"{self.paper_name}/{self.name}"
 
     @property
     def owner(self) -> str:
-        """The paper whose models and data sets it has: another one where its paper is like that."""
+        """The paper that defines the models and data sets: that of `like`, or its own."""
         return self.paper.like or self.paper_name
 
     @property
     def datasets(self) -> tuple[str, ...]:
-        """The printed names of its data sets, in printed order."""
+        """The printed names of the data sets, in printed order."""
         return tuple(dict.fromkeys(cell.dataset for cell in self.cells))
 
     @property
     def llms(self) -> tuple[str, ...]:
-        """The printed names of its language models, in printed order."""
+        """The printed names of the language models, in printed order."""
         return tuple(dict.fromkeys(cell.llm for cell in self.cells if cell.llm))
 
     @property
@@ -137,28 +136,28 @@ class PaperTable:
 
     @property
     def counts_questions(self) -> bool:
-        """Whether it is a table of sizes that counts questions too, and not the corpus alone."""
+        """Whether it is a table of sizes with numbers of questions."""
         metrics = (self.paper.metrics[cell.metric] for cell in self.cells)
         return self.counts and ("count", "questions") in {(one.kind, one.value) for one in metrics}
 
     def method(self, name: str) -> PrintedMethod | None:
-        """Return our method for a printed one; None for no name or an unknown one."""
+        """Return the meaning of a printed method; None for no name or an unknown one."""
         return self.shape.methods.get(name) or self.paper.methods.get(name)
 
     def metric(self, cell: PrintedCell) -> PrintedMetric:
-        """Return our metric for a printed one on the data set of its cell."""
+        """Return the meaning of a cell's metric on its data set."""
         own = self.paper.datasets[cell.dataset].metrics.get(cell.metric)
         if own:
             return PrintedMetric.model_validate({"metric": own})
         return self.paper.metrics[cell.metric]
 
     def rows_of(self, cell: PrintedCell) -> list[PrintedSetting]:
-        """Our settings for the printed ones of a cell."""
+        """Return the meanings of a cell's settings."""
         known = self.paper.settings_of_rows
         return [known.get(item) or PrintedSetting(run=[item]) for item in cell.setting]
 
     def parts(self, cell: PrintedCell) -> "list[Part]":
-        """Return the runs, or pairs of runs, of a cell's figure; one for most cells."""
+        """Return the runs, or pairs of runs, of a cell's figure; most cells have one."""
         levels = [word for row in self.rows_of(cell) for word in values_of(row.levels)] or [""]
         own = Recipe(self, cell)
         other = Recipe(self, replace(cell, method=cell.versus, versus=cell.method))
@@ -170,7 +169,7 @@ class PaperTable:
 
 @dataclass(frozen=True)
 class Recipe:
-    """How a paper made the figure of a cell: a run in our words; `extra` is of one of several."""
+    """The run behind a cell's figure, as settings; `extra` are those of one of several runs."""
 
     table: PaperTable
     cell: PrintedCell
@@ -178,51 +177,51 @@ class Recipe:
 
     @property
     def method_name(self) -> str:
-        """The paper's name of the method that is run: on some sets another than the printed one."""
+        """The paper's name of the method that runs, which differs on some sets from the printed."""
         return self.place.methods.get(self.cell.method, self.cell.method)
 
     @property
     def method(self) -> PrintedMethod | None:
-        """Our method; None for no name or an unknown one."""
+        """The meaning of the method; None for no name or an unknown one."""
         return self.table.method(self.method_name)
 
     @property
     def seeds(self) -> tuple[str, ...]:
-        """The settings over whose runs the paper averages; ("",) for one run."""
+        """The settings that the paper averages over; ("",) for one run."""
         return values_of(self.method.seeds if self.method else "") or ("",)
 
     @property
     def place(self) -> PrintedSet:
-        """Our data set."""
+        """The meaning of the data set."""
         return self.table.paper.datasets[self.cell.dataset]
 
     @property
     def metric(self) -> PrintedMetric:
-        """Our metric."""
+        """The meaning of the metric."""
         return self.table.metric(self.cell)
 
     @property
     def llm(self) -> str:
-        """The printed name of the answering model; "" where no method answers."""
+        """The printed name of the answering model; "" without a method."""
         return self.cell.llm or (self.table.paper.llm if self.cell.method else "")
 
     @property
     def sampled(self) -> str:
-        """The number of questions that the row itself gives; "" where it is of all."""
+        """The number of sampled questions that the row prints; "" for all questions."""
         return self.cell.stated("sampled queries")
 
     @property
     def n_questions(self) -> int | None:
-        """The printed number of questions; None where the paper gives none."""
+        """The printed number of questions; None if the paper has none."""
         return int(self.sampled) if self.sampled else self.place.questions
 
     def on(self, *extra: str) -> "Recipe":
-        """Return one of several runs, by the settings that concern its method."""
+        """Return one of several runs, with those of the settings that concern its method."""
         return replace(self, extra=self.heeded(extra))
 
     @property
     def required(self) -> tuple[str, ...] | None:
-        """What must hold for a run to qualify for the cell; None when no method of ours does."""
+        """The settings that a run must have for the cell; None if no method here does."""
         method, table = self.method, self.table
         if self.cell.method and (method is None or method.run is None):
             return None
@@ -234,16 +233,15 @@ class Recipe:
 
     @property
     def set_words(self) -> list[str]:
-        """The settings that choose the set; the corpus alone for sizes that count no questions."""
+        """The settings that select the data set; only the corpus for sizes without questions."""
         corpus_alone = self.table.counts and not self.table.counts_questions
         return self.place.words(corpus=corpus_alone)
 
     @property
     def row_words(self) -> tuple[str, ...] | None:
-        """The settings of the run apart from its data set; None where no set or method of ours can.
+        """The settings of the run without its data set; None without a set or method here.
 
-        What a row says goes before its method, its method before the table, the table before the
-        paper.
+        Settings of the row override those of its method, then of the table, then of the paper.
         """
         own, table = self.required, self.table
         if own is None or self.place.ran is None:
@@ -260,13 +258,13 @@ class Recipe:
 
     @property
     def words(self) -> tuple[str, ...] | None:
-        """All settings of the run: of its data set, then of its row."""
+        """All settings of the run: those of its data set, then of its row."""
         row = self.row_words
         return None if row is None else merged([*self.set_words, *row])
 
     @property
     def model(self) -> str:
-        """The printed name of the model: of two names of one, that of the table."""
+        """The printed name of the model; of two names of a model, the one in the table."""
         name, known = self.cell.llm or self.table.paper.llm, self.table.paper.llms
         same = (
             one for one in self.table.llms if name in known and known[one].run == known[name].run
@@ -275,7 +273,7 @@ class Recipe:
 
     @property
     def judge(self) -> str:
-        """The printed name of the judge: the answering model where the paper names none."""
+        """The printed name of the judge; by default the paper's answering model."""
         return self.cell.stated("evaluator") or self.table.paper.llm
 
     def heeded(self, words: Iterable[str]) -> tuple[str, ...]:
@@ -286,7 +284,7 @@ class Recipe:
 
 @dataclass(frozen=True)
 class Part:
-    """One run, or pair of runs, of a cell's figure, at a `level` that the row runs over."""
+    """One run, or pair of runs, of a cell's figure, at one `level` of its row."""
 
     level: str
     own: Recipe
@@ -294,12 +292,16 @@ class Part:
 
     @property
     def sides(self) -> tuple[Recipe, ...]:
-        """The runs of its figure: both of a win rate, else one."""
+        """The runs: both of a win rate, else one."""
         return (self.own, self.other) if self.own.cell.versus else (self.own,)
 
 
 def merged(settings: Iterable[str]) -> tuple[str, ...]:
-    """Return the settings, each name once: the last word holds, in place of the first."""
+    """Return the settings without repeated names: the last value, at the first position.
+
+    >>> merged(["a=1", "b=2", "a=3"])
+    ('a=3', 'b=2')
+    """
     by_name = {text.partition("=")[0]: text for text in settings}
     return tuple(by_name.values())
 
@@ -310,15 +312,15 @@ def paper_names() -> list[str]:
 
 
 def table_names() -> list[str]:
-    """Return all tables and figures as `paper/table`, in each paper's own order."""
+    """Return all tables and figures as `paper/table`, in the order of each paper."""
     return [f"{name}/{table}" for name in paper_names() for table in load_paper(name).tables]
 
 
 @cache
 def printed_sizes(paper_name: str, card: str) -> tuple[PrintedSize, ...]:
-    """Return the documents and tokens of a card's corpus as the paper prints them; () for none.
+    """Return the printed numbers of documents and tokens of a card's corpus; () for none.
 
-    The chunks of a table of sizes are a set's texts before they are cut (zhou2025/table4, notes).
+    Printed chunks are the texts of a set before chunking (zhou2025/table4, notes).
     """
     paper = load_paper(paper_name)
     counted = {"documents": "documents", "chunks": "documents", "tokens": "tokens"}
@@ -335,7 +337,7 @@ def printed_sizes(paper_name: str, card: str) -> tuple[PrintedSize, ...]:
 
 @cache
 def load_paper(name: str) -> Paper:
-    """Return the checked `paper.yaml` of a paper, with that of the one it is `like`."""
+    """Return the checked `paper.yaml` of a paper, merged with that of the paper it is `like`."""
     content: dict[str, Any] = _content(name)
     inherited = _content(content["like"]) if "like" in content else {}
     return Paper.model_validate({**inherited, **content})
@@ -346,7 +348,7 @@ def _content(name: str) -> Any:
 
 
 def load_table(full_name: str) -> PaperTable:
-    """Return the table of a name as `zhou2025/table5`; raise UserError with the nearest names."""
+    """Return a table by a name such as `zhou2025/table5`; raise UserError for an unknown name."""
     names = table_names()
     if full_name not in names:
         hint = did_you_mean(full_name, names, paper_names(), n=5)
@@ -363,7 +365,7 @@ def load_table(full_name: str) -> PaperTable:
 
 
 def _without_number(table: PaperTable) -> list[PrintedCell]:
-    """The cells of the grids but for those that are printed, in the units of these."""
+    """The cells of the grids that are not printed, in the units of the printed ones."""
 
     def place(cell: PrintedCell) -> tuple[object, ...]:
         of_run = frozenset(Recipe(table, cell).required or ())
