@@ -1,4 +1,4 @@
-"""What a figure of a stored run may be compared with: its grade beside a printed one."""
+"""Grades: how far a figure of a stored run is comparable with a printed one."""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -20,9 +20,9 @@ from graphrag_bench.text import model_name
 
 REGIME = "regime"
 BUDGET, NATIVE = "budget_context", "native"
-"""The setting of one budget for all methods, and its value where each has its own."""
+"""The setting of the context budget, and its value if each method has its own."""
 CHUNK_SIZE = 1200
-"""The tokens of a chunk where a run says nothing: the default of `chunk_table.token`."""
+"""Default of `chunk_table.token`, in tokens."""
 _PACKAGED = ("methods", "operators", "graphrag_bench")
 """The folders of this project's prompts."""
 _QUANTISED = re.compile(r"\b(I?Q[2-8]_\w+|AWQ|GPTQ|int[48]|bnb)\b", re.IGNORECASE)
@@ -30,11 +30,11 @@ _QUANTISED = re.compile(r"\b(I?Q[2-8]_\w+|AWQ|GPTQ|int[48]|bnb)\b", re.IGNORECAS
 
 @dataclass(frozen=True)
 class RunConditions:
-    """A stored run with what grades compare, read once.
+    """Stored run with the fields that grades compare.
 
-    `card` is that of its corpus, `sizes` its documents and tokens, empty where it is not at hand.
-    `abstract` says that its questions were made for it, or are abstract as the card has it;
-    `papers_prompts` that the user says so and no prompt is packaged here.
+    `card` and `sizes` (documents, tokens) are of its corpus; `sizes` may be empty.
+    `abstract` means generated questions, or a card of abstract questions. `papers_prompts` is true
+    if the user says so and the run uses no prompt of this project.
     """
 
     run: StoredRun
@@ -47,7 +47,7 @@ class RunConditions:
 
     @classmethod
     def of(cls, run: StoredRun, papers_prompts: bool, sizes: Mapping[str, int]) -> "RunConditions":
-        """Return the conditions of a run; `sizes` are those of its corpus."""
+        """Return the conditions of a run, with the sizes of its corpus."""
         metrics = run.metrics
         name = metrics.get("card", metrics["dataset"])
         settings = stated(metrics["settings"], name)
@@ -63,9 +63,9 @@ class RunConditions:
 
 @dataclass(frozen=True)
 class Mismatch:
-    """A field in which a run and a paper's row differ; "" as `theirs` where the paper is silent.
+    """Field in which a run and a paper's row differ; `theirs` is "" if the paper is silent.
 
-    Where one `decides`, the two figures are not comparable.
+    If it `decides`, the two figures are not comparable.
     """
 
     field: str
@@ -79,18 +79,22 @@ class Mismatch:
 
 @dataclass(frozen=True)
 class Grade:
-    """A: no field differs; B: some do; C: one that decides does; the deciding ones come first."""
+    """Grade of a figure: A without mismatches, B with some, C with a deciding one.
+
+    >>> Grade.of([Mismatch("damping", "0.5", "0.1")]).letter
+    'B'
+    """
 
     mismatches: tuple[Mismatch, ...] = ()
 
     @classmethod
     def of(cls, mismatches: Iterable[Mismatch]) -> "Grade":
-        """Return the grade of figures that differ in these fields, each counted once."""
+        """Return the grade with these mismatches, deciding ones first, without repeats."""
         return cls(tuple(sorted(dict.fromkeys(mismatches), key=lambda one: not one.decides)))
 
     @property
     def deciding(self) -> tuple[Mismatch, ...]:
-        """The fields that make it C: no difference between the two figures means anything."""
+        """The mismatches that make the grade C."""
         return tuple(one for one in self.mismatches if one.decides)
 
     @property
@@ -100,17 +104,16 @@ class Grade:
 
     @property
     def sentence(self) -> str:
-        """Every field that differs, with both values; "" for A."""
+        """All mismatches with both values; "" for A."""
         return "; ".join(map(str, self.mismatches))
 
 
 def grade(one: RunConditions, recipe: Recipe, judge: str = "", protocol: str = "") -> Grade:
-    """Return the grade of a figure of a run, which a judge may have given, beside a printed one.
+    """Return the grade of a run's figure against a printed one; `judge` is that of judged figures.
 
-    C in another regime than the published one, with another data set, corpus size or language model
-    or where nothing says that it is the same, and for a part of the questions; A when data, models,
-    settings and prompts are the same; else B. What is only counted takes a corpus of every printed
-    size alone, whatever the regime, and no question matters to a graph.
+    C if the data set, corpus size, language model, judge or part of the questions differs or is
+    unknown, or if the regime is not `published`. A if data, models, settings and prompts are equal;
+    else B. Counts compare only the size of the corpus; questions do not affect figures of a graph.
     """
     if recipe.metric.kind == "count":
         return Grade.of(_corpus(one, recipe, silent=True))
@@ -161,7 +164,7 @@ def _corpus(one: RunConditions, recipe: Recipe, *, silent: bool = False) -> Iter
 
 
 def _questions(one: RunConditions, recipe: Recipe) -> Iterator[Mismatch]:
-    """Number and part of the questions; a few less, or a sample of the row itself, is no part."""
+    """Differences in the questions; within 2 % their number does not decide."""
     metrics, n, same = one.run.metrics, recipe.n_questions, recipe.place.card == one.card
     whole = same and not _corpus_alone(recipe)
     if n is None:
@@ -178,7 +181,7 @@ def _questions(one: RunConditions, recipe: Recipe) -> Iterator[Mismatch]:
 
 
 def is_model(identity: str, model: PrintedModel | None) -> bool:
-    """Return whether an identity of ours is that of a printed model."""
+    """Return whether an identity matches a printed model."""
     return model is not None and re.search(model.pattern, identity.lower()) is not None
 
 
@@ -207,10 +210,9 @@ def _judge(recipe: Recipe, judge: str, protocol: str) -> Iterator[Mismatch]:
 def different_settings(
     ours: Mapping[str, object], theirs: Mapping[str, object]
 ) -> Iterator[Mismatch]:
-    """Yield each setting that differs, in order of the paths; – for one that is not set.
+    """Yield the settings that differ, sorted by path; – for a missing value.
 
-    Settings of single steps as of `above_steps`. Titles are words and no settings; another regime
-    is graded apart.
+    Titles and the regime are left out, and settings of steps as in `above_steps`.
     """
     undecided = {"method.title", REGIME}
     if "auto" in (ours.get("chunking.variant"), theirs.get("chunking.variant")):
@@ -233,7 +235,7 @@ def _settings(recipe: Recipe) -> dict[str, Any]:
 
 
 def decided(words: Sequence[str], dataset: str | None) -> dict[str, Any]:
-    """Return the settings by path of such a run, without models; chunking as of the card."""
+    """Return the settings by path that a run of these words has, models left out."""
     apart = ("dataset", "llm", "llm_build", "embedder")
     own = [text for text in words if re.split(r"[.=]", text, maxsplit=1)[0] not in apart]
     return stated(_composed(tuple(own)), dataset)
@@ -245,7 +247,7 @@ def _composed(words: tuple[str, ...]) -> dict[str, Any]:
 
 
 def stated(settings: Mapping[str, Any], dataset: str | None) -> dict[str, Any]:
-    """Return the settings of a run with its chunking by name: that of the card, with its size."""
+    """Return the settings of a run with `chunking=auto` replaced by that of the card."""
     named = dict(settings)
     if named.get("chunking.variant") == "auto" and dataset in card_names():
         named["chunking.variant"] = load_card(str(dataset)).chunking
@@ -255,7 +257,7 @@ def stated(settings: Mapping[str, Any], dataset: str | None) -> dict[str, Any]:
 
 
 def holds(settings: Mapping[str, Any], word: str) -> bool:
-    """Return whether the stored settings of a run (`stated`) have a setting, e.g. `a.b=3`."""
+    """Return whether the settings of a run (`stated`) have the value of a word such as `a.b=3`."""
     name, _, text = word.partition("=")
     if name == "pooling":
         return bool(settings.get("pooling.mode", "off") == text)

@@ -1,4 +1,4 @@
-"""A paper's table with our figures, for each data set or as one list, and what would fill it."""
+"""A paper's table beside figures of stored runs, and the commands for what is missing."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -29,7 +29,7 @@ def comparison_notes(
     filled: Cells,
     named: Mapping[TableRow, str],
 ) -> tuple[str, ...]:
-    """Return the notes of one data set's cells; `named` are the rows as the table names them."""
+    """Return the notes of the cells of one data set; `named` are the titles of the rows."""
 
     def by_words(texts: Iterable[tuple[PrintedCell, str]], what: str) -> list[str]:
         notes = []
@@ -91,7 +91,7 @@ def _about(table: PaperTable, dataset: str, cells: Sequence[PrintedCell]) -> lis
 
 
 def _grades(grades: Sequence[Grade]) -> tuple[list[str], list[str]]:
-    """Notes on what all grades share, and for each grade what else there is to say."""
+    """Notes on the mismatches of all grades, and for each grade the other mismatches."""
     if not grades:
         return [], []
     every = set.intersection(*({*one.mismatches} for one in grades))
@@ -105,9 +105,9 @@ def _grades(grades: Sequence[Grade]) -> tuple[list[str], list[str]]:
 
 
 def comparison_tables(table: PaperTable, filled: Cells, home: Path = Path()) -> list[Table]:
-    """Return a table for each data set: a row for each row of the paper, its metrics as columns.
+    """Return a table for each data set: the rows of the paper, metrics as columns.
 
-    Differences are of grades A and B alone. The last lines are the `commands` for what is lacking.
+    Differences are printed for grades A and B. The last table ends with `commands`.
     """
     blocks = [_block(table, name, filled) for name in table.datasets]
     last = (f"next: {line}" for line in commands(table, filled, home))
@@ -146,7 +146,7 @@ def _block(table: PaperTable, dataset: str, filled: Cells) -> Table:
 
 
 def row_name(table: PaperTable, row: TableRow) -> str:
-    """Return the method, what it beats, and in tables over several model and settings."""
+    """Return the title of a row: method, opponent, settings, and model if there are several."""
     method, versus, llm, setting = row
     parts = [f"{method} > {versus}" if versus else method]
     if len(table.llms) > 1:
@@ -201,7 +201,7 @@ _OF_RUN = ("failed", "dataset", "llm", "embedder", "profile", "fidelity")
 
 
 def long_table(table: PaperTable, filled: Cells) -> Table:
-    """Return a row for each printed cell with all that is known of it, for other programs."""
+    """Return a row with all known fields for each printed cell, for CSV."""
     rows = tuple(_long_row(table, cell, filled) for cell in table.cells)
     return Table(_caption(table, ""), _LONG, rows, (), texts=_LONG)
 
@@ -225,7 +225,7 @@ def _long_row(table: PaperTable, cell: PrintedCell, filled: Cells) -> tuple[str,
 
 
 def commands(table: PaperTable, filled: Cells, home: Path) -> list[str]:
-    """Return the commands, one a line, for missing questions and runs, then for judging by key."""
+    """Return the commands that make missing questions and runs, then those that judge runs."""
     missing = {cell.dataset for cell, one in filled.items() if one.runs}
     of_sets = [[cell for cell in table.cells if cell.dataset == name] for name in table.datasets]
     below = "" if home == Path() else f" --home {home}"
@@ -254,7 +254,11 @@ def _compare(table: PaperTable, cells: Sequence[PrintedCell], filled: Cells) -> 
 
 
 def whole_groups(pairs: Sequence[tuple[str, ...]]) -> list[tuple[str, ...]]:
-    """Return all keys at once where every two of them are a pair, else the pairs."""
+    """Return one group of all keys if every two of them are a pair, else the pairs.
+
+    >>> whole_groups([("a", "b"), ("a", "c"), ("b", "c")])
+    [('a', 'b', 'c')]
+    """
     keys = tuple(dict.fromkeys(key for pair in pairs for key in pair))
     whole = bool(keys) and len(pairs) == len(keys) * (len(keys) - 1) // 2
     return [keys] if whole else list(pairs)
