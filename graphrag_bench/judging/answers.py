@@ -1,4 +1,4 @@
-"""The answers of a stored run judged one by one; what was judged before is not asked again."""
+"""Judging of the answers of a stored run, one by one; stored judgements are reused."""
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
@@ -29,12 +29,12 @@ LOST_CONTEXTS = (
     "without trace=off; replies in the cache are not paid for twice"
 )
 BLOCK = 32
-"""How many prompts are judged before their rows are written; replies are kept as they arrive."""
+"""Number of answers judged before their rows are written; replies are cached at once."""
 
 
 @dataclass(frozen=True)
 class Measure:
-    """A judged metric: its prompts and what it `needs`; if `named`, only asked for by name."""
+    """Judged metric with its prompts and needs; if `named`, it is judged only by name."""
 
     metric: JudgedMetric
     prompts: tuple[Prompt, ...]
@@ -48,11 +48,11 @@ class Measure:
         return "context" in self.needs
 
     def fits(self, case: AnswerToJudge) -> bool:
-        """Return whether the case has what the metric is about."""
+        """Return whether the case has what the metric needs."""
         return all(getattr(case, name) for name in self.needs)
 
     def of(self, case: AnswerToJudge) -> str:
-        """Return the fingerprint of what is judged: of another answer it is judged again."""
+        """Return the fingerprint of the judged texts; if it changes, the case is judged again."""
         golds = [*case.golds, case.listed] if "golds" in self.needs else []
         context = case.context if self.context else ""
         if "statements" in self.needs:
@@ -60,7 +60,7 @@ class Measure:
         return digest(case.question, case.answer, golds, context)
 
     def key(self, name: str, models: Models) -> Row:
-        """Return the fields of a row that say which metric this is, by which judge, and how."""
+        """Return the fields of a row that identify metric, judge, prompts and code."""
         embedder = models.identity("embedder") if self.embeds else ""
         how = digest([one.digest for one in self.prompts], code(self.metric), embedder)
         return {"metric": name, "judge": models.identity("llm_judge"), "how": how}
@@ -92,13 +92,13 @@ MEASURES: Mapping[str, Measure] = {
         named=True,
     ),
 }  # fmt: skip
-"""The judged metrics by name; every one is the better the higher, in 0..1."""
+"""Judged metrics by name; all are in 0..1, higher is better."""
 
 
 def chosen(metrics: Sequence[str] = (), stored: StoredRun | None = None) -> dict[str, Measure]:
-    """Return the metrics by these names, else those that need none.
+    """Return the metrics of these names; by default all that are not `named`.
 
-    Raises UserError for an unknown one, and where one needs contexts of an imported run.
+    Raises UserError for an unknown name, and if an imported run lacks the contexts for one.
     """
     for name in metrics:
         if name not in MEASURES:
@@ -112,11 +112,11 @@ def chosen(metrics: Sequence[str] = (), stored: StoredRun | None = None) -> dict
 def judge_answers(
     stored: StoredRun, models: Models, metrics: Sequence[str], limit: int | None, progress: Progress
 ) -> list[Row]:
-    """Return the rows of `judged.jsonl` after the first `limit` answers were judged.
+    """Judge the first `limit` answers of a run and return the rows of its `judged.jsonl`.
 
-    Questions without what a metric needs are left out. Only failed calls are made again. Raises
-    UserError when nothing is answered, no context was kept where all metrics need one, or another
-    process judges the run; RunStopped when nothing further can succeed.
+    Stored judgements are reused; failed calls are repeated. Raises UserError if the run has no
+    answers, if all metrics need contexts and none is stored, or if another process judges the run.
+    Raises RunStopped if no further call can succeed.
     """
     dataset, wanted = stored.require_dataset(), chosen(metrics, stored)
     cases = _cases(stored, limit)
@@ -143,7 +143,7 @@ def judge_answers(
 def calls_ahead(
     stored: StoredRun, models: Models, metrics: Sequence[str], limit: int | None
 ) -> dict[str, int]:
-    """Return how many calls each metric costs at most, corrections of replies aside."""
+    """Return the maximum number of calls of each metric, without retries of unreadable replies."""
     cases = _cases(stored, limit)
     return {
         name: len(measure.prompts) * len(_todo(stored.folder.path, name, cases, models))
@@ -173,7 +173,7 @@ def _cases(stored: StoredRun, limit: int | None) -> list[AnswerToJudge]:
 
 
 def _texts(stored: StoredRun) -> dict[str, tuple[str, ...]]:
-    """The texts of each context of which all are known."""
+    """The texts of each context without unknown texts."""
     contexts = context_texts(stored.folder, stored.rows, stored.require_dataset())
     known = {
         name: tuple(text for text in texts if text is not None) for name, texts in contexts.items()
@@ -213,12 +213,12 @@ def _judge(
 
 
 def judging(folder: Path, lock: str) -> AbstractContextManager[None]:
-    """Hold a folder against a second process that judges there."""
+    """Lock a folder against a second judging process."""
     return locked(folder / lock, f"Another process is judging {folder}. Wait for its end.")
 
 
 def judge_of(models: Models, ledger: Ledger, name: str) -> ChatModel:
-    """Return the judge with its calls in a ledger; it stops after too many failures."""
+    """Return the judge model, which logs its calls and stops after too many failures."""
     limits = models.settings.failures
     gate = FailureGate(f"judge {name}", limits.limit, limits.after)
     return models.llm_judge.attached(log=ledger.at("judge", name), gate=gate)
@@ -231,7 +231,7 @@ def in_blocks(
     message: str,
     progress: Progress,
 ) -> None:
-    """Judge what is to do, a block at a time, and append the rows of each to a file."""
+    """Judge items in blocks and append the rows of each block to a file."""
     with progress.task(message, len(todo)) as advance:
         for start in range(0, len(todo), BLOCK):
             part = todo[start : start + BLOCK]

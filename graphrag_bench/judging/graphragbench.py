@@ -1,9 +1,9 @@
-"""The metrics of GraphRAG-Bench (Xiang et al. 2025), asked for by name.
+"""The judged metrics of GraphRAG-Bench (Xiang et al. 2025), selected by name.
 
-Formulas and steps are those of its released evaluation (GraphRAG-Bench/GraphRAG-Benchmark,
-`Evaluation/metrics`); the prompts are ours. Deviations: statements are named by number, so that
-each is classed once; texts are not cut (there: contexts at 20,000 signs, references and answers at
-3,000); a reply that cannot be read leaves no value, where correctness there is 0.
+Formulas and steps follow its released evaluation (GraphRAG-Bench/GraphRAG-Benchmark,
+`Evaluation/metrics`); the prompts are ours. Deviations: the judge refers to statements by number;
+texts are not cut (there: contexts at 20,000 characters, references and answers at 3,000); an
+unreadable reply gives no value, where correctness there is 0.
 """
 
 from collections.abc import Generator
@@ -30,7 +30,7 @@ COVERED = Prompt(f"{PROMPTS}/covered.j2")
 RATED = Prompt(f"{PROMPTS}/context_rated.j2")
 EVIDENCE = Prompt(f"{PROMPTS}/statements_held.j2")
 FACTS, LIKENESS = 0.75, 0.25
-"""The weights of both parts of correctness: F1 of the statements, and likeness of the vectors."""
+"""Weights in answer correctness: F1 of the statements, similarity of the embeddings."""
 _BEST = 2
 
 
@@ -48,12 +48,11 @@ class _Rated(BaseModel):
 
 
 def answer_correctness(case: AnswerToJudge, models: JudgeModels) -> Judging:
-    """Judge 0.75 of the F1 of the answer's statements and 0.25 of its likeness to the gold, 0..1.
+    """Judge 0.75 * F1 of the answer's statements + 0.25 * its similarity to the gold, in 0..1.
 
     True positives are the answer's statements that the gold supports, false positives the others,
-    false negatives the gold's statements that the answer lacks. Likeness is (cosine + 1) / 2 of
-    both vectors. An answer that claims nothing has F1 0; a gold answer whose statements cannot be
-    read leaves no value. A refusal has 0, without a call.
+    false negatives the gold's statements that the answer lacks. The similarity is (cosine + 1) / 2
+    of the embeddings. An answer without statements has F1 0; a refusal has 0, without a call.
     Source: Xiang et al. 2025, `answer_accuracy.py` (the tables' ACC).
     """
     if case.refused:
@@ -83,7 +82,7 @@ def _likeness(case: AnswerToJudge, models: JudgeModels) -> float:
 
 
 def coverage(case: AnswerToJudge, models: JudgeModels) -> Judging:
-    """Judge the share of the gold answer's statements that the answer holds.
+    """Judge the share of the gold answer's statements that the answer contains.
 
     A refusal has 0, without a call. Source: Xiang et al. 2025, `coverage.py` (the tables' Cov).
     """
@@ -95,7 +94,7 @@ def coverage(case: AnswerToJudge, models: JudgeModels) -> Judging:
 
 
 def evidence_statements(case: AnswerToJudge, models: JudgeModels) -> Judging:
-    """Judge the share of the statements of the evidence that the context holds; 0 if it is empty.
+    """Judge the share of the evidence statements that the context contains; 0 if it is empty.
 
     Source: Xiang et al. 2025, `evidence_recall.py`.
     """
@@ -114,10 +113,10 @@ def _share(ask: Ask, n: int) -> Judging:
 
 
 def context_relevance(case: AnswerToJudge, models: JudgeModels) -> Judging:
-    """Judge whether the context holds what answers the question: all 1, a part 0.5, nothing 0.
+    """Judge whether the context suffices to answer the question: fully 1, partly 0.5, not 0.
 
-    An empty context has 0, and so has one that is part of the question. Deviation: rated once; the
-    released evaluation asks twice and takes the mean, which at temperature 0 is the same reply.
+    An empty context, or one that is part of the question, has 0. Deviation: rated once; the
+    released evaluation averages two ratings, which are equal at temperature 0.
     Source: Xiang et al. 2025, `context_relevance.py`.
     """
     text = "\n".join(case.passages or ()).strip()

@@ -1,7 +1,7 @@
-"""The judged metrics of one answer: what each asks the judge, and the value of its replies.
+"""Judged metrics of one answer.
 
-A metric is a generator over one case: it yields what it asks, is sent the reply, and returns a
-value in 0..1. A reply that cannot be read leaves the metric without a value; it never scores.
+A metric is a generator over one case: it yields prompts, is sent the replies, and returns a value
+in 0..1. An unreadable reply gives no value.
 """
 
 import re
@@ -33,13 +33,12 @@ QUESTIONS = Prompt(f"{PROMPTS}/asked_back.j2")
 RECALL = Prompt(f"{PROMPTS}/context_recall.j2")
 PRECISION = Prompt(f"{PROMPTS}/context_precision.j2")
 N_QUESTIONS = 3
-"""How many questions are asked back of one answer, in one reply.
+"""Number of questions that the judge makes from one answer, in one reply.
 
-Deviation: Es et al. ask for one question at a time with sampling; at temperature 0 those would be
-the same question.
+Deviation: Es et al. sample one question at a time; at temperature 0 these would be equal.
 """
 LONG_LIST, WORDS_OF_ENTRY, WORDS_OF_NAME = 5, 6, 4
-"""A text of so many entries of at most so many words is a list, one of so few words a name."""
+"""Least entries of a list, most words of an entry, most words of a name."""
 _ENTRY = re.compile(r"^\s*(?:[-*•]|\d+[.)])?\s*(.*?)\s*$")
 _BETWEEN = re.compile(r"[\n;,/]|\b(?:and|or|nor)\b", re.IGNORECASE)
 _CLAUSES = re.compile(r"[.!?;:\n]+|\b(?:but|however|though|although|yet)\b", re.IGNORECASE)
@@ -47,16 +46,16 @@ _APOLOGY = re.compile(r"(?:i am |i.?m )?(?:very )?(?:sorry|unfortunately|i apolo
 
 
 class NothingToJudge(Exception):
-    """The answer has nothing that the metric is about, as one that claims nothing."""
+    """The answer has nothing to judge, for example no statement."""
 
 
 @dataclass(frozen=True)
 class AnswerToJudge:
-    """One answer to judge; `context` is a fingerprint of what the run recorded of its context.
+    """One answer to judge.
 
-    That is "" where it had none. `passages` are the texts of the context in ranked order, None
-    where they are not at hand. `listed` says that the gold answers are one list rather than names
-    of one thing. `statements` are those of the evidence, where the data set words them.
+    `passages` are the texts of its context in ranked order, None if not stored; `context` is the
+    fingerprint of the recorded context, "" without one. The gold answers are one list if `listed`,
+    else aliases. `statements` are evidence statements of the data set.
     """
 
     id: str
@@ -70,7 +69,7 @@ class AnswerToJudge:
 
     @property
     def refused(self) -> bool:
-        """Whether the answer only says that there is none, where no gold answer does."""
+        """Whether the answer is a refusal and no gold answer is one."""
         return refuses(self.answer, self.golds) and not any(map(abstained, self.golds))
 
     @property
@@ -81,7 +80,7 @@ class AnswerToJudge:
 
 @dataclass(frozen=True)
 class Judgement:
-    """A value in 0..1, or None with what went wrong: `failed`, `unreadable` or `nothing`."""
+    """Value in 0..1, or None with the kind of fault in `missing`."""
 
     value: float | None
     missing: Literal["", "failed", "unreadable", "nothing"] = ""
@@ -90,7 +89,7 @@ class Judgement:
 
 @dataclass(frozen=True)
 class JudgeModels:
-    """The models that judge: a language model, and the embedder of likenesses."""
+    """Models of the judge: a language model, and an embedder for similarities."""
 
     llm: ChatModel
     embedder: Callable[[], Embedder]
@@ -98,7 +97,7 @@ class JudgeModels:
 
 @dataclass(frozen=True)
 class Ask:
-    """A prompt for the judge, and the model of its reply; `purpose` names it in errors."""
+    """Prompt for the judge, with the schema of its reply; `purpose` names it in errors."""
 
     purpose: str
     chat: Chat
@@ -112,7 +111,7 @@ JudgedMetric = Callable[[AnswerToJudge, JudgeModels], Judging]
 def judge(
     metric: JudgedMetric, models: JudgeModels, cases: Sequence[AnswerToJudge]
 ) -> list[Judgement]:
-    """Return the judgement of each case; what the cases ask is asked side by side."""
+    """Return the judgement of each case; prompts of all cases are sent in parallel."""
     judgings = [metric(case, models) for case in cases]
     judgements: dict[int, Judgement] = {}
     replies: dict[int, Any] = dict.fromkeys(range(len(cases)))
@@ -151,16 +150,19 @@ def _next(judging: Judging, reply: Any) -> Ask | Judgement:
 
 
 def in_range(numbers: Sequence[int], n: int, purpose: str, what: str) -> set[int]:
-    """Return the numbers, each once; raise UnreadableReply for one that is not in 1..n."""
+    """Return the distinct numbers; raise UnreadableReply for a number outside 1..n."""
     if not set(numbers) <= set(range(1, n + 1)):
         raise UnreadableReply(purpose, f"{list(numbers)} of {n} {what}")
     return set(numbers)
 
 
 def refuses(answer: str, golds: Sequence[str] = ()) -> bool:
-    """Return whether an answer is empty or every clause of it says that there is no answer.
+    """Return whether an answer is empty or abstains in every clause.
 
-    One that names a gold answer word for word, other than yes or no, is not a refusal.
+    An answer that contains a gold answer other than yes or no is not a refusal.
+
+    >>> refuses("I do not know."), refuses("I do not know, but perhaps Ada Marsh.", ["Ada Marsh"])
+    (True, False)
     """
     if any(
         f" {gold} " in f" {plain(answer)} " for gold in {*map(plain, golds)} - {"yes", "no", ""}
@@ -177,7 +179,7 @@ class _Statements(BaseModel):
 
 
 def claims(case: AnswerToJudge, text: str) -> Generator[Ask, Any, list[str]]:
-    """Ask what a text claims as an answer to the question; a text that claims nothing has none.
+    """Ask for the statements that a text makes in answer to the question.
 
     Source: Es et al. 2024, section 3.
     """
@@ -195,12 +197,11 @@ class _Agreed(BaseModel):
 
 
 def correctness(case: AnswerToJudge, models: JudgeModels) -> Judging:
-    """Judge 1 for an answer that offers what the gold says and nothing else, else 0.
+    """Judge 1 for an answer that offers the gold and nothing else, else 0.
 
-    What it offers is read from its form (`_by_form`), or by the judge, who is not shown the gold: a
-    judge who sees that finds it in any list and overlooks the rest. Then `_mark` decides, or the
-    judge is asked whether the two mean the same. A refusal is wrong, and right where the gold
-    answer is one; it needs no call.
+    The offers are read from the answer's form (`_by_form`) or by the judge, who does not see the
+    gold: with it, judges overlook wrong offers in a list. If `_mark` does not decide, a second call
+    asks whether offers and gold mean the same. A refusal is right only if the gold is one.
     """
     if refuses(case.answer, case.golds):
         return float(not case.refused)
@@ -220,10 +221,9 @@ def correctness(case: AnswerToJudge, models: JudgeModels) -> Judging:
 
 
 def _by_form(case: AnswerToJudge) -> Sequence[str] | None:
-    """What an answer offers that is nothing but names; None where it has to be read.
+    """The offers of an answer in a form that needs no judge; else None.
 
-    That is the answer itself where it is the gold word for word or one short name, and its entries
-    where it is a long list: no judge can make that right.
+    These are the gold itself, one short name, and the entries of a long list.
     """
     answer = case.answer
     if _mark([answer], case) == 1:
@@ -241,18 +241,19 @@ def _entries(text: str) -> list[str]:
 
 
 def plain(text: str) -> str:
-    """Return a text without case, and without signs at its ends.
+    """Return a text in lower case without punctuation at its ends; "-5" and "C#" keep their signs.
 
-    Signs within a text stay, which the normaliser of answers deletes: -5 is not 5, nor C# C.
+    >>> plain("  Ada  Marsh.")
+    'ada marsh'
     """
     return " ".join(normalize("NFKC", text).casefold().split()).strip(" .,;:!?\"'“”‘’*")
 
 
 def _mark(offered: Sequence[str], case: AnswerToJudge) -> float | None:
-    """The mark of what is offered where it is plain, else None.
+    """The value if it needs no judge, else None.
 
-    What is gold word for word is right. Nothing, or another number of things than the gold has, is
-    wrong. The gold is a list, or one thing by several names, of which one may name several things.
+    Offers equal to the gold are right; another number of offers than gold answers is wrong. The
+    gold is a list, or aliases of one answer, which may itself list several things.
     """
     texts, golds = ({plain(text) for text in texts} - {""} for texts in (offered, case.golds))
     if texts and (texts == golds if case.listed else texts <= golds):
@@ -275,8 +276,8 @@ class _Verdicts(BaseModel):
 def faithfulness(case: AnswerToJudge, models: JudgeModels) -> Judging:
     """Judge the share of the answer's statements that the context supports.
 
-    No value for an answer that claims nothing; a refusal does not, without a call. Source: Es et
-    al. 2024, section 3.
+    An answer without statements has no value; a refusal has none. Source: Es et al. 2024,
+    section 3.
     """
     claimed = [] if refuses(case.answer) else (yield from claims(case, case.answer))
     if not claimed:
@@ -295,10 +296,10 @@ class _AskedBack(BaseModel):
 
 
 def relevance(case: AnswerToJudge, models: JudgeModels) -> Judging:
-    """Judge the mean cosine of the question with questions made from the answer; 0 if evasive.
+    """Judge the mean cosine similarity of the question and questions made from the answer.
 
-    A mean below 0 counts as 0. A refusal is evasive, without a call. Source: Es et al. 2024,
-    section 3; ragas for evasive answers.
+    At least 0; 0 for evasive answers and refusals. Source: Es et al. 2024, section 3; ragas for
+    evasive answers.
     """
     if case.refused:
         return 0.0
@@ -322,7 +323,7 @@ class _Recalled(BaseModel):
 
 
 def recall(case: AnswerToJudge, models: JudgeModels) -> Judging:
-    """Judge the share of the gold answer's statements that the context holds; 0 for an empty one.
+    """Judge the share of the gold answer's statements that the context contains; 0 if it is empty.
 
     Source: ragas.
     """
@@ -339,7 +340,7 @@ class _Useful(BaseModel):
 
 
 def precision(case: AnswerToJudge, models: JudgeModels) -> Judging:
-    """Judge the mean of precision@rank over the ranks of useful pieces; 0 for an empty context.
+    """Judge the mean of precision@rank over the ranks of useful passages; 0 for an empty context.
 
     Source: ragas. Deviation: ragas asks about one piece at a time; here one prompt has all.
     """

@@ -1,4 +1,4 @@
-"""Answers of several runs judged in pairs, in both orders; stored verdicts are reused."""
+"""Pairwise judging of the answers of runs, in both orders; stored verdicts are reused."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -49,7 +49,11 @@ VERDICTS, LEDGER = "verdicts.jsonl", "ledger.jsonl"
 
 
 def criteria_of(names: Sequence[str]) -> tuple[str, ...]:
-    """Return the criteria of names and papers, each once, in the order of CRITERIA."""
+    """Return the criteria of names of criteria or papers, in the order of `CRITERIA`.
+
+    >>> criteria_of(["overall", "pathrag"])
+    ('comprehensiveness', 'diversity', 'logicality', 'relevance', 'coherence', 'overall')
+    """
     chosen: set[str] = set()
     for name in names:
         if name not in (*CRITERIA, *OF_PAPERS):
@@ -82,7 +86,7 @@ class WinnerFirst(BaseModel):
 
 @dataclass(frozen=True)
 class Protocol:
-    """How a judge is asked: its prompt, its reply by one criterion, the most tokens of a reply."""
+    """Prompt of the judge, schema of its choice by one criterion, and most tokens of a reply."""
 
     name: str
     prompt: Prompt
@@ -95,11 +99,11 @@ PROTOCOLS: Mapping[str, Protocol] = {
     HOUSE: Protocol(HOUSE, Prompt(f"{_PROMPTS}/compare.j2"), ReasonFirst, 1024),
     PAPER: Protocol(PAPER, Prompt(f"{_PROMPTS}/compare_paper.j2"), WinnerFirst, 3072),
 }
-"""The protocols by name; the paper's has room for a detailed explanation of each choice."""
+"""Protocols by name; replies under `paper` explain each choice in detail."""
 
 
 def protocol_of(runs: Sequence[StoredRun], name: str = "") -> Protocol:
-    """Return the protocol of a name; of "" the paper's where all runs are as published."""
+    """Return the protocol of a name; for "" `paper` if all runs are as published, else `house`."""
     if name and name not in PROTOCOLS:
         raise unknown("protocol", name, PROTOCOLS)
     regimes = {regime_of(run.metrics) for run in runs}
@@ -108,7 +112,7 @@ def protocol_of(runs: Sequence[StoredRun], name: str = "") -> Protocol:
 
 @dataclass(frozen=True)
 class Duel:
-    """The answers of two runs, by key, to one question, by id, in the order shown to the judge."""
+    """Answers of two runs (by key) to one question, in the order in which the judge sees them."""
 
     question: str
     first: str
@@ -118,12 +122,12 @@ class Duel:
 
     @property
     def of(self) -> str:
-        """A fingerprint of what is shown: a regenerated answer is judged again."""
+        """The fingerprint of question and answers; if it changes, they are judged again."""
         return digest(self.text, *self.answers)
 
     @property
     def winner(self) -> str | None:
-        """The winner without a judge: TIE where equal as `plain`, the one that is not empty."""
+        """The winner that needs no judge: TIE for equal answers, else the only non-empty one."""
         first, second = map(plain, self.answers)
         if first == second:
             return TIE
@@ -132,13 +136,13 @@ class Duel:
 
 @dataclass(frozen=True)
 class HeadToHead:
-    """A against B over `n` questions with a verdict in both orders; `missing` have not both.
+    """A against B over `n` questions with verdicts in both orders; `missing` questions lack one.
 
-    `names` are the titles of A and B, and the criterion. `rate` is the mean of points, so that a
-    tie counts half. `flips` is the share of questions whose winner changes with the order, `first`
-    the share of all verdicts for the answer shown first; equal answers are in neither. `longer` is
-    the share of points that the longer answer gets. Each is None without questions of its kind.
-    Intervals draw, and `p` (`sign_flip_p`) turns, the questions of one scope together.
+    `names` are the titles of A and B and the criterion. `rate` is the win rate of A; a tie counts
+    half. `flips` is the share of questions whose winner changes with the order, `first` the share
+    of verdicts for the answer shown first; equal answers count in neither. `longer` is the share of
+    points of the longer answer. A mean without questions is None. Intervals and `p` (`sign_flip_p`)
+    are over scopes.
     """
 
     n: int
@@ -161,10 +165,14 @@ def head_to_head(
     scopes: Sequence[str | None] | None = None,
     names: tuple[str, str, str] = ("", "", ""),
 ) -> HeadToHead:
-    """Return the win rates of A from its points for each question, A shown first and second.
+    """Return the win rates of A from its points by question, shown first and shown second.
 
     Points are 1 for a win, 0 for a loss, 0.5 for equal answers, NaN without a verdict. `longer` is
-    above 0 where A's answer is the longer one, below 0 where B's is. `scopes` are of the questions.
+    above 0 if A's answer is longer, below 0 if B's is.
+
+    >>> result = head_to_head([[1, 1, 0, 1], [1, 0, 0, 1]])
+    >>> result.rate.mean, (result.wins, result.ties, result.losses)
+    (0.625, (2, 1, 1))
     """
     forward, backward = np.asarray(verdicts, np.float64)
     points = (forward + backward) / 2
@@ -197,7 +205,7 @@ def head_to_head(
 
 @dataclass(frozen=True)
 class AnswerPairs:
-    """The answers of some runs, by their keys, to the questions that all of them have answered."""
+    """Answers of runs, by key, to the questions that all of them have answered."""
 
     runs: tuple[StoredRun, ...]
     questions: Mapping[str, str]
@@ -208,7 +216,7 @@ class AnswerPairs:
     def of(cls, runs: Sequence[StoredRun], limit: int | None = None) -> "AnswerPairs":
         """Return the answers to the first `limit` shared questions, stratified by type.
 
-        Raises UserError without any.
+        Raises UserError without shared questions.
         """
         sets = [run.require_dataset() for run in runs]
         texts = [{question.id: question.text for question in one.questions} for one in sets]
@@ -230,14 +238,14 @@ class AnswerPairs:
         return cls(tuple(runs), {name: texts[0][name] for name in shared}, answers, titles)
 
     def duels(self) -> Iterator[Duel]:
-        """Yield every question and every two runs, in both orders."""
+        """Yield a duel for each question, pair of runs and order."""
         for question, pair in product(self.questions, combinations(self.titles, 2)):
             for first, second in permutations(pair):
                 answers = self.answers[first][question], self.answers[second][question]
                 yield Duel(question, first, second, self.questions[question], answers)
 
     def win_rates(self, rows: Iterable[Row], criteria: Sequence[str]) -> list[HeadToHead]:
-        """Return the win rates of every two runs by each criterion; intervals are over scopes."""
+        """Return the win rates of each pair of runs by each criterion."""
         won = {key[:3]: of for key, of in points_won(rows).items()}
         scopes = [self.runs[0].scopes.get(question) for question in self.questions]
         sizes = {
@@ -264,7 +272,7 @@ def _title(run: StoredRun, runs: Sequence[StoredRun]) -> str:
 
 @dataclass(frozen=True)
 class PairJudging:
-    """Who judges which pairs, by which criteria and protocol, in HOME/comparisons/<key>."""
+    """Judging of pairs by some criteria and a protocol, stored in HOME/comparisons/<key>."""
 
     pairs: AnswerPairs
     models: Models
@@ -294,14 +302,14 @@ class PairJudging:
         return [one for one in every if (one.question, one.first, one.second, one.of) not in done]
 
     def n_calls(self) -> int:
-        """Return how many calls are to be made, corrections of replies aside."""
+        """Return the number of calls to make, without retries of unreadable replies."""
         return sum(duel.winner is None for duel in self.pending())
 
     def run(self, progress: Progress) -> list[Row]:
-        """Return the verdicts of every pair, question, order and criterion, those of before too.
+        """Judge pending duels and return all verdicts, stored ones included.
 
-        `winner` is the key of a run, TIE, or null without a verdict. Failed calls are made again.
-        Raises RunStopped when nothing further can succeed; what is done is kept.
+        `winner` is the key of a run, TIE, or null without a verdict. Failed calls are repeated.
+        Raises RunStopped if no further call can succeed; finished verdicts are kept.
         """
         with judging(self.folder, "compare.lock"):
             file = self.folder / VERDICTS
@@ -337,7 +345,7 @@ class PairJudging:
 
 
 def verdict_rows(folder: Path) -> list[Row]:
-    """Return the valid verdicts of a folder: a later row replaces an earlier one."""
+    """Return the verdicts of a folder; later rows replace earlier ones."""
     names, rows = ("question", "first", "second", "criterion"), read_lines(folder / VERDICTS)
     return list({tuple(row[name] for name in names): row for row in rows}.values())
 
@@ -348,7 +356,7 @@ def _place(row: Row) -> tuple[Any, ...]:
 
 
 def _verdict(duel: Duel, reply: BaseModel | UnreadableReply | CallFailed | None, name: str) -> Row:
-    """The winner by a criterion, with the reason; without a reply, the one that needs no judge."""
+    """The winner by a criterion with the reason; without a reply, that which needs no judge."""
     if isinstance(reply, UnreadableReply | CallFailed):
         missing = "failed" if isinstance(reply, CallFailed) else "unreadable"
         return {"winner": None, "missing": missing, "reason": str(reply)[:300]}
@@ -369,7 +377,7 @@ Values = Mapping[str, Mapping[str, Mapping[str, float | None]]]
 
 
 def points_won(rows: Iterable[Row]) -> dict[VerdictKey, dict[str, dict[str, float]]]:
-    """Return the points of the first run of a key by question and by the run shown first.
+    """Return the points of the first run of a key, by question and by the run shown first.
 
     1 for a win, 0 for a loss, 0.5 for equal answers; rows without a winner are left out.
     """
@@ -385,14 +393,14 @@ def points_won(rows: Iterable[Row]) -> dict[VerdictKey, dict[str, dict[str, floa
 
 @dataclass
 class StoredVerdicts:
-    """The verdicts below a home: comparisons/*/verdicts.jsonl, and judged.jsonl of each run."""
+    """Verdicts below a home: comparisons/*/verdicts.jsonl, and judged.jsonl of each run."""
 
     home: Path
     _judged: dict[Path, Values] = field(default_factory=dict)
 
     @cached_property
     def _points(self) -> dict[VerdictKey, dict[str, float]]:
-        """What the first run won of each question that was judged in both orders, 0..1."""
+        """The points of the first run by question, 0..1, if both orders have a verdict."""
         files = sorted(self.home.glob(f"comparisons/*/{VERDICTS}"))
         won = points_won(row for path in files for row in read_lines(path))
         return {
@@ -401,15 +409,15 @@ class StoredVerdicts:
         }
 
     def judges(self, first: str, second: str, criterion: str) -> list[tuple[str, str]]:
-        """Return each (judge, protocol), sorted, that compared two runs, by key, by a criterion."""
+        """Return the sorted (judge, protocol) that compared two runs, by key, by a criterion."""
         wanted = first, second, criterion
         return sorted((judge, how) for *key, judge, how in self._points if tuple(key) == wanted)
 
     def win_rate(self, compared: Iterable[VerdictKey], scopes: Scopes) -> Mean | None:
-        """Return the share of questions that the first runs won, 0..1; None without any.
+        """Return the win rate of the first runs, in 0..1; None without verdicts in both orders.
 
-        One win in two orders is half; questions without a verdict in both are left out. Of several
-        comparisons (criteria, seeds) a question counts with its mean. Intervals draw scopes whole.
+        A win in one of two orders counts half. Over several comparisons (criteria, seeds) a
+        question has its mean. The bootstrap draws whole scopes.
         """
         points: dict[str, list[float]] = {}
         for one in compared:
@@ -418,7 +426,7 @@ class StoredVerdicts:
         return mean_of({question: fmean(values) for question, values in points.items()}, scopes)
 
     def judges_of(self, folder: Path, metric: str) -> list[str]:
-        """Return the judges, sorted, who judged the answers of a run by a metric."""
+        """Return the sorted judges of a run's answers by a metric."""
         return sorted(
             judge
             for judge, metrics in self._of_run(folder).items()
@@ -426,7 +434,7 @@ class StoredVerdicts:
         )
 
     def judged(self, folder: Path, metric: str, judge: str, scopes: Scopes) -> Mean | None:
-        """Return the mean of the judged values, 0..1, over questions with one; None without any."""
+        """Return the mean judged value, in 0..1, over the questions with one; None without."""
         return mean_of(self._of_run(folder).get(judge, {}).get(metric, {}), scopes)
 
     def _of_run(self, folder: Path) -> Values:
@@ -436,7 +444,7 @@ class StoredVerdicts:
 
 
 def mean_of(values: Mapping[str, float | None], scopes: Scopes) -> Mean | None:
-    """Return the mean over the questions that have a value, drawn by scope; None without any."""
+    """Return the mean over the questions with a value, drawn by scope; None without values."""
     known = {question: value for question, value in values.items() if value is not None}
     if not known:
         return None

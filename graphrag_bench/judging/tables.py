@@ -1,4 +1,4 @@
-"""Tables of judged answers and of pairwise comparisons: win rates, and audits of the judge."""
+"""Tables of judged answers, of win rates, and of biases of the judge."""
 
 from collections.abc import Sequence
 
@@ -16,19 +16,18 @@ from graphrag_bench.report.rendering import (
 
 _OF_MATCH = ("A", "B", "criterion")
 _TIES = (
-    "a tie is a pair whose winner changed with the order, or of equal answers, which are not "
-    "judged, and counts half; missing: one of the two verdicts failed or could not be read"
+    "a tie counts half: the winner changed with the order, or the answers are equal and were not "
+    "judged; missing: one of the two verdicts failed or could not be read"
 )
 _OF_AUDIT = (
-    "flips: share of pairs that changed with the order (a judge that always takes the first: "
-    "100 %); first wins: share of verdicts for the answer shown first (fair: 50 %); equal answers "
-    "are in neither",
-    "longer wins: share of points of the longer answer (1: length decides all)",
+    "flips: share of pairs whose winner changed with the order; first wins: share of verdicts for "
+    "the answer shown first (unbiased: 50 %); equal answers count in neither",
+    "longer wins: share of points of the longer answer",
 )
 
 
 def match_table(caption: str, rates: Sequence[HeadToHead]) -> Table:
-    """Return a row for each pair and criterion; Holm's p is over all rows with a verdict."""
+    """Return a row for each pair and criterion; Holm's correction is over rows with verdicts."""
     corrected = iter(holm([one.p for one in rates if one.n]))
     n_tests = sum(one.n > 0 for one in rates)
     rows = []
@@ -47,7 +46,7 @@ def _drawn(rates: Sequence[HeadToHead]) -> str:
 
 
 def audit_table(rates: Sequence[HeadToHead]) -> Table:
-    """Return a row for each pair and criterion: how far places and lengths have decided."""
+    """Return a row for each pair and criterion with the judge's biases for place and length."""
     rows = [(*one.names, *map(_percent, (one.flips, one.first, one.longer))) for one in rates]
     notes = (f"intervals as above, over {_drawn(rates)}", *_OF_AUDIT)
     heads = ("flips [95 %]", "first wins [95 %]", "longer wins [95 %]")
@@ -61,7 +60,7 @@ def _percent(mean: Mean | None) -> str:
 
 
 def judged_table(runs: Sequence[tuple[str, Values, Scopes]]) -> Table:
-    """Return a row for each (title, values, scopes), metric and judge, with the mean by scopes."""
+    """Return a row for each run (title, values, scopes), metric and judge, with the mean."""
     heads = ("method", "metric", "n", "missing", "mean [95 %]", "judge")
     rows, clusters = [], set[int]()
     for title, values, scopes in runs:
