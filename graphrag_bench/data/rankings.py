@@ -1,35 +1,50 @@
-"""Somebody else's rankings: a TREC run, JSON or JSON lines, matched to the passages of a set."""
+"""External rankings: a TREC run, JSON or JSON lines, matched to the passages of a data set."""
 
 import math
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import groupby
+from itertools import groupby, pairwise
 from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
+from pydantic import AliasChoices, Field
+
 from graphrag_bench.data.chunks import shared_ranks
 from graphrag_bench.data.dataset import Dataset
-from graphrag_bench.data.rows import json_objects, read_text, warn
+from graphrag_bench.data.rows import FileRow, checked_row, json_objects, read_text, warn
 from graphrag_bench.errors import UserError, did_you_mean
 from graphrag_bench.fingerprint import digest
 from graphrag_bench.llm.openai_compatible import without_reasoning
 from graphrag_bench.text import squash
 
 NO_PASSAGE = "no-passage-found"
-"""The passage of a TREC run for a question that found none: such a run has no other way to say."""
+"""The passage of a TREC run for a question without passages."""
 _TREC = "question Q0 passage rank score tag"
 _JSON = (
     '{"QUESTION": [PASSAGE, ...] or {PASSAGE: SCORE, ...}, ...}, rows {"question": ..., '
     '"documents": [PASSAGE, ...], "answer": ...}, or {"retrieved_docs": [[PASSAGE, ...], ...]}'
 )
-_FIELDS = frozenset({
-    "question", "documents", "docs", "answer", "scores", "doc_scores", "retrieved_docs", "answers",
-})  # fmt: skip
 Places = Sequence[Sequence[str]]
-"""Passages by rank; those of one rank were found together."""
+"""Passages by rank; passages of equal score share a rank."""
 RankingRow = tuple[str, str, Places, object]
+"""The place in the file, the question, its passages by rank, its answer."""
+
+
+class _Row(FileRow):
+    question: str
+    documents: list[str] = Field(validation_alias=AliasChoices("documents", "docs"))
+    answer: Any = None
+    scores: list[float] | None = Field(None, validation_alias=AliasChoices("scores", "doc_scores"))
+
+
+class _AllQuestions(FileRow):
+    retrieved_docs: list[list[str]]
+    answers: list[Any] = []
+
+
+_FIELDS = {"question", "documents", "docs", "answer", "scores", "doc_scores"}
 
 
 @dataclass(frozen=True)
@@ -81,79 +96,71 @@ def read_rankings(path: Path, dataset: Dataset) -> Rankings:
 
 
 def _trec(path: Path) -> Iterator[RankingRow]:
-    questions: dict[str, dict[tuple[float, int], list[str]]] = {}
-    lines: dict[tuple[str, float, int], int] = {}
+    questions: dict[str, list[tuple[float, int, str]]] = defaultdict(list)
     for number, line in enumerate(read_text(path).splitlines(), start=1):
         if not line.strip():
             continue
         try:
             question, _, passage, rank, score, _ = line.split()
-            key = _negative(score), int(rank)
+            questions[question].append((_negative(score), int(rank), passage))
         except ValueError:
             raise UserError(
                 f"{path}, line {number}: a line of a TREC run is {_TREC}, not '{line[:80]}'."
             ) from None
-        lines.setdefault((question, *key), number)
-        places = questions.setdefault(question, {})
-        if passage != NO_PASSAGE:
-            places.setdefault(key, []).append(passage)
-    for question, places in questions.items():
-        worst = -math.inf  # the last rank of a better score
-        for score, group in groupby(sorted(places), key=itemgetter(0)):
-            ranks = [rank for _, rank in group]
-            if ranks[0] < worst:
-                place = f"{path}, line {lines[question, score, ranks[0]]}"
-                raise UserError(
-                    f"{place}: question '{question}' has a better score below rank "
-                    f"{ranks[0]}. TREC ranks by score, the highest first."
-                )
-            worst = max(worst, ranks[-1])
-        yield str(path), question, [places[key] for key in sorted(places)], None
+    for question, rows in questions.items():
+        rows.sort(key=itemgetter(0, 1))
+        if any(one[1] > other[1] for one, other in pairwise(rows)):
+            raise UserError(
+                f"{path}: question '{question}' has a better score below a rank. TREC ranks by "
+                "score, the highest first."
+            )
+        groups = groupby(rows, key=itemgetter(0, 1))
+        places = [[one for *_, one in group if one != NO_PASSAGE] for _, group in groups]
+        yield str(path), question, places, None
 
 
 def _json(path: Path, dataset: Dataset) -> Iterator[RankingRow]:
     unread: dict[str, None] = {}
     for place, item in json_objects(path):
         if not isinstance(item, dict):
-            raise UserError(f"{place}: what is read is {_JSON}.")
-        is_row = isinstance(item.get("question"), str)
-        if not is_row and "retrieved_docs" not in item:
+            raise UserError(f"{place}: the formats are {_JSON}.")
+        if isinstance(item.get("question"), str):
+            row = checked_row(place, item, _Row)
+            unread |= dict.fromkeys(item.keys() - _FIELDS)
+            if row.scores is not None:
+                keys = [_negative(score) for score in row.scores]
+                if len(keys) != len(row.documents) or keys != sorted(keys):
+                    raise UserError(
+                        f"{place}: the scores are not one for each passage, best first."
+                    )
+            yield place, row.question, [[one] for one in row.documents], row.answer
+        elif "retrieved_docs" in item:
+            every = checked_row(place, item, _AllQuestions)
+            answers = every.answers or [None] * len(every.retrieved_docs)
+            if not len(dataset.questions) == len(every.retrieved_docs) == len(answers):
+                raise UserError(
+                    f"{place}: not one list for each of {len(dataset.questions)} questions."
+                )
+            rows = zip(dataset.questions, every.retrieved_docs, answers, strict=True)
+            for question, passages, answer in rows:
+                yield place, question.id, [[one] for one in passages], answer
+        else:
             for name, passages in item.items():
                 yield place, name, _places(f"{place}, '{name}'", passages), None
-            continue
-        unread |= dict.fromkeys(name for name in item if name not in _FIELDS)
-        if is_row:
-            passages = item["documents"] if "documents" in item else item.get("docs")
-            for name in ("scores", "doc_scores"):
-                if item.get(name) is not None:
-                    _check_order(f"{place}, '{name}'", passages, item[name])
-            yield place, item["question"], _places(place, passages), item.get("answer")
-        else:
-            yield from _in_order(place, item, dataset)
     if unread:
-        warn(f"{path}: fields that are not read: {', '.join(unread)}.")
+        warn(f"{path}: fields that are not read: {', '.join(sorted(unread))}.")
 
 
 def _negative(score: object) -> float:
-    """The score as a key that sorts the highest first; raises ValueError for what is none."""
+    """Return a sort key, highest score first; raises ValueError for what is no number."""
     number = isinstance(score, str | int | float) and not isinstance(score, bool)
     if not number or math.isnan(value := float(score)):  # type: ignore[arg-type]
         raise ValueError(score)
     return -value
 
 
-def _in_order(place: str, item: Mapping[str, Any], dataset: Dataset) -> Iterator[RankingRow]:
-    every, lists = dataset.questions, item["retrieved_docs"]
-    answers = item.get("answers") or [None] * len(every)
-    for name, values in (("retrieved_docs", lists), ("answers", answers)):
-        if not isinstance(values, list) or len(values) != len(every):
-            raise UserError(f"{place}: {name} is no list for the {len(every)} questions in order.")
-    for question, passages, answer in zip(every, lists, answers, strict=True):
-        yield place, question.id, _places(f"{place}, '{question.id}'", passages), answer
-
-
 def _places(place: str, passages: object) -> Places:
-    if isinstance(passages, dict):  # passages with scores, as ranx and BEIR write them
+    if isinstance(passages, dict):  # passages with scores, the format of ranx and BEIR
         groups: dict[float, list[str]] = defaultdict(list)
         for name, score in passages.items():
             try:
@@ -162,19 +169,8 @@ def _places(place: str, passages: object) -> Places:
                 raise UserError(f"{place}: passage '{name}' has the score {score!r}.") from None
         return [groups[key] for key in sorted(groups)]
     if not isinstance(passages, list) or not all(type(p) in (str, int) for p in passages):
-        raise UserError(f"{place}: a list of passages was expected, as in {_JSON}.")
+        raise UserError(f"{place}: no list of passages; the formats are {_JSON}.")
     return [[str(passage)] for passage in passages]
-
-
-def _check_order(place: str, passages: object, scores: object) -> None:
-    try:
-        keys = [_negative(score) for score in scores] if isinstance(scores, list) else []
-    except ValueError:
-        keys = []
-    if not isinstance(passages, list) or len(keys) != len(passages):
-        raise UserError(f"{place}: no list of a number for each passage.")
-    if keys != sorted(keys):
-        raise UserError(f"{place}: the passages are not in the order of their scores; sort them.")
 
 
 def _answer(place: str, value: object, wants_list: bool) -> str:

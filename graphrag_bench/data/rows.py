@@ -4,7 +4,6 @@ Objects of published files come one at a time: JSON lines, JSON lists and parque
 """
 
 import csv
-import difflib
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -13,8 +12,7 @@ from functools import cache
 from importlib import import_module
 from pathlib import Path
 from string import ascii_uppercase
-from types import MappingProxyType
-from typing import Annotated, Any, ClassVar, TypeVar, get_origin
+from typing import Annotated, Any, TypeVar
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, ValidationError
 
@@ -31,13 +29,9 @@ _HINTED = 20_000
 
 
 class FileRow(BaseModel):
-    """The fields of one row of a published format; numbers are read as texts.
-
-    `other_names` are those that other tools have for a field; values of list fields are united.
-    """
+    """The fields of one row of a published format; numbers are read as texts."""
 
     model_config = ConfigDict(extra="ignore", coerce_numbers_to_str=True)
-    other_names: ClassVar[Mapping[str, str]] = {}
 
 
 R = TypeVar("R", bound=FileRow)
@@ -143,47 +137,6 @@ def choice_gold(place: Place, options: Sequence[str], correct: int | None, type_
 def warn(text: str) -> None:
     """Print a line about a data set, once in a process."""
     Progress().say(f"! {text}")
-
-
-def json_lines(path: Path, shape: type[R]) -> Iterator[tuple[Place, R]]:
-    """Yield place and row of every line; raises UserError for a misspelt field, notes others."""
-    unread: dict[str, None] = {}
-    for place, content in json_line_objects(path):
-        written: dict[str, str] = {}
-        if isinstance(content, dict):
-            content, written = _by_own_names(content, shape)
-            absent = [name for name in shape.model_fields if name not in content]
-            others = [name for name in content if name not in shape.model_fields]
-            for name in others:
-                if close := difflib.get_close_matches(name, absent, n=1, cutoff=0.8):
-                    raise UserError(f"{place}: no field '{name}'; did you mean '{close[0]}'?")
-            unread |= dict.fromkeys(others)
-        yield place, checked_row(place, content, shape, written)
-    if unread:
-        warn(f"{path}: fields that are not read: {', '.join(unread)}.")
-
-
-def _by_own_names(
-    content: Mapping[str, object], shape: type[FileRow]
-) -> tuple[dict[str, object], dict[str, str]]:
-    """The values by our names, and the names that were written for these."""
-    written: dict[str, str] = {}
-    row = {name: value for name, value in content.items() if name not in shape.other_names}
-    for name in (one for one in shape.other_names if one in content):
-        own = shape.other_names[name]
-        if get_origin(shape.model_fields[own].annotation) is list:
-            row[own] = [*_several(row.get(own)), *_several(content[name])]
-        elif own in row:
-            row[name] = content[name]
-        else:
-            row[own], written[own] = content[name], name
-    return row, written
-
-
-def _several(value: object) -> list[object]:
-    if isinstance(value, Mapping):  # as SQuAD has answers, and the hub's parquet facts
-        value = next((value[name] for name in ("text", "title") if name in value), [value])
-    return value if isinstance(value, list) else [] if value is None else [value]
 
 
 def records(path: Path, shape: type[R]) -> Iterator[tuple[Place, R]]:
@@ -334,13 +287,8 @@ def pyarrow(module: str) -> Any:
         raise UserError(why) from None
 
 
-def checked_row(
-    place: Place, content: Any, shape: type[R], written: Mapping[str, str] = MappingProxyType({})
-) -> R:
-    """Return the checked row; raises UserError, with its place, for a wrong or missing field.
-
-    `written` are the names that fields have in the file where they are other ones.
-    """
+def checked_row(place: Place, content: Any, shape: type[R]) -> R:
+    """Return the checked row; raises UserError, with its place, for a wrong or missing field."""
     if not isinstance(content, dict):
         names = [of.alias or name for name, of in shape.model_fields.items()]
         raise UserError(f"{place}: no object with {', '.join(names)}: {content!r:.60}.")
@@ -348,8 +296,7 @@ def checked_row(
         return shape.model_validate(content)
     except ValidationError as error:
         fault = error.errors()[0]
-        first, *others = map(str, fault["loc"])
-        path = ".".join([written.get(first, first), *others])
+        path = ".".join(map(str, fault["loc"]))
         if fault["type"] != "missing":
             raise UserError(f"{place}: field '{path}': {fault['msg']}.") from None
         hint = did_you_mean(path, content)

@@ -74,7 +74,7 @@ def test_jsonl_reads_fields_by_the_names_of_other_tools(
     ("fields", "message"),
     [
         ({"supporting_facts": [["Tarnum", 0]]}, "line 1.*Tarnum"),
-        ({"question_type": ["bridge"]}, "line 1.*'question_type'"),
+        ({"question_type": ["bridge"]}, "line 1.*'type'"),
         ({"evidence": ["e", "f"], "scope": "s"}, "line 1: question 'q1'.*'f'"),
     ],
 )

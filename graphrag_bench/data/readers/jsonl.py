@@ -1,19 +1,39 @@
 """The project's own format: `corpus.jsonl` and `questions.jsonl`."""
 
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from difflib import get_close_matches
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar, TypeVar
 
 from graphrag_bench.data.dataset import ABSTRACT, Document, Gold
-from graphrag_bench.data.rows import FileRow, Rows, choice_gold, json_lines, warn, with_options
+from graphrag_bench.data.rows import (
+    FileRow,
+    Place,
+    Rows,
+    checked_row,
+    choice_gold,
+    json_line_objects,
+    warn,
+    with_options,
+)
 from graphrag_bench.errors import UserError
 from graphrag_bench.fingerprint import digest
 from graphrag_bench.text import squash
 from graphrag_bench.values import Question
 
 
-class _Document(FileRow):
+class _Named(FileRow):
+    """A row whose fields may have the names of other tools."""
+
+    other_names: ClassVar[Mapping[str, str]] = {}
+
+
+R = TypeVar("R", bound=_Named)
+
+
+class _Document(_Named):
     other_names = {
         "_id": "id", "doc_id": "id", "docid": "id",
         "contents": "text", "content": "text", "passage": "text", "body": "text",
@@ -26,7 +46,7 @@ class _Document(FileRow):
     aliases: list[str] = []
 
 
-class _Question(FileRow):
+class _Question(_Named):
     other_names = {
         "_id": "id", "qid": "id", "question_id": "id", "query_id": "id",
         "question": "text", "query": "text", "question_type": "type",
@@ -62,17 +82,48 @@ def jsonl(corpus: Path, questions: Path) -> Rows:
     HotpotQA have for these are read too; a field that is not read is named in a note.
     """
     rows = Rows()
-    for place, row in json_lines(corpus, _Document):
+    for place, row in _read(corpus, _Document):
         document = Document(row.id, row.title, row.text, row.scope, tuple(row.aliases))
         rows.add_document(place, document)
     add_questions(rows, questions)
     return rows
 
 
+def _read(path: Path, shape: type[R]) -> Iterator[tuple[Place, R]]:
+    """Yield place and row of every line; raises UserError for a misspelt field, warns of others."""
+    unread: dict[str, None] = {}
+    for place, content in json_line_objects(path):
+        row: Any = content
+        if isinstance(content, Mapping):
+            row, others = {}, list[str]()
+            for name in sorted(content, key=lambda one: one in shape.other_names):
+                own = shape.other_names.get(name, name)
+                several = own in shape.model_fields and shape.model_fields[own].default == []
+                if own not in shape.model_fields or (own in row and not several):
+                    others.append(name)
+                elif several:  # the values of all names are united
+                    row[own] = [*row.get(own, ()), *_several(content[name])]
+                else:
+                    row[own] = content[name]
+            for name in others:
+                if close := get_close_matches(name, shape.model_fields.keys() - row, 1, 0.8):
+                    raise UserError(f"{place}: no field '{name}'. Did you mean '{close[0]}'?")
+            unread |= dict.fromkeys(others)
+        yield place, checked_row(place, row, shape)
+    if unread:
+        warn(f"{path}: fields that are not read: {', '.join(unread)}.")
+
+
+def _several(value: object) -> list[object]:
+    if isinstance(value, Mapping):  # the answers of SQuAD, the facts in the hub's parquet
+        value = next((value[name] for name in ("text", "title") if name in value), [value])
+    return value if isinstance(value, list) else [] if value is None else [value]
+
+
 def add_questions(rows: Rows, questions: Path, *, ids: bool = True) -> None:
     """Add the rows of a `questions.jsonl`; without `ids` a row may have one of its text."""
     documents = _DocumentNames(rows)
-    for place, row in json_lines(questions, _Question):
+    for place, row in _read(questions, _Question):
         if ids and not row.id:
             raise UserError(f"{place}: the field 'id' is missing.")
         text, choice = with_options(row.text, row.options), Gold()
