@@ -5,7 +5,7 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Literal
+from typing import Any, Literal
 
 from graphrag_bench.fingerprint import code, digest
 from graphrag_bench.llm.calls import Chat, RunStopped
@@ -26,15 +26,14 @@ UNKNOWN = "unknown"
 
 
 class WorldReader(Scripted):
-    """A reader without weights that knows the grammar of the synthetic world and no fact of it.
+    """A reader without weights that knows the grammar of the synthetic world and none of its facts.
 
-    It reads what the messages of the user state, in sentences, triples or rows of tables, and
-    follows the question's relations from the entity it names: the answer is the last name, as
-    written there. A name is an alias only where the prompt introduces it. Where one fact is not
-    stated the answer is `unknown`; where several tails are, the first one counts. Rumours are not
-    believed. Answered too are the prompts of conversion (entities, keywords), of OpenIE, of map and
-    reduce, of DRIFT and of ToG, all from the prompt alone; any other, and a question that is none
-    of a synthetic world, stops the run. Tokens are words.
+    It reads the statements of the user's messages (sentences, triples, rows of tables) and follows
+    the question's relations from the entity in the question: the answer is the last name, as
+    written there. A name is an alias only where the prompt introduces it. If a fact is missing, the
+    answer is `unknown`; if there are several tails, the first one counts. Rumours are ignored. The
+    reader also replies to the prompts of conversion (entities, keywords), OpenIE, map and reduce,
+    and DRIFT. Any other prompt or question stops the run. Tokens are words.
     """
 
     def __init__(self) -> None:
@@ -127,108 +126,76 @@ def _short(notes: Notes) -> str:
     return notes.answer() or UNKNOWN
 
 
-def _listed(notes: Notes) -> str:
-    return f"ans: {notes.answer() or UNKNOWN}"
-
-
-def _enough(notes: Notes) -> str:
-    answer = notes.answer()
-    return f"{{Yes}} {{{answer}}}" if answer else "{No}"
-
-
 def _entities(notes: Notes) -> str:
     if notes.line("Question:"):
         names = [notes.question.start]
     else:
         names = [name for name, _, _ in kinds(notes.text)]
         names += [name for one in notes.stated for name in (one.head, one.tail)]
-    return json.dumps({"named_entities": list(dict.fromkeys(names))}, ensure_ascii=False)
+    return _json({"named_entities": list(dict.fromkeys(names))})
 
 
 def _triples(notes: Notes) -> str:
-    facts = [[one.head, one.phrase, one.tail] for one in notes.stated]
-    return json.dumps({"triples": facts}, ensure_ascii=False)
+    return _json({"triples": [[one.head, one.phrase, one.tail] for one in notes.stated]})
 
 
 def _keywords(notes: Notes) -> str:
-    keywords = {
-        "high_level_keywords": [BY_PHRASE[phrase].role for phrase in notes.question.phrases],
-        "low_level_keywords": [notes.question.start],
-    }
-    return json.dumps(keywords, ensure_ascii=False)
+    roles = [BY_PHRASE[phrase].role for phrase in notes.question.phrases]
+    return _json({"high_level_keywords": roles, "low_level_keywords": [notes.question.start]})
 
 
-def _points(notes: Notes) -> str:
-    """The facts with a relation of the question, those about its entity first, and their aliases.
+def _points(notes: Notes) -> list[dict[str, Any]]:
+    """Return the facts with a relation of the question, and the aliases of their ends.
 
-    The chain may begin in another part of the context, so that none of them can be left out.
+    The chain may begin in another part of the context, so that no such fact can be left out.
     """
-    of_question = [one for one in notes.stated if one.phrase in notes.question.phrases]
     start = normalise_name(notes.question.start)
-    ends = {start, *(normalise_name(end) for one in of_question for end in (one.head, one.tail))}
-    other = [
+    facts = [one for one in notes.stated if one.phrase in notes.question.phrases]
+    ends = {start, *(normalise_name(end) for one in facts for end in (one.head, one.tail))}
+    facts += [
         one
         for one in notes.stated
         if one.phrase == ALSO and ends & {normalise_name(one.head), normalise_name(one.tail)}
     ]
-    points = [
+    return [
         {"description": one.sentence, "score": 100 if notes.known(one.head) == start else 50}
-        for one in dict.fromkeys([*of_question, *other])
-    ]
-    return json.dumps({"points": points or [{"description": UNKNOWN, "score": 0}]})
+        for one in dict.fromkeys(facts)
+    ] or [{"description": UNKNOWN, "score": 0}]
 
 
 def _follow_ups(notes: Notes) -> str:
-    points = json.loads(_points(notes))["points"]
-    open_part = [] if notes.answer() else [_next_evidence(notes)]
-    reply = {
+    points = _points(notes)
+    return _json({
         "answer": " ".join(point["description"] for point in points),
         "score": max(point["score"] for point in points),
-        "follow_ups": open_part,
-    }
-    return json.dumps(reply, ensure_ascii=False)
+        "follow_ups": [] if notes.answer() else [_next_evidence(notes)],
+    })  # fmt: skip
 
 
 def _next_evidence(notes: Notes) -> str:
-    chain = notes.chain()
-    if len(chain) == len(notes.question.phrases):
+    chain, phrases = notes.chain(), notes.question.phrases
+    if len(chain) == len(phrases):
         return UNKNOWN
-    about = chain[-1].tail if chain else notes.question.start
-    return f"{about} {notes.question.phrases[len(chain)]}"
+    return f"{chain[-1].tail if chain else notes.question.start} {phrases[len(chain)]}"
 
 
-def _relations(notes: Notes) -> str:
-    there = [name.strip() for name in notes.line("Relations:").split(";")]
-    wanted = notes.question.phrases
-    if normalise_name(notes.line("Entity:")) == normalise_name(notes.question.start):
-        wanted = notes.question.phrases[:1]
-    chosen = [name for name in there if normalise_name(name) in (*wanted, ALSO)]
-    if not chosen:
-        return f"{{{there[0]} (Score: 0)}}"
-    return "\n".join(f"{{{name} (Score: {1 / len(chosen):.4f})}}" for name in chosen)
-
-
-def _candidates(notes: Notes) -> str:
-    n_candidates = len(notes.line("Candidates:").split(";"))
-    return ", ".join([f"{1 / n_candidates:.4f}"] * n_candidates)
+def _json(reply: Mapping[str, object]) -> str:
+    return json.dumps(reply, ensure_ascii=False)
 
 
 _TASKS: list[tuple[Literal["system", "end"], str, Callable[[Notes], str]]] = [
     ("system", '"low_level_keywords"', _keywords),
     ("system", '"named_entities"', _entities),
     ("system", '"triples"', _triples),
-    ("system", '"points"', _points),
+    ("system", '"points"', lambda notes: _json({"points": _points(notes)})),
     ("system", '"follow_ups"', _follow_ups),
-    ("system", "(Score: x)", _relations),
-    ("system", "{Yes}", _enough),
-    ("system", '"ans:"', _listed),
+    ("system", '"ans:"', lambda notes: f"ans: {_short(notes)}"),
     ("system", "from their points", _short),
-    ("end", "Scores:", _candidates),
     ("end", "Report:", _next_evidence),
     ("end", "nswer:", _short),
     ("end", "Summary:", _short),
 ]
-"""How a task is told: by what the instructions ask for, or by how the prompt ends.
+"""The reply to a prompt, by a cue in its instructions, or at its end.
 
-A list, so that its functions are part of the fingerprint, and not their places in memory.
+A list: the fingerprint covers its functions, and not their places in memory.
 """
