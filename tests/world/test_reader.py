@@ -25,39 +25,36 @@ def replied(prompt: str, form: FormName = "short", **values: object) -> str:
     return reply(WorldReader(), chat, max_tokens=200).text
 
 
+RUMOUR = "Rumour has it that Norvik Guild was founded by Mira Holt."
+OTHER, ALIAS = "Norvik Guild was founded by Mira Holt.", "Sol Press was founded by Otto Brandt."
+
+
 @pytest.mark.parametrize(
-    "context",
+    ("context", "answer"),
     [
-        f"{WORKED} {FOUNDED}",
-        "(ada marsh, worked for, norvik guild)\n(norvik guild, was founded by, otto brandt)",
-        "ada marsh -> worked for -> norvik guild; norvik guild -> was founded by -> otto brandt",
-        f'0,ada marsh,norvik guild,"{WORKED}, and more",employer,1,2\n1,a,b,{FOUNDED},x,1,2',
-        f'0,"Ada Marsh\n{WORKED}"\n1,"Norvik Guild\n{FOUNDED}"',
+        (f"{WORKED} {FOUNDED}", "Otto Brandt"),
+        ("(ada marsh, worked for, norvik guild)\n(norvik guild, was founded by, otto brandt)",
+         "otto brandt"),
+        ("ada marsh -> worked for -> norvik guild; norvik guild -> was founded by -> otto brandt",
+         "otto brandt"),
+        (f'0,ada marsh,norvik guild,"{WORKED}, and more",employer,1,2\n1,a,b,{FOUNDED},x,1,2',
+         "Otto Brandt"),
+        (f'0,"Ada Marsh\n{WORKED}"\n1,"Norvik Guild\n{FOUNDED}"', "Otto Brandt"),
+        ("", UNKNOWN),
+        (WORKED, UNKNOWN),
+        (FOUNDED, UNKNOWN),
+        (WORKED + FOUNDED.replace("Norvik", "Sol"), UNKNOWN),
+        (f"{WORKED} {ALIAS}", UNKNOWN),
+        (f"{WORKED} {ALIAS} Norvik Guild is also known as Sol Press.", "Otto Brandt"),
+        (f"{RUMOUR} {WORKED}", UNKNOWN),
+        (f"{RUMOUR} {WORKED} {FOUNDED}", "Otto Brandt"),
+        (f"{WORKED} {OTHER} {FOUNDED}", "Mira Holt"),  # the first of two
     ],
-)
-def test_it_answers_from_sentences_triples_and_tables(context: str) -> None:
-    assert says(context).casefold() == "otto brandt"
-
-
-@pytest.mark.parametrize(
-    "context", ["", WORKED, FOUNDED, WORKED + FOUNDED.replace("Norvik", "Sol")]
-)
-def test_it_does_not_know_the_answer_while_one_fact_is_missing(context: str) -> None:
-    assert says(context) == UNKNOWN
-
-
-def test_aliases_count_where_they_are_introduced_and_rumours_never() -> None:
-    context = f"{WORKED} Sol Press was founded by Otto Brandt."
-    assert says(context) == UNKNOWN
-    assert says(f"{context} Norvik Guild is also known as Sol Press.") == "Otto Brandt"
-    rumour = "Rumour has it that Norvik Guild was founded by Mira Holt."
-    assert says(f"{rumour} {WORKED}") == UNKNOWN
-    assert says(f"{rumour} {WORKED} {FOUNDED}") == "Otto Brandt"
-
-
-def test_of_two_facts_that_exclude_each_other_the_first_one_counts() -> None:
-    other = "Norvik Guild was founded by Mira Holt."
-    assert says(f"{WORKED} {other} {FOUNDED}") == "Mira Holt"
+)  # fmt: skip
+def test_it_answers_when_every_fact_of_the_chain_is_stated_in_any_form(
+    context: str, answer: str
+) -> None:
+    assert says(context) == answer
 
 
 def test_a_question_or_prompt_that_is_none_of_the_world_stops_the_run() -> None:
