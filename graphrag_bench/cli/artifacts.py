@@ -9,6 +9,7 @@ examples
   graphrag-bench artifacts export 3f2a graph.tar.gz
   graphrag-bench artifacts import graph.tar.gz --home /scratch/me
   graphrag-bench artifacts export 3f2a graph.graphml
+  graphrag-bench artifacts verify
 """
 
 from argparse import Namespace

@@ -27,7 +27,9 @@ _SETTINGS = (*_MODELS, "llm_judge", "nlp", "profile", "paths", "plugins", "exper
 def declare(parser: Parser) -> None:
     parser.takes("[MODEL=NAME ...] [SETTING=VALUE ...]")
     parser.word("words", "WORD", "a model or a setting of a run", "*")
-    parser.rows("models", [(f"{group}=", ", ".join(names(group))) for group in _MODELS])
+    parser.rows(
+        "models", [(f"{group}=", ", ".join(names(group)) or "as llm=") for group in _MODELS]
+    )
     parser.json()
 
 

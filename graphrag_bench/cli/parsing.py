@@ -54,6 +54,7 @@ class Parser(argparse.ArgumentParser):
         self._settings: dict[str, str] = {}
         self._names: list[str] = []
         self._actions_of: dict[str, Parser] = {}
+        self._meanings: list[tuple[str, str]] = []
         self._default: Parser | None = None
 
     def takes(self, usage: str) -> None:
@@ -121,7 +122,11 @@ class Parser(argparse.ArgumentParser):
 
         A command without a first word runs the `default` action.
         """
-        action = self._actions_of[name] = Parser(f"{self.prog.split()[1]} {name}", f"{meaning}.")
+        own = f"  {self.prog} {name} "
+        examples = [line for line in (self.epilog or "").splitlines() if f"{line} ".startswith(own)]
+        about = "\n".join([f"{meaning[0].upper()}{meaning[1:]}.", "\nexample", *examples])
+        action = self._actions_of[name] = Parser(own.strip().partition(" ")[2], about)
+        self._meanings.append((name, meaning))
         action.set_defaults(work=work)
         self._default = action if default else self._default
         return action
@@ -141,8 +146,8 @@ class Parser(argparse.ArgumentParser):
             if every[0] in actions:
                 return actions[every[0]].read(every[1:])
             if not every[0].startswith("-"):
-                raise unknown(f"action of {self.prog}", every[0], actions)
-            self.rows("actions", [(name, str(of.description)[:-1]) for name, of in actions.items()])
+                raise unknown(f"{self.prog.split()[1]} action", every[0], actions)
+            self.rows("actions", self._meanings)
             usages = [of.format_usage().removeprefix("usage: ") for of in actions.values()]
             self.usage = "       ".join(usages).rstrip()
         settings, words = {}, []

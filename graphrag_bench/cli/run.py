@@ -54,8 +54,16 @@ from graphrag_bench.config.compose import (
     settings_of,
     several_values,
 )
+from graphrag_bench.config.settings import explained
 from graphrag_bench.config.words import quoted
-from graphrag_bench.errors import MissingPackage, UserError, caught, exit_code_of, message_of
+from graphrag_bench.errors import (
+    MissingPackage,
+    UserError,
+    caught,
+    exit_code_of,
+    message_of,
+    unknown,
+)
 from graphrag_bench.progress import Progress
 from graphrag_bench.report.rendering import FORMATS, show
 from graphrag_bench.report.rows import best_of, mark
@@ -79,6 +87,10 @@ from graphrag_bench.run.sweep import (
 )
 
 T = TypeVar("T")
+_OPTIONS = ("--help", "--hydra-help", "--version", "--cfg", "--resolve", "--package", "--run",
+            "--multirun", "--config-path", "--config-name", "--config-dir", "--info",
+            "--experimental-rerun")  # fmt: skip
+"""The long options of Hydra."""
 _CALLBACK = "hydra.callbacks.results._target_"
 
 
@@ -95,6 +107,10 @@ def run(arguments: Sequence[str], callback: str = "") -> int:
 
     `callback` is the path of a class that replaces `Results`.
     """
+    for name in (word.partition("=")[0] for word in arguments if word.startswith("--")):
+        if name not in _OPTIONS:
+            own = [f"{one}=" for one, *_ in explained()] + ["--json"] * bool(callback)
+            raise unknown("option", name, [*_OPTIONS, *own])
     with plain_errors():
         words = [quoted(word) for word in sorted(arguments, key=is_setting)]
     words = [*_of_cells(words), *[f"{_CALLBACK}={callback}"] * bool(callback)]

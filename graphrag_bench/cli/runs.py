@@ -20,6 +20,7 @@ environment, and the sha256 of the rows, without any path, address or key.
 examples
   graphrag-bench runs ls
   graphrag-bench runs rm 0a1b2c f5e4d3 --yes
+  graphrag-bench runs gc --delete
   graphrag-bench runs score 0a1b2c 9f8e7d evaluation.metrics=[rouge_l,meteor] evaluation.cuts=[1,5]
   graphrag-bench runs score 0a1b2c dataset.root=FOLDER
   graphrag-bench runs import results.jsonl dataset=sample name="HippoRAG 2" reference=URL

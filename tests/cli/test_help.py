@@ -46,6 +46,7 @@ def test_a_plan_is_json_too() -> None:
     [
         ("show", "0a1b --hom", "'--home'"), ("runs", "rm 0a1b --yess", "'--yes'"),
         ("runs", "import x datset=toy name=y", "dataset=NAME"), ("runs", "lst", "'ls'"),
+        ("run", "--limit 5", "'limit='"), ("plan", "--jsn", "'--json'"),
         ("doctor", "limit=5 reference_rows=off", "'limit'; 'reference_rows'"),
         ("questions", "limit=5 evaluation.cuts=[1]", "'limit'; 'evaluation.cuts'"),
         ("judge", "0a1b limit=5 trace=off", "'limit'; 'trace'"),
