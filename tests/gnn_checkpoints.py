@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from methods.gfmrag.gnn_training import first_parameters
+from methods.gfmrag.gnn_training import initialise
 from methods.gfmrag.network import NetworkShape
 
 TEXT, HIDDEN, LAYERS = 32, 4, 2
@@ -16,7 +16,9 @@ SHAPE = NetworkShape(TEXT, HIDDEN, LAYERS)
 
 def parameters(shape: NetworkShape = SHAPE) -> dict[str, np.ndarray]:
     """Parameters that nothing has trained."""
-    return dict(first_parameters(shape, np.random.default_rng(5)))
+    network = shape.network()
+    initialise(network, np.random.default_rng(5))
+    return {name: values.numpy() for name, values in network.state_dict().items()}
 
 
 def config(embedder: str = "tests/hashing", **network: Any) -> dict[str, Any]:

@@ -59,7 +59,7 @@ from graphrag_bench.values import (
     unique,
 )
 from methods.gfmrag.gnn_scorers import entity_scorer
-from methods.gfmrag.gnn_training import first_parameters
+from methods.gfmrag.gnn_training import initialise
 from methods.gfmrag.network import EntityScorer, GnnWeights, NetworkShape
 from methods.hoprag.hop_graph import PseudoQuestions
 from methods.ketrag.chunk_graph import KeywordGraph
@@ -230,7 +230,9 @@ class World:
 def network_of(graph: Graph, embedder: Hashing) -> EntityScorer:
     """A small graph network with parameters that nothing has trained."""
     shape = NetworkShape(embedder.dimension, 8, 2)
-    weights = GnnWeights(dict(first_parameters(shape, np.random.default_rng(0))))
+    network = shape.network()
+    initialise(network, np.random.default_rng(0))
+    weights = GnnWeights(shape, {n: v.numpy() for n, v in network.state_dict().items()})
     return entity_scorer(
         gnn_weights=weights, graph=graph, embedder=embedder, progress=Progress(quiet=True)
     )

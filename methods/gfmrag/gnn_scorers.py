@@ -16,14 +16,7 @@ from graphrag_bench.embedding.vector_index import index_texts
 from graphrag_bench.errors import UserError
 from graphrag_bench.progress import Progress
 from graphrag_bench.values import Chunk, Node, Question, Ranked
-from methods.gfmrag.network import (
-    EntityScorer,
-    GnnWeights,
-    NetworkShape,
-    checked,
-    edges_of,
-    mentions_weight,
-)
+from methods.gfmrag.network import EntityScorer, GnnWeights, NetworkShape, edges_of, mentions_weight
 
 EmbedderCheck = Literal["name", "length"]
 
@@ -60,7 +53,8 @@ def released_weights(
     if embedder_check == "name":
         _check_name(config.get("text_emb_model_config"), embedder)
     shape, short_cut = _shape_of(config, checkpoint.model)
-    weights = checked(parameters_of(checkpoint), shape, short_cut)
+    weights = GnnWeights(shape, parameters_of(checkpoint), short_cut)
+    weights.network()  # raises where parameters do not fit
     _check_length(weights, embedder)
     return weights
 
@@ -140,9 +134,7 @@ def entity_scorer(
     _check_length(gnn_weights, embedder)
     edges, relations = edges_of(graph)
     index = index_texts(relations, embedder, progress, "relations")
-    starts, sorted_edges = edges.by_target(graph.n_nodes)
-    vectors = np.asarray(index.vectors, np.float32)
-    return EntityScorer(gnn_weights, vectors, starts, sorted_edges.source, sorted_edges.kind)
+    return EntityScorer(gnn_weights, np.asarray(index.vectors, np.float32), *edges)
 
 
 @operator("node.query_gnn", batched=True)
@@ -168,12 +160,12 @@ def query_gnn(
     weight = mentions_weight(graph) if inverse_start else np.ones(graph.n_nodes)
     rankings: list[Ranked[Node]] = []
     for vector, start in zip(vectors, nodes, strict=True):
-        rows = np.unique(start.ids)
-        if not len(rows):
+        if not len(start):
             rankings.append(Ranked.empty())
             continue
-        logits = entity_scorer.logits(vector, weight[rows], rows)
-        rankings.append(Ranked[Node].top(logits, top_k))
+        shares = np.zeros(graph.n_nodes)
+        shares[start.ids] = weight[start.ids]
+        rankings.append(Ranked[Node].top(entity_scorer.logits(vector, shares), top_k))
     return rankings
 
 

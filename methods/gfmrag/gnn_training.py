@@ -1,6 +1,6 @@
 """GFM-RAG's graph network trained on a synthetic world: in torch, with the released losses."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
@@ -25,16 +25,17 @@ from graphrag_bench.world.facts import World, WorldSettings
 from graphrag_bench.world.making import make_world
 from graphrag_bench.world.planted import planted_extraction
 from methods.gfmrag.network import (
-    EPSILON,
     GnnWeights,
     KindedEdges,
     NetworkShape,
     edges_of,
+    logits,
     mentions_weight,
 )
 
 if TYPE_CHECKING:
     from torch import Tensor
+    from torch.nn import ModuleDict
 
 TEMPERATURE = 0.2
 """Of the softmax over wrong entities by which the release weights them."""
@@ -49,60 +50,18 @@ N_BEST = 20
 """The entities among which the development recall looks for those that are wanted."""
 
 
-def first_parameters(
-    shape: NetworkShape, chance: np.random.Generator
-) -> Iterator[tuple[str, Vectors]]:
-    """Parameters to begin with: uniform within 1 / sqrt(inputs), as torch has it; norms 1 and 0."""
-    most = 1.0
-    for name, size in shape.parameters():
-        is_weight = name.endswith("weight")
-        if "layer_norm" in name:
-            yield name, np.full(size, float(is_weight), np.float32)
-            continue
-        most = size[1] ** -0.5 if is_weight else most  # a bias has that of its weight
-        yield name, chance.uniform(-most, most, size).astype(np.float32)
-
-
-def logits(
-    weights: "Mapping[str, Tensor]",
-    shape: NetworkShape,
-    edges: KindedEdges,
-    relations: "Tensor",
-    questions: "Tensor",
-    start: "Tensor",
-) -> "Tensor":
-    """The logit of each node for each question, (questions, nodes), as `EntityScorer` has them.
-
-    `relations` (n_kinds, d) and `questions` (n, d) are vectors of texts, `start` (n, nodes) the
-    share of a question's state that a node begins with. Layers add their input.
-    """
+def initialise(network: "ModuleDict", chance: np.random.Generator) -> None:
+    """Draw parameters uniformly within 1 / sqrt(inputs), as torch does; norms stay 1 and 0."""
     import torch
-    from torch.nn import functional
 
-    def linear(name: str, inputs: "Tensor") -> "Tensor":
-        return functional.linear(inputs, weights[f"{name}.weight"], weights[f"{name}.bias"])
-
-    source, kind, target = map(torch.from_numpy, edges)
-    question = linear("question_mlp", questions)
-    first = linear("rel_mlp", relations)
-    began = start.unsqueeze(-1) * question.unsqueeze(1)
-    state = began
-    for at in range(shape.layers):
-        layer = f"entity_model.layers.{at}"
-        inner = torch.relu(linear(f"{layer}.relation_projection.0", first))
-        relation = linear(f"{layer}.relation_projection.2", inner)
-        along = state[:, source] * relation[kind]
-        sums = began.index_add(1, target, along)
-        output = linear(f"{layer}.linear", torch.cat([state, sums], dim=-1))
-        if shape.layer_norm:
-            scale, shift = (weights[f"{layer}.layer_norm.{part}"] for part in ("weight", "bias"))
-            output = functional.layer_norm(output, (shape.hidden,), scale, shift, EPSILON)
-        state = torch.relu(output) + state
-    output = torch.cat([state, question.unsqueeze(1).expand_as(state)], dim=-1)
-    for at in range(shape.mlp_layers):
-        output = linear(f"entity_model.mlp.{2 * at}", output)
-        output = torch.relu(output) if at < shape.mlp_layers - 1 else output
-    return output.squeeze(-1)
+    most = 1.0
+    for name, values in network.named_parameters():
+        if "layer_norm" not in name:
+            most = (
+                values.shape[1] ** -0.5 if values.ndim == 2 else most
+            )  # a bias follows its weight
+            drawn = chance.uniform(-most, most, values.shape).astype(np.float32)
+            values.data = torch.from_numpy(drawn)
 
 
 def loss_of(scores: "Tensor", wanted: "Tensor") -> "Tensor":
@@ -233,29 +192,27 @@ def _trained(
             "The graph network has nothing to learn from: it needs questions for training and for "
             "development whose entity is a node of the graph. Raise build.gnn_weights.questions."
         )
-    weights = {
-        name: torch.from_numpy(values).requires_grad_()
-        for name, values in first_parameters(shape, chance)
-    }
-    steps = torch.optim.AdamW(list(weights.values()), lr=learning_rate)
-    best, best_weights = np.inf, GnnWeights({})
+    network = shape.network()
+    initialise(network, chance)
+    steps = torch.optim.AdamW(network.parameters(), lr=learning_rate)
+    best, best_weights = np.inf, GnnWeights(shape, {})
     with one_thread(), progress.task("training epochs", epochs) as advance:
         for epoch in range(1, epochs + 1):
             losses = 0.0
             for one, rows in _batches(learnt, chance):
                 steps.zero_grad()
-                loss = loss_of(*_recalled(weights, one, shape, rows))
+                loss = loss_of(*_recalled(network, one, rows))
                 loss.backward()
                 steps.step()
                 losses += float(loss.detach()) * len(rows)
-            measured = _measured(weights, learnt, shape)
+            measured = _measured(network, learnt)
             advance(1)
             if measured["dev_loss"] < best:
                 best = measured["dev_loss"]
                 train_loss = round(losses / int((~is_dev).sum()), 6)
                 statistics = {"epoch": epoch, "train_loss": train_loss, **measured}
-                arrays = {name: values.detach().numpy().copy() for name, values in weights.items()}
-                best_weights = GnnWeights(arrays, statistics=statistics)
+                arrays = {n: v.detach().numpy().copy() for n, v in network.named_parameters()}
+                best_weights = GnnWeights(shape, arrays, statistics=statistics)
     if not np.isfinite(best):
         raise UserError(
             f"The graph network did not learn: its loss is no number after {epochs} "
@@ -280,26 +237,22 @@ def _batches(
         yield from ((one, rows[at : at + BATCH]) for at in range(0, len(rows), BATCH))
 
 
-def _recalled(
-    weights: dict[str, Any], one: Learnt, shape: NetworkShape, rows: IntArray
-) -> "tuple[Tensor, Tensor]":
+def _recalled(network: "ModuleDict", one: Learnt, rows: IntArray) -> "tuple[Tensor, Tensor]":
     import torch
 
     start = np.zeros_like(one.wanted[rows])
     start[np.arange(len(rows)), one.start[rows]] = one.share[rows]
     inputs = map(torch.from_numpy, (one.relations, one.questions[rows], start))
-    return logits(weights, shape, one.edges, *inputs), torch.from_numpy(one.wanted[rows])
+    return logits(network, True, one.edges, *inputs), torch.from_numpy(one.wanted[rows])
 
 
-def _measured(
-    weights: dict[str, Any], learnt: Sequence[Learnt], shape: NetworkShape
-) -> dict[str, float]:
+def _measured(network: "ModuleDict", learnt: Sequence[Learnt]) -> dict[str, float]:
     import torch
 
     losses, shares = 0.0, []
     with torch.no_grad():
         for one, rows in _batches(learnt, None):
-            logit, wanted = _recalled(weights, one, shape, rows)
+            logit, wanted = _recalled(network, one, rows)
             losses += float(loss_of(logit, wanted)) * len(rows)
             for row, scores in zip(rows.tolist(), logit.numpy(), strict=True):
                 best: Ranked[Any] = Ranked.top(scores, N_BEST)

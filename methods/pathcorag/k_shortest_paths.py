@@ -1,100 +1,129 @@
 """PathCoRAG's paths: the k shortest between nodes of adjacent steps, and which are kept."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache
 from heapq import heappop, heappush
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from graphrag_bench.algorithms.graph import Graph
+from graphrag_bench.algorithms.views import Int32Array
 from graphrag_bench.values import DECIMALS, FloatArray, IntArray, Path
 
-if TYPE_CHECKING:
-    from methods.pathcorag.k_shortest_kernels import Edges
-
 MOST_HOPS = 4
-"""The longest path that `fewest_hops` looks for."""
-
+"""The longest path among whose ties similarity decides."""
 MILLION = 1_000_000
 """Similarities are compared in whole millionths, that is by six decimals."""
-
 NodePath = tuple[int, ...]
 
 
-@dataclass(frozen=True, eq=False)
-class PairPaths:
-    """Up to k paths of each of some pairs, best first, as arrays of one row for each path.
+class Likeness(NamedTuple):
+    """The most similar row of each pair of nodes, and the similarity of neighbours.
 
-    `pair` is the row of the pair, int64 (n,); `nodes` int64 (n, longest + 1), -1 after the last;
-    `hops` int64 (n,); `scores` float64 (n,), the mean similarity of the path's hops.
+    `row` int64 (n_pairs,), ties by lower row; `ways` int64 CSR (n_nodes, n_nodes) in millionths,
+    in which a similarity of 0 is stored too.
     """
 
-    pair: IntArray
+    row: IntArray
+    ways: Any
+
+    @classmethod
+    def of(cls, graph: Graph, similarity: FloatArray) -> "Likeness":
+        """Return that of a similarity (n_relationships,), -1..1."""
+        from scipy.sparse import csr_matrix
+
+        millionths = np.rint(similarity * MILLION).astype(np.int64)
+        order = np.lexsort((-millionths, graph.pairs.of))
+        row = order[np.searchsorted(graph.pairs.of[order], np.arange(len(graph.pairs.first)))]
+        near, shape = graph.neighbours, (graph.n_nodes, graph.n_nodes)
+        data = millionths[row][graph.pairs.of[near.rows]]
+        return cls(row, csr_matrix((data, near.nodes, near.starts), shape=shape))
+
+
+class Walks(NamedTuple):
+    """Walks of equal length: `nodes` int64 (n, hops + 1), `sums` of similarities int64 (n,)."""
+
     nodes: IntArray
-    hops: IntArray
-    scores: FloatArray
+    sums: IntArray
+
+    @classmethod
+    def leaving(cls, starts: IntArray, hops: int, ways: Any) -> "Walks":
+        """Return all walks from some nodes that visit no node twice."""
+        nodes, sums = starts[:, None], np.zeros(len(starts), np.int64)
+        for _ in range(hops):
+            near = ways[nodes[:, -1]]
+            place = np.repeat(np.arange(len(nodes)), np.diff(near.indptr))
+            new = (nodes[place] != near.indices[:, None]).all(axis=1)
+            nodes = np.column_stack([nodes[place], near.indices])[new]
+            sums = (sums[place] + near.data)[new]
+        return cls(nodes, sums)
+
+    def take(self, rows: IntArray) -> "Walks":
+        """Return the walks of some rows."""
+        return Walks(self.nodes[rows], self.sums[rows])
+
+    def meeting(self, others: "Walks") -> "Walks":
+        """Return each walk continued by each of the `others`, reversed, that ends where it ends.
+
+        The others are sorted by their last node.
+        """
+        ends = others.nodes[:, -1]
+        first, last = (np.searchsorted(ends, self.nodes[:, -1], side) for side in ("left", "right"))
+        place = np.repeat(np.arange(len(first)), last - first)
+        other = np.arange(len(place)) - np.repeat(np.cumsum(last - first) - last, last - first)
+        nodes = np.hstack([self.nodes[place], others.nodes[other, -2::-1]])
+        simple = np.flatnonzero(np.diff(np.sort(nodes, axis=1), axis=1).all(axis=1))
+        return Walks(nodes, self.sums[place] + others.sums[other]).take(simple)
 
 
-def fewest_hops(
-    graph: Graph, pairs: IntArray, similarity: FloatArray, *, k: int, most: int
-) -> PairPaths:
-    """The `k` paths with the fewest hops of each pair (source, target), of 1..4 hops (`most`).
+def shortest_paths(
+    graph: Graph, pairs: IntArray, likeness: Likeness, *, k: int, most: int | None
+) -> tuple[IntArray, IntArray]:
+    """Return the `k` paths with the fewest hops of each pair (source, target), at most `most` hops.
 
-    `pairs` is (n_pairs, 2), the ends of a pair differ; `similarity` (n_relationships,), -1..1. A
-    path visits no node twice and follows relationships either way. Of paths with as many hops
-    those with the higher sum of similarities, each by six decimals, come first, then the lower
-    node tuple from source to target. Of several rows of a pair of nodes the most similar one joins
-    them. These are the paths of Yen's algorithm, all ties considered.
-    Source: PathCoRAG, section 4.3 and appendix B.
+    `pairs` is (n_pairs, 2), each once, with different ends. Returns the row of the pair, int64
+    (n,), and the nodes, int64 (n, longest + 1), -1 after the last, of each path. A path visits no
+    node twice and follows relationships either way; None allows any number of hops. Ties go to the
+    higher sum of similarities up to four hops, then to the lower node tuple from source to target.
+    Source: PathCoRAG, section 4.3 and appendix B: the paths of Yen's algorithm.
     """
-    from methods.pathcorag.k_shortest_kernels import Best, add_paths
+    found: list[tuple[int, NodePath]] = []
+    n_found = np.zeros(len(pairs), np.int64)
+    for hops in range(1, min(most or MOST_HOPS, MOST_HOPS) + 1):
+        lacking = np.flatnonzero(n_found < k)
+        before = min(hops - 1, 2)  # walks from both ends meet
+        tails = Walks.leaving(np.unique(pairs[lacking, 1]), hops - before, likeness.ways)
+        tails = tails.take(np.argsort(tails.nodes[:, -1], kind="stable"))
+        for source in np.unique(pairs[lacking, 0]):
+            rows = lacking[pairs[lacking, 0] == source]
+            pair_of = np.full(graph.n_nodes, -1)
+            pair_of[pairs[rows, 1]] = rows
+            here = tails.take(np.flatnonzero(pair_of[tails.nodes[:, 0]] >= 0))
+            walks = Walks.leaving(source[None], before, likeness.ways).meeting(here)
+            pair = pair_of[walks.nodes[:, -1]]
+            order = np.lexsort((*walks.nodes.T[::-1], -walks.sums, pair))
+            place = np.arange(len(order)) - np.searchsorted(pair[order], pair[order])
+            best = order[place < k - n_found[pair[order]]]
+            n_found += np.bincount(pair[best], minlength=len(pairs))
+            found += zip(pair[best].tolist(), map(tuple, walks.nodes[best].tolist()), strict=True)
+    if most is None or most > MOST_HOPS:
+        rows = np.flatnonzero((n_found < k) & _are_joined(graph, pairs))
+        found = [one for one in found if n_found[one[0]] >= k]
+        for row, (source, target) in zip(rows.tolist(), pairs[rows].tolist(), strict=True):
+            found += ((row, walk) for walk in _yen(graph, source, target, k, most or graph.n_nodes))
+    nodes = np.full((len(found), max((len(walk) for _, walk in found), default=1)), -1, np.int64)
+    for path, (_, walk) in enumerate(found):
+        nodes[path, : len(walk)] = walk
+    return np.array([pair for pair, _ in found], np.int64), nodes
 
-    best = Best(
-        np.full((len(pairs), k, MOST_HOPS + 1), -1, np.int32),
-        np.empty((len(pairs), k), np.int32),
-        np.empty((len(pairs), k), np.int8),
-        np.zeros(len(pairs), np.int32),
-    )
-    order = np.argsort(pairs[:, 1], kind="stable")
-    add_paths(edges_of(graph, similarity), pairs, order, min(most, MOST_HOPS), best)
-    pair, place = np.nonzero(np.arange(k) < best.n_paths[:, None])
-    nodes, hops_of = (part[pair, place].astype(np.int64) for part in (best.nodes, best.hops))
-    nodes[np.arange(nodes.shape[1]) > hops_of[:, None]] = -1
-    return PairPaths(pair, nodes, hops_of, best.sums[pair, place] / (hops_of * MILLION))
 
-
-def any_length(
-    graph: Graph, pairs: IntArray, similarity: FloatArray, *, k: int, most: int | None = None
-) -> PairPaths:
-    """The `k` paths with the fewest hops of each pair (source, target), of at most `most` hops.
-
-    With None of any number. Paths of up to four hops are those of `fewest_hops`. A pair with fewer
-    than `k` of them has longer ones too, by Yen's algorithm; of these, ties go to the lower node
-    tuple.
-    Source: PathCoRAG, section 4.3 and appendix B.
-    """
+def _are_joined(graph: Graph, pairs: IntArray) -> NDArray[np.bool_]:
     from scipy.sparse.csgraph import connected_components
 
-    near = fewest_hops(graph, pairs, similarity, k=k, most=MOST_HOPS)
     _, component = connected_components(graph.adjacency, directed=False)
-    few = np.bincount(near.pair, minlength=len(pairs)) < k
-    rows = np.flatnonzero(few & (component[pairs[:, 0]] == component[pairs[:, 1]]))
-    complete = np.flatnonzero(~np.isin(near.pair, rows))
-    walks = [
-        (row, walk)
-        for row, (source, target) in zip(rows.tolist(), pairs[rows].tolist(), strict=True)
-        for walk in _yen(graph, source, target, k, most or graph.n_nodes)
-    ]
-    hops = np.array([*near.hops[complete], *(len(walk) - 1 for _, walk in walks)], np.int64)
-    nodes = np.full((len(hops), max(hops.max(initial=0), MOST_HOPS) + 1), -1, np.int64)
-    nodes[: len(complete), : MOST_HOPS + 1] = near.nodes[complete]
-    for place, (_, walk) in enumerate(walks, len(complete)):
-        nodes[place, : len(walk)] = walk
-    pair = np.array([*near.pair[complete], *(row for row, _ in walks)], np.int64)
-    like = hop_similarities(graph, nodes, similarity)
-    return PairPaths(pair, nodes, hops, np.nansum(like, axis=1) / hops)
+    return np.asarray(component[pairs[:, 0]] == component[pairs[:, 1]])
 
 
 def _yen(graph: Graph, source: int, target: int, k: int, most: int) -> list[NodePath]:
@@ -103,9 +132,7 @@ def _yen(graph: Graph, source: int, target: int, k: int, most: int) -> list[Node
     Yen's algorithm with Lawler's rule: of the paths that begin like a path found and then leave it,
     only the best waits, and a path is left no earlier than it left the one before.
     """
-    from methods.pathcorag.k_shortest_kernels import shortest_way
-
-    ways = graph.neighbours
+    ways, shortest_way = graph.neighbours, _compiled_shortest_way()
     blocked, banned = np.zeros((2, graph.n_nodes), bool)
     walks: list[NodePath] = []
     waiting: list[tuple[int, NodePath, int]] = [(0, (source,), 0)]
@@ -125,123 +152,108 @@ def _yen(graph: Graph, source: int, target: int, k: int, most: int) -> list[Node
     return walks
 
 
-def hop_similarities(graph: Graph, nodes: IntArray, similarity: FloatArray) -> FloatArray:
-    """The similarity of every hop of some paths, of the most similar row of its pair of nodes.
+@cache
+def _compiled_shortest_way() -> Any:
+    from graphrag_bench.algorithms.kernels import kernel
 
-    `nodes` is that of `PairPaths`; float64 (n, longest), NaN after the last hop.
+    return kernel(shortest_way)
+
+
+def shortest_way(
+    starts: Int32Array, nodes: Int32Array, source: int, target: int,
+    blocked: NDArray[np.bool_], banned: NDArray[np.bool_],
+) -> Int32Array:  # fmt: skip
+    """Return the nodes of the shortest way, ties by node tuple; empty where there is none.
+
+    It passes no node that is `blocked`, (n_nodes,), and goes first to none that is `banned`.
     """
-    edges = edges_of(graph, similarity)
-    ends = np.repeat(np.arange(graph.n_nodes), np.diff(edges.starts)) * graph.n_nodes + edges.nodes
-    hops = nodes[:, 1:] >= 0
-    places = np.searchsorted(ends, nodes[:, :-1][hops] * graph.n_nodes + nodes[:, 1:][hops])
-    like = np.full(hops.shape, np.nan)
-    like[hops] = edges.similarity[places] / MILLION
-    return like
-
-
-@lru_cache(maxsize=2)
-def _parallel(graph: Graph) -> tuple[IntArray, IntArray]:
-    """The rows that are not the first of their pair, and that first row, by which they go."""
-    first = graph.pairs.first[graph.pairs.of]
-    rows = np.flatnonzero(first != np.arange(graph.n_relationships))
-    rows = rows[np.argsort(first[rows], kind="stable")]
-    return rows, first[rows]
-
-
-def hop_rows(graph: Graph, walk: Sequence[int], similarity: FloatArray) -> tuple[int, ...]:
-    """The most similar row (by six decimals, ties by lower id) of every hop of a walk."""
-    others, first = _parallel(graph)
-    rows = []
-    for row in graph.neighbours.rows_along(walk):
-        here = slice(*np.searchsorted(first, [row, row + 1]))
-        every = np.concatenate([[row], others[here]])
-        rows.append(int(every[np.argmax(np.rint(similarity[every] * MILLION))]))
-    return tuple(rows)
-
-
-def edges_of(graph: Graph, similarity: FloatArray) -> "Edges":
-    """The neighbours, and the similarity in millionths of the best row of each pair."""
-    from methods.pathcorag.k_shortest_kernels import Edges
-
-    near = graph.neighbours
-    millionths = np.rint(similarity * MILLION).astype(np.int32)
-    others, first = _parallel(graph)
-    np.maximum.at(millionths, first, millionths[others])
-    return Edges(near.starts, near.nodes, millionths[near.rows])
+    lost = True
+    for near in nodes[starts[source] : starts[source + 1]]:
+        lost = lost and (blocked[near] or banned[near])
+    if lost:
+        return np.empty(0, np.int32)
+    distance, queue = np.full(len(blocked), -1, np.int32), np.empty(len(blocked), np.int32)
+    distance[target], queue[0] = 0, target
+    done, seen, hops = 0, 1, -1
+    while done < seen and hops < 0:
+        node = queue[done]
+        done += 1
+        for near in nodes[starts[node] : starts[node + 1]]:
+            if near == source and not banned[node]:
+                hops = distance[node] + 1
+            elif near != source and distance[near] < 0 and not blocked[near]:
+                distance[near] = distance[node] + 1
+                queue[seen] = near
+                seen += 1
+    way = np.empty(hops + 1, np.int32)
+    for hop in range(hops + 1):
+        way[hop] = source
+        for near in nodes[starts[source] : starts[source + 1]]:
+            if distance[near] == hops - hop - 1 and not (hop == 0 and banned[near]):
+                source = near
+                break
+    return way
 
 
 Counted = Literal["all", "sorted"]
 BestOf = Literal["all", "transition"]
 
 
-class Search(NamedTuple):
-    """How many paths are looked for, how long they may be, and what their score counts.
-
-    `counted` says which relationships a score counts: `sorted` those walked from the lower name of
-    their ends, in capitals, to the higher; `above` (None: no bound) those of a higher similarity.
-    `best_of` says what the best are of. Equation 5 of the paper counts all, of all paths.
-    """
-
-    k: int
-    most: int | None
-    counted: Counted = "all"
-    above: float | None = None
-    best_of: BestOf = "all"
-
-
 def step_paths(
     graph: Graph,
     transitions: Sequence[IntArray],
     similarity: FloatArray,
-    search: Search,
-    final_k: int | None,
+    *,
+    k: int,
+    most: int | None,
+    counted: Counted = "all",
+    above: float | None = None,
+    top_k: int | None = None,
+    top_k_of: BestOf = "all",
 ) -> list[Path]:
-    """The `final_k` best paths of all transitions, or of each: the k shortest of pairs, by score.
+    """Return the `top_k` best paths of all transitions, or of each: the k shortest of each pair.
 
     A transition is the pairs (source, target) from one step to the next, int64 (n, 2); pairs of
-    one node are left out. Score: the mean similarity, -1..1, of the relationships of the path to
-    the question that `search` counts; a path with none is dropped. Order: score (by six decimals),
-    fewer hops, transition, node tuple.
-    Source: PathCoRAG, section 4.3 and appendix B; what is counted as its released code.
+    one node are left out. Score: the mean similarity, -1..1, of the path's relationships to the
+    question. With `counted="sorted"` only those walked from the lower name of their ends, in
+    capitals, to the higher count, with `above` only those of a higher similarity; a path with none
+    is dropped. Order: score (by six decimals), fewer hops, transition, node tuple.
+    Source: PathCoRAG, section 4.3, equation 5 and appendix B; `sorted` and `above` as its released
+    code.
     """
-    apart = [pairs[pairs[:, 0] != pairs[:, 1]].reshape(-1, 2) for pairs in transitions]
-    stages = np.repeat(np.arange(1, len(apart) + 1), [len(pairs) for pairs in apart])
-    pairs = np.concatenate(apart) if apart else np.zeros((0, 2), np.int64)
-    if not len(pairs):
-        return []
-    every = search.counted == "all" and search.above is None
-    k, most = search.k, search.most
-    if most is not None and most <= MOST_HOPS:
-        paths = fewest_hops(graph, pairs, similarity, k=k, most=most)
-    else:
-        paths = any_length(graph, pairs, similarity, k=k, most=most)
-    stage = stages[paths.pair]
-    scores = paths.scores if every else _scores(graph, paths, similarity, search)
-    rows = np.flatnonzero(~np.isnan(scores))
-    columns = (stage[rows], paths.hops[rows], -np.round(scores[rows], DECIMALS))
-    rows = rows[np.lexsort((*paths.nodes[rows].T[::-1], *columns))]
-    if search.best_of == "transition":
-        first = [np.flatnonzero(stage[rows] == one)[:final_k] for one in range(1, len(apart) + 1)]
-        rows = rows[np.sort(np.concatenate(first))]
-    else:
-        rows = rows[:final_k]
-    walks = [tuple(paths.nodes[row, : paths.hops[row] + 1].tolist()) for row in rows.tolist()]
+    likeness = Likeness.of(graph, similarity)
+    ranked: list[tuple[float, int, int, NodePath, float]] = []
+    for number, transition in enumerate(transitions, 1):
+        pairs = transition[transition[:, 0] != transition[:, 1]]
+        _, nodes = shortest_paths(graph, pairs, likeness, k=k, most=most)
+        scores = _scores(graph, nodes, likeness, counted, above)
+        rows = np.flatnonzero(~np.isnan(scores))
+        keys = (-np.round(scores, DECIMALS)).tolist()
+        walks = ((row, tuple(node for node in nodes[row].tolist() if node >= 0)) for row in rows)
+        paths = [(keys[row], len(walk), number, walk, float(scores[row])) for row, walk in walks]
+        ranked += sorted(paths)[:top_k]
+    best = sorted(ranked)[: top_k if top_k_of == "all" else None]
+    rows_along, pair_of = graph.neighbours.rows_along, graph.pairs.of
     return [
-        Path(walk, hop_rows(graph, walk, similarity), float(scores[row]), int(stage[row]))
-        for walk, row in zip(walks, rows.tolist(), strict=True)
+        Path(walk, tuple(likeness.row[pair_of[[*rows_along(walk)]]].tolist()), score, number)
+        for _, _, number, walk, score in best
     ]
 
 
-def _scores(graph: Graph, paths: PairPaths, similarity: FloatArray, search: Search) -> FloatArray:
-    like = hop_similarities(graph, paths.nodes, similarity)
-    counts = ~np.isnan(like)
-    if search.above is not None:
-        counts &= np.nan_to_num(like, nan=-np.inf) > search.above
-    if search.counted == "sorted":
-        ids, places = np.unique(paths.nodes, return_inverse=True)
+def _scores(
+    graph: Graph, nodes: IntArray, likeness: Likeness, counted: Counted, above: float | None
+) -> FloatArray:
+    counts = nodes[:, 1:] >= 0
+    like = np.zeros(counts.shape)
+    ends = nodes[:, :-1][counts], nodes[:, 1:][counts]
+    like[counts] = np.asarray(likeness.ways[ends]).ravel() / MILLION
+    if above is not None:
+        counts &= like > above
+    if counted == "sorted":
+        ids, places = np.unique(nodes, return_inverse=True)
         capitals = [graph.names[node].upper() if node >= 0 else "" for node in ids.tolist()]
         _, order = np.unique(np.array(capitals, object), return_inverse=True)
-        rank = order[places].reshape(paths.nodes.shape)
+        rank = order[places].reshape(nodes.shape)
         counts &= rank[:, :-1] < rank[:, 1:]
     n_counted = counts.sum(axis=1)
     total = np.where(counts, like, 0.0).sum(axis=1)

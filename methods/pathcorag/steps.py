@@ -18,7 +18,7 @@ from graphrag_bench.llm.chat import ChatModel
 from graphrag_bench.llm.structured import ask
 from graphrag_bench.prompts import Prompt
 from graphrag_bench.values import DECIMALS, Node, Question, Ranked, Relationship, best_first, unique
-from methods.pathcorag.k_shortest_paths import BestOf, Counted, Search, likely_pairs, step_paths
+from methods.pathcorag.k_shortest_paths import BestOf, Counted, likely_pairs, step_paths
 from operators.search import searched
 
 STEPS = Prompt("methods:pathcorag/prompts/steps.j2")
@@ -223,8 +223,11 @@ def k_shortest(
         return RankedPaths()
     (vector,) = embedder.encode([question.text], kind="question")
     similarity = relationship_index.scores(vector).astype(np.float64)
-    search = Search(k, max_path_edges, counted, min_score, top_k_of)
-    return RankedPaths(tuple(step_paths(graph, transitions, similarity, search, top_k)))
+    paths = step_paths(
+        graph, transitions, similarity, k=k, most=max_path_edges, counted=counted,
+        above=min_score, top_k=top_k, top_k_of=top_k_of,
+    )  # fmt: skip
+    return RankedPaths(tuple(paths))
 
 
 @operator("path.members", unordered="the order of the paths, each from its start")

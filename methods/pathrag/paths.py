@@ -2,8 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
-from math import factorial
-from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
+from typing import Annotated, Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,119 +27,115 @@ from graphrag_bench.values import (
 )
 from operators.search import searched, vectors_of
 
-if TYPE_CHECKING:
-    from methods.pathrag.flow_kernels import PathRows, Rules
-
 NodePath = tuple[int, ...]
 NodePair = tuple[int, int]
-Direction = Literal["both", "out"]
 Dedup = Literal["reversal", "node_set"]
-Select = Literal["reliability", "hop_first", "random"]
+NOBODY = -1
+SLACK = 1e-12
+"""A share is pruned only below theta by more than this, so that float rounding never prunes."""
 
 
-class Selection(NamedTuple):
-    """Which paths are kept: what makes two the same, and how many.
+class Rules(NamedTuple):
+    """How resource flows from a start to an end, as the settings of `path.flow_prune` say."""
 
-    Of all distinct ones the best are kept, or those of the fewest hops, ties by chance
-    (`hop_first`), or as many by chance (`random`); chance is the `seed`'s. With `at_most_half` no
-    more than half (rounded down) of the paths found of one hop, of two, and so on, add up to.
+    alpha: float
+    theta: float
+    max_hops: int
+    expand_target: bool
+
+
+class PathRows(NamedTuple):
+    """Paths as rows: `nodes` (n, max_hops + 1), -1 after the last node; `scores` float64 (n,)."""
+
+    nodes: IntArray
+    scores: FloatArray
+
+    @property
+    def hops(self) -> IntArray:
+        """The number of hops of each path, (n,)."""
+        return np.asarray((self.nodes >= 0).sum(axis=1) - 1, np.int64)
+
+
+def alive_paths(
+    near: Neighbours, nodes: Sequence[int], rules: Rules, count_start: bool
+) -> PathRows:
+    """Return every path between two of the nodes, in both directions, that pruning leaves alive.
+
+    A flow depends on its end only where the end would send resource on. So one flow serves all
+    ends that it does not expand; each other end has a flow of its own.
     """
+    from scipy.sparse import csr_matrix
 
-    dedup: Dedup
-    top_k: int | None
-    select: Select = "reliability"
-    seed: int = 0
-    at_most_half: bool = False
-
-
-def flow_paths(
-    graph: Graph,
-    nodes: Sequence[int],
-    rules: "Rules",
-    direction: Direction,
-    selection: Selection,
-    by_edge: bool = False,
-) -> list[Path]:
-    """The `top_k` most reliable alive paths between the nodes, best first.
-
-    All ordered pairs of distinct nodes are searched, along relationships either way (`both`) or as
-    they are stored (`out`). With `by_edge` all simple paths of up to `max_hops` hops are alive, and
-    a path's score is the mean of `edge_flow` over its hops. Order: score (by six decimals), fewer
-    hops, the lower of the node tuple and its reversal, that tuple before its reversal. A path and
-    its reversal are one, the first in this order; with `node_set` so are all paths over the same
-    nodes. The row of a hop is the first of its pair.
-    Source: PathRAG (Chen et al. 2025), "Path Retrieval"; edges as in the released code,
-    `find_paths_and_edges_with_stats`.
-    """
-    from methods.pathrag.flow_kernels import Ways, unpruned_paths
-
-    near = graph.neighbours if direction == "both" else graph.outward
-    ways = Ways(near.starts, near.nodes, np.isin(np.arange(graph.n_nodes), nodes))
-    everything = rules._replace(theta=0.0, expand_target=True)
-    paths = unpruned_paths(ways, everything if by_edge else rules)
-    if by_edge:
-        paths = paths._replace(scores=_edge_flow_scores(paths, rules))
-    return chosen(paths, near, selection)
+    n = len(near.starts) - 1
+    ways = csr_matrix((np.ones(len(near.nodes), bool), near.nodes, near.starts), shape=(n, n))
+    ends = np.unique(np.asarray(nodes, np.int64))
+    to_ends = ways[:, ends]
+    parts = [PathRows(np.zeros((0, rules.max_hops + 1), np.int64), np.zeros(0))]
+    for start in ends:
+        resource, expanded = _flow(ways, start, NOBODY, rules)
+        is_open = ~expanded[ends] | rules.expand_target
+        flows = [(resource, expanded, is_open)]
+        own = ends[~is_open & (ends != start)]
+        flows += [(*_flow(ways, start, end, rules), ends == end) for end in own]
+        for resource, expanded, is_end in flows:
+            walks = np.array([[start]], np.int64)[: int(expanded[start])]
+            for hops in range(1, rules.max_hops + 1):
+                place, end = _steps(to_ends, walks[:, -1])
+                ended = _simple(walks[place[is_end[end]]], ends[end[is_end[end]]])
+                padding = np.full((len(ended), rules.max_hops - hops), -1)
+                carried = resource[ended[:, 0 if count_start else 1 :]].sum(axis=1)
+                parts.append(PathRows(np.hstack([ended, padding]), carried / hops))
+                place, onward = _steps(ways, walks[:, -1])
+                walks = _simple(walks[place[expanded[onward]]], onward[expanded[onward]])
+    return PathRows(*map(np.concatenate, zip(*parts, strict=True)))
 
 
-def chosen(candidates: "PathRows", ways: Neighbours, selection: Selection) -> list[Path]:
-    """The best of the paths found, in the order that `flow_paths` says, each once."""
-    nodes, scores = candidates.nodes.astype(np.int64), np.round(candidates.scores, DECIMALS)
-    if selection.at_most_half:
-        half = int((np.bincount(_hops(nodes)) // 2).sum())
-        selection = selection._replace(
-            top_k=half if selection.top_k is None else min(selection.top_k, half)
-        )
-    if selection.select != "reliability":
-        every = list(_each_once(nodes, scores, selection.dedup).values())
-        rows = np.random.default_rng(selection.seed).permutation(len(every)).tolist()
-        if selection.select == "hop_first":
-            rows.sort(key=lambda row: len(every[row][0]))  # ties by chance
-        paths = [every[row] for row in sorted(rows[: selection.top_k])]
-    else:
-        paths = _most_reliable(nodes, scores, selection)
-    return [Path(walk, ways.rows_along(walk), score) for walk, score in paths]
+def _steps(ways: Any, nodes: IntArray) -> tuple[IntArray, IntArray]:
+    """Return each step from some nodes: the place in `nodes` that it leaves, and its target."""
+    near = ways[nodes]
+    return np.repeat(np.arange(len(nodes)), np.diff(near.indptr)), near.indices.astype(np.int64)
 
 
-def _most_reliable(
-    nodes: IntArray, scores: FloatArray, selection: Selection
-) -> list[tuple[NodePath, float]]:
-    wanted = len(scores) if selection.top_k is None else selection.top_k
-    alike = 2 if selection.dedup == "reversal" else factorial(nodes.shape[1])
-    n_rows = alike * wanted  # of so many at least `wanted` are different
-    rows = np.arange(len(scores))
-    if n_rows < len(scores):
-        rows = np.flatnonzero(scores >= np.partition(scores, -n_rows)[-n_rows])
-    return list(_each_once(nodes[rows], scores[rows], selection.dedup).values())[:wanted]
+def _flow(ways: Any, start: int, end: int, rules: Rules) -> tuple[FloatArray, NDArray[np.bool_]]:
+    n, degrees = ways.shape[0], np.diff(ways.indptr)
+    resource, (reached, expanded) = np.zeros(n), np.zeros((2, n), bool)
+    resource[start], reached[start], level = 1.0, True, np.array([start], np.int64)
+    for _ in range(rules.max_hops):
+        level = level[(level != end) & (degrees[level] > 0)]
+        share = resource[level] / degrees[level]
+        sends = (share >= rules.theta - SLACK) | (level == start)
+        level, share = level[sends], share[sends]
+        expanded[level] = True
+        sender, near = _steps(ways, level)
+        sender, near = sender[~reached[near]], near[~reached[near]]
+        np.add.at(resource, near, rules.alpha * share[sender])
+        level = np.unique(near)
+        reached[level] = True
+    return resource, expanded
 
 
-def _each_once(
-    nodes: IntArray, scores: FloatArray, dedup: Dedup
-) -> dict[NodePath, tuple[NodePath, float]]:
-    lower, turned = _lower(nodes)
-    first: dict[NodePath, tuple[NodePath, float]] = {}
-    for row in np.lexsort((turned, *lower.T[::-1], _hops(nodes), -scores)).tolist():
-        walk = tuple(node for node in nodes[row].tolist() if node >= 0)
-        same = tuple(node for node in lower[row].tolist() if node >= 0)
-        first.setdefault(
-            same if dedup == "reversal" else tuple(sorted(same)), (walk, float(scores[row]))
-        )
-    return first
+def _simple(walks: IntArray, nodes: IntArray) -> IntArray:
+    new = (walks != nodes[:, None]).all(axis=1)
+    return np.column_stack([walks[new], nodes[new]])
 
 
-def _hops(nodes: IntArray) -> IntArray:
-    return np.asarray((nodes >= 0).sum(axis=1) - 1, np.int64)
+def best_first(paths: PathRows, dedup: Dedup) -> IntArray:
+    """Return the rows of the distinct paths in the order that `flow_prune` says."""
+    import pandas as pd
 
-
-def _lower(nodes: IntArray) -> tuple[IntArray, NDArray[np.bool_]]:
-    hops = _hops(nodes)[:, None]
-    turned = nodes[:, 0] > np.take_along_axis(nodes, hops, axis=1)[:, 0]
+    nodes, hops = paths.nodes, paths.hops[:, None]
+    turned = nodes[:, :1] > np.take_along_axis(nodes, hops, axis=1)
     columns = np.arange(nodes.shape[1])[None]
     back = np.take_along_axis(nodes, np.maximum(hops - columns, 0), axis=1)
-    return np.where(turned[:, None] & (columns <= hops), back, nodes), turned
+    lower = np.where(turned & (columns <= hops), back, nodes)
+    order = np.lexsort(
+        (turned[:, 0], *lower.T[::-1], hops[:, 0], -np.round(paths.scores, DECIMALS))
+    )
+    keys = lower if dedup == "reversal" else np.sort(nodes, axis=1)
+    return np.asarray(order[~pd.DataFrame(keys[order]).duplicated().to_numpy()])
 
 
-def _edge_flow_scores(paths: "PathRows", rules: "Rules") -> FloatArray:
+def _edge_flow_scores(paths: PathRows, rules: Rules) -> FloatArray:
     # Deviation: successors are visited in order of id; the released code iterates over a set
     walks = [tuple(node for node in row if node >= 0) for row in paths.nodes.tolist()]
     scores = np.zeros(len(walks))
@@ -236,13 +231,13 @@ def flow_prune(
     alpha: Annotated[float, Field(gt=0, le=1)] = 0.7,
     theta: Annotated[float, Field(ge=0)] = 0.01,
     max_hops: PositiveInt = 3,
-    direction: Direction = "both",
+    direction: Literal["both", "out"] = "both",
     reliability: Literal["node_sum", "exclude_start", "edge_flow"] = "node_sum",
     expand_target: bool = False,
     dedup: Dedup = "reversal",
     at_most_half: bool = False,
     top_k: PositiveInt = 15,
-    select: Select = "reliability",
+    select: Literal["reliability", "hop_first", "random"] = "reliability",
     seed: NonNegativeInt = 0,
 ) -> RankedPaths:
     """The `top_k` most reliable paths between the nodes, best first, by the resource they carry.
@@ -266,10 +261,24 @@ def flow_prune(
     paper has no bound. A start sends whatever its share is; equation 3 exempts no node. All paths
     of a pair compete; the paper retains the most reliable ones, and does not say how many.
     """
-    from methods.pathrag.flow_kernels import Rules
-
-    rules = Rules(alpha, theta, max_hops, expand_target, reliability != "exclude_start")
-    selection = Selection(dedup, top_k, select, seed, at_most_half)
-    by_edge = reliability == "edge_flow"
-    paths = flow_paths(graph, nodes.ids.tolist(), rules, direction, selection, by_edge)
-    return RankedPaths(tuple(paths))
+    rules = Rules(alpha, theta, max_hops, expand_target)
+    near = graph.neighbours if direction == "both" else graph.outward
+    if reliability == "edge_flow":
+        everything = rules._replace(theta=0.0, expand_target=True)
+        paths = alive_paths(near, nodes.ids.tolist(), everything, True)
+        paths = paths._replace(scores=_edge_flow_scores(paths, rules))
+    else:
+        paths = alive_paths(near, nodes.ids.tolist(), rules, reliability == "node_sum")
+    if at_most_half:
+        top_k = min(top_k, int((np.bincount(paths.hops) // 2).sum()))
+    rows, hops = best_first(paths, dedup), paths.hops
+    if select != "reliability":
+        order = np.random.default_rng(seed).permutation(len(rows))
+        if select == "hop_first":
+            order = order[np.argsort(hops[rows[order]], kind="stable")]  # ties by chance
+        rows = rows[np.sort(order[:top_k])]
+    walks = [(tuple(paths.nodes[row, : hops[row] + 1].tolist()), row) for row in rows[:top_k]]
+    scores = np.round(paths.scores, DECIMALS)
+    return RankedPaths(
+        tuple(Path(walk, near.rows_along(walk), float(scores[row])) for walk, row in walks)
+    )

@@ -1,6 +1,7 @@
 """PathCoRAG: steps in the forms that models write, and its path search with the slow references."""
 
 import json
+from itertools import pairwise
 from typing import Any
 
 import networkx
@@ -13,13 +14,7 @@ from graphrag_bench.algorithms.graph import Graph
 from graphrag_bench.algorithms.path_values import ReasoningSteps
 from graphrag_bench.llm.scripted import Scripted
 from graphrag_bench.values import Question
-from methods.pathcorag.k_shortest_paths import (
-    Search,
-    any_length,
-    fewest_hops,
-    likely_pairs,
-    step_paths,
-)
+from methods.pathcorag.k_shortest_paths import Likeness, likely_pairs, shortest_paths, step_paths
 from methods.pathcorag.steps import reasoning_steps_llm
 
 QUESTION = Question("q", "How did Norvik change comets?")
@@ -65,14 +60,12 @@ SIX = Graph.from_arrays([A, A, B, C, C, D, D], [B, C, D, D, E, E, F], names=list
 LIKE = np.array([0.2, 0.9, 0.5, 0.7, 0.6, 0.8, 0.4])
 FIRST = np.array([(A, C), (A, D), (B, C), (B, D)])
 SECOND = np.array([(C, E), (C, F), (D, E), (D, F)])
-UNIT = Search(k=2, most=3)
 
 
 def test_a_score_counts_the_similar_relationships_walked_to_the_higher_name():
     """A-B .2, B-D .5 and D-F .4 are not above .5; B-A, D-C and E-D lead to the lower name; so
     A-B-D-C, A-B-D, B-D-C, B-D and D-F have nothing that counts."""
-    search = UNIT._replace(counted="sorted", above=0.5)
-    chosen = step_paths(SIX, [FIRST, SECOND], LIKE, search, None)
+    chosen = step_paths(SIX, [FIRST, SECOND], LIKE, k=2, most=3, counted="sorted", above=0.5)
     letters = ["".join("ABCDEF"[node] for node in path.nodes) for path in chosen]
     scores = [pytest.approx(path.score) for path in chosen]
     assert list(zip(letters, scores, strict=True)) == [
@@ -118,33 +111,17 @@ def likeness(graph: Graph, like: np.ndarray):
 
 
 @settings(max_examples=100, deadline=None)
-@given(
-    world=likenesses(), k=st.integers(1, 5),
-    way=st.tuples(st.just(fewest_hops), st.integers(1, 4))
-    | st.tuples(st.just(any_length), st.none() | st.integers(5, 7)),
-)  # fmt: skip
-def test_the_shortest_paths_are_the_first_of_all_simple_paths(world, k, way):
+@given(world=likenesses(), k=st.integers(1, 5), most=st.none() | st.integers(1, 7))
+def test_the_shortest_paths_are_the_first_of_all_simple_paths(world, k, most):
     """By hops, then by similarity up to four hops, then by nodes."""
-    (graph, like, pairs), (search, most) = world, way
+    graph, like, pairs = world
     alike, view, want = likeness(graph, like), graph.igraph.to_networkx(), []
     for pair, (source, target) in enumerate(pairs.tolist()):
         ranked = set()
         for nodes in networkx.all_simple_paths(view, source, target, cutoff=most):
-            hops = list(zip(nodes[:-1], nodes[1:], strict=True))
-            total = sum(alike(*hop) for hop in hops)
-            tie = -total if len(hops) <= 4 else 0
-            ranked.add((len(hops), tie, tuple(nodes), total / (1e6 * len(hops))))
-        want += [(pair, walk, pytest.approx(mean)) for *_, walk, mean in sorted(ranked)[:k]]
-    result = listed(search(graph, pairs, like, k=k, most=most))
-    if search is any_length:  # paths of a pair come in no particular order
-        result, want = (sorted(rows, key=lambda row: row[:2]) for rows in (result, want))
-    assert result == want
-
-
-def listed(paths) -> list[tuple[int, tuple[int, ...], float]]:
-    return [
-        (int(pair), tuple(node for node in nodes if node >= 0), score)
-        for pair, nodes, score in zip(
-            paths.pair, paths.nodes.tolist(), paths.scores.tolist(), strict=True
-        )
-    ]
+            total = sum(alike(*hop) for hop in pairwise(nodes))
+            ranked.add((len(nodes), -total if len(nodes) <= 5 else 0, tuple(nodes)))
+        want += [(pair, walk) for *_, walk in sorted(ranked)[:k]]
+    pair, nodes = shortest_paths(graph, pairs, Likeness.of(graph, like), k=k, most=most)
+    walks = [tuple(node for node in row if node >= 0) for row in nodes.tolist()]
+    assert sorted(zip(pair.tolist(), walks, strict=True)) == sorted(want)

@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from graphrag_bench.algorithms.graph import Graph
-from methods.pathrag.flow_kernels import Rules
-from methods.pathrag.paths import Selection, edge_flow, flow_paths
+from graphrag_bench.values import Ranked
+from methods.pathrag.paths import edge_flow, flow_prune
 
 A, B, C, D, E, F = range(6)
 EDGES = ([A, A, B, C, D, C, F], [B, C, D, D, E, F, E])
@@ -17,18 +17,10 @@ SQUARES = Graph.from_arrays(*EDGES)
 TOLERANCE = 1e-6
 
 
-def rules(theta: float = 0.05, **changes) -> Rules:
-    return Rules(0.7, theta, 3)._replace(**changes)
-
-
-def best(graph: Graph, nodes, bounds: Rules, *, top_k=None, **ways):
-    ways = {"direction": "both", "dedup": "reversal", **ways}
-    return flow_paths(graph, nodes, bounds, ways["direction"], Selection(ways["dedup"], top_k))
-
-
-def named(graph: Graph, nodes, bounds: Rules, **ways) -> dict[str, float]:
-    paths = best(graph, nodes, bounds, **ways)
-    return {"".join("ABCDEF"[node] for node in path.nodes): path.score for path in paths}
+def named(graph: Graph, nodes, **settings) -> dict[str, float]:
+    given = Ranked.of(dict.fromkeys(nodes, 1.0))
+    paths = flow_prune(given, graph=graph, **{"theta": 0.05, "top_k": 10_000, **settings}).paths
+    return {"".join("ABCDEFGHI"[node] for node in path.nodes): path.score for path in paths}
 
 
 def close(*fractions) -> object:
@@ -36,12 +28,12 @@ def close(*fractions) -> object:
 
 
 def test_all_pairs_of_three_nodes_merged_up_to_reversal():
-    result = named(SQUARES, [A, D, E], rules())
+    result = named(SQUARES, [A, D, E])
     assert list(result) == ["ED", "ABD", "ACD", "ABDE", "ACDE", "EFCA"]
     assert list(result.values()) == close(
         "27/20", "373/480", "373/480", "11533/21600", "11533/21600", "11533/21600"
     )
-    assert list(named(SQUARES, [A, D, E], rules(), top_k=3)) == ["ED", "ABD", "ACD"]
+    assert list(named(SQUARES, [A, D, E], top_k=3)) == ["ED", "ABD", "ACD"]
 
 
 graphs = st.integers(2, 9).flatmap(
@@ -56,7 +48,7 @@ thetas = st.sampled_from([0.0, 0.01, 0.03, 0.05, 0.1, 0.3])
 @given(
     graph=graphs, theta=thetas, hops=st.integers(1, 5), out=st.booleans(),
     expand=st.booleans(), count_start=st.booleans(), node_set=st.booleans(),
-    top_k=st.sampled_from([None, 1, 3, 15]),
+    top_k=st.sampled_from([1, 3, 15, 10_000]),
 )  # fmt: skip
 def test_the_paths_are_those_of_the_definition(
     graph, theta, hops, out, expand, count_start, node_set, top_k
@@ -66,21 +58,20 @@ def test_the_paths_are_those_of_the_definition(
         slow_paths.near_of(graph, outward=out), nodes, alpha=0.7, theta=theta, max_hops=hops,
         expand_target=expand, count_start=count_start, node_set=node_set,
     )  # fmt: skip
-    fast = best(
-        graph, nodes, Rules(0.7, theta, hops, expand, count_start), top_k=top_k,
+    fast = named(
+        graph, nodes, theta=theta, max_hops=hops, expand_target=expand, top_k=top_k,
+        reliability="node_sum" if count_start else "exclude_start",
         direction="out" if out else "both", dedup="node_set" if node_set else "reversal",
     )  # fmt: skip
-    assert [path.nodes for path in fast] == [nodes for nodes, _ in slow[:top_k]]
+    assert list(fast) == ["".join("ABCDEFGHI"[node] for node in nodes) for nodes, _ in slow[:top_k]]
     scores = [score for _, score in slow[:top_k]]  # sums in another order may round otherwise
-    assert [path.score for path in fast] == pytest.approx(scores, abs=1.1e-6)
+    assert list(fast.values()) == pytest.approx(scores, abs=1.1e-6)
 
 
 def best_by_edges(graph: Graph, *nodes: int, top_k: int = 15, **changes) -> dict[str, float]:
     """The paths of the released code: theta .3, one for each set of nodes, at most half of them."""
-    ways = {"max_hops": 3, "dedup": "node_set", "half": True, **changes}
-    chosen = Selection(ways["dedup"], top_k, at_most_half=ways["half"])
-    result = flow_paths(graph, nodes, Rules(0.8, 0.3, ways["max_hops"]), "both", chosen, True)
-    return {"".join("ABCDEF"[node] for node in path.nodes): path.score for path in result}
+    code = {"dedup": "node_set", "at_most_half": True, "alpha": 0.8, "theta": 0.3, "top_k": top_k}
+    return named(graph, nodes, reliability="edge_flow", **{**code, **changes})
 
 
 def test_flow_is_halved_where_paths_part_and_stops_at_the_threshold():
@@ -112,5 +103,5 @@ def test_paths_over_the_same_nodes_are_one():
     diamond = Graph.from_arrays([A, A, B, B, C], [B, C, C, D, D])
     walks = best_by_edges(diamond, A, D)
     assert len(walks) == len({"".join(sorted(walk)) for walk in walks}) == 3
-    apart = best_by_edges(diamond, A, D, dedup="reversal", half=False)
+    apart = best_by_edges(diamond, A, D, dedup="reversal", at_most_half=False)
     assert list(apart) == ["ABD", "ACD", "ABCD", "ACBD"]
