@@ -2,8 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,16 +21,6 @@ N_DISTANCES = 2 * (1 + 2 * ROUNDS)
 """Numbers that tell how a node lies to the topic entities."""
 
 _BLOCK = 8192
-_MOST_CACHED = 1 << 26
-
-
-class _Parts(NamedTuple):
-    question: Vectors
-    head: Vectors
-    relation: Vectors
-    tail: Vectors
-    head_near: Vectors
-    tail_near: Vectors
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,60 +60,32 @@ class MlpTripleScorer(Columns):
     relation: IntArray
 
     def scores(
-        self, source: IntArray, target: IntArray, vector: Vectors, rows: IntArray | None,
-        topics: IntArray, means: Means | None = None,
-    ) -> FloatArray:  # fmt: skip
-        """The chance, 0..1, that each of some rows helps to answer a question, (n_rows,).
+        self, source: IntArray, target: IntArray, vector: Vectors, rows: IntArray, topics: IntArray
+    ) -> FloatArray:
+        """Return the chance, 0..1, that each of some rows helps to answer a question, (n_rows,).
 
-        `source` and `target` are the ends of all rows of the graph; `vector` is the question's,
-        `topics` are its entities. For all rows (None) `means` may be given, those of the graph.
+        `source` and `target` are the ends of all rows of the graph, `vector` is the question's,
+        `topics` are its entities.
         """
         from scipy.special import expit
 
-        weights, parts = self.weights, self._parts
-        nodes, head, tail, kind = np.arange(len(self.names)), source, target, self.relation
-        if rows is not None:
-            ends = np.stack([source[rows], target[rows]])
-            nodes, place = np.unique(ends, return_inverse=True)
-            (head, tail), kind, means = place.reshape(ends.shape), kind[rows], None
-        near = distances(means or means_of(head, tail, len(nodes)), np.isin(nodes, topics))
-        heads, tails = self._ends(nodes)
-        heads = heads + near @ parts.head_near
-        tails = tails + near @ parts.tail_near
-        relations = self._relations + (vector @ parts.question + weights.bias)
-        scores: FloatArray = np.zeros(len(kind))
-        for at in range(0, len(kind), _BLOCK):
+        weights, d = self.weights, self.weights.dimension
+        bounds = [d, 2 * d, 3 * d, 4 * d, 4 * d + N_DISTANCES]
+        question, *parts, head_near, tail_near = np.split(weights.hidden, bounds)
+        nodes, place = np.unique(np.stack([source[rows], target[rows]]), return_inverse=True)
+        head, tail = place.reshape(2, -1)
+        near = distances(means_of(head, tail, len(nodes)), np.isin(nodes, topics))
+        names = np.where(self.readable[nodes, None], self.names[nodes], weights.unreadable)
+        heads = names @ parts[0] + near @ head_near
+        tails = names @ parts[2] + near @ tail_near
+        kinds, kind = np.unique(self.relation[rows], return_inverse=True)
+        relations = self.relations[kinds] @ parts[1] + (vector @ question + weights.bias)
+        scores: FloatArray = np.zeros(len(rows))
+        for at in range(0, len(rows), _BLOCK):
             part = slice(at, at + _BLOCK)
             inner = heads[head[part]] + relations[kind[part]] + tails[tail[part]]
-            logits = np.maximum(inner, 0) @ weights.out + weights.out_bias
-            scores[part] = expit(logits.astype(np.float64))
-        return scores
-
-    @cached_property
-    def _parts(self) -> _Parts:
-        d = self.weights.dimension
-        ends = [d, 2 * d, 3 * d, 4 * d, 4 * d + N_DISTANCES]
-        return _Parts(*np.split(self.weights.hidden, ends))
-
-    @cached_property
-    def _relations(self) -> Vectors:
-        return np.asarray(self.relations @ self._parts.relation, np.float32)
-
-    @cached_property
-    def _every_end(self) -> tuple[Vectors, Vectors]:
-        return self._added(np.arange(len(self.names)))
-
-    def _ends(self, nodes: IntArray) -> tuple[Vectors, Vectors]:
-        """What nodes add to the hidden layer as heads and as tails, (n, h); cached if not large."""
-        if len(self.names) * len(self.weights.bias) > _MOST_CACHED:
-            return self._added(nodes)
-        heads, tails = self._every_end
-        return heads[nodes], tails[nodes]
-
-    def _added(self, nodes: IntArray) -> tuple[Vectors, Vectors]:
-        readable = self.readable[nodes, None]
-        vectors = np.where(readable, self.names[nodes], self.weights.unreadable)
-        return vectors @ self._parts.head, vectors @ self._parts.tail
+            scores[part] = np.maximum(inner, 0) @ weights.out + weights.out_bias
+        return np.asarray(expit(scores), np.float64)
 
 
 def means_of(source: RowIds, target: RowIds, n_nodes: int) -> Means:

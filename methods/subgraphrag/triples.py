@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from functools import cache
 from typing import Literal
 
 import numpy as np
@@ -27,8 +26,9 @@ from graphrag_bench.values import (
     Ranked,
     Relationship,
     best_first,
+    best_of,
 )
-from methods.subgraphrag.mlp_scorer import MlpTripleScorer, means_of
+from methods.subgraphrag.mlp_scorer import MlpTripleScorer
 from operators.answer.direct import READER, answered, reader_values
 
 TripleScorer = VectorIndex | MlpTripleScorer
@@ -55,22 +55,17 @@ def triple_scores(
     Source: SubgraphRAG (Li et al. 2025), section 3.1; our specification of path pooling, 4.2.
     """
     vectors = embedder.encode([one.text for one in question], kind="question")
-    means = cache(lambda: means_of(graph.source, graph.target, graph.n_nodes))
     rankings = []
     for vector, ranked, linked in zip(vectors, relationships, nodes, strict=True):
-        rows = None if ranked is None else np.unique(ranked.ids)
-        if rows is not None and len(rows) == graph.n_relationships:
-            rows = None  # all of them
+        rows = np.arange(graph.n_relationships) if ranked is None else np.unique(ranked.ids)
         if isinstance(triple_scorer, VectorIndex):
             index = triple_scorer.vectors
-            cosine = (index if rows is None else index[rows]) @ vector
+            cosine = (index if len(rows) == len(index) else index[rows]) @ vector
             values = np.clip((1 + cosine.astype(np.float64)) / 2, 0, 1)
         else:
             topics = np.empty(0, np.int64) if linked is None else linked.ids
-            whole = means() if rows is None else None
-            values = triple_scorer.scores(graph.source, graph.target, vector, rows, topics, whole)
-        best = Ranked[Relationship].top(values, top_k)
-        rankings.append(best if rows is None else Ranked(rows[best.ids], best.scores))
+            values = triple_scorer.scores(graph.source, graph.target, vector, rows, topics)
+        rankings.append(best_of(rows, values, top_k))
     return rankings
 
 

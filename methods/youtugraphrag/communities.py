@@ -72,8 +72,10 @@ def keywords_of(graph: Graph, vectors: FloatArray, members: IntArray, k: int) ->
     vector (n_nodes, d) with the mean of theirs.
     Source: Youtu-GraphRAG (Dong et al. 2025), keywords of a community, as its release ranks them.
     """
+    from sklearn.metrics.pairwise import cosine_similarity
+
     degree = graph.degree[members].astype(np.float64)
-    meaning = _cosines(vectors[members], vectors[members].mean(axis=0)[None])[:, 0]
+    meaning = cosine_similarity(vectors[members], vectors[members].mean(axis=0)[None])[:, 0]
     score = STRUCT_WEIGHT * degree / max(degree.max(), 1.0) + (1 - STRUCT_WEIGHT) * meaning
     best = Ranked[Any].top(score, k)
     return Ranked(members[best.ids], best.scores)
@@ -110,19 +112,14 @@ def merged(graph: Graph, vectors: FloatArray, parts: Sequence[IntArray]) -> list
 
 def similarity(graph: Graph, vectors: FloatArray, centres: IntArray) -> FloatArray:
     """Of each centre with each, (n, n), rounded so that ties are ties."""
+    from sklearn.metrics.pairwise import cosine_similarity
+
     leading_to = cells(graph.source, graph.target, (graph.n_nodes, graph.n_nodes))
     near = leading_to[centres].astype(np.float64)
     shared = (near @ near.T).toarray()
     sizes = np.asarray(near.sum(axis=1)).ravel()
     union = sizes[:, None] + sizes[None] - shared
     jaccard = np.divide(shared, union, out=np.zeros_like(shared), where=union > 0)
-    meaning = _cosines(vectors[centres], vectors[centres])
+    meaning = cosine_similarity(vectors[centres])
     mean = STRUCT_WEIGHT * jaccard + (1 - STRUCT_WEIGHT) * meaning
     return np.asarray(np.round(mean, DECIMALS))
-
-
-def _cosines(rows: FloatArray, others: FloatArray) -> FloatArray:
-    units = [
-        one / np.maximum(np.linalg.norm(one, axis=1, keepdims=True), 1e-9) for one in (rows, others)
-    ]
-    return np.asarray(units[0] @ units[1].T, np.float64)
