@@ -71,3 +71,9 @@ def test_the_files_of_a_method_are_its_yaml_page_builders_operators_and_prompts(
     assert names[-1] == "methods/msgraphrag/prompts/local_answer.j2"
     assert "graphrag_bench/graphs/chunking.py" not in names
     assert names.index("graphrag_bench/graphs/text_graph.py") < names.index("operators/search.py")
+
+
+def test_a_method_imports_no_other_method() -> None:
+    for path in (ROOT / "methods").glob("*/*.py"):
+        imported = re.findall(r"^\s*from methods\.(\w+)", path.read_text("utf-8"), re.MULTILINE)
+        assert {*imported} <= {path.parent.name}, path

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 import numpy as np
 from pydantic import BaseModel, Field, PositiveInt
@@ -17,7 +17,7 @@ from graphrag_bench.algorithms.clustering import (
 )
 from graphrag_bench.algorithms.communities import Communities
 from graphrag_bench.algorithms.evidence import WHOLE, Fragments
-from graphrag_bench.algorithms.extraction import TextExtraction
+from graphrag_bench.algorithms.extraction import EntityRecord, TextExtraction
 from graphrag_bench.algorithms.graph import Graph
 from graphrag_bench.columns import Texts, row_ids
 from graphrag_bench.contract import artifact, operator
@@ -71,14 +71,6 @@ _IN_NAME = 3
 _MOST_CLUSTERS = 49
 _SURE = 1024
 """Tokens that a prompt leaves for its reply where no setting ends replies."""
-
-
-class Summary(NamedTuple):
-    """An entity that summarises a cluster."""
-
-    name: str
-    type: str
-    description: str
 
 
 class SummaryEntity(BaseModel):
@@ -161,14 +153,14 @@ def layered(
 class Layers:
     """Entities as they come, layer upon layer, and the pairs of a summary and what it summarises.
 
-    `heads` are the names of an entity's most connected members, its own where it has none; `joins`
-    is how many others it is joined to, of a summary those below it.
+    `heads` is the name of an entity's most connected member, its own where it has none; `joins` is
+    how many others it is joined to, of a summary those below it.
     """
 
     names: list[str]
     types: list[str]
     texts: list[str]
-    heads: list[tuple[str, ...]]
+    heads: list[str]
     joins: list[int]
     row_of: dict[str, int]
     pairs: dict[tuple[int, int], None] = field(default_factory=dict)
@@ -182,19 +174,19 @@ class Layers:
             names,
             list(base.types),
             list(base.descriptions),
-            [(name,) for name in names],
+            list(names),
             base.degree.tolist(),
             {name: row for row, name in enumerate(names)},
         )
 
-    def summarise(self, family: Sequence[int], entity: Summary) -> int:
+    def summarise(self, family: Sequence[int], entity: EntityRecord) -> int:
         """The row of an entity above some others, that of a node of its name where there is one."""
         row = self.row_of.setdefault(entity.name, len(self.names))
         if row == len(self.names):
             self.names.append(entity.name)
             self.types.append(entity.type)
             self.texts.append(entity.description)
-            self.heads.append(tuple(self.first_names(family)))
+            self.heads.append(self.first_names(family)[0])
             self.joins.append(len(family))
         self.pairs.update({(row, member): None for member in family if member != row})
         return row
@@ -202,7 +194,7 @@ class Layers:
     def first_names(self, family: Sequence[int]) -> list[str]:
         """The first names of the three most connected members, each once; ties to the first."""
         order = best_first(np.array([self.joins[row] for row in family], np.float64)).tolist()
-        names = dict.fromkeys(self.heads[family[place]][0] for place in order)
+        names = dict.fromkeys(self.heads[family[place]] for place in order)
         return list(names)[:_IN_NAME]
 
     def node_text(self, row: int) -> str:
@@ -210,7 +202,7 @@ class Layers:
         return named_text(self.names[row], self.texts[row])
 
 
-Summarise = Callable[[Layers, Sequence[Sequence[int]], str], list[list[Summary]]]
+Summarise = Callable[[Layers, Sequence[Sequence[int]], str], list[list[EntityRecord]]]
 """The entities that summarise each family of rows of a layer, whose type is given."""
 
 
@@ -255,14 +247,14 @@ def _central(
     layers: Layers,
     families: Sequence[Sequence[int]],
     kind: str,
-) -> list[list[Summary]]:
+) -> list[list[EntityRecord]]:
     sentences = [
         [one for row in family for one in split_sentences(layers.texts[row] or layers.names[row])]
         for family in families
     ]
     texts = central_texts(sentences, SUMMARY_TOKENS, embedder, progress)
     names = [", ".join(layers.first_names(family)) for family in families]
-    return [[Summary(name, kind, text)] for name, text in zip(names, texts, strict=True)]
+    return [[EntityRecord(name, kind, text)] for name, text in zip(names, texts, strict=True)]
 
 
 def _written(
@@ -273,7 +265,7 @@ def _written(
     layers: Layers,
     families: Sequence[Sequence[int]],
     kind: str,
-) -> list[list[Summary]]:
+) -> list[list[EntityRecord]]:
     room = room_for(llm, prompt, _SURE)
     chats = [
         prompt.render({"entities": cut("\n".join(layers.node_text(row) for row in family), room)})
@@ -287,7 +279,7 @@ def _written(
     )
     written = [
         [
-            Summary(normalise_name(one.name) or one.name, one.type or kind, one.description)
+            EntityRecord(normalise_name(one.name) or one.name, one.type or kind, one.description)
             for one in reply.value.entities
             if not names_nothing(one.name)
         ]

@@ -46,8 +46,6 @@ CoreShare = Annotated[float, Field(gt=0, le=1)]
 _BLOCK = 256
 DAMPING = 0.85
 """The chance that the walk for the core chunks goes on; as in released code."""
-NEAREST = 1
-"""Chunks that each chunk is joined to, by words and by vectors; as in released code 3738db4."""
 _RELATIONS = ("shares words", "is similar", "shares words, is similar")
 
 
@@ -149,7 +147,7 @@ def chunk_graph(
     Source: KET-RAG (Huang et al. 2025), the KNN graph of its skeleton; released code 3738db4.
     Deviation: chunks that share no word are not joined by words.
     """
-    by_words, n_words, n_frequent = _by_words(chunk_table.passages, NEAREST, max_df, progress)
+    by_words, n_words, n_frequent = _by_words(chunk_table.passages, max_df, progress)
     by_vectors = _by_vectors(chunk_index, progress)
     n = len(chunk_table)
     codes = [near.min(axis=0) * n + near.max(axis=0) for near in (by_words, by_vectors)]
@@ -178,7 +176,7 @@ def core_chunks(chunk_graph: Graph, share: float) -> IntArray:
 
 
 def _by_words(
-    passages: list[str], k: int, max_df: int | None, progress: Progress
+    passages: list[str], max_df: int | None, progress: Progress
 ) -> tuple[IntArray, int, int]:
     holds, words = words_of(passages)
     frequent = holds.getnnz(axis=0) > (len(passages) if max_df is None else max_df)
@@ -192,17 +190,17 @@ def _by_words(
             order = np.lexsort((other, -shared.data, row))
             order = order[row[order] != other[order]]
             row, other = row[order], other[order]
-            place = np.arange(len(row)) - np.searchsorted(row, row)
-            pairs.append(np.stack([row[place < k], other[place < k]]))
+            nearest = np.unique(row, return_index=True)[1]
+            pairs.append(np.stack([row[nearest], other[nearest]]))
             advance(min(_BLOCK, len(passages) - first))
     return np.concatenate(pairs, axis=1), len(words), int(frequent.sum())
 
 
 def _by_vectors(index: VectorIndex, progress: Progress) -> IntArray:
     with progress.task("nearest chunks by vectors", 1) as advance:
-        nearest = index.search(np.asarray(index.vectors, np.float32), NEAREST + 1)
+        nearest = index.search(np.asarray(index.vectors, np.float32), 2)
         advance(1)
-    others = [hits.ids[hits.ids != row][:NEAREST] for row, hits in enumerate(nearest)]
+    others = [hits.ids[hits.ids != row][:1] for row, hits in enumerate(nearest)]
     rows = np.repeat(np.arange(len(index)), [len(near) for near in others])
     return np.stack([rows, np.concatenate([*others, rows[:0]])])
 

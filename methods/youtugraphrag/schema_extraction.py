@@ -130,69 +130,56 @@ def nlp_schema_extraction(
     Source: ours, so that Youtu-GraphRAG's graph can be made without a language model.
     """
     read = read_chunks(chunk_table, nlp, progress)
-    rows = [_Reader(title).chunk(sentences) for title, sentences in read]
-    return SchemaExtraction.of(rows, {})
+    return SchemaExtraction.of([_records(title, sentences) for title, sentences in read], {})
 
 
-@dataclass(frozen=True)
-class _Reader:
-    """Sentences of one chunk to facts; its title is "" where it has none."""
-
-    title: str
-
-    def chunk(self, sentences: list[Sentence]) -> SchemaRecords:
-        entities = {EntityRecord(self.title): None} if self.title else {}
-        triples: list[Triple] = []
-        attributes: dict[AttributeRecord, None] = {}
-        for sentence in sentences:
-            named = {name: label for name, label in sentence.entities if label not in NUMERIC}
-            entities |= {EntityRecord(name, label.lower()): None for name, label in named.items()}
-            names = {name for name, _ in sentence.entities} | {*sentence.phrases, self.title}
-            facts = list(facts_of(sentence, self.title, names - {""}))
-            joining = self._triples(facts, sentence, named)
-            triples += joining
-            ends = (end for fact in joining for end in (fact.head, fact.tail))
-            entities |= {EntityRecord(end): None for end in ends if end not in named}
-            joined = {frozenset((fact.head, fact.tail)) for fact in joining}
-            triples += (
-                Triple(head, CO_OCCURS, tail)
-                for head, tail in together(list(named), self.title)
-                if frozenset((head, tail)) not in joined
-            )
-            attributes |= dict.fromkeys(self._attributes(facts, sentence, named))
-        return SchemaRecords(tuple(entities), tuple(triples), tuple(attributes))
-
-    def _triples(
-        self, facts: list[Triple], sentence: Sentence, named: dict[str, str]
-    ) -> list[Triple]:
-        known = {*named, self.title} - {""}
-        ends = known | set(sentence.phrases)
-        return [
+def _records(title: str, sentences: list[Sentence]) -> SchemaRecords:
+    entities = {EntityRecord(title): None} if title else {}
+    triples: list[Triple] = []
+    attributes: dict[AttributeRecord, None] = {}
+    for sentence in sentences:
+        named = {name: label for name, label in sentence.entities if label not in NUMERIC}
+        entities |= {EntityRecord(name, label.lower()): None for name, label in named.items()}
+        known = {*named, title} - {""}
+        names = {name for name, _ in sentence.entities} | {*sentence.phrases}
+        facts = list(facts_of(sentence, title, known | names))
+        joining = [
             fact
             for fact in facts
-            if {fact.head, fact.tail} <= ends
+            if {fact.head, fact.tail} <= known | {*sentence.phrases}
             and {fact.head, fact.tail} & known
             and (fact.tail in known or fact.relation != COPULA)
         ]
+        triples += joining
+        ends = (end for fact in joining for end in (fact.head, fact.tail))
+        entities |= {EntityRecord(end): None for end in ends if end not in named}
+        joined = {frozenset((fact.head, fact.tail)) for fact in joining}
+        triples += (
+            Triple(head, CO_OCCURS, tail)
+            for head, tail in together(list(named), title)
+            if frozenset((head, tail)) not in joined
+        )
+        only = list(named) or list(filter(None, [title]))
+        attributes |= dict.fromkeys(_attributes(facts, sentence, known, only))
+    return SchemaRecords(tuple(entities), tuple(triples), tuple(attributes))
 
-    def _attributes(
-        self, facts: list[Triple], sentence: Sentence, named: dict[str, str]
-    ) -> Iterator[AttributeRecord]:
-        known = {*named, self.title} - {""}
-        numbers = {name: label for name, label in sentence.entities if label in NUMERIC}
-        reached = set()
-        for fact in facts:
-            if fact.head not in known or fact.tail in known:
-                continue
-            copula, label = fact.relation == COPULA, numbers.get(fact.tail, "")
-            states = label in (TELLING if copula else (*TELLING, COUNT)) if label else copula
-            if states:
-                reached.add(fact.tail)
-                yield AttributeRecord(fact.head, IS if copula else fact.relation, fact.tail)
-        only = list(named) or list(filter(None, [self.title]))
-        for value, label in numbers.items():
-            if len(only) == 1 and label in TELLING and value not in reached:
-                yield AttributeRecord(only[0], label.lower(), value)
+
+def _attributes(
+    facts: list[Triple], sentence: Sentence, known: set[str], only: list[str]
+) -> Iterator[AttributeRecord]:
+    numbers = {name: label for name, label in sentence.entities if label in NUMERIC}
+    reached = set()
+    for fact in facts:
+        if fact.head not in known or fact.tail in known:
+            continue
+        copula, label = fact.relation == COPULA, numbers.get(fact.tail, "")
+        states = label in (TELLING if copula else (*TELLING, COUNT)) if label else copula
+        if states:
+            reached.add(fact.tail)
+            yield AttributeRecord(fact.head, IS if copula else fact.relation, fact.tail)
+    for value, label in numbers.items():
+        if len(only) == 1 and label in TELLING and value not in reached:
+            yield AttributeRecord(only[0], label.lower(), value)
 
 
 def _tokens(settings: Mapping[str, Any], sizes: Sizes) -> tuple[float, float]:

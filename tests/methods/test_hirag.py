@@ -13,15 +13,7 @@ from graphrag_bench.algorithms.graph import Graph
 from graphrag_bench.columns import cells
 from graphrag_bench.embedding.embedder import Vectors
 from graphrag_bench.graphs.text_graph import text_graph
-from methods.hirag.layered_graph import (
-    Layers,
-    Summarise,
-    Summary,
-    bridge,
-    cluster_sparsity,
-    grow,
-    key,
-)
+from methods.hirag.layered_graph import Layers, Summarise, bridge, cluster_sparsity, grow, key
 
 A, B, C, D, E, ALONE = range(6)
 
@@ -63,8 +55,8 @@ def records() -> TextExtraction:
     return described([*people, *(related("Ada", other, "Ada met Bo.") for other in ("Bo", "Cy"))])
 
 
-def named(layers: Layers, families: Sequence[Sequence[int]], kind: str) -> list[list[Summary]]:
-    return [[Summary("+".join(layers.first_names(family)), kind, "")] for family in families]
+def named(layers: Layers, families: Sequence[Sequence[int]], kind: str) -> list[list[EntityRecord]]:
+    return [[EntityRecord("+".join(layers.first_names(family)), kind, "")] for family in families]
 
 
 def grown(*layers: Sequence[Sequence[int]], tell: Summarise = named) -> Graph:
@@ -106,8 +98,10 @@ def test_the_next_layer_has_what_was_alone_and_what_is_new() -> None:
 
 
 def test_a_summary_of_a_name_that_is_there_is_that_node() -> None:
-    def same(layers: Layers, families: Sequence[Sequence[int]], kind: str) -> list[list[Summary]]:
-        return [[Summary("ada", kind, "Others.")] for _ in families]
+    def same(
+        layers: Layers, families: Sequence[Sequence[int]], kind: str
+    ) -> list[list[EntityRecord]]:
+        return [[EntityRecord("ada", kind, "Others.")] for _ in families]
 
     graph = grown([[0, 1, 2], [3, 4]], tell=same)
     assert graph.n_nodes == 5

@@ -11,7 +11,6 @@ from graphrag_bench.embedding.nlp import Sentence
 from graphrag_bench.embedding.vector_index import VectorIndex
 from graphrag_bench.graphs.text_graph import text_graph
 from methods.ketrag.chunk_graph import (
-    _by_words,
     chunk_graph,
     core_chunks,
     core_nlp,
@@ -64,19 +63,6 @@ def test_chunks_without_a_word_are_joined_by_vectors_alone_and_never_to_themselv
     assert edges(graph_of(texts=["!", "?", "the", "--"])) == similar
     equal = edges(graph_of(texts=["!", "?", "the", "--"], degrees=(0, 0, 0, 90)))
     assert [pair[:2] for pair in equal] == [(0, 1), (0, 2), (0, 3)]
-
-
-def test_the_neighbours_by_words_are_those_of_all_pairs_counted_one_by_one():
-    rng = np.random.default_rng(5)
-    words = [f"word{number}" for number in range(40)]
-    texts = [" ".join(rng.choice(words, size=6, replace=False)) for _ in range(300)]
-    pairs, *_ = _by_words(texts, 3, None, QUIET)
-    stored = [set(text.split()) for text in texts]
-    wanted = set()
-    for row, own in enumerate(stored):
-        shared = sorted((-len(own & other), at) for at, other in enumerate(stored) if at != row)
-        wanted |= {(min(row, at), max(row, at)) for _, at in shared[:3]}
-    assert {(min(pair), max(pair)) for pair in pairs.T.tolist()} == wanted
 
 
 @pytest.mark.parametrize(

@@ -2,14 +2,11 @@
 
 import json
 from dataclasses import replace
-from graphlib import TopologicalSorter
 from typing import Any
 
 import numpy as np
 import pytest
 from by_hand import Planted, at, check
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from scipy.sparse import csr_matrix
 
 from graphrag_bench.algorithms.communities import Communities, Reports
@@ -274,35 +271,3 @@ def test_a_community_without_a_report_gives_way_to_those_below_it() -> None:
         community_index=at(0, 20, 30, 10, 0, 0), embedder=Planted(),
     )  # fmt: skip
     check(result, [3, 1], [1.5, 1.0])
-
-
-IDS = [f"{sequence}-{hop}" for sequence in range(3) for hop in (1, 2)]
-WANTED = st.lists(st.sampled_from([*IDS, "7-7"]), max_size=3)
-HOPS = st.fixed_dictionaries({
-    "hop_id": st.sampled_from(IDS),
-    "sub_query": st.sampled_from(["Who?", "What of <A1-1>?", "Where is [A2.1] from <A9-9>?"]),
-    "if_abstract": st.booleans(),
-    "dependencies": WANTED,
-})  # fmt: skip
-SEQUENCES = st.fixed_dictionaries(
-    {"sequence_id": st.sampled_from(["0", "1", "2"]), "hop": st.lists(HOPS, max_size=3)}
-)
-FINALS = st.fixed_dictionaries(
-    {"final_query": st.just("All?"), "if_abstract": st.booleans(), "dependencies": WANTED}
-)
-PLANS = st.fixed_dictionaries(
-    {"sequences": st.lists(SEQUENCES, max_size=3), "final_query": st.lists(FINALS, max_size=1)}
-)
-
-
-@settings(deadline=None, max_examples=50)
-@given(PLANS)
-def test_whatever_the_plan_its_dependencies_are_known_and_in_no_circle(
-    path: dict[str, Any],
-) -> None:
-    """Circles, dangling ids, ids given twice, empty sequences."""
-    result = plan_of(PlanReply.model_validate({"query": "All?", "path": path}), "All?")
-    of = needs(result)
-    assert len(of) == len(result) and {*result.final.dependencies} <= {*of}
-    assert list(TopologicalSorter(of).static_order()) or not of
-    assert all({*others} <= {*of} for others in of.values())
