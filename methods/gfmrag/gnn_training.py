@@ -20,7 +20,7 @@ from graphrag_bench.graphs.extraction import nlp_extraction
 from graphrag_bench.graphs.knowledge_graph import kg_synonymy, name_index
 from graphrag_bench.progress import Progress
 from graphrag_bench.text import normalise_name
-from graphrag_bench.values import IntArray, Ranked
+from graphrag_bench.values import Ranked
 from graphrag_bench.world.facts import World, WorldSettings
 from graphrag_bench.world.making import make_world
 from graphrag_bench.world.planted import planted_extraction
@@ -86,18 +86,18 @@ def loss_of(scores: "Tensor", wanted: "Tensor") -> "Tensor":
     return ENTITY_SHARE * entity.mean() + LIST_SHARE * ranked.mean()
 
 
-class Learnt(NamedTuple):
-    """A graph to learn on, and questions: each with its vector, start, its share, wanted nodes.
+class TrainingGraph(NamedTuple):
+    """A graph to learn on with its questions.
 
-    `relations` float32 (n_kinds, d), `questions` float32 (n, d), `start` int64 (n,), `share`
-    float32 (n,), `wanted` float32 (n, n_nodes), 1 for nodes of its evidence, `is_dev` bool (n,).
+    `relations` float32 (n_kinds, d) and `questions` float32 (n, d) are text vectors; `start` and
+    `wanted` float32 (n, n_nodes) have the share with which a question starts at a node, and 1 for
+    each node of its evidence; `is_dev` bool (n,).
     """
 
     edges: KindedEdges
     relations: Vectors
     questions: Vectors
-    start: IntArray
-    share: Vectors
+    start: Vectors
     wanted: Vectors
     is_dev: NDArray[np.bool_]
 
@@ -138,7 +138,7 @@ def trained_weights(
     is_dev = np.zeros(questions, bool)
     is_dev[chance.permutation(questions)[: max(1, round(DEV_SHARE * questions))]] = True
     table = ChunkTable.of([(one.id, one.title, one.text) for one in world.passages])
-    learnt = []
+    graphs = []
     for extraction in (
         planted_extraction(chunk_table=table, aliases="as_written"),
         nlp_extraction(chunk_table=table, nlp=nlp, progress=progress),
@@ -147,37 +147,38 @@ def trained_weights(
         names = name_index(
             extraction=extraction, chunk_table=table, embedder=embedder, progress=progress
         )
-        learnt.append(_learnt(world, table, read(name_index=names), embedder, is_dev))
+        graphs.append(_training_graph(world, table, read(name_index=names), embedder, is_dev))
     shape = NetworkShape(embedder.dimension, hidden, layers)
-    return _trained(learnt, shape, learning_rate, epochs, chance, progress)
+    return _trained(graphs, shape, learning_rate, epochs, chance, progress)
 
 
-def _learnt(
+def _training_graph(
     world: World, table: ChunkTable, graph: Graph, embedder: Embedder, is_dev: NDArray[np.bool_]
-) -> Learnt:
+) -> TrainingGraph:
     texts, start, wanted, rows = [], [], [], []
+    weight = mentions_weight(graph)
     for number, chain in enumerate(world.chains):
         node = graph.row_of.get(normalise_name(world.entities[chain.start].name))
         chunks = [row for name in world.evidence(chain) for row in table.chunks_of(name)]
-        evidence: Vectors = np.zeros(graph.n_nodes, np.float32)
+        shares, evidence = np.zeros((2, graph.n_nodes), np.float32)
         evidence[graph.chunk_node[chunks].indices] = 1
         if node is None or not evidence.any() or evidence.all():
             continue
+        shares[node] = weight[node]
         texts.append(chain.text)
-        start.append(node)
+        start.append(shares)
         wanted.append(evidence)
         rows.append(number)
     edges, relations = edges_of(graph)
-    return Learnt(
+    return TrainingGraph(
         edges,
         embedder.encode(list(relations), kind="passage"), embedder.encode(texts, kind="question"),
-        np.array(start, np.int64), mentions_weight(graph)[start].astype(np.float32),
-        np.array(wanted), is_dev[rows],
+        np.array(start), np.array(wanted), is_dev[rows],
     )  # fmt: skip
 
 
 def _trained(
-    learnt: Sequence[Learnt],
+    graphs: Sequence[TrainingGraph],
     shape: NetworkShape,
     learning_rate: float,
     epochs: int,
@@ -186,7 +187,7 @@ def _trained(
 ) -> GnnWeights:
     import torch
 
-    is_dev = np.concatenate([one.is_dev for one in learnt])
+    is_dev = np.concatenate([one.is_dev for one in graphs])
     if not is_dev.any() or is_dev.all():
         raise UserError(
             "The graph network has nothing to learn from: it needs questions for training and for "
@@ -199,13 +200,13 @@ def _trained(
     with one_thread(), progress.task("training epochs", epochs) as advance:
         for epoch in range(1, epochs + 1):
             losses = 0.0
-            for one, rows in _batches(learnt, chance):
+            for logit, wanted in _batches(network, graphs, chance):
                 steps.zero_grad()
-                loss = loss_of(*_recalled(network, one, rows))
+                loss = loss_of(logit, wanted)
                 loss.backward()
                 steps.step()
-                losses += float(loss.detach()) * len(rows)
-            measured = _measured(network, learnt)
+                losses += float(loss.detach()) * len(wanted)
+            measured = _measured(network, graphs)
             advance(1)
             if measured["dev_loss"] < best:
                 best = measured["dev_loss"]
@@ -228,35 +229,29 @@ def _trained(
 
 
 def _batches(
-    learnt: Sequence[Learnt], chance: np.random.Generator | None
-) -> Iterator[tuple[Learnt, IntArray]]:
-    """Questions for training, in an order by chance, or for development (None), graph by graph."""
-    for one in learnt:
+    network: "ModuleDict", graphs: Sequence[TrainingGraph], chance: np.random.Generator | None
+) -> "Iterator[tuple[Tensor, Tensor]]":
+    """Yield logits and wanted nodes by batch: training questions shuffled, or development ones."""
+    import torch
+
+    for one in graphs:
         rows = np.flatnonzero(one.is_dev == (chance is None))
         rows = rows if chance is None else chance.permutation(rows)
-        yield from ((one, rows[at : at + BATCH]) for at in range(0, len(rows), BATCH))
+        for at in range(0, len(rows), BATCH):
+            some = rows[at : at + BATCH]
+            inputs = map(torch.from_numpy, (one.relations, one.questions[some], one.start[some]))
+            yield logits(network, True, one.edges, *inputs), torch.from_numpy(one.wanted[some])
 
 
-def _recalled(network: "ModuleDict", one: Learnt, rows: IntArray) -> "tuple[Tensor, Tensor]":
+def _measured(network: "ModuleDict", graphs: Sequence[TrainingGraph]) -> dict[str, float]:
     import torch
 
-    start = np.zeros_like(one.wanted[rows])
-    start[np.arange(len(rows)), one.start[rows]] = one.share[rows]
-    inputs = map(torch.from_numpy, (one.relations, one.questions[rows], start))
-    return logits(network, True, one.edges, *inputs), torch.from_numpy(one.wanted[rows])
-
-
-def _measured(network: "ModuleDict", learnt: Sequence[Learnt]) -> dict[str, float]:
-    import torch
-
-    losses, shares = 0.0, []
+    losses, recalls = 0.0, []
     with torch.no_grad():
-        for one, rows in _batches(learnt, None):
-            logit, wanted = _recalled(network, one, rows)
-            losses += float(loss_of(logit, wanted)) * len(rows)
-            for row, scores in zip(rows.tolist(), logit.numpy(), strict=True):
+        for logit, wanted in _batches(network, graphs, None):
+            losses += float(loss_of(logit, wanted)) * len(wanted)
+            for scores, gold in zip(logit.numpy(), wanted.numpy(), strict=True):
                 best: Ranked[Any] = Ranked.top(scores, N_BEST)
-                gold = one.wanted[row]
-                shares.append(float(gold[best.ids].sum(dtype=float) / gold.sum(dtype=float)))
-    mean = {"dev_loss": losses / len(shares), "dev_recall": float(np.mean(shares))}
+                recalls.append(float(gold[best.ids].sum(dtype=float) / gold.sum(dtype=float)))
+    mean = {"dev_loss": losses / len(recalls), "dev_recall": float(np.mean(recalls))}
     return {name: round(value, 6) for name, value in mean.items()}
