@@ -1,4 +1,4 @@
-"""GFM-RAG: a graph network made ready for one graph, and entities and passages scored by it."""
+"""GFM-RAG: a graph network applied to one graph; entities and passages ranked by it."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -22,7 +22,7 @@ EmbedderCheck = Literal["name", "length"]
 
 
 class _Network(BaseModel):
-    """What a checkpoint says of its network; of anything else none is built here."""
+    """Network section of a checkpoint; any other architecture is refused."""
 
     feat_dim: int
     input_dim: int
@@ -41,12 +41,12 @@ class _Network(BaseModel):
 def released_weights(
     *, checkpoint: Checkpoint, embedder: Embedder, embedder_check: EmbedderCheck = "name"
 ) -> GnnWeights:
-    """The weights of a released checkpoint (`graph.checkpoint`): `config.json` and `model.pth`.
+    """Read the weights of a released checkpoint (`graph.checkpoint`).
 
-    The embedder must be the one that the checkpoint was trained with, by the last part of its
-    name; with `embedder_check="length"` its vectors need only be as long, for the same model
-    under another name. Raises UserError for another embedder, for a network of another kind, and
-    for parameters that do not fit what `config.json` says.
+    Its files are `config.json` and `model.pth`. The run's embedder must be the checkpoint's,
+    compared by the last part of the name. `embedder_check="length"` compares only the length of
+    vectors, for the same model under another name. Raises UserError for another embedder, another
+    architecture, or parameters that do not fit it.
     Source: GFM-RAG (Luo et al. 2025), its release, `rmanluo/GFM-RAG-8M`.
     """
     config = checkpoint.config
@@ -60,7 +60,7 @@ def released_weights(
 
 
 def parameters_of(checkpoint: Checkpoint) -> dict[str, NDArray[np.float32]]:
-    """Return the weights by their names, float32; UserError for a file of anything but tensors."""
+    """Return a checkpoint's parameters by name, float32; raises UserError for anything else."""
     import pickle
 
     import torch
@@ -125,10 +125,10 @@ def _check_length(weights: GnnWeights, embedder: Embedder) -> None:
 def entity_scorer(
     *, gnn_weights: GnnWeights, graph: Graph, embedder: Embedder, progress: Progress
 ) -> EntityScorer:
-    """The network with the edges of a graph, inverses too, and the vectors of its relations' names.
+    """Combine the network with the edges of a graph and the vectors of its relation names.
 
-    The inverse of a relation is embedded as "inverse_" and its name, a synonymy edge as
-    "equivalent". Raises UserError when the weights were trained with vectors of another length.
+    Each relation has an inverse, embedded as "inverse_" and its name; synonymy edges are embedded
+    as "equivalent". Raises UserError if the weights were trained with vectors of another length.
     Source: GFM-RAG (Luo et al. 2025), its release.
     """
     _check_length(gnn_weights, embedder)
@@ -148,12 +148,12 @@ def query_gnn(
     inverse_start: bool = True,
     top_k: PositiveInt | None = 20,
 ) -> list[Ranked[Node]]:
-    """The nodes that the answer most likely needs, as the graph network scores them.
+    """Rank nodes by how likely the answer needs them, as scored by the graph network.
 
-    It starts with the question's state at the given nodes, each once, and passes it along the
-    relationships; no nodes find none. Score: a logit, any number; ties by lower id; `top_k` of
-    null gives every node. With `inverse_start` a node begins with one over the number of chunks
-    that name it, else with one. What a question gets does not depend on the others.
+    The network starts with the question's state at the given nodes and passes it along the
+    relationships; without nodes nothing is found. Score: a logit; ties by lower id; `top_k=None`
+    returns all nodes. With `inverse_start` a node starts with 1 / (number of its chunks), else with
+    1.
     Source: GFM-RAG (Luo et al. 2025), its release (`init_entities_weight`).
     """
     vectors = embedder.encode([one.text for one in question], kind="question")
@@ -178,13 +178,13 @@ def by_entities(
     scored: bool = False,
     top_k: PositiveInt = 4,
 ) -> Ranked[Chunk]:
-    """The chunks that name the most of the given nodes, each by one over the chunks that name it.
+    """Rank chunks by the given nodes that they name, each weighted by 1 / (number of its chunks).
 
-    Score: the sum over the nodes in the chunk; without `inverse` each counts alike. With `scored`
-    a node counts by its score as well, which may be negative; chunks that name none of the nodes
-    are left out. Ties by lower id.
-    Source: GFM-RAG (Luo et al. 2025), its release: four document rankers, of which this is the
-    one of its configuration (`inverse`, over the 20 best entities).
+    Score: the sum of the weights; without `inverse` each weight is 1; with `scored` a weight is
+    multiplied by the node's score, which may be negative. Chunks without a given node are left out.
+    Ties by lower id.
+    Source: GFM-RAG (Luo et al. 2025), its release: one of its four document rankers, the default
+    (`inverse`, over the 20 best entities).
     """
     weight = mentions_weight(graph)[nodes.ids] if inverse else np.ones(len(nodes))
     if scored:

@@ -1,4 +1,4 @@
-"""GFM-RAG's graph network trained on a synthetic world: in torch, with the released losses."""
+"""Train GFM-RAG's graph network on a synthetic world, with the released losses."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -38,16 +38,16 @@ if TYPE_CHECKING:
     from torch.nn import ModuleDict
 
 TEMPERATURE = 0.2
-"""Of the softmax over wrong entities by which the release weights them."""
+"""Temperature of the softmax that weights negative entities in the release."""
 ENTITY_SHARE, LIST_SHARE = 0.3, 0.7
-"""Shares of the cross-entropy of entities and of that of the list in the release's loss."""
+"""Weights of the entity loss and of the list loss in the release."""
 _LEAST = 1e-5
 BATCH, DEV_SHARE = 8, 0.1
-"""Questions of a step, as in the release; the share of the questions that choose the epoch."""
+"""Batch size, as in the release; share of questions held out for development."""
 WORLD_SEED = 2_000_003
-"""What is added to the training seed for that of the world, so that no run asks of it."""
+"""Added to the training seed, so that no run's world is the training world."""
 N_BEST = 20
-"""The entities among which the development recall looks for those that are wanted."""
+"""The k of the development recall@k."""
 
 
 def initialise(network: "ModuleDict", chance: np.random.Generator) -> None:
@@ -65,12 +65,12 @@ def initialise(network: "ModuleDict", chance: np.random.Generator) -> None:
 
 
 def loss_of(scores: "Tensor", wanted: "Tensor") -> "Tensor":
-    """The release's loss of logits (questions, nodes) against entities that are wanted, 0 or 1.
+    """Return the release's loss of logits (questions, nodes) against wanted nodes, 0 or 1.
 
-    A share of 0.3 is cross-entropy per entity: the mean over the wanted ones and the mean over
-    the others, weighted by a softmax of their logits over 0.2, half each. The rest, 0.7, is the
-    negative logarithm of the share that a wanted entity has of all chances, its mean over them.
-    Every question must want an entity, and not all.
+    0.3 times the entity loss plus 0.7 times the list loss. The entity loss is cross-entropy: the
+    mean over wanted nodes and the mean over the others, weighted by a softmax of their logits /
+    0.2, half each. The list loss is the mean over wanted nodes of -log(the node's share of all
+    chances). Every question needs a wanted and an unwanted node.
     """
     import torch
     from torch.nn import functional
@@ -87,11 +87,11 @@ def loss_of(scores: "Tensor", wanted: "Tensor") -> "Tensor":
 
 
 class TrainingGraph(NamedTuple):
-    """A graph to learn on with its questions.
+    """Graph with training questions.
 
-    `relations` float32 (n_kinds, d) and `questions` float32 (n, d) are text vectors; `start` and
-    `wanted` float32 (n, n_nodes) have the share with which a question starts at a node, and 1 for
-    each node of its evidence; `is_dev` bool (n,).
+    `relations` float32 (n_kinds, d) and `questions` float32 (n, d) are text vectors. `start`
+    float32 (n, n_nodes) is the state with which each question begins; `wanted` float32 (n, n_nodes)
+    is 1 for nodes of its evidence. `is_dev` is bool (n,).
     """
 
     edges: KindedEdges
@@ -116,20 +116,19 @@ def trained_weights(
     questions: Annotated[int, Field(ge=2)] = 200,
     training_seed: NonNegativeInt = 0,
 ) -> GnnWeights:
-    """A network that finds the entities of a question's evidence, trained on a synthetic world.
+    """Train a network that finds the entities of a question's evidence, on a synthetic world.
 
-    The world has nothing of the data set of the run. Its passages become two graphs with edges
-    between similar names: of the facts that they state, and as the tagger reads them. Training
-    takes the graphs in turn, epoch by epoch. A question starts at the entity that it names, by one
-    over the number of passages that name it, and wants every entity of the passages that answer
-    it. The epoch with the lowest loss on the development questions is kept, ties to the earlier
-    one. The same bytes for the same settings on the same kind of machine. Statistics: losses of the
-    kept epoch, and `dev_recall`, the share of the wanted entities among the 20 best. Raises
-    UserError where no question can be learnt from.
+    The world is independent of the run's data set. Its passages become two graphs with synonymy
+    edges: one of the stated facts, one as the tagger reads them; training alternates between them.
+    A question starts at the entity that it names, weighted by 1 / (number of its passages), and
+    wants every entity of its gold passages. The epoch with the lowest development loss is kept,
+    ties to the earlier epoch. Results are the same bytes on the same kind of machine. Statistics:
+    losses of the kept epoch, and `dev_recall`, recall@20 of wanted entities. Raises UserError if no
+    question is usable.
     Source: GFM-RAG (Luo et al. 2025), its release: loss, AdamW, 5e-4, batches of 8; it has 512
     hidden units in 6 layers.
-    Deviation: small, one synthetic world in place of 60 graphs, and no training on the graphs'
-    own triples before.
+    Deviation: a smaller network, one synthetic world instead of 60 graphs, and no pretraining on
+    the graphs' triples.
     """
     chance = np.random.default_rng(training_seed)
     seed = WORLD_SEED + training_seed

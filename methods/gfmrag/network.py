@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from torch.nn import ModuleDict
 
 EQUIVALENT, INVERSE = "equivalent", "inverse_"
-"""What the release calls a synonymy edge, and what it writes before the name of an inverse."""
+"""The release's name of synonymy edges, and its prefix of inverse relations."""
 _WEIGHTS = "weights.npz"
 _SHAPE, _SHORT_CUT = "shape", "short_cut"
 _BLOCK = 1 << 16
@@ -105,7 +105,7 @@ class GnnWeights:
 
 
 class KindedEdges(NamedTuple):
-    """Directed edges of a graph with the number of the relation of each, int64 (n_edges,)."""
+    """Directed edges with their relation numbers, each int64 (n_edges,)."""
 
     source: IntArray
     kind: IntArray
@@ -113,10 +113,10 @@ class KindedEdges(NamedTuple):
 
 
 def edges_of(graph: Graph) -> tuple[KindedEdges, tuple[str, ...]]:
-    """The rows of a graph as edges, each with its inverse after them all, and the relations' names.
+    """Return a graph's relationships and their inverses as edges, and the names of the relations.
 
-    A synonymy edge leads both ways, as in the release, and has its inverses too. The inverse of
-    relation r of the first half of the names is r + half.
+    Synonymy edges lead both ways, as in the release, and have inverses too. The inverse of relation
+    r of the first half of the names is r + half.
     """
     synonym = np.asarray(graph.synonym, bool)
     kinds: dict[str, int] = {}
@@ -136,7 +136,7 @@ def edges_of(graph: Graph) -> tuple[KindedEdges, tuple[str, ...]]:
 
 
 def mentions_weight(graph: Graph) -> FloatArray:
-    """One over the number of chunks that name each node, float64 (n_nodes,); 0 for none."""
+    """Return 1 / (number of its chunks) for each node, float64 (n_nodes,); 0 without chunks."""
     return inverse(np.diff(graph.node_chunk.indptr))
 
 
@@ -148,8 +148,8 @@ def logits(
 
     `relations` (n_kinds, d) and `questions` (n_questions, d) are text vectors; `start`
     (n_questions, n_nodes) is the share of the question's state with which a node begins.
-    Source: GFM-RAG (Luo et al. 2025), its release: DistMult messages, summed with the state that a
-    node began with.
+    Source: GFM-RAG (Luo et al. 2025), its release: DistMult messages, summed with the initial
+    state.
     """
     import torch
 
@@ -173,7 +173,7 @@ def logits(
 
 @dataclass(frozen=True, eq=False)
 class EntityScorer(Columns):
-    """The weights with the edges of one graph and the vectors of its relations' names.
+    """Network weights with the edges and the relation vectors of one graph.
 
     `source`, `kind` and `target` are `KindedEdges`; `relations` is float32 (n_relations, d),
     inverses in its second half.
@@ -190,9 +190,9 @@ class EntityScorer(Columns):
         return self.weights.network()
 
     def logits(self, question: Vectors, start: FloatArray) -> FloatArray:
-        """Return how likely the answer needs each node, a logit, (n_nodes,).
+        """Return the logit that the answer needs each node, float64 (n_nodes,).
 
-        `question` (d,) is the question's vector, `start` (n_nodes,) the share of its state with
+        `question` (d,) is the question's vector; `start` (n_nodes,) is the share of its state with
         which a node begins.
         """
         import torch

@@ -1,4 +1,4 @@
-"""PathCoRAG's paths: the k shortest between nodes of adjacent steps, and which are kept."""
+"""PathCoRAG's paths: the k shortest between nodes of adjacent steps, and their selection."""
 
 from collections.abc import Sequence
 from functools import cache
@@ -13,17 +13,18 @@ from graphrag_bench.algorithms.views import Int32Array
 from graphrag_bench.values import DECIMALS, FloatArray, IntArray, Path
 
 MOST_HOPS = 4
-"""The longest path among whose ties similarity decides."""
+"""Up to this length similarity breaks ties between paths of equal length."""
 MILLION = 1_000_000
-"""Similarities are compared in whole millionths, that is by six decimals."""
+"""Similarities are compared in whole millionths, that is to six decimals."""
 NodePath = tuple[int, ...]
 
 
 class Likeness(NamedTuple):
-    """The most similar row of each pair of nodes, and the similarity of neighbours.
+    """Similarity of neighbouring nodes to the question.
 
-    `row` int64 (n_pairs,), ties by lower row; `ways` int64 CSR (n_nodes, n_nodes) in millionths,
-    in which a similarity of 0 is stored too.
+    `row` int64 (n_pairs,) is the most similar relationship of each pair of nodes, ties by lower
+    row. `ways` is an int64 CSR (n_nodes, n_nodes) of its similarity in millionths; zeros are
+    stored.
     """
 
     row: IntArray
@@ -31,7 +32,7 @@ class Likeness(NamedTuple):
 
     @classmethod
     def of(cls, graph: Graph, similarity: FloatArray) -> "Likeness":
-        """Return that of a similarity (n_relationships,), -1..1."""
+        """Return the likeness for the similarity of each relationship, float64 (n,), -1..1."""
         from scipy.sparse import csr_matrix
 
         millionths = np.rint(similarity * MILLION).astype(np.int64)
@@ -61,13 +62,13 @@ class Walks(NamedTuple):
         return cls(nodes, sums)
 
     def take(self, rows: IntArray) -> "Walks":
-        """Return the walks of some rows."""
+        """Return the walks at some rows."""
         return Walks(self.nodes[rows], self.sums[rows])
 
     def meeting(self, others: "Walks") -> "Walks":
-        """Return each walk continued by each of the `others`, reversed, that ends where it ends.
+        """Join each walk to the reversal of each of `others` with the same end, if simple.
 
-        The others are sorted by their last node.
+        `others` are sorted by their last node.
         """
         ends = others.nodes[:, -1]
         first, last = (np.searchsorted(ends, self.nodes[:, -1], side) for side in ("left", "right"))
@@ -83,11 +84,12 @@ def shortest_paths(
 ) -> tuple[IntArray, IntArray]:
     """Return the `k` paths with the fewest hops of each pair (source, target), at most `most` hops.
 
-    `pairs` is (n_pairs, 2), each once, with different ends. Returns the row of the pair, int64
-    (n,), and the nodes, int64 (n, longest + 1), -1 after the last, of each path. A path visits no
-    node twice and follows relationships either way; None allows any number of hops. Ties go to the
-    higher sum of similarities up to four hops, then to the lower node tuple from source to target.
-    Source: PathCoRAG, section 4.3 and appendix B: the paths of Yen's algorithm.
+    `pairs` is int64 (n_pairs, 2); a pair comes once and has different ends. Returns for each path
+    the row of its pair, int64 (n,), and its nodes, int64 (n, longest + 1), padded with -1. A path
+    visits no node twice and follows relationships in either direction; `most=None` is no bound.
+    Ties up to four hops: the higher sum of similarities, then the lower node tuple; beyond, the
+    lower tuple.
+    Source: PathCoRAG, section 4.3 and appendix B (Yen's algorithm).
     """
     found: list[tuple[int, NodePath]] = []
     n_found = np.zeros(len(pairs), np.int64)
@@ -127,10 +129,10 @@ def _are_joined(graph: Graph, pairs: IntArray) -> NDArray[np.bool_]:
 
 
 def _yen(graph: Graph, source: int, target: int, k: int, most: int) -> list[NodePath]:
-    """The `k` shortest loopless paths of at most `most` hops, ties by node tuple.
+    """Return the `k` shortest loopless paths of at most `most` hops, ties by node tuple.
 
-    Yen's algorithm with Lawler's rule: of the paths that begin like a path found and then leave it,
-    only the best waits, and a path is left no earlier than it left the one before.
+    Yen's algorithm with Lawler's rule: a path is deviated from only at or after the node at which
+    it deviated itself, and of each deviation only the best path waits.
     """
     ways, shortest_way = graph.neighbours, _compiled_shortest_way()
     blocked, banned = np.zeros((2, graph.n_nodes), bool)
@@ -163,9 +165,10 @@ def shortest_way(
     starts: Int32Array, nodes: Int32Array, source: int, target: int,
     blocked: NDArray[np.bool_], banned: NDArray[np.bool_],
 ) -> Int32Array:  # fmt: skip
-    """Return the nodes of the shortest way, ties by node tuple; empty where there is none.
+    """Return the nodes of the shortest path, ties by node tuple; empty if there is none.
 
-    It passes no node that is `blocked`, (n_nodes,), and goes first to none that is `banned`.
+    The path avoids nodes that are `blocked`, (n_nodes,), and its first hop avoids nodes that are
+    `banned`.
     """
     lost = True
     for near in nodes[starts[source] : starts[source + 1]]:
@@ -211,15 +214,16 @@ def step_paths(
     top_k: int | None = None,
     top_k_of: BestOf = "all",
 ) -> list[Path]:
-    """Return the `top_k` best paths of all transitions, or of each: the k shortest of each pair.
+    """Rank the k shortest paths of all transitions, and keep `top_k` of all or of each transition.
 
-    A transition is the pairs (source, target) from one step to the next, int64 (n, 2); pairs of
-    one node are left out. Score: the mean similarity, -1..1, of the path's relationships to the
-    question. With `counted="sorted"` only those walked from the lower name of their ends, in
-    capitals, to the higher count, with `above` only those of a higher similarity; a path with none
-    is dropped. Order: score (by six decimals), fewer hops, transition, node tuple.
-    Source: PathCoRAG, section 4.3, equation 5 and appendix B; `sorted` and `above` as its released
-    code.
+    A transition is the pairs (source, target) from one step to the next, int64 (n, 2); pairs of a
+    node with itself are skipped. Score: the mean similarity of the path's relationships to the
+    question, -1..1. `counted="sorted"` counts only relationships walked from the alphabetically
+    lower name (in capitals) to the higher; `above` counts only those of higher similarity. A path
+    without counted relationships is dropped. Order: score to six decimals, fewer hops, transition,
+    node tuple.
+    Source: PathCoRAG, section 4.3, equation 5 and appendix B; `sorted` and `above` as in the
+    released code.
     """
     likeness = Likeness.of(graph, similarity)
     ranked: list[tuple[float, int, int, NodePath, float]] = []
@@ -261,13 +265,13 @@ def _scores(
 
 
 Scored = tuple[IntArray, FloatArray]
-"""The nodes of a step and their scores."""
+"""Nodes of a step and their scores."""
 
 
 def likely_pairs(sources: Scored, targets: Scored, most: int | None) -> IntArray:
-    """The `most` pairs (source, target) with the highest product of scores, int64 (n, 2).
+    """Return the `most` pairs (source, target) with the highest product of scores, int64 (n, 2).
 
-    All of them for None. Ties by lower source, then lower target; a score below 0 counts as 0.
+    None returns all pairs. Negative scores count as 0. Ties: lower source, then lower target.
     """
     (from_nodes, from_scores), (to_nodes, to_scores) = sources, targets
     product = np.outer(np.clip(from_scores, 0, None), np.clip(to_scores, 0, None)).ravel()

@@ -1,4 +1,4 @@
-"""PathCoRAG: a question as reasoning steps, their nodes, and the paths from one to the next."""
+"""PathCoRAG: reasoning steps of a question, their nodes, and paths from each step to the next."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -26,9 +26,9 @@ REPLY_TOKENS = 800
 
 
 class StepsReply(BaseModel):
-    """What the prompt returns: the steps, and a list of queries for each.
+    """Reply to the steps prompt: reasoning steps and a list of queries for each.
 
-    Fields may be named with spaces or in another case; queries may be keyed by their step's text.
+    Field names may have spaces or another case, and queries may be keyed by the text of their step.
     """
 
     reasoning_steps: list[str]
@@ -77,12 +77,12 @@ def reasoning_steps_llm(
     n_steps: PositiveInt = 3,
     n_queries: PositiveInt = 3,
 ) -> ReasoningSteps:
-    """The model's reasoning steps for the question, each with `n_queries` extended queries.
+    """Ask the model for reasoning steps, each with `n_queries` extended queries.
 
-    Too many steps or queries are cut, a missing query is the step itself; missing steps are not
-    replaced. A reply that is unreadable twice is counted as a fallback to one step, the question
-    itself, which gives no path.
-    Source: PathCoRAG, section 4.1; what happens to damaged replies is ours.
+    Extra steps and queries are cut; a missing query is replaced by the step itself. After two
+    unreadable replies the question is the only step, which finds no path; that counts as a
+    fallback.
+    Source: PathCoRAG, section 4.1; the handling of damaged replies is this project's.
     """
     values = {"question": question.text, "n_steps": n_steps, "n_queries": n_queries}
     nothing = StepsReply(reasoning_steps=[], extended_queries=[])
@@ -105,10 +105,10 @@ def reasoning_steps_llm(
 def reasoning_steps_nlp(
     question: Question, *, nlp: Nlp, n_steps: PositiveInt = 3, n_queries: PositiveInt = 3
 ) -> ReasoningSteps:
-    """Names, then other phrases, then the question itself as steps, without a model.
+    """Build reasoning steps without a model: named entities, other phrases, the question itself.
 
-    The queries of a step are its first `n_queries` names or phrases; a step without any is left
-    out, and so are those after the first `n_steps`.
+    The queries of a step are its first `n_queries` names or phrases. Steps without queries are left
+    out, then the first `n_steps` are kept.
     Source: PathCoRAG, section 4.1, with a tagger instead of the model.
     Deviation: the steps follow the words, not a line of reasoning.
     """
@@ -122,10 +122,10 @@ def reasoning_steps_nlp(
 
 @operator("relationship.among", unordered="the order of the node that comes first, then by id")
 def among(nodes: Ranked[Node], *, graph: Graph) -> Ranked[Relationship]:
-    """The relationships whose two ends are both among the nodes, in the order of the better node.
+    """Rank relationships with both ends among the nodes, by the better-ranked end.
 
-    Score: that of the end that ranks first. Ties by lower id.
-    Source: PathCoRAG, section 4.4, where no path is found (ours).
+    Score: that of the better-ranked end. Ties by lower id.
+    Source: PathCoRAG, section 4.4; where no path is found, this project's choice.
     """
     ids, places = np.unique(nodes.ids, return_index=True)
     rows = graph.relationships_at(ids)
@@ -146,13 +146,14 @@ def by_step(
     assign: Literal["all", "rank"] = "all",
     min_score: Annotated[float, Field(ge=-1, le=1)] = -1.0,
 ) -> StepNodes:
-    """The `per_query` nodes most similar to each extended query, each with its step, best first.
+    """Assign to each reasoning step the `per_query` nodes most similar to each of its queries.
 
     Score: the highest cosine of node and query, -1..1; ties by lower id. A node belongs to the step
-    of its most similar query (by six decimals), the first of equal ones; with `rank` that step
-    has it among whose queries it ranks best, and the score is the highest of those that found it
-    there. A query does not find nodes below `min_score`. A step without queries has no node.
-    Source: PathCoRAG, section 4.2, equations 3 and 4; `rank` and `min_score` as its released code.
+    of its most similar query (to six decimals; ties: first step). With `assign="rank"` it belongs
+    to the step in which it ranks best, and its score is the highest among the queries that found
+    it. Queries do not find nodes below `min_score`.
+    Source: PathCoRAG, section 4.2, equations 3 and 4; `rank` and `min_score` as in the released
+    code.
     """
     texts = [query for queries in reasoning_steps.queries for query in queries]
     of = np.repeat(
@@ -196,24 +197,24 @@ def k_shortest(
     counted: Counted = "all",
     min_score: float | None = None,
 ) -> RankedPaths:
-    """The `top_k` paths from one reasoning step to the next that are most similar to the question.
+    """Rank the shortest paths from one reasoning step to the next by similarity to the question.
 
-    For each pair of a node of step i and one of step i + 1 the `k` shortest loopless paths of at
-    most `max_path_edges` relationships (None: any number), in either direction, over any nodes.
-    Score: the mean cosine of the question and the path's relationships, -1..1; with
-    `counted="sorted"` of those walked from the alphabetically lower name to the higher, with
-    `min_score` of those above it, and a path with none of them is dropped. Ties between equally
-    short paths go to the higher mean of all, then to the lower node tuple (beyond four
-    relationships: to the latter). `top_k_of="transition"` keeps `top_k` of each transition. Order:
-    score, fewer relationships, transition (in `Path.transition`, from 1), node tuple. Pairs beyond
-    `max_pairs_per_transition` (None: no bound) are left out, those with the lowest product of the
-    similarities of both ends to their steps. The text of a relationship is that of
-    `build.relationship_index.text`: `description` is the paper's. Every relationship's similarity
-    is computed, which costs one product with the whole index.
+    For each pair of a node of step i and a node of step i + 1 there are the `k` shortest loopless
+    paths of at most `max_path_edges` relationships (None: no bound), in either direction. Score:
+    the mean cosine of the question and the path's relationships, -1..1. `counted="sorted"` counts
+    only relationships walked from the alphabetically lower name to the higher, `min_score` only
+    those above it; a path without counted relationships is dropped. Order: score, fewer
+    relationships, transition (`Path.transition`, from 1), node tuple. `top_k_of="transition"` keeps
+    `top_k` paths of each transition.
+
+    Only the `max_pairs_per_transition` pairs (None: all) with the highest product of node scores
+    are searched. Equally short paths: those of higher mean similarity first, then the lower node
+    tuple; beyond four relationships the lower tuple. `build.relationship_index.text` chooses the
+    text of a relationship; `description` is the paper's.
     Source: PathCoRAG, section 4.3, equation 5 and appendix B; `sorted`, `min_score` and
-    `transition` as its released code; the bounds and unit length are ours.
-    Deviation: up to four relationships, the paths of Yen's algorithm are found by one bounded
-    search from the sources.
+    `transition` as in the released code; the bounds are this project's.
+    Deviation: up to four relationships, walks from both ends that meet replace Yen's algorithm; the
+    paths are the same.
     """
     steps = [step_nodes.of(step) for step in range(1, step_nodes.n_steps + 1)]
     transitions = [
@@ -234,11 +235,11 @@ def k_shortest(
 def members(
     paths: RankedPaths, *, order: Literal["given", "transition"] = "given"
 ) -> tuple[Ranked[Node], Ranked[Relationship]]:
-    """The nodes and the relationships of the paths, each once, in order of first appearance.
+    """Rank the nodes and the relationships of paths, each once, by first appearance.
 
-    With `transition` the paths are traversed as a prompt lists them: transition by transition,
-    each in the order given. Score: the highest of the paths that it is on.
-    Source: PathCoRAG, appendix C (the tables of entities and relationships).
+    `order="transition"` traverses the paths transition by transition, as a prompt lists them.
+    Score: the highest of the paths that contain the row.
+    Source: PathCoRAG, appendix C (tables of entities and relationships).
     """
     along = list(paths.paths)
     if order == "transition":

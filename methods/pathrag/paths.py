@@ -1,4 +1,4 @@
-"""PathRAG: nodes by the keywords of a question, and the paths that flow finds between them."""
+"""PathRAG: nodes similar to a question's keywords, and the paths between them that flow keeps."""
 
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
@@ -32,11 +32,11 @@ NodePair = tuple[int, int]
 Dedup = Literal["reversal", "node_set"]
 NOBODY = -1
 SLACK = 1e-12
-"""A share is pruned only below theta by more than this, so that float rounding never prunes."""
+"""A share must be this far below theta to be pruned, so that rounding never prunes."""
 
 
 class Rules(NamedTuple):
-    """How resource flows from a start to an end, as the settings of `path.flow_prune` say."""
+    """How resource flows from a start to an end; the fields are settings of `path.flow_prune`."""
 
     alpha: float
     theta: float
@@ -45,7 +45,7 @@ class Rules(NamedTuple):
 
 
 class PathRows(NamedTuple):
-    """Paths as rows: `nodes` (n, max_hops + 1), -1 after the last node; `scores` float64 (n,)."""
+    """Paths as rows: `nodes` (n, max_hops + 1), padded with -1; `scores` float64 (n,)."""
 
     nodes: IntArray
     scores: FloatArray
@@ -61,8 +61,8 @@ def alive_paths(
 ) -> PathRows:
     """Return every path between two of the nodes, in both directions, that pruning leaves alive.
 
-    A flow depends on its end only where the end would send resource on. So one flow serves all
-    ends that it does not expand; each other end has a flow of its own.
+    The flow of a start depends on the end only if the end would send resource on. So one flow
+    serves all ends that it does not expand, and every other end has its own flow.
     """
     from scipy.sparse import csr_matrix
 
@@ -120,7 +120,7 @@ def _simple(walks: IntArray, nodes: IntArray) -> IntArray:
 
 
 def best_first(paths: PathRows, dedup: Dedup) -> IntArray:
-    """Return the rows of the distinct paths in the order that `flow_prune` says."""
+    """Return the rows of distinct paths in the order of `path.flow_prune`."""
     import pandas as pd
 
     nodes, hops = paths.nodes, paths.hops[:, None]
@@ -152,12 +152,11 @@ def _edge_flow_scores(paths: PathRows, rules: Rules) -> FloatArray:
 def edge_flow(
     walks: Sequence[NodePath], alpha: float, threshold: float, max_hops: int = 3
 ) -> Mapping[NodePair, float]:
-    """The flow along the edges of all walks of one ordered pair, which start with one node.
+    """Return the flow along each edge of some paths with the same start and the same end.
 
-    The start sends 1 / (its successors) along each of them, undecayed. A node other than the end
-    whose flow is above the threshold when it is reached sends alpha * flow / (its successors) on,
-    and so do the next, up to `max_hops` hops from the start. Successors are those within these
-    walks, visited in the order of their ids.
+    The start sends 1 / (number of its successors) along each edge. When a node other than the end
+    receives more than the threshold, it sends alpha * flow / (number of its successors) along each
+    edge, up to `max_hops` hops from the start. Successors are nodes on these paths, visited by id.
     """
     following: dict[int, set[int]] = {}
     for walk in walks:
@@ -194,13 +193,14 @@ def by_keyword(
     min_score: Annotated[float, Field(ge=-1, le=1)] = -1.0,
     top_k: PositiveInt = 40,
 ) -> list[Ranked[Node]]:
-    """The nodes most similar to the low-level keywords: the keywords take turns, until `top_k`.
+    """Rank nodes by similarity to the low-level keywords, which take turns until `top_k` nodes.
 
-    At its turn a keyword takes its most similar node that is not taken yet (ties by lower id), and
-    is skipped when all of them are, or are below `min_score`. Score: the cosine of node and
-    keyword, -1..1. `joined` searches for one text, the keywords joined by commas. Without a
-    keyword the question itself is the query.
-    Source: PathRAG (Chen et al. 2025), "Node Retrieval"; taking turns is ours, `joined` its code.
+    At its turn a keyword takes its most similar node that is not taken yet, and is skipped when no
+    such node reaches `min_score`. Score: the cosine of node and keyword, -1..1; ties by lower id.
+    `joined` searches once, for all keywords joined by commas. Without keywords the question is the
+    query.
+    Source: PathRAG (Chen et al. 2025), "Node Retrieval"; `joined` as in the released code. The
+    turns are this project's.
     """
     texts = [
         (", ".join(one.low),) if one.low and node_query == "joined" else one.low for one in keywords
@@ -240,26 +240,26 @@ def flow_prune(
     select: Literal["reliability", "hop_first", "random"] = "reliability",
     seed: NonNegativeInt = 0,
 ) -> RankedPaths:
-    """The `top_k` most reliable paths between the nodes, best first, by the resource they carry.
+    """Rank paths between the given nodes by the resource that flows along them.
 
-    For each ordered pair the start has resource 1. A node with resource S and n neighbours sends
-    `alpha` * S / n to each of those reached for the first time, unless S / n is below
-    `theta` (the start always sends; the end never sends, except with `expand_target`). Neighbours
-    are those of either direction, or with `direction="out"` those that a node points to. A path has
-    at most `max_hops` hops over nodes that sent. Score: the sum of its nodes' resources / hops,
-    above 1 for one hop; with `exclude_start` without the start's 1. With `edge_flow` nothing is
-    pruned and a path's score is the mean flow along its hops, as `edge_flow` says; theta then
-    only lowers it, and `expand_target` has no effect.
-    Ties by fewer hops, then by node tuple. A path and its reversal are one (with `node_set`, all
-    paths over the same nodes); `at_most_half` keeps at most half of the paths of one hop, of two,
-    and so on, added up. `select` keeps
-    other `top_k` paths, the best of them first: those of the fewest hops, ties at random
-    (`hop_first`), or a random selection (`random`), both by `seed`.
+    Each ordered pair of nodes has its own flow. The start has resource 1. A node with resource S
+    and n neighbours sends `alpha` * S / n to each neighbour that is reached for the first time,
+    unless S / n is below `theta`. The start always sends; the end sends only with `expand_target`.
+    Neighbours are those in either direction, or with `direction="out"` the targets of a node's
+    relationships. A path has at most `max_hops` hops, and all its nodes but the last have sent.
+
+    Score: the sum of the nodes' resources divided by the hops; `exclude_start` leaves out the
+    start's 1. With `edge_flow` nothing is pruned, and the score is the mean of `edge_flow` over the
+    hops; `expand_target` then has no effect. Ties: fewer hops, then lower node tuple. A path and
+    its reversal count once; with `node_set` all paths over the same nodes do. `at_most_half` keeps
+    at most half of the paths of each length. `select` keeps the best `top_k`, or those with the
+    fewest hops (`hop_first`, ties at random), or a random sample (`random`); `seed` decides chance.
     Source: PathRAG (Chen et al. 2025), "Path Retrieval", equations 2 to 4, and arXiv v1, 5.1.3 and
-    appendix D.1; `edge_flow`, `node_set` and `at_most_half` as in the released code.
-    Deviation: theta is 0.01 here (v1: 0.05, which profile=paper sets); max_hops is the code's, the
-    paper has no bound. A start sends whatever its share is; equation 3 exempts no node. All paths
-    of a pair compete; the paper retains the most reliable ones, and does not say how many.
+    appendix D.1; `edge_flow`, `node_set` and `at_most_half` as in the released code
+    (`find_paths_and_edges_with_stats`).
+    Deviation: theta is 0.01 (v1: 0.05, set by profile=paper). `max_hops` is the code's; the paper
+    has no bound. The start sends whatever its share; equation 3 exempts no node. All paths of a
+    pair compete; the paper keeps the most reliable ones without saying how many.
     """
     rules = Rules(alpha, theta, max_hops, expand_target)
     near = graph.neighbours if direction == "both" else graph.outward
