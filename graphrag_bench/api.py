@@ -22,8 +22,8 @@ from graphrag_bench.report.rendering import Table, markdown, show
 from graphrag_bench.report.tables import checked_columns
 from graphrag_bench.run.execute import RunResult, execute
 from graphrag_bench.run.experiment import Experiment
-from graphrag_bench.run.folder import write_rows
-from graphrag_bench.run.method import RESERVED
+from graphrag_bench.run.folder import paths_of, write_rows
+from graphrag_bench.run.method import RESERVED, references
 from graphrag_bench.run.models import Shared
 from graphrag_bench.run.stored import StoredRun, alike, extent_of, stored_differences, tables_of
 from graphrag_bench.run.stored import stored_runs as runs_below
@@ -99,7 +99,10 @@ def method(source: str | Mapping[str, Any], **settings: Any) -> "EditablePipelin
             gathered.errors.append(UserError(f"There is no setting '{name}'. {hint}"))
     gathered.refuse()
     plain: dict[str, Any] = method_values(raw)
-    paths = tuple(f"method.{name}" for name in settings if name in known)
+    steps = paths_of({stage: raw.get(stage) for stage in STAGES}, lists=True)
+    set_ones = {name for name in settings if name in known}
+    readers = [path for path, value in steps.items() if references(value) & set_ones]
+    paths = tuple(f"method.{path}" for path in (*sorted(set_ones), *readers))
     return EditablePipeline(plain, run_settings, paths, copy.deepcopy(plain))
 
 

@@ -119,3 +119,11 @@ def test_a_run_of_edited_steps_is_not_that_of_the_method(
     end = " (edited)" * edited
     assert (method.name, method.title) == (f"vanilla{end}", f"VanillaRAG{end}")
     assert method.role == ("" if edited else "baseline")
+
+
+def test_a_renamed_method_keeps_the_numbers_of_items_that_were_set() -> None:
+    toy = gb.dataset("toy")
+    for pipeline in (gb.method("vanilla", top_k=2), gb.method("vanilla", top_k=2).renamed("two")):
+        assert pipeline.experiment(toy, embedder="hashing").context_budget.filling == ""
+    renamed = gb.method("vanilla").renamed("filled")
+    assert renamed.experiment(toy, embedder="hashing").context_budget.filling == "chunk"
