@@ -10,7 +10,7 @@ from toy_runs import TOY, WEIGHTLESS, by_python, refusal, write_set
 
 from graphrag_bench.config.compose import composed
 from graphrag_bench.config.sources import names
-from graphrag_bench.data.dataset import card_names, load_card
+from graphrag_bench.data.dataset import load_card
 from graphrag_bench.embedding.tokenizer import BytePairs
 from graphrag_bench.llm.calls import Completion, Request
 from graphrag_bench.llm.chat import reply_tokens, sure_tokens
@@ -56,20 +56,6 @@ def experiment(*settings: str, dataset: str = "toy", method: str = "hipporag") -
 
 def answer_prompt(method: str = "hipporag") -> Any:
     return experiment(method=method).method.pipeline.generate[-1].operators()[0].settings["prompt"]
-
-
-def test_every_card_says_in_which_form_its_questions_want_their_answers() -> None:
-    ultradomain = {name for name in card_names() if name.startswith("ultradomain_")}
-    wanted = {
-        "list": {"cwq", "webqsp"},
-        "choice": {"quality", "infinitebench_mc", "novelqa"},
-        "summary": {"squality", "summscreen"},
-        "paragraph": {"alce_asqa", *ultradomain},
-    }
-    for form, sets in wanted.items():
-        assert {name for name in card_names() if load_card(name).form_of("") == form} == sets
-    abstract = {name for name in card_names() if load_card(name).abstract_type("")}
-    assert abstract == {*ultradomain, "squality", "summscreen"}
 
 
 def test_the_setting_overrides_the_card_and_options_want_a_choice(tmp_path: Path) -> None:
@@ -124,14 +110,6 @@ def test_the_words_and_the_tokens_are_those_of_the_form(step: str, form: Any) ->
         assert wanted.manner in llm.last_prompt
         assert llm.last_prompt.endswith(wanted.cue)
     assert (answer_form("paragraph").manner in llm.last_prompt) == (form == "paragraph")
-
-
-@pytest.mark.parametrize(("form", "lists"), [("list", True), ("short", False)])
-def test_subgraphrag_lists_where_a_list_is_wanted_alone(form: Any, lists: bool) -> None:
-    llm = Listening()
-    listed(Question("q", "Who?", form=form), CONTEXT, llm=llm, prompt=answer_prompt("subgraphrag"))
-    assert ('beginning with "ans:"' in llm.last_prompt) == lists
-    assert llm.most == [answer_form(form).max_tokens]
 
 
 @pytest.mark.parametrize(

@@ -69,11 +69,11 @@ def test_what_differs_is_named_once_for_all_rows_and_then_for_each() -> None:
     assert any("house, published" in note for note in table.notes)
 
 
-def test_what_a_scorer_has_not_seen_and_a_choice_on_ones_own_questions_are_said() -> None:
+def test_partial_training_and_selection_on_the_same_questions_are_noted() -> None:
     part = {"triple_weights": {"trained_on": "40 of 300 questions", "whole": False}}
     selected = [{"split": "all", "dev_share": 0.5, "n_configurations": 8}]
     best = replace(FIGURE, metrics={**METRICS, "selections": selected, "training": part})
-    notes = "".join(shown(ZeroShot=FIGURE, DALK=best).notes)
+    notes = "".join(shown(DALK=best).notes)
     assert "40 of 300" in notes and "chosen, DALK" in notes and "8 configurations" in notes
 
 
