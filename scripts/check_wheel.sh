@@ -31,6 +31,7 @@ for package in (graphrag_bench, methods, operators):
 EOF
 run --help >/dev/null
 run list >/dev/null
+run table zhou2025/table5 >/dev/null
 run plan dataset=sample >/dev/null
 scripted=(dataset=toy embedder=hashing llm=scripted "llm.replies.Question=Ada Marsh")
 run run "${scripted[@]}" method=vanilla | grep '^run: '

@@ -1,4 +1,4 @@
-"""Differences between runs: every method against one baseline, and two runs against each other."""
+"""Paired differences between runs: methods against a baseline, and two runs."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -21,14 +21,14 @@ from graphrag_bench.report.rows import (
 _MOST_SHOWN = 20
 _ALIKE = ("llm", "embedder", "tokenizer", "budget_context", "profile", "fidelity", "llm_build",
           "limit", "regime")  # fmt: skip
-"""What a run and its baseline should share, as far as there is such a run of the baseline."""
+"""Fields in which a run and its baseline should agree, if there are several baseline runs."""
 QuestionScores = Mapping[str, Mapping[str, float]]
 """The metrics of each question."""
 
 
 @dataclass(frozen=True)
 class ScoredRun:
-    """What `metrics.json` holds of a run, with the metrics and the scope of each question."""
+    """Content of a run's `metrics.json`, with the metrics and the scope of each question."""
 
     metrics: RunMetrics
     scores: QuestionScores
@@ -37,11 +37,11 @@ class ScoredRun:
 
 @dataclass(frozen=True)
 class Comparison:
-    """A method's run minus its baseline's run, by the titles and the `place` of the first.
+    """A method's run minus its baseline's run, for one metric.
 
-    `baseline_title` is without the settings that tell runs of the baseline apart, of which there
-    are `n_baselines`. `n` are the questions of the wider of the two means. `p` is Holm's over the
-    `n_tests` tests of the metric.
+    `place` is the position of the method's run. `baseline_title` leaves out the settings in which
+    the `n_baselines` runs of the baseline differ. `n` is the larger number of questions of the two
+    means. `p` is Holm-corrected over the `n_tests` tests of the metric.
     """
 
     place: int
@@ -59,11 +59,11 @@ class Comparison:
 def comparisons(
     runs: Sequence[ScoredRun], baseline: str, metrics: Sequence[str] = ()
 ) -> list[Comparison]:
-    """Return method minus baseline for each method and metric, in the order of a table.
+    """Return method minus baseline for each method and metric, in table order.
 
-    `baseline` is the name of a method, whose runs are chosen by `baseline_of`. Reference rows and
-    runs scored by another rule are left out. The metrics are `usual_metrics` unless others are
-    named; p is corrected within each metric.
+    `baseline` is the name of a method; `baseline_of` selects its run. Reference rows and runs
+    scored by another rule are left out. Default metrics are `usual_metrics`. The p-values are
+    corrected within each metric.
     """
     named = in_table_order([{**run.metrics, "row": row} for row, run in enumerate(runs)])
     rows: list[Comparison] = []
@@ -95,7 +95,7 @@ def comparisons(
 
 
 def comparison_table(rows: Sequence[Comparison]) -> Table | None:
-    """Return a row for each comparison, with the p of `comparisons`; None without any."""
+    """Return a table with a row for each comparison; None without comparisons."""
     if not rows:
         return None
     heads = ("method", "against", "metric", "n", "difference [95 %]",
@@ -125,9 +125,9 @@ def comparison_table(rows: Sequence[Comparison]) -> Table | None:
 
 
 def baseline_of(run: RunMetrics, runs: Sequence[RunMetrics], baseline: str) -> RunMetrics | None:
-    """Return the run of `baseline` on the same corpus that shares most, the first of equals.
+    """Return the baseline run on the same corpus with most fields equal; of ties the first.
 
-    None without any, and when that is the run itself.
+    None without a baseline run, and for the baseline run itself.
     """
 
     def alike(other: RunMetrics) -> int:
@@ -141,9 +141,9 @@ def baseline_of(run: RunMetrics, runs: Sequence[RunMetrics], baseline: str) -> R
 
 
 def baseline_rule(rows: Sequence[Comparison]) -> list[str]:
-    """Return which run of the baseline each row is compared with, where there are several."""
-    rule = "of several runs of the baseline a row has the one that shares most with it"
-    return [f"{rule}, the first of equals"] if any(row.n_baselines > 1 for row in rows) else []
+    """Return a note on the selection of the baseline run, if there are several."""
+    rule = "each row is compared with the baseline run that has most settings equal"
+    return [rule] if any(row.n_baselines > 1 for row in rows) else []
 
 
 def _names(scores: QuestionScores) -> list[str]:
@@ -164,7 +164,7 @@ def paired_differences(
     scopes: Mapping[str, str | None],
     metrics: Iterable[str],
 ) -> Iterator[tuple[str, Difference]]:
-    """Yield second minus first for each metric, over the questions that both have, by scopes."""
+    """Yield second minus first for each metric, over the questions that both runs have."""
     for metric in metrics:
         if questions := _shared(metric, first, second):
             before, after = ([scores[q][metric] for q in questions] for scores in (first, second))
@@ -173,21 +173,25 @@ def paired_differences(
 
 
 def shown_difference(difference: Difference) -> str:
-    """Return the mean with its sign, and its interval."""
+    """Return the signed mean with its interval.
+
+    >>> shown_difference(Difference(0.2, 0.5, 0.3, 0.1, 0.5, 0.01, 5, 4, 1, n=10))
+    '+0.300 [+0.100, +0.500]'
+    """
     low, high = difference.low, difference.high
     return f"{difference.mean:+.3f}{shown_interval(low, high, difference.n, '+.3f')}"
 
 
 def fewer_questions(rows: Sequence[Comparison]) -> list[str]:
-    """Return what `n of m` means where a difference is over fewer questions than a mean."""
-    says = "n of m: a difference is over the n questions that both runs have, a mean over up to m"
+    """Return a note on `n of m`, if a difference is over fewer questions than a mean."""
+    says = "n of m: the difference is over the n questions of both runs, a mean over up to m"
     return [says] if any(row.difference.n != row.n for row in rows) else []
 
 
 def difference_table(
     caption: str, first: QuestionScores, second: QuestionScores, scopes: Mapping[str, str | None]
 ) -> Table:
-    """Return a row for each metric that both runs have: see `paired_differences`."""
+    """Return a table with a row for each metric that both runs have."""
     rows = tuple(
         (
             metric, str(one.n), f"{one.first:.3f}", f"{one.second:.3f}", shown_difference(one),
@@ -197,15 +201,19 @@ def difference_table(
     )  # fmt: skip
     notes = (
         "over the questions that both runs have; interval: paired bootstrap; p: two-sided paired "
-        "permutation test (mid-p), one scope together, uncorrected for multiple metrics; "
-        f"descriptive, neither direction is better: {', '.join(UNDIRECTED)}",
+        "permutation test (mid-p) by scope, uncorrected for multiple metrics; "
+        f"neither direction is better: {', '.join(UNDIRECTED)}",
     )
     heads = ("metric", "n", "A", "B", "B - A [95 %]", "p", "B higher", "same", "A higher")
     return Table(caption, heads, rows, notes, texts=("metric",))
 
 
 def flipped_line(name: str, first: QuestionScores, second: QuestionScores) -> str:
-    """Return `metric: gained q1, q2; lost q3` for the second run, at most 20 questions of each."""
+    """Return the questions that the second run gained and lost, at most 20 of each.
+
+    >>> flipped_line("f1", {"q1": {"f1": 0}, "q2": {"f1": 1}}, {"q1": {"f1": 1}, "q2": {"f1": 0}})
+    'f1: gained q1; lost q2'
+    """
     both = _shared(name, first, second)
     gained = [q for q in both if second[q][name] > first[q][name]]
     lost = [q for q in both if second[q][name] < first[q][name]]
@@ -218,7 +226,7 @@ def flipped_line(name: str, first: QuestionScores, second: QuestionScores) -> st
 
 
 def settings_that_differ(first: RunMetrics, second: RunMetrics) -> list[tuple[str, str, str]]:
-    """Return (path, value in A, value in B) of each differing `recorded_settings`; – for none."""
+    """Return (path, value in A, value in B) of the `recorded_settings` that differ; – if unset."""
     a, b = (
         {name: MISSING if value == "" else str(value) for name, value in settings.items()}
         for settings in map(recorded_settings, (first, second))

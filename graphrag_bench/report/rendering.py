@@ -1,4 +1,4 @@
-"""A table as a value: for the terminal by rich, and as markdown, LaTeX (booktabs) and CSV."""
+"""Tables and their output: terminal (rich), JSON, markdown, LaTeX (booktabs) and CSV."""
 
 import csv
 import io
@@ -15,11 +15,11 @@ from graphrag_bench.terminal import clean_line, raw
 
 MISSING = "–"
 FEW = 10
-"""The number of questions below which no interval is printed."""
+"""Number of questions below which no interval is printed."""
 WIDTH = 100
-"""Characters of a line where the output is not a terminal and `COLUMNS` is not set."""
+"""Characters of a line if the output is no terminal and `COLUMNS` is not set."""
 _FOLDED = 12
-"""Columns that a text has at least where it folds."""
+"""Least width of a folded text."""
 _MARKDOWN = re.compile(r"([\\|<>`])")
 _LATEX = {
     "\\": r"\textbackslash{}", "{": r"\{", "}": r"\}", "&": r"\&", "%": r"\%", "$": r"\$",
@@ -29,15 +29,15 @@ _LATEX = {
     "[": "{[}", "]": "{]}",
 }  # fmt: skip
 _FORMULA = re.compile(r"[=@+-](?!\.?\d[\d.]*(e[+-]?\d+)?$)")
-"""What a spreadsheet would run: a sign of a formula before anything but a number."""
+"""Beginning of a formula in a spreadsheet: a sign that is not followed by a number."""
 
 
 @dataclass(frozen=True)
 class Table:
-    """A caption, column heads, rows of cells, and notes under the table.
+    """Table of texts with caption and notes.
 
-    Columns of the heads `texts` are set flush left. The last `apart` rows stand below a rule.
-    `advice` says what to read or run next, not in LaTeX.
+    Columns of the heads `texts` are left-aligned. A rule separates the last `apart` rows. `advice`
+    are notes on what to read or run next, which LaTeX leaves out.
     """
 
     caption: str
@@ -50,12 +50,16 @@ class Table:
 
 
 def shown_n(run: Mapping[str, Any]) -> str:
-    """Return the number of scored questions of a run, `n of m` where more were selected."""
+    """Return the number of scored questions of a run; `n of m` if more were selected."""
     return str(run["n"]) if run["n"] == run["selected"] else f"{run['n']} of {run['selected']}"
 
 
 def p_head(numbers: Iterable[int]) -> str:
-    """Return the head of p-values by their families' sizes: `p (Holm, 5 tests)`; `p` for one."""
+    """Return the column head of p-values from the sizes of their families.
+
+    >>> p_head([5, 3]), p_head([1])
+    ('p (Holm, 3-5 tests)', 'p')
+    """
     sizes = sorted({*numbers})
     if sizes in ([], [1]):
         return "p"
@@ -63,22 +67,30 @@ def p_head(numbers: Iterable[int]) -> str:
 
 
 def shown_p(p: float) -> str:
-    """Return a p-value with four decimals, or `<0.0001`."""
+    """Return a p-value with four decimals, or `<0.0001`.
+
+    >>> shown_p(0.03125), shown_p(1e-9)
+    ('0.0312', '<0.0001')
+    """
     return f"{p:.4f}" if p >= 0.0001 else "<0.0001"
 
 
 def shown_interval(low: float, high: float, n: int, form: str = ".2f") -> str:
-    """Return the interval that follows a mean of n values; "" for fewer than `FEW`."""
+    """Return ` [low, high]` for a mean of n values; "" for fewer than `FEW`."""
     return f" [{low:{form}}, {high:{form}}]" if n >= FEW else ""
 
 
 def shown_part(n: int, whole: int) -> str:
-    """Return ` (n of whole)`; "" where n is all of them."""
+    """Return ` (n of whole)`; "" if n equals `whole`."""
     return f" ({n:,} of {whole:,})" if n != whole else ""
 
 
 def shown_mean(mean: Mapping[str, Any] | None, whole: int | None = None, marks: str = "") -> str:
-    """Return a stored mean with marks, interval and, below `whole`, its n; `MISSING` for None."""
+    """Return a stored mean with marks, interval and, if below `whole`, its n; – for None.
+
+    >>> shown_mean({"mean": 0.802, "low": 0.74, "high": 0.86, "n": 100})
+    '0.802 [0.74, 0.86]'
+    """
     if not mean:
         return MISSING
     n, interval = mean["n"], shown_interval(mean["low"], mean["high"], mean["n"])
@@ -86,9 +98,9 @@ def shown_mean(mean: Mapping[str, Any] | None, whole: int | None = None, marks: 
 
 
 def show(table: Table) -> None:
-    """Print the table by rich, as wide as the terminal, `COLUMNS`, or else `WIDTH`.
+    """Print a table in the width of the terminal, `COLUMNS`, or `WIDTH`.
 
-    A table that is too wide has heads of two lines, then folded texts, then several grids.
+    If it is too wide, its heads take two lines, then texts fold, then it is split by columns.
     """
     from rich.console import Console
     from rich.table import Table as RichTable
@@ -117,7 +129,7 @@ def show(table: Table) -> None:
 
 
 def show_tables(tables: Iterable[Table], *, as_json: bool = False) -> None:
-    """Print tables as `show` does, or as JSON: captions, notes and rows of texts by head."""
+    """Print tables by `show`, or as JSON with captions, notes and rows by head."""
     if not as_json:
         for table in tables:
             show(table)
@@ -134,7 +146,7 @@ def show_tables(tables: Iterable[Table], *, as_json: bool = False) -> None:
 
 
 def _widths(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> list[int]:
-    """Return the width of each column with a rule and two spaces."""
+    """The width of each column, with a rule and two spaces."""
     from rich.cells import cell_len
 
     columns = zip(heads, *rows, strict=True)
@@ -144,9 +156,9 @@ def _widths(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> list[int]:
 def _grids(
     widths: Sequence[int], texts: Sequence[int], room: int
 ) -> Iterator[tuple[Sequence[int], bool]]:
-    """Yield the columns of each grid, and whether its numbers fit where its texts fold.
+    """The columns of each part of a table, and whether its numbers fit on one line.
 
-    Several have as many numbers as fit beside the texts in each.
+    Each part repeats the texts.
     """
     every = range(len(widths))
     folded = [min(width, 3 + _FOLDED) if at in texts else width for at, width in enumerate(widths)]
@@ -169,7 +181,16 @@ def _two_lines(head: str) -> str:
 
 
 def markdown(table: Table) -> str:
-    """Write the table as GitHub markdown; no text of it is markup."""
+    """Return a table as GitHub markdown, with all texts escaped.
+
+    >>> print(markdown(Table("Scores", ("method", "f1"), (("BM25", "0.5"),), ())))
+    **Scores**
+    <BLANKLINE>
+    | method | f1 |
+    |---|---|
+    | BM25 | 0.5 |
+    <BLANKLINE>
+    """
 
     def escaped(text: str) -> str:
         return _MARKDOWN.sub(r"\\\1", clean_line(text))
@@ -181,9 +202,9 @@ def markdown(table: Table) -> str:
 
 
 def latex(table: Table) -> str:
-    """Write a `table` float with booktabs rules and notes below, in UTF-8; no text is a command.
+    """Return a table as a LaTeX `table` float with booktabs rules, with all texts escaped.
 
-    Its label is `tab:` and the words of the caption before a bracket.
+    The label is `tab:` and the words of the caption before a bracket.
     """
 
     def escaped(text: str) -> str:
@@ -202,9 +223,9 @@ def latex(table: Table) -> str:
 
 
 def csv_text(table: Table) -> str:
-    """Write heads and rows by RFC 4180, without caption and notes, lines ended by a newline.
+    """Return heads and rows as CSV (RFC 4180), without caption and notes.
 
-    A cell that a spreadsheet would run as a formula is led by an apostrophe; numbers are not.
+    An apostrophe precedes a cell that a spreadsheet would run as a formula.
     """
     lines = io.StringIO()
     writer = csv.writer(lines, lineterminator="\n")

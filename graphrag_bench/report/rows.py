@@ -1,4 +1,4 @@
-"""The rows of a table (`metrics.json` of runs) in order, each with a title of its own."""
+"""Order and titles of the rows of a table of runs (their `metrics.json`)."""
 
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from typing import Any, TypeVar
@@ -6,7 +6,7 @@ from typing import Any, TypeVar
 from graphrag_bench.errors import UserError, unknown
 
 SHOWN = 8
-"""Characters of a corpus fingerprint that are shown."""
+"""Printed characters of a corpus fingerprint."""
 IN_CONTEXT = "evidence_in_context"
 EVIDENCE = "evidence_recall@"
 _ANSWERS = ("accuracy", "f1", "hit@1", "list_f1")
@@ -17,10 +17,13 @@ GroupKeyT = TypeVar("GroupKeyT", bound=Hashable)
 
 
 def usual_metrics(names: Iterable[str]) -> list[str]:
-    """Return those metrics that are compared unless others are named.
+    """Return the metrics that are compared by default.
 
-    Evidence recall at 5, or at the largest cut, evidence in the context, then accuracy, F1, Hit@1
-    and list F1.
+    These are evidence recall at 5, or else at the largest k, evidence in the context, accuracy, F1,
+    Hit@1 and list F1.
+
+    >>> usual_metrics(["f1", "mrr", "evidence_recall@2", "evidence_recall@10"])
+    ['evidence_recall@10', 'f1']
     """
     known = dict.fromkeys(names)
     cuts = [name.removeprefix(EVIDENCE) for name in known if name.startswith(EVIDENCE)]
@@ -35,7 +38,7 @@ def regime_of(run: RunMetrics) -> str:
 
 
 RULE = ("normaliser", "containment")
-"""The settings of scoring that change the value of a metric under the same name."""
+"""Settings of scoring that change the values of a metric."""
 
 
 def rule_of(run: RunMetrics) -> dict[str, Any]:
@@ -46,7 +49,11 @@ def rule_of(run: RunMetrics) -> dict[str, Any]:
 def grouped(
     items: Iterable[GroupedT], key: Callable[[GroupedT], GroupKeyT]
 ) -> dict[GroupKeyT, list[GroupedT]]:
-    """Return the items by a key, groups and items in the order in which they come."""
+    """Return the items grouped by a key, in their order.
+
+    >>> grouped(["bm25", "vanilla", "beam"], lambda name: name[0])
+    {'b': ['bm25', 'beam'], 'v': ['vanilla']}
+    """
     groups: dict[GroupKeyT, list[GroupedT]] = {}
     for item in items:
         groups.setdefault(key(item), []).append(item)
@@ -54,7 +61,7 @@ def grouped(
 
 
 def differ(first: RunMetrics, second: RunMetrics) -> bool:
-    """Return whether two runs are known to be over different corpora."""
+    """Return whether two runs have different corpora; False if one is unknown."""
     corpora = first.get("corpus"), second.get("corpus")
     return None not in corpora and corpora[0] != corpora[1]
 
@@ -62,7 +69,10 @@ def differ(first: RunMetrics, second: RunMetrics) -> bool:
 def over_corpora(
     runs: Sequence[RunMetrics], *, of_each_set: bool = True
 ) -> dict[str, dict[str, list[RunMetrics]]]:
-    """Return runs over several corpora by data set, or all together, and by their fingerprint."""
+    """Return the runs by data set and corpus fingerprint, of data sets with several corpora.
+
+    With `of_each_set` false, all data sets count as one.
+    """
     known = [run for run in runs if run.get("corpus")]
     sets = grouped(known, lambda run: str(run["dataset"]) * of_each_set)
     by_corpus = {n: grouped(of, lambda run: str(run["corpus"])[:SHOWN]) for n, of in sets.items()}
@@ -70,7 +80,7 @@ def over_corpora(
 
 
 def check_one_corpus(runs: Sequence[RunMetrics], *, of_each_set: bool = True) -> None:
-    """Raise UserError where runs, by default those of one data set, are over different corpora."""
+    """Raise UserError if runs, by default of one data set, have different corpora."""
     for corpora in over_corpora(runs, of_each_set=of_each_set).values():
         groups = [
             f"corpus {name}: {one['title']} {one['key']} on {one['dataset']}"
@@ -84,23 +94,23 @@ def check_one_corpus(runs: Sequence[RunMetrics], *, of_each_set: bool = True) ->
 
 
 def unverified(run: RunMetrics) -> str:
-    """Return how far a method is checked against its paper; "" for one that wholly is."""
+    """Return the `verified` field of a run's method; "" if it is fully checked."""
     verified = str(run.get("verified", "true"))
     return "" if verified == "true" else verified
 
 
 REFERENCE = "reference"
-"""What marks the rows of a sweep that no cell asked for."""
+"""Mark of the reference rows of a sweep."""
 INFLATED = (
     "selected on this split: the best of several configurations on the questions it is scored on, "
     "so its value is too high; the value to report is that of split=test"
 )
 REFERENCE_ROLES = ("floor", "ceiling")
-"""The roles of reference rows: not configurations, and compared with nothing."""
+"""Roles of reference rows, which take part in no comparison."""
 _ROLES = ("floor", "baseline", "", "ceiling")
 _SOURCES = ("profile", "fidelity")
 FILLS = "fill_context"
-"""Whether passages fill the context budget: off where a command sets their number."""
+"""Whether passages fill the context budget; off if a command sets their number."""
 _RECORDED = (*_SOURCES, "llm", "llm_build", "embedder", "extraction", "tokenizer", "corpus")
 _EXTENT = ("regime", "limit", "answer", FILLS)
 _SPLIT = ("split", "dev_share")
@@ -108,10 +118,10 @@ _STEPS = ("method.convert.", "method.retrieve.", "method.generate.")
 
 
 def best_of(runs: Sequence[RunMetrics], metric: str) -> tuple[int, dict[str, Any]]:
-    """Return the row of the run with the highest mean of `metric`, and its selection.
+    """Return the position of the run with the highest mean of `metric`, and the selection's record.
 
-    Of equal means the first wins, and `n_equal` counts the others; reference rows and runs with
-    failed questions are not chosen. Raises UserError when no run or no metric is left.
+    Of ties the first wins; `n_equal` counts the others. Reference rows and runs with failed
+    questions are left out. Raises UserError if no run or no metric is left.
     """
     tuned = [row for row, run in enumerate(runs) if run["role"] not in REFERENCE_ROLES]
     metrics = {row: runs[row]["metrics"] for row in tuned if not runs[row]["failed"]}
@@ -135,9 +145,9 @@ def best_of(runs: Sequence[RunMetrics], metric: str) -> tuple[int, dict[str, Any
 
 
 def mark(run: RunMetrics) -> str:
-    """Return `(selected on this split, n configurations)` for a run scored where it was chosen.
+    """Return `(selected on this split, n configurations)` for a run scored on its selection split.
 
-    Else "". Only the dev and the test part of one division have no question in common.
+    Else "". Only the dev and test parts of one division share no question.
     """
 
     def overlap(selection: RunMetrics) -> bool:
@@ -150,12 +160,12 @@ def mark(run: RunMetrics) -> str:
 
 
 def in_table_order(runs: Sequence[RunMetrics]) -> list[RunMetrics]:
-    """Return the runs by data set and context budget, each from floor to ceiling, by new `title`s.
+    """Return the runs in table order, with unique titles.
 
-    Runs without a context are listed with the first budget. A title names the data set when there
-    are several, the settings in which runs of one title differ, or else their keys, `(?)` for a
-    method that is not wholly verified, and `mark`. Cells of a sweep come first, in the given order,
-    named by what they vary (`varied`); the other rows of a sweep are references.
+    The order is by data set, context budget, and role from floor to ceiling. A title has the data
+    set if there are several, the settings in which runs of one title differ (else their keys),
+    `(?)` for an unverified method, and `mark`. Cells of a sweep come first, in order, with
+    the varied settings; the other rows of a sweep are references.
     """
     cells = [run for run in runs if "varied" in run]
     rest = [run for run in runs if "varied" not in run]
@@ -163,7 +173,7 @@ def in_table_order(runs: Sequence[RunMetrics]) -> list[RunMetrics]:
 
 
 def n_references(runs: Sequence[RunMetrics]) -> int:
-    """Return the number of runs that no cell asked for; 0 where no run is a cell."""
+    """Return the number of reference rows of a sweep; 0 if no run is a cell."""
     n_cells = sum("varied" in run for run in runs)
     return len(runs) - n_cells if n_cells else 0
 
@@ -207,7 +217,7 @@ def _packed(run: RunMetrics) -> bool:
 
 
 def parameter_details(groups: Sequence[Hashable], runs: Sequence[RunMetrics]) -> list[str]:
-    """Return the parameters in which runs of one group differ, for each run."""
+    """Return for each run the parameters in which the runs of its group differ."""
 
     def parameters(members: Sequence[RunMetrics]) -> list[str]:
         settings = [{**run["settings"], FILLS: run.get(FILLS)} for run in members]
@@ -229,7 +239,7 @@ def _by_group(
 
 
 def _details(runs: Sequence[RunMetrics]) -> list[str]:
-    """Sources, also parameters, also settings of steps, also the key, until all runs differ."""
+    """Sources, then also parameters, settings of steps, and keys, until all runs differ."""
     settings = [_settings(run) for run in runs]
     names, details = _differing(settings), list[str]()
     for most in range(3):
@@ -240,7 +250,7 @@ def _details(runs: Sequence[RunMetrics]) -> list[str]:
 
 
 def differing(runs: Sequence[RunMetrics]) -> list[str]:
-    """Return the paths of the retrieval settings (`above_steps`) that differ; no models."""
+    """Return the paths of the retrieval settings that differ (`above_steps`), without prompts."""
     return above_steps(
         name
         for name in _differing([run["settings"] for run in runs])
@@ -249,7 +259,7 @@ def differing(runs: Sequence[RunMetrics]) -> list[str]:
 
 
 def above_steps(names: Iterable[str]) -> list[str]:
-    """Return the settings that are of no single step, as those of steps follow; else all."""
+    """Return the settings that are no settings of steps, which follow from them; else all."""
     every = list(names)
     return [name for name in every if not name.startswith(_STEPS)] or every
 
@@ -262,7 +272,7 @@ def _differing(settings: Sequence[Mapping[str, Any]]) -> list[str]:
 
 
 def recorded_settings(run: RunMetrics) -> dict[str, Any]:
-    """Return what can change a run's scores, by path: settings, models, corpus, rule of scoring."""
+    """Return the settings, models, corpus and rule of scoring that can change scores, by path."""
     return {**run["settings"], **{name: run.get(name) for name in _RECORDED}, **rule_of(run)}
 
 
@@ -293,12 +303,12 @@ TOKENS = ("prompt_tokens", "completion_tokens")
 
 
 def spent(run: RunMetrics) -> tuple[float, float]:
-    """Return tokens and US dollars of all calls of a run, cached ones as when paid."""
+    """Return tokens and US dollars of all calls of a run, cached calls at their price."""
     steps = run["cost"]["steps"].values()
     n_tokens, usd = (sum(total_of(step, *names) for step in steps) for names in (TOKENS, ("usd",)))
     return n_tokens, usd
 
 
 def total_of(cost: Mapping[str, Mapping[str, float]], *names: str) -> float:
-    """Return the sum of some sums of a step, paid for and cached ones together."""
+    """Return the sum of some cost fields of a step over paid and cached calls."""
     return sum((float(cost[part][name]) for part in ("paid", "cached") for name in names), 0.0)

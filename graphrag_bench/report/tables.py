@@ -1,4 +1,4 @@
-"""Tables over several runs (their `metrics.json`): one for a terminal, others of all columns."""
+"""Tables over several runs, from their `metrics.json`."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -40,7 +40,7 @@ from graphrag_bench.text import model_name, short
 
 RunColumn = tuple[str, Callable[[RunMetrics], str]]
 COLUMNS = ("main", "all")
-"""The headline table alone, or every table with every column."""
+"""Only the headline table, or all tables with all columns."""
 ABOUT = "what the columns mean: docs/metrics.md"
 MORE = "all columns, costs and notes: columns=all; what they mean: docs/metrics.md"
 _TITLE: RunColumn = ("method", lambda run: str(run["title"]))
@@ -52,10 +52,10 @@ _ANSWERS = {
 
 
 def run_table(runs: Sequence[RunMetrics]) -> Table:
-    """Return a row for each run, without columns that no run fills; calls are of building too.
+    """Return a table with a row for each run, without empty columns.
 
-    A mean has `!` while questions have failed, then its spread over repeats, its interval, and its
-    n where it is over fewer questions than the run.
+    Rates of calls include building. `!` marks a mean with failed questions; then follow the spread
+    over repeats, the interval, and n if the mean is over fewer questions than the run.
     """
     ordered = in_table_order(runs)
     names = {name for run in ordered for name in run["metrics"] if name.startswith(EVIDENCE)}
@@ -130,7 +130,7 @@ def _share(run: RunMetrics, *names: str) -> str:
 
 
 def caption(runs: Sequence[RunMetrics]) -> str:
-    """Return the data sets of the runs, with their regimes, limit, split and context budgets."""
+    """Return the data sets of the runs with their regimes, limits, splits and context budgets."""
 
     def every(values: Iterable[Any]) -> str:
         return ", ".join(sorted({str(value) for value in values}))
@@ -149,7 +149,7 @@ def caption(runs: Sequence[RunMetrics]) -> str:
 
 
 def metrics_table(runs: Sequence[RunMetrics]) -> Table:
-    """Return a row for each metric with its mean, interval and n in each run."""
+    """Return a table with a row for each metric: mean, interval and n of each run."""
     ordered = in_table_order(runs)
     names = sorted({name for run in ordered for name in run["metrics"]}, key=_by_cut)
 
@@ -177,10 +177,10 @@ def _by_cut(name: str) -> tuple[str, int]:
 
 
 def main_metric(runs: Sequence[RunMetrics], metric: str | None = None) -> str:
-    """Return the metric that the runs are read by: `metric`, or that of most questions of all runs.
+    """Return the main metric: `metric`, or the one with most questions over all runs.
 
-    Ties go to accuracy, F1, Hit@1, list F1, then evidence recall at 5, or at the largest cut; where
-    the context of any run is of rows, evidence in the context. `accuracy` without any of these.
+    Of ties the first of accuracy, F1, Hit@1, list F1, evidence recall at 5 or the largest k; if a
+    context holds no chunks, evidence in context before evidence recall.
     """
     if metric:
         return metric
@@ -198,10 +198,10 @@ def main_metric(runs: Sequence[RunMetrics], metric: str | None = None) -> str:
 def headline_table(
     runs: Sequence[RunMetrics], differences: Sequence[Comparison] = (), metric: str | None = None
 ) -> Table:
-    """Return a row for each run: n, its `main_metric`, difference and p, context, cost.
+    """Return a table with a row for each run: n, `main_metric`, difference and p, context, cost.
 
-    The context is in mean tokens; the cost is that of all calls, building included and cached
-    replies at their price when paid, in US dollars where any run has cost some, else in tokens.
+    The context is in mean tokens. The cost is that of all calls, building and cached calls
+    included, in US dollars if any call had a price, else in tokens.
     """
     ordered = in_table_order([{**run, "place": place} for place, run in enumerate(runs)])
     name = main_metric(ordered, metric)
@@ -256,7 +256,7 @@ def _headline_notes(runs: Sequence[RunMetrics], metric: str) -> list[str]:
 
 
 def cost_table(runs: Sequence[RunMetrics]) -> Table:
-    """Return a row for each run and step that called a model: at most, paid and cached."""
+    """Return a table with a row for each run and step: calls planned, paid and cached."""
     heads = ("method", "step", "calls at most", "tokens at most", "paid calls", "paid tokens",
              "paid USD", "cached calls", "cached tokens", "cut", "retries")  # fmt: skip
     rows = []
@@ -281,7 +281,7 @@ def _prompt_and_completion(part: Mapping[str, Any]) -> str:
 
 
 def checked_columns(name: str) -> str:
-    """Return `main` or `all`; raise UserError for another word, with the nearest of them."""
+    """Return the name if it is `main` or `all`; raise UserError for another name."""
     if name not in COLUMNS:
         raise UserError(f"columns {name}: there are main and all. {did_you_mean(name, COLUMNS)}")
     return name
@@ -294,7 +294,7 @@ def shown_tables(
     columns: str = COLUMNS[0],
     metric: str | None = None,
 ) -> list[Table]:
-    """Return the headline table of runs by its main `metric`; with `all` columns every table."""
+    """Return the headline table of runs; with `columns=all` every table."""
     if columns == COLUMNS[0]:
         return [headline_table(runs, differences, metric)]
     tables = [run_table(runs), comparison_table(differences), cost_table(runs)]
@@ -303,7 +303,7 @@ def shown_tables(
 
 @dataclass(frozen=True)
 class ListedRun:
-    """A run in a list: its questions, last change, and `metrics`, empty before scoring."""
+    """Run in a list of runs; `metrics` is empty before scoring."""
 
     dataset: str
     method: str
@@ -315,7 +315,7 @@ class ListedRun:
 
 
 def runs_table(caption: str, runs: Sequence[ListedRun]) -> Table:
-    """Return a row for each run in the order given; runs of one method with what they differ in."""
+    """Return a table with a row for each run, in the order given."""
     scored = [run for run in runs if run.metrics]
     metrics = [run.metrics for run in scored]
     details = parameter_details([(run.dataset, run.method) for run in scored], metrics)
@@ -347,10 +347,9 @@ def _reader(run: RunMetrics) -> str:
 
 
 def run_sheet(runs: Sequence[RunMetrics], settings: Sequence[Mapping[str, Any]]) -> Table:
-    """Return a row of plain cells for each run: names, settings, counts, metrics and costs.
+    """Return a table for CSV with a row for each run: names, settings, counts, metrics and costs.
 
-    Means have their n and intervals beside them (`f1`, `f1_n`, `f1_low`, `f1_high`). Runs are what
-    `metrics.json` holds, with their `folder`; what one lacks is empty.
+    Each mean has four columns (`f1`, `f1_n`, `f1_low`, `f1_high`). Missing values are empty.
     """
     metrics = usual_metrics(name for run in runs for name in run["metrics"])
     rows: list[dict[str, Any]] = []
@@ -366,7 +365,7 @@ def run_sheet(runs: Sequence[RunMetrics], settings: Sequence[Mapping[str, Any]])
 
 
 def interval(run: RunMetrics, name: str) -> dict[str, float | None]:
-    """Return the mean of a metric as `f1`, with `f1_n`, `f1_low`, `f1_high`; None without it."""
+    """Return the mean of a metric as `f1`, `f1_n`, `f1_low`, `f1_high`; None if missing."""
     mean = run["metrics"].get(name, {})
     return {
         f"{name}{end}": mean.get(end.strip("_") or "mean") for end in ("", "_n", "_low", "_high")
@@ -374,7 +373,7 @@ def interval(run: RunMetrics, name: str) -> dict[str, float | None]:
 
 
 def spending(run: RunMetrics) -> dict[str, float | None]:
-    """Return tokens of a context, calls and US dollars (cached calls too); None if imported."""
+    """Return tokens per context, calls and US dollars, cached calls included; None if imported."""
     if run.get("imported"):
         return dict.fromkeys(("context_tokens", "calls", "usd"))
     total = run["cost"]["total"]

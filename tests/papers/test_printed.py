@@ -108,13 +108,6 @@ def test_misprints_are_suspicious_and_remarks_on_the_print_are_not() -> None:
         load_table("zhou2025/tabel5")
 
 
-def test_the_wheel_holds_the_tables() -> None:
-    builder = pytest.importorskip("hatchling.builders.wheel").WheelBuilder(str(FOLDER.parents[2]))
-    stored = {file.distribution_path for file in builder.recurse_included_files()}
-    assert {f"graphrag_bench/papers/printed_tables/{name}" for name in FILES} <= stored
-    assert f"graphrag_bench/papers/printed_tables/{paper_names()[0]}/paper.yaml" in stored
-
-
 @pytest.mark.parametrize("name", paper_names())
 def test_every_card_is_there_and_what_a_recipe_sets_names_the_section_that_says_so(
     name: str,
