@@ -1,4 +1,4 @@
-"""A build model asked about many chunks, clusters or nodes; refused where nothing was of use."""
+"""Calls of the build model about many chunks, clusters or nodes."""
 
 from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, replace
@@ -14,23 +14,23 @@ from graphrag_bench.prompts import Prompt
 from graphrag_bench.text import count_tokens
 
 MOST_TOKENS = 4096
-"""Tokens of a reply with records for `max_tokens=null`. Source: Zhou et al. 2025, code 4e87938
-(LLMConfig); PathRAG, PathCoRAG, HiRAG and PankRAG end none."""
+"""Most tokens of a reply for `max_tokens=null`. Source: Zhou et al. 2025, code 4e87938 (LLMConfig);
+PathRAG, PathCoRAG, HiRAG and PankRAG set no limit."""
 REPLIES, CUT = "replies", "truncated_replies"
-"""Names in the statistics of an extraction: replies that were read, and those that were cut."""
+"""Statistics of an extraction: the numbers of replies and of cut replies."""
 _MOST_OF_TEXTS = 32_768
 _BESIDE_TEXTS = 200
-"""Tokens that are left for the names in a prompt and for the difference of two tokenizers."""
+"""Tokens reserved for the names in a prompt and for differences between tokenizers."""
 T = TypeVar("T")
 Result: TypeAlias = T | UnreadableReply | CallFailed
-"""The value of a reply, or why it has none."""
+"""The value of a reply, or its failure."""
 
 
 @dataclass
 class Extractor:
-    """A model that writes or reads texts, and how many of its replies ended at their limit.
+    """A build model with the counts of its replies and of replies cut at their limit.
 
-    A reply has `max_tokens`, or for None 4,096 or what the model's window leaves.
+    The limit is `max_tokens`; for None it is 4,096 tokens, or what the model's window leaves.
     """
 
     llm: ChatModel
@@ -40,11 +40,11 @@ class Extractor:
     n_cut: int = 0
 
     def limit(self, chat: Chat) -> int:
-        """Return the most tokens of the reply to a prompt."""
+        """Return the token limit of the reply to a prompt."""
         return self.max_tokens or reply_tokens(self.llm, chat, MOST_TOKENS)
 
     def fits(self, chat: Chat) -> bool:
-        """Return whether the window has room for the reply, where its size is known."""
+        """Return whether prompt and reply fit the model's window; true if it is unknown."""
         n_tokens = sum(count_tokens(one.content) for one in chat)
         return (window := self.llm.window) is None or n_tokens + self.limit(chat) <= window
 
@@ -57,10 +57,9 @@ class Extractor:
         *,
         retry: bool = True,
     ) -> list[Result[T]]:
-        """Return what `ask_each` does, with the limit of each prompt; every reply is counted.
+        """Return the value or failure of each reply, as `ask_each` does, and count the replies.
 
-        The step is named by the purpose of the reading. With `advice`, what to do then, it raises
-        UserError for failures alone.
+        Raises UserError with the `advice`, if given, when all replies failed.
         """
 
         def read(text: str, cut: bool) -> T:
@@ -105,14 +104,14 @@ class Extractor:
 
     @property
     def statistics(self) -> dict[str, float]:
-        """How many replies were read, and how many of them were cut."""
+        """Numbers of replies and of cut replies."""
         return {REPLIES: self.n_replies, CUT: self.n_cut}
 
 
 def chunk_faults(
     n_chunks: int, *, failed: Set[int], malformed: Set[int], cut: Set[int]
 ) -> dict[str, float]:
-    """Return the number of chunks, and of those of which nothing or not all was read, by fault."""
+    """Return the numbers of chunks: all, failed, malformed, cut, and with any fault."""
     return {
         "chunks": n_chunks,
         "failed_chunks": len(failed),
@@ -125,7 +124,7 @@ def chunk_faults(
 def list_faults(
     n_chunks: int, *readings: Mapping[int, ListReply[Any]], malformed: Set[int] = frozenset()
 ) -> dict[str, float]:
-    """Return `chunk_faults` of lists read by chunk, `malformed` ones beside those that skipped."""
+    """Return `chunk_faults` of list replies; chunks with skipped items are malformed too."""
     replies = [(row, reply) for reading in readings for row, reply in reading.items()]
     return chunk_faults(
         n_chunks,
@@ -136,17 +135,17 @@ def list_faults(
 
 
 def documents_of_chunks(chunk_table: ChunkTable) -> list[str]:
-    """Return the first document of each chunk, by which messages name the chunk."""
+    """Return the first document of each chunk, the name of the chunk in messages."""
     return [chunk_table.documents_of(row)[0] for row in range(len(chunk_table))]
 
 
 def failures(results: Sequence[object]) -> list[UnreadableReply | CallFailed]:
-    """Return the results that are no value."""
+    """Return the results that are failures."""
     return [one for one in results if isinstance(one, UnreadableReply | CallFailed)]
 
 
 def refuse_all_failed(step: str, failures: Sequence[object], n_replies: int, advice: str) -> None:
-    """Raise UserError when all the replies of a step failed, with the last one and what to do."""
+    """Raise UserError, with the last failure and the advice, when all replies of a step failed."""
     if n_replies and len(failures) == n_replies:
         raise UserError(
             f"Step '{step}': none of {n_replies} replies could be used. The last one: "
@@ -155,7 +154,7 @@ def refuse_all_failed(step: str, failures: Sequence[object], n_replies: int, adv
 
 
 def room_for(llm: ChatModel, prompt: Prompt, max_tokens: int) -> int:
-    """Return how many tokens of texts fit the window beside the prompt and the reply."""
+    """Return how many tokens of texts fit the window together with prompt and reply."""
     if (window := llm.window) is None:
         return _MOST_OF_TEXTS
     reserve = count_tokens(prompt.text) + max_tokens + _BESIDE_TEXTS

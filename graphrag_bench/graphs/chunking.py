@@ -1,4 +1,4 @@
-"""Documents to chunks: token windows, separators, or one chunk for each corpus row."""
+"""Builders of chunk tables: token windows, separators, or one chunk for each document."""
 
 import re
 from array import array
@@ -16,16 +16,16 @@ from graphrag_bench.errors import UserError
 from graphrag_bench.text import count_tokens, token_cuts
 
 _SEPARATORS = re.compile(r"(?<=[\n。．！？.!?\u3000\u200b\t])|(?= )")
-"""A space goes to the word after it, where the tokeniser has it: pieces then add up in tokens."""
+"""Boundaries of pieces. A space belongs to the next word, as in the tokenizer."""
 _BETWEEN_DOCUMENTS = "\n\n"
 
 ChunkRow = tuple[str, str, str]
-"""Document id, title and text of one chunk; a chunk of several documents is a row for each."""
+"""Document id, title and text of a chunk; a chunk of several documents has several rows."""
 
 
 @artifact("chunk_table.presplit")
 def presplit(*, corpus: Dataset) -> ChunkTable:
-    """One chunk for each corpus row, never split again; blank rows give none."""
+    """One chunk for each document that is not blank, without splitting."""
     return _table(
         (document.id, document.title, document.text.strip()) for document in corpus.documents
     )
@@ -39,14 +39,13 @@ def token(
     overlap: NonNegativeInt = 100,
     join: Literal["document", "corpus"] = "document",
 ) -> ChunkTable:
-    """Windows of `size` tokens that share `overlap` tokens with the next.
+    """Windows of `size` tokens that overlap by `overlap` tokens.
 
-    Windows start every `size - overlap` tokens while a token is left, so that the last one may lie
-    whole inside the one before it. With `join="document"` each document is cut by itself. With
-    `join="corpus"` the documents are first concatenated in corpus order, each with its title on a
-    line before its text and a blank line between two; a chunk then has no title of its own and is
-    from every document of which it holds a token. No window goes from one scope of the corpus into
-    another. Raises UserError when `overlap` is not below `size`.
+    Windows start every `size - overlap` tokens, so the last one may lie inside the one before.
+    `join="document"` cuts each document. `join="corpus"` first concatenates the documents of each
+    scope in corpus order, each as title, newline and text, with a blank line between two; a chunk
+    then has no title and belongs to every document of which it holds a token. Raises UserError when
+    `overlap` is not below `size`.
     Source: Zhou et al. 2025, section 7.1 (1,200 tokens) and Exp.5 (PopAll, HotpotAll and ALCEAll:
     the corpus re-chunked by tokens); overlap of 100 as in their released code.
     """
@@ -66,9 +65,9 @@ def separator(
 ) -> ChunkTable:
     """Pieces that end at a separator, merged greedily up to `size` tokens.
 
-    Separators: newline, sentence ends of Latin and CJK scripts, spaces. A chunk starts with the
-    last `overlap` tokens of the one before it. Tokens are counted piece by piece, so that a chunk
-    may have a token or two more. Raises UserError when `overlap` is not below `size`.
+    Separators are newlines, sentence ends of Latin and CJK scripts, and spaces. A chunk starts with
+    the last `overlap` tokens of the one before it. Tokens are counted by piece, so a chunk may have
+    a token or two more. Raises UserError when `overlap` is not below `size`.
     """
     _refuse(size, overlap)
     return _table(
@@ -79,7 +78,7 @@ def separator(
 
 
 def windows(tokens: Sequence[int], size: int, overlap: int) -> Iterator[Sequence[int]]:
-    """The token windows of one document; none for an empty one."""
+    """Yield the windows of a sequence of tokens; none of an empty one."""
     return (tokens[start : start + size] for start in range(0, len(tokens), size - overlap))
 
 
@@ -146,5 +145,5 @@ def _overlapped(texts: Iterator[str], overlap: int) -> Iterator[str]:
 def _table(rows: Iterator[ChunkRow]) -> ChunkTable:
     filled = [row for row in rows if row[2]]
     if not filled:
-        raise UserError("Chunking left nothing: every document of the corpus is blank.")
+        raise UserError("Chunking: every document of the corpus is blank.")
     return ChunkTable.of(filled)

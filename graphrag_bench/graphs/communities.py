@@ -1,4 +1,4 @@
-"""Graph to communities by hierarchical Leiden."""
+"""Communities of a graph by hierarchical Leiden."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -14,20 +14,21 @@ from graphrag_bench.contract import artifact
 MAX_CLUSTER_SIZE = 10
 """Source: Zhou et al. 2025, code 4e87938."""
 CommunityRow = tuple[int, int, Sequence[int]]
-"""The level of a community, the row of its parent (-1 for none), and its nodes."""
+"""Level, row of the parent (-1: none) and nodes of a community."""
 
 
 @artifact("communities.leiden")
 def leiden(*, graph: Graph, seed: NonNegativeInt = 0xDEADBEEF) -> Communities:
-    """The communities of the graph by weighted modularity, level 0 the coarsest.
+    """Communities of the graph by weighted modularity, level 0 the coarsest.
 
-    Each connected component of two nodes or more is partitioned by itself, a community of more than
-    10 nodes again one level down, until it is small enough or cannot be split. A node without a
-    positive edge is in none, and a node is in one community of each level down to where it was last
-    split. Rows are in order of level, then parent, then lowest member.
+    Each connected component of two or more nodes is partitioned. Communities above 10 nodes are
+    partitioned again, one level down, until they are small enough or cannot be split. Nodes without
+    a positive edge are in no community; other nodes are in one community of each level down to
+    their last split. Rows are sorted by level, parent and lowest member.
     Source: Traag et al. 2019; Edge et al. 2024 (GraphRAG), section 3.1.4; Zhou et al. 2025, section
-    5. Deviation: the released code of Zhou et al. takes the largest component alone; textual graphs
-    fall into thousands of parts.
+    5.
+    Deviation: the released code of Zhou et al. takes the largest component alone; textual graphs
+    have thousands of components.
     """
     return split_by_leiden(graph, seed, MAX_CLUSTER_SIZE)
 
@@ -35,7 +36,7 @@ def leiden(*, graph: Graph, seed: NonNegativeInt = 0xDEADBEEF) -> Communities:
 def split_by_leiden(
     graph: Graph, seed: int, max_cluster_size: int, resolution: float = 1.0
 ) -> Communities:
-    """Return the communities of `leiden` with another largest size or resolution."""
+    """Return the communities of `leiden` for a given largest size and resolution."""
     view, pairs = graph.igraph.copy(), graph.pairs
     view.delete_edges(np.flatnonzero((pairs.weight <= 0) | (pairs.source == pairs.target)).tolist())
     waiting = sorted(sorted(part) for part in view.connected_components() if len(part) > 1)
@@ -54,7 +55,7 @@ def split_by_leiden(
 
 
 def communities_of(rows: Sequence[CommunityRow], graph: Graph) -> Communities:
-    """Return the communities of these rows over a graph, with the chunks of their members."""
+    """Return the communities of a graph from rows, with the chunks of their members."""
     nodes = incidence((members for _, _, members in rows), graph.n_nodes)
     chunks = in_order(nodes @ graph.node_chunk.astype(bool, copy=False))
     level, parent = (np.array([row[at] for row in rows], np.int64) for at in (0, 1))

@@ -1,4 +1,4 @@
-"""Chunks to entities and triples: of an OpenIE file, by spaCy, or by a language model."""
+"""Builders of extractions: entities and triples from an OpenIE file, spaCy or a language model."""
 
 import json
 from collections import Counter
@@ -32,10 +32,10 @@ ADVICE = (
 )
 CO_OCCURS = "occurs with"
 Prune = Literal["none", "unjoined"]
-"""Which phrases of one passage go: none, or those with no neighbour."""
+"""Which phrases of a single passage are dropped: none, or phrases without a relation."""
 
 _REPLY_SHARE = 0.75
-"""Tokens of both replies for a token of the chunk: 45 triples of a chunk of 1,200 take 670."""
+"""Tokens of both replies for each token of the chunk: 45 triples of 1,200 tokens take 670."""
 
 
 _PLACES = (
@@ -59,27 +59,27 @@ def _row(value: object) -> object:
 
 
 TripleRow = Annotated[list[str], BeforeValidator(_row)]
-"""A triple of a reply: [head, relation, tail], or an object with these."""
+"""A triple of a reply: a list [head, relation, tail], or an object with these fields."""
 
 
 class Entities(BaseModel):
-    """What the entity prompt returns."""
+    """Reply to the entity prompt."""
 
     named_entities: list[Annotated[str, BeforeValidator(_name)]]
 
 
 class Triples(BaseModel):
-    """What the triple prompt returns: [head, relation, tail] each."""
+    """Reply to the triple prompt."""
 
     triples: list[TripleRow]
 
 
 @artifact("extraction.openie_file")
 def openie_file(*, chunk_table: ChunkTable, openie: Path) -> Extraction:
-    """The entities and triples of a file in HippoRAG's OpenIE format, matched by passage text.
+    """Entities and triples of a file in HippoRAG's OpenIE format, matched by passage text.
 
-    Triples that are not three texts are skipped and counted; where the first element is itself a
-    list, that list is read. Raises UserError when a chunk has no passage in the file.
+    Items that are not three texts are skipped and counted; an item whose first element is a list is
+    read as that list. Raises UserError when a chunk has no passage in the file.
     """
     by_passage: dict[str, Any] = {}
     for document in _documents(openie):
@@ -127,15 +127,14 @@ def _triple(item: Any) -> Triple | None:
 def nlp_extraction(
     *, chunk_table: ChunkTable, nlp: Nlp, progress: Progress, prune: Prune = "none"
 ) -> Extraction:
-    """Entities, noun phrases and relations read by spaCy, sentence by sentence.
+    """Entities, noun phrases and relations of each sentence by spaCy.
 
-    Relations are subject-verb-object; two named entities of one sentence that no such relation
-    joins co-occur, in sentences with at most 8 distinct ones. A passage is about its title: the
-    title replaces he, she, it and they as a subject, and co-occurs with the named entities of
-    sentences that do not name it. `prune="unjoined"` leaves out phrases of one passage that are no
-    named entity and that no relation joins.
-    `statistics["relation_share"]` is the share of sentences that gave a subject-verb-object
-    relation, in 0..1: a bag of co-occurrences is not a knowledge graph.
+    Relations are subject-verb-object triples. Two named entities of a sentence without such a
+    relation co-occur, in sentences of at most 8 distinct entities. The title of a passage replaces
+    he, she, it and they as a subject, and co-occurs with the named entities of sentences that do
+    not name it. `prune="unjoined"` drops phrases of a single passage that are not named entities
+    and have no relation. `statistics["relation_share"]` is the share of sentences with a
+    subject-verb-object relation, 0..1.
     """
     rows, n_sentences, n_related = [], 0, 0
     named: list[set[str]] = []
@@ -165,9 +164,9 @@ def _chunk(sentences: list[Sentence], title: str) -> ChunkExtraction:
 
 
 def pruned(rows: Sequence[ChunkExtraction], named: Iterable[set[str]]) -> list[ChunkExtraction]:
-    """Return the rows without the names of one passage that no triple has, in the same order.
+    """Return the rows without names of a single passage that have no triple.
 
-    `named` has the normalised names of each passage that stay in all: named entities, titles.
+    `named` are normalised names that are kept, by passage: named entities and titles.
     """
     n_passages: Counter[str] = Counter()
     always = set[str]().union(*named)
@@ -199,11 +198,11 @@ def llm_extraction(
     triples_prompt: Prompt = TRIPLES,
     max_tokens: PositiveInt | None = None,
 ) -> Extraction:
-    """The entities and triples that the build model reads out of each chunk.
+    """Entities and triples that the build model extracts from each chunk, in two calls.
 
-    First the named entities as JSON, then, given the passage and them, the triples. Triples that
-    are not three names ("NONE" is none) are skipped and counted, and so are items and objects of a
-    reply that do not fit. Raises UserError when the replies about no chunk can be read.
+    The first call asks for named entities, the second for triples, given the passage and the
+    entities. Triples that are not three names are skipped and counted, as are items that do not fit
+    the format. Raises UserError when no reply can be read.
     Source: HippoRAG (Gutierrez et al. 2024), section 2.2 and its two prompts; Zhou et al. 2025,
     section 4.
     """
@@ -245,7 +244,7 @@ def llm_extraction(
 
 
 def whole_triples(written: Sequence[Sequence[str]]) -> tuple[Triple, ...]:
-    """Return the rows of three texts that are not empty, with two names."""
+    """Return the rows of three non-empty texts whose head and tail are names."""
     whole = (
         Triple(row[0], row[1], row[2])
         for row in written

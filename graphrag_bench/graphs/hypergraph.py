@@ -1,4 +1,4 @@
-"""N-ary facts to a hypergraph: entities and facts are nodes, a fact is joined to its entities."""
+"""Builders of hypergraphs from n-ary facts, stored as bipartite graphs."""
 
 from collections import defaultdict
 from collections.abc import Sequence
@@ -29,7 +29,7 @@ NAMES = "names"
 PROVIDES = frozenset({"node.name", "node.type", "node.description", "relationship.weight"})
 _WHOLE = 10.0
 _LEAST_WEIGHT = 0.1
-"""The weight of an edge whose fact is not complete at all, so that a walk can still take it."""
+"""Least weight of an edge, so that walks can take edges of incomplete facts."""
 
 
 @artifact("graph.hypergraph", provides=PROVIDES)
@@ -39,15 +39,15 @@ def hypergraph(
     chunk_table: ChunkTable,
     description_tokens: NonNegativeInt | None = 60,
 ) -> Graph:
-    """The hypergraph of the facts, as a bipartite graph of two types of nodes.
+    """Hypergraph of facts, as a bipartite graph of entities and hyperedges.
 
-    An `entity` is a normalised name; its description is the name and, after a colon, what facts
-    tell of it: the distinct texts in order of first mention, as many as fit `description_tokens`,
-    one at least (None: all, 0: the name alone). A `hyperedge` is a distinct fact, described by its
-    text, and joined to each entity that it names; facts of none are left out.
-    An edge weighs the completeness of the fact divided by 10, summed over the places that tell it,
-    0.1 at least. Entities come first, each type in order of first mention; nodes and edges are in
-    the chunks that they are read from. Raises UserError when no fact is left.
+    An `entity` is a normalised name. Its description is "name: texts", the distinct descriptions in
+    order of first mention that fit `description_tokens`, at least one (None: all, 0: only the
+    name). A `hyperedge` is a distinct fact, described by its text, and joined to each of its
+    entities; facts without entities are left out. The weight of an edge is the completeness of the
+    fact divided by 10, summed over its mentions, at least 0.1. Entities come first, each type in
+    order of first mention. Nodes and edges are in the chunks that mention them. Raises UserError
+    when no fact is left.
     Source: HyperGraphRAG (Luo et al. 2025), knowledge hypergraph construction and its bipartite
     storage; its release.
     """
@@ -65,11 +65,10 @@ def hypergraph_synonymy(
     synonyms_per_node: PositiveInt = 10,
     synonymy_threshold: Annotated[float, Field(gt=0, le=1)] = 0.8,
 ) -> Graph:
-    """The hypergraph with edges between entities of similar names, weighted by their cosine.
+    """Hypergraph with synonymy edges between entities of similar names, weighted by cosine.
 
-    Entities and facts are those of `graph.hypergraph`. Each entity is compared with its
-    `synonyms_per_node` nearest names, as `graph.kg_synonymy` does, and a pair at or above the
-    threshold gets an edge, which is in no chunk.
+    Each entity is compared with its `synonyms_per_node` nearest names. A pair at or above the
+    threshold gets an edge, which has no chunk. The rest is `graph.hypergraph`.
     Source: PropRAG (Wang and Han 2025), propositions, entities and synonym edges; its release.
     """
     facts = _Facts(fact_extraction)

@@ -1,4 +1,4 @@
-"""Triples to knowledge graphs: extracted or of the data set, with titles, attributes, synonyms."""
+"""Builders of knowledge graphs from extracted triples, or from those of the data set."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -24,9 +24,9 @@ from graphrag_bench.text import normalise_name
 from graphrag_bench.values import DECIMALS, FloatArray, IntArray
 
 FactCount = Literal["read", "chunk"]
-"""Whether a fact that a chunk states twice counts each time it is read, or once for the chunk."""
+"""Whether a fact counts each time it is read, or once for each chunk."""
 Titles = Literal["off", "about"]
-"""Whether a title is an entity of its passage that is joined with all entities there."""
+"""Whether the title of a passage is an entity joined with all its entities."""
 KG_ATTRIBUTES = frozenset({"node.name", "relationship.name", "relationship.weight"})
 SYNONYM = "synonym of"
 _BLOCK = 1024
@@ -34,13 +34,12 @@ _BLOCK = 1024
 
 @artifact("graph.kg", provides=KG_ATTRIBUTES)
 def kg(*, extraction: Extraction, chunk_table: ChunkTable, titles: Titles = "off") -> Graph:
-    """The knowledge graph of the extracted facts.
+    """Knowledge graph of the extracted triples.
 
-    Nodes are normalised entity names and triple ends, in order of first appearance; a relationship
-    row is one distinct (head, relation, tail), its weight the number of times it was read. Triples
-    with an empty part or equal ends are dropped. `titles="about"` makes the title of a passage one
-    of its entities, and joins it with the others there. Raises UserError when nothing was
-    extracted.
+    Nodes are normalised names of entities and triple ends, in order of first appearance. A
+    relationship is a distinct (head, relation, tail), its weight the number of times it was read.
+    Triples with an empty part or equal ends are dropped. `titles="about"` makes the title of a
+    passage an entity, joined with its other entities. Raises UserError when nothing was extracted.
     Source: Zhou et al. 2025, section 4; HippoRAG (Gutierrez et al. 2024), section 2.2 (titles are
     ours).
     """
@@ -48,17 +47,14 @@ def kg(*, extraction: Extraction, chunk_table: ChunkTable, titles: Titles = "off
 
 
 def node_rows(extraction: Extraction, *, signs: bool = True) -> dict[str, int]:
-    """Normalised node names in order of first appearance, with their rows."""
+    """Return the rows of normalised node names, in order of first appearance."""
     return _merged(extraction, "read", signs).nodes
 
 
 def fact_graph(
     extraction: Extraction, n_chunks: int, *, counted: FactCount = "read", signs: bool = True
 ) -> Graph:
-    """The graph of an extraction; raises UserError when it has no node.
-
-    A fact that is read again in the same chunk counts again, or not with `counted="chunk"`.
-    """
+    """Return the graph of an extraction; raises UserError for a graph without nodes."""
     merger = _merged(extraction, counted, signs)
     if not merger.nodes:
         raise UserError(f"{NO_ENTITIES}build.extraction=nlp reads entities without a model.")
@@ -85,10 +81,10 @@ def _merged(extraction: Extraction, counted: FactCount, signs: bool) -> Merger:
 
 
 def titled(extraction: Extraction, chunk_table: ChunkTable, titles: Titles) -> Extraction:
-    """Return the extraction with the title of each chunk as the first of its entities.
+    """Return the extraction with the title of each chunk as its first entity, unless `off`.
 
-    With `about` the title co-occurs with every entity of the chunk that no triple there joins with
-    it. An extraction that found nothing at all stays as it is, so that titles do not hide it.
+    The title co-occurs with each entity of the chunk that no triple joins with it. An extraction
+    without entities and triples stays empty, so that titles do not hide the failure.
     """
     if titles == "off" or not any(row.entities or row.triples for row in extraction.rows):
         return extraction
@@ -126,7 +122,7 @@ def name_index(
     titles: Titles = "off",
     signs: bool = True,
 ) -> VectorIndex:
-    """One vector for each node name of a knowledge graph with the same settings, in node order."""
+    """Vectors of the node names of a knowledge graph with the same settings, in node order."""
     names = list(node_rows(titled(extraction, chunk_table, titles), signs=signs))
     return index_texts(names, embedder, progress, "node names")
 
@@ -145,14 +141,14 @@ def kg_synonymy(
     counted: FactCount = "read",
     signs: bool = True,
 ) -> Graph:
-    """The knowledge graph with edges between nodes of similar names.
+    """Knowledge graph with synonymy edges between nodes of similar names.
 
-    Each node is compared with its `synonyms_per_node` nearest names; a pair at or above the
-    threshold gets one edge with its cosine as weight and no chunk. A pair that a fact already
-    joins is left alone (`skip`), loses its facts' weight to it (`overwrite`) or has it added.
-    `titles` as of `graph.kg`. The weight of a fact is the number of times that it was read, or with
-    `counted="chunk"` the number of chunks that state it. Without `signs` C++ is C, as in the
-    released code.
+    Each node is compared with its `synonyms_per_node` nearest names. A pair at or above the
+    threshold gets an edge with its cosine as weight and without a chunk. `synonymy` says what
+    happens to a pair that a fact joins: no edge (`skip`), an edge that replaces the facts' weight
+    (`overwrite`), or an edge whose weight is added (`add`). `titles` is that of `graph.kg`. The
+    weight of a fact is the number of times it was read, or with `counted="chunk"` its number of
+    chunks. Without `signs` C++ is C, as in the released code.
     Source: HippoRAG (Gutierrez et al. 2024), section 2.2 and appendix B (threshold 0.8).
     """
     rows = titled(extraction, chunk_table, titles)
@@ -176,11 +172,10 @@ def kg_synonymy(
 def synonym_pairs(
     vectors: Vectors, per_node: int, threshold: float, progress: Progress
 ) -> tuple[IntArray, FloatArray]:
-    """The pairs at or above the threshold, as low * n_nodes + high, ascending, and their cosines.
+    """Return pairs of similar vectors, as low * n + high, ascending, and their cosines.
 
-    Each of the vectors is compared with its `per_node` nearest others. Cosines are rounded to 6
-    decimals before they are compared; of the two of a pair, which may differ by the rounding of the
-    processor, the larger is taken.
+    Each vector is compared with its `per_node` nearest others, and pairs at or above the threshold
+    are kept. Cosines are rounded to 6 decimals; a pair has the larger of its two.
     """
     import faiss
 
@@ -207,9 +202,9 @@ def synonym_pairs(
 def with_rows(
     graph: Graph, source: IntArray, target: IntArray, weight: FloatArray, relation: str
 ) -> Graph:
-    """The graph with rows of one relation after its own; they are in no chunk.
+    """Return the graph with further relationships of one name, which have no chunk.
 
-    Those of `SYNONYM` are synonymy edges.
+    Relationships named `SYNONYM` are synonymy edges.
     """
     from scipy.sparse import csr_matrix, vstack
 
@@ -229,15 +224,15 @@ def with_rows(
 
 @artifact("graph.subgraphs", provides=KG_ATTRIBUTES)
 def subgraph_graph(*, corpus: Dataset, chunk_table: ChunkTable) -> Graph:
-    """One knowledge graph of the triples of all documents, names and relations as written.
+    """Knowledge graph of the triples of all documents, names and relations as written.
 
-    Nodes are the names, and rows the distinct (head, relation, tail), both in order of first
-    appearance; the chunks of a row are those of the documents whose subgraph holds it, and its
-    weight is their number. Triples with a blank part are left out; a triple may have equal ends.
-    Raises UserError for a set without triples, and unless each document is one chunk.
+    Nodes are names, relationships the distinct (head, relation, tail), both in order of first
+    appearance. A relationship is in the chunks of the documents whose subgraph has it; its weight
+    is their number. Triples with a blank part are left out; loops are kept. Raises UserError for a
+    data set without triples, and when a document has more than one chunk.
     """
     subgraphs, chunk = _subgraphs(corpus), _chunks(corpus, chunk_table)
-    rows, of_chunk = _rows(corpus, subgraphs, chunk)
+    rows, of_chunk = _rows(subgraphs, chunk)
     head, relation, tail = (getattr(subgraphs, part)[rows] for part in ("head", "relation", "tail"))
     if not len(head):
         raise UserError(f"Data set '{corpus.name}': every subgraph is empty.")
@@ -261,9 +256,9 @@ def subgraph_graph(*, corpus: Dataset, chunk_table: ChunkTable) -> Graph:
 
 @artifact("extraction.subgraphs")
 def subgraph_extraction(*, corpus: Dataset, chunk_table: ChunkTable) -> Extraction:
-    """The triples that the data set comes with, chunk by chunk, for graphs of normalised names.
+    """Triples of the data set by chunk, for graphs of normalised names.
 
-    Raises UserError for a set without triples, and unless each document is one chunk.
+    Raises UserError for a data set without triples, and when a document has more than one chunk.
     """
     subgraphs = _subgraphs(corpus)
     triples: dict[int, dict[tuple[str, str, str], None]] = {}
@@ -295,11 +290,10 @@ def _chunks(corpus: Dataset, chunk_table: ChunkTable) -> dict[str, int]:
     return chunk
 
 
-def _rows(corpus: Dataset, of: Subgraphs, chunk: Mapping[str, int]) -> tuple[IntArray, IntArray]:
-    slices = [of.rows(document.id) for document in corpus.documents]
+def _rows(of: Subgraphs, chunk: Mapping[str, int]) -> tuple[IntArray, IntArray]:
+    slices = [of.rows(document) for document in chunk]
     rows = np.concatenate([np.arange(one.start, one.stop) for one in slices])
-    chunks = np.array([chunk[document.id] for document in corpus.documents], np.int64)
-    of_chunk = np.repeat(chunks, [one.stop - one.start for one in slices])
+    of_chunk = np.repeat(list(chunk.values()), [one.stop - one.start for one in slices])
     named, related = (
         np.array([bool(text.strip()) for text in texts], bool) for texts in (of.names, of.relations)
     )

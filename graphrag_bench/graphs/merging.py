@@ -1,4 +1,4 @@
-"""Records of entities and relationships, collected one by one and merged into one graph."""
+"""Merging of mentions of entities and relationships into a graph."""
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -20,11 +20,11 @@ NO_ENTITIES = (
 
 
 class Merger:
-    """Nodes and relationships in order of first mention.
+    """Collector of mentions, merged into nodes and relationships in order of first mention.
 
-    A node is a normalised name (without `signs` its letters and digits alone), a relationship an
-    unordered pair of nodes, or with `named` a (head, name, tail). `nodes` and `relationships` have
-    the row of each, `keywords` pairs of a relationship's row and a keyword.
+    A node is a normalised name, without `signs` its letters and digits alone. A relationship is an
+    unordered pair of nodes, or with `named` a triple (head, name, tail). `nodes` and
+    `relationships` map to rows; `keywords` are pairs of a relationship row and a keyword.
     """
 
     def __init__(self, *, named: bool = False, signs: bool = True) -> None:
@@ -47,7 +47,7 @@ class Merger:
     def node(
         self, name: str, kind: str = "", description: str = "", chunks: Sequence[int] = ()
     ) -> int | None:
-        """Note a mention of a node and return its row; None for a name without letters."""
+        """Add a mention of a node and return its row; None for a name that normalises to ""."""
         if not (normal := self.normalised(name)):
             return None
         row = self.nodes.setdefault(normal, len(self.nodes))
@@ -69,7 +69,7 @@ class Merger:
         weight: float = 1.0,
         chunks: Sequence[int] = (),
     ) -> None:
-        """Note a relationship and its ends, but for a loop and for an end without letters."""
+        """Add a mention of a relationship and its ends; loops and empty names are ignored."""
         if not self.normalised(source) or not self.normalised(target):
             return
         head, tail = self.node(source, chunks=chunks), self.node(target, chunks=chunks)
@@ -88,13 +88,13 @@ class Merger:
         self.keywords += [(row, keyword) for keyword in keywords]
 
     def attribute(self, node: str, name: str, value: str, chunks: tuple[int, ...] = ()) -> None:
-        """Note a named value of a node, unless one of the three has no letters."""
+        """Add an attribute of a node; empty names and values are ignored."""
         whole = self.normalised(name) and self.normalised(value)
         if whole and (row := self.node(node, chunks=chunks)) is not None:
             self._stated.append((row, name, value, chunks))
 
     def normalised(self, name: str) -> str:
-        """Return the normalised form of a name, made once."""
+        """Return the normalised name, cached."""
         if name not in self._normal:
             self._normal[name] = self._normalise(name)
         return self._normal[name]
@@ -107,13 +107,12 @@ class Merger:
         attributes: bool = False,
         most_tokens: int | None = None,
     ) -> Graph:
-        """Return the merged graph, with keywords, or attributes and types, where asked for.
+        """Return the merged graph, with optional keywords, or attributes and types.
 
-        Nodes and relationships are described where relationships have no names. A node's type is
-        the most frequent one, ties to the first; descriptions are the distinct ones, of which
-        `most_tokens` keeps the first that fit, one at least, sorted and joined by a space; keywords
-        are joined by ", " in order of first mention; weights are summed; a relationship has the
-        direction of its first mention.
+        Graphs of unnamed relationships have descriptions. The type of a node is the most frequent
+        one, ties to the first. Descriptions are the distinct ones, up to `most_tokens` but at least
+        one, sorted and joined by a space. Keywords are joined by ", " in order of first mention.
+        Weights are summed. A relationship has the direction of its first mention.
         """
         n, n_rows = len(self.nodes), len(self.relationships)
         ends, described = np.array(self._ends, np.int64).reshape(-1, 2), not self.named
@@ -160,7 +159,7 @@ def _joined(
 
 
 def fitting(texts: Sequence[str], most_tokens: int | None) -> list[str]:
-    """Return the first distinct texts that fit so many tokens, one at least; all for None."""
+    """Return the first distinct texts that fit `most_tokens`, at least one (None: all)."""
     distinct = list(dict.fromkeys(texts))
     if most_tokens is None:
         return distinct

@@ -1,4 +1,4 @@
-"""Passages as nodes, joined by the entities that they share."""
+"""Builder of the graph of passages that share entities."""
 
 from dataclasses import replace
 from itertools import pairwise
@@ -20,21 +20,20 @@ from graphrag_bench.values import IntArray
 
 PASSAGE_ATTRIBUTES = frozenset({"node.description", "relationship.name", "relationship.weight"})
 MAX_DF = 500
-"""The most frequent name of 1,890 passages of MuSiQue is in 321: it bites in larger sets alone."""
+"""Only matters in large sets: the most frequent name of 1,890 MuSiQue passages is in 321."""
 
 
 @artifact("graph.passage", provides=PASSAGE_ATTRIBUTES)
 def passage(
     *, chunk_table: ChunkTable, nlp: Nlp, progress: Progress, max_df: PositiveInt | None = MAX_DF
 ) -> Graph:
-    """The passages as nodes, an edge where two share an entity.
+    """Graph of passages, with an edge between two passages that share an entity.
 
-    Node i is chunk i, its description the passage; an edge is named by all entities shared, in
-    order of first appearance, and weighs their number. Entities are named entities by normalised
-    name, numbers and dates aside, and the title of the passage. Those in more than
-    `max_df` passages join nothing, as an entity of m passages makes m (m - 1) / 2 edges: so a
-    mention makes at most (`max_df` - 1) / 2 (None: no limit). How many entities there are, and how
-    many of them were left out so, is in the artifact's statistics.
+    Node i is chunk i, its description the passage. The name of an edge lists the shared entities in
+    order of first appearance; its weight is their number. Entities are the title and the named
+    entities of a passage, without numbers and dates, by normalised name. Entities in more than
+    `max_df` passages (None: no limit) are ignored, as an entity of m passages gives m (m - 1) / 2
+    edges. The statistics count all entities and the ignored ones.
     Source: KGP (Wang et al. 2024); Zhou et al. 2025, section 4 and their report, B.8 ("at least";
     the paper itself says "larger than").
     Deviation: linked by spaCy's entities and equal names, where the released code asks the WAT web
@@ -63,10 +62,7 @@ def passage(
 
 
 def chunks_as_nodes(n: int, ends: IntArray, weight: ArrayLike, relations: Texts) -> Graph:
-    """Return a graph whose node i is chunk i; `ends` (2, m) are sources and targets of edges.
-
-    An edge is in the chunks that are its ends.
-    """
+    """Return a graph whose node i is chunk i; edges `ends` (2, m) are in the chunks they join."""
     every, m = np.arange(n), ends.shape[1]
     of_edges = cells(np.repeat(np.arange(m), 2), ends.T.ravel(), (m, n))
     names = [f"chunk {row}" for row in range(n)]

@@ -1,4 +1,4 @@
-"""Delimited records of entities, relationships and facts, read from replies of models."""
+"""Parsing of delimited records of entities, relationships and facts in replies."""
 
 import re
 from collections.abc import Iterator
@@ -11,10 +11,10 @@ from graphrag_bench.text import names_nothing, normalise_name
 from graphrag_bench.values import unique
 
 _COMPLETE = 10.0
-"""The highest completeness of a fact, that of one without a score."""
+"""Highest completeness of a fact, and the default."""
 _NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)")
 _ECHOES = frozenset({"description", "entity_description", "relationship_description"})
-"""Descriptions of the format's own template, `("entity"<|>NAME<|>type<|>description)`."""
+"""Descriptions of records that a model copied from the format's template."""
 
 _S = r"[ \t\u3000]*"
 _OPEN, _CLOSE = r"(?:\\?<|&lt;|＜)", r"(?:\\?>|&gt;|＞)"
@@ -23,9 +23,9 @@ _FIELD = (
     rf"{_OPEN}{_S}{_BAR}(?:{_S}(?!complet)[^\s<>＜＞&|｜(){{}}\"]{{0,20}}{_S}{_BAR})*{_S}{_CLOSE}{_BAR}?"
     r"|[{<]\|?tuple_delimiter\|?[}>]|<\|?sep\|?>"
 )
-"""`<|>` and what models write for it: `<||>`, `<|#|>`, `< | >`, `＜｜＞`, `&lt;|&gt;`, ..."""
+"""The delimiter `<|>` and its common variants: `<||>`, `<|#|>`, `< | >`, `＜｜＞`, `&lt;|&gt;`."""
 _WEAK = {"|": r"(?<!\\)[|｜│¦]", "\t": r"\t", r"\t": r"\\t", ",": r","}
-"""Signs that delimit fields where one stands behind the kind of a record, and only there."""
+"""Weak delimiters, which count only in a record whose kind is followed by one."""
 _END = re.compile(
     rf"{_OPEN}{_S}{_BAR}*{_S}complet\w*{_S}{_BAR}*{_S}{_CLOSE}|\{{completion_delimiter\}}"
     r"|(?m:^[\s*(]*completed?[\s*).]*$)",
@@ -42,9 +42,9 @@ _HEAD = re.compile(
 _BEFORE = re.compile(
     r"(?:\A|\n|##|record_delimiter\}|[)\]）】][,;.]?)\s*(?:(?:[-*•·–—+>`|]+|#{1,6}|\(?\d{1,3}[.):])\s*)*\Z"
 )
-"""The place of a record without brackets: a new line or another record, bullets aside."""
+"""What precedes a record without brackets: a new line or another record, then bullets."""
 _BEHIND = re.compile(r"\s*(?:[,;.]?\s*?(?:\n|\Z)|\**#|\{record|[\s,;.*`|•·–—+\-\d)]*\Z)")
-"""What stands behind the bracket that ends a record."""
+"""What follows the closing bracket of a record."""
 _CLOSING = {"(": "()", "（": "（）", "[": "[]", "{": "{}", "【": "【】"}
 _TABLE_RULE = re.compile(r"[^\n]*\n\s*\|?\s*:?-[-\s:|]*(?:\n|\Z)")
 _PAIRS = ('""', "''", "“”", "‘’", "``", "«»")
@@ -54,9 +54,9 @@ Record = EntityRecord | RelationshipRecord | FactRecord
 
 @dataclass(frozen=True)
 class RecordReply:
-    """A reply with its records, and how many were malformed or of negative strength.
+    """A reply with its records, and its numbers of malformed records and negative strengths.
 
-    `cut` says that the reply ended at its limit.
+    `cut` marks a reply that ended at its token limit.
     """
 
     text: str
@@ -67,16 +67,15 @@ class RecordReply:
 
 
 def read_records(text: str, cut: bool, *, keywords: bool, purpose: str) -> RecordReply:
-    """Return the records of a reply; raises UnreadableReply for none where it does not say so.
+    """Return the entity and relationship records of a reply.
 
-    A record begins with its kind and a delimiter, `("entity"<|>` or a common variant of it, in
-    brackets or at the beginning of a line; delimiters, separators and bullets may vary, also
-    within one reply. An entity has at least 4 fields, a relationship at least 5; more is ignored.
-    With `keywords` a relationship of 6 fields or more holds them in the fifth, and one of 5 has
-    none. The last field is the strength where it is a signed decimal number, which is taken as 0
-    when negative (and counted), and otherwise the strength is 1. Names as "NONE" and "N/A" are no
-    entities. The last record of a `cut` reply is left out, unless a separator stands behind it. A
-    reply that is `<|COMPLETE|>` alone has no records.
+    A record starts with its kind and a delimiter, `("entity"<|>` or a common variant, in brackets
+    or at the start of a line. Delimiters, separators and bullets may vary within a reply. An entity
+    has at least 4 fields, a relationship at least 5. With `keywords` the fifth field of a
+    relationship of 6 or more holds its keywords. The last field is the strength if it is a decimal
+    number (negative ones count as 0), else the strength is 1. Entities named "NONE" or "N/A" are
+    ignored, as is an unfinished last record of a `cut` reply. Raises UnreadableReply for a reply
+    without records, unless it is only `<|COMPLETE|>`.
     Source: the released code of Zhou et al. 2025 (4e87938) and nano-graphrag; names in quotes are
     accepted with and without them.
     """
@@ -109,12 +108,11 @@ def read_records(text: str, cut: bool, *, keywords: bool, purpose: str) -> Recor
 
 
 def read_facts(text: str, cut: bool, *, purpose: str) -> RecordReply:
-    """Return the facts of a reply; raises UnreadableReply for none where it does not say so.
+    """Return the facts of a reply, in records as of `read_records`.
 
-    Records are told apart as `read_records` says. A fact has a text and, in its last field, a
-    completeness, which is moved into 0..10 and is 10 where it is no number. Entities, of a name and
-    a description at least, belong to the fact before them; one that stands before every fact is
-    malformed. More fields are ignored.
+    A fact has a text and, in its last field, a completeness, clipped to 0..10 (default 10). An
+    entity has a name and a description, and belongs to the fact before it; before the first fact it
+    is malformed. Raises UnreadableReply as `read_records` does.
     Source: HyperGraphRAG (Luo et al. 2025), the layout of its released prompt.
     """
     facts: list[FactRecord] = []
@@ -135,19 +133,19 @@ def read_facts(text: str, cut: bool, *, purpose: str) -> RecordReply:
 
 
 def denies(reply: RecordReply, earlier: str) -> bool:
-    """Return whether a corrected reply is empty although the first one looked like records."""
+    """Return whether a corrected reply has no records although the first one resembled records."""
     return not reply.records and not says_nothing(earlier)
 
 
 def says_nothing(text: str) -> bool:
-    """Return whether a reply is one line of words at most, with nothing like a record in it."""
+    """Return whether a reply is at most one line, without anything that resembles a record."""
     words = _END.sub("", text).strip()
     like = r"[|｜{}\t]|&lt;|\\t|[(\[\"'“]\s*(entity|relation|fact)"
     return "\n" not in words and not re.search(like, words, re.IGNORECASE)
 
 
 def _checked(reply: RecordReply, purpose: str, *, says_none: bool) -> RecordReply:
-    """Return a reply that has records or says that there are none, and nothing besides."""
+    """Return a reply that has records, or only says that there are none; raises UnreadableReply."""
     if reply.records or (says_none and not reply.malformed):
         return reply
     rest, n_ends = _END.subn("", reply.text)
@@ -162,7 +160,7 @@ def _is_echo(fields: list[str]) -> bool:
 
 
 def _records(text: str, cut: bool) -> Iterator[list[str]]:
-    """Yield the kind and the fields of each record, "" for one of no known kind."""
+    """Yield kind and fields of each record; the kind is "" if unknown."""
     heads = [head for head in _HEAD.finditer(text) if _begins(text, head)]
     starts = [head.start() for head in heads] + [len(text)]
     if re.search(_FIELD, text[: starts[0]], re.IGNORECASE):
@@ -184,7 +182,7 @@ def _records(text: str, cut: bool) -> Iterator[list[str]]:
 
 
 def _begins(text: str, head: re.Match[str]) -> bool:
-    """Return whether a record begins here, and not a field or words in brackets."""
+    """Return whether a match is the start of a record, not a field or words in brackets."""
     if (head["weak"] == "," and not head["quote"]) or (head["other"] and not head["open"]):
         return False
     if head["open"] and head["field"]:
@@ -193,10 +191,10 @@ def _begins(text: str, head: re.Match[str]) -> bool:
 
 
 def _inside(segment: str, opening: str) -> tuple[str, str]:
-    """Return what a record holds, and what stands behind the bracket that ends it.
+    """Return the content of a record, and the text after its closing bracket.
 
-    This bracket closes the record and has a separator, a bullet or the end of the line behind it;
-    without such a bracket it is the last one.
+    The closing bracket is followed by a separator, a bullet or the end of the line; if there is
+    none, it is the last bracket.
     """
     depth, last = 0, -1
     opens, closes = tuple(_CLOSING.get(opening, "()"))

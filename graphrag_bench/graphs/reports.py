@@ -1,4 +1,4 @@
-"""Community reports: the central sentences about the members, or written by the build model."""
+"""Builders of community reports: central sentences, or texts by the build model."""
 
 import csv
 import io
@@ -37,7 +37,7 @@ SUMMARY_TOKENS = 150
 FINDING_TOKENS = 80
 FINDINGS = 5
 MAX_SENTENCES = 20
-"""Of an extracted report: ours, about the length of a written one."""
+"""Sentences of an extracted report: ours, about the length of a written one."""
 WINDOW_SHARE = 0.6
 MAX_INPUT_TOKENS = 12_000
 """Source: Zhou et al. 2025, code 4e87938."""
@@ -46,7 +46,7 @@ _UNKNOWN_WINDOW = 8192
 _RESERVE = 64
 _TOKENS_OF_COMMUNITY = 400
 _AT_ONCE = 500
-"""Prompts that are in memory at a time, 24 MB of the longest; all are answered before the next."""
+"""Prompts in memory at a time, at most 24 MB."""
 _IN_TITLE = 3
 _HEADS = {
     "Reports": "id,report,rating,importance",
@@ -59,18 +59,19 @@ _HEADS = {
 def extractive(
     *, communities: Communities, graph: Graph, embedder: Embedder, progress: Progress
 ) -> Reports:
-    """One report for each community: title, central sentences, and one finding for each key member.
+    """Reports of central sentences: title, summary, and a finding for each key member.
 
-    The title is the three most connected members. Sentences are those of the members' descriptions
-    and of the relationships within the community, most connected first, 20 at most; names and
-    relations are used where the graph has no descriptions. The summary is the central ones up to
-    150 tokens, a finding the central ones about one of the five most connected members, up to 80
-    tokens. The rating is 5 times the occurrence (chunks of the community by the largest number)
-    plus 5 times ln(1 + members) by the largest: 0..10, how much of the corpus it covers, where a
-    language model would judge impact.
+    The title is the three most connected members. Candidate sentences are those of the descriptions
+    of members and of relationships within the community, most connected first, at most 20; graphs
+    without descriptions have names and relations. The summary is the central sentences, up to 150
+    tokens. A finding is the central sentences about one of the five most connected members, up to
+    80 tokens. The rating (0..10) is 5 times the number of chunks of the community divided by the
+    largest number, plus 5 times ln(1 + members) divided by the largest: how much of the corpus the
+    community covers.
     Source: the layout of reports, GraphRAG (Edge et al. 2024), section 3.1.5; sentences by
     centrality (Erkan and Radev 2004).
-    Deviation: extracted, not written; `reports.llm` writes them.
+    Deviation: extracted, not written, and rated by coverage instead of a model's judgement;
+    `reports.llm` writes them.
     """
     contents, rows = Contents(graph, communities), range(len(communities))
     about = [contents.sentences(row, MAX_SENTENCES) for row in rows]
@@ -105,7 +106,7 @@ def _chunks(graph: Graph, communities: Communities, texts: Sequence[str]) -> Any
 
 
 def report_text(blocks: Sequence[tuple[str, str]]) -> str:
-    """The title and summary, then every finding, as headings and texts apart by blank lines."""
+    """Return headings and texts of a report, separated by blank lines."""
     lines = []
     for number, (heading, text) in enumerate(blocks):
         lines.append(f"{'##' if number else '#'} {heading}")
@@ -114,21 +115,21 @@ def report_text(blocks: Sequence[tuple[str, str]]) -> str:
 
 
 def coverage(communities: Communities) -> FloatArray:
-    """A rating without a judge, float64 (n,) in 0..10, one decimal: occurrence and size."""
+    """Return ratings by occurrence and size, float64 (n,) in 0..10, one decimal."""
     sizes = np.log1p(np.diff(communities.nodes.indptr).astype(np.float64))
     sizes = sizes / max(sizes.max(initial=0.0), 1.0)
     return np.asarray(np.round(5.0 * communities.occurrence + 5.0 * sizes, 1), np.float64)
 
 
 class Finding(BaseModel):
-    """One insight of a report."""
+    """A finding of a report."""
 
     summary: str
     explanation: str = ""
 
 
 class Report(BaseModel):
-    """What the report prompt returns; a finding that is plain text becomes a heading."""
+    """Reply to the report prompt; a finding that is plain text becomes a heading."""
 
     title: str
     summary: str
@@ -150,17 +151,13 @@ class Report(BaseModel):
 
     @property
     def text(self) -> str:
-        """Title and summary, then the findings, as headings and texts apart by blank lines."""
+        """Title, summary and findings as one text."""
         findings = ((finding.summary, finding.explanation) for finding in self.findings)
         return report_text([(self.title, self.summary), *findings])
 
 
 def _calls(settings: Mapping[str, Any], sizes: Sizes) -> int:
-    """One report for 400 tokens of text.
-
-    A guess, for communities are not known before the graph is: the graph that spaCy makes of
-    UltraDomain Mix has one for 185 tokens, and that of a language model half as many nodes.
-    """
+    """Assume one community for 400 tokens: graphs by spaCy have one for 185, by a model fewer."""
     return max(round(sizes.n_chunks * sizes.chunk / _TOKENS_OF_COMMUNITY), 1)
 
 
@@ -180,16 +177,16 @@ def llm_reports(
     report_prompt: Prompt = REPORT,
     max_tokens: PositiveInt = 1500,
 ) -> Reports:
-    """One report for each community, written by the build model: one call each.
+    """Reports by the build model, one call for each community.
 
-    Its input are tables of members and of the relationships that touch them, within 0.6 of the
-    model's window (8,192 tokens where that is not known) and 12,000 tokens. Levels go
-    finest first, so that the reports on its parts replace what a large community has to leave
-    out. A prompt depends on the members of its community alone, so that one that a change of the
-    corpus leaves as it was has its stored reply. A reply that is not such JSON even when asked
-    again becomes the summary of a report titled by the three most connected members, rated 0 and
-    flagged in `fallback`; a call without a reply leaves the community without a report. Both are
-    counted; raises UserError when no reply of all could be read.
+    The prompt holds tables of the members and of the relationships that touch them, within 0.6 of
+    the model's window (8,192 tokens if unknown) and 12,000 tokens. Levels go from fine to coarse,
+    so that reports on the parts of a large community can replace its rows. A prompt depends on the
+    members of its community alone, so communities that a change of the corpus does not touch use
+    their stored replies. A reply that is still unreadable when asked again becomes the summary of a
+    report with rating 0, titled by the three most connected members and marked in `fallback`. After
+    a failed call the community has no report. Both are counted; raises UserError when all replies
+    are unusable.
     Source: GraphRAG (Edge et al. 2024), section 3.1.5; Zhou et al. 2025, section 5.
     """
     window = _UNKNOWN_WINDOW if llm_build.window is None else llm_build.window
@@ -234,10 +231,10 @@ def _batches(communities: Communities) -> Iterator[list[int]]:
 
 
 class Contents:
-    """What a graph says of its communities.
+    """Names, descriptions and relationships of communities, for titles, sentences and tables.
 
-    `ends` are the head and tail of each relationship row, `facts` what it says: its description,
-    or its names and relation; `parts` are the rows that a community was split into, ascending.
+    `facts` are the descriptions of relationships, else their names and relation. `parts` are the
+    child communities of a community, ascending.
     """
 
     def __init__(self, graph: Graph, communities: Communities) -> None:
@@ -259,12 +256,12 @@ class Contents:
             self.parts.setdefault(parent, []).append(row)
 
     def members(self, community: int) -> list[int]:
-        """Return the nodes of a community, the highest degree first, ties by name."""
+        """Return the nodes of a community, highest degree first, ties by name."""
         members = row_ids(self.communities.nodes, community).tolist()
         return sorted(members, key=lambda node: (-self.degree[node], self.names[node]))
 
     def relationships(self, community: int) -> list[int]:
-        """Return the rows with an end in it, the highest rank first, ties by names and fact."""
+        """Return the relationships of a community, highest rank first, ties by names and fact."""
         nodes = row_ids(self.communities.nodes, community)
         members = set(nodes.tolist())
 
@@ -275,7 +272,7 @@ class Contents:
         return sorted(self.graph.relationships_at(nodes).tolist(), key=place)
 
     def rank(self, row: int, members: set[int]) -> int:
-        """Return the degrees of the ends of a row that are among some members, together."""
+        """Return the summed degree of the ends of a row that are members."""
         return sum(self.degree[end] for end in self.ends[row] if end in members)
 
     def title(self, community: int) -> str:
@@ -283,9 +280,9 @@ class Contents:
         return ", ".join(self.names[node] for node in self.members(community)[:_IN_TITLE])
 
     def sentences(self, community: int, most: int) -> list[tuple[int, str]]:
-        """Return member and sentence, at most `most`, for each member in turn one sentence.
+        """Return at most `most` pairs of member and sentence, interleaved by member.
 
-        Where nothing is described, what the relationships within the community say.
+        The last source are the relationships within the community.
         """
         members = self.members(community)
         inside = set(members)
@@ -304,18 +301,16 @@ class Contents:
 def report_tables(
     contents: Contents, community: int, texts: Sequence[str], ratings: FloatArray, budget: int
 ) -> str:
-    """Entities by degree and relationships by rank, half of the budget each; ties by name.
+    """Return entities by degree and relationships by rank, half of the budget each.
 
-    Where that cuts rows off and parts of the community have reports (`texts` and `ratings` by
-    community), these come first, the largest occurrence first (ties by text), as many as fit. The
-    occurrence is the share of the community's chunks that the part is in, 0..1. Entities and
-    relationships that the reports do not cover go before the others and share what is left. Rows
-    are cut at their boundaries. The tables depend on the members alone: the same ones give the same
-    text wherever their rows are.
+    If that cuts rows off, reports on parts of the community (`texts` and `ratings` by community)
+    come first, the largest occurrence first (ties by text), as many as fit. The occurrence is the
+    share of the community's chunks that the part has. The rest of the budget is for entities and
+    relationships, those outside the reported parts first. Only whole rows are included. Equal
+    members give equal tables.
     Source: GraphRAG (Edge et al. 2024), section 3.1.5, as nano-graphrag packs it.
-    Deviation: nano-graphrag numbers reports by community and divides occurrence by the largest of
-    all communities, and a rank counts the neighbours of ends outside the community too; each of
-    these would change with what the community does not hold.
+    Deviation: nano-graphrag numbers reports by community, divides occurrence by the largest of all
+    communities, and counts neighbours outside the community in a rank.
     """
     nodes, rows = contents.members(community), contents.relationships(community)
     members, types = set(nodes), contents.graph.types

@@ -1,4 +1,4 @@
-"""Sentences: read by the tagger with titles, split by rule, and the central ones as summaries."""
+"""Sentences: read by a tagger, split by rules, and selected for extractive summaries."""
 
 import re
 from collections.abc import Collection, Container, Iterable, Iterator, Mapping, Sequence
@@ -27,7 +27,7 @@ _SAME = 0.9
 def read_chunks(
     chunk_table: ChunkTable, nlp: Nlp, progress: Progress
 ) -> Iterator[tuple[str, list[Sentence]]]:
-    """Yield the title of each chunk, "" where it has none, and the sentences of its text."""
+    """Yield title and sentences of each chunk."""
     texts = list(chunk_table.texts)
     with progress.task("reading sentences", len(texts)) as advance:
         for row, sentences in enumerate(nlp.sentences(texts)):
@@ -36,14 +36,14 @@ def read_chunks(
 
 
 def named_entities(sentence: Sentence) -> list[str]:
-    """Return the named entities of a sentence, numbers, amounts and dates aside, as they come."""
+    """Return the named entities of a sentence in order, without numbers, amounts and dates."""
     return [name for name, label in sentence.entities if label not in NUMERIC]
 
 
 def together(names: Sequence[str], title: str) -> list[tuple[str, str]]:
-    """Return the pairs that share a sentence which names these distinct entities.
+    """Return the co-occurring pairs of a sentence with these distinct entities.
 
-    All pairs where they are 8 at most; `title`, where given and not named, with each of them.
+    All pairs of at most 8 entities, and the `title`, unless empty or among them, with each.
     """
     pairs = list(combinations(names, 2)) if len(names) <= _MOST_TOGETHER else []
     if title and title not in names:
@@ -52,7 +52,7 @@ def together(names: Sequence[str], title: str) -> list[tuple[str, str]]:
 
 
 def facts_of(sentence: Sentence, subject: str, names: set[str]) -> Iterator[Triple]:
-    """Yield the relations between kept names; `subject` replaces a personal pronoun."""
+    """Yield the relations between `names`; `subject` replaces personal pronouns."""
     for relation in sentence.relations:
         head, tail = (
             subject if part in sentence.pronouns else part
@@ -63,24 +63,26 @@ def facts_of(sentence: Sentence, subject: str, names: set[str]) -> Iterator[Trip
 
 
 def split_sentences(text: str) -> list[str]:
-    """Return the sentences of a text, one line each.
+    """Return the sentences of a text, each on one line.
 
-    A sentence ends after . ! ? and a space, but for initials and titles such as St. and Dr., and at
-    a blank line.
+    A sentence ends at a blank line, or after . ! ? and a space, except after initials and titles.
+
+    >>> split_sentences("Dr. Holt left. He came back.")
+    ['Dr. Holt left.', 'He came back.']
     """
     parts = (" ".join(part.split()) for part in _END.split(text))
     return [part for part in parts if part]
 
 
 def vectors_of(texts: Sequence[str], embedder: Embedder, progress: Progress, label: str) -> Vectors:
-    """Return the vectors of some texts, float32 (n, dimension)."""
+    """Return the vectors of texts, float32 (n, dimension), with a progress bar."""
     with progress.task(label, len(set(texts))) as advance:
         return encode_in_blocks(texts, embedder, advance)
 
 
 @dataclass(frozen=True, eq=False)
 class Sentences:
-    """Distinct sentences in order of first appearance, with their unit vectors and tokens."""
+    """Distinct sentences with unit vectors and numbers of tokens."""
 
     texts: tuple[str, ...]
     vectors: Vectors
@@ -95,9 +97,9 @@ class Sentences:
         *,
         among: Container[str] | None = None,
     ) -> "Sentences":
-        """Return the distinct sentences, embedded by their first 48 words.
+        """Return the distinct sentences in order, embedded by their first 48 words.
 
-        With `among` only sentences in it are embedded; the others have vectors of zeros.
+        Sentences that are not in `among`, if given, have vectors of zeros.
         """
         distinct = tuple(dict.fromkeys(texts))
         rows = [row for row, text in enumerate(distinct) if among is None or text in among]
@@ -109,9 +111,9 @@ class Sentences:
     def central(self, rows: Sequence[int], max_tokens: int) -> list[int]:
         """Return the most central sentences, at most `max_tokens` together, in the order given.
 
-        All where all fit, and one at least. Centrality is the mean cosine to all of them, -1..1,
-        ties to the first. Sentences under four words are skipped while there are others, and so is
-        one with a cosine of 0.9 or more to a chosen one.
+        All are returned if they fit, and at least one. Centrality is the mean cosine to all
+        sentences, ties to the first. Sentences below four words are skipped unless all are so
+        short, as are sentences with a cosine of 0.9 or more to a selected one.
         Source: LexRank's degree centrality without a threshold (Erkan and Radev 2004, section 3).
         """
         distinct = list(dict.fromkeys(rows))
@@ -131,7 +133,7 @@ class Sentences:
         return [pool[place] for place in sorted(chosen)]
 
     def summary(self, texts: Sequence[str], max_tokens: int) -> str:
-        """Return the central sentences as one text of at most `max_tokens`."""
+        """Return the central sentences as a text of at most `max_tokens`."""
         rows = self.central([self._row_of[text] for text in texts], max_tokens)
         return self.joined(rows, max_tokens)
 
@@ -140,7 +142,7 @@ class Sentences:
         return {text: row for row, text in enumerate(self.texts)}
 
     def joined(self, rows: Sequence[int], max_tokens: int) -> str:
-        """Return sentences as one text, cut at `max_tokens`."""
+        """Return sentences as a text, cut at `max_tokens`."""
         text = " ".join(self.texts[row] for row in rows)
         fits = sum(self.n_tokens[row] for row in rows) <= max_tokens
         return text if fits else cut(text, max_tokens)
@@ -149,13 +151,13 @@ class Sentences:
 def central_texts(
     groups: Sequence[Sequence[str]], max_tokens: int, embedder: Embedder, progress: Progress
 ) -> list[str]:
-    """Return the central sentences of each list as one text of at most `max_tokens`."""
+    """Return the central sentences of each group as a text of at most `max_tokens`."""
     known = Sentences.of([text for texts in groups for text in texts], embedder, progress)
     return [known.summary(texts, max_tokens) for texts in groups]
 
 
 def crowded(groups: Iterable[tuple[Sequence[str], int]]) -> frozenset[str]:
-    """Return the sentences of groups above their tokens, among which a summary has to choose."""
+    """Return the sentences of all groups that exceed their token limits."""
     return frozenset(
         text
         for texts, max_tokens in groups
@@ -165,7 +167,7 @@ def crowded(groups: Iterable[tuple[Sequence[str], int]]) -> frozenset[str]:
 
 
 def sentence_chunks(read: Iterable[tuple[str, int]]) -> dict[str, set[int]]:
-    """Return the chunks that each sentence of some texts was read from."""
+    """Return the chunks of each sentence, from pairs of text and chunk."""
     chunks: dict[str, set[int]] = {}
     for text, chunk in read:
         for sentence in split_sentences(text):
@@ -174,7 +176,7 @@ def sentence_chunks(read: Iterable[tuple[str, int]]) -> dict[str, set[int]]:
 
 
 def chunks_of(text: str, known: Mapping[str, Collection[int]]) -> list[int]:
-    """Return the chunks that a sentence of the text was read from, ascending."""
+    """Return the chunks of the sentences of a text, ascending."""
     return sorted({chunk for one in split_sentences(text) for chunk in known.get(one, ())})
 
 

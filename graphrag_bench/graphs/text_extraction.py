@@ -1,4 +1,4 @@
-"""Chunks to described entities, relationships and n-ary facts: by spaCy, or by a language model."""
+"""Builders of described records and n-ary facts, by spaCy or by a language model."""
 
 from collections.abc import Mapping, Sequence
 from functools import partial
@@ -58,15 +58,15 @@ _TOO_SMALL = "The model may be too small to keep to the format, or its window ma
 def nlp_text_extraction(
     *, chunk_table: ChunkTable, nlp: Nlp, progress: Progress, keywords: bool = True
 ) -> TextExtraction:
-    """Entities and relationships read by spaCy, one record for each sentence that tells of them.
+    """Described entities and relationships of each sentence by spaCy.
 
-    An entity's type is its NER label ("" for a title that no label fits), its description the
-    sentence; dates, amounts and counts are none. Two names are related when a subject-verb-object
-    relation joins them or, in sentences with at most 8 distinct ones, when they share a sentence:
-    the description is that sentence, the keywords its lemmas, the strength 1, so that merged
-    strengths are counts. A passage is about its title: the title replaces he, she, it and they as a
-    subject, is related to the named entities of sentences that do not name it, and is described by
-    the sentences that name it or, where none does, by the first.
+    The type of an entity is its NER label, "" for a title without one; its description is the
+    sentence. Dates, amounts and counts are no entities. Two entities are related by a
+    subject-verb-object relation, or, in sentences of at most 8 distinct entities, by sharing the
+    sentence. The description of a relationship is the sentence, its keywords the lemmas, its
+    strength 1. The title of a passage replaces he, she, it and they as a subject, is related to the
+    entities of sentences that do not name it, and is described by the sentences that name it, else
+    by the first one.
     """
     read = read_chunks(chunk_table, nlp, progress)
     return TextExtraction.of([_records(some, title, keywords) for title, some in read], {})
@@ -96,10 +96,7 @@ def _records(sentences: Sequence[Sentence], title: str, keywords: bool) -> Chunk
 
 
 def _tokens(settings: Mapping[str, Any], sizes: Sizes) -> tuple[float, float]:
-    """Return the tokens of a chunk's first call and gleaning rounds, halved for its two calls.
-
-    The records of a chunk are taken to be twice as long as it is.
-    """
+    """Assume that the records of a chunk are twice as long as the chunk."""
     prompt = template_tokens(settings["extract_prompt"]) + sizes.chunk
     reply = min((settings["max_tokens"] or MOST_TOKENS) / 2, 2 * sizes.chunk)
     n_rounds = 1 + settings["max_gleaning"]
@@ -121,13 +118,13 @@ def llm_text_extraction(
     continue_prompt: Prompt = CONTINUE,
     more_prompt: Prompt = MORE,
 ) -> TextExtraction:
-    """The described entities and relationships that the build model reads out of each chunk.
+    """Described entities and relationships that the build model extracts from each chunk.
 
-    One call for each chunk, then `max_gleaning` rounds that ask, in the same conversation, for
-    what was missed; between rounds the model is asked whether anything is left, and the chunk is
-    done unless it says yes: at most 2 calls for one round, 2 n for n. `keywords` asks for the
-    themes of each relationship too, as a rich knowledge graph needs them. Raises UserError when the
-    replies about no chunk hold a readable record.
+    After the first call, up to `max_gleaning` rounds ask for missed records in the same
+    conversation. Between rounds the model is asked whether records are missing, and the chunk is
+    done unless it says yes: at most 2 calls for one round, 2 n for n. `keywords` also asks for the
+    themes of each relationship, for rich knowledge graphs. Raises UserError when no chunk has a
+    readable reply.
     Source: Zhou et al. 2025, section 4; GraphRAG (Edge et al. 2024), section 3.1; the rounds as
     in nano-graphrag.
     """
@@ -153,12 +150,12 @@ def llm_text_extraction(
 
 @artifact("fact_extraction.nlp")
 def nlp_facts(*, chunk_table: ChunkTable, nlp: Nlp, progress: Progress) -> FactExtraction:
-    """The sentences of each chunk as facts, each with the named entities in it, read by spaCy.
+    """Sentences of each chunk as facts, with their named entities by spaCy.
 
-    An entity is described by the sentence; dates, amounts and counts are none. A passage is about
-    its title: every sentence has the title as its first entity, and begins with it, before a colon,
-    where it does not name it. A sentence without an entity is no fact.
-    Source: ours, so that hypergraphs of facts can be made without a language model.
+    The description of an entity is the sentence. Dates, amounts and counts are no entities. The
+    title of a passage is the first entity of each of its sentences, and precedes sentences that do
+    not name it ("title: sentence"). Sentences without entities are left out.
+    Source: ours, so that hypergraphs of facts can be built without a language model.
     """
     rows = []
     for title, sentences in read_chunks(chunk_table, nlp, progress):
@@ -191,10 +188,10 @@ def llm_facts(
     continue_prompt: Prompt = CONTINUE_FACTS,
     more_prompt: Prompt = MORE_FACTS,
 ) -> FactExtraction:
-    """The facts that the build model tells of each chunk, each with the entities that it joins.
+    """N-ary facts that the build model extracts from each chunk, each with its entities.
 
-    Calls, rounds and errors are those of `text_extraction.llm`. A fact has a completeness of 0 to
-    10; one without an entity is left out and counted.
+    Calls, rounds and errors are those of `text_extraction.llm`. The completeness of a fact is
+    0..10. Facts without entities are left out and counted.
     Source: HyperGraphRAG (Luo et al. 2025), n-ary relation extraction; the rounds as in its
     release; prompts are ours.
     """
@@ -217,7 +214,7 @@ def llm_facts(
 
 
 class _Prompts(NamedTuple):
-    """What asks for records, for the records that were missed, and whether there are more."""
+    """Prompts for records, for missed records, and for whether records are missing."""
 
     extract: Prompt
     missed: Prompt
@@ -233,12 +230,10 @@ def _gleaned(
     rounds: int,
     advice: str,
 ) -> tuple[list[list[RecordReply]], dict[str, float]]:
-    """Return the replies with records about each chunk, and how many could not be read.
+    """Return the replies about each chunk, and their counts.
 
-    At most `rounds` rounds ask in the same conversation for what was missed, and between them
-    whether there is more. A reply without records ends a conversation, and so does a window without
-    room for one: `failed_gleanings` counts these rounds and those whose reply could not be had or
-    read. Raises UserError when no first reply can be read.
+    A reply without records ends a conversation, as does a full window. `failed_gleanings` counts
+    rounds that fail or do not fit the window. Raises UserError when no first reply is readable.
     """
     items = documents_of_chunks(table)
     asking = Extractor(extractor.llm, _YES_TOKENS, extractor.progress)
@@ -283,7 +278,7 @@ def _gleaned(
 
 
 def _faults(replies: Sequence[Sequence[RecordReply]], lost: Sequence[int]) -> dict[str, float]:
-    """Count the faults of the replies about each chunk; `lost` are rows of unreadable replies."""
+    """Return the numbers of faulty chunks; `lost` are the chunks of unreadable gleaning replies."""
     read = [(row, reply) for row, some in enumerate(replies) for reply in some]
     faults = chunk_faults(
         len(replies),

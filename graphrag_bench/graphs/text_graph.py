@@ -1,4 +1,4 @@
-"""Text extraction to textual and rich knowledge graphs: merged nodes and relationships."""
+"""Builders of textual and rich knowledge graphs from described records."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -25,7 +25,7 @@ RKG_ATTRIBUTES = TKG_ATTRIBUTES | {"relationship.keywords"}
 SUMMARY = Prompt("graphrag_bench.graphs:prompts/description_summary.j2")
 STEP = "summarise descriptions"
 SUMMARY_FROM = 500
-"""Tokens from which on a description is summarised. Source: Zhou et al. 2025, code 4e87938."""
+"""Descriptions from this many tokens on are summarised. Source: Zhou et al. 2025, code 4e87938."""
 _AS_READ = {"llm_build": None, "max_tokens": 500, "summary_prompt": SUMMARY}
 
 
@@ -51,20 +51,19 @@ def text_kg(
     max_tokens: PositiveInt = 500,
     summary_prompt: Prompt = SUMMARY,
 ) -> Graph:
-    """The textual knowledge graph (`tkg`), or the rich one with keywords (`rkg`), of the records.
+    """Textual knowledge graph (`tkg`), or rich knowledge graph with keywords (`rkg`).
 
-    Nodes are normalised names, in order of first appearance, entities before the ends of
-    relationships in each chunk; an end without an entity record has no type and no description.
-    A node's type is the most frequent one (ties: seen first; "" does not count). A relationship
-    row is an unordered pair of nodes, its weight the sum of the strengths; pairs of equal ends
-    are dropped. Descriptions are the distinct ones, sorted, joined by a space, as written; keywords
-    the distinct ones in order of first appearance, joined by ", ". Raises UserError when nothing
-    was extracted, and for `rkg` where no relationship has a keyword.
+    Nodes are normalised names in order of first appearance, in each chunk entities before the ends
+    of relationships. An end without an entity record has no type and no description. The type of a
+    node is its most frequent one, ties to the first. A relationship is an unordered pair of nodes,
+    its weight the sum of the strengths; loops are dropped. Descriptions are the distinct ones,
+    sorted and joined by a space; keywords the distinct ones in order of first appearance, joined by
+    ", ". Raises UserError when nothing was extracted, and for `rkg` without any keyword.
 
-    In `tkg_llm` and `rkg_llm` the build model summarises a description of 500 tokens or more in at
-    most `max_tokens`, from as much of it as fits its window (32,768 tokens at most). Where no reply
-    came, the description stays as it is; raises UserError when that happens to all. The announced
-    call for each chunk is a guess: the number of long descriptions is not known before.
+    In `tkg_llm` and `rkg_llm` the build model summarises descriptions of 500 tokens or more in at
+    most `max_tokens`, from as much as fits its window (at most 32,768 tokens). A description
+    without a summary stays as it is; raises UserError when all fail. The number of calls that
+    `plan` prints is a guess, as the number of long descriptions is not known before.
     Source: Zhou et al. 2025, section 4 and Table 2; released code 4e87938; LightRAG (Guo et al.
     2024), section 3.1 (keywords); GraphRAG (Edge et al. 2024), section 3.1.3 (summaries, with the
     thresholds of Zhou et al.'s code).
@@ -78,7 +77,7 @@ def text_kg(
 def text_graph(
     extraction: TextExtraction, *, keywords: bool, most_tokens: int | None = None
 ) -> Graph:
-    """The graph of `text_kg`, or with descriptions of the first texts that fit `most_tokens`."""
+    """Return the graph of `text_kg`, its descriptions limited to `most_tokens` (None: no limit)."""
     merger = Merger()
     for number, row in enumerate(extraction.rows):
         for entity in row.entities:

@@ -1,4 +1,4 @@
-"""Chunks to a tree of summaries: clusters of each layer, one summary for each, layer upon layer."""
+"""Builder of trees of summaries: each layer summarises the clusters of the layer below."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -40,27 +40,27 @@ from graphrag_bench.text import count_tokens
 TreeClustering = Literal["gmm", "kmeans"]
 Threshold = Annotated[float, Field(ge=0, lt=1)]
 SummariseRows = Callable[[Sequence[Sequence[int]]], list[str]]
-"""The rows of each cluster's children to one summary for each cluster."""
+"""From the rows of each cluster to one summary for each."""
 Cluster = Callable[[Vectors, Sequence[int]], Clusters]
-"""The vectors of a layer and the tokens of its texts to clusters of their rows."""
+"""From vectors and numbers of tokens of a layer to clusters of its rows."""
 
 TREE_ATTRIBUTES = frozenset({"node.type", "node.description"})
 SUMMARY = Prompt("graphrag_bench.graphs:prompts/tree_summary.j2")
 PARENT_OF = "summarises"
 STEP = "summarise clusters"
 REDUCTION_DIMENSION = 10
-"""Source: RAPTOR's code; a layer of one node more, or of fewer, is the last one."""
+"""Source: RAPTOR's code. A layer of at most one node more is the last one."""
 MAX_LAYERS = 5
 """Source: RAPTOR's code."""
 MAX_CLUSTER_TOKENS = 3500
-"""Tokens of a cluster's texts above which it is clustered again. Source: RAPTOR's code."""
+"""Larger clusters are clustered again. Source: RAPTOR's code."""
 CLUSTER_SIZE = 10
-"""Nodes of a cluster by balanced k-means; ours."""
+"""Nodes of a cluster of balanced k-means; ours."""
 SUMMARY_TOKENS = 100
 """Source: RAPTOR's code."""
 _ADVICE = "The model may be too small, or its window too; build.graph=tree takes central sentences."
 LEAF, SUMMARISED = "chunk", "summary"
-"""How the names of nodes begin: `chunk 12` is a leaf, `summary 2.0` the first of layer 2."""
+"""Prefixes of node names: `chunk 12` is a leaf, `summary 2.0` the first summary of layer 2."""
 
 
 def _calls(settings: Mapping[str, Any], sizes: Sizes) -> int:
@@ -98,19 +98,18 @@ def tree(
     summary_prompt: Prompt = SUMMARY,
     seed: NonNegativeInt = 224,
 ) -> Graph:
-    """The tree of summaries of clusters: central sentences (`tree`), or written (`tree_llm`).
+    """Tree of summaries: of central sentences (`tree`), or by the build model (`tree_llm`).
 
     Node i below the number of chunks is chunk i; the others are summaries, layer by layer, each
-    joined to what it summarises. A layer is clustered by Gaussian mixtures (`gmm`, with
-    `reduction` to 10 dimensions and `threshold`) or balanced k-means (`kmeans`). The search for
-    the number of components ends when `bic_patience` numbers in a row have brought no lower BIC
-    (None: all are tried), and is left out above `bic_rows` nodes (None: never). A cluster below
-    `min_cluster_size` nodes gets no parent, and nodes without one stay in the next layer's pool.
-    Growth ends after 5 layers, or when 11 nodes are left: a small corpus is leaves alone. A
-    summary has at most 100 tokens. `tree_llm` asks the build model once for each cluster: texts
-    that do not fit its window together are each cut to an equal share of it. The first words of
-    the texts replace an unusable reply, which is counted; raises UserError when no reply of a
-    layer was of use.
+    joined to the nodes that it summarises. A layer is clustered by Gaussian mixtures (`gmm`, with
+    `reduction` to 10 dimensions and `threshold`) or balanced k-means (`kmeans`). The sweep over the
+    number of components ends after `bic_patience` numbers without a lower BIC (None: tries all),
+    and is skipped above `bic_rows` nodes (None: never). Clusters below `min_cluster_size` get no
+    parent, and nodes without a parent join the next layer's clustering. Growth ends after 5 layers,
+    or at 11 nodes or fewer. A summary has at most 100 tokens. `tree_llm` makes one call for each
+    cluster; texts that do not fit the window together are each cut to an equal share. The first
+    words of the texts replace an empty reply or a failed call, which is counted; raises UserError
+    when all replies of a layer fail.
     Source: RAPTOR (Sarthi et al. 2024), section 3 and its code (dimension, layers, tokens); Zhou
     et al. 2025, sections 4 and 7.1 (k-means).
     Deviation: PCA where RAPTOR has UMAP (`reduction="umap"`, an extra); `tree` extracts sentences
@@ -147,7 +146,7 @@ def _grown(
     embed: Callable[[Sequence[str]], Vectors],
     min_cluster_size: int,
 ) -> Graph:
-    """Return the tree over some leaves; `summarise` takes rows of leaves and of its summaries."""
+    """Return the tree over some leaves; `summarise` takes rows of leaves and summaries."""
     n_leaves, texts, embedded = len(leaves), list(leaves), vectors
     names = [f"{LEAF} {row}" for row in range(n_leaves)]
     types = ["layer 0"] * n_leaves
@@ -182,8 +181,7 @@ def _grown(
 
 
 def _sentences(chunk_table: ChunkTable) -> list[list[str]]:
-    # Deviation: a sentence that does not name its passage's title begins with it, so that a
-    # summary says whom it speaks of
+    # Deviation: the title precedes sentences that do not name it, so that summaries have subjects
     return [
         [one if title in one else f"{title}: {one}" for one in split_sentences(text)]
         for title, text in zip(chunk_table.titles, chunk_table.texts, strict=True)
@@ -198,7 +196,7 @@ def _extractive(
     rows_of = [[row_of[text] for text in part] for part in split]
 
     @cache
-    def known() -> Sentences:  # a tree without a summary needs no sentence embedded
+    def known() -> Sentences:  # a tree without summaries embeds no sentence
         return Sentences.of(every, embedder, progress)
 
     def summaries(families: Sequence[Sequence[int]]) -> list[str]:
@@ -222,7 +220,7 @@ def _fragments(graph: Graph, sentences: Sequence[Sequence[str]]) -> Fragments:
 
 
 def layer_of(name: str) -> int | None:
-    """Return the layer of a node of a tree by its name, 0 for a leaf; None for other names."""
+    """Return the layer of a tree's node by its name, 0 for a leaf; None for other names."""
     kind, _, place = name.partition(" ")
     number = "0" if kind == LEAF and place.isdecimal() else place.partition(".")[0]
     return int(number) if kind in (LEAF, SUMMARISED) and number.isdecimal() else None

@@ -1,4 +1,4 @@
-"""Search indices over nodes, relationships, communities and chunks."""
+"""Builders of vector indices of nodes, relationships, communities and chunks."""
 
 from collections.abc import Sequence
 from typing import Literal
@@ -18,19 +18,19 @@ RelationshipText = Literal["context", "description"]
 
 @artifact("chunk_index")
 def chunk_index(*, chunk_table: ChunkTable, embedder: Embedder, progress: Progress) -> VectorIndex:
-    """One vector for each chunk, of its title and text."""
+    """Vectors of chunks, from title and text."""
     return index_texts(chunk_table.passages, embedder, progress, "chunks")
 
 
 @artifact("name_index.graph")
 def graph_name_index(*, graph: Graph, embedder: Embedder, progress: Progress) -> VectorIndex:
-    """One vector for each node name, in node order, of a graph not made of an extraction."""
+    """Vectors of node names, for graphs that are not built from an extraction."""
     return index_texts(list(graph.names), embedder, progress, "node names")
 
 
 @artifact("node_index.name")
 def node_index(*, name_index: VectorIndex) -> VectorIndex:
-    """The node index of a knowledge graph: its entity names.
+    """Vectors of nodes by name.
 
     Source: Zhou et al. 2025, section 5 (a KG node is embedded by its entity name).
     """
@@ -42,7 +42,7 @@ def node_index(*, name_index: VectorIndex) -> VectorIndex:
 def described_index(
     *, graph: Graph, embedder: Embedder, progress: Progress, named: bool
 ) -> VectorIndex:
-    """One vector for each node: "name: description" (`description`), or its description (`text`).
+    """Vectors of nodes by "name: description" (`description`) or by description (`text`).
 
     A node without a description is embedded by its name. Source: Zhou et al. 2025, section 5.
     Deviation: they embed the description alone, their code name, type and description.
@@ -74,11 +74,11 @@ def _descriptions(graph: Graph) -> list[str]:
 def relationship_index(
     *, graph: Graph, embedder: Embedder, progress: Progress, text: RelationshipText = "context"
 ) -> VectorIndex:
-    """One vector for each relationship row, of the text that `relationship_texts` says.
+    """Vectors of relationships by "source relation target description", or by `description`.
 
-    A synonymy edge, which states nothing, has zeros: cosine 0 to every query. Source: Zhou et al.
-    2025, section 5 (relation context with both entity names); PathCoRAG, equation 5
-    (`text="description"`: the edge's description alone).
+    Keywords replace an empty relation. Synonymy edges have vectors of zeros, cosine 0 to all.
+    Source: Zhou et al. 2025, section 5 (relation context with both entity names); PathCoRAG,
+    equation 5 (`text="description"`: the edge's description alone).
     """
     pairs = zip(relationship_texts(graph, text), graph.synonym.tolist(), strict=True)
     texts = ["" if synonym else context for context, synonym in pairs]
@@ -96,10 +96,9 @@ def _index_of_filled(
 
 
 def relationship_texts(graph: Graph, text: RelationshipText = "context") -> list[str]:
-    """Return the indexed text of each relationship row.
+    """Return the text of each relationship: "source relation target description".
 
-    "source relation target description" with single spaces: keywords replace a relation without a
-    name, and empty parts are left out. With `description` that alone, where there is one.
+    Keywords replace an empty relation. With `description` it is the description, if there is one.
     """
     if text == "description" and graph.facts:
         pairs = zip(graph.facts, relationship_texts(graph), strict=True)
@@ -115,9 +114,8 @@ def relationship_texts(graph: Graph, text: RelationshipText = "context") -> list
 
 @artifact("community_index")
 def community_index(*, reports: Reports, embedder: Embedder, progress: Progress) -> VectorIndex:
-    """One vector for each community, of its report; zeros for a community without one.
+    """Vectors of communities by their reports; zeros, cosine 0 to all, for communities without.
 
-    Zeros have cosine 0 to every query, so that an operator leaves such rows out.
     Source: Zhou et al. 2025, section 6.3 (community vectors of VGraphRAG and CheapRAG).
     """
     return _index_of_filled(list(reports.texts), embedder, progress, "reports")

@@ -1,4 +1,4 @@
-"""Indices of words: BM25 by bm25s, and TF-IDF by scikit-learn."""
+"""Builders of word indices: BM25 by bm25s, and TF-IDF by scikit-learn."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -20,13 +20,13 @@ from graphrag_bench.values import FloatArray
 
 @dataclass(frozen=True, eq=False)
 class Bm25:
-    """A bm25s index whose row i is chunk i: Lucene's variant, English stop words left out."""
+    """A bm25s index whose row i is chunk i: Lucene's variant, without English stop words."""
 
     retriever: Any
 
     @classmethod
     def of(cls, texts: Sequence[str], k1: float = 1.5, b: float = 0.75) -> "Bm25":
-        """Return the index of these texts; raises UserError when they hold no search word."""
+        """Return the index of these texts; raises UserError for texts without a search term."""
         import bm25s
 
         retriever = bm25s.BM25(method="lucene", k1=k1, b=b)
@@ -38,7 +38,7 @@ class Bm25:
         return cls(retriever)
 
     def scores(self, query: str) -> FloatArray:
-        """The BM25 score of every chunk, float64 (n,); 0 where no word of the query occurs."""
+        """Return the BM25 scores of all chunks, float64 (n,)."""
         known = [word for word in _words(query) if word in self.retriever.vocab_dict]
         if not known:
             return np.zeros(int(self.retriever.scores["num_docs"]))
@@ -50,7 +50,7 @@ class Bm25:
 
     @classmethod
     def load(cls, folder: Path) -> "Bm25":
-        """The index that `save` wrote, by memory map."""
+        """Return the index that `save` wrote, by memory map."""
         import bm25s
 
         return cls(bm25s.BM25.load(str(folder / "bm25"), mmap=True, load_corpus=False))
@@ -64,16 +64,19 @@ def _words(text: str) -> list[str]:
 
 @artifact("bm25")
 def bm25(*, chunk_table: ChunkTable) -> Bm25:
-    """A BM25 index over the titles and texts of the chunks."""
+    """BM25 index of the titles and texts of chunks."""
     return Bm25.of(chunk_table.passages)
 
 
 @dataclass(frozen=True, eq=False)
 class Tfidf(Columns):
-    """Unit rows, float64 CSR (n, n_words); row i belongs to row i of the table it indexes.
+    """A TF-IDF index: unit `rows`, float64 CSR (n, n_words), in table order.
 
-    `words` is the vocabulary in column order, `idf` float64 (n_words,). Raw counts times
-    ln((1 + n) / (1 + df)) + 1, as scikit-learn has them; no stop words.
+    `words` is the vocabulary in column order, `idf` float64 (n_words,). Weights are raw counts
+    times ln((1 + n) / (1 + df)) + 1, as in scikit-learn; stop words are kept.
+
+    >>> Tfidf.of(["Ada met Otto", "Mira left"]).scores("otto").round(3).tolist()
+    [0.577, 0.0]
     """
 
     rows: Any
@@ -82,7 +85,7 @@ class Tfidf(Columns):
 
     @classmethod
     def of(cls, texts: Sequence[str]) -> "Tfidf":
-        """The index of these texts; raises UserError when they hold no word."""
+        """Return the index of these texts; raises UserError for texts without a search term."""
         from sklearn.feature_extraction.text import TfidfVectorizer
 
         vectorizer = TfidfVectorizer(analyzer=search_words)
@@ -98,7 +101,7 @@ class Tfidf(Columns):
         return int(self.rows.shape[0])
 
     def scores(self, query: str) -> FloatArray:
-        """The cosine of every row with the query, float64 (n,) in 0..1; 0 without a known word."""
+        """Return the cosines of all rows with the query, float64 (n,) in 0..1."""
         vector = self._vectorizer.transform([query])
         return np.asarray((self.rows @ vector.T).toarray(), np.float64).ravel()
 
@@ -113,9 +116,9 @@ class Tfidf(Columns):
 
 @artifact("tfidf")
 def tfidf(*, graph: Graph) -> Tfidf:
-    """A TF-IDF index of the nodes' descriptions, fitted once.
+    """TF-IDF index of node descriptions, or names of nodes without a description.
 
-    A node without a description is indexed by its name. Raises UserError when there is no word in
-    them. Source: KGP (Wang et al. 2024); Zhou et al. 2025, section 5.
+    Raises UserError for texts without a search term.
+    Source: KGP (Wang et al. 2024); Zhou et al. 2025, section 5.
     """
     return Tfidf.of(node_texts(graph))
