@@ -1,4 +1,4 @@
-"""Question and passage read together: a cross-encoder of sentence-transformers."""
+"""Cross-encoder of sentence-transformers, which scores question and passage together."""
 
 from collections.abc import Sequence
 from functools import cached_property
@@ -15,10 +15,9 @@ from graphrag_bench.values import FloatArray
 
 
 class CrossEncoder:
-    """A `CrossEncoder` with one label, loaded when the first passage comes.
+    """Cross-encoder with one label, in float32, loaded when first used. There is no default model.
 
-    There is no default model: none is packaged. Computed in float32. A question and passage longer
-    than the window together are cut by the model's tokenizer, the longer one first.
+    The tokenizer cuts pairs longer than the window, the longer text first.
     """
 
     def __init__(
@@ -38,9 +37,9 @@ class CrossEncoder:
 
     @property
     def identity(self) -> str:
-        """Name with content or revision, and a window that is set; raises UserError without one.
+        """The name with a folder's digest or the revision, and the window of the settings.
 
-        A folder is known by its name and the content of its files, wherever it is.
+        Raises UserError without a model.
         """
         if not self.model:
             raise UserError(
@@ -51,10 +50,7 @@ class CrossEncoder:
         return f"cross-encoder:{named(self.model, self.revision)}{code}:{self.window or 'own'}"
 
     def scores(self, question: str, passages: Sequence[str]) -> FloatArray:
-        """Float64 (n_passages,): the model's logit, any number; no sigmoid, which would make ties.
-
-        The same question and passages in the same order give the same bits on a machine.
-        """
+        """Return the model's logits, float64 (n_passages,), without a sigmoid, which makes ties."""
         if not passages:
             return np.zeros(0)
         pairs = [(question, passage) for passage in passages]
@@ -67,7 +63,7 @@ class CrossEncoder:
 
     @cached_property
     def _loaded(self) -> Any:
-        _ = self.identity  # a model must be named
+        _ = self.identity  # raises without a model
         from sentence_transformers import CrossEncoder as Loaded
 
         model = loaded_model(
@@ -81,7 +77,7 @@ class CrossEncoder:
         )
         if (n_labels := model.config.num_labels) != 1:
             raise UserError(
-                f"'{self.model}' gives {n_labels} scores for a passage; a cross-encoder that "
-                "reranks gives one."
+                f"'{self.model}' returns {n_labels} scores per passage; a cross-encoder for "
+                "reranking returns one."
             )
         return model

@@ -1,4 +1,4 @@
-"""Texts longer than an embedder reads: counted, and embedded in windows or cut."""
+"""Texts longer than an embedder's window: counts, and encoding in windows or cut."""
 
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -13,25 +13,24 @@ from graphrag_bench.embedding.tokenizer import Span, Tokens
 from graphrag_bench.errors import UserError
 
 OVERLAP = 8
-"""A window shares an eighth of its tokens with the next one."""
+"""Consecutive windows share an eighth of their tokens."""
 _AT_ONCE = 1024
 
 Vectors = NDArray[np.float32]
-"""A row for each text."""
+"""Float32 (n, dimension)."""
 Embed = Callable[[list[str]], Vectors]
 
 
 LongTexts = Literal["windows", "cut"]
-_BECOMES = {"windows": "are embedded in overlapping windows", "cut": "are cut"}
+_TREATMENT = {"windows": "are embedded in overlapping windows", "cut": "are cut"}
 
 
 @dataclass(frozen=True)
 class Fit:
-    """How many of some texts are longer than an embedder's window; None: none, or not known.
+    """How many texts are longer than an embedder's window. A `window` of None is unknown.
 
-    Tokens are those of the embedder, those of the prefix and special ones included, or of a
-    stand-in where its own are not known. `longest` is the longest text. `long_texts` of None are
-    read whole, however long.
+    Lengths are in tokens of the embedder, or of cl100k if its tokenizer is unknown, with prefix
+    and special tokens. A `long_texts` of None means that the embedder has no window.
     """
 
     window: int | None
@@ -42,27 +41,26 @@ class Fit:
 
     @property
     def reading(self) -> str:
-        """In words: how much of a text is read, and what becomes of a longer one."""
+        """A description of the window and of the treatment of longer texts."""
         if self.long_texts is None:
             return "texts of any length"
         if self.window is None:
-            return "how many tokens it reads is not known (embedder.window=N sets it)"
-        return f"{self.window:,} tokens of a text; longer ones {_BECOMES[self.long_texts]}"
+            return "its window is not known (set embedder.window=N)"
+        return f"window of {self.window:,} tokens; longer texts {_TREATMENT[self.long_texts]}"
 
     def message(self, what: str) -> str:
-        """Return one line: how many of the texts, named by `what`, are longer, and what becomes.
+        """Return a line about the number of long texts; "" without a window or without texts.
 
-        Empty where no window is known, and where there is no text.
+        >>> Fit(512, "cut", 10, 2, 700).message("chunks")
+        '2 of 10 chunks are longer than the window of 512 tokens (longest: 700) and are cut'
         """
         if self.window is None or self.long_texts is None or not self.n_texts:
             return ""
-        reads = f"longer than the embedder's {self.window:,} tokens"
+        longer = f"of {self.n_texts:,} {what} are longer than the window of {self.window:,} tokens"
         if not self.n_long:
-            return f"none of {self.n_texts:,} {what} is {reads}"
-        return (
-            f"{self.n_long:,} of {self.n_texts:,} {what} are {reads} (the longest has "
-            f"{self.longest:,}) and {_BECOMES[self.long_texts]}"
-        )
+            return f"0 {longer}"
+        treatment = _TREATMENT[self.long_texts]
+        return f"{self.n_long:,} {longer} (longest: {self.longest:,}) and {treatment}"
 
     @property
     def row(self) -> dict[str, Any]:
@@ -71,11 +69,11 @@ class Fit:
 
     @classmethod
     def of(cls, row: Mapping[str, Any]) -> "Fit":
-        """Return the fit that `row` wrote."""
+        """Return the object of a `row`."""
         return cls(**{name: row[name] for name in cls.__dataclass_fields__})
 
     def plus(self, other: "Fit") -> "Fit":
-        """Return both together: of the corpora of two scopes."""
+        """Return the sum of both."""
         return replace(
             self,
             n_texts=self.n_texts + other.n_texts,
@@ -86,11 +84,11 @@ class Fit:
 
 @dataclass(frozen=True)
 class Windowing:
-    """What an embedder does with texts of more than `size` tokens; a size of None bounds nothing.
+    """Encoding of texts of any length, with windows of `size` tokens; None for no limit.
 
-    The prefix of a text and its special tokens count. `cut` is what models do by themselves.
-    Deviation: the papers say nothing of passages that their embedder does not read whole; by
-    default all of a passage counts.
+    Prefix and special tokens count. With `cut` the model itself cuts long texts.
+    Deviation: the papers do not mention passages longer than the window of their embedder. By
+    default the whole passage counts.
     """
 
     size: int | None
@@ -98,7 +96,7 @@ class Windowing:
     tokens: Tokens
 
     def fit(self, texts: Sequence[str], prefix: str = "") -> Fit:
-        """How many of the texts are longer than the window."""
+        """Return how many texts are longer than the window."""
         if self.size is None:
             return Fit(None, self.mode, len(texts))
         starts = range(0, len(texts), _AT_ONCE)
@@ -106,16 +104,16 @@ class Windowing:
         def part(start: int) -> list[int]:
             return self._lengths([prefix + text for text in texts[start : start + _AT_ONCE]])
 
-        with ThreadPoolExecutor(os.cpu_count()) as cores:  # a tokenizer lets go of Python's lock
+        with ThreadPoolExecutor(os.cpu_count()) as cores:  # tokenizers release the GIL
             lengths = [length for lengths in cores.map(part, starts) for length in lengths]
         n_long = sum(length > self.size for length in lengths)
         return Fit(self.size, self.mode, len(texts), n_long, max(lengths, default=0))
 
     def encode(self, texts: Sequence[str], prefix: str, embed: Embed) -> Vectors:
-        """Unit rows, float32, in the order of the texts; `embed` gives those of prefixed texts.
+        """Return one unit vector per text; `embed` encodes texts with their prefix.
 
-        A text that fits is given to `embed` as it is. Of one in windows comes out the mean of the
-        windows' unit vectors, weighted by their tokens, at length one.
+        The vector of a long text is the normalised mean of its windows' unit vectors, weighted by
+        their tokens.
         """
         prefixed = [prefix + text for text in texts]
         if self.size is None or self.mode == "cut":
@@ -134,7 +132,7 @@ class Windowing:
         room = self.size - self.tokens.n_special - self.tokens.counts([prefix])[0]
         if room < 1:
             raise UserError(
-                f"The prefix {prefix!r} leaves no room in the embedder's {self.size} tokens."
+                f"The prefix {prefix!r} fills the embedder's window of {self.size} tokens."
             )
         spans = self.tokens.spans(text)
         begins = [_begins_word(text, start) for start, _ in spans]
@@ -145,11 +143,14 @@ class Windowing:
 
 
 def cuts(begins: Sequence[bool], room: int) -> Iterator[Span]:
-    """First token and the one after the last of each window of at most `room` tokens.
+    """Yield the first token and the end of each window of at most `room` tokens.
 
-    `begins` says of every token whether a word begins with it: windows begin and end between words
-    where one ends in the second half of a window. The next window begins an eighth of the room
-    before the end of the last (at most two eighths, to begin with a word).
+    `begins` marks the tokens that begin a word. A window ends between words if a word ends in its
+    second half. It overlaps the last window by an eighth of `room`, or by up to a quarter to begin
+    with a word.
+
+    >>> list(cuts([True] * 20, room=8))
+    [(0, 8), (7, 15), (14, 20)]
     """
     overlap = room // OVERLAP
     start = 0
@@ -181,6 +182,6 @@ def _means(vectors: Vectors, groups: Sequence[Sequence[tuple[str, int]]]) -> Vec
         mean = (part.astype(np.float64) * weights[:, None]).sum(axis=0)
         norm = np.linalg.norm(mean)
         if not norm:
-            raise UserError("The windows of a text have vectors that cancel each other out.")
+            raise UserError("The vectors of a text's windows have a mean of zero.")
         rows[row] = mean / norm
     return rows

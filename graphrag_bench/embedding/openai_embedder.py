@@ -1,4 +1,4 @@
-"""Embeddings by any server that speaks the OpenAI protocol."""
+"""Embeddings from any server that speaks the OpenAI protocol."""
 
 import copy
 from collections.abc import Mapping, Sequence
@@ -25,18 +25,17 @@ from graphrag_bench.terminal import check_stop
 from graphrag_bench.text import count_tokens
 
 _TOKENS_A_CALL = 300_000
-"""What OpenAI takes in one call; 64 texts of usual length are far below it."""
+"""OpenAI's limit of one call."""
 _FILLED = 0.75
-"""The share of a window that is filled where another tokenizer is used: it may count fewer."""
+"""The share of a window that is used if its tokens are counted by another tokenizer."""
 
 
 class OpenAIEmbedder:
-    """Unit vectors from `/embeddings`, through the client of the chat models.
+    """Embedder behind `/embeddings`, with the limits, cache, budget and ledger of chat models.
 
-    A text is sent once, and not again when the cache holds its vector. Passages go in blocks that
-    depend on the texts alone: sorted by length and then by text, at most `batch_size`; questions
-    one by one. A block is one call and one line of the ledger; what the cache gave is one more. A
-    text longer than the model's window goes in overlapping windows, or whole (`long_texts=cut`).
+    Passages are sorted by length and sent in batches of `batch_size`; questions are sent one by
+    one. Each call is one line of the ledger, and so are all cached vectors of a list. Texts longer
+    than the window are sent in overlapping windows, or whole with `long_texts=cut`.
     """
 
     def __init__(
@@ -58,18 +57,14 @@ class OpenAIEmbedder:
         limits: Limits | Mapping[str, Any] | None = None,
         prices: Prices | Mapping[str, Any] | None = None,
     ) -> None:
-        """`dimension` is the length of a vector; with `shorten` the server is asked for it.
+        """With `shorten` the server shortens its vectors to `dimension`.
 
-        `tokenizer` (cl100k, o200k, or hf:NAME_OR_PATH) counts the tokens of a text where it has to
-        fit the `window`.
+        `tokenizer` (cl100k, o200k, or hf:NAME_OR_PATH) counts the tokens of the `window`.
         """
         self.model = model
         self.dimension = dimension
         self.shorten = shorten
-        self.prefixes: Mapping[TextKind, str] = {
-            "question": question_prefix,
-            "passage": passage_prefix,
-        }
+        self.prefixes = {"question": question_prefix, "passage": passage_prefix}
         self.batch_size = batch_size
         self.long_texts: LongTexts = long_texts
         self.tokenizer = tokenizer
@@ -77,14 +72,9 @@ class OpenAIEmbedder:
         self.limits = group(Limits, limits)
         self._prices = prices
         self.server = Server(
-            model,
-            base_url,
-            api_key_env,
-            limits=self.limits,
-            timeout=timeout,
-            retries=retries,
-            group="embedder",
-        )
+            model, base_url, api_key_env,
+            limits=self.limits, timeout=timeout, retries=retries, group="embedder",
+        )  # fmt: skip
         self._pool = ThreadPoolExecutor(self.limits.concurrency, "embedding-call")
         self._store: Cache | None = None
         self._budget = Budget()
@@ -92,7 +82,7 @@ class OpenAIEmbedder:
 
     @property
     def identity(self) -> str:
-        """Model, dimension, normalisation, long texts and prefixes; no address, no key."""
+        """Model, dimension, treatment of long texts, and prefixes; no address and no key."""
         window = self.window or "not known"
         how = f"{window}, {self.tokenizer.rpartition('/')[2]}" if self.tokenizer else window
         return self._identity(f":long={self.long_texts}({how})")
@@ -104,16 +94,15 @@ class OpenAIEmbedder:
 
     @property
     def window(self) -> int | None:
-        """The tokens that the model reads: as set, or as the provider or the server states."""
+        """The window in tokens: of the settings, the provider's list or the server."""
         return self._window or self.server.window
 
     def fit(self, texts: Sequence[str]) -> Fit:
-        """Return how many of these passages are longer than the window; nothing is loaded."""
+        """Return how many passages are longer than the window."""
         return self._windowing.fit(texts, self.prefixes["passage"])
 
     @cached_property
     def _windowing(self) -> Windowing:
-        """Windows fill three quarters of the model's where another tokenizer counts."""
         tokens = tokenizer_of(self.tokenizer, self.model, "embedder")
         size = self.window
         if size is not None and tokens.stand_in and self.long_texts != "cut":
@@ -123,19 +112,13 @@ class OpenAIEmbedder:
     def attached(
         self, *, store: Cache | None = None, budget: Budget | None = None, log: Log | None = None
     ) -> "OpenAIEmbedder":
-        """Return the same embedder, limits and connections included, with cache, budget and ledger.
-
-        `log` is `ledger.at(stage, step, kind="embedding")`.
-        """
+        """Return the same embedder, with its limits and connections, and these parts."""
         other = copy.copy(self)
         other._store, other._budget, other._log = store, budget or Budget(), log
         return other
 
     def encode(self, texts: Sequence[str], *, kind: TextKind) -> Vectors:
-        """Return float32 (n, dimension), unit rows in the order of the texts.
-
-        Raises CallFailed when a block got no vectors, RunStopped when none ever will.
-        """
+        """Return float32 (n, dimension), one unit vector per text; raises CallFailed."""
         size = 1 if kind == "question" else self.batch_size
         return self._windowing.encode(
             texts, self.prefixes[kind], lambda prefixed: self._in_blocks(prefixed, size)
@@ -158,7 +141,7 @@ class OpenAIEmbedder:
 
     @cached_property
     def prices(self) -> Prices:
-        """The prices that were set, else those of the provider's list; 0 where it has none."""
+        """The prices of the settings, else of the provider's list, else 0."""
         return prices_at(self.model, self.server.address, self._prices)
 
     def _embedded(self, block: list[str]) -> list[StoredVector]:
@@ -194,7 +177,7 @@ class OpenAIEmbedder:
         norms = np.linalg.norm(vectors, axis=1, keepdims=True)
         if not np.isfinite(norms).all() or not norms.all():
             paid = Completion("", prompt_tokens=n_tokens, usd=self.prices.usd(n_tokens, 0))
-            problem = f"{self.model} returned a vector without a direction."
+            problem = f"{self.model} returned a vector of zeros, or one that is not finite."
             raise CallFailed("unreadable", problem, paid=paid)
         ends = np.cumsum([0, *(count + 1 for count in counts)])
         shares = np.diff(np.rint(ends / ends[-1] * n_tokens).astype(int)).tolist()
@@ -221,13 +204,13 @@ def _call(rows: Sequence[StoredVector], *, cached: bool = False) -> Completion:
 
 
 def _rows(answer: Body, n_texts: int) -> Vectors:
-    """Return the vectors in the order of the texts; raises CallFailed unless each has one."""
+    """Return the vectors in the order of the texts; raises CallFailed if one is missing."""
     try:
         rows = {int(row["index"]): row["embedding"] for row in answer["data"]}
-        with np.errstate(over="ignore"):  # what is too large has no direction, as `_read` finds
+        with np.errstate(over="ignore"):  # `_read` refuses infinite vectors
             vectors = np.asarray([rows[place] for place in range(n_texts)], np.float32)
         if vectors.ndim != 2 or len(answer["data"]) != n_texts:
-            raise ValueError("vectors of different lengths, or too many")
+            raise ValueError("vectors of different lengths, or too many vectors")
     except (KeyError, TypeError, ValueError, OverflowError, RecursionError) as error:
         problem = f"The answer does not hold one vector for each of {n_texts} texts ({error!r})"
         problem = f"{problem[:200]}: {str(dict(answer))[:200]}"

@@ -1,4 +1,4 @@
-"""How torch computes: the number format of an embedder, and sums on one thread."""
+"""Number format and threads of torch."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -13,10 +13,10 @@ _INSTRUCTIONS = frozenset({"avx512_bf16", "amx_bf16"})
 
 
 def resolved(precision: Precision, device: Device) -> Resolved:
-    """The format that `auto` means on this machine and device; any other name means itself.
+    """Return the number format of a setting on this machine.
 
-    `auto` is bfloat16 where it is fast: on a GPU by NVIDIA that computes in it, and on an x86
-    processor with AVX512-BF16 or AMX. It is float32 everywhere else.
+    `auto` is bfloat16 on NVIDIA GPUs that support it and on x86 processors with AVX512-BF16 or AMX,
+    and float32 elsewhere.
     """
     if precision != "auto":
         return precision
@@ -51,7 +51,7 @@ def _on_processor() -> bool:
 
 @contextmanager
 def one_thread() -> Iterator[None]:
-    """Run torch on one thread, so that sums come in one order; as many as before afterwards."""
+    """Run torch on one thread, so that sums are always in the same order."""
     import torch
 
     before = torch.get_num_threads()

@@ -1,4 +1,4 @@
-"""Embeddings by sentence-transformers: the packaged MiniLM, or any model of the library."""
+"""Embeddings by sentence-transformers: the packaged MiniLM or any other model."""
 
 import os
 from collections.abc import Callable, Sequence
@@ -35,11 +35,11 @@ _NOT_INSTALLED = f"The packaged {PACKAGED} is not installed: pip install 'graphr
 
 
 class SentenceEmbedder(Embedder):
-    """A sentence-transformers model, loaded when the first text comes.
+    """Embedder of sentence-transformers, loaded when first used.
 
-    A vector depends on its text alone: questions are encoded one at a time, passages in batches
-    whose shapes follow from their lengths (`token_batches`). Rows are unit vectors. A text longer
-    than the model's window is embedded in overlapping windows, or cut, as `long_texts` says.
+    A vector depends on its text only: questions are encoded one at a time, passages in batches of
+    fixed shapes (`token_batches`). `long_texts` says whether a text longer than the window is
+    encoded in overlapping windows or cut.
     """
 
     def __init__(
@@ -57,8 +57,8 @@ class SentenceEmbedder(Embedder):
     ) -> None:
         """`model` is the packaged MiniLM, a folder, or a name on the model hub.
 
-        A `window` takes the place of the one that the model's files state. `precision` is the
-        format in which matrices are multiplied: `auto` is bfloat16 where the device is fast at it.
+        `window` overrides the window of the model's files. `precision` is the number format of
+        matrix products; `auto` is bfloat16 if the device computes fast in it.
         """
         self.model = model
         self.revision = revision
@@ -71,11 +71,10 @@ class SentenceEmbedder(Embedder):
 
     @property
     def identity(self) -> str:
-        """Whatever can change a vector, from the revision to the precision; loads no weights.
+        """Everything that can change a vector, from the revision to the precision.
 
-        A folder is known by its name and the content of its files, wherever it is. Dimension and
-        window are read from the model's files; of a model on the hub they are fixed by name and
-        revision, and left open here.
+        A folder is identified by its name and the content of its files, not by its path. Dimension
+        and window come from the files; `hub` means that name and revision determine them.
         """
         if self.model == PACKAGED:
             try:
@@ -84,22 +83,19 @@ class SentenceEmbedder(Embedder):
                 raise UserError(_NOT_INSTALLED) from None
         else:
             name = named(self.model, self.revision)
+        remote_code = ":remote code" if self.trust_remote_code else ""
         length = stated_dimension(self._folder) or "hub"
         window = self.window_setting or stated_window(self._folder) or "hub"
         return (
-            f"sentence-transformers:{name}{self._code}:{length}:unit:{self._computed_in}:"
+            f"sentence-transformers:{name}{remote_code}:{length}:unit:{self._computed_in}:"
             f"long={self.long_texts}({window}):prefixes={','.join(self.prefixes.values())}"
         )
 
     @property
-    def _code(self) -> str:
-        return ":remote code" if self.trust_remote_code else ""
-
-    @property
     def window(self) -> int | None:
-        """The tokens it reads; None where neither its files nor the loaded model tell.
+        """The window in tokens; None if neither the files nor the loaded model state it.
 
-        Raises UserError for a window that was set and that the model has no positions for.
+        Raises UserError for a window in the settings that the model has no positions for.
         """
         if self.window_setting is not None:
             self._check_window()
@@ -124,23 +120,23 @@ class SentenceEmbedder(Embedder):
 
     @property
     def dimension(self) -> int:
-        """The length of a vector; loads the model."""
+        """The length of a vector. Loads the model."""
         return int(self._loaded.get_embedding_dimension())
 
     def encode(self, texts: Sequence[str], *, kind: TextKind) -> Vectors:
-        """Float32 (n, dimension), unit rows in the order of the texts."""
+        """Return float32 (n, dimension), one unit vector per text."""
         if not texts:
             return np.zeros((0, self.dimension), np.float32)
-        windowing, alone = self._windowing, kind == "question"
+        windowing, single = self._windowing, kind == "question"
         if (batches := self._batches) is not None:
-            windowing = replace(windowing, tokens=batches.tokens)  # texts are tokenised once
+            windowing = replace(windowing, tokens=batches.tokens)  # tokenise once
         return windowing.encode(
-            texts, self.prefixes[kind], lambda prefixed: self._encode(prefixed, alone)
+            texts, self.prefixes[kind], lambda prefixed: self._encode(prefixed, single)
         )
 
-    def _encode(self, texts: list[str], alone: bool) -> Vectors:
+    def _encode(self, texts: list[str], single: bool) -> Vectors:
         if (batches := self._batches) is not None:
-            return batches.encode(texts, alone=alone)
+            return batches.encode(texts, single=single)
         model = self._loaded
         with computing(model.device.type, self._computed_in):
             vectors = model.encode(
@@ -189,7 +185,7 @@ class SentenceEmbedder(Embedder):
             return Windowing(None, self.long_texts, BytePairs(stand_in=True))
         if fast is None:
             raise UserError(
-                f"The embedder '{self.model}' has no fast tokenizer to make windows with: set "
+                f"The embedder '{self.model}' has no fast tokenizer, which windows need: set "
                 "embedder.long_texts=cut."
             )
         return Windowing(size, self.long_texts, OwnTokens(fast.to_str))
@@ -216,8 +212,8 @@ class SentenceEmbedder(Embedder):
             model.max_seq_length = self.window_setting
         elif (reads := bound(model.max_seq_length)) and reads < (self.window or 0):
             raise UserError(
-                f"The embedder '{self.model}' reads {reads} tokens once it is loaded, and its "
-                f"files state {self.window}: set embedder.window={reads}."
+                f"The embedder '{self.model}' has a window of {reads} tokens, but its files state "
+                f"{self.window}: set embedder.window={reads}."
             )
         return model
 
@@ -231,7 +227,7 @@ class SentenceEmbedder(Embedder):
 
 
 def loaded_model(kind: Callable[..., Any], group: str, name: str, **settings: Any) -> Any:
-    """Return a model of sentence-transformers; raises UserError where it cannot be loaded."""
+    """Load a model of sentence-transformers; raises UserError if it cannot be loaded."""
     from transformers.utils import logging
 
     logging.disable_progress_bar()
@@ -241,14 +237,14 @@ def loaded_model(kind: Callable[..., Any], group: str, name: str, **settings: An
         what = f"The {group.replace('_', '-')} '{name}'"
         if "trust_remote_code" in str(error) and not settings["trust_remote_code"]:
             raise UserError(
-                f"{what} brings code of its own: read it, then set {group}.trust_remote_code=true "
-                f"and name the revision that you have read, {group}.revision=COMMIT."
+                f"{what} needs its own code: read it, then set {group}.trust_remote_code=true and "
+                f"{group}.revision=COMMIT."
             ) from None
         raise UserError(f"{what} could not be loaded: {first_line(error)}") from None
 
 
 def device_of(name: Device, group: str = "embedder") -> str:
-    """The device of that name; `auto` is cuda, else mps, else cpu. Raises UserError without it."""
+    """Return the name of a torch device; `auto` is cuda, else mps, else cpu. Raises UserError."""
     import torch
 
     there = {"cuda": torch.cuda.is_available(), "mps": torch.backends.mps.is_available(),
@@ -257,5 +253,5 @@ def device_of(name: Device, group: str = "embedder") -> str:
         return next(device for device, usable in there.items() if usable)
     if not there[name]:
         names = ", ".join(device for device, usable in there.items() if usable)
-        raise UserError(f"{group}.device={name}: torch finds no such device here; it has {names}.")
+        raise UserError(f"{group}.device={name}: torch has no such device here, but {names}.")
     return name

@@ -1,7 +1,7 @@
-"""Vectors of a sentence-transformers model in batches of fixed shapes, on all cores.
+"""Encoding by a sentence-transformers model in batches of fixed shapes, on all cores.
 
-A vector depends on its text alone: the shape of a batch follows from the length of the text, and
-one thread computes a batch. Batches that depended on the other texts would change last digits.
+The shape of a batch depends on the length of a text only, and one thread computes a batch, so that
+no digit of a vector depends on other texts.
 """
 
 import os
@@ -17,24 +17,28 @@ from graphrag_bench.embedding.precision import Resolved
 from graphrag_bench.embedding.tokenizer import OwnTokens
 
 TOKENS_A_BATCH = {"cpu": 512, "mps": 4096, "cuda": 16384}
-"""More is hardly faster, and a batch that is not full costs as much as a full one."""
+"""Larger batches are hardly faster, and a batch that is not full costs as much as a full one."""
 _MOST_THREADS = 16
 _STEPS = ((16, 1), (32, 2), (64, 8))
-"""Lengths up to the first number are multiples of the second; longer ones of 16."""
+"""Lengths up to the first number are padded to multiples of the second, longer ones of 16."""
 _Batch = tuple[int, bool, list[int]]
 
 
 def padded_length(n_tokens: int, window: int) -> int:
-    """The length to which a text is padded, at most the window."""
+    """Return the length to which a text is padded.
+
+    >>> [padded_length(n, window=256) for n in (5, 17, 33, 65, 250)]
+    [5, 18, 40, 80, 256]
+    """
     step = next((step for most, step in _STEPS if n_tokens <= most), 16)
     return max(n_tokens, min(-(-n_tokens // step) * step, window))
 
 
 def batches(lengths: Sequence[int], window: int, n_tokens: int) -> Iterator[_Batch]:
-    """Padded length, whether no row is padded, and row numbers of each batch, longest first.
+    """Yield the padded length, whether no text is padded, and the rows of each batch.
 
-    A batch has at most `n_tokens` // padded length rows, at least one. Vectors that are padded and
-    rows that are not are apart, because models leave out the mask where it hides nothing.
+    The longest texts come first. A batch has at most `n_tokens` // padded length rows, and at
+    least one. Texts with and without padding are separate: models skip a mask of ones.
     """
     groups: dict[tuple[int, bool], list[int]] = {}
     for row, length in enumerate(lengths):
@@ -47,7 +51,7 @@ def batches(lengths: Sequence[int], window: int, n_tokens: int) -> Iterator[_Bat
 
 
 class TokenBatches:
-    """A loaded model with its own fast tokenizer, called with tokens and not with texts."""
+    """Loaded model with its fast tokenizer, called with tokens."""
 
     def __init__(self, model: Any, window: int, precision: Resolved) -> None:
         self.tokens = OwnTokens(model.tokenizer.backend_tokenizer.to_str)
@@ -64,27 +68,29 @@ class TokenBatches:
         self._cut_start = tokenizer.truncation_side == "left"
         prepare(model, precision)
 
-    def encode(self, texts: list[str], *, alone: bool = False) -> Vectors:
-        """Float32 (n, dimension), unit rows; a longer text is cut as the tokenizer does.
+    def encode(self, texts: list[str], *, single: bool = False) -> Vectors:
+        """Return float32 (n, dimension), one unit vector per text; longer texts are cut.
 
-        With `alone` a batch is one text: of a question that is faster than a full batch.
+        With `single` a batch has one text, which is faster for a question than a full batch.
         """
         read = self.tokens.encoded(texts, self.window, cut_start=self._cut_start)
         lengths = [len(one.ids) for one in read]
-        plan = list(batches(lengths, self.window, 1 if alone else self._batch_tokens))
+        plan = list(batches(lengths, self.window, 1 if single else self._batch_tokens))
         rows: Vectors | None = None
-        for (_, _, places), vectors in zip(plan, self._in_parallel(plan, read, alone), strict=True):
+        for (_, _, places), vectors in zip(
+            plan, self._in_parallel(plan, read, single), strict=True
+        ):
             if rows is None:
                 rows = np.empty((len(texts), vectors.shape[1]), np.float32)
             rows[places] = vectors[: len(places)]
         assert rows is not None
         return unit(rows)
 
-    def _in_parallel(self, plan: list[_Batch], read: list[Any], alone: bool) -> Iterator[Vectors]:
+    def _in_parallel(self, plan: list[_Batch], read: list[Any], single: bool) -> Iterator[Vectors]:
         import torch
 
         def run(batch: _Batch) -> Vectors:
-            return self._vectors(batch, read, 1 if alone else self._batch_tokens)
+            return self._vectors(batch, read, 1 if single else self._batch_tokens)
 
         if self._device.type != "cpu":
             yield from map(run, plan)
@@ -95,7 +101,7 @@ class TokenBatches:
             with ThreadPoolExecutor(n_cores, "embed", torch.set_num_threads, (1,)) as pool:
                 yield from pool.map(run, plan)
         finally:
-            torch.set_num_threads(n_threads)  # what `set_num_threads` gives to later threads
+            torch.set_num_threads(n_threads)  # of later threads
 
     def _vectors(self, batch: _Batch, read: list[Any], n_tokens: int) -> Vectors:
         import torch
@@ -119,7 +125,7 @@ class TokenBatches:
 
 
 def takes_tokens(model: Any) -> bool:
-    """Whether a model reads nothing but the tokens of its own fast tokenizer, as they are."""
+    """Return whether a model's only input is the tokens of its fast tokenizer."""
     first = model[0]
     own = type(first).__module__.startswith("sentence_transformers.")
     text_alone = list(getattr(first, "modality_config", {"text": None})) == ["text"]
@@ -133,7 +139,7 @@ def takes_tokens(model: Any) -> bool:
 
 
 def prepare(model: Any, precision: Resolved) -> None:
-    """Turn the weights of linear layers into bfloat16, once; the other weights stay float32."""
+    """Convert the weights of linear layers to bfloat16; other weights stay float32."""
     import torch
 
     if precision == "bfloat16":
@@ -143,7 +149,7 @@ def prepare(model: Any, precision: Resolved) -> None:
 
 
 def computing(device: str, precision: Resolved) -> AbstractContextManager[Any]:
-    """A context in which matrices are multiplied in that precision, and sums are float32."""
+    """Return a context in which matrix products have this precision, and sums are float32."""
     import torch
 
     if precision == "float32":
@@ -153,6 +159,6 @@ def computing(device: str, precision: Resolved) -> AbstractContextManager[Any]:
 
 
 def unit(rows: Vectors) -> Vectors:
-    """The rows at length one; a row of zeros stays."""
+    """Return the rows normalised; rows of zeros stay."""
     norms = np.linalg.norm(rows, axis=1, keepdims=True)
     return np.asarray(rows / np.maximum(norms, np.float32(1e-12)), np.float32)

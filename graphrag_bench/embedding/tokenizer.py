@@ -1,4 +1,4 @@
-"""The tokens of models: by their own `tokenizer.json`, or by an encoding of OpenAI's models."""
+"""Tokenizers of models: by their `tokenizer.json`, or by an encoding of OpenAI's models."""
 
 import os
 import re
@@ -16,11 +16,11 @@ _START = r"(?:^|[/:])"
 _O200K = re.compile(_START + r"(?:(?:chat)?gpt-(?:4o|4\.1|4\.5|5|oss)|o[1-9](?![a-z0-9]))")
 _CL100K = re.compile(_START + r"gpt-(?:4|3\.5)|text-embedding-(?:3-|ada-002)")
 Span = tuple[int, int]
-"""Start and end of a token, in characters of the text."""
+"""Start and end of a token in a text, in characters."""
 
 
 class BytePairs:
-    """An encoding of OpenAI's models; a stand-in for a model whose own tokenizer is not known."""
+    """Encoding of OpenAI's models, also used for models with an unknown tokenizer (`stand_in`)."""
 
     n_special = 0
 
@@ -34,22 +34,22 @@ class BytePairs:
         return f"{self.encoding} (stand-in)" if self.stand_in else self.encoding
 
     def count(self, text: str) -> int:
-        """The number of tokens of a text; special tokens in it are plain text."""
+        """Return the number of tokens of a text; special tokens count as plain text."""
         return count_tokens(text, self.encoding)
 
     def counts(self, texts: Sequence[str]) -> list[int]:
-        """The number of tokens of each text."""
+        """Return the number of tokens of each text."""
         return [self.count(text) for text in texts]
 
     def spans(self, text: str) -> list[Span]:
-        """Start and end of every token."""
+        """Return the span of each token."""
         return token_spans(text, self.encoding)
 
 
 class OwnTokens:
-    """The tokens of a model by its own fast tokenizer, however long a text is.
+    """Fast tokenizer of a model, without a limit of length.
 
-    `read` gives the content of its `tokenizer.json`, when it is first needed.
+    `read` returns the content of its `tokenizer.json`; it is called once, when first needed.
     """
 
     stand_in = False
@@ -70,15 +70,15 @@ class OwnTokens:
 
     @cached_property
     def n_special(self) -> int:
-        """How many special tokens stand around a text."""
+        """The number of special tokens that are added to a text."""
         return int(self._tokenizer.num_special_tokens_to_add(is_pair=False))
 
     def counts(self, texts: Sequence[str]) -> list[int]:
-        """The number of tokens of each text, without special ones."""
+        """Return the number of tokens of each text, without special tokens."""
         return [len(one) - self.n_special for one in self._read(texts)]
 
     def encoded(self, texts: Sequence[str], most: int, *, cut_start: bool = False) -> list[Any]:
-        """What the tokenizer makes of each text, special tokens included, cut at `most` tokens."""
+        """Return the encoding of each text with special tokens, cut at `most` tokens."""
         encodings = list(self._read(texts))
         if long := [row for row, one in enumerate(encodings) if len(one) > most]:
             cutting = type(self._tokenizer).from_str(self._tokenizer.to_str())
@@ -97,13 +97,13 @@ class OwnTokens:
         return encodings
 
     def spans(self, text: str) -> list[Span]:
-        """Start and end of every token."""
+        """Return the span of each token."""
         spans: list[Span] = self._tokenizer.encode(text, add_special_tokens=False).offsets
         return spans
 
 
 class HuggingFace(OwnTokens):
-    """The `tokenizer.json` of a folder, a file, or a model of the hub; read when first needed."""
+    """Tokenizer of a folder, a `tokenizer.json` file, or a hub model."""
 
     def __init__(self, name: str) -> None:
         super().__init__(lambda: self.file.read_text(encoding="utf-8"))
@@ -111,16 +111,16 @@ class HuggingFace(OwnTokens):
 
     @property
     def identity(self) -> str:
-        """The last part of the name and the fingerprint of the file."""
+        """The last part of the name and the digest of the file."""
         return f"hf:{Path(self.name).name}@{file_digest(self.file)}"
 
     def count(self, text: str) -> int:
-        """The number of tokens of a text, however long, without special ones around it."""
+        """Return the number of tokens of a text, without special tokens."""
         return self.counts([text])[0]
 
     @cached_property
     def file(self) -> Path:
-        """The `tokenizer.json`; raises UserError when there is none and none can be fetched."""
+        """The path of the `tokenizer.json`, downloaded if needed; raises UserError without one."""
         path = Path(self.name).expanduser()
         if path.is_file():
             return path
@@ -130,17 +130,17 @@ class HuggingFace(OwnTokens):
 
 
 Tokens = BytePairs | OwnTokens
-"""The tokens that an embedder reads."""
 Tokenizer = BytePairs | HuggingFace
-"""A way of counting tokens; its identity holds its name and content, never a path."""
 
 
 def tokenizer_of(setting: object, model: str, group: str = "llm") -> Tokenizer:
-    """The tokenizer that a setting names, or, for None, the one that fits the model's name.
+    """Return the tokenizer of a setting, or the default tokenizer of a model.
 
-    OpenAI's names (behind `provider/` and `ft:` too) have o200k or cl100k. For any other model
-    cl100k is used, so that no model need be loaded or asked. Raises UserError for another
-    setting of the group.
+    OpenAI's models have o200k or cl100k, other models cl100k as an estimate. Raises UserError for
+    an unknown setting.
+
+    >>> tokenizer_of(None, "gpt-4o-mini").identity, tokenizer_of(None, "qwen3:8b").identity
+    ('o200k', 'cl100k (stand-in)')
     """
     if setting is None:
         if _O200K.search(model.lower()):

@@ -1,4 +1,4 @@
-"""Top-k search by inner product over unit vectors: faiss over a memory map, which is not copied."""
+"""Top-k search by inner product over memory-mapped unit vectors, with faiss."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -14,14 +14,14 @@ from graphrag_bench.values import DECIMALS, IntArray, Ranked
 
 _SPARE = 16
 _MOST_CANDIDATES = 2**22
-"""Candidates of a block of queries, about 50 bytes each while they are ranked: 200 MB."""
+"""Candidates per block of queries. Each takes 50 bytes, 200 MB in all."""
 
 
 @dataclass(frozen=True, eq=False)
 class VectorIndex(Columns):
-    """Unit rows, float32 (n, dimension); row i belongs to row i of its table.
+    """Index of unit vectors, float32 (n, dimension), in the order of their table.
 
-    `statistics` tells how the texts fitted into the embedder's window, when the index was made.
+    `statistics` has the lengths of the texts, in an index that was just built.
     """
 
     vectors: Vectors
@@ -31,13 +31,17 @@ class VectorIndex(Columns):
         return len(self.vectors)
 
     def search(self, queries: Vectors, k: int) -> list[Ranked[Any]]:
-        """The `k` most similar rows for every query: cosine in -1..1, ties by lower id.
+        """Return the `k` most similar rows of each query, by cosine in [-1, 1], then by id.
 
-        A query finds the same rows and scores alone and in any batch. faiss searches a batch with
-        BLAS, which may round a score otherwise than it does for one query. So faiss only names
-        candidates, more than `k`, and each candidate's score is computed again by itself. A query
-        is searched again with more candidates until no other row can reach the rank `k`, whatever
-        the rounding: that settles a tie at the border by id too.
+        A query has the same rows and scores alone and in any batch. BLAS, which faiss uses for
+        batches, may round scores in another way. Therefore faiss returns more than `k` candidates,
+        and the score of each candidate is computed separately. A query is searched again with more
+        candidates until no other row can reach rank `k`, whatever the rounding.
+
+        >>> index = VectorIndex(np.eye(3, dtype=np.float32))
+        >>> (ranked,) = index.search(np.array([[0.6, 0.8, 0.0]], np.float32), k=2)
+        >>> ranked.ids.tolist()
+        [1, 0]
         """
         results: list[Ranked[Any]] = [Ranked.empty() for _ in range(len(queries))]
         k = min(k, len(self.vectors))
@@ -54,7 +58,7 @@ class VectorIndex(Columns):
         return results
 
     def scores(self, query: Vectors) -> Vectors:
-        """The similarity of every row to one query, float32 (n,)."""
+        """Return the similarity of each row to one query, float32 (n,)."""
         return np.asarray(self.vectors @ query, np.float32)
 
     def _ranked(
@@ -69,7 +73,7 @@ class VectorIndex(Columns):
         rounded = np.round(scores.astype(np.float64), DECIMALS)
         order = np.lexsort((ids, -rounded), axis=-1)[:, :k]
         last = np.take_along_axis(rounded, order[:, -1:], axis=1)[:, 0]
-        # a row that is no candidate has at most the last one's score, plus what rounding adds
+        # the upper bound of the scores of all other rows
         most = np.round(named[:, -1] + largest_difference(queries), DECIMALS)
         clear = (most < last) | (n_candidates == len(self.vectors))
         best = np.take_along_axis(ids, order, axis=1)
@@ -94,9 +98,9 @@ def _blocks(rows: IntArray, n_candidates: int) -> list[IntArray]:
 
 
 def products(queries: Vectors, rows: Vectors, ids: IntArray) -> Vectors:
-    """The inner product of each query with the rows named for it, float32 of the shape of `ids`.
+    """Return the inner product of each query with its rows `ids`, float32 of the shape of `ids`.
 
-    Each is computed by itself, so that it depends on its query and its row alone.
+    Each product is computed separately, so that it depends on its query and row only.
     """
     import faiss
 
@@ -109,10 +113,10 @@ def products(queries: Vectors, rows: Vectors, ids: IntArray) -> Vectors:
 
 
 def largest_difference(queries: Vectors) -> NDArray[np.float64]:
-    """How far two float32 inner products of each query with one unit row can lie apart, (n,).
+    """Return the largest difference of two float32 inner products with a unit row, (n,).
 
-    Each lies within n u / (1 - n u) times both norms of the true one in any order of adding, with
-    n the dimension and u = 2**-24. Source: Higham 2002, section 3.1.
+    The error of a product is at most n u / (1 - n u) times the norms in any order of summation,
+    with dimension n and u = 2**-24. Source: Higham 2002, section 3.1.
     """
     rounding = queries.shape[1] * 2.0**-24
     norms = np.linalg.norm(queries.astype(np.float64), axis=1)

@@ -5,7 +5,7 @@ from fake_openai import FakeOpenAI
 from toy_runs import TOY, metrics, plan_of, ran
 
 ALONE = ["method=vanilla", "reference_rows=off", "limit=2"]
-LONGER = "chunks are longer than the embedder's 15 tokens"
+LONGER = "chunks are longer than the window of 15 tokens"
 
 
 pytestmark = pytest.mark.usefixtures("home")
@@ -24,7 +24,7 @@ def test_plan_and_run_say_what_the_embedder_reads_and_metrics_count_it(fake: Fak
     assert "overlapping windows" in plan_of(*words) and LONGER not in plan_of(*words)
     ended = ran(*words)
     assert LONGER in ended.err.splitlines()[0] and LONGER in plan_of(*words)
-    assert "longer ones are cut" in plan_of(*words, "embedder.long_texts=cut")
+    assert "longer texts are cut" in plan_of(*words, "embedder.long_texts=cut")
     (row,) = metrics(ended.folder)["long_texts"]
     assert row["what"] == "chunks" and row["n_long"] and row["long_texts"] == "windows"
     again = ran(*words)
