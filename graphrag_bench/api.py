@@ -101,9 +101,11 @@ def method(source: str | Mapping[str, Any], **settings: Any) -> "EditablePipelin
     plain: dict[str, Any] = method_values(raw)
     steps = paths_of({stage: raw.get(stage) for stage in STAGES}, lists=True)
     set_ones = {name for name in settings if name in known}
-    readers = [path for path, value in steps.items() if references(value) & set_ones]
-    paths = tuple(f"method.{path}" for path in (*sorted(set_ones), *readers))
-    return EditablePipeline(plain, run_settings, paths, copy.deepcopy(plain))
+    read = [path for path, value in steps.items() if references(value) & set_ones]
+    given, readers = ([f"method.{path}" for path in paths] for paths in (sorted(set_ones), read))
+    return EditablePipeline(
+        plain, run_settings, tuple(given), copy.deepcopy(plain), readers=tuple(readers)
+    )
 
 
 _OF_COMMANDS = {"dataset", "method", "objective", *NO_SETTINGS}
@@ -116,14 +118,16 @@ _ROLES = ("llm_build", "llm_judge")
 class EditablePipeline:
     """A method that can be looked at, changed, asked and run.
 
-    `given` are the paths of the parameters that were set, `original` is the method before its steps
-    were changed: what was set by hand is kept under the common context budget.
+    `given` are the paths of the parameters that were set, `readers` those of the settings of steps
+    that read them, `original` is the method before its steps were changed: a number of items that
+    was set stays under the common context budget.
     """
 
     method: dict[str, Any]
     settings: dict[str, Any] = field(default_factory=dict)
     given: tuple[str, ...] = ()
     original: Mapping[str, Any] = field(default_factory=dict, repr=False)
+    readers: tuple[str, ...] = ()
 
     @property
     def steps(self) -> dict[str, list[dict[str, Any]]]:
@@ -133,7 +137,8 @@ class EditablePipeline:
     def renamed(self, name: str) -> "EditablePipeline":
         """A copy with another name, under which its runs are stored and shown."""
         method = copy.deepcopy(self.method) | {"name": name, "title": name}
-        return replace(self, method=method, settings=dict(self.settings))
+        given = (*self.given, *self.readers)  # no file says which steps read a parameter
+        return replace(self, method=method, settings=dict(self.settings), given=given)
 
     def experiment(self, data: Dataset, **settings: Any) -> Experiment:
         """The checked experiment on a data set; raises UserError with every problem."""
