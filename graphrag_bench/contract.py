@@ -86,7 +86,7 @@ class Operator(Registered):
     may_write: tuple[str, ...]
     requires: frozenset[str]
     calls: int | Callable[[Mapping[str, Any]], int]
-    unordered: str
+    order: str
     supplies: frozenset[str]
     batched: bool = False
     table3: str = ""
@@ -116,7 +116,7 @@ class Operator(Registered):
         kinds = {"types": "node.type", "attributes": "node.attributes"}
         return self.requires | {kinds[name] for name in kinds if settings.get(name)}
 
-    def bound(self, settings: Mapping[str, Any]) -> int:
+    def max_calls(self, settings: Mapping[str, Any]) -> int:
         """The most LLM calls one question can cost."""
         return self.calls if isinstance(self.calls, int) else self.calls(settings)
 
@@ -190,7 +190,7 @@ def operator(
     batched: bool = False,
     requires: frozenset[str] | set[str] = frozenset(),
     calls: int | Callable[[Mapping[str, Any]], int] = 0,
-    unordered: str = "",
+    order: str = "",
     supplies: frozenset[str] | set[str] = frozenset(),
     table3: str = "",
 ) -> Callable[[F], F]:
@@ -198,7 +198,7 @@ def operator(
 
     A `batched` function takes a `Sequence[T]` for each value that it reads, one value for each
     question, and returns a list of results. `requires` names graph attributes, `calls` bounds the
-    LLM calls of one question, `unordered` says in words which order the result has when it is not
+    LLM calls of one question, `order` says in words which order the result has when it is not
     score order, and `supplies` names the variables that its prompts are given. `table3` is its name
     in Table 3 of Zhou et al. 2025, for the operators that are theirs.
     """
@@ -212,7 +212,7 @@ def operator(
         returns, writes, may_write = _written(function, hint)
         op = Operator(
             name, function, reads, needs, settings, returns, writes, may_write,
-            frozenset(requires), calls, unordered, frozenset(supplies), batched, table3,
+            frozenset(requires), calls, order, frozenset(supplies), batched, table3,
         )  # fmt: skip
         operators.add(op)
         return function

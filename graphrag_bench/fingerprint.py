@@ -75,7 +75,7 @@ def _content_of(path: Path, stamp: tuple[int, int, int]) -> str:
 
 def code(item: Callable[..., Any]) -> str:
     """Return the fingerprint of a function or class, and of every module that its own reaches."""
-    reached = Reached.by(item)
+    reached = ReachedCode.by(item)
     return digest(reached.described, sorted(reached.modules.items()))
 
 
@@ -84,7 +84,7 @@ def is_core(module: str) -> bool:
     return module.partition(".")[0] in CORE
 
 
-def signed(model: Any) -> str:
+def identity_of(model: Any) -> str:
     """Return a model's identity, and the fingerprint of its class unless it is of this project."""
     while hasattr(model, "inner") and is_core(type(model).__module__):
         model = model.inner
@@ -92,7 +92,7 @@ def signed(model: Any) -> str:
     return str(model.identity) if own else f"{model.identity}:{code(type(model))}"
 
 
-class Reached:
+class ReachedCode:
     """What a value reaches: the digests of `modules` by name, and what was `described` as JSON."""
 
     def __init__(self, package: str) -> None:
@@ -102,7 +102,7 @@ class Reached:
         self._seen: dict[int, Any] = {}
 
     @classmethod
-    def by(cls, item: Callable[..., Any]) -> "Reached":
+    def by(cls, item: Callable[..., Any]) -> "ReachedCode":
         """Return what a function or class reaches."""
         reached = cls((item.__module__ or "").partition(".")[0])
         reached.described = reached.value(item)

@@ -196,7 +196,7 @@ def _forms() -> dict[str, AnswerForm]:
     return {name: AnswerForm(name, **fields) for name, fields in read.items()}
 
 
-def form_of_part(whole: FormName, *, abstract: bool) -> FormName:
+def sub_question_form(whole: FormName, *, abstract: bool) -> FormName:
     """The form of a sub-question's answer, where the question itself wants the form `whole`.
 
     An abstract sub-question wants a paragraph at least. Of a question with options the

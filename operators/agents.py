@@ -49,7 +49,7 @@ Group = tuple[ChosenRelation, tuple[Hop, ...]]
 """A chosen relation with its hops, one per candidate node."""
 
 
-@operator("node.topics", unordered="the order of the nodes")
+@operator("node.topics", order="the order of the nodes")
 def topics(nodes: Ranked[Node]) -> tuple[Ranked[Node], Exploration]:
     """Return the nodes without duplicates, and an empty exploration that starts at them.
 

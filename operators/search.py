@@ -31,7 +31,7 @@ from graphrag_bench.values import (
     best_of,
     best_of_each,
 )
-from operators.community.of_graph import reported
+from operators.community.of_graph import with_report
 from operators.relationship.of_graph import by_degree_and_weight
 
 Cosine = Annotated[float, Field(ge=-1, le=1)]
@@ -51,7 +51,7 @@ def vectors_of(
     return np.split(vectors, np.cumsum([len(group) for group in texts])[:-1]) if texts else []
 
 
-def searched(
+def search_each(
     groups: Sequence[Vectors], index: VectorIndex, k: int, among: BoolArray | None = None
 ) -> list[list[Ranked[Any]]]:
     """Return the `k` most similar rows for each vector of each group, in one search for all.
@@ -91,10 +91,10 @@ def most_similar(
     once for all questions.
     """
     groups = vectors_of(question, query, embedder)
-    return [best_hits(hits, top_k) for hits in searched(groups, index, top_k, among)]
+    return [best_hits(hits, top_k) for hits in search_each(groups, index, top_k, among)]
 
 
-def scaled(
+def scaled_similarity(
     vectors: Vectors, index: VectorIndex, scale: Scale, among: BoolArray | None = None
 ) -> FloatArray:
     """Return the similarity of every row of an index to a question's texts, float64 (n_rows,).
@@ -147,7 +147,7 @@ def _shares(nodes: Ranked[Node]) -> Ranked[Node]:
     "relationship.vdb",
     table3="VDB",
     batched=True,
-    unordered="with degree_weight, the degree of both ends, then weight",
+    order="with degree_weight, the degree of both ends, then weight",
 )
 def relationship_vdb(
     question: Sequence[Question],
@@ -209,7 +209,7 @@ def community_vdb(
     without a report, and those below `level` (0 is the coarsest), are dropped.
     Source: Zhou et al. 2025, technical report, B.1, community "VDB".
     """
-    among = np.isin(np.arange(len(communities)), reported(communities, reports, level))
+    among = np.isin(np.arange(len(communities)), with_report(communities, reports, level))
     return most_similar(question, query, community_index, embedder, top_k, among)
 
 
@@ -229,7 +229,7 @@ def similarity(
     Source: HippoRAG 2 (Gutierrez et al. 2025), section 3.4: passages in the reset.
     """
     return [
-        ChunkScores.later(partial(scaled, vectors, chunk_index, scale), len(chunk_index))
+        ChunkScores.later(partial(scaled_similarity, vectors, chunk_index, scale), len(chunk_index))
         for vectors in vectors_of(question, query, embedder)
     ]
 
@@ -272,7 +272,7 @@ def bm25(
     return Ranked.top(scores, top_k, among=np.flatnonzero(scores > 0))
 
 
-@operator("chunk.min_max", unordered="the order given")
+@operator("chunk.min_max", order="the order given")
 def min_max(chunks: Ranked[Chunk], *, weight: NonNegativeFloat = 1.0) -> Ranked[Chunk]:
     """Scale the scores of the chunks to 0..`weight`, in the order given.
 
@@ -286,7 +286,7 @@ def min_max(chunks: Ranked[Chunk], *, weight: NonNegativeFloat = 1.0) -> Ranked[
     return Ranked(chunks.ids, unit * weight)
 
 
-@operator("chunk.head", unordered="the order given")
+@operator("chunk.head", order="the order given")
 def head(chunks: Ranked[Chunk], *, top_k: PositiveInt = 4) -> Ranked[Chunk]:
     """Return the first `top_k` chunks with their scores.
 

@@ -79,7 +79,7 @@ def flow_chart(pipeline: Pipeline, operators_page: str) -> list[str]:
         own, operator = next(names), step.operator
         reads = [one.slot for one in operator.reads if not one.optional or one.slot in step.use]
         slots = f"{', '.join(reads)} → {', '.join([*operator.writes, *operator.may_write])}"
-        model = ":::model" if step.bound() else ""
+        model = ":::model" if step.max_calls() else ""
         lines.append(f'{own}["{operator.name}<br>{slots}"]{model}')
         lines.append(f'click {own} "{operators_page}#{operator.name.replace(".", "")}"')
         return own

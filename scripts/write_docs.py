@@ -269,7 +269,7 @@ def _method_row(name: str, toy: Dataset) -> list[str]:
         chain(pipeline.convert),
         chain(pipeline.retrieve),
         chain(pipeline.generate),
-        str(pipeline.bound()),
+        str(pipeline.max_calls()),
     ]
 
 

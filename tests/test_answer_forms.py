@@ -15,7 +15,7 @@ from graphrag_bench.embedding.tokenizer import BytePairs
 from graphrag_bench.llm.calls import Completion, Request
 from graphrag_bench.llm.chat import reply_tokens, sure_tokens
 from graphrag_bench.llm.scripted import Scripted
-from graphrag_bench.prompts import UNBOUNDED, Message, answer_form, form_of_part
+from graphrag_bench.prompts import UNBOUNDED, Message, answer_form, sub_question_form
 from graphrag_bench.question_plan import kind_of
 from graphrag_bench.run.experiment import Experiment
 from graphrag_bench.run.plan import form_lines
@@ -134,8 +134,8 @@ def test_as_published_no_form_ends_early_and_a_part_has_the_form_of_the_whole() 
     assert [(form.name, form.max_tokens) for form in shorts] == [("short", 48), ("short", 2048)]
     assert runs[0].key != runs[1].key
     parts = {"list": "list", "choice": "short", "summary": "paragraph"}
-    assert {form: form_of_part(form, abstract=False) for form in parts} == parts
-    assert form_of_part("short", abstract=True) == "paragraph"
+    assert {form: sub_question_form(form, abstract=False) for form in parts} == parts
+    assert sub_question_form("short", abstract=True) == "paragraph"
 
 
 def test_a_small_window_leaves_an_open_answer_what_is_left_of_it() -> None:

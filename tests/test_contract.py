@@ -102,7 +102,7 @@ def test_a_value_or_none_may_be_written_and_a_prompt_is_a_setting():
     assert list(op.returns) == ["mentions", "query"]
     assert (op.writes, op.may_write) == (("query",), ("mentions",))
     assert op.needs == () and op.settings["prompt"].default is REQUIRED
-    assert op.bound({"top_k": 3}) == 4
+    assert op.max_calls({"top_k": 3}) == 4
 
 
 def test_a_builder_names_its_resource_and_variant_and_what_it_is_built_from():

@@ -171,7 +171,7 @@ def plainly(values: Mapping[str, Any]) -> dict[str, Any]:
 @each_operator
 def test_it_announces_its_calls_and_supplies_its_prompts(op):
     defaults = defaults_of(op)
-    assert bool(MODELS & set(op.needs)) == (op.bound(defaults) > 0)
+    assert bool(MODELS & set(op.needs)) == (op.max_calls(defaults) > 0)
     assert all(one.variables <= op.supplies for one in defaults.values() if isinstance(one, Prompt))
 
 
@@ -194,7 +194,7 @@ def test_a_ranking_is_sorted_finite_short_and_of_rows_that_exist(op, world):
                 most = way.settings.get("top_k")
                 assert len(result) <= (most if isinstance(most, int) else len(result))
                 keys = list(zip(-result.scores.round(DECIMALS), result.ids, strict=True))
-                assert op.unordered or keys == sorted(set(keys))
+                assert op.order or keys == sorted(set(keys))
             elif isinstance(result, VECTORS):
                 assert np.isfinite(result.values).all()
 
@@ -224,7 +224,7 @@ def test_the_same_input_in_any_order_gives_the_same_output(op, world):
     turned = {slot: reverse(value) for slot, value in world.values("several").items()}
     for way, first in several(op.name, world.name):
         assert plainly(first) == plainly(call(op, world, world.values("several"), way))
-        second = {} if op.unordered else call(op, world, turned, way)
+        second = {} if op.order else call(op, world, turned, way)
         for slot, result in second.items():
             if isinstance(result, Ranked | VECTORS):
                 assert plain(result) == plain(first[slot])
@@ -267,7 +267,7 @@ def test_a_question_costs_at_most_the_calls_that_were_announced(op, model):
             op([config], **resources, **way.settings)
         except UnreadableReply:
             assert model is Babbling
-        assert counting.n_calls <= op.bound(way.settings)
+        assert counting.n_calls <= op.max_calls(way.settings)
         most = max(most, counting.n_calls)
     assert most > 0
 

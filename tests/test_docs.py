@@ -52,7 +52,7 @@ def test_a_flow_chart_has_every_operator_in_order_and_the_names_of_arms() -> Non
     steps = pipeline.operators()
     boxes = re.findall(r'\["([^"<]+)<br>(.+)"\](:::model)?', chart)
     assert [name for name, _, _ in boxes] == [step.operator.name for step in steps]
-    assert [bool(model) for _, _, model in boxes] == [step.bound() > 0 for step in steps]
+    assert [bool(model) for _, _, model in boxes] == [step.max_calls() > 0 for step in steps]
     assert "question → mentions" in {slots for _, slots, _ in boxes}
     frames = set(re.findall(r'subgraph \w+\["(.+)"\]', chart))
     assert {"convert", "retrieve", "generate", "facts", "names", "empty", "otherwise"} <= frames

@@ -11,7 +11,7 @@ import numpy as np
 from graphrag_bench.embedding.embedder import Embedder, EmbedderWrapper, TextKind, Vectors
 from graphrag_bench.embedding.nlp import Nlp, Relation, Sentence
 from graphrag_bench.embedding.workers import ParallelTagger
-from graphrag_bench.fingerprint import signed
+from graphrag_bench.fingerprint import identity_of
 from graphrag_bench.llm.cache import Cache, StoredReading, StoredVector, row_key, vector_key
 
 _BATCH_SIZE = 128
@@ -31,7 +31,7 @@ class CachedEmbedder(EmbedderWrapper):
 
     @cached_property
     def _signed(self) -> str:
-        return signed(self.inner)
+        return identity_of(self.inner)
 
     def encode(self, texts: Sequence[str], *, kind: TextKind) -> Vectors:
         """Return float32 (n, dimension), one unit vector per text."""
@@ -74,7 +74,7 @@ class CachedTagger:
 
     @cached_property
     def _signed(self) -> str:
-        return signed(self.inner)
+        return identity_of(self.inner)
 
     def sentences(self, texts: Sequence[str]) -> Iterator[list[Sentence]]:
         """Yield the sentences of each text; new results are cached batch by batch."""

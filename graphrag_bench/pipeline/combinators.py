@@ -10,7 +10,15 @@ import graphrag_bench.pipeline.resolve  # noqa: F401, registers its combinator
 from graphrag_bench.errors import did_you_mean
 from graphrag_bench.pipeline.checker import Checker
 from graphrag_bench.pipeline.combinator import Arms, Nested, combinator
-from graphrag_bench.pipeline.merge import MERGEABLE, SPLITTABLE, Keep, Rule, combined, empty, split
+from graphrag_bench.pipeline.merge import (
+    MERGEABLE,
+    SPLITTABLE,
+    Keep,
+    Rule,
+    empty,
+    merged_slots,
+    split,
+)
 from graphrag_bench.pipeline.steps import Execution, Failure, Outcome, Steps, after, run_steps
 from graphrag_bench.values import RetrievalState
 
@@ -39,7 +47,7 @@ class Branch(Nested):
         failures = [outcome for outcome in outcomes if isinstance(outcome, Failure)]
         if failures:
             return failures[0]
-        new = combined(state, outcomes, self.merge)
+        new = merged_slots(state, outcomes, self.merge)
         return state.write({s: value for s, value in new.items() if s in (self.only or new)})
 
     def check(self, checker: Checker) -> None:
@@ -113,7 +121,7 @@ class Each(Nested):
         for outcome in outcomes:
             if isinstance(outcome, Failure):
                 return outcome
-        new = combined(state, outcomes, self.merge)
+        new = merged_slots(state, outcomes, self.merge)
         pairs = zip(items, outcomes, strict=True)
         if all(isinstance(o, RetrievalState) and o.get(self.slot) is item for item, o in pairs):
             new.pop(self.slot, None)
@@ -136,9 +144,9 @@ class Each(Nested):
         new = inner.written - checker.written
         checker.written |= {s for s in new if s not in MERGEABLE or empty(s) is not None}
 
-    def bound(self) -> int:
+    def max_calls(self) -> int:
         """Calls for `at_most` items."""
-        return self.at_most * super().bound()
+        return self.at_most * super().max_calls()
 
 
 @combinator("repeat")
@@ -178,7 +186,7 @@ class Repeat(Nested):
     def _merged(self, start: RetrievalState, outcome: Outcome, rounds: list[Outcome]) -> Outcome:
         if isinstance(outcome, Failure) or self.keep == "last" or len(rounds) < 2:
             return outcome
-        slots = combined(start, rounds, self.keep)
+        slots = merged_slots(start, rounds, self.keep)
         last = {slot: outcome.get(slot) for slot in slots if slot not in MERGEABLE}
         return outcome.write({**slots, **last})
 
@@ -194,9 +202,9 @@ class Repeat(Nested):
         inside = {op.label for op in self.operators()}
         checker.unread = {s: w for s, w in checker.unread.items() if w not in inside}
 
-    def bound(self) -> int:
+    def max_calls(self) -> int:
         """Calls of all rounds together."""
-        return self.times * super().bound()
+        return self.times * super().max_calls()
 
 
 @combinator("switch")
@@ -254,6 +262,6 @@ class Switch(Nested):
         checker.join(arms)
         checker.written = set.intersection(*(arm.written for arm in ways))
 
-    def bound(self) -> int:
+    def max_calls(self) -> int:
         """Calls of the dearest arm."""
-        return max((sum(s.bound() for s in steps) for steps in self.parts), default=0)
+        return max((sum(s.max_calls() for s in steps) for steps in self.parts), default=0)

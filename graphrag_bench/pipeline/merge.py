@@ -36,7 +36,7 @@ SPLITTABLE = {"nodes", "relationships", "chunks", "communities", "mentions", "qu
 _FUSION = 60
 
 
-def combined(
+def merged_slots(
     start: RetrievalState, outcomes: Sequence[Outcome], rule: Rule | Keep
 ) -> dict[str, Any]:
     """Return the slots that any outcome wrote since `start`; those of several are merged."""

@@ -70,9 +70,9 @@ class Pipeline:
         """What the run key is made of."""
         return [step.describe() for step in self.steps()]
 
-    def bound(self, answering: bool = True) -> int:
+    def max_calls(self, answering: bool = True) -> int:
         """The most LLM calls one question can cost."""
-        return sum(step.bound() for step in self.steps(answering))
+        return sum(step.max_calls() for step in self.steps(answering))
 
     def check(
         self,
@@ -98,7 +98,7 @@ class Pipeline:
 
 def _packs(step: Step) -> bool:
     answers = any("answer" in op.operator.returns for op in step.operators())
-    return not answers and (not step.bound() or isinstance(step, Pooled))
+    return not answers and (not step.max_calls() or isinstance(step, Pooled))
 
 
 @dataclass(frozen=True)
@@ -117,7 +117,7 @@ class StepOptions:
     all_rows: bool = False
 
 
-PLAIN = StepOptions()
+DEFAULT_OPTIONS = StepOptions()
 """Every step as the method's file has it."""
 
 
@@ -249,7 +249,7 @@ class _Builder:
         return reader_prompts.reader_prompt(prompt, operator, label.partition(".")[0], regime)
 
 
-def misspelt_stages(method: Mapping[str, Any]) -> list[str]:
+def unknown_stages(method: Mapping[str, Any]) -> list[str]:
     """The keys of a method that hold a list of steps, and are not a stage."""
     return [
         key
@@ -260,11 +260,13 @@ def misspelt_stages(method: Mapping[str, Any]) -> list[str]:
     ]
 
 
-def build(method: Mapping[str, Any], options: StepOptions = PLAIN) -> tuple[Pipeline, list[str]]:
+def build(
+    method: Mapping[str, Any], options: StepOptions = DEFAULT_OPTIONS
+) -> tuple[Pipeline, list[str]]:
     """The pipeline of a method's `convert`, `retrieve` and `generate`, and the problems found."""
     builder = _Builder(options)
     keys = {stage: stage for stage in STAGES if stage in method}
-    for key in misspelt_stages(method):
+    for key in unknown_stages(method):
         close = nearest(key, [stage for stage in STAGES if stage not in keys], n=1)
         hint = f"Did you mean '{close[0]}'?" if close else f"There are: {', '.join(STAGES)}."
         builder.problems.append(f"There is no stage '{key}' in a method. {hint}")
@@ -318,7 +320,7 @@ def run(
     early = (*pipeline.convert, *pipeline.retrieve)
     late = pipeline.generate if answering else pipeline.packing
     small = max(1, execution.workers)
-    block = BLOCK if not any(step.bound() for step in early) else small
+    block = BLOCK if not any(step.max_calls() for step in early) else small
     parts = [questions[first : first + block] for first in range(0, len(questions), block)]
     starts = ([start(question) for question in part] for part in parts)
     retrieved: Iterator[list[Outcome]] = (run_steps(early, one, execution) for one in starts)

@@ -87,7 +87,7 @@ def own_answers(steps: Iterable[OperatorStep]) -> list[str]:
     return list(names)
 
 
-def unlicensed(steps: Iterable[OperatorStep]) -> list[str]:
+def prompts_without_licence(steps: Iterable[OperatorStep]) -> list[str]:
     """Return the prompts of `generate` that cannot say what the context does not hold."""
     last = [files for op, files in _answering(steps) if op.label.startswith("generate.")]
     return sorted({one.name for files in last for one in files if LICENCE not in one.variables})

@@ -7,9 +7,9 @@ from pydantic import PositiveInt
 
 from graphrag_bench.pipeline.checker import Checker
 from graphrag_bench.pipeline.combinator import Nested, combinator
-from graphrag_bench.pipeline.merge import MERGEABLE, Rule, combined
+from graphrag_bench.pipeline.merge import MERGEABLE, Rule, merged_slots
 from graphrag_bench.pipeline.steps import Execution, Failure, Outcome, Steps, after, run_steps
-from graphrag_bench.prompts import form_of_part
+from graphrag_bench.prompts import sub_question_form
 from graphrag_bench.question_plan import Dependencies, Plan, Sought, SubQuestion, checked_plan
 from graphrag_bench.values import Answer, RetrievalState
 
@@ -83,7 +83,7 @@ class Resolve(Nested):
         if work.failure is not None:
             return work.failure
         outcomes = list(work.done.values())
-        new = combined(work.start, outcomes, self.merge)
+        new = merged_slots(work.start, outcomes, self.merge)
         final = outcomes[-1]
         last = {s: v for s in new if s not in MERGEABLE and (v := final.get(s)) is not None}
         written = {s: v for s, v in {**new, **last}.items() if s != "answer"}
@@ -98,9 +98,9 @@ class Resolve(Nested):
         checker.join([inner])
         checker.written |= inner.written
 
-    def bound(self) -> int:
+    def max_calls(self) -> int:
         """Calls for `at_most` sub-questions, and for the steps of the final question."""
-        own, answer = (sum(step.bound() for step in s) for s in (self.steps, self.answer))
+        own, answer = (sum(step.max_calls() for step in s) for s in (self.steps, self.answer))
         return self.at_most * (own + answer) + own
 
 
@@ -125,7 +125,7 @@ class _Work:
         question = replace(self.start.question, text=one.text)
         sought = Sought(one.kind, final=one is self.plan.final)
         if not sought.final:
-            form = form_of_part(question.form, abstract=one.kind == "abstract")
+            form = sub_question_form(question.form, abstract=one.kind == "abstract")
             question = replace(question, form=form)
         state = self.start.write({"dependencies": dependencies, "sought": sought})
         return replace(state, question=question)

@@ -148,9 +148,9 @@ class Step(ABC):
         """Return the operator steps inside, in order."""
         return [op for steps in self.parts for step in steps for op in step.operators()]
 
-    def bound(self) -> int:
+    def max_calls(self) -> int:
         """Return the most LLM calls that one question can cost here."""
-        return sum(step.bound() for steps in self.parts for step in steps)
+        return sum(step.max_calls() for steps in self.parts for step in steps)
 
 
 Steps = tuple[Step, ...]
@@ -304,9 +304,9 @@ class OperatorStep(Step):
         """Itself."""
         return [self]
 
-    def bound(self) -> int:
+    def max_calls(self) -> int:
         """The most LLM calls of the operator."""
-        return self.operator.bound(self.settings)
+        return self.operator.max_calls(self.settings)
 
 
 def _list(names: Any) -> str:

@@ -129,7 +129,7 @@ def estimates(
     rows = list(_building(experiment, unpaid=unpaid))
     lengths = cache(partial(_lengths, experiment.dataset.questions))
     for op, times, usual in _weighted(experiment.method.pipeline.steps(n_answers > 0)):
-        if bound := op.bound():
+        if bound := op.max_calls():
             n = n_answers if op.label.startswith("generate") else n_early
             groups = _groups(experiment, op) if "group_tokens" in op.settings else (bound, bound)
             most = n * times * min(bound, 2 * groups[1])

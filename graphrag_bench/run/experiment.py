@@ -21,7 +21,7 @@ from graphrag_bench.pipeline.pipeline import Pipeline, StepOptions, build, refus
 from graphrag_bench.pipeline.resolve import Resolve
 from graphrag_bench.pipeline.steps import OperatorStep
 from graphrag_bench.progress import Progress
-from graphrag_bench.prompts import ContextBudget, FormName, Prompt, answer_form, form_of_part
+from graphrag_bench.prompts import ContextBudget, FormName, Prompt, answer_form, sub_question_form
 from graphrag_bench.run.budgets import budgeted, context_budget, is_asked, stated_budget
 from graphrag_bench.run.folder import RunFolder
 from graphrag_bench.run.method import (
@@ -155,7 +155,7 @@ class Experiment:
 
     def plan_for(self, models: Models) -> list[Planned]:
         """The plan over the corpus of one scope."""
-        identities = {name: partial(models.signed, name) for name in Models.NAMES}
+        identities = {name: partial(models.identity_of, name) for name in Models.NAMES}
         try:
             return plan(self.wanted, self.choices, identities)
         except UserError as error:
@@ -202,7 +202,7 @@ class Experiment:
         pipeline = self.method.pipeline
         inputs = {item.resource: item.key for item in self.plan if item.resource in self.wanted}
         for name in sorted(pipeline.needs() & set(Models.NAMES)):
-            inputs[name] = self.models.signed(name)
+            inputs[name] = self.models.identity_of(name)
         if BUDGET in pipeline.needs():
             inputs[BUDGET] = self.context_budget.identity
         gold = []
@@ -371,7 +371,7 @@ def _forms_in_key(pipeline: Pipeline, questions: Sequence[Question]) -> list[Any
         return []
     used: set[FormName] = {question.form for question in questions}
     if any(isinstance(step, Resolve) for step in pipeline.steps()):
-        used |= {form_of_part(form, abstract=kind) for form in used for kind in (False, True)}
+        used |= {sub_question_form(form, abstract=kind) for form in used for kind in (False, True)}
     contents = [vars(answer_form(name)) for name in sorted(used)]
     forms = [[question.id, question.form] for question in questions]
     limits = {n for question in questions if (n := question.open_tokens)}

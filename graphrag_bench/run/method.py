@@ -21,8 +21,8 @@ from graphrag_bench.pipeline.pipeline import (
     Pipeline,
     StepOptions,
     build,
-    misspelt_stages,
     refuse,
+    unknown_stages,
 )
 from graphrag_bench.prompts import Prompt
 from graphrag_bench.run.folder import paths_of
@@ -176,7 +176,7 @@ def check_parameters(file: Mapping[str, Any], config: Mapping[str, Any]) -> None
 
 
 def _parameters(file: Mapping[str, Any]) -> list[str]:
-    stages = misspelt_stages(file)
+    stages = unknown_stages(file)
     return [key for key in file if key not in RESERVED and key not in stages]
 
 

@@ -21,7 +21,7 @@ from graphrag_bench.embedding.openai_embedder import OpenAIEmbedder
 from graphrag_bench.embedding.tokenizer import Tokenizer, tokenizer_of
 from graphrag_bench.embedding.workers import ParallelEmbedder, ParallelTagger, WorkerModel, Workers
 from graphrag_bench.errors import UserError
-from graphrag_bench.fingerprint import file_digest, signed
+from graphrag_bench.fingerprint import file_digest, identity_of
 from graphrag_bench.llm.cache import Cache
 from graphrag_bench.llm.chat import ChatModel
 from graphrag_bench.llm.ledger import Budget, Ledger, spent
@@ -277,9 +277,9 @@ class Models(Mapping[str, Any]):
         model = self.bare(name) if name in _BARE else self[name]
         return str(model.identity)
 
-    def signed(self, name: str) -> str:
+    def identity_of(self, name: str) -> str:
         """Return the object's part of keys of runs and artifacts, with the code of one of yours."""
-        return signed(self.bare(name)) if name in _CODED else self.identity(name)
+        return identity_of(self.bare(name)) if name in _CODED else self.identity(name)
 
 
 class Shared:

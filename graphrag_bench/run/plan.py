@@ -15,7 +15,12 @@ from graphrag_bench.graphs.asking import MOST_TOKENS
 from graphrag_bench.llm.chat import LEAST_REPLY
 from graphrag_bench.pipeline.combinators import Switch
 from graphrag_bench.pipeline.pipeline import Pipeline
-from graphrag_bench.pipeline.reader_prompts import READERS, common_forms, own_answers, unlicensed
+from graphrag_bench.pipeline.reader_prompts import (
+    READERS,
+    common_forms,
+    own_answers,
+    prompts_without_licence,
+)
 from graphrag_bench.prompts import FormName, Prompt, answer_form
 from graphrag_bench.run import budgets, windows
 from graphrag_bench.run.conditions import condition_lines
@@ -107,9 +112,9 @@ def _extent(experiment: Experiment) -> Iterator[str]:
     pipeline = experiment.method.pipeline
     selected, to_answer = experiment.selection()
     n, n_answers = remaining(experiment)
-    calls = n_answers * pipeline.bound(True) + (n - n_answers) * pipeline.bound(False)
+    calls = n_answers * pipeline.max_calls(True) + (n - n_answers) * pipeline.max_calls(False)
     yield f"questions: {len(selected)} selected, {len(selected) - n} done, {n} left"
-    each = f" ({pipeline.bound()} for each answered question)" if to_answer else ""
+    each = f" ({pipeline.max_calls()} for each answered question)" if to_answer else ""
     yield f"LLM calls for questions: at most {calls}{each}"
     if to_answer:
         answering = [question for question in selected if question.id in to_answer]
@@ -139,7 +144,7 @@ def _reader(experiment: Experiment, forms: Iterable[FormName]) -> Iterator[str]:
             yield f"  the method's own for answers inside its search: {', '.join(own)}"
     if regime == "house":
         yield from dict.fromkeys(f'  "{answer_form(form).licence}"' for form in forms)
-        for name in unlicensed(pipeline.operators()):
+        for name in prompts_without_licence(pipeline.operators()):
             yield f"  without that clause, as it has no variable 'licence': {name}"
 
 

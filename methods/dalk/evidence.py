@@ -9,7 +9,7 @@ from graphrag_bench.llm.chat import ChatModel, reply
 from graphrag_bench.prompts import Prompt
 from graphrag_bench.text import count_tokens
 from graphrag_bench.values import Answer, Context, Piece, Question, Subgraph
-from operators.answer.direct import READER, answered, reader_values
+from operators.answer.direct import READER_VARIABLES, answer_of, reader_values
 
 SENTENCES = Prompt("methods:dalk/prompts/sentences.j2")
 STEPS = Prompt("methods:dalk/prompts/steps.j2")
@@ -48,7 +48,7 @@ def evidence(
     return Context((*before.pieces, piece), before.cut, before.share)
 
 
-@operator("answer.stepwise", calls=2, supplies=READER | {"reasoning"})
+@operator("answer.stepwise", calls=2, supplies=READER_VARIABLES | {"reasoning"})
 def stepwise(
     question: Question,
     context: Context,
@@ -70,4 +70,4 @@ def stepwise(
     thought = Piece("reasoning", "steps", steps, 1.0, count_tokens(steps))
     shown = reader_values(question, (*context.pieces, thought))
     chat = prompt.render({**shown, "pieces": context.pieces, "reasoning": steps})
-    return answered(llm, chat, question, max_tokens)
+    return answer_of(llm, chat, question, max_tokens)

@@ -27,7 +27,7 @@ class SubQuestions(BaseModel):
 
 
 @operator(
-    "question.decompose", calls=2, supplies={"question", "most"}, unordered="the order of the reply"
+    "question.decompose", calls=2, supplies={"question", "most"}, order="the order of the reply"
 )
 def decompose(
     question: Question,

@@ -128,7 +128,7 @@ QUESTIONS = 256
 PRIMER = Prompt("methods:drift/prompts/primer.j2")
 
 
-@operator("drift.primer.nlp", unordered="the order of the communities")
+@operator("drift.primer.nlp", order="the order of the communities")
 def titles(
     question: Question,
     communities: Ranked[Community],
@@ -152,7 +152,7 @@ def titles(
     "drift.primer.llm",
     calls=lambda settings: 2 * int(settings["folds"]),
     supplies={"question", "pieces", "most"},
-    unordered="the order of the folds and of their replies",
+    order="the order of the folds and of their replies",
 )
 def primer(
     question: Question,

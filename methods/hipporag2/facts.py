@@ -13,7 +13,7 @@ from graphrag_bench.llm.chat import ChatModel
 from graphrag_bench.llm.structured import ask
 from graphrag_bench.prompts import Prompt
 from graphrag_bench.values import Query, Question, Ranked, Relationship
-from operators.search import scaled, vectors_of
+from operators.search import scaled_similarity, vectors_of
 
 PROMPT = Prompt("methods:hipporag2/prompts/filter_triples.j2")
 REPLY_TOKENS = 64
@@ -41,12 +41,12 @@ def link(
     among = np.flatnonzero(facts)
     rankings: list[Ranked[Relationship]] = []
     for vectors in vectors_of(question, query, embedder):
-        scores = scaled(vectors, relationship_index, "min_max", facts)
+        scores = scaled_similarity(vectors, relationship_index, "min_max", facts)
         rankings.append(Ranked.top(scores, top_k, among=among if len(vectors) else ()))
     return rankings
 
 
-@operator("relationship.filter.none", unordered="the order given")
+@operator("relationship.filter.none", order="the order given")
 def filter_none(relationships: Ranked[Relationship]) -> Ranked[Relationship]:
     """The relationships unchanged: a method's filter, switched off.
 
@@ -66,7 +66,7 @@ class Useful(BaseModel):
     requires={"node.name", "relationship.name"},
     calls=2,
     supplies={"question", "triples"},
-    unordered="the order given",
+    order="the order given",
 )
 def filter_llm(
     question: Question,

@@ -319,7 +319,7 @@ def _joined(base: Graph, layers: Layers, statistics: Mapping[str, float]) -> Gra
     )
 
 
-@operator("node.key", unordered="community by community")
+@operator("node.key", order="community by community")
 def key(
     candidates: Ranked[Node],
     ranked_communities: Ranked[Community],
@@ -341,7 +341,7 @@ def key(
     return Ranked.of({node: score[node] for node in unique(chosen)})
 
 
-@operator("relationship.bridge", unordered="the degree of both ends, then weight")
+@operator("relationship.bridge", order="the degree of both ends, then weight")
 def bridge(
     key_nodes: Ranked[Node], *, graph: Graph, max_hops: PositiveInt | None = None
 ) -> tuple[Ranked[Relationship], Subgraph]:

@@ -218,7 +218,7 @@ def _first_match(pattern: str, purpose: str) -> ReplyFormat[str]:
     return ReplyFormat(purpose, read)
 
 
-@operator("node.judged.nearest", unordered="the order of the relationships")
+@operator("node.judged.nearest", order="the order of the relationships")
 def judged_nearest(
     question: Question,
     mentions: Mentions,
@@ -249,7 +249,7 @@ def judged_nearest(
 
 @operator(
     "node.judged.llm",
-    unordered="the order of the relationships",
+    order="the order of the relationships",
     requires={"node.description"},
     calls=lambda settings: int(settings["width"] * (2 * settings["n_hops"] - 1)),
     supplies={"question", "passage"},

@@ -40,7 +40,7 @@ from graphrag_bench.progress import Progress
 from graphrag_bench.prompts import Prompt
 from graphrag_bench.text import count_tokens, fit, search_words
 from graphrag_bench.values import Chunk, IntArray, Query, Question, Ranked, best_first, best_of
-from operators.search import best_hits, searched, vectors_of
+from operators.search import best_hits, search_each, vectors_of
 
 CoreShare = Annotated[float, Field(gt=0, le=1)]
 _BLOCK = 256
@@ -359,7 +359,7 @@ def by_keyword(
 
     groups = vectors_of(question, query, embedder)
     rankings: list[Ranked[Chunk]] = []
-    for vectors, hits in zip(groups, searched(groups, keyword_index, n_keywords), strict=True):
+    for vectors, hits in zip(groups, search_each(groups, keyword_index, n_keywords), strict=True):
         nearest = best_hits(hits, n_keywords).ids
         before, last = _handed_in(nearest, keyword_graph, size, room)
         rows = np.concatenate([before, last])

@@ -20,7 +20,7 @@ EVIDENCE_TOKENS = 64
     "node.evidence_walk",
     calls=lambda settings: settings["n_seeds"],
     supplies={"question", "passage"},
-    unordered="each seed followed by the neighbours found for it",
+    order="each seed followed by the neighbours found for it",
 )
 def evidence_walk(
     question: Question,

@@ -18,7 +18,7 @@ PER_ROW, MIN_COSINE = 5, 0.2
 """Chunks for each two rows, and the least cosine of a chunk of the whole corpus; as in the code."""
 
 
-@operator("chunk.pick.none", unordered="the order given")
+@operator("chunk.pick.none", order="the order given")
 def none(chunks: Ranked[Chunk], *, top_k: PositiveInt | None = None) -> Ranked[Chunk]:
     """The first `top_k` of the chunks that were found, all of them for None.
 
@@ -27,7 +27,7 @@ def none(chunks: Ranked[Chunk], *, top_k: PositiveInt | None = None) -> Ranked[C
     return chunks.head(top_k)
 
 
-@operator("chunk.pick.similar", batched=True, unordered="of nodes and relationships in turn")
+@operator("chunk.pick.similar", batched=True, order="of nodes and relationships in turn")
 def similar(
     question: Sequence[Question],
     nodes: Sequence[Ranked[Node]],
@@ -51,7 +51,7 @@ def similar(
     return _picks(question, rankings, graph, chunk_index, embedder, top_k)
 
 
-@operator("chunk.pick.similar_and_dense", batched=True, unordered="three lists in turn")
+@operator("chunk.pick.similar_and_dense", batched=True, order="three lists in turn")
 def similar_and_dense(
     question: Sequence[Question],
     nodes: Sequence[Ranked[Node]],

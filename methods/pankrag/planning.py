@@ -48,7 +48,7 @@ from graphrag_bench.values import (
     best_first,
 )
 from operators.answer.map_reduce import Points
-from operators.community.of_graph import fraction, reported
+from operators.community.of_graph import rating_fraction, with_report
 
 _ID = re.compile(r"(\d+)\s*[-.]\s*(\d+)")
 _BRACKETED = re.compile(
@@ -346,7 +346,7 @@ def leaf_or_theme(
     Source: PankRAG (2025), section 2.3, which selects between leaf-level and high-level summaries.
     Deviation: the paper does not say by what; the choice by similarity is ours.
     """
-    among = reported(communities, reports, level)
+    among = with_report(communities, reports, level)
     among = among[reports.ratings[among] >= 0]
     if levels == "chosen" and len(among):
         (vector,) = embedder.encode([question.text], kind="question")
@@ -361,10 +361,10 @@ def leaf_or_theme(
             reached[row] = reached[up] and divided[up]
         among = among[(reached & ~divided)[among]]
     counts = np.asarray(communities.chunks.sum(axis=1), np.float64).ravel()
-    return Ranked.top(counts + fraction(reports), top_k, among=among)
+    return Ranked.top(counts + rating_fraction(reports), top_k, among=among)
 
 
-@operator("chunk.dependency_rerank", unordered="ties keep the order given")
+@operator("chunk.dependency_rerank", order="ties keep the order given")
 def rerank_chunks(
     chunks: Ranked[Chunk],
     nodes: Ranked[Node],

@@ -19,7 +19,7 @@ from graphrag_bench.llm.structured import ask
 from graphrag_bench.prompts import Prompt
 from graphrag_bench.values import DECIMALS, Node, Question, Ranked, Relationship, best_first, unique
 from methods.pathcorag.k_shortest_paths import BestOf, Counted, likely_pairs, step_paths
-from operators.search import searched
+from operators.search import search_each
 
 STEPS = Prompt("methods:pathcorag/prompts/steps.j2")
 REPLY_TOKENS = 800
@@ -120,7 +120,7 @@ def reasoning_steps_nlp(
     return ReasoningSteps(tuple(", ".join(queries) for queries in steps), tuple(steps))
 
 
-@operator("relationship.among", unordered="the order of the node that comes first, then by id")
+@operator("relationship.among", order="the order of the node that comes first, then by id")
 def among(nodes: Ranked[Node], *, graph: Graph) -> Ranked[Relationship]:
     """Rank relationships with both ends among the nodes, by the better-ranked end.
 
@@ -162,7 +162,7 @@ def by_step(
     if not texts or not len(node_index):
         return StepNodes.empty()
     vectors = embedder.encode(texts, kind="question")
-    (hits,) = searched([vectors], node_index, per_query)
+    (hits,) = search_each([vectors], node_index, per_query)
     hits = [hit.take(hit.scores >= min_score) for hit in hits]
     nodes = np.unique(np.concatenate([hit.ids for hit in hits]))
     similarity = np.full((len(nodes), len(texts)), -np.inf)
@@ -231,7 +231,7 @@ def k_shortest(
     return RankedPaths(tuple(paths))
 
 
-@operator("path.members", unordered="the order of the paths, each from its start")
+@operator("path.members", order="the order of the paths, each from its start")
 def members(
     paths: RankedPaths, *, order: Literal["given", "transition"] = "given"
 ) -> tuple[Ranked[Node], Ranked[Relationship]]:

@@ -25,7 +25,7 @@ from graphrag_bench.values import (
     Question,
     Ranked,
 )
-from operators.search import searched, vectors_of
+from operators.search import search_each, vectors_of
 
 NodePath = tuple[int, ...]
 NodePair = tuple[int, int]
@@ -182,7 +182,7 @@ def edge_flow(
     return flow
 
 
-@operator("node.by_keyword", batched=True, unordered="round robin over the keywords")
+@operator("node.by_keyword", batched=True, order="round robin over the keywords")
 def by_keyword(
     question: Sequence[Question],
     keywords: Sequence[Keywords],
@@ -206,7 +206,7 @@ def by_keyword(
         (", ".join(one.low),) if one.low and node_query == "joined" else one.low for one in keywords
     ]
     groups = vectors_of(question, [Query(low) if low else None for low in texts], embedder)
-    rankings = searched(groups, node_index, top_k)
+    rankings = search_each(groups, node_index, top_k)
     return [_in_turns(hits, min_score, top_k) for hits in rankings]
 
 

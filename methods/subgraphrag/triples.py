@@ -29,7 +29,7 @@ from graphrag_bench.values import (
     best_of,
 )
 from methods.subgraphrag.mlp_scorer import MlpTripleScorer
-from operators.answer.direct import READER, answered, reader_values
+from operators.answer.direct import READER_VARIABLES, answer_of, reader_values
 
 TripleScorer = VectorIndex | MlpTripleScorer
 """An index of the triples as texts, by whose cosine they are scored, or a trained scorer."""
@@ -89,7 +89,7 @@ ARROW = "->"
 _MARK = "ans:"
 
 
-@operator("relationship.placed", unordered="with recency, the lowest score first")
+@operator("relationship.placed", order="with recency, the lowest score first")
 def placed(
     relationships: Ranked[Relationship], *, order: Literal["recency", "best_first"] = "recency"
 ) -> Ranked[Relationship]:
@@ -161,7 +161,7 @@ def line(graph: Graph, rows: tuple[int, ...], form: TripleForm) -> str:
     return ARROW.join([head, *(part for hop in hops for part in hop)])
 
 
-@operator("answer.listed", calls=1, supplies=READER)
+@operator("answer.listed", calls=1, supplies=READER_VARIABLES)
 def listed(
     question: Question,
     context: Context,
@@ -180,7 +180,7 @@ def listed(
     Source: SubgraphRAG (Li et al. 2025); path pooling (Wang et al. 2025), appendix A.4.
     """
     chat = prompt.render(reader_values(question, context.pieces))
-    whole = answered(llm, chat, question, max_tokens)
+    whole = answer_of(llm, chat, question, max_tokens)
     parts = [part for part in whole.text.splitlines() if _MARK in part]
     marked = [part.partition(_MARK)[2].strip() for part in parts]
     answers = ", ".join(dict.fromkeys(answer for answer in marked if answer))

@@ -12,7 +12,7 @@ from graphrag_bench.embedding.tokenizer import Tokenizer
 from graphrag_bench.llm.chat import ChatModel
 from graphrag_bench.prompts import ContextBudget, Prompt
 from graphrag_bench.values import Answer, Context, Piece, Question
-from operators.answer.direct import READER, answered, reader_values
+from operators.answer.direct import READER_VARIABLES, answer_of, reader_values
 from operators.context.rows import with_block
 
 ENOUGH = Prompt("methods:tog/prompts/enough.j2")
@@ -40,7 +40,7 @@ def exploration_context(
     return with_block(None, pieces, context_budget)
 
 
-@operator("answer.if_enough", calls=1, supplies=READER)
+@operator("answer.if_enough", calls=1, supplies=READER_VARIABLES)
 def if_enough(
     question: Question,
     context: Context,
@@ -59,7 +59,7 @@ def if_enough(
     if not context.pieces:
         return None
     chat = prompt.render(reader_values(question, context.pieces))
-    whole = answered(llm, chat, question, max_tokens)
+    whole = answer_of(llm, chat, question, max_tokens)
     words = whole.text
     if not re.match(r"\W*yes\b", words, re.IGNORECASE):
         return None

@@ -110,7 +110,7 @@ def typed_nlp(question: Question, *, nlp: Nlp) -> tuple[Query, Involved]:
     "question.typed.llm",
     calls=2,
     supplies={"question", "most", "node_types", "relation_types", "attribute_types"},
-    unordered="the order of the reply",
+    order="the order of the reply",
 )
 def typed_llm(
     question: Question, *, graph: Graph, llm: ChatModel, prompt: Prompt = PROMPT
@@ -162,7 +162,7 @@ def _normal(names: Iterable[str]) -> tuple[str, ...]:
     return unique([name for name in map(normalise_name, names) if name])
 
 
-@operator("node.involved", unordered="the order given")
+@operator("node.involved", order="the order given")
 def involved_nodes(
     nodes: Ranked[Node], involved: Involved, *, graph: Graph, top_k: PositiveInt = 20
 ) -> Ranked[Node]:

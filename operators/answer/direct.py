@@ -14,7 +14,7 @@ from graphrag_bench.question_plan import Dependencies
 from graphrag_bench.values import Answer, Context, Piece, Question
 from operators.context.rows import HEADS
 
-READER = frozenset(
+READER_VARIABLES = frozenset(
     {"question", "pieces", "blocks", "dependencies", "form", "manner", "cue", "licence"}
 )
 """The variables of an answering prompt."""
@@ -56,7 +56,7 @@ def _blocks(pieces: Sequence[Piece]) -> Iterator[dict[str, Any]]:
         yield {"kind": kind, "head": head, "rows": rows, "table": bool(head) and numbered}
 
 
-def answered(llm: ChatModel, chat: Chat, question: Question, max_tokens: int | None) -> Answer:
+def answer_of(llm: ChatModel, chat: Chat, question: Question, max_tokens: int | None) -> Answer:
     """Return the model's reply as the answer.
 
     The default of `max_tokens` is that of the answer's form, limited by the model's window. Raises
@@ -68,7 +68,7 @@ def answered(llm: ChatModel, chat: Chat, question: Question, max_tokens: int | N
     return Answer(message.text.strip(), message.finish == "length")
 
 
-@operator("answer.direct", calls=1, supplies=READER)
+@operator("answer.direct", calls=1, supplies=READER_VARIABLES)
 def direct(
     question: Question,
     context: Context | None = None,
@@ -87,4 +87,4 @@ def direct(
     pieces = context.pieces if context else None
     pairs = dependencies.pairs if dependencies else ()
     chat = prompt.render(reader_values(question, pieces, pairs))
-    return answered(llm, chat, question, max_tokens)
+    return answer_of(llm, chat, question, max_tokens)

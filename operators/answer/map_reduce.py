@@ -26,7 +26,7 @@ from graphrag_bench.llm.structured import ask_each, json_reading
 from graphrag_bench.prompts import REFUSAL, ContextBudget, Prompt
 from graphrag_bench.text import fit
 from graphrag_bench.values import Answer, Context, Piece, Question, value
-from operators.answer.direct import READER, answered, reader_values
+from operators.answer.direct import READER_VARIABLES, answer_of, reader_values
 from operators.context.rows import with_block
 
 MAP = Prompt("operators:answer/prompts/map.j2")
@@ -184,7 +184,7 @@ def _pieces(points: Points, tokenizer: Tokenizer) -> list[Piece]:
     return pieces
 
 
-@operator("answer.reduce", calls=1, supplies=READER | {"points"})
+@operator("answer.reduce", calls=1, supplies=READER_VARIABLES | {"points"})
 def reduce(
     question: Question,
     points: Points,
@@ -213,4 +213,4 @@ def reduce(
     n_rows = len(rows) if most is None else max(1, fit(n_tokens, most))
     pieces = _pieces(points, tokenizer)[:n_rows]
     chat = prompt.render({**reader_values(question, pieces), "points": rows[:n_rows]})
-    return answered(llm, chat, question, max_tokens)
+    return answer_of(llm, chat, question, max_tokens)

@@ -22,9 +22,7 @@ from graphrag_bench.values import (
 )
 
 
-@operator(
-    "chunk.fromrel", table3="FromRel", unordered="the order of the relationships, then chunk id"
-)
+@operator("chunk.fromrel", table3="FromRel", order="the order of the relationships, then chunk id")
 def fromrel(
     relationships: Ranked[Relationship], *, graph: Graph, top_k: PositiveInt | None = None
 ) -> Ranked[Chunk]:
@@ -37,7 +35,7 @@ def fromrel(
     return _in_order(relationships, graph.relationship_chunk, top_k)
 
 
-@operator("chunk.frompaths", unordered="the order of the paths and of their hops, then chunk id")
+@operator("chunk.frompaths", order="the order of the paths and of their hops, then chunk id")
 def frompaths(
     paths: RankedPaths,
     *,
@@ -61,7 +59,7 @@ def frompaths(
     return _in_order(Ranked(graph.pairs.of[rows], scores), graph.pair_chunk, top_k)
 
 
-@operator("chunk.leaves", unordered="the order of the nodes, then chunk id")
+@operator("chunk.leaves", order="the order of the nodes, then chunk id")
 def leaves(nodes: Ranked[Node], *, graph: Graph, top_k: PositiveInt | None = None) -> Ranked[Chunk]:
     """Return the chunks of the nodes, in the order of the nodes.
 
@@ -82,7 +80,7 @@ def _in_order(ranked: Ranked[Any], incidence: Any, top_k: int | None) -> Ranked[
 
 
 @operator(
-    "chunk.occurrence", table3="Occurrence", unordered="with entity_order, the order of the nodes"
+    "chunk.occurrence", table3="Occurrence", order="with entity_order, the order of the nodes"
 )
 def occurrence(
     relationships: Ranked[Relationship],

@@ -43,7 +43,7 @@ def _calls(settings: Mapping[str, Any]) -> int:
     "chunk.rerank",
     calls=_calls,
     supplies={"question", "passages"},
-    unordered="the order that the model gives",
+    order="the order that the model gives",
 )
 def rerank(
     question: Question,

@@ -13,14 +13,14 @@ _ABOVE_EVERY_RATING = 11.0
 """Ratings are 0..10, so that rating / 11 is always below 1."""
 
 
-def reported(communities: Communities, reports: Reports, level: int | None) -> IntArray:
+def with_report(communities: Communities, reports: Reports, level: int | None) -> IntArray:
     """Return the communities with a report, down to a level (None: all levels), ascending."""
     lengths = np.diff(reports.texts.offsets)
     shown = lengths > 0 if level is None else (lengths > 0) & (communities.level <= level)
     return np.flatnonzero(shown)
 
 
-def fraction(reports: Reports) -> FloatArray:
+def rating_fraction(reports: Reports) -> FloatArray:
     """Return the ratings scaled to 0..1, exclusive, to break ties between counts."""
     return np.clip(reports.ratings, 0.0, 10.0) / _ABOVE_EVERY_RATING
 
@@ -46,8 +46,8 @@ def entity(
     seeds = np.zeros(communities.nodes.shape[1])
     seeds[nodes.ids] = 1.0
     counts = np.asarray(communities.nodes @ seeds, np.float64)
-    among = reported(communities, reports, level)
-    scores = counts + fraction(reports)
+    among = with_report(communities, reports, level)
+    scores = counts + rating_fraction(reports)
     if rank == "rating":
         scores = np.clip(reports.ratings, 0.0, 10.0).round(2) + counts / (100.0 * (seeds.sum() + 1))
     return Ranked.top(scores, top_k, among=among[counts[among] > 0])
@@ -72,9 +72,9 @@ def layer(
     3.1.6 and 4.1.2 (one level, C0 to C3).
     """
     counts = np.asarray(communities.chunks.sum(axis=1), np.float64).ravel()
-    among = reported(communities, reports, level)
+    among = with_report(communities, reports, level)
     if levels == "at":
         divided = np.isin(np.arange(len(communities)), communities.parent)
         among = among[(communities.level[among] == level) | ~divided[among]]
     rated = among[reports.ratings[among] >= 0]
-    return Ranked.top(counts + fraction(reports), top_k, among=rated)
+    return Ranked.top(counts + rating_fraction(reports), top_k, among=rated)

@@ -267,7 +267,7 @@ def _csv(*cells: object) -> str:
     return written.getvalue()
 
 
-@operator("node.fitting", unordered="the order given")
+@operator("node.fitting", order="the order given")
 def nodes_fitting(
     nodes: Ranked[Node],
     *,
@@ -295,7 +295,7 @@ def nodes_fitting(
     return nodes.take(fits)
 
 
-@operator("chunk.fitting", unordered="the order given")
+@operator("chunk.fitting", order="the order given")
 def chunks_fitting(
     chunks: Ranked[Chunk],
     *,
@@ -318,7 +318,7 @@ def _n_fitting(texts: Iterable[str], tokenizer: Tokenizer, most: int) -> int:
     return sum(1 for _ in takewhile(lambda n_tokens: n_tokens <= most, sums))
 
 
-@operator("relationship.fitting", unordered="the order given")
+@operator("relationship.fitting", order="the order given")
 def fitting(
     relationships: Ranked[Relationship],
     context: Context | None = None,

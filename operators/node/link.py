@@ -14,7 +14,7 @@ from graphrag_bench.data.chunks import ChunkTable
 from graphrag_bench.embedding.embedder import Embedder
 from graphrag_bench.embedding.vector_index import VectorIndex
 from graphrag_bench.values import DECIMALS, Mentions, Node, Question, Ranked, unique
-from operators.search import searched
+from operators.search import search_each
 
 ByName = Literal["dictionary", "mentions"]
 SingleWords = Literal["titles", "proper", "any", "none"]
@@ -33,7 +33,7 @@ Parts = Annotated[
 ]
 
 
-@operator("node.match", requires={"node.name"}, unordered="part by part, in the order of names")
+@operator("node.match", requires={"node.name"}, order="part by part, in the order of names")
 def match(
     mentions: Mentions,
     question: Question,
@@ -59,11 +59,7 @@ def match(
 
 
 @operator(
-    "node.link",
-    table3="Link",
-    batched=True,
-    requires={"node.name"},
-    unordered="the order of the names",
+    "node.link", table3="Link", batched=True, requires={"node.name"}, order="the order of the names"
 )
 def link(
     mentions: Sequence[Mentions],
@@ -97,7 +93,7 @@ def link(
     rest = [(at, name) for at, (_, names) in enumerate(pairs) for name in names]
     if "vectors" in parts and rest:
         vectors = embedder.encode([name for _, name in rest], kind="question")
-        (hits,) = searched([vectors], node_index, 1)
+        (hits,) = search_each([vectors], node_index, 1)
         for (at, _), hit in zip(rest, hits, strict=True):
             if len(hit) and round(float(hit.scores[0]), DECIMALS) >= min_score:
                 value = float(hit.scores[0]) if score == "cosine" else 1.0

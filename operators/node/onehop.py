@@ -11,7 +11,7 @@ from graphrag_bench.contract import operator
 from graphrag_bench.values import Node, Ranked, Relationship, best_first, best_of, best_of_each
 
 
-@operator("node.onehop", table3="Onehop", unordered="the order of the given nodes, then weight")
+@operator("node.onehop", table3="Onehop", order="the order of the given nodes, then weight")
 def onehop(
     nodes: Ranked[Node],
     *,
@@ -43,13 +43,13 @@ def onehop(
     return Ranked[Node].of(scores).head(top_k)
 
 
-@operator("node.expand", unordered="with include_seeds, the given nodes first")
+@operator("node.expand", order="with include_seeds, the given nodes first")
 def expand(
     nodes: Ranked[Node],
     *,
     graph: Graph,
     score: Literal["sum", "best", "degree"] = "sum",
-    alike: bool = False,
+    equal_scores: bool = False,
     include_seeds: bool = False,
     top_k: PositiveInt | None = None,
     types: tuple[str, ...] = (),
@@ -58,9 +58,9 @@ def expand(
 
     Score: the sum or the best of the scores of the adjacent given nodes, or with `degree` the
     highest sum of the degrees of both ends. A duplicate node counts with its best score. Ties by
-    lower id. With `alike` every neighbour has score 1. The given nodes are left out, or come first
-    with their own scores (`include_seeds`); `top_k` limits the neighbours only. With `types` only
-    neighbours of these types are returned.
+    lower id. With `equal_scores` the order stays and every score is 1. The given nodes are left
+    out, or come first with their own scores (`include_seeds`); `top_k` limits the neighbours only.
+    With `types` only neighbours of these types are returned.
     Source: HyperGraphRAG (Luo et al. 2025), bidirectional expansion (`degree`: its release);
     PropRAG (Wang and Han 2025), entities of propositions (`sum`: its release).
     """
@@ -77,7 +77,7 @@ def expand(
     if (typed := nodes_of(graph, types)) is not None:
         others &= typed[nodes_near]
     best: Ranked[Node] = best_of(nodes_near[others], total[others], top_k or int(others.sum()))
-    if alike:
+    if equal_scores:
         best = Ranked(best.ids, np.ones(len(best)))
     if not include_seeds:
         return best
@@ -87,9 +87,7 @@ def expand(
 
 
 @operator(
-    "node.relnode",
-    table3="RelNode",
-    unordered="the order of the relationships, source before target",
+    "node.relnode", table3="RelNode", order="the order of the relationships, source before target"
 )
 def relnode(
     relationships: Ranked[Relationship],

@@ -13,7 +13,7 @@ from graphrag_bench.values import Node, NodeScores, Ranked, best_of_each
 
 Damping = Annotated[float, Field(ge=0, lt=1)]
 Weights = Literal["specificity", "uniform", "similarity"]
-HandedOn = Literal["all", "best"]
+KeepScores = Literal["all", "best"]
 
 
 @operator("node.ppr", table3="PPR", batched=True)
@@ -26,7 +26,7 @@ def ppr(
     top_k: PositiveInt = 4,
     weighted: bool = True,
     min_mass: Annotated[float, Field(ge=0, le=1)] = 0.0,
-    handed_on: HandedOn = "all",
+    keep_scores: KeepScores = "all",
 ) -> list[tuple[Ranked[Node], NodeScores]]:
     """Return the best nodes by personalised PageRank, and the mass of every node.
 
@@ -37,7 +37,7 @@ def ppr(
     in the released code of Zhou et al. `reset` weights a start node by 1 / its number of chunks,
     counted through its relationships (`specificity`, HippoRAG), by 1 (`uniform`), or by its score,
     at least 0 (`similarity`, FastGraphRAG). A duplicate node counts once. Nodes with less mass than
-    `min_mass` are not returned. With `handed_on="best"` all other nodes have mass 0 in the second
+    `min_mass` are not returned. With `keep_scores="best"` all other nodes have mass 0 in the second
     value.
     The mass is exact in a graph of up to 200,000 nodes and for a uniform restart. In larger graphs
     it is approximated by a push: the error of a node is at most 2e-6 times its strength (summed
@@ -54,7 +54,7 @@ def ppr(
         )
         best = scores.top(top_k)
         best = best.take(best.scores >= min_mass)
-        if handed_on == "best":
+        if keep_scores == "best":
             scores = NodeScores.sparse(best.ids, best.scores, graph.n_nodes)
         results.append((best, scores))
     return results

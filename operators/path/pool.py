@@ -24,7 +24,7 @@ def _not_zero(a: float) -> float:
     return a
 
 
-@operator("path.pool", unordered="pooled score, lowest first; lost_in_middle: highest at both ends")
+@operator("path.pool", order="pooled score, lowest first; lost_in_middle: highest at both ends")
 def pool(
     relationships: Ranked[Relationship],
     entities: Ranked[Node],

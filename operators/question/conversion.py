@@ -22,7 +22,7 @@ class NamedEntities(BaseModel):
     named_entities: list[str]
 
 
-@operator("question.entities.given", unordered="the order in which they are given")
+@operator("question.entities.given", order="the order in which they are given")
 def entities_given(question: Question) -> Mentions:
     """Return the entities that the data set gives with the question, without duplicates.
 
@@ -32,7 +32,7 @@ def entities_given(question: Question) -> Mentions:
     return Mentions(unique(question.entities))
 
 
-@operator("question.entities.nlp", unordered="the order in the question")
+@operator("question.entities.nlp", order="the order in the question")
 def entities_nlp(question: Question, *, nlp: Nlp) -> Mentions:
     """Return the named entities that spaCy finds, normalised, without duplicates.
 
@@ -41,7 +41,7 @@ def entities_nlp(question: Question, *, nlp: Nlp) -> Mentions:
     return _mentions(nlp.entities(question.text))
 
 
-@operator("question.entities.nlp_or_phrases", unordered="the order in the question")
+@operator("question.entities.nlp_or_phrases", order="the order in the question")
 def entities_or_phrases(question: Question, *, nlp: Nlp) -> Mentions:
     """Return the named entities that spaCy finds, or the noun phrases if there are none.
 
@@ -57,9 +57,7 @@ def entities_or_phrases(question: Question, *, nlp: Nlp) -> Mentions:
     return _mentions([bare(name) for name in named or phrases])
 
 
-@operator(
-    "question.entities.llm", calls=2, supplies={"question"}, unordered="the order of the reply"
-)
+@operator("question.entities.llm", calls=2, supplies={"question"}, order="the order of the reply")
 def entities_llm(
     question: Question,
     *,
@@ -82,7 +80,7 @@ def _mentions(names: list[str]) -> Mentions:
     return Mentions(unique([name for name in normal if name]))
 
 
-@operator("question.entities.keywords", unordered="the order of the keywords")
+@operator("question.entities.keywords", order="the order of the keywords")
 def entities_keywords(keywords: Keywords) -> Mentions:
     """Return the low-level keywords as entities, normalised, without duplicates.
 
@@ -104,7 +102,7 @@ class KeywordReply(BaseModel):
 
 @operator(
     "question.keywords.llm", calls=2, supplies={"question"}, 
-    unordered="the order of the reply",
+    order="the order of the reply",
 )  # fmt: skip
 def keywords_llm(
     question: Question,
@@ -123,7 +121,7 @@ def keywords_llm(
     return Keywords(_words(keywords.low_level_keywords), _words(keywords.high_level_keywords))
 
 
-@operator("question.keywords.nlp", unordered="the order in the question")
+@operator("question.keywords.nlp", order="the order in the question")
 def keywords_nlp(question: Question, *, nlp: Nlp) -> Keywords:
     """Return named entities as low-level and noun phrases as high-level keywords, by spaCy.
 
@@ -135,35 +133,35 @@ def keywords_nlp(question: Question, *, nlp: Nlp) -> Keywords:
     return Keywords(_words(named), _words(phrases))
 
 
-Without = Literal["question", "nothing"]
+Fallback = Literal["question", "nothing"]
 
 
 @operator("query.low")
-def query_low(question: Question, keywords: Keywords, *, without: Without = "question") -> Query:
+def query_low(question: Question, keywords: Keywords, *, fallback: Fallback = "question") -> Query:
     """Return the low-level keywords, joined by commas, as a query.
 
-    Without keywords the query is the question, or no text with `without="nothing"`.
+    Without keywords the query is the question, or no text with `fallback="nothing"`.
     Source: LightRAG (Guo et al. 2024), section 3.3; Zhou et al. 2025, section 6 (fallback: this
     project).
     """
-    return _joined(keywords.low, question, without)
+    return _joined(keywords.low, question, fallback)
 
 
 @operator("query.high")
-def query_high(question: Question, keywords: Keywords, *, without: Without = "question") -> Query:
+def query_high(question: Question, keywords: Keywords, *, fallback: Fallback = "question") -> Query:
     """Return the high-level keywords, joined by commas, as a query.
 
-    Without keywords the query is the question, or no text with `without="nothing"`.
+    Without keywords the query is the question, or no text with `fallback="nothing"`.
     Source: LightRAG (Guo et al. 2024), section 3.3; Zhou et al. 2025, section 6 (fallback: this
     project).
     """
-    return _joined(keywords.high, question, without)
+    return _joined(keywords.high, question, fallback)
 
 
-def _joined(words: tuple[str, ...], question: Question, without: Without) -> Query:
+def _joined(words: tuple[str, ...], question: Question, fallback: Fallback) -> Query:
     if words:
         return Query((", ".join(words),))
-    return Query((question.text,) if without == "question" else ())
+    return Query((question.text,) if fallback == "question" else ())
 
 
 def _words(words: list[str]) -> tuple[str, ...]:

@@ -40,7 +40,7 @@ def by_degree_and_weight(graph: Graph, rows: IntArray, ties: IntArray) -> IntArr
 @operator(
     "relationship.onehop",
     table3="Onehop",
-    unordered="the degree of both ends, then weight; with links, see order",
+    order="the degree of both ends, then weight; with links, see order",
 )
 def onehop(
     nodes: Ranked[Node],
@@ -93,14 +93,14 @@ def aggregator(
     graph: Graph,
     unit: Literal["pair", "fact"] = "pair",
     top_k: PositiveInt = 4,
-    handed_on: Literal["all", "best"] = "all",
+    keep_scores: Literal["all", "best"] = "all",
 ) -> tuple[Ranked[Relationship], RelationshipScores]:
     """Return the relationships with the highest sum of their ends' scores, and all sums.
 
     Score: score(source) + score(target). With `unit="pair"` parallel relationships count as one, by
     their first row; with `fact` every row counts. The scores of all rows are computed on access.
-    With `handed_on="best"` relationships of score 0 are dropped, and all rows that are not returned
-    have score 0.
+    `keep_scores="best"` drops relationships of score 0, and sets the scores of all rows that are
+    not returned to 0.
     Source: Zhou et al. 2025, section 6.1, relationship "Aggregator".
     """
     read = partial(_ends, node_scores, graph)
@@ -111,7 +111,7 @@ def aggregator(
     else:
         first = graph.pairs.first
         best = best_of(first, scores[first], top_k)
-    if handed_on == "best":
+    if keep_scores == "best":
         best = best.take(best.scores > 0)
         every = RelationshipScores.sparse(best.ids, best.scores, graph.n_relationships)
     return best, every

@@ -78,12 +78,12 @@ def test_ends_come_in_order_with_the_best_or_the_mean_of_their_relationships(sta
         ("degree", [(A, 2.0 + 3.0), (D, 2.0 + 2.0)]),
     ],
 )
-def test_neighbours_are_scored_by_the_nodes_that_bring_them_or_alike(star, score, expected):
+def test_neighbours_are_scored_by_the_nodes_that_bring_them(star, score, expected):
     """C (0.9) brings A and D, B (0.5) brings A. Degrees: A 3, B 1, C 2, D 2."""
     result = expand(ranked(B, C, scores=(0.5, 0.9)), graph=star, score=score)
     check(result, [node for node, _ in expected], [value for _, value in expected])
-    alike = expand(ranked(B, C, scores=(0.5, 0.9)), graph=star, score=score, alike=True)
-    assert alike.items() == [(A, 1.0), (D, 1.0)]
+    equal = expand(ranked(B, C, scores=(0.5, 0.9)), graph=star, score=score, equal_scores=True)
+    assert equal.items() == [(A, 1.0), (D, 1.0)]
 
 
 TITLED = ChunkTable.of([("a", "Ada (person)", "x"), ("b", "Norvik", "y")])
@@ -215,8 +215,8 @@ def test_types_that_no_node_has_are_refused_before_and_in_a_run() -> None:
         ([0, 1], [1, 2], {}, [0, 1], [0.8, 0.5]),
         # rows 0 and 2 join the same two nodes, in both directions
         ([0, 1, 1], [1, 2, 0], {"unit": "pair"}, [0, 1], [0.8, 0.5, 0.8]),
-        ([0, 1, 3], [1, 2, 4], {"handed_on": "best"}, [0, 1], [0.8, 0.5, 0.0]),
-        ([0, 1, 3], [1, 2, 4], {"handed_on": "best", "top_k": 1}, [0], [0.8, 0.0, 0.0]),
+        ([0, 1, 3], [1, 2, 4], {"keep_scores": "best"}, [0, 1], [0.8, 0.5, 0.0]),
+        ([0, 1, 3], [1, 2, 4], {"keep_scores": "best", "top_k": 1}, [0], [0.8, 0.0, 0.0]),
     ],
 )
 def test_a_relationship_scores_the_sum_of_its_ends_and_a_pair_counts_once(

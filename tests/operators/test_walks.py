@@ -39,7 +39,7 @@ def test_damping_is_the_chance_that_the_walk_goes_on(damping, mass):
 
 def test_mass_of_isolated_nodes_goes_back_parallel_rows_add_up_and_little_mass_is_nothing():
     assert masses(PATH, A, D) == [0.388889, 0.222222, 0.055556, 0.333333]
-    best, scores = alone(ppr)(ranked(A), graph=PATH, min_mass=0.1, handed_on="best")
+    best, scores = alone(ppr)(ranked(A), graph=PATH, min_mass=0.1, keep_scores="best")
     assert best.ids.tolist() == [A, B]
     np.testing.assert_allclose(scores.values, [0.583333, 0.333333, 0.0, 0.0], atol=1e-6)
     best, scores = alone(ppr)(ranked(A), graph=PATH, min_mass=0.1)

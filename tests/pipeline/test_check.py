@@ -122,7 +122,7 @@ def test_a_pipeline_knows_what_it_needs_and_what_it_may_cost() -> None:
     ]
     pipeline, _ = build({"retrieve": arms, "generate": [ECHO]})
     assert pipeline.needs() == {"llm"}
-    assert pipeline.bound(answering=False) == 3 + 5 + 2 + 1 and pipeline.bound() == 12
+    assert pipeline.max_calls(answering=False) == 3 + 5 + 2 + 1 and pipeline.max_calls() == 12
 
 
 def test_its_description_changes_with_settings_and_order_and_not_with_places() -> None:

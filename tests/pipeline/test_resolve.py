@@ -68,4 +68,4 @@ def test_inner_steps_must_answer_and_calls_are_bounded_by_the_sub_questions_take
     echo = {"op": "tiny.echo"}
     step = {"resolve": "plan", "at_most": 3, "steps": [echo], "answer": [echo]}
     pipeline, _ = build({"retrieve": [PLAN, step]})
-    assert pipeline.bound() == 7
+    assert pipeline.max_calls() == 7
