@@ -1,13 +1,13 @@
 "use strict";
-/* Two runs side by side: differences of means, steps, settings, questions that flipped, evidence. */
+/* Two runs compared: paired differences, steps, settings, flipped questions, evidence. */
 const FLIPS_SHOWN = 100;
 
 /* The operators of a run by place, with their settings: {place: {op, settings: {name: value}}}. */
 function stepsOf(run) {
   const found = new Map();
   for (const [path, value] of Object.entries(run.settings)) {
-    const held = /^method\.((?:convert|retrieve|generate)\..*)\.op$/.exec(path);
-    if (held && (run.answers || !value.startsWith("answer."))) found.set(held[1], { op: value, settings: {} });
+    const match = /^method\.((?:convert|retrieve|generate)\..*)\.op$/.exec(path);
+    if (match && (run.answers || !value.startsWith("answer."))) found.set(match[1], { op: value, settings: {} });
   }
   for (const [path, value] of Object.entries(run.settings)) {
     const inside = [...found.keys()].filter((place) => path.startsWith(`method.${place}.`)).sort((a, b) => b.length - a.length)[0];
@@ -34,7 +34,7 @@ function stepRows(first, second) {
   });
 }
 
-/* What became of the gold evidence in each: documents that only one has in its context. */
+/* Gold documents in the context of only one run. */
 function evidenceRows(a, b, set) {
   const rows = { gained: [], lost: [] };
   for (const [place, at] of a.list.at.entries()) {
@@ -52,11 +52,11 @@ grb.flips = function (a, b, metric) {
   const found = { b: [], a: [], same: 0, n: 0 };
   for (const [place, at] of a.list.at.entries()) {
     const there = b.list.placeOf.get(at);
-    const said = there === undefined ? null : grb.winner(a.list.scores[metric]?.[place], b.list.scores[metric]?.[there]);
-    if (said === null) continue;
+    const winner = there === undefined ? null : grb.winner(a.list.scores[metric]?.[place], b.list.scores[metric]?.[there]);
+    if (winner === null) continue;
     found.n += 1;
-    if (said === "same") found.same += 1;
-    else found[said].push({ place, at });
+    if (winner === "same") found.same += 1;
+    else found[winner].push({ place, at });
   }
   return found;
 };
@@ -65,29 +65,29 @@ grb.views.diff = async function (aId, bId, metricAsked) {
   const runs = grb.index.runs;
   const peersOf = (run) => runs.filter((one) => one.set === run.set && one !== run);
   const able = runs.filter((run) => peersOf(run).length);
-  if (!able.length) return [grb.section("Method diff", grb.h("p", {}, "A diff takes two runs over the same questions; write the page of both: graphrag-bench view RUN RUN --out FOLDER."))];
+  if (!able.length) return [grb.section("Method diff", grb.h("p", {}, "A diff needs two runs over the same questions: graphrag-bench view RUN RUN --out FOLDER."))];
   const a = able.find((one) => one.id === aId) || able[0];
   const b = peersOf(a).find((one) => one.id === bId) || peersOf(a)[0];
-  const [heldA, heldB] = await Promise.all([grb.listOf(a), grb.listOf(b)]);
-  const { set } = heldA;
+  const [loadedA, loadedB] = await Promise.all([grb.listOf(a), grb.listOf(b)]);
+  const { set } = loadedA;
   const go = (x, y, metric) => { location.hash = `#diff/${x}/${y}${metric ? `/${encodeURIComponent(metric)}` : ""}`; };
-  const shared = Object.keys(heldA.list.scores).filter((one) => one in heldB.list.scores);
+  const shared = Object.keys(loadedA.list.scores).filter((one) => one in loadedB.list.scores);
   const metric = shared.includes(metricAsked) ? metricAsked : shared[0];
   const place = (run) => runs.indexOf(run);
   const pair = grb.index.pairs.find((one) => (one.a === place(a) && one.b === place(b)) || (one.a === place(b) && one.b === place(a)));
   const sign = pair && pair.a === place(a) ? 1 : -1;
-  const differences = pair ? grb.table("B − A over the questions that both have; paired 95 % bootstrap interval; p of a permutation test, not corrected", [
+  const differences = pair ? grb.table("B − A over common questions; paired 95 % bootstrap interval; p of a permutation test, not corrected", [
     { head: "metric", text: true, cell: (row) => row.metric }, { head: "n", cell: (row) => row.n },
     { head: "A", cell: (row) => grb.number(sign > 0 ? row.first : row.second) }, { head: "B", cell: (row) => grb.number(sign > 0 ? row.second : row.first) },
     { head: "B − A [95 %]", cell: (row) => { const [low, high] = sign > 0 ? [row.low, row.high] : [-row.high, -row.low]; const s = (x) => `${x < 0 ? "−" : "+"}${grb.number(Math.abs(x))}`; return `${s(sign * row.mean)}${grb.interval({ low, high, n: row.n }, s)}`; } },
     { head: "p", cell: (row) => (row.p < 0.0001 ? "<0.0001" : grb.number(row.p, 4)) },
     { head: "B higher", cell: (row) => (sign > 0 ? row.wins : row.losses) }, { head: "same", cell: (row) => row.ties }, { head: "A higher", cell: (row) => (sign > 0 ? row.losses : row.wins) },
-  ], pair.differences, { heads: true }) : grb.h("p", { class: "about" }, "The runs are over different versions of the corpus: they are not paired.");
+  ], pair.differences, { heads: true }) : grb.h("p", { class: "about" }, "The runs have different versions of the corpus and are not paired.");
   const steps = stepRows(a, b);
   const stepSettings = /^method\.(convert|retrieve|generate)\./;
   const settings = [...new Set([...Object.keys(a.settings), ...Object.keys(b.settings)])].sort().filter((path) => !stepSettings.test(path) && String(a.settings[path] ?? "–") !== String(b.settings[path] ?? "–"));
-  const flips = metric ? grb.flips(heldA, heldB, metric) : null;
-  const found = evidenceRows(heldA, heldB, set);
+  const flips = metric ? grb.flips(loadedA, loadedB, metric) : null;
+  const found = evidenceRows(loadedA, loadedB, set);
   return [
     grb.section("Method diff", grb.h("div", { class: "fields" },
       grb.choice("A", able.map((one) => [one.id, `${one.title} (${one.dataset})`]), a.id, (value) => go(value, b.id, metric), "diff-a"),
@@ -95,9 +95,9 @@ grb.views.diff = async function (aId, bId, metricAsked) {
       grb.h("button", { type: "button", onclick: () => go(b.id, a.id, metric) }, "swap")), differences),
     grb.section("Questions that flipped", shared.length ? [grb.h("div", { class: "fields" }, grb.choice("By", shared.map((one) => [one, one]), metric, (value) => go(a.id, b.id, value), "flip-metric")),
       grb.h("p", { class: "about" }, `${grb.plural(flips.n, "question")} of both: ${grb.count(flips.b.length)} higher with B, ${grb.count(flips.same)} the same, ${grb.count(flips.a.length)} higher with A.`),
-      grb.h("div", { class: "cards" }, flipped("Gained by B", flips.b, heldA, heldB, metric), flipped("Lost by B", flips.a, heldA, heldB, metric))] : grb.h("p", { class: "about" }, "They share no metric.")),
+      grb.h("div", { class: "cards" }, flipped("Gained by B", flips.b, loadedA, loadedB, metric), flipped("Lost by B", flips.a, loadedA, loadedB, metric))] : grb.h("p", { class: "about" }, "The runs have no common metric.")),
     grb.section("Evidence in the context", found.gained.length + found.lost.length ? grb.h("div", { class: "cards" }, evidence("Gained by B", found.gained, a, b, set), evidence("Lost by B", found.lost, a, b, set)) : grb.h("p", { class: "about" }, "The same.")),
-    grb.section("Steps", grb.table("Operators by their place in the method", [
+    grb.section("Steps", grb.table("Operators by position in the method", [
       { head: "place", text: true, cell: (row) => row.place }, { head: "A", text: true, cell: (row) => row.a }, { head: "B", text: true, cell: (row) => row.b },
       { head: "", text: true, cell: (row) => grb.badge(row.state === "same" ? "plain" : "open", row.state) }, { head: "settings that differ", text: true, cell: (row) => row.changed },
     ], steps)),
@@ -105,18 +105,18 @@ grb.views.diff = async function (aId, bId, metricAsked) {
   ];
 };
 
-function flipped(title, rows, heldA, heldB, metric) {
+function flipped(title, rows, loadedA, loadedB, metric) {
   if (!rows.length) return null;
-  const [a, b] = [heldA.run, heldB.run];
-  const said = ({ run, list }, place) => (run.answers ? list.answer[place] || list.status[place] : grb.number(list.scores[metric][place], 2));
-  const items = rows.slice(0, FLIPS_SHOWN).map(({ place, at }) => grb.h("li", {}, grb.h("a", { href: `#pair/${a.id}/${b.id}/${place}` }, `${heldA.set.id[at]}: ${heldA.set.text[at]}`),
-    ` A: ${said(heldA, place)}, B: ${said(heldB, heldB.list.placeOf.get(at))}`));
-  return grb.h("div", { class: "card tall" }, grb.h("h3", {}, `${title}: ${rows.length}`), grb.h("ul", {}, items), rows.length > FLIPS_SHOWN ? grb.h("p", { class: "about" }, `the first ${FLIPS_SHOWN}; the list of questions has all`) : null);
+  const [a, b] = [loadedA.run, loadedB.run];
+  const shownValue = ({ run, list }, place) => (run.answers ? list.answer[place] || list.status[place] : grb.number(list.scores[metric][place], 2));
+  const items = rows.slice(0, FLIPS_SHOWN).map(({ place, at }) => grb.h("li", {}, grb.h("a", { href: `#pair/${a.id}/${b.id}/${place}` }, `${loadedA.set.id[at]}: ${loadedA.set.text[at]}`),
+    ` A: ${shownValue(loadedA, place)}, B: ${shownValue(loadedB, loadedB.list.placeOf.get(at))}`));
+  return grb.h("div", { class: "card tall" }, grb.h("h3", {}, `${title}: ${rows.length}`), grb.h("ul", {}, items), rows.length > FLIPS_SHOWN ? grb.h("p", { class: "about" }, `first ${FLIPS_SHOWN}; all are in the list of questions`) : null);
 }
 
 function evidence(title, rows, a, b, set) {
   if (!rows.length) return null;
   return grb.h("div", { class: "card tall" }, grb.h("h3", {}, `${title}: ${grb.plural(rows.length, "document")}`),
     grb.h("ul", {}, rows.slice(0, FLIPS_SHOWN).map(({ place, at, name }) => grb.h("li", {}, grb.h("a", { href: `#pair/${a.id}/${b.id}/${place}` }, set.id[at]), ` ${name}`))),
-    rows.length > FLIPS_SHOWN ? grb.h("p", { class: "about" }, `the first ${FLIPS_SHOWN}`) : null);
+    rows.length > FLIPS_SHOWN ? grb.h("p", { class: "about" }, `first ${FLIPS_SHOWN}`) : null);
 }

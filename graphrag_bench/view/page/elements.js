@@ -1,7 +1,7 @@
 "use strict";
-/* Elements made of texts: nothing that comes from data is ever read as HTML. */
+/* HTML elements from texts; data are never parsed as HTML. */
 
-/* An element with attributes, listeners (`onclick`) and children (texts or elements). */
+/* Create an element with attributes, listeners (`onclick`) and children (texts or elements). */
 grb.h = function (tag, attributes = {}, ...children) {
   const element = document.createElement(tag);
   for (const [name, value] of Object.entries(attributes || {})) {
@@ -19,19 +19,19 @@ grb.count = (n) => Math.round(n).toLocaleString("en-US");
 grb.plural = (n, word) => `${grb.count(n)} ${word}${n === 1 ? "" : "s"}`;
 grb.number = (x, digits = 3) => (x === null || x === undefined ? "–" : Number(x).toFixed(digits));
 grb.interval = (m, shown = (x) => grb.number(x, 2)) => (m.n < 10 ? "" : ` [${shown(m.low)}, ${shown(m.high)}]`);
-/* A mean with its interval and, of fewer questions than the run has, its n. */
+/* A mean with its interval, and its n if it is smaller than the run's. */
 grb.range = (m, n) => `${grb.number(m.mean)}${grb.interval(m)}${m.n === n ? "" : ` (${grb.count(m.n)} of ${grb.count(n)})`}`;
 
-/* A labelled choice of [value, text] pairs. */
+/* Create a labelled select from [value, text] pairs. */
 grb.choice = function (label, options, value, changed, id) {
   const select = grb.h("select", { id, onchange: () => changed(select.value) },
-    options.map(([held, text]) => grb.h("option", { value: held }, text)));
+    options.map(([key, text]) => grb.h("option", { value: key }, text)));
   select.value = String(value);
   return grb.h("label", { class: "field" }, grb.h("span", {}, label), select);
 };
 
-/* Columns: {head, cell(row) -> text or element, order(row) -> number or text, text: flush left, name: two lines at most,
-   spare: not shown where no row has a value}. */
+/* Create a sortable table. Columns: {head, cell(row) -> text or element, order(row) -> sort key, text: align left,
+   name: at most two lines, spare: hide the column if no row has a value}. */
 grb.table = function (caption, all, rows, options = {}) {
   const columns = all.filter((one) => !one.spare || rows.some((row) => one.order(row)));
   const kind = (column) => (column.name ? "text name" : column.text ? "text" : "number");
@@ -52,8 +52,8 @@ grb.table = function (caption, all, rows, options = {}) {
       const [x, y] = [columns[by].order(a), columns[by].order(b)];
       const missing = (x === null || x === undefined) - (y === null || y === undefined);
       if (missing) return missing;
-      const said = typeof x === "string" ? x.localeCompare(y) : x - y;
-      return down ? -said : said;
+      const compared = typeof x === "string" ? x.localeCompare(y) : x - y;
+      return down ? -compared : compared;
     });
     heads.forEach((head, place) => {
       if (place === by) head.setAttribute("aria-sort", down ? "descending" : "ascending");
@@ -66,16 +66,16 @@ grb.table = function (caption, all, rows, options = {}) {
       column.name ? grb.h("span", { class: "two", title: column.order(row) }, column.cell(row)) : column.cell(row))))));
   }
   draw();
-  const made = grb.h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": caption },
+  const region = grb.h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": caption },
     grb.h("table", {}, grb.h("caption", {}, caption), grb.h("thead", {}, grb.h("tr", {}, heads)), body));
-  made.redraw = draw;
-  return made;
+  region.redraw = draw;
+  return region;
 };
 
-/* A heading, with what it holds below it. */
+/* Create a section with a heading. */
 grb.section = (title, ...children) => grb.h("section", {}, grb.h("h2", {}, title), ...children);
 
-/* Signs and words for what became of a question, null where nothing was to be answered; never colour alone. */
+/* The outcome of a question as [kind, text with a sign]; null if the run answers nothing. */
 grb.outcome = function (run, status, right) {
   if (status === "failed") return ["failed", "✕ failed"];
   if (!run.answers) return null;
@@ -84,6 +84,6 @@ grb.outcome = function (run, status, right) {
   return ["open", status === "answered" ? "○ no gold" : "○ no answer"];
 };
 grb.outcomeBadge = (outcome) => (outcome ? grb.badge(...outcome) : null);
-/* Signs of gold evidence by its place. */
-grb.fates = { c: ["●", "in the context"], r: ["◐", "retrieved, not in the context"], m: ["○", "missed"] };
+/* Signs of gold documents by outcome. */
+grb.places = { c: ["●", "in the context"], r: ["◐", "retrieved, not in the context"], m: ["○", "missed"] };
 grb.badge = (kind, text) => grb.h("span", { class: `badge ${kind}` }, text);

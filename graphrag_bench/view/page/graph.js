@@ -1,10 +1,10 @@
 "use strict";
-/* The graph of an answer: drawn by Cytoscape, told by a list of its nodes beside it. */
+/* The graph of an answer: a drawing by Cytoscape, and a list of its nodes. */
 const INK = { seed: "#E69F00", found: "#0072B2", other: "#999999", chunk: "#56B4E9", gold: "#009E73", answer: "#CC79A7", path: "#D55E00", route: "#8A7A00" };
 
 const NODE_FONT = 11, NAME_WIDTH = 150;
-const MOST_SCALE = 1.5; /* of a drawing of few nodes */
-const FIRST_NODES = 40, FIRST_PATHS = 5; /* shown at first, the others on demand */
+const MOST_SCALE = 1.5; /* largest scale of a small drawing */
+const FIRST_NODES = 40, FIRST_PATHS = 5; /* drawn first, the others on demand */
 
 function pagePaint() {
   const style = getComputedStyle(document.documentElement);
@@ -16,13 +16,13 @@ function kindOf(node) {
   return node.seed ? "seed" : node.found ? "found" : "other";
 }
 
-function words(node) {
+function roles(node) {
   return [node.kind === "chunk" ? "chunk" : node.type || "node", node.seed ? "seed" : "", node.gold ? "gold evidence" : "",
-    node.answer ? "has the name that is looked for" : "", node.score !== undefined ? `score ${grb.number(node.score, 4)}` : "",
+    node.answer ? "named as the gold answer" : "", node.score !== undefined ? `score ${grb.number(node.score, 4)}` : "",
     node.found || node.kind !== "chunk" ? "" : "not retrieved"].filter(Boolean).join(", ");
 }
 
-/* Nodes on a spiral in their order: where the layout starts, the same each time. */
+/* Start positions on a spiral, so that the layout is deterministic. */
 function spiral(n) {
   return Array.from({ length: n }, (_, place) => {
     const [angle, radius] = [place * 2.399963, 36 * Math.sqrt(place + 0.5)];
@@ -56,7 +56,7 @@ function graphStyle(beside, width) {
   ];
 }
 
-/* The first nodes with the edges among them; those of them that only later ones join are left out. */
+/* The first nodes with the edges between them, without nodes that only later nodes connect. */
 function firstOf(graph, most) {
   const [first, joined] = [new Set(graph.nodes.slice(0, most).map((one) => one.id)), new Set(graph.edges.flatMap((one) => [one.s, one.t]))];
   const edges = graph.edges.filter((one) => first.has(one.s) && first.has(one.t));
@@ -77,13 +77,13 @@ function graphElements({ nodes, edges }) {
   }))];
 }
 
-/* Seeds on the left, then what walks reach hop by hop; where paths join the seeds, by forces. */
+/* Force-directed with paths; else seeds on the left, then hop by hop. */
 function layoutOf({ nodes, paths }) {
   if (paths.length) return { name: "cose", randomize: false, animate: false, nodeRepulsion: () => 9000, idealEdgeLength: () => 70, nodeOverlap: 14, componentSpacing: 60, numIter: 900 };
   return { name: "breadthfirst", roots: nodes.filter((one) => one.seed).map((one) => one.id), direction: "rightward", animate: false };
 }
 
-/* Draw the places of the nodes out to a width and a height, so that nodes and names keep their size. */
+/* Spread the positions of the nodes over a width and a height; nodes and labels keep their size. */
 function fill(cy, width, height) {
   for (const [axis, size] of [["x", width], ["y", height]]) {
     const places = cy.nodes().map((one) => one.position(axis));
@@ -94,7 +94,7 @@ function fill(cy, width, height) {
   if (cy.zoom() > 1) cy.zoom(1).center();
 }
 
-/* Drop the names that would lie over another name or a node, those of the first nodes stay. */
+/* Hide labels that overlap a node or an earlier label. */
 function nameApart(cy) {
   const box = (one, what) => one.boundingBox({ includeNodes: false, includeLabels: false, includeEdges: false, includeOverlays: false, includeUnderlays: false, ...what });
   const taken = cy.nodes().map((one) => [one.id(), box(one, { includeNodes: true })]);
@@ -109,29 +109,29 @@ function legendOf(graph) {
   const has = (test) => graph.nodes.some(test);
   const rows = [
     has((one) => one.seed) && ["◆", "seed", "seed: found by the first step"], has((one) => kindOf(one) === "found") && ["●", "found", "node found by a step"],
-    has((one) => kindOf(one) === "other") && ["●", "other", "bridge: on a walk or a path, or in the gold evidence"], has((one) => one.kind === "chunk") && ["■", "chunk", "chunk (dashed: not retrieved)"],
-    has((one) => one.gold) && ["◯", "gold", "gold evidence, or in it"], has((one) => one.answer) && ["◎", "answer", "has the name that is looked for"],
-    graph.edges.some((one) => one.walk) && ["━", "walk", "likeliest walk from a seed"], graph.edges.some((one) => one.found) && ["→", "found", "relationship found by a step"],
-    graph.edges.some((one) => one.in) && ["┄", "other", "the chunk holds the node"], graph.edges.some((one) => one.route) && ["→", "route", "route: a sentence of the chunk names the other"], graph.paths.length && ["━", "path", "path that is switched on"],
+    has((one) => kindOf(one) === "other") && ["●", "other", "on a walk or a path, or in gold evidence"], has((one) => one.kind === "chunk") && ["■", "chunk", "chunk (dashed: not retrieved)"],
+    has((one) => one.gold) && ["◯", "gold", "gold evidence, or mentioned in it"], has((one) => one.answer) && ["◎", "answer", "named as the gold answer"],
+    graph.edges.some((one) => one.walk) && ["━", "walk", "most probable walk from a seed"], graph.edges.some((one) => one.found) && ["→", "found", "relationship found by a step"],
+    graph.edges.some((one) => one.in) && ["┄", "other", "the chunk mentions the node"], graph.edges.some((one) => one.route) && ["→", "route", "route: a sentence of the chunk names the other chunk"], graph.paths.length && ["━", "path", "selected path"],
   ].filter(Boolean);
   return grb.h("ul", { class: "legend" }, rows.map(([sign, kind, text]) => grb.h("li", {}, grb.h("span", { class: `sign ${kind}`, "aria-hidden": "true" }, sign), text)),
     graph.size ? grb.h("li", {}, `size: score by ${graph.size}${/ppr$/.test(graph.size) ? " (PageRank mass)" : ""}`) : null);
 }
 
-/* The drawing of a question's graph with its legend, paths, and list of nodes; `name` is its id. */
+/* The drawing of a question's graph with legend, paths and a list of nodes; `name` is its element id. */
 grb.answerGraph = function (graph, name = "graph") {
-  if (!graph?.edges.length) return grb.h("p", { class: "about" }, "The steps of this question have found no part of a graph.");
-  const held = new Map(graph.nodes.map((one) => [one.id, one]));
+  if (!graph?.edges.length) return grb.h("p", { class: "about" }, "The steps of this question found no part of a graph.");
+  const byId = new Map(graph.nodes.map((one) => [one.id, one]));
   const edges = new Map(graph.edges.map((one) => [one.id, one]));
-  const canvas = grb.h("div", { class: "canvas", id: name, role: "img", "aria-label": `Graph of ${graph.nodes.length} nodes; the list beside it has all of them` });
+  const canvas = grb.h("div", { class: "canvas", id: name, role: "img", "aria-label": `Graph of ${graph.nodes.length} nodes; all are in the list` });
   const tip = grb.h("div", { class: "tip", id: `${name}-tip`, hidden: true });
-  const about = grb.h("div", { id: `${name}-about`, "aria-live": "polite" }, grb.h("p", { class: "about" }, "Choose a node, in the drawing or in the list, to see its text and neighbours. Escape clears the selection."));
+  const about = grb.h("div", { id: `${name}-about`, "aria-live": "polite" }, grb.h("p", { class: "about" }, "Select a node in the drawing or in the list to see its text and neighbours. Escape clears the selection."));
   let cy = null;
   let shown = firstOf(graph, FIRST_NODES);
 
   const joined = (id) => graph.edges.filter((one) => one.s === id || one.t === id);
   function choose(id) {
-    const node = held.get(id);
+    const node = byId.get(id);
     if (node && !shown.nodes.includes(node)) drawAll();
     canvas.dataset.chosen = id || "";
     if (cy) {
@@ -143,15 +143,15 @@ grb.answerGraph = function (graph, name = "graph") {
         cy.getElementById(id).addClass("chosen");
       }
     }
-    if (!node) return about.replaceChildren(grb.h("p", { class: "about" }, "Nothing chosen."));
-    about.replaceChildren(...[grb.h("h4", {}, node.label), grb.h("p", { class: "about" }, words(node)),
+    if (!node) return about.replaceChildren(grb.h("p", { class: "about" }, "Nothing selected."));
+    about.replaceChildren(...[grb.h("h4", {}, node.label), grb.h("p", { class: "about" }, roles(node)),
       node.documents ? grb.h("p", { class: "about" }, `documents: ${node.documents.join(", ")}`) : null,
       node.text ? grb.h("p", { class: "text" }, node.text) : null,
       grb.h("h4", {}, grb.plural(joined(id).length, "neighbour")),
       grb.h("ul", { class: "neighbours" }, joined(id).map((edge) => {
         const there = edge.s === id ? edge.t : edge.s;
         return grb.h("li", {}, edge.in ? "in " : edge.s === id ? `—${edge.label}→ ` : `←${edge.label}— `,
-          grb.h("button", { type: "button", class: "link", onclick: () => choose(there) }, held.get(there).label));
+          grb.h("button", { type: "button", class: "link", onclick: () => choose(there) }, byId.get(there).label));
       }))].filter(Boolean));
   }
 
@@ -172,8 +172,8 @@ grb.answerGraph = function (graph, name = "graph") {
     cy.elements("node, edge.walk, edge.found").layout(layoutOf(shown)).run();
     fill(cy, canvas.clientWidth - 80 - (graph.paths.length ? 0 : width), canvas.clientHeight - 80);
     nameApart(cy);
-    cy.on("mouseover", "node", (event) => { const node = held.get(event.target.id()); hover(event, [node.label, words(node), node.text]); });
-    cy.on("mouseover", "edge", (event) => { const edge = edges.get(event.target.id()); hover(event, [edge.in ? "is in this chunk" : `${held.get(edge.s).label} —${edge.label}→ ${held.get(edge.t).label}`, edge.text]); });
+    cy.on("mouseover", "node", (event) => { const node = byId.get(event.target.id()); hover(event, [node.label, roles(node), node.text]); });
+    cy.on("mouseover", "edge", (event) => { const edge = edges.get(event.target.id()); hover(event, [edge.in ? "is in this chunk" : `${byId.get(edge.s).label} —${edge.label}→ ${byId.get(edge.t).label}`, edge.text]); });
     cy.on("mouseout", () => { tip.hidden = true; });
     cy.on("tap", "node", (event) => choose(event.target.id()));
     cy.on("tap", (event) => { if (event.target === cy) choose(null); });
@@ -186,7 +186,7 @@ grb.answerGraph = function (graph, name = "graph") {
 
   const switches = graph.paths.map((path, number) => grb.h("label", { class: "switch" },
     grb.h("input", { type: "checkbox", checked: number < FIRST_PATHS, onchange: light }),
-    `${number + 1}. ${path.nodes.map((id) => held.get(id)?.label || id).join(" – ")}${path.score === undefined ? "" : ` (${grb.number(path.score, 3)})`}`));
+    `${number + 1}. ${path.nodes.map((id) => byId.get(id)?.label || id).join(" – ")}${path.score === undefined ? "" : ` (${grb.number(path.score, 3)})`}`));
   function light() {
     if (!cy) return;
     cy.elements().removeClass("path onpath");
@@ -203,12 +203,12 @@ grb.answerGraph = function (graph, name = "graph") {
 
   const routes = graph.edges.filter((one) => one.route);
   const routed = routes.length ? grb.h("details", {}, grb.h("summary", {}, grb.plural(routes.length, "route")),
-    grb.h("ul", {}, routes.map((one) => grb.h("li", {}, `${held.get(one.s).label} → ${held.get(one.t).label}: ${one.text}`)))) : null;
+    grb.h("ul", {}, routes.map((one) => grb.h("li", {}, `${byId.get(one.s).label} → ${byId.get(one.t).label}: ${one.text}`)))) : null;
   const order = [...graph.nodes].sort((a, b) => Boolean(b.seed) - Boolean(a.seed) || (b.score ?? -1) - (a.score ?? -1));
   const list = grb.h("details", { class: "nodes" }, grb.h("summary", {}, `${grb.plural(graph.nodes.length, "node")} as a list`),
-    grb.h("ul", {}, order.map((one) => grb.h("li", {}, grb.h("button", { type: "button", class: "link", onclick: () => choose(one.id) }, one.label), grb.h("span", { class: "about" }, ` ${words(one)}`)))));
+    grb.h("ul", {}, order.map((one) => grb.h("li", {}, grb.h("button", { type: "button", class: "link", onclick: () => choose(one.id) }, one.label), grb.h("span", { class: "about" }, ` ${roles(one)}`)))));
   const zoom = (factor) => cy && cy.zoom({ level: cy.zoom() * factor, renderedPosition: { x: canvas.clientWidth / 2, y: canvas.clientHeight / 2 } });
-  const left = [graph.unconnected.length ? `${grb.plural(graph.unconnected.length, "found node")} on no path and joined to nothing drawn: ${graph.unconnected.slice(0, 12).join(", ")}${graph.unconnected.length > 12 ? ", …" : ""}` : "",
+  const left = [graph.unconnected.length ? `${grb.plural(graph.unconnected.length, "found node")} not connected: ${graph.unconnected.slice(0, 12).join(", ")}${graph.unconnected.length > 12 ? ", …" : ""}` : "",
     graph.left_out ? `${grb.plural(graph.left_out, "further node")} not drawn` : "", graph.paths_left_out ? `${grb.plural(graph.paths_left_out, "further path")} not drawn` : ""].filter(Boolean);
   const rest = graph.nodes.length - shown.nodes.length;
   const more = rest ? grb.h("button", { type: "button", class: "more", onclick: () => drawAll() }, `${grb.count(rest)} more`) : null;

@@ -1,5 +1,5 @@
 "use strict";
-/* Which view is shown: by the part of the address behind #, so that links and "back" work. */
+/* Show the view that the address names after #, so that links and "back" work. */
 const TABS = [["overview", "Overview"], ["questions", "Questions"], ["diff", "Method diff"]];
 const TAB_OF = { question: "questions", pair: "diff" };
 const THEMES = ["auto", "light", "dark"];
@@ -17,9 +17,9 @@ grb.show = async function () {
   document.getElementById("tabs").replaceChildren(...TABS.map(([tab, text]) => grb.h("a", { href: `#${tab}`, "aria-current": tab === (TAB_OF[name] || name) ? "page" : null }, text)));
   grb.repaint = null;
   try {
-    const made = await grb.views[name](...words);
+    const elements = await grb.views[name](...words);
     if (mine !== turn) return;
-    main.replaceChildren(...made.filter(Boolean));
+    main.replaceChildren(...elements.filter(Boolean));
     main.dataset.view = name;
     if (name in TAB_OF) { window.scrollTo(0, 0); main.focus({ preventScroll: true }); }
   } catch (error) {
@@ -29,14 +29,14 @@ grb.show = async function () {
   }
 };
 
-function theme(asked) {
+function theme(name) {
   const button = document.getElementById("theme");
-  if (asked === "auto") delete document.documentElement.dataset.theme;
-  else document.documentElement.dataset.theme = asked;
-  button.textContent = `Theme: ${asked}`;
+  if (name === "auto") delete document.documentElement.dataset.theme;
+  else document.documentElement.dataset.theme = name;
+  button.textContent = `Theme: ${name}`;
   button.onclick = () => {
-    const next = THEMES[(THEMES.indexOf(asked) + 1) % THEMES.length];
-    try { localStorage.setItem("grb-theme", next); } catch { /* a page from disk may have no storage */ }
+    const next = THEMES[(THEMES.indexOf(name) + 1) % THEMES.length];
+    try { localStorage.setItem("grb-theme", next); } catch { /* pages from disk may lack storage */ }
     theme(next);
   };
   if (grb.repaint) grb.repaint();

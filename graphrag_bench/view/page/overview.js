@@ -1,8 +1,8 @@
 "use strict";
-/* The overview: all runs in a table, scores against tokens, evidence funnels, costs and estimates. */
+/* The overview: table of runs, scores against tokens, evidence funnels, costs and estimates. */
 grb.usual = ["accuracy", "f1", "hit@1", "list_f1"];
 
-/* The metrics of some runs that are compared: of answers, in the context, at 5 or the largest cut; that of most questions first. */
+/* The main metrics of some runs, the metric with most questions first. */
 grb.mainMetrics = function (runs) {
   const names = new Set(runs.flatMap((run) => Object.keys(run.metrics)));
   const cuts = [...names].filter((one) => one.startsWith("evidence_recall@"))
@@ -12,8 +12,8 @@ grb.mainMetrics = function (runs) {
   return [...grb.usual, "evidence_in_context", cut].filter((one) => names.has(one)).sort((a, b) => n(b) - n(a));
 };
 
-const sumOf = (held, names) => ["paid", "cached"].reduce((sum, part) => sum + names.reduce((n, name) => n + (held[part][name] || 0), 0), 0);
-const tokensOf = (held) => sumOf(held, ["prompt_tokens", "completion_tokens"]);
+const sumOf = (cost, names) => ["paid", "cached"].reduce((sum, part) => sum + names.reduce((n, name) => n + (cost[part][name] || 0), 0), 0);
+const tokensOf = (cost) => sumOf(cost, ["prompt_tokens", "completion_tokens"]);
 
 grb.views.overview = function () {
   const { index } = grb;
@@ -28,8 +28,8 @@ grb.views.overview = function () {
     head: name, about: about(name), order: (run) => run.metrics[name]?.mean ?? null,
     cell: (run) => (run.metrics[name] ? grb.range(run.metrics[name], run.n) : "–"),
   });
-  const plain = (head, value, digits, said) => ({
-    head, about: said, order: value, spare: true,
+  const plain = (head, value, digits, meaning) => ({
+    head, about: meaning, order: value, spare: true,
     cell: (run) => { const x = value(run); return x === null || x === undefined ? "–" : digits ? grb.number(x, digits) : grb.count(x); },
   });
   const columns = [
@@ -37,13 +37,13 @@ grb.views.overview = function () {
     ...main.map(metric),
     { head: "data set", text: true, order: (run) => run.dataset, cell: (run) => run.dataset },
     plain("n", (run) => run.n),
-    plain("context tokens", (run) => run.usage.context_tokens_per_question, 0, "mean tokens of a context"),
-    plain("LLM tokens", (run) => run.usage.tokens_per_question, 0, "prompt and completion, a question"),
-    plain("seconds", (run) => run.usage.seconds_per_question, 3, "a question, all steps, as they were run"),
-    plain("all tokens", (run) => run.spent.tokens, 0, "of all calls, building included, cached ones as when paid"),
-    plain("USD", (run) => run.spent.usd, 4, "of all calls, building included, cached ones at their price when paid"),
-    plain("failed", (run) => run.failed, 0, "questions that failed; means are over the rest"),
-    plain("fell back", (run) => run.fell_back, 0, "questions that went another way than the method's own"),
+    plain("context tokens", (run) => run.usage.context_tokens_per_question, 0, "mean context tokens per question"),
+    plain("LLM tokens", (run) => run.usage.tokens_per_question, 0, "prompt and completion tokens per question"),
+    plain("seconds", (run) => run.usage.seconds_per_question, 3, "seconds per question, all steps, as run"),
+    plain("all tokens", (run) => run.spent.tokens, 0, "tokens of all calls, including the build; cached calls as when paid"),
+    plain("USD", (run) => run.spent.usd, 4, "price of all calls, including the build; cached calls as when paid"),
+    plain("failed", (run) => run.failed, 0, "failed questions; means are over the others"),
+    plain("fallbacks", (run) => run.fell_back, 0, "questions for which the method took a fallback"),
   ];
   const table = grb.table(`${grb.plural(runs.length, "run")}; means with 95 % intervals`, columns, runs, {
     heads: true, by: sets.length === 1 && main.length ? 1 : null, filter: (run) => `${run.title} ${run.dataset} ${run.method} ${run.key}`.toLowerCase().includes(wanted),
@@ -62,7 +62,7 @@ grb.views.overview = function () {
 function notes(runs) {
   const rows = runs.flatMap((run) => [
     ...run.notes.filter((one) => one.startsWith("!")).map((one) => `${run.title}: ${one.slice(1).trim()}`),
-    ...Object.entries(run.fallbacks || {}).map(([reason, n]) => `${run.title}: ${grb.plural(n, "question")} fell back: ${reason}`),
+    ...Object.entries(run.fallbacks || {}).map(([reason, n]) => `${run.title}: ${grb.plural(n, "question")} with a fallback: ${reason}`),
     ...(run.errors || []).map((one) => `${run.title}: failed: ${one}`),
   ]);
   if (!rows.length) return null;
@@ -71,7 +71,7 @@ function notes(runs) {
 }
 
 function scores(runs, main) {
-  const xs = { context: ["tokens of context", (run) => run.usage.context_tokens_per_question], tokens: ["LLM tokens a question", (run) => run.usage.tokens_per_question], all: ["tokens of all calls", (run) => run.spent.tokens] };
+  const xs = { context: ["tokens of context", (run) => run.usage.context_tokens_per_question], tokens: ["LLM tokens per question", (run) => run.usage.tokens_per_question], all: ["tokens of all calls", (run) => run.spent.tokens] };
   let [x, y] = ["context", main[0] || Object.keys(runs[0].metrics)[0]];
   const names = [...new Set(runs.flatMap((run) => Object.keys(run.metrics)))].sort();
   const holder = grb.h("div", { id: "scatter" });
@@ -87,26 +87,26 @@ function scores(runs, main) {
     grb.choice("Against", Object.entries(xs).map(([name, [text]]) => [name, text]), x, (value) => { x = value; draw(); }, "scatter-tokens")), holder);
 }
 
-/* The funnels of all runs: how much of the gold evidence is left behind each stage. */
+/* The funnels of all runs: gold documents left after each stage. */
 function funnels(runs) {
   const rows = runs.filter((run) => run.funnel);
-  const notes = runs.filter((run) => run.funnel_note).map((run) => grb.h("li", {}, `${run.title}: ${run.funnel ? "not known: " : ""}${run.funnel_note}`));
-  const about = notes.length ? grb.h("details", {}, grb.h("summary", {}, "What is not known, and why"), grb.h("ul", {}, notes)) : null;
+  const notes = runs.filter((run) => run.funnel_note).map((run) => grb.h("li", {}, `${run.title}: ${run.funnel ? "unknown: " : ""}${run.funnel_note}`));
+  const about = notes.length ? grb.h("details", {}, grb.h("summary", {}, "What is unknown, and why"), grb.h("ul", {}, notes)) : null;
   if (!rows.length) return grb.section("Evidence funnel", grb.h("p", { class: "about" }, "No run has a funnel."), about);
   const at = (run, stage) => run.funnel.stages.find((one) => one.stage === stage);
   const stages = grb.index.stages.filter(([stage]) => rows.some((run) => at(run, stage)));
   const unknown = (one) => one.unknown && one.unknown === one.rest + one.lost;
-  const said = (one) => (!one ? "–" : unknown(one) ? "not known" : `${grb.count(one.rest)}${one.lost ? ` (−${grb.count(one.lost)})` : ""}${one.unknown ? `, ${grb.count(one.unknown)} not known` : ""}`);
+  const cellText = (one) => (!one ? "–" : unknown(one) ? "unknown" : `${grb.count(one.rest)}${one.lost ? ` (−${grb.count(one.lost)})` : ""}${one.unknown ? `, ${grb.count(one.unknown)} unknown` : ""}`);
   const series = rows.map((run) => ({ title: run.title, set: run.dataset, values: stages.map(([stage, label]) => {
     const one = at(run, stage);
-    return !one || one.unknown ? null : { size: (100 * one.rest) / (run.funnel.documents || 1), said: `${run.title}, ${label}: ${grb.count(one.rest)} of ${grb.plural(run.funnel.documents, "document")} left, ${grb.count(one.lost)} lost here` };
+    return !one || one.unknown ? null : { size: (100 * one.rest) / (run.funnel.documents || 1), text: `${run.title}, ${label}: ${grb.count(one.rest)} of ${grb.plural(run.funnel.documents, "document")} left, ${grb.count(one.lost)} lost here` };
   }) }));
-  return grb.section("Evidence funnel", grb.h("p", { class: "about" }, "Documents of the questions' gold evidence that are left behind each stage."),
-    grb.plots.lines(stages.map(([, label]) => label), series, "% of the gold evidence", "Gold evidence left behind each stage of each run; the table below has the values"),
-    grb.table("Gold evidence left behind each stage (and lost there)", [
+  return grb.section("Evidence funnel", grb.h("p", { class: "about" }, "Gold documents of the questions that are left after each stage."),
+    grb.plots.lines(stages.map(([, label]) => label), series, "% of gold documents", "Gold documents left after each stage of each run; values are in the table below"),
+    grb.table("Gold documents left after each stage (and lost there)", [
       { head: "run", name: true, order: (run) => run.title, cell: (run) => run.title },
       { head: "documents", order: (run) => run.funnel.documents, cell: (run) => grb.count(run.funnel.documents) },
-      ...stages.map(([stage, label]) => ({ head: label, order: (run) => at(run, stage)?.rest ?? null, cell: (run) => said(at(run, stage)) })),
+      ...stages.map(([stage, label]) => ({ head: label, order: (run) => at(run, stage)?.rest ?? null, cell: (run) => cellText(at(run, stage)) })),
     ], rows, { heads: true }), about);
 }
 
@@ -115,32 +115,32 @@ function costs(runs) {
   if (!priced.length) return null;
   const stages = [...new Set(priced.flatMap((run) => Object.keys(run.cost.stages)))];
   const series = stages.map((stage, place) => ({ name: stage, place, values: priced.map((run) => {
-    const held = run.cost.stages[stage];
-    return held ? { size: tokensOf(held), said: `${run.title}, ${stage}: ${grb.count(tokensOf(held))} tokens in ${grb.plural(sumOf(held, ["calls"]), "call")}` } : null;
+    const cost = run.cost.stages[stage];
+    return cost ? { size: tokensOf(cost), text: `${run.title}, ${stage}: ${grb.count(tokensOf(cost))} tokens in ${grb.plural(sumOf(cost, ["calls"]), "call")}` } : null;
   }) }));
-  return grb.section("Cost of each stage", grb.h("p", { class: "about" }, "Tokens of LLM calls, cached ones as when they were paid for."),
-    grb.plots.stacked(priced.map((run) => run.title), series, "tokens", "Tokens of the LLM calls of each stage of each run; the table below has the values of each step"));
+  return grb.section("Cost of each stage", grb.h("p", { class: "about" }, "Tokens of LLM calls; cached calls as when paid."),
+    grb.plots.stacked(priced.map((run) => run.title), series, "tokens", "LLM tokens of each stage of each run; values by step are in the table below"));
 }
 
 function estimates(runs) {
   const rows = runs.flatMap((run) => [...new Set([...Object.keys(run.estimate), ...Object.keys(run.cost.steps), ...Object.keys(run.seconds)])].map((step) => ({
-    run, step, expected: run.estimate[step], held: run.cost.steps[step], seconds: run.seconds[step] ?? null,
+    run, step, expected: run.estimate[step], cost: run.cost.steps[step], seconds: run.seconds[step] ?? null,
   })));
   const pair = (one) => (one ? one.prompt_tokens + one.completion_tokens : null);
-  const real = (row) => (row.held ? tokensOf(row.held) : null);
+  const real = (row) => (row.cost ? tokensOf(row.cost) : null);
   const shown = (value) => (value === null || value === undefined ? "–" : grb.count(value));
-  const calls = (row) => (row.held ? row.held.paid.calls + row.held.cached.calls : null);
-  return grb.section("Steps: estimate against actual", grb.table("Calls, tokens and seconds of each step", [
+  const calls = (row) => (row.cost ? row.cost.paid.calls + row.cost.cached.calls : null);
+  return grb.section("Steps: estimated and actual cost", grb.table("Calls, tokens and seconds of each step", [
     { head: "run", name: true, order: (row) => row.run.title, cell: (row) => row.run.title },
     { head: "step", text: true, order: (row) => row.step, cell: (row) => row.step },
-    { head: "seconds a question", order: (row) => row.seconds, cell: (row) => grb.number(row.seconds, 4) },
+    { head: "seconds per question", order: (row) => row.seconds, cell: (row) => grb.number(row.seconds, 4) },
     { head: "expected calls", spare: true, order: (row) => row.expected?.calls ?? null, cell: (row) => shown(row.expected?.calls) },
     { head: "calls", spare: true, order: calls, cell: (row) => shown(calls(row)) },
-    { head: "of them cached", spare: true, order: (row) => row.held?.cached.calls ?? null, cell: (row) => shown(row.held?.cached.calls) },
+    { head: "cached calls", spare: true, order: (row) => row.cost?.cached.calls ?? null, cell: (row) => shown(row.cost?.cached.calls) },
     { head: "expected tokens", spare: true, order: (row) => pair(row.expected), cell: (row) => shown(pair(row.expected)) },
     { head: "tokens", spare: true, order: real, cell: (row) => shown(real(row)) },
     { head: "actual / expected", spare: true, order: (row) => (real(row) && pair(row.expected) ? real(row) / pair(row.expected) : null),
       cell: (row) => (real(row) && pair(row.expected) ? grb.number(real(row) / pair(row.expected), 2) : "–") },
-    { head: "USD", spare: true, order: (row) => (row.held ? sumOf(row.held, ["usd"]) : null), cell: (row) => (row.held ? grb.number(sumOf(row.held, ["usd"]), 4) : "–") },
+    { head: "USD", spare: true, order: (row) => (row.cost ? sumOf(row.cost, ["usd"]) : null), cell: (row) => (row.cost ? grb.number(sumOf(row.cost, ["usd"]), 4) : "–") },
   ], rows));
 }

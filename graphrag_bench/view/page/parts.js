@@ -1,31 +1,31 @@
 "use strict";
-/* Parts: files of data beside the page, each loaded once, when it is first asked for. */
-const grb = { held: new Map(), waiting: new Map(), views: {} };
+/* Data files, each loaded once, on first use. */
+const grb = { loaded: new Map(), pending: new Map(), views: {} };
 
-/* Called by the files of data themselves. */
+/* Called by a data file. */
 grb.part = function (name, value) {
-  grb.held.set(name, value);
+  grb.loaded.set(name, value);
 };
 
 grb.script = function (path) {
-  if (!grb.waiting.has(path)) {
-    grb.waiting.set(path, new Promise((done, failed) => {
+  if (!grb.pending.has(path)) {
+    grb.pending.set(path, new Promise((done, failed) => {
       const element = document.createElement("script");
       element.src = path;
       element.onload = done;
       element.onerror = () => {
-        grb.waiting.delete(path);
-        failed(new Error(`${path} is missing: copy the whole folder of the page`));
+        grb.pending.delete(path);
+        failed(new Error(`${path} is missing. Copy the whole folder of the page.`));
       };
       document.head.append(element);
     }));
   }
-  return grb.waiting.get(path);
+  return grb.pending.get(path);
 };
 
-/* The value of a part, as a promise. */
+/* Return a promise of the value of a data file. */
 grb.load = async function (name) {
-  if (!grb.held.has(name)) await grb.script(`data/${name}.js`);
-  if (!grb.held.has(name)) throw new Error(`data/${name}.js holds another part`);
-  return grb.held.get(name);
+  if (!grb.loaded.has(name)) await grb.script(`data/${name}.js`);
+  if (!grb.loaded.has(name)) throw new Error(`data/${name}.js has other data.`);
+  return grb.loaded.get(name);
 };

@@ -1,15 +1,15 @@
 "use strict";
-/* Plots by Plotly, whose script is loaded with the first one. */
+/* Plots by Plotly, loaded on first use. */
 grb.colours = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#8A7A00", "#777777"];
 const SYMBOLS = ["circle", "square", "triangle-up", "diamond", "triangle-down", "cross", "x", "star", "hexagon"];
 const HATCHES = ["", "/", ".", "x"];
-const LETTER = 7, KEY = 52, ROW = 19, AXIS = 64; /* pixels: a letter, a sign of the legend, its rows, the axis below */
+const LETTER = 7, KEY = 52, ROW = 19, AXIS = 64; /* pixels of a letter, a legend symbol, a legend row, the x axis */
 
-/* A text as Plotly shall show it: it reads tags and entities in what it is given. */
+/* Escape a text for Plotly, which parses tags and entities. */
 const shown = (text) => String(text).replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");
 const cutTo = (text, n) => (text.length > n ? `${text.slice(0, n - 1)}…` : text);
 
-/* Titles cut to `least` letters, and no shorter than where each differs from all others. */
+/* Cut titles to `least` letters, or to where each differs from all others. */
 grb.labels = function (titles, least = 28) {
   const alike = (title, n) => titles.some((one) => one !== title && one.slice(0, n) === title.slice(0, n));
   return titles.map((title) => {
@@ -20,10 +20,10 @@ grb.labels = function (titles, least = 28) {
 };
 
 grb.plots = {};
-/* The colour of a series by its place. */
+/* The colour of a series by its position. */
 grb.plots.colour = (place) => grb.colours[place % grb.colours.length];
 
-/* How runs are marked, each {title, set}: its colour by its title, its sign by its data set. */
+/* Markers of runs {title, set}: colour by title, symbol by data set. */
 function marksOf(rows) {
   const [titles, sets] = ["title", "set"].map((name) => [...new Set(rows.map((one) => one[name]))]);
   const labels = grb.labels(titles).map(shown);
@@ -41,10 +41,10 @@ function paint() {
   return { text: of("--text"), back: of("--back"), raised: of("--raised"), line: of("--line"), edge: of("--edge") };
 }
 
-/* The colours of the page, for a layout with its two axes. */
+/* Add the colours of the page to a layout. */
 function themed(layout) {
   const { text, back, raised, line, edge } = paint();
-  const axis = (held) => ({ gridcolor: line, linecolor: edge, zerolinecolor: edge, automargin: true, ...held, title: { text: shown(held.title || ""), standoff: 8 } });
+  const axis = (options) => ({ gridcolor: line, linecolor: edge, zerolinecolor: edge, automargin: true, ...options, title: { text: shown(options.title || ""), standoff: 8 } });
   return {
     font: { family: "system-ui, 'Segoe UI', 'DejaVu Sans', sans-serif", size: 13, color: text },
     paper_bgcolor: back, plot_bgcolor: back, hoverlabel: { bgcolor: raised, bordercolor: edge, font: { color: text }, align: "left" },
@@ -53,17 +53,17 @@ function themed(layout) {
   };
 }
 
-/* A plot of Plotly's traces, its axes `inside` pixels high; `said` tells what it shows to who cannot see it. */
-function plot(traces, layout, inside, said) {
-  const element = grb.h("div", { class: "plot", role: "img", "aria-label": said });
+/* Plot traces; the axes are `inside` pixels high, `description` is for screen readers. */
+function plot(traces, layout, inside, description) {
+  const element = grb.h("div", { class: "plot", role: "img", "aria-label": description });
   const longest = Math.max(...traces.map((one) => one.name.length));
   const draw = async () => {
     await grb.script("vendor/plotly-basic.min.js");
     if (!element.isConnected) return;
     const columns = Math.max(1, Math.floor((element.clientWidth - KEY) / (longest * LETTER + KEY)));
     const height = inside + AXIS + ROW * Math.ceil(traces.length / columns);
-    const held = themed({ height, showlegend: true, ...layout, legend: { y: -AXIS / inside } });
-    await Plotly.react(element, traces, held, { displayModeBar: false, responsive: true, doubleClick: false });
+    const options = themed({ height, showlegend: true, ...layout, legend: { y: -AXIS / inside } });
+    await Plotly.react(element, traces, options, { displayModeBar: false, responsive: true, doubleClick: false });
     element.dataset.drawn = String(traces.length);
   };
   element.redraw = () => draw().catch(grb.complain);
@@ -71,10 +71,10 @@ function plot(traces, layout, inside, said) {
   return element;
 }
 
-/* Paint the plots in sight with the colours of another theme. */
+/* Redraw all plots in the colours of the theme. */
 grb.plots.repaint = () => { for (const one of document.querySelectorAll(".plot")) one.redraw(); };
 
-/* points: [{title, set, x, y, low, high, n}], each with its interval. */
+/* Plot points [{title, set, x, y, low, high, n}] with intervals. */
 grb.plots.scatter = function (points, xLabel, yLabel) {
   const { marks, titles, sets } = marksOf(points);
   const traces = points.map((one, place) => ({
@@ -91,26 +91,26 @@ grb.plots.scatter = function (points, xLabel, yLabel) {
     `${yLabel} against ${xLabel} of ${grb.plural(titles.length, "method")}; the table above has the values`);
 };
 
-/* series: [{title, set, values: [{size, said} or null at each step]}]: a line with a mark at each step, the first line the
-   widest, so that equal ones show. */
-grb.plots.lines = function (steps, series, yLabel, said) {
+/* Plot lines [{title, set, values: [{size, text} or null at each step]}]; earlier lines are wider, so that equal lines
+   are visible. */
+grb.plots.lines = function (steps, series, yLabel, description) {
   const { marks, sets } = marksOf(series);
   const traces = series.map((one, place) => ({
     type: "scatter", mode: "lines+markers", cliponaxis: false, name: marks[place].label + (sets.length > 1 ? `, ${marks[place].set}` : ""), x: steps.map(shown), ...valuesOf(one, "y"), connectgaps: true,
     line: { color: marks[place].color, width: 2 + Math.min(6, 2 * (series.length - 1 - place)) }, marker: { color: marks[place].color, symbol: marks[place].symbol, size: 9 },
   }));
-  return plot(traces, { xaxis: { type: "category", range: [-0.3, steps.length - 0.7] }, yaxis: { title: yLabel, range: [-2, 104] } }, 300, said);
+  return plot(traces, { xaxis: { type: "category", range: [-0.3, steps.length - 0.7] }, yaxis: { title: yLabel, range: [-2, 104] } }, 300, description);
 };
 
-/* series as of lines, a value for each row: horizontal bars, one behind another. */
-grb.plots.stacked = function (rows, series, xLabel, said) {
+/* Plot stacked horizontal bars; `series` as in lines, one value per row. */
+grb.plots.stacked = function (rows, series, xLabel, description) {
   const traces = series.map((one) => ({
     type: "bar", orientation: "h", name: shown(cutTo(one.name, 28)), y: rows.map((_, place) => place), ...valuesOf(one, "x"), textposition: "none",
     marker: { color: grb.plots.colour(one.place), pattern: { shape: HATCHES[one.place % HATCHES.length], fillmode: "overlay", fgcolor: "#ffffff", size: 6 } },
   }));
   const labels = grb.labels(rows).map(shown);
   return plot(traces, { barmode: "stack", bargap: 0.3, xaxis: { title: xLabel, rangemode: "tozero" },
-    yaxis: { tickmode: "array", tickvals: rows.map((_, place) => place), ticktext: labels, range: [rows.length - 0.5, -0.5], ticklabelstandoff: LETTER } }, 30 * rows.length, said);
+    yaxis: { tickmode: "array", tickvals: rows.map((_, place) => place), ticktext: labels, range: [rows.length - 0.5, -0.5], ticklabelstandoff: LETTER } }, 30 * rows.length, description);
 };
 
-const valuesOf = (one, axis) => ({ [axis]: one.values.map((value) => value?.size ?? null), hoverinfo: "text", hovertext: one.values.map((value) => shown(value?.said ?? "")) });
+const valuesOf = (one, axis) => ({ [axis]: one.values.map((value) => value?.size ?? null), hoverinfo: "text", hovertext: one.values.map((value) => shown(value?.text ?? "")) });

@@ -1,15 +1,15 @@
 "use strict";
-/* The list of questions of a run, filtered; only the rows that are in sight are elements. */
+/* The filtered list of a run's questions; only visible rows are elements. */
 const ROW_HEIGHT = 64;
 
-/* A run's list with the texts of its data set, once loaded. */
+/* Load a run's list and the texts of its data set. */
 grb.listOf = async function (run) {
   const [set, list] = await Promise.all([grb.load(run.set), grb.load(`${run.id}/list`)]);
   if (!list.placeOf) list.placeOf = new Map(list.at.map((at, place) => [at, place]));
   return { run, set, list };
 };
 
-/* Which of two values of a metric won: "a", "b", "same", or null where one is missing. */
+/* The higher of two values: "a", "b", "same", or null if one is missing. */
 grb.winner = function (first, second) {
   if (first === null || second === null || first === undefined || second === undefined) return null;
   return first > second ? "a" : first < second ? "b" : "same";
@@ -18,10 +18,10 @@ grb.winner = function (first, second) {
 grb.views.questions = async function (runId) {
   const runs = grb.index.runs;
   const run = runs.find((one) => one.id === runId) || runs[0];
-  const held = await grb.listOf(run);
-  const { set, list } = held;
+  const loaded = await grb.listOf(run);
+  const { set, list } = loaded;
   const peers = runs.filter((one) => one.set === run.set && one.id !== run.id);
-  const state = grb.asked = (grb.asked && grb.asked.run === run.id) ? grb.asked
+  const state = grb.filters = (grb.filters && grb.filters.run === run.id) ? grb.filters
     : { run: run.id, text: "", outcome: "", fallback: "", lost: "", evidence: "", hops: "", type: "", peer: "", verdict: "", metric: "", top: 0 };
   let other = null;
   let shown = [];
@@ -48,8 +48,8 @@ grb.views.questions = async function (runId) {
     if (state.type && set.type[at] !== state.type) return false;
     if (other && state.verdict) {
       const there = other.list.placeOf.get(at);
-      const said = there === undefined ? null : grb.winner(list.scores[state.metric]?.[place], other.list.scores[state.metric]?.[there]);
-      if (said !== state.verdict) return false;
+      const winner = there === undefined ? null : grb.winner(list.scores[state.metric]?.[place], other.list.scores[state.metric]?.[there]);
+      if (winner !== state.verdict) return false;
     }
     return true;
   }
@@ -63,11 +63,11 @@ grb.views.questions = async function (runId) {
       class: `question${number === active ? " active" : ""}`, role: "option", id: `row-${number}`, tabindex: "-1",
       "aria-selected": number === active ? "true" : "false", href: `#question/${run.id}/${place}`,
     },
-    grb.h("span", { class: "line" }, grb.outcomeBadge(outcome), grb.h("span", { class: "id" }, set.id[at]), grb.h("span", { class: "said" }, set.text[at])),
+    grb.h("span", { class: "line" }, grb.outcomeBadge(outcome), grb.h("span", { class: "id" }, set.id[at]), grb.h("span", { class: "question-text" }, set.text[at])),
     grb.h("span", { class: "line small" },
       grb.h("span", { class: "answer" }, run.answers ? (list.answer[place] ? `→ ${list.answer[place]}` : `(${list.status[place]})`) : score === null || score === undefined ? "" : `${state.metric} ${grb.number(score, 2)}`),
-      list.evidence[place] ? grb.h("span", { class: "fates" }, [...list.evidence[place]].map((one) => grb.fates[one][0]).join("")) : null,
-      list.fallbacks[place].length ? grb.h("span", { class: "badge fell" }, "fell back") : null));
+      list.evidence[place] ? grb.h("span", { class: "places" }, [...list.evidence[place]].map((one) => grb.places[one][0]).join("")) : null,
+      list.fallbacks[place].length ? grb.h("span", { class: "badge fell" }, "fallback") : null));
     element.style.top = `${number * ROW_HEIGHT}px`;
     return element;
   }
@@ -107,7 +107,7 @@ grb.views.questions = async function (runId) {
   });
 
   const change = (name) => (value) => { state[name] = value; filter(); };
-  const values = (held) => [...new Set(held)].filter((one) => one !== null && one !== undefined && one !== "").sort((a, b) => (a > b ? 1 : -1));
+  const values = (column) => [...new Set(column)].filter((one) => one !== null && one !== undefined && one !== "").sort((a, b) => (a > b ? 1 : -1));
   const search = grb.h("input", { type: "search", id: "text-filter", value: state.text, oninput: () => { state.text = search.value.toLowerCase(); filter(); } });
   const outcomes = [["", "any"], ...[["right", "right"], ["wrong", "wrong"], ["failed", "failed"], ["open", "no answer or gold"]].filter(([kind]) => run.answers || kind === "failed")];
   const reasons = values(list.fallbacks.flat());
@@ -120,7 +120,7 @@ grb.views.questions = async function (runId) {
     if (!peer) state.verdict = "";
     verdicts.replaceChildren(...(peer ? [
       grb.choice("By", metrics.map((one) => [one, one]), state.metric, change("metric"), "metric-filter"),
-      grb.choice("Show", [["", "all"], ["a", "won by this run"], ["b", "lost to the other"], ["same", "the same"]], state.verdict, change("verdict"), "verdict-filter"),
+      grb.choice("Show", [["", "all"], ["a", "higher in this run"], ["b", "higher in the other run"], ["same", "equal"]], state.verdict, change("verdict"), "verdict-filter"),
     ] : []));
     filter();
   }
@@ -129,14 +129,14 @@ grb.views.questions = async function (runId) {
     grb.choice("Run", runs.map((one) => [one.id, `${one.title} (${one.dataset})`]), run.id, (value) => { location.hash = `#questions/${value}`; }, "run-choice"),
     grb.h("label", { class: "field" }, grb.h("span", {}, run.answers ? "Text, answer or id" : "Text or id"), search),
     outcomes.length === 2 && !run.failed ? null : grb.choice("Outcome", outcomes, state.outcome, change("outcome"), "outcome-filter"),
-    grb.choice("Evidence", [["", "any"], ["all", "all in the context"], ["missed", "some missed"], ["cut", "some retrieved, not in it"]], state.evidence, change("evidence"), "evidence-filter"),
+    grb.choice("Evidence", [["", "any"], ["all", "all in the context"], ["missed", "some missed"], ["cut", "some retrieved, not in the context"]], state.evidence, change("evidence"), "evidence-filter"),
     stages.length ? grb.choice("First lost", [["", "any"], ["nothing", "nothing lost"], ...stages], state.lost, change("lost"), "lost-filter") : null,
-    reasons.length ? grb.choice("Fallback", [["", "any or none"], ["any", "taken"], ...reasons.map((one) => [one, one])], state.fallback, change("fallback"), "fallback-filter") : null,
+    reasons.length ? grb.choice("Fallback", [["", "any"], ["any", "some fallback"], ...reasons.map((one) => [one, one])], state.fallback, change("fallback"), "fallback-filter") : null,
     values(set.hops).length ? grb.choice("Hops", [["", "any"], ...values(set.hops).map((one) => [one, one])], state.hops, change("hops"), "hops-filter") : null,
     values(set.type).length > 1 ? grb.choice("Type", [["", "any"], ...values(set.type).map((one) => [one, one])], state.type, change("type"), "type-filter") : null,
     peers.length ? grb.choice("Against", [["", "no other run"], ...peers.map((one) => [one.id, one.title])], state.peer, compare, "peer-filter") : null);
   const top = state.top;
   requestAnimationFrame(() => compare(state.peer).then(() => { frame.scrollTop = top; }));
-  const legend = list.evidence.some(Boolean) ? grb.h("ul", { class: "legend" }, grb.h("li", {}, "gold evidence:"), Object.values(grb.fates).map(([sign, text]) => grb.h("li", {}, grb.h("span", { class: "sign" }, sign), text))) : null;
+  const legend = list.evidence.some(Boolean) ? grb.h("ul", { class: "legend" }, grb.h("li", {}, "gold evidence:"), Object.values(grb.places).map(([sign, text]) => grb.h("li", {}, grb.h("span", { class: "sign" }, sign), text))) : null;
   return [grb.section("Questions", fields, verdicts, status, legend, frame)];
 };
