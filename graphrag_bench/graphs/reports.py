@@ -26,7 +26,7 @@ from graphrag_bench.graphs.sentences import (
 )
 from graphrag_bench.llm.calls import CallFailed
 from graphrag_bench.llm.chat import ChatModel
-from graphrag_bench.llm.structured import ask_each, json_reading, settled
+from graphrag_bench.llm.structured import ask_each, json_reading, or_fallback
 from graphrag_bench.progress import Progress
 from graphrag_bench.prompts import Prompt
 from graphrag_bench.text import count_tokens
@@ -209,7 +209,7 @@ def llm_reports(
                     failed[row], last = True, result
                     reply = result.reply.strip() if isinstance(result, UnreadableReply) else ""
                     stand_in = Report(title=contents.title(row), summary=reply, rating=0.0)
-                    result = settled(llm_build, result, stand_in)
+                    result = or_fallback(llm_build, result, stand_in)
                 titles[row], ratings[row] = result.title, result.rating
                 texts[row] = result.text if result.summary else ""
     n_failed = int(np.count_nonzero(failed))

@@ -1,4 +1,4 @@
-"""JSON objects read from replies with other text around or inside them."""
+"""Parsing of JSON objects in replies that contain other text."""
 
 import copy
 import json
@@ -15,9 +15,9 @@ from graphrag_bench.errors import UnreadableReply
 ModelT = TypeVar("ModelT", bound=BaseModel)
 _FENCE = re.compile(r"```[a-zA-Z0-9]*\s*\n?(.*?)```", re.DOTALL)
 _QUOTE = re.compile(r'(?<!\\)(?:\\\\)*"')
-"""A quote that is not escaped: after an odd number of them a text ends inside a string."""
+"""Quotes that are not escaped. After an odd number of them a text ends inside a string."""
 _ITEM = re.compile(r"[\s,]*(?=[^\s,\]])")
-"""What precedes the next item of a list; nothing matches at the end of the list."""
+"""Text before the next item of a list; it does not match at the end of the list."""
 _BRACE = re.compile(r"[{}]")
 _INSIDE = re.compile(r'[{}]|"(?:[^"\\]|\\.)*(?:"|\\?\Z)', re.DOTALL)
 _MOST_CANDIDATES = 100
@@ -26,26 +26,29 @@ _FORM = re.compile(
     r"|source|target|question|description|example)s?[ _]?\w?",
     re.IGNORECASE,
 )
-"""What stands for an item where a model repeats the form of its reply: [head, relation, tail]."""
+"""Placeholders of a reply that repeats the format of the prompt, e.g. [head, relation, tail]."""
 _LEAST_ECHO = 30
-"""Characters of an object of the prompt that is dropped where the reply repeats it: a verdict may
-be that of an example."""
+"""The fewest characters of an object that counts as repeated from the prompt. Shorter objects, as
+verdicts, may equal those of an example."""
 
 
 def read_json(text: str, model: type[ModelT], *, purpose: str = "", repair: bool = True) -> ModelT:
-    """Return the reply as an instance of `model`; raises UnreadableReply.
+    """Return the first object of a reply that fits `model`; raises UnreadableReply.
 
-    Tried in order: the whole text; the inside of the first code fence; every balanced object from
-    the front, found by a scan that knows strings; and, when `repair` is set, json-repair. The
-    first that parses and passes pydantic's validation wins. Numbers are read as text where a text
-    is asked for; items of a list of texts that are none are left out. A reply cut at `max_tokens`
-    should not be repaired, and one that ends inside a string never is: the last name in it may be
-    half a name.
+    Candidates are the whole text, the first code fence, each balanced object, and with `repair` the
+    result of json-repair. Numbers are read as text if the model needs text; other items in a list
+    of texts are dropped. Texts that end inside a string are never repaired: the last name may be
+    half a name. For the same reason `repair` should be false for replies cut at `max_tokens`.
+
+    >>> class City(BaseModel):
+    ...     name: str
+    >>> read_json("The answer is {'name': 'Rome'}.", City).name
+    'Rome'
     """
     problem = "it holds no JSON object"
     for candidate in _candidates(text, repair):
         if isinstance(candidate, dict):
-            fitting = _fitting(candidate, model, texts_alone=True)
+            fitting = _fitting(candidate, model, texts_only=True)
             if not isinstance(fitting, str):
                 return fitting[0]
             problem = fitting
@@ -55,14 +58,14 @@ def read_json(text: str, model: type[ModelT], *, purpose: str = "", repair: bool
 def read_lists(
     text: str, model: type[ModelT], field: str, *, cut: bool, purpose: str
 ) -> tuple[ModelT, bool, int]:
-    """Return the lists of a reply, whether one is not whole, and how much does not fit.
+    """Return the merged objects of a reply, whether a list is cut, and the number of dropped items.
 
-    All objects that fit are merged in order, without what an earlier one has. Items that do not
-    fit are left out and counted, and so are objects without any that do; numbers are read as text.
-    An object that only repeats the form of the reply is dropped. A bare list is that of `field`.
-    Of a `cut` reply the items that stand whole count. Raises UnreadableReply for none.
+    Invalid items and objects without valid items are dropped; numbers are read as text. Objects
+    that repeat the format of the prompt are ignored. A bare list is the list of `field`. In a `cut`
+    reply the complete items count. Raises UnreadableReply if nothing is valid.
     """
-    fields = [name for name, of in schema_of(model)["properties"].items() if _is_list(of)]
+    properties = schema_of(model)["properties"]
+    fields = [name for name, part in properties.items() if part.get("type") == "array"]
     found, n_skipped, end, problem = list[ModelT](), 0, 0, "it holds no JSON object"
     for candidate, stop in _objects(text, field, repair=not cut):
         fitting = _fitting(_named(candidate, fields), model)
@@ -98,7 +101,7 @@ def read_lists(
 
 
 def without_echoes(text: str, prompt: str) -> str:
-    """Return a reply without the JSON objects that it repeats from its prompt."""
+    """Return a reply without the JSON objects that also occur in its prompt."""
     shown = "".join(prompt.split())
     for start, end in reversed(_balanced(text)):
         if end - start >= _LEAST_ECHO and "".join(text[start:end].split()) in shown:
@@ -107,10 +110,7 @@ def without_echoes(text: str, prompt: str) -> str:
 
 
 def _objects(text: str, field: str, repair: bool) -> Iterator[tuple[Any, int]]:
-    """Yield each outermost object with where it ends; a reply that is a list, as that of `field`.
-
-    json-repair reads what does not parse, and the rest of the text where nothing is closed.
-    """
+    """Yield each outermost object and its end; a bare list becomes an object with `field`."""
     fenced = _FENCE.search(text)
     bare = (fenced[1] if fenced else text).strip()
     if bare.startswith("[") and bare.endswith("]"):
@@ -132,16 +132,12 @@ def _objects(text: str, field: str, repair: bool) -> Iterator[tuple[Any, int]]:
 
 
 def _named(candidate: Any, fields: Sequence[str]) -> Any:
-    """Return the object that has one of the fields: named in another case, or inside of another."""
+    """Return the object with one of the fields, in any letter case, or nested in another object."""
     if not isinstance(candidate, dict) or set(fields) & set(candidate):
         return candidate
     named = {"_".join(str(name).casefold().split()): value for name, value in candidate.items()}
     inner = [value for value in named.values() if isinstance(value, dict)]
     return named if set(fields) & set(named) or len(inner) != 1 else _named(inner[0], fields)
-
-
-def _is_list(schema: Mapping[str, Any]) -> bool:
-    return schema.get("type") == "array"
 
 
 def _is_form(value: BaseModel, fields: Sequence[str]) -> bool:
@@ -169,31 +165,31 @@ def _merged(first: ModelT, other: ModelT) -> ModelT:
 
 
 def _fitting(
-    candidate: Any, model: type[ModelT], *, texts_alone: bool = False
+    candidate: Any, model: type[ModelT], *, texts_only: bool = False
 ) -> tuple[ModelT, int] | str:
-    """Return the candidate as a `model` and how many of its items do not fit, or what is wrong.
+    """Return the candidate as a `model` with the number of dropped items, or the problem.
 
-    `texts_alone` leaves out only items of lists of texts: others may be told apart by their place.
+    With `texts_only` items are dropped from lists of texts only: elsewhere positions may matter.
     """
     n_left_out = 0
-    for _ in range(3):  # a row may be left out for a number that is text by now
+    for _ in range(3):  # the first pass converts numbers, the second drops rows
         try:
             return model.model_validate(candidate), n_left_out
         except ValidationError as error:
             first = error.errors()[0]
             problem = f"field '{'.'.join(map(str, first['loc']))}': {first['msg']}"
-            mended = _mended(candidate, error, texts_alone)
+            repaired = _valid_part(candidate, error, texts_only)
         except RecursionError:
             return "it is nested too deeply"
-        if mended is None:
+        if repaired is None:
             break
-        candidate, n = mended
+        candidate, n = repaired
         n_left_out += n
     return problem
 
 
-def _mended(candidate: Any, error: ValidationError, texts_alone: bool) -> tuple[Any, int] | None:
-    """Return the candidate with numbers as text and without the items at fault, or None."""
+def _valid_part(candidate: Any, error: ValidationError, texts_only: bool) -> tuple[Any, int] | None:
+    """Return the candidate with numbers as text and without invalid items, or None."""
     candidate = copy.deepcopy(candidate)
     at_fault: dict[tuple[int | str, ...], None] = {}
     for one in error.errors(include_url=False):
@@ -204,7 +200,7 @@ def _mended(candidate: Any, error: ValidationError, texts_alone: bool) -> tuple[
         except (LookupError, TypeError):
             return None
         if found != wrong:
-            return None  # a validator of the model has changed it
+            return None  # a validator has changed it
         is_number = isinstance(wrong, int | float) and not isinstance(wrong, bool)
         if one["type"] == "string_type" and is_number:
             holder[place[-1]] = str(wrong)
@@ -213,7 +209,7 @@ def _mended(candidate: Any, error: ValidationError, texts_alone: bool) -> tuple[
         of_texts = one["type"] in ("string_type", "list_type") and not any(
             isinstance(part, str) for part in place[len(item) :]
         )
-        if not item or (texts_alone and not of_texts):
+        if not item or (texts_only and not of_texts):
             return None
         at_fault[item] = None
     for place in sorted(at_fault, key=lambda parts: parts[-1], reverse=True):
@@ -225,7 +221,7 @@ def _mended(candidate: Any, error: ValidationError, texts_alone: bool) -> tuple[
 
 
 def _item(place: tuple[int | str, ...]) -> tuple[int | str, ...]:
-    """Return the place of the innermost item of a named list; a row counts as one item."""
+    """Return the path to the innermost item of a named list; a row is one item."""
     for at in range(len(place) - 1, -1, -1):
         if isinstance(place[at], int) and (at == 0 or isinstance(place[at - 1], str)):
             return place[: at + 1]
@@ -239,10 +235,10 @@ def _at(value: Any, place: Sequence[int | str]) -> Any:
 
 
 def read_cut_list(text: str, field: str) -> list[Any]:
-    """Return the complete items of a list in a reply that was cut inside it; none without any.
+    """Return the complete items of the first list of `field` in a cut reply.
 
-    The list is the first value of `field`. An item is whole when what closes it was written: half
-    a name is not an item, and a number at the very end may be half a number.
+    >>> read_cut_list('{"names": ["Ada", "Nor', "names")
+    ['Ada']
     """
     opened = re.search(rf'"{re.escape(field)}"\s*:\s*\[', text)
     decoder, items = json.JSONDecoder(), list[Any]()
@@ -260,7 +256,7 @@ def read_cut_list(text: str, field: str) -> list[Any]:
 
 @lru_cache(maxsize=256)
 def schema_of(model: type[BaseModel]) -> Mapping[str, Any]:
-    """Return the JSON schema that servers hold replies to: all fields asked for, no others."""
+    """Return the JSON schema for servers: all fields are required, and no others allowed."""
     schema: Mapping[str, Any] = _closed(model.model_json_schema())
     return schema
 
@@ -296,7 +292,6 @@ def _candidates(text: str, repair: bool) -> Iterator[Any]:
 
 
 def _repaired(text: str) -> Any:
-    """Return what json-repair makes of a text; None where it ends inside a string."""
     import json_repair
 
     if len(_QUOTE.findall(text)) % 2 == 0:
@@ -323,9 +318,9 @@ def _encodable(parsed: Any) -> Any:
 
 
 def _balanced(text: str) -> list[tuple[int, int]]:
-    """Start and end of the outermost balanced objects, front first; inner ones of open objects too.
+    """Return start and end of the outermost balanced objects, also inside unclosed objects.
 
-    Quotes count only inside an object, and a bracket inside a string does not count at all.
+    Quotes outside objects and braces inside strings are ignored.
     """
     starts: list[int] = []
     spans: list[tuple[int, int]] = []

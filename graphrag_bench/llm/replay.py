@@ -1,4 +1,4 @@
-"""A model that repeats another one's replies from a file, and nothing else."""
+"""A model that replays stored replies of another model."""
 
 from dataclasses import replace
 from functools import cached_property
@@ -13,10 +13,9 @@ from graphrag_bench.llm.settings import provider_facts
 
 
 class Replay(ChatModel):
-    """The replies of a cache or of an exported file, failures and unreadable replies among them.
+    """Model that returns the replies of a cache or of an exported file, failures included.
 
-    Its identity is that of the model that was recorded, so that runs, artifacts and tables come
-    out under the same keys. A prompt that is not in the file stops the run.
+    It has the identity of the recorded model, so that runs and artifacts have the same keys.
     """
 
     def __init__(
@@ -28,7 +27,7 @@ class Replay(ChatModel):
 
     @property
     def window(self) -> int | None:  # type: ignore[override]  # the recorded model's
-        """The window that was set, or that OpenAI's list has for the recorded model."""
+        """The window of the settings, or of the recorded model in OpenAI's list."""
         return self._window or provider_facts(self.identity.rpartition(":")[0], OPENAI)[0]
 
     @cached_property
@@ -38,7 +37,7 @@ class Replay(ChatModel):
 
     @cached_property
     def identity(self) -> str:
-        """The identity of the recorded model; raises UserError when the file holds several."""
+        """The identity of the recorded model; raises UserError if the file has several models."""
         if self._root is not self:
             return self._root.identity
         there = sorted({row.identity for row in self._rows.values()})
@@ -47,18 +46,18 @@ class Replay(ChatModel):
         if self._identity is None and len(there) != 1:
             names = ", ".join(there) or "none"
             raise UserError(
-                f"{self.path} holds the replies of {len(there)} models ({names}): "
-                "say which with llm.identity."
+                f"{self.path} has the replies of {len(there)} models ({names}). Choose one by "
+                "llm.identity."
             )
         return self._identity or there[0]
 
     def call(self, request: Request) -> Completion:
-        """Return the recorded reply or raise the recorded failure; NotAccepted without either."""
+        """Return the stored reply, or raise the stored failure; raises NotAccepted without one."""
         key, _ = reply_key(self.identity, request)
         if (row := self._rows.get(key)) is None:
             shown = request.prompt[-1].content[:200] if request.prompt else ""
             raise NotAccepted(
-                f"{self.path} holds no reply to this prompt (max_tokens={request.max_tokens}): "
-                f"{shown!r}. The settings, prompts or data differ from those of the recorded run."
+                f"{self.path} has no reply to this prompt (max_tokens={request.max_tokens}): "
+                f"{shown!r}. Settings, prompts or data differ from the recorded run."
             )
         return row.completion

@@ -1,4 +1,4 @@
-"""A language model for tests: planned replies only, and a clear error on any other prompt."""
+"""A language model for tests, with planned replies."""
 
 import re
 import threading
@@ -14,13 +14,16 @@ Reply = str | Completion | CallFailed
 
 
 class Scripted(ChatModel):
-    """A model that says what it was told to say.
+    """Model with planned replies; tokens are words.
 
-    `replies` is tried in order: the first pattern found in the last user message gives the reply.
-    A pattern is a substring; `re:...` makes it a regular expression. A reply is a text, or a
-    Completion or CallFailed for tests of cut and failed replies. What no pattern fits goes to
-    `answer(chat)`; when that returns None, or there is none, RunStopped names the prompt.
-    Tokens are words. `prompts` keeps every prompt in order of arrival.
+    The first pattern of `replies` in the last user message selects the reply. A pattern is a
+    substring, or a regular expression after `re:`. A reply is a text, a Completion, or a
+    CallFailed, which is raised. Other prompts are answered by `answer(chat)`, which may return
+    None. `prompts` lists all prompts in order of arrival.
+
+    >>> from graphrag_bench.llm.chat import reply
+    >>> reply(Scripted({"Italy": "Rome"}), (Message("user", "Italy?"),), max_tokens=5).text
+    'Rome'
     """
 
     def __init__(
@@ -41,12 +44,12 @@ class Scripted(ChatModel):
 
     @cached_property
     def identity(self) -> str:
-        """`scripted:` and a fingerprint of the plan and of the answering function's code."""
+        """`scripted:` and the digest of the replies and of the code of `answer`."""
         plan = [(pattern, str(reply)) for pattern, reply in self.replies]
         return f"scripted:{digest(plan, code(self.answer) if self.answer else '')}"
 
     def call(self, request: Request) -> Completion:
-        """Return the planned reply; raises RunStopped on a prompt without one."""
+        """Return the planned reply; raises RunStopped for a prompt without one."""
         with self._lock:
             self.prompts.append(request.prompt)
         n_words = sum(len(message.content.split()) for message in request.prompt)
@@ -73,12 +76,12 @@ class Scripted(ChatModel):
         answered = self.answer(prompt) if self.answer else None
         if answered is None:
             raise RunStopped(
-                f"The scripted model was not told what to say to: {text[:300]!r}. "
-                f"It knows {len(self.replies)} patterns; add one that occurs in this prompt."
+                f"No pattern of the scripted model ({len(self.replies)}) is in this prompt: "
+                f"{text[:300]!r}."
             )
         return answered
 
 
 def last_user_message(prompt: Sequence[Message]) -> str:
-    """Return the text of the last message of the user; "" when there is none."""
+    """Return the text of the last user message, or ""."""
     return next((message.content for message in reversed(prompt) if message.role == "user"), "")

@@ -1,4 +1,4 @@
-"""Replies read into pydantic models: one corrective retry, then a counted fallback or failure."""
+"""Replies as pydantic models: one corrective retry, then a fallback or an error."""
 
 import json
 from collections.abc import Callable, Sequence
@@ -23,12 +23,11 @@ _CORRECTION = Prompt("graphrag_bench.llm:prompts/correction.j2")
 
 @dataclass(frozen=True)
 class ReplyFormat(Generic[T]):
-    """How replies to one kind of prompt are read.
+    """Parser of the replies to one kind of prompt.
 
-    `read(text, cut)` returns the value or raises UnreadableReply; `cut` is true for a reply that
-    reached `max_tokens`. `purpose` names the kind in errors, e.g. `extract_triples`. `denies` says
-    whether the value of a corrected reply denies what the unreadable one held, so that it counts
-    as unreadable too.
+    `read(text, cut)` returns the value or raises UnreadableReply; `cut` means that the reply
+    reached `max_tokens`. `purpose` names the kind in errors, e.g. `extract_triples`. A corrected
+    value that `denies` the content of the first reply counts as unreadable.
     """
 
     purpose: str
@@ -38,7 +37,7 @@ class ReplyFormat(Generic[T]):
 
 
 def json_reading(model: type[ModelT], purpose: str) -> ReplyFormat[ModelT]:
-    """Return the reading of replies that are one JSON object of this model."""
+    """Return the format of replies that are one JSON object of this model."""
 
     def read(text: str, cut: bool) -> ModelT:
         return read_json(text, model, purpose=purpose, repair=not cut)
@@ -48,10 +47,7 @@ def json_reading(model: type[ModelT], purpose: str) -> ReplyFormat[ModelT]:
 
 @dataclass(frozen=True)
 class ListReply(Generic[ModelT]):
-    """A reply with lists; `cut` if it ended inside a list.
-
-    `skipped` counts the items and objects that did not fit.
-    """
+    """Reply with lists; `cut` if it ends inside a list. `skipped` counts invalid items."""
 
     value: ModelT
     cut: bool = False
@@ -59,10 +55,7 @@ class ListReply(Generic[ModelT]):
 
 
 def list_reading(model: type[ModelT], field: str, purpose: str) -> ReplyFormat[ListReply[ModelT]]:
-    """Return the reading of replies that are JSON objects with lists, as `read_lists` reads them.
-
-    A reply that is a bare list has that of `field`.
-    """
+    """Return the format of replies that are JSON objects with lists, parsed by `read_lists`."""
 
     def read(text: str, cut: bool) -> ListReply[ModelT]:
         return ListReply(*read_lists(text, model, field, cut=cut, purpose=purpose))
@@ -82,15 +75,15 @@ def ask(
 ) -> ModelT:
     """Return the reply to one prompt as an instance of `model`.
 
-    Without a `fallback` it raises UnreadableReply when both replies could not be read, and
-    CallFailed when there was none. RunStopped goes through in any case.
+    Without a `fallback` it raises UnreadableReply if both replies are unreadable, and CallFailed
+    if there is no reply. Raises RunStopped in any case.
     """
     (one,) = ask_each(llm, [chat], json_reading(model, purpose), max_tokens=max_tokens, retry=retry)
-    return settled(llm, one, fallback)
+    return or_fallback(llm, one, fallback)
 
 
-def settled(llm: ChatModel, result: T | UnreadableReply | CallFailed, fallback: T | None) -> T:
-    """Return the value, or the fallback (counted on the meter), or raise the failure."""
+def or_fallback(llm: ChatModel, result: T | UnreadableReply | CallFailed, fallback: T | None) -> T:
+    """Return the value of a result, else the fallback, which is counted; else raise the failure."""
     if not isinstance(result, UnreadableReply | CallFailed):
         return result
     if fallback is None:
@@ -110,12 +103,11 @@ def ask_about(
     max_tokens: int,
     retry: bool = True,
 ) -> list[R]:
-    """Ask a model about each item and return one result per item, in their order.
+    """Ask a model about each item, and return one result per item.
 
-    `chat` writes the prompt about an item, and `reading` reads the reply. `fit` makes the item's
-    result of what was read, or raises UnreadableReply where the two do not fit. The `fallback` of
-    the item replaces an unreadable or unfitting reply and is counted on the meter.
-    Raises CallFailed when the model gives no reply about an item.
+    `chat` returns the prompt of an item, and `fit` its result from the parsed reply. `fallback`
+    returns the result if the reply is unreadable or `fit` raises UnreadableReply; it is counted.
+    Raises CallFailed if an item has no reply.
     """
     chats = [chat(item) for item in items]
     results = []
@@ -143,12 +135,11 @@ def ask_each(
     retry: bool = True,
     advance: Advance = no_advance,
 ) -> list[T | UnreadableReply | CallFailed]:
-    """Return what `reading` makes of the reply to every prompt, or the failure in its place.
+    """Return the parsed reply or the failure of each prompt.
 
-    Replies are read as they arrive; those that cannot be read are asked for once more, together,
-    with what was wrong. Every verdict is reported to the cache, every final one to the gate.
-    `items` names what each prompt is about (chunk ids), for the ledger; `advance` is called at
-    every first reply. `settled` turns one result into its value, a fallback, or an error.
+    Unreadable replies are requested once more at the end, with the problem. Verdicts are stored in
+    the cache, and outcomes are reported to the gate. `items` names the subject of each prompt in
+    the ledger, e.g. a chunk id. `advance` is called at each first reply.
     """
     results: dict[int, T | UnreadableReply | CallFailed] = {}
     corrections: dict[int, tuple[Completion, Chat]] = {}
@@ -174,7 +165,7 @@ def ask_each(
             if not isinstance(result, UnreadableReply | CallFailed) and reading.denies(
                 result, first
             ):
-                result = UnreadableReply(reading.purpose, first, "the corrected one denies it")
+                result = UnreadableReply(reading.purpose, first, "the corrected reply denies it")
             if not isinstance(result, CallFailed):
                 results[at] = result
             corrected = not isinstance(result, UnreadableReply | CallFailed)

@@ -12,7 +12,7 @@ from graphrag_bench.algorithms.communities import Reports
 from graphrag_bench.contract import operator
 from graphrag_bench.graphs.asking import failures
 from graphrag_bench.llm.chat import ChatModel, reply_tokens
-from graphrag_bench.llm.structured import ask, ask_each, json_reading, settled
+from graphrag_bench.llm.structured import ask, ask_each, json_reading, or_fallback
 from graphrag_bench.prompts import Prompt, answer_form
 from graphrag_bench.text import words
 from graphrag_bench.values import Community, Context, Query, Question, Ranked, unique, value
@@ -189,7 +189,7 @@ def primer(
     failed = failures(results)
     if failed and len(failed) == len(results):
         raise failed[-1]
-    replies = [settled(llm, one, DriftReply(answer="")) for one in results]
+    replies = [or_fallback(llm, one, DriftReply(answer="")) for one in results]
     texts = follow_ups(replies, max_follow_ups)
     if not texts:
         llm.meter.fallbacks += 1
