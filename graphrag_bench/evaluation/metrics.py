@@ -1,7 +1,4 @@
-"""Every metric of a run by name: the source of its values, and whether higher is better.
-
-Objectives, tables, commands and docs/metrics.md read this list and keep none of their own.
-"""
+"""The list of all metrics: name, source, meaning, and whether higher is better."""
 
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -24,19 +21,18 @@ from graphrag_bench.evaluation.listed_answers import KGQA, LISTED, choice_scores
 from graphrag_bench.evaluation.reference_texts import bleu, meteor, notes, rouge
 
 DEFAULT_METRICS = ("accuracy", "recall", "exact_match", "f1")
-"""What a set is scored by whose card names no metric."""
+"""Metrics of a data set whose card names none."""
 CUTOFF, TOKENS = "@k", "@B"
-"""The end of a name with a rank (`evaluation.cuts`) or a number of tokens
+"""Ends of names with a rank (`evaluation.cuts`) or a number of tokens
 (`evaluation.evidence_tokens`)."""
 MetricSource = Literal["retrieved", "context", "answer", "judge"]
-"""What a metric is computed from: the documents retrieved, the packed context, the answer, or what
-a judge has said of the answer."""
+"""Input of a metric: ranked documents, packed context, answer, or verdict of a judge."""
 _MODULES = {"rouge-score": "rouge_score"}
 
 
 @dataclass(frozen=True)
 class AnsweredQuestion:
-    """One answered question: its text, the answer, its gold, and how answers are compared."""
+    """One answered question with its gold, and the settings of the comparison."""
 
     question: str
     answer: str
@@ -45,15 +41,15 @@ class AnsweredQuestion:
 
 
 MetricValues = Callable[[AnsweredQuestion], dict[str, float]]
-"""The values by name; {} for a question whose gold lacks what the metric needs."""
+"""Function that returns the values by name; {} if the gold lacks what the metric needs."""
 
 
 @dataclass(frozen=True)
 class Metric:
-    """A metric by name, its source, what it measures, and whether more is better.
+    """Metric with its source, its meaning and its direction.
 
-    Those that a card's `metrics` and `evaluation.metrics` may list have `values` of one answer;
-    `gives` are their names where they are not the metric's own, `package` what computes them.
+    Metrics that a card's `metrics` and `evaluation.metrics` may list have `values` of one answer.
+    `gives` are the names of the values if they differ from `name`; `package` computes them.
     """
 
     name: str
@@ -65,7 +61,11 @@ class Metric:
     gives: tuple[str, ...] = ()
 
     def names(self, cuts: Sequence[int], tokens: Sequence[int]) -> list[str]:
-        """Return the names under which a run with these cutoffs has it."""
+        """Return the names of the metric in a run with these ranks and numbers of tokens.
+
+        >>> Metric("ndcg@k", "retrieved", "").names(cuts=[2, 5], tokens=[])
+        ['ndcg@2', 'ndcg@5']
+        """
         for sign, values in ((CUTOFF, cuts), (TOKENS, tokens)):
             if self.name.endswith(sign):
                 return [f"{self.name.removesuffix(sign)}@{value}" for value in values]
@@ -79,7 +79,7 @@ def _of(
     needs: str = "answers",
     package: str = "",
 ) -> Metric:
-    """One value where the gold has what it needs; a package reads words its own way."""
+    """A metric with one value; metrics of a package split words by themselves."""
 
     def values(answered: AnsweredQuestion) -> dict[str, float]:
         if not (wanted := getattr(answered.gold, needs)):
@@ -112,20 +112,22 @@ _BEFORE = (
     Metric("all_evidence@k", "retrieved", "Whether all gold documents are among the first k"),
     Metric("ndcg@k", "retrieved", "nDCG of the first k, gain 1 for each gold document"),
     Metric("mrr", "retrieved", "1 / rank of the first gold document"),
-    Metric("evidence_in_context", "context", "Share of the gold documents with a text in it"),
+    Metric(
+        "evidence_in_context", "context", "Share of the gold documents with a text in the context"
+    ),
     Metric("evidence_at_tokens@B", "context", "Share of the gold documents in the first B tokens"),
     Metric("spans_at_tokens@B", "context", "Share of the gold sentences in the first B tokens"),
     Metric("spans_in_context", "context", "Share of the gold sentences in the context"),
-    Metric("answer_in_context", "context", "Share of the wanted answers that the context holds"),
+    Metric("answer_in_context", "context", "Share of the gold answers that the context contains"),
     Metric("evidence_cut", "context", "Evidence was retrieved and cut by the budget", False),
 )
 _OF_ANSWERS = (
-    _of("accuracy", "Whether any gold answer is contained in the answer", accuracy),
-    _of("recall", "The largest share of a gold answer's tokens that the answer holds", recall),
-    _of("recall_concat", "The share of the tokens of all gold answers", recall_concat),
-    _of("exact_match", "Whether the answer equals any gold answer", exact_match),
-    _of("f1", "The largest token F1 with any gold answer", f1),
-    _of("strrec", "The share of the sub-answers found (ALCE)", str_scores, "sub_answers"),
+    _of("accuracy", "Whether the answer contains a gold answer", accuracy),
+    _of("recall", "Highest token recall of a gold answer", recall),
+    _of("recall_concat", "Token recall of all gold answers joined", recall_concat),
+    _of("exact_match", "Whether the answer equals a gold answer", exact_match),
+    _of("f1", "Highest token F1 with a gold answer", f1),
+    _of("strrec", "Share of the sub-answers found (ALCE)", str_scores, "sub_answers"),
     _of("strem", "Whether all sub-answers are found (ALCE)", str_scores, "sub_answers"),
     _of("strhit", "Whether any sub-answer is found (ALCE)", str_scores, "sub_answers"),
     Metric("multiple_choice", "answer", "Whether the right option is chosen", values=_of_options),
@@ -141,24 +143,28 @@ _AFTER = (
     Metric("option_unread", "answer", "No single option can be read from the answer", False),
     Metric("answer_words", "answer", "Words of the answer", False),
     Metric("abstained", "answer", "The answer abstains", False),
-    Metric("judged_correctness", "judge", "The answer offers the gold and nothing else"),
+    Metric("judged_correctness", "judge", "The answer offers the gold answer and nothing else"),
     Metric("faithfulness", "judge", "Share of the answer's statements that the context supports"),
-    Metric("answer_relevance", "judge", "Likeness of questions asked back to the question"),
+    Metric(
+        "answer_relevance", "judge", "Similarity of the question and questions made from the answer"
+    ),
     Metric("context_recall", "judge", "Share of the gold answer that the context supports"),
     Metric("context_precision", "judge", "Precision over ranks of the useful passages"),
-    Metric("answer_correctness", "judge", "F1 of the answer's statements, with its likeness"),
-    Metric("coverage", "judge", "Share of the gold's statements that the answer holds"),
-    Metric("context_relevance", "judge", "Whether the context is enough for an answer"),
-    Metric("evidence_statements", "judge", "Share of the evidence that the context states"),
+    Metric(
+        "answer_correctness", "judge", "F1 of the answer's statements, and similarity to the gold"
+    ),
+    Metric("coverage", "judge", "Share of the gold statements that the answer contains"),
+    Metric("context_relevance", "judge", "Whether the context suffices for an answer"),
+    Metric("evidence_statements", "judge", "Share of the evidence statements in the context"),
 )
 ANSWER_METRICS: dict[str, Metric] = {one.name: one for one in _OF_ANSWERS}
-"""The metrics that a card's `metrics` and `evaluation.metrics` may list, by name."""
+"""Metrics that a card's `metrics` and `evaluation.metrics` may list, by name."""
 UNDIRECTED = tuple(metric.name for metric in (*_BEFORE, *_AFTER) if not metric.more_is_better)
-"""Descriptive metrics: neither direction is better."""
+"""Descriptive metrics, of which neither direction is better."""
 
 
 def metrics() -> list[Metric]:
-    """Return every metric that a run may have, by the names of its values."""
+    """Return all metrics, one for each name of a value."""
     every = (*_BEFORE, *ANSWER_METRICS.values(), *_AFTER)
     return [replace(one, name=name) for one in every for name in one.gives or (one.name,)]
 
@@ -166,13 +172,22 @@ def metrics() -> list[Metric]:
 def metric_names(
     sources: Collection[MetricSource], cuts: Sequence[int] = (), tokens: Sequence[int] = ()
 ) -> list[str]:
-    """Return the names that a run with these cutoffs may have from these sources, in order."""
+    """Return the names of the metrics of some sources, with these ranks and numbers of tokens.
+
+    >>> metric_names(["retrieved"], cuts=[5])
+    ['evidence_recall@5', 'all_evidence@5', 'ndcg@5', 'mrr']
+    """
     every = [metric for metric in metrics() if metric.source in sources]
     return list(dict.fromkeys(name for one in every for name in one.names(cuts, tokens)))
 
 
 def metric_values(names: Iterable[str], answered: AnsweredQuestion) -> dict[str, float]:
-    """Return the values of some answer metrics for one answered question."""
+    """Return the values of answer metrics for one question.
+
+    >>> asked = AnsweredQuestion("Who?", "Ada Marsh", Gold(("Ada",)), Reading())
+    >>> metric_values(["accuracy", "exact_match"], asked)
+    {'accuracy': 1.0, 'exact_match': 0.0}
+    """
     scores: dict[str, float] = {}
     for name in names:
         values = ANSWER_METRICS[name].values
@@ -181,10 +196,7 @@ def metric_values(names: Iterable[str], answered: AnsweredQuestion) -> dict[str,
 
 
 def check_metrics(names: Iterable[str], where: str, installed: bool = True) -> None:
-    """Raise UserError for a name that is not a metric, with the nearest that are.
-
-    With `installed` also for one whose package is missing, with the line that installs it.
-    """
+    """Raise UserError for an unknown metric, and if `installed` for a missing package."""
     for name in names:
         if name not in ANSWER_METRICS:
             hint = did_you_mean(name, ANSWER_METRICS)
@@ -198,5 +210,5 @@ def check_metrics(names: Iterable[str], where: str, installed: bool = True) -> N
 
 
 def metric_notes(names: Iterable[str]) -> list[str]:
-    """Return the packages that these metrics were computed by, with versions, sorted."""
+    """Return the packages behind these metrics with their versions, sorted."""
     return sorted({notes(package) for name in names if (package := ANSWER_METRICS[name].package)})

@@ -1,6 +1,6 @@
-"""A run as one small file of a board that others add to, and what such a file must be.
+"""Export of a run as a small JSON file of a public board, and the check of such a file.
 
-The file holds no text of the corpus, and neither paths, addresses nor keys.
+The file has no texts of the corpus, no paths, no addresses and no keys.
 """
 
 import hashlib
@@ -35,18 +35,17 @@ _ASIDE = re.compile(
     r"|budget|llm_judge|given)(\..*)?"
     r"|.*\.(base_url|api_key_env|timeout|retries|limits\..*|parallel|threads)"
 )
-"""What does not change a result; addresses too, which each reader has its own of."""
+"""Settings without effect on results, and addresses."""
 _STEPS = re.compile(r"method\.(convert|retrieve|generate)\b.*")
 _PLACE = re.compile(r"(?<![\w.-])(~?/\w|~|[A-Za-z]:[\\/]|\\\\\w|[a-z]+://).*", re.DOTALL)
 _SECRET = re.compile(r"(?i)\b(sk|hf|gsk|ghp|xai|pk)[-_][\w-]{16,}|\bbearer\s")
 
 
 def result_of(run: StoredRun, home: str | Path) -> dict[str, Any]:
-    """Return what the file of a run holds: settings, metrics with n and interval, command, digests.
+    """Return the content of a run's file: settings, metrics with n and interval, command, digests.
 
-    `command` makes the run again; `records` is the sha256 of its rows, `sha256` that of the rest,
-    `printed` the papers' figures on the same data. Raises UserError for an imported or unfinished
-    run, and where no command has all its settings.
+    `command` repeats the run; `records` is the sha256 of its rows, `sha256` that of the other
+    fields. Raises UserError for an imported or unfinished run, or without such a command.
     """
     run.require_steps()
     run.require_dataset()
@@ -70,7 +69,7 @@ def result_of(run: StoredRun, home: str | Path) -> dict[str, Any]:
 
 
 def write_result(run: StoredRun, home: str | Path, folder: str | Path) -> Path:
-    """Write the file of a run into a folder, and return its path; raises as `result_of` does."""
+    """Write the file of a run into a folder and return its path; raises as `result_of`."""
     values = result_of(run, home)
     path = Path(folder) / _name(values)
     write_whole(path, json.dumps(values, indent=1, sort_keys=True, ensure_ascii=False) + "\n")
@@ -79,9 +78,9 @@ def write_result(run: StoredRun, home: str | Path, folder: str | Path) -> Path:
 
 
 def read_result(path: Path) -> dict[str, Any]:
-    """Return what a file of a board holds.
+    """Return the content of a file of the board.
 
-    Raises UserError for one that `write_result` has not written as it is, or with a private text.
+    Raises UserError for a file that is not as `write_result` wrote it, or has a private text.
     """
     text = path.read_text(encoding="utf-8")
     try:
@@ -120,7 +119,7 @@ def _texts(value: Any) -> Iterator[str]:
 
 
 def _public(value: Any) -> Any:
-    """The value with the last part of each path in its place, and ADDRESS in that of addresses."""
+    """The value with paths replaced by their last part, and addresses by ADDRESS."""
     if isinstance(value, Mapping):
         return {name: _public(one) for name, one in value.items()}
     if isinstance(value, Sequence) and not isinstance(value, str):
@@ -138,7 +137,7 @@ def _last(place: re.Match[str]) -> str:
 
 
 def _words(run: StoredRun, home: Path) -> list[str]:
-    """The overrides that give a run its settings; of steps only where no other setting does."""
+    """The overrides that reproduce a run's settings; those of steps only if needed."""
     own = run.config
     words = [f"dataset={own['dataset']['name']}", f"method={own['method']['name']}"]
     words += [f"{one}={own[one]}" for one in ("profile", "fidelity") if own[one] != "default"]
@@ -168,7 +167,7 @@ def _choice(group: str, own: Any) -> str:
 
 
 def _changes(run: StoredRun, words: Sequence[str], home: Path) -> dict[str, Any]:
-    """The settings that a run has and overrides do not give; of steps where all others are."""
+    """The settings of a run that overrides do not give; those of steps if all others agree."""
     values = composed([*words, _word("paths.home", str(home))])
     experiment = Experiment.prepare(values, run.dataset, swept=True)
     settings = experiment.settings.model_dump()
