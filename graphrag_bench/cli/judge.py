@@ -84,8 +84,8 @@ def declare(parser: Parser) -> None:
 
 def main(options: Namespace) -> None:
     wanted = tuple(filter(None, options.metrics.split(",")))
-    criteria = pairs.criteria_of([name for name in options.criteria.split(",") if name])
-    answers.chosen(wanted)
+    criteria = pairs.parse_criteria([name for name in options.criteria.split(",") if name])
+    answers.select_measures(wanted)
     runs, settings = _runs_and_settings(options)
     one_by_one = options.each or bool(wanted) or len(runs) == 1
     if one_by_one and (criteria or options.protocol):
@@ -100,8 +100,8 @@ def main(options: Namespace) -> None:
     else:
         check_one_corpus([run.metrics for run in runs])
         answered = pairs.AnswerPairs.of(runs, options.limit)
-        protocol, home = pairs.protocol_of(runs, options.protocol), Path(settings.paths.home)
-        criteria = criteria or pairs.criteria_of([_USUAL])
+        protocol, home = pairs.select_protocol(runs, options.protocol), Path(settings.paths.home)
+        criteria = criteria or pairs.parse_criteria([_USUAL])
         _compare(pairs.PairJudging(answered, models, criteria, home, protocol), options)
 
 
@@ -124,7 +124,7 @@ def _grade(
 ) -> None:
     if options.plan:
         for run in runs:
-            calls = answers.calls_ahead(run, models, wanted, options.limit)
+            calls = answers.max_calls(run, models, wanted, options.limit)
             each = ", ".join(f"{name} {n}" for name, n in calls.items())
             print(f"{run.folder.path}: at most {sum(calls.values())} calls ({each})")
         return

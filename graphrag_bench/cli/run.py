@@ -66,7 +66,7 @@ from graphrag_bench.errors import (
 )
 from graphrag_bench.progress import Progress
 from graphrag_bench.report.rendering import FORMATS, show
-from graphrag_bench.report.rows import best_of, mark
+from graphrag_bench.report.rows import best_run, selection_mark
 from graphrag_bench.run.command import Command, Outcomes, lacking, methods_of, refuse_unused
 from graphrag_bench.run.experiment import Experiment
 from graphrag_bench.run.folder import SELECTED, TABLE, write_whole
@@ -392,7 +392,7 @@ def _best(every: Sequence[Cell], datasets: Datasets) -> list[str]:
     objective = ends[0][1].config["objective"] if ends else None
     if objective is None:
         return []
-    row, chosen = best_of([run.metrics for _, run in ends], objective)
+    row, chosen = best_run([run.metrics for _, run in ends], objective)
     cell, best = ends[row]
     metrics = best.metrics
     if chosen["n_configurations"] > 1:
@@ -401,7 +401,7 @@ def _best(every: Sequence[Cell], datasets: Datasets) -> list[str]:
     result = f"{value['mean']:.3f} [{value['low']:.2f}, {value['high']:.2f}], n={value['n']}"
     lines = [
         f"best of {chosen['n_configurations']} configurations by {objective} on split={split}: "
-        f"{result} {mark(metrics)}".rstrip(),
+        f"{result} {selection_mark(metrics)}".rstrip(),
         f"  {best.folder.path}",
     ]
     if chosen["n_equal"]:

@@ -41,7 +41,7 @@ from graphrag_bench.report.rows import check_one_corpus
 from graphrag_bench.report.tables import checked_columns
 from graphrag_bench.run.stored import stored_differences, stored_runs, tables_of
 from graphrag_bench.run.sweep import cell_tables, cells_below, named_runs
-from graphrag_bench.tables.figures import collected
+from graphrag_bench.tables.figures import cell_entries
 from graphrag_bench.tables.measures import FigureSource
 from graphrag_bench.tables.paper_tables import comparison_tables, long_table
 
@@ -114,7 +114,7 @@ def _of_paper(table: PaperTable, options: Namespace) -> list[Table]:
     for note in corpus_notes([run.metrics for run in runs]):
         Progress().say(str(note))
     source = FigureSource(Path(options.home))
-    filled = collected(table, runs, source, papers_prompts=options.papers_prompts)
+    filled = cell_entries(table, runs, source, papers_prompts=options.papers_prompts)
     if options.json or options.format == "csv":
         return [long_table(table, filled)]
     return comparison_tables(table, filled, Path(options.home))

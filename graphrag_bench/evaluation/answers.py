@@ -43,7 +43,7 @@ def normalised(text: str, form: NormalForm = "unicode") -> str:
 
 
 @dataclass(frozen=True)
-class Reading:
+class Matching:
     """Settings of the comparison of answers with gold answers."""
 
     form: NormalForm = "unicode"
@@ -86,10 +86,10 @@ def _spaced(tokens: Sequence[str]) -> str:
     return f" {' '.join(tokens)} " if tokens else ""
 
 
-DEFAULT = Reading()
+DEFAULT = Matching()
 
 
-def accuracy(answer: str, golds: Sequence[str], reading: Reading = DEFAULT) -> float:
+def accuracy(answer: str, golds: Sequence[str], matching: Matching = DEFAULT) -> float:
     """Return 1.0 if the answer contains any gold answer, both normalised, else 0.0.
 
     Long answers score higher: read it together with `answer_words`.
@@ -97,11 +97,11 @@ def accuracy(answer: str, golds: Sequence[str], reading: Reading = DEFAULT) -> f
     >>> accuracy("It flows into the Grey Sea, I think.", ["grey sea", "Norvik"])
     1.0
     """
-    holds = reading.finder(answer)
+    holds = matching.finder(answer)
     return float(any(holds(gold) for gold in golds))
 
 
-def exact_match(answer: str, golds: Sequence[str], reading: Reading = DEFAULT) -> float:
+def exact_match(answer: str, golds: Sequence[str], matching: Matching = DEFAULT) -> float:
     """Return 1.0 if the answer equals any gold answer, both normalised, else 0.0.
 
     All metrics compare a gold answer that normalises to "" ("A", "$") in the `raw` form.
@@ -109,14 +109,14 @@ def exact_match(answer: str, golds: Sequence[str], reading: Reading = DEFAULT) -
     >>> exact_match("The Grey Sea.", ["grey sea"])
     1.0
     """
-    plain, raw = reading.normal(answer), raw_words(answer)
+    plain, raw = matching.normal(answer), raw_words(answer)
     return float(any(
-        plain == wanted if (wanted := reading.normal(gold)) else raw == raw_words(gold) != []
+        plain == wanted if (wanted := matching.normal(gold)) else raw == raw_words(gold) != []
         for gold in golds
     ))  # fmt: skip
 
 
-def overlap(answer: str, gold: str, reading: Reading = DEFAULT) -> tuple[float, float, float]:
+def overlap(answer: str, gold: str, matching: Matching = DEFAULT) -> tuple[float, float, float]:
     """Return precision, recall and F1 of the answer's tokens against one gold answer, in 0..1.
 
     Tokens are multisets. All three are 0 if one text is yes, no or noanswer and the other differs.
@@ -124,7 +124,7 @@ def overlap(answer: str, gold: str, reading: Reading = DEFAULT) -> tuple[float, 
     >>> overlap("It was Ada Marsh", "Ada Marsh")
     (0.5, 1.0, 0.6666666666666666)
     """
-    mine, theirs = reading.tokens(answer), reading.tokens(gold)
+    mine, theirs = matching.tokens(answer), matching.tokens(gold)
     if not theirs:
         mine, theirs = raw_words(answer), raw_words(gold)
     if mine != theirs and {" ".join(mine), " ".join(theirs)} & _SPECIAL:
@@ -136,16 +136,16 @@ def overlap(answer: str, gold: str, reading: Reading = DEFAULT) -> tuple[float, 
     return precision, recall, 2 * precision * recall / (precision + recall)
 
 
-def recall(answer: str, golds: Sequence[str], reading: Reading = DEFAULT) -> float:
+def recall(answer: str, golds: Sequence[str], matching: Matching = DEFAULT) -> float:
     """Return the highest token recall of any gold answer, in 0..1.
 
     >>> recall("Ada", ["Lund", "Ada Marsh"])
     0.5
     """
-    return max((overlap(answer, gold, reading)[1] for gold in golds), default=0.0)
+    return max((overlap(answer, gold, matching)[1] for gold in golds), default=0.0)
 
 
-def recall_concat(answer: str, golds: Sequence[str], reading: Reading = DEFAULT) -> float:
+def recall_concat(answer: str, golds: Sequence[str], matching: Matching = DEFAULT) -> float:
     """Return the token recall of all gold answers joined, in 0..1.
 
     With many aliases no answer reaches 1. Source: inferred from the recall that Zhou et al. 2025
@@ -154,20 +154,20 @@ def recall_concat(answer: str, golds: Sequence[str], reading: Reading = DEFAULT)
     >>> recall_concat("It was Marsh", ["Ada Marsh", "Marsh"])
     0.3333333333333333
     """
-    return overlap(answer, " ".join(golds), reading)[1] if golds else 0.0
+    return overlap(answer, " ".join(golds), matching)[1] if golds else 0.0
 
 
-def f1(answer: str, golds: Sequence[str], reading: Reading = DEFAULT) -> float:
+def f1(answer: str, golds: Sequence[str], matching: Matching = DEFAULT) -> float:
     """Return the highest token F1 with any gold answer, in 0..1.
 
     >>> round(f1("It was Ada Marsh", ["Lund", "Ada Marsh"]), 3)
     0.667
     """
-    return max((overlap(answer, gold, reading)[2] for gold in golds), default=0.0)
+    return max((overlap(answer, gold, matching)[2] for gold in golds), default=0.0)
 
 
 def str_scores(
-    answer: str, sub_answers: Sequence[Sequence[str]], reading: Reading = DEFAULT
+    answer: str, sub_answers: Sequence[Sequence[str]], matching: Matching = DEFAULT
 ) -> dict[str, float]:
     """Return the share of sub-answers found (`strrec`), whether all (`strem`) and any (`strhit`).
 
@@ -178,7 +178,7 @@ def str_scores(
     >>> str_scores("A. Marsh left in 1914.", [["Ada Marsh", "A. Marsh"], ["Lund"]])
     {'strrec': 0.5, 'strem': 0.0, 'strhit': 1.0}
     """
-    holds = reading.finder(answer)
+    holds = matching.finder(answer)
     hits = [any(holds(alias) for alias in aliases) for aliases in sub_answers]
     if not hits:
         return {"strrec": 0.0, "strem": 0.0, "strhit": 0.0}

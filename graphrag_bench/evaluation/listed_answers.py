@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from string import ascii_uppercase
 from typing import Final
 
-from graphrag_bench.evaluation.answers import DEFAULT, Reading, normalised
+from graphrag_bench.evaluation.answers import DEFAULT, Matching, normalised
 
 KGQA = "kgqa"
 """Name of all list metrics together in a card."""
@@ -59,7 +59,7 @@ def list_scores(answer: str, golds: Sequence[str], question: str) -> dict[str, f
 
     def matches(line: str, gold: str) -> bool:
         name = normalised(line.partition(MARK)[2], SQUAD) if either else ""
-        return Reading(SQUAD).finder(line)(gold) or bool(name and name in normalised(gold, SQUAD))
+        return Matching(SQUAD).finder(line)(gold) or bool(name and name in normalised(gold, SQUAD))
 
     unmatched = sorted(lines, key=lambda line: -len(normalised(line, SQUAD)))
     n_pairs = 0
@@ -119,7 +119,7 @@ class _Named:
     negated: bool
 
 
-def chosen_option(answer: str, options: Sequence[str], reading: Reading = DEFAULT) -> int | None:
+def chosen_option(answer: str, options: Sequence[str], matching: Matching = DEFAULT) -> int | None:
     """Return the index of the option that an answer chooses; None for no or several options.
 
     The first rule that finds exactly one option decides: (1) the answer is a letter, in any case;
@@ -163,7 +163,7 @@ def chosen_option(answer: str, options: Sequence[str], reading: Reading = DEFAUL
     denied = {row for one in named if one.negated for row in one.rows}
     ways = (
         {at[start] for start in by_letter(_BRACKETED)},
-        _by_words(answer, options, reading) - denied,
+        _by_words(answer, options, matching) - denied,
         {at[start] for start in by_letter(_MARKED)},
         set(at.values()),
     )
@@ -219,9 +219,9 @@ def _named(text: str, letters: str) -> list[_Named]:
     return groups
 
 
-def _by_words(answer: str, options: Sequence[str], reading: Reading) -> set[int]:
-    holds = replace(reading, containment="token_boundary").finder(answer)
-    texts = [f" {' '.join(reading.tokens(option))} " for option in options]
+def _by_words(answer: str, options: Sequence[str], matching: Matching) -> set[int]:
+    holds = replace(matching, containment="token_boundary").finder(answer)
+    texts = [f" {' '.join(matching.tokens(option))} " for option in options]
     rows = [row for row, option in enumerate(options) if holds(option)]
     return {
         row
@@ -231,12 +231,12 @@ def _by_words(answer: str, options: Sequence[str], reading: Reading) -> set[int]
 
 
 def choice_scores(
-    answer: str, options: Sequence[str], correct: int, reading: Reading = DEFAULT
+    answer: str, options: Sequence[str], correct: int, matching: Matching = DEFAULT
 ) -> dict[str, float]:
     """Return `multiple_choice` (1.0: right option) and `option_unread` (1.0: no single option).
 
     >>> choice_scores("The answer is (B).", ["Paris", "Lyon"], correct=1)
     {'multiple_choice': 1.0, 'option_unread': 0.0}
     """
-    chosen = chosen_option(answer, options, reading)
+    chosen = chosen_option(answer, options, matching)
     return {"multiple_choice": float(chosen == correct), "option_unread": float(chosen is None)}

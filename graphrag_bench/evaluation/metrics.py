@@ -9,7 +9,7 @@ from typing import Literal
 from graphrag_bench.data.dataset import Gold
 from graphrag_bench.errors import MissingPackage, UserError, did_you_mean
 from graphrag_bench.evaluation.answers import (
-    Reading,
+    Matching,
     accuracy,
     exact_match,
     f1,
@@ -37,7 +37,7 @@ class AnsweredQuestion:
     question: str
     answer: str
     gold: Gold
-    reading: Reading
+    matching: Matching
 
 
 MetricValues = Callable[[AnsweredQuestion], dict[str, float]]
@@ -84,8 +84,8 @@ def _of(
     def values(answered: AnsweredQuestion) -> dict[str, float]:
         if not (wanted := getattr(answered.gold, needs)):
             return {}
-        reading = () if package else (answered.reading,)
-        value = metric(answered.answer, wanted, *reading)
+        matching = () if package else (answered.matching,)
+        value = metric(answered.answer, wanted, *matching)
         return {name: value[name] if isinstance(value, dict) else value}
 
     return Metric(name, "answer", meaning, values=values, package=package)
@@ -95,7 +95,7 @@ def _of_options(answered: AnsweredQuestion) -> dict[str, float]:
     gold = answered.gold
     if not gold.options or gold.correct is None:
         return {}
-    return choice_scores(answered.answer, gold.options, gold.correct, answered.reading)
+    return choice_scores(answered.answer, gold.options, gold.correct, answered.matching)
 
 
 def _of_list(answered: AnsweredQuestion) -> dict[str, float]:
@@ -184,7 +184,7 @@ def metric_names(
 def metric_values(names: Iterable[str], answered: AnsweredQuestion) -> dict[str, float]:
     """Return the values of answer metrics for one question.
 
-    >>> asked = AnsweredQuestion("Who?", "Ada Marsh", Gold(("Ada",)), Reading())
+    >>> asked = AnsweredQuestion("Who?", "Ada Marsh", Gold(("Ada",)), Matching())
     >>> metric_values(["accuracy", "exact_match"], asked)
     {'accuracy': 1.0, 'exact_match': 0.0}
     """

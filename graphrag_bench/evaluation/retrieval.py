@@ -8,7 +8,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from graphrag_bench.evaluation.answers import Reading
+from graphrag_bench.evaluation.answers import Matching
 
 
 def evidence_recall(documents: Sequence[str], evidence: Sequence[str], k: int | None) -> float:
@@ -134,7 +134,7 @@ def evidence_within(
 def spans_within(
     items: Sequence[ContextItem],
     spans: Sequence[str],
-    reading: Reading,
+    matching: Matching,
     n_tokens: int | None = None,
 ) -> float:
     """Return the share of gold sentences that an item in the first `n_tokens` contains, in 0..1.
@@ -143,18 +143,18 @@ def spans_within(
     without gold sentences.
 
     >>> items = [ContextItem("chunk", "a", 9, "Ada was born in Lund. She left.")]
-    >>> spans_within(items, ["Ada was born in Lund.", "She came back."], Reading())
+    >>> spans_within(items, ["Ada was born in Lund.", "She came back."], Matching())
     0.5
     """
     if not spans:
         raise ValueError("a question without evidence sentences cannot be scored by them")
-    texts = [reading.normal(item.text) for item in within(items, n_tokens) if item.text]
-    wanted = [reading.normal(span) for span in dict.fromkeys(spans)]
+    texts = [matching.normal(item.text) for item in within(items, n_tokens) if item.text]
+    wanted = [matching.normal(span) for span in dict.fromkeys(spans)]
     return sum(any(span and span in text for text in texts) for span in wanted) / len(wanted)
 
 
 def answer_within(
-    items: Sequence[ContextItem], answers: Sequence[Sequence[str]], reading: Reading
+    items: Sequence[ContextItem], answers: Sequence[Sequence[str]], matching: Matching
 ) -> float | None:
     """Return the share of gold answers that an item contains as whole words, in 0..1.
 
@@ -162,10 +162,10 @@ def answer_within(
     no answer remains.
 
     >>> items = [ContextItem("chunk", "a", 9, "Ada Marsh was born in Lund.")]
-    >>> answer_within(items, [["A. Marsh", "Ada Marsh"], ["Tarn"]], Reading())
+    >>> answer_within(items, [["A. Marsh", "Ada Marsh"], ["Tarn"]], Matching())
     0.5
     """
-    words = replace(reading, containment="token_boundary")
+    words = replace(matching, containment="token_boundary")
     wanted = [
         [alias for alias in aliases if (text := words.normal(alias)) and text not in TRIVIAL]
         for aliases in answers

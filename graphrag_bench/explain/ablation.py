@@ -10,7 +10,7 @@ from typing import Any, Literal
 from graphrag_bench.config.compose import value_of
 from graphrag_bench.contract import operators
 from graphrag_bench.errors import UserError, unknown
-from graphrag_bench.evaluation.answers import Reading
+from graphrag_bench.evaluation.answers import Matching
 from graphrag_bench.evaluation.statistics import Difference, holm
 from graphrag_bench.llm.calls import RunStopped
 from graphrag_bench.pipeline.combinator import Item, form_of, steps_inside
@@ -218,9 +218,9 @@ def _scores(experiment: Experiment, retrieval: Retrieved) -> Scores:
             rows[one.question.id] = record(one, retrieval.of(one)["chunk_table"])
             context = one.outcome.get("context") or Context(())
             texts[one.question.id] = [piece.text for piece in context.pieces]
-    reading = Reading(containment=settings.containment)
+    matching = Matching(containment=settings.containment)
     tokens = settings.evidence_tokens
-    scoring = Scoring(reading=reading, cuts=settings.cuts, evidence_tokens=tokens, texts=texts)
+    scoring = Scoring(matching=matching, cuts=settings.cuts, evidence_tokens=tokens, texts=texts)
     return {name: question_scores(row, gold[name], scoring) for name, row in rows.items()}
 
 

@@ -95,7 +95,9 @@ MEASURES: Mapping[str, Measure] = {
 """Judged metrics by name; all are in 0..1, higher is better."""
 
 
-def chosen(metrics: Sequence[str] = (), stored: StoredRun | None = None) -> dict[str, Measure]:
+def select_measures(
+    metrics: Sequence[str] = (), stored: StoredRun | None = None
+) -> dict[str, Measure]:
     """Return the metrics of these names; by default all that are not `named`.
 
     Raises UserError for an unknown name, and if an imported run lacks the contexts for one.
@@ -118,10 +120,10 @@ def judge_answers(
     answers, if all metrics need contexts and none is stored, or if another process judges the run.
     Raises RunStopped if no further call can succeed.
     """
-    dataset, wanted = stored.require_dataset(), chosen(metrics, stored)
+    dataset, wanted = stored.require_dataset(), select_measures(metrics, stored)
     cases = _cases(stored, limit)
     folder = stored.folder.path
-    with judging(folder, "judge.lock"):
+    with judging_lock(folder, "judge.lock"):
         todo = {name: _todo(folder, name, cases, models) for name in wanted}
         texts = _texts(stored)
         of_contexts = all(measure.context for measure in wanted.values())
@@ -140,14 +142,14 @@ def judge_answers(
     return rows
 
 
-def calls_ahead(
+def max_calls(
     stored: StoredRun, models: Models, metrics: Sequence[str], limit: int | None
 ) -> dict[str, int]:
     """Return the maximum number of calls of each metric, without retries of unreadable replies."""
     cases = _cases(stored, limit)
     return {
         name: len(measure.prompts) * len(_todo(stored.folder.path, name, cases, models))
-        for name, measure in chosen(metrics, stored).items()
+        for name, measure in select_measures(metrics, stored).items()
     }
 
 
@@ -199,7 +201,7 @@ def _judge(
 ) -> None:
     measure = MEASURES[name]
     key = measure.key(name, models)
-    judge_model = judge_of(models, Ledger(folder / LEDGER), name)
+    judge_model = attached_judge(models, Ledger(folder / LEDGER), name)
 
     def rows_of(part: Sequence[AnswerToJudge]) -> list[Row]:
         judges = JudgeModels(judge_model, lambda: models.embedder)
@@ -212,12 +214,12 @@ def _judge(
     in_blocks(folder / JUDGED, cases, rows_of, f"judging {name}", progress)
 
 
-def judging(folder: Path, lock: str) -> AbstractContextManager[None]:
+def judging_lock(folder: Path, lock: str) -> AbstractContextManager[None]:
     """Lock a folder against a second judging process."""
     return locked(folder / lock, f"Another process is judging {folder}. Wait for its end.")
 
 
-def judge_of(models: Models, ledger: Ledger, name: str) -> ChatModel:
+def attached_judge(models: Models, ledger: Ledger, name: str) -> ChatModel:
     """Return the judge model, which logs its calls and stops after too many failures."""
     limits = models.settings.failures
     gate = FailureGate(f"judge {name}", limits.limit, limits.after)

@@ -15,7 +15,7 @@ from pydantic import BaseModel, BeforeValidator, Field, create_model
 from graphrag_bench.errors import UnreadableReply, UserError, unknown
 from graphrag_bench.evaluation.statistics import Mean, clusters_of, mean_with_interval, sign_flip_p
 from graphrag_bench.fingerprint import digest
-from graphrag_bench.judging.answers import in_blocks, judge_of, judging
+from graphrag_bench.judging.answers import attached_judge, in_blocks, judging_lock
 from graphrag_bench.judging.measures import plain
 from graphrag_bench.llm.calls import CallFailed, Chat
 from graphrag_bench.llm.chat import ChatModel
@@ -48,10 +48,10 @@ TIE = "tie"
 VERDICTS, LEDGER = "verdicts.jsonl", "ledger.jsonl"
 
 
-def criteria_of(names: Sequence[str]) -> tuple[str, ...]:
+def parse_criteria(names: Sequence[str]) -> tuple[str, ...]:
     """Return the criteria of names of criteria or papers, in the order of `CRITERIA`.
 
-    >>> criteria_of(["overall", "pathrag"])
+    >>> parse_criteria(["overall", "pathrag"])
     ('comprehensiveness', 'diversity', 'logicality', 'relevance', 'coherence', 'overall')
     """
     chosen: set[str] = set()
@@ -102,7 +102,7 @@ PROTOCOLS: Mapping[str, Protocol] = {
 """Protocols by name; replies under `paper` explain each choice in detail."""
 
 
-def protocol_of(runs: Sequence[StoredRun], name: str = "") -> Protocol:
+def select_protocol(runs: Sequence[StoredRun], name: str = "") -> Protocol:
     """Return the protocol of a name; for "" `paper` if all runs are as published, else `house`."""
     if name and name not in PROTOCOLS:
         raise unknown("protocol", name, PROTOCOLS)
@@ -289,7 +289,7 @@ class PairJudging:
 
     @cached_property
     def _judge(self) -> ChatModel:
-        return judge_of(self.models, self.models.ledger, "compare")
+        return attached_judge(self.models, self.models.ledger, "compare")
 
     def pending(self) -> list[Duel]:
         """Return the duels without a verdict."""
@@ -311,7 +311,7 @@ class PairJudging:
         `winner` is the key of a run, TIE, or null without a verdict. Failed calls are repeated.
         Raises RunStopped if no further call can succeed; finished verdicts are kept.
         """
-        with judging(self.folder, "compare.lock"):
+        with judging_lock(self.folder, "compare.lock"):
             file = self.folder / VERDICTS
             in_blocks(file, self.pending(), self._rows_of, "comparing, both orders", progress)
             rows = sorted(verdict_rows(self.folder), key=_place)

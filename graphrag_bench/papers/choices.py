@@ -104,7 +104,7 @@ def _row_name(recipe: Recipe, words: Sequence[str]) -> str:
     method = recipe.method_name
     model = recipe.model if method and len(recipe.table.llms) > 1 else ""
     rows = zip(recipe.cell.setting, recipe.table.rows_of(recipe.cell), strict=True)
-    setting = [item for item, row in rows if recipe.heeded([*row.run, *row.also])]
+    setting = [item for item, row in rows if recipe.relevant([*row.run, *row.also])]
     items = [re.sub(r"^method\.", "", item.removeprefix(f"{method} ")) for item in setting]
     labels = [word.partition("=")[2] for word in recipe.extra]
     ours = [word.partition("=")[2] for word in words if word.startswith("method=")]

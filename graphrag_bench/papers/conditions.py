@@ -43,7 +43,7 @@ class Condition(BaseModel):
             raise ValueError("what is not stated needs `by`: where its value is from")
         return self
 
-    def is_of(self, row: str) -> bool:
+    def applies_to(self, row: str) -> bool:
         """Return whether the condition applies to a row, by its name in `row=`."""
         _, table, own = row.split(".", 2)
         places = (table.partition("+")[0], self.tables), (own, self.rows)
@@ -77,4 +77,4 @@ def load_conditions(paper_name: str) -> tuple[Condition, ...]:
 
 def conditions_of(row: str) -> list[Condition]:
     """Return the conditions of a row, by its name in `row=`."""
-    return [one for one in load_conditions(row.partition(".")[0]) if one.is_of(row)]
+    return [one for one in load_conditions(row.partition(".")[0]) if one.applies_to(row)]

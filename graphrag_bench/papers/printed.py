@@ -217,7 +217,7 @@ class Recipe:
 
     def on(self, *extra: str) -> "Recipe":
         """Return one of several runs, with those of the settings that concern its method."""
-        return replace(self, extra=self.heeded(extra))
+        return replace(self, extra=self.relevant(extra))
 
     @property
     def required(self) -> tuple[str, ...] | None:
@@ -228,7 +228,7 @@ class Recipe:
         own = [*(method.run or [])] if method else []
         if table.shape.graph and self.metric.kind == "graph":
             own.append(f"method={table.shape.graph}")
-        of_rows = self.heeded(word for row in table.rows_of(self.cell) for word in row.run)
+        of_rows = self.relevant(word for row in table.rows_of(self.cell) for word in row.run)
         return merged([*own, *of_rows, *self.extra])
 
     @property
@@ -250,7 +250,7 @@ class Recipe:
             return merged([*own, *_COUNTING, *_ALONE])
         added = [*table.paper.settings, *table.shape.settings]
         added += self.method.also if self.method else []
-        added += self.heeded(word for row in table.rows_of(self.cell) for word in row.also)
+        added += self.relevant(word for row in table.rows_of(self.cell) for word in row.also)
         models = [f"llm={table.owner}.{self.model}"] if self.model in table.paper.llms else []
         if table.paper.embedder:
             models.append(f"embedder={table.owner}.{table.paper.embedder}")
@@ -276,7 +276,7 @@ class Recipe:
         """The printed name of the judge; by default the paper's answering model."""
         return self.cell.stated("evaluator") or self.table.paper.llm
 
-    def heeded(self, words: Iterable[str]) -> tuple[str, ...]:
+    def relevant(self, words: Iterable[str]) -> tuple[str, ...]:
         """Return those settings of a row that concern the method."""
         ignored = tuple(self.method.ignores) if self.method else ()
         return tuple(word for word in words if word and not word.startswith(ignored))

@@ -10,7 +10,7 @@ from graphrag_bench.report.rendering import MISSING, Table, p_head, shown_interv
 from graphrag_bench.report.rows import (
     REFERENCE_ROLES,
     RunMetrics,
-    differ,
+    different_corpora,
     grouped,
     in_table_order,
     recorded_settings,
@@ -136,7 +136,9 @@ def baseline_of(run: RunMetrics, runs: Sequence[RunMetrics], baseline: str) -> R
 
     own = (baseline, run["dataset"])
     there = [one for one in runs if (one["method"], one["dataset"]) == own]
-    nearest = max((one for one in there if not differ(one, run)), key=alike, default=None)
+    nearest = max(
+        (one for one in there if not different_corpora(one, run)), key=alike, default=None
+    )
     return None if nearest is run else nearest
 
 

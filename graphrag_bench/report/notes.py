@@ -12,10 +12,10 @@ from graphrag_bench.report.rows import (
     RunMetrics,
     differing,
     grouped,
-    mark,
     n_references,
-    over_corpora,
     regime_of,
+    runs_by_corpus,
+    selection_mark,
     unverified,
 )
 
@@ -125,7 +125,7 @@ def _of_any_run(runs: Sequence[RunMetrics]) -> Iterator[Note]:
     if any(run["failed"] for run in runs):
         text = "some questions failed: means are over the others; run again to retry them"
         yield _warning("failed", text)
-    if any(map(mark, runs)):
+    if any(map(selection_mark, runs)):
         yield Note("selected", INFLATED)
 
 
@@ -152,7 +152,7 @@ def mixed_regimes(runs: Iterable[RunMetrics]) -> Iterator[Note]:
 
 def corpus_notes(runs: Sequence[RunMetrics]) -> Iterator[Note]:
     """Yield a warning for each data set whose runs are over different versions of its corpus."""
-    for dataset, corpora in over_corpora(runs).items():
+    for dataset, corpora in runs_by_corpus(runs).items():
         text = f"{dataset}: runs over different versions of its corpus ({', '.join(corpora)})"
         yield _warning("corpus", text)
 

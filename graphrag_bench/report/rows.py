@@ -60,13 +60,13 @@ def grouped(
     return groups
 
 
-def differ(first: RunMetrics, second: RunMetrics) -> bool:
+def different_corpora(first: RunMetrics, second: RunMetrics) -> bool:
     """Return whether two runs have different corpora; False if one is unknown."""
     corpora = first.get("corpus"), second.get("corpus")
     return None not in corpora and corpora[0] != corpora[1]
 
 
-def over_corpora(
+def runs_by_corpus(
     runs: Sequence[RunMetrics], *, of_each_set: bool = True
 ) -> dict[str, dict[str, list[RunMetrics]]]:
     """Return the runs by data set and corpus fingerprint, of data sets with several corpora.
@@ -81,7 +81,7 @@ def over_corpora(
 
 def check_one_corpus(runs: Sequence[RunMetrics], *, of_each_set: bool = True) -> None:
     """Raise UserError if runs, by default of one data set, have different corpora."""
-    for corpora in over_corpora(runs, of_each_set=of_each_set).values():
+    for corpora in runs_by_corpus(runs, of_each_set=of_each_set).values():
         groups = [
             f"corpus {name}: {one['title']} {one['key']} on {one['dataset']}"
             + f" and {len(others)} more" * bool(others)
@@ -117,7 +117,7 @@ _SPLIT = ("split", "dev_share")
 _STEPS = ("method.convert.", "method.retrieve.", "method.generate.")
 
 
-def best_of(runs: Sequence[RunMetrics], metric: str) -> tuple[int, dict[str, Any]]:
+def best_run(runs: Sequence[RunMetrics], metric: str) -> tuple[int, dict[str, Any]]:
     """Return the position of the run with the highest mean of `metric`, and the selection's record.
 
     Of ties the first wins; `n_equal` counts the others. Reference rows and runs with failed
@@ -144,7 +144,7 @@ def best_of(runs: Sequence[RunMetrics], metric: str) -> tuple[int, dict[str, Any
     }
 
 
-def mark(run: RunMetrics) -> str:
+def selection_mark(run: RunMetrics) -> str:
     """Return `(selected on this split, n configurations)` for a run scored on its selection split.
 
     Else "". Only the dev and test parts of one division share no question.
@@ -164,8 +164,8 @@ def in_table_order(runs: Sequence[RunMetrics]) -> list[RunMetrics]:
 
     The order is by data set, context budget, and role from floor to ceiling. A title has the data
     set if there are several, the settings in which runs of one title differ (else their keys),
-    `(?)` for an unverified method, and `mark`. Cells of a sweep come first, in order, with
-    the varied settings; the other rows of a sweep are references.
+    `(?)` for an unverified method, and `selection_mark`. Cells of a sweep come first, in
+    order, with the varied settings; the other rows of a sweep are references.
     """
     cells = [run for run in runs if "varied" in run]
     rest = [run for run in runs if "varied" not in run]
@@ -186,7 +186,13 @@ def _cells(runs: Sequence[RunMetrics]) -> list[RunMetrics]:
     titles = [f"{run['title']} {run['varied']}".strip() for run in runs]
     unlike = len(set(titles)) == len({(run["method"], run["varied"]) for run in runs})
     return [
-        _titled(run, title, "" if unlike else f"method={run['method']}", _doubt(run), mark(run))
+        _titled(
+            run,
+            title,
+            "" if unlike else f"method={run['method']}",
+            _doubt(run),
+            selection_mark(run),
+        )
         for run, title in zip(runs, titles, strict=True)
     ]
 
@@ -207,7 +213,7 @@ def _rest(runs: Sequence[RunMetrics], reference: str) -> list[RunMetrics]:
     titles = [f"{run['dataset']}: " * (len(sets) > 1) + str(run["title"]) for run in ordered]
     details = _by_group(titles, ordered, _details)
     return [
-        _titled(run, title, _doubt(run), detail, mark(run), reference)
+        _titled(run, title, _doubt(run), detail, selection_mark(run), reference)
         for run, title, detail in zip(ordered, titles, details, strict=True)
     ]
 

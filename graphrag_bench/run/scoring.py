@@ -12,7 +12,7 @@ from graphrag_bench.data.dataset import Dataset, Gold, evidence_names, name_of
 from graphrag_bench.data.readers import read_dataset
 from graphrag_bench.errors import UserError
 from graphrag_bench.evaluation import retrieval
-from graphrag_bench.evaluation.answers import Reading, abstained, answer_words, gold_words
+from graphrag_bench.evaluation.answers import Matching, abstained, answer_words, gold_words
 from graphrag_bench.evaluation.listed_answers import KGQA
 from graphrag_bench.evaluation.metrics import (
     DEFAULT_METRICS,
@@ -44,7 +44,7 @@ class Scoring:
 
     metrics: tuple[str, ...] = DEFAULT_METRICS
     questions: Mapping[str, str] = field(default_factory=dict)
-    reading: Reading = Reading()  # noqa: RUF009 (frozen)
+    matching: Matching = Matching()  # noqa: RUF009 (frozen)
     cuts: Sequence[int] = (2, 5, 10)
     evidence_tokens: Sequence[int] = (500, 1000, 2000)
     texts: Mapping[str, Sequence[str | None]] = field(default_factory=dict)
@@ -61,7 +61,7 @@ def scoring_of(
     return Scoring(
         metric_names(dataset, evaluation),
         {question.id: question.text for question in dataset.questions},
-        Reading(evaluation.normaliser, evaluation.containment),
+        Matching(evaluation.normaliser, evaluation.containment),
         evaluation.cuts,
         evaluation.evidence_tokens,
         context_texts(folder, rows, dataset),
@@ -116,7 +116,7 @@ def question_scores(row: Row, gold: Gold, scoring: Scoring = PLAIN) -> dict[str,
     scores = _of_evidence(row, gold, scoring.cuts) | _of_context(row, gold, scoring)
     if (answer := row.get("answer")) is not None:
         text = scoring.questions.get(row["question"], "")
-        answered = AnsweredQuestion(text, answer, gold, scoring.reading)
+        answered = AnsweredQuestion(text, answer, gold, scoring.matching)
         scores |= metric_values(scoring.metrics, answered)
         scores |= {"answer_words": answer_words(answer), "abstained": abstained(answer)}
     judged = scoring.judged.get(row["question"], {})
@@ -145,7 +145,7 @@ def _of_context(row: Row, gold: Gold, scoring: Scoring) -> dict[str, float]:
     if "context" not in row:
         return {}
     items = _items(row, gold, scoring.texts.get(row["question"], ()))
-    reading, sizes = scoring.reading, scoring.evidence_tokens
+    matching, sizes = scoring.matching, scoring.evidence_tokens
     has_texts = not items or any(item.text is not None for item in items)
     scores: dict[str, float] = {}
     if gold.evidence:
@@ -157,11 +157,11 @@ def _of_context(row: Row, gold: Gold, scoring: Scoring) -> dict[str, float]:
             for n in sizes:
                 scores[f"evidence_at_tokens@{n}"] = evidence_within(items, gold.evidence, n)
     if gold.spans and has_texts:
-        scores["spans_in_context"] = spans_within(items, gold.spans, reading)
+        scores["spans_in_context"] = spans_within(items, gold.spans, matching)
         for n in sizes:
-            scores[f"spans_at_tokens@{n}"] = spans_within(items, gold.spans, reading, n)
+            scores[f"spans_at_tokens@{n}"] = spans_within(items, gold.spans, matching, n)
     wanted = gold.sub_answers or (gold.answers,)
-    if has_texts and (share := answer_within(items, wanted, reading)) is not None:
+    if has_texts and (share := answer_within(items, wanted, matching)) is not None:
         scores["answer_in_context"] = share
     return scores
 

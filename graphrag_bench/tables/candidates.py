@@ -16,10 +16,17 @@ from graphrag_bench.judging.pairs import StoredVerdicts
 from graphrag_bench.papers.names import PrintedMetric
 from graphrag_bench.papers.printed import PaperTable, Part, PrintedCell, Recipe, TableRow
 from graphrag_bench.run.stored import StoredRun
-from graphrag_bench.tables.grading import Grade, Mismatch, RunConditions, grade, holds, is_model
+from graphrag_bench.tables.grading import (
+    Grade,
+    Mismatch,
+    RunConditions,
+    grade,
+    has_setting,
+    is_model,
+)
 
 
-def fitting(recipe: Recipe, offered: Sequence[RunConditions]) -> list[RunConditions]:
+def qualifying(recipe: Recipe, offered: Sequence[RunConditions]) -> list[RunConditions]:
     """Return the runs with the settings of a recipe."""
     wanted = recipe.required
     if wanted is None:
@@ -27,7 +34,7 @@ def fitting(recipe: Recipe, offered: Sequence[RunConditions]) -> list[RunConditi
     return [
         one
         for one in offered
-        if all(holds(one.settings, text) for text in wanted)
+        if all(has_setting(one.settings, text) for text in wanted)
         and not _of_another_row(recipe, one.run.metrics["llm"])
         and not _of_another_set(recipe, one)
     ]
@@ -79,7 +86,7 @@ class Candidate:
     def order(self) -> tuple[Any, ...]:
         """Sort key: nearest to the paper, then most questions, then the run key."""
         metrics, other = self.run.metrics, self.other.metrics["key"] if self.other else ""
-        near = self.grade.letter, len(self.grade.deciding), len(self.grade.mismatches)
+        near = self.grade.letter, len(self.grade.major), len(self.grade.mismatches)
         return *near, -metrics["n"], metrics["key"], other, self.judge, self.protocol
 
 
@@ -139,20 +146,20 @@ def grade_of(part: Part, runs: Sequence[RunConditions], judge: str = "", how: st
 
 def stored_of(part: Part, offered: Sequence[RunConditions]) -> list[tuple[RunConditions, ...]]:
     """Return the stored runs of a part; for a win rate, pairs with one data set and one model."""
-    cell, own = part.own.cell, fitting(part.own, offered)
+    cell, own = part.own.cell, qualifying(part.own, offered)
     if not part.own.metric.criteria:
         return [(one,) for one in own]
     if not cell.versus or cell.method == cell.versus:
         return []
     return [
         (one, other)
-        for one, other in product(own, fitting(part.other, offered))
+        for one, other in product(own, qualifying(part.other, offered))
         if all(one.run.metrics[name] == other.run.metrics[name] for name in ("dataset", "llm"))
         and one.run.folder.path != other.run.folder.path
     ]
 
 
-def chosen(rows: Mapping[GradedRow, Sequence[Candidate]]) -> dict[GradedRow, Candidate]:
+def selected_runs(rows: Mapping[GradedRow, Sequence[Candidate]]) -> dict[GradedRow, Candidate]:
     """Return the run of each row among its candidates.
 
     First the nearest of grade A or B; else the nearest of the group that fills most rows.
@@ -163,7 +170,7 @@ def chosen(rows: Mapping[GradedRow, Sequence[Candidate]]) -> dict[GradedRow, Can
     }
     picked = {}
     for row, runs in rows.items():
-        best = _nearest(one for one in runs if not one.grade.deciding)
+        best = _nearest(one for one in runs if not one.grade.major)
         if one := best or _nearest(one for one in runs if one.group == groups[row[0][2]]):
             picked[row] = one
     return picked
@@ -173,7 +180,7 @@ def _largest_group(candidates_of: Mapping[GradedRow, Sequence[Candidate]]) -> Ru
     n_rows: Counter[RunGroup] = Counter()
     others: dict[RunGroup, int] = {}
     for runs in candidates_of.values():
-        groups = {one.group: len(one.grade.deciding) for one in runs if one.grade.deciding}
+        groups = {one.group: len(one.grade.major) for one in runs if one.grade.major}
         n_rows.update(groups.keys())
         others |= groups
 

@@ -15,12 +15,12 @@ from graphrag_bench.tables.candidates import (
     GradedRow,
     RunGroup,
     candidates,
-    chosen,
     grade_of,
+    selected_runs,
     stored_of,
 )
 from graphrag_bench.tables.grading import Grade, Mismatch, RunConditions
-from graphrag_bench.tables.measures import FigureSource, FigureValue, reason_of
+from graphrag_bench.tables.measures import FigureSource, FigureValue, reason_without_figure
 
 
 @dataclass(frozen=True)
@@ -69,7 +69,7 @@ Gap = tuple[Part, Candidate | None]
 def difference(cell: PrintedCell, filled: Cells) -> str:
     """Return our figure minus the paper's, signed, for grades A and B; else "–"."""
     figure = filled[cell].figure
-    if figure is None or figure.grade.deciding or cell.value is None:
+    if figure is None or figure.grade.major or cell.value is None:
         return MISSING
     return f"{figure.value - cell.value:+.1f}"
 
@@ -82,7 +82,7 @@ _SHARES = ("judged", "judged_answer", "metric", "layers")
 """Kinds of figures in 0..1, which papers print in percent."""
 
 
-def collected(
+def cell_entries(
     table: PaperTable,
     runs: Sequence[StoredRun],
     source: FigureSource,
@@ -104,7 +104,7 @@ def collected(
     filled: dict[PrintedCell, CellEntry] = {}
     for name in table.datasets:
         rows = grouped((cell for cell in table.cells if cell.dataset == name), row_of)
-        picked = chosen({row: collection.with_figure(cells) for row, cells in rows.items()})
+        picked = selected_runs({row: collection.with_figure(cells) for row, cells in rows.items()})
         for row, cells in rows.items():
             filled |= {cell: collection.filled(cell, picked.get(row)) for cell in cells}
     return filled
@@ -121,7 +121,7 @@ class _Collection:
         having: dict[tuple[object, ...], Candidate] = {}
         for cell in row:
             for one in candidates(self.table, cell, self.offered, self.source.verdicts):
-                if one.order not in having and self.source.measured(self.table, cell, one):
+                if one.order not in having and self.source.figure(self.table, cell, one):
                     having[one.order] = one
         return list(having.values())
 
@@ -129,9 +129,9 @@ class _Collection:
         table, recipe = self.table, Recipe(self.table, cell)
         if recipe.required is None:
             return CellEntry(reason="not one of our methods")
-        if reason := reason_of(table, cell):
+        if reason := reason_without_figure(table, cell):
             return CellEntry(reason=reason)
-        measured = self.source.measured(table, cell, picked) if picked else None
+        measured = self.source.figure(table, cell, picked) if picked else None
         parts = table.parts(cell)
         runs = (picked.parts or (picked,)) if picked else [None] * len(parts)
         gaps = [
@@ -202,7 +202,7 @@ def _figure(
     counted = metric.kind == "count" and cell.value
     if counted and not (size := PrintedSize.of(cell, metric.value)).agrees(measured.value):
         values = f"{measured.value:,.0f}", f"{size.value:,}"
-        graded = Grade.of([*graded.deciding, Mismatch(size.what, *values, decides=True)])
+        graded = Grade.of([*graded.major, Mismatch(size.what, *values, major=True)])
     path, metrics = str(picked.run.folder.path), picked.run.metrics
     judge = picked.judge + (f", protocol {picked.protocol}" if picked.protocol else "")
     return Figure(measured.value * scale, low, high, measured.n, metrics, path, graded, judge)

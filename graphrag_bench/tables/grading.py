@@ -50,7 +50,7 @@ class RunConditions:
         """Return the conditions of a run, with the sizes of its corpus."""
         metrics = run.metrics
         name = metrics.get("card", metrics["dataset"])
-        settings = stated(metrics["settings"], name)
+        settings = with_chunking(metrics["settings"], name)
         if BUDGET in metrics:
             settings[BUDGET] = metrics[BUDGET] or NATIVE
         prompts = [str(value) for path, value in settings.items() if path.endswith("prompt")]
@@ -65,13 +65,13 @@ class RunConditions:
 class Mismatch:
     """Field in which a run and a paper's row differ; `theirs` is "" if the paper is silent.
 
-    If it `decides`, the two figures are not comparable.
+    If it is `major`, the two figures are not comparable.
     """
 
     field: str
     ours: str
     theirs: str
-    decides: bool = False
+    major: bool = False
 
     def __str__(self) -> str:
         return f"{self.field}: {self.ours}, not {self.theirs or 'stated'}"
@@ -90,17 +90,17 @@ class Grade:
     @classmethod
     def of(cls, mismatches: Iterable[Mismatch]) -> "Grade":
         """Return the grade with these mismatches, deciding ones first, without repeats."""
-        return cls(tuple(sorted(dict.fromkeys(mismatches), key=lambda one: not one.decides)))
+        return cls(tuple(sorted(dict.fromkeys(mismatches), key=lambda one: not one.major)))
 
     @property
-    def deciding(self) -> tuple[Mismatch, ...]:
+    def major(self) -> tuple[Mismatch, ...]:
         """The mismatches that make the grade C."""
-        return tuple(one for one in self.mismatches if one.decides)
+        return tuple(one for one in self.mismatches if one.major)
 
     @property
     def letter(self) -> str:
         """A, B or C."""
-        return "C" if self.deciding else "B" if self.mismatches else "A"
+        return "C" if self.major else "B" if self.mismatches else "A"
 
     @property
     def sentence(self) -> str:
@@ -125,7 +125,7 @@ def grade(one: RunConditions, recipe: Recipe, judge: str = "", protocol: str = "
         *_questions(one, recipe),
         *_models(one, recipe),
         *_judge(recipe, judge, protocol),
-        *([] if regime == "published" else [Mismatch(REGIME, regime, "published", decides=True)]),
+        *([] if regime == "published" else [Mismatch(REGIME, regime, "published", major=True)]),
         *different_settings(ours, theirs),
         *([] if one.papers_prompts else [Mismatch("prompts", "this project's", "the paper's")]),
     ])  # fmt: skip
@@ -139,11 +139,11 @@ def _data(one: RunConditions, recipe: Recipe) -> Iterator[Mismatch]:
     ours, name, place = one.run.metrics["dataset"], recipe.cell.dataset, recipe.place
     alone = _corpus_alone(recipe)
     if place.card is None:
-        yield Mismatch("data", ours, name or "a set that the paper does not name", decides=True)
+        yield Mismatch("data", ours, name or "a set that the paper does not name", major=True)
     elif place.card == one.card and place.abstract and not alone:
-        yield Mismatch("data", f"the questions of {ours}", f"those made for {name}", decides=True)
+        yield Mismatch("data", f"the questions of {ours}", f"those made for {name}", major=True)
     elif place.card != (one.card if alone else ours):
-        yield Mismatch("data", ours, name, decides=True)
+        yield Mismatch("data", ours, name, major=True)
     if not one.verified:
         yield Mismatch("card", "unverified", "checked against the original")
 
@@ -156,11 +156,11 @@ def _corpus(one: RunConditions, recipe: Recipe, *, silent: bool = False) -> Iter
     if not sizes and not silent:
         yield Mismatch("corpus size", "counted", "")
     if sizes and not one.sizes:
-        yield Mismatch("corpus size", "unknown", "the printed one", decides=True)
+        yield Mismatch("corpus size", "unknown", "the printed one", major=True)
         return
     for size in sizes:
         if not size.agrees(n := one.sizes.get(size.what, 0)):
-            yield Mismatch(size.what, f"{n:,}", f"{size.value:,}", decides=True)
+            yield Mismatch(size.what, f"{n:,}", f"{size.value:,}", major=True)
 
 
 def _questions(one: RunConditions, recipe: Recipe) -> Iterator[Mismatch]:
@@ -171,13 +171,13 @@ def _questions(one: RunConditions, recipe: Recipe) -> Iterator[Mismatch]:
         yield Mismatch("number of questions", f"{metrics['n']:,}", "")
     elif same and n != metrics["n"]:
         part = whole and not PrintedSize("questions", n).agrees(metrics["n"])
-        yield Mismatch("questions", f"{metrics['n']:,}", f"{n:,}", decides=part)
+        yield Mismatch("questions", f"{metrics['n']:,}", f"{n:,}", major=part)
     if recipe.sampled:
         yield Mismatch("questions", "another sample", "the paper's")
     elif whole and metrics.get("limit") is not None:
-        yield Mismatch("questions", f"limit={metrics['limit']}", "all", decides=True)
+        yield Mismatch("questions", f"limit={metrics['limit']}", "all", major=True)
     if whole and metrics.get("split", "all") != "all":
-        yield Mismatch("questions", f"split={metrics['split']}", "all", decides=True)
+        yield Mismatch("questions", f"split={metrics['split']}", "all", major=True)
 
 
 def is_model(identity: str, model: PrintedModel | None) -> bool:
@@ -191,7 +191,7 @@ def _models(one: RunConditions, recipe: Recipe) -> Iterator[Mismatch]:
     paper, theirs = recipe.table.paper, recipe.llm
     model = paper.llms.get(theirs)
     if theirs and not is_model(llm, model):
-        yield Mismatch("model", llm or "none", theirs, decides=True)
+        yield Mismatch("model", llm or "none", theirs, major=True)
     elif theirs and (weights := _QUANTISED.search(llm)):
         yield Mismatch("model", f"quantised ({weights[0]})", theirs)
     if build and theirs and not is_model(build, model):
@@ -202,9 +202,9 @@ def _models(one: RunConditions, recipe: Recipe) -> Iterator[Mismatch]:
 
 def _judge(recipe: Recipe, judge: str, protocol: str) -> Iterator[Mismatch]:
     if judge and not is_model(judge, recipe.table.paper.llms.get(recipe.judge)):
-        yield Mismatch("judge", judge, recipe.judge, decides=True)
+        yield Mismatch("judge", judge, recipe.judge, major=True)
     if protocol == HOUSE:
-        yield Mismatch("protocol of the judge", HOUSE, PAPER, decides=True)
+        yield Mismatch("protocol of the judge", HOUSE, PAPER, major=True)
 
 
 def different_settings(
@@ -231,14 +231,16 @@ def different_settings(
 def _settings(recipe: Recipe) -> dict[str, Any]:
     words = recipe.words or recipe.required or ()
     budget = [word.partition("=")[2] for word in words if word.startswith(f"{BUDGET}=")]
-    return decided(words, recipe.place.card) | ({BUDGET: _value(budget[0])} if budget else {})
+    return settings_of_words(words, recipe.place.card) | (
+        {BUDGET: _value(budget[0])} if budget else {}
+    )
 
 
-def decided(words: Sequence[str], dataset: str | None) -> dict[str, Any]:
+def settings_of_words(words: Sequence[str], dataset: str | None) -> dict[str, Any]:
     """Return the settings by path that a run of these words has, models left out."""
     apart = ("dataset", "llm", "llm_build", "embedder")
     own = [text for text in words if re.split(r"[.=]", text, maxsplit=1)[0] not in apart]
-    return stated(_composed(tuple(own)), dataset)
+    return with_chunking(_composed(tuple(own)), dataset)
 
 
 @cache
@@ -246,7 +248,7 @@ def _composed(words: tuple[str, ...]) -> dict[str, Any]:
     return deciding(check_settings(composed(words)))
 
 
-def stated(settings: Mapping[str, Any], dataset: str | None) -> dict[str, Any]:
+def with_chunking(settings: Mapping[str, Any], dataset: str | None) -> dict[str, Any]:
     """Return the settings of a run with `chunking=auto` replaced by that of the card."""
     named = dict(settings)
     if named.get("chunking.variant") == "auto" and dataset in card_names():
@@ -256,8 +258,8 @@ def stated(settings: Mapping[str, Any], dataset: str | None) -> dict[str, Any]:
     return named
 
 
-def holds(settings: Mapping[str, Any], word: str) -> bool:
-    """Return whether the settings of a run (`stated`) have the value of a word such as `a.b=3`."""
+def has_setting(settings: Mapping[str, Any], word: str) -> bool:
+    """Return whether a run's settings (`with_chunking`) have the value of a word like `a.b=3`."""
     name, _, text = word.partition("=")
     if name == "pooling":
         return bool(settings.get("pooling.mode", "off") == text)

@@ -101,7 +101,7 @@ def layer_share(rows: Iterable[Row], layer: str) -> FigureValue | None:
     return _interval(mean_with_interval(shares)) if shares else None
 
 
-def reason_of(table: PaperTable, cell: PrintedCell) -> str:
+def reason_without_figure(table: PaperTable, cell: PrintedCell) -> str:
     """Return why no figure is comparable with a cell; "" if one is."""
     metric = table.metric(cell)
     if metric.kind == "none":
@@ -143,7 +143,7 @@ class FigureSource:
             write_whole(file, json.dumps(sizes) + "\n")
         return self._sizes.setdefault(digest, sizes)
 
-    def measured(self, table: PaperTable, cell: PrintedCell, one: Candidate) -> FigureValue | None:
+    def figure(self, table: PaperTable, cell: PrintedCell, one: Candidate) -> FigureValue | None:
         """Return the figure of a candidate for a cell; None without one."""
         metric = table.metric(cell)
         run, metrics, what = one.run, one.run.metrics, metric.value

@@ -8,7 +8,7 @@ from graphrag_bench.judging.answers import MEASURES
 from graphrag_bench.papers.printed import PaperTable, PrintedCell, Recipe, TableRow
 from graphrag_bench.report.notes import training_notes
 from graphrag_bench.report.rendering import FEW, MISSING, Table
-from graphrag_bench.report.rows import INFLATED, grouped, mark, regime_of
+from graphrag_bench.report.rows import INFLATED, grouped, regime_of, selection_mark
 from graphrag_bench.tables.figures import (
     Cells,
     Figure,
@@ -44,7 +44,7 @@ def comparison_notes(
     paper, printed = table.paper, any(cell.value is not None for cell in cells)
     figures = {cell: figure for cell in cells if (figure := filled[cell].figure)}
     shared, own = _grades([figure.grade for figure in figures.values()])
-    marks = [(cell, mark(figure.metrics)) for cell, figure in figures.items()]
+    marks = [(cell, selection_mark(figure.metrics)) for cell, figure in figures.items()]
     doubts = {f"{DAGGER} {named[c.row]}, {c.metric}: {c.note}": None for c in cells if c.suspicious}
     failed = any(figure.metrics["failed"] for figure in figures.values())
     regimes = sorted({regime_of(figure.metrics) for figure in figures.values()})
@@ -98,9 +98,9 @@ def _grades(grades: Sequence[Grade]) -> tuple[list[str], list[str]]:
     shared = Grade.of(one for one in grades[0].mismatches if one in every)
     letters = ", ".join(sorted({one.letter for one in grades}))
     notes = [f"grade {letters}: {shared.sentence or 'nothing differs in all rows'}"]
-    if any({*one.mismatches} - {*one.deciding} - every for one in grades if one.deciding):
+    if any({*one.mismatches} - {*one.major} - every for one in grades if one.major):
         notes.append("rows of grade C differ in settings too: --format csv names them")
-    own = [one.deciding or one.mismatches for one in grades]
+    own = [one.major or one.mismatches for one in grades]
     return notes, [Grade.of(one for one in row if one not in every).sentence for row in own]
 
 
@@ -170,7 +170,7 @@ def _run_cells(figures: Sequence[Figure | None]) -> tuple[str, ...]:
 
 
 def _graded(figure: Figure) -> str:
-    other = any(one.field == "data" for one in figure.grade.deciding)
+    other = any(one.field == "data" for one in figure.grade.major)
     return figure.grade.letter + f" ({figure.metrics['dataset']})" * other
 
 

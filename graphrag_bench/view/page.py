@@ -27,7 +27,7 @@ from graphrag_bench.report.comparisons import paired_differences, settings_that_
 from graphrag_bench.report.notes import run_notes
 from graphrag_bench.report.rendering import Table
 from graphrag_bench.report.rows import (
-    differ,
+    different_corpora,
     grouped,
     in_table_order,
     recorded_settings,
@@ -277,7 +277,7 @@ def pair_rows(runs: Sequence[StoredRun]) -> list[Plain]:
     rows = []
     for (a, first), (b, second) in combinations(enumerate(runs), 2):
         same = first.metrics["dataset"] == second.metrics["dataset"]
-        if not same or differ(first.metrics, second.metrics):
+        if not same or different_corpora(first.metrics, second.metrics):
             continue
         metrics = usual_metrics(name for one in scores[a].values() for name in one)
         pairs = paired_differences(scores[a], scores[b], first.scopes, metrics)

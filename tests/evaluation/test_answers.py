@@ -14,8 +14,8 @@ from graphrag_bench.errors import UserError
 from graphrag_bench.evaluation import metrics
 from graphrag_bench.evaluation.answers import (
     Containment,
+    Matching,
     NormalForm,
-    Reading,
     abstained,
     accuracy,
     answer_words,
@@ -37,7 +37,7 @@ from graphrag_bench.evaluation.metrics import (
 from graphrag_bench.evaluation.retrieval import ContextItem, answer_within, spans_within
 from graphrag_bench.text import words
 
-UNICODE, SQUAD = Reading(), Reading("squad")
+UNICODE, SQUAD = Matching(), Matching("squad")
 FORMS: tuple[NormalForm, ...] = ("unicode", "squad")
 CONTAINMENTS: tuple[Containment, ...] = ("substring", "token_boundary")
 PARTS = (("Ada Marsh", "A. Marsh"), ("Lund",), ("1914",))
@@ -87,7 +87,7 @@ def test_accents_are_letters_and_scripts_without_spaces_are_compared_by_characte
     assert SQUAD.tokens("東京 都") == ["東京", "都"]
 
 
-by_whole_words = partial(accuracy, reading=Reading(containment="token_boundary"))
+by_whole_words = partial(accuracy, matching=Matching(containment="token_boundary"))
 
 
 @pytest.mark.parametrize(
@@ -110,7 +110,7 @@ def test_metrics_by_hand(metric, answer, golds, value):
 
 
 BY_ANSWER = (accuracy, recall, recall_concat, exact_match, f1)
-READINGS = [Reading(form, where) for form in FORMS for where in CONTAINMENTS]
+MATCHINGS = [Matching(form, where) for form in FORMS for where in CONTAINMENTS]
 
 
 @pytest.mark.parametrize(
@@ -119,11 +119,11 @@ READINGS = [Reading(form, where) for form in FORMS for where in CONTAINMENTS]
      ("¿?", "¿?", 1), ("", "A", 0), ("The", "A", 0), (".", "A", 0), ("$", "€", 0), ("+", "-", 0),
      ("A+", "A-", 0), ("", "", 0), ("Paris", "A", 0), ("a1", "A", 0), (" ", "$", 0)],
 )  # fmt: skip
-@pytest.mark.parametrize("reading", READINGS)
+@pytest.mark.parametrize("matching", MATCHINGS)
 def test_gold_that_normalises_to_nothing_is_compared_raw(
-    answer: str, gold: str, value: float, reading: Reading
+    answer: str, gold: str, value: float, matching: Matching
 ) -> None:
-    assert [metric(answer, [gold], reading) for metric in BY_ANSWER] == [value] * len(BY_ANSWER)
+    assert [metric(answer, [gold], matching) for metric in BY_ANSWER] == [value] * len(BY_ANSWER)
 
 
 @pytest.mark.parametrize(
@@ -135,28 +135,28 @@ def test_gold_that_normalises_to_nothing_is_compared_raw(
 def test_spaces_in_scripts_without_spaces_change_no_metric(answer: str, gold: str) -> None:
     for where in CONTAINMENTS:
         for mine, theirs in ((answer, gold), (gold, answer)):
-            results = [metric(mine, [theirs], Reading(containment=where)) for metric in BY_ANSWER]
+            results = [metric(mine, [theirs], Matching(containment=where)) for metric in BY_ANSWER]
             assert results == [1.0] * len(BY_ANSWER)
     text = ContextItem("chunk", "a", 10, f"... {answer}。")
     assert spans_within([text], [gold], UNICODE) == answer_within([text], [(gold,)], UNICODE) == 1.0
 
 
 @settings(max_examples=100, deadline=None)
-@given(st.text(min_size=1), st.sampled_from(READINGS))
+@given(st.text(min_size=1), st.sampled_from(MATCHINGS))
 def test_a_normalised_answer_stays_and_the_gold_itself_is_right_and_nothing_never(
-    text: str, reading: Reading
+    text: str, matching: Matching
 ) -> None:
-    once = reading.normal(text)
-    if reading.form == "unicode":
-        assert reading.normal(once) == once
+    once = matching.normal(text)
+    if matching.form == "unicode":
+        assert matching.normal(once) == once
     for metric in BY_ANSWER:
-        assert metric("", [text], reading) == 0.0
+        assert metric("", [text], matching) == 0.0
         if normalised(text, "raw"):
-            assert metric(text, [text], reading) == 1.0
+            assert metric(text, [text], matching) == 1.0
 
 
 def values(name: str, answer: str, gold: Gold) -> dict[str, float]:
-    return metric_values([name], AnsweredQuestion("Which?", answer, gold, Reading()))
+    return metric_values([name], AnsweredQuestion("Which?", answer, gold, Matching()))
 
 
 @pytest.mark.parametrize("name", ANSWER_METRICS)
@@ -238,4 +238,4 @@ def test_the_share_of_wanted_answers_that_some_item_holds_in_whole_words(
 ) -> None:
     texts = ("Ada Marsh left.", "It was 1914, no?", None)
     items = [ContextItem("chunk", "a", 10, text) for text in texts]
-    assert answer_within(items, wanted, Reading()) == (share and pytest.approx(share))
+    assert answer_within(items, wanted, Matching()) == (share and pytest.approx(share))

@@ -10,7 +10,7 @@ import pytest
 from pytest import approx
 
 from graphrag_bench.embedding.embedder import Hashing
-from graphrag_bench.judging.answers import MEASURES, chosen
+from graphrag_bench.judging.answers import MEASURES, select_measures
 from graphrag_bench.judging.measures import AnswerToJudge, Judgement, JudgeModels, judge
 from graphrag_bench.llm.calls import CallFailed, Chat
 from graphrag_bench.llm.scripted import Reply, Scripted
@@ -226,6 +226,6 @@ def test_likeness_is_in_the_value_and_below_zero_counts_as_zero() -> None:
 
 
 def test_the_metrics_of_graphrag_bench_are_judged_only_by_name() -> None:
-    assert not {"answer_correctness", "coverage"} & set(chosen())
-    assert list(chosen(("coverage",))) == ["coverage"]
+    assert not {"answer_correctness", "coverage"} & set(select_measures())
+    assert list(select_measures(("coverage",))) == ["coverage"]
     assert not MEASURES["evidence_statements"].fits(ADA)

@@ -18,7 +18,7 @@ from graphrag_bench.judging.pairs import (
     HeadToHead,
     StoredVerdicts,
     head_to_head,
-    protocol_of,
+    select_protocol,
 )
 from graphrag_bench.judging.tables import audit_table, judged_table, match_table
 from graphrag_bench.llm.structured import json_reading
@@ -119,9 +119,9 @@ def test_the_protocol_follows_the_regime_of_the_runs(
 ) -> None:
     metrics = [{"regime": one} if one else {} for one in regimes]
     runs = [cast("StoredRun", SimpleNamespace(metrics=one)) for one in metrics]
-    assert [protocol_of(runs).name, protocol_of(runs, "paper").name] == [protocol, "paper"]
+    assert [select_protocol(runs).name, select_protocol(runs, "paper").name] == [protocol, "paper"]
     with pytest.raises(UserError, match="papers"):
-        protocol_of(runs, "papers")
+        select_protocol(runs, "papers")
 
 
 def test_four_questions_by_hand() -> None:

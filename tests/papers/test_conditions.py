@@ -86,7 +86,7 @@ def test_every_condition_is_of_a_row(paper: str) -> None:
     own = load_conditions(paper)
     assert own
     if not paper.startswith("zhou2025"):
-        assert [one.name for one in own if not any(one.is_of(row) for row in rows)] == []
+        assert [one.name for one in own if not any(one.applies_to(row) for row in rows)] == []
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ import pytest
 from graphrag_bench.errors import UserError
 from graphrag_bench.report.comparisons import Comparison, ScoredRun, comparisons
 from graphrag_bench.report.rendering import MISSING, Table
-from graphrag_bench.report.rows import best_of, in_table_order, mark
+from graphrag_bench.report.rows import best_run, in_table_order, selection_mark
 from graphrag_bench.report.tables import (
     checked_columns,
     headline_table,
@@ -207,11 +207,11 @@ def scored(mean: float, **fields: Any) -> dict[str, Any]:
 def test_the_first_highest_mean_wins_without_reference_rows_and_failed_runs_are_counted(
     runs: list[dict[str, Any]], expected: tuple[int, int, int]
 ) -> None:
-    best, selection = best_of(runs, METRIC)
+    best, selection = best_run(runs, METRIC)
     assert (best, selection["n_equal"], selection["n_configurations"]) == expected
     for left, metric in (([scored(0.9, failed=1)], METRIC), (runs, "evidence_recal@5")):
         with pytest.raises(UserError, match=METRIC):
-            best_of(left, metric)
+            best_run(left, metric)
 
 
 @pytest.mark.parametrize(  # parts of another division have questions in common
@@ -222,5 +222,5 @@ def test_a_run_is_marked_unless_it_is_scored_on_other_questions(
     split: str, dev_share: float, marked: bool
 ) -> None:
     stored = scored(0.5, split=split, dev_share=dev_share, selections=[ON_DEV])
-    assert mark(stored) == (MARK if marked else "")
-    assert mark({**stored, "selections": [{**ON_DEV, "n_configurations": 1}]}) == ""
+    assert selection_mark(stored) == (MARK if marked else "")
+    assert selection_mark({**stored, "selections": [{**ON_DEV, "n_configurations": 1}]}) == ""

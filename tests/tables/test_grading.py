@@ -8,7 +8,13 @@ from test_paper_runs import stub
 
 from graphrag_bench.papers.names import PrintedSetting
 from graphrag_bench.papers.printed import PrintedSize, Recipe, load_table, printed_sizes
-from graphrag_bench.tables.grading import Grade, RunConditions, decided, different_settings, grade
+from graphrag_bench.tables.grading import (
+    Grade,
+    RunConditions,
+    different_settings,
+    grade,
+    settings_of_words,
+)
 
 TABLE5 = load_table("zhou2025/table5")
 (CELL,) = [
@@ -18,7 +24,7 @@ TABLE5 = load_table("zhou2025/table5")
 ]
 SIZES = {"documents": 33_595, "tokens": 2_630_554}
 THEIRS = Recipe(TABLE5, CELL)
-SETTINGS = decided(THEIRS.words or (), "popqa")
+SETTINGS = settings_of_words(THEIRS.words or (), "popqa")
 DAMPING = SETTINGS["method.damping"]
 FIELDS = ("settings", "card", "sizes", "papers_prompts", "verified")
 
@@ -91,7 +97,7 @@ def test_a_field_that_differs_makes_it_b_and_other_data_or_another_model_c(
 ) -> None:
     """2 % of 33,595 are 671.9, of 2,630,554 tokens 52,611.08, and of 1,172 questions 23.44."""
     graded = grade(ours(**change), recipe)
-    named = [one.field for one in graded.deciding] if letter == "C" else fields(graded)
+    named = [one.field for one in graded.major] if letter == "C" else fields(graded)
     assert (graded.letter, named) == (letter, [field] if field else [])
 
 

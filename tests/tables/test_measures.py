@@ -14,7 +14,7 @@ from graphrag_bench.data.readers import read_dataset
 from graphrag_bench.papers.printed import Recipe, load_table
 from graphrag_bench.run.folder import RunFolder
 from graphrag_bench.run.stored import stored_runs
-from graphrag_bench.tables.figures import collected
+from graphrag_bench.tables.figures import cell_entries
 from graphrag_bench.tables.measures import FigureSource, layer_share, seconds, step_tokens
 from graphrag_bench.text import count_tokens
 
@@ -153,7 +153,7 @@ def test_the_sizes_of_a_set_are_those_of_its_corpus_and_of_the_questions_made_fo
     cells = [c for c in table.cells if c.dataset in ("MultihopQA", "MultihopSum")]
     for words in {Recipe(table, cell).words or () for cell in cells}:
         run_folder(*words, "embedder=hashing", "llm=scripted")
-    filled = collected(replace(table, cells=tuple(cells)), stored_runs(home), FigureSource(home))
+    filled = cell_entries(replace(table, cells=tuple(cells)), stored_runs(home), FigureSource(home))
     figures = {(c.dataset, c.metric): one.figure for c, one in filled.items() if one.figure}
     corpus = read_dataset("multihoprag", home=home)
     n_tokens = sum(count_tokens(document.text) for document in corpus.documents)
@@ -166,7 +166,7 @@ def test_the_sizes_of_a_set_are_those_of_its_corpus_and_of_the_questions_made_fo
     }
     graded = figures["MultihopQA", "# of Questions"].grade
     assert graded.letter == "C"
-    assert {one.field: one.ours for one in graded.deciding} == {
+    assert {one.field: one.ours for one in graded.major} == {
         "tokens": str(n_tokens), "documents": "2", "questions": "2",
     }  # fmt: skip
 

@@ -14,8 +14,8 @@ from graphrag_bench.papers.printed import PaperTable, PrintedCell, load_table
 from graphrag_bench.run.folder import RunFolder
 from graphrag_bench.run.stored import StoredRun, stored_runs
 from graphrag_bench.tables.candidates import Candidate
-from graphrag_bench.tables.figures import CellEntry, collected
-from graphrag_bench.tables.grading import Grade, decided, holds, stated
+from graphrag_bench.tables.figures import CellEntry, cell_entries
+from graphrag_bench.tables.grading import Grade, has_setting, settings_of_words, with_chunking
 from graphrag_bench.tables.measures import FigureSource
 
 TABLE5 = load_table("zhou2025/table5")
@@ -56,7 +56,7 @@ def stub(method: str, *words: str, **fields: Any) -> StubRun:
         "method": method, "dataset": "sample", "llm": "small:1", "llm_build": "", "embedder": "",
         "n": 10, "selected": 10, "failed": 0, "errors": [], "key": f"key-{method}",
         "profile": "default", "fidelity": "default", "metrics": {"accuracy": mean},
-        "settings": decided((f"method={method}", *words), None), "usage": {}, "cost": {},
+        "settings": settings_of_words((f"method={method}", *words), None), "usage": {}, "cost": {},
     }  # fmt: skip
     return StubRun(RunFolder(Path(f"runs/{method}")), fixed={**stored, **fields})
 
@@ -68,7 +68,7 @@ def beside(table: PaperTable, runs: list[StubRun], *, home: Path = Path(), **whe
     """
     there = {name: where[name] for name in ("dataset", "versus") if name in where}
     cells = [one for one in table.cells if there.items() <= vars(one).items()]
-    filled = collected(replace(table, cells=tuple(cells)), runs, FigureSource(home))
+    filled = cell_entries(replace(table, cells=tuple(cells)), runs, FigureSource(home))
     return {
         (cell.method, cell.versus, cell.metric, cell.setting): one
         for cell, one in filled.items()
@@ -178,7 +178,7 @@ def test_a_win_rate_is_read_from_the_verdicts_in_both_orders(home: Path) -> None
         won, lost = cells["VanillaRAG", "RAPTOR"].figure, cells["RAPTOR", "VanillaRAG"].figure
         assert won is not None and lost is not None
         assert (won.value, won.n, lost.value) == (75.0, 2, 25.0)  # (1 + 0.5) / 2
-        assert sorted(one.field for one in won.grade.deciding) == decides
+        assert sorted(one.field for one in won.grade.major) == decides
         assert won.judge == f"{judge}, protocol {protocol}"
     assert cells["VanillaRAG", "VanillaRAG"].reason == "a method against itself"
     (run,) = [r for r in cells["VanillaRAG", "GGraphRAG"].runs if "method=ggraphrag" in r]
@@ -206,7 +206,7 @@ def test_sizes_are_counted_in_the_set_and_the_graph(home: Path) -> None:
     (run,) = stored_runs(home)
     metrics = ("# of Questions", "# of Chunks", "# of vertices", "# of edges")
     wanted = [PrintedCell("MultihopQA", "", "", name, "", (), "", "count") for name in metrics]
-    figures = [source.measured(table, cell, Candidate(run, Grade())) for cell in wanted]
+    figures = [source.figure(table, cell, Candidate(run, Grade())) for cell in wanted]
     assert [one and one.value for one in figures] == [6, 8, 21, 30]
 
 
@@ -214,12 +214,16 @@ def test_settings_are_where_a_run_stores_them_and_a_chunking_left_to_the_card_is
     None
 ):
     words = ("method=raptor", "chunking=token", "pooling=off", "build.graph.max_layers=2")
-    settings = decided(words, None)
-    assert all(holds(settings, word) for word in (*words, "chunking.size=1200"))
-    assert not any(holds(settings, word) for word in ("pooling=rerank", "method=raptor_kmeans"))
-    assert stated({"chunking.variant": "auto"}, "sample")["chunking.variant"] == "presplit"
-    assert stated({"chunking.variant": "auto"}, "ultradomain_mix")["chunking.size"] == 1200
-    assert stated({"chunking.variant": "auto"}, "no such card") == {"chunking.variant": "auto"}
+    settings = settings_of_words(words, None)
+    assert all(has_setting(settings, word) for word in (*words, "chunking.size=1200"))
+    assert not any(
+        has_setting(settings, word) for word in ("pooling=rerank", "method=raptor_kmeans")
+    )
+    assert with_chunking({"chunking.variant": "auto"}, "sample")["chunking.variant"] == "presplit"
+    assert with_chunking({"chunking.variant": "auto"}, "ultradomain_mix")["chunking.size"] == 1200
+    assert with_chunking({"chunking.variant": "auto"}, "no such card") == {
+        "chunking.variant": "auto"
+    }
     sized, default = (plan_of(*TOY, "method=bm25", "chunking=token", *more)
                       for more in (["chunking.size=1200"], []))  # fmt: skip
     assert sized == default

@@ -11,7 +11,7 @@ from graphrag_bench.tables.grading import Grade, Mismatch
 from graphrag_bench.tables.paper_tables import comparison_tables, long_table
 
 QUESTIONS, DAMPING = Mismatch("questions", "200", "1,172"), Mismatch("damping", "0.5", "0.1")
-TOP_K, DATA = Mismatch("top_k", "9", "4"), Mismatch("data", "sample", "PopQA", decides=True)
+TOP_K, DATA = Mismatch("top_k", "9", "4"), Mismatch("data", "sample", "PopQA", major=True)
 A, B, C = Grade(), Grade.of([QUESTIONS, DAMPING]), Grade.of([DATA, TOP_K])
 METRICS = {"failed": 0, "dataset": "sample", "llm": "smollm@0123abcd:2", "embedder": "minilm",
            "profile": "default", "fidelity": "default"}  # fmt: skip
