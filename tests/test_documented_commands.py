@@ -1,4 +1,4 @@
-"""Every command line of the documentation parses, and every run of it composes; none is run."""
+"""Every command line in the documentation parses, and every run composes."""
 
 import ast
 import re
@@ -22,16 +22,16 @@ ROOT = Path(__file__).resolve().parent.parent
 COMMANDS = [name for group in main.GROUPS.values() for name in group]
 OF_RUNS = ("run", "plan", "ask")
 MENTIONED = ("are required", "expected one argument")
-"""What is said of a command that is named without its words."""
+"""Errors of a command that a page names without its arguments."""
 PLACES = {
     "dataset": "toy",
     "method": "bm25",
     "experiment": "evidence",
     "row": "zhou2025.table5.KGP",
 }
-"""Choices in place of NAME."""
+"""Choices that replace NAME."""
 OWN = re.compile(r"plugins=|=\S*\./|\$|mine|pilot|town|PAPER.TABLE.ROW|[{}]|dampng|nonsense")
-"""What a command of a choice that its page makes has, and one that is refused or needs a shell."""
+"""Marks of commands to skip: choices that the page creates, refused commands, shell syntax."""
 INLINE = re.compile(rf"`((?:graphrag-bench +)?(?:{'|'.join(COMMANDS)})(?: [^`]*)?)`")
 LINE = re.compile(r"^[#$\s]*(graphrag-bench +[a-z]+\b[^\n]*)$", re.M)
 FILES = [
@@ -43,7 +43,7 @@ FILES = [
 
 
 def lines(text: str) -> Iterator[str]:
-    """The command lines of a text: whole lines, and commands in backticks."""
+    """Yield the command lines of a text: whole lines, and commands in backticks."""
     joined = re.sub(r"\\\n[#\s]*", " ", text)
     yield from LINE.findall(joined)
     prose = re.sub(r"```.*?```", "", joined, flags=re.S)
@@ -51,7 +51,7 @@ def lines(text: str) -> Iterator[str]:
 
 
 def words_of(line: str) -> list[str]:
-    """The words of a command line, what follows it and what stands for more left out."""
+    """The words of a command line, without comments, pipes and `...`."""
     line = re.split(r" {3,}| [|>] |; ", line.removeprefix("graphrag-bench").strip())[0]
     words = shlex.split(line.rstrip(".,)"), comments=True)
     words = [word.strip("[]") if word[0] == "[" else word for word in words if word.strip(".[]")]
@@ -68,7 +68,7 @@ def documented(file: Path) -> list[str]:
 
 
 def check(command: str, words: list[str]) -> None:
-    """Raise for a command that is not there, or words that it does not take."""
+    """Raise for an unknown command or words that it does not take."""
     assert command in COMMANDS
     known = {name.partition(".")[0] for name, *_ in explained()} | {*GROUPS, *ROLES, "hydra"}
     if not words or "--help" in words:
@@ -99,7 +99,7 @@ def compose_first(words: list[str]) -> None:
 
 
 @pytest.mark.parametrize("file", FILES, ids=lambda file: str(file.relative_to(ROOT)))
-def test_every_command_line_of_a_page_is_one(file: Path) -> None:
+def test_every_command_line_of_a_page_is_valid(file: Path) -> None:
     wrong = []
     for line in documented(file):
         try:

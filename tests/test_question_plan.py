@@ -1,4 +1,4 @@
-"""Plans of sub-questions: dependency order, and what is fixed in a plan that has none."""
+"""Plans of sub-questions: order by dependencies, and fixes of invalid dependencies."""
 
 import pytest
 from hypothesis import given
@@ -10,7 +10,7 @@ Shape = dict[str, list[str]]
 
 
 def plan_of(shape: Shape, final: list[str]) -> Plan:
-    """A plan with these sub-questions and dependencies, in this order."""
+    """A plan of sub-questions with these dependencies."""
     hops = [SubQuestion(name, f"{name}?", "specific", tuple(on)) for name, on in shape.items()]
     return checked_plan(hops, SubQuestion("final", "final?", "specific", tuple(final)))
 
@@ -24,16 +24,16 @@ def layers(plan: Plan) -> list[list[str]]:
     [
         pytest.param({"1-1": [], "1-2": ["1-1"], "2-1": [], "0-1": ["1-2"], "0-2": ["0-1", "2-1"]},
                      ["0-1", "0-2"], [["1-1", "2-1"], ["1-2"], ["0-1"], ["0-2"]], [],
-                     id="independent ones share a layer"),
+                     id="independent sub-questions share a layer"),
         pytest.param({"0-1": ["3-9"], "1-1": ["1-1"]}, ["0-1"], [["0-1", "1-1"]],
                      ["0-1 depends on 3-9, which is not there", "1-1 depends on itself"],
-                     id="dangling, and on itself"),
+                     id="dangling and self dependencies"),
         pytest.param({"1-1": ["1-2"], "1-2": ["1-1"]}, [], [["1-1"], ["1-2"]],
                      ["1-1 and 1-2 wait for each other: 1-1 no longer does"],
-                     id="of a circle the edge to the later one goes"),
+                     id="a cycle loses its edge to the later sub-question"),
     ],
 )  # fmt: skip
-def test_a_plan_is_worked_off_in_layers_without_what_cannot_be(
+def test_a_plan_is_layered_after_fixing_its_dependencies(
     shape: Shape, final: list[str], order: list[list[str]], fixes: list[str]
 ) -> None:
     plan = plan_of(shape, final)
@@ -41,7 +41,7 @@ def test_a_plan_is_worked_off_in_layers_without_what_cannot_be(
     assert list(plan.fixes) == fixes
 
 
-def test_what_nothing_else_uses_is_what_the_final_question_needs() -> None:
+def test_the_final_question_needs_unused_sub_questions_by_default() -> None:
     plan = plan_of({"0-1": [], "0-2": [], "1-1": ["0-1"], "1-2": ["0-2"]}, ["0-1", "0-2"])
     assert layers(plan.needed()) == [["0-1", "0-2"]]
     assert plan_of({"1-1": [], "1-2": ["1-1"], "2-1": []}, []).final.dependencies == ("1-2", "2-1")
@@ -54,7 +54,7 @@ SHAPES = st.dictionaries(
 
 
 @given(SHAPES, st.lists(st.sampled_from([*NAMES, "9-9"]), max_size=3))
-def test_any_plan_is_worked_off_each_after_what_it_needs(shape: Shape, final: list[str]) -> None:
+def test_every_plan_is_in_topological_order(shape: Shape, final: list[str]) -> None:
     plan = plan_of(shape, final)
     done: set[str] = set()
     for layer in plan.layers():

@@ -1,4 +1,4 @@
-"""What search rests on: embedders, vectors in committed blocks, and indices on disk."""
+"""Embedding in blocks, and exact vector search."""
 
 import numpy as np
 import pytest
@@ -14,7 +14,7 @@ from graphrag_bench.values import DECIMALS
 
 
 class Counting(Hashing):
-    """Keeps what it was asked for; raises at the text `stop`."""
+    """Record the texts of each call; raise at the text `stop`."""
 
     def __init__(self) -> None:
         super().__init__(8)
@@ -30,12 +30,12 @@ class Counting(Hashing):
 
 @pytest.fixture(autouse=True)
 def small_blocks(monkeypatch):
-    """Blocks of three characters first, of six later."""
+    """Set the first block to three characters, later blocks to six."""
     monkeypatch.setattr(embedders, "FIRST_BLOCK", 3)
     monkeypatch.setattr(embedders, "_LARGEST_BLOCK", 6)
 
 
-def test_equal_texts_are_embedded_once_in_growing_blocks_and_come_back_in_order():
+def test_distinct_texts_are_embedded_once_in_growing_blocks():
     counting, counts = Counting(), []
     texts = ["dddd", "ccc", "a", "bb", "a", "ff"]
     vectors = encode_in_blocks(texts, counting, counts.append)
@@ -44,7 +44,7 @@ def test_equal_texts_are_embedded_once_in_growing_blocks_and_come_back_in_order(
     assert np.array_equal(vectors, Hashing(8).encode(texts, kind="passage"))
 
 
-def test_a_block_that_is_done_is_stored_and_not_done_again(tmp_path):
+def test_finished_blocks_are_stored(tmp_path):
     store = Cache(tmp_path / "vectors.sqlite")
     with pytest.raises(KeyboardInterrupt):
         encode_in_blocks(["a", "b", "c", "stop"], CachedEmbedder(Counting(), store))
@@ -63,7 +63,7 @@ def unit_rows(n_rows: int, dimension: int, seed: int) -> np.ndarray:
 
 
 @pytest.mark.parametrize(("dimension", "k"), [(32, 10), (384, 400)])
-def test_a_batch_finds_what_a_sort_does_and_the_same_bytes_as_each_query_alone(dimension, k):
+def test_batched_search_equals_a_sort_and_single_queries(dimension, k):
     vectors, queries = unit_rows(3000, dimension, 0), unit_rows(64, dimension, 1)
     vectors[100:350] = vectors[7]  # a border of 251 ties for the query that is this row
     queries[5] = vectors[7]

@@ -28,7 +28,7 @@ PATIENCE = 20
 
 @pytest.fixture(scope="module")
 def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A page of four runs over a corpus with planted markup."""
+    """A page of four runs over a corpus with markup."""
     home = tmp_path_factory.mktemp("home")
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(home)
@@ -40,7 +40,7 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def driver() -> Iterator[Any]:
-    """A browser that has no network: every host name but that of the driver resolves to nothing."""
+    """A browser without network: only the host of the driver resolves."""
     options = webdriver.ChromeOptions()
     options.binary_location = CHROMIUM
     for word in ("--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage",
@@ -55,13 +55,13 @@ def driver() -> Iterator[Any]:
 
 
 class Browser:
-    """The page in the browser, at a place of it."""
+    """The page in the browser."""
 
     def __init__(self, driver: Any, page: Path) -> None:
         self.driver, self.page = driver, page
 
     def at(self, place: str) -> None:
-        """Open a place of the page anew, and wait until it is drawn."""
+        """Open a view of the page, and wait until it is drawn."""
         self.driver.get("about:blank")
         self.driver.get_log("browser")
         self.driver.get(f"{(self.page / 'index.html').as_uri()}#{place}")
@@ -69,7 +69,7 @@ class Browser:
         self.until(lambda: self.one("#main").get_attribute("data-view") == view)
 
     def until(self, what: Any) -> Any:
-        """What a condition gives once it is true."""
+        """Wait until a condition is true; return its value."""
         return WebDriverWait(self.driver, PATIENCE, 0.05).until(lambda _: what())
 
     def one(self, css: str) -> Any:
@@ -107,7 +107,7 @@ def browser(driver: Any, page: Path) -> Browser:
     "place", ["overview", "questions/r1", "question/r2/1", "pair/r1/r2/1", "diff"]
 )
 @pytest.mark.parametrize("packaged", [False, True])
-def test_every_place_opens_from_disk_without_network_or_complaint(
+def test_every_view_opens_from_disk_without_network_or_error(
     driver: Any, page: Path, tmp_path: Path, place: str, packaged: bool
 ) -> None:
     if packaged:
@@ -123,7 +123,7 @@ def test_every_place_opens_from_disk_without_network_or_complaint(
     assert browser.complaints() == []
 
 
-def test_planted_markup_stays_text(browser: Browser) -> None:
+def test_markup_in_data_stays_text(browser: Browser) -> None:
     browser.at("questions/r1")
     assert SCRIPT in browser.one("#list").text
     for question in range(3):
@@ -147,7 +147,7 @@ def test_planted_markup_stays_text(browser: Browser) -> None:
     assert browser.complaints() == []
 
 
-def test_two_runs_stand_side_by_side_for_a_question(browser: Browser) -> None:
+def test_a_question_opens_in_two_runs(browser: Browser) -> None:
     browser.at("question/r0/1")
     Select(browser.one("#beside")).select_by_value("r1")
     browser.until(lambda: browser.one("#main").get_attribute("data-view") == "pair")
@@ -156,7 +156,7 @@ def test_two_runs_stand_side_by_side_for_a_question(browser: Browser) -> None:
     browser.until(lambda: browser.one("#main").get_attribute("data-view") == "diff")
 
 
-def test_filters_narrow_the_list_and_a_question_opens_by_keyboard(browser: Browser) -> None:
+def test_filters_and_the_keyboard_work_in_the_list(browser: Browser) -> None:
     browser.at("questions/r1")
     browser.one("#text-filter").send_keys("head of")
     browser.until(lambda: browser.one("#shown").text == "1 of 3 questions")

@@ -1,4 +1,4 @@
-"""Every command is in a folder of its own, wide enough for any table; models forget what was."""
+"""Run each command in its own folder and a wide terminal, with fresh models."""
 
 import shutil
 from collections.abc import Iterator
@@ -21,7 +21,7 @@ def _here(home: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 @pytest.fixture(scope="module")
 def built(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A home with a run of each list of words in `BUILT` of a module."""
+    """A home with a run for each entry of the module's `BUILT`."""
     home = tmp_path_factory.mktemp("built")
     with chdir(home):
         for words in request.module.BUILT:
@@ -31,5 +31,5 @@ def built(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
 
 @pytest.fixture
 def copied(built: Path, home: Path) -> None:
-    """A copy of it, as the working folder."""
+    """Copy the home of `built` into the working folder."""
     shutil.copytree(built, home, dirs_exist_ok=True)

@@ -1,4 +1,4 @@
-"""`ask` and `show`: the trace of an answer by names; asked again nothing is paid for."""
+"""`ask` and `show`: the trace of an answer, and no second payment."""
 
 import json
 import re
@@ -17,13 +17,13 @@ HIPPORAG = [*TOY, "method=hipporag", "reference_rows=off"]
 
 
 def shown(folder: Path, *words: str) -> str:
-    """What `show` prints of a run, or of a question of it."""
+    """The output of `show` for a run or a question."""
     ended = command("show", str(folder), *words)
     assert ended.code == 0, ended.err
     return ended.out
 
 
-def test_several_methods_answer_one_question_by_names_and_pay_once() -> None:
+def test_ask_answers_with_several_methods_and_pays_once() -> None:
     asked.clear()
     settings = [*TOY, "method=bm25,hipporag", QUESTION]
     out = command("ask", *settings).out
@@ -40,7 +40,7 @@ def test_several_methods_answer_one_question_by_names_and_pay_once() -> None:
     assert {"kind", "id", "score", "tokens", "text"} <= set(two["context"][0])
 
 
-def test_a_path_has_the_direction_of_its_relations() -> None:
+def test_arrows_of_a_path_follow_its_relationships() -> None:
     hops = [{"head": "a", "relation": "knows", "tail": "b"},
             {"head": "c", "relation": "made", "tail": "b"}]  # fmt: skip
     nodes = [{"id": row, "name": name} for row, name in enumerate("abc")]
@@ -48,12 +48,12 @@ def test_a_path_has_the_direction_of_its_relations() -> None:
     assert row_text(back) == "0.500  a —knows→ b ←made— c"
 
 
-def test_show_has_a_stored_question_with_its_gold_and_a_run_with_its_questions(
+def test_show_prints_a_question_with_gold_and_calls_and_a_run_with_its_questions(
     home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folder = run_folder(*HIPPORAG)
     asked.clear()
-    monkeypatch.delattr(Hashing, "encode")  # nothing may be embedded
+    monkeypatch.delattr(Hashing, "encode")  # show must not embed
     whole = shown(folder, "q1")
     lines = whole.splitlines()
     assert "gold answers: Ada Marsh" in lines

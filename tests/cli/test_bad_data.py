@@ -1,4 +1,4 @@
-"""Data sets: one that is fetched runs, one with a fault is refused with file and line."""
+"""Faulty data sets are refused with file and line; a fetched data set runs."""
 
 import json
 from collections.abc import Iterator, Sequence
@@ -24,7 +24,7 @@ QUESTION = {"id": "q1", "text": "Where does Bert live?"}
 
 
 def refusal(*words: str) -> str:
-    """The message of a run that is refused before its first question."""
+    """The error message of a run that fails before its first question."""
     with pytest.raises(UserError) as error:
         experiment = Experiment.prepare(composed([*WEIGHTLESS, "method=vanilla", *words]))
         wanted = {item.resource for item in experiment.plan}
@@ -32,7 +32,7 @@ def refusal(*words: str) -> str:
     return str(error.value)
 
 
-def test_a_set_that_is_not_there_is_named_and_how_to_name_its_folder(home: Path) -> None:
+def test_a_missing_data_set_is_named_with_the_setting_of_its_folder(home: Path) -> None:
     assert "/no/such/folder" in refusal(*TOY, "dataset.root=/no/such/folder")
     assert "dataset.root" in refusal("dataset=musique")
     (home / "corpsu.jsonl").touch()
@@ -54,7 +54,7 @@ def test_a_set_that_is_not_there_is_named_and_how_to_name_its_folder(home: Path)
         (PASSAGES, [QUESTION, QUESTION], "questions; line 2; line 1"),
     ],
 )
-def test_a_fault_of_a_set_names_file_and_line(
+def test_an_error_in_a_data_set_names_file_and_line(
     home: Path, corpus: Rows, questions: Rows, words: str
 ) -> None:
     folder = write_set(home / "books", corpus, questions)
@@ -62,7 +62,7 @@ def test_a_fault_of_a_set_names_file_and_line(
     assert [word for word in words.split("; ") if word not in message] == []
 
 
-def test_evidence_that_the_corpus_lacks_is_named_by_a_run_with_file_and_line(home: Path) -> None:
+def test_evidence_missing_from_the_corpus_is_named_with_file_and_line(home: Path) -> None:
     folder = write_set(home / "books", PASSAGES, [{**QUESTION, "evidence": ["bb"]}])
     words = ["dataset=jsonl", f"dataset.root={folder}", "method=bm25", "answer=off"]
     ended = command("run", *WEIGHTLESS, *words)
@@ -71,7 +71,7 @@ def test_evidence_that_the_corpus_lacks_is_named_by_a_run_with_file_and_line(hom
         assert word in ended.err
 
 
-def test_a_set_without_questions_or_with_a_scope_without_documents_has_nothing_to_run() -> None:
+def test_data_without_questions_or_documents_of_a_scope_are_refused() -> None:
     words = ["dataset=jsonl", "dataset.root=books", *WEIGHTLESS, "method=vanilla"]
     write_set(Path("books"), PASSAGES, b"")
     assert "books" in refused(*words)
@@ -89,7 +89,7 @@ def test_a_set_without_questions_or_with_a_scope_without_documents_has_nothing_t
         ([(f"{row['title']}\n{row['text']}", []) for row in PASSAGES], ["no entities"]),
     ],
 )
-def test_a_fault_of_an_openie_file_is_named(
+def test_an_error_in_an_openie_file_is_named(
     home: Path, docs: list[tuple[str, object]], words: list[str]
 ) -> None:
     rows = [
@@ -104,14 +104,14 @@ def test_a_fault_of_an_openie_file_is_named(
 
 @pytest.fixture
 def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[FileServer]:
-    """A hub of the tests, which the environment names."""
+    """A local server in place of the Hugging Face hub."""
     with serving() as server:
         monkeypatch.setenv("HF_ENDPOINT", server.address + "/")
         monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", False)
         yield server
 
 
-def test_what_was_fetched_is_found_by_run_without_a_root(server: FileServer) -> None:
+def test_run_finds_a_fetched_data_set(server: FileServer) -> None:
     hub(server, NEWS, news_files(), large=True)
     ended = command("fetch", "dataset=multihoprag")
     assert ended.code == 0, ended.err
@@ -119,4 +119,4 @@ def test_what_was_fetched_is_found_by_run_without_a_root(server: FileServer) -> 
     assert "609" in ended.err
     folder = run_folder("dataset=multihoprag", *BM25)
     assert metrics(folder)["n"] == 2
-    assert find_run(str(folder), ".").scores  # gold of a fetched set is found again
+    assert find_run(str(folder), ".").scores  # finds the gold of a fetched set

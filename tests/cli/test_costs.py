@@ -1,4 +1,4 @@
-"""What a run has cost is counted whole and once: over scopes, kills and shards."""
+"""Costs are counted completely and once, over scopes, kills and shards."""
 
 import gc
 import os
@@ -25,7 +25,7 @@ TOWNS = ["Alba", "Beldor", "Corfast", "Dungard", "Elholm", "Falmere"]
 
 @pytest.fixture(autouse=True)
 def _scoped(home: Path) -> None:
-    """A set of one document and one question for each of six scopes."""
+    """A data set of six scopes with one document and one question each."""
     corpus = [
         {"id": town, "title": town, "text": f"{town} was founded by Ada Marsh.", "scope": town}
         for town in TOWNS
@@ -42,9 +42,7 @@ def n_paid(folder: Path) -> int:
     return int(metrics(folder)["cost"]["total"]["paid"]["calls"])
 
 
-def test_the_building_of_every_scope_is_part_of_the_cost_and_no_file_stays_open(
-    fake: FakeOpenAI,
-) -> None:
+def test_the_cost_has_the_build_of_every_scope_and_no_file_stays_open(fake: FakeOpenAI) -> None:
     url = fake.scenario(reads=True)
     folder = run_folder(*SCOPED, *served(url))
     assert fake.stats(url).answered.total() == 4 * len(TOWNS) == n_paid(folder)
@@ -62,9 +60,7 @@ def test_failures_are_counted_over_all_scopes(fake: FakeOpenAI) -> None:
     assert "answer.direct" in refusal(*SCOPED, *served(url), "failures.after=15", exit_code=1)
 
 
-def test_a_kill_before_the_scratch_folder_is_gone_counts_no_call_twice(
-    fake: FakeOpenAI, home: Path
-) -> None:
+def test_a_leftover_scratch_folder_counts_no_call_twice(fake: FakeOpenAI, home: Path) -> None:
     url = fake.scenario(reads=True)
     first = n_paid(run_folder(*TOY, *served(url)))
     (built,) = home.glob("artifacts/toy/extraction/*/ledger.jsonl")
@@ -75,7 +71,7 @@ def test_a_kill_before_the_scratch_folder_is_gone_counts_no_call_twice(
     assert again == first == fake.stats(url).requests
 
 
-def test_two_versions_of_a_model_mark_the_run_and_expected_calls_are_kept(fake: FakeOpenAI) -> None:
+def test_two_versions_of_a_model_are_marked_and_expected_calls_are_stored(fake: FakeOpenAI) -> None:
     numbers = metrics(run_folder(*TOY, *served(fake.scenario(reads=True, fingerprints=("a", "b")))))
     assert (numbers["cost"]["mixed"], numbers["cost"]["models"]) == (True, ["fake a", "fake b"])
     assert numbers["estimate"]["extraction"]["calls"] == 16
@@ -83,7 +79,7 @@ def test_two_versions_of_a_model_mark_the_run_and_expected_calls_are_kept(fake: 
 
 
 @pytest.mark.parametrize(("first", "second"), [("", ""), ("", "1-of-4"), ("1-of-4", "1-of-2")])
-def test_two_processes_go_together_only_as_shards_of_one_number(
+def test_two_processes_share_a_run_only_as_shards_of_one_division(
     home: Path, first: str, second: str
 ) -> None:
     with RunFolder(home / "run", "1-of-4").alone(), RunFolder(home / "run", "2-of-4").alone():

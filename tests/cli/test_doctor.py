@@ -1,4 +1,4 @@
-"""`graphrag-bench doctor`: a table of what passes and what to fix, before a run costs anything."""
+"""`graphrag-bench doctor`: a table of passed and failed checks."""
 
 import json
 from pathlib import Path
@@ -24,7 +24,7 @@ def _key(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def examined(*words: str) -> dict[str, tuple[bool, str]]:
-    """Whether each check passed and its text, by `part name`."""
+    """Each check by `part name`: whether it passed, and its text."""
     checks = examine(check_settings(composed(words)))
     return {f"{check.part} {check.name}": (check.passed, check.text) for check in checks}
 
@@ -34,7 +34,7 @@ def of_server(url: str, *more: str, key: str = "PLANTED_KEY") -> list[str]:
             f"llm.api_key_env={key}", "embedder=hashing", *more]  # fmt: skip
 
 
-def test_a_server_that_is_not_there_is_named_and_asked_no_more() -> None:
+def test_an_unreachable_server_is_named_once() -> None:
     ended = command("doctor", *of_server("http://127.0.0.1:9/v1"), "--json")
     assert ended.code == 1
     (table,) = json.loads(ended.out)
@@ -51,7 +51,7 @@ def test_a_server_that_is_not_there_is_named_and_asked_no_more() -> None:
         {"raw_status": 200, "raw_body": '{"data": [{"id": "{key}"}]}'},
     ],
 )
-def test_a_planted_key_is_shown_nowhere(
+def test_no_output_has_the_api_key(
     fake: FakeOpenAI, home: Path, scenario: dict[str, object]
 ) -> None:
     ended = command("doctor", *of_server(fake.scenario(**scenario)))
@@ -62,7 +62,7 @@ def test_a_planted_key_is_shown_nowhere(
         assert "PLANTED_KEY" in ended.out
 
 
-def test_a_key_in_the_place_of_its_variable_is_refused_and_not_shown(home: Path) -> None:
+def test_a_key_instead_of_a_variable_name_is_refused_and_not_printed(home: Path) -> None:
     for words in (["doctor"], ["run", "-m", "method=bm25,vanilla", "answer=off"]):
         ended = command(*words, *of_server("http://x/v1", key=KEY))
         assert ended.code == 2 and KEY not in ended.out + ended.err
@@ -88,7 +88,7 @@ LIKE = {**WARSAW, '"city"': WARSAW["In which city"]}
         ({"texts": LIKE, "refuse": NO_MODES}, "llm.dialect.schema_as=words", "JSON", True, "words"),
     ],
 )
-def test_each_check_passes_or_says_what_to_fix(
+def test_a_check_passes_or_names_the_fix(
     fake: FakeOpenAI, scenario: dict[str, object], setting: str, check: str, passes: bool, text: str
 ) -> None:
     rows = examined(*of_server(fake.scenario(**scenario), *setting.split()))
@@ -99,7 +99,7 @@ def test_each_check_passes_or_says_what_to_fix(
 @pytest.mark.parametrize(
     ("dimension", "passes", "text"), [(8, True, "openai:fake:8:unit"), (1536, False, "dimension=8")]
 )
-def test_an_embedding_passes_or_the_right_dimension_is_named(
+def test_an_embedding_passes_or_names_the_right_dimension(
     fake: FakeOpenAI, dimension: int, passes: bool, text: str
 ) -> None:
     own = ("model=fake", "api_key_env=null", f"base_url={fake.scenario(dimension=8)}")
@@ -110,8 +110,8 @@ def test_an_embedding_passes_or_the_right_dimension_is_named(
 
 @pytest.mark.real
 def test_the_packaged_models_pass(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(model_check, "LONG_PROMPT", 60)  # a minute for all of it
-    rows = examined("llm.threads=1")  # two would wait for each other where the cores are busy
+    monkeypatch.setattr(model_check, "LONG_PROMPT", 60)  # keeps the test under a minute
+    rows = examined("llm.threads=1")  # two threads would wait for each other on busy cores
     assert all(passed for passed, _ in rows.values())
     assert rows["embedder vector"][1].startswith("384 numbers, length 1.000")
     assert "8192 tokens" in rows["llm chat"][1]

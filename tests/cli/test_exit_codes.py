@@ -1,4 +1,4 @@
-"""What a shell is told: 0 for all rows, 1 for what is lacking, 2 for bad input, 130 and 143."""
+"""Exit codes: 0 complete, 1 incomplete, 2 wrong input, 130 and 143 signals."""
 
 import signal
 import sqlite3
@@ -28,7 +28,7 @@ def _divided(n: int) -> float:
 
 @operator("lab.raises")
 def raises(question: Question, *, only: str = "") -> Ranked[Chunk]:
-    """An error for every question, or for one."""
+    """Raise an error for every question, or for one."""
     return Ranked[Chunk]([0], [_divided(1) if only in ("", question.id) else 1.0])
 '''
 METHOD = """name: mine
@@ -40,7 +40,7 @@ generate:
 """
 
 
-def test_a_run_that_is_stopped_ends_with_1_and_bad_input_with_2_and_earlier_work_stays() -> None:
+def test_a_stopped_run_exits_with_1_and_wrong_input_with_2_and_rows_stay() -> None:
     folder = run_folder(*VANILLA, "limit=2")
     before = (folder / "records.jsonl").read_bytes()
     toy_runs.stops_on.add("Question")
@@ -50,18 +50,18 @@ def test_a_run_that_is_stopped_ends_with_1_and_bad_input_with_2_and_earlier_work
     assert (folder / "records.jsonl").read_bytes() == before
 
 
-def test_the_shell_sees_exit_code_2_and_one_line() -> None:
+def test_an_unknown_method_exits_with_2_and_one_line() -> None:
     ended = shell("run", "method=hiporag")
     assert (ended.code, ended.out, len(ended.err.splitlines())) == (2, "", 1)
     assert "'hipporag'" in ended.err
 
 
-def test_ctrl_c_ends_with_130(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_ctrl_c_exits_with_130(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(doctor, "main", Mock(side_effect=KeyboardInterrupt))
     assert command("doctor").code == 130
 
 
-def test_a_signal_loses_no_reply_that_is_under_way(fake: FakeOpenAI, tmp_path: Path) -> None:
+def test_sigterm_loses_no_pending_reply(fake: FakeOpenAI, tmp_path: Path) -> None:
     root = tiny_set(tmp_path / "towns")
     url = fake.scenario(reads=True, latency=0.15)
     words = built_by_llm(root, tmp_path, url)
@@ -78,7 +78,7 @@ def test_a_signal_loses_no_reply_that_is_under_way(fake: FakeOpenAI, tmp_path: P
     assert set(fake.stats(url).answered.values()) == {1}
 
 
-def test_a_second_signal_ends_the_process_at_once(fake: FakeOpenAI, tmp_path: Path) -> None:
+def test_a_second_signal_kills_the_process(fake: FakeOpenAI, tmp_path: Path) -> None:
     url = fake.scenario(reads=True, latency=60)
     process = start(built_by_llm(tiny_set(tmp_path / "towns"), tmp_path, url), tmp_path)
     wait_for_calls(fake, url, 1, process)
@@ -102,7 +102,7 @@ def run_lab(step: str, *words: str) -> Ended:
 
 
 @pytest.mark.usefixtures("lab")
-def test_an_operator_that_always_raises_ends_in_1_with_its_own_file_and_line(home: Path) -> None:
+def test_an_operator_that_raises_exits_with_1_and_names_its_file_and_line(home: Path) -> None:
     ended = run_lab("op: lab.raises", "answer=off")
     assert ended.code == 1
     answer = command("ask", *TOY, "plugins=[failing_lab]", "method=./mine.yaml", "Who?")
@@ -119,7 +119,7 @@ def test_an_operator_that_always_raises_ends_in_1_with_its_own_file_and_line(hom
 
 @pytest.mark.usefixtures("lab")
 @pytest.mark.parametrize(("limit", "code"), [("0.2", 0), ("0.1", 1)])
-def test_more_failed_questions_than_the_limit_end_in_1(limit: str, code: int) -> None:
+def test_more_failures_than_the_limit_exit_with_1(limit: str, code: int) -> None:
     ended = run_lab("op: lab.raises, only: q1", "answer=off", f"failures.limit={limit}")
     assert ended.code == code
     assert ("1 of 6" in ended.err) == bool(code)

@@ -1,4 +1,4 @@
-"""Commands as a terminal shows them, and what they refuse."""
+"""Help texts, JSON output, and refused arguments."""
 
 import json
 from importlib import import_module
@@ -18,23 +18,23 @@ JSON = {
     "show": "0a1b", "ablate": "0a1b", "table": "runs", "diff": "0a1b 1b2c", "judge": "0a1b",
     "doctor": "llm=local",
 }  # fmt: skip
-"""The commands whose output a program may read, with words that each takes."""
+"""Commands with --json, each with valid words."""
 
 
 @pytest.mark.parametrize("name", COMMANDS)
-def test_every_command_shows_an_example_of_itself(name: str) -> None:
+def test_the_help_of_every_command_has_an_example(name: str) -> None:
     assert f"graphrag-bench {name}" in command(name, "--help").out.partition("\nexample")[2]
     assert f"\n  {name} " in command("--help").out
 
 
 @pytest.mark.parametrize("name", JSON)
-def test_what_a_program_may_read_is_printed_as_json(name: str) -> None:
+def test_commands_take_json(name: str) -> None:
     parser = Parser(name, "")
     import_module(f"graphrag_bench.cli.{name}").declare(parser)
     assert parser.read([*JSON[name].split(), "--json"]).json
 
 
-def test_a_plan_is_json_too() -> None:
+def test_a_plan_is_printed_as_json() -> None:
     (cell,) = json.loads(command("plan", *TOY, "method=vanilla", "limit=2", "--json").out)
     assert {one["resource"] for one in cell["artifacts"]} == {"chunk_table", "chunk_index"}
     assert cell["questions"] == {"selected": 2, "left": 2, "left_to_answer": 2}
@@ -66,20 +66,20 @@ def test_a_plan_is_json_too() -> None:
         ("cache", "export a --path a", "'a'"), ("cache", "import a --path a", "'a'"),
     ],
 )  # fmt: skip
-def test_what_a_command_does_not_take_is_named_with_the_nearest(
+def test_an_unknown_argument_is_named_with_the_nearest_valid_one(
     name: str, words: str, named: str
 ) -> None:
     message = refused(*words.split(), name=name)
     assert [one for one in named.split("; ") if one not in message] == []
 
 
-def test_ask_refuses_what_it_does_not_read_all_at_once() -> None:
+def test_ask_refuses_all_settings_without_effect_at_once() -> None:
     message = refused(*TOY, *(f"{name}=1" for name in UNUSED), "Who?", name="ask")
     assert [name for name in UNUSED if name not in message] == []
     assert set(UNUSED) <= set(RunSettings.model_fields)
 
 
-def test_the_home_of_a_run_may_be_named_as_a_run_names_it(tmp_path: Path) -> None:
+def test_home_and_paths_home_are_the_same_option(tmp_path: Path) -> None:
     for word in ([f"paths.home={tmp_path}"], ["--home", str(tmp_path)]):
         for action in (["ls"], []):  # ls is the default
             assert f"{tmp_path}/runs" in command("runs", *action, *word).out

@@ -1,4 +1,4 @@
-"""`graphrag-bench judge`: values of one run, verdicts between several, paid for once."""
+"""`graphrag-bench judge`: graded answers, pairwise verdicts, no repeated call."""
 
 import json
 import shutil
@@ -20,7 +20,7 @@ FIRST = ("--metrics", "judged_correctness")
 
 
 BUILT = [[*TOY, "method=vanilla", "limit=3", "reference_rows=off"]]
-"""Every answer is `Ada Marsh`: the gold answer of one question, wrong for the others."""
+"""Every answer is `Ada Marsh`, which is right for one question."""
 
 
 @pytest.fixture
@@ -45,13 +45,13 @@ def judge(*arguments: object) -> str:
 
 
 def judged(run: Path, *more: str) -> dict[tuple[str, str], object]:
-    """The value of each question and metric after the command."""
+    """Judge a run; return the value of each metric and question."""
     judge(run, *JUDGE, *more)
     lines = (run / "judged.jsonl").read_text().splitlines()
     return {(row["metric"], row["question"]): row["value"] for row in map(json.loads, lines)}
 
 
-def test_every_answer_has_every_metric_and_a_second_call_asks_nothing(run: Path) -> None:
+def test_every_answer_has_every_metric_and_a_second_command_makes_no_call(run: Path) -> None:
     before = {name: (run / name).read_bytes() for name in ("records.jsonl", "metrics.json")}
     assert "at most 21 calls" in judge(run, *JUDGE, "--plan")
     assert planted_judges.prompts == []
@@ -59,7 +59,7 @@ def test_every_answer_has_every_metric_and_a_second_call_asks_nothing(run: Path)
     values = judged(run, "cache.mode=off")
     assert len(values) == 15 and len({metric for metric, _ in values}) == 5
     assert all(isinstance(value, float) and 0 <= value <= 1 for value in values.values())
-    assert len(planted_judges.prompts) == 17  # two names are compared with the gold, one is it
+    assert len(planted_judges.prompts) == 17  # two answers differ from the gold
     stored = (run / "judged.jsonl").read_bytes()
     judged(run, "cache.mode=off")
     assert (len(planted_judges.prompts), (run / "judged.jsonl").read_bytes()) == (17, stored)
@@ -67,7 +67,7 @@ def test_every_answer_has_every_metric_and_a_second_call_asks_nothing(run: Path)
     assert before == {name: (run / name).read_bytes() for name in before}
 
 
-def test_two_judges_at_a_time_are_refused_and_a_run_at_work_is_not_touched(run: Path) -> None:
+def test_a_second_judge_is_refused_and_a_locked_run_can_be_judged(run: Path) -> None:
     with FileLock(run / "judge.lock"):
         assert str(run) in refused(str(run), *JUDGE, name="judge")
     assert planted_judges.prompts == []
@@ -76,7 +76,7 @@ def test_two_judges_at_a_time_are_refused_and_a_run_at_work_is_not_touched(run: 
 
 
 @pytest.mark.parametrize("method", ["ircot", "dalk"])
-def test_contexts_are_those_that_the_run_has_kept(tmp_path: Path, method: str) -> None:
+def test_the_judge_reads_the_stored_contexts(tmp_path: Path, method: str) -> None:
     run = run_folder(*TOY, f"method={method}", "limit=2", f"paths.home={tmp_path}")
     for name in ("artifacts", "cache"):
         shutil.rmtree(tmp_path / name)
@@ -86,7 +86,7 @@ def test_contexts_are_those_that_the_run_has_kept(tmp_path: Path, method: str) -
     assert toy_runs.asked == [] and not (tmp_path / "artifacts").exists()
 
 
-def test_a_context_in_another_order_than_its_kept_texts_is_not_judged(run: Path) -> None:
+def test_a_context_that_does_not_match_its_stored_texts_is_not_judged(run: Path) -> None:
     records = run / "records.jsonl"
     rows = [json.loads(line) for line in records.read_text().splitlines()]
     rows[0]["context"]["pieces"].reverse()
@@ -94,20 +94,20 @@ def test_a_context_in_another_order_than_its_kept_texts_is_not_judged(run: Path)
     assert len(judged(run, "--metrics", "context_recall")) == 2
 
 
-def test_metrics_without_a_context_go_on_where_none_was_kept(run: Path) -> None:
+def test_without_stored_contexts_only_metrics_without_a_context_are_judged(run: Path) -> None:
     (run / "contexts.jsonl").unlink()
     assert {metric for metric, _ in judged(run)} == {"judged_correctness", "answer_relevance"}
     assert "trace=off" in refused(str(run), *JUDGE, "--metrics", "faithfulness", name="judge")
 
 
-def test_two_runs_are_compared_unless_each_is_wanted_or_metrics_are_named(runs: list[str]) -> None:
+def test_two_runs_are_compared_unless_each_or_metrics_is_given(runs: list[str]) -> None:
     for more in (["--each"], list(FIRST)):
         assert judge(*runs[:2], *JUDGE, *more, "--limit", "1").count("judged: ") == 2
     for words in ((*runs[:2], "--each", "protocol=house"), (runs[0], "--criteria", "overall")):
         assert "--criteria" in refused(*words, *JUDGE, name="judge")
 
 
-def test_verdicts_are_kept_and_nothing_is_asked_twice(runs: list[str]) -> None:
+def test_verdicts_are_stored_and_no_call_is_repeated(runs: list[str]) -> None:
     words = (*runs[:2], *LONGER, "--criteria", "pankrag", "--limit", "2", "cache.mode=off")
     out = judge(*words)
     (line,) = [line for line in out.splitlines() if line.startswith("comparison: ")]
@@ -120,7 +120,7 @@ def test_verdicts_are_kept_and_nothing_is_asked_twice(runs: list[str]) -> None:
     assert {row["winner"] for row in rows} == {Path(runs[1]).name}
 
 
-def test_a_command_that_was_stopped_goes_on_with_what_is_missing(runs: list[str]) -> None:
+def test_a_stopped_command_resumes(runs: list[str]) -> None:
     more = (*LONGER, "--criteria", "coherence")
     planted_judges.stops_on.add("Did Mira Holt")
     refused(*runs[:2], *more, name="judge", code=1)
@@ -132,9 +132,9 @@ def test_a_command_that_was_stopped_goes_on_with_what_is_missing(runs: list[str]
     assert 0 < before < 12 and len(planted_judges.prompts) == 12
 
 
-def test_the_calls_between_runs_are_known_before_they_are_made(runs: list[str]) -> None:
+def test_plan_counts_the_calls_of_a_comparison(runs: list[str]) -> None:
     more = (*LONGER, "--criteria", "relevance", "--limit", "2", "cache.mode=off")
-    assert judge(*runs, *more, "--plan").startswith("at most 8 calls")  # two runs answer alike
+    assert judge(*runs, *more, "--plan").startswith("at most 8 calls")  # two answers are equal
     assert planted_judges.prompts == []
     judge(*runs, *more)
     assert len(planted_judges.prompts) == 8

@@ -1,4 +1,4 @@
-"""Cells that launchers run in other processes make the table of those run in this one."""
+"""Launchers that run cells in other processes give the same table."""
 
 import os
 import sys
@@ -15,11 +15,11 @@ LAUNCHERS = {
             "+hydra.launcher.ray.init.include_dashboard=false"],
 }  # fmt: skip
 SWEEP = [*TOY, "method=mine", "method.top_k=1,0", "answer=off", "reference_rows=off"]
-"""Two cells of a method of one's own, of which one is wrong."""
+"""Two cells of a new method, one of them with a wrong setting."""
 
 
 def swept(*words: str) -> str:
-    """The table of the sweep, of which one cell is done and one has failed."""
+    """The table of the sweep; one cell has failed."""
     own = ["--config-dir", "theirs", "plugins=[mylab]", "experiment=two"]
     ended = command("run", "-m", *own, *SWEEP, *words)
     assert (ended.code, ended.methods) == (1, ["mine"]), ended.err
@@ -31,13 +31,13 @@ def swept(*words: str) -> str:
 
 @cache
 def of_this_process() -> str:
-    """The table of cells run here, once for all launchers."""
+    """The table of cells run in this process."""
     return swept("paths.home=here")
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", LAUNCHERS)
-def test_the_table_is_that_of_cells_run_here(
+def test_every_launcher_gives_the_table_of_this_process(
     name: str, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pytest.importorskip(f"hydra_plugins.hydra_{name.partition('_')[0]}_launcher")

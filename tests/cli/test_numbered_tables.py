@@ -27,13 +27,13 @@ MODELS = {
     "run": [*WEIGHTLESS, "fidelity=default"],
     "judge": ["llm@llm_judge=scripted", "embedder=hashing"],
 }  # fmt: skip
-"""What stands in for the models that a paper names."""
+"""Models without weights for each printed command."""
 NAMED = re.compile(r"(n|llm@llm_build|llm_build\.model|llm@llm_judge|embedder)=")
 MEASURED = [
     "embedder=hashing", "llm=scripted", "llm._target_=paper_reader.reader", "workers=1",
     "cache.mode=off",
 ]  # fmt: skip
-"""What stands in for the models of a row; its seconds are measured."""
+"""Models without weights for a row; its seconds are measured."""
 MADE: dict[str, object] = {
     "corpus.jsonl": CORPUS,
     "questions.json": [{"question": "What joins them?", "answer": ""}],
@@ -50,11 +50,11 @@ FILES: dict[str, dict[str, object]] = {
     "squality": {"test.jsonl": [squality_line()]},
     "infinitebench_qa": {"longbook_qa_eng.jsonl": [book_row(1, "Una Rowan rows to Tarn Hill.")]},
 }  # fmt: skip
-"""Small sets, in the shapes of the papers', by card; that of cwq is in RoG's format."""
+"""Small data sets in the papers' formats, by card; cwq is in RoG's format."""
 
 
 CELLS: dict[str, tuple[str, str, str]] = {
-    # data set, method and metric of a cell
+    # data set, method and metric
     "pankrag/table1": ("Mix", "PankRAG", "Empowerment"),
     "pankrag/table2": ("Multihop-RAG", "PankRAG", "Answer Relevance"),
     "pankrag/table3": ("Multihop-RAG", "PankRAG-Ank", "Faithfulness"),
@@ -84,15 +84,13 @@ CELLS: dict[str, tuple[str, str, str]] = {
 }
 
 
-def test_every_numbered_table_of_the_five_papers_is_tried() -> None:
+def test_every_numbered_table_of_the_five_papers_has_a_cell_here() -> None:
     numbered = {one for one in table_names() if one.partition("/table")[2].isdigit()}
     assert {*CELLS} == {one for one in numbered if not one.startswith("zhou2025tr/")}
 
 
 @pytest.mark.parametrize("name", CELLS)
-def test_a_cell_of_a_table_runs_by_its_row_and_is_printed_with_a_figure(
-    name: str, home: Path
-) -> None:
+def test_a_cell_is_run_by_its_row_and_printed_with_our_figure(name: str, home: Path) -> None:
     if name == "pathrag/table4":
         pytest.importorskip("rouge_score")
     place, table = CELLS[name], load_table(name)
@@ -122,7 +120,7 @@ def test_a_cell_of_a_table_runs_by_its_row_and_is_printed_with_a_figure(
 
 
 def _row(recipe: Recipe) -> list[str]:
-    """The row and the data set of a run, as the experiment of its table has them."""
+    """The row= and dataset= of a run in the experiment of its table."""
     runs = table_runs(recipe.table.full_name)
     for row, dataset in runs.pairs:
         name = (content("dataset", dataset) or {"name": dataset})["name"]
@@ -132,7 +130,7 @@ def _row(recipe: Recipe) -> list[str]:
 
 
 def printed(table: str) -> list[list[str]]:
-    """The words of the commands that the notes of a table print."""
+    """The commands in the notes of a table, as words."""
     lines = command("table", table).out.splitlines()
     return [line.split()[2:] for line in lines if line.startswith("next: ")]
 
@@ -146,6 +144,6 @@ def paste(words: list[str]) -> None:
     assert ended.code == 0, ended.err
 
 
-def test_pairs_that_are_not_all_of_a_group_are_judged_one_by_one() -> None:
+def test_only_complete_groups_of_pairs_are_judged_together() -> None:
     star, whole = [("a", "b"), ("a", "c")], [("a", "b"), ("a", "c"), ("b", "c")]
     assert whole_groups(star) == star and whole_groups(whole) == [("a", "b", "c")]

@@ -1,4 +1,4 @@
-"""`graphrag-bench questions`: a folder that runs as a data set, made once."""
+"""`graphrag-bench questions`: a folder that runs as a data set."""
 
 import json
 import re
@@ -19,7 +19,7 @@ TEMPLATE = ["kind=specific", "wording=template", "n=6", "hops=1,2"]
 
 
 def lister(replies: object = None) -> Scripted:
-    """A model that gives as many items as it is asked for."""
+    """A model that returns the requested number of items."""
 
     def answer(chat: Chat) -> str:
         text = last_user_message(chat)
@@ -30,7 +30,7 @@ def lister(replies: object = None) -> Scripted:
 
 
 def folder_of(*arguments: str) -> Path:
-    """The folder of a set that was made."""
+    """Generate questions; return their folder."""
     ended = command("questions", *TOY, *arguments)
     assert ended.code == 0, ended.err
     lines = [line for line in ended.out.splitlines() if line.startswith("set: ")]
@@ -41,7 +41,7 @@ def rows(folder: Path) -> list[dict[str, object]]:
     return [json.loads(line) for line in (folder / "questions.jsonl").read_text().splitlines()]
 
 
-def test_the_same_command_makes_the_same_questions_and_loses_no_edit(tmp_path: Path) -> None:
+def test_the_command_is_reproducible_and_overwrites_no_edit(tmp_path: Path) -> None:
     home = f"paths.home={tmp_path}"
     folder = folder_of(*TEMPLATE, home)
     first = (folder / "questions.jsonl").read_bytes()
@@ -54,7 +54,7 @@ def test_the_same_command_makes_the_same_questions_and_loses_no_edit(tmp_path: P
     assert (folder / "questions.jsonl").read_bytes() == edited
 
 
-def test_made_questions_are_asked_of_the_set_itself_over_its_artifacts(tmp_path: Path) -> None:
+def test_generated_questions_run_on_the_artifacts_of_the_data_set(tmp_path: Path) -> None:
     home = f"paths.home={tmp_path}"
     words = [*TOY, "method=vanilla", "answer=off", home]
     own = run_folder(*words)
@@ -70,10 +70,10 @@ def test_made_questions_are_asked_of_the_set_itself_over_its_artifacts(tmp_path:
     assert {row["question"] for row in records(run)} == {row["id"] for row in questions}
     (scope,) = json.loads((run / "artifacts.json").read_text())["artifacts"]
     assert not {item.path.name for item in garbage(tmp_path)[0]} & set(scope["keys"].values())
-    assert rescored(find_run(str(run), tmp_path), {})["n"] == 6  # which reads the set anew
+    assert rescored(find_run(str(run), tmp_path), {})["n"] == 6  # reads the data set again
 
 
-def test_a_file_of_questions_gives_its_name_to_the_set(tmp_path: Path) -> None:
+def test_the_data_set_is_named_after_its_file_of_questions(tmp_path: Path) -> None:
     file = tmp_path / "overviews.jsonl"
     file.write_text('{"id": "a", "text": "What is it about?"}\n', encoding="utf-8")
     books = read_dataset("toy", questions=file)

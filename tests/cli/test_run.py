@@ -1,4 +1,4 @@
-"""Runs, plans and questions from the command line, over the toy set."""
+"""Runs on the toy data set: folders, limits, answers and repeats."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -26,7 +26,7 @@ pytestmark = pytest.mark.slow
 VANILLA = [*TOY, "method=vanilla", "reference_rows=off"]
 
 
-def test_a_run_prints_its_table_and_ends_with_its_folder(home: Path) -> None:
+def test_a_run_prints_its_table_and_its_folder(home: Path) -> None:
     ended = ran(*TOY, "method=bm25", "limit=3")
     assert ended.methods == ["bm25", "zeroshot", "vanilla", "oracle"]
     assert ended.folder.parent == home / "runs" / "toy" / "bm25"
@@ -35,7 +35,7 @@ def test_a_run_prints_its_table_and_ends_with_its_folder(home: Path) -> None:
     assert table.index("| BM25 |") < table.index("(reference) |")
 
 
-def test_a_larger_limit_goes_on_in_the_same_folder_and_a_smaller_leaves_its_scores() -> None:
+def test_a_larger_limit_resumes_and_a_smaller_limit_keeps_the_scores() -> None:
     off = [*VANILLA, "cache.mode=off"]
     folder = run_folder(*off, "limit=2")
     assert len(asked) == 2
@@ -49,7 +49,7 @@ def test_a_larger_limit_goes_on_in_the_same_folder_and_a_smaller_leaves_its_scor
     assert metrics(folder)["n"] == len(asked) == 6
 
 
-def test_answers_are_paid_for_as_they_are_wanted() -> None:
+def test_only_requested_answers_are_generated() -> None:
     folders = set()
     for n_answers, word in ((0, "answer=off"), (2, "answer=2"), (6, "answer=on")):
         folders.add(folder := run_folder(*VANILLA, word))
@@ -60,7 +60,7 @@ def test_answers_are_paid_for_as_they_are_wanted() -> None:
     assert len(folders) == 1
 
 
-def test_one_graph_per_partition_retrieves_within_the_scope_of_the_question(home: Path) -> None:
+def test_graph_per_partition_retrieves_within_the_scope(home: Path) -> None:
     corpus = [
         {"id": f"{book}{name}", "title": name, "text": f"{name} met Carl in {book}.", "scope": book}
         for book in "12"
@@ -76,7 +76,7 @@ def test_one_graph_per_partition_retrieves_within_the_scope_of_the_question(home
 
 
 class Moody(Scripted):
-    """A reader that answers rightly in its first repeat, and says nothing useful in others."""
+    """A reader that is right in its first repeat only."""
 
     def call(self, request: Request) -> Completion:
         text = "Ada Marsh" if request.trial == 0 else "I forgot"
@@ -90,7 +90,7 @@ def moody(replies: Mapping[str, str] | None = None) -> Scripted:
 MOODY = [f"llm._target_={__name__}.moody" if "llm._t" in word else word for word in WEIGHTLESS]
 
 
-def test_three_repeats_go_on_from_one_and_keep_each_answer() -> None:
+def test_repeats_resume_and_keep_earlier_answers() -> None:
     first = run_folder(*VANILLA)
     before = (first / "records.jsonl").read_bytes()
     asked.clear()
@@ -101,12 +101,12 @@ def test_three_repeats_go_on_from_one_and_keep_each_answer() -> None:
     whole = file.read_text()
     file.write_text("".join(whole.splitlines(keepends=True)[:4]))
     asked.clear()
-    run_folder(*VANILLA, "repeats=2", "cache.mode=off")  # a repeat that was cut goes on
+    run_folder(*VANILLA, "repeats=2", "cache.mode=off")  # resumes a cut repeat
     assert (len(asked), file.read_text()) == (2, whole)
 
 
-def test_mean_and_spread_are_those_of_the_repeats() -> None:
-    """Right for one question of five in the first repeat, for none in two: mean 1/15."""
+def test_mean_and_spread_over_repeats() -> None:
+    """One of five questions is right in the first of three repeats: mean 1/15."""
     folder = run_folder("dataset=toy", *MOODY, "method=vanilla", "repeats=3")
     repeats: Any = metrics(folder)["repeats"]
     assert repeats["changed"] == 6
@@ -118,7 +118,7 @@ def test_mean_and_spread_are_those_of_the_repeats() -> None:
     assert "0.067 ±0.115 (5 of 6)" in table_of(folder)
 
 
-def test_fewer_repeated_questions_than_a_run_has_give_no_spread() -> None:
+def test_no_spread_if_only_some_questions_were_repeated() -> None:
     words = ["dataset=toy", *MOODY, "method=vanilla"]
     folder = run_folder(*words, "repeats=2", "limit=3")
     repeats = metrics(folder)["repeats"]
@@ -129,7 +129,7 @@ def test_fewer_repeated_questions_than_a_run_has_give_no_spread() -> None:
     assert " ±0" not in table_of(folder)
 
 
-def test_a_budget_counts_the_repeats_too() -> None:
+def test_a_budget_includes_the_repeats() -> None:
     used: Any = metrics(run_folder(*VANILLA))["usage"]
     spent = used["prompt_tokens"] + used["completion_tokens"]
     budget = f"budget.tokens={round(spent * 1.5)}"

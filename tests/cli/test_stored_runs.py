@@ -1,4 +1,4 @@
-"""`runs`, `diff` and `table`: stored runs listed, scored again, compared, removed, collected."""
+"""`runs`, `diff` and `table`: list, score, compare, remove and collect stored runs."""
 
 import csv
 import io
@@ -46,7 +46,7 @@ def collectable(home: Path) -> set[str]:
     return {str(item.path.relative_to(home)) for item in cleanup.garbage(home)[0]}
 
 
-def test_the_csv_has_a_row_for_each_scored_run_and_the_settings_that_differ(home: Path) -> None:
+def test_the_csv_has_a_row_per_run_and_a_column_per_differing_setting(home: Path) -> None:
     listed = {one["method"]: one["n_rows"] for one in json.loads(printed("runs", "ls", "--json"))}
     assert listed == {"bm25": 6, "vanilla": 6, "hipporag": 4}
     rows = {row["method"]: row for row in
@@ -59,7 +59,7 @@ def test_the_csv_has_a_row_for_each_scored_run_and_the_settings_that_differ(home
     assert "seed" not in hipporag
 
 
-def test_tables_are_listed_and_those_of_runs_take_folders_and_beginnings_of_keys() -> None:
+def test_table_lists_papers_and_takes_folders_and_beginnings_of_keys() -> None:
     every = printed("table")
     assert all(name in every for name in table_names())
     named = [["runs/toy"], [str(folder("bm25"))], [folder("vanilla").name[:8]]]
@@ -69,7 +69,7 @@ def test_tables_are_listed_and_those_of_runs_take_folders_and_beginnings_of_keys
     assert runs["bm25"]["metrics"]["evidence_recall@5"]["n"] == 5
 
 
-def test_two_runs_are_compared_over_the_questions_that_both_have() -> None:
+def test_diff_compares_over_common_questions() -> None:
     pair = [folder("bm25"), folder("hipporag")]
     values = json.loads(printed("diff", *pair, "--json"))
     assert values["metrics"]["evidence_recall@2"]["n"] == 4
@@ -79,7 +79,7 @@ def test_two_runs_are_compared_over_the_questions_that_both_have() -> None:
         assert part in shown
 
 
-def test_runs_over_different_versions_of_a_corpus_are_not_paired_unawares() -> None:
+def test_runs_over_different_versions_of_a_corpus_are_not_paired() -> None:
     runs = []
     for text in ("Daily.", "Never."):
         corpus = [{"id": "a", "text": f"Una rows. {text}"}, {"id": "b", "text": "Bo sinks."}]
@@ -90,11 +90,11 @@ def test_runs_over_different_versions_of_a_corpus_are_not_paired_unawares() -> N
     one = {"method": "vanilla", "dataset": "toy", "corpus": "aa"}
     other = {"method": "bm25", "dataset": "toy", "corpus": "bb"}
     assert baseline_of(other, [one, other], "vanilla") is None
-    old = {"method": "vanilla", "dataset": "toy"}  # from before corpora were kept
+    old = {"method": "vanilla", "dataset": "toy"}  # stored without a corpus
     assert baseline_of(other, [one, old, other], "vanilla") is old
 
 
-def test_a_run_scored_anew_as_it_was_has_the_same_metrics_and_costs_nothing() -> None:
+def test_scoring_again_keeps_metrics_and_costs() -> None:
     before = metrics(folder("bm25"))
     toy_runs.asked.clear()
     assert f"scored: {folder('bm25')}" in printed("runs", "score", folder("bm25"))
@@ -105,7 +105,7 @@ def test_a_run_scored_anew_as_it_was_has_the_same_metrics_and_costs_nothing() ->
         assert after[name] == before[name]
 
 
-def test_settings_of_scoring_stay_until_others_are_given() -> None:
+def test_settings_of_scoring_are_kept_until_changed() -> None:
     names = again(cuts=[1, 3], normaliser="squad")["metrics"]
     assert "evidence_recall@3" in names and "evidence_recall@5" not in names
     after = again(evidence_tokens=[40])
@@ -122,7 +122,7 @@ def test_settings_of_scoring_stay_until_others_are_given() -> None:
     assert metrics(folder("bm25")) == before
 
 
-def test_the_run_of_a_baseline_is_compared_with() -> None:
+def test_scores_are_compared_with_the_run_of_the_baseline() -> None:
     words = ("evaluation.baseline=vanilla", "columns=all", "evaluation.compared=[mrr]")
     shown = printed("runs", "score", folder("bm25"), folder("vanilla"), *words)
     rows = shown[shown.index("differences from VanillaRAG") :]
@@ -131,7 +131,7 @@ def test_the_run_of_a_baseline_is_compared_with() -> None:
     assert "'vanila'" in refused(*wrong, name="runs")
 
 
-def test_nothing_outside_the_runs_and_no_run_at_work_is_removed(home: Path) -> None:
+def test_locked_runs_and_other_folders_are_not_removed(home: Path) -> None:
     target = folder("bm25")
     outside = shutil.copytree(target, home / "elsewhere" / "toy" / "bm25" / "abc")
     link = target.with_name("abc")
@@ -145,7 +145,7 @@ def test_nothing_outside_the_runs_and_no_run_at_work_is_removed(home: Path) -> N
     assert (target / "records.jsonl").is_file()
 
 
-def test_what_only_a_removed_run_referred_to_is_collected_and_built_again(home: Path) -> None:
+def test_artifacts_of_a_removed_run_are_collected_and_built_again(home: Path) -> None:
     target = folder("hipporag")
     records = (target / "records.jsonl").read_bytes()
     (run,) = json.loads((target / "artifacts.json").read_text())["artifacts"]
@@ -163,7 +163,7 @@ def test_what_only_a_removed_run_referred_to_is_collected_and_built_again(home: 
     assert (folder("hipporag") / "records.jsonl").read_bytes() == records
 
 
-def test_unfinished_builds_and_files_are_collected_unless_at_work(home: Path) -> None:
+def test_interrupted_builds_are_collected_unless_locked(home: Path) -> None:
     written = folder("bm25") / "metrics.json.4711.new"
     written.write_text("{")
     assert collectable(home) == set()

@@ -1,4 +1,4 @@
-"""`artifacts` and `cache`: what was built and paid for is exported, imported, and shared."""
+"""`artifacts` and `cache`: export, import and share artifacts and replies."""
 
 import io
 import json
@@ -30,7 +30,7 @@ def files_below(folder: Path) -> dict[str, bytes]:
             for path in sorted(folder.rglob("*")) if path.is_file()}  # fmt: skip
 
 
-def test_an_exported_graph_comes_with_its_inputs_and_is_not_built_again() -> None:
+def test_an_imported_graph_has_its_inputs_and_is_reused() -> None:
     a, b = "a.tar.gz", "b.tar.gz"
     exported, _ = (command("artifacts", "export", key_of("graph")[:6], name) for name in (a, b))
     assert Path(a).read_bytes() == Path(b).read_bytes()
@@ -42,7 +42,7 @@ def test_an_exported_graph_comes_with_its_inputs_and_is_not_built_again() -> Non
 
 
 @pytest.mark.parametrize("file", ["source.npy", "recipe.json"])
-def test_a_changed_archive_is_refused_and_nothing_is_taken_from_it(file: str) -> None:
+def test_a_changed_archive_is_refused_as_a_whole(file: str) -> None:
     command("artifacts", "export", key_of("graph"), "graph.tar.gz")
     with tarfile.open("graph.tar.gz") as old, tarfile.open("bad.tar.gz", "w:gz") as new:
         for info in old:
@@ -58,7 +58,7 @@ def test_a_changed_archive_is_refused_and_nothing_is_taken_from_it(file: str) ->
     assert not files_below(Path("theirs"))
 
 
-def test_an_exported_graph_can_be_imported_as_a_graph() -> None:
+def test_an_exported_graphml_file_can_be_imported() -> None:
     name = "graph.graphml"
     assert command("artifacts", "export", key_of("graph"), name).code == 0
     other = key_of("extraction")
@@ -67,7 +67,7 @@ def test_an_exported_graph_can_be_imported_as_a_graph() -> None:
     assert records(run_folder(*words))[0]["documents"]
 
 
-def test_a_shared_store_is_read_and_never_written() -> None:
+def test_a_shared_store_is_read_only() -> None:
     shutil.copytree("artifacts", "group")
     before = files_below(Path("group"))
     words = [*HIPPORAG, "answer=off", "paths.home=mine", "paths.shared_artifacts=group"]
@@ -78,7 +78,7 @@ def test_a_shared_store_is_read_and_never_written() -> None:
     assert [path.parent.parent.name for path in Path("mine").glob("artifacts/toy/*/*/recipe.json")]
 
 
-def test_replies_are_counted_and_an_exported_file_is_a_store_for_the_next_home() -> None:
+def test_exported_replies_are_reused_in_another_home() -> None:
     ((model, counts),) = json.loads(command("cache", "stats", "--json").out).items()
     assert model.startswith("scripted:") and (counts["usd"], counts["valid"]) == (0, 6)
     name = "shared.jsonl.gz"
@@ -89,7 +89,7 @@ def test_replies_are_counted_and_an_exported_file_is_a_store_for_the_next_home()
     assert not asked
 
 
-def test_an_exported_file_holds_no_key(
+def test_no_file_has_the_api_key(
     fake: FakeOpenAI, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PLANTED_KEY", KEY)

@@ -1,4 +1,4 @@
-"""Settings are chosen on the dev part, by evidence and with no call, and reported on the other."""
+"""Tuning: select settings on the dev part, report them on the test part."""
 
 import shlex
 
@@ -23,7 +23,7 @@ pytestmark = pytest.mark.slow
 pytest.importorskip("hydra_plugins.hydra_optuna_sweeper")
 
 
-def test_optuna_sees_the_dev_part_alone_and_its_best_trial_is_reported_on_the_other() -> None:
+def test_optuna_tunes_on_dev_and_prints_the_command_for_test() -> None:
     asked.clear()
     ended = ran(*OPTUNA, INTERVAL)
     assert not asked
@@ -40,7 +40,7 @@ def test_optuna_sees_the_dev_part_alone_and_its_best_trial_is_reported_on_the_ot
     assert metrics(again.folder)["n"] == len(IDS) - len(DEV)
 
 
-def test_a_run_that_was_chosen_stays_marked_wherever_it_is_shown() -> None:
+def test_the_selected_run_is_marked_in_every_table() -> None:
     quiet = [*HIPPORAG, "answer=off"]
     sweep = ["-m", *quiet, "method.damping=0.3,0.5", "split=dev"]
     ended = ran(*sweep, "objective=evidence_recall@2")
@@ -50,7 +50,7 @@ def test_a_run_that_was_chosen_stays_marked_wherever_it_is_shown() -> None:
     assert marked == [word for word, end in ends.items() if str(end.folder) == best]
     words = [*quiet, f"method.damping={marked[0]}"]
     assert MARK not in ran(*words, "split=test").out
-    assert MARK in ran(*words, "split=all").out  # all questions hold those of dev
+    assert MARK in ran(*words, "split=all").out  # includes dev
 
 
 @pytest.mark.parametrize(
@@ -58,13 +58,13 @@ def test_a_run_that_was_chosen_stays_marked_wherever_it_is_shown() -> None:
     [("split=test", "split=test"), ("objective=evidence_recall@3", "evidence_recall@2"),
      ("objective=f1", "answer=on"), ("objective=answer_words", "answer_words")],
 )  # fmt: skip
-def test_an_objective_that_could_not_be_honest_is_refused(more: str, name: str) -> None:
+def test_an_invalid_objective_is_refused(more: str, name: str) -> None:
     words = [word for word in OPTUNA if not word.startswith("hydra.")]
     with pytest.raises(UserError, match=name):
         check_names(check_settings(composed([*words, more])))
 
 
-def test_a_sweep_that_could_not_be_whole_is_refused() -> None:
+def test_an_invalid_tuning_sweep_is_refused() -> None:
     assert "objective=" in refused(*OPTUNA, INTERVAL, "objective=null")
     assert "damping" in refused(*OPTUNA, "method.dampng=interval(0.1,0.9)")
     assert "-m" in refused(*HIPPORAG, "objective=evidence_recall@5")

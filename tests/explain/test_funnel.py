@@ -1,4 +1,4 @@
-"""Evidence worked out by hand at each stage, and the counts over a few documents."""
+"""The evidence funnel by hand."""
 
 import pytest
 
@@ -24,12 +24,12 @@ def funnel(*documents: EvidenceDocument) -> Funnel:
         (NOT_ANSWERED, "answered", []),
         (NOT_RETRIEVED | NOT_ANSWERED, "retrieved", []),
         (dict.fromkeys(STAGES[2:], False), "extracted", []),
-        # what a later stage found on another way was not lost
+        # recovered by a later stage
         ({"extracted": False, "linked": False}, None, ["extracted", "linked"]),
         ({"linked": False, "cut": False, "prompt": False} | NOT_ANSWERED, "cut", ["linked"]),
-        # being linked does not make up for not being extracted
+        # linking does not recover extraction
         ({"extracted": False, "linked": True} | NOT_RETRIEVED, "extracted", []),
-        # a stage of which nothing is known loses nothing
+        # an unknown stage loses nothing
         ({"extracted": None, "linked": None} | NOT_RETRIEVED | NOT_ANSWERED, "retrieved", []),
     ],
 )
@@ -41,8 +41,8 @@ def test_evidence_is_lost_at_the_first_stage_that_it_did_not_pass(
     assert [stage for stage in STAGES if result.state(stage) == "recovered"] == recovered
 
 
-def test_losses_and_what_passed_sum_to_all_documents() -> None:
-    """Question a: one lost in retrieval, one unanswered; b: all passed; c: one not extracted."""
+def test_losses_and_the_rest_sum_to_all_documents() -> None:
+    """a: one lost in retrieval, one unanswered; b: passed; c: not extracted."""
     result = funnel(
         document("a", **NOT_RETRIEVED, **NOT_ANSWERED),
         document("a", **NOT_ANSWERED),
@@ -60,7 +60,7 @@ def test_losses_and_what_passed_sum_to_all_documents() -> None:
     ("passed", "unknown", "lost"),
     [({"answered": None, "replied": False}, 0, "replied"), ({"answered": None}, 1, None)],
 )
-def test_a_failed_question_is_lost_and_an_unscored_answer_unknown(
+def test_a_failed_question_is_lost_and_an_unscored_answer_is_unknown(
     passed: dict[str, bool | None], unknown: int, lost: str | None
 ) -> None:
     counts = {one.stage: one for one in funnel(document(**passed), document("r")).counts()}

@@ -1,4 +1,4 @@
-"""An imported run beside one of ours: tables, differences, funnel, judges and the page."""
+"""An imported run in tables, funnel, judge and page."""
 
 import json
 from pathlib import Path
@@ -25,7 +25,7 @@ Both = tuple[StoredRun, StoredRun]
 
 @pytest.fixture(scope="module")
 def runs(tmp_path_factory: pytest.TempPathFactory) -> Both:
-    """VanillaRAG on the toy set, and the results of another system."""
+    """VanillaRAG on toy, and imported results."""
     home = tmp_path_factory.mktemp("home")
     folder = run_folder(*TOY, "method=vanilla", "reference_rows=off", f"paths.home={home}")
     file = home / "results.json"
@@ -34,23 +34,21 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Both:
     return find_run(str(folder), home), import_run(ResultsFile(file, "Other", "URL"), toy, home)
 
 
-def test_tables_mark_the_imported_run_and_have_dashes_for_what_is_not_known(runs: Both) -> None:
+def test_tables_have_dashes_for_unknown_values(runs: Both) -> None:
     stored = [dict(run.metrics) for run in runs]
     table, *_ = shown_tables(stored, stored_differences(runs), columns="all")
     row = dict(zip(table.heads, table.rows[1], strict=True))
     assert (row["context"], row["tokens"], row["faults"]) == ("–", "–", "–")
 
 
-def test_the_funnel_of_an_imported_run_begins_where_passages_are_retrieved(
-    runs: Both, tmp_path: Path
-) -> None:
+def test_the_funnel_of_an_imported_run_begins_at_retrieval(runs: Both, tmp_path: Path) -> None:
     result = run_funnel(runs[1], tmp_path)
     assert [(one.stage, one.lost) for one in result.counts()] == [("retrieved", 5), ("answered", 1)]
     lost = [question for question, stage in result.lost.items() if stage == "retrieved"]
     assert lost == ["q3", "q4", "q5"]
 
 
-def test_answers_are_compared_and_contexts_are_asked_for_in_vain(runs: Both) -> None:
+def test_imported_answers_are_compared_but_contexts_are_refused(runs: Both) -> None:
     assert len(AnswerPairs.of(runs).questions) == 6
     with pytest.raises(UserError, match="imported"):
         chosen(("faithfulness",), runs[1])
@@ -58,7 +56,7 @@ def test_answers_are_compared_and_contexts_are_asked_for_in_vain(runs: Both) -> 
         MethodVariants.of_run(runs[1], Path())
 
 
-def test_the_page_has_its_questions_without_tokens_contexts_and_seconds(
+def test_the_page_has_no_tokens_contexts_and_seconds_of_an_imported_run(
     runs: Both, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.syspath_prepend(Path(__file__).parents[1] / "view")

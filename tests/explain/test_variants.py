@@ -1,4 +1,4 @@
-"""Variants of a stored run: what flips and why, and what steps contribute."""
+"""Variants of a stored run, ranks of passages, and ablations."""
 
 from pathlib import Path
 
@@ -24,7 +24,7 @@ QUIET = [*TOY, "answer=off", "reference_rows=off", "budget_context=native"]
 
 @pytest.fixture(scope="module")
 def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A home with runs of HippoRAG and of the fused example on toy."""
+    """A home with runs of HippoRAG and example_new_method on toy."""
     load_plugins()
     home = tmp_path_factory.mktemp("home")
     for method in ("hipporag", "example_new_method"):
@@ -47,7 +47,7 @@ METHOD = {
 }
 
 
-def test_a_step_is_changed_by_its_operator_or_its_place() -> None:
+def test_a_step_is_named_by_its_operator_or_place() -> None:
     for name in ("node.ppr", "retrieve.1.cases.otherwise.0"):
         product = apply_changes(METHOD, [Change("set", name, "damping", 0.85)])
         assert product["retrieve"][1]["cases"]["otherwise"] == [{"op": "node.ppr", "damping": 0.85}]
@@ -64,7 +64,7 @@ def test_a_step_is_changed_by_its_operator_or_its_place() -> None:
         apply_changes(METHOD, [Change("drop", "node.pr")])
 
 
-def test_a_variant_has_the_scores_of_a_run_with_that_setting(home: Path, tmp_path: Path) -> None:
+def test_a_variant_scores_as_a_run_with_that_setting(home: Path, tmp_path: Path) -> None:
     words = ["method=hipporag", "method.top_k=2", "method.damping=0.85"]
     whole = run_folder(*QUIET, *words, f"paths.home={tmp_path}")
     variants = MethodVariants.of_run(run(home), home)
@@ -78,7 +78,7 @@ def test_a_variant_has_the_scores_of_a_run_with_that_setting(home: Path, tmp_pat
         variants.variant([Change("set", "node.ppr", "dampin", 0.9)])
 
 
-def test_the_ranks_of_a_passage_are_those_of_each_step(home: Path) -> None:
+def test_ranks_of_a_passage_agree_with_each_step(home: Path) -> None:
     stored = run(home)
     questions = RunQuestions(stored, home)
     for name, row in stored.rows.items():
@@ -91,7 +91,7 @@ def test_the_ranks_of_a_passage_are_those_of_each_step(home: Path) -> None:
             assert (lost_step(result) is None) == (place is not None)
 
 
-def test_show_has_the_ranks_of_a_passage_and_where_it_was_lost(home: Path) -> None:
+def test_show_prints_ranks_of_a_passage_and_the_step_that_lost_it(home: Path) -> None:
     path = str(run(home).folder.path)
     assert "chunks: " in command("show", path, "q1", "ada").out
     rows = {piece["id"] for piece in run(home).rows["q1"]["context"]["pieces"]}
@@ -101,7 +101,7 @@ def test_show_has_the_ranks_of_a_passage_and_where_it_was_lost(home: Path) -> No
         assert name in refused(path, *words.split(), name="show")
 
 
-def test_an_ablation_has_every_step_that_can_be_without_and_names_what_cannot(home: Path) -> None:
+def test_an_ablation_has_every_removable_step_and_names_the_others(home: Path) -> None:
     shown = command("ablate", str(run(home).folder.path), "--set", "node.ppr.damping=0.9")
     assert (shown.code, "evidence_recall@5" in shown.out) == (0, True)
     variants = MethodVariants.of_run(run(home, "example_new_method"), home)

@@ -1,4 +1,4 @@
-"""Questions that are made: chains with one end, wordings that give nothing away, counts."""
+"""Generated questions: unique answers, wordings without leaks, counts."""
 
 import json
 import re
@@ -23,7 +23,7 @@ TABLE = ChunkTable.of([("d0", "", "Ada built Norvik."), ("d1", "", "Norvik is on
 
 
 def line(*rows: tuple[int, int, str], names: list[str] = NAMES) -> Graph:
-    """A graph of these (from, to, relation); row i is stated by chunk i."""
+    """A graph of (from, to, relation); chunk i states relationship i."""
     graph = Graph.from_arrays(
         [a for a, _, _ in rows], [b for _, b, _ in rows], np.zeros((5, 4)), np.eye(len(rows), 4),
         names=names,
@@ -35,7 +35,7 @@ def line(*rows: tuple[int, int, str], names: list[str] = NAMES) -> Graph:
 ROAD = line((0, 1, "founded"), (1, 2, "stands on"), (2, 3, "lies in"))
 
 
-def test_a_chain_of_facts_is_a_question_with_its_answer_and_its_documents() -> None:
+def test_a_chain_gives_a_question_with_answer_and_documents() -> None:
     product, refused = specific_questions(ROAD, TABLE, [2], 5, None)
     result = {one.text: (one.answers, one.evidence, one.hops, one.entities) for one in product}
     assert refused == 0
@@ -52,19 +52,19 @@ def test_a_chain_of_facts_is_a_question_with_its_answer_and_its_documents() -> N
 @pytest.mark.parametrize(
     ("graph", "hops", "n"),
     [
-        # the relations of the first lead to two ends, those of the second to one
+        # the relations lead to two ends, or to one
         (line((0, 1, "founded"), (1, 2, "on"), (0, 4, "founded"), (4, 3, "on")), 2, 0),
         (line((0, 1, "founded"), (1, 2, "on"), (0, 4, "left"), (4, 3, "on")), 2, 2),
-        # one fact joins the ends
+        # one fact joins both ends
         (line((0, 1, "founded"), (1, 2, "on"), (2, 0, "known to")), 2, 0),
-        # names of one person contain each other: several answers fit "Ada founded what?"
+        # "ada" and "ada marsh" are equal: "Ada founded what?" has several answers
         (line((0, 1, "founded"), (4, 2, "had founded"), (2, 3, "lies in"),
               names=["ada", "norvik", "tarn", "velia", "ada marsh"]), 1, 1),
-        # names that share a sentence are no fact
+        # co-occurrence is no fact
         (line((0, 1, "occurs with"), (1, 2, "stands on")), 1, 1),
     ],
 )  # fmt: skip
-def test_a_chain_ends_at_one_name_alone(graph: Graph, hops: int, n: int) -> None:
+def test_a_chain_has_a_unique_answer(graph: Graph, hops: int, n: int) -> None:
     assert len(Chains(graph).sample(hops, 9, np.random.default_rng(0))) == n
 
 
@@ -75,7 +75,7 @@ def test_a_chain_ends_at_one_name_alone(graph: Graph, hops: int, n: int) -> None
         ("On what does the thing that Ada founded stand?", True),
     ],
 )  # fmt: skip
-def test_a_wording_that_gives_a_name_away_is_refused(wording: str, taken: bool) -> None:
+def test_a_wording_that_leaks_a_name_is_refused(wording: str, taken: bool) -> None:
     model = Scripted(answer=lambda chat: json.dumps({"question": wording}))
     graph = line((0, 1, "founded"), (1, 2, "on"))
     result, refused = specific_questions(graph, TABLE, [2], 1, model)
@@ -83,7 +83,7 @@ def test_a_wording_that_gives_a_name_away_is_refused(wording: str, taken: bool) 
 
 
 def counting(short: int = 0) -> Scripted:
-    """A model that gives the items asked for, all different, `short` of them missing at first."""
+    """A model that returns distinct items, `short` too few at first."""
     numbers = count()
 
     def answer(chat: Chat) -> str:
@@ -98,22 +98,22 @@ def counting(short: int = 0) -> Scripted:
     ("n", "short", "n_made", "n_tasks", "n_calls"),
     [(125, 0, 125, 25, 1 + 5 + 25), (125, 2, 125, 25, 2 * (1 + 5 + 25)), (7, 0, 7, 7, 1 + 5 + 7)],
 )
-def test_five_users_with_five_tasks_and_five_questions_each_are_125(
+def test_five_users_with_five_tasks_of_five_questions_give_125(
     n: int, short: int, n_made: int, n_tasks: int, n_calls: int
 ) -> None:
-    """What a reply falls short of is asked for again; n questions are of as many tasks."""
+    """Missing items are requested again; fewer questions use one task each."""
     model = counting(short)
     result = abstract_questions(model, "A set.", n)
     assert len(result) == len({one.text for one in result}) == n_made
     assert (len({one.origin for one in result}), len(model.prompts)) == (n_tasks, n_calls)
 
 
-def test_a_model_that_gives_nothing_is_refused() -> None:
+def test_an_unreadable_reply_is_an_error() -> None:
     with pytest.raises(UserError, match="users"):
         abstract_questions(Scripted(answer=lambda chat: "Hm."), "A set.")
 
 
-def test_a_corpus_is_english_or_not() -> None:
+def test_english_is_detected_by_frequent_words() -> None:
     assert is_english(["Ada built a mill in the town that was named for the river. "] * 9)
     assert not is_english(["Ada baute eine Mühle in der Stadt, die nach dem Fluss heißt. "] * 12)
-    assert is_english(["Ada baute eine Mühle."])  # too few words to say
+    assert is_english(["Ada baute eine Mühle."])  # too few words to decide

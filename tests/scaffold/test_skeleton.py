@@ -1,4 +1,4 @@
-"""What `graphrag-bench new` writes runs at once: each kind of operator, in one package or many."""
+"""`graphrag-bench new`: each kind of package runs as written."""
 
 import subprocess
 import sys
@@ -15,7 +15,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 @pytest.fixture(scope="module")
 def package(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with one package, which has an operator and a method of each kind."""
+    """A folder with a package that has an operator and a method of each kind."""
     result = tmp_path_factory.mktemp("kindslab")
     for kind in KINDS:
         Skeleton.of_operator(f"{kind}.my_{kind}", "kindslab").write(result)
@@ -55,7 +55,7 @@ def test_new_operator_and_new_method_write_the_same_package(
     assert written[0] == written[1] and len(written[0]) == 5
 
 
-def test_a_second_operator_goes_into_the_package_and_nothing_is_overwritten(home: Path) -> None:
+def test_a_second_operator_is_added_and_no_file_is_overwritten(home: Path) -> None:
     skeleton = Skeleton.of_operator("chunk.mine")
     skeleton.write(home)
     Skeleton.of_operator("node.bridge", "mine").write(home)
@@ -77,6 +77,6 @@ def test_a_second_operator_goes_into_the_package_and_nothing_is_overwritten(home
         ("chunk.hipporag", "'hipporag'"),
     ],
 )  # fmt: skip
-def test_a_name_that_cannot_be_is_refused(operator: str, message: str) -> None:
+def test_an_invalid_name_is_refused(operator: str, message: str) -> None:
     with pytest.raises(UserError, match=message):
         Skeleton.of_operator(operator)

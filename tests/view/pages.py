@@ -1,4 +1,4 @@
-"""Runs with planted markup in corpus, question and answer, and what a page says of runs."""
+"""Runs with markup in corpus, question and answer, and a reader of page data."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -30,7 +30,7 @@ METHODS = ("vanilla", "hipporag", "pathrag", "entitypassage")
 
 
 def reader(replies: Mapping[str, str] | Sequence[tuple[str, str]] = ()) -> Scripted:
-    """A model that answers with markup, and otherwise as that of toy runs does."""
+    """The model of toy runs, with markup in its answers."""
     return Scripted(replies, _planted)
 
 
@@ -40,7 +40,7 @@ def _planted(chat: Chat) -> str | CallFailed:
 
 
 def planted_runs(home: Path, methods: Sequence[str] = METHODS, *more: str) -> list[Path]:
-    """The folders of runs of the methods over the planted corpus, in their order."""
+    """Run the methods over the corpus with markup; return their folders."""
     data = write_set(home / "data" / "planted", CORPUS, QUESTIONS)
     words = [*WEIGHTLESS, "dataset=jsonl", f"dataset.root={data}", "reference_rows=off"]
     words += [f"paths.home={home}", "llm._target_=pages.reader", *more]
@@ -48,7 +48,7 @@ def planted_runs(home: Path, methods: Sequence[str] = METHODS, *more: str) -> li
 
 
 def part(page: Path, name: str) -> Any:
-    """What a part of a page hands over."""
+    """The value of a data file of a page."""
     text = (page / "data" / f"{name}.js").read_text(encoding="utf-8")
     head = f"grb.part({json.dumps(name)},"
     assert text.startswith(head) and text.endswith(");\n")

@@ -1,4 +1,4 @@
-"""The part of a graph that is drawn: what steps found, walks to it, whole paths, a bound."""
+"""The graph of an answer: nodes found, walks, paths and the bound."""
 
 from itertools import pairwise
 
@@ -14,19 +14,19 @@ GOLD = Gold(answers=("Node 3",), evidence=("d1",))
 
 
 def chain(n: int) -> ArtifactNames:
-    """Nodes in a line, each in the chunk of its number."""
+    """A path graph of n nodes, one per chunk."""
     table = ChunkTable.of([(f"d{row}", f"Title {row}", f"Text {row}.") for row in range(n)])
     graph = Graph.from_arrays(range(n - 1), range(1, n), np.eye(n, dtype=bool), n_nodes=n)
     return ArtifactNames(graph=graph, chunk_table=table)
 
 
 def row(*steps: dict[str, object]) -> dict[str, object]:
-    """A stored row whose steps wrote these slots."""
+    """A record whose steps wrote these slots."""
     trace = [{"step": f"retrieve.{n} op.{n}", "wrote": wrote} for n, wrote in enumerate(steps)]
     return {"question": "q", "trace": trace}
 
 
-def test_seeds_scores_chunks_and_gold_are_told() -> None:
+def test_nodes_have_seed_score_gold_and_answer() -> None:
     stored = row(
         {"nodes": {"ids": [2], "scores": [1.0]}},
         {"nodes": {"ids": [3, 2], "scores": [0.6, 0.4]}},
@@ -41,7 +41,7 @@ def test_seeds_scores_chunks_and_gold_are_told() -> None:
     assert any({edge["s"], edge["t"]} == {"n2", "n3"} for edge in view["edges"])
 
 
-def test_a_passage_is_drawn_behind_the_walk_that_leads_to_it() -> None:
+def test_a_passage_is_drawn_with_the_walk_to_it() -> None:
     stored = row(
         {"nodes": {"ids": [0], "scores": [1.0]}}, {"chunks": {"ids": [3], "scores": [1.0]}}
     )
@@ -51,7 +51,7 @@ def test_a_passage_is_drawn_behind_the_walk_that_leads_to_it() -> None:
     assert walked == {frozenset(hop) for hop in pairwise(["n0", "n1", "n2", "n3", "c3"])}
 
 
-def test_a_route_is_drawn_with_its_sentence_and_a_parent_that_was_not_retrieved() -> None:
+def test_a_route_is_drawn_with_its_sentence_and_its_parent() -> None:
     passages = [("d0", "Ada", "Ada was born. She led Norvik (city)."), ("d1", "Norvik", "A city.")]
     route = {"parent": 0, "child": 1, "sentence": "She led Norvik (city).", "score": 0.4}
     wrote = {"chunks": {"ids": [1], "scores": [1]}, "routes": [route]}
@@ -62,7 +62,7 @@ def test_a_route_is_drawn_with_its_sentence_and_a_parent_that_was_not_retrieved(
     assert [node.get("found", False) for node in view["nodes"]] == [True, False]
 
 
-def test_a_path_has_its_edges_and_a_seed_on_no_path_is_not_drawn() -> None:
+def test_a_path_has_its_edges_and_an_unconnected_seed_is_listed() -> None:
     seeds = {"nodes": {"ids": [0, 1, 5], "scores": [1.0, 0.9, 0.8]}}
     path = {"nodes": [0, 1, 2], "relationships": [0, 1], "score": 0.5}
     view = answer_graph(row(seeds, {"paths": [path]}), Gold(), chain(6))
@@ -73,7 +73,7 @@ def test_a_path_has_its_edges_and_a_seed_on_no_path_is_not_drawn() -> None:
     assert [edges[edge] for edge in only["edges"]] == [{"n0", "n1"}, {"n1", "n2"}]
 
 
-def test_the_likelier_of_two_walks_avoids_the_hub() -> None:
+def test_the_most_probable_walk_avoids_the_hub() -> None:
     hub, quiet, target = 1, 2, 3
     source, ends = [0, 0, hub, quiet, *[hub] * 6], [hub, quiet, target, target, *range(4, 10)]
     walks = Walks.of(Graph.from_arrays(source, ends), [0], through_chunks=False)
@@ -81,7 +81,7 @@ def test_the_likelier_of_two_walks_avoids_the_hub() -> None:
     assert walks.to(("n", 99)) == [("n", 99)]
 
 
-def test_no_more_nodes_than_the_bound_and_the_rest_is_counted() -> None:
+def test_nodes_beyond_the_bound_are_counted() -> None:
     n = MAX_NODES + 30
     ids = list(range(n))
     stored = row({"nodes": {"ids": ids, "scores": [1.0] * n}})

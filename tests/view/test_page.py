@@ -1,4 +1,4 @@
-"""A run page: parts that any text is safe in, runs of several sets, and refusals."""
+"""The run page: data files, safe texts, several data sets, refusals."""
 
 import re
 import shutil
@@ -17,7 +17,7 @@ from graphrag_bench.view.page import part_text, write_page
 
 @pytest.fixture(scope="module")
 def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A home with four runs over the planted corpus."""
+    """A home with four runs over the corpus with markup."""
     folder = tmp_path_factory.mktemp("home")
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(folder)
@@ -36,7 +36,7 @@ def written(home: Path, page: Path, *runs: str) -> Path:
     return page
 
 
-def test_a_question_has_its_context_steps_calls_graph_and_whole_paths(page: Path) -> None:
+def test_a_question_has_context_steps_calls_and_graph(page: Path) -> None:
     index = part(page, "index")
     assert [run["method"] for run in index["runs"]] == list(METHODS)
     assert (index["runs"][0]["n"], len(index["pairs"])) == (3, 6)
@@ -53,7 +53,7 @@ def test_a_question_has_its_context_steps_calls_graph_and_whole_paths(page: Path
     assert all(drawn.issuperset(path["nodes"]) for path in of_paths["paths"])
 
 
-def test_no_text_ends_a_script_and_nothing_is_loaded_from_elsewhere(page: Path) -> None:
+def test_no_text_ends_a_script_and_nothing_is_loaded_from_the_network(page: Path) -> None:
     texts = [path.read_text(encoding="utf-8") for path in (page / "data").rglob("*.js")]
     assert any("\\u003cscript>" in text for text in texts)
     assert all("<" not in text and "\u2028" not in text for text in texts)
@@ -63,7 +63,7 @@ def test_no_text_ends_a_script_and_nothing_is_loaded_from_elsewhere(page: Path) 
         part_text("a", {"b": float("nan")})
 
 
-def test_a_page_is_brought_up_to_date_and_any_other_folder_is_left_alone(
+def test_a_page_is_replaced_and_another_folder_is_refused(
     home: Path, page: Path, tmp_path: Path
 ) -> None:
     again = shutil.copytree(page, tmp_path / "page")
@@ -77,14 +77,14 @@ def test_a_page_is_brought_up_to_date_and_any_other_folder_is_left_alone(
     assert (tmp_path / "mine.txt").read_text() == "mine"
 
 
-def test_the_packaged_runs_are_a_page_of_the_same_parts(
+def test_the_demo_has_the_fields_of_a_written_page(
     page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     shown: list[str] = []
     monkeypatch.setattr("webbrowser.open", shown.append)
     demo = tmp_path / "demo"
     assert command("view", "--demo", "--out", str(demo)).out == f"{demo / 'index.html'}\n"
-    assert shown == []  # a folder that is named is not opened
+    assert shown == []  # --out opens no browser
     assert command("view", "--demo", "some_run").code == 2
     index, own = part(demo, "index"), part(page, "index")
     assert index.keys() == own.keys() and index["runs"][0].keys() == own["runs"][0].keys()
@@ -95,7 +95,7 @@ def test_the_packaged_runs_are_a_page_of_the_same_parts(
     assert stored.keys() == question.keys() and stored["graph"].keys() == question["graph"].keys()
 
 
-def test_runs_of_two_sets_and_one_whose_artifacts_are_gone_share_a_page(
+def test_a_page_has_two_data_sets_and_a_run_without_artifacts(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -114,7 +114,7 @@ def test_runs_of_two_sets_and_one_whose_artifacts_are_gone_share_a_page(
     assert set(part(tmp_path / "page", "r1/list")["right"]) == {None}
 
 
-def test_a_run_and_a_question_are_tables_of_a_notebook_without_markup(
+def test_a_notebook_shows_runs_and_questions_as_escaped_tables(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
