@@ -1,10 +1,10 @@
-"""A signature is a contract: what a plain function reads, needs, may be set to, and writes.
+"""Contracts: what an operator or a builder reads, needs, can be set to, and returns.
 
-Positional parameters name the state an operator reads (by type), keyword-only parameters without
-a default the resources it needs (by name), keyword-only parameters with a default its settings;
-the return type names the slots it writes. Offline builders follow the same rule: their needs are
-other artifacts, and their return type is the artifact. A keyword-only `Prompt` is a setting.
-A batched operator takes a sequence of each value, and is called for one question as for many.
+The signature of a function is its contract. Positional parameters are the state that an operator
+reads, by type; keyword-only parameters without a default are the resources that it needs, by name;
+keyword-only parameters with a default are its settings, as are those of type `Prompt`. The return
+type names the slots that it writes. Builders follow the same rule: they need other artifacts and
+return an artifact.
 """
 
 import inspect
@@ -37,7 +37,7 @@ TABLE3 = {
 
 @dataclass(frozen=True)
 class Read:
-    """A slot that a parameter reads; an optional one is filled only when a step asks for it."""
+    """A parameter and the slot of its type; an optional one is read only if a step says `use`."""
 
     parameter: str
     slot: str
@@ -46,14 +46,20 @@ class Read:
 
 @dataclass(frozen=True)
 class Setting:
-    """A setting with its type and default (`REQUIRED` when there is none)."""
+    """A setting with its type and its default (`REQUIRED` if it has none)."""
 
     name: str
     annotation: Any
     default: Any
 
     def check(self, value: Any) -> Any:
-        """The value as the function takes it; raises UserError when type or range is wrong."""
+        """Return the value as the function takes it; raises UserError for a wrong type or range.
+
+        >>> Setting("top_k", int, 4).check(10)
+        10
+        >>> Setting("names", tuple[str, ...], ()).check(["ada", "bo"])
+        ('ada', 'bo')
+        """
         from pydantic import TypeAdapter, ValidationError
 
         if self.annotation is Prompt:
@@ -73,9 +79,9 @@ class Setting:
 class Operator(Registered):
     """A registered operator with its contract.
 
-    A `batched` function takes the values of many questions, and returns a list. `returns` has the
-    slots with their types in the order of the return type: those it `writes`, and those it
-    `may_write`.
+    `returns` maps slots to types, in the order of the return type; `writes` are the slots that are
+    always written, `may_write` those that may be None. A `batched` function takes a list of values
+    for each parameter and returns a list of results.
     """
 
     reads: tuple[Read, ...]
@@ -92,9 +98,9 @@ class Operator(Registered):
     table3: str = ""
 
     def __call__(self, rows: Sequence[Sequence[Any]], **named: Any) -> list[Any]:
-        """Return a result for each question; a row holds the values that the operator reads.
+        """Return a result for each question; a row has the values that the operator reads.
 
-        Raises ValueError when a batched function returns another number of results.
+        Raises ValueError if a batched function returns another number of results.
         """
         if not self.batched:
             return [self.function(*row, **named) for row in rows]
@@ -105,25 +111,25 @@ class Operator(Registered):
 
     @property
     def main(self) -> str:
-        """The slot of the first value that it returns."""
+        """The slot of the first returned value."""
         return next(iter(self.returns))
 
     def required(self, settings: Mapping[str, Any]) -> frozenset[str]:
-        """The attributes that the graph must have, those that settings ask for among them.
+        """Return the attributes that the graph must have, with these settings.
 
-        `types` asks for node types, and `attributes`, the number of them in a prompt, for these.
+        The setting `types` requires node types, `attributes` requires node attributes.
         """
         kinds = {"types": "node.type", "attributes": "node.attributes"}
         return self.requires | {kinds[name] for name in kinds if settings.get(name)}
 
     def max_calls(self, settings: Mapping[str, Any]) -> int:
-        """The most LLM calls one question can cost."""
+        """Return the maximum number of LLM calls for one question."""
         return self.calls if isinstance(self.calls, int) else self.calls(settings)
 
 
 @dataclass(frozen=True)
 class Builder(Registered):
-    """A registered offline builder: `graph.kg` builds the resource `graph`, variant `kg`."""
+    """A registered builder: `graph.kg` builds the resource `graph` in the variant `kg`."""
 
     needs: tuple[str, ...]
     settings: Mapping[str, Setting]
@@ -136,25 +142,25 @@ class Builder(Registered):
 
     @property
     def code(self) -> str:
-        """The fingerprint of the code, and of the parameters that are fixed."""
+        """The fingerprint of the code and of the fixed parameters."""
         own = super().code
         fixed = {name: str(value) for name, value in self.fixed.items()}
         return fingerprint.digest(own, fixed) if fixed else own
 
     @property
     def resource(self) -> str:
-        """The name under which the artifact is needed."""
+        """The name of the resource that it builds."""
         return self.name.partition(".")[0]
 
     def expected_calls(self, settings: Mapping[str, Any], sizes: Sizes) -> int:
-        """The LLM calls that building it should take, retries aside."""
+        """Return the expected number of LLM calls, without retries."""
         if isinstance(self.calls, int):
             return self.calls * sizes.n_chunks
         return self.calls(settings, sizes)
 
     @property
     def variant(self) -> str:
-        """Which way of building it this is."""
+        """The name of the variant that it builds."""
         return self.name.partition(".")[2] or self.name
 
 
@@ -174,12 +180,12 @@ def paper_first(items: Iterable[Operator]) -> list[Operator]:
 
 
 def resources() -> frozenset[str]:
-    """The names of all that builders build."""
+    """Return the names of the resources that builders build."""
     return frozenset(name.partition(".")[0] for name in builders.names())
 
 
 def variants(resource: str) -> dict[str, str]:
-    """The names of the builders of a resource, by variant."""
+    """Return the names of the builders of a resource, by variant."""
     names = [name for name in builders.names() if name.partition(".")[0] == resource]
     return {name.partition(".")[2] or name: name for name in names}
 
@@ -194,13 +200,13 @@ def operator(
     supplies: frozenset[str] | set[str] = frozenset(),
     table3: str = "",
 ) -> Callable[[F], F]:
-    """Register an operator and return the function unchanged.
+    """Register an operator and return its function unchanged.
 
-    A `batched` function takes a `Sequence[T]` for each value that it reads, one value for each
-    question, and returns a list of results. `requires` names graph attributes, `calls` bounds the
-    LLM calls of one question, `order` says in words which order the result has when it is not
-    score order, and `supplies` names the variables that its prompts are given. `table3` is its name
-    in Table 3 of Zhou et al. 2025, for the operators that are theirs.
+    `batched`: the function takes a `Sequence[T]` for each value that it reads, with one value per
+    question, and returns a list of results. `requires`: attributes of the graph. `calls`: the
+    maximum number of LLM calls for one question. `order`: the order of the result in words, if it
+    is not by score. `supplies`: the variables of its prompts. `table3`: its name in Table 3 of Zhou
+    et al. 2025. Raises ContractError for a signature that is not a contract.
     """
 
     def register(function: F) -> F:
@@ -229,13 +235,13 @@ def artifact(
     fixed: Mapping[str, Any] = MappingProxyType({}),
     trained_on: Callable[[Mapping[str, Any]], str] | None = None,
 ) -> Callable[[F], F]:
-    """Register an offline builder under `resource` or `resource.variant`.
+    """Register a builder under `resource` or `resource.variant` and return its function.
 
-    Several registrations of one function differ in their `fixed` parameters, which are neither
-    needs nor settings: a twin without a language model fixes `llm_build` to None. `provides` names
-    the graph attributes that what it builds has; `calls` is the number of LLM calls for each chunk,
-    or estimates that of all, and `tokens` what one of them costs. `trained_on` says in words, from
-    the settings, what a trained artifact is trained on.
+    `provides`: the graph attributes of the artifact. `calls`: the LLM calls per chunk, or a
+    function that estimates all calls; `tokens` estimates the tokens of a call. `fixed`: parameters
+    that are neither needs nor settings, so that one function can be registered several times.
+    `trained_on`: a function of the settings that says what a trained artifact is trained on. Raises
+    ContractError for a signature that is not a contract.
     """
 
     def register(function: F) -> F:
@@ -322,7 +328,7 @@ def _strip_none(hint: Any) -> tuple[Any, bool]:
 
 
 class WrongReturn(ValueError):
-    """An operator returned what its signature does not say."""
+    """A returned value does not match the signature of its operator."""
 
 
 _ROWS = {"nodes": "n_nodes", "relationships": "n_relationships", "chunks": "__len__"}

@@ -1,10 +1,10 @@
-"""Fingerprints of content and of code, from which every run and artifact key is made.
+"""Fingerprints of content and code, which make up every run key and artifact key.
 
-The fingerprint of a function covers its whole module and every module that this one reaches by
-imports: in any form, at any place, directly or through others. Installed libraries are left out,
-but not this project or the package of the function itself. A module counts as the syntax tree of
-what was loaded, without comments and docstrings. Code without a file, as in a cell of a notebook,
-counts as its instructions and the globals that they read.
+The fingerprint of a function covers its module and all modules that this one imports: in any form,
+at any place, directly or indirectly. Installed libraries are excluded, except this project and the
+package of the function. A module counts as the syntax tree of the loaded source, without comments
+and docstrings. Code without a file, e.g. of a notebook cell, counts as its instructions and the
+globals that they read.
 """
 
 import ast
@@ -36,27 +36,31 @@ _COMPUTED = _LOADERS | {
     "spec_from_file_location", "SourceFileLoader", "run_path", "run_module", "iter_modules",
     "walk_packages", "resolve_name",
 }  # fmt: skip
-"""What imports a module whose name may be computed: the whole package of its caller counts."""
+"""Functions that import modules by computed names: the whole package of the caller counts."""
 _UNCODED = {"__dict__", "__weakref__", "__doc__", "__module__", "__firstlineno__"}
 _PLAIN = (str, int, float, complex, bool, bytes, type(None), type(...))
 
 
 def digest(*parts: object) -> str:
-    """The first 12 hex digits of the sha256 of the parts written as canonical JSON."""
+    """Return the first 12 hex digits of the sha256 of the parts as canonical JSON.
+
+    >>> digest("bm25", {"top_k": 4}) == digest("bm25", {"top_k": 4})
+    True
+    """
     text = json.dumps(parts, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
     return hashlib.sha256(text.encode()).hexdigest()[:KEY_LENGTH]
 
 
 def file_digest(path: Path) -> str:
-    """The first 12 hex digits of the sha256 of a file's bytes."""
+    """Return the first 12 hex digits of the sha256 of a file's bytes."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()[:KEY_LENGTH]
 
 
 def stored_digest(path: Path) -> str:
-    """Return the `file_digest` of a file that is read once while its size and times stay the same.
+    """Return the `file_digest` of a file; it is read again only if its size or times change.
 
-    That holds for later processes too: digests are stored in the user's cache.
+    Digests are kept in the user's cache.
     """
     stat = path.stat()
     return _content_of(path.resolve(), (stat.st_size, stat.st_mtime_ns, stat.st_ctime_ns))
@@ -74,7 +78,7 @@ def _content_of(path: Path, stamp: tuple[int, int, int]) -> str:
 
 
 def code(item: Callable[..., Any]) -> str:
-    """Return the fingerprint of a function or class, and of every module that its own reaches."""
+    """Return the fingerprint of a function or class and of all modules that it reaches."""
     reached = ReachedCode.by(item)
     return digest(reached.described, sorted(reached.modules.items()))
 
@@ -85,7 +89,7 @@ def is_core(module: str) -> bool:
 
 
 def identity_of(model: Any) -> str:
-    """Return a model's identity, and the fingerprint of its class unless it is of this project."""
+    """Return a model's identity, with the code of its class if that is not of this project."""
     while hasattr(model, "inner") and is_core(type(model).__module__):
         model = model.inner
     own = is_core(type(model).__module__)
@@ -93,7 +97,7 @@ def identity_of(model: Any) -> str:
 
 
 class ReachedCode:
-    """What a value reaches: the digests of `modules` by name, and what was `described` as JSON."""
+    """Code that a value reaches: digests of `modules` by name, and the value as JSON."""
 
     def __init__(self, package: str) -> None:
         self.modules: dict[str, str] = {}
@@ -109,7 +113,7 @@ class ReachedCode:
         return reached
 
     def module(self, name: str) -> None:
-        """Add a module and all that it reaches, unless it is installed or has no file."""
+        """Add a module and all modules that it reaches, except installed ones."""
         todo = [name]
         while todo:
             name = todo.pop()
@@ -129,7 +133,7 @@ class ReachedCode:
         return self._counted[top]
 
     def value(self, value: Any) -> Any:
-        """Return a function, class or other value as JSON, and add what it reaches."""
+        """Return a value as JSON, and add the modules that it reaches."""
         value = inspect.unwrap(value) if callable(value) else value
         if isinstance(value, _PLAIN):
             return repr(value)
@@ -218,7 +222,7 @@ def _cell_value(cell: Any) -> Any:
 
 @dataclass(frozen=True)
 class _Module:
-    """The digest of a module, and the names of what may be the modules that it imports."""
+    """Digest of a module, and the names of the modules that it may import."""
 
     digest: str
     reaches: tuple[str, ...]
@@ -228,10 +232,10 @@ _loaded: dict[str, tuple[list[object], _Module]] = {}
 
 
 def _module(name: str) -> _Module | None:
-    """Return a module, a loaded one as it was when first asked for; None for one without a file.
+    """Return a module as it was when first asked for; None for a module without a file.
 
-    An edit of its file is what runs only after a reload, which gives it another spec, or after
-    `%autoreload` has replaced code in place.
+    An edit of the file counts after a reload, which replaces the spec, or after `%autoreload`,
+    which replaces code in place.
     """
     if (spec := _spec(name)) is None:
         return None
@@ -264,7 +268,7 @@ def _held(module: ModuleType) -> list[object]:
 
 
 def _named(base: str, names: tuple[str, ...], spec: ModuleSpec) -> Iterator[str]:
-    """Yield what may be the modules of an import in a module, with the packages they are in."""
+    """Yield the possible modules of an import, with their packages."""
     try:
         base = resolve_name(base, spec.parent)
     except ImportError:  # beyond the top-level package
@@ -280,7 +284,7 @@ def _named(base: str, names: tuple[str, ...], spec: ModuleSpec) -> Iterator[str]
 class _Parsed:
     digest: str
     imports: tuple[tuple[str, tuple[str, ...]], ...] = ()
-    """What is imported and the names from it; dots in front are levels."""
+    """Imported modules with the names imported from them; leading dots are levels."""
 
     exported: tuple[str, ...] = ()
     computed: bool = False
@@ -288,7 +292,7 @@ class _Parsed:
 
 @lru_cache(maxsize=None)
 def _parsed(source: bytes) -> _Parsed:
-    """Return a module's source as parsed, once for all processes: that took a fifth of a start."""
+    """Parse a source, once for all processes: parsing took a fifth of a start."""
     file, version = user_cache("modules.json"), sys.implementation.cache_tag.encode()
     key = hashlib.sha256(_own_digest() + version + source).hexdigest()
     if (row := _parsed_before(file).get(key)) is not None:
@@ -304,7 +308,7 @@ _parsed_before = lru_cache(remembered)
 
 @lru_cache(maxsize=1)
 def _own_digest() -> bytes:
-    """Return the digest of this module, whose results are stored."""
+    """Return the digest of this module, which is part of the keys of stored results."""
     return hashlib.sha256(Path(__file__).read_bytes()).digest()
 
 
@@ -351,7 +355,7 @@ def _is_text(node: ast.AST) -> bool:
 
 
 def _packages(name: str) -> list[str]:
-    """Return the packages that a module is in; they run before it. Our own root holds no code."""
+    """Return the packages of a module; the roots of this project hold no code."""
     parts = name.split(".")[:-1]
     every = [".".join(parts[: end + 1]) for end in range(len(parts))]
     return [one for one in every if one not in CORE]
@@ -372,7 +376,7 @@ def _beside(name: str, file: Path) -> list[str]:
 
 
 def _spec(name: str) -> ModuleSpec | None:
-    """Return how a module was loaded, or would be; imports nothing."""
+    """Return the spec of a module without importing it."""
     module = sys.modules.get(name)
     if isinstance(spec := getattr(module, "__spec__", None), ModuleSpec):
         return spec

@@ -1,8 +1,8 @@
-"""Prompts: Jinja2 files whose variables are known, checked and never silently missing.
+"""Prompts: Jinja2 templates whose variables are checked before a run.
 
-A prompt file may hold blocks: `system`, a worked `example` with the assistant's `reply` to it, and
-`user`; an empty one is no message. Without blocks it is one user message.
-Corpus and model texts enter as values of variables and are never read as templates.
+A prompt file may have the blocks `system`, `example` with its `reply`, and `user`; an empty block
+is no message. A file without blocks is one user message. Texts of corpora and models are values of
+variables and never parsed as templates.
 """
 
 from collections.abc import Mapping
@@ -17,12 +17,12 @@ from graphrag_bench.errors import UserError, did_you_mean
 from graphrag_bench.fingerprint import digest
 
 _ROLES = {"system": "system", "example": "user", "reply": "assistant", "user": "user"}
-"""The role of the message that a block of a prompt file is, in their order."""
+"""The role of each block of a prompt file, in the order of the messages."""
 
 
 @dataclass(frozen=True)
 class Message:
-    """One message of a chat; `role` is system, user or assistant."""
+    """A message of a chat; `role` is system, user or assistant."""
 
     role: str
     content: str
@@ -32,7 +32,7 @@ class Message:
 class Prompt:
     """A template named `package:path`, e.g. `methods:tog/prompts/enough.j2`.
 
-    A file of the same name in `folder` takes its place. The file is read when first asked for.
+    A file of the same name in `folder` replaces it. The file is read on first access.
     """
 
     name: str
@@ -43,7 +43,7 @@ class Prompt:
 
     @cached_property
     def text(self) -> str:
-        """The template; raises UserError when the name has no package or no such file."""
+        """The template; raises UserError if the package or the file does not exist."""
         package, colon, path = self.name.partition(":")
         if not colon:
             raise UserError(f"A prompt is named 'package:path', not '{self.name}'.")
@@ -63,17 +63,21 @@ class Prompt:
 
     @property
     def files(self) -> "tuple[Prompt, ...]":
-        """The prompts, of one file each, that it renders."""
+        """The prompts, of one file each, that this prompt renders."""
         return (self,)
 
     @property
     def digest(self) -> str:
-        """A fingerprint of the template's text."""
+        """A fingerprint of the text."""
         return digest(self.text)
 
     @property
     def variables(self) -> frozenset[str]:
-        """The names the template needs; raises UserError when it cannot be read."""
+        """The variables of the template; raises UserError for a syntax error.
+
+        >>> sorted(Prompt("operators:prompts/agent_path.j2").variables)
+        ['paths', 'question', 'top_k']
+        """
         from jinja2 import TemplateSyntaxError
 
         try:
@@ -84,7 +88,7 @@ class Prompt:
             ) from None
 
     def render(self, values: Mapping[str, Any]) -> tuple[Message, ...]:
-        """The messages with the variables filled in; a missing variable raises UserError."""
+        """Return the messages; raises UserError for a missing variable."""
         from jinja2 import TemplateRuntimeError
 
         template = _template(self.text)
@@ -124,10 +128,10 @@ Filling = Literal["", "chunk", "node"]
 
 @dataclass(frozen=True)
 class ContextBudget:
-    """A limit on the tokens of a prompt's context, in one of two modes; None is no limit.
+    """A limit on the tokens of a prompt's context; None is no limit.
 
-    *equal*: every method has the same number of tokens, filled with its rows of the kind `filling`.
-    *native*: a method keeps its own k and its own budget, within the window of the reader.
+    *equal*: every method gets the same number of tokens, filled with rows of the kind `filling`.
+    *native*: a method keeps its own top-k and its own budget, within the window of the reader.
     """
 
     tokens: int | None = None
@@ -136,35 +140,39 @@ class ContextBudget:
 
     @property
     def identity(self) -> str:
-        """Its part of keys."""
+        """The part of the run key."""
         bound = "" if self.tokens is None else f", {self.tokens} tokens"
         return self.mode + bound + (f", filled with {self.filling}s" if self.filling else "")
 
     def at_most(self, tokens: int | None) -> "ContextBudget":
-        """Return the budget of a block that has at most so many tokens."""
+        """Return the budget with at most this number of tokens.
+
+        >>> ContextBudget(2400).at_most(1000).tokens
+        1000
+        """
         bounds = [n for n in (self.tokens, tokens) if n is not None]
         return replace(self, tokens=min(bounds, default=None))
 
 
 UNBOUNDED = ContextBudget()
-"""No bound."""
 
 
 FormName = Literal["short", "free", "list", "choice", "paragraph", "summary"]
 Regime = Literal["house", "published"]
-"""Whose conditions hold: the house's, equal for all methods, or those of the published source."""
+"""Conditions of a run: `house`, equal for all methods, or `published`, those of the source."""
 OPEN: tuple[FormName, ...] = ("free", "list", "paragraph", "summary")
-"""The forms of answers that are as long as the question makes them."""
+"""Forms of answers of any length."""
 FORMS = Path(__file__).with_name("answer_forms.yaml")
 REFUSAL = "unanswerable"
-"""What every `licence` tells a reader to write where the context does not hold the answer."""
+"""The answer that every `licence` asks for if the context does not contain the answer."""
 
 
 @dataclass(frozen=True)
 class AnswerForm:
-    """One form: `manner` ends "Answer the question ...", `cue` the prompt; tokens of the answer.
+    """A form of answer.
 
-    `licence` is the clause on what the context does not hold; `prose` answers are judged as texts.
+    `manner` ends "Answer the question ...", `cue` ends the prompt, `licence` says what to do if the
+    context does not contain the answer. `prose` answers are judged as texts.
     """
 
     name: FormName
@@ -178,9 +186,12 @@ class AnswerForm:
 def answer_form(
     name: FormName, open_tokens: int | None = None, *, every: bool = False
 ) -> AnswerForm:
-    """The form of that name, an open one with as many tokens as the run gives it, if it does.
+    """Return the form of a name; raises KeyError for an unknown name.
 
-    With `every` a closed one has them too. Raises KeyError for a name that is none.
+    `open_tokens` replaces the token limit of open forms, or of all forms with `every`.
+
+    >>> answer_form("paragraph", 500).max_tokens
+    500
     """
     form = _forms()[name]
     if open_tokens and (every or name in OPEN):
@@ -197,10 +208,13 @@ def _forms() -> dict[str, AnswerForm]:
 
 
 def sub_question_form(whole: FormName, *, abstract: bool) -> FormName:
-    """The form of a sub-question's answer, where the question itself wants the form `whole`.
+    """Return the form of a sub-question's answer, given the form of the question.
 
-    An abstract sub-question wants a paragraph at least. Of a question with options the
-    sub-questions have none, so that they want a few words; those of a summary want a paragraph.
+    It is a paragraph for an abstract sub-question or a summary. A sub-question has no options, so
+    that the answer is short if the question has options.
+
+    >>> sub_question_form("choice", abstract=False)
+    'short'
     """
     if abstract or whole == "summary":
         return "paragraph"

@@ -1,4 +1,4 @@
-"""The registry: names to registered functions, typed."""
+"""Registries of operators and builders, by name."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -12,17 +12,17 @@ from graphrag_bench.errors import unknown
 
 
 class ContractError(TypeError):
-    """A function's signature or name breaks the contract; raised when it is registered."""
+    """A signature or a name that breaks the contract; raised at registration."""
 
 
 @dataclass(frozen=True)
 class Registered:
-    """What a registry holds: a function and the name it goes by."""
+    """A registered function and its name."""
 
     name: str
     function: Callable[..., Any]
     loaded: str = field(init=False, repr=False, compare=False)
-    """The fingerprint of code outside this project when it was registered."""
+    """The fingerprint at registration, for code outside this project."""
 
     def __post_init__(self) -> None:
         own = fingerprint.is_core(self.function.__module__)
@@ -30,16 +30,17 @@ class Registered:
 
     @property
     def code(self) -> str:
-        """The fingerprint of the code; one of its own where a module it reaches was reloaded.
+        """The fingerprint of the code.
 
-        What the function holds of that module may be of before.
+        It changes if a module that the function reaches was reloaded after the registration,
+        because the function may still use the old code.
         """
         now = fingerprint.code(self.function)
         return now if self.loaded in ("", now) else fingerprint.digest(self.loaded, now)
 
     @property
     def origin(self) -> str:
-        """Where the function is defined, as module:name."""
+        """The module and name of the function, as module:name."""
         return f"{self.function.__module__}:{self.function.__qualname__}"
 
 
@@ -47,14 +48,14 @@ T = TypeVar("T", bound=Registered)
 
 
 class Registry(Generic[T]):
-    """Names to registered functions; a module may register a name again, as a reload does."""
+    """Registered functions by name; a module may register a name again, e.g. on reload."""
 
     def __init__(self, kind: str) -> None:
         self.kind = kind
         self._items: dict[str, T] = {}
 
     def add(self, item: T) -> None:
-        """Register an item; raises ContractError for a name that another module has."""
+        """Register an item; raises ContractError for a name of another module."""
         known = self._items.get(item.name)
         if known is not None and known.function.__module__ != item.function.__module__:
             raise ContractError(
@@ -64,7 +65,7 @@ class Registry(Generic[T]):
         self._items[item.name] = item
 
     def get(self, name: str) -> T:
-        """The item of that name; raises UserError naming the nearest ones."""
+        """Return the item of a name; raises UserError with the nearest names."""
         if name not in self._items:
             raise unknown(self.kind, name, self.names())
         return self._items[name]
@@ -73,20 +74,20 @@ class Registry(Generic[T]):
         return name in self._items
 
     def names(self) -> list[str]:
-        """All names, sorted."""
+        """Return all names, sorted."""
         return sorted(self._items)
 
     def all(self) -> list[T]:
-        """All items, by name."""
+        """Return all items, by name."""
         return [self.get(name) for name in self.names()]
 
 
 @cache
 def import_below(package: str) -> None:
-    """Import every module below a package of this project, so that each registers what it holds.
+    """Import all modules below a package, so that they register their functions.
 
-    Modules of compiled loops (`*_kernels`) register nothing and load numba; who calls them imports
-    them.
+    Modules of compiled loops (`*_kernels`) are skipped, because they register nothing and load
+    numba.
     """
     (folder,) = import_module(package).__path__
     for path in sorted(Path(folder).rglob("*.py")):

@@ -1,4 +1,4 @@
-"""What the checker knows at one place of a pipeline: slots written, and problems so far."""
+"""Static check of a pipeline: slots that are written and read, and problems."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
@@ -9,13 +9,12 @@ from graphrag_bench.values import slot_names
 
 @dataclass
 class Checker:
-    """Slots written so far (`unread` maps unread ones to their writer), and needs.
+    """State of a static check at one place of a pipeline.
 
-    `maybe` holds the slots that a step may have written; only a combinator may look at those.
-
-    `resources` holds what a method can be given; `attributes` what its graph has, or None when
-    that is not known before it is built.
-    Copies for the arms of a combinator share `problems`.
+    `written` are slots that are always written by here, `maybe` those that a step may have written:
+    only combinators may read them. `unread` maps each slot that no step has read since it was
+    written to its writer. `resources` are those that a method can use, `attributes` those of its
+    graph; None skips these checks. Copies share `problems`.
     """
 
     resources: frozenset[str] | None = None
@@ -26,29 +25,29 @@ class Checker:
     problems: list[str] = field(default_factory=list)
 
     def copy(self) -> "Checker":
-        """Return a checker that goes its own way but reports to the same list."""
+        """Return a copy that shares the list of problems."""
         return replace(
             self, written=set(self.written), maybe=set(self.maybe), unread=dict(self.unread)
         )
 
     def new_unread(self, arm: "Checker") -> set[str]:
-        """Return the slots that an arm wrote and did not read itself."""
+        """Return the slots that an arm wrote and did not read."""
         return {slot for slot, writer in arm.unread.items() if self.unread.get(slot) != writer}
 
     def join(self, arms: "Sequence[Checker]") -> None:
-        """Slots unread before and read in any arm are read; what arms leave unread is unread."""
+        """Merge the slots of arms: a slot is unread if any arm left it unread."""
         before = {s: w for s, w in self.unread.items() if all(a.unread.get(s) == w for a in arms)}
         after = {s: w for arm in arms for s, w in arm.unread.items() if self.unread.get(s) != w}
         self.unread = {**before, **after}
         self.maybe = self.maybe.union(*(arm.maybe | arm.written for arm in arms))
 
     def problem(self, text: str) -> None:
-        """Report a problem, once."""
+        """Add a problem, once."""
         if text not in self.problems:
             self.problems.append(text)
 
     def read(self, label: str, slot: str) -> None:
-        """A step reads a slot, which some earlier step must have written."""
+        """Check that a slot was written, and mark it as read."""
         self.unread.pop(slot, None)
         if slot not in self.written:
             writers = [op.name for op in operators.all() if slot in op.returns]
@@ -61,14 +60,14 @@ class Checker:
         self.written.add(slot)
 
     def look(self, label: str, slot: str) -> None:
-        """A combinator looks whether a slot holds anything; one that may be written will do."""
+        """As `read`, for a combinator: a slot that may have been written is enough."""
         if slot in self.maybe:
             self.unread.pop(slot, None)
         else:
             self.read(label, slot)
 
     def need(self, label: str, resource: str) -> None:
-        """A step needs a resource, which something must build or give."""
+        """Check that a resource exists."""
         if self.resources is not None and resource not in self.resources:
             self.problem(
                 f"{label} needs '{resource}', which nothing builds; "
@@ -76,14 +75,14 @@ class Checker:
             )
 
     def require(self, label: str, attributes: Iterable[str]) -> None:
-        """A step requires attributes that the graph must have."""
+        """Check that the graph has attributes."""
         missing = sorted(set(attributes) - self.attributes) if self.attributes is not None else []
         if missing:
             have = ", ".join(sorted(self.attributes or ())) or "none"
             self.problem(f"{label} requires {', '.join(missing)}; the graph has {have}.")
 
     def write(self, label: str, always: Iterable[str], sometimes: Iterable[str] = ()) -> None:
-        """A step writes slots; overwriting an unread slot is a problem."""
+        """Mark slots as written; a slot that no step has read must not be overwritten."""
         for slot in (*always, *sometimes):
             if slot in self.unread:
                 self.problem(

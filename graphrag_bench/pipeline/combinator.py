@@ -1,7 +1,7 @@
 """Combinators: steps that are made of lists of steps.
 
 A combinator is a frozen dataclass. Its fields are the keys of its mapping in a method's file.
-A plug-in may register combinators of its own.
+Plug-ins may register their own.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -16,7 +16,7 @@ from graphrag_bench.pipeline.steps import OperatorStep, Step, Steps
 Item = dict[str, Any]
 """One step of a method's file."""
 Arms = Mapping[str, Steps]
-"""Lists of steps by name."""
+"""Named lists of steps."""
 
 
 @dataclass(frozen=True)
@@ -24,30 +24,29 @@ class Nested(Step):
     """A step made of lists of steps.
 
     The first field after `label` holds the value of the combinator's own key. Fields that are not
-    compared, such as the label, change no result and are not part of the run key.
+    compared, such as the label, do not affect results and are not part of the run key.
     """
 
     label: str = field(compare=False)
 
     @property
     def parts(self) -> Sequence[Steps]:
-        """The lists of steps inside, in order."""
+        """Return the lists of steps inside, in order."""
         values = [getattr(self, one.name) for one in fields(self)]
         lists = [list(v.values()) if isinstance(v, Mapping) else [v] for v in values]
         return [one for some in lists for one in some if _is_steps(one)]
 
     def mapped(self, change: Callable[[OperatorStep], OperatorStep]) -> Step:
-        """Return the combinator with every operator step inside changed."""
+        """Return the combinator with every operator step changed."""
         return replace(self, **self._each(lambda steps: tuple(one.mapped(change) for one in steps)))
 
     def describe(self) -> dict[str, Any]:
-        """Return the fields with their steps described, and the code of the combinator."""
+        """Return the fields, with their steps described, and the code of the combinator."""
         every = self._each(lambda steps: [one.describe() for one in steps])
         own = {one.name: every[one.name] for one in fields(self) if one.compare}
         return {"step": type(self).__name__, **own, "code": code(type(self))}
 
     def _each(self, change: Callable[[Steps], Any]) -> dict[str, Any]:
-        """Return the fields, with every list of steps changed."""
 
         def changed(value: Any) -> Any:
             if isinstance(value, Mapping):
@@ -63,11 +62,11 @@ def _is_steps(value: Any) -> bool:
 
 K = TypeVar("K", bound=type[Nested])
 registered: dict[str, type[Nested]] = {}
-"""The classes of the registered combinators, by key."""
+"""Classes of the registered combinators, by key."""
 
 
 def combinator(key: str) -> Callable[[K], K]:
-    """Register a combinator; raises ValueError for a key that another module has registered."""
+    """Register a combinator; raises ValueError for a key of another module."""
 
     def register(kind: K) -> K:
         known = registered.get(key, kind)
@@ -80,12 +79,12 @@ def combinator(key: str) -> Callable[[K], K]:
 
 
 def form_of(item: Mapping[str, Any]) -> str | None:
-    """Return the key of a combinator that a mapping has; None if it has none."""
+    """Return the key of the combinator in a mapping, or None."""
     return next((key for key in sorted(registered) if key in item), None)
 
 
 def steps_inside(item: Mapping[str, Any], path: str) -> Iterator[tuple[Any, str]]:
-    """Yield the lists of steps in a combinator's mapping, each with its path."""
+    """Yield the lists of steps inside a mapping, each with its path."""
     for key, one in _keys(form_of(item) or "").items():
         value, inside = item.get(key), _path(path, key, item)
         if one.type == Steps:
@@ -100,9 +99,9 @@ def read_combinator(
     read: Callable[[Any, str], Steps],
     note: Callable[[str], None],
 ) -> Step | None:
-    """Return the combinator of a mapping; None where it cannot be made.
+    """Return the combinator of a mapping, or None if it is invalid.
 
-    `read` turns a list and its path into steps. Every problem is passed to `note`.
+    `read` turns a list and its path into steps; `note` receives every problem.
     """
     form = form_of(item) or ""
     keys = _keys(form)

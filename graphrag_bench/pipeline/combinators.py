@@ -1,4 +1,4 @@
-"""The combinators: `branch`, `each`, `repeat` and `switch`; `resolve` has its own file."""
+"""The combinators `branch`, `each`, `repeat` and `switch`; `resolve` has its own module."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -26,10 +26,9 @@ from graphrag_bench.values import RetrievalState
 @combinator("branch")
 @dataclass(frozen=True)
 class Branch(Nested):
-    """Arms that each get their own copy of the state; slots that several wrote are merged.
+    """Arms that run on copies of the state; slots that several arms wrote are merged.
 
-    With `only` only these slots are taken over, and the steps that follow never see what else the
-    arms wrote.
+    With `only` just these slots are taken over.
     """
 
     arms: Arms
@@ -51,10 +50,7 @@ class Branch(Nested):
         return state.write({s: value for s, value in new.items() if s in (self.only or new)})
 
     def check(self, checker: Checker) -> None:
-        """Every arm from the same start; slots that two arms write must be mergeable.
-
-        With `only` the arms may overwrite what no step has read.
-        """
+        """Check every arm; slots that two arms write must be mergeable."""
         start = replace(checker.copy(), unread={}) if self.only else checker
         arms = [after(steps, start) for steps in self.parts]
         wrote = [start.new_unread(arm) for arm in arms]
@@ -86,7 +82,7 @@ class Branch(Nested):
 @combinator("each")
 @dataclass(frozen=True)
 class Each(Nested):
-    """The inner steps once for every item of a slot, each on a copy that holds that item alone."""
+    """The inner steps for each item of a slot, on a copy of the state with that item only."""
 
     slot: str
     steps: Steps
@@ -94,9 +90,9 @@ class Each(Nested):
     at_most: PositiveInt = 64
 
     def run(self, states: Sequence[RetrievalState], execution: Execution) -> list[Outcome]:
-        """Return the states with what the items' steps wrote, merged; of no item, empty lists.
+        """Return the states with the merged slots of all items; without items, empty lists.
 
-        At most `at_most` items are taken, from the front. One failed item fails the question.
+        Only the first `at_most` items are used. A failed item fails the question.
         """
         items = [
             split(value)[: self.at_most] if (value := state.get(self.slot)) is not None else []
@@ -128,9 +124,9 @@ class Each(Nested):
         return state.write(new)
 
     def check(self, checker: Checker) -> None:
-        """Reads a slot that has items; writes what the inner steps write, mergeable slots only.
+        """Check the inner steps; the slot must have items, and written slots must be mergeable.
 
-        A slot that has no empty value may be written only, because there may be no item.
+        A slot without an empty value counts as maybe written, because there may be no item.
         """
         checker.read(self.label, self.slot)
         if self.slot not in SPLITTABLE:
@@ -145,17 +141,17 @@ class Each(Nested):
         checker.written |= {s for s in new if s not in MERGEABLE or empty(s) is not None}
 
     def max_calls(self) -> int:
-        """Calls for `at_most` items."""
+        """Return the calls of `at_most` items."""
         return self.at_most * super().max_calls()
 
 
 @combinator("repeat")
 @dataclass(frozen=True)
 class Repeat(Nested):
-    """The inner steps up to `times` times, stopping early once the slot `until` says yes.
+    """The inner steps, up to `times` times, until the slot `until` holds a true value.
 
-    `keep` says what becomes of the rows that earlier rounds wrote: only the last round's (`last`),
-    or those of all rounds by first appearance (`union`) or by best score (`max`).
+    `keep` selects the rows of the last round (`last`), or merges those of all rounds by first
+    appearance (`union`) or by best score (`max`).
     """
 
     times: PositiveInt
@@ -164,7 +160,7 @@ class Repeat(Nested):
     keep: Keep = "last"
 
     def run(self, states: Sequence[RetrievalState], execution: Execution) -> list[Outcome]:
-        """Return each state after its last round; only unfinished states run on, as one block."""
+        """Return each state after its last round; unfinished states run on as one block."""
         outcomes: list[Outcome] = list(states)
         rounds: list[list[Outcome]] = [[] for _ in states]
         active = list(range(len(states)))
@@ -191,7 +187,7 @@ class Repeat(Nested):
         return outcome.write({**slots, **last})
 
     def check(self, checker: Checker) -> None:
-        """The inner steps once; `until` must be written by them, if only sometimes."""
+        """Check the inner steps once; a step, if only sometimes, must write `until`."""
         for step in self.steps:
             step.check(checker)
         written = {op.writes(slot) for op in self.operators() for slot in op.operator.returns}
@@ -203,18 +199,18 @@ class Repeat(Nested):
         checker.unread = {s: w for s, w in checker.unread.items() if w not in inside}
 
     def max_calls(self) -> int:
-        """Calls of all rounds together."""
+        """Return the calls of all rounds."""
         return self.times * super().max_calls()
 
 
 @combinator("switch")
 @dataclass(frozen=True)
 class Switch(Nested):
-    """The arm that the value of a slot names; the state goes on unchanged when none does.
+    """The case that the value of a slot selects; without a matching case, no step.
 
-    A slot that is not written, or has no items, is `empty`; any other value is itself as
-    text, and `some`. The arm `otherwise` takes what no other arm names. `fallback` says of arms
-    that are not the method's own way why they are taken, and what they do instead.
+    A missing value or one of length 0 selects `empty`; any other value selects the case of its
+    text, else `some`. `otherwise` matches if no other case does. `fallback` has the reasons of
+    cases that replace the method's own way.
     """
 
     slot: str
@@ -224,7 +220,7 @@ class Switch(Nested):
     )
 
     def run(self, states: Sequence[RetrievalState], execution: Execution) -> list[Outcome]:
-        """Return each state after its arm; states of one arm run as one block."""
+        """Return each state after its case; states of one case run as one block."""
         names = [self._case(state) for state in states]
         for state, name in zip(states, names, strict=True):
             if name in self.fallback:
@@ -246,7 +242,7 @@ class Switch(Nested):
         return name if name in self.cases else "otherwise"
 
     def check(self, checker: Checker) -> None:
-        """Looks at the slot; what every arm writes counts as written."""
+        """Check every case; slots that all cases write count as written."""
         for name in self.fallback:
             if name not in self.cases:
                 hint = did_you_mean(name, list(self.cases))
@@ -263,5 +259,5 @@ class Switch(Nested):
         checker.written = set.intersection(*(arm.written for arm in ways))
 
     def max_calls(self) -> int:
-        """Calls of the dearest arm."""
+        """Return the calls of the most expensive case."""
         return max((sum(s.max_calls() for s in steps) for steps in self.parts), default=0)

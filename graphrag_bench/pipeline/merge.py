@@ -1,4 +1,4 @@
-"""Merging what several arms, items or rounds wrote: states, and values of one slot."""
+"""Merging of the slots that several arms, items or rounds wrote."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields
@@ -39,7 +39,7 @@ _FUSION = 60
 def merged_slots(
     start: RetrievalState, outcomes: Sequence[Outcome], rule: Rule | Keep
 ) -> dict[str, Any]:
-    """Return the slots that any outcome wrote since `start`; those of several are merged."""
+    """Return the slots that any outcome wrote since `start`, merged if several did."""
     values: dict[str, list[Any]] = {}
     for outcome in outcomes:
         assert isinstance(outcome, RetrievalState)
@@ -53,16 +53,21 @@ def merged_slots(
 
 
 def merge(values: Sequence[Any], rule: Rule) -> Any:
-    """Return one value from several of the same type; raises TypeError where none can be made.
+    """Return one value from several of the same type; raises TypeError for other types.
 
-    Lists of names and texts are joined, each item once, in order; so are the nodes, relationships,
-    paths and texts of subgraphs, ranked paths, and explorations round by round. Score vectors are
-    summed, each divided by its own sum first (`sum`: as they are; `max`: the larger raw score).
-    Ranked rows follow the rule: `interleave` takes rank 1 of every value, then rank 2, and so on,
-    and keeps the score a row first came with; `reciprocal_rank_fusion` scores a row by the sum of
-    1 / (60 + rank) (Cormack et al. 2009); `sum` by the sum of its scores as they are, and
-    `sum_of_normalised` by the sum of its scores, each divided by its list's sum; `union` in order
-    of first appearance; `max` by its best score. Ties by lower id.
+    Names, texts, subgraphs and paths are joined without duplicates, explorations round by round.
+    Score vectors are summed, each divided by its own sum (`sum`: as they are; `max`: the maximum).
+    Ranked rows follow `rule`: `interleave` takes rank 1 of every list, then rank 2, and keeps the
+    first score of a row; `reciprocal_rank_fusion` scores a row by the sum of 1 / (60 + rank)
+    (Cormack et al. 2009), `sum` by the sum of its scores, `sum_of_normalised` by that sum with each
+    list divided by its own sum, `max` by its best score; `union` keeps the order of first
+    appearance. Ties by lower id.
+
+    >>> left, right = Ranked([7, 3], [0.9, 0.6]), Ranked([3, 9], [0.8, 0.2])
+    >>> merge([left, right], "interleave").items()
+    [(7, 0.9), (3, 0.8), (9, 0.2)]
+    >>> merge([left, right], "sum").items()
+    [(3, 1.4), (7, 0.9), (9, 0.2)]
     """
     if len(values) == 1:
         return values[0]
@@ -129,14 +134,14 @@ _RANKED: Mapping[str, Callable[[Sequence[Ranked[Any]]], Ranked[Any]]] = {
 
 
 def empty(slot: str) -> Any:
-    """Return what a slot holds that nothing was found for; None where there is no such value."""
+    """Return the empty value of a slot, or None if its type has none."""
     if slot in ("nodes", "relationships", "chunks", "communities"):
         return Ranked.empty()
     return {"mentions": Mentions(()), "query": Query(()), "keywords": Keywords((), ())}.get(slot)
 
 
 def split(value: Any) -> list[Any]:
-    """Return one value of the same type for each item; raises TypeError where there are none."""
+    """Return a value of the same type for each item; raises TypeError for other types."""
     if isinstance(value, Ranked):
         return [Ranked(value.ids[i : i + 1], value.scores[i : i + 1]) for i in range(len(value))]
     if isinstance(value, Mentions):

@@ -1,4 +1,4 @@
-"""A pipeline: built from YAML with every problem in one error, and run on questions in blocks."""
+"""Pipelines: built from a method file with all problems in one error, run in blocks."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -26,21 +26,21 @@ from graphrag_bench.values import Question, RetrievalState, slot_names
 
 STAGES = ("convert", "retrieve", "generate")
 BLOCK = 64
-"""Questions that go through retrieval at a time."""
+"""Questions per block of retrieval."""
 _OF_STEPS = ("op", "use", "as", "path_pooling")
-"""The keys of a step that are no settings of its operator."""
+"""The keys of a step that are not settings of its operator."""
 
 
 @dataclass(frozen=True)
 class Pipeline:
-    """The online steps of a method, stage by stage."""
+    """The steps of a method, by stage."""
 
     convert: Steps = ()
     retrieve: Steps = ()
     generate: Steps = ()
 
     def steps(self, answering: bool = True) -> Steps:
-        """All steps in order; those before generation, and its packing, when not answering."""
+        """Return all steps in order; unless `answering`, generation ends with its packing."""
         return (*self.convert, *self.retrieve, *(self.generate if answering else self.packing))
 
     @property
@@ -49,7 +49,7 @@ class Pipeline:
         return tuple(takewhile(_packs, self.generate))
 
     def operators(self, answering: bool = True) -> list[OperatorStep]:
-        """All operator steps, those inside combinators too, in order."""
+        """Return all operator steps in order, those inside combinators included."""
         return [op for step in self.steps(answering) for op in step.operators()]
 
     def mapped(self, change: Callable[[OperatorStep], OperatorStep]) -> "Pipeline":
@@ -63,15 +63,15 @@ class Pipeline:
         return {op.operator.name for op in self.operators()}
 
     def needs(self, answering: bool = True) -> set[str]:
-        """The resources that the steps need."""
+        """Return the resources that the steps need."""
         return {need for op in self.operators(answering) for need in op.operator.needs}
 
     def describe(self) -> list[Any]:
-        """What the run key is made of."""
+        """Return the steps' part of the run key."""
         return [step.describe() for step in self.steps()]
 
     def max_calls(self, answering: bool = True) -> int:
-        """The most LLM calls one question can cost."""
+        """Return the maximum number of LLM calls for one question."""
         return sum(step.max_calls() for step in self.steps(answering))
 
     def check(
@@ -80,9 +80,9 @@ class Pipeline:
         attributes: frozenset[str] | None = None,
         slots: frozenset[str] = frozenset(),
     ) -> list[str]:
-        """Every static problem: slots, resources, attributes, prompt variables, the answer.
+        """Return every static problem with slots, resources, attributes and prompt variables.
 
-        `slots` names the slots that are filled before the first step.
+        `slots` are filled before the first step.
         """
         checker = Checker(resources, attributes, {"question", *slots})
         for step in self.steps():
@@ -103,12 +103,11 @@ def _packs(step: Step) -> bool:
 
 @dataclass(frozen=True)
 class StepOptions:
-    """What a run chooses for the steps of any method.
+    """Options of a run that change the steps of any method.
 
-    `prompts` is a folder whose files take the place of prompts of the same file name, `pooling` has
-    the settings of path pooling, and `regime` says which prompt answers: see `reader_prompts`; by
-    default every prompt is the one that the method names. With `all_rows`, under a profile, caps of
-    lists that no source names do not bind.
+    Files in the folder `prompts` replace prompts of the same file name. `pooling` has the settings
+    of path pooling. `regime` selects the answering prompt (see `reader_prompts`); None keeps the
+    method's own. With `all_rows` a list is not truncated where a profile's source names no limit.
     """
 
     prompts: str | None = None
@@ -118,7 +117,7 @@ class StepOptions:
 
 
 DEFAULT_OPTIONS = StepOptions()
-"""Every step as the method's file has it."""
+"""Every step as in the method's file."""
 
 
 @dataclass
@@ -126,7 +125,7 @@ class _Builder:
     options: StepOptions
     problems: list[str] = field(default_factory=list)
     lists: dict[str, str] = field(default_factory=dict)
-    """The slot of the type of each list that a step so far names with `as`."""
+    """The slot of each list that a step has named with `as` so far."""
 
     def steps(self, items: Any, path: str) -> Steps:
         if not isinstance(items, Sequence) or isinstance(items, str):
@@ -171,7 +170,7 @@ class _Builder:
             self.lists = lists
 
     def _use(self, operator: Operator, items: Any, label: str) -> dict[str, str]:
-        """The parameters that read a named list, and the optional ones that read anything."""
+        """Return the list that each parameter reads, for named lists and optional parameters."""
         if isinstance(items, str) or not isinstance(items, Sequence):
             self.problems.append(f"{label}: use: a list was expected, not {items!r}.")
             items = ()
@@ -207,7 +206,7 @@ class _Builder:
             self.problems.append(f"{label} reads {read.slot} from '{source}', which has {kind}.")
 
     def _named(self, operator: Operator, name: Any, label: str) -> str:
-        """The name of the list that a step writes; problems with it are noted."""
+        """Return the name of the list that a step writes."""
         kind = operator.main
         if not isinstance(name, str) or (name and not name.isidentifier()):
             self.problems.append(f"{label}: as: a name was expected, not {name!r}.")
@@ -250,7 +249,7 @@ class _Builder:
 
 
 def unknown_stages(method: Mapping[str, Any]) -> list[str]:
-    """The keys of a method that hold a list of steps, and are not a stage."""
+    """Return the keys of a method that hold a list of steps and are not a stage."""
     return [
         key
         for key, items in method.items()
@@ -263,7 +262,7 @@ def unknown_stages(method: Mapping[str, Any]) -> list[str]:
 def build(
     method: Mapping[str, Any], options: StepOptions = DEFAULT_OPTIONS
 ) -> tuple[Pipeline, list[str]]:
-    """The pipeline of a method's `convert`, `retrieve` and `generate`, and the problems found."""
+    """Return the pipeline of a method's stages, and its problems."""
     builder = _Builder(options)
     keys = {stage: stage for stage in STAGES if stage in method}
     for key in unknown_stages(method):
@@ -277,7 +276,7 @@ def build(
 
 
 def refuse(problems: Sequence[str], what: str) -> None:
-    """Raise one UserError that lists every problem; nothing when there is none."""
+    """Raise one UserError with all problems, if there are any."""
     if problems:
         lines = "\n".join(f"  {problem}" for problem in problems)
         raise UserError(f"{len(problems)} problem(s) in {what}:\n{lines}")
@@ -285,9 +284,9 @@ def refuse(problems: Sequence[str], what: str) -> None:
 
 @dataclass(frozen=True)
 class Finished:
-    """A question with its final state, or the failure and the last state before it.
+    """A question with its final state or its failure, and the trace of its steps.
 
-    `fallbacks` says where the method went another way than its own, in the order of its steps.
+    `fallbacks` are the reasons why a step did not go the method's own way, in order.
     """
 
     question: Question
@@ -297,7 +296,7 @@ class Finished:
 
     @property
     def failure(self) -> Failure | None:
-        """The failure, if it failed."""
+        """The failure, or None."""
         return self.outcome if isinstance(self.outcome, Failure) else None
 
 
@@ -309,13 +308,11 @@ def run(
     answering: bool = True,
     start: Callable[[Question], RetrievalState] = RetrievalState,
 ) -> Iterator[Finished]:
-    """Every question once, yielded when its last step has ended, in the order given.
+    """Yield every question after its last step, in the given order.
 
-    `start` makes the state that the first step is given. Without `answering` the last steps are
-    those that pack the context, as long as they call no model.
-
-    Retrieval runs in blocks, for the batched operators; generation runs in small blocks of
-    `execution.workers` questions, so that little is lost when a process is killed.
+    `start` returns the first state of a question. Unless `answering`, the last step is the last of
+    packing. Retrieval runs in blocks for batched operators; steps that call a model run in blocks
+    of `execution.workers` questions, so that a killed process loses little.
     """
     early = (*pipeline.convert, *pipeline.retrieve)
     late = pipeline.generate if answering else pipeline.packing

@@ -1,12 +1,11 @@
-"""Path pooling in a method's steps: `path_pooling` at the packer of what a run may pool.
+"""Path pooling: steps that a run may put before a packer with the key `path_pooling`.
 
     {op: context.relationships, share: 0.2, path_pooling: {entities: nlp}}
-
-Without `pooling` it is the packer alone. Otherwise the relationships are pooled first: by `rerank`
-those that the packer's prompt has room for, by `reselect` those that `search` finds when its lists
-are as long as `coarse_k`, of which `keep` stay. The entities of the question that paths begin at
-are found by `question.entities.KIND`, or are the method's mentions, and linked, unless the
-method's nodes are `linked` ones. `scores` are those of the search.
+With `pooling=rerank` the relationships that fit the packer's prompt are pooled. With `reselect` the
+relationships of `search`, whose lists are at least `coarse_k` long, are pooled, and `keep` of them
+stay. Paths start at the entities of the question: `question.entities.KIND` or the method's
+mentions, linked to nodes; or the method's nodes if they are `linked`. `scores` is the setting of
+`path.pool`.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -22,9 +21,9 @@ from graphrag_bench.values import RetrievalState
 MODES = ("rerank", "reselect")
 KEYS = frozenset({"entities", "linked", "search", "scores", "keep"})
 _OWN = ("conversion", "linking")
-"""The settings of `pooling` that are not those of `path.pool`."""
+"""Settings of `pooling` that `path.pool` does not have."""
 _TRIALS = {"context.relationships": "relationship.fitting"}
-"""What finds the relationships that a packer would keep, by the packer."""
+"""The operator that finds the relationships that a packer would keep, by packer."""
 _LINKING = ("dictionary", "mentions", "vectors")
 _COARSE_K, _MOST = 500, 200
 """Relationships that `reselect` pools, and that it keeps where the method has no number."""
@@ -33,7 +32,7 @@ Item = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class Pooled(Nested):
-    """The relationships in the order of their pooled scores, then the packer."""
+    """Steps that reorder the relationships by pooled scores, then the packer."""
 
     steps: Steps
 
@@ -42,7 +41,7 @@ class Pooled(Nested):
         return run_steps(self.steps, states, execution)
 
     def check(self, checker: Checker) -> None:
-        """Every step in order."""
+        """Check every step in order."""
         for step in self.steps:
             step.check(checker)
 
@@ -54,11 +53,11 @@ def pooled(
     read: Callable[[Any, str], Steps],
     all_rows: bool = False,
 ) -> Pooled:
-    """Return the packer of an item after the steps that pool its relationships.
+    """Return a packer after the steps that pool its relationships.
 
-    `read` turns a list and its path into steps; with `all_rows` a method that has no number of
-    relationships keeps all. Raises UserError for a mode that is none, and for a key that
-    `path_pooling` does not have.
+    `read` turns a list and its path into steps. With `all_rows` a method without a number of
+    relationships keeps all. Raises UserError for an unknown mode or an unknown key of
+    `path_pooling`.
     """
     path, pool = packer.label.partition(" ")[0], item["path_pooling"] or {}
     for key in pool:

@@ -1,9 +1,8 @@
-"""Which prompt answers under a regime, and what it says of what the context does not hold.
+"""The answering prompt of a regime.
 
-In the house regime it is the method's own prompt with the `licence` of the form of answer, and the
-common prompt for prose; as published the method's own prompt with its source's clause, or none. It
-is that of the steps of `generate` that answer. What the search asks a model for on its way stays
-the method's own, answers included.
+In the house regime it is the method's own prompt, with the `licence` clause of the answer's form,
+or the common prompt for prose. As published it is the method's own prompt with the clause of its
+source, if any. Only answers of `generate` are affected; prompts of the search stay.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -21,14 +20,14 @@ READERS: Mapping[Regime, str] = {
     "house": "the method's own, with one clause for all methods",
     "published": "the method's own, with its source's clause or none",
 }
-"""What plan says of the reader prompt of each regime."""
+"""Description of the answering prompt of each regime, for `plan`."""
 
 
 @dataclass(frozen=True)
 class ReaderPrompt(Prompt):
-    """A method's answering prompt; `prose` is the name of the one for prose.
+    """A method's answering prompt; `prose` names the prompt for prose.
 
-    Without `licensed` the clause is that of the prompt's source.
+    Unless `licensed`, the clause is that of the prompt's source.
     """
 
     prose: str = ""
@@ -36,32 +35,31 @@ class ReaderPrompt(Prompt):
 
     @property
     def files(self) -> tuple[Prompt, ...]:
-        """The method's own prompt, and the one for prose where there is one."""
+        """The method's own prompt, and the one for prose if there is one."""
         names = [self.name, *([self.prose] if self.prose else [])]
         return tuple(Prompt(name, self.folder) for name in names)
 
     @property
     def digest(self) -> str:
-        """A fingerprint of the templates' texts and of whose the licence is."""
+        """A fingerprint of the templates and of the origin of the clause."""
         return digest([file.text for file in self.files], self.licensed)
 
     @property
     def variables(self) -> frozenset[str]:
-        """The names that the templates need."""
+        """The variables of the templates."""
         return frozenset().union(*(file.variables for file in self.files))
 
     def render(self, values: Mapping[str, Any]) -> tuple[Message, ...]:
-        """The messages of the prompt for the form of answer, with the variables filled in."""
+        """Return the messages for the answer's form."""
         if self.prose and answer_form(values["form"]).prose:
             return self.files[-1].render(values)
         return super().render(values if self.licensed else {**values, LICENCE: ""})
 
 
 def reader_prompt(prompt: Prompt, operator: Operator, stage: str, regime: Regime) -> Prompt:
-    """Return the prompt of an operator that answers under a regime, in place of the method's own.
+    """Return the answering prompt of an operator under a regime.
 
-    The common prompt answers in `generate` alone, and where the operator gives prompts all
-    variables of it.
+    The common prompt is used only in `generate`, and only if the operator supplies its variables.
     """
     if regime == "published":
         return ReaderPrompt(prompt.name, prompt.folder, licensed=False)
@@ -71,15 +69,12 @@ def reader_prompt(prompt: Prompt, operator: Operator, stage: str, regime: Regime
 
 
 def common_forms(regime: Regime, forms: Iterable[FormName]) -> list[FormName]:
-    """Return those of the forms that the common prompt asks for under a regime."""
+    """Return the forms that the common prompt asks for under a regime."""
     return [form for form in forms if regime == "house" and answer_form(form).prose]
 
 
 def own_answers(steps: Iterable[OperatorStep]) -> list[str]:
-    """Return the operators that answer with a method's own prompt, not with the common one.
-
-    These are the answers that its search asks for, and those of steps that cannot take the prompt.
-    """
+    """Return the operators that answer by a method's own prompt instead of the common one."""
     names: dict[str, None] = {}
     for op, files in _answering(steps):
         if COMMON.name not in {file.name for file in files}:
@@ -88,7 +83,7 @@ def own_answers(steps: Iterable[OperatorStep]) -> list[str]:
 
 
 def prompts_without_licence(steps: Iterable[OperatorStep]) -> list[str]:
-    """Return the prompts of `generate` that cannot say what the context does not hold."""
+    """Return the prompts of `generate` without the `licence` variable."""
     last = [files for op, files in _answering(steps) if op.label.startswith("generate.")]
     return sorted({one.name for files in last for one in files if LICENCE not in one.variables})
 

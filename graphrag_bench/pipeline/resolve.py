@@ -14,20 +14,19 @@ from graphrag_bench.question_plan import Dependencies, Plan, Sought, SubQuestion
 from graphrag_bench.values import Answer, RetrievalState
 
 INPUTS = ("dependencies", "sought")
-"""What the inner steps find in their state in addition to the sub-question."""
+"""Slots that the inner steps can read in addition to the sub-question."""
 
 
 @combinator("resolve")
 @dataclass(frozen=True)
 class Resolve(Nested):
-    """The inner steps and the answer for every sub-question of a plan, then the final question.
+    """The inner steps for each sub-question of a plan, then for the final question.
 
-    Each runs on a copy of the state whose question is the sub-question, with the sub-questions it
-    depends on and their answers in `dependencies`, its kind in `sought`, and the form of answer
-    that part of the question wants. Sub-questions that do not need each other run as one block. The
-    final question is not answered here: its dependencies, its kind, and what the steps wrote for it
-    are left for the steps that follow. Ranked rows of all sub-questions are merged, the final
-    question's last.
+    Each sub-question runs on a copy of the state: `question` is the sub-question with its form of
+    answer, `dependencies` has the answered sub-questions that it depends on, and `sought` its kind.
+    Independent sub-questions run as one block. `answer` answers the sub-questions only: the final
+    question's slots are left for later steps. Ranked rows of all sub-questions are merged, those of
+    the final question last.
     Source: PankRAG (2025), sections 2.2 and 2.3; architecture of this project.
     """
 
@@ -41,8 +40,8 @@ class Resolve(Nested):
     def run(self, states: Sequence[RetrievalState], execution: Execution) -> list[Outcome]:
         """Return the states with the final question's slots.
 
-        One failed sub-question fails the question. At most `at_most` sub-questions are taken, those
-        that others need first.
+        A failed sub-question fails the question. Only the first `at_most` sub-questions in
+        dependency order are used.
         """
         works = [_Work(state, self._limited(state.get(self.slot))) for state in states]
         for state in states:
@@ -90,7 +89,7 @@ class Resolve(Nested):
         return work.start.write({**written, "question": final.question})
 
     def check(self, checker: Checker) -> None:
-        """Reads the plan; `answer` must write the answer of a sub-question."""
+        """Check that a plan is written, and that `answer` writes an answer."""
         checker.read(self.label, self.slot)
         inner = after(self.steps, checker, INPUTS)
         if "answer" not in after(self.answer, inner).written:
@@ -99,7 +98,7 @@ class Resolve(Nested):
         checker.written |= inner.written
 
     def max_calls(self) -> int:
-        """Calls for `at_most` sub-questions, and for the steps of the final question."""
+        """Return the calls of `at_most` sub-questions and of the final question."""
         own, answer = (sum(step.max_calls() for step in s) for s in (self.steps, self.answer))
         return self.at_most * (own + answer) + own
 

@@ -1,4 +1,4 @@
-"""A step: one operator with its settings, run over a block of states."""
+"""Steps: operators with settings, run on blocks of states."""
 
 import time
 import traceback
@@ -27,10 +27,9 @@ _MODELS = frozenset({"llm", "llm_build", "llm_judge"})
 
 @dataclass(frozen=True)
 class Failure:
-    """What took the place of a result: the step, the kind of error and its message.
+    """A failed step, with the kind and the message of its error.
 
-    `where` are the lines of the traceback in the operator's own code, outermost first; they are for
-    people and never stored with a record.
+    `where` is the traceback in the operator's own code, outermost line first; it is not stored.
     """
 
     step: str
@@ -40,7 +39,7 @@ class Failure:
 
 
 def own_lines(error: BaseException) -> tuple[str, ...]:
-    """Where an error was raised: file, line and code, without the frames of graphrag_bench."""
+    """Return the traceback of an error outside graphrag_bench: file, line and code."""
     frames = traceback.extract_tb(error.__traceback__)
     own = [frame for frame in frames if not Path(frame.filename).is_relative_to(_CORE)]
     texts = traceback.format_list(own[-_MOST_FRAMES:])  # of a recursion the last calls
@@ -48,9 +47,9 @@ def own_lines(error: BaseException) -> tuple[str, ...]:
 
 
 def attempt(step: str, work: Callable[[], Any]) -> Any:
-    """What `work` returns, or the Failure made from its error: a run outlives one question.
+    """Return the result of `work`, or a Failure for its error.
 
-    A UserError goes through: what the user must fix would fail every question alike.
+    A UserError is raised: it would fail every question.
     """
     result = caught(work)
     if isinstance(result, Exception):
@@ -63,7 +62,7 @@ Outcome = RetrievalState | Failure
 
 @dataclass(frozen=True)
 class StepTrace:
-    """What one step did for one question: seconds, calls, replies and the slots it wrote."""
+    """Trace of one step for one question: seconds, calls, replies and written slots."""
 
     step: str
     operator: str
@@ -77,15 +76,15 @@ show_briefly(StepTrace)
 
 
 _Done = tuple[Any, float, Sequence[Meter]]
-"""What an operator returned for one question, or the failure; its seconds, and its calls."""
+"""The result or failure of an operator for one question, its seconds, and its meters."""
 
 
 @dataclass
 class Execution:
-    """The resources of a run, its ledger and gates; trace and fallbacks of every question in order.
+    """Resources, ledger, and limits of a run, and the traces and fallbacks of its questions.
 
-    `failure_limit` and `failure_after` stop the run when more than that share of a step's calls
-    failed, of that many at least.
+    A run stops if more than `failure_limit` (a share) of a step's calls failed, after at least
+    `failure_after` calls.
     """
 
     resources: Mapping[str, Any]
@@ -98,15 +97,15 @@ class Execution:
     gates: dict[str, FailureGate] = field(default_factory=dict)
 
     def note(self, state: RetrievalState, trace: StepTrace) -> None:
-        """Keep a trace with its question."""
+        """Add a trace to its question."""
         self.traces.setdefault(state.question.id, []).append(trace)
 
     def fall_back(self, state: RetrievalState, reason: str) -> None:
-        """Note that a question went another way; a reason counts once."""
+        """Note the reason of a fallback, once."""
         self.fallbacks.setdefault(state.question.id, {})[reason] = None
 
     def meter(self, need: str, step: str, question: str) -> ChatModel:
-        """A model of the resources for one step and question, metered, logged and gated."""
+        """Return a model for one step and question, with its meter, ledger and failure limit."""
         new = FailureGate(step, self.failure_limit, self.failure_after)
         gate = self.gates.setdefault(step, new)
         log = self.ledger.at(step.partition(".")[0], step, question) if self.ledger else None
@@ -115,13 +114,14 @@ class Execution:
 
 
 class Step(ABC):
-    """Anything that can be in a list of steps: an operator, or a combinator of lists of steps.
+    """A step: an operator, or a combinator of lists of steps.
 
-    A combinator's lists are its `parts`, each of which runs at most once unless `bound` differs.
+    The lists of a combinator are its `parts`; each runs at most once, unless `max_calls` says
+    otherwise.
     """
 
     label: str
-    """The step's place and operator, e.g. `retrieve.1 node.ppr`."""
+    """The path and the operator of the step, e.g. `retrieve.1 node.ppr`."""
 
     @property
     def parts(self) -> "Sequence[Steps]":
@@ -130,18 +130,18 @@ class Step(ABC):
 
     @abstractmethod
     def run(self, states: Sequence[RetrievalState], execution: Execution) -> list[Outcome]:
-        """Return the states with what the step writes, or the failures that took their place."""
+        """Return the state after the step, or the failure, for each state."""
 
     @abstractmethod
     def check(self, checker: Checker) -> None:
-        """Tell `checker` what the step reads, needs and writes, and every problem found."""
+        """Check what the step reads, needs and writes."""
 
     @abstractmethod
     def describe(self) -> dict[str, Any]:
-        """Return what the run key is made of: names, settings and code."""
+        """Return the step's part of the run key: names, settings and code."""
 
     def mapped(self, change: "Callable[[OperatorStep], OperatorStep]") -> "Step":
-        """Return the step with every operator step inside changed."""
+        """Return the step with every operator step changed."""
         return self
 
     def operators(self) -> "list[OperatorStep]":
@@ -149,7 +149,7 @@ class Step(ABC):
         return [op for steps in self.parts for step in steps for op in step.operators()]
 
     def max_calls(self) -> int:
-        """Return the most LLM calls that one question can cost here."""
+        """Return the maximum number of LLM calls for one question."""
         return sum(step.max_calls() for steps in self.parts for step in steps)
 
 
@@ -157,7 +157,7 @@ Steps = tuple[Step, ...]
 
 
 def after(steps: Steps, checker: Checker, written: Iterable[str] = ()) -> Checker:
-    """Return a copy of the checker after some steps, which find these slots written too."""
+    """Return a copy of the checker after some steps; `written` are slots that they can read."""
     arm = checker.copy()
     arm.written.update(written)
     for step in steps:
@@ -169,9 +169,9 @@ def after(steps: Steps, checker: Checker, written: Iterable[str] = ()) -> Checke
 class OperatorStep(Step):
     """An operator with validated settings.
 
-    `use` maps a parameter to the list it reads in place of the slot of its type; an optional
-    parameter without an entry is None. `named` is the name of the list that the step writes (the
-    first of its return type), in place of that of its slot.
+    `use` maps a parameter to the list that it reads instead of the slot of its type; an optional
+    parameter without an entry is None. `named` is the list that the step writes instead of its main
+    slot.
     """
 
     operator: Operator
@@ -182,24 +182,24 @@ class OperatorStep(Step):
 
     @property
     def reads(self) -> list[tuple[Read, str]]:
-        """Return the parameters that are given a value, each with the list that it reads."""
+        """The parameters that get a value, each with its list."""
         named = [(read, self._source(read)) for read in self.operator.reads]
         return [(read, source) for read, source in named if source is not None]
 
     def writes(self, slot: str) -> str:
-        """Return the list that is written with what the operator returns for a slot."""
+        """Return the list that a returned slot is written to."""
         return self.named if self.named and slot == self.operator.main else slot
 
     def _source(self, read: Read) -> str | None:
         return self.use.get(read.parameter, None if read.optional else read.slot)
 
     def run(self, states: Sequence[RetrievalState], execution: Execution) -> list[Outcome]:
-        """One outcome for each state."""
+        """Return one outcome for each state."""
         done = self._compute(states, execution)
         return [self._noted(state, one, execution) for state, one in zip(states, done, strict=True)]
 
     def _compute(self, states: Sequence[RetrievalState], execution: Execution) -> list[_Done]:
-        """Return what the step makes of each state: at once where it can be, else one by one."""
+        """Call a batched operator for all states, other operators and on failure one by one."""
         if self.operator.batched and len(states) > 1 and not _MODELS & {*self.operator.needs}:
             done = self._call(states, execution)
             if not isinstance(done[0][0], Failure):
@@ -213,7 +213,7 @@ class OperatorStep(Step):
             pool.shutdown(cancel_futures=True)
 
     def _call(self, states: Sequence[RetrievalState], execution: Execution) -> list[_Done]:
-        """Call the operator once; a failure takes the place of all results."""
+        """Call the operator once; on failure all results are the failure."""
         needs = {name: execution.resources[name] for name in self.operator.needs}
         models = sorted(_MODELS.intersection(needs))
         for name in models:
@@ -237,7 +237,7 @@ class OperatorStep(Step):
         return value
 
     def _noted(self, state: RetrievalState, done: _Done, execution: Execution) -> Outcome:
-        """The state with what the step wrote, or the failure, after noting its trace."""
+        """Return the state with the written slots, or the failure; add the trace."""
         result, seconds, meters = done
         if not isinstance(result, Failure):
             result = attempt(
@@ -256,7 +256,7 @@ class OperatorStep(Step):
         return state.write({self.writes(slot): value for slot, value in wrote.items()})
 
     def check(self, checker: Checker) -> None:
-        """Reads, needs, attributes and prompt variables, then the slots it writes."""
+        """Check reads, needs, attributes and prompt variables, then write the slots."""
         sources: dict[str, str] = {}
         for read, source in self.reads:
             if source in sources:
@@ -283,7 +283,7 @@ class OperatorStep(Step):
         checker.write(self.label, [*map(self.writes, always)], [*map(self.writes, sometimes)])
 
     def describe(self) -> dict[str, Any]:
-        """Name, code, settings with prompts by digest, and the lists that are read and named."""
+        """Return name, code, settings (prompts by digest), and named lists."""
         prompts = {type(value) for value in self.settings.values() if hasattr(value, "digest")}
         return {
             "op": self.operator.name,
@@ -297,15 +297,15 @@ class OperatorStep(Step):
         }
 
     def mapped(self, change: "Callable[[OperatorStep], OperatorStep]") -> "OperatorStep":
-        """Return itself changed."""
+        """Return the changed step."""
         return change(self)
 
     def operators(self) -> "list[OperatorStep]":
-        """Itself."""
+        """Return this step."""
         return [self]
 
     def max_calls(self) -> int:
-        """The most LLM calls of the operator."""
+        """Return the maximum number of LLM calls of the operator."""
         return self.operator.max_calls(self.settings)
 
 
@@ -316,7 +316,7 @@ def _list(names: Any) -> str:
 def run_steps(
     steps: Sequence[Step], states: Sequence[Outcome], execution: Execution
 ) -> list[Outcome]:
-    """The outcome of a list of steps for each state; a failed state skips what follows."""
+    """Return the outcome of a list of steps for each state; failed states skip later steps."""
     outcomes: list[Outcome] = list(states)
     for step in steps:
         alive = [row for row, outcome in enumerate(outcomes) if isinstance(outcome, RetrievalState)]
