@@ -220,41 +220,31 @@ def _matched(
     raised, answering = np.flatnonzero(~questions.answered), np.flatnonzero(questions.answered)
     of, vectors = questions.chunk, np.asarray(index.vectors, np.float32)
     answered = VectorIndex(np.ascontiguousarray(vectors[answering]))
-    own = int(np.bincount(of[answering]).max())  # so many may be of the passage itself
+    n_own = int(np.bincount(of[answering]).max())  # the passage itself may answer so many
     named = questions.question_name.astype(np.int32).tocsr()
-    frequent = named[answering].getnnz(axis=0) > (len(answering) if max_df is None else max_df)
+    n_names, frequent = (
+        np.diff(named.indptr),
+        named[answering].getnnz(axis=0) > (len(answering) if max_df is None else max_df),
+    )
     proposing = named[:, np.flatnonzero(~frequent)]
-    turned = proposing[answering].T.tocsr()
-    matches: list[tuple[IntArray, IntArray, FloatArray]] = []
+    best, similarity = np.zeros(len(raised), np.int64), np.zeros(len(raised))
     with progress.task("matching questions", len(raised)) as advance:
-        for first in range(0, len(raised), _BLOCK):
-            rows = raised[first : first + _BLOCK]
-            near = answered.search(vectors[rows], own + 1)
-            sharing = (proposing[rows] @ turned).tocoo()
-            row = np.concatenate([np.repeat(np.arange(len(rows)), len(near[0])), sharing.row])
-            other = np.concatenate([*(hit.ids for hit in near), sharing.col])
-            codes = np.unique(row.astype(np.int64) * len(answering) + other)
-            head, tail = rows[codes // len(answering)], answering[codes % len(answering)]
-            elsewhere = of[head] != of[tail]
-            head, tail = head[elsewhere], tail[elsewhere]
-            similarity = _similarity(head, tail, named, vectors)
-            order = _best_of_each(head, similarity, tail)
-            matches.append((head[order], tail[order], similarity[order]))
+        for at in range(0, len(raised), _BLOCK):
+            rows = raised[at : at + _BLOCK]
+            shared = (named[rows] @ named[answering].T).toarray()
+            either = n_names[rows, None] + n_names[answering] - shared
+            cosine = vectors[rows] @ vectors[answering].T
+            alike = np.round((shared / np.maximum(either, 1) + cosine) / 2, DECIMALS)
+            proposed = (proposing[rows] @ proposing[answering].T).toarray() > 0
+            for row, near in enumerate(answered.search(vectors[rows], n_own + 1)):
+                proposed[row, near.ids] = True
+            alike[~proposed | (of[rows, None] == of[answering])] = -np.inf
+            best[at : at + _BLOCK], similarity[at : at + _BLOCK] = alike.argmax(1), alike.max(1)
             advance(len(rows))
-    none = np.zeros(0, np.int64)
-    heads, tails, similarities = zip((none, none, np.zeros(0)), *matches, strict=True)
-    return np.concatenate(heads), np.concatenate(tails), np.concatenate(similarities)
+    matched = np.isfinite(similarity)
+    return raised[matched], answering[best[matched]], similarity[matched]
 
 
 def _best_of_each(groups: IntArray, scores: FloatArray, ties: IntArray) -> IntArray:
     order = np.lexsort((ties, -np.round(scores, DECIMALS), groups))
     return order[np.diff(groups[order], prepend=-1) > 0]
-
-
-def _similarity(head: IntArray, tail: IntArray, named: Any, vectors: Any) -> FloatArray:
-    shared = np.asarray(named[head].multiply(named[tail]).sum(axis=1), np.float64).ravel()
-    sizes = np.diff(named.indptr)
-    joined = sizes[head] + sizes[tail] - shared
-    jaccard = shared / np.maximum(joined, 1)
-    cosine = np.einsum("ij,ij->i", vectors[head], vectors[tail]).astype(np.float64)
-    return np.asarray((jaccard + cosine) / 2)
