@@ -1,4 +1,4 @@
-"""DALK's evidence: triples as sentences, and an answer reasoned from them step by step."""
+"""DALK: triples rewritten as sentences, and an answer reasoned from them step by step."""
 
 from pydantic import PositiveInt
 
@@ -15,7 +15,7 @@ SENTENCES = Prompt("methods:dalk/prompts/sentences.j2")
 STEPS = Prompt("methods:dalk/prompts/steps.j2")
 FINAL = Prompt("methods:dalk/prompts/answer.j2")
 REASONING_TOKENS = 128
-"""Of the sentences, and of the reasoning over them."""
+"""Tokens of the sentences, and of the reasoning."""
 
 
 @operator("context.evidence", calls=1, supplies={"triples"})
@@ -29,10 +29,10 @@ def evidence(
     prompt: Prompt = SENTENCES,
     label: str = "Path-based Evidence",
 ) -> Context:
-    """The context with the subgraph's triples added, as sentences that the model writes.
+    """Add the subgraph's triples to the context, rewritten as sentences by the model.
 
-    One piece, headed by `label`. An empty subgraph adds nothing, and no call is made. Raises
-    CallFailed when the model gives no reply.
+    They form one piece, headed by `label`. An empty subgraph adds nothing and makes no call. Raises
+    CallFailed if the model does not reply.
     Source: DALK (Li et al. 2024), section 3.3; Zhou et al. 2025, section 6.2.
     """
     before = context or Context(())
@@ -58,11 +58,11 @@ def stepwise(
     prompt: Prompt = FINAL,
     max_tokens: PositiveInt | None = None,
 ) -> Answer:
-    """The model's answer after step-by-step reasoning over the evidence; two calls.
+    """Answer after step-by-step reasoning over the evidence, in two calls.
 
-    The answering prompt is given the `reasoning`, which is also the last of its `blocks`. The
-    question's form of answer bounds the answer, unless `max_tokens` does. Raises CallFailed
-    when the model gives no reply.
+    The answer prompt gets the `reasoning`, which is also the last of its `blocks`. The question's
+    answer form limits the answer, unless `max_tokens` does. Raises CallFailed if the model does not
+    reply.
     Source: DALK (Li et al. 2024), section 3.3; Zhou et al. 2025, section 6.2.
     """
     first = {**reader_values(question, context.pieces), "reasoning": ""}

@@ -1,4 +1,4 @@
-"""A question decomposed into sub-questions, each of which is searched for separately."""
+"""Decomposition of a question into sub-questions that are searched for separately."""
 
 from typing import Annotated
 
@@ -15,10 +15,10 @@ REPLY_TOKENS = 320
 
 
 class SubQuestions(BaseModel):
-    """What the decomposition prompt returns.
+    """Reply to the decomposition prompt.
 
-    The schema ends the list at 6 questions of 200 characters, so that a small model stops; a
-    longer list from a server without schemas is read whole.
+    The schema ends the list at 6 questions of 200 characters, so that a small model stops; a longer
+    list from a server without schemas is read whole.
     """
 
     sub_questions: list[Annotated[str, Field(json_schema_extra={"maxLength": 200})]] = Field(
@@ -37,11 +37,11 @@ def decompose(
     at_most: PositiveInt = 4,
     with_question: bool = False,
 ) -> Query:
-    """The sub-questions into which the model decomposes the question, each once, `at_most` of them.
+    """Ask the model to decompose the question into at most `at_most` distinct sub-questions.
 
-    `with_question` puts the question itself in front (it does not count towards `at_most`). A
-    question that the model does not decompose is searched for as it is. So is one whose two replies
-    were unreadable, or that got no reply; that counts as a fallback.
+    `with_question` puts the question itself first, in addition. Without sub-questions the question
+    is searched for as it is; after two unreadable replies, or without a reply, too, which counts as
+    a fallback.
     Source: Press et al. 2023 (self-ask), section 3; Khot et al. 2023 (decomposed prompting).
     """
     chat = prompt.render({"question": question.text, "most": at_most})

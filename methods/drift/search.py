@@ -1,4 +1,4 @@
-"""DRIFT: what was asked and answered so far, the primer, and the local searches after it."""
+"""DRIFT: a primer over reports, local searches for follow-up questions, and their answers."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -21,7 +21,7 @@ from operators.answer.map_reduce import Importance, Points
 
 @dataclass(frozen=True)
 class FollowUp:
-    """A follow-up question and its depth: 1 of the primer, one more than that of its search."""
+    """A follow-up question and its depth: 1 from the primer, else 1 + the depth of its search."""
 
     text: str
     depth: int
@@ -29,9 +29,9 @@ class FollowUp:
 
 @dataclass(frozen=True)
 class DriftAnswer:
-    """An intermediate answer and how well it serves the question, 1..100.
+    """An intermediate answer and its score, 1..100.
 
-    `chunks` are those that it quotes, none where a model wrote it.
+    `chunks` are those that it quotes; a model's answer quotes none.
     """
 
     text: str
@@ -42,9 +42,9 @@ class DriftAnswer:
 @value("trail")
 @dataclass(frozen=True)
 class Trail:
-    """Follow-up questions in order of appearance, each once, and the answers found, in order.
+    """Distinct follow-up questions and the answers found, both in order.
 
-    The first `n_searched` follow-ups were searched for; the next one is being searched for.
+    The first `n_searched` follow-ups have been searched for; the next is the current one.
     """
 
     follow_ups: tuple[FollowUp, ...]
@@ -56,18 +56,18 @@ class Trail:
 
     @property
     def current(self) -> FollowUp | None:
-        """The follow-up that is searched for, or None when all have been."""
+        """The current follow-up; None after the last."""
         return self.follow_ups[self.n_searched] if self.n_searched < len(self.follow_ups) else None
 
     @property
     def query(self) -> Query:
-        """The text of the current follow-up; no text when all have been searched for."""
+        """The current follow-up as a query; empty after the last."""
         return Query((self.current.text,) if self.current else ())
 
     def searched(self, findings: Sequence[DriftAnswer], new: Sequence[str], depth: int) -> "Trail":
-        """The trail after the current search: its answers and, down to `depth`, new follow-ups.
+        """Return the trail after the current search, with its answers and its new follow-ups.
 
-        A follow-up that was asked for before is passed over.
+        Follow-ups deeper than `depth`, and known ones, are not added.
         """
         below = 1 + (self.current.depth if self.current else 0)
         known = {one.text for one in self.follow_ups}
@@ -83,7 +83,7 @@ class Trail:
 @value("none_open")
 @dataclass(frozen=True)
 class NoneOpen:
-    """That every follow-up question has been searched for, and how many there were."""
+    """All follow-ups have been searched for; the number of searches."""
 
     n_searched: int
 
@@ -92,9 +92,9 @@ FollowUpText = Annotated[str, Field(json_schema_extra={"maxLength": 200})]
 
 
 class DriftReply(BaseModel):
-    """An answer, how well it serves the question, and what to ask next.
+    """An answer, its score, and follow-up questions.
 
-    A server that enforces a schema ends a follow-up question at 200 characters.
+    A server that enforces a schema ends a follow-up at 200 characters.
     """
 
     answer: str
@@ -103,20 +103,20 @@ class DriftReply(BaseModel):
 
     @property
     def findings(self) -> tuple[DriftAnswer, ...]:
-        """The answer with its score; nothing when the answer has no text."""
+        """The answer with its score; empty if it has no text."""
         text, score = self.answer.strip(), max(self.score, 1)
         return (DriftAnswer(text, score),) if text else ()
 
 
 @lru_cache(maxsize=64)
 def reply_of(most: int) -> type[DriftReply]:
-    """The reply type whose schema limits the number of follow-ups; a longer list is cut later."""
+    """Return a reply type whose schema limits the follow-ups; longer lists are cut later."""
     bounded: Any = Field(default=[], json_schema_extra={"maxItems": most})
     return create_model("Bounded", __base__=DriftReply, follow_ups=(list[FollowUpText], bounded))
 
 
 def follow_ups(findings: Sequence[DriftReply], most: int) -> tuple[str, ...]:
-    """The follow-ups of some replies, at most `most` of each, in order and each once."""
+    """Return the distinct follow-ups of some replies, at most `most` of each."""
     return unique(
         [text.strip() for one in findings for text in one.follow_ups[:most] if text.strip()]
     )
@@ -124,7 +124,7 @@ def follow_ups(findings: Sequence[DriftReply], most: int) -> tuple[str, ...]:
 
 PARAGRAPH = answer_form("paragraph").max_tokens
 QUESTIONS = 256
-"""Tokens of the follow-ups in a reply of the primer, beside its answer."""
+"""Tokens for the follow-ups in a reply of the primer."""
 PRIMER = Prompt("methods:drift/prompts/primer.j2")
 
 
@@ -136,11 +136,11 @@ def titles(
     reports: Reports,
     max_follow_ups: PositiveInt = 5,
 ) -> tuple[Trail, Query]:
-    """The follow-ups "title: question" of the first communities' reports, and the first as a query.
+    """Return "title: question" follow-ups for the first reports, and the first as a query.
 
-    At most `max_follow_ups` different ones, in the order of the communities; reports without a
-    title are passed over. Without any title the question itself is the follow-up. No answer.
-    Source: ours, the form of DRIFT's primer that needs no language model.
+    At most `max_follow_ups` distinct follow-ups, in the order of the communities; reports without a
+    title are skipped. Without titles the question is the only follow-up. No answer is given.
+    Source: this project; DRIFT's primer without a language model.
     """
     named = [reports.titles[row].strip() for row in communities.ids.tolist()]
     texts = unique([f"{title}: {question.text}" for title in named if title])[:max_follow_ups]
@@ -163,15 +163,13 @@ def primer(
     folds: PositiveInt = 1,
     max_follow_ups: PositiveInt = 5,
 ) -> tuple[Trail, Query]:
-    """What the model answers from the reports and asks next, and the first follow-up as a query.
+    """Ask the model for answers and follow-ups from the reports; return the first as a query.
 
-    The pieces of the context are divided into `folds` parts of consecutive pieces, fold i from
-    floor(i n / folds) on, and each that is not empty is one call. Its answer is scored 1..100; at
-    most `max_follow_ups` follow-ups of each count, each once. A reply has the tokens of a paragraph
-    and 256 for the follow-ups. An unreadable reply is passed over
-    and counted as a fallback; raises the last failure when that happens to every fold. Where no
-    fold has a follow-up, the question itself is one, counted as a fallback; so it is, without a
-    call, where there is no report.
+    The context's pieces are divided into `folds` consecutive parts, with one call for each
+    non-empty part. Answers are scored 1..100; each part gives at most `max_follow_ups` follow-ups.
+    A reply has the tokens of a paragraph plus 256. An unreadable reply is skipped and counts as a
+    fallback; if all fail, the last failure is raised. Without any follow-up, or without a report,
+    the question is the only follow-up, which counts as a fallback.
     Source: Microsoft GraphRAG's DRIFT search, released code (primer and its folds).
     """
     bounds = [fold * len(context.pieces) // folds for fold in range(folds + 1)]
@@ -206,12 +204,12 @@ LOCAL = Prompt("methods:drift/prompts/local.j2")
 def passage(
     question: Question, trail: Trail, context: Context
 ) -> tuple[Trail, Query, NoneOpen | None]:
-    """The trail with the passages that are not in it yet, and the next follow-up as a query.
+    """Add the context's new passages to the trail as answers, and move to the next follow-up.
 
-    Only chunks of the context count as passages. The score of one is the share of the question's
-    different words that it has, times 100, rounded, and at least 1. No follow-up is added. The end
-    when every follow-up has been searched for.
-    Source: ours, the form of DRIFT's local search that needs no language model.
+    Passages are the chunks of the context. Score: 100 times the share of the question's distinct
+    words in the passage, rounded, at least 1. No follow-up is added. The search ends after the last
+    follow-up.
+    Source: this project; DRIFT's local search without a language model.
     """
     known, asked = {one.text for one in trail.findings}, set(words(question.text))
 
@@ -237,12 +235,12 @@ def answer(
     max_depth: PositiveInt = 2,
     max_follow_ups: PositiveInt = 5,
 ) -> tuple[Trail, Query, NoneOpen | None]:
-    """The trail with the model's answer to the current follow-up, and the next one as a query.
+    """Add the model's answer to the current follow-up, and move to the next one.
 
     The answer is scored 1..100 by how well it serves the question. At most `max_follow_ups` new
-    follow-ups join the end of the trail, down to `max_depth`; those of the primer have depth 1. A
-    reply has the tokens of a paragraph. An unreadable reply, or none,
-    adds nothing and is counted as a fallback. The end when every follow-up has been searched for.
+    follow-ups are appended, down to `max_depth`; those of the primer have depth 1. A reply has the
+    tokens of a paragraph. A missing or unreadable reply adds nothing and counts as a fallback. The
+    search ends after the last follow-up.
     Source: Microsoft GraphRAG's DRIFT search, released code (actions and their local search).
     """
     current = trail.current.text if trail.current else question.text
@@ -263,7 +261,7 @@ def _onward(trail: Trail) -> tuple[Trail, Query, NoneOpen | None]:
 
 @operator("drift.points")
 def points(trail: Trail) -> Points:
-    """The answers of the primer and of every search, best first, ties in the order found.
+    """Return the answers of the primer and of all searches, best first, ties in the order found.
 
     Source: Microsoft GraphRAG's DRIFT search, released code (all answers are reduced to one).
     """

@@ -1,4 +1,4 @@
-"""A graph of names without relationships: names and titles joined to the passages naming them."""
+"""A graph without relationships: names and titles linked to the passages that contain them."""
 
 import re
 from collections import Counter
@@ -28,7 +28,7 @@ _SENTENCE_END = re.compile(r"[.!?;:]\s")
 
 @dataclass(frozen=True)
 class Name:
-    """A name as read: its key, and what it is shown as."""
+    """A name: its key for comparison, and its text for display."""
 
     key: str
     shown: str
@@ -42,7 +42,7 @@ class Name:
 
 @dataclass(frozen=True)
 class ChunkNames:
-    """The names of one chunk; `title` is None where it has none, or titles are not read."""
+    """Names of a chunk; `title` is None if it has no title or titles are not read."""
 
     document: str
     title: Name | None
@@ -51,7 +51,7 @@ class ChunkNames:
 
     @property
     def every(self) -> tuple[Name, ...]:
-        """The title, where there is one, and the names."""
+        """The title, if any, and the names."""
         return self.names if self.title is None else (self.title, *self.names)
 
 
@@ -59,7 +59,7 @@ NamedTitles = dict[str, tuple[Name, tuple[Name, ...]]]
 """Each title as a name, with the names inside it."""
 
 BRACKETS = "brackets"
-"""The rule of titles that lost what is in brackets, which they always do."""
+"""Rule of merges that drop a title's bracketed part."""
 NO_NAMES = (
     "The graph has no entities: the tagger found no name in the texts. Likely causes: they are in "
     "another language than its model's, or name nothing."
@@ -75,16 +75,16 @@ def entity_passage(
     progress: Progress,
     title_weight: NonNegativeInt = 3,
 ) -> Graph:
-    """Named entities and passage titles as nodes, each in the chunks that name it; no relationship.
+    """Build the graph of named entities and passage titles, each in the chunks that name it.
 
-    Entities are those of titles and texts by the tagger, without numbers, ordinals, amounts and
-    dates; a title is an entity as a whole, without what is in brackets. Names lose a leading
-    article and a possessive ending, and are one node where only case and accents differ, under
-    the first name read. Redirects of the corpus and acronyms that a text defines are nodes under
-    the name that they stand for; the graph's `merges` list them. `node_chunk` is int64:
-    `title_weight` for the title of the chunk, 1 for every other name in it; 0 reads no titles.
-    Nodes come in order of first mention, the title first. Raises UserError when there is no name.
-    Source: ours; nodes without relationships as in LinearRAG (Zhuang et al. 2025).
+    The tagger reads entities in titles and texts; numbers, ordinals, amounts and dates are
+    excluded. A title without its bracketed part is an entity. Names lose a leading article and a
+    possessive ending; names that differ only in case and accents are one node, named as first read.
+    Redirects of the corpus and acronyms defined in a text are merged into the name that they stand
+    for; `merges` of the graph lists them. `node_chunk` is int64: `title_weight` for the chunk's
+    title (0: titles are not read), 1 for other names. Nodes are in order of first mention, the
+    title first. Raises UserError if there is no name.
+    Source: this project; nodes without relationships as in LinearRAG (Zhuang et al. 2025).
     """
     titles = read_titles(chunk_table, nlp) if title_weight else {}
     readings = read_names(chunk_table, nlp, titles, progress)
@@ -135,7 +135,7 @@ def _named(sentences: Iterable[Sentence], name_of: Callable[[str], Name]) -> Ite
 def read_names(
     chunk_table: ChunkTable, nlp: Nlp, titles: NamedTitles, progress: Progress
 ) -> list[ChunkNames]:
-    """Return the names of each chunk, those inside the title first; a letter is no name."""
+    """Return the names of each chunk, those inside its title first; single letters are left out."""
     readings, name_of = [], cache(Name.of)
     texts = list(chunk_table.texts)
     with progress.task("reading names", len(texts)) as advance:
@@ -150,16 +150,16 @@ def read_names(
 
 
 Definition = tuple[Name, Name, str]
-"""An alias, the name that it stands for, and the document that says so."""
+"""An alias, its name, and the document that defines it."""
 
 
 def merged_names(
     chunks: Sequence[ChunkNames], redirects: Mapping[str, Sequence[str]]
 ) -> tuple[dict[str, Name], list[Merge]]:
-    """Return the name that each alias stands for, by the alias's key, and the merges.
+    """Return the name of each alias, by the alias's key, and the merges.
 
-    `redirects` has, for each document, the other names of what its title names. Redirects come
-    before acronyms. An alias with several names is left, and a title is no alias.
+    `redirects` lists, for each document, other names of its title. Redirects precede acronyms. An
+    alias with several names is not merged, and a title is not an alias.
     """
     title_of = {row.document: row.title for row in chunks if row.title}
     titles = {row.title.key for row in chunks if row.title}
@@ -206,12 +206,17 @@ def _end(name: Name, names: Mapping[str, Name]) -> Name:
 def acronyms(text: str) -> Iterator[tuple[str, str]]:
     """Yield the short and the long form of every acronym that a text defines, in order.
 
-    "World Health Organization (WHO)" and "WHO (World Health Organization)". A short form is one
-    word of 2 to 10 signs with two capitals or more. Its letters and digits are found from right to
-    left in the words before it, at most min(n + 5, 2 n) for n of them, the first at the beginning
-    of a word; the shortest such long form is taken. Of a long form in brackets all of it counts.
+    Definitions read "World Health Organization (WHO)" or "WHO (World Health Organization)". A short
+    form is one word of 2 to 10 characters with at least two capitals. Its n letters and digits are
+    matched from right to left in the min(n + 5, 2 n) words before it, the first at the start of a
+    word; the shortest match is the long form. A long form in brackets must match as a whole.
+
+    >>> list(acronyms("The World Health Organization (WHO) met."))
+    [('WHO', 'World Health Organization')]
+
     Source: Schwartz and Hearst 2003, "A simple algorithm for identifying abbreviation definitions
-    in biomedical text". Deviation: two capitals, where theirs takes any letter.
+    in biomedical text".
+    Deviation: two capitals are required; theirs needs one letter.
     """
     for bracket in _BRACKETS.finditer(text):
         inside = re.split(r"[;,]", bracket[1])[0].strip()
@@ -244,11 +249,10 @@ def _long_form(short: str, words: str) -> str:
 
 @operator("chunk.restart")
 def chunk_restart(chunk_scores: ChunkScores, *, n_dense: PositiveInt = 200) -> ChunkScores:
-    """The `n_dense` best chunks by how far they are above the last of them, sum 1; the others 0.
+    """Return restart weights of the `n_dense` best chunks: their margin over the last of them.
 
-    With fewer chunks the last of all of them counts. The chunks have equal shares where none is
-    above another.
-    Source: ours.
+    The weights sum to 1 and are equal if all margins are 0; other chunks have 0.
+    Source: this project.
     """
     best = chunk_scores.top(n_dense)
     above = best.scores - best.scores.min(initial=np.inf)
@@ -258,12 +262,12 @@ def chunk_restart(chunk_scores: ChunkScores, *, n_dense: PositiveInt = 200) -> C
 
 @operator("node.restart")
 def node_restart(nodes: Ranked[Node], *, graph: Graph) -> Ranked[Node]:
-    """The given nodes by their score divided by the number of chunks that they are in, sum 1.
+    """Weight nodes by score / (number of their chunks, at least 1); the weights sum to 1.
 
-    Each comes once; of a node given twice the best score counts, negative ones count as 0. Where
-    all scores are 0 they stay so. Chunks are those of the node itself, 1 where there is none. Ties
-    by lower id.
-    Source: HippoRAG (Gutierrez et al. 2024), section 2.3, node specificity; the sum is ours.
+    Of duplicates the best score counts; negative scores count as 0. If all scores are 0, so are the
+    weights. Ties by lower id.
+    Source: HippoRAG (Gutierrez et al. 2024), section 2.3, node specificity; the sum is this
+    project's.
     """
     rows, best = best_of_each(nodes.ids, nodes.scores, least=0.0)
     inside = graph.node_chunk.indptr

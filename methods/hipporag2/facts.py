@@ -1,4 +1,4 @@
-"""Facts linked to the question as a whole, and those of them that a model finds useful."""
+"""HippoRAG 2: facts linked to the whole question, and their filter by a model."""
 
 from collections.abc import Sequence
 
@@ -29,12 +29,11 @@ def link(
     embedder: Embedder,
     top_k: PositiveInt = 5,
 ) -> list[Ranked[Relationship]]:
-    """The facts most similar to the question, or to a query that the step uses instead.
+    """Rank facts by similarity to the question, or to a query used instead.
 
-    Score: the cosine rescaled so that the least similar fact of the graph has 0 and the most
-    similar 1, all of them 1 where all are alike. Of several query texts the best one counts.
-    Synonymy edges are not facts. Ties by lower id. Unlike `relationship.vdb` it looks at every
-    fact, for the scale.
+    Score: the cosine, rescaled so that the least similar fact of the graph has 0 and the most
+    similar 1; 1 for all if all are equal. Of several query texts the best counts. Synonymy edges
+    are not facts. Ties by lower id. Unlike `relationship.vdb` it scores every fact, for the scale.
     Source: HippoRAG 2 (Gutierrez et al. 2025), section 3.3, query to triple, top 5.
     """
     facts = ~np.asarray(graph.synonym, bool)
@@ -48,7 +47,7 @@ def link(
 
 @operator("relationship.filter.none", order="the order given")
 def filter_none(relationships: Ranked[Relationship]) -> Ranked[Relationship]:
-    """The relationships unchanged: a method's filter, switched off.
+    """Keep all relationships: the filter switched off.
 
     Source: HippoRAG 2 (Gutierrez et al. 2025), table 5, without the filter.
     """
@@ -56,7 +55,7 @@ def filter_none(relationships: Ranked[Relationship]) -> Ranked[Relationship]:
 
 
 class Useful(BaseModel):
-    """What the prompt of the filter returns."""
+    """Reply to the filter prompt."""
 
     useful: list[int]
 
@@ -76,14 +75,14 @@ def filter_llm(
     llm: ChatModel,
     prompt: Prompt = PROMPT,
 ) -> Ranked[Relationship]:
-    """The relationships that the model finds useful for the question, unchanged.
+    """Keep the relationships that the model finds useful for the question.
 
-    The model sees them numbered and returns numbers; a number out of range is skipped. It may keep
-    none. Without relationships no call is made; where two successive replies are unreadable, all
-    are kept, which counts as a fallback. Raises CallFailed when the model gives no reply.
-    Deviation: one prompt of our own with numbers, where upstream has a prompt tuned by DSPy that
-    writes the kept triples again and matches them by edit distance.
+    The model sees them numbered and returns numbers, possibly none; unknown numbers are skipped.
+    Without relationships no call is made. After two unreadable replies all are kept, which counts
+    as a fallback. Raises CallFailed if the model does not reply.
     Source: HippoRAG 2 (Gutierrez et al. 2025), section 3.3, recognition memory.
+    Deviation: a prompt of this project with numbers. The release has a prompt tuned by DSPy that
+    rewrites the kept triples and matches them by edit distance.
     """
     if not len(relationships):
         return relationships

@@ -1,4 +1,4 @@
-"""HiRAG: layers of summaries above the entities of the texts, and the bridge between them."""
+"""HiRAG: layers of summary entities above those of the texts, key entities, and their bridge."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -59,22 +59,22 @@ SUMMARISE = Prompt("methods:hirag/prompts/layer_entities.j2")
 STEP = "summarise entities"
 SUMMARISES = "summarises"
 MAX_LAYERS, MOST_SPARSE, LEAST_CHANGE, FIRST_SPARSITY = 50, 0.98, 0.05, 0.01
-"""When layers end, and what the sparsity of the first is compared with; as in the release."""
+"""Stopping rule of layers, and the sparsity before the first layer; as in the release."""
 CLUSTER_SIZE, SUMMARY_TOKENS = 10, 150
-"""Entities of a cluster of k-means, and tokens of the central sentences that describe it."""
+"""Entities of a k-means cluster; tokens of an extractive description."""
 MIXTURE = partial(Mixture, 2, 0.1, 0, patience=10, most_swept=None)
-"""Two dimensions, and the least posterior of a member; as in the release."""
+"""Two dimensions, posterior threshold 0.1; as in the release."""
 SEED = 224
 _FEW = 2
-"""So few nodes are not clustered."""
+"""Fewer nodes than this, or as many, are not clustered."""
 _IN_NAME = 3
 _MOST_CLUSTERS = 49
 _SURE = 1024
-"""Tokens that a prompt leaves for its reply where no setting ends replies."""
+"""Tokens reserved for a reply without a limit."""
 
 
 class SummaryEntity(BaseModel):
-    """An entity as the model writes it."""
+    """A summary entity written by the model."""
 
     name: str = Field(min_length=1)
     type: str = ""
@@ -82,7 +82,7 @@ class SummaryEntity(BaseModel):
 
 
 class SummaryEntities(BaseModel):
-    """What the model writes of a cluster."""
+    """Reply to the summary prompt."""
 
     entities: list[SummaryEntity] = Field(min_length=1)
 
@@ -110,29 +110,26 @@ def layered(
     reduction: Reduction = "pca",
     summary_prompt: Prompt = SUMMARISE,
 ) -> Graph:
-    """The textual knowledge graph with layers of entities that summarise clusters of others.
+    """Build the textual knowledge graph with layers of entities that summarise clusters below.
 
-    The entities of a layer are clustered by the vectors of their names and descriptions, into 49
-    clusters at most: by balanced k-means of about 10 (`kmeans`), or by one Gaussian mixture after
-    a `reduction` (`gmm`). Each cluster of two or more gives an entity of the next layer, joined to
-    its members by "summarises", weight 1. It is named after the three most connected members, and
-    described by the central sentences of all, 150 tokens at most. It has no chunk of its own; its
-    type is `layer N`. An entity alone in its cluster is clustered again with the next layer. A
-    name that a node has already is that node. Layers end when clusters are as sparse as 0.98, or
-    changed their sparsity by the share 0.05 at most (`cluster_sparsity`), or two entities are
-    left. Raises UserError when nothing was extracted.
+    Entities of a layer are clustered by the vectors of their names and descriptions into at most 49
+    clusters: by balanced k-means of about 10 (`kmeans`), or by a Gaussian mixture after a
+    `reduction` (`gmm`). Each cluster of two or more becomes an entity of the next layer, linked to
+    its members by "summarises", weight 1. It is named after the three best connected members and
+    described by central sentences of all, at most 150 tokens. It has no chunk; its type is `layer
+    N`. Entities alone in their cluster join the next layer. A summary with the name of an existing
+    node is that node. Layers end when `cluster_sparsity` reaches 0.98 or changes by at most 5 %, or
+    when two entities are left. Raises UserError if nothing was extracted.
 
-    In `layered_llm` the build model writes the entities of a cluster, one or more, each joined to
-    all members: one call for each cluster, from as much of what its entities say as fits the
-    window. Where no reply could be read the entity of `layered` stands in its place, which is
-    counted; raises UserError when that happens to all of a layer. How many clusters there are is
-    not known before: the announced calls are a guess.
+    In `layered_llm` the build model writes one or more entities for each cluster, linked to all
+    members, from as much of their text as fits the window. A cluster without a readable reply gets
+    the extractive entity, which is counted; raises UserError if a layer has no readable reply. The
+    number of announced calls is a guess, as clusters are not known in advance.
     Source: HiRAG (Huang et al. 2025), hierarchical index; its release: a mixture after UMAP in two
-    dimensions, 0.98, 0.05, 0.1; the prompt is ours.
-    Deviation: k-means, because PCA, which stands in for UMAP (an extra), leaves no gaps for a
-    mixture; `layered` extracts what a model writes there. The release draws entities of a large
-    cluster at random until 60,000 tokens are left; its model also writes which member a new entity
-    is related to.
+    dimensions, 0.98, 0.05, 0.1; the prompt is this project's.
+    Deviation: k-means, because PCA, which replaces the optional UMAP, leaves no gaps for a mixture;
+    `layered` is extractive. The release samples entities of large clusters down to 60,000 tokens,
+    and its model also says which member a new entity relates to.
     """
     base, rng = text_graph(text_extraction, keywords=False), np.random.default_rng(SEED)
 
@@ -151,10 +148,10 @@ def layered(
 
 @dataclass
 class Layers:
-    """Entities as they come, layer upon layer, and the pairs of a summary and what it summarises.
+    """Growing entities of all layers, and pairs of a summary and its member.
 
-    `heads` is the name of an entity's most connected member, its own where it has none; `joins` is
-    how many others it is joined to, of a summary those below it.
+    `heads` is the name of an entity's best connected member, or its own; `joins` is the number of
+    neighbours, for a summary the number of its members.
     """
 
     names: list[str]
@@ -167,7 +164,7 @@ class Layers:
 
     @classmethod
     def above(cls, base: Graph) -> "Layers":
-        """The entities of a graph, with nothing above them yet."""
+        """Return the entities of a graph as the lowest layer."""
         assert base.types is not None and base.descriptions is not None
         names = list(base.names)
         return cls(
@@ -180,7 +177,7 @@ class Layers:
         )
 
     def summarise(self, family: Sequence[int], entity: EntityRecord) -> int:
-        """The row of an entity above some others, that of a node of its name where there is one."""
+        """Add an entity above a family of rows, unless its name exists, and return its row."""
         row = self.row_of.setdefault(entity.name, len(self.names))
         if row == len(self.names):
             self.names.append(entity.name)
@@ -192,18 +189,18 @@ class Layers:
         return row
 
     def first_names(self, family: Sequence[int]) -> list[str]:
-        """The first names of the three most connected members, each once; ties to the first."""
+        """Return the distinct heads of the three best connected members; ties to the first."""
         order = best_first(np.array([self.joins[row] for row in family], np.float64)).tolist()
         names = dict.fromkeys(self.heads[family[place]] for place in order)
         return list(names)[:_IN_NAME]
 
     def node_text(self, row: int) -> str:
-        """Name and description of an entity, as an index of descriptions has it."""
+        """Return name and description of an entity, as an index of descriptions does."""
         return named_text(self.names[row], self.texts[row])
 
 
 Summarise = Callable[[Layers, Sequence[Sequence[int]], str], list[list[EntityRecord]]]
-"""The entities that summarise each family of rows of a layer, whose type is given."""
+"""Function from families of rows, and the type of their layer, to the entities of each."""
 
 
 def grow(
@@ -212,7 +209,7 @@ def grow(
     embed: Callable[[Sequence[str]], Vectors],
     cluster: Callable[[Vectors], Clusters],
 ) -> Graph:
-    """The graph with its layers; `cluster` groups the rows of vectors that `embed` gives."""
+    """Return the graph with its layers; `cluster` groups rows of the vectors from `embed`."""
     layers = Layers.above(base)
     pool: IntArray = np.arange(base.n_nodes)
     n_layers, before = 0, FIRST_SPARSITY
@@ -233,9 +230,13 @@ def grow(
 
 
 def cluster_sparsity(sizes: Sequence[int], n: int) -> float:
-    """The share of ordered pairs of n > 1 entities that are in no cluster together, at most 1.
+    """Return the share of ordered pairs of n > 1 entities that share no cluster, at most 1.
 
-    A pair in two clusters counts twice, so that overlapping ones may bring it below 0.
+    A pair counts once for each common cluster, so overlaps can make it negative.
+
+    >>> cluster_sparsity([3, 3], 6)
+    0.6
+
     Source: HiRAG (Huang et al. 2025), cluster sparsity; its release.
     """
     return 1.0 - sum(size * (size - 1) for size in sizes) / (n * (n - 1))
@@ -327,9 +328,9 @@ def key(
     communities: Communities,
     per_community: PositiveInt = 10,
 ) -> Ranked[Node]:
-    """The first `per_community` of the candidates that each community holds, each node once.
+    """Return the first `per_community` candidates of each community, each node once.
 
-    The communities in their order, those of each in theirs; scores as given.
+    Communities and candidates keep their order; scores are as given.
     Source: HiRAG (Huang et al. 2025), key entities; its release (`top_m`).
     Deviation: the release puts them into a Python set, whose order depends on the process.
     """
@@ -345,12 +346,12 @@ def key(
 def bridge(
     key_nodes: Ranked[Node], *, graph: Graph, max_hops: PositiveInt | None = None
 ) -> tuple[Ranked[Relationship], Subgraph]:
-    """The relationships among the nodes on the way through the key nodes, and that way.
+    """Return the relationships among the nodes on the path through the key nodes, and that path.
 
-    The way leads from each node to the next by the fewest hops, ties through lower ids, and starts
-    anew where the next is more than `max_hops` away (None: not to be reached); a path may be one
-    node alone. Score: the sum of the degrees of both ends; ties by higher weight, then by lower id.
-    Every node costs one breadth-first search at most.
+    The path leads from each key node to the next by the fewest hops, ties through lower ids; a new
+    path starts where the next node is more than `max_hops` away (None: unreachable). Score: the sum
+    of the degrees of both ends; ties by higher weight, then by lower id. Each node costs at most
+    one breadth-first search.
     Source: HiRAG (Huang et al. 2025), reasoning path and bridge; its release.
     """
     most = graph.n_nodes if max_hops is None else max_hops

@@ -1,4 +1,4 @@
-"""HopRAG's graph: passages joined by the questions that they raise and answer."""
+"""HopRAG's graph: passages linked by the questions that they raise and answer."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -33,19 +33,18 @@ HOP_ATTRIBUTES = PASSAGE_ATTRIBUTES | {"relationship.description", "relationship
 LEADS_TO = "leads to"
 _BLOCK = 64
 QuestionRow = tuple[int, bool, str, tuple[str, ...]]
-"""The chunk of a question, whether the chunk answers it, its text, and the names in it."""
+"""A question: its chunk, whether the chunk answers it, its text, and the names in it."""
 SEPARATOR = "; "
-"""Between the names that a relationship of a hop graph has as its keywords."""
+"""Separates the names in a relationship's keywords."""
 
 
 @dataclass(frozen=True, eq=False)
 class PseudoQuestions(Columns):
     """Questions of chunks with the names in them, in chunk order.
 
-    `texts` and `chunk`, int64, are (n_questions,); `answered`, bool (n_questions,), is true where
-    the chunk answers the question and false where it raises it. `names` are normalised and unique;
-    `question_name` is a bool CSR (n_questions, n_names). `chunk` rows are those of the chunk table.
-    `statistics` counts the replies that they were read out of, where they have just been.
+    `texts` and `chunk`, int64, are (n_questions,); `answered`, bool (n_questions,), is true if the
+    chunk answers the question, false if it raises it. `names` are normalised and unique;
+    `question_name` is a bool CSR (n_questions, n_names). `statistics` count the replies read.
     """
 
     texts: Texts
@@ -59,25 +58,25 @@ class PseudoQuestions(Columns):
         return len(self.texts)
 
     def names_of(self, chunks: IntArray) -> set[str]:
-        """The names in the questions of some chunks."""
+        """Return the names in the questions of some chunks."""
         rows = np.flatnonzero(np.isin(self.chunk, chunks))
         return set(self.names.take(np.unique(self.question_name[rows].indices)))
 
 
 class ListedQuestions(BaseModel):
-    """What both prompts return."""
+    """Reply to both question prompts."""
 
     questions: list[str]
 
 
 @artifact("pseudo_questions.nlp")
 def nlp_questions(*, chunk_table: ChunkTable, nlp: Nlp, progress: Progress) -> PseudoQuestions:
-    """Without a language model: a chunk answers its sentences, and raises its names.
+    """Derive questions without a model: a chunk answers its sentences and raises its names.
 
-    A sentence that names something stands for the question it answers, after the title of its
-    chunk; the title is one of its names. Each other name of the chunk, numbers and dates aside,
-    raises the question "What is NAME?". Raises UserError when nothing is named.
-    Source: ours, so that HopRAG's graph can be made without a language model.
+    A sentence with a name stands for the question that it answers, preceded by the chunk's title,
+    which is one of its names. Each other name of the chunk, except numbers and dates, raises "What
+    is NAME?". Raises UserError if no name is found.
+    Source: this project, so that HopRAG's graph needs no language model.
     """
     rows: list[QuestionRow] = []
     for chunk, (title, sentences) in enumerate(read_chunks(chunk_table, nlp, progress)):
@@ -111,10 +110,10 @@ def llm_questions(
     raised_prompt: Prompt = RAISED,
     max_tokens: PositiveInt | None = None,
 ) -> PseudoQuestions:
-    """The questions that the build model says each chunk answers, and those that it raises.
+    """Ask the build model for the questions that each chunk answers and those that it raises.
 
-    Two calls for each chunk. Names are the named entities of a question. A reply that cannot be
-    read gives none; raises UserError when none can, or when no question is left.
+    Two calls for each chunk. Names are the named entities of a question. An unreadable reply gives
+    no question. Raises UserError if all replies are unreadable or no question is left.
     Source: HopRAG (Liu et al. 2025), incoming and outgoing pseudo-queries.
     """
     items, advice = documents_of_chunks(chunk_table), "build.pseudo_questions=nlp needs no model."
@@ -144,7 +143,7 @@ def llm_questions(
 def question_index(
     *, pseudo_questions: PseudoQuestions, embedder: Embedder, progress: Progress
 ) -> VectorIndex:
-    """One vector for each pseudo-question, in their order."""
+    """Embed each pseudo-question, in order."""
     return index_texts(list(pseudo_questions.texts), embedder, progress, "pseudo-questions")
 
 
@@ -177,16 +176,17 @@ def hop(
     progress: Progress,
     max_df: PositiveInt | None = MAX_DF,
 ) -> Graph:
-    """The passages as nodes, with an edge from each that raises a question to one that answers it.
+    """Build the graph of passages, with edges from raised questions to the passages that answer.
 
-    Node i is chunk i, its description the passage. A question that a passage raises is matched
-    with the most similar question that another passage answers; similarity is the mean of the
-    Jaccard index of their names, 0..1, and the cosine of their vectors, ties by lower question.
-    Of several edges from one passage to another the most similar is kept, and of all edges the
-    n ln(n) most similar for n chunks, n at least. An edge is described by the question that is
-    answered, its keywords are the names of both, its weight is the similarity. A name in more
-    than `max_df` of the questions that are answered proposes none of them (None: no limit); apart
-    from that the match is the best of all. Raises UserError when no passage leads to another.
+    Node i is chunk i, described by the passage. A raised question is matched with the most similar
+    question answered by another passage. Similarity: the mean of the Jaccard index of their names,
+    0..1, and the cosine of their vectors; ties by lower question. Of parallel edges the most
+    similar is kept, then the max(n, n ln(n)) most similar edges for n chunks. An edge is described
+    by the answered question; its keywords are the names of both questions, its weight is the
+    similarity.
+
+    Candidates share a name or are nearest by vector. A name in more than `max_df` answered
+    questions proposes no candidate (None: no limit). Raises UserError if there is no edge.
     Source: HopRAG (Liu et al. 2025), edges between passages; released code 23898fa.
     """
     raised, answering, similarity = _matched(pseudo_questions, question_index, max_df, progress)

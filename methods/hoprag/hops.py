@@ -1,4 +1,4 @@
-"""HopRAG: the edges to begin with, hops along questions or by judgement, passages that help."""
+"""HopRAG's search: entry edges, hops along questions or by judgement, helpful passages."""
 
 import re
 from collections.abc import Callable, Sequence
@@ -43,11 +43,11 @@ def hybrid(
     n_candidates: PositiveInt = 200,
     top_k: PositiveInt = 20,
 ) -> list[Ranked[Relationship]]:
-    """The relationships most similar to the question by their vectors and by names together.
+    """Rank relationships by the mean of vector similarity and name overlap with the question.
 
     Score: the mean of the cosine and of the Jaccard index of the relationship's keywords and the
-    question's names, -0.5..1, of the `n_candidates` of highest cosine. One outside of them scores
-    at most (1 + the cosine of the last one) / 2. Ties by lower id.
+    question's names, -0.5..1. Only the `n_candidates` of highest cosine are scored; any other
+    scores at most (1 + the last candidate's cosine) / 2. Ties by lower id.
     Source: HopRAG (Liu et al. 2025), hybrid search of edges.
     """
     vectors = embedder.encode([one.text for one in question], kind="question")
@@ -63,12 +63,12 @@ def hybrid(
 
 
 def names_of(mentions: Mentions) -> set[str]:
-    """The normalised names of a question."""
+    """Return the normalised names of a question."""
     return {normalise_name(name) for name in mentions.names} - {""}
 
 
 def jaccard(one: set[str], other: set[str]) -> float:
-    """How many names both have, of those that either has; 0 for none."""
+    """Return the Jaccard index of two sets, 0 if both are empty."""
     return len(one & other) / len(one | other) if one | other else 0.0
 
 
@@ -81,11 +81,11 @@ def helpful(
     embedder: Embedder,
     top_k: PositiveInt = 10,
 ) -> list[Ranked[Chunk]]:
-    """The chunks by the mean of the score that they come with and their cosine with the question.
+    """Rank the given chunks by the mean of their score and their cosine with the question.
 
-    Score: -0.5..1 where they come with a share of visits. Ties by lower id.
-    Source: HopRAG (Liu et al. 2025), helpfulness. Deviation: the similarity of a passage is its
-    cosine alone, where the paper takes names in as well.
+    Score: -0.5..1 for chunks scored by their share of visits. Ties by lower id.
+    Source: HopRAG (Liu et al. 2025), helpfulness.
+    Deviation: similarity is the cosine alone; the paper's includes names.
     """
     vectors = embedder.encode([one.text for one in question], kind="question")
     rankings = []
@@ -101,12 +101,12 @@ CHOOSING, JUDGING = "choose a follow-up question", "judge a passage"
 REPLY_TOKENS = 8
 """A number, or yes or no."""
 LEAST_COSINE = 0.7
-"""Of a passage that helps, where no model judges it; as released code a6e425b."""
+"""Threshold of a helpful passage without a model; as in released code a6e425b."""
 NONE = -1
 Choose = Callable[[Sequence[IntArray]], list[int]]
-"""For the rows that leave each passage, none of them empty, the row to follow or `NONE`."""
+"""For the outgoing rows of each passage (never empty): the row to follow, or `NONE`."""
 Judge = Callable[[Sequence[int]], Sequence[bool]]
-"""Whether each of some passages helps to answer the question."""
+"""Tells which passages help to answer the question."""
 
 
 @operator("node.hops.nearest", requires={"relationship.description"})
@@ -120,12 +120,12 @@ def nearest(
     n_hops: PositiveInt = 4,
     width: PositiveInt = 20,
 ) -> Ranked[Node]:
-    """The nodes that hops from the given relationships visit, the most visited first.
+    """Rank nodes by visits of hops that follow the relationship most similar to the question.
 
-    Hops start at the ends of the relationships, the first `width` different ones. From each node
-    that is new, the relationship out of it that is most similar to the question is followed, ties
-    by lower row; at most `n_hops` times. Score: the share of all visits, 0..1; ties by lower id.
-    Source: HopRAG (Liu et al. 2025), its traversal by similarity in place of a language model.
+    Hops start at the targets of the given relationships, the first `width` distinct ones. From each
+    newly visited node the outgoing relationship most similar to the question is followed, ties by
+    lower row, at most `n_hops` times. Score: the share of all visits, 0..1; ties by lower id.
+    Source: HopRAG (Liu et al. 2025), its traversal by similarity instead of a language model.
     """
     vector = embedder.encode([question.text], kind="question")
 
@@ -155,11 +155,12 @@ def chosen(
     n_hops: PositiveInt = 4,
     width: PositiveInt = 20,
 ) -> Ranked[Node]:
-    """As `node.hops.nearest`, where the model says which relationship to follow, or none.
+    """Rank nodes by visits of hops whose relationships the model chooses.
 
-    One call for each node that is new, at most `width` for each hop, all of a hop at once. A reply
-    without the number of a relationship follows none, and counts as a fallback.
-    Raises CallFailed when the model gives no reply.
+    Like `node.hops.nearest`, but the model chooses one of the outgoing relationships, or none. One
+    call for each newly visited node, at most `width` a hop; the calls of a hop are parallel. A
+    reply without a valid number follows none and counts as a fallback. Raises CallFailed if the
+    model does not reply.
     Source: HopRAG (Liu et al. 2025), retrieve, reason, prune.
     """
 
@@ -231,11 +232,11 @@ def judged_nearest(
     n_hops: PositiveInt = 4,
     width: PositiveInt = 20,
 ) -> Ranked[Node]:
-    """As `node.judged.llm`, where passages whose cosine with the question is above 0.7 help.
+    """Rank passages like `node.judged.llm`; those with a cosine above 0.7 to the question help.
 
-    A passage is the chunk that a node is in. No language model is asked.
-    Source: HopRAG (Liu et al. 2025), released code a6e425b: its traversal, with the judge by
-    similarity of its traversal `bfs_sim_node`.
+    A passage is the chunk of a node. No language model is called.
+    Source: HopRAG (Liu et al. 2025), released code a6e425b: its traversal with the similarity judge
+    of `bfs_sim_node`.
     """
     vector = embedder.encode([question.text], kind="question")
 
@@ -266,16 +267,16 @@ def judged(
     n_hops: PositiveInt = 4,
     width: PositiveInt = 20,
 ) -> Ranked[Node]:
-    """The passages that are visited from the ends of the relationships, the helpful ones first.
+    """Rank the passages visited from the relationships' targets, helpful ones first.
 
-    The first `width` different ends begin, and count `width`, `width` - 1, ... visits (from how
-    many they are). At each hop the model judges the passages that are new, all at once; each
-    passage counts one visit more where it helps, and one less where not; then all that it is
-    joined to, either way, are visited, the first 2 `width` of them. After `n_hops` hops, or one
-    without a new passage, it ends. Score: the Jaccard index of the names in the question and in the
-    passage's pseudo-questions, 0..1, with the count added where the passage helps; ties by lower
-    id. A reply that is neither yes nor no takes the passage not to help, and counts as a fallback.
-    Raises CallFailed when the model gives no reply.
+    The first `width` distinct targets start with n, n - 1, ... visits for n of them. At each hop
+    the model judges all newly visited passages; each passage gains a visit if it helps and loses
+    one if not. Then all neighbours, in either direction, are visited, the first 2 `width` of them.
+    The search ends after `n_hops` hops, or after a hop without a new passage.
+
+    Score: the Jaccard index of the names in the question and in the passage's pseudo-questions,
+    0..1, plus the visits if the passage helps; ties by lower id. A reply that is neither yes nor no
+    counts as no and as a fallback. Raises CallFailed if the model does not reply.
     Source: HopRAG (Liu et al. 2025), released code a6e425b (`HopRetriever.py`, lines 439-467).
     """
 

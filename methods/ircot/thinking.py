@@ -1,4 +1,4 @@
-"""IRCoT's chain of thought: one sentence at a time, and retrieval by each."""
+"""IRCoT's chain of thought: retrieval by one sentence at a time."""
 
 import re
 from dataclasses import dataclass
@@ -13,9 +13,9 @@ from graphrag_bench.values import Chunk, Query, Question, Ranked, value
 
 THOUGHT = Prompt("methods:ircot/prompts/thought.j2")
 THOUGHT_TOKENS, LAST = 64, "answer is"
-"""Of a reply, and what its last sentence says; as in IRCoT's released code."""
+"""Tokens of a reply, and the words in its last sentence; as in IRCoT's released code."""
 _SENTENCE_END = re.compile(r"\w{3}[.!?][\"')\]]*(?=\s+[\"'(\[]?[A-Z0-9])")
-"""After a word of three characters or more, so that initials and "Dr." end no sentence."""
+"""Follows a word of at least three characters, so that initials and "Dr." end no sentence."""
 
 
 @value("thoughts")
@@ -32,14 +32,14 @@ class Thoughts:
 @value("finished")
 @dataclass(frozen=True)
 class EndOfThought:
-    """Why a chain of thought has ended: its last sentence, or that there was none."""
+    """Why a chain of thought ended: its last sentence, or that there was none."""
 
     reason: str
 
 
 @operator("thoughts.begin")
 def begin(question: Question) -> Thoughts:
-    """No thought yet.
+    """Start an empty chain of thought.
 
     Source: IRCoT (Trivedi et al. 2023), section 3.
     """
@@ -58,12 +58,12 @@ def think(
     context_budget: ContextBudget,
     prompt: Prompt = THOUGHT,
 ) -> tuple[Thoughts, Query, EndOfThought | None]:
-    """The thoughts with the next sentence, that sentence as a query, and the end after the last.
+    """Ask the model for the next sentence of the chain, and search for it next.
 
-    The model sees as many chunks as fit the context budget, in order, the question and the thoughts
-    so far; the first sentence of its reply counts. A sentence that contains "answer is", in any
-    case, is the last one. An empty reply ends the thoughts too, adds none, keeps the question as
-    the query, and is counted as a fallback. Raises CallFailed when there is no reply.
+    The prompt has as many chunks as fit the context budget, the question and the thoughts so far;
+    only the first sentence of the reply counts. A sentence that contains "answer is", in any case,
+    ends the chain. An empty reply also ends it, with the question as the query, and counts as a
+    fallback. Raises CallFailed if the model does not reply.
     Source: IRCoT (Trivedi et al. 2023), section 3.1.
     """
     passages = [chunk_table.passage(row) for row in chunks.ids.tolist()]
@@ -81,7 +81,11 @@ def think(
 
 
 def first_sentence(text: str) -> str:
-    """The first sentence of the first line that contains a word; "" when none does."""
+    """Return the first sentence of the first line with a word, or "".
+
+    >>> first_sentence("Dr. Marsh founded Norvik. She left.")
+    'Dr. Marsh founded Norvik.'
+    """
     lines = [line.strip() for line in text.splitlines() if re.search(r"\w", line)]
     if not lines:
         return ""

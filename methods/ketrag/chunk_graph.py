@@ -1,4 +1,4 @@
-"""KET-RAG: chunks joined to their nearest ones and to keywords, their search, and core chunks."""
+"""KET-RAG: a graph of nearest chunks, its core chunks, and keywords with their search."""
 
 import math
 from collections.abc import Callable, Mapping, Sequence
@@ -45,16 +45,16 @@ from operators.search import best_hits, search_each, vectors_of
 CoreShare = Annotated[float, Field(gt=0, le=1)]
 _BLOCK = 256
 DAMPING = 0.85
-"""The chance that the walk for the core chunks goes on; as in released code."""
+"""Probability of continuing the walk that finds core chunks; as in released code."""
 _RELATIONS = ("shares words", "is similar", "shares words, is similar")
 
 
 @dataclass(frozen=True, eq=False)
 class KeywordGraph(Columns):
-    """Keywords joined to chunks, and the sentences that say what a keyword means here.
+    """Keywords linked to chunks and to the sentences that contain them.
 
     `keywords` (n_keywords,) are distinct words in alphabetical order; `sentences` (n_sentences,)
-    are distinct and hold a keyword each. `keyword_sentence` and `keyword_chunk` are bool CSR.
+    are distinct and contain a keyword each. `keyword_sentence` and `keyword_chunk` are bool CSR.
     """
 
     keywords: Texts
@@ -68,11 +68,11 @@ class KeywordGraph(Columns):
 
 @artifact("keyword_graph")
 def keyword_graph(*, chunk_table: ChunkTable, nlp: Nlp, progress: Progress) -> KeywordGraph:
-    """The words of the chunks, joined to every chunk and every sentence that holds them.
+    """Link each word of the corpus to the chunks and sentences that contain it.
 
-    Words are those of `search_words` without scikit-learn's English stop words; sentences that hold
-    no other are left out. The title of a chunk is one of its sentences. Equal sentences are one.
-    Raises UserError when no word is left.
+    Words are those of `search_words` without scikit-learn's English stop words; sentences without
+    such words are left out. The title of a chunk is one of its sentences. Equal sentences count
+    once. Raises UserError if no word is left.
     Source: KET-RAG (Huang et al. 2025), the text-keyword bipartite graph; released code 3738db4.
     """
     number: dict[str, int] = {}
@@ -103,10 +103,10 @@ def keyword_graph(*, chunk_table: ChunkTable, nlp: Nlp, progress: Progress) -> K
 def keyword_index(
     *, keyword_graph: KeywordGraph, embedder: Embedder, progress: Progress
 ) -> VectorIndex:
-    """One vector for each keyword: the mean of the vectors of the sentences that hold it.
+    """Represent each keyword by the mean vector of its sentences.
 
-    The mean is not normalised: its product with a question is the mean cosine of the sentences
-    with the question, -1..1.
+    The mean is not normalised: its product with a question is the mean cosine of the sentences with
+    the question, -1..1.
     Source: KET-RAG (Huang et al. 2025), keyword embeddings; released code 3738db4.
     """
     index = index_texts(list(keyword_graph.sentences), embedder, progress, "sentences of keywords")
@@ -117,9 +117,9 @@ def keyword_index(
 
 
 def words_of(texts: list[str]) -> tuple[Any, list[str]]:
-    """Bool CSR (n_texts, n_words) of the words in each text, and the words in column order.
+    """Return a bool CSR (n_texts, n_words) of the words in each text, and the words, sorted.
 
-    Words are sorted; English stop words are left out.
+    English stop words are left out.
     """
     from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
 
@@ -137,15 +137,14 @@ def chunk_graph(
     progress: Progress,
     max_df: PositiveInt | None = MAX_DF,
 ) -> Graph:
-    """The chunks as nodes, each joined to its nearest ones by words and by vectors.
+    """Build the graph of chunks, each linked to its nearest chunk by words and by vectors.
 
-    Node i is chunk i. A chunk is joined to the chunk that shares the most distinct words with it,
-    stop words aside, and to the chunk of the highest cosine; ties by lower id. An edge has weight 1
-    and is named by what joins its ends. Words in more than `max_df` chunks count for nothing, so
-    that a word of a chunk costs at most `max_df` comparisons (None: no limit); how many words there
-    are, and how many were left out so, is in the statistics.
+    Node i is chunk i. The nearest chunks are the one that shares the most distinct words, stop
+    words excluded, and the one of the highest cosine; ties by lower id. An edge has weight 1 and is
+    named by what links its ends. Words in more than `max_df` chunks are ignored (None: no limit).
+    Statistics: the number of words, and of ignored words.
     Source: KET-RAG (Huang et al. 2025), the KNN graph of its skeleton; released code 3738db4.
-    Deviation: chunks that share no word are not joined by words.
+    Deviation: chunks without a common word are not linked by words.
     """
     by_words, n_words, n_frequent = _by_words(chunk_table.passages, max_df, progress)
     by_vectors = _by_vectors(chunk_index, progress)
@@ -160,12 +159,12 @@ def chunk_graph(
 
 
 def n_core(share: float, n_chunks: int) -> int:
-    """How many chunks a share of them is: rounded down, one at least."""
+    """Return the number of core chunks: a share of all, rounded down, at least 1."""
     return max(1, int(share * n_chunks + 1e-9))
 
 
 def core_chunks(chunk_graph: Graph, share: float) -> IntArray:
-    """The chunks of the highest PageRank in their graph, by id: `n_core` of them.
+    """Return the `n_core` chunks of the highest PageRank, sorted by id.
 
     PageRank is compared as a multiple of its mean, to six decimals, ties by lower id.
     Source: KET-RAG (Huang et al. 2025), core chunks.
@@ -215,12 +214,11 @@ def core_nlp(
     share: CoreShare = 0.8,
     join_tokens: PositiveInt | None = None,
 ) -> TextExtraction:
-    """As `text_extraction.nlp`, of the core chunks alone; the other chunks have no record.
+    """Extract records by `text_extraction.nlp` from the core chunks alone.
 
-    Core chunks are the `share` of all with the highest PageRank in `chunk_graph`. How many there
-    are is in the statistics. With `join_tokens` core chunks are read together, in their order, as
-    many as have so many tokens; what is read is told by the first of them, and its names and pairs
-    are in the others too.
+    Core chunks are the `share` of all with the highest PageRank in `chunk_graph`; their number is
+    in the statistics. With `join_tokens` consecutive core chunks are read together, up to that many
+    tokens; the first of them has the descriptions, the others only names and pairs.
     Source: KET-RAG (Huang et al. 2025), the skeleton; its share as in released code.
     """
     extract = partial(nlp_text_extraction, nlp=nlp, progress=progress)
@@ -253,9 +251,9 @@ def core_llm(
     continue_prompt: Prompt = CONTINUE,
     more_prompt: Prompt = MORE,
 ) -> TextExtraction:
-    """As `text_extraction.llm`, of the core chunks alone, which `text_extraction.core_nlp` names.
+    """Extract records by `text_extraction.llm` from the core chunks of `text_extraction.core_nlp`.
 
-    Raises UserError when no reply about any core chunk can be read.
+    Raises UserError if no reply about a core chunk can be read.
     Source: KET-RAG (Huang et al. 2025), the skeleton; its share as in released code.
     """
     extract = partial(
@@ -322,7 +320,7 @@ def _names_alone(records: ChunkRecords) -> ChunkRecords:
 
 
 Size = Callable[[int], int]
-"""What a chunk takes of a pool: one place, or its tokens."""
+"""The size of a chunk in a pool: 1, or its tokens."""
 
 
 @operator("chunk.by_keyword", batched=True)
@@ -340,16 +338,14 @@ def by_keyword(
     top_k: PositiveInt = 10,
     tokens: PositiveInt | None = None,
 ) -> list[Ranked[Chunk]]:
-    """The chunks of the nearest keywords that are most similar to the question or its query.
+    """Rank the chunks of the keywords nearest to the question or its query by their own similarity.
 
-    The `n_keywords` nearest keywords hand in their chunks, the nearest keyword first, and the most
-    similar chunk of each first, until there are `pool` different ones; the `top_k` most similar of
-    those are found. With `tokens` the pool is of twice so many tokens, and the most similar chunks
-    are found that fit them, however many. A keyword is as near as its sentences are on average.
-    Score: the chunk's cosine with the question, -1..1; of several query texts the best one counts.
-    Ties by lower id. A query without a text finds nothing.
-    Source: KET-RAG (Huang et al. 2025), keyword channel; released code 3630de3, which has
-    `tokens`.
+    The `n_keywords` nearest keywords, by mean cosine of their sentences, add their chunks to a pool
+    of `pool` chunks: nearest keyword first, most similar chunk first. The `top_k` most similar
+    chunks of the pool are returned. With `tokens` the pool has 2 * `tokens` tokens, and as many
+    chunks are returned as fit into `tokens`. Score: the chunk's cosine with the question, -1..1; of
+    several query texts the best counts. Ties by lower id. An empty query finds nothing.
+    Source: KET-RAG (Huang et al. 2025), keyword channel; released code 3630de3 (`tokens`).
     """
     room, most = (pool, top_k) if tokens is None else (2 * tokens, tokens)
 
@@ -379,7 +375,7 @@ def by_keyword(
 def _handed_in(
     keywords: IntArray, keyword_graph: KeywordGraph, size: Size, room: int
 ) -> tuple[IntArray, IntArray]:
-    """The chunks of keywords before the pool is full, and the new ones of that which fills it."""
+    """Return the chunks of keywords that do not fill the pool, and the last keyword's new ones."""
     rows: IntArray = np.zeros(0, np.int64)
     for keyword in keywords.tolist():
         own = row_ids(keyword_graph.keyword_chunk, keyword)

@@ -1,4 +1,4 @@
-"""KGP's walk over the passage graph: what a seed lacks is searched for among its neighbours."""
+"""KGP's walk over the passage graph, guided by the evidence that the model finds missing."""
 
 import numpy as np
 from pydantic import PositiveInt
@@ -33,12 +33,12 @@ def evidence_walk(
     n_seeds: PositiveInt = 10,
     n_neighbours: PositiveInt = 3,
 ) -> Ranked[Node]:
-    """The seeds, each followed by those of its neighbours that hold the missing evidence.
+    """Return the seeds, each followed by its neighbours that have the missing evidence.
 
-    The model says for each of the first `n_seeds` nodes which evidence is missing; the neighbours
-    not visited before are ranked by TF-IDF similarity to the question and that text, and the best
+    The model describes the missing evidence for each of the first `n_seeds` nodes. Their unvisited
+    neighbours are ranked by TF-IDF similarity to the question and that text; the best
     `n_neighbours` with a score above 0 are taken. Scores: the seed's own, and the similarity. One
-    call per seed; raises CallFailed when one fails.
+    call for each seed; raises CallFailed if one fails.
     Source: KGP (Wang et al. 2024), section 4; Zhou et al. 2025, section 6.1 and table 3.
     """
     seeds = nodes.head(n_seeds)

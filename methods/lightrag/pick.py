@@ -1,4 +1,4 @@
-"""Chunks of what a search has found, picked by their similarity to the question."""
+"""LightRAG's choice of chunks among those of the nodes and relationships found."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -15,12 +15,12 @@ from graphrag_bench.values import Chunk, FloatArray, Node, Question, Ranked, Rel
 from operators.search import vectors_of
 
 PER_ROW, MIN_COSINE = 5, 0.2
-"""Chunks for each two rows, and the least cosine of a chunk of the whole corpus; as in the code."""
+"""Chunks for each two rows, and the lowest cosine of a chunk of the corpus; as in the code."""
 
 
 @operator("chunk.pick.none", order="the order given")
 def none(chunks: Ranked[Chunk], *, top_k: PositiveInt | None = None) -> Ranked[Chunk]:
-    """The first `top_k` of the chunks that were found, all of them for None.
+    """Keep the first `top_k` chunks as found; all for None.
 
     Source: Zhou et al. 2025, section 6.1: chunks by occurrence or of relationships, as found.
     """
@@ -39,12 +39,12 @@ def similar(
     embedder: Embedder,
     top_k: PositiveInt = 4,
 ) -> list[Ranked[Chunk]]:
-    """The chunks of the nodes and of the relationships that are most similar to the question.
+    """Rank the chunks of the nodes and of the relationships by similarity to the question.
 
-    Of the chunks of n nodes the best 5 n / 2 are taken, rounded down; of those of the
-    relationships that no node has given, in the same way, n being the relationships that have such
-    chunks. The two lists come in turn, each chunk once: rank 1 of each, then rank 2; the nodes
-    first. Where there are none, the given chunks stay. Score: cosine, -1..1. Ties by lower id.
+    The chunks of n nodes give their best 5 n / 2, rounded down. So do the chunks of n
+    relationships, counting only chunks that no node gave and relationships with such a chunk. The
+    two lists alternate, nodes first, each chunk once. If both are empty, the given chunks are kept.
+    Score: cosine, -1..1. Ties by lower id.
     Source: LightRAG's released code, version 1.5.7: `kg_chunk_pick_method` VECTOR, its default.
     """
     rankings = (nodes, relationships, chunks)
@@ -63,10 +63,10 @@ def similar_and_dense(
     embedder: Embedder,
     top_k: PositiveInt = 4,
 ) -> list[Ranked[Chunk]]:
-    """The `top_k` chunks most similar to the question, in turn with those of `chunk.pick.similar`.
+    """Alternate the `top_k` chunks most similar to the question with those of `chunk.pick.similar`.
 
-    The similar chunks of the whole corpus come first; those below 0.2 are left out. Where
-    there are none, the given chunks stay. Score: cosine, -1..1. Ties by lower id.
+    The most similar chunks of the corpus come first; those with a cosine below 0.2 are left out. If
+    all lists are empty, the given chunks are kept. Score: cosine, -1..1. Ties by lower id.
     Source: LightRAG's released code, version 1.5.7, its mode mix.
     """
     rankings = (nodes, relationships, chunks)
@@ -100,9 +100,9 @@ def _picks(
 def _best(
     scores: FloatArray, incidence: Any, ranked: Ranked[Any], seen: set[int] | None = None
 ) -> Ranked[Chunk]:
-    """The best of the chunks that rows hold, those seen left out, so many for each row.
+    """Return the best chunks of some rows, 5 for each two rows.
 
-    Every row with a chunk counts; where some are `seen`, those with one that no row before has.
+    All rows with a chunk count, or with `seen` only those with a chunk that is new.
     """
     n_rows, first, before = 0, dict[int, None](), seen or set()
     for row in ranked.ids.tolist():

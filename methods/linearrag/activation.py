@@ -1,4 +1,4 @@
-"""LinearRAG: a graph of entities and sentences, and nodes activated along similar sentences."""
+"""LinearRAG: a graph of entities and sentences, and activation along similar sentences."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -31,16 +31,16 @@ from graphrag_bench.values import (
 from operators.search import vectors_of
 
 COUNTS = ("ORDINAL", "CARDINAL")
-"""Labels of numbers, which name nothing."""
+"""Labels of numbers, which are not entities."""
 
 
 @dataclass(frozen=True, eq=False)
 class TriGraph(Columns):
-    """Entities, sentences and chunks, and how often each entity is named where.
+    """Entities, sentences and chunks, with the number of mentions.
 
     `names` (n_entities,) are normalised and unique, in order of first mention; `sentences`
     (n_sentences,) are distinct and name an entity each. `entity_sentence` is a bool CSR;
-    `entity_chunk` an int64 CSR of the number of mentions, one column for each chunk.
+    `entity_chunk` is an int64 CSR of mentions with one column for each chunk.
     """
 
     names: Texts
@@ -50,12 +50,12 @@ class TriGraph(Columns):
 
     @cached_property
     def sentence_entity(self) -> Any:
-        """Bool CSR (n_sentences, n_entities): the entities of each sentence, in order of id."""
+        """Bool CSR (n_sentences, n_entities) of the entities in each sentence, sorted by id."""
         return in_order(self.entity_sentence.T)
 
     @cached_property
     def mention_weight(self) -> Any:
-        """Float64 CSR (n_chunks, n_entities): ln(1 + how often each chunk names each entity)."""
+        """Float64 CSR (n_chunks, n_entities) of ln(1 + mentions)."""
         weights = self.entity_chunk.T.tocsr().astype(np.float64)
         weights.data = np.log1p(weights.data)
         return weights
@@ -63,11 +63,11 @@ class TriGraph(Columns):
 
 @artifact("tri_graph")
 def tri_graph(*, chunk_table: ChunkTable, nlp: Nlp, progress: Progress) -> TriGraph:
-    """The named entities of titles and texts, with the sentences and the chunks that name them.
+    """Link the named entities of titles and texts to their sentences and chunks.
 
-    Entities are normalised named entities, ordinals and counts aside; a sentence that names none is
-    left out. Raises UserError when no entity was found.
-    Source: LinearRAG (Zhuang et al. 2025), Tri-Graph; which labels it leaves out is its code's.
+    Ordinals and counts are not entities; sentences without an entity are left out. Raises UserError
+    if there is no entity.
+    Source: LinearRAG (Zhuang et al. 2025), Tri-Graph; excluded labels as in its code.
     """
     names: dict[str, int] = {}
     lines: dict[str, int] = {}
@@ -98,7 +98,7 @@ def tri_graph(*, chunk_table: ChunkTable, nlp: Nlp, progress: Progress) -> TriGr
 
 @artifact("graph.entities", provides={"node.name", "relationship.weight"})
 def entities(*, tri_graph: TriGraph) -> Graph:
-    """The entities of a Tri-Graph as nodes, in its order, each in its chunks; no relationship.
+    """Build a graph of the Tri-Graph's entities, without relationships.
 
     Source: LinearRAG (Zhuang et al. 2025).
     """
@@ -108,7 +108,7 @@ def entities(*, tri_graph: TriGraph) -> Graph:
 
 @artifact("sentence_index")
 def sentence_index(*, tri_graph: TriGraph, embedder: Embedder, progress: Progress) -> VectorIndex:
-    """One vector for each sentence of a Tri-Graph, in its order."""
+    """Embed each sentence of a Tri-Graph, in order."""
     texts = list(tri_graph.sentences)
     return index_texts(texts, embedder, progress, "sentences")
 
@@ -126,20 +126,22 @@ def activate(
     threshold: Annotated[float, Field(ge=0, le=1)] = 0.5,
     sentences_per_node: PositiveInt = 1,
 ) -> list[tuple[Ranked[Node], NodeScores]]:
-    """The nodes that the given ones activate, themselves included, and how strongly each is active.
+    """Activate nodes from the given ones along sentences; return the nodes and their activation.
 
-    In each round a node takes the sentences that name it and resemble the question most
-    (`sentences_per_node` of those not taken in an earlier round), and passes its score times the
-    cosine of the sentence to every node that the sentence names; what is below `threshold` is not
-    passed, nor does a node below it pass anything. A node's ranked score is its own (the best, of
-    one given twice; negative ones count as 0) plus all that was passed to it. How strongly it is
-    active is the largest single one of these, divided by 1 + the round it was passed in, 0 for
-    the others. Only nodes above 0 come out. Ties by lower id.
-    Deviation: the sentences of a round are marked as taken at its end and of several scores the
-    best counts, so that the order of the nodes changes nothing; upstream goes node by node and
-    keeps the last score. Raises UserError when the graph is not that of the sentences.
-    Source: LinearRAG (Zhuang et al. 2025), semantic propagation; defaults of the released code
-    (its max_iterations of 3 makes two rounds).
+    In each round an active node takes the `sentences_per_node` sentences that name it and are most
+    similar to the question, except those taken in earlier rounds. It passes its score times the
+    sentence's cosine to every entity of the sentence. Scores below `threshold` are neither passed
+    on nor received.
+
+    A node's ranked score is its start score (the best of duplicates, at least 0) plus all scores
+    received. Its activation is its largest single score divided by 1 + the round in which it was
+    received, else 0. Only nodes above 0 are returned. Ties by lower id. Raises UserError if the
+    graph is not that of the sentences.
+    Source: LinearRAG (Zhuang et al. 2025), semantic propagation; defaults of the released code (its
+    max_iterations of 3 makes two rounds).
+    Deviation: sentences are marked as taken at the end of a round, and the best of several scores
+    counts, so that the order of nodes does not matter. The release goes node by node and keeps the
+    last score.
     """
     if len(tri_graph.names) != graph.n_nodes:
         raise UserError(
@@ -166,7 +168,7 @@ def _spread(
     threshold: float,
     sentences_per_node: int,
 ) -> tuple[FloatArray, FloatArray]:
-    """What each node gets in all, and how strongly it is active, (n_nodes,) each."""
+    """Return total score and activation of each node, (n_nodes,) each."""
     weights, active, now = start.copy(), start.copy(), start
     visited = np.zeros(len(cosine), bool)
     for done in range(1, rounds + 1):
@@ -195,10 +197,10 @@ def activated(
     tri_graph: TriGraph,
     ratio: NonNegativeFloat = 1.5,
 ) -> list[ChunkScores]:
-    """The scores of the chunks, raised for those that name active nodes.
+    """Add a bonus to the scores of chunks that mention active nodes.
 
-    Score: `ratio` * s + ln(1 + sum over nodes of a * ln(1 + m)) for a chunk of score s that names a
-    node of score a m times; negative node scores count as 0. Natural logarithms.
+    Score: `ratio` * s + ln(1 + sum over nodes of a * ln(1 + m)) for a chunk of score s that
+    mentions a node of activation a m times; negative activations count as 0.
     Source: LinearRAG (Zhuang et al. 2025), passage scores; `ratio` is that of its released code.
     """
     mentions = tri_graph.mention_weight

@@ -1,4 +1,4 @@
-"""Records to NodeRAG's graph: entities, relationships, semantic units and more are nodes."""
+"""NodeRAG's graph, in which entities, relationships, semantic units and more are nodes."""
 
 import math
 from collections import Counter
@@ -43,15 +43,15 @@ from graphrag_bench.values import (
 ENTITY, RELATIONSHIP, UNIT = "entity", "relationship", "semantic unit"
 ATTRIBUTE, ELEMENT, TITLE, TEXT = "attribute", "high-level element", "title", "text"
 EMBEDDED = (UNIT, ATTRIBUTE, ELEMENT, TEXT)
-"""The types that vectors find."""
+"""Types of nodes that have vectors."""
 ATTRIBUTES_OF = Prompt("methods:noderag/prompts/attribute.j2")
 ELEMENTS_OF = Prompt("methods:noderag/prompts/high_level_element.j2")
 PROVIDES = frozenset({"node.name", "node.type", "node.description", "relationship.weight"})
 Tell = Callable[[Sequence[str], Sequence[Sequence[str]]], list[str]]
-"""One text for each name and what is told of it."""
+"""Function from names, and the texts about each, to one description of each."""
 RELATIONSHIP_TOKENS = 60
 PIVOTS, CLUSTER_SIZE, IN_TITLE = 10, 39, 3
-"""Nodes that betweenness is counted from, members of a cluster, names in a title; as released."""
+"""Sources of betweenness, members of a cluster, names in a title; as in the release."""
 SEED = 0
 
 
@@ -79,25 +79,26 @@ def heterogeneous(
     attribute_prompt: Prompt = ATTRIBUTES_OF,
     element_prompt: Prompt = ELEMENTS_OF,
 ) -> Graph:
-    """Seven types of nodes, each described by its text, joined by edges without a name.
+    """Build a graph of seven types of described nodes, joined by edges without a name.
 
-    An `entity` is a normalised name. A `relationship`, told in 60 tokens, is joined to its two
+    An `entity` is a normalised name. A `relationship`, described in 60 tokens, is joined to its two
     entities. A `semantic unit` is a distinct description of the extraction (without a language
-    model a sentence), joined to the entities that it is told of. An `attribute` tells, in
-    `attribute_tokens`, of an entity in two units or more that is one of the `important_nodes`;
-    where none is, of the one in the most units. A `high-level element` tells of a Leiden community
-    in `element_tokens` and is joined to those of its units and attributes that are in its k-means
-    cluster of vectors, to all of them where clusters have 39 members or fewer on average. Its
-    `title` names the three most connected entities. A `text` is a chunk, joined to its units.
-    Units, attributes, elements and texts are joined to the `neighbours` most similar of these. An
-    edge weighs 1 / the higher degree of its ends. Attributes and elements are central sentences;
-    in `heterogeneous_llm` the build model writes them, one call for each, from as much as fits its
-    window, and central sentences stand in where no reply came (the announced call for each chunk
-    is a guess). Raises UserError when nothing was extracted, nothing is described, or no reply
-    about a kind of node was of use.
+    model a sentence), joined to its entities. An `attribute` describes, in `attribute_tokens`, an
+    entity that has at least two units and is one of the `important_nodes`; if there is none, the
+    entity with most units. A `high-level element` describes a Leiden community in `element_tokens`
+    and is joined to those of its units and attributes that share its k-means cluster of vectors, or
+    to all if clusters have at most 39 members on average. Its `title` names the three best
+    connected entities. A `text` is a chunk, joined to its units. Units, attributes, elements and
+    texts are joined to the `neighbours` most similar ones. An edge weighs 1 / the higher degree of
+    its ends.
+
+    Attributes and elements are central sentences. In `heterogeneous_llm` the build model writes
+    them, one call each, from as much text as fits the window; central sentences replace missing
+    replies. The number of announced calls, one for each chunk, is a guess. Raises UserError if
+    nothing was extracted or described, or no reply about one type was usable.
     Source: NodeRAG (Xu et al. 2025), graph decomposition, augmentation and enrichment; its release;
-    prompts are ours.
-    Deviation: without a model, extracted.
+    prompts are this project's.
+    Deviation: without a model descriptions are extracted.
     """
     describe = partial(_described, llm_build, embedder, progress)
     nodes = _Nodes(len(chunk_table))
@@ -153,7 +154,7 @@ class _Nodes:
     read: list[tuple[int, str, int]] = field(default_factory=list)
 
     def add(self, kind: str, name: str, text: str, chunks: Iterable[int]) -> int:
-        """The row of a new node; an entity's name has no colon, so that others cannot be it."""
+        """Add a node and return its row; only names of entities have no colon, so they differ."""
         self.types.append(kind)
         self.names.append(name if kind == ENTITY else f"{kind}: {name}")
         self.texts.append(text)
@@ -244,10 +245,10 @@ def _attributes(nodes: _Nodes, tell: Tell) -> None:
 
 
 def important_nodes(graph: Graph) -> Any:
-    """Which nodes are in the dense core or on many shortest paths, bool (n_nodes,).
+    """Return which nodes are in the dense core or have high betweenness, bool (n_nodes,).
 
-    The core is the k-core with k = ln(n) * sqrt(mean degree), rounded; many is more than the mean
-    betweenness times log10(n), rounded, counted from the 10 most connected nodes.
+    The core is the k-core with k = ln(n) * sqrt(mean degree), rounded. High betweenness is above
+    the mean times log10(n), rounded, counted from the 10 best connected nodes.
     Source: NodeRAG (Xu et al. 2025), node importance; its release samples the pivots.
     """
     n = graph.n_nodes
@@ -308,16 +309,16 @@ Quota = Annotated[int, Field(ge=0)]
 
 @lru_cache(maxsize=2)
 def _phrases(graph: Graph) -> list[str]:
-    """Each node's description, the name where the graph has none, as plain words in spaces."""
+    """Return each node's description, or its name, as normalised words between spaces."""
     return [f" {normalise_name(text)} " for text in graph.descriptions or graph.names]
 
 
 @operator("node.phrase", requires={"node.name"})
 def phrase(mentions: Mentions, *, graph: Graph, types: tuple[str, ...] = ()) -> Ranked[Node]:
-    """The nodes whose text holds one of the question's names, whole words in a row.
+    """Find nodes whose text contains one of the question's names as consecutive whole words.
 
-    The text is the description, the name where the graph has none. Score: 1, ties by lower id.
-    Case and punctuation make no difference. With `types` only nodes of these types are read.
+    The text is the description, or the name in graphs without descriptions. Case and punctuation
+    are ignored. With `types` only nodes of these types are searched. Score: 1, ties by lower id.
     Source: NodeRAG (Xu et al. 2025), exact matching of the dual search; its release.
     """
     wanted = [f" {name} " for name in map(normalise_name, mentions.names) if name]
@@ -340,12 +341,12 @@ def shallow(
     types: tuple[str, ...] = (),
     top_k: PositiveInt = 10,
 ) -> tuple[Ranked[Node], NodeScores]:
-    """The nodes that the most of a walk of `n_steps` reaches, and the mass of every node.
+    """Rank nodes by a random walk of `n_steps` from the given nodes; return all masses too.
 
-    The walk starts at the given nodes alike. At each step the share `damping` of a node's mass goes
-    to its neighbours by the weight of the edges, the rest stays, as does all mass of a node
-    without any. Mass is in 0..1 and sums to 1; ties by lower id. With `types` only nodes of these
-    types are ranked. Nodes that the walk does not reach are left out; without nodes there are none.
+    The walk starts uniformly at the given nodes. At each step the share `damping` of a node's mass
+    moves to its neighbours by edge weight and the rest stays; isolated nodes keep all. Mass is in
+    0..1 and sums to 1; ties by lower id. With `types` only nodes of these types are ranked. Nodes
+    without mass are left out.
     Source: NodeRAG (Xu et al. 2025), shallow personalised PageRank, as its release computes it.
     """
     mass = np.zeros(graph.n_nodes)
@@ -372,12 +373,12 @@ def quota(
     n_others: Quota = 20,
     n_relationships: Quota = 30,
 ) -> Ranked[Node]:
-    """The nodes of highest score that a prompt tells: so many of each type, best first.
+    """Choose the nodes for the prompt by score, with a quota for each type.
 
-    The best `n_others` semantic units, attributes and high-level elements, the best
-    `n_relationships` relationships, the attributes joined to the best `n_entities` entities and
-    the elements joined to the best `n_titles` titles. Score: as given, above 0 but for a node that
-    its entity or title brings. Ties by lower id.
+    The best `n_others` semantic units, attributes and high-level elements; the best
+    `n_relationships` relationships; the attributes of the best `n_entities` entities; the elements
+    of the best `n_titles` titles. Score: as given; it is above 0 except for attributes and elements
+    chosen through their entity or title. Ties by lower id.
     Source: NodeRAG (Xu et al. 2025), its release.
     """
     scores = node_scores.values

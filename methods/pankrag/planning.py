@@ -1,4 +1,4 @@
-"""PankRAG: plans in all forms that models give them, their sub-questions, and what moves up."""
+"""PankRAG: lenient reading of plans, sub-questions with earlier answers, and reranking by these."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -57,7 +57,7 @@ _BRACKETED = re.compile(
     r"|\{\s*[Aa]\s*(\d+)\s*[-.]\s*(\d+)\s*\}"
     r"|\(\s*[Aa]\s*(\d+)\s*[-.]\s*(\d+)\s*\)"
 )
-"""A placeholder for an earlier answer; the letter may be missing inside `<...>` only."""
+"""A placeholder for an earlier answer; the letter is optional inside `<...>` only."""
 _NO, _NOTHING = ("false", "no", "0", "none", "null", ""), ("none", "null", "")
 _OTHER_NAMES = {
     "hop_id": ("id", "hop"),
@@ -82,7 +82,7 @@ def _items(value: Any) -> list[Any]:
 
 
 def _ends_at(**limits: int) -> Any:
-    """A limit that a server enforces by the schema; what is longer is read whole."""
+    """Limit a field in the schema that a server enforces; longer values are still read."""
     return Field(json_schema_extra=dict(limits))
 
 
@@ -93,7 +93,7 @@ LongText = Annotated[str, BeforeValidator(_text), _ends_at(maxLength=400)]
 
 
 class _Lenient(BaseModel):
-    """Fields may have other names, or none; a reply that is no object is the field `BARE`."""
+    """Reply whose fields may have other names; a reply that is no object is its field `BARE`."""
 
     BARE: ClassVar[str]
 
@@ -109,7 +109,7 @@ class _Lenient(BaseModel):
 
 
 class HopReply(_Lenient):
-    """One sub-question."""
+    """A sub-question."""
 
     BARE = "sub_query"
     hop_id: HopId
@@ -119,7 +119,7 @@ class HopReply(_Lenient):
 
 
 class SequenceReply(_Lenient):
-    """Sub-questions that follow each other; sequence 0 holds the clauses of the question."""
+    """Consecutive sub-questions; sequence 0 has the clauses of the question."""
 
     BARE = "hop"
     sequence_id: HopId
@@ -140,7 +140,7 @@ class FinalReply(_Lenient):
 
 
 class PathReply(_Lenient):
-    """The sequences and the final question; `null` or `none` for no sequences."""
+    """The sequences, possibly `null` or `none`, and the final question."""
 
     BARE = "sequences"
     sequences: Annotated[list[SequenceReply], BeforeValidator(_items)]
@@ -148,7 +148,7 @@ class PathReply(_Lenient):
 
 
 class PlanReply(BaseModel):
-    """What the planning prompt returns; its path may stand in it without a name."""
+    """Reply to the planning prompt; the fields of `path` may be at the top level."""
 
     query: LongText = ""
     path: PathReply
@@ -163,7 +163,7 @@ class PlanReply(BaseModel):
 
 @lru_cache(maxsize=64)
 def bounded_reply(max_sequences: int, max_hops: int) -> type[PlanReply]:
-    """The reply type whose schema limits the number of sequences, and of sub-questions in each."""
+    """Return a reply type whose schema limits the sequences, and the sub-questions of each."""
     items = BeforeValidator(_items)
     hops = Annotated[list[HopReply], items, _ends_at(maxItems=max_hops)]
     sequence = create_model("Sequence", __base__=SequenceReply, hop=(hops, ...))
@@ -175,12 +175,11 @@ def bounded_reply(max_sequences: int, max_hops: int) -> type[PlanReply]:
 def plan_of(
     reply: PlanReply, original: str, *, kind: QuestionKind = "specific", rewritten: bool = False
 ) -> Plan:
-    """The normalised plan that a reply means; without sub-questions where it names none.
+    """Return the normalised plan of a reply; without sub-questions if it has none.
 
-    Ids become `sequence-hop`; of a repeated id the first keeps it, the others get new numbers. A
-    placeholder that names a sub-question makes it a dependency. The final question is `original`,
-    or the plan's own wording when `rewritten` is set; it is of the `kind` given where the reply
-    does not say. `fixes` lists every change.
+    Ids become `sequence-hop`; a repeated id is renumbered. A placeholder that names a sub-question
+    makes it a dependency. The final question is `original`, or the plan's wording if `rewritten`;
+    its kind is `kind` unless the reply says another. `fixes` lists every change.
     Source: PankRAG (2025), section 2.2; the rules are on the method's page.
     """
     hops, fixes = _hops(reply.path.sequences)
@@ -200,7 +199,7 @@ def plan_of(
 
 
 def placeholders(text: str) -> list[tuple[str, str]]:
-    """Every placeholder of a text as (its text, the id it names), in order."""
+    """Return every placeholder of a text as (its text, the id it names), in order."""
     return [
         (match[0], "-".join(str(int(part)) for part in match.groups() if part is not None))
         for match in _BRACKETED.finditer(text)
@@ -237,7 +236,7 @@ PLAN = Prompt("methods:pankrag/prompts/plan.j2")
 REPHRASE = Prompt("methods:pankrag/prompts/rephrase.j2")
 PLAN_TOKENS, REPHRASE_TOKENS = 2200, 128
 MOST_WORDS = 30
-"""Words of an answer that replace a placeholder when the model does not rephrase."""
+"""Words of an answer that replace a placeholder without a model."""
 NO_PLAN = "no readable plan: one search for the question itself"
 
 
@@ -256,15 +255,13 @@ def plan(
     max_sequences: PositiveInt = 4,
     max_hops: PositiveInt = 4,
 ) -> Plan:
-    """The model's plan of sub-questions for the question, normalised.
+    """Ask the model for a plan of sub-questions, and normalise it.
 
-    A server that enforces a schema ends a plan at `max_sequences` sequences and `max_hops`
-    sub-questions in each: small models never end one, and a plan that is cut at 2,200 tokens
-    is unreadable.
-
-    Without planning, and where a reply is unreadable twice, which counts as a fallback, the plan
-    is the final question alone, of the question's own kind. The final question is the question
-    itself, or the model's wording of it (`final_text="plan"`).
+    Without planning, and after two unreadable replies (a fallback), the plan is the final question
+    alone, of the question's own kind. The final question is the question itself, or the model's
+    wording (`final_text="plan"`). A server that enforces a schema ends a plan at `max_sequences`
+    sequences and `max_hops` sub-questions in each: small models never end one, and a plan cut at
+    2,200 tokens is unreadable.
     Source: PankRAG (2025), section 2.2, globally aware planning; its ablation "-Pank".
     """
     nothing = PlanReply(path=PathReply.model_validate({}))
@@ -292,13 +289,12 @@ def rephrase(
     prompt: Prompt = REPHRASE,
     when: Literal["placeholders_only", "always", "never"] = "placeholders_only",
 ) -> Question:
-    """The sub-question made self-contained, with the answers it depends on.
+    """Rewrite a sub-question to be self-contained, given the answers it depends on.
 
-    The model rephrases it when it contains a placeholder such as `<A1-1>` (`placeholders_only`),
-    when it depends on any answer (`always`), or not at all (`never`); the final question, which
-    the answer is for, only when it contains a placeholder. Where the reply is missing or
-    empty, each placeholder becomes the first sentence of its answer, of at most 30 words; that is
-    counted as a fallback.
+    The model rewrites it if it contains a placeholder such as `<A1-1>` (`placeholders_only`), if it
+    depends on any answer (`always`), or never. The final question is rewritten only for a
+    placeholder. If the reply is missing or empty, each placeholder is replaced by the first
+    sentence of its answer, at most 30 words; that counts as a fallback.
     Source: PankRAG (2025), section 2.2, top-down phase.
     """
     needed = bool(placeholders(question.text)) or (when == "always" and not sought.final)
@@ -336,15 +332,15 @@ def leaf_or_theme(
     levels: Literal["chosen", "all"] = "chosen",
     top_k: PositiveInt | None = 512,
 ) -> Ranked[Community]:
-    """Communities that cover the graph once: in detail where it speaks of the question.
+    """Choose communities that cover the graph once, finer where they fit the question better.
 
-    From the coarsest level down, a community gives way to those below it, down to `level`, when
-    the report of any of these is more similar to the question (cosine, six decimals) than its own;
-    with `levels="all"` none does and all are taken.
-    Score: the number of its chunks, plus its report's rating / 11, as `community.layer` has it.
-    Communities without a report, or rated below 0, are left out. Ties by lower id.
+    From the coarsest level down to `level`, a community is replaced by its children if the report
+    of any descendant is more similar to the question (cosine, six decimals) than its own. With
+    `levels="all"` all communities are taken. Score: the number of chunks, plus the report's rating
+    / 11, as in `community.layer`. Communities without a report, or rated below 0, are left out.
+    Ties by lower id.
     Source: PankRAG (2025), section 2.3, which selects between leaf-level and high-level summaries.
-    Deviation: the paper does not say by what; the choice by similarity is ours.
+    Deviation: the paper gives no criterion; the similarity is this project's.
     """
     among = with_report(communities, reports, level)
     among = among[reports.ratings[among] >= 0]
@@ -376,14 +372,13 @@ def rerank_chunks(
     rerank: OnOff = "on",
     alpha: Weight = 0.6,
 ) -> Ranked[Chunk]:
-    """The chunks by relevance and by similarity to the answers that the question depends on.
+    """Rerank chunks by relevance and by similarity to the answers that the question depends on.
 
-    Score: alpha R + (1 - alpha) M. R, in 0..1, is the highest score of a given node that is in the
-    chunk. M is the mean cosine of the chunk and the answers, 0 where it is negative. Without an
-    answer, or with `rerank="off"`, the score is R and no answer is embedded. Ties keep the order
-    given.
-    Source: PankRAG (2025), section 2.3.1, equations 4 and 5; R and the handling of several and of
-    negative cosines are ours; the paper leaves them open.
+    Score: alpha R + (1 - alpha) M. R, in 0..1, is the highest score of a given node in the chunk. M
+    is the mean cosine of the chunk and the answers, at least 0. Without an answer, or with
+    `rerank="off"`, the score is R. Ties keep the order given.
+    Source: PankRAG (2025), section 2.3.1, equations 4 and 5; R, the mean over answers and the
+    clipping are this project's, as the paper leaves them open.
     """
     inside = graph.node_chunk[nodes.ids][:, chunks.ids].toarray()
     r = np.asarray((inside * np.clip(nodes.scores, 0, 1)[:, None]).max(axis=0, initial=0.0))
@@ -403,9 +398,10 @@ def rerank_points(
     rerank: OnOff = "on",
     alpha: Weight = 0.75,
 ) -> Points:
-    """The points, with their own scores, in the order of relevance and similarity to the answers.
+    """Reorder points by relevance and by similarity to the answers that the question depends on.
 
-    As for chunks, with R the point's score / 100. Ties keep the order given.
+    The points keep their scores. The order is that of `chunk.dependency_rerank`, with R the point's
+    score / 100. Ties keep the order given.
     Source: PankRAG (2025), section 2.3.1, equations 4 and 5.
     """
     r = np.array(points.scores, np.float64) / 100
@@ -421,7 +417,7 @@ def rerank_points(
 
 
 def likeness(candidates: Vectors, answers: Dependencies, embedder: Embedder) -> FloatArray:
-    """M of every candidate, float64 (n,), from unit rows (n, d): the clip comes after the mean."""
+    """Return M of every candidate, float64 (n,), from unit rows (n, d): the mean, clipped at 0."""
     vectors = np.asarray(embedder.encode(answers.answers, kind="passage"), np.float64)
     means = (np.asarray(candidates, np.float64) @ vectors.T).mean(axis=1)
     return np.asarray(np.maximum(means, 0))

@@ -1,4 +1,4 @@
-"""PropRAG: paths of facts by what their joined text says, and a walk from their entities."""
+"""PropRAG: beam search over paths of facts, and a PageRank walk from their entities."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Annotated, Any
@@ -29,7 +29,7 @@ from graphrag_bench.values import (
 from operators.node.ppr import Damping
 
 FactPath = tuple[int, ...]
-"""The facts of a path, as places among the facts that are searched."""
+"""A path of facts, as places among the searched facts."""
 
 
 @operator("path.beam", batched=True, requires={"node.description"})
@@ -46,17 +46,18 @@ def beam(
     n_rescored: PositiveInt = 40,
     n_parallel: NonNegativeInt = 3,
 ) -> list[RankedPaths]:
-    """The paths of facts in the given chunks whose texts together are most similar to the question.
+    """Find the paths of facts whose joined texts are most similar to the question, by beam search.
 
-    Facts are nodes of these `types`, without them all nodes. The `width` most similar ones begin a
-    path each. A path goes on from its last fact to a fact that shares an entity with it, or has a
-    synonym of one, and to each of the `n_parallel` most similar facts, up to `max_facts` facts,
-    none twice; of paths with the same facts the first found counts. Of all longer paths the
-    `n_rescored` with the best mean vector are scored by the vector of their joined texts, and the
-    best `width` go on. Score: cosine with the question, -1..1; paths of all lengths, ties to the
-    shorter one, then by lower ids. A path names the entities between its facts; a step to a fact
-    without a common entity has no relationship. The texts of a block of questions are embedded
-    together, once for each length.
+    Facts are nodes of the given `types` in the given chunks (no types: all nodes). The beam starts
+    with the `width` most similar facts. A path is extended by facts that share an entity with its
+    last fact or have a synonym of one, and by the `n_parallel` most similar facts, up to
+    `max_facts` distinct facts; of paths with the same facts the first counts. The `n_rescored`
+    extensions with the best mean vector are scored by the vector of their joined text, and the best
+    `width` form the next beam.
+
+    Score: cosine with the question, -1..1; paths of all lengths are returned, ties to the shorter
+    path, then lower ids. A path's nodes include the entities between its facts; a step without a
+    common entity has no relationship.
     Source: PropRAG (Wang and Han 2025), beam search over proposition paths; its release.
     """
     vectors = embedder.encode([one.text for one in question], kind="question")
@@ -79,7 +80,7 @@ def beam(
 
 
 class _Search:
-    """The search of one question: paths that go on, and the scores of all found, by their facts."""
+    """Beam search of one question: the current beam, and the scores of all paths by their facts."""
 
     def __init__(
         self, vector: Vectors, facts: IntArray, graph: Graph, index: VectorIndex, width: int
@@ -179,15 +180,14 @@ def of_paths(
     n_paths: PositiveInt = 5,
     top_k: PositiveInt = 5,
 ) -> Ranked[Node]:
-    """The entities of the facts on the best paths, and those of the facts that begin paths.
+    """Rank the entities of the facts on the best paths, and of the facts that start paths.
 
-    Entities are nodes of these `types`, facts the other nodes of a path; without types a path has
-    facts alone, and all nodes are entities. A fact's entities are joined to it. Of the first
-    `n_paths` paths, and of all paths of one fact, come the `top_k` entities each with the highest
-    sum of the scores of their paths; a score counts once for each fact that names the entity.
-    Score: the best of these scores divided by the largest of any chosen entity of the same paths,
-    0..1; the higher one where an entity is among both. Ties by lower id. Paths whose scores are not
-    above 0 give no entities.
+    Entities are nodes of the given `types`, facts are the other nodes of a path; without types all
+    nodes of a path are facts and all their neighbours entities. Both the first `n_paths` paths and
+    all paths of one fact give their `top_k` entities with the highest sum of path scores, counted
+    once for each fact that names the entity. Score: the entity's best path score divided by the
+    largest among the entities chosen from the same paths, 0..1; of two scores the higher counts.
+    Ties by lower id. Paths with a score of 0 or less give no entities.
     Source: PropRAG (Wang and Han 2025), seeds of the last walk, as in its release.
     """
     typed = nodes_of(graph, types)
@@ -231,14 +231,14 @@ def focused_ppr(
     cliques: tuple[str, ...] = (),
     top_k: PositiveInt = 4,
 ) -> Ranked[Chunk]:
-    """The best of the given chunks by personalised PageRank over what is in them alone.
+    """Rank the given chunks by personalised PageRank over their own subgraph.
 
-    The walk is that of `chunk.ppr` over these chunks, the nodes in them and the edges between
-    these; `contains_weight` and `cliques` are as there. It restarts at the given nodes,
-    each with its score, and at the chunks with their chunk scores times `passage_weight`; negative
-    scores count as 0, nodes outside are left out, of a node given twice the best score counts.
-    `damping` is the chance that the walk goes on. Score: the mass of the chunk, divided by that of
-    the best one, 0..1; ties by lower id. Without any weight it restarts everywhere alike.
+    The walk is that of `chunk.ppr` over these chunks, their nodes and the edges between these;
+    `contains_weight` and `cliques` are explained there. It restarts at the given nodes by score,
+    and at the chunks by chunk score times `passage_weight`; negative scores count as 0, nodes
+    outside are left out, and of duplicates the best score counts. Without any weight the restart is
+    uniform. `damping` is the probability of continuing the walk. Score: the chunk's mass divided by
+    the largest, 0..1; ties by lower id.
     Source: PropRAG (Wang and Han 2025), the walk over the subgraph, as in its release.
     """
     if not len(chunks):

@@ -1,4 +1,4 @@
-"""The trained triple scorer of SubgraphRAG: its features and its inference, without torch."""
+"""SubgraphRAG's trained triple scorer: features and inference in numpy."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -18,18 +18,18 @@ ROUNDS = 2
 """Rounds of propagation along the triples, and as many against them."""
 
 N_DISTANCES = 2 * (1 + 2 * ROUNDS)
-"""Numbers that tell how a node lies to the topic entities."""
+"""Length of a node's distance features."""
 
 _BLOCK = 8192
 
 
 @dataclass(frozen=True, eq=False)
 class MlpWeights(Columns):
-    """A layer of ReLU and a sigmoid, float32: `hidden` (4 d + 20, h), `bias` (h,), `out` (h,).
+    """A ReLU layer and a sigmoid, float32: `hidden` (4 d + 20, h), `bias` (h,), `out` (h,).
 
     Inputs in order: question, head, relation, tail (d each), distances of head and of tail.
-    `unreadable` (d,) is the vector of every node without readable text. `statistics` are what the
-    weights were trained on, in numbers and words, and what their epoch reached.
+    `unreadable` (d,) is the vector of nodes without readable text. `statistics` describe the
+    training data and the quality of the kept epoch.
     """
 
     hidden: Vectors
@@ -41,16 +41,16 @@ class MlpWeights(Columns):
 
     @property
     def dimension(self) -> int:
-        """The length of the embeddings that the weights were trained with."""
+        """The length of the embeddings used in training."""
         return len(self.unreadable)
 
 
 @dataclass(frozen=True, eq=False)
 class MlpTripleScorer(Columns):
-    """The weights with the vectors of one graph, each name and each relation embedded once.
+    """Trained weights with the vectors of one graph's names and relations.
 
-    `names` is float32 (n_nodes, d), `readable` bool (n_nodes,), `relations` float32 (n_names of
-    relations, d), and `relation` int64 (n_relationships,) tells which of them each row has.
+    `names` is float32 (n_nodes, d), `readable` bool (n_nodes,), `relations` float32
+    (n_relation_names, d); `relation` int64 (n_relationships,) is the relation name of each row.
     """
 
     weights: MlpWeights
@@ -62,10 +62,10 @@ class MlpTripleScorer(Columns):
     def scores(
         self, source: IntArray, target: IntArray, vector: Vectors, rows: IntArray, topics: IntArray
     ) -> FloatArray:
-        """Return the chance, 0..1, that each of some rows helps to answer a question, (n_rows,).
+        """Return the probability, 0..1, that each of some rows helps to answer a question.
 
-        `source` and `target` are the ends of all rows of the graph, `vector` is the question's,
-        `topics` are its entities.
+        `source` and `target` are the ends of all rows of the graph, `rows` (n_rows,) are scored;
+        `vector` is the question's, `topics` are its entities.
         """
         from scipy.special import expit
 
@@ -89,15 +89,15 @@ class MlpTripleScorer(Columns):
 
 
 def means_of(source: RowIds, target: RowIds, n_nodes: int) -> Means:
-    """What takes the mean over each node's incoming rows, and over its outgoing ones."""
+    """Return the matrices that average over incoming and over outgoing rows of each node."""
     return _means(target, source, n_nodes), _means(source, target, n_nodes)
 
 
 def distances(means: Means, is_topic: NDArray[np.bool_]) -> Vectors:
-    """How each node lies to the topic entities, which `is_topic` (n,) flags: float32 (n, 10).
+    """Return the distance features of each node to the topic entities, float32 (n, 10).
 
-    The one-hot of being a topic entity or not, then its mean over a node's incoming rows, twice in
-    a row, then over its outgoing rows, twice; 0 where there are none.
+    Features: one-hot of `is_topic` (n,), its mean over incoming rows applied once and twice, and
+    likewise over outgoing rows; 0 for nodes without such rows.
     Source: SubgraphRAG (Li et al. 2025), section 3.1, directional distance encoding.
     """
     hot = np.stack([~is_topic, is_topic], axis=1).astype(np.float32)

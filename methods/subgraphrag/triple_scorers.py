@@ -1,4 +1,4 @@
-"""What scores the triples of a graph: the index of their texts, or a scorer trained on paths."""
+"""Scorers of triples: an index of their texts, or an MLP trained on shortest paths."""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -42,9 +42,9 @@ _MACHINE_ID = re.compile(r"^[mg]\.[\w.]+$")
 
 @artifact("triple_index")
 def triple_index(*, graph: Graph, embedder: Embedder, progress: Progress) -> VectorIndex:
-    """One vector for each relationship row: "head relation tail", as `triple_text` writes it.
+    """Embed each relationship as "head relation tail", as `triple_text` writes it.
 
-    Source: our specification of path pooling, 4.2.
+    Source: this project, for path pooling (Wang et al. 2025).
     """
     names = list(graph.names)
     rows = zip(graph.source.tolist(), graph.relations, graph.target.tolist(), strict=True)
@@ -53,9 +53,12 @@ def triple_index(*, graph: Graph, embedder: Embedder, progress: Progress) -> Vec
 
 
 def triple_text(head: str, relation: str, tail: str) -> str:
-    """Head, relation and tail with single spaces, dots and underscores of the relation as spaces.
+    """Join head, relation and tail by spaces; dots and underscores of the relation become spaces.
 
-    Freebase's machine ids (m.0k2, g.11b) are left out, and so is whatever is empty.
+    Freebase machine ids (m.0k2, g.11b) and empty parts are left out.
+
+    >>> triple_text("rolf the ram", "sports.mascot.team", "m.0k2")
+    'rolf the ram sports mascot team'
     """
     spaced = re.sub(r"[._]+", " ", relation).strip()
     return " ".join(part for part in (head, spaced, tail) if part and not _MACHINE_ID.match(part))
@@ -63,9 +66,9 @@ def triple_text(head: str, relation: str, tail: str) -> str:
 
 @artifact("triple_scorer.cosine")
 def cosine_scorer(*, triple_index: VectorIndex) -> VectorIndex:
-    """The index of the triples as texts: the scorer without training.
+    """Score triples by the cosine of their texts, without training.
 
-    Source: our specification of path pooling, 4.2.
+    Source: this project, for path pooling (Wang et al. 2025).
     """
     return triple_index
 
@@ -74,9 +77,9 @@ def cosine_scorer(*, triple_index: VectorIndex) -> VectorIndex:
 def mlp_scorer(
     *, triple_weights: MlpWeights, graph: Graph, embedder: Embedder, progress: Progress
 ) -> MlpTripleScorer:
-    """The trained weights with the vectors of a graph's names and relations, each text once.
+    """Combine trained weights with the vectors of a graph's names and relations.
 
-    Raises UserError when the weights were trained with vectors of another length.
+    Raises UserError if the weights were trained with vectors of another length.
     Source: SubgraphRAG (Li et al. 2025), section 3.1.
     """
     kinds: dict[str, int] = {}
@@ -96,7 +99,7 @@ def _vectors(
     names: Iterable[str], relations: Iterable[str], embedder: Embedder, progress: Progress,
     label: str,
 ) -> tuple[Vectors, NDArray[np.bool_], Vectors]:  # fmt: skip
-    """Unit vectors of the readable names, which names are readable, and vectors of relations."""
+    """Return unit vectors of readable names, which names are readable, and vectors of relations."""
     shown = [triple_text(name, "", "") for name in names]
     readable = np.array(shown, object).astype(bool)
     texts = [*filter(None, shown), *(triple_text("", name, "") for name in relations)]
@@ -106,17 +109,17 @@ def _vectors(
 
 
 LEARNING_RATE, PATIENCE, MOST_EPOCHS, RECALL_AT = 1e-3, 10, 10_000, 100
-"""Of Adam; the epochs without a better recall that end training; the most epochs; the k of recall.
+"""Adam's learning rate; epochs without a better recall before the end; most epochs; recall's k.
 
 Source: SubgraphRAG's released code, retrieve/configs/retriever (commit 5ad168f).
 """
 HELD_OUT = 0.1
-"""The share of the training questions that choose the model where a set has no others for that."""
+"""Share of training questions held out if the set has no validation questions."""
 SEED = 0
 
 
 def trained_on(settings: Mapping[str, Any]) -> str:
-    """Say what the weights are trained on, from the settings of their artifact."""
+    """Describe the training data, from the settings of the weights."""
     n = settings["questions"]
     first = "all training questions" if n is None else f"the first {n:,} training questions"
     return (
@@ -133,16 +136,16 @@ def triple_weights(
     progress: Progress,
     questions: PositiveInt | None = None,
 ) -> MlpWeights:
-    """The weights that tell triples on shortest paths from topic entity to answer from others.
+    """Train weights that separate triples on shortest topic-to-answer paths from all others.
 
-    They learn from all triples of all training questions, or of the first `questions`. The
-    epoch with the best recall@100 of such triples on the validation questions is kept, ties to
-    the lower loss, then to the earlier epoch; training ends after 10 epochs without a better
-    recall. Raises UserError where fewer than two questions have a path from topic entity to
-    answer, or all triples lie on one. The same bytes on the same kind of machine.
-    Source: SubgraphRAG (Li et al. 2025), section 3.1 and its code: as many hidden units as the
-    embedding has numbers, one question a step, Adam.
-    Deviation: a set without validation questions holds out a tenth of the training questions.
+    All triples of all training questions (or the first `questions`) are used. The epoch with the
+    best recall@100 on the validation questions is kept, ties to the lower loss, then to the earlier
+    epoch; training stops after 10 epochs without a better recall. The bytes are the same on the
+    same kind of machine. Raises UserError if fewer than two questions have a path from a topic
+    entity to an answer, or all triples lie on one.
+    Source: SubgraphRAG (Li et al. 2025), section 3.1 and its code: as many hidden units as
+    embedding dimensions, one question a step, Adam.
+    Deviation: a set without validation questions holds out a tenth of its training questions.
     """
     data = training.read(questions)
     learnt = lessons_of(data, embedder, progress, "training names")
@@ -174,12 +177,12 @@ def triple_weights(
 
 
 class Lesson(NamedTuple):
-    """A training question: the triples of its graph, and which of them lie on the way.
+    """A training question: the triples of its graph and their labels.
 
-    `nodes` int32 (n_nodes,) are rows of the names, `head` and `tail` int32 (n,) places in
-    `nodes`, `relation` int32 (n,) rows of the relations, `near` float32 (n_nodes, 10) the
-    distances to its topic entities, `label` bool (n,). They take 13 bytes for each triple and 44
-    for each node; questions of a synthetic world share all but `near` and `label`.
+    `nodes` int32 (n_nodes,) are rows of the names; `head` and `tail` int32 (n,) are places in
+    `nodes`; `relation` int32 (n,) are rows of the relations; `near` float32 (n_nodes, 10) are the
+    distances to the topic entities; `label` bool (n,) marks triples on a shortest path. Memory: 13
+    bytes a triple and 44 a node; questions of a synthetic world share all but `near` and `label`.
     """
 
     text: str
@@ -192,14 +195,14 @@ class Lesson(NamedTuple):
 
 
 TrainingQuestions = tuple[Sequence[str], Sequence[str], Iterator[Lesson]]
-"""The names and relations that all questions share, and the questions, made one at a time."""
+"""Names and relations shared by all questions, and an iterator over the questions."""
 
 
 @dataclass(frozen=True, eq=False)
 class Lessons:
-    """Training questions with unit vectors, float32: of questions, readable names, relations.
+    """Training questions with unit vectors, float32, of questions, readable names and relations.
 
-    `place` int32 (n_names,) is 1 + the row of a name in `names`, 0 for one that is not readable.
+    `place` int32 (n_names,) is 1 + the row of a name in `names`, or 0 if it is not readable.
     """
 
     questions: Sequence[Lesson]
@@ -209,13 +212,13 @@ class Lessons:
     relations: Vectors
 
     def some(self, rows: IntArray) -> "Lessons":
-        """Return the questions of some rows."""
+        """Return the questions at some rows."""
         questions = [self.questions[row] for row in rows.tolist()]
         return replace(self, questions=questions, vectors=self.vectors[rows])
 
 
 def lessons_of(data: Dataset, embedder: Embedder, progress: Progress, label: str) -> Lessons:
-    """Return the questions of a set that have a triple on the way to an answer, in order."""
+    """Return the questions of a set that have a triple on a shortest path, in order."""
     names, relations, questions = (
         _of_world(world_of(data)) if data.synthetic else _of_subgraphs(data)
     )
@@ -233,10 +236,10 @@ def trained(
     progress: Progress,
     epochs: int = MOST_EPOCHS,
 ) -> MlpWeights:
-    """Return the weights of the epoch that `chosen_by` has the best recall in.
+    """Train weights, and return those of the epoch with the best recall on `chosen_by`.
 
-    They begin uniform within 1 / sqrt(inputs). Statistics: the epoch, its recall and loss on
-    `chosen_by`, and the number of epochs trained.
+    Weights start uniform within 1 / sqrt(inputs). Statistics: the epoch, its recall and loss, and
+    the number of epochs.
     """
     import torch
 
@@ -264,7 +267,7 @@ def trained(
 
 
 def first_weights(d: int, chance: np.random.Generator) -> "Weights":
-    """Return weights to begin with, for vectors of d numbers."""
+    """Return initial weights for vectors of length d."""
     import torch
 
     n_inputs = 4 * d + 2 * N_DISTANCES
@@ -280,8 +283,8 @@ def first_weights(d: int, chance: np.random.Generator) -> "Weights":
 def logits(weights: "Weights", lessons: Lessons, row: int) -> "Tensor":
     """Return the logit of each triple of a question, (n,).
 
-    Each node and relation is multiplied with its part of the hidden weights once, and triples
-    add up the products of their parts: a triple's inputs are never side by side.
+    Each node and each relation is multiplied once with its part of the hidden weights; a triple
+    adds up these products.
     """
     import torch
     from torch.nn.functional import embedding as rows_of
@@ -313,7 +316,7 @@ def loss_of(scores: "Tensor", lesson: Lesson) -> "Tensor":
 
 
 def measured(weights: "Weights", lessons: Lessons) -> tuple[float, float]:
-    """Return the means over questions of recall@100 of the triples on the way, and of the loss.
+    """Return the means over questions of recall@100 of positive triples, and of the loss.
 
     Ties in score go to the earlier triple.
     """
@@ -336,7 +339,7 @@ def _stored(weights: "Weights", statistics: Mapping[str, Any]) -> MlpWeights:
 
 
 class _Triples:
-    """The distinct triples of a graph: global rows, and ends as places among its own nodes."""
+    """Distinct triples of a graph: global rows, and ends as places among its own nodes."""
 
     def __init__(self, head: RowIds, relation: RowIds, tail: RowIds) -> None:
         columns = np.stack([head, relation, tail]).astype(np.int32)
@@ -389,10 +392,10 @@ def _of_world(world: World) -> TrainingQuestions:
 def on_shortest_paths(
     source: RowIds, target: RowIds, n_nodes: int, starts: Iterable[int], ends: Iterable[int]
 ) -> NDArray[np.bool_]:
-    """Which triples lie on a shortest path between a start and an end, bool (n_triples,).
+    """Return which triples lie on a shortest path between a start and an end, bool (n_triples,).
 
-    For each pair, paths along the triples' direction to the end and back from it are compared; the
-    shorter way counts, both when equally long. A pair not joined, or of one node, gives none.
+    For each pair, directed paths from start to end and from end to start are compared; the shorter
+    counts, or both if equal. Unconnected pairs, and pairs of one node, have none.
     Source: SubgraphRAG (Li et al. 2025), section 3.1; their labels, from RoG (Luo et al. 2024).
     """
     from scipy.sparse import csr_matrix

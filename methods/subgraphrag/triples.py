@@ -1,4 +1,4 @@
-"""Relationships scored as triples, triples as lines of a prompt, and answers that are lists."""
+"""SubgraphRAG: relationships scored as triples, triples as prompt lines, and answers as lists."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -32,7 +32,7 @@ from methods.subgraphrag.mlp_scorer import MlpTripleScorer
 from operators.answer.direct import READER_VARIABLES, answer_of, reader_values
 
 TripleScorer = VectorIndex | MlpTripleScorer
-"""An index of the triples as texts, by whose cosine they are scored, or a trained scorer."""
+"""An index of triple texts, scored by cosine, or a trained scorer."""
 
 
 @operator("relationship.triple_scores", batched=True)
@@ -46,13 +46,13 @@ def triple_scores(
     embedder: Embedder,
     top_k: PositiveInt = 100,
 ) -> list[Ranked[Relationship]]:
-    """The relationships that, as triples, help most to answer the question.
+    """Rank relationships by how much they help, as triples, to answer the question.
 
-    Score, 0..1: (1 + cosine of the question and "head relation tail") / 2, or, with
-    `build.triple_scorer=mlp`, what the trained scorer gives, which also sees how the triple lies to
-    `nodes`, the question's entities. A step that uses `relationships` ranks those alone. Ties by
+    Score, 0..1: (1 + cosine of the question and "head relation tail") / 2. With
+    `build.triple_scorer=mlp` the trained scorer's probability, which also depends on the distance
+    to `nodes`, the question's entities. If `relationships` are used, only these are ranked. Ties by
     lower id.
-    Source: SubgraphRAG (Li et al. 2025), section 3.1; our specification of path pooling, 4.2.
+    Source: SubgraphRAG (Li et al. 2025), section 3.1; the cosine score is this project's.
     """
     vectors = embedder.encode([one.text for one in question], kind="question")
     rankings = []
@@ -71,10 +71,10 @@ def triple_scores(
 
 @operator("relationship.in_scope")
 def in_scope(question: Question, *, graph: Graph, chunk_table: ChunkTable) -> Ranked[Relationship]:
-    """The rows of the question's own subgraph: those that the document named by its scope states.
+    """Return the relationships stated by the document of the question's scope, with score 1, by id.
 
-    All with score 1, by id. Every row of the graph for a question without a scope, and where no
-    document has the name of the scope; no row where that document states none.
+    All relationships if the question has no scope or no document has its name; none if that
+    document states none.
     Source: the data of RoG (Luo et al. 2024), one subgraph per question of CWQ and WebQSP.
     """
     chunks = [] if question.scope is None else chunk_table.chunks_of(question.scope)
@@ -93,9 +93,9 @@ _MARK = "ans:"
 def placed(
     relationships: Ranked[Relationship], *, order: Literal["recency", "best_first"] = "recency"
 ) -> Ranked[Relationship]:
-    """The relationships in their order for a prompt: the best last, or the best first.
+    """Order the relationships for a prompt: best last (`recency`), or best first.
 
-    Best is the highest score, ties by lower id; `recency` is the whole list reversed.
+    Best is the highest score, ties by lower id; `recency` reverses the whole list.
     Source: path pooling (Wang et al. 2025), appendix A.4 (ascending); SubgraphRAG's code
     (descending).
     """
@@ -113,11 +113,11 @@ def triples_context(
     context_budget: ContextBudget,
     form: TripleForm = "triplets",
 ) -> Context:
-    """The relationships in the order given as lines: "(head, relation, tail)", or paths.
+    """Build a context of triples, one a line, or chained into paths, in the order given.
 
-    With `form="paths"` a line continues, "->relation->tail", as long as the tail of one triple is
-    the head of the next; no triple is moved. Where the budget is too small, the triples with the
-    lowest scores are cut. Ids are row numbers, those of a path joined by "+".
+    A line is "(head, relation, tail)". With `form="paths"` a line is continued, "->relation->tail",
+    while the tail of a triple is the head of the next one; triples are not moved. Triples with the
+    lowest scores are cut to fit the budget. Ids are row numbers, joined by "+" in a path.
     Source: SubgraphRAG (Li et al. 2025); path pooling (Wang et al. 2025), appendix A.4.
     """
     fits = np.zeros(len(relationships), bool)
@@ -153,7 +153,7 @@ def _lines(
 
 
 def line(graph: Graph, rows: tuple[int, ...], form: TripleForm) -> str:
-    """Rows, each of which begins where the one before it ends, as one line."""
+    """Return consecutive rows, each starting where the last ends, as one line."""
     head = graph.names[int(graph.source[rows[0]])]
     hops = [(graph.relations[row], graph.names[int(graph.target[row])]) for row in rows]
     if form == "triplets":
@@ -171,12 +171,12 @@ def listed(
     max_tokens: PositiveInt | None = None,
     keep: Literal["reply", "answers"] = "reply",
 ) -> Answer:
-    """The model's reply; in a list, each answer is on a line that begins with `ans:`.
+    """Answer with the model's reply, in which each answer of a list is on a line with `ans:`.
 
-    The question's form of answer says whether a list is requested, and bounds the reply, unless
-    `max_tokens` does. `keep="answers"` keeps what follows these marks, joined by ", ", for sets
-    whose answers are scored as texts; a reply without a mark is kept whole.
-    Raises CallFailed when the model gives no reply.
+    The question's answer form says whether a list is requested and limits the reply, unless
+    `max_tokens` does. `keep="answers"` keeps only the texts after `ans:`, joined by ", ", for sets
+    whose answers are scored as texts; a reply without `ans:` is kept whole. Raises CallFailed if
+    the model does not reply.
     Source: SubgraphRAG (Li et al. 2025); path pooling (Wang et al. 2025), appendix A.4.
     """
     chat = prompt.render(reader_values(question, context.pieces))

@@ -1,4 +1,4 @@
-"""Think-on-Graph's context, and its answer once the triples in it suffice."""
+"""Think-on-Graph's context of triples, and its answer once they suffice."""
 
 import re
 from dataclasses import replace
@@ -23,10 +23,10 @@ _BRACES = re.compile(r"\{([^{}]+)\}")
 def exploration_context(
     exploration: Exploration, *, graph: Graph, tokenizer: Tokenizer, context_budget: ContextBudget
 ) -> Context:
-    """A context of the triples found, first found first, as many as fit the token budget.
+    """Build a context of the triples found, in order of discovery, within the token budget.
 
-    A piece is a relationship row as "head, relation, tail", in the direction that is stored. Its
-    score is that of the hop that found it first.
+    A piece is a relationship as "head, relation, tail", in its stored direction. Its score is that
+    of the hop that found it first.
     Source: ToG (Sun et al. 2024), section 2.1, reasoning.
     """
     scores: dict[int, float] = {}
@@ -49,11 +49,11 @@ def if_enough(
     prompt: Prompt = ENOUGH,
     max_tokens: PositiveInt | None = None,
 ) -> Answer | None:
-    """The answer, once the model says that the triples found so far suffice; otherwise none.
+    """Answer if the model says that the triples suffice; otherwise return None.
 
     The model begins with {Yes} or {No}; after Yes the answer is in braces, or is the rest of the
-    reply. Any other reply means no. Without a triple no call is made. The question's form of answer
-    bounds the reply, unless `max_tokens` does.
+    reply. Any other reply means no. Without triples no call is made. The question's answer form
+    limits the reply, unless `max_tokens` does.
     Source: ToG (Sun et al. 2024), section 2.1, reasoning; Zhou et al. 2025, section 6.2.
     """
     if not context.pieces:

@@ -1,4 +1,4 @@
-"""Youtu-GraphRAG's communities: by structure and meaning together."""
+"""Youtu-GraphRAG's communities, by structure and meaning together."""
 
 from collections.abc import Sequence
 from itertools import combinations
@@ -18,25 +18,24 @@ from graphrag_bench.progress import Progress
 from graphrag_bench.values import DECIMALS, FloatArray, IntArray, Ranked
 
 STRUCT_WEIGHT = 0.3
-"""The share of the structure in a similarity, and in what makes a node a keyword."""
+"""Weight of structure in the similarity and in the choice of keywords."""
 PER_CLUSTER, MOST_CLUSTERS, SMALL = 10, 200, 3
-"""Nodes for each cluster, and the most clusters; small ones are communities as they are."""
+"""Nodes for each cluster; the most clusters; size up to which a cluster stays whole."""
 MIN_SIMILARITY, MOST_MEMBERS = 0.5, 100
-"""Of parts that are merged, as PER_CLUSTER and the others by default in the released code."""
+"""Thresholds for merging two parts. All these constants are defaults of the released code."""
 
 
 @artifact("communities.dual")
 def dual(*, graph: Graph, embedder: Embedder, progress: Progress) -> Communities:
-    """Communities of one level, each node in one at most, by structure and by meaning.
+    """Detect communities of one level by structure and meaning; each node is in at most one.
 
-    A node's vector is that of its text: the triples that it is the head of and its attributes, its
-    name where it has neither. k-means makes max(2, n // 10) clusters of n nodes, 200 at most;
-    clusters of more than three nodes are clustered again by the same rule. Of the parts of a
-    cluster, pairs whose centres are at least 0.5 similar are merged, the most similar first (ties:
-    the parts with the lower nodes), each part once, to 100 nodes at most. Similarity is 0.3 times
-    the Jaccard index of the nodes that both centres lead to, plus 0.7 times the cosine of their
-    vectors. A centre is the best `keywords_of` its part. Groups of one node are no community. Rows
-    are in order of their lowest node.
+    A node's vector is that of its triples as a head and its attributes, or of its name if it has
+    neither. k-means makes max(2, n // 10) clusters of n nodes, at most 200; clusters of more than
+    three nodes are split by the same rule. Pairs of parts whose centres have a similarity of at
+    least 0.5 are merged, most similar first (ties: lower nodes), each part once, up to 100 nodes.
+    Similarity is 0.3 times the Jaccard index of the centres' targets plus 0.7 times the cosine of
+    their vectors. A centre is the best of `keywords_of` its part. Single nodes form no community.
+    Rows are in order of their lowest node.
     Source: Youtu-GraphRAG (Dong et al. 2025), dually-perceived community detection, as its release
     computes it.
     """
@@ -54,7 +53,7 @@ def dual(*, graph: Graph, embedder: Embedder, progress: Progress) -> Communities
 
 
 def subgraph_texts(graph: Graph) -> list[str]:
-    """What each node states: its triples as a head and its attributes, else its name."""
+    """Return the text of each node: its triples as a head and its attributes, or its name."""
     names, relations = list(graph.names), list(graph.relations)
     facts: list[list[str]] = [[] for _ in names]
     for row, (head, tail) in enumerate(zip(graph.source, graph.target, strict=True)):
@@ -66,10 +65,10 @@ def subgraph_texts(graph: Graph) -> list[str]:
 
 
 def keywords_of(graph: Graph, vectors: FloatArray, members: IntArray, k: int) -> Ranked[Any]:
-    """The `k` nodes that stand for some, ties by lower id.
+    """Return the `k` most representative of some nodes, ties by lower id.
 
-    Score: 0.3 times the degree by the largest among them, plus 0.7 times the cosine of the node's
-    vector (n_nodes, d) with the mean of theirs.
+    Score: 0.3 times the degree divided by the largest of these nodes, plus 0.7 times the cosine of
+    the node's vector (n_nodes, d) with their mean.
     Source: Youtu-GraphRAG (Dong et al. 2025), keywords of a community, as its release ranks them.
     """
     from sklearn.metrics.pairwise import cosine_similarity
@@ -82,7 +81,7 @@ def keywords_of(graph: Graph, vectors: FloatArray, members: IntArray, k: int) ->
 
 
 def clusters(vectors: FloatArray, nodes: IntArray) -> list[IntArray]:
-    """The clusters of some nodes by their vectors, in order of their first node."""
+    """Return k-means clusters of some nodes by their vectors, in order of their first node."""
     wanted = min(max(2, len(nodes) // PER_CLUSTER), MOST_CLUSTERS)
     distinct = len(np.unique(np.round(vectors[nodes], DECIMALS), axis=0))
     if len(nodes) <= 2 or distinct == 1:
@@ -93,7 +92,7 @@ def clusters(vectors: FloatArray, nodes: IntArray) -> list[IntArray]:
 
 
 def merged(graph: Graph, vectors: FloatArray, parts: Sequence[IntArray]) -> list[IntArray]:
-    """The parts, the similar ones merged in pairs."""
+    """Return the parts with similar ones merged in pairs."""
     centres = np.array([keywords_of(graph, vectors, one, 1).ids[0] for one in parts])
     similar = similarity(graph, vectors, centres)
     pairs = [
@@ -111,7 +110,7 @@ def merged(graph: Graph, vectors: FloatArray, parts: Sequence[IntArray]) -> list
 
 
 def similarity(graph: Graph, vectors: FloatArray, centres: IntArray) -> FloatArray:
-    """Of each centre with each, (n, n), rounded so that ties are ties."""
+    """Return the similarity of each pair of centres, (n, n), rounded to six decimals."""
     from sklearn.metrics.pairwise import cosine_similarity
 
     leading_to = cells(graph.source, graph.target, (graph.n_nodes, graph.n_nodes))

@@ -1,4 +1,4 @@
-"""Chunks to typed entities, triples and attributes: by spaCy, or by a language model."""
+"""Extraction of typed entities, triples and attributes, by spaCy or by a language model."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -38,20 +38,20 @@ ATTRIBUTE_TYPES = (
     "name", "date", "size", "type", "description", "status", "quantity", "value", "position",
     "duration", "time",
 )  # fmt: skip
-"""The seed schema for general texts, as the released code has it."""
+"""The seed schema for general texts, as in the released code."""
 
 
 COPULA, IS = "be", "is"
-"""The relation of "X was a Y", and the name of the attribute that it states."""
+"""The relation of "X was a Y", and the name of the attribute made of it."""
 TELLING = ("DATE", "TIME", "PERCENT", "MONEY", "QUANTITY")
-"""Labels of numbers that tell something by themselves."""
+"""Labels of numbers that are informative on their own."""
 COUNT = "CARDINAL"
-"""The label of a bare number, which tells something behind the words of a relation alone."""
+"""The label of bare numbers, informative only after the words of a relation."""
 
 
 @dataclass(frozen=True)
 class AttributeRecord:
-    """A named value that a chunk states of an entity."""
+    """A named value of an entity, as stated in a chunk."""
 
     entity: str
     name: str
@@ -60,7 +60,7 @@ class AttributeRecord:
 
 @dataclass(frozen=True)
 class SchemaRecords:
-    """The typed entities, triples and attributes of one chunk, as written, in order."""
+    """Typed entities, triples and attributes of one chunk, as written, in order."""
 
     entities: tuple[EntityRecord, ...] = ()
     triples: tuple[Triple, ...] = ()
@@ -69,7 +69,7 @@ class SchemaRecords:
 
 @dataclass(frozen=True)
 class SchemaExtraction(Extracted[SchemaRecords]):
-    """Records by a schema."""
+    """Records of all chunks, by a schema."""
 
     kind = SchemaRecords
     counted: ClassVar[Mapping[str, str]] = {
@@ -87,7 +87,7 @@ class StatedValue(BaseModel):
 
 
 class TypedEntity(BaseModel):
-    """An entity with its type and its named values."""
+    """An entity with its type and its attributes."""
 
     name: str
     type: str = ""
@@ -95,7 +95,7 @@ class TypedEntity(BaseModel):
 
 
 class NewTypes(BaseModel):
-    """The types that the model adds to the schema."""
+    """Types that the model adds to the schema."""
 
     nodes: list[str] = []
     relations: list[str] = []
@@ -103,7 +103,7 @@ class NewTypes(BaseModel):
 
 
 class SchemaReply(BaseModel):
-    """What the prompt returns; a triple is [head, relation, tail]."""
+    """Reply to the extraction prompt; a triple is [head, relation, tail]."""
 
     entities: list[TypedEntity]
     triples: list[TripleRow] = []
@@ -114,20 +114,19 @@ class SchemaReply(BaseModel):
 def nlp_schema_extraction(
     *, chunk_table: ChunkTable, nlp: Nlp, progress: Progress
 ) -> SchemaExtraction:
-    """Typed entities, triples and attributes read by spaCy, sentence by sentence.
+    """Extract typed entities, triples and attributes with spaCy, sentence by sentence.
 
-    The schema is the tagger's: an entity's type is its NER label, "" for a title that no label
-    fits; numbers, amounts and dates are values, not entities. Triples are subject-verb-object, and
-    two named entities of one sentence that none joins co-occur, in sentences with at most 8 of
-    them. An entity has three kinds of attributes. A subject-verb-object relation to a number or
-    date is one, named by the words of the relation ("be born in: 1867"). A copula with a noun
-    phrase, "X was a Y", is one named `is`. A date, time, percentage, amount of money or quantity
-    that no relation reaches is one of the only entity of its sentence, where there is just one,
-    named by its label ("date: 1867"). Ordinals state nothing, and neither do bare numbers but with
-    a relation that is no copula. The title stands for he, she, it and they, and is the entity of
-    sentences that name none. The phrases that a relation joins to an entity, but for copulas, are
-    entities without a type.
-    Source: ours, so that Youtu-GraphRAG's graph can be made without a language model.
+    Entities are the tagger's named entities, typed by their NER label, the title ("" if it has no
+    label), and phrases that a relation other than a copula joins to an entity. Numbers, amounts and
+    dates are values. Triples are subject-verb-object relations; named entities of a sentence that
+    no relation joins co-occur, in sentences with at most 8 of them. The title replaces he, she, it
+    and they, and is the entity of sentences without a name.
+
+    Attributes are: a relation to a number or date, named by its words ("be born in: 1867"); a
+    copula with a noun phrase, "X was a Y", named `is`; a date, time, percentage, amount or quantity
+    without a relation, in a sentence with exactly one entity, named by its label ("date: 1867").
+    Ordinals are ignored, and so are bare numbers without a relation or with a copula.
+    Source: this project, so that Youtu-GraphRAG's graph needs no language model.
     """
     read = read_chunks(chunk_table, nlp, progress)
     return SchemaExtraction.of([_records(title, sentences) for title, sentences in read], {})
@@ -200,18 +199,18 @@ def llm_schema_extraction(
     max_tokens: PositiveInt | None = None,
     extract_prompt: Prompt = EXTRACT,
 ) -> SchemaExtraction:
-    """The typed entities, triples and attributes that the build model reads out of each chunk.
+    """Ask the build model for the typed entities, triples and attributes of each chunk.
 
-    One call for each chunk, whose prompt holds the schema. The model may add types for important
-    facts that fit none, and what it writes is kept; `new_types` counts those that it announced, as
-    normalised names. Triples that are not three non-empty texts are skipped and counted. A reply
-    has `max_tokens` at most, by default 4,096 or what the model's window leaves; one that was cut
-    gives its complete items and is counted. A chunk whose replies cannot be read contributes
-    nothing and is counted; raises UserError when that happens to every chunk.
+    One call for each chunk, whose prompt has the schema. The model may add types for important
+    facts; these are kept, and `new_types` counts the announced ones, normalised. Triples that are
+    not three non-empty texts are skipped and counted. A reply has at most `max_tokens`, by default
+    4,096 or what the window leaves; a truncated reply gives its complete items and is counted. A
+    chunk without a readable reply gives nothing and is counted. Raises UserError if no reply is
+    readable.
     Source: Youtu-GraphRAG (Dong et al. 2025), schema-bound extraction and its expansion; the seed
-    schema of its released code; the prompt is ours.
-    Deviation: a type that is announced in one chunk is not in the prompts of others, so that
-    chunks do not depend on their order.
+    schema of its released code; the prompt is this project's.
+    Deviation: new types are not added to the prompts of other chunks, so that results do not depend
+    on the order of chunks.
     """
     schema = {
         "node_types": node_types, "relation_types": relation_types,
@@ -262,14 +261,13 @@ def _new_types(facts: SchemaReply) -> set[tuple[str, str]]:
 
 @artifact("graph.attributed", provides=KG_ATTRIBUTES | {"node.type", "node.attributes"})
 def attributed(*, schema_extraction: SchemaExtraction, chunk_table: ChunkTable) -> Graph:
-    """The knowledge graph of facts by a schema, whose nodes have types and attributes.
+    """Build the knowledge graph of schema facts, with types and attributes of nodes.
 
-    Nodes are normalised names of entities, of ends of triples and of what attributes are stated
-    of, in order of first appearance; a node's type is the most frequent one (ties: seen first; ""
-    does not count). A relationship row is one distinct (head, relation, tail), its weight the
-    number of times it was read; triples with an empty part or equal ends are dropped. An attribute
-    is one distinct (node, name, value) with the chunks that state it. Raises UserError when
-    nothing was extracted.
+    Nodes are normalised names of entities, ends of triples and owners of attributes, in order of
+    first appearance; a node has its most frequent type (ties: first; "" does not count). A
+    relationship is one distinct (head, relation, tail), weighted by its number of mentions; triples
+    with an empty part or equal ends are dropped. An attribute is one distinct (node, name, value)
+    with the chunks that state it. Raises UserError if nothing was extracted.
     Source: Youtu-GraphRAG (Dong et al. 2025), levels 1 and 2 of its knowledge tree.
     """
     merger = Merger(named=True)

@@ -1,4 +1,4 @@
-"""Youtu-GraphRAG's search: sub-questions with the types they involve, and what has such types."""
+"""Youtu-GraphRAG's search: sub-questions with the types they involve, and nodes of these types."""
 
 import re
 from collections import Counter
@@ -38,7 +38,7 @@ from operators.search import most_similar
 
 PROMPT = Prompt("methods:youtugraphrag/prompts/typed_decomposition.j2")
 MOST_PARTS, MOST_TYPES, REPLY_TOKENS = 3, 30, 400
-"""Sub-questions, names of relationships and of attributes in the prompt, tokens of the reply."""
+"""Sub-questions; names of relationships and of attributes in the prompt; tokens of the reply."""
 _PLACES = ("gpe", "loc", "fac")
 _KINDS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("city town country state county province region village district municipality capital place "
@@ -51,7 +51,7 @@ _KINDS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("person actor actress director author writer singer player president king queen",
      ("person",)),
 )  # fmt: skip
-"""What "which X" and "what X" ask for, as normalised labels of the tagger."""
+"""Nouns after "which" and "what", and the tagger's labels that they ask for, normalised."""
 _BETWEEN = r"(?:(?!(?:is|are|was|were|did|does|do|has|had)\b)\w+ ){0,2}?"
 _TYPES_OF = (
     (re.compile(r"\b(?:who|whom|whose)\b", re.I), ("person", "org", "norp")),
@@ -66,7 +66,7 @@ _TYPES_OF = (
 @value("involved")
 @dataclass(frozen=True)
 class Involved:
-    """The types of nodes, relations and attributes that a question involves, normalised."""
+    """Types of nodes, relations and attributes that a question involves, normalised."""
 
     nodes: tuple[str, ...] = ()
     relations: tuple[str, ...] = ()
@@ -74,7 +74,7 @@ class Involved:
 
 
 class InvolvedTypes(BaseModel):
-    """Types by what they are types of."""
+    """Involved types in a reply."""
 
     nodes: list[str] = []
     relations: list[str] = []
@@ -82,7 +82,7 @@ class InvolvedTypes(BaseModel):
 
 
 class TypedReply(BaseModel):
-    """What the prompt returns; a server that enforces a schema ends the list at 6 questions."""
+    """Reply to the decomposition prompt; a server that enforces a schema ends it at 6 questions."""
 
     sub_questions: list[Annotated[str, Field(json_schema_extra={"maxLength": 200})]] = Field(
         json_schema_extra={"maxItems": 6}
@@ -92,12 +92,13 @@ class TypedReply(BaseModel):
 
 @operator("question.typed.nlp")
 def typed_nlp(question: Question, *, nlp: Nlp) -> tuple[Query, Involved]:
-    """The question as its only sub-question, and the tagger's types that its words involve.
+    """Return the question as its only sub-question, and the entity types that its words involve.
 
-    They are those of its named entities, numbers and dates aside, and, where there are any, those
-    that it asks for: who is a person or an organisation, where a place, and so is "which city"
-    (a table of such words).
-    Source: Youtu-GraphRAG (Dong et al. 2025), schema-aware decomposition, without a model; ours.
+    If the question words ask for types (who: person or organisation; where and "which city": place;
+    and a table of such nouns), these and the types of its named entities are involved, without
+    numbers and dates; otherwise none.
+    Source: this project; Youtu-GraphRAG (Dong et al. 2025), schema-aware decomposition, without a
+    model.
     """
     (sentences,) = nlp.sentences([question.text])
     named = [label for one in sentences for _, label in one.entities if label not in NUMERIC]
@@ -115,14 +116,15 @@ def typed_nlp(question: Question, *, nlp: Nlp) -> tuple[Query, Involved]:
 def typed_llm(
     question: Question, *, graph: Graph, llm: ChatModel, prompt: Prompt = PROMPT
 ) -> tuple[Query, Involved]:
-    """The sub-questions into which the model decomposes the question, and the types they involve.
+    """Ask the model for at most three sub-questions and the types that they involve.
 
-    The prompt has the schema as the graph has it: all types of nodes, and the 30 most frequent
-    names of relationships and of attributes (ties: seen first). Three sub-questions count at most,
-    each once; a question that is not decomposed is its only one. Types that the graph does not have
-    are left out. A question whose two replies were unreadable, or that got no reply, is searched
-    for as it is, with no types; that counts as a fallback.
-    Source: Youtu-GraphRAG (Dong et al. 2025), schema-aware decomposition; the prompt is ours.
+    The prompt has the schema of the graph: all types of nodes and the 30 most frequent names of
+    relationships and of attributes (ties: first). Duplicates and types unknown to the graph are
+    left out. Without sub-questions the question itself is the only one. After two unreadable
+    replies, or without a reply, the question is searched for without types; that counts as a
+    fallback.
+    Source: Youtu-GraphRAG (Dong et al. 2025), schema-aware decomposition; the prompt is this
+    project's.
     """
     nodes, relations, attributes = schema_of_graph(graph)
     shown = {
@@ -146,7 +148,7 @@ def typed_llm(
 
 @lru_cache(maxsize=4)
 def schema_of_graph(graph: Graph) -> tuple[tuple[str, ...], ...]:
-    """The types of nodes, names of relationships and names of attributes, most frequent first."""
+    """Return types of nodes and names of relationships and of attributes, most frequent first."""
     stored = graph.node_attributes
     columns = (graph.types or (), graph.relations, stored.names if stored is not None else ())
     counts = [Counter(filter(None, map(normalise_name, column))) for column in columns]
@@ -166,12 +168,10 @@ def _normal(names: Iterable[str]) -> tuple[str, ...]:
 def involved_nodes(
     nodes: Ranked[Node], involved: Involved, *, graph: Graph, top_k: PositiveInt = 20
 ) -> Ranked[Node]:
-    """The first `top_k` nodes that have one of the types involved, or no type.
+    """Keep the first `top_k` nodes that have an involved type or no type.
 
-    Where that leaves none, where no type is involved, and where the graph has no types, the first
-    `top_k` of all.
-    Source: Youtu-GraphRAG (Dong et al. 2025), typed filtering, with its release's rule for nodes
-    without a type.
+    If no node or no type is left, or the graph has no types, the first `top_k` of all are kept.
+    Source: Youtu-GraphRAG (Dong et al. 2025), typed filtering; untyped nodes as in its release.
     """
     if graph.types is None or not involved.nodes:
         return nodes.head(top_k)
@@ -182,7 +182,7 @@ def involved_nodes(
 
 @lru_cache(maxsize=64)
 def _admitting(graph: Graph, types: tuple[str, ...]) -> np.ndarray[Any, np.dtype[np.bool_]]:
-    """Which nodes have one of the types or none, bool (n_nodes,)."""
+    """Return which nodes have one of the types or none, bool (n_nodes,)."""
     wanted = {"", *types}
     numbers = [n for name, n in graph.type_numbers.items() if normalise_name(name) in wanted]
     return np.isin(graph.type_of_node, numbers)
@@ -190,16 +190,16 @@ def _admitting(graph: Graph, types: tuple[str, ...]) -> np.ndarray[Any, np.dtype
 
 @artifact("attribute_index")
 def attribute_index(*, graph: Graph, embedder: Embedder, progress: Progress) -> VectorIndex:
-    """One vector for each attribute of a node, of the text "node name: value", in their order.
+    """Embed each attribute of a node as "node name: value", in order.
 
-    Raises UserError where the graph type has no attributes.
-    Source: Youtu-GraphRAG (Dong et al. 2025), whose attributes are nodes that triples lead to.
+    Raises UserError if the graph type has no attributes.
+    Source: Youtu-GraphRAG (Dong et al. 2025), in which attributes are nodes.
     """
     return index_texts(attribute_texts(graph), embedder, progress, "attributes")
 
 
 def attribute_texts(graph: Graph) -> list[str]:
-    """The node's name, then name, colon and value of every attribute."""
+    """Return "node name: value" for every attribute."""
     attributes, names = attributes_of(graph), list(graph.names)
     rows = zip(attributes.node.tolist(), attributes.names, attributes.values, strict=True)
     return [f"{names[node]} {name}: {value}" for node, name, value in rows]
@@ -215,10 +215,10 @@ def chunks_by_attribute(
     embedder: Embedder,
     n_attributes: PositiveInt = 20,
 ) -> list[Ranked[Chunk]]:
-    """The chunks that state the attributes most similar to the question, or to a query.
+    """Rank the chunks that state the attributes most similar to the question or a query.
 
-    Score: the best cosine of the attributes that the chunk states among the `n_attributes` most
-    similar. Ties by lower id.
+    Score: the best cosine among the chunk's attributes; only the `n_attributes` most similar
+    attributes count. Ties by lower id.
     Source: Youtu-GraphRAG (Dong et al. 2025), the chunk of an attribute found; its release.
     """
     attributes = attributes_of(graph)
@@ -243,9 +243,9 @@ def members(
     embedder: Embedder,
     top_k: PositiveInt = 20,
 ) -> Ranked[Node]:
-    """The members of the communities most similar to the question, or to a query used instead.
+    """Rank the members of the given communities by similarity to the question or a query.
 
-    Score: cosine, -1..1; of several query texts the best one counts. Ties by lower id.
+    Score: cosine, -1..1; of several query texts the best counts. Ties by lower id.
     Source: Youtu-GraphRAG (Dong et al. 2025), top-down filtering by communities.
     """
     inside = np.zeros(communities.nodes.shape[1], bool)
