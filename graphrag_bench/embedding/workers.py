@@ -19,7 +19,7 @@ from graphrag_bench.embedding.embedder import (
     blocks,
 )
 from graphrag_bench.embedding.model_files import make
-from graphrag_bench.embedding.nlp import Nlp, Sentence, Spacy, memory_zone
+from graphrag_bench.embedding.nlp import Nlp, Sentence, Spacy
 from graphrag_bench.errors import UserError
 
 T = TypeVar("T")
@@ -153,7 +153,7 @@ class ParallelTagger:
 
 def _read(how: WorkerModel, texts: Sequence[str]) -> list[list[Sentence]]:
     tagger: Nlp = model_of(how)
-    with memory_zone(tagger) if isinstance(tagger, Spacy) else nullcontext():
+    with tagger.memory_zone() if isinstance(tagger, Spacy) else nullcontext():
         return list(tagger.sentences(texts))
 
 

@@ -5,7 +5,8 @@ import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from functools import lru_cache
+from functools import lru_cache, reduce
+from operator import getitem
 from typing import Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
@@ -85,19 +86,13 @@ def read_lists(
         blank = {name: list[Any]() for name in fields}
         for name, item in ((name, item) for name, items in whole.items() for item in items):
             fitting = _fitting({**blank, name: [item]}, model)
-            if isinstance(fitting, str):
-                n_skipped += 1
-            else:
-                found.append(fitting[0])
-                n_skipped += fitting[1]
+            n_skipped += 1 if isinstance(fitting, str) else fitting[1]
+            found += [] if isinstance(fitting, str) else [fitting[0]]
     elif found and unread:
         n_skipped += 1
     if not found:
         raise UnreadableReply(purpose, text, problem)
-    merged = found[0]
-    for one in found[1:]:
-        merged = _merged(merged, one)
-    return merged, cut and (unread or not end), n_skipped
+    return reduce(_merged, found), cut and (unread or not end), n_skipped
 
 
 def without_echoes(text: str, prompt: str) -> str:
@@ -195,7 +190,7 @@ def _valid_part(candidate: Any, error: ValidationError, texts_only: bool) -> tup
     for one in error.errors(include_url=False):
         place, wrong = one["loc"], one["input"]
         try:
-            holder = _at(candidate, place[:-1])
+            holder = reduce(getitem, place[:-1], candidate)
             found = holder if one["type"] == "missing" else holder[place[-1]]
         except (LookupError, TypeError):
             return None
@@ -213,7 +208,7 @@ def _valid_part(candidate: Any, error: ValidationError, texts_only: bool) -> tup
             return None
         at_fault[item] = None
     for place in sorted(at_fault, key=lambda parts: parts[-1], reverse=True):
-        items = _at(candidate, place[:-1])
+        items = reduce(getitem, place[:-1], candidate)
         del items[place[-1]]
         if not items and len(place) <= 2:
             return None
@@ -226,12 +221,6 @@ def _item(place: tuple[int | str, ...]) -> tuple[int | str, ...]:
         if isinstance(place[at], int) and (at == 0 or isinstance(place[at - 1], str)):
             return place[: at + 1]
     return ()
-
-
-def _at(value: Any, place: Sequence[int | str]) -> Any:
-    for part in place:
-        value = value[part]
-    return value
 
 
 def read_cut_list(text: str, field: str) -> list[Any]:
