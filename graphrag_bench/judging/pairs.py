@@ -49,11 +49,7 @@ VERDICTS, LEDGER = "verdicts.jsonl", "ledger.jsonl"
 
 
 def parse_criteria(names: Sequence[str]) -> tuple[str, ...]:
-    """Return the criteria of names of criteria or papers, in the order of `CRITERIA`.
-
-    >>> parse_criteria(["overall", "pathrag"])
-    ('comprehensiveness', 'diversity', 'logicality', 'relevance', 'coherence', 'overall')
-    """
+    """Return the criteria of names of criteria or papers, in the order of `CRITERIA`."""
     chosen: set[str] = set()
     for name in names:
         if name not in (*CRITERIA, *OF_PAPERS):

@@ -6,11 +6,7 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 
 def values_of(text: str) -> tuple[str, ...]:
-    """Return one setting for each value of `NAME=a,b,c` or `NAME=0..9`; () for "".
-
-    >>> values_of("method.seed=0..2")
-    ('method.seed=0', 'method.seed=1', 'method.seed=2')
-    """
+    """Return one setting for each value of `NAME=a,b,c` or `NAME=0..9`; () for ""."""
     name, _, listed = text.partition("=")
     first, to, last = listed.partition("..")
     values = map(str, range(int(first), int(last) + 1)) if to else listed.split(",")

@@ -297,11 +297,7 @@ class Part:
 
 
 def merged(settings: Iterable[str]) -> tuple[str, ...]:
-    """Return the settings without repeated names: the last value, at the first position.
-
-    >>> merged(["a=1", "b=2", "a=3"])
-    ('a=3', 'b=2')
-    """
+    """Return the settings without repeated names: the last value, at the first position."""
     by_name = {text.partition("=")[0]: text for text in settings}
     return tuple(by_name.values())
 

@@ -175,11 +175,7 @@ def paired_differences(
 
 
 def shown_difference(difference: Difference) -> str:
-    """Return the signed mean with its interval.
-
-    >>> shown_difference(Difference(0.2, 0.5, 0.3, 0.1, 0.5, 0.01, 5, 4, 1, n=10))
-    '+0.300 [+0.100, +0.500]'
-    """
+    """Return the signed mean with its interval."""
     low, high = difference.low, difference.high
     return f"{difference.mean:+.3f}{shown_interval(low, high, difference.n, '+.3f')}"
 
@@ -211,11 +207,7 @@ def difference_table(
 
 
 def flipped_line(name: str, first: QuestionScores, second: QuestionScores) -> str:
-    """Return the questions that the second run gained and lost, at most 20 of each.
-
-    >>> flipped_line("f1", {"q1": {"f1": 0}, "q2": {"f1": 1}}, {"q1": {"f1": 1}, "q2": {"f1": 0}})
-    'f1: gained q1; lost q2'
-    """
+    """Return the questions that the second run gained and lost, at most 20 of each."""
     both = _shared(name, first, second)
     gained = [q for q in both if second[q][name] > first[q][name]]
     lost = [q for q in both if second[q][name] < first[q][name]]

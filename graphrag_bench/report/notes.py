@@ -236,9 +236,9 @@ def _unequal_contexts(runs: Sequence[RunMetrics]) -> Iterator[Note]:
         short, long = min(group, key=length), max(group, key=length)
         if length(long) > MOST_UNEQUAL * length(short):
             shown = ", ".join(f"{one['title']} {length(one):.0f} tokens" for one in (short, long))
-            reason = "budget_context=N gives all one budget"
-            if budget:
-                reason = f"{short['title']} does not fill the {budget:,} tokens"
+            reason = (
+                f"not all fill {budget:,}" if budget else "budget_context=N gives all one budget"
+            )
             if "published" in {regime_of(short), regime_of(long)}:
                 reason = "as published each method has its own k, and a budget is a cap"
             text = f"{dataset}: contexts differ by more than 10 % ({shown}): {reason}"

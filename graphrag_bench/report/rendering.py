@@ -55,11 +55,7 @@ def shown_n(run: Mapping[str, Any]) -> str:
 
 
 def p_head(numbers: Iterable[int]) -> str:
-    """Return the column head of p-values from the sizes of their families.
-
-    >>> p_head([5, 3]), p_head([1])
-    ('p (Holm, 3-5 tests)', 'p')
-    """
+    """Return the column head of p-values from the sizes of their families."""
     sizes = sorted({*numbers})
     if sizes in ([], [1]):
         return "p"
@@ -67,11 +63,7 @@ def p_head(numbers: Iterable[int]) -> str:
 
 
 def shown_p(p: float) -> str:
-    """Return a p-value with four decimals, or `<0.0001`.
-
-    >>> shown_p(0.03125), shown_p(1e-9)
-    ('0.0312', '<0.0001')
-    """
+    """Return a p-value with four decimals, or `<0.0001`."""
     return f"{p:.4f}" if p >= 0.0001 else "<0.0001"
 
 
@@ -181,16 +173,7 @@ def _two_lines(head: str) -> str:
 
 
 def markdown(table: Table) -> str:
-    """Return a table as GitHub markdown, with all texts escaped.
-
-    >>> print(markdown(Table("Scores", ("method", "f1"), (("BM25", "0.5"),), ())))
-    **Scores**
-    <BLANKLINE>
-    | method | f1 |
-    |---|---|
-    | BM25 | 0.5 |
-    <BLANKLINE>
-    """
+    """Return a table as GitHub markdown, with all texts escaped."""
 
     def escaped(text: str) -> str:
         return _MARKDOWN.sub(r"\\\1", clean_line(text))

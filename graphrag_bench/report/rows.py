@@ -49,11 +49,7 @@ def rule_of(run: RunMetrics) -> dict[str, Any]:
 def grouped(
     items: Iterable[GroupedT], key: Callable[[GroupedT], GroupKeyT]
 ) -> dict[GroupKeyT, list[GroupedT]]:
-    """Return the items grouped by a key, in their order.
-
-    >>> grouped(["bm25", "vanilla", "beam"], lambda name: name[0])
-    {'b': ['bm25', 'beam'], 'v': ['vanilla']}
-    """
+    """Return the items grouped by a key, in their order."""
     groups: dict[GroupKeyT, list[GroupedT]] = {}
     for item in items:
         groups.setdefault(key(item), []).append(item)

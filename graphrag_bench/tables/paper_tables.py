@@ -254,11 +254,7 @@ def _compare(table: PaperTable, cells: Sequence[PrintedCell], filled: Cells) -> 
 
 
 def whole_groups(pairs: Sequence[tuple[str, ...]]) -> list[tuple[str, ...]]:
-    """Return one group of all keys if every two of them are a pair, else the pairs.
-
-    >>> whole_groups([("a", "b"), ("a", "c"), ("b", "c")])
-    [('a', 'b', 'c')]
-    """
+    """Return one group of all keys if every two of them are a pair, else the pairs."""
     keys = tuple(dict.fromkeys(key for pair in pairs for key in pair))
     whole = bool(keys) and len(pairs) == len(keys) * (len(keys) - 1) // 2
     return [keys] if whole else list(pairs)

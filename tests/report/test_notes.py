@@ -42,7 +42,7 @@ BUDGET = {"budget_context": 2400}
         ([run("A", failed=2)], "failed", []),
         ([repeated(0)], "repeats", ["A: all 3"]),
         ([SHORT, LONG], "contexts", ["BM25 600", "HippoRAG 66", "budget_context=N"]),
-        ([SHORT | BUDGET, LONG | BUDGET], "contexts", ["BM25 does not fill the 2,400"]),
+        ([SHORT | BUDGET, LONG | BUDGET], "contexts", ["fill 2,400"]),
         ([SHORT | {"regime": "published"}, LONG], "contexts", ["own k"]),
     ],
 )  # fmt: skip
