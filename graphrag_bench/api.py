@@ -7,13 +7,19 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from graphrag_bench.config.compose import composed, method_values
+from graphrag_bench.config.compose import compose_settings, method_values
 from graphrag_bench.config.plugins import config_folders
 from graphrag_bench.config.settings import NO_SETTINGS, RunSettings
-from graphrag_bench.config.sources import GROUPS, applied, chunking_of, method_file, search_in
+from graphrag_bench.config.sources import (
+    GROUPS,
+    add_folders,
+    chunking_of,
+    method_file,
+    with_profile,
+)
 from graphrag_bench.data.dataset import Dataset
 from graphrag_bench.data.readers import read_dataset
-from graphrag_bench.errors import Gathered, UserError, did_you_mean
+from graphrag_bench.errors import ErrorCollector, UserError, did_you_mean
 from graphrag_bench.explain.question import RunQuestions, TracedAnswer
 from graphrag_bench.fingerprint import digest
 from graphrag_bench.llm.chat import ChatModel
@@ -24,8 +30,14 @@ from graphrag_bench.run.execute import RunResult, execute
 from graphrag_bench.run.experiment import Experiment
 from graphrag_bench.run.folder import paths_of, write_rows
 from graphrag_bench.run.method import RESERVED, references
-from graphrag_bench.run.models import Shared
-from graphrag_bench.run.stored import StoredRun, alike, extent_of, stored_differences, tables_of
+from graphrag_bench.run.models import ProcessCache
+from graphrag_bench.run.stored import (
+    StoredRun,
+    extent_of,
+    stored_differences,
+    tables_of,
+    with_one_rule,
+)
 from graphrag_bench.run.stored import stored_runs as runs_below
 from graphrag_bench.run.stored_settings import differing_settings
 from graphrag_bench.text import short
@@ -82,13 +94,13 @@ def method(source: str | Mapping[str, Any], **settings: Any) -> "EditablePipelin
     `workers=2`, a mapping for a group with settings of its own, a `ChatModel` for `llm`,
     `llm_build`, `llm_judge`). Raises UserError with every other name.
     """
-    search_in(config_folders(settings.get("plugins") or ()))
+    add_folders(config_folders(settings.get("plugins") or ()))
     file = method_file(source) if isinstance(source, str) else source
     profile, fidelity = (str(settings.get(name, "default")) for name in _SELECTORS)
-    raw = applied(file, profile, fidelity, settings.get("pooling"))
+    raw = with_profile(file, profile, fidelity, settings.get("pooling"))
     known = [name for name in raw if name not in RESERVED]
     run_settings: dict[str, Any] = {"chunking": chunking_of(raw)}
-    gathered = Gathered()
+    gathered = ErrorCollector()
     for name, value in settings.items():
         if name in known:
             raw[name] = value
@@ -146,18 +158,18 @@ class EditablePipeline:
         if late:
             raise UserError(f"{late[0]} is chosen with the method: gb.method(NAME, {late[0]}=...).")
         rest = {**self.settings, **settings}
-        chosen, shared = [], Shared()
+        chosen, shared = [], ProcessCache()
         for name in (*GROUPS, *_ROLES):
             if isinstance(model := rest.get(name), ChatModel):
                 kind = f"{type(model).__module__}.{type(model).__qualname__}"
                 rest[name] = own = {"_target_": kind, "identity": model.identity}
-                shared.once(name, own, model.attached)
+                shared.get_or_make(name, own, model.attached)
             if isinstance(rest.get(name), str):
                 chosen.append(f"{'llm@' if name in _ROLES else ''}{name}={rest.pop(name)}")
         source = {"name": data.card.name, "root": data.root, **data.settings}
         files = {"openie": data.openie if data.root else None, "questions": data.questions_file}
         source |= {name: str(path) for name, path in files.items() if path is not None}
-        settings = composed(chosen, {**rest, "dataset": source, "method": self.method})
+        settings = compose_settings(chosen, {**rest, "dataset": source, "method": self.method})
         given = [*self.given, *self._changed()]
         return Experiment.prepare({**settings, "given": given}, data, shared=shared)
 
@@ -231,22 +243,22 @@ class Run:
             StoredRun(one.result.folder, one.experiment.dataset, extent_of(one.experiment.settings))
             for one in (self, *others)
         ]
-        same = alike(runs)
+        same = with_one_rule(runs)
         return tables_of(same, stored_differences(same), checked_columns(columns))
 
     def _repr_markdown_(self) -> str:
         return "\n".join(map(markdown, self._tables((), "main")))
 
-    def question(self, name: str) -> "AnsweredInRun":
+    def question(self, name: str) -> "StoredQuestion":
         """One stored question, in a notebook with its graph; raises UserError for another."""
         stored = StoredRun(self.result.folder, self.experiment.dataset)
         if name not in stored.rows:
             raise UserError(f"The run has no question '{name}'. {did_you_mean(name, stored.rows)}")
-        return AnsweredInRun(full_question(name, RunQuestions(stored, self.experiment.home)))
+        return StoredQuestion(full_question(name, RunQuestions(stored, self.experiment.home)))
 
 
 @dataclass(frozen=True, repr=False)
-class AnsweredInRun:
+class StoredQuestion:
     """A stored question of a run; `values` is all of it as plain values, names in place of ids."""
 
     values: Mapping[str, Any]

@@ -17,7 +17,7 @@ class MissingPackage(UserError):
     """A package of an extra is not installed; the message has the line that installs it."""
 
 
-class Gathered:
+class ErrorCollector:
     """The errors of several pieces of work, raised together: what one finds hides no other."""
 
     def __init__(self) -> None:
@@ -39,7 +39,7 @@ class Gathered:
             raise self.errors[0] if one else UserError("\n".join(map(str, self.errors))) from None
 
 
-def caught(work: Callable[[], T]) -> T | Exception:
+def result_or_error(work: Callable[[], T]) -> T | Exception:
     """Return what `work` returns, which runs the code of others, or the error that it raised.
 
     A UserError goes through as it is.
@@ -116,7 +116,7 @@ def unknown(kind: str, name: str, valid: Iterable[str]) -> UserError:
     return UserError(f"No {kind} '{name}'. {did_you_mean(name, sorted(set(valid)))}")
 
 
-def by_beginning(
+def by_prefix(
     name: str,
     values: Mapping[str, T],
     what: str,

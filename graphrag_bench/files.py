@@ -66,13 +66,13 @@ def read_yaml(text: str, where: str) -> object:
         ) from None
 
 
-def expanded(value: Any) -> Any:
+def expand_home(value: Any) -> Any:
     """Return settings, of a file or of Python, with the home of the user for a leading `~/`."""
     if isinstance(value, str):
         return str(Path(value).expanduser()) if value == "~" or value.startswith("~/") else value
     if isinstance(value, Mapping):
-        return {name: expanded(one) for name, one in value.items()}
-    return [expanded(one) for one in value] if isinstance(value, list) else value
+        return {name: expand_home(one) for name, one in value.items()}
+    return [expand_home(one) for one in value] if isinstance(value, list) else value
 
 
 def user_cache(name: str) -> Path:
@@ -81,19 +81,19 @@ def user_cache(name: str) -> Path:
     return Path(cache, "graphrag-bench", name)
 
 
-def remembered(file: Path) -> dict[str, Any]:
+def read_cache(file: Path) -> dict[str, Any]:
     """Return the values that `remember` has stored in a file, by key; none of a damaged file."""
     with suppress(OSError, ValueError):
         return dict(json.loads(file.read_text(encoding="utf-8")))
     return {}
 
 
-def remember(file: Path, key: str, value: object) -> None:
+def write_cache(file: Path, key: str, value: object) -> None:
     """Store a JSON value by a key, if that can be done; the file has the last 5,000.
 
     Of two processes that store at once one may lose its value.
     """
-    rows = {**dict(list(remembered(file).items())[-_MOST_REMEMBERED:]), key: value}
+    rows = {**dict(list(read_cache(file).items())[-_MOST_REMEMBERED:]), key: value}
     with suppress(OSError):
         file.parent.mkdir(parents=True, exist_ok=True)
         new = file.with_name(f"{file.name}.{os.getpid()}.new")

@@ -24,8 +24,8 @@ from pathlib import Path
 from types import CodeType, FunctionType, MethodType, ModuleType
 from typing import Any
 
-from graphrag_bench.errors import caught
-from graphrag_bench.files import remember, remembered, user_cache
+from graphrag_bench.errors import result_or_error
+from graphrag_bench.files import read_cache, user_cache, write_cache
 
 KEY_LENGTH = 12
 CORE = ("graphrag_bench", "operators", "methods")
@@ -69,11 +69,11 @@ def stored_digest(path: Path) -> str:
 @lru_cache(maxsize=1024)
 def _content_of(path: Path, stamp: tuple[int, int, int]) -> str:
     file = user_cache("weights.json")
-    row = remembered(file).get(str(path), [])
+    row = read_cache(file).get(str(path), [])
     if row[:3] == [*stamp]:
         return str(row[3])
     content = file_digest(path)
-    remember(file, str(path), [*stamp, content])
+    write_cache(file, str(path), [*stamp, content])
     return content
 
 
@@ -188,7 +188,7 @@ class ReachedCode:
                 if not isinstance(inspect.getattr_static(type(value), name, None), cached_property)
             }
             return self.value(made)
-        written = caught(lambda: pickle.dumps(value, 4))
+        written = result_or_error(lambda: pickle.dumps(value, 4))
         return hashlib.sha256(written).hexdigest() if isinstance(written, bytes) else "unknown"
 
     def _instructions(self, of: CodeType, function: FunctionType) -> list[Any]:
@@ -299,11 +299,11 @@ def _parsed(source: bytes) -> _Parsed:
         imports = tuple((base, tuple(names)) for base, names in row["imports"])
         return _Parsed(row["digest"], imports, tuple(row["exported"]), row["computed"])
     parsed = _parse(source)
-    remember(file, key, asdict(parsed))
+    write_cache(file, key, asdict(parsed))
     return parsed
 
 
-_parsed_before = lru_cache(remembered)
+_parsed_before = lru_cache(read_cache)
 
 
 @lru_cache(maxsize=1)

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, TextIO
 
-from graphrag_bench.terminal import clean, clean_line, raw
+from graphrag_bench.terminal import clean, clean_line, unwrapped
 
 Advance = Callable[[int], None]
 _SECONDS_TO_FIRST_LINE, _SECONDS_BETWEEN_LINES = 3.0, 30.0
@@ -63,7 +63,9 @@ class Progress:
 
         columns: list[Any] = [TextColumn("{task.description}", markup=False), BarColumn()]
         columns += [MofNCompleteColumn(), TextColumn("{task.fields[pace]}")]
-        with RichProgress(*columns, console=Console(file=raw(sys.stderr)), transient=True) as bar:
+        with RichProgress(
+            *columns, console=Console(file=unwrapped(sys.stderr)), transient=True
+        ) as bar:
             task = bar.add_task(label, total=pace.total, pace="")
 
             def advance(n: int) -> None:

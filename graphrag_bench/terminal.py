@@ -50,16 +50,16 @@ class _Clean:
         return getattr(self.stream, name)
 
 
-def raw(stream: TextIO) -> TextIO:
+def unwrapped(stream: TextIO) -> TextIO:
     """Return the stream itself, for what cleans its texts and draws with colours."""
     return stream.stream if isinstance(stream, _Clean) else stream
 
 
 @contextmanager
-def cleaned() -> Iterator[None]:
+def clean_output() -> Iterator[None]:
     """Clean all that is printed meanwhile to the standard output and error."""
     before = sys.stdout, sys.stderr
-    sys.stdout, sys.stderr = (cast(TextIO, _Clean(raw(stream))) for stream in before)
+    sys.stdout, sys.stderr = (cast(TextIO, _Clean(unwrapped(stream))) for stream in before)
     try:
         yield
     finally:
@@ -130,7 +130,7 @@ class Terminated(KeyboardInterrupt):
 
 
 @contextmanager
-def heeding_signals() -> Iterator[None]:
+def signal_handlers() -> Iterator[None]:
     """Raise KeyboardInterrupt or Terminated at the first signal; the second kills the process."""
     if threading.current_thread() is not threading.main_thread():
         yield

@@ -27,7 +27,7 @@ import faiss
 import numpy as np
 from bench import Numbers, in_turns, rates, seconds
 
-from graphrag_bench.config.compose import composed
+from graphrag_bench.config.compose import compose_settings
 from graphrag_bench.data.chunks import ChunkTable
 from graphrag_bench.data.dataset import Dataset
 from graphrag_bench.embedding.nlp import Spacy
@@ -52,7 +52,7 @@ def answering() -> Numbers:
              "reference_rows=off")  # fmt: skip
 
     def prepared(*more: str) -> Experiment:
-        values = composed((*words, f"paths.home={home}", *more))
+        values = compose_settings((*words, f"paths.home={home}", *more))
         return Experiment.prepare({**values, "llm": {**values["llm"], "replies": {"re:.": REPLY}}})
 
     mine, other = [], []
@@ -111,7 +111,7 @@ def world(size: int, home: str) -> Experiment:
         "dataset=world", f"dataset.size={round(size * (1 - NOISE))}", f"dataset.noise={NOISE}",
         "method=entitypassage", "answer=off", "reference_rows=off", f"paths.home={home}",
     )  # fmt: skip
-    experiment = Experiment.prepare(composed(words))
+    experiment = Experiment.prepare(compose_settings(words))
     if (n := len(experiment.dataset.documents)) != size:
         raise AssertionError(f"{n} documents, not {size}")
     return experiment

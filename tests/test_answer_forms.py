@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from toy_runs import TOY, WEIGHTLESS, by_python, refusal, write_set
 
-from graphrag_bench.config.compose import composed
+from graphrag_bench.config.compose import compose_settings
 from graphrag_bench.config.sources import names
 from graphrag_bench.data.dataset import load_card
 from graphrag_bench.embedding.tokenizer import BytePairs
@@ -51,7 +51,7 @@ class Listening(Scripted):
 @cache
 def experiment(*settings: str, dataset: str = "toy", method: str = "hipporag") -> Experiment:
     words = [f"dataset={dataset}", f"method={method}", *WEIGHTLESS, *settings]
-    return Experiment.prepare(composed(words))
+    return Experiment.prepare(compose_settings(words))
 
 
 def answer_prompt(method: str = "hipporag") -> Any:

@@ -12,10 +12,10 @@ import pytest
 from graphrag_bench.cli import main
 from graphrag_bench.cli.parsing import Parser, is_setting, setting_name
 from graphrag_bench.config import compose
-from graphrag_bench.config.compose import composed, parsed
+from graphrag_bench.config.compose import compose_settings, parse_overrides
 from graphrag_bench.config.settings import check_settings, explained
 from graphrag_bench.config.sources import GROUPS, ROLES
-from graphrag_bench.config.words import quoted
+from graphrag_bench.config.words import quote
 from graphrag_bench.errors import UserError
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -92,10 +92,10 @@ def check(command: str, words: list[str]) -> None:
 
 def compose_first(words: list[str]) -> None:
     """Compose the first cell of a run, and check its settings."""
-    several = [one.input_line for one in parsed(words) if one.is_sweep_override()]
-    shared = [one for one in map(quoted, words) if one not in several and one[:7] != "method."]
+    several = [one.input_line for one in parse_overrides(words) if one.is_sweep_override()]
+    shared = [one for one in map(quote, words) if one not in several and one[:7] != "method."]
     every = compose.cells(compose.composition(shared), words)
-    check_settings(composed(every[0] if every else shared))
+    check_settings(compose_settings(every[0] if every else shared))
 
 
 @pytest.mark.parametrize("file", FILES, ids=lambda file: str(file.relative_to(ROOT)))

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from graphrag_bench.config.compose import composed
+from graphrag_bench.config.compose import compose_settings
 from graphrag_bench.config.sources import method_file, names
 from graphrag_bench.errors import UserError
 from graphrag_bench.run.experiment import Experiment
@@ -65,7 +65,7 @@ def test_the_files_of_a_method_are_its_yaml_page_builders_operators_and_prompts(
     settings = ["method=vgraphrag", "dataset=toy", "llm=scripted", "embedder=hashing"]
     names = [
         path.relative_to(ROOT).as_posix()
-        for path in method_files(Experiment.prepare(composed(settings), swept=True))
+        for path in method_files(Experiment.prepare(compose_settings(settings), swept=True))
     ]
     assert names[:2] == ["configs/method/vgraphrag.yaml", "methods/msgraphrag/README.md"]
     assert names[-1] == "methods/msgraphrag/prompts/local_answer.j2"

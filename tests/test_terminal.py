@@ -11,7 +11,7 @@ from graphrag_bench.terminal import (
     check_server,
     clean,
     clean_line,
-    cleaned,
+    clean_output,
     refuse_secrets,
     without_secrets,
 )
@@ -30,7 +30,7 @@ def test_what_people_write_stays() -> None:
 def test_a_stream_of_few_signs_gets_question_marks(monkeypatch: pytest.MonkeyPatch) -> None:
     stored = io.TextIOWrapper(io.BytesIO(), encoding="ascii")
     monkeypatch.setattr(sys, "stdout", stored)
-    with cleaned():
+    with clean_output():
         sys.stdout.write("é\ud800")
     stored.flush()
     assert stored.buffer.getvalue() == b"? "

@@ -16,7 +16,7 @@ import pytest
 import graphrag_bench
 from graphrag_bench import api
 from graphrag_bench.cli.main import main
-from graphrag_bench.config.compose import composed
+from graphrag_bench.config.compose import compose_settings
 from graphrag_bench.embedding.nlp import Relation, Sentence
 from graphrag_bench.errors import UserError
 from graphrag_bench.llm.calls import CallFailed, Chat, RunStopped
@@ -174,7 +174,7 @@ def ran(*arguments: str) -> Ended:
 
 def run_folder(*words: str) -> Path:
     """The folder of a run that is done by functions: without a table and reference rows."""
-    return execute(Experiment.prepare(composed(words))).folder.path.resolve()
+    return execute(Experiment.prepare(compose_settings(words))).folder.path.resolve()
 
 
 def by_python(method: str, **settings: object) -> Experiment:
@@ -190,7 +190,7 @@ def table_of(folder: Path) -> str:
 
 def plan_of(*words: str) -> str:
     """The plan of a run of these words."""
-    return describe(Experiment.prepare(composed(words)))
+    return describe(Experiment.prepare(compose_settings(words)))
 
 
 def refusal(*words: str, exit_code: int = 2) -> str:

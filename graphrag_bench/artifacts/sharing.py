@@ -11,7 +11,7 @@ from tempfile import mkdtemp
 from typing import Any
 
 from graphrag_bench.artifacts.store import Damaged, content_of, fault_of, is_stored, read_recipe
-from graphrag_bench.errors import UserError, by_beginning
+from graphrag_bench.errors import UserError, by_prefix
 from graphrag_bench.fingerprint import digest
 
 
@@ -54,7 +54,7 @@ def stored_artifacts(artifacts: Path) -> list[StoredArtifact]:
 def find(artifacts: Path, key: str) -> StoredArtifact:
     """Return the artifact whose key starts with `key`; raises UserError unless it is unique."""
     by_key = {one.key: one for one in stored_artifacts(artifacts)}
-    return by_beginning(key, by_key, "artifact", artifacts, lambda o: f"{o.dataset} {o.resource}")
+    return by_prefix(key, by_key, "artifact", artifacts, lambda o: f"{o.dataset} {o.resource}")
 
 
 def with_inputs(artifacts: Path, one: StoredArtifact) -> list[StoredArtifact]:

@@ -21,7 +21,7 @@ from argparse import Namespace
 from pathlib import Path
 
 from graphrag_bench.cli.parsing import RUN, Parser, add_settings_help, runs_and_settings, wrapped
-from graphrag_bench.config.compose import composed
+from graphrag_bench.config.compose import compose_settings
 from graphrag_bench.config.plugins import load_plugins
 from graphrag_bench.errors import UserError
 from graphrag_bench.explain.ablation import (
@@ -78,7 +78,9 @@ def _variants(options: Namespace) -> MethodVariants:
     named, settings = runs_and_settings(options.words)
     if not named:
         words = [*settings, f"paths.home={options.home}"]
-        variants = MethodVariants.of_settings(composed(words), Progress(), calls=options.calls)
+        variants = MethodVariants.of_settings(
+            compose_settings(words), Progress(), calls=options.calls
+        )
         refuse_unused(words, [variants.experiment])
         return variants
     if named[1:] or settings:

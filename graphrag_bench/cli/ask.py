@@ -14,7 +14,7 @@ from argparse import Namespace
 from collections.abc import Sequence
 
 from graphrag_bench.cli.parsing import Parser, add_settings_help, is_setting, setting_name, wrapped
-from graphrag_bench.config.compose import composed
+from graphrag_bench.config.compose import compose_settings
 from graphrag_bench.errors import UserError
 from graphrag_bench.explain.question import TracedAnswer
 from graphrag_bench.explain.text import answer_lines, short_answer_lines
@@ -46,7 +46,7 @@ def main(options: Namespace) -> None:
         raise UserError(f"These settings have no effect on one question: {', '.join(unread)}.")
     experiments = []
     for settings in _by_method(words):
-        experiments.append(Experiment.prepare(composed(settings)))
+        experiments.append(Experiment.prepare(compose_settings(settings)))
         refuse_unused(settings, experiments[-1:])
     answers = [TracedAnswer.of(experiment, questions[0]).plain for experiment in experiments]
     if options.json:

@@ -25,7 +25,7 @@ from graphrag_bench.report.notes import same_contexts, scored_again
 from graphrag_bench.report.rendering import Table, show
 from graphrag_bench.report.rows import check_one_corpus
 from graphrag_bench.run.scoring import contexts
-from graphrag_bench.run.stored import StoredRun, alike, find_run, scores_of
+from graphrag_bench.run.stored import StoredRun, find_run, scores_of, with_one_rule
 
 _FLIPS = ("accuracy", "all_evidence@5")
 _Scores = dict[str, dict[str, float]]
@@ -58,11 +58,11 @@ def diff_lines(first: StoredRun, second: StoredRun) -> Iterator[str | Table]:
     caption = f"A: {first.metrics['title']}, B: {second.metrics['title']}"
     yield difference_table(caption, before, after, first.scopes)
     shared = set(before) & set(after)
-    alike = same_contexts([
+    with_one_rule = same_contexts([
         {**run.metrics, "title": title, "contexts": contexts(run.rows[q] for q in shared)}
         for title, run in (("A", first), ("B", second))
     ])  # fmt: skip
-    yield from map(str, alike)
+    yield from map(str, with_one_rule)
     for name in _FLIPS:
         if any(name in of_question for of_question in before.values()):
             yield flipped_line(name, before, after)
@@ -89,7 +89,7 @@ def _compared(first: StoredRun, second: StoredRun) -> tuple[StoredRun, StoredRun
     check_one_corpus([first.metrics, second.metrics], of_each_set=False)
     for run in (first, second):
         run.require_dataset()
-    first, second = alike([first, second])
+    first, second = with_one_rule([first, second])
     before, after = scores_of(first), scores_of(second)
     if not set(before) & set(after):
         raise UserError("The runs have no question in common.")

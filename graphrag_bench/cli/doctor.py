@@ -14,11 +14,11 @@ exit code: 0 when every check passes, 1 when one fails, 2 for wrong settings
 from argparse import Namespace
 
 from graphrag_bench.cli.parsing import Parser, refuse_other_settings
-from graphrag_bench.config.compose import composed
+from graphrag_bench.config.compose import compose_settings
 from graphrag_bench.config.settings import check_settings
 from graphrag_bench.config.sources import names
 from graphrag_bench.report.rendering import Table, show_tables
-from graphrag_bench.run.model_check import examine
+from graphrag_bench.run.model_check import check_models
 
 _MODELS = ("llm", "llm_build", "embedder")
 _SETTINGS = (*_MODELS, "llm_judge", "nlp", "profile", "paths", "plugins", "experiment")
@@ -35,7 +35,7 @@ def declare(parser: Parser) -> None:
 
 def main(options: Namespace) -> int:
     refuse_other_settings("doctor", options.words, _SETTINGS)
-    checks = examine(check_settings(composed(options.words)))
+    checks = check_models(check_settings(compose_settings(options.words)))
     results = {True: "pass", False: "fix"}
     rows = tuple((check.part, check.name, results[check.passed], check.text) for check in checks)
     n_fix = sum(not check.passed for check in checks)

@@ -31,7 +31,7 @@ from graphrag_bench.cli.parsing import (
     refuse_other_settings,
     runs_and_settings,
 )
-from graphrag_bench.config.compose import composed
+from graphrag_bench.config.compose import compose_settings
 from graphrag_bench.config.settings import RunSettings, check_settings
 from graphrag_bench.config.sources import names
 from graphrag_bench.errors import UserError
@@ -45,7 +45,7 @@ from graphrag_bench.run.folder import RunFolder, write_whole
 from graphrag_bench.run.judged import judged_values
 from graphrag_bench.run.models import Models
 from graphrag_bench.run.stored import StoredRun
-from graphrag_bench.run.sweep import named_runs
+from graphrag_bench.run.sweep import find_runs
 
 _SETTINGS = ("llm_judge", "embedder", "cache", "budget", "failures")
 """The groups of a run's settings that judging reads."""
@@ -109,10 +109,10 @@ def _runs_and_settings(options: Namespace) -> tuple[list[StoredRun], RunSettings
     """Return the distinct runs among the words, and the checked settings with their home."""
     named, settings = runs_and_settings(options.words)
     refuse_other_settings("judge", settings, _SETTINGS, ("protocol",))
-    checked = check_settings(composed(settings))
+    checked = check_settings(compose_settings(settings))
     if not named:
         raise UserError(f"judge needs RUN: {RUNS}.")
-    found = named_runs(named, options.home or ".")
+    found = find_runs(named, options.home or ".")
     runs = list({run.folder.path.resolve(): StoredRun(run.folder) for run in found}.values())
     home = options.home or str(runs[0].folder.path.resolve().parents[3])
     paths = checked.paths.model_copy(update={"home": home})

@@ -9,7 +9,7 @@ from importlib import import_module
 from itertools import pairwise
 
 from graphrag_bench.errors import UserError, exit_code_of, message_of, unknown
-from graphrag_bench.terminal import Terminated, cleaned, heeding_signals, refuse_secrets
+from graphrag_bench.terminal import Terminated, clean_output, refuse_secrets, signal_handlers
 from graphrag_bench.version import __version__
 
 GROUPS: dict[str, dict[str, str]] = {
@@ -67,9 +67,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     gc.set_threshold(_COLLECT_AT)
     atexit.register(gc.freeze)  # skip the collection at exit
     name, *words = (sys.argv[1:] if arguments is None else arguments) or ["--help"]
-    with cleaned():
+    with clean_output():
         try:
-            with heeding_signals():
+            with signal_handlers():
                 return _command(name, words)
         except SystemExit as shown:  # argparse, after it has printed the help
             return int(shown.code or 0)
@@ -104,9 +104,9 @@ def _command(name: str, words: list[str]) -> int:
         elif word.startswith("--"):
             refuse_secrets(word, after)
     from graphrag_bench.cli.parsing import Parser, register_folders
-    from graphrag_bench.config.words import at_home
+    from graphrag_bench.config.words import expand_home_in
 
-    words = [at_home(word) for word in words]
+    words = [expand_home_in(word) for word in words]
     rest = register_folders(words)
     module = import_module(f"graphrag_bench.cli.{name}")
     if name in ("run", "plan") and not {"--help", "-h"} & set(words):

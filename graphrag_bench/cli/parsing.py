@@ -12,7 +12,7 @@ from typing import Any, NoReturn
 from graphrag_bench.config.compose import value_of
 from graphrag_bench.config.plugins import config_folders
 from graphrag_bench.config.settings import explained
-from graphrag_bench.config.sources import GROUPS, ROLES, file_of, names, read, search_in
+from graphrag_bench.config.sources import GROUPS, ROLES, add_folders, file_of, names, read
 from graphrag_bench.errors import UserError, did_you_mean, unknown
 from graphrag_bench.report.tables import COLUMNS
 
@@ -214,7 +214,7 @@ def register_folders(words: Sequence[str]) -> list[str]:
                 plugins += _listed(name, value)
             elif name == "experiment" and (file := file_of(name, value)):
                 plugins += read(file).get("plugins") or []
-    search_in([*places, *config_folders(plugins)])
+    add_folders([*places, *config_folders(plugins)])
     return rest
 
 

@@ -17,7 +17,7 @@ from graphrag_bench.cli import run as application
 from graphrag_bench.cli.parsing import Parser, wrapped
 from graphrag_bench.cli.run import Results
 from graphrag_bench.errors import UserError
-from graphrag_bench.run.command import Outcomes, identity, methods_of
+from graphrag_bench.run.command import Outcomes, cell_identity, methods_of
 from graphrag_bench.run.estimates import Estimate, estimate_head, estimate_line, estimates, total
 from graphrag_bench.run.experiment import Experiment
 from graphrag_bench.run.plan import describe, plan_values, remaining
@@ -49,18 +49,22 @@ class Plans(Results):
             if isinstance(outcome, UserError):
                 n_failed += 1
                 print(f"{' '.join(overrides)}\n  failed: {outcome}\n")
-            elif identity(outcome) not in seen:
-                seen[identity(outcome)] = outcome
+            elif cell_identity(outcome) not in seen:
+                seen[cell_identity(outcome)] = outcome
                 print(wrapped([describe(outcome)]), end="\n\n")
         if seen:
             asked, cells = methods_of(outcomes), seen.values()
-            every = [one for cell in cells for one in [cell, *self.command.references(cell, asked)]]
-            runs = list({identity(one): one for one in every}.values())
+            every = [
+                one
+                for cell in cells
+                for one in [cell, *self.command.reference_experiments(cell, asked)]
+            ]
+            runs = list({cell_identity(one): one for one in every}.values())
             n_same = len(outcomes) - n_failed - len(seen)
             counts = f"cells: {len(outcomes)}" + f", duplicates: {n_same}" * (n_same > 0)
             counts += f", failed: {n_failed}" * (n_failed > 0)
             rows = ", ".join(
-                dict.fromkeys(one.method.title for one in runs if identity(one) not in seen)
+                dict.fromkeys(one.method.title for one in runs if cell_identity(one) not in seen)
             )
             counts += f"; runs with their reference rows: {len(runs)}" + f" ({rows})" * bool(rows)
             print(wrapped([counts]), end="\n\n")

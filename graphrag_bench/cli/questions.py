@@ -17,7 +17,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from graphrag_bench.cli.parsing import Parser, refuse_other_settings
-from graphrag_bench.config.compose import composed
+from graphrag_bench.config.compose import compose_settings
 from graphrag_bench.errors import UserError, unknown
 from graphrag_bench.fingerprint import digest
 from graphrag_bench.llm.chat import ChatModel
@@ -97,12 +97,12 @@ def _number(name: str, text: str, most: int | None) -> int:
 
 
 def _experiment(options: Namespace) -> Experiment:
-    values = composed(options.words)
+    values = compose_settings(options.words)
     if options.kind == "abstract":
         return Experiment.prepare(values)
     build = {"graph": "kg", **(values.get("build") or {})}
     experiment = Experiment.prepare({**values, "build": build})
-    if "graph" not in experiment.wanted:
+    if "graph" not in experiment.needed_artifacts:
         raise UserError(f"method={experiment.method.name} builds no graph. Choose another method.")
     return experiment
 

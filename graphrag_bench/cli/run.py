@@ -49,28 +49,28 @@ from graphrag_bench.config.compose import (
     VERSION_BASE,
     cells,
     composition,
-    parsed,
+    multiple_values_error,
+    parse_overrides,
     plain_errors,
     settings_of,
-    several_values,
 )
 from graphrag_bench.config.settings import explained
-from graphrag_bench.config.words import quoted
+from graphrag_bench.config.words import quote
 from graphrag_bench.errors import (
     MissingPackage,
     UserError,
-    caught,
     exit_code_of,
     message_of,
+    result_or_error,
     unknown,
 )
 from graphrag_bench.progress import Progress
 from graphrag_bench.report.rendering import FORMATS, show
 from graphrag_bench.report.rows import best_run, selection_mark
-from graphrag_bench.run.command import Command, Outcomes, lacking, methods_of, refuse_unused
+from graphrag_bench.run.command import Command, Outcomes, methods_of, refuse_unused, run_problem
 from graphrag_bench.run.experiment import Experiment
 from graphrag_bench.run.folder import SELECTED, TABLE, write_whole
-from graphrag_bench.run.models import of_process
+from graphrag_bench.run.models import process_cache
 from graphrag_bench.run.scoring import Datasets
 from graphrag_bench.run.stored import StoredRun, extent_of
 from graphrag_bench.run.sweep import (
@@ -79,10 +79,10 @@ from graphrag_bench.run.sweep import (
     Sweep,
     cell_tables,
     cells_below,
-    refuse_foreign,
-    setting_of,
+    refuse_overwriting,
+    setting_path,
     sweep_in,
-    varied_in,
+    varied_settings,
     write,
 )
 
@@ -112,7 +112,7 @@ def run(arguments: Sequence[str], callback: str = "") -> int:
             own = [f"{one}=" for one, *_ in explained()] + ["--json"] * bool(callback)
             raise unknown("option", name, [*_OPTIONS, *own])
     with plain_errors():
-        words = [quoted(word) for word in sorted(arguments, key=is_setting)]
+        words = [quote(word) for word in sorted(arguments, key=is_setting)]
     words = [*_of_cells(words), *[f"{_CALLBACK}={callback}"] * bool(callback)]
     os.environ.setdefault("HYDRA_FULL_ERROR", "1")  # errors come here, and get one message
     application = hydra.main(version_base=VERSION_BASE, config_path=None, config_name=PRIMARY)
@@ -124,7 +124,7 @@ def run(arguments: Sequence[str], callback: str = "") -> int:
             return printed(Path(HydraConfig.get().runtime.output_dir), {})
     finally:
         sys.argv = before
-        of_process().close()
+        process_cache().close()
     return 0
 
 
@@ -142,7 +142,7 @@ def _of_cells(words: list[str]) -> list[str]:
     chosen = [word for word in words if re.match("(method|row|experiment)=", word)]
     own = [i for i, word in enumerate(words) if re.match(r"method\.[^=]+=.", word)]
     varied = [word for word in words if is_setting(word) and _VARIED.search(word)]
-    several = [str(one.input_line) for one in parsed(varied) if one.is_sweep_override()]
+    several = [str(one.input_line) for one in parse_overrides(varied) if one.is_sweep_override()]
     fixed = any(not word.startswith("exp") and word not in several for word in chosen)
     of_cells = bool(own and chosen and not fixed)
     if not (several or of_cells):
@@ -150,10 +150,12 @@ def _of_cells(words: list[str]) -> list[str]:
     if not {"-m", "--multirun", "hydra.mode=MULTIRUN"} & set(words):
         mode = composition([word for word in chosen if word not in several]).hydra.mode
         if mode != RunMode.MULTIRUN and several:
-            raise several_values(several[0])
+            raise multiple_values_error(several[0])
         if mode != RunMode.MULTIRUN:
             return words
-    for i, override in zip(own, parsed([words[i] for i in own]), strict=True) if of_cells else ():
+    for i, override in (
+        zip(own, parse_overrides([words[i] for i in own]), strict=True) if of_cells else ()
+    ):
         if not override.is_sweep_override():
             name, _, value = words[i].partition("=")
             words[i] = f"{name}=choice({value})" if value != "null" else f"++{words[i]}"
@@ -163,7 +165,7 @@ def _of_cells(words: list[str]) -> list[str]:
 def _outcome(work: Callable[[], T]) -> T | Exception:
     """Return the result of `work` or its exception; print the traceback of a bug."""
     try:
-        result = caught(work)
+        result = result_or_error(work)
     except UserError as error:
         return error
     if isinstance(result, Exception) and not isinstance(result, OSError):
@@ -210,9 +212,9 @@ class HydraJob:
         else:
             cell, stored = result
             failures = stored.folder.file("failures", "txt")
-            for line in cell.lacking:
+            for line in cell.problems:
                 log.error(line)
-            if cell.lacking and failures.is_file():
+            if cell.problems and failures.is_file():
                 log.error(failures.read_text("utf-8"))
             _link(folder, stored.folder.path, own.output_subdir, f"{own.job.name}.log")
             metric = stored.metrics["metrics"].get(config.get("objective"))
@@ -224,12 +226,12 @@ class HydraJob:
         self, cell: Cell, experiment: Experiment, sweep: Sweep, progress: Progress
     ) -> tuple[Cell, StoredRun]:
         """Run a cell and its reference rows; one in which every question failed has failed."""
-        every = [experiment, *self.command.references(experiment, sweep.methods)]
+        every = [experiment, *self.command.reference_experiments(experiment, sweep.methods)]
         for one in every:
             self.command.run(one, progress if one is experiment else None)
         extent = extent_of(experiment.settings)
         runs = [StoredRun(one.folder, one.dataset, extent) for one in every]
-        problems = [lacking(run.metrics, one) for run, one in zip(runs, every, strict=True)]
+        problems = [run_problem(run.metrics, one) for run, one in zip(runs, every, strict=True)]
         metrics = runs[0].metrics
         return replace(
             cell,
@@ -237,7 +239,7 @@ class HydraJob:
             error=problems[0] if lost else "",
             runs=tuple(str(run.folder.path.resolve()) for run in runs),
             extent=extent,
-            lacking=tuple(filter(None, problems)),
+            problems=tuple(filter(None, problems)),
         ), runs[0]
 
 
@@ -306,7 +308,7 @@ class Results(Callback):
             raise UserError("objective= picks the best cell of a sweep. Add -m.")
         experiment = self.command.experiment(settings_of(config, config.hydra), swept=False)
         self._check([((), experiment)], list(config.hydra.overrides.task))
-        refuse_foreign(Path(config.hydra.run.dir))
+        refuse_overwriting(Path(config.hydra.run.dir))
         return 0
 
     def _check_sweep(self, config: DictConfig) -> int:
@@ -317,19 +319,19 @@ class Results(Callback):
         every = cells(config, words)
         outcomes: Outcomes
         if every is not None:
-            varied = varied_in(every)
+            varied = varied_settings(every)
             outcomes = list(self.command.cells(every, name))
         elif config.get("objective") is None:
             raise UserError("This sweeper needs objective=METRIC, e.g. experiment=tuning.")
         else:
-            swept = [one.input_line for one in parsed(words) if one.is_sweep_override()]
+            swept = [one.input_line for one in parse_overrides(words) if one.is_sweep_override()]
             params = config.hydra.sweeper.get("params") or {}
-            varied = tuple(map(setting_of, [*params, *filter(None, swept)]))
+            varied = tuple(map(setting_path, [*params, *filter(None, swept)]))
             settings = settings_of(config, config.hydra)
             outcomes = [((), self.command.experiment(settings, swept=True))]
         self._check(outcomes, [word for cell in every or () for word in cell])
         folder = Path(config.hydra.sweep.dir)
-        refuse_foreign(folder)
+        refuse_overwriting(folder)
         begun = f"{datetime.now().isoformat()} {os.getpid()}"
         asked = tuple(tuple(cell) for cell in every or ())
         write(folder, Sweep(begun, varied, asked, methods_of(outcomes)))
@@ -337,8 +339,8 @@ class Results(Callback):
 
     def _check(self, outcomes: Outcomes, words: Sequence[str]) -> None:
         missing = (one for _, one in outcomes if isinstance(one, MissingPackage))
-        if self.name == "run" and (lacking := next(missing, None)):
-            raise lacking
+        if self.name == "run" and (error := next(missing, None)):
+            raise error
         experiments = [one for _, one in outcomes if isinstance(one, Experiment)]
         if not experiments:
             errors = dict.fromkeys(str(error) for _, error in outcomes)
@@ -372,8 +374,8 @@ def printed(folder: Path, datasets: Datasets) -> int:
         write_whole(path / TABLE, text)
         print(f"run: {path}")
     sys.stdout.writelines(f"{line}\n" for line in lines)
-    problems = [line for cell in every for line in cell.lacking]
-    problems += [f"{one.name} failed: {one.error}" for one in failed if not one.lacking]
+    problems = [line for cell in every for line in cell.problems]
+    problems += [f"{one.name} failed: {one.error}" for one in failed if not one.problems]
     if failed:
         problems.append(f"{len(failed)} failed; repeat the command to retry them")
     sys.stderr.writelines(f"{line}\n" for line in dict.fromkeys(problems))

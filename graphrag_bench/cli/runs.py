@@ -43,7 +43,7 @@ from graphrag_bench.cli.parsing import (
     runs_and_settings,
     setting_rows,
 )
-from graphrag_bench.config.compose import composed
+from graphrag_bench.config.compose import compose_settings
 from graphrag_bench.config.settings import check_settings
 from graphrag_bench.errors import UserError, unknown
 from graphrag_bench.evaluation.metrics import ANSWER_METRICS
@@ -64,16 +64,16 @@ from graphrag_bench.run.folder import METRICS, DamagedRun, RunFolder
 from graphrag_bench.run.imported import QRELS, TREC, ResultsFile, export_trec, import_run
 from graphrag_bench.run.stored import (
     StoredRun,
-    alike,
     find_run,
-    moved,
     readable_runs,
-    rescored,
+    relocate,
+    rescore,
     stored_differences,
     tables_of,
+    with_one_rule,
 )
 from graphrag_bench.run.stored_settings import differing_settings
-from graphrag_bench.run.sweep import named_runs
+from graphrag_bench.run.sweep import find_runs
 from graphrag_bench.tables.board import BOARD, write_result
 
 _FORMATS = ("terminal", "csv")
@@ -140,14 +140,14 @@ def _score(options: Namespace) -> None:
     if not names:
         raise UserError(f"runs score needs RUN: {RUNS}.")
     columns = checked_columns(options.columns)
-    runs = named_runs(names, options.home)
+    runs = find_runs(names, options.home)
     if changes["dataset"]:
-        runs = [moved(run, changes["dataset"]) for run in runs]
+        runs = [relocate(run, changes["dataset"]) for run in runs]
     methods = {*(str(run.metrics["method"]) for run in runs), NONE}
     if (baseline := changes["evaluation"].get("baseline", NONE)) not in methods:
         raise unknown("run of the baseline", str(baseline), methods)
-    metrics = [rescored(run, changes["evaluation"]) for run in runs]
-    scored = alike([StoredRun(run.folder, run.dataset) for run in runs])
+    metrics = [rescore(run, changes["evaluation"]) for run in runs]
+    scored = with_one_rule([StoredRun(run.folder, run.dataset) for run in runs])
     first, *rest = tables_of(scored, stored_differences(scored), columns)
     show_tables([first, metrics_table(metrics), *rest], as_json=options.json)
     for run in () if options.json else runs:
@@ -158,7 +158,7 @@ def _import(options: Namespace) -> None:
     if not any(word.startswith("dataset=") for word in options.words) or options.name is None:
         raise UserError("runs import needs FILE, dataset=NAME and name=TITLE.")
     refuse_other_settings("runs import", options.words, ("dataset",))
-    settings = check_settings(composed([*options.words, f"paths.home={options.home}"]))
+    settings = check_settings(compose_settings([*options.words, f"paths.home={options.home}"]))
     source = ResultsFile(Path(options.file), options.name, options.reference)
     allow = options.allow_unmatched
     run = import_run(source, settings.dataset, options.home, allow_unmatched=allow)

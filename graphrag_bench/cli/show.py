@@ -39,9 +39,9 @@ from pathlib import Path
 from typing import Any
 
 from graphrag_bench.cli.parsing import RUNS, Parser
-from graphrag_bench.config.compose import composed
+from graphrag_bench.config.compose import compose_settings
 from graphrag_bench.config.plugins import load_plugins
-from graphrag_bench.errors import UserError, by_beginning
+from graphrag_bench.errors import UserError, by_prefix
 from graphrag_bench.explain.funnel import Funnel, funnel_or_reason, stage_table
 from graphrag_bench.explain.names import lost_step
 from graphrag_bench.explain.question import RunQuestions
@@ -50,7 +50,7 @@ from graphrag_bench.report.rendering import show
 from graphrag_bench.run.experiment import Experiment
 from graphrag_bench.run.plan import method_files
 from graphrag_bench.run.stored import StoredRun, find_run
-from graphrag_bench.run.sweep import named_runs
+from graphrag_bench.run.sweep import find_runs
 from graphrag_bench.text import short
 
 
@@ -72,7 +72,7 @@ def main(options: Namespace) -> None:
     elif not rest or _is_run(rest[0], first, home):
         if options.calls:
             raise UserError("--calls needs a question: show RUN QUESTION --calls.")
-        _print_runs(named_runs(options.words, home), home, as_json=options.json)
+        _print_runs(find_runs(options.words, home), home, as_json=options.json)
     else:
         run = find_run(first, home)
         run.require_steps()
@@ -103,7 +103,7 @@ def _print_files(word: str) -> None:
     if group != "method" or not name:
         raise UserError(f"--files needs a method: show method=NAME --files, not {word}.")
     settings = [word, "dataset=toy", "llm=scripted", "embedder=hashing"]
-    for path in method_files(Experiment.prepare(composed(settings), swept=True)):
+    for path in method_files(Experiment.prepare(compose_settings(settings), swept=True)):
         print(path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path)
 
 
@@ -143,7 +143,7 @@ def _question(name: str, questions: RunQuestions) -> str:
     if name not in rows and len(by_text) == 1:
         return by_text[0]
     names = {one: one for one in rows}
-    return by_beginning(name, names, "question", "the run", lambda one: texts.get(one, ""))
+    return by_prefix(name, names, "question", "the run", lambda one: texts.get(one, ""))
 
 
 def _print_question(name: str, questions: RunQuestions, options: Namespace) -> None:

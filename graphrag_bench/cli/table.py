@@ -40,7 +40,7 @@ from graphrag_bench.report.rendering import FORMATS, Table, show_tables
 from graphrag_bench.report.rows import check_one_corpus
 from graphrag_bench.report.tables import checked_columns
 from graphrag_bench.run.stored import stored_differences, stored_runs, tables_of
-from graphrag_bench.run.sweep import cell_tables, cells_below, named_runs
+from graphrag_bench.run.sweep import cell_tables, cells_below, find_runs
 from graphrag_bench.tables.figures import cell_entries
 from graphrag_bench.tables.measures import FigureSource
 from graphrag_bench.tables.paper_tables import comparison_tables, long_table
@@ -78,7 +78,7 @@ def main(options: Namespace) -> None:
     elif set(words) <= set(paper_names()):
         tables = [_listing(words or paper_names())]
     elif options.json:
-        runs = [run.metrics for run in named_runs(words, options.home)]
+        runs = [run.metrics for run in find_runs(words, options.home)]
         print(json.dumps(runs, ensure_ascii=False, indent=1))
         return
     else:
@@ -124,6 +124,6 @@ def _of_runs(names: Sequence[str], options: Namespace) -> list[Table]:
     columns = checked_columns(options.columns)
     if len(names) == 1 and (every := cells_below(Path(names[0]))):
         return list(cell_tables(every, {}, columns).tables)
-    stored = named_runs(list(names), options.home)
+    stored = find_runs(list(names), options.home)
     check_one_corpus([run.metrics for run in stored])
     return tables_of(stored, stored_differences(stored), columns)

@@ -19,7 +19,7 @@ from graphrag_bench.config.plugins import load_plugins
 from graphrag_bench.errors import UserError
 from graphrag_bench.run.folder import METRICS
 from graphrag_bench.run.stored import StoredRun, stored_runs
-from graphrag_bench.run.sweep import named_runs
+from graphrag_bench.run.sweep import find_runs
 from graphrag_bench.view.page import write_demo, write_page
 
 NEWEST = 8
@@ -40,7 +40,7 @@ def main(options: Namespace) -> None:
         page = write_demo(Path(options.out or home / "demo"))
     else:
         load_plugins()
-        runs = named_runs(options.runs, home) or newest(home, NEWEST)
+        runs = find_runs(options.runs, home) or newest(home, NEWEST)
         page = write_page(runs, Path(options.out or home / "page"), home)
     print(page)
     if options.out is None:

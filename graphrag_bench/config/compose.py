@@ -16,15 +16,15 @@ from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import InterpolationKeyError, OmegaConfBaseException
 
 from graphrag_bench.config import sources
-from graphrag_bench.config.words import quoted
+from graphrag_bench.config.words import quote
 from graphrag_bench.errors import UserError, did_you_mean
-from graphrag_bench.files import expanded
+from graphrag_bench.files import expand_home
 
 PRIMARY = "run"
 VERSION_BASE = "1.3"
 
 
-def composed(
+def compose_settings(
     overrides: Sequence[str] = (), values: Mapping[str, Any] | None = None, name: str = PRIMARY
 ) -> dict[str, Any]:
     """Return the settings that `graphrag-bench run` with these overrides would have.
@@ -37,10 +37,10 @@ def composed(
     if not values:
         return settings
     config = OmegaConf.create(settings)
-    for path, value in expanded(values).items():
+    for path, value in expand_home(values).items():
         replaces = path in (*sources.GROUPS, *sources.ROLES) and isinstance(value, Mapping)
         OmegaConf.update(config, path, value, merge=not replaces)
-    return resolved(config)
+    return resolve(config)
 
 
 def composition(overrides: Sequence[str] = (), name: str = PRIMARY) -> DictConfig:
@@ -48,14 +48,14 @@ def composition(overrides: Sequence[str] = (), name: str = PRIMARY) -> DictConfi
 
     Raises UserError, for an override with several values too.
     """
-    for one in parsed(overrides):
+    for one in parse_overrides(overrides):
         if one.is_sweep_override():
-            raise several_values(str(one.input_line))
+            raise multiple_values_error(str(one.input_line))
     with _hydra():
-        return compose(name, [*map(quoted, overrides)], return_hydra_config=True)
+        return compose(name, [*map(quote, overrides)], return_hydra_config=True)
 
 
-def several_values(word: str) -> UserError:
+def multiple_values_error(word: str) -> UserError:
     """Return the error for a sweep where one value is taken."""
     name, _, value = word.partition("=")
     several = f"'{word}' gives several values, which `graphrag-bench run -m` runs one by one."
@@ -87,7 +87,9 @@ def cells(config: DictConfig, overrides: Sequence[str]) -> list[list[str]] | Non
         return None
     params: Mapping[str, Any] = config.hydra.sweeper.get("params") or {}
     several: dict[str, list[str]] = {}
-    for word in parsed([*(f"{name}={value}" for name, value in params.items()), *overrides]):
+    for word in parse_overrides(
+        [*(f"{name}={value}" for name, value in params.items()), *overrides]
+    ):
         name = word.get_key_element()
         if not word.is_sweep_override():
             several[name] = [f"{name}={word.get_value_element_as_str()}"]
@@ -101,11 +103,11 @@ def cells(config: DictConfig, overrides: Sequence[str]) -> list[list[str]] | Non
     return [list(cell) for cell in product(*several.values())]
 
 
-def parsed(overrides: Sequence[str]) -> list[Override]:
+def parse_overrides(overrides: Sequence[str]) -> list[Override]:
     """Return overrides as Hydra's grammar reads them, globs over our choices; raises UserError."""
     with _hydra() as loader:
         parser = OverridesParser.create(config_loader=loader)
-        return parser.parse_overrides([*map(quoted, overrides)])
+        return parser.parse_overrides([*map(quote, overrides)])
 
 
 def value_of(text: str, name: str = "value") -> Any:
@@ -113,9 +115,9 @@ def value_of(text: str, name: str = "value") -> Any:
 
     Raises UserError, which shows the setting `name`, for what cannot be read and for a sweep.
     """
-    (override,) = parsed([f"{name}={text}"])
+    (override,) = parse_overrides([f"{name}={text}"])
     if override.is_sweep_override():
-        raise several_values(f"{name}={text}")
+        raise multiple_values_error(f"{name}={text}")
     return override.value()
 
 
@@ -132,13 +134,13 @@ def settings_of(config: DictConfig, hydra: Any) -> dict[str, Any]:
         own.pop("prompts", None)
     choices = hydra.runtime.choices
     words = [str(choices[one]) for one in ("method", "profile", "fidelity", "pooling")]
-    file = sources.sourced_method(*words)
+    file = sources.profiled_method(*words)
     if own.get("name") != file.get("name"):
         raise UserError(f"method.name={own.get('name')}: a method is chosen by method=NAME.")
     paths = [text.lstrip("+~").partition("=")[0] for text in hydra.overrides.task]
     paths += [f"method.{key}" for key in own if own[key] != file.get(key)]
     given = [path for path in dict.fromkeys(paths) if path.startswith("method.")]
-    return {**resolved(plain), "given": given, "row": choices.get("row")}
+    return {**resolve(plain), "given": given, "row": choices.get("row")}
 
 
 def method_values(method: Mapping[str, Any]) -> dict[str, Any]:
@@ -146,16 +148,16 @@ def method_values(method: Mapping[str, Any]) -> dict[str, Any]:
 
     An interpolation that leads out of the method stays.
     """
-    return dict(resolved({"method": sources.without_chunks(method)})["method"])
+    return dict(resolve({"method": sources.without_chunking(method)})["method"])
 
 
-def resolved(settings: Any) -> dict[str, Any]:
+def resolve(settings: Any) -> dict[str, Any]:
     """Return settings with their interpolations resolved; one that leads nowhere stays a text."""
     config = OmegaConf.create(settings)
     while True:
         try:
-            resolved: Any = OmegaConf.to_container(config, resolve=True)
-            return dict(resolved)
+            values: Any = OmegaConf.to_container(config, resolve=True)
+            return dict(values)
         except InterpolationKeyError as error:
             parent: Any = OmegaConf.to_container(error.parent_node)
             text = str(parent[error.key]).replace("${", "\\${")

@@ -10,8 +10,8 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TypeVar
 
-from graphrag_bench.config.sources import search_in
-from graphrag_bench.errors import UserError, caught
+from graphrag_bench.config.sources import add_folders
+from graphrag_bench.errors import UserError, result_or_error
 from graphrag_bench.registry import import_below
 
 T = TypeVar("T")
@@ -30,7 +30,7 @@ def load_plugins(names: Sequence[str] = ()) -> None:
     """
     for name in (*BUILDERS, *BUILT_IN):
         import_below(name)
-    search_in(config_folders(names))
+    add_folders(config_folders(names))
     for name in map(_on_path, [*installed(), *names]):
         _attempt(name, partial(import_module, name))
 
@@ -79,7 +79,7 @@ def _on_path(name: str) -> str:
 
 
 def _attempt(name: str, work: Callable[[], T]) -> T | None:
-    result = caught(work)
+    result = result_or_error(work)
     if not isinstance(result, Exception):
         return result
     if isinstance(result, ModuleNotFoundError) and name.startswith(result.name or "?"):

@@ -39,7 +39,7 @@ from omegaconf import OmegaConf
 from graphrag_bench.config.settings import Fidelity, Profile, defaults
 from graphrag_bench.data.dataset import card_names
 from graphrag_bench.errors import UserError, did_you_mean, unknown
-from graphrag_bench.files import expanded, project_folder, read_yaml
+from graphrag_bench.files import expand_home, project_folder, read_yaml
 
 GROUPS = (
     "dataset", "method", "profile", "fidelity", "llm", "embedder", "chunking", "pooling",
@@ -70,7 +70,7 @@ _EXTRAS = {
 _own: list[Path] = []
 
 
-def search_in(folders: Iterable[str | Path]) -> None:
+def add_folders(folders: Iterable[str | Path]) -> None:
     """Look for choices in these folders too, before ours, from now on; skip what is no folder."""
     for folder in folders:
         path = Path(str(folder).removeprefix("file://")).expanduser().resolve()
@@ -139,7 +139,7 @@ def read(path: Path) -> dict[str, Any]:
 
 @lru_cache(maxsize=512)
 def _parsed(text: str, path: str) -> Any:
-    return expanded(read_yaml(text, path) or {})
+    return expand_home(read_yaml(text, path) or {})
 
 
 def method_file(name: str, above: tuple[str, ...] = ()) -> dict[str, Any]:
@@ -175,7 +175,7 @@ def _method(path: Path) -> dict[str, Any]:
     return {**content, FILE: str(path)}
 
 
-def applied(
+def with_profile(
     method: Mapping[str, Any], profile: str, fidelity: str, pooling: object = None
 ) -> dict[str, Any]:
     """Return a copy of a method's file with what sources and path pooling change, without `KEYS`.
@@ -226,7 +226,7 @@ def _lay_under(node: object) -> None:
         _lay_under(one)
 
 
-def without_chunks(method: Mapping[str, Any]) -> dict[str, Any]:
+def without_chunking(method: Mapping[str, Any]) -> dict[str, Any]:
     """Return a method without the chunking that it asks for, which is a choice of its own."""
     build = method.get("build")
     if not isinstance(build, Mapping):
@@ -240,9 +240,9 @@ def chunking_of(method: Mapping[str, Any]) -> dict[str, Any]:
     return chunks if isinstance(chunks, dict) else {"variant": chunks}
 
 
-def sourced_method(name: str, profile: str, fidelity: str, pooling: str) -> dict[str, Any]:
+def profiled_method(name: str, profile: str, fidelity: str, pooling: str) -> dict[str, Any]:
     """Return a method's file with what its source and path pooling change, without its chunking."""
-    return without_chunks(applied(method_file(name), profile, fidelity, pooling))
+    return without_chunking(with_profile(method_file(name), profile, fidelity, pooling))
 
 
 class _Choices(ConfigSource):
@@ -253,7 +253,7 @@ class _Choices(ConfigSource):
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__ = state
-        search_in(self.path.split(os.pathsep))  # a worker looks where the command has looked
+        add_folders(self.path.split(os.pathsep))  # a worker looks where the command has looked
 
     @staticmethod
     def scheme() -> str:
@@ -305,18 +305,18 @@ def _content(group: str, name: str) -> dict[str, Any] | None:
             return _beside(file)
         if group != "method":
             return read(file)
-        method = without_chunks(_method(file))
+        method = without_chunking(_method(file))
         return {key: value for key, value in method.items() if key not in KEYS}
     if (group, name) == ("", "settings"):
         return defaults()
     if group == "source":
         if len(words := name.split(":")) < 4:
             raise UserError(f"source@method={name}: a method is chosen by method=NAME.")
-        return sourced_method(*words)
+        return profiled_method(*words)
     if group == "chunking" and name.startswith("of:"):
         _, base, profile, fidelity, dataset = name.split(":")
         own = papers().chunking(dataset) if "." in dataset else None
-        return dict(own or chunking_of(applied(method_file(base), profile, fidelity)))
+        return dict(own or chunking_of(with_profile(method_file(base), profile, fidelity)))
     if name in _FIXED.get(group, ()):
         return {group: name}
     if group == "dataset" and name in card_names():

@@ -27,13 +27,13 @@ _OPTIONAL = {"row", "experiment", *(f"llm@{role}" for role in ROLES)}
 _IN_QUOTES = re.compile(r"""("(?:\\.|[^"])*"|'(?:\\.|[^'])*')$""", re.DOTALL)
 
 
-def at_home(word: str) -> str:
+def expand_home_in(word: str) -> str:
     """Return a word of a command with the home of the user where a path of it begins with `~`."""
     name, equals, value = word.partition("=")
     return f"{name}{equals}{_HOME.sub(lambda _: str(Path.home()), value)}" if equals else word
 
 
-def quoted(word: str) -> str:
+def quote(word: str) -> str:
     """Return an override as Hydra's grammar can read it: a value that it cannot read in quotes.
 
     Values between commas are several, those of a sweep; a text with brackets and other signs is

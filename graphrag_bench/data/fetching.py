@@ -13,7 +13,7 @@ from typing import Any
 from filelock import FileLock
 
 from graphrag_bench.data.dataset import UNKNOWN, Card, Dataset, Download, Source
-from graphrag_bench.errors import UserError, caught, did_you_mean
+from graphrag_bench.errors import UserError, did_you_mean, result_or_error
 from graphrag_bench.progress import Progress
 from graphrag_bench.terminal import refuse_secrets
 
@@ -165,7 +165,7 @@ def unpack(archive: Path, members: Mapping[str, str], folder: Path) -> list[str]
     """
     with TemporaryDirectory(dir=folder) as place:
         inside: Any = {} if archive.suffix == ".zip" else {"filter": "data"}  # a zip stays inside
-        fault = caught(lambda: shutil.unpack_archive(archive, place, **inside))
+        fault = result_or_error(lambda: shutil.unpack_archive(archive, place, **inside))
         if fault is not None:
             raise UserError(f"{archive}: the archive cannot be unpacked ({fault}).")
         files = [one for one in sorted(Path(place).rglob("[!.]*")) if one.is_file()]

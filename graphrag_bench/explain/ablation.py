@@ -18,10 +18,10 @@ from graphrag_bench.pipeline.pipeline import STAGES
 from graphrag_bench.progress import Progress
 from graphrag_bench.report.comparisons import paired_differences, shown_difference
 from graphrag_bench.report.rendering import MISSING, Table, p_head, shown_p
-from graphrag_bench.run.execute import Retrieved, retrieved
+from graphrag_bench.run.execute import Retrieval, retrieve
 from graphrag_bench.run.experiment import Experiment
 from graphrag_bench.run.record import record
-from graphrag_bench.run.results import reopened
+from graphrag_bench.run.results import reopen
 from graphrag_bench.run.scoring import Scoring, question_scores
 from graphrag_bench.run.stored import StoredRun, scored_questions
 from graphrag_bench.values import Context, Question, RetrievalState
@@ -173,7 +173,7 @@ class MethodVariants:
         budget = {} if calls else _NO_CALLS
 
         def make(method: Mapping[str, Any]) -> Experiment:
-            return reopened(run, home, changed={"method": dict(method), **budget})
+            return reopen(run, home, changed={"method": dict(method), **budget})
 
         return cls(run.config["method"], questions, make, progress, calls)
 
@@ -193,12 +193,12 @@ class MethodVariants:
     def variant(self, changes: Sequence[Change] = ()) -> Variant:
         """Retrieve with the changes applied; raises UserError for an invalid method."""
         experiment = self.make(apply_changes(self.method, changes)) if changes else self.experiment
-        return self.retrieved(experiment)
+        return self.retrieve(experiment)
 
-    def retrieved(self, experiment: Experiment) -> Variant:
+    def retrieve(self, experiment: Experiment) -> Variant:
         """Retrieve with an experiment that `make` returned."""
         try:
-            retrieval = retrieved(experiment, self.questions, self.progress)
+            retrieval = retrieve(experiment, self.questions, self.progress)
         except RunStopped as stop:
             if self.calls:
                 raise
@@ -210,7 +210,7 @@ class MethodVariants:
         return Variant(_scores(experiment, retrieval), [*failures])
 
 
-def _scores(experiment: Experiment, retrieval: Retrieved) -> Scores:
+def _scores(experiment: Experiment, retrieval: Retrieval) -> Scores:
     settings, gold = experiment.settings.evaluation, experiment.dataset.gold
     rows, texts = {}, {}
     for one in retrieval.finished:
@@ -258,7 +258,7 @@ def ablation(variants: MethodVariants, metric: str) -> Table:
                 continue
             seen.add(experiment.key)
             try:
-                variant = variants.retrieved(experiment)
+                variant = variants.retrieve(experiment)
             except UserError as error:  # an operator refuses this graph
                 not_tried.append(f"not tried: {step} {what}: {error}")
                 continue

@@ -18,7 +18,7 @@ from graphrag_bench.report.rendering import Table
 from graphrag_bench.report.rows import grouped
 from graphrag_bench.run.folder import Row
 from graphrag_bench.run.record import documents_in
-from graphrag_bench.run.results import reopened
+from graphrag_bench.run.results import reopen
 from graphrag_bench.run.stored import StoredRun
 from graphrag_bench.values import DECIMALS, IntArray
 
@@ -235,7 +235,7 @@ class _ArtifactReader:
     """Reader of a run's artifacts by scope; `missing` names the deleted ones."""
 
     def __init__(self, run: StoredRun, home: Path) -> None:
-        experiment = reopened(run, home)
+        experiment = reopen(run, home)
         self.artifacts, self.missing = RunArtifacts(run, home), list[str]()
         steps = [op for step in experiment.method.pipeline.steps() for op in step.operators()]
         from_question = [one for one in steps if not {s.slot for s, _ in one.reads} & _OF_THE_GRAPH]

@@ -16,7 +16,7 @@ from graphrag_bench.llm.ledger import Ledger
 from graphrag_bench.llm.meter import FailureGate
 from graphrag_bench.progress import Progress
 from graphrag_bench.prompts import Prompt
-from graphrag_bench.run.folder import Row, append_lines, locked, write_rows
+from graphrag_bench.run.folder import Row, append_lines, file_lock, write_rows
 from graphrag_bench.run.judged import JUDGED, in_order, judged_rows
 from graphrag_bench.run.models import Models
 from graphrag_bench.run.record import context_texts
@@ -216,7 +216,7 @@ def _judge(
 
 def judging_lock(folder: Path, lock: str) -> AbstractContextManager[None]:
     """Lock a folder against a second judging process."""
-    return locked(folder / lock, f"Another process is judging {folder}. Wait for its end.")
+    return file_lock(folder / lock, f"Another process is judging {folder}. Wait for its end.")
 
 
 def attached_judge(models: Models, ledger: Ledger, name: str) -> ChatModel:

@@ -15,7 +15,7 @@ from typing import Any
 from pydantic import SecretStr
 
 from graphrag_bench.errors import UserError
-from graphrag_bench.files import remember, remembered
+from graphrag_bench.files import read_cache, write_cache
 from graphrag_bench.llm.calls import CallFailed, NotAccepted, RunStopped, ServerFailed
 from graphrag_bench.llm.settings import Limits, check_variable, provider_facts
 from graphrag_bench.terminal import check_server, check_stop, pause
@@ -152,9 +152,9 @@ class Server:
         if window is not None or self.address == OPENAI:
             return window
         stated, file = self._stated_window(), self.windows_file
-        before = remembered(file).get(self.model) if file else None
+        before = read_cache(file).get(self.model) if file else None
         if file and stated not in (None, before):
-            remember(file, self.model, stated)
+            write_cache(file, self.model, stated)
         return stated or before
 
     def _stated_window(self) -> int | None:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from graphrag_bench.contract import Operator, Read, by_slot
-from graphrag_bench.errors import caught
+from graphrag_bench.errors import result_or_error
 from graphrag_bench.fingerprint import code
 from graphrag_bench.llm.calls import Completion
 from graphrag_bench.llm.chat import ChatModel
@@ -51,7 +51,7 @@ def attempt(step: str, work: Callable[[], Any]) -> Any:
 
     A UserError is raised: it would fail every question.
     """
-    result = caught(work)
+    result = result_or_error(work)
     if isinstance(result, Exception):
         return Failure(step, type(result).__name__, str(result) or repr(result), own_lines(result))
     return result

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from itertools import accumulate
 from typing import Any
 
-from graphrag_bench.terminal import clean_line, raw
+from graphrag_bench.terminal import clean_line, unwrapped
 
 MISSING = "–"
 FEW = 10
@@ -99,7 +99,7 @@ def show(table: Table) -> None:
     from rich.text import Text
 
     width, height = shutil.get_terminal_size((WIDTH, 24))
-    console = Console(file=raw(sys.stdout), width=width, height=height)
+    console = Console(file=unwrapped(sys.stdout), width=width, height=height)
     heads, *rows = [[clean_line(cell) for cell in row] for row in (table.heads, *table.rows)]
     if 1 + sum(_widths(heads, rows)) > width:
         heads = [_two_lines(head) for head in heads]

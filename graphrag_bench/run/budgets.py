@@ -22,7 +22,7 @@ from graphrag_bench.pipeline.pipeline import Pipeline
 from graphrag_bench.pipeline.steps import OperatorStep
 from graphrag_bench.prompts import UNBOUNDED, ContextBudget, Filling
 from graphrag_bench.run.method import references
-from graphrag_bench.run.windows import ContextWindow, in_hundreds
+from graphrag_bench.run.windows import ContextWindow, round_up_to_hundred
 
 FEWEST_TOKENS = 50
 """The least mean tokens assumed per chunk: enough chunks are retrieved to fill the budget."""
@@ -30,7 +30,7 @@ _OWN = "method.budget"
 _SLOTS: Mapping[Filling, str] = {"chunk": "chunks", "node": "nodes"}
 
 
-def is_asked(settings: RunSettings) -> bool:
+def sets_budget(settings: RunSettings) -> bool:
     """Return whether the command sets a budget, in place of `auto`."""
     return settings.budget_context != "auto" or _OWN in settings.given
 
@@ -84,7 +84,7 @@ def own_budget(settings: RunSettings) -> int | None:
     return own or BUDGETS.get(settings.profile)
 
 
-def stated_budget(
+def reported_budget(
     settings: RunSettings, pipeline: Pipeline, budget: ContextBudget
 ) -> int | Literal["auto", "native"]:
     """Return the `budget_context` that a run came to; as it was set where nothing is packed."""
@@ -113,7 +113,7 @@ def _filling(pipeline: Pipeline) -> Filling:
     return "chunk" if "chunks" in kinds else "node" if kinds == {"nodes"} else ""
 
 
-def budgeted(
+def with_budget(
     pipeline: Pipeline, budget: ContextBudget, settings: RunSettings, window: ContextWindow
 ) -> Pipeline:
     """Return the pipeline with the settings that the context budget decides.
@@ -209,15 +209,15 @@ def _top_k_in(value: object, operators: set[str]) -> Iterator[str]:
 class Block:
     """A block of a prompt: its share of the budget, and how many chunks fit into it.
 
-    `n_tokens` is None without a bound; with `alone` the block takes no more. `whole` is how many
-    typical chunks fit, None for blocks of something else and without a bound.
+    `n_tokens` is None without a bound. A block with `own_tokens` takes a fixed number of tokens.
+    `whole` is the number of typical chunks that fit; None for other kinds and without a bound.
     """
 
     op: OperatorStep
     share: float
     n_tokens: int | None
     whole: int | None
-    alone: bool
+    own_tokens: bool
 
 
 def context_blocks(pipeline: Pipeline, budget: ContextBudget, typical: int) -> list[Block]:
@@ -246,7 +246,7 @@ def empty_blocks(
     if not chunks or any(block.whole for block in chunks) or (asked and len(chunks) < len(every)):
         return ""
     best = max(chunks, key=lambda block: block.share)
-    enough = in_hundreds(window.chunk.typical / best.share)
+    enough = round_up_to_hundred(window.chunk.typical / best.share)
     larger = window.left is not None and window.left < enough
     return (
         f"its chunks have {best.n_tokens:,} of {budget.tokens:,} tokens of context, and a typical "

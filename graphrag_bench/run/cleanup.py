@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from graphrag_bench.artifacts.store import RECIPE
-from graphrag_bench.errors import UserError, by_beginning
-from graphrag_bench.run.folder import CONFIG, METRICS, DamagedRun, Occupied, RunFolder, locked
+from graphrag_bench.errors import UserError, by_prefix
+from graphrag_bench.run.folder import CONFIG, METRICS, DamagedRun, RunFolder, RunLocked, file_lock
 from graphrag_bench.run.results import read_references
 
 REMOVED = ".removed"
@@ -53,7 +53,7 @@ def find_folder(name: str, home: Path) -> Path:
     root, folders = (home / "runs").resolve(), run_folders(home)
     if not Path(name).is_dir():
         keys = {path.name: path for path in folders}
-        return by_beginning(name, keys, "run", root, lambda path: path.parent.name)
+        return by_prefix(name, keys, "run", root, lambda path: path.parent.name)
     for path in folders:
         if path.resolve() == Path(name).resolve():
             return path
@@ -63,7 +63,7 @@ def find_folder(name: str, home: Path) -> Path:
 def remove_run(folder: Path) -> None:
     """Remove a run; raise UserError while a process is running it."""
     aside = folder.with_name(folder.name + REMOVED)
-    with RunFolder(folder).alone():
+    with RunFolder(folder).exclusive():
         shutil.rmtree(aside, ignore_errors=True)
         folder.rename(aside)
     _remove(aside)
@@ -144,7 +144,7 @@ def _is_free(path: Path) -> bool:
     if not lock.is_file():
         return True
     try:
-        with locked(lock, ""):
+        with file_lock(lock, ""):
             return True
-    except Occupied:
+    except RunLocked:
         return False

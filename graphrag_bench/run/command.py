@@ -6,16 +6,16 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
 
-from graphrag_bench.config.compose import PRIMARY, composed, method_values
+from graphrag_bench.config.compose import PRIMARY, compose_settings, method_values
 from graphrag_bench.config.settings import RunSettings
-from graphrag_bench.config.sources import applied, built_in, file_of, method_file, names, read
+from graphrag_bench.config.sources import built_in, file_of, method_file, names, read, with_profile
 from graphrag_bench.errors import UserError, did_you_mean, unknown
 from graphrag_bench.evaluation.metrics import UNDIRECTED, metric_names
 from graphrag_bench.progress import Progress
 from graphrag_bench.run.execute import execute
 from graphrag_bench.run.experiment import Experiment
-from graphrag_bench.run.folder import Occupied
-from graphrag_bench.run.models import Shared, key_of, of_process
+from graphrag_bench.run.folder import RunLocked
+from graphrag_bench.run.models import ProcessCache, key_of, process_cache
 from graphrag_bench.run.stored import EXTENT
 
 NONE = "none"
@@ -32,7 +32,7 @@ _PAUSE = 0.5
 """Seconds between two looks at a run that another process is at work on."""
 
 
-def identity(experiment: Experiment) -> str:
+def cell_identity(experiment: Experiment) -> str:
     """Return what tells a cell of a sweep from others; equal cells run once."""
     return f"{experiment.folder.path} {experiment.settings.model_dump_json(include=EXTENT)}"
 
@@ -57,7 +57,7 @@ class Command:
     A worker of a launcher receives an empty one, and prepares its own cells.
     """
 
-    shared: Shared = field(default_factory=of_process)
+    shared: ProcessCache = field(default_factory=process_cache)
     _prepared: dict[str, Experiment] = field(default_factory=dict)
 
     def __reduce__(self) -> tuple[type["Command"], tuple[()]]:
@@ -83,7 +83,7 @@ class Command:
         wrong: list[str] = []
         for number, overrides in enumerate(cells, 1):
             try:
-                settings.append(composed(overrides, name=name))
+                settings.append(compose_settings(overrides, name=name))
             except UserError as error:
                 wrong.append(f"cell {number} ({' '.join(overrides)}): {error}")
         if wrong:
@@ -95,7 +95,7 @@ class Command:
             except UserError as error:
                 yield overrides, error
 
-    def references(
+    def reference_experiments(
         self, experiment: Experiment, asked: Mapping[str, Sequence[str]]
     ) -> list[Experiment]:
         """Return the experiments of a cell's reference rows.
@@ -103,7 +103,9 @@ class Command:
         `asked` are the methods that the command asks for, by data set.
         """
         rows, data = [], experiment.dataset
-        for settings in references(experiment, asked.get(data.name, [experiment.method.name])):
+        for settings in reference_settings(
+            experiment, asked.get(data.name, [experiment.method.name])
+        ):
             name = key_of(settings.model_dump())
             if name not in self._prepared:
                 own = Experiment.prepare(settings, data, swept=True, shared=self.shared)
@@ -114,18 +116,18 @@ class Command:
     def run(self, experiment: Experiment, progress: Progress | None = None) -> None:
         """Run an experiment, unless this process has; what another one runs is waited for."""
         waiting = False
-        while identity(experiment) not in self.shared.finished:
+        while cell_identity(experiment) not in self.shared.finished:
             try:
                 execute(experiment, progress)
-                self.shared.finished.add(identity(experiment))
-            except Occupied as occupied:
+                self.shared.finished.add(cell_identity(experiment))
+            except RunLocked as occupied:
                 if not waiting:
                     Progress().say(f"waiting for another process: {occupied}")
                 waiting = True
                 time.sleep(_PAUSE)
 
 
-def references(experiment: Experiment, asked: Sequence[str]) -> list[RunSettings]:
+def reference_settings(experiment: Experiment, asked: Sequence[str]) -> list[RunSettings]:
     """Return the settings of the reference runs of an experiment: the methods with a `role`.
 
     Each has the settings of its file, and the models, questions and context budget of this run.
@@ -142,7 +144,7 @@ def references(experiment: Experiment, asked: Sequence[str]) -> list[RunSettings
     own: dict[str, object] = {"build": {}, "pooling": None, "given": []}
     sources = settings.profile, settings.fidelity
     methods = {
-        name: method_values(applied(method_file(name), *sources))
+        name: method_values(with_profile(method_file(name), *sources))
         for role, names_in_role in _in_role().items()
         for name in names_in_role
         if wanted[role] and name not in asked
@@ -220,7 +222,7 @@ def _unused(experiment: Experiment, name: str) -> str:
     return ""
 
 
-def lacking(metrics: Mapping[str, Any], experiment: Experiment) -> str:
+def run_problem(metrics: Mapping[str, Any], experiment: Experiment) -> str:
     """Return what a run lacks, rows or answers; "" where it is whole."""
     settings = experiment.settings
     n, n_failed, n_selected = (int(metrics[name]) for name in ("n", "failed", "selected"))

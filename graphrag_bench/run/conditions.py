@@ -68,13 +68,13 @@ def _shown(prompt: Prompt, licence: str) -> str:
     return "\n".join(message.content for message in prompt.render(values))
 
 
-def deciding(settings: RunSettings) -> dict[str, Any]:
+def result_settings(settings: RunSettings) -> dict[str, Any]:
     """Return the settings that can change an answer, by path; models aside."""
     values = paths_of(settings.model_dump(include=_DECIDING), lists=True)
     return {path: one for path, one in values.items() if path not in _OF_FILE}
 
 
-def resolved(settings: RunSettings, pipeline: Pipeline) -> dict[str, object]:
+def condition_values(settings: RunSettings, pipeline: Pipeline) -> dict[str, object]:
     """Return the settings that decide a run's figures by path, and what they come to.
 
     These are `prompt`, `question` and `clause` of the last answer, its `answer_tokens`, the context
@@ -83,7 +83,7 @@ def resolved(settings: RunSettings, pipeline: Pipeline) -> dict[str, object]:
     published = settings.regime == "published"
     bounds = [own_budget(settings), settings.budget_context]
     return {
-        **deciding(settings),
+        **result_settings(settings),
         **settings.model_dump(include={"profile", "fidelity", "limit", "answer", "budget_context"}),
         "method": settings.method["name"],
         "pooling": (settings.pooling or {}).get("mode", "off"),
@@ -104,7 +104,7 @@ def condition_lines(
     `tokens` are those of the context that the reader's window leaves.
     """
     yield f"conditions of {row}, as the run has them"
-    values = resolved(settings, pipeline)
+    values = condition_values(settings, pipeline)
     if tokens is not None and values["budget"] not in (None, tokens):
         yield f"  context within this window: {tokens} (the row's own: {values['budget']})"
     for one in conditions_of(row):

@@ -114,7 +114,7 @@ def estimate_lines(experiment: Experiment, rows: Sequence[Estimate]) -> Iterator
 
 
 def _model(experiment: Experiment, role: str) -> ChatModel | None:
-    model = experiment.models.bare(role)
+    model = experiment.models.unwrapped(role)
     return model if isinstance(model, ChatModel) else None
 
 

@@ -57,11 +57,11 @@ def execute(experiment: Experiment, progress: Progress | None = None) -> RunResu
         part = {"all": "questions"}.get(settings.split, "questions in this split")
         raise UserError(f"Data set '{experiment.dataset.name}' has no {part} to run.")
     pipeline, budget = experiment.method.pipeline, experiment.context_budget
-    asked = experiment.budget_asked
+    asked = experiment.budget_set
     if reason := empty_blocks(pipeline, budget, experiment.window, asked=asked):
         raise UserError(f"'{experiment.method.name}': {reason}")
     folder, repeats = experiment.folder, experiment.trials()
-    with folder.alone():
+    with folder.exclusive():
         answered = [question for question in selected if question.id in to_answer]
         try:
             _finish(experiment, selected, to_answer, progress)
@@ -117,7 +117,7 @@ def _work(
     failed: list[Failed] = []
     label = f"{experiment.method.name}: {'answering' if answering else 'retrieving'}"
     label += f" (repeat {experiment.trial + 1})" if experiment.trial else ""
-    graphs = experiment.scoped(questions)
+    graphs = experiment.by_scope(questions)
     for scope, models, part in graphs:
         try:
             resources = build_resources(experiment, models, progress, answering)
@@ -137,7 +137,7 @@ def build_resources(
 ) -> dict[str, Any]:
     """Return the artifacts and models that the steps need, built where they are missing."""
     needs = experiment.method.pipeline.needs(answering)
-    wanted = {name for name in experiment.wanted if name in needs} | {"chunk_table"}
+    wanted = {name for name in experiment.needed_artifacts if name in needs} | {"chunk_table"}
     plan = experiment.plan_for(models)
     resources = experiment.store(progress).resources(plan, wanted, models)
     resources |= {name: models[name] for name in Models.NAMES if name in needs}
@@ -208,7 +208,7 @@ def _report_failures(
 
 
 @dataclass
-class Retrieved:
+class Retrieval:
     """Questions after their last step before the answer, in order, and each scope's resources."""
 
     finished: list[Finished] = field(default_factory=list)
@@ -219,13 +219,13 @@ class Retrieved:
         return self.resources.get(one.question.scope) or self.resources[None]
 
 
-def retrieved(
+def retrieve(
     experiment: Experiment, questions: Sequence[Question], progress: Progress | None = None
-) -> Retrieved:
+) -> Retrieval:
     """Take questions through the steps that pack their context; artifacts are built as needed."""
-    progress, every = progress or Progress(quiet=True), Retrieved()
+    progress, every = progress or Progress(quiet=True), Retrieval()
     by_id: dict[str, Finished] = {}
-    for scope, models, mine in experiment.scoped(questions):
+    for scope, models, mine in experiment.by_scope(questions):
         resources = build_resources(experiment, models, progress, answering=False)
         execution = Execution(resources, experiment.settings.workers)
         start = partial(start_state, experiment, table=resources["chunk_table"])

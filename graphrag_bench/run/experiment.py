@@ -15,14 +15,14 @@ from graphrag_bench.config.plugins import load_plugins
 from graphrag_bench.config.settings import RunSettings, check_settings
 from graphrag_bench.contract import builders, resources, variants
 from graphrag_bench.data.dataset import Dataset, within_split
-from graphrag_bench.errors import Gathered, UserError, did_you_mean
+from graphrag_bench.errors import ErrorCollector, UserError, did_you_mean
 from graphrag_bench.fingerprint import digest
 from graphrag_bench.pipeline.pipeline import Pipeline, StepOptions, build, refuse
 from graphrag_bench.pipeline.resolve import Resolve
 from graphrag_bench.pipeline.steps import OperatorStep
 from graphrag_bench.progress import Progress
 from graphrag_bench.prompts import ContextBudget, FormName, Prompt, answer_form, sub_question_form
-from graphrag_bench.run.budgets import budgeted, context_budget, is_asked, stated_budget
+from graphrag_bench.run.budgets import context_budget, reported_budget, sets_budget, with_budget
 from graphrag_bench.run.folder import RunFolder
 from graphrag_bench.run.method import (
     FIRST_SLOTS,
@@ -39,7 +39,7 @@ from graphrag_bench.run.method import (
     read_keys,
     unresolved,
 )
-from graphrag_bench.run.models import Models, Shared
+from graphrag_bench.run.models import Models, ProcessCache
 from graphrag_bench.run.scoring import check_scoring
 from graphrag_bench.run.windows import ContextWindow, context_window
 from graphrag_bench.text import safe_name
@@ -57,7 +57,7 @@ class Experiment:
 
     `settings` are those that were asked for, with the context budget and path pooling that they
     came to. `choices` are the variant and settings of every resource that the method or the run
-    chooses; `budget_asked` says whether the command sets the context budget. `trial` counts the
+    chooses; `budget_set` says whether the command sets the context budget. `trial` counts the
     repeats of the answering model from 0.
     """
 
@@ -68,7 +68,7 @@ class Experiment:
     choices: Choices
     window: ContextWindow
     context_budget: ContextBudget
-    budget_asked: bool = False
+    budget_set: bool = False
     trial: int = 0
 
     @classmethod
@@ -78,7 +78,7 @@ class Experiment:
         dataset: Dataset | None = None,
         *,
         swept: bool = False,
-        shared: Shared | None = None,
+        shared: ProcessCache | None = None,
     ) -> "Experiment":
         """Return what settings come to; no model is loaded.
 
@@ -86,7 +86,7 @@ class Experiment:
         leaves out a path pooling or context budget that its method cannot have. Experiments with
         the same `shared` load everything once. Raises one UserError with every problem.
         """
-        shared = shared or Shared()
+        shared = shared or ProcessCache()
         settings, dataset, file = _checked_inputs(values, dataset, shared)
         keys, profiled = read_keys(settings.method), settings.profile != "default"
         options = StepOptions(keys.prompts, settings.pooling, settings.regime, all_rows=profiled)
@@ -100,9 +100,9 @@ class Experiment:
         models = Models(settings, dataset, shared)
         window = context_window(settings, dataset, models)
         budget = context_budget(settings, pipeline, window, file, swept=swept)
-        stated = {"budget_context": stated_budget(settings, pipeline, budget), "pooling": pooling}
+        stated = {"budget_context": reported_budget(settings, pipeline, budget), "pooling": pooling}
         parameters = {key: value for key, value in settings.method.items() if key not in RESERVED}
-        pipeline_run = budgeted(pipeline, budget, settings, window)
+        pipeline_run = with_budget(pipeline, budget, settings, window)
         edited = is_edited(settings, file, pipeline, options)
         experiment = cls(
             settings.model_copy(update=stated),
@@ -112,7 +112,7 @@ class Experiment:
             choices,
             window,
             budget,
-            is_asked(settings),
+            sets_budget(settings),
         )
         experiment._check_choices(swept)
         experiment._check_packages()
@@ -144,7 +144,7 @@ class Experiment:
                 check_reduction(item.settings["reduction"])
 
     @cached_property
-    def wanted(self) -> frozenset[str]:
+    def needed_artifacts(self) -> frozenset[str]:
         """The artifacts that the steps need, and the chunk table that records need."""
         return frozenset((self.method.pipeline.needs() - GIVEN) | {"chunk_table"})
 
@@ -157,11 +157,11 @@ class Experiment:
         """The plan over the corpus of one scope."""
         identities = {name: partial(models.identity_of, name) for name in Models.NAMES}
         try:
-            return plan(self.wanted, self.choices, identities)
+            return plan(self.needed_artifacts, self.choices, identities)
         except UserError as error:
             raise UserError(str(error).replace("build.chunk_table", "chunking")) from None
 
-    def scoped(
+    def by_scope(
         self, questions: Sequence[Question]
     ) -> list[tuple[str | None, Models, list[Question]]]:
         """Return scope, models and questions of every graph that these questions are asked of.
@@ -179,16 +179,16 @@ class Experiment:
             for scope, own in groups.items()
         ]
 
-    def planned(self, questions: Sequence[Question]) -> list[Planned]:
+    def artifacts_for(self, questions: Sequence[Question]) -> list[Planned]:
         """Return the artifacts of every graph that these questions are asked of."""
         if self.settings.graph.per == "all":
             return self.plan
-        return [item for _, models, _ in self.scoped(questions) for item in self.plan_for(models)]
+        return [item for _, models, _ in self.by_scope(questions) for item in self.plan_for(models)]
 
     def ledgers(self, questions: Sequence[Question]) -> list[Path]:
         """The ledgers of what was built for these questions."""
         store = self.store()
-        return [path for item in self.planned(questions) for path in store.ledgers(item)]
+        return [path for item in self.artifacts_for(questions) for path in store.ledgers(item)]
 
     @property
     def used(self) -> set[str]:
@@ -200,7 +200,9 @@ class Experiment:
     def key(self) -> str:
         """The run key: everything that can change an answer, and nothing else."""
         pipeline = self.method.pipeline
-        inputs = {item.resource: item.key for item in self.plan if item.resource in self.wanted}
+        inputs = {
+            item.resource: item.key for item in self.plan if item.resource in self.needed_artifacts
+        }
         for name in sorted(pipeline.needs() & set(Models.NAMES)):
             inputs[name] = self.models.identity_of(name)
         if BUDGET in pipeline.needs():
@@ -281,7 +283,7 @@ def _checked_pipeline(
     settings: RunSettings, keys: MethodKeys, options: StepOptions, dataset: Dataset
 ) -> tuple[Pipeline, Choices]:
     """Return the steps of a method, and the variants and settings of the artifacts they need."""
-    gathered = Gathered()
+    gathered = ErrorCollector()
     pipeline, problems = build(settings.method, options)
     choices = gathered.attempt(lambda: artifact_choices(settings, keys.build or {}, dataset))
     graph = variants("graph").get(str((choices or {}).get("graph", {}).get("variant")))
@@ -295,14 +297,14 @@ def _checked_pipeline(
 
 
 def _checked_inputs(
-    values: Mapping[str, Any] | RunSettings, dataset: Dataset | None, shared: Shared
+    values: Mapping[str, Any] | RunSettings, dataset: Dataset | None, shared: ProcessCache
 ) -> tuple[RunSettings, Dataset, dict[str, Any] | None]:
     """Return the checked settings of a run, its data set, and its method's file; load plug-ins.
 
     Raises one UserError for wrong settings, an unreadable data set, parameters that the file lacks
     or nothing reads and, with any of these, for wrong steps too.
     """
-    gathered = Gathered()
+    gathered = ErrorCollector()
     if isinstance(values, RunSettings):
         settings: RunSettings | None = values
         plugins, method = values.plugins, values.method

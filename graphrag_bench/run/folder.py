@@ -27,7 +27,7 @@ _RANKS = ("failed", "retrieved", "answered")
 _SECONDS_OF_A_LOOK = 1.0
 
 
-class Occupied(UserError):
+class RunLocked(UserError):
     """Another process is at work on the same run."""
 
 
@@ -42,7 +42,7 @@ class DamagedRun(UserError):
 
 
 @contextmanager
-def locked(path: Path, refusal: str, seconds: float = 0.0) -> Iterator[None]:
+def file_lock(path: Path, refusal: str, seconds: float = 0.0) -> Iterator[None]:
     """Hold a lock file; raises Occupied, with `refusal`, when another process has it for longer.
 
     Its folder is made where it is missing.
@@ -53,7 +53,7 @@ def locked(path: Path, refusal: str, seconds: float = 0.0) -> Iterator[None]:
     try:
         lock = FileLock(path).acquire(timeout=seconds)
     except Timeout:
-        raise Occupied(refusal) from None
+        raise RunLocked(refusal) from None
     with lock:
         yield
 
@@ -121,7 +121,7 @@ class RunFolder:
         return [self.file(name)] if self.shard else self.files(name)
 
     @contextmanager
-    def alone(self) -> Iterator[None]:
+    def exclusive(self) -> Iterator[None]:
         """Hold this shard of the run; raises Occupied when another process works on it.
 
         A whole run excludes its shards, and shards of different totals exclude each other: they
@@ -133,10 +133,10 @@ class RunFolder:
             f"Another process is at work on the run {self.path}. Wait for its end, or share the "
             "work: start every process with another shard, shard=1/4 to 4/4."
         )
-        with locked(own, refusal):
+        with file_lock(own, refusal):
             allowed = {own, *self.path.glob(f"run*-of-{division}.lock" if division else own.name)}
             for path in sorted(set(self.path.glob("run*.lock")) - allowed):
-                with locked(path, refusal, _SECONDS_OF_A_LOOK):
+                with file_lock(path, refusal, _SECONDS_OF_A_LOOK):
                     pass
             yield
 

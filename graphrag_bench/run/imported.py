@@ -80,7 +80,7 @@ def import_run(
         "imported": origin
         | {"passages": rankings.n_passages, "unmatched": len(rankings.unmatched)},
     }  # fmt: skip
-    with folder.alone():
+    with folder.exclusive():
         write_rows(folder.file("records"), rows.values())
         folder.write_config(config)
         folder.write_json(REFERENCES, {"dataset": safe_name(dataset.corpus_name), "artifacts": []})

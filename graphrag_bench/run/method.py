@@ -12,7 +12,7 @@ from pydantic import BaseModel, StrictStr, ValidationError
 from graphrag_bench.artifacts.importers.paths import variants_for
 from graphrag_bench.config.compose import method_values
 from graphrag_bench.config.settings import RunSettings
-from graphrag_bench.config.sources import FILE, KEYS, applied, method_file, names
+from graphrag_bench.config.sources import FILE, KEYS, method_file, names, with_profile
 from graphrag_bench.contract import builders, resources, variants
 from graphrag_bench.data.dataset import Dataset
 from graphrag_bench.errors import UserError, did_you_mean, nearest
@@ -111,7 +111,7 @@ def is_edited(
     if file is None or file.get("name") != settings.method.get("name"):
         return False
     given = {key: value for key, value in settings.method.items() if key not in STAGES}
-    source = applied(file, settings.profile, settings.fidelity, settings.pooling)
+    source = with_profile(file, settings.profile, settings.fidelity, settings.pooling)
     own = method_values({**source, **given})
     if all((own.get(stage) or []) == (settings.method.get(stage) or []) for stage in STAGES):
         return False

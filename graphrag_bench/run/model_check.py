@@ -53,7 +53,7 @@ class Check:
     text: str
 
 
-def examine(settings: RunSettings) -> list[Check]:
+def check_models(settings: RunSettings) -> list[Check]:
     """Return the checks of the models of a run; after a failed one its model is left alone.
 
     Raises UserError for settings that no model can be made of, before any model is asked.

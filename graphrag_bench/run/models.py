@@ -62,10 +62,10 @@ class Models(Mapping[str, Any]):
     )  # fmt: skip
 
     def __init__(
-        self, settings: RunSettings, dataset: Dataset, shared: "Shared | None" = None
+        self, settings: RunSettings, dataset: Dataset, shared: "ProcessCache | None" = None
     ) -> None:
         self.settings = settings
-        self.shared = shared or Shared()
+        self.shared = shared or ProcessCache()
         self.corpus = dataset
         self.ledger_path = Path(settings.paths.home) / "cache" / "ledger.jsonl"
         self.earlier: Callable[[], Sequence[Path]] = tuple
@@ -125,7 +125,7 @@ class Models(Mapping[str, Any]):
     @cached_property
     def embedder(self) -> Embedder:
         """The model that embeds, behind a store of vectors; one by API shares cache and budget."""
-        model: Embedder = self.bare("embedder")
+        model: Embedder = self.unwrapped("embedder")
         if isinstance(model, OpenAIEmbedder):
             log = self.ledger.at("embedding", "embedder", kind="embedding")
             return model.attached(store=self.replies, budget=self.budget, log=log)
@@ -138,7 +138,7 @@ class Models(Mapping[str, Any]):
     @cached_property
     def nlp(self) -> Nlp:
         """The tagger and parser, behind a store of what it has read."""
-        tagger: Nlp = self.bare("nlp")
+        tagger: Nlp = self.unwrapped("nlp")
         count, backend = self.settings.nlp_workers, self.settings.parallel
         alone = count == 1 or (count == "auto" and not isinstance(tagger, Spacy))
         if backend != "local" or not alone:
@@ -152,14 +152,14 @@ class Models(Mapping[str, Any]):
     @cached_property
     def cross_encoder(self) -> CrossEncoder:
         """What scores passages for a question."""
-        model: CrossEncoder = self.bare("cross_encoder")
+        model: CrossEncoder = self.unwrapped("cross_encoder")
         return model
 
     @cached_property
     def tokenizer(self) -> Tokenizer:
         """What budgets are counted with; follows from the name of the model, which is not made."""
         named = self.settings.llm.get("tokenizer"), self.identity("llm")
-        return self.shared.once("tokenizer", named, lambda: tokenizer_of(*named))
+        return self.shared.get_or_make("tokenizer", named, lambda: tokenizer_of(*named))
 
     @cached_property
     def llm(self) -> ChatModel:
@@ -179,7 +179,7 @@ class Models(Mapping[str, Any]):
         return self._language_model("llm_judge")
 
     def _language_model(self, group: str, trial: int = 0) -> ChatModel:
-        model = self.bare(group)
+        model = self.unwrapped(group)
         if not isinstance(model, ChatModel):
             kind = f"{type(model).__module__}.{type(model).__name__}"
             raise UserError(f"{group}._target_ makes a {kind}, which is no ChatModel.")
@@ -197,7 +197,9 @@ class Models(Mapping[str, Any]):
         reading = self.settings.cache.mode == "read"
         if self.settings.cache.mode == "off" or (reading and not path.is_file()):
             return None
-        return self.shared.once(path.name, [path, reading], lambda: Cache(path, reading=reading))
+        return self.shared.get_or_make(
+            path.name, [path, reading], lambda: Cache(path, reading=reading)
+        )
 
     @cached_property
     def ledger(self) -> Ledger:
@@ -241,14 +243,14 @@ class Models(Mapping[str, Any]):
         graph = self.settings.graph
         return Checkpoint(graph.checkpoint or "", graph.checkpoint_revision)
 
-    def bare(self, group: str) -> Any:
+    def unwrapped(self, group: str) -> Any:
         """The model of a group without cache and budget: for its prices and limits.
 
         That of `llm_build` is the answering one where no other is set; a judge is refused then.
         """
         config: Mapping[str, Any] | None = getattr(self.settings, group)
         if config is None and group == "llm_build":
-            return self.bare("llm")
+            return self.unwrapped("llm")
         if config is None:
             raise UserError(
                 "No judge is named. Name a model that it does not judge: llm@llm_judge="
@@ -256,7 +258,7 @@ class Models(Mapping[str, Any]):
                 "llm_judge.model_path=FILE.gguf."
             )
         own = {name: of for name, of in config.items() if (group, name) != ("llm", "tokenizer")}
-        model = self.shared.once(group, own, lambda: make(group, own))
+        model = self.shared.get_or_make(group, own, lambda: make(group, own))
         if isinstance(server := getattr(model, "server", None), Server):
             server.windows_file = Path(self.settings.paths.home) / "cache" / "windows.json"
         return model
@@ -274,15 +276,15 @@ class Models(Mapping[str, Any]):
             return content_digest(self.import_from)
         if name == "llm_build" and self.settings.llm_build is None:
             name = "llm"
-        model = self.bare(name) if name in _BARE else self[name]
+        model = self.unwrapped(name) if name in _BARE else self[name]
         return str(model.identity)
 
     def identity_of(self, name: str) -> str:
         """Return the object's part of keys of runs and artifacts, with the code of one of yours."""
-        return identity_of(self.bare(name)) if name in _CODED else self.identity(name)
+        return identity_of(self.unwrapped(name)) if name in _CODED else self.identity(name)
 
 
-class Shared:
+class ProcessCache:
     """LRU cache of data sets, models and artifacts, keyed by their settings.
 
     What is displaced is closed. Caches, budgets and ledgers belong to a run and wrap a shared
@@ -304,7 +306,7 @@ class Shared:
             self.datasets[name] = known
         return known
 
-    def once(self, kind: str, settings: object, make: Callable[[], T]) -> T:
+    def get_or_make(self, kind: str, settings: object, make: Callable[[], T]) -> T:
         """Return the thing of a kind that has these settings, made if it is not there."""
         recent: _Recent[T] = self._kinds.setdefault(kind, _Recent(MOST_OF_A_KIND))
         return recent.get(key_of(settings), make)
@@ -328,9 +330,9 @@ class Shared:
 
 
 @cache
-def of_process() -> Shared:
+def process_cache() -> ProcessCache:
     """Return what this process has loaded: cells of one sweep, and jobs of one worker, share it."""
-    return Shared()
+    return ProcessCache()
 
 
 class _Recent(Generic[T]):

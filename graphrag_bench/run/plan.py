@@ -190,7 +190,7 @@ def _block_notes(experiment: Experiment, block: budgets.Block) -> Iterator[str]:
         yield f"top_k={settings['top_k']}"
     if settings.get("form") is not None:
         yield f"form={settings['form']}"
-    if block.alone:
+    if block.own_tokens:
         yield f"{block.n_tokens:,} tokens of its own"
     elif block.n_tokens is not None:
         yield f"{block.share:g} of {budget.tokens:,} = {block.n_tokens:,} tokens"
@@ -223,7 +223,7 @@ def _embedder_lines(experiment: Experiment) -> Iterator[str]:
     """What the embedder reads, and of the indices that are built how many texts are longer."""
     if "embedder" not in experiment.used:
         return
-    embedder: Embedder = experiment.models.bare("embedder")
+    embedder: Embedder = experiment.models.unwrapped("embedder")
     fit = embedder.fit(())
     yield f"embedder: {fit.reading}; {experiment.models.identity('embedder')}"
     if fit.window is None or experiment.settings.graph.per != "all":

@@ -12,7 +12,7 @@ from graphrag_bench.errors import UserError
 from graphrag_bench.llm.ledger import grouped, models_of, read_ledger, sums
 from graphrag_bench.pipeline.reader_prompts import common_forms, own_answers
 from graphrag_bench.run.budgets import packers
-from graphrag_bench.run.conditions import deciding
+from graphrag_bench.run.conditions import result_settings
 from graphrag_bench.run.estimates import estimates
 from graphrag_bench.run.experiment import Experiment, forms_of
 from graphrag_bench.run.folder import REFERENCES, DamagedRun, RunFolder, read_json
@@ -49,7 +49,7 @@ def results(experiment: Experiment, selected: Sequence[Question]) -> dict[str, A
         "role": method.role,
         "verified": str(method.keys.verified).lower(),
         "parameters": dict(method.parameters),
-        "settings": {**deciding(settings), "method.name": method.name},
+        "settings": {**result_settings(settings), "method.name": method.name},
         "key": experiment.key,
         **{name: getattr(settings, name) for name in _STATED},
         "evaluation": evaluation.model_dump(),
@@ -105,7 +105,9 @@ def _models(experiment: Experiment) -> dict[str, str]:
 def _prices(experiment: Experiment) -> dict[str, str]:
     """Return the prices of the language models that a run may call, by identity."""
     models = experiment.models
-    priced = {name: getattr(models.bare(name), "prices", None) for name in ("llm", "llm_build")}
+    priced = {
+        name: getattr(models.unwrapped(name), "prices", None) for name in ("llm", "llm_build")
+    }
     return {
         models.identity(name): f"{prices.prompt:g} / {prices.completion:g}"
         for name, prices in priced.items()
@@ -115,7 +117,7 @@ def _prices(experiment: Experiment) -> dict[str, str]:
 
 def _recipes(experiment: Experiment, selected: Sequence[Question]) -> Iterator[StoredArtifact]:
     store = experiment.store()
-    for item in experiment.planned(selected):
+    for item in experiment.artifacts_for(selected):
         if store.holds(item):
             yield item, store.recipe(item)
 
@@ -174,7 +176,7 @@ def cost(experiment: Experiment, selected: Sequence[Question]) -> dict[str, Any]
     }
 
 
-def reopened(run: StoredRun, home: Path, changed: Mapping[str, Any] | None = None) -> Experiment:
+def reopen(run: StoredRun, home: Path, changed: Mapping[str, Any] | None = None) -> Experiment:
     """Prepare the experiment of a stored run with the code of today; nothing is run.
 
     Its home is the one that holds the run's folder, else `home`; `changed` replaces settings.
@@ -218,7 +220,7 @@ def write_references(experiment: Experiment, selected: Sequence[Question]) -> No
     folder, shared = experiment.folder, experiment.settings.paths.shared_artifacts
     stored = read_references(folder)
     keys = dict(stored.keys) if stored else {}
-    for scope, models, _ in experiment.scoped(selected):
+    for scope, models, _ in experiment.by_scope(selected):
         keys[scope] = {item.resource: item.key for item in experiment.plan_for(models)}
     ordered = sorted(keys, key=lambda scope: (scope is not None, scope or ""))
     rows = [{"scope": scope, "keys": dict(keys[scope])} for scope in ordered]

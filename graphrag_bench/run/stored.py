@@ -11,7 +11,7 @@ from pydantic import ValidationError
 
 from graphrag_bench.config.settings import DatasetSettings, EvaluationSettings, RunSettings
 from graphrag_bench.data.dataset import DEV_SHARE, Dataset, Gold, within_split
-from graphrag_bench.errors import UserError, by_beginning, did_you_mean
+from graphrag_bench.errors import UserError, by_prefix, did_you_mean
 from graphrag_bench.evaluation.statistics import mean_with_interval
 from graphrag_bench.llm.ledger import read_ledger, sums
 from graphrag_bench.progress import Progress
@@ -211,7 +211,7 @@ def find_run(name: str, home: str | Path) -> StoredRun:
         several = ", ".join(f"{key} ({known[key]['dataset']})" for key in of_method)
         raise UserError(f"'{name}' has several runs: {several}.")
     named = {key: f"{one.get('method')} on {one.get('dataset')}" for key, one in known.items()}
-    return by_beginning(name, runs, "run", f"{home}/runs", lambda run: named[run.folder.path.name])
+    return by_prefix(name, runs, "run", f"{home}/runs", lambda run: named[run.folder.path.name])
 
 
 def extent_of(settings: RunSettings) -> dict[str, Any]:
@@ -299,7 +299,7 @@ def repeats_of(
     }
 
 
-def rescored(run: StoredRun, changes: Mapping[str, Any]) -> dict[str, Any]:
+def rescore(run: StoredRun, changes: Mapping[str, Any]) -> dict[str, Any]:
     """Score a stored run again; write and return its new `metrics.json`.
 
     The questions, and the settings that `changes` does not name, are those of its stored scoring.
@@ -315,7 +315,7 @@ def rescored(run: StoredRun, changes: Mapping[str, Any]) -> dict[str, Any]:
     return run.folder.write_metrics(metrics)
 
 
-def moved(run: StoredRun, changes: Mapping[str, Any]) -> StoredRun:
+def relocate(run: StoredRun, changes: Mapping[str, Any]) -> StoredRun:
     """Return a run with the data set that changed settings of its own name, kept for later readers.
 
     Raises UserError where it cannot be read, or is over another corpus than the run.
@@ -379,7 +379,7 @@ def stored_differences(runs: Sequence[StoredRun]) -> list[Comparison]:
     return comparisons(compared, first.baseline, first.compared)
 
 
-def alike(runs: Sequence[StoredRun]) -> list[StoredRun]:
+def with_one_rule(runs: Sequence[StoredRun]) -> list[StoredRun]:
     """Return the runs scored by the rule of the first, whatever rule they were stored under.
 
     `scored_as` in their metrics names that rule. Cells of a sweep, and runs whose data set is not

@@ -20,11 +20,11 @@ from graphrag_bench.run.folder import METRICS, TABLE, RunFolder, write_whole
 from graphrag_bench.run.scoring import Datasets
 from graphrag_bench.run.stored import (
     StoredRun,
-    alike,
     find_run,
     readable_runs,
     stored_differences,
     tables_of,
+    with_one_rule,
 )
 
 CELL, SWEEP, CSV = "cell.json", "sweep.json", "table.csv"
@@ -47,9 +47,9 @@ class Sweep:
 
     def words(self, overrides: Sequence[str]) -> str:
         """Return the overrides of a cell that the sweep varies, the method aside, in its order."""
-        words = [word.lstrip("+") for word in overrides if setting_of(word) in self.varied]
+        words = [word.lstrip("+") for word in overrides if setting_path(word) in self.varied]
         return " ".join(
-            word.removeprefix("method.") for word in words if setting_of(word) != "method"
+            word.removeprefix("method.") for word in words if setting_path(word) != "method"
         )
 
     def position(self, cell: "Cell") -> str:
@@ -70,8 +70,8 @@ class Sweep:
 class Cell:
     """A job: what it was given, and what became of it.
 
-    `runs` are the folders of its own run and of its reference rows, `lacking` says what these lack.
-    `error` is empty where the job is done; `extent` are its settings of `EXTENT`.
+    `runs` are the folders of its own run and of its reference rows, `problems` what they lack.
+    `error` is empty for a finished job; `extent` holds its settings of `EXTENT`.
     """
 
     command: str
@@ -84,7 +84,7 @@ class Cell:
     exit_code: int = 1
     runs: tuple[str, ...] = ()
     extent: Mapping[str, Any] | None = None
-    lacking: tuple[str, ...] = ()
+    problems: tuple[str, ...] = ()
 
     @property
     def name(self) -> str:
@@ -101,16 +101,16 @@ class Cell:
         ]
 
 
-def setting_of(word: str) -> str:
+def setting_path(word: str) -> str:
     """Return the path that an override sets."""
     return word.lstrip("+~").partition("=")[0]
 
 
-def varied_in(cells: Sequence[Sequence[str]]) -> tuple[str, ...]:
+def varied_settings(cells: Sequence[Sequence[str]]) -> tuple[str, ...]:
     """Return the settings that cells have several values of, in the order of the command."""
     words: dict[str, set[str]] = {}
     for word in (word for cell in cells for word in cell):
-        words.setdefault(setting_of(word), set()).add(word)
+        words.setdefault(setting_path(word), set()).add(word)
     return tuple(name for name, several in words.items() if len(several) > 1)
 
 
@@ -141,7 +141,7 @@ def cells_below(folder: Path) -> list[Cell]:
     mine = {one.number: one for one in _cells(folder) if one.command == sweep.command}
     for number, words in enumerate(sweep.cells):
         if number not in mine:
-            named = " ".join(word for word in words if setting_of(word) in sweep.varied)
+            named = " ".join(word for word in words if setting_path(word) in sweep.varied)
             error = "its job has not finished"
             mine[number] = Cell(sweep.command, number, words, "", named, error=error)
     distinct: dict[tuple[str, ...], Cell] = {}
@@ -154,7 +154,7 @@ def _cells(folder: Path) -> list[Cell]:
     return [cell for file in folder.rglob(CELL) if (cell := cell_in(file.parent))]
 
 
-def shown_runs(cells: Sequence[Cell], datasets: Datasets) -> list[StoredRun]:
+def table_runs(cells: Sequence[Cell], datasets: Datasets) -> list[StoredRun]:
     """Return the runs that a table of cells shows: those that are done, then reference rows.
 
     A run that is a cell is no reference row, and each reference row comes once.
@@ -164,10 +164,10 @@ def shown_runs(cells: Sequence[Cell], datasets: Datasets) -> list[StoredRun]:
     references = {run.folder.path: run for runs in every for run in runs[1:]}
     for run in own:
         references.pop(run.folder.path, None)
-    return alike([*own, *references.values()])
+    return with_one_rule([*own, *references.values()])
 
 
-def named_runs(names: Sequence[str], home: str | Path) -> list[StoredRun]:
+def find_runs(names: Sequence[str], home: str | Path) -> list[StoredRun]:
     """Return the runs of folders or beginnings of keys, each once, in order.
 
     The folder of a command stands for the runs of its table, any other folder for all runs below
@@ -175,14 +175,14 @@ def named_runs(names: Sequence[str], home: str | Path) -> list[StoredRun]:
     """
     runs: list[StoredRun] = []
     for name in names:
-        if Path(name).is_dir() and (found := shown_runs(cells_below(Path(name)), {})):
+        if Path(name).is_dir() and (found := table_runs(cells_below(Path(name)), {})):
             runs += found
         elif below := sorted(Path(name).glob(f"**/{METRICS}")) if Path(name).is_dir() else []:
             runs += readable_runs(below)
         else:
             runs.append(find_run(name, home))
     distinct = {(run.folder.path.resolve(), repr(run.extent)): run for run in runs}
-    return alike(list(distinct.values()))
+    return with_one_rule(list(distinct.values()))
 
 
 class CellTables(NamedTuple):
@@ -199,21 +199,21 @@ def cell_tables(every: Sequence[Cell], datasets: Datasets, columns: str = "") ->
     `columns` are those of the first run by default. The main metric is the first of its
     `evaluation.compared`, else its objective.
     """
-    runs = shown_runs(every, datasets)
+    runs = table_runs(every, datasets)
     if not runs:
         heads = ("method", "result")
-        alone = [with_failed(Table("", heads, (), (), heads), every)]
+        alone = [add_failed_cells(Table("", heads, (), (), heads), every)]
         return CellTables(runs, alone, alone)
     compared, first = stored_differences(runs), runs[0].config
-    whole = [with_failed(run_table([run.metrics for run in runs]), every)]
+    whole = [add_failed_cells(run_table([run.metrics for run in runs]), every)]
     tables = [
-        with_failed(table, every) if table.heads[0] == "method" else table
+        add_failed_cells(table, every) if table.heads[0] == "method" else table
         for table in tables_of(runs, compared, columns or first["columns"], first.get("objective"))
     ]
     return CellTables(runs, tables, [*whole, *filter(None, [comparison_table(compared)])])
 
 
-def with_failed(table: Table, every: Sequence[Cell]) -> Table:
+def add_failed_cells(table: Table, every: Sequence[Cell]) -> Table:
     """Return a table of cells with those that failed, each in its place."""
     rest, rows = list(table.rows), []
     blank = ("",) * (len(table.heads) - 2)
@@ -223,7 +223,7 @@ def with_failed(table: Table, every: Sequence[Cell]) -> Table:
     return replace(table, rows=(*rows, *rest), notes=(*notes, *table.notes))
 
 
-def refuse_foreign(folder: Path) -> None:
+def refuse_overwriting(folder: Path) -> None:
     """Raise UserError where a command would overwrite a file that none has written there."""
     if sweep_in(folder) or cell_in(folder):
         return

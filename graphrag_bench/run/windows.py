@@ -11,7 +11,7 @@ from graphrag_bench.config.settings import WINDOWS, RunSettings
 from graphrag_bench.contract import builders
 from graphrag_bench.data.dataset import Dataset
 from graphrag_bench.errors import UserError
-from graphrag_bench.files import remember, remembered, user_cache
+from graphrag_bench.files import read_cache, user_cache, write_cache
 from graphrag_bench.fingerprint import code, digest, file_digest
 from graphrag_bench.llm.chat import STAND_IN, ChatModel, sure_tokens
 from graphrag_bench.run.models import Models
@@ -69,7 +69,7 @@ class ContextWindow:
     @property
     def wanted(self) -> int:
         """Tokens in which every method finds room for `CHUNKS` chunks, in whole hundreds."""
-        return max(LEAST, in_hundreds(CHUNKS * self.chunk.long / SHARE))
+        return max(LEAST, round_up_to_hundred(CHUNKS * self.chunk.long / SHARE))
 
     @property
     def auto(self) -> int:
@@ -92,7 +92,7 @@ def context_window(settings: RunSettings, dataset: Dataset, models: Models) -> C
     that of the source.
     """
     margin = STAND_IN if "(stand-in)" in models.identity("tokenizer") else 1.0
-    llm = models.bare("llm")
+    llm = models.unwrapped("llm")
     window = llm.window if isinstance(llm, ChatModel) else None
     if settings.regime == "published" and (whole := WINDOWS.get(settings.profile)):
         window = min(window or whole, whole)
@@ -101,8 +101,8 @@ def context_window(settings: RunSettings, dataset: Dataset, models: Models) -> C
     join, size = settings.chunking.get("join"), _size_of_chunks(settings, dataset)
     file, counting = user_cache("token_counts.json"), file_digest(Path(__file__))
     key = digest(dataset.corpus_digest, size, str(join), counting, code(count_tokens))
-    if (chunks := remembered(file).get(key)) is None:  # the tokenizer is slow to load
-        remember(file, key, chunks := [*astuple(chunk_size(settings, dataset))])
+    if (chunks := read_cache(file).get(key)) is None:  # the tokenizer is slow to load
+        write_cache(file, key, chunks := [*astuple(chunk_size(settings, dataset))])
     return ContextWindow(ChunkSize(*chunks), window, reserved, margin)
 
 
@@ -134,6 +134,6 @@ def _size_of_chunks(settings: RunSettings, dataset: Dataset) -> int | None:
     return size if isinstance(size, int) and size > 0 else None
 
 
-def in_hundreds(n_tokens: float) -> int:
+def round_up_to_hundred(n_tokens: float) -> int:
     """Return the next whole hundred."""
     return math.ceil(n_tokens / 100) * 100

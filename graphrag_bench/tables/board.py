@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from graphrag_bench.config.compose import composed, value_of
+from graphrag_bench.config.compose import compose_settings, value_of
 from graphrag_bench.config.plugins import load_plugins
 from graphrag_bench.config.settings import check_settings
 from graphrag_bench.config.sources import built_in, file_of, read
@@ -144,7 +144,7 @@ def _words(run: StoredRun, home: Path) -> list[str]:
     if own["plugins"]:
         load_plugins(own["plugins"])
         words.insert(0, _word("plugins", own["plugins"]))
-    default = check_settings(composed(words)).model_dump()
+    default = check_settings(compose_settings(words)).model_dump()
     words += [_choice(one, own[one]) for one in _GROUPS if own[one] != default[one]]
     whole = {path: value for path, value in paths_of(own).items() if not _STEPS.fullmatch(path)}
     paths = {**paths_of(own, lists=True), **whole}
@@ -168,7 +168,7 @@ def _choice(group: str, own: Any) -> str:
 
 def _changes(run: StoredRun, words: Sequence[str], home: Path) -> dict[str, Any]:
     """The settings of a run that overrides do not give; those of steps if all others agree."""
-    values = composed([*words, _word("paths.home", str(home))])
+    values = compose_settings([*words, _word("paths.home", str(home))])
     experiment = Experiment.prepare(values, run.dataset, swept=True)
     settings = experiment.settings.model_dump()
     for lists in (False, True):

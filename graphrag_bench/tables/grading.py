@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-from graphrag_bench.config.compose import composed, value_of
+from graphrag_bench.config.compose import compose_settings, value_of
 from graphrag_bench.config.settings import check_settings
 from graphrag_bench.data.dataset import ABSTRACT, card_names, load_card
 from graphrag_bench.judging.pairs import HOUSE, PAPER
@@ -14,7 +14,7 @@ from graphrag_bench.papers.names import PrintedModel
 from graphrag_bench.papers.printed import PrintedSize, Recipe, printed_sizes
 from graphrag_bench.report.rendering import MISSING
 from graphrag_bench.report.rows import above_steps
-from graphrag_bench.run.conditions import deciding
+from graphrag_bench.run.conditions import result_settings
 from graphrag_bench.run.stored import StoredRun
 from graphrag_bench.text import model_name
 
@@ -245,7 +245,7 @@ def settings_of_words(words: Sequence[str], dataset: str | None) -> dict[str, An
 
 @cache
 def _composed(words: tuple[str, ...]) -> dict[str, Any]:
-    return deciding(check_settings(composed(words)))
+    return result_settings(check_settings(compose_settings(words)))
 
 
 def with_chunking(settings: Mapping[str, Any], dataset: str | None) -> dict[str, Any]:

@@ -37,7 +37,7 @@ from graphrag_bench.report.rows import (
 from graphrag_bench.run.folder import Row, write_whole
 from graphrag_bench.run.record import is_imported
 from graphrag_bench.run.scoring import context_tokens
-from graphrag_bench.run.stored import StoredRun, alike, scored_questions, scores_of
+from graphrag_bench.run.stored import StoredRun, scored_questions, scores_of, with_one_rule
 from graphrag_bench.text import short
 from graphrag_bench.view.answer_graph import answer_graph
 
@@ -198,7 +198,7 @@ def write_page(runs: Sequence[StoredRun], page: Path, home: Path) -> Path:
     UserError for another folder that is not empty.
     """
     _write_static(page)
-    runs, sets = alike(runs), {}
+    runs, sets = with_one_rule(runs), {}
     for number, (key, group) in enumerate(grouped(runs, _set_of).items()):
         ids = list(dict.fromkeys(name for run in group for name in questions_of(run)))
         sets[key] = f"set{number}", {name: row for row, name in enumerate(ids)}

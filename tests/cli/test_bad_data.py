@@ -9,7 +9,7 @@ from data.test_fetching import NEWS, hub, news_files
 from file_server import FileServer, serving
 from toy_runs import TOY, WEIGHTLESS, command, metrics, refused, run_folder, write_set
 
-from graphrag_bench.config.compose import composed
+from graphrag_bench.config.compose import compose_settings
 from graphrag_bench.errors import UserError
 from graphrag_bench.run.experiment import Experiment
 from graphrag_bench.run.stored import find_run
@@ -26,7 +26,7 @@ QUESTION = {"id": "q1", "text": "Where does Bert live?"}
 def refusal(*words: str) -> str:
     """The error message of a run that fails before its first question."""
     with pytest.raises(UserError) as error:
-        experiment = Experiment.prepare(composed([*WEIGHTLESS, "method=vanilla", *words]))
+        experiment = Experiment.prepare(compose_settings([*WEIGHTLESS, "method=vanilla", *words]))
         wanted = {item.resource for item in experiment.plan}
         experiment.store().resources(experiment.plan, wanted, experiment.models)
     return str(error.value)

@@ -82,9 +82,12 @@ def test_two_versions_of_a_model_are_marked_and_expected_calls_are_stored(fake: 
 def test_two_processes_share_a_run_only_as_shards_of_one_division(
     home: Path, first: str, second: str
 ) -> None:
-    with RunFolder(home / "run", "1-of-4").alone(), RunFolder(home / "run", "2-of-4").alone():
+    with (
+        RunFolder(home / "run", "1-of-4").exclusive(),
+        RunFolder(home / "run", "2-of-4").exclusive(),
+    ):
         pass
-    with RunFolder(home / "run", first).alone(), pytest.raises(UserError, match="shard=1/4"):
-        RunFolder(home / "run", second).alone().__enter__()
-    with RunFolder(home / "run", second).alone():
+    with RunFolder(home / "run", first).exclusive(), pytest.raises(UserError, match="shard=1/4"):
+        RunFolder(home / "run", second).exclusive().__enter__()
+    with RunFolder(home / "run", second).exclusive():
         pass

@@ -7,10 +7,10 @@ import pytest
 from fake_openai import FakeOpenAI
 from toy_runs import command
 
-from graphrag_bench.config.compose import composed
+from graphrag_bench.config.compose import compose_settings
 from graphrag_bench.config.settings import check_settings
 from graphrag_bench.run import model_check
-from graphrag_bench.run.model_check import examine
+from graphrag_bench.run.model_check import check_models
 
 pytestmark = pytest.mark.slow
 
@@ -25,7 +25,7 @@ def _key(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def examined(*words: str) -> dict[str, tuple[bool, str]]:
     """Each check by `part name`: whether it passed, and its text."""
-    checks = examine(check_settings(composed(words)))
+    checks = check_models(check_settings(compose_settings(words)))
     return {f"{check.part} {check.name}": (check.passed, check.text) for check in checks}
 
 

@@ -12,7 +12,7 @@ from graphrag_bench.errors import UserError
 from graphrag_bench.llm.calls import Chat
 from graphrag_bench.llm.scripted import Scripted, last_user_message
 from graphrag_bench.run.cleanup import garbage
-from graphrag_bench.run.stored import find_run, rescored
+from graphrag_bench.run.stored import find_run, rescore
 
 TOY = ["dataset=toy", *WEIGHTLESS]
 TEMPLATE = ["kind=specific", "wording=template", "n=6", "hops=1,2"]
@@ -70,7 +70,7 @@ def test_generated_questions_run_on_the_artifacts_of_the_data_set(tmp_path: Path
     assert {row["question"] for row in records(run)} == {row["id"] for row in questions}
     (scope,) = json.loads((run / "artifacts.json").read_text())["artifacts"]
     assert not {item.path.name for item in garbage(tmp_path)[0]} & set(scope["keys"].values())
-    assert rescored(find_run(str(run), tmp_path), {})["n"] == 6  # reads the data set again
+    assert rescore(find_run(str(run), tmp_path), {})["n"] == 6  # reads the data set again
 
 
 def test_the_data_set_is_named_after_its_file_of_questions(tmp_path: Path) -> None:

@@ -18,8 +18,8 @@ from graphrag_bench.errors import UserError
 from graphrag_bench.papers.printed import table_names
 from graphrag_bench.report.comparisons import baseline_of
 from graphrag_bench.run import cleanup
-from graphrag_bench.run.stored import find_run, rescored
-from graphrag_bench.run.sweep import named_runs
+from graphrag_bench.run.stored import find_run, rescore
+from graphrag_bench.run.sweep import find_runs
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("copied")]
 
@@ -33,7 +33,7 @@ def folder(method: str) -> Path:
 
 
 def again(**changes: Any) -> dict[str, Any]:
-    return rescored(find_run(str(folder("bm25")), "."), changes)
+    return rescore(find_run(str(folder("bm25")), "."), changes)
 
 
 def printed(*words: object) -> str:
@@ -63,7 +63,7 @@ def test_table_lists_papers_and_takes_folders_and_beginnings_of_keys() -> None:
     every = printed("table")
     assert all(name in every for name in table_names())
     named = [["runs/toy"], [str(folder("bm25"))], [folder("vanilla").name[:8]]]
-    assert [len(named_runs(names, ".")) for names in named] == [3, 1, 1]
+    assert [len(find_runs(names, ".")) for names in named] == [3, 1, 1]
     assert "| BM25 " in printed("table", "runs/toy", "--format", "markdown")
     runs = {run["method"]: run for run in json.loads(printed("table", "runs/toy", "--json"))}
     assert runs["bm25"]["metrics"]["evidence_recall@5"]["n"] == 5

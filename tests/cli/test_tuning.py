@@ -5,7 +5,7 @@ import shlex
 import pytest
 from toy_runs import TOY, asked, command, metrics, ran, records, refused
 
-from graphrag_bench.config.compose import composed
+from graphrag_bench.config.compose import compose_settings
 from graphrag_bench.config.settings import check_settings
 from graphrag_bench.data.dataset import is_dev
 from graphrag_bench.data.readers import read_dataset
@@ -61,7 +61,7 @@ def test_the_selected_run_is_marked_in_every_table() -> None:
 def test_an_invalid_objective_is_refused(more: str, name: str) -> None:
     words = [word for word in OPTUNA if not word.startswith("hydra.")]
     with pytest.raises(UserError, match=name):
-        check_names(check_settings(composed([*words, more])))
+        check_names(check_settings(compose_settings([*words, more])))
 
 
 def test_an_invalid_tuning_sweep_is_refused() -> None:

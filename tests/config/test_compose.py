@@ -7,7 +7,7 @@ import yaml
 from toy_runs import command
 
 import graphrag_bench as gb
-from graphrag_bench.config.compose import cells, composed, composition
+from graphrag_bench.config.compose import cells, compose_settings, composition
 from graphrag_bench.config.settings import check_settings, defaults
 from graphrag_bench.config.sources import method_file, names
 from graphrag_bench.data.dataset import card_names
@@ -25,7 +25,7 @@ WORDS = [
 
 @pytest.mark.parametrize("words", WORDS, ids=" ".join)
 def test_words_come_to_what_hydra_itself_prints(words: list[str]) -> None:
-    ours = composed(words)
+    ours = compose_settings(words)
     theirs = yaml.safe_load(command("run", "--cfg", "job", "--resolve", *words).out)
     assert ours.pop("given") is not None and ours.pop("row") is None
     assert theirs["method"].pop("prompts") is None
@@ -37,14 +37,14 @@ def test_python_and_words_are_the_same_run_where_a_profile_chooses_the_chunks_to
              "profile=upstream", "method.top_k=7", "build.graph=tkg"]  # fmt: skip
     ours = gb.method("ketrag", embedder="hashing", llm="scripted", limit=2, profile="upstream",
                      top_k=7, build={"graph": "tkg"})  # fmt: skip
-    mine, theirs = ours.experiment(gb.dataset("toy")), Experiment.prepare(composed(words))
+    mine, theirs = ours.experiment(gb.dataset("toy")), Experiment.prepare(compose_settings(words))
     assert mine.key == theirs.key
     one, other = (run.settings.model_dump(exclude={"dataset"}) for run in (mine, theirs))
     assert one == other
 
 
 def test_a_mapping_for_a_group_takes_the_place_of_its_choice() -> None:
-    values = composed([], {"llm": {"_target_": "mine.Model"}, "evaluation": {"cuts": [3]}})
+    values = compose_settings([], {"llm": {"_target_": "mine.Model"}, "evaluation": {"cuts": [3]}})
     assert values["llm"] == {"_target_": "mine.Model"}
     assert values["evaluation"] == {**defaults()["evaluation"], "cuts": [3]}
 
@@ -53,10 +53,10 @@ def test_what_the_primary_configuration_and_an_experiment_set_counts(home: Path)
     (home / "configs").mkdir()
     text = (project_folder("configs") / "run.yaml").read_text("utf-8") + "\nlimit: 5\n"
     (home / "configs" / "run.yaml").write_text(f"{text}method: {{top_k: 9}}\nanswer: off\n")
-    values = composed(["method=vanilla", "dataset=toy"])
+    values = compose_settings(["method=vanilla", "dataset=toy"])
     assert (values["limit"], values["given"]) == (5, ["method.top_k"])
-    assert composed(["method=vanilla", "method.top_k=4"])["method"]["top_k"] == 4
-    assert "method.conversion" in composed(["experiment=pathcorag_steps"])["given"]
+    assert compose_settings(["method=vanilla", "method.top_k=4"])["method"]["top_k"] == 4
+    assert "method.conversion" in compose_settings(["experiment=pathcorag_steps"])["given"]
     assert check_settings(values).answer == "off"
 
 

@@ -9,7 +9,7 @@ import graphrag_bench as gb
 from graphrag_bench.cli.list import entries
 from graphrag_bench.cli.parsing import register_folders
 from graphrag_bench.config import plugins
-from graphrag_bench.config.compose import composed
+from graphrag_bench.config.compose import compose_settings
 from graphrag_bench.config.plugins import load_plugins
 from graphrag_bench.contract import operators
 from graphrag_bench.errors import UserError
@@ -48,7 +48,7 @@ def test_a_method_of_ones_own_is_found_wherever_it_is(place: str, home: Path) ->
     write(home / file, "mine")
     (home / "mylab").mkdir(exist_ok=True)
     (home / "mylab" / "__init__.py").touch()
-    assert composed(register_folders(["dataset=toy", *words]))["method"]["title"] == "Mine"
+    assert compose_settings(register_folders(["dataset=toy", *words]))["method"]["title"] == "Mine"
     if place in ("a relative path", "configs of the working directory"):
         assert gb.method(words[0].partition("=")[2]).method["title"] == "Mine"
 
@@ -73,7 +73,7 @@ def test_a_package_is_a_plug_in_by_its_path(home: Path) -> None:
     plug_in(home / "else", "pathlab")
     load_plugins(["./else/pathlab"])
     assert "question.pathlab" in operators
-    values = composed(register_folders(["method=pathlab", "plugins=[./else/pathlab]"]))
+    values = compose_settings(register_folders(["method=pathlab", "plugins=[./else/pathlab]"]))
     assert values["method"]["title"] == "Pathlab"
     (home / "pathlab").mkdir()
     for wrong in ("./pathlab", "mylab.nowhere"):
@@ -91,7 +91,7 @@ def test_an_installed_package_is_a_plug_in_by_its_entry_point(
     plugins.installed.cache_clear()
     load_plugins()
     assert "question.pointlab" in operators
-    assert composed(register_folders(["method=pointlab"]))["method"]["title"] == "Pointlab"
+    assert compose_settings(register_folders(["method=pointlab"]))["method"]["title"] == "Pointlab"
     plugins.installed.cache_clear()
 
 
@@ -101,7 +101,7 @@ def test_data_sets_models_and_studies_are_files_too(home: Path) -> None:
     (home / "reader.yaml").write_text("_target_: toy_runs.reader\n")
     study = 'defaults:\n  - override /method: ./mine.yaml\nanswer: "off"\n'
     write(home / "configs" / "experiment" / "named.yaml", "named", study)
-    values = composed(["dataset=./set.yaml", "llm=./reader.yaml", "experiment=named"])
+    values = compose_settings(["dataset=./set.yaml", "llm=./reader.yaml", "experiment=named"])
     assert values["dataset"] == {"name": "world", "size": 20, "hops": 1}
     assert values["llm"] == {"_target_": "toy_runs.reader"}
     assert (values["method"]["name"], values["answer"]) == ("mine", "off")
@@ -110,18 +110,18 @@ def test_data_sets_models_and_studies_are_files_too(home: Path) -> None:
 def test_an_own_file_comes_before_ours_but_a_method_has_a_name_of_its_own(home: Path) -> None:
     other = write(home / "mine.yaml", "vanilla")
     with pytest.raises(UserError, match=str(other)):
-        composed(["method=./mine.yaml"])
+        compose_settings(["method=./mine.yaml"])
     write(home / "configs" / "method" / "vanilla.yaml", "mine")
-    assert composed(["method=vanilla"])["method"]["name"] == "mine"
+    assert compose_settings(["method=vanilla"])["method"]["name"] == "mine"
 
 
 def test_a_file_that_cannot_be_read_hurts_only_who_asks_for_it(home: Path) -> None:
     write(home / "configs" / "method" / "mine.yaml", "mine")
     text = "name: broken\nretrieve:\n  - {{op: chunk.bm25\ngenerate: []\n"
     broken = write(home / "configs" / "method" / "broken.yaml", "broken", text)
-    assert composed(["method=mine"])["method"]["name"] == "mine"
+    assert compose_settings(["method=mine"])["method"]["name"] == "mine"
     with pytest.raises(UserError, match=f"{broken}, line 4"):
-        composed(["method=broken"])
+        compose_settings(["method=broken"])
     listed = {name: (about, file) for name, about, file in entries("methods")}
     assert f"{broken}, line 4" in listed["broken"][0]
     assert listed["mine"][1].endswith("mine.yaml")
@@ -135,7 +135,7 @@ def test_a_file_that_cannot_be_read_hurts_only_who_asks_for_it(home: Path) -> No
 def test_what_is_no_method_is_named_with_its_file(content: bytes, name: str, home: Path) -> None:
     (home / "mine.yaml").write_bytes(content)
     with pytest.raises(UserError, match=name) as refusal:
-        composed(["method=./mine.yaml"])
+        compose_settings(["method=./mine.yaml"])
     assert str(home / "mine.yaml") in str(refusal.value)
 
 

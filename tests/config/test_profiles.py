@@ -3,8 +3,8 @@
 import pytest
 
 from graphrag_bench import api
-from graphrag_bench.config.compose import composed
-from graphrag_bench.config.sources import applied
+from graphrag_bench.config.compose import compose_settings
+from graphrag_bench.config.sources import with_profile
 from graphrag_bench.errors import UserError
 
 FILE = {
@@ -34,28 +34,28 @@ PLAIN = {key: FILE[key] for key in ("name", "damping", "top_k", "form", "build")
 def test_sources_change_what_they_state_and_leave_the_rest(
     profile: str, fidelity: str, pooling: object, changed: dict[str, object]
 ) -> None:
-    assert applied(FILE, profile, fidelity, pooling) == {**PLAIN, **changed}
+    assert with_profile(FILE, profile, fidelity, pooling) == {**PLAIN, **changed}
     assert FILE["build"] == {"graph": "kg"}
 
 
 def test_a_profile_that_sets_what_the_method_lacks_is_refused() -> None:
     with pytest.raises(UserError, match=r"dampin'.*damping"):
-        applied({**FILE, "profiles": {"upstream": {"dampin": 1}}}, "upstream", "default")
+        with_profile({**FILE, "profiles": {"upstream": {"dampin": 1}}}, "upstream", "default")
 
 
 def test_a_profile_can_lift_a_bound() -> None:
     """`null` in a file is no value on the command line too, and not the word None."""
-    assert composed(["method=pathcorag", "profile=paper"])["method"]["max_pairs"] is None
+    assert compose_settings(["method=pathcorag", "profile=paper"])["method"]["max_pairs"] is None
 
 
 def test_a_profile_can_choose_the_chunks_and_a_chosen_chunking_wins() -> None:
     words = ["method=ketrag", "dataset=toy", "profile=upstream"]
     own = {"variant": "separator", "size": 150, "overlap": 0}
-    whole = composed(words)
+    whole = compose_settings(words)
     assert whole["chunking"] == own
     assert "chunk_table" not in whole["method"]["build"]
-    assert composed([*words, "chunking.size=300"])["chunking"] == own | {"size": 300}
-    assert composed([*words, "chunking=token"])["chunking"] == {"variant": "token"}
+    assert compose_settings([*words, "chunking.size=300"])["chunking"] == own | {"size": 300}
+    assert compose_settings([*words, "chunking=token"])["chunking"] == {"variant": "token"}
 
 
 def test_what_the_user_sets_wins_over_the_profile_even_when_it_is_the_default() -> None:
@@ -64,6 +64,6 @@ def test_what_the_user_sets_wins_over_the_profile_even_when_it_is_the_default() 
         ("subgraphrag", {"pooling": "rerank"}, "form", "paths", "triplets"),
     ):
         words = [f"method={name}", *(f"{key}={value}" for key, value in source.items())]
-        assert composed(words)["method"][setting] == theirs
-        assert composed([*words, f"method.{setting}={own}"])["method"][setting] == own
+        assert compose_settings(words)["method"][setting] == theirs
+        assert compose_settings([*words, f"method.{setting}={own}"])["method"][setting] == own
         assert api.method(name, **source, **{setting: own}).method[setting] == own

@@ -8,11 +8,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from toy_runs import TOY
 
-from graphrag_bench.config.compose import composed, value_of
+from graphrag_bench.config.compose import compose_settings, value_of
 from graphrag_bench.config.sources import unknown_choice
-from graphrag_bench.config.words import at_home, quoted
+from graphrag_bench.config.words import expand_home_in, quote
 from graphrag_bench.errors import UserError
-from graphrag_bench.files import expanded
+from graphrag_bench.files import expand_home
 
 PARSER = OverridesParser.create()
 SIGNS = st.sampled_from("aZ9 ~;=#!&<>'\"|()[]{}:.,/-_éß文档🜁ж")
@@ -20,7 +20,7 @@ SIGNS = st.sampled_from("aZ9 ~;=#!&<>'\"|()[]{}:.,/-_éß文档🜁ж")
 
 @given(st.text(SIGNS, min_size=1).filter(lambda text: text[0] not in "[{'\"," and "," not in text))
 def test_a_text_is_that_text_and_no_error(text: str) -> None:
-    read = str(PARSER.parse_override(quoted(f"name=x{text}")).value())
+    read = str(PARSER.parse_override(quote(f"name=x{text}")).value())
     assert read.strip() == f"x{text}".strip()
 
 
@@ -38,7 +38,7 @@ def test_what_hydra_cannot_read_is_quoted_and_the_rest_is_as_it_was(
 
 @pytest.mark.parametrize("group", ["row", "experiment", "llm@llm_build", "llm@llm_judge"])
 def test_null_is_no_choice_where_none_is_needed(group: str) -> None:
-    assert composed([*TOY, f"{group}=null"]) == composed(TOY)
+    assert compose_settings([*TOY, f"{group}=null"]) == compose_settings(TOY)
 
 
 @pytest.mark.parametrize(
@@ -49,13 +49,13 @@ def test_null_is_no_choice_where_none_is_needed(group: str) -> None:
 )  # fmt: skip
 def test_a_choice_is_one_name(word: str, name: str) -> None:
     with pytest.raises(UserError, match=name):
-        composed([*TOY, word])
+        compose_settings([*TOY, word])
 
 
 def test_a_choice_may_look_like_a_number(home: Path) -> None:
     (home / "configs" / "dataset").mkdir(parents=True)
     (home / "configs" / "dataset" / "2024.yaml").write_text("name: toy\n")
-    assert composed([*TOY, "dataset=2024"])["dataset"]["name"] == "toy"
+    assert compose_settings([*TOY, "dataset=2024"])["dataset"]["name"] == "toy"
 
 
 @pytest.mark.parametrize(
@@ -73,11 +73,11 @@ def test_a_leading_tilde_is_the_home_in_words_files_and_python(
 ) -> None:
     monkeypatch.setenv("HOME", "/me")
     words = ["a=~", 'a="~/x"', "--home=~/x", "a=~/x,~/y", "a=[~/x]", "a=x~y", "~a"]
-    assert [at_home(word) for word in words] == [
+    assert [expand_home_in(word) for word in words] == [
         "a=/me", 'a="/me/x"', "--home=/me/x", "a=/me/x,/me/y", "a=[/me/x]", "a=x~y", "~a",
     ]  # fmt: skip
-    assert expanded({"a": ["~/x", {"b": "~"}], "c": 1}) == {"a": ["/me/x", {"b": "/me"}], "c": 1}
+    assert expand_home({"a": ["~/x", {"b": "~"}], "c": 1}) == {"a": ["/me/x", {"b": "/me"}], "c": 1}
     (home / "configs" / "experiment").mkdir(parents=True)
     (home / "configs" / "experiment" / "far.yaml").write_text("paths: {home: ~/x}\n")
-    assert composed([*TOY, "experiment=far"])["paths"]["home"] == "/me/x"
-    assert composed(TOY, {"paths": {"home": "~/x"}})["paths"]["home"] == "/me/x"
+    assert compose_settings([*TOY, "experiment=far"])["paths"]["home"] == "/me/x"
+    assert compose_settings(TOY, {"paths": {"home": "~/x"}})["paths"]["home"] == "/me/x"

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from toy_runs import TOY, command, refused
 
-from graphrag_bench.config.compose import cells, composed, composition
+from graphrag_bench.config.compose import cells, compose_settings, composition
 from graphrag_bench.errors import UserError
 from graphrag_bench.run.command import Command
 
@@ -46,7 +46,7 @@ pytestmark = pytest.mark.usefixtures("home")
 )  # fmt: skip
 def test_what_is_wrong_is_named_with_what_would_be_right(words: str, names: str) -> None:
     with pytest.raises(UserError) as refusal:
-        values = composed([*TOY, "method=vanilla", *words.split()])
+        values = compose_settings([*TOY, "method=vanilla", *words.split()])
         experiment = Command().experiment(values, swept=False)
         experiment.store().resources(experiment.plan, {"chunk_table"}, experiment.models)
     message = str(refusal.value)
@@ -57,7 +57,7 @@ def test_what_is_wrong_is_named_with_what_would_be_right(words: str, names: str)
 def test_a_value_that_hydra_cannot_read_is_named_alone_with_how_to_quote_it() -> None:
     word = "dataset.root=[/data (old"
     with pytest.raises(UserError, match="quotes") as refusal:
-        composed([*TOY, word])
+        compose_settings([*TOY, word])
     assert f"'{word}'" in str(refusal.value) and "embedder" not in str(refusal.value)
 
 
@@ -69,7 +69,7 @@ def test_a_value_that_hydra_cannot_read_is_named_alone_with_how_to_quote_it() ->
 def test_a_sweep_that_gives_no_cells_is_refused(word: str, name: str) -> None:
     with pytest.raises(UserError, match=name):
         for cell in cells(composition(TOY), [*TOY, word]) or ():
-            composed(cell)
+            compose_settings(cell)
 
 
 def test_commands_end_with_2_before_anything_is_written(home: Path) -> None:

@@ -9,7 +9,7 @@ from office_files import write_docx, write_pdf
 from published_sets import written
 from toy_runs import WEIGHTLESS
 
-from graphrag_bench.config.compose import composed
+from graphrag_bench.config.compose import compose_settings
 from graphrag_bench.data.dataset import Dataset, Document, documents_of
 from graphrag_bench.data.readers import folder as folder_reader
 from graphrag_bench.data.readers import read_dataset
@@ -162,7 +162,7 @@ def test_without_a_file_that_questions_name_plans_are_made_and_nothing_is_scored
     with pytest.raises(UserError, match=r"'b.txt'.*'a.txt'"):
         read(folder)
     words = ["dataset=folder", f"dataset.root={folder}", f"paths.home={tmp_path}", *WEIGHTLESS]
-    experiment = Experiment.prepare(composed([*words, "method=bm25", "answer=off"]))
+    experiment = Experiment.prepare(compose_settings([*words, "method=bm25", "answer=off"]))
     assert [item.resource for item in experiment.plan] == ["chunk_table", "bm25"]
     with pytest.raises(UserError, match=r"'q'.*'b.txt'"):
         execute(experiment)

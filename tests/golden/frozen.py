@@ -146,7 +146,7 @@ def _dataset(name: str) -> Dataset:
 
 
 def _frozen(experiment: Experiment) -> Plain:
-    reader = experiment.models.bare("llm")
+    reader = experiment.models.unwrapped("llm")
     resources = build_resources(experiment, experiment.models, Progress())
     prompts = {"while building": _sent(reader.prompts)}
     resources |= {name: reader for name in ("llm", "llm_build") if name in resources}

@@ -12,7 +12,7 @@ from graphrag_bench.artifacts.graphml import export_graphml, graphml
 from graphrag_bench.artifacts.importers import msgraphrag
 from graphrag_bench.artifacts.importers.paths import content_digest, file_of, variants_for
 from graphrag_bench.artifacts.importers.rows import chunk_id, chunks_of_texts, mentions
-from graphrag_bench.config.compose import composed
+from graphrag_bench.config.compose import compose_settings
 from graphrag_bench.data.chunks import ChunkTable
 from graphrag_bench.errors import UserError
 from graphrag_bench.graphs.text_graph import text_graph
@@ -260,7 +260,7 @@ def prepared(import_from: Path, **settings) -> Experiment:
     """HippoRAG over the toy set, with a graph to import."""
     graph = {"import_from": str(import_from)}
     return Experiment.prepare(
-        composed(["dataset=toy", "method=hipporag"], {"graph": graph, **settings})
+        compose_settings(["dataset=toy", "method=hipporag"], {"graph": graph, **settings})
     )
 
 

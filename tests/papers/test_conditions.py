@@ -7,15 +7,15 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from graphrag_bench.config.compose import composed
+from graphrag_bench.config.compose import compose_settings
 from graphrag_bench.config.plugins import load_plugins
 from graphrag_bench.config.settings import check_settings
-from graphrag_bench.config.sources import applied, method_file
+from graphrag_bench.config.sources import method_file, with_profile
 from graphrag_bench.papers.choices import table_runs
 from graphrag_bench.papers.conditions import NOT_STATED, Condition, conditions_of, load_conditions
 from graphrag_bench.papers.printed import paper_names, table_names
 from graphrag_bench.pipeline.pipeline import STAGES, StepOptions, build
-from graphrag_bench.run.conditions import condition_lines, resolved
+from graphrag_bench.run.conditions import condition_lines, condition_values
 from graphrag_bench.run.folder import paths_of
 
 MODELS = ("llm", "embedder", "dataset")
@@ -43,12 +43,12 @@ def values(words: tuple[str, ...]) -> Mapping[str, object]:
 
 @cache
 def _values(words: tuple[str, ...]) -> Mapping[str, object]:
-    settings = check_settings(composed(words))
+    settings = check_settings(compose_settings(words))
     profiled = settings.profile != "default"
     options = StepOptions(pooling=settings.pooling, regime=settings.regime, all_rows=profiled)
     pipeline, problems = build(settings.method, options)
     assert not problems
-    return resolved(settings, pipeline)
+    return condition_values(settings, pipeline)
 
 
 def changed_by_sources(words: tuple[str, ...]) -> Iterator[str]:
@@ -56,7 +56,7 @@ def changed_by_sources(words: tuple[str, ...]) -> Iterator[str]:
     own = dict(word.split("=", 1) for word in words)
     file, profile = method_file(own["method"]), own.get("profile", "default")
     plain, sourced = (
-        paths_of({name: one for name, one in applied(file, *of).items() if name not in STAGES})
+        paths_of({name: one for name, one in with_profile(file, *of).items() if name not in STAGES})
         for of in (("default", "default"), (profile, own.get("fidelity", "default")))
     )
     yield from (f"method.{path}" for path in sourced if sourced[path] != plain.get(path))
@@ -113,7 +113,9 @@ def test_rows_by_hand(row: str, expected: dict[str, object]) -> None:
 
 def test_a_plan_shows_the_value_of_the_run_and_where_the_paper_has_another() -> None:
     row = "pathrag.table1.NaiveRAG"
-    settings = check_settings(composed([*words_of(row)[:4], "regime=published", "method.top_k=9"]))
+    settings = check_settings(
+        compose_settings([*words_of(row)[:4], "regime=published", "method.top_k=9"])
+    )
     lines = list(condition_lines(row, settings, build(settings.method)[0], None))
     (k,) = [line for line in lines if line.startswith("  k:")]
     assert "9, not 4 (method.top_k)" in k and NOT_STATED in k

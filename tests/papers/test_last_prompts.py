@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from graphrag_bench.config.compose import composed
+from graphrag_bench.config.compose import compose_settings
 from graphrag_bench.config.plugins import load_plugins
 from graphrag_bench.papers.printed import load_table, table_names
 from graphrag_bench.pipeline.pipeline import run
@@ -30,8 +30,10 @@ MODELS = (
 def written(head: str, home: Path) -> str:
     """The content of a file: its first line, then the messages, each after its role."""
     words, _, asked = head.partition(", question ")
-    experiment = Experiment.prepare(composed([*words.split(), *MODELS, f"paths.home={home}"]))
-    reader = experiment.models.bare("llm")
+    experiment = Experiment.prepare(
+        compose_settings([*words.split(), *MODELS, f"paths.home={home}"])
+    )
+    reader = experiment.models.unwrapped("llm")
     resources = build_resources(experiment, experiment.models, Progress())
     resources |= {name: reader for name in ("llm", "llm_build") if name in resources}
     (question,) = [row for row in experiment.selection()[0] if row.id == asked]

@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 from toy_runs import TOY, metrics, records, refusal, run_folder, table_of, write_set
 
-from graphrag_bench.config.compose import composed, method_values
+from graphrag_bench.config.compose import compose_settings, method_values
 from graphrag_bench.config.plugins import load_plugins
-from graphrag_bench.config.sources import applied, method_file, names
+from graphrag_bench.config.sources import method_file, names, with_profile
 from graphrag_bench.pipeline.pipeline import Pipeline, build
 from graphrag_bench.prompts import ContextBudget
 from graphrag_bench.run.budgets import context_blocks, map_steps, packers
@@ -25,13 +25,13 @@ def _plugins(home: Path) -> None:
 
 
 def pipeline_of(name: str, profile: str = "default") -> Pipeline:
-    return build(method_values(applied(method_file(name), profile, "default")))[0]
+    return build(method_values(with_profile(method_file(name), profile, "default")))[0]
 
 
 def prepared(name: str, *words: str) -> Experiment:
     """A checked run of a method on the toy set, whose reader has a window of 8,192 tokens."""
     base = ["dataset=toy", "embedder=hashing", f"method={name}"]
-    return Experiment.prepare(composed([*base, *words]))
+    return Experiment.prepare(compose_settings([*base, *words]))
 
 
 def served(name: str, window: int | None, *words: str) -> Experiment:
@@ -71,7 +71,7 @@ def test_blocks_with_tokens_of_their_own_have_a_budget_that_holds_them(profile: 
     """Else the first blocks fill a smaller window, and the last, PathRAG's paths, are cut whole."""
     unpacked = set()
     for name in names("method"):
-        raw = method_values(applied(method_file(name), profile, "default"))
+        raw = method_values(with_profile(method_file(name), profile, "default"))
         steps = packers(build(raw)[0])
         unpacked |= set() if steps else {name}
         shares = [op.settings.get("share") for op in steps if "context" in op.operator.returns]
@@ -206,4 +206,4 @@ def test_a_prompt_that_can_hold_no_chunk_is_refused_with_the_budget_that_would_d
 def test_the_chunk_size_is_that_of_the_chunks_as_the_run_cuts_them(books: list[str]) -> None:
     for size, least, most in ((1200, 1000, 1300), (300, 250, 350)):
         words = [*books, "method=vanilla", "llm.window=128000", f"chunking.size={size}"]
-        assert least < Experiment.prepare(composed(words)).window.chunk.typical < most
+        assert least < Experiment.prepare(compose_settings(words)).window.chunk.typical < most

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from toy_runs import QUICK
 
-from graphrag_bench.config.compose import composed
+from graphrag_bench.config.compose import compose_settings
 from graphrag_bench.progress import Progress
 from graphrag_bench.run.estimates import estimates
 from graphrag_bench.run.execute import execute
@@ -27,7 +27,7 @@ def prepared(home: Path, method: str, *settings: str) -> Experiment:
     words = ["dataset=toy", f"method={method}", "llm=scripted", "embedder=hashing"]
     words += ["llm._target_=counting_reader.reader", f"limit={LIMIT}", f"paths.home={home}"]
     words += ["workers=1", "failures.limit=1", *QUICK.get(method, ())]
-    return Experiment.prepare(composed([*words, *settings]))
+    return Experiment.prepare(compose_settings([*words, *settings]))
 
 
 @pytest.mark.parametrize("method", MODELS)

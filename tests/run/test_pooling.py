@@ -9,7 +9,7 @@ from toy_runs import TOY, refused
 
 from graphrag_bench.config.compose import method_values
 from graphrag_bench.config.plugins import load_plugins
-from graphrag_bench.config.sources import applied, method_file, names
+from graphrag_bench.config.sources import method_file, names, with_profile
 from graphrag_bench.pipeline.pipeline import StepOptions, build
 from graphrag_bench.pipeline.steps import Execution as Running
 from graphrag_bench.pipeline.steps import run_steps
@@ -45,7 +45,7 @@ def _plugins(home: Path) -> None:
 
 
 def method(name: str, **settings: Any) -> dict[str, Any]:
-    return method_values({**applied(method_file(name), "default", "default"), **settings})
+    return method_values({**with_profile(method_file(name), "default", "default"), **settings})
 
 
 def final(values: dict[str, Any], budget: int | None = None, **pooling: Any) -> RetrievalState:

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from toy_runs import TOY, by_python, plan_of
 
-from graphrag_bench.config.compose import composed
+from graphrag_bench.config.compose import compose_settings
 from graphrag_bench.config.sources import names
 from graphrag_bench.pipeline.reader_prompts import COMMON, own_answers
 from graphrag_bench.prompts import REFUSAL, FormName, Prompt, answer_form
@@ -66,5 +66,5 @@ def test_a_prompt_of_ones_own_without_the_clause_is_named_by_plan(tmp_path: Path
 def test_it_is_in_the_key_by_content(tmp_path: Path) -> None:
     (tmp_path / "common.j2").write_text("Another: {{ question }} {{ blocks }}")
     words = [[], ["regime=published"], [f"method.prompts={tmp_path}"]]
-    runs = [Experiment.prepare(composed([*TOY, "method=vanilla", *more])) for more in words]
+    runs = [Experiment.prepare(compose_settings([*TOY, "method=vanilla", *more])) for more in words]
     assert len({run.key for run in runs}) == 3

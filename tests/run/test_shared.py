@@ -10,20 +10,20 @@ from unittest.mock import Mock
 import pytest
 from toy_runs import WEIGHTLESS
 
-from graphrag_bench.config.compose import composed
+from graphrag_bench.config.compose import compose_settings
 from graphrag_bench.llm.ledger import Ledger, LedgerLine, read_ledger
 from graphrag_bench.progress import Progress
 from graphrag_bench.run import models
 from graphrag_bench.run.execute import RunResult, _charge, execute
 from graphrag_bench.run.experiment import Experiment
-from graphrag_bench.run.models import Shared
+from graphrag_bench.run.models import ProcessCache
 
 CELLS = ("method.damping=0.2", "method.damping=0.7")
 
 
-def cell(home: Path, *settings: str, of: Shared | None = None) -> Experiment:
+def cell(home: Path, *settings: str, of: ProcessCache | None = None) -> Experiment:
     words = ["dataset=toy", *WEIGHTLESS, "method=hipporag", "limit=2", f"paths.home={home}"]
-    return Experiment.prepare(composed([*words, *settings]), swept=True, shared=of)
+    return Experiment.prepare(compose_settings([*words, *settings]), swept=True, shared=of)
 
 
 def calls(run: RunResult) -> list[tuple[str, str]]:
@@ -36,7 +36,7 @@ def test_the_second_cell_makes_no_model_and_loads_no_graph_but_has_its_own_budge
     made, loads = (Mock(wraps=one) for one in (models.make, models.loaded))
     monkeypatch.setattr(models, "make", made)
     monkeypatch.setattr(models, "loaded", loads)
-    common = Shared()
+    common = ProcessCache()
     _, second = (execute(cell(tmp_path, one, of=common), Progress(quiet=True)) for one in CELLS)
     names = [one.args[0] for one in made.mock_calls]
     names += [one.args[1].parent.name for one in loads.mock_calls]
@@ -47,7 +47,7 @@ def test_the_second_cell_makes_no_model_and_loads_no_graph_but_has_its_own_budge
     assert files[0] == files[1] and files[0].count(b"\n") == 2
     assert calls(second) == calls(alone)
     own, other = (cell(tmp_path, one, "budget.tokens=99", of=common).models for one in CELLS)
-    assert own.bare("llm") is other.bare("llm") and own.replies is other.replies
+    assert own.unwrapped("llm") is other.unwrapped("llm") and own.replies is other.replies
     assert own.budget is not other.budget and own.ledger is not other.ledger
     common.close()
 
@@ -55,9 +55,9 @@ def test_the_second_cell_makes_no_model_and_loads_no_graph_but_has_its_own_budge
 def test_what_was_used_longest_ago_is_closed() -> None:
     closed: list[str] = []
     each = {name: SimpleNamespace(close=partial(closed.append, name)) for name in "abc"}
-    common = Shared()
+    common = ProcessCache()
     for name in "abac":
-        assert common.once("llm", name, partial(each.get, name)) is each[name]
+        assert common.get_or_make("llm", name, partial(each.get, name)) is each[name]
     assert closed == ["b"]
     common.close()
     assert closed == ["b", "a", "c"]
@@ -78,7 +78,7 @@ def test_artifacts_are_bounded_and_loaded_again_once_they_are_built_again(
         return str(common.load(str, folder))
 
     monkeypatch.setattr(models, "loaded", loads)
-    common = Shared()
+    common = ProcessCache()
     for text in ("one", "another"):
         assert [load("graph", text), load("graph")] == [text, text]
     for number in range(models.MOST_BYTES // models.LEAST_BYTES):

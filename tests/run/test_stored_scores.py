@@ -16,8 +16,8 @@ from graphrag_bench.data.readers import read_dataset
 from graphrag_bench.errors import UserError
 from graphrag_bench.report.notes import run_notes
 from graphrag_bench.run.imported import QRELS, TREC, ResultsFile, export_trec, import_run
-from graphrag_bench.run.stored import StoredRun, alike, find_run, moved, rescored
-from graphrag_bench.run.sweep import named_runs
+from graphrag_bench.run.stored import StoredRun, find_run, relocate, rescore, with_one_rule
+from graphrag_bench.run.sweep import find_runs
 
 CORPUS = [{"id": name, "text": f"{name.title()} rows. It is {name}."} for name in ("una", "bo")]
 
@@ -53,14 +53,14 @@ def test_runs_before_and_after_a_correction_of_gold_are_scored_by_the_new_one(ho
     assert metrics(before)["gold"] != metrics(after)["gold"]
     stored: Any = metrics(before)["metrics"]
     assert stored["evidence_recall@1"]["mean"] == 1.0
-    bm25, vanilla = named_runs(["runs"], ".")
+    bm25, vanilla = find_runs(["runs"], ".")
     assert sorted(one["evidence_recall@1"] for one in bm25.scores.values()) == [0.0, 1.0]
     assert recalls([bm25]) == recalls([find_run(before.name, ".")]) == [0.5]
     frame = stored_runs()
     assert frame[frame.method == "bm25"]["evidence_recall@1"].mean() == 0.5
     assert "gold" in [note.about for note in run_notes([bm25.metrics]) if note.warns]
     assert metrics(before)["metrics"] == stored
-    rescored(bm25, {})
+    rescore(bm25, {})
     assert metrics(before)["gold"] == metrics(after)["gold"]
     assert "regraded" not in metrics(before)
 
@@ -71,15 +71,15 @@ def test_several_golds_that_are_not_at_hand_are_refused_with_the_folder(home: Pa
     run("vanilla")
     Path("town").rename("city")
     with pytest.raises(UserError, match=str(home / "town")):
-        named_runs(["runs"], ".")
+        find_runs(["runs"], ".")
     for one in sorted(Path("runs").glob("*/*/*")):
-        moved(StoredRun(find_run(str(one), ".").folder), {"root": "city"})
-    assert {one.metrics["gold"] for one in named_runs(["runs"], ".")} == {
+        relocate(StoredRun(find_run(str(one), ".").folder), {"root": "city"})
+    assert {one.metrics["gold"] for one in find_runs(["runs"], ".")} == {
         read_dataset("jsonl", "city").gold_digest
     }
     write_set(Path("other"), [{**CORPUS[0], "text": "Una sinks."}, CORPUS[1]], questions("una"))
     with pytest.raises(UserError, match="other"):
-        moved(named_runs(["runs"], ".")[0], {"root": "other"})
+        relocate(find_runs(["runs"], ".")[0], {"root": "other"})
 
 
 def imported(home: Path, name: str) -> StoredRun:
@@ -91,11 +91,11 @@ def imported(home: Path, name: str) -> StoredRun:
 
 def test_runs_scored_by_two_rules_are_scored_by_that_of_the_first(home: Path) -> None:
     first, second = imported(home, "a"), imported(home, "bb")
-    rescored(second, {"containment": "token_boundary"})
+    rescore(second, {"containment": "token_boundary"})
     again = [find_run(one.folder.path.name, home) for one in (first, second)]
     assert recalls(again, "accuracy") == [1.0, 0.0]
     for pair in (again, again[::-1]):
-        same = alike(pair)
+        same = with_one_rule(pair)
         assert len(set(recalls(same, "accuracy"))) == 1
         assert same[1].metrics["scored_as"].startswith("evaluation.containment=")
         assert "rule" in [note.about for note in run_notes([one.metrics for one in same])]

@@ -14,15 +14,15 @@ from toy_runs import TOY, asked, command, metrics, ran, refused, run_folder, wri
 
 from graphrag_bench.algorithms import clustering
 from graphrag_bench.config import compose
-from graphrag_bench.config.compose import composed
+from graphrag_bench.config.compose import compose_settings
 from graphrag_bench.config.settings import check_settings
 from graphrag_bench.config.sources import built_in
 from graphrag_bench.errors import UserError
 from graphrag_bench.evaluation.metrics import UNDIRECTED
 from graphrag_bench.run import command as module
-from graphrag_bench.run.command import Command, check_names, identity, references
+from graphrag_bench.run.command import Command, cell_identity, check_names, reference_settings
 from graphrag_bench.run.experiment import Experiment
-from graphrag_bench.run.sweep import Cell, Sweep, cells_below, refuse_foreign, write
+from graphrag_bench.run.sweep import Cell, Sweep, cells_below, refuse_overwriting, write
 
 QUIET = [*TOY, "answer=off", "reference_rows=off"]
 
@@ -107,7 +107,7 @@ def test_a_cell_in_which_the_program_fails_ends_alone(monkeypatch: pytest.Monkey
 
 def test_every_metric_of_a_run_could_have_been_named_before_it() -> None:
     """More of some is not better: they are compared, and no sweep looks for them."""
-    values = composed(["dataset=toy", "method=bm25"])
+    values = compose_settings(["dataset=toy", "method=bm25"])
     known: Any = metrics(run_folder(*TOY, "reference_rows=off", "method=bm25"))["metrics"]
     check_names(check_settings({**values, "evaluation": {"compared": list(known)}}))
     for name in known:
@@ -130,8 +130,8 @@ def test_the_reference_rows_are_what_the_questions_and_the_texts_allow(
 ) -> None:
     question = {"id": "q", "text": "Who made it?", "answers": ["Ada Marsh"]}
     write_set(home / "mine", [{"id": "d", "text": "Ada Marsh made it."}], [question])
-    experiment = Experiment.prepare(composed([*TOY, "method=hipporag", *words]))
-    rows = references(experiment, [experiment.method.name])
+    experiment = Experiment.prepare(compose_settings([*TOY, "method=hipporag", *words]))
+    rows = reference_settings(experiment, [experiment.method.name])
     assert [str(one.method["name"]) for one in rows] == methods
 
 
@@ -188,11 +188,11 @@ def test_runs_and_sweeps_leave_what_they_did_not_write(home: Path) -> None:
 def test_a_folder_with_a_file_that_would_be_overwritten_is_refused(home: Path, name: str) -> None:
     (home / name).write_text("mine")
     with pytest.raises(UserError, match=name):
-        refuse_foreign(home)
+        refuse_overwriting(home)
     (home / name).unlink()
     write(home, Cell("", 0, (), "", ""))
     (home / "table.md").write_text("of the cell")
-    refuse_foreign(home)
+    refuse_overwriting(home)
 
 
 def test_a_job_that_was_killed_is_a_failed_cell_of_its_sweep(home: Path) -> None:
@@ -255,7 +255,7 @@ def test_an_experiment_is_a_sweep_whose_first_and_last_cells_are_different_runs(
     every = compose.cells(config, words) or [words]  # those of `tuning` its sweeper chooses
     ends = [one for _, one in Command().cells([every[0], every[-1]])]
     first, last = (one for one in ends if isinstance(one, Experiment))
-    assert (identity(first) == identity(last)) == (name == "tuning")
+    assert (cell_identity(first) == cell_identity(last)) == (name == "tuning")
 
 
 def test_a_secret_in_a_file_is_refused_before_anything_is_written(home: Path) -> None:

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from toy_runs import TOY, refused
 
-from graphrag_bench.config.compose import composed
+from graphrag_bench.config.compose import compose_settings
 from graphrag_bench.errors import UserError
 from graphrag_bench.run.command import refuse_unused
 from graphrag_bench.run.experiment import Experiment
@@ -15,7 +15,7 @@ def check(home: Path, methods: str, words: str) -> None:
     """What a command checks of these words for these methods."""
     (home / "own.graphml").write_text("<graphml><graph><node id='ada'/></graph></graphml>")
     given = words.split()
-    every = [composed([*TOY, f"method={name}", *given]) for name in methods.split(",")]
+    every = [compose_settings([*TOY, f"method={name}", *given]) for name in methods.split(",")]
     refuse_unused(given, [Experiment.prepare(values, swept=True) for values in every])
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from toy_runs import TOY, run_folder
 
-from graphrag_bench.config.compose import composed
+from graphrag_bench.config.compose import compose_settings
 from graphrag_bench.errors import UserError
 from graphrag_bench.run.experiment import Experiment
 from graphrag_bench.run.stored import StoredRun, find_run
@@ -44,7 +44,7 @@ def test_the_command_of_a_file_gives_the_run_its_key_and_its_questions(
     values = board.read_result(file)
     words = shlex.split(values["command"])[2:]
     assert {*METHOD} <= {*words} and "pooling=off" not in words
-    again = Experiment.prepare(composed(words))
+    again = Experiment.prepare(compose_settings(words))
     assert (again.key, again.settings.limit) == (values["key"], 4)
     assert values["metrics"] == run.metrics["metrics"] and values["n"] == 4
     assert values["environment"]["platform"].isalpha()

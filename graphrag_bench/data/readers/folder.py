@@ -20,7 +20,7 @@ from zipfile import is_zipfile
 from graphrag_bench.data.dataset import QUESTIONS, Document
 from graphrag_bench.data.readers.jsonl import add_questions
 from graphrag_bench.data.rows import Rows, warn
-from graphrag_bench.errors import UserError, caught
+from graphrag_bench.errors import UserError, result_or_error
 from graphrag_bench.fingerprint import digest, file_digest
 from graphrag_bench.text import encodable
 
@@ -287,7 +287,7 @@ def _module(name: str) -> Any:
 
 def _converted(convert: Callable[[], str]) -> str:
     """The text; mammoth and pdfminer raise whatever they meet in a damaged file."""
-    result = caught(convert)
+    result = result_or_error(convert)
     if isinstance(result, Exception):
         line = " ".join(f"{type(result).__name__}: {result}".split())[:120]
         raise Unreadable(f"not converted ({line})")
