@@ -203,26 +203,26 @@ def incidence(columns_of: Iterable[Iterable[int]], n_columns: int) -> Any:
     rows = [list(columns) for columns in columns_of]
     row = np.repeat(np.arange(len(rows)), [len(columns) for columns in rows])
     flat = np.array([column for columns in rows for column in columns], np.int64)
-    return cells(row, flat, (len(rows), n_columns))
+    return bool_csr(row, flat, (len(rows), n_columns))
 
 
-def cells(rows: NDArray[np.int64], columns: NDArray[np.int64], shape: tuple[int, int]) -> Any:
+def bool_csr(rows: NDArray[np.int64], columns: NDArray[np.int64], shape: tuple[int, int]) -> Any:
     """Return a bool CSR that is true at these cells, each given once or more; columns sorted."""
     from scipy.sparse import csr_matrix
 
-    return in_order(csr_matrix((np.ones(len(rows), bool), (rows, columns)), shape=shape))
+    return sorted_csr(csr_matrix((np.ones(len(rows), bool), (rows, columns)), shape=shape))
 
 
-def counts_by_cell(counts: Mapping[tuple[int, int], int], shape: tuple[int, int]) -> Any:
+def count_csr(counts: Mapping[tuple[int, int], int], shape: tuple[int, int]) -> Any:
     """Return the int64 CSR of counts by (row, column)."""
     from scipy.sparse import csr_matrix
 
     rows, columns = np.array(list(counts), np.int64).reshape(-1, 2).T
     values: NDArray[np.int64] = np.array(list(counts.values()), np.int64)
-    return in_order(csr_matrix((values, (rows, columns)), shape=shape))
+    return sorted_csr(csr_matrix((values, (rows, columns)), shape=shape))
 
 
-def in_order(matrix: Any) -> Any:
+def sorted_csr(matrix: Any) -> Any:
     """Return a sparse matrix as CSR, the columns of each row sorted."""
     csr = matrix.tocsr()
     csr.sort_indices()

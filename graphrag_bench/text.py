@@ -24,7 +24,7 @@ def normalise_name(name: str) -> str:
     >>> normalise_name("The C++ (Language)"), normalise_name("AT&amp;T")
     ('the c++ language', 'at t')
     """
-    text = folded(html.unescape(name)).replace("\u2212", "-")
+    text = fold_case(html.unescape(name)).replace("\u2212", "-")
     # every second part stays as it is
     parts = _NAME_SIGNS.split(text) if _MAY_BE_SIGN.search(text) else [text]
     parts[::2] = map(_bare, parts[::2])
@@ -33,7 +33,7 @@ def normalise_name(name: str) -> str:
 
 def unsigned_name(name: str) -> str:
     """Return the normal form of a name without its signs, as in the released code of HippoRAG."""
-    return " ".join(_bare(folded(html.unescape(name))).split())
+    return " ".join(_bare(fold_case(html.unescape(name))).split())
 
 
 def _bare(text: str) -> str:
@@ -48,7 +48,7 @@ _NOTHING = frozenset(
 )  # fmt: skip
 
 
-def names_nothing(name: str) -> bool:
+def is_placeholder_name(name: str) -> bool:
     """Return whether a name stands for no name: "NONE", "N/A", "unknown", "-".
 
     >>> names_nothing("(None)"), names_nothing("Na")
@@ -57,15 +57,15 @@ def names_nothing(name: str) -> bool:
     return name.strip(" \t\n\"'`*().[]<>").casefold() in _NOTHING
 
 
-def folded(text: str) -> str:
+def fold_case(text: str) -> str:
     """Return the text case-folded, in NFKC and without zero-width characters."""
     if text.isascii():
         return text.lower()
-    seen = unicodedata.normalize("NFKC", visible(text))
+    seen = unicodedata.normalize("NFKC", drop_invisible(text))
     return unicodedata.normalize("NFKC", seen.casefold())
 
 
-def visible(text: str) -> str:
+def drop_invisible(text: str) -> str:
     """Return the text without zero-width characters, which separate no words."""
     return text if text.isascii() else _NO_WIDTH.sub("", text)
 
@@ -80,13 +80,13 @@ def words(text: str, *, signs: bool = False, bigrams: bool = False) -> list[str]
     >>> words("Who wrote C++?"), words("Who wrote C++?", signs=True)
     (['who', 'wrote', 'c'], ['who', 'wrote', 'c++'])
     """
-    plain = unspaced(folded(text))
+    plain = join_unspaced(fold_case(text))
     parts = _SIGNED.split(plain) if signs else [plain]  # every second part is a word with a sign
     rows = ([part] if at % 2 else part.translate(PARTED).split() for at, part in enumerate(parts))
     if plain.isascii():
         return [word for row in rows for word in row]
     if not bigrams:
-        return [word for row in rows for word in characters(row)]
+        return [word for row in rows for word in split_unspaced(row)]
     return [pair for row in rows for word in row for pair in _pairs(word)]
 
 
@@ -101,7 +101,7 @@ def search_words(text: str) -> list[str]:
     return long + [capital.lower() for capital in _LONE_CAPITAL.findall(text)]
 
 
-def characters(tokens: Iterable[str]) -> list[str]:
+def split_unspaced(tokens: Iterable[str]) -> list[str]:
     """Return the words, with words of scripts without spaces split into characters with marks."""
     cut: list[str] = []
     for word in tokens:
@@ -124,12 +124,12 @@ def _pairs(word: str) -> Iterator[str]:
     if word.isascii():
         yield word
         return
-    for single, run in groupby(characters([word]), key=lambda one: bool(_UNSPACED.match(one))):
+    for single, run in groupby(split_unspaced([word]), key=lambda one: bool(_UNSPACED.match(one))):
         row = list(run)
         yield from map("".join, pairwise(row)) if single and len(row) > 1 else row
 
 
-def unspaced(text: str) -> str:
+def join_unspaced(text: str) -> str:
     """Return the text in NFC, without white space beside characters of scripts without spaces."""
     if text.isascii():
         return text
@@ -197,7 +197,7 @@ def safe_name(name: str) -> str:
     return re.sub(r"[^\w.-]", "-", name).lstrip(".") or "unnamed"
 
 
-def squash(text: str) -> str:
+def without_spaces(text: str) -> str:
     """Return the text without white space, for comparing passages."""
     return "".join(text.split())
 
@@ -329,7 +329,7 @@ def _whole(text: str) -> str:
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
-def fit(n_tokens: Sequence[int], budget: float) -> int:
+def n_fitting(n_tokens: Sequence[int], budget: float) -> int:
     """Return how many items from the front fit a token budget.
 
     >>> fit([3, 3, 3], budget=8)

@@ -103,7 +103,7 @@ class Ranked(Generic[T]):
         """
         values = np.asarray(scores, dtype=np.float64)
         rows = np.arange(len(values)) if among is None else np.unique(np.asarray(among, np.int64))
-        return best_of(rows, values[rows], len(rows) if k is None else k)
+        return best_rows(rows, values[rows], len(rows) if k is None else k)
 
     @classmethod
     def of(cls, scores: Mapping[int, float]) -> "Ranked[T]":
@@ -185,11 +185,11 @@ class RowScores:
         if self.some_rows is None:
             return Ranked[Any].top(self._read(), k)
         rows, values = self.some_rows
-        best: Ranked[Any] = best_of(rows, values, k)
+        best: Ranked[Any] = best_rows(rows, values, k)
         if len(best) == k and np.round(best.scores[-1], DECIMALS) > 0:
             return best
         others = np.setdiff1d(np.arange(min(self._n_rows, len(rows) + k)), rows)[:k]
-        return best_of(
+        return best_rows(
             np.concatenate([rows, others]), np.concatenate([values, np.zeros(len(others))]), k
         )
 
@@ -385,7 +385,7 @@ def unique(items: Sequence[T]) -> tuple[T, ...]:
     return tuple(dict.fromkeys(items))
 
 
-def in_turn(lists: Sequence[Ranked[Any]]) -> Ranked[Any]:
+def interleave(lists: Sequence[Ranked[Any]]) -> Ranked[Any]:
     """Return the lists interleaved rank by rank; a row keeps its first place and score."""
     first: dict[int, float] = {}
     for rank in zip_longest(*(one.items() for one in lists)):
@@ -394,7 +394,7 @@ def in_turn(lists: Sequence[Ranked[Any]]) -> Ranked[Any]:
     return Ranked.of(first)
 
 
-def best_of(rows: IntArray, scores: FloatArray, k: int) -> Ranked[Any]:
+def best_rows(rows: IntArray, scores: FloatArray, k: int) -> Ranked[Any]:
     """Return the `k` best of distinct rows, ties by lower id, as `Ranked.top` does."""
     places = np.arange(len(rows))
     if 0 < k < len(rows) and np.isfinite(scores).all():
@@ -406,7 +406,7 @@ def best_of(rows: IntArray, scores: FloatArray, k: int) -> Ranked[Any]:
     return Ranked(rows[order], scores[order])
 
 
-def best_of_each(
+def best_score_by_id(
     ids: IntArray, scores: FloatArray, least: float = -np.inf
 ) -> tuple[IntArray, FloatArray]:
     """Return the distinct ids, ascending, and the best score of each, at least `least`."""

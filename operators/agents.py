@@ -24,7 +24,7 @@ from graphrag_bench.values import (
     Question,
     Ranked,
     Relationship,
-    best_of,
+    best_rows,
     unique,
 )
 
@@ -165,7 +165,7 @@ def choose_nodes(
     for hop in best:
         score_of.setdefault(hop.end(graph), hop.score)
     ids, scores_of_ends = np.array(list(score_of), np.int64), np.array(list(score_of.values()))
-    ends: Ranked[Node] = best_of(ids, scores_of_ends, len(ids))
+    ends: Ranked[Node] = best_rows(ids, scores_of_ends, len(ids))
     return ends, Exploration((), (*exploration.rounds, tuple(best)))
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from pydantic import Field, NonNegativeFloat, NonNegativeInt, PositiveInt
 
 from graphrag_bench.algorithms.communities import Communities, Reports
-from graphrag_bench.algorithms.graph import Graph, nodes_of
+from graphrag_bench.algorithms.graph import Graph, nodes_of_types
 from graphrag_bench.contract import operator
 from graphrag_bench.embedding.embedder import Embedder, Vectors
 from graphrag_bench.embedding.vector_index import VectorIndex
@@ -28,8 +28,8 @@ from graphrag_bench.values import (
     Question,
     Ranked,
     Relationship,
-    best_of,
-    best_of_each,
+    best_rows,
+    best_score_by_id,
 )
 from operators.community.of_graph import with_report
 from operators.relationship.of_graph import by_degree_and_weight
@@ -73,7 +73,7 @@ def best_hits(hits: Sequence[Ranked[Any]], top_k: int) -> Ranked[Any]:
     if not hits:
         return Ranked.empty()
     ids, scores = (np.concatenate([getattr(h, part) for h in hits]) for part in ("ids", "scores"))
-    return best_of(*best_of_each(ids, scores), top_k)
+    return best_rows(*best_score_by_id(ids, scores), top_k)
 
 
 def most_similar(
@@ -133,7 +133,9 @@ def node_vdb(
     divides (1 + cosine) / 2 by its sum over the returned nodes. In a tree, all layers are searched.
     Source: Zhou et al. 2025, section 6.1, node "VDB"; `share` as fast-graphrag's released code.
     """
-    rankings = most_similar(question, query, node_index, embedder, top_k, nodes_of(graph, types))
+    rankings = most_similar(
+        question, query, node_index, embedder, top_k, nodes_of_types(graph, types)
+    )
     rankings = [one.take(one.scores >= min_score) for one in rankings]
     return rankings if score == "cosine" else [_shares(one) for one in rankings]
 

@@ -7,7 +7,7 @@ from scipy.sparse import csr_matrix
 from graphrag_bench.columns import (
     TextRows,
     Texts,
-    cells,
+    bool_csr,
     load_array,
     load_sparse,
     save_array,
@@ -62,7 +62,7 @@ def test_texts_are_joined_row_by_row():
 
 
 def test_a_cell_that_is_given_twice_is_held_once():
-    incidence = cells(np.array([2, 0, 2, 2]), np.array([1, 1, 1, 0]), (3, 2))
+    incidence = bool_csr(np.array([2, 0, 2, 2]), np.array([1, 1, 1, 0]), (3, 2))
     assert incidence.toarray().tolist() == [[False, True], [False, False], [True, True]]
     assert incidence.indices.tolist() == [1, 0, 1]
-    assert cells(np.zeros(0, int), np.zeros(0, int), (0, 0)).shape == (0, 0)
+    assert bool_csr(np.zeros(0, int), np.zeros(0, int), (0, 0)).shape == (0, 0)

@@ -8,7 +8,7 @@ from graphrag_bench.text import (
     count_tokens,
     decode,
     encode,
-    fit,
+    n_fitting,
     normalise_name,
     search_words,
     unsigned_name,
@@ -89,7 +89,7 @@ def test_tokens_are_those_of_the_encoding_and_special_ones_plain_text():
     [([3, 3, 3], 9, 3), ([3, 3, 3], 8, 2), ([3, 9, 1], 5, 1), ([0, 0], 0, 2)],
 )
 def test_items_fit_from_the_front_and_are_never_cut(n_tokens, budget, fitting):
-    assert fit(n_tokens, budget) == fitting
+    assert n_fitting(n_tokens, budget) == fitting
 
 
 @pytest.mark.parametrize(

@@ -131,7 +131,7 @@ def _one_level(
     dimension = min(mixture.dimension, n - 2, points.shape[1])
     seed = int(rng.integers(2**31 - 1))
     near = neighbours or max(int(np.sqrt(n - 1)), 2)
-    reduced = reduce(points, dimension, mixture.reduction, neighbours=near, seed=seed)
+    reduced = reduce_dimension(points, dimension, mixture.reduction, neighbours=near, seed=seed)
     posterior = _posteriors(reduced, mixture, int(rng.integers(2**31 - 1)))
     joins = np.round(posterior, DECIMALS) > mixture.threshold
     homeless = ~joins.any(axis=1)
@@ -139,7 +139,7 @@ def _one_level(
     return _in_order([np.flatnonzero(column) for column in joins.T if column.any()])
 
 
-def reduce(
+def reduce_dimension(
     points: FloatArray, dimension: int, reduction: Reduction, *, neighbours: int, seed: int
 ) -> FloatArray:
     """Return the points in fewer dimensions, float64 (n, dimension), rounded to six decimals.

@@ -10,7 +10,7 @@ from graphrag_bench.columns import Columns, Texts, incidence
 from graphrag_bench.text import normalise_name, show_briefly
 from graphrag_bench.values import IntArray
 
-Stated = tuple[int, str, str, tuple[int, ...]]
+AttributeMention = tuple[int, str, str, tuple[int, ...]]
 """Node, name and value of an attribute, and the chunks that state it."""
 
 
@@ -28,7 +28,7 @@ class NodeAttributes(Columns):
     chunk: Any
 
     @classmethod
-    def of(cls, stated: Iterable[Stated], n_chunks: int) -> "NodeAttributes":
+    def of(cls, stated: Iterable[AttributeMention], n_chunks: int) -> "NodeAttributes":
         """Return the table of attributes, without those whose name or value normalises to ""."""
         chunks_of: dict[tuple[int, str, str], tuple[str, dict[int, None]]] = {}
         for node, name, value, chunks in stated:

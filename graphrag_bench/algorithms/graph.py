@@ -20,10 +20,18 @@ from graphrag_bench.algorithms.name_dictionary import (
     NameDictionary,
     load_merges,
     save_merges,
-    unambiguous,
+    unambiguous_aliases,
 )
 from graphrag_bench.algorithms.views import Neighbours, Pairs, load_views, save_views, transition_of
-from graphrag_bench.columns import NOT_STORED, Columns, TextRows, Texts, cells, in_order, row_ids
+from graphrag_bench.columns import (
+    NOT_STORED,
+    Columns,
+    TextRows,
+    Texts,
+    bool_csr,
+    row_ids,
+    sorted_csr,
+)
 from graphrag_bench.errors import UserError, did_you_mean
 from graphrag_bench.text import show_briefly
 from graphrag_bench.values import BoolArray, FloatArray, IntArray
@@ -151,7 +159,7 @@ class Graph(Columns):
     @cached_property
     def dictionary(self) -> NameDictionary:
         """Dictionary of node names and aliases, for finding them in texts."""
-        return NameDictionary.of(self.names, unambiguous(self.merges, self.names))
+        return NameDictionary.of(self.names, unambiguous_aliases(self.merges, self.names))
 
     @cached_property
     def row_of(self) -> TextRows:
@@ -161,19 +169,19 @@ class Graph(Columns):
     @cached_property
     def chunk_relationship(self) -> Any:
         """Bool CSR (n_chunks, n_relationships), columns sorted."""
-        return in_order(self.relationship_chunk.T)
+        return sorted_csr(self.relationship_chunk.T)
 
     @cached_property
     def chunk_node(self) -> Any:
         """CSR (n_chunks, n_nodes), columns sorted."""
-        return in_order(self.node_chunk.T)
+        return sorted_csr(self.node_chunk.T)
 
     @cached_property
     def node_relationship(self) -> Any:
         """Bool CSR (n_nodes, n_relationships): the rows at each node, sorted."""
         ends = np.stack([self.source, self.target], axis=1).ravel()
         rows = np.repeat(np.arange(self.n_relationships), 2)
-        return cells(ends, rows, (self.n_nodes, self.n_relationships))
+        return bool_csr(ends, rows, (self.n_nodes, self.n_relationships))
 
     def relationships_at(self, nodes: IntArray) -> IntArray:
         """Return the distinct rows with an end among some nodes, int64, sorted.
@@ -202,7 +210,7 @@ class Graph(Columns):
         apart = pairs.source != pairs.target
         ends = pairs.source[apart], pairs.target[apart]
         half = csr_matrix((pairs.weight[apart], ends), shape=(n, n))
-        return in_order(half + half.T)
+        return sorted_csr(half + half.T)
 
     @cached_property
     def neighbours(self) -> Neighbours:
@@ -232,16 +240,16 @@ class Graph(Columns):
     def pair_chunk(self) -> Any:
         """Bool CSR (n_pairs, n_chunks): the chunks of any row of a pair."""
         rows = np.arange(self.n_relationships)
-        group = cells(self.pairs.of, rows, (len(self.pairs.source), len(rows)))
+        group = bool_csr(self.pairs.of, rows, (len(self.pairs.source), len(rows)))
         summed = group.astype(np.int64) @ self.relationship_chunk.astype(np.int64)
-        return in_order(summed.astype(bool))
+        return sorted_csr(summed.astype(bool))
 
     @cached_property
     def chunks_per_node(self) -> IntArray:
         """Number of chunks of the relationships of each node, int64 (n_nodes,)."""
         n_pairs = len(self.pairs.source)
         ends = np.concatenate([self.pairs.source, self.pairs.target])
-        incident = cells(ends, np.tile(np.arange(n_pairs), 2), (self.n_nodes, n_pairs))
+        incident = bool_csr(ends, np.tile(np.arange(n_pairs), 2), (self.n_nodes, n_pairs))
         counted = incident.astype(np.int64) @ self.pair_chunk.astype(np.int64)
         return np.asarray(np.diff(counted.tocsr().indptr), np.int64)
 
@@ -325,7 +333,7 @@ def attributes_of(graph: Graph) -> NodeAttributes:
 show_briefly(Graph)
 
 
-def nodes_of(graph: Graph, types: tuple[str, ...]) -> BoolArray | None:
+def nodes_of_types(graph: Graph, types: tuple[str, ...]) -> BoolArray | None:
     """Return which nodes have one of the types, bool (n_nodes,); None for (), which means all.
 
     Case is ignored. Raises UserError for a graph without types, and for an unknown type.
@@ -347,7 +355,9 @@ def nodes_of(graph: Graph, types: tuple[str, ...]) -> BoolArray | None:
 Share = Annotated[float, Field(ge=0, lt=1)]
 
 
-def thinned(graph: Graph, *, edge_drop: Share = 0.0, edge_drop_seed: NonNegativeInt = 0) -> Graph:
+def drop_edges(
+    graph: Graph, *, edge_drop: Share = 0.0, edge_drop_seed: NonNegativeInt = 0
+) -> Graph:
     """Return the graph without a random share of its edges; all nodes stay.
 
     An edge is a pair of nodes with all its rows: round(share x pairs) pairs are dropped, and a

@@ -35,7 +35,7 @@ _ABOVE_AND_BELOW = 200
 """Combining classes from 200 on are accents; vowel signs and voicing marks are below."""
 
 
-def bare(name: str) -> str:
+def bare_name(name: str) -> str:
     """Return a name without brackets, leading article and possessive ending.
 
     A part stays if nothing else is left of the name: `(1985)`.
@@ -105,7 +105,7 @@ class NameDictionary:
             row_of.setdefault(key, row)
             further.setdefault(_without_article(key), row)
         without = {key: _without_article(key) for key in row_of}
-        same = {key: row_of[bare] for key, bare in without.items() if bare in row_of}
+        same = {key: row_of[bare_name] for key, bare_name in without.items() if bare_name in row_of}
         row_of |= {key: row for key, row in same.items() if _is_name(without[key])}
         for alias, row in aliases.items():
             further.setdefault(key_of(alias), row)
@@ -183,7 +183,7 @@ def load_merges(folder: Path) -> tuple[Merge, ...]:
     return tuple(Merge(**json.loads(line)) for line in lines if line)
 
 
-def unambiguous(merges: Iterable[Merge], names: Iterable[str]) -> dict[str, int]:
+def unambiguous_aliases(merges: Iterable[Merge], names: Iterable[str]) -> dict[str, int]:
     """Return the node of each alias whose merges all name the same node, in order of mention.
 
     `names` are those of the nodes. An alias that is also the name of a node is left out.

@@ -8,9 +8,9 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from graphrag_bench.algorithms.graph import Graph, nodes_of
+from graphrag_bench.algorithms.graph import Graph, nodes_of_types
 from graphrag_bench.algorithms.views import inverse, transition_of
-from graphrag_bench.columns import in_order
+from graphrag_bench.columns import sorted_csr
 from graphrag_bench.text import show_briefly
 from graphrag_bench.values import BoolArray, FloatArray, IntArray
 
@@ -78,9 +78,9 @@ def walk_with_chunks(
     key = ("chunks", relationships, contains, contains_weight, cliques)
     if key not in graph.walks:
         among, inside = graph.adjacency, graph.node_chunk
-        if (typed := nodes_of(graph, cliques)) is not None:
+        if (typed := nodes_of_types(graph, cliques)) is not None:
             among, inside = _in_cliques(among, inside, typed)
-        graph.walks[key] = _joined(
+        graph.walks[key] = _with_chunks(
             among if relationships else None, inside, contains, contains_weight
         )
     walk: Walk = graph.walks[key]
@@ -93,7 +93,7 @@ def walk_among(walk: Walk, rows: IntArray) -> Walk:
 
     weights = walk.transition[rows][:, rows] @ diags(walk.strength[rows])
     strength = np.asarray(weights.sum(axis=0), np.float64).ravel()
-    return Walk(in_order(weights @ diags(inverse(strength))), strength)
+    return Walk(sorted_csr(weights @ diags(inverse(strength))), strength)
 
 
 def _in_cliques(among: Any, inside: Any, typed: BoolArray) -> tuple[Any, Any]:
@@ -109,13 +109,13 @@ def _in_cliques(among: Any, inside: Any, typed: BoolArray) -> tuple[Any, Any]:
     return among, inside
 
 
-def _joined(among: Any, inside: Any, contains: Contains, contains_weight: float) -> Walk:
+def _with_chunks(among: Any, inside: Any, contains: Contains, contains_weight: float) -> Walk:
     from scipy.sparse import bmat, diags
 
     edges = inside.astype(np.float64) * contains_weight
     if contains == "share":
         edges = edges @ diags(inverse(inside.sum(axis=0)))
-    joined = in_order(bmat([[among, edges], [edges.T, None]]))
+    joined = sorted_csr(bmat([[among, edges], [edges.T, None]]))
     return Walk(transition_of(joined), _strength(joined))
 
 

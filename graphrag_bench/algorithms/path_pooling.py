@@ -21,7 +21,7 @@ LONGEST = 4
 N_WALKS = 256
 
 
-def pooled(
+def pool_scores(
     source: ArrayLike,
     target: ArrayLike,
     scores: ArrayLike,
@@ -132,7 +132,7 @@ def random_walks(
     return list(kernels)
 
 
-def for_prompt(
+def prompt_order(
     best_first: IntArray, order: Literal["recency", "lost_in_middle", "best_first"]
 ) -> IntArray:
     """Return rows in prompt order: the best last, at both ends (d1 d3 d5 d4 d2), or first.

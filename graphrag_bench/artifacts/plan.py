@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
-from graphrag_bench.algorithms.graph import Share, thinned
+from graphrag_bench.algorithms.graph import Share, drop_edges
 from graphrag_bench.contract import REQUIRED, Builder, Setting, builders, resources, variants
 from graphrag_bench.errors import UserError, did_you_mean
 from graphrag_bench.fingerprint import code, digest
@@ -27,7 +27,7 @@ Identities = Mapping[str, Callable[[], str]]
 class Planned:
     """Artifact to build or load. `inputs` maps its needs to their keys.
 
-    `thinning` has the settings of `thinned` if edges are removed from a graph.
+    `thinning` has the settings of `drop_edges` if edges are removed from a graph.
     """
 
     builder: Builder
@@ -64,7 +64,7 @@ class Planned:
     def _parts(self) -> dict[str, Any]:
         settings = {name: _as_json(value) for name, value in self.settings.items()}
         if self.thinning:
-            settings |= {**self.thinning, "edge_drop_code": code(thinned)}
+            settings |= {**self.thinning, "edge_drop_code": code(drop_edges)}
         return {"builder": self.builder.name, "code": self.builder.code, "settings": settings}
 
 

@@ -9,11 +9,11 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from graphrag_bench.algorithms.graph import thinned
+from graphrag_bench.algorithms.graph import drop_edges
 from graphrag_bench.artifacts.plan import AMBIENT, Planned
 from graphrag_bench.errors import UserError
 from graphrag_bench.fingerprint import digest
-from graphrag_bench.graphs.asking import CUT, MOST_TOKENS, REPLIES
+from graphrag_bench.graphs.build_calls import CUT, MOST_TOKENS, REPLIES
 from graphrag_bench.llm.calls import CallFailed, RunStopped, ServerFailed
 from graphrag_bench.llm.chat import ChatModel
 from graphrag_bench.llm.ledger import Ledger
@@ -119,7 +119,7 @@ class Store:
         except (RunStopped, CallFailed) as error:
             raise _stopped(planned, error) from error
         if planned.thinning:
-            artifact = thinned(artifact, **planned.thinning)
+            artifact = drop_edges(artifact, **planned.thinning)
         recipe = {**planned.recipe, "seconds": round(time.perf_counter() - began, 3)}
         if meters:
             calls = asdict(Usage.of(meters)).items()

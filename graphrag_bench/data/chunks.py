@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from graphrag_bench.columns import Columns, Texts, cells, row_ids
+from graphrag_bench.columns import Columns, Texts, bool_csr, row_ids
 from graphrag_bench.text import show_briefly
 from graphrag_bench.values import IntArray
 
@@ -78,7 +78,7 @@ class ChunkTable(Columns):
             Texts.of([title for title, _ in contents]),
             Texts.of([text for _, text in contents]),
             Texts.of(list(names)),
-            cells(chunk, document, (len(contents), len(names))),
+            bool_csr(chunk, document, (len(contents), len(names))),
         )
 
 

@@ -17,7 +17,7 @@ from graphrag_bench.data.rows import FileRow, checked_row, json_objects, read_te
 from graphrag_bench.errors import UserError, did_you_mean
 from graphrag_bench.fingerprint import digest
 from graphrag_bench.llm.openai_compatible import without_reasoning
-from graphrag_bench.text import squash
+from graphrag_bench.text import without_spaces
 
 NO_PASSAGE = "no-passage-found"
 """The passage of a TREC run for a question without passages."""
@@ -193,18 +193,18 @@ class _Matcher:
         self._texts: dict[str, dict[str, None]] = defaultdict(dict)
         for document in dataset.documents:
             for text in (document.passage, document.text):
-                self._texts[squash(text)][document.id] = None
+                self._texts[without_spaces(text)][document.id] = None
         self._ids = {question.id for question in dataset.questions}
         self._questions: dict[str, list[str]] = defaultdict(list)
         for question in dataset.questions:
-            self._questions[squash(question.text)].append(question.id)
+            self._questions[without_spaces(question.text)].append(question.id)
 
     def documents(self, passage: str) -> Sequence[str]:
         """The documents of a passage; of an unmatched one itself, or a fingerprint of its text."""
         self.n_passages += 1
         if passage in self.ids:
             return [passage]
-        if documents := self._texts.get(squash(passage)):
+        if documents := self._texts.get(without_spaces(passage)):
             return list(documents)
         self.unmatched.append(passage)
         return [passage if len(passage.split()) == 1 else f"unmatched-{digest(passage)}"]
@@ -212,7 +212,7 @@ class _Matcher:
     def question(self, place: str, name: str) -> str:
         if name in self._ids:
             return name
-        ids = self._questions.get(squash(name), [])
+        ids = self._questions.get(without_spaces(name), [])
         if len(ids) != 1:
             what = "is the text of several" if ids else "is neither id nor text of a question"
             hint = f"{', '.join(ids)}." if ids else did_you_mean(name, sorted(self._ids))

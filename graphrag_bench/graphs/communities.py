@@ -8,7 +8,7 @@ from pydantic import NonNegativeInt
 
 from graphrag_bench.algorithms.communities import Communities
 from graphrag_bench.algorithms.graph import Graph
-from graphrag_bench.columns import in_order, incidence
+from graphrag_bench.columns import incidence, sorted_csr
 from graphrag_bench.contract import artifact
 
 MAX_CLUSTER_SIZE = 10
@@ -57,7 +57,7 @@ def split_by_leiden(
 def communities_of(rows: Sequence[CommunityRow], graph: Graph) -> Communities:
     """Return the communities of a graph from rows, with the chunks of their members."""
     nodes = incidence((members for _, _, members in rows), graph.n_nodes)
-    chunks = in_order(nodes @ graph.node_chunk.astype(bool, copy=False))
+    chunks = sorted_csr(nodes @ graph.node_chunk.astype(bool, copy=False))
     level, parent = (np.array([row[at] for row in rows], np.int64) for at in (0, 1))
     return Communities(level, parent, nodes, chunks)
 

@@ -16,13 +16,18 @@ from graphrag_bench.data.rows import json_file
 from graphrag_bench.embedding.nlp import Nlp, Sentence
 from graphrag_bench.errors import UserError
 from graphrag_bench.expected import Sizes, template_tokens
-from graphrag_bench.graphs.asking import MOST_TOKENS, Extractor, documents_of_chunks, list_faults
-from graphrag_bench.graphs.sentences import facts_of, named_entities, read_chunks, together
+from graphrag_bench.graphs.build_calls import MOST_TOKENS, Extractor, chunk_names, list_faults
+from graphrag_bench.graphs.sentences import (
+    co_occurring,
+    named_entities,
+    read_chunks,
+    relations_between,
+)
 from graphrag_bench.llm.chat import ChatModel
 from graphrag_bench.llm.structured import ListReply, list_reading
 from graphrag_bench.progress import Progress
 from graphrag_bench.prompts import Prompt
-from graphrag_bench.text import names_nothing, normalise_name, squash
+from graphrag_bench.text import is_placeholder_name, normalise_name, without_spaces
 
 ENTITIES = Prompt("graphrag_bench.graphs:prompts/entities.j2")
 TRIPLES = Prompt("graphrag_bench.graphs:prompts/triples.j2")
@@ -83,8 +88,10 @@ def openie_file(*, chunk_table: ChunkTable, openie: Path) -> Extraction:
     """
     by_passage: dict[str, Any] = {}
     for document in _documents(openie):
-        by_passage.setdefault(squash(str(document["passage"])), document)
-    documents: list[Any] = [by_passage.get(squash(passage)) for passage in chunk_table.passages]
+        by_passage.setdefault(without_spaces(str(document["passage"])), document)
+    documents: list[Any] = [
+        by_passage.get(without_spaces(passage)) for passage in chunk_table.passages
+    ]
     if None in documents:
         example = chunk_table.passages[documents.index(None)][:80].replace("\n", " / ")
         raise UserError(
@@ -145,7 +152,7 @@ def nlp_extraction(
         n_sentences += len(sentences)
         n_related += sum(bool(sentence.relations) for sentence in sentences)
     share = n_related / n_sentences if n_sentences else 0.0
-    rows = pruned(rows, named) if prune == "unjoined" else rows
+    rows = drop_unjoined(rows, named) if prune == "unjoined" else rows
     return Extraction.of(rows, {"relation_share": round(share, 4)})
 
 
@@ -155,15 +162,17 @@ def _chunk(sentences: list[Sentence], title: str) -> ChunkExtraction:
     for sentence in sentences:
         names = [entity for entity, _ in sentence.entities] + list(sentence.phrases)
         entities += names
-        related = list(facts_of(sentence, title, {*names, title} - {""}))
+        related = list(relations_between(sentence, title, {*names, title} - {""}))
         joined = {frozenset((fact.head, fact.tail)) for fact in related}
-        pairs = together(list(dict.fromkeys(named_entities(sentence))), title)
+        pairs = co_occurring(list(dict.fromkeys(named_entities(sentence))), title)
         triples += related
         triples += [Triple(a, CO_OCCURS, b) for a, b in pairs if frozenset((a, b)) not in joined]
     return ChunkExtraction(tuple(dict.fromkeys(entities)), tuple(triples))
 
 
-def pruned(rows: Sequence[ChunkExtraction], named: Iterable[set[str]]) -> list[ChunkExtraction]:
+def drop_unjoined(
+    rows: Sequence[ChunkExtraction], named: Iterable[set[str]]
+) -> list[ChunkExtraction]:
     """Return the rows without names of a single passage that have no triple.
 
     `named` are normalised names that are kept, by passage: named entities and titles.
@@ -206,14 +215,14 @@ def llm_extraction(
     Source: HippoRAG (Gutierrez et al. 2024), section 2.2 and its two prompts; Zhou et al. 2025,
     section 4.
     """
-    passages, items = chunk_table.passages, documents_of_chunks(chunk_table)
+    passages, items = chunk_table.passages, chunk_names(chunk_table)
     extractor = Extractor(llm_build, max_tokens, progress)
     chats = [entities_prompt.render({"passage": passage}) for passage in passages]
     reading = list_reading(Entities, "named_entities", "extract entities")
     replies = extractor.ask(chats, reading, items, ADVICE)
     named = {row: one for row, one in enumerate(replies) if isinstance(one, ListReply)}
     names = {
-        row: [name for name in one.value.named_entities if not names_nothing(name)]
+        row: [name for name in one.value.named_entities if not is_placeholder_name(name)]
         for row, one in named.items()
     }
     chats = [
@@ -225,7 +234,7 @@ def llm_extraction(
     of_triples = list_reading(Triples, "triples", "extract triples")
     stated = extractor.ask(chats, of_triples, [items[row] for row in names], ADVICE)
     read = {row: one for row, one in zip(names, stated, strict=True) if isinstance(one, ListReply)}
-    triples = {row: whole_triples(one.value.triples) for row, one in read.items()}
+    triples = {row: valid_triples(one.value.triples) for row, one in read.items()}
     skipped = {
         row: one.skipped + len(one.value.triples) - len(triples[row]) for row, one in read.items()
     }
@@ -243,7 +252,7 @@ def llm_extraction(
     return Extraction.of(rows, counts)
 
 
-def whole_triples(written: Sequence[Sequence[str]]) -> tuple[Triple, ...]:
+def valid_triples(written: Sequence[Sequence[str]]) -> tuple[Triple, ...]:
     """Return the rows of three non-empty texts whose head and tail are names."""
     whole = (
         Triple(row[0], row[1], row[2])
@@ -251,5 +260,7 @@ def whole_triples(written: Sequence[Sequence[str]]) -> tuple[Triple, ...]:
         if len(row) == 3 and all(map(str.strip, row))
     )
     return tuple(
-        one for one in whole if not names_nothing(one.head) and not names_nothing(one.tail)
+        one
+        for one in whole
+        if not is_placeholder_name(one.head) and not is_placeholder_name(one.tail)
     )

@@ -11,13 +11,13 @@ from pydantic import Field, NonNegativeInt, PositiveInt
 from graphrag_bench.algorithms.evidence import WHOLE, Fragments
 from graphrag_bench.algorithms.extraction import FactExtraction, FactRecord
 from graphrag_bench.algorithms.graph import Graph
-from graphrag_bench.columns import Texts, cells
+from graphrag_bench.columns import Texts, bool_csr
 from graphrag_bench.contract import artifact
 from graphrag_bench.data.chunks import ChunkTable
 from graphrag_bench.embedding.embedder import Embedder
 from graphrag_bench.errors import UserError
-from graphrag_bench.graphs.knowledge_graph import SYNONYM, synonym_pairs, with_rows
-from graphrag_bench.graphs.merging import fitting, grouped
+from graphrag_bench.graphs.knowledge_graph import SYNONYM, add_relationships, synonym_pairs
+from graphrag_bench.graphs.merging import first_fitting, group_by_row
 from graphrag_bench.graphs.sentences import vectors_of
 from graphrag_bench.progress import Progress
 from graphrag_bench.text import normalise_name
@@ -77,7 +77,7 @@ def hypergraph_synonymy(
     vectors = np.ascontiguousarray(vectors_of(names, embedder, progress, "embedding node names"))
     codes, cosine = synonym_pairs(vectors, synonyms_per_node, synonymy_threshold, progress)
     graph = replace(graph, statistics={**graph.statistics, "synonyms": len(codes)})
-    return with_rows(graph, *np.divmod(codes, len(names)), cosine, SYNONYM)
+    return add_relationships(graph, *np.divmod(codes, len(names)), cosine, SYNONYM)
 
 
 class _Facts:
@@ -120,9 +120,9 @@ class _Facts:
         n, n_facts = len(self.entities), len(self.facts)
         ends: IntArray = np.array(list(self.edges), np.int64).reshape(-1, 2)
         weights = np.maximum(list(self.completeness.values()), _LEAST_WEIGHT)
-        texts = grouped(((row, text) for row, text, _ in self.read), n)
+        texts = group_by_row(((row, text) for row, text, _ in self.read), n)
         described = [
-            _described(name, own, description_tokens)
+            _description(name, own, description_tokens)
             for name, own in zip(self.entities, texts, strict=True)
         ]
         of_facts = [(n + fact, chunk) for fact, chunk in self.fact_chunks]
@@ -132,8 +132,8 @@ class _Facts:
         edges = Graph.from_arrays(
             n + ends[:, 0],
             ends[:, 1],
-            cells(rows, chunks, (n + n_facts, n_chunks)),
-            cells(edge_rows, edge_chunks, (len(ends), n_chunks)),
+            bool_csr(rows, chunks, (n + n_facts, n_chunks)),
+            bool_csr(edge_rows, edge_chunks, (len(ends), n_chunks)),
             weights[ends[:, 0]],
             [*self.entities, *(f"{HYPEREDGE}: {row}" for row in range(n_facts))],
             relations=NAMES,
@@ -147,6 +147,6 @@ class _Facts:
         )
 
 
-def _described(name: str, texts: Sequence[str], most_tokens: int | None) -> str:
-    chosen = fitting(texts, most_tokens) if most_tokens != 0 else []
+def _description(name: str, texts: Sequence[str], most_tokens: int | None) -> str:
+    chosen = first_fitting(texts, most_tokens) if most_tokens != 0 else []
     return f"{name}: {' '.join(chosen)}" if chosen else name

@@ -9,7 +9,7 @@ from pydantic import Field, PositiveInt
 
 from graphrag_bench.algorithms.extraction import ChunkExtraction, Extraction, Triple
 from graphrag_bench.algorithms.graph import Graph
-from graphrag_bench.columns import Texts, cells
+from graphrag_bench.columns import Texts, bool_csr
 from graphrag_bench.contract import artifact
 from graphrag_bench.data.chunks import ChunkTable
 from graphrag_bench.data.dataset import Dataset
@@ -43,7 +43,7 @@ def kg(*, extraction: Extraction, chunk_table: ChunkTable, titles: Titles = "off
     Source: Zhou et al. 2025, section 4; HippoRAG (Gutierrez et al. 2024), section 2.2 (titles are
     ours).
     """
-    return fact_graph(titled(extraction, chunk_table, titles), len(chunk_table))
+    return fact_graph(with_titles(extraction, chunk_table, titles), len(chunk_table))
 
 
 def node_rows(extraction: Extraction, *, signs: bool = True) -> dict[str, int]:
@@ -80,7 +80,7 @@ def _merged(extraction: Extraction, counted: FactCount, signs: bool) -> Merger:
     return merger
 
 
-def titled(extraction: Extraction, chunk_table: ChunkTable, titles: Titles) -> Extraction:
+def with_titles(extraction: Extraction, chunk_table: ChunkTable, titles: Titles) -> Extraction:
     """Return the extraction with the title of each chunk as its first entity, unless `off`.
 
     The title co-occurs with each entity of the chunk that no triple joins with it. An extraction
@@ -89,13 +89,13 @@ def titled(extraction: Extraction, chunk_table: ChunkTable, titles: Titles) -> E
     if titles == "off" or not any(row.entities or row.triples for row in extraction.rows):
         return extraction
     rows = [
-        _titled(row, title) if normalise_name(title) else row
+        _with_title(row, title) if normalise_name(title) else row
         for row, title in zip(extraction.rows, chunk_table.titles, strict=True)
     ]
     return Extraction(tuple(rows), extraction.statistics)
 
 
-def _titled(row: ChunkExtraction, title: str) -> ChunkExtraction:
+def _with_title(row: ChunkExtraction, title: str) -> ChunkExtraction:
     own = normalise_name(title)
     joined = {own}
     for triple in row.triples:
@@ -123,7 +123,7 @@ def name_index(
     signs: bool = True,
 ) -> VectorIndex:
     """Vectors of the node names of a knowledge graph with the same settings, in node order."""
-    names = list(node_rows(titled(extraction, chunk_table, titles), signs=signs))
+    names = list(node_rows(with_titles(extraction, chunk_table, titles), signs=signs))
     return index_texts(names, embedder, progress, "node names")
 
 
@@ -151,7 +151,7 @@ def kg_synonymy(
     chunks. Without `signs` C++ is C, as in the released code.
     Source: HippoRAG (Gutierrez et al. 2024), section 2.2 and appendix B (threshold 0.8).
     """
-    rows = titled(extraction, chunk_table, titles)
+    rows = with_titles(extraction, chunk_table, titles)
     graph = fact_graph(rows, len(chunk_table), counted=counted, signs=signs)
     vectors = np.ascontiguousarray(name_index.vectors)
     codes, cosine = synonym_pairs(vectors, synonyms_per_node, synonymy_threshold, progress)
@@ -166,7 +166,7 @@ def kg_synonymy(
         lost[place[joined]] = True
         weight[lost[graph.pairs.of]] = 0.0
     facts = replace(graph, weight=weight)
-    return with_rows(facts, *np.divmod(codes, graph.n_nodes), cosine, SYNONYM)
+    return add_relationships(facts, *np.divmod(codes, graph.n_nodes), cosine, SYNONYM)
 
 
 def synonym_pairs(
@@ -199,7 +199,7 @@ def synonym_pairs(
     return code[order], cosine[order].astype(np.float64)
 
 
-def with_rows(
+def add_relationships(
     graph: Graph, source: IntArray, target: IntArray, weight: FloatArray, relation: str
 ) -> Graph:
     """Return the graph with further relationships of one name, which have no chunk.
@@ -242,11 +242,11 @@ def subgraph_graph(*, corpus: Dataset, chunk_table: ChunkTable) -> Graph:
     distinct, row = _first_seen(codes)
     pairs, tails = np.divmod(distinct, len(used))
     heads, relations = np.divmod(pairs, n_relations)
-    of_rows = cells(row, of_chunk, (len(distinct), len(chunk_table)))
+    of_rows = bool_csr(row, of_chunk, (len(distinct), len(chunk_table)))
     return Graph.from_arrays(
         heads,
         tails,
-        cells(ends, np.repeat(of_chunk, 2), (len(used), len(chunk_table))),
+        bool_csr(ends, np.repeat(of_chunk, 2), (len(used), len(chunk_table))),
         of_rows,
         np.diff(of_rows.indptr),
         [subgraphs.names[at] for at in used.tolist()],

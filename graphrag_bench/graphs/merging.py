@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from graphrag_bench.algorithms.evidence import Fragments, NodeAttributes, Stated
+from graphrag_bench.algorithms.evidence import AttributeMention, Fragments, NodeAttributes
 from graphrag_bench.algorithms.graph import Graph
-from graphrag_bench.columns import Texts, cells
+from graphrag_bench.columns import Texts, bool_csr
 from graphrag_bench.text import count_tokens, normalise_name, unsigned_name
 
 NO_ENTITIES = (
@@ -42,7 +42,7 @@ class Merger:
         self._facts: list[tuple[int, str, Sequence[int]]] = []
         self._node_chunks: dict[tuple[int, int], None] = {}
         self._relationship_chunks: dict[tuple[int, int], None] = {}
-        self._stated: list[Stated] = []
+        self._stated: list[AttributeMention] = []
 
     def node(
         self, name: str, kind: str = "", description: str = "", chunks: Sequence[int] = ()
@@ -116,7 +116,7 @@ class Merger:
         """
         n, n_rows = len(self.nodes), len(self.relationships)
         ends, described = np.array(self._ends, np.int64).reshape(-1, 2), not self.named
-        kinds, themes = grouped(self._types, n), grouped(self.keywords, n_rows)
+        kinds, themes = group_by_row(self._types, n), group_by_row(self.keywords, n_rows)
         return replace(
             Graph.from_arrays(
                 ends[:, 0],
@@ -128,8 +128,8 @@ class Merger:
                 relations=self._relations,
             ),
             types=Texts.of(list(map(_most_frequent, kinds))) if described or attributes else None,
-            descriptions=_joined(self._descriptions, n, most_tokens) if described else None,
-            facts=_joined(self._facts, n_rows, most_tokens) if described else None,
+            descriptions=_join_texts(self._descriptions, n, most_tokens) if described else None,
+            facts=_join_texts(self._facts, n_rows, most_tokens) if described else None,
             keywords=Texts.of([", ".join(dict.fromkeys(one)) for one in themes])
             if keywords
             else None,
@@ -143,7 +143,7 @@ def _most_frequent(kinds: Sequence[str]) -> str:
     return Counter(kinds).most_common(1)[0][0] if kinds else ""
 
 
-def grouped(notes: Iterable[tuple[int, str]], n_rows: int) -> list[list[str]]:
+def group_by_row(notes: Iterable[tuple[int, str]], n_rows: int) -> list[list[str]]:
     """Return the texts of each row, in the order given."""
     groups: list[list[str]] = [[] for _ in range(n_rows)]
     for row, text in notes:
@@ -151,14 +151,14 @@ def grouped(notes: Iterable[tuple[int, str]], n_rows: int) -> list[list[str]]:
     return groups
 
 
-def _joined(
+def _join_texts(
     notes: Iterable[tuple[int, str, Sequence[int]]], n_rows: int, most_tokens: int | None
 ) -> Texts:
-    rows = grouped(((row, text) for row, text, _ in notes), n_rows)
-    return Texts.of([" ".join(sorted(fitting(texts, most_tokens))) for texts in rows])
+    rows = group_by_row(((row, text) for row, text, _ in notes), n_rows)
+    return Texts.of([" ".join(sorted(first_fitting(texts, most_tokens))) for texts in rows])
 
 
-def fitting(texts: Sequence[str], most_tokens: int | None) -> list[str]:
+def first_fitting(texts: Sequence[str], most_tokens: int | None) -> list[str]:
     """Return the first distinct texts that fit `most_tokens`, at least one (None: all)."""
     distinct = list(dict.fromkeys(texts))
     if most_tokens is None:
@@ -174,4 +174,4 @@ def _fragments(notes: Iterable[tuple[int, str, Sequence[int]]], n_rows: int) -> 
 
 def _incidence(pairs: Iterable[tuple[int, int]], n_rows: int, n_chunks: int) -> Any:
     rows, chunks = np.array(list(pairs), np.int64).reshape(-1, 2).T
-    return cells(rows, chunks, (n_rows, n_chunks))
+    return bool_csr(rows, chunks, (n_rows, n_chunks))

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 from pydantic import PositiveInt
 
 from graphrag_bench.algorithms.graph import Graph
-from graphrag_bench.columns import Texts, cells, incidence
+from graphrag_bench.columns import Texts, bool_csr, incidence
 from graphrag_bench.contract import artifact
 from graphrag_bench.data.chunks import ChunkTable
 from graphrag_bench.embedding.nlp import Nlp
@@ -64,9 +64,9 @@ def passage(
 def chunks_as_nodes(n: int, ends: IntArray, weight: ArrayLike, relations: Texts) -> Graph:
     """Return a graph whose node i is chunk i; edges `ends` (2, m) are in the chunks they join."""
     every, m = np.arange(n), ends.shape[1]
-    of_edges = cells(np.repeat(np.arange(m), 2), ends.T.ravel(), (m, n))
+    of_edges = bool_csr(np.repeat(np.arange(m), 2), ends.T.ravel(), (m, n))
     names = [f"chunk {row}" for row in range(n)]
-    chunks = cells(every, every, (n, n))
+    chunks = bool_csr(every, every, (n, n))
     return Graph.from_arrays(ends[0], ends[1], chunks, of_edges, weight, names, relations=relations)
 
 
@@ -80,5 +80,5 @@ def _joined(matrix: Any) -> tuple[IntArray, Any]:
         codes.append(passages[low] * n + passages[high])
         of.append(np.full(len(low), entity))
     pairs, place = np.unique(np.concatenate(codes), return_inverse=True)
-    shared = cells(place, np.concatenate(of), (len(pairs), n_entities))
+    shared = bool_csr(place, np.concatenate(of), (len(pairs), n_entities))
     return np.stack([pairs // n, pairs % n]), shared

@@ -7,7 +7,7 @@ from html import unescape
 
 from graphrag_bench.algorithms.extraction import EntityRecord, FactRecord, RelationshipRecord
 from graphrag_bench.errors import UnreadableReply
-from graphrag_bench.text import names_nothing, normalise_name
+from graphrag_bench.text import is_placeholder_name, normalise_name
 from graphrag_bench.values import unique
 
 _COMPLETE = 10.0
@@ -89,7 +89,7 @@ def read_records(text: str, cut: bool, *, keywords: bool, purpose: str) -> Recor
             continue
         if not n_names or len(fields) < 2 + n_names:
             malformed += 1
-        elif any(map(names_nothing, fields[:n_names])) or _is_echo(fields[n_names:]):
+        elif any(map(is_placeholder_name, fields[:n_names])) or _is_echo(fields[n_names:]):
             nothing += 1
         elif not all(map(normalise_name, fields[:n_names])):
             malformed += 1
@@ -118,7 +118,7 @@ def read_facts(text: str, cut: bool, *, purpose: str) -> RecordReply:
     facts: list[FactRecord] = []
     malformed = nothing = 0
     for kind, *fields in _records(text, cut):
-        if kind in ("fact", "entity") and fields and names_nothing(fields[0]):
+        if kind in ("fact", "entity") and fields and is_placeholder_name(fields[0]):
             nothing += 1
         elif kind == "fact" and fields and fields[0]:
             complete = _number(fields[-1], _COMPLETE) if len(fields) > 1 else _COMPLETE

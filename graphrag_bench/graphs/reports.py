@@ -16,11 +16,11 @@ from graphrag_bench.contract import artifact
 from graphrag_bench.embedding.embedder import Embedder
 from graphrag_bench.errors import UnreadableReply
 from graphrag_bench.expected import Sizes, template_tokens
-from graphrag_bench.graphs.asking import refuse_all_failed
+from graphrag_bench.graphs.build_calls import require_any_success
 from graphrag_bench.graphs.sentences import (
     Sentences,
     chunks_of,
-    crowded,
+    over_limit,
     sentence_chunks,
     split_sentences,
 )
@@ -82,7 +82,7 @@ def extractive(
             texts_of.setdefault(member, []).append(text)
     wanted = [(texts, SUMMARY_TOKENS) for texts in every]
     wanted += [(own, FINDING_TOKENS) for texts_of in by_member for own in texts_of.values()]
-    known = Sentences.of(chain(*every), embedder, progress, among=crowded(wanted))
+    known = Sentences.of(chain(*every), embedder, progress, among=over_limit(wanted))
     titles = [contents.title(row) for row in rows]
     texts = []
     for row in rows:
@@ -213,7 +213,7 @@ def llm_reports(
                 titles[row], ratings[row] = result.title, result.rating
                 texts[row] = result.text if result.summary else ""
     n_failed = int(np.count_nonzero(failed))
-    refuse_all_failed(
+    require_any_success(
         STEP, [last] * n_failed, n,
         "The model may be too small to write JSON, or its window may cut the prompt; "
         "build.reports=extractive does without a model.",

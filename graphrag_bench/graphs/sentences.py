@@ -40,7 +40,7 @@ def named_entities(sentence: Sentence) -> list[str]:
     return [name for name, label in sentence.entities if label not in NUMERIC]
 
 
-def together(names: Sequence[str], title: str) -> list[tuple[str, str]]:
+def co_occurring(names: Sequence[str], title: str) -> list[tuple[str, str]]:
     """Return the co-occurring pairs of a sentence with these distinct entities.
 
     All pairs of at most 8 entities, and the `title`, unless empty or among them, with each.
@@ -51,7 +51,7 @@ def together(names: Sequence[str], title: str) -> list[tuple[str, str]]:
     return pairs
 
 
-def facts_of(sentence: Sentence, subject: str, names: set[str]) -> Iterator[Triple]:
+def relations_between(sentence: Sentence, subject: str, names: set[str]) -> Iterator[Triple]:
     """Yield the relations between `names`; `subject` replaces personal pronouns."""
     for relation in sentence.relations:
         head, tail = (
@@ -145,7 +145,7 @@ class Sentences:
         """Return sentences as a text, cut at `max_tokens`."""
         text = " ".join(self.texts[row] for row in rows)
         fits = sum(self.n_tokens[row] for row in rows) <= max_tokens
-        return text if fits else cut(text, max_tokens)
+        return text if fits else first_tokens(text, max_tokens)
 
 
 def central_texts(
@@ -156,7 +156,7 @@ def central_texts(
     return [known.summary(texts, max_tokens) for texts in groups]
 
 
-def crowded(groups: Iterable[tuple[Sequence[str], int]]) -> frozenset[str]:
+def over_limit(groups: Iterable[tuple[Sequence[str], int]]) -> frozenset[str]:
     """Return the sentences of all groups that exceed their token limits."""
     return frozenset(
         text
@@ -180,6 +180,6 @@ def chunks_of(text: str, known: Mapping[str, Collection[int]]) -> list[int]:
     return sorted({chunk for one in split_sentences(text) for chunk in known.get(one, ())})
 
 
-def cut(text: str, max_tokens: int) -> str:
+def first_tokens(text: str, max_tokens: int) -> str:
     """Return the first `max_tokens` tokens of a text."""
     return decode(encode(text)[:max_tokens]).strip()

@@ -20,12 +20,12 @@ from graphrag_bench.data.chunks import ChunkTable
 from graphrag_bench.embedding.nlp import NUMERIC, Nlp, Sentence
 from graphrag_bench.errors import UnreadableReply
 from graphrag_bench.expected import Sizes, template_tokens
-from graphrag_bench.graphs.asking import (
+from graphrag_bench.graphs.build_calls import (
     MOST_TOKENS,
     Extractor,
     Result,
     chunk_faults,
-    documents_of_chunks,
+    chunk_names,
 )
 from graphrag_bench.graphs.records import (
     RecordReply,
@@ -34,7 +34,12 @@ from graphrag_bench.graphs.records import (
     read_records,
     says_nothing,
 )
-from graphrag_bench.graphs.sentences import facts_of, named_entities, read_chunks, together
+from graphrag_bench.graphs.sentences import (
+    co_occurring,
+    named_entities,
+    read_chunks,
+    relations_between,
+)
 from graphrag_bench.llm.calls import Chat
 from graphrag_bench.llm.chat import ChatModel
 from graphrag_bench.llm.structured import ReplyFormat
@@ -49,7 +54,7 @@ STEP = "extract descriptions"
 EXTRACT_FACTS = Prompt("graphrag_bench.graphs:prompts/facts.j2")
 CONTINUE_FACTS = Prompt("graphrag_bench.graphs:prompts/facts_continue.j2")
 MORE_FACTS = Prompt("graphrag_bench.graphs:prompts/facts_more.j2")
-STEP_OF_FACTS = "extract facts"
+FACT_STEP = "extract facts"
 _YES_TOKENS = 8
 _TOO_SMALL = "The model may be too small to keep to the format, or its window may cut the prompt"
 
@@ -84,9 +89,9 @@ def _records(sentences: Sequence[Sentence], title: str, keywords: bool) -> Chunk
         named = dict.fromkeys(one for one in sentence.entities if one[1] not in NUMERIC)
         entities += [EntityRecord(name, label.lower(), sentence.text) for name, label in named]
         names = list(dict.fromkeys(name for name, _ in named))
-        facts = facts_of(sentence, title, {*names, title} - {""})
+        facts = relations_between(sentence, title, {*names, title} - {""})
         seen = set()
-        for head, tail in (*((one.head, one.tail) for one in facts), *together(names, title)):
+        for head, tail in (*((one.head, one.tail) for one in facts), *co_occurring(names, title)):
             ends = frozenset((normalise_name(head), normalise_name(tail)))
             if len(ends) == 2 and ends not in seen:
                 seen.add(ends)
@@ -129,7 +134,7 @@ def llm_text_extraction(
     in nano-graphrag.
     """
     read = partial(read_records, keywords=keywords, purpose=STEP)
-    replies, counts = _gleaned(
+    replies, counts = _glean(
         Extractor(llm_build, max_tokens, progress),
         chunk_table,
         _Prompts(extract_prompt, continue_prompt, more_prompt),
@@ -195,12 +200,12 @@ def llm_facts(
     Source: HyperGraphRAG (Luo et al. 2025), n-ary relation extraction; the rounds as in its
     release; prompts are ours.
     """
-    replies, counts = _gleaned(
+    replies, counts = _glean(
         Extractor(llm_build, max_tokens, progress),
         chunk_table,
         _Prompts(extract_prompt, continue_prompt, more_prompt),
         {},
-        ReplyFormat(STEP_OF_FACTS, partial(read_facts, purpose=STEP_OF_FACTS), denies=denies),
+        ReplyFormat(FACT_STEP, partial(read_facts, purpose=FACT_STEP), denies=denies),
         max_gleaning,
         "build.fact_extraction=nlp takes sentences as facts, without a model.",
     )
@@ -221,7 +226,7 @@ class _Prompts(NamedTuple):
     more: Prompt
 
 
-def _gleaned(
+def _glean(
     extractor: Extractor,
     table: ChunkTable,
     prompts: _Prompts,
@@ -235,7 +240,7 @@ def _gleaned(
     A reply without records ends a conversation, as does a full window. `failed_gleanings` counts
     rounds that fail or do not fit the window. Raises UserError when no first reply is readable.
     """
-    items = documents_of_chunks(table)
+    items = chunk_names(table)
     asking = Extractor(extractor.llm, _YES_TOKENS, extractor.progress)
     talks = [prompts.extract.render({**values, "passage": text}) for text in table.passages]
     replies: list[list[RecordReply]] = [[] for _ in items]

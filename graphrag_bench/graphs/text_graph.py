@@ -12,7 +12,7 @@ from graphrag_bench.columns import Texts
 from graphrag_bench.contract import artifact
 from graphrag_bench.errors import UserError
 from graphrag_bench.expected import Sizes, template_tokens
-from graphrag_bench.graphs.asking import MOST_TOKENS, Extractor, room_for
+from graphrag_bench.graphs.build_calls import MOST_TOKENS, Extractor, text_budget
 from graphrag_bench.graphs.merging import NO_ENTITIES, Merger
 from graphrag_bench.llm.chat import ChatModel
 from graphrag_bench.progress import Progress
@@ -71,7 +71,7 @@ def text_kg(
     graph = text_graph(text_extraction, keywords=keywords)
     if llm_build is None:
         return graph
-    return _summarised(graph, Extractor(llm_build, max_tokens, progress), summary_prompt)
+    return _summarise(graph, Extractor(llm_build, max_tokens, progress), summary_prompt)
 
 
 def text_graph(
@@ -97,14 +97,14 @@ def text_graph(
     return merger.graph(len(extraction.rows), keywords=keywords, most_tokens=most_tokens)
 
 
-def _summarised(graph: Graph, extractor: Extractor, prompt: Prompt) -> Graph:
+def _summarise(graph: Graph, extractor: Extractor, prompt: Prompt) -> Graph:
     assert graph.descriptions is not None and graph.facts is not None
     ends = zip(graph.source.tolist(), graph.target.tolist(), strict=True)
     names = list(graph.names)
     titles = [*names, *(f"{names[head]}; {names[tail]}" for head, tail in ends)]
     texts = [*graph.descriptions, *graph.facts]
     long = [row for row, text in enumerate(texts) if count_tokens(text) >= SUMMARY_FROM]
-    room = room_for(extractor.llm, prompt, extractor.max_tokens or MOST_TOKENS)
+    room = text_budget(extractor.llm, prompt, extractor.max_tokens or MOST_TOKENS)
     chats = [
         prompt.render({"names": titles[row], "descriptions": decode(encode(texts[row])[:room])})
         for row in long

@@ -17,17 +17,17 @@ from graphrag_bench.algorithms.clustering import (
 )
 from graphrag_bench.algorithms.evidence import WHOLE, Fragments
 from graphrag_bench.algorithms.graph import Graph
-from graphrag_bench.columns import Texts, cells
+from graphrag_bench.columns import Texts, bool_csr
 from graphrag_bench.contract import artifact
 from graphrag_bench.data.chunks import ChunkTable
 from graphrag_bench.embedding.embedder import Embedder, Vectors
 from graphrag_bench.embedding.vector_index import VectorIndex
 from graphrag_bench.expected import Sizes, template_tokens
-from graphrag_bench.graphs.asking import Extractor, room_for
+from graphrag_bench.graphs.build_calls import Extractor, text_budget
 from graphrag_bench.graphs.sentences import (
     Sentences,
     chunks_of,
-    cut,
+    first_tokens,
     sentence_chunks,
     split_sentences,
     vectors_of,
@@ -59,7 +59,7 @@ CLUSTER_SIZE = 10
 SUMMARY_TOKENS = 100
 """Source: RAPTOR's code."""
 _ADVICE = "The model may be too small, or its window too; build.graph=tree takes central sentences."
-LEAF, SUMMARISED = "chunk", "summary"
+LEAF, SUMMARY_NODE = "chunk", "summary"
 """Prefixes of node names: `chunk 12` is a leaf, `summary 2.0` the first summary of layer 2."""
 
 
@@ -131,14 +131,14 @@ def tree(
     if llm_build is None:
         summarise = _extractive(sentences, embedder, progress)
     else:
-        summarise = _written(llm_build, summary_prompt, progress, texts)
+        summarise = _by_model(llm_build, summary_prompt, progress, texts)
     embed = partial(vectors_of, embedder=embedder, progress=progress, label="embedding summaries")
     vectors = np.asarray(chunk_index.vectors, np.float32)
-    graph = _grown(texts, vectors, cluster, summarise, embed, min_cluster_size)
+    graph = _grow(texts, vectors, cluster, summarise, embed, min_cluster_size)
     return graph if llm_build else replace(graph, node_fragments=_fragments(graph, sentences))
 
 
-def _grown(
+def _grow(
     leaves: Sequence[str],
     vectors: Vectors,
     cluster: Cluster,
@@ -164,13 +164,13 @@ def _grown(
         pool = np.append(np.setdiff1d(pool, np.concatenate(families)), fresh)
         embedded = np.concatenate([embedded, embed(summaries)])
         texts += summaries
-        names += [f"{SUMMARISED} {layer}.{number}" for number in range(len(summaries))]
+        names += [f"{SUMMARY_NODE} {layer}.{number}" for number in range(len(summaries))]
         types += [f"layer {layer}"] * len(summaries)
         children += families
     source = np.repeat(np.arange(n_leaves, len(texts)), [len(family) for family in children])
     target = np.array([child for family in children for child in family], np.int64)
     rows = np.arange(n_leaves)
-    chunks = cells(rows, rows, (len(texts), n_leaves))
+    chunks = bool_csr(rows, rows, (len(texts), n_leaves))
     return replace(
         Graph.from_arrays(
             source.astype(np.int64), target, chunks, names=names, relations=PARENT_OF
@@ -223,22 +223,25 @@ def layer_of(name: str) -> int | None:
     """Return the layer of a tree's node by its name, 0 for a leaf; None for other names."""
     kind, _, place = name.partition(" ")
     number = "0" if kind == LEAF and place.isdecimal() else place.partition(".")[0]
-    return int(number) if kind in (LEAF, SUMMARISED) and number.isdecimal() else None
+    return int(number) if kind in (LEAF, SUMMARY_NODE) and number.isdecimal() else None
 
 
-def _written(
+def _by_model(
     llm: ChatModel, prompt: Prompt, progress: Progress, leaves: Sequence[str]
 ) -> SummariseRows:
     every = [" ".join(text.split()) for text in leaves]
-    room = room_for(llm, prompt, SUMMARY_TOKENS)
+    room = text_budget(llm, prompt, SUMMARY_TOKENS)
 
     def summaries(families: Sequence[Sequence[int]]) -> list[str]:
         clusters = [[every[row] for row in family] for family in families]
-        chats = [prompt.render({"texts": "\n\n".join(_fitted(texts, room))}) for texts in clusters]
+        chats = [
+            prompt.render({"texts": "\n\n".join(_fit_texts(texts, room))}) for texts in clusters
+        ]
         items = [f"cluster of {family[0]}" for family in families]
         replies = Extractor(llm, SUMMARY_TOKENS, progress).texts(chats, items, STEP, _ADVICE)
         written = [
-            reply or " ".join(cut(text, SUMMARY_TOKENS // len(texts) or 1) for text in texts)
+            reply
+            or " ".join(first_tokens(text, SUMMARY_TOKENS // len(texts) or 1) for text in texts)
             for reply, texts in zip(replies, clusters, strict=True)
         ]
         every.extend(" ".join(text.split()) for text in written)
@@ -247,7 +250,7 @@ def _written(
     return summaries
 
 
-def _fitted(texts: Sequence[str], room: int) -> Sequence[str]:
+def _fit_texts(texts: Sequence[str], room: int) -> Sequence[str]:
     if sum(count_tokens(text) + 1 for text in texts) <= room:
         return texts
-    return [cut(text, max(room // len(texts) - 1, 1)) for text in texts]
+    return [first_tokens(text, max(room // len(texts) - 1, 1)) for text in texts]

@@ -19,9 +19,9 @@ from graphrag_bench.values import (
     RelationshipScores,
     RetrievalState,
     Subgraph,
-    best_of,
-    best_of_each,
-    in_turn,
+    best_rows,
+    best_score_by_id,
+    interleave,
     unique,
 )
 
@@ -112,17 +112,17 @@ def _summed(values: Sequence[Ranked[Any]], points: Callable[[Ranked[Any]], Any])
     rows, places = np.unique(_in_a_row(values).ids, return_inverse=True)
     scores = np.zeros(len(rows))
     np.add.at(scores, places, np.concatenate([points(value) for value in values]))
-    return best_of(rows, scores, len(rows))
+    return best_rows(rows, scores, len(rows))
 
 
 def _best(values: Sequence[Ranked[Any]]) -> Ranked[Any]:
     every = _in_a_row(values)
-    rows, best = best_of_each(every.ids, every.scores)
-    return best_of(rows, best, len(rows))
+    rows, best = best_score_by_id(every.ids, every.scores)
+    return best_rows(rows, best, len(rows))
 
 
 _RANKED: Mapping[str, Callable[[Sequence[Ranked[Any]]], Ranked[Any]]] = {
-    "interleave": in_turn,
+    "interleave": interleave,
     "union": lambda values: _in_a_row(values).distinct(),
     "max": _best,
     "sum": lambda values: _summed(values, lambda v: v.scores),

@@ -21,7 +21,7 @@ from graphrag_bench.expected import (
     Sizes,
     template_tokens,
 )
-from graphrag_bench.graphs.asking import MOST_TOKENS
+from graphrag_bench.graphs.build_calls import MOST_TOKENS
 from graphrag_bench.llm.chat import ChatModel
 from graphrag_bench.llm.openai_compatible import OpenAICompatible
 from graphrag_bench.llm.settings import Prices

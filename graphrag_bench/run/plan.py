@@ -11,7 +11,7 @@ from graphrag_bench.config.sources import file_of
 from graphrag_bench.embedding.embedder import Embedder
 from graphrag_bench.embedding.long_texts import Fit
 from graphrag_bench.evaluation.statistics import detectable_share
-from graphrag_bench.graphs.asking import MOST_TOKENS
+from graphrag_bench.graphs.build_calls import MOST_TOKENS
 from graphrag_bench.llm.chat import LEAST_REPLY
 from graphrag_bench.pipeline.combinators import Switch
 from graphrag_bench.pipeline.pipeline import Pipeline

@@ -10,7 +10,7 @@ from pydantic import BaseModel, Field, PositiveInt, create_model
 
 from graphrag_bench.algorithms.communities import Reports
 from graphrag_bench.contract import operator
-from graphrag_bench.graphs.asking import failures
+from graphrag_bench.graphs.build_calls import failures
 from graphrag_bench.llm.chat import ChatModel, reply_tokens
 from graphrag_bench.llm.structured import ask, ask_each, json_reading, or_fallback
 from graphrag_bench.prompts import Prompt, answer_form

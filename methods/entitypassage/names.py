@@ -10,8 +10,8 @@ import numpy as np
 from pydantic import NonNegativeInt, PositiveInt
 
 from graphrag_bench.algorithms.graph import Graph
-from graphrag_bench.algorithms.name_dictionary import Merge, bare, key_of
-from graphrag_bench.columns import counts_by_cell
+from graphrag_bench.algorithms.name_dictionary import Merge, bare_name, key_of
+from graphrag_bench.columns import count_csr
 from graphrag_bench.contract import artifact, operator
 from graphrag_bench.data.chunks import ChunkTable
 from graphrag_bench.data.dataset import Dataset
@@ -19,7 +19,7 @@ from graphrag_bench.embedding.nlp import NUMERIC, Nlp, Sentence
 from graphrag_bench.errors import UserError
 from graphrag_bench.progress import Progress
 from graphrag_bench.text import normalise_name
-from graphrag_bench.values import ChunkScores, FloatArray, Node, Ranked, best_of, best_of_each
+from graphrag_bench.values import ChunkScores, FloatArray, Node, Ranked, best_rows, best_score_by_id
 
 _BRACKETS = re.compile(r"\(([^()]{2,100})\)")
 _SHORT = re.compile(r"[^\W_][\w.&/-]{1,9}")
@@ -36,7 +36,7 @@ class Name:
     @classmethod
     def of(cls, text: str) -> "Name":
         """Return the name without brackets, a leading article and a possessive ending."""
-        shorter = bare(text)
+        shorter = bare_name(text)
         return cls(key_of(shorter), normalise_name(shorter))
 
 
@@ -112,7 +112,7 @@ def entity_passage(
         raise UserError(NO_NAMES)
     row_of = {key: row for row, key in enumerate(names)}
     cells = {(row_of[key], chunk): weight for (key, chunk), weight in weights.items()}
-    matrix = counts_by_cell(cells, (len(names), len(readings)))
+    matrix = count_csr(cells, (len(names), len(readings)))
     graph = Graph.from_arrays([], [], matrix, names=list(names.values()))
     return replace(graph, merges=merges)
 
@@ -269,10 +269,10 @@ def node_restart(nodes: Ranked[Node], *, graph: Graph) -> Ranked[Node]:
     Source: HippoRAG (Gutierrez et al. 2024), section 2.3, node specificity; the sum is this
     project's.
     """
-    rows, best = best_of_each(nodes.ids, nodes.scores, least=0.0)
+    rows, best = best_score_by_id(nodes.ids, nodes.scores, least=0.0)
     inside = graph.node_chunk.indptr
     shares = _with_sum_one(best / np.maximum(inside[rows + 1] - inside[rows], 1))
-    return best_of(rows, shares, len(rows))
+    return best_rows(rows, shares, len(rows))
 
 
 def _with_sum_one(weights: FloatArray) -> FloatArray:

@@ -23,12 +23,12 @@ from graphrag_bench.columns import Texts, row_ids
 from graphrag_bench.contract import artifact, operator
 from graphrag_bench.embedding.embedder import Embedder, Vectors
 from graphrag_bench.expected import Sizes, template_tokens
-from graphrag_bench.graphs.asking import Extractor, room_for
-from graphrag_bench.graphs.knowledge_graph import with_rows
+from graphrag_bench.graphs.build_calls import Extractor, text_budget
+from graphrag_bench.graphs.knowledge_graph import add_relationships
 from graphrag_bench.graphs.sentences import (
     central_texts,
     chunks_of,
-    cut,
+    first_tokens,
     sentence_chunks,
     split_sentences,
     vectors_of,
@@ -39,7 +39,7 @@ from graphrag_bench.llm.chat import ChatModel
 from graphrag_bench.llm.structured import ListReply, list_reading
 from graphrag_bench.progress import Progress
 from graphrag_bench.prompts import Prompt
-from graphrag_bench.text import names_nothing, normalise_name
+from graphrag_bench.text import is_placeholder_name, normalise_name
 from graphrag_bench.values import (
     Community,
     IntArray,
@@ -267,9 +267,11 @@ def _written(
     families: Sequence[Sequence[int]],
     kind: str,
 ) -> list[list[EntityRecord]]:
-    room = room_for(llm, prompt, _SURE)
+    room = text_budget(llm, prompt, _SURE)
     chats = [
-        prompt.render({"entities": cut("\n".join(layers.node_text(row) for row in family), room)})
+        prompt.render(
+            {"entities": first_tokens("\n".join(layers.node_text(row) for row in family), room)}
+        )
         for family in families
     ]
     replies = Extractor(llm, None, progress).ask(
@@ -282,7 +284,7 @@ def _written(
         [
             EntityRecord(normalise_name(one.name) or one.name, one.type or kind, one.description)
             for one in reply.value.entities
-            if not names_nothing(one.name)
+            if not is_placeholder_name(one.name)
         ]
         if isinstance(reply, ListReply)
         else None
@@ -309,7 +311,7 @@ def _joined(base: Graph, layers: Layers, statistics: Mapping[str, float]) -> Gra
     ends = np.array(list(layers.pairs), np.int64).reshape(-1, 2)
     no_chunk = csr_matrix((n_new, base.n_chunks), dtype=bool)
     return replace(
-        with_rows(base, ends[:, 0], ends[:, 1], np.ones(n_pairs), SUMMARISES),
+        add_relationships(base, ends[:, 0], ends[:, 1], np.ones(n_pairs), SUMMARISES),
         names=Texts.of(layers.names),
         types=Texts.of(layers.types),
         descriptions=Texts.of(layers.texts),

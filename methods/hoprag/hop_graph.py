@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from pydantic import BaseModel, PositiveInt
 
 from graphrag_bench.algorithms.graph import Graph
-from graphrag_bench.columns import NOT_STORED, Columns, Texts, in_order, incidence
+from graphrag_bench.columns import NOT_STORED, Columns, Texts, incidence, sorted_csr
 from graphrag_bench.contract import artifact
 from graphrag_bench.data.chunks import ChunkTable
 from graphrag_bench.embedding.embedder import Embedder
@@ -17,7 +17,7 @@ from graphrag_bench.embedding.nlp import Nlp
 from graphrag_bench.embedding.vector_index import VectorIndex, index_texts
 from graphrag_bench.errors import UserError
 from graphrag_bench.expected import Sizes, template_tokens
-from graphrag_bench.graphs.asking import MOST_TOKENS, Extractor, documents_of_chunks, list_faults
+from graphrag_bench.graphs.build_calls import MOST_TOKENS, Extractor, chunk_names, list_faults
 from graphrag_bench.graphs.passage_graph import MAX_DF, PASSAGE_ATTRIBUTES, chunks_as_nodes
 from graphrag_bench.graphs.sentences import named_entities, read_chunks
 from graphrag_bench.llm.chat import ChatModel
@@ -116,7 +116,7 @@ def llm_questions(
     no question. Raises UserError if all replies are unreadable or no question is left.
     Source: HopRAG (Liu et al. 2025), incoming and outgoing pseudo-queries.
     """
-    items, advice = documents_of_chunks(chunk_table), "build.pseudo_questions=nlp needs no model."
+    items, advice = chunk_names(chunk_table), "build.pseudo_questions=nlp needs no model."
     questions: list[tuple[int, bool, str]] = []
     readings: list[dict[int, ListReply[ListedQuestions]]] = []
     extractor = Extractor(llm_build, max_tokens, progress)
@@ -202,7 +202,7 @@ def hop(
         )
     raised, answering = raised[best], answering[best]
     names = pseudo_questions.question_name
-    both = in_order(names[raised] + names[answering])
+    both = sorted_csr(names[raised] + names[answering])
     relations = Texts.of([LEADS_TO] * len(best))
     graph = chunks_as_nodes(n, np.stack([of[raised], of[answering]]), similarity[best], relations)
     return replace(

@@ -26,7 +26,7 @@ from graphrag_bench.values import (
     Ranked,
     Relationship,
     best_first,
-    best_of,
+    best_rows,
     unique,
 )
 from methods.hoprag.hop_graph import SEPARATOR, PseudoQuestions
@@ -58,7 +58,7 @@ def hybrid(
             set(words[row].split(SEPARATOR)) - {""} if words else set() for row in near.ids
         ]
         alike = np.array([jaccard(one, wanted) for one in name_sets])
-        rankings.append(best_of(near.ids, (near.scores + alike) / 2, top_k))
+        rankings.append(best_rows(near.ids, (near.scores + alike) / 2, top_k))
     return rankings
 
 
@@ -91,7 +91,7 @@ def helpful(
     rankings = []
     for vector, visited in zip(vectors, chunks, strict=True):
         cosine = products(vector[None, :], chunk_index.vectors, visited.ids[None, :])[0]
-        rankings.append(best_of(visited.ids, (visited.scores + cosine) / 2, top_k))
+        rankings.append(best_rows(visited.ids, (visited.scores + cosine) / 2, top_k))
     return rankings
 
 
@@ -192,7 +192,7 @@ def _visited(
                     new.append(node)
                 visits[node] = visits.get(node, 0) + 1
     n_visits = np.array(list(visits.values()), np.float64)
-    return best_of(np.array(list(visits), np.int64), n_visits / n_visits.sum(), len(visits))
+    return best_rows(np.array(list(visits), np.int64), n_visits / n_visits.sum(), len(visits))
 
 
 def _shown(question: Question, graph: Graph, rows: IntArray) -> dict[str, Any]:
@@ -321,4 +321,4 @@ def _counted(
         for node, helpful in helps.items()
     }
     ids = np.array(list(scores), np.int64)
-    return best_of(ids, np.array(list(scores.values())), len(ids))
+    return best_rows(ids, np.array(list(scores.values())), len(ids))

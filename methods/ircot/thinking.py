@@ -8,7 +8,7 @@ from graphrag_bench.data.chunks import ChunkTable
 from graphrag_bench.embedding.tokenizer import Tokenizer
 from graphrag_bench.llm.chat import ChatModel, reply
 from graphrag_bench.prompts import ContextBudget, Prompt
-from graphrag_bench.text import fit
+from graphrag_bench.text import n_fitting
 from graphrag_bench.values import Chunk, Query, Question, Ranked, value
 
 THOUGHT = Prompt("methods:ircot/prompts/thought.j2")
@@ -68,7 +68,7 @@ def think(
     """
     passages = [chunk_table.passage(row) for row in chunks.ids.tolist()]
     if (most := context_budget.tokens) is not None:
-        passages = passages[: fit([tokenizer.count(text) for text in passages], most)]
+        passages = passages[: n_fitting([tokenizer.count(text) for text in passages], most)]
     chat = prompt.render(
         {"question": question.text, "passages": passages, "thoughts": thoughts.sentences}
     )

@@ -18,7 +18,7 @@ from graphrag_bench.algorithms.extraction import (
 )
 from graphrag_bench.algorithms.graph import Graph
 from graphrag_bench.algorithms.pagerank import personalised_pagerank, walk_of_nodes
-from graphrag_bench.columns import Columns, Texts, in_order, incidence, row_ids
+from graphrag_bench.columns import Columns, Texts, incidence, row_ids, sorted_csr
 from graphrag_bench.contract import artifact, builders, operator
 from graphrag_bench.data.chunks import ChunkTable
 from graphrag_bench.embedding.embedder import Embedder
@@ -38,8 +38,8 @@ from graphrag_bench.graphs.text_extraction import (
 from graphrag_bench.llm.chat import ChatModel
 from graphrag_bench.progress import Progress
 from graphrag_bench.prompts import Prompt
-from graphrag_bench.text import count_tokens, fit, search_words
-from graphrag_bench.values import Chunk, IntArray, Query, Question, Ranked, best_first, best_of
+from graphrag_bench.text import count_tokens, n_fitting, search_words
+from graphrag_bench.values import Chunk, IntArray, Query, Question, Ranked, best_first, best_rows
 from operators.search import best_hits, search_each, vectors_of
 
 CoreShare = Annotated[float, Field(gt=0, le=1)]
@@ -94,8 +94,8 @@ def keyword_graph(*, chunk_table: ChunkTable, nlp: Nlp, progress: Progress) -> K
     return KeywordGraph(
         Texts.of(words),
         Texts.of([texts[row] for row in rows]),
-        in_order(holds[rows].T),
-        in_order(keyword_chunk.astype(bool)),
+        sorted_csr(holds[rows].T),
+        sorted_csr(keyword_chunk.astype(bool)),
     )
 
 
@@ -364,11 +364,11 @@ def by_keyword(
             continue
         cosine = products(vectors, chunk_index.vectors, np.tile(rows, (len(vectors), 1)))
         scores = cosine.max(axis=0).astype(np.float64)
-        filling: Ranked[Chunk] = best_of(last, scores[len(before) :], len(last))
+        filling: Ranked[Chunk] = best_rows(last, scores[len(before) :], len(last))
         filling = _first(filling, size, room - sum(map(size, before.tolist())))
         ids = np.concatenate([before, filling.ids])
         scores = np.concatenate([scores[: len(before)], filling.scores])
-        rankings.append(_first(best_of(ids, scores, len(ids)), size, most))
+        rankings.append(_first(best_rows(ids, scores, len(ids)), size, most))
     return rankings
 
 
@@ -388,4 +388,4 @@ def _handed_in(
 
 
 def _first(ranked: Ranked[Chunk], size: Size, room: int) -> Ranked[Chunk]:
-    return ranked.head(fit([size(chunk) for chunk in ranked.ids.tolist()], room))
+    return ranked.head(n_fitting([size(chunk) for chunk in ranked.ids.tolist()], room))

@@ -11,7 +11,15 @@ from graphrag_bench.columns import row_ids
 from graphrag_bench.contract import operator
 from graphrag_bench.embedding.embedder import Embedder
 from graphrag_bench.embedding.vector_index import VectorIndex
-from graphrag_bench.values import Chunk, FloatArray, Node, Question, Ranked, Relationship, in_turn
+from graphrag_bench.values import (
+    Chunk,
+    FloatArray,
+    Node,
+    Question,
+    Ranked,
+    Relationship,
+    interleave,
+)
 from operators.search import vectors_of
 
 PER_ROW, MIN_COSINE = 5, 0.2
@@ -92,7 +100,7 @@ def _picks(
         if min_dense is not None:
             dense = Ranked[Chunk].top(scores, top_k)
             lists.insert(0, dense.take(dense.scores >= min_dense))
-        pick = in_turn(lists)
+        pick = interleave(lists)
         picks.append((pick if len(pick) else chunks).head(top_k))
     return picks
 

@@ -10,7 +10,7 @@ import numpy as np
 from pydantic import Field, NonNegativeFloat, NonNegativeInt, PositiveInt
 
 from graphrag_bench.algorithms.graph import Graph
-from graphrag_bench.columns import Columns, Texts, counts_by_cell, in_order, row_ids
+from graphrag_bench.columns import Columns, Texts, count_csr, row_ids, sorted_csr
 from graphrag_bench.contract import artifact, operator
 from graphrag_bench.data.chunks import ChunkTable
 from graphrag_bench.embedding.embedder import Embedder
@@ -51,7 +51,7 @@ class TriGraph(Columns):
     @cached_property
     def sentence_entity(self) -> Any:
         """Bool CSR (n_sentences, n_entities) of the entities in each sentence, sorted by id."""
-        return in_order(self.entity_sentence.T)
+        return sorted_csr(self.entity_sentence.T)
 
     @cached_property
     def mention_weight(self) -> Any:
@@ -91,8 +91,8 @@ def tri_graph(*, chunk_table: ChunkTable, nlp: Nlp, progress: Progress) -> TriGr
     return TriGraph(
         Texts.of(list(names)),
         Texts.of(list(lines)),
-        counts_by_cell(in_sentence, (len(names), len(lines))).astype(bool),
-        counts_by_cell(in_chunk, (len(names), len(chunk_table))),
+        count_csr(in_sentence, (len(names), len(lines))).astype(bool),
+        count_csr(in_chunk, (len(names), len(chunk_table))),
     )
 
 

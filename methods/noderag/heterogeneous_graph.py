@@ -13,7 +13,7 @@ from pydantic import Field, NonNegativeInt, PositiveInt
 from graphrag_bench.algorithms.clustering import kmeans
 from graphrag_bench.algorithms.evidence import WHOLE, Fragments
 from graphrag_bench.algorithms.extraction import TextExtraction
-from graphrag_bench.algorithms.graph import Graph, nodes_of
+from graphrag_bench.algorithms.graph import Graph, nodes_of_types
 from graphrag_bench.algorithms.pagerank import walk_of_nodes
 from graphrag_bench.columns import Texts, incidence, row_ids
 from graphrag_bench.contract import artifact, operator
@@ -22,7 +22,7 @@ from graphrag_bench.embedding.embedder import Embedder
 from graphrag_bench.embedding.vector_index import VectorIndex
 from graphrag_bench.errors import UserError
 from graphrag_bench.expected import Sizes, template_tokens
-from graphrag_bench.graphs.asking import Extractor, room_for
+from graphrag_bench.graphs.build_calls import Extractor, text_budget
 from graphrag_bench.graphs.communities import split_by_leiden
 from graphrag_bench.graphs.sentences import central_texts, chunks_of, sentence_chunks, vectors_of
 from graphrag_bench.graphs.text_graph import text_graph
@@ -130,7 +130,7 @@ def _described(
 ) -> list[str]:
     written: list[str | None] = [None] * len(texts_of)
     if llm is not None:
-        room = room_for(llm, prompt, most_tokens)
+        room = text_budget(llm, prompt, most_tokens)
         cut = [decode(encode("\n".join(texts))[:room]) for texts in texts_of]
         pairs = zip(names, cut, strict=True)
         chats = [prompt.render({"name": name, "told": texts}) for name, texts in pairs]
@@ -322,7 +322,7 @@ def phrase(mentions: Mentions, *, graph: Graph, types: tuple[str, ...] = ()) -> 
     Source: NodeRAG (Xu et al. 2025), exact matching of the dual search; its release.
     """
     wanted = [f" {name} " for name in map(normalise_name, mentions.names) if name]
-    typed = nodes_of(graph, types)
+    typed = nodes_of_types(graph, types)
     rows = np.arange(graph.n_nodes) if typed is None else np.flatnonzero(typed)
     if not wanted:
         return Ranked.empty()
@@ -358,7 +358,7 @@ def shallow(
         moved = walk.transition @ mass
         moved[walk.isolated] = mass[walk.isolated]
         mass = damping * moved + (1.0 - damping) * mass
-    typed = nodes_of(graph, types)
+    typed = nodes_of_types(graph, types)
     reached = mass > 0 if typed is None else (mass > 0) & typed
     return Ranked[Node].top(mass, top_k, among=np.flatnonzero(reached)), NodeScores(mass)
 

@@ -7,10 +7,10 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field, NonNegativeFloat, NonNegativeInt, PositiveInt
 
-from graphrag_bench.algorithms.graph import Graph, nodes_of
+from graphrag_bench.algorithms.graph import Graph, nodes_of_types
 from graphrag_bench.algorithms.pagerank import personalised_pagerank, walk_among, walk_with_chunks
 from graphrag_bench.algorithms.path_values import RankedPaths
-from graphrag_bench.columns import cells, row_ids
+from graphrag_bench.columns import bool_csr, row_ids
 from graphrag_bench.contract import operator
 from graphrag_bench.embedding.embedder import Embedder, Vectors
 from graphrag_bench.embedding.vector_index import VectorIndex, products
@@ -24,7 +24,7 @@ from graphrag_bench.values import (
     Question,
     Ranked,
     best_first,
-    best_of,
+    best_rows,
 )
 from operators.node.ppr import Damping
 
@@ -61,7 +61,7 @@ def beam(
     Source: PropRAG (Wang and Han 2025), beam search over proposition paths; its release.
     """
     vectors = embedder.encode([one.text for one in question], kind="question")
-    typed = nodes_of(graph, types)
+    typed = nodes_of_types(graph, types)
     searches = []
     for vector, inside in zip(vectors, chunks, strict=True):
         facts = np.unique(graph.chunk_node[inside.ids].indices).astype(np.int64)
@@ -143,7 +143,7 @@ def _joined(graph: Graph, facts: IntArray) -> Any:
     joining = joining[graph.synonym[joining]]
     ends = np.stack([graph.source[joining], graph.target[joining]])
     head, tail = np.searchsorted(rows, ends[:, np.isin(ends, rows).all(axis=0)])
-    alike = cells(head, tail, (len(rows), len(rows))).astype(np.int64)
+    alike = bool_csr(head, tail, (len(rows), len(rows))).astype(np.int64)
     near = named + named @ (alike + alike.T)
     joined = (near @ named.T).astype(bool).tocsr()
     joined.sort_indices()
@@ -190,14 +190,14 @@ def of_paths(
     Ties by lower id. Paths with a score of 0 or less give no entities.
     Source: PropRAG (Wang and Han 2025), seeds of the last walk, as in its release.
     """
-    typed = nodes_of(graph, types)
+    typed = nodes_of_types(graph, types)
     starts = [path for path in paths.paths if len(path.nodes) == 1]
     scores: dict[int, float] = {}
     for some in (paths.paths[:n_paths], starts):
         for entity, weight in _entities(some, graph, typed, top_k).items():
             scores[entity] = max(weight, scores.get(entity, 0.0))
     rows = np.array(list(scores), np.int64)
-    return best_of(rows, np.array(list(scores.values())), len(rows))
+    return best_rows(rows, np.array(list(scores.values())), len(rows))
 
 
 def _entities(
@@ -213,7 +213,7 @@ def _entities(
                 total[entity] = total.get(entity, 0.0) + path.score
                 best[entity] = max(best.get(entity, 0.0), path.score)
     rows = np.array(list(total), np.int64)
-    chosen: Ranked[Node] = best_of(rows, np.array(list(total.values())), top_k)
+    chosen: Ranked[Node] = best_rows(rows, np.array(list(total.values())), top_k)
     largest = max((best[entity] for entity in chosen.ids.tolist()), default=1.0)
     return {entity: best[entity] / largest for entity in chosen.ids.tolist()}
 
@@ -254,4 +254,4 @@ def focused_ppr(
     np.maximum.at(reset, np.searchsorted(inside, nodes.ids[known]), nodes.scores[known])
     reset[len(inside) :] = passage_weight * np.maximum(chunk_scores.values[rows], 0.0)
     mass = personalised_pagerank(walk, reset, damping)[len(inside) :]
-    return best_of(rows, mass / (mass.max() or 1.0), top_k)
+    return best_rows(rows, mass / (mass.max() or 1.0), top_k)

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphrag_bench.algorithms.views import inverse
-from graphrag_bench.columns import NOT_STORED, Columns, in_order
+from graphrag_bench.columns import NOT_STORED, Columns, sorted_csr
 from graphrag_bench.embedding.embedder import Vectors
 from graphrag_bench.values import FloatArray, IntArray
 
@@ -115,4 +115,4 @@ def _means(to: RowIds, of: RowIds, n: int) -> Any:
 
     sums = csr_matrix((np.ones(len(to), np.float32), (to, of)), shape=(n, n))
     shares = inverse(np.bincount(to, minlength=n)).astype(np.float32)
-    return in_order(diags(shares) @ sums)
+    return sorted_csr(diags(shares) @ sums)

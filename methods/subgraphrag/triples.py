@@ -16,7 +16,7 @@ from graphrag_bench.embedding.tokenizer import Tokenizer
 from graphrag_bench.embedding.vector_index import VectorIndex
 from graphrag_bench.llm.chat import ChatModel
 from graphrag_bench.prompts import ContextBudget, Prompt
-from graphrag_bench.text import fit
+from graphrag_bench.text import n_fitting
 from graphrag_bench.values import (
     Answer,
     Context,
@@ -26,7 +26,7 @@ from graphrag_bench.values import (
     Ranked,
     Relationship,
     best_first,
-    best_of,
+    best_rows,
 )
 from methods.subgraphrag.mlp_scorer import MlpTripleScorer
 from operators.answer.direct import READER_VARIABLES, answer_of, reader_values
@@ -65,7 +65,7 @@ def triple_scores(
         else:
             topics = np.empty(0, np.int64) if linked is None else linked.ids
             values = triple_scorer.scores(graph.source, graph.target, vector, rows, topics)
-        rankings.append(best_of(rows, values, top_k))
+        rankings.append(best_rows(rows, values, top_k))
     return rankings
 
 
@@ -126,9 +126,9 @@ def triples_context(
     lines = [line(graph, (row,), form) for row in rows]
     n_tokens = [tokenizer.count(lines[at]) for at in best.tolist()]
     most = context_budget.tokens
-    n_fitting = len(rows) if most is None else fit(n_tokens, most)
-    fits[best[:n_fitting]] = True
-    cut = tuple(("relationship", str(rows[at])) for at in best[n_fitting:].tolist())
+    n_fits = len(rows) if most is None else n_fitting(n_tokens, most)
+    fits[best[:n_fits]] = True
+    cut = tuple(("relationship", str(rows[at])) for at in best[n_fits:].tolist())
     pieces = []
     for places in _lines(graph, rows, np.flatnonzero(fits).tolist(), form):
         path = tuple(rows[at] for at in places)

@@ -9,7 +9,7 @@ import numpy as np
 from graphrag_bench.algorithms.clustering import kmeans
 from graphrag_bench.algorithms.communities import Communities
 from graphrag_bench.algorithms.graph import Graph
-from graphrag_bench.columns import cells
+from graphrag_bench.columns import bool_csr
 from graphrag_bench.contract import artifact
 from graphrag_bench.embedding.embedder import Embedder
 from graphrag_bench.graphs.communities import communities_of
@@ -113,7 +113,7 @@ def similarity(graph: Graph, vectors: FloatArray, centres: IntArray) -> FloatArr
     """Return the similarity of each pair of centres, (n, n), rounded to six decimals."""
     from sklearn.metrics.pairwise import cosine_similarity
 
-    leading_to = cells(graph.source, graph.target, (graph.n_nodes, graph.n_nodes))
+    leading_to = bool_csr(graph.source, graph.target, (graph.n_nodes, graph.n_nodes))
     near = leading_to[centres].astype(np.float64)
     shared = (near @ near.T).toarray()
     sizes = np.asarray(near.sum(axis=1)).ravel()

@@ -13,16 +13,16 @@ from graphrag_bench.data.chunks import ChunkTable
 from graphrag_bench.embedding.nlp import NUMERIC, Nlp, Sentence
 from graphrag_bench.errors import UserError
 from graphrag_bench.expected import Sizes, template_tokens
-from graphrag_bench.graphs.asking import MOST_TOKENS, Extractor, documents_of_chunks, list_faults
-from graphrag_bench.graphs.extraction import CO_OCCURS, TripleRow, whole_triples
+from graphrag_bench.graphs.build_calls import MOST_TOKENS, Extractor, chunk_names, list_faults
+from graphrag_bench.graphs.extraction import CO_OCCURS, TripleRow, valid_triples
 from graphrag_bench.graphs.knowledge_graph import KG_ATTRIBUTES
 from graphrag_bench.graphs.merging import NO_ENTITIES, Merger
-from graphrag_bench.graphs.sentences import facts_of, read_chunks, together
+from graphrag_bench.graphs.sentences import co_occurring, read_chunks, relations_between
 from graphrag_bench.llm.chat import ChatModel
 from graphrag_bench.llm.structured import ListReply, list_reading
 from graphrag_bench.progress import Progress
 from graphrag_bench.prompts import Prompt
-from graphrag_bench.text import names_nothing, normalise_name
+from graphrag_bench.text import is_placeholder_name, normalise_name
 
 EXTRACT = Prompt("methods:youtugraphrag/prompts/schema_facts.j2")
 STEP = "extract facts by a schema"
@@ -141,7 +141,7 @@ def _records(title: str, sentences: list[Sentence]) -> SchemaRecords:
         entities |= {EntityRecord(name, label.lower()): None for name, label in named.items()}
         known = {*named, title} - {""}
         names = {name for name, _ in sentence.entities} | {*sentence.phrases}
-        facts = list(facts_of(sentence, title, known | names))
+        facts = list(relations_between(sentence, title, known | names))
         joining = [
             fact
             for fact in facts
@@ -155,7 +155,7 @@ def _records(title: str, sentences: list[Sentence]) -> SchemaRecords:
         joined = {frozenset((fact.head, fact.tail)) for fact in joining}
         triples += (
             Triple(head, CO_OCCURS, tail)
-            for head, tail in together(list(named), title)
+            for head, tail in co_occurring(list(named), title)
             if frozenset((head, tail)) not in joined
         )
         only = list(named) or list(filter(None, [title]))
@@ -220,7 +220,7 @@ def llm_schema_extraction(
     replies = extractor.ask(
         [extract_prompt.render({**schema, "passage": text}) for text in chunk_table.passages],
         list_reading(SchemaReply, "entities", STEP),
-        documents_of_chunks(chunk_table),
+        chunk_names(chunk_table),
         "The model may be too small to extract, or its window may cut the prompt; "
         "build.schema_extraction=nlp reads facts without a model.",
     )
@@ -241,15 +241,15 @@ def llm_schema_extraction(
 
 
 def _row(facts: SchemaReply) -> SchemaRecords:
-    entities = [one for one in facts.entities if not names_nothing(one.name)]
+    entities = [one for one in facts.entities if not is_placeholder_name(one.name)]
     return SchemaRecords(
         tuple(EntityRecord(one.name, normalise_name(one.type)) for one in entities),
-        whole_triples(facts.triples),
+        valid_triples(facts.triples),
         tuple(
             AttributeRecord(one.name, value.name, value.value)
             for one in entities
             for value in one.attributes
-            if not names_nothing(value.value)
+            if not is_placeholder_name(value.value)
         ),
     )
 

@@ -29,8 +29,8 @@ from graphrag_bench.values import (
     Query,
     Question,
     Ranked,
-    best_of,
-    best_of_each,
+    best_rows,
+    best_score_by_id,
     unique,
     value,
 )
@@ -228,7 +228,7 @@ def chunks_by_attribute(
         stating = [row_ids(attributes.chunk, row) for row in one.ids.tolist()]
         scores = np.repeat(one.scores, [len(chunks) for chunks in stating])
         rows = np.concatenate([np.zeros(0, np.int64), *stating])
-        chosen.append(best_of(*best_of_each(rows, scores), len(rows)))
+        chosen.append(best_rows(*best_score_by_id(rows, scores), len(rows)))
     return chosen
 
 

@@ -24,7 +24,7 @@ from graphrag_bench.llm.calls import CallFailed
 from graphrag_bench.llm.chat import ChatModel
 from graphrag_bench.llm.structured import ask_each, json_reading
 from graphrag_bench.prompts import REFUSAL, ContextBudget, Prompt
-from graphrag_bench.text import fit
+from graphrag_bench.text import n_fitting
 from graphrag_bench.values import Answer, Context, Piece, Question, value
 from operators.answer.direct import READER_VARIABLES, answer_of, reader_values
 from operators.context.rows import with_block
@@ -210,7 +210,7 @@ def reduce(
     ]
     n_tokens = [tokenizer.count(text) for text in points.texts]
     most = context_budget.tokens
-    n_rows = len(rows) if most is None else max(1, fit(n_tokens, most))
+    n_rows = len(rows) if most is None else max(1, n_fitting(n_tokens, most))
     pieces = _pieces(points, tokenizer)[:n_rows]
     chat = prompt.render({**reader_values(question, pieces), "points": rows[:n_rows]})
     return answer_of(llm, chat, question, max_tokens)

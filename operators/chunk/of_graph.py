@@ -17,7 +17,7 @@ from graphrag_bench.values import (
     Ranked,
     Relationship,
     RelationshipScores,
-    best_of,
+    best_rows,
     unique,
 )
 
@@ -107,7 +107,7 @@ def occurrence(
     both = graph.node_chunk[sources].multiply(graph.node_chunk[targets]).tocsr()
     counts = np.asarray(np.bincount(both.indices, both.data, graph.n_chunks), np.float64)
     chunks = np.flatnonzero(counts)
-    return best_of(chunks, counts[chunks], top_k)
+    return best_rows(chunks, counts[chunks], top_k)
 
 
 def _by_entity(nodes: Ranked[Node], graph: Graph, top_k: int) -> Ranked[Chunk]:
@@ -153,4 +153,4 @@ def aggregator(
         np.maximum.at(best, graph.pairs.of, relationship_scores.values)
         scores = graph.pair_chunk.T @ best
     among = np.flatnonzero(scores)
-    return best_of(among, scores[among], top_k)
+    return best_rows(among, scores[among], top_k)

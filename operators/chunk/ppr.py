@@ -16,7 +16,7 @@ from graphrag_bench.algorithms.pagerank import (
     walk_with_chunks,
 )
 from graphrag_bench.contract import operator
-from graphrag_bench.values import Chunk, ChunkScores, Node, Ranked, best_of, best_of_each
+from graphrag_bench.values import Chunk, ChunkScores, Node, Ranked, best_rows, best_score_by_id
 from operators.node.ppr import Damping
 
 Positive = Annotated[float, Field(gt=0)]
@@ -70,7 +70,7 @@ def ppr(
 
 
 def _reset(seeds: Ranked[Node], chunks: ChunkScores, graph: Graph, passage_weight: float) -> Reset:
-    rows, weights = best_of_each(seeds.ids, seeds.scores, least=0.0)
+    rows, weights = best_score_by_id(seeds.ids, seeds.scores, least=0.0)
     near, scores = chunks.nonzero
     return Reset(
         np.concatenate([rows, graph.n_nodes + near]),
@@ -100,6 +100,6 @@ def specificity(
     Source: HippoRAG (Gutierrez et al. 2024), section 2.3, node specificity; HippoRAG 2 (2025),
     section 3.4, which starts its walk at the best 5.
     """
-    ids, best = best_of_each(nodes.ids, nodes.scores)
+    ids, best = best_score_by_id(nodes.ids, nodes.scores)
     specific = best / np.maximum(graph.chunks_per_node[ids], 1)
-    return best_of(ids, specific, len(ids) if top_k is None else top_k)
+    return best_rows(ids, specific, len(ids) if top_k is None else top_k)

@@ -13,7 +13,7 @@ from graphrag_bench.contract import operator
 from graphrag_bench.data.chunks import ChunkTable
 from graphrag_bench.embedding.embedder import Embedder, Vectors, encode_in_blocks
 from graphrag_bench.graphs.sentences import split_sentences
-from graphrag_bench.values import BoolArray, Chunk, FloatArray, Question, Ranked, best_of
+from graphrag_bench.values import BoolArray, Chunk, FloatArray, Question, Ranked, best_rows
 from operators.search import vectors_of
 
 _LEAST_SHARE = 1e-4
@@ -67,7 +67,7 @@ def route(
             best = one.best_routes(cosine, share**parent_weight, other_parents)
             reached = np.array([best[row].score if row in best else 0.0 for row in one.rows])
             scores = weight * np.log(share + _LEAST_SHARE) + title_bonus * one.named + reached
-            first = best_of(ranked.ids, scores, top_k)
+            first = best_rows(ranked.ids, scores, top_k)
             results.append((first, Routes(tuple(best[row] for row in first.ids if row in best))))
     return results
 

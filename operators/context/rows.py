@@ -15,12 +15,12 @@ import numpy as np
 from pydantic import Field, NonNegativeInt, PositiveInt
 
 from graphrag_bench.algorithms.communities import Reports
-from graphrag_bench.algorithms.graph import Graph, attributes_of, nodes_of
+from graphrag_bench.algorithms.graph import Graph, attributes_of, nodes_of_types
 from graphrag_bench.contract import operator
 from graphrag_bench.data.chunks import ChunkTable
 from graphrag_bench.embedding.tokenizer import Tokenizer
 from graphrag_bench.prompts import UNBOUNDED, ContextBudget
-from graphrag_bench.text import fit
+from graphrag_bench.text import n_fitting
 from graphrag_bench.values import (
     Chunk,
     Community,
@@ -56,13 +56,13 @@ def with_block(
     own, n_all = share > 1, budget.tokens
     allotted = None if n_all is None else min(before.share + share, 1.0) * n_all
     room = math.inf if allotted is None else round(allotted) - before.n_tokens
-    n_fitting = fit(n_tokens, min(room, share) if own else room)
+    n_fits = n_fitting(n_tokens, min(room, share) if own else room)
     if own:
-        share = sum(n_tokens[:n_fitting]) / n_all if n_all else 0.0
-    cut = [(piece.kind, piece.id) for piece in pieces[n_fitting:]]
-    cut += [(piece.kind, name) for piece in pieces[n_fitting:] for name in piece.also]
+        share = sum(n_tokens[:n_fits]) / n_all if n_all else 0.0
+    cut = [(piece.kind, piece.id) for piece in pieces[n_fits:]]
+    cut += [(piece.kind, name) for piece in pieces[n_fits:] for name in piece.also]
     return Context(
-        (*before.pieces, *pieces[:n_fitting]), (*before.cut, *cut), min(before.share + share, 1.0)
+        (*before.pieces, *pieces[:n_fits]), (*before.cut, *cut), min(before.share + share, 1.0)
     )
 
 
@@ -132,7 +132,7 @@ def nodes_context(
     Source: Zhou et al. 2025, section 6.2; the entity table of Microsoft GraphRAG's local search;
     PathCoRAG, figure 6 (`bare`).
     """
-    typed = nodes_of(graph, types)
+    typed = nodes_of_types(graph, types)
     nodes = nodes if typed is None else nodes.take(typed[nodes.ids])
     most = NODES if top_k == "auto" else top_k
     to_pieces = partial(node_pieces, graph, tokenizer, form=form, n_attributes=attributes)
@@ -284,7 +284,7 @@ def nodes_fitting(
     """
     if tokens is None:
         return nodes
-    typed = nodes_of(graph, types)
+    typed = nodes_of_types(graph, types)
     counted = np.ones(len(nodes), bool) if typed is None else typed[nodes.ids]
     texts = (
         (graph.descriptions[n] if graph.descriptions else "") or graph.names[n]

@@ -8,7 +8,7 @@ import numpy as np
 from pydantic import AfterValidator, Field
 
 from graphrag_bench.algorithms.graph import Graph
-from graphrag_bench.algorithms.name_dictionary import bare, key_of
+from graphrag_bench.algorithms.name_dictionary import bare_name, key_of
 from graphrag_bench.contract import operator
 from graphrag_bench.data.chunks import ChunkTable
 from graphrag_bench.embedding.embedder import Embedder
@@ -150,11 +150,11 @@ def _single(
 
 @lru_cache(maxsize=2)
 def _titles(chunk_table: ChunkTable) -> frozenset[str]:
-    return frozenset(key_of(bare(title)) for title in chunk_table.titles)
+    return frozenset(key_of(bare_name(title)) for title in chunk_table.titles)
 
 
 def _inside(name: str, keys: Iterable[str]) -> bool:
-    return any(f" {key_of(bare(name))} " in f" {key_of(other)} " for other in keys)
+    return any(f" {key_of(bare_name(name))} " in f" {key_of(other)} " for other in keys)
 
 
 def _counts(name: str, single: Container[str] | None) -> bool:
@@ -164,4 +164,4 @@ def _counts(name: str, single: Container[str] | None) -> bool:
 
 def _capitalised(text: str) -> frozenset[str]:
     marked = (word for word in text.split() if any(c.isupper() or c.isdigit() for c in word))
-    return frozenset(key_of(bare(word)) for word in marked)
+    return frozenset(key_of(bare_name(word)) for word in marked)

@@ -6,9 +6,16 @@ from typing import Literal
 import numpy as np
 from pydantic import PositiveInt
 
-from graphrag_bench.algorithms.graph import Graph, nodes_of
+from graphrag_bench.algorithms.graph import Graph, nodes_of_types
 from graphrag_bench.contract import operator
-from graphrag_bench.values import Node, Ranked, Relationship, best_first, best_of, best_of_each
+from graphrag_bench.values import (
+    Node,
+    Ranked,
+    Relationship,
+    best_first,
+    best_rows,
+    best_score_by_id,
+)
 
 
 @operator("node.onehop", table3="Onehop", order="the order of the given nodes, then weight")
@@ -28,7 +35,7 @@ def onehop(
     these types are returned.
     Source: Zhou et al. 2025, section 6.1, node "Onehop".
     """
-    typed = nodes_of(graph, types)
+    typed = nodes_of_types(graph, types)
     seeds = dict(nodes.items())
     scores: dict[int, float] = dict(seeds) if include_seeds else {}
     adjacency = graph.adjacency
@@ -64,7 +71,7 @@ def expand(
     Source: HyperGraphRAG (Luo et al. 2025), bidirectional expansion (`degree`: its release);
     PropRAG (Wang and Han 2025), entities of propositions (`sum`: its release).
     """
-    seeds, seed_scores = best_of_each(nodes.ids, nodes.scores)
+    seeds, seed_scores = best_score_by_id(nodes.ids, nodes.scores)
     near = graph.adjacency[seeds]
     from_seed = np.repeat(np.arange(len(seeds)), np.diff(near.indptr))
     nodes_near, which = np.unique(near.indices.astype(np.int64), return_inverse=True)
@@ -74,9 +81,9 @@ def expand(
     total = np.zeros(len(nodes_near)) if score == "sum" else np.full(len(nodes_near), -np.inf)
     (np.add if score == "sum" else np.maximum).at(total, which, values)
     others = ~np.isin(nodes_near, seeds)
-    if (typed := nodes_of(graph, types)) is not None:
+    if (typed := nodes_of_types(graph, types)) is not None:
         others &= typed[nodes_near]
-    best: Ranked[Node] = best_of(nodes_near[others], total[others], top_k or int(others.sum()))
+    best: Ranked[Node] = best_rows(nodes_near[others], total[others], top_k or int(others.sum()))
     if equal_scores:
         best = Ranked(best.ids, np.ones(len(best)))
     if not include_seeds:

@@ -9,7 +9,7 @@ from pydantic import Field, PositiveInt
 from graphrag_bench.algorithms.graph import Graph
 from graphrag_bench.algorithms.pagerank import Reset, masses, walk_of_nodes
 from graphrag_bench.contract import operator
-from graphrag_bench.values import Node, NodeScores, Ranked, best_of_each
+from graphrag_bench.values import Node, NodeScores, Ranked, best_score_by_id
 
 Damping = Annotated[float, Field(ge=0, lt=1)]
 Weights = Literal["specificity", "uniform", "similarity"]
@@ -61,7 +61,7 @@ def ppr(
 
 
 def _reset(seeds: Ranked[Node], graph: Graph, reset: Weights) -> Reset:
-    rows, best = best_of_each(seeds.ids, seeds.scores, least=0.0)
+    rows, best = best_score_by_id(seeds.ids, seeds.scores, least=0.0)
     if reset == "specificity":
         return Reset(rows, 1.0 / np.maximum(graph.chunks_per_node[rows], 1))
     return Reset(rows, best if reset == "similarity" else np.ones(len(rows)))

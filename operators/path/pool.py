@@ -14,7 +14,7 @@ from graphrag_bench.values import (
     Ranked,
     Relationship,
     best_first,
-    best_of_each,
+    best_score_by_id,
 )
 
 
@@ -47,17 +47,17 @@ def pool(
     `scores="cosine"`; negative scores count as 0, a duplicate counts with its best score. `rerank`
     keeps the `top_k` best by base score and reorders them; `reselect` pools the `coarse_k` best and
     keeps the `top_k` best by pooled score (None: all). Ties by base score, then by lower id.
-    `graph.path_pooling.pooled` defines the pooled score. `order` places the best last (`recency`),
+    `algorithms.path_pooling.pool_scores` scores them. `order` places the best last (`recency`),
     at both ends (`lost_in_middle`: 1 3 5 4 2) or first. Paths consist of the given relationships in
     their direction.
     Source: path pooling (Wang et al. 2025), sections 3.3, 3.4 and 4.3.
     """
-    from graphrag_bench.algorithms.path_pooling import for_prompt, pooled
+    from graphrag_bench.algorithms.path_pooling import pool_scores, prompt_order
 
     rows, base = _by_base_rank(relationships, scores)
     most = coarse_k if mode == "reselect" else top_k
     rows, base = rows[:most], base[:most]
-    pooled_scores = pooled(
+    pooled_scores = pool_scores(
         graph.source[rows],
         graph.target[rows],
         base,
@@ -68,7 +68,7 @@ def pool(
         sources=sources,
         a=a,
     )
-    placed = for_prompt(best_first(pooled_scores)[:top_k], order)
+    placed = prompt_order(best_first(pooled_scores)[:top_k], order)
     return Ranked(rows[placed], pooled_scores[placed])
 
 
@@ -76,6 +76,6 @@ def _by_base_rank(
     relationships: Ranked[Relationship], scores: Literal["as_given", "cosine"]
 ) -> tuple[IntArray, FloatArray]:
     base = relationships.scores if scores == "as_given" else (1 + relationships.scores) / 2
-    rows, best = best_of_each(relationships.ids, base, least=0.0)
+    rows, best = best_score_by_id(relationships.ids, base, least=0.0)
     order = Ranked[Relationship].top(best, None).ids
     return rows[order], best[order]

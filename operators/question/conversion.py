@@ -4,13 +4,13 @@ from typing import Literal
 
 from pydantic import BaseModel, PositiveInt
 
-from graphrag_bench.algorithms.name_dictionary import bare
+from graphrag_bench.algorithms.name_dictionary import bare_name
 from graphrag_bench.contract import operator
 from graphrag_bench.embedding.nlp import NUMERIC, Nlp
 from graphrag_bench.llm.chat import ChatModel
 from graphrag_bench.llm.structured import ask
 from graphrag_bench.prompts import Prompt
-from graphrag_bench.text import names_nothing, normalise_name
+from graphrag_bench.text import is_placeholder_name, normalise_name
 from graphrag_bench.values import Keywords, Mentions, Query, Question, unique
 
 ENTITY_PROMPT = Prompt("operators:question/prompts/question_entities.j2")
@@ -54,7 +54,7 @@ def entities_or_phrases(question: Question, *, nlp: Nlp) -> Mentions:
         name for sentence in sentences for name, label in sentence.entities if label not in NUMERIC
     ]
     phrases = [phrase for sentence in sentences for phrase in sentence.phrases]
-    return _mentions([bare(name) for name in named or phrases])
+    return _mentions([bare_name(name) for name in named or phrases])
 
 
 @operator("question.entities.llm", calls=2, supplies={"question"}, order="the order of the reply")
@@ -76,7 +76,7 @@ def entities_llm(
 
 
 def _mentions(names: list[str]) -> Mentions:
-    normal = [normalise_name(name) for name in names if not names_nothing(name)]
+    normal = [normalise_name(name) for name in names if not is_placeholder_name(name)]
     return Mentions(unique([name for name in normal if name]))
 
 

@@ -18,7 +18,7 @@ from graphrag_bench.values import (
     Ranked,
     Relationship,
     RelationshipScores,
-    best_of,
+    best_rows,
     unique,
 )
 
@@ -110,7 +110,7 @@ def aggregator(
         best = Ranked[Relationship].top(scores, top_k)
     else:
         first = graph.pairs.first
-        best = best_of(first, scores[first], top_k)
+        best = best_rows(first, scores[first], top_k)
     if keep_scores == "best":
         best = best.take(best.scores > 0)
         every = RelationshipScores.sparse(best.ids, best.scores, graph.n_relationships)

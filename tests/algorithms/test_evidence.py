@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 
 from graphrag_bench.algorithms.evidence import Fragments, NodeAttributes
-from graphrag_bench.algorithms.graph import Graph, attributes_of, thinned
+from graphrag_bench.algorithms.graph import Graph, attributes_of, drop_edges
 from graphrag_bench.graphs.merging import Merger
 
 
@@ -51,7 +51,7 @@ def test_they_are_stored_with_their_graph_and_thinned_with_its_relationships(tmp
     hub().save(tmp_path)
     graph = Graph.load(tmp_path)
     assert graph.chunks_of_node(0) == (0, 1, 2)
-    less = thinned(graph, edge_drop=0.5)
+    less = drop_edges(graph, edge_drop=0.5)
     assert less.fact_fragments is not None and len(less.fact_fragments) == less.n_relationships == 1
 
 

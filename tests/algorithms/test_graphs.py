@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from graphrag_bench.algorithms.graph import Graph, thinned
+from graphrag_bench.algorithms.graph import Graph, drop_edges
 from graphrag_bench.algorithms.pagerank import walk_of_nodes
 
 
@@ -54,7 +54,7 @@ def test_a_share_of_the_edges_is_gone_with_all_their_rows_and_a_larger_one_drops
     """Of a ring of nodes whose edges each stand in two rows, one in each direction."""
     ends, beyond = np.arange(20), (np.arange(20) + 1) % 20
     ring = Graph.from_arrays([*ends, *beyond], [*beyond, *ends])
-    less = [thinned(ring, edge_drop=share) for share in (0.1, 0.2, 0.5)]
+    less = [drop_edges(ring, edge_drop=share) for share in (0.1, 0.2, 0.5)]
     few, some, half = (
         set(zip(*map(list, (g.pairs.source, g.pairs.target)), strict=True)) for g in less
     )

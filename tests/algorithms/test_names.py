@@ -5,9 +5,9 @@ import pytest
 from graphrag_bench.algorithms.name_dictionary import (
     Merge,
     NameDictionary,
-    bare,
+    bare_name,
     key_of,
-    unambiguous,
+    unambiguous_aliases,
 )
 
 NAMES = ["new york", "new york city", "the beatles", "tekezé river", "hello love", "mercury", "us"]
@@ -24,7 +24,7 @@ NAMES = ["new york", "new york city", "the beatles", "tekezé river", "hello lov
     ],
 )
 def test_a_bare_name_has_no_brackets_article_or_possessive_ending(name: str, shown: str) -> None:
-    assert bare(name) == shown
+    assert bare_name(name) == shown
 
 
 @pytest.mark.parametrize(
@@ -72,7 +72,7 @@ def merge(alias: str, name: str, document: str = "d") -> Merge:
 
 def test_an_alias_leads_where_all_its_merges_name_one_node_and_else_nowhere() -> None:
     people, curie = ["marie curie", "pierre curie", "tarn"], merge("curie", "marie curie", "a")
-    assert unambiguous([curie, merge("curie", "marie curie", "b")], people) == {"curie": 0}
+    assert unambiguous_aliases([curie, merge("curie", "marie curie", "b")], people) == {"curie": 0}
     two, none = merge("curie", "pierre curie"), merge("curie", "eve curie")
     for merges in ([curie, two], [none], [merge("tarn", "marie curie")]):
-        assert unambiguous(merges, people) == {}
+        assert unambiguous_aliases(merges, people) == {}

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from graphrag_bench.algorithms.path_pooling import for_prompt, pooled
+from graphrag_bench.algorithms.path_pooling import pool_scores, prompt_order
 from graphrag_bench.values import best_first
 
 TOLERANCE = 1e-6
@@ -21,7 +21,7 @@ CYCLE = {  # by base rank
 
 def pool(triples, entities=(Q,), **settings):
     source, target, scores = zip(*triples, strict=True)
-    return pooled(source, target, scores, entities, rng=np.random.default_rng(0), **settings)
+    return pool_scores(source, target, scores, entities, rng=np.random.default_rng(0), **settings)
 
 
 def scored(world: dict, **ways) -> dict[str, float]:
@@ -30,7 +30,7 @@ def scored(world: dict, **ways) -> dict[str, float]:
 
 def order(world: dict, way: str, **ways) -> list[str]:
     rows = best_first(pool(world.values(), **ways))
-    return [list(world)[row] for row in for_prompt(rows, way)]
+    return [list(world)[row] for row in prompt_order(rows, way)]
 
 
 def about(**scores: float) -> dict[str, object]:
@@ -73,4 +73,4 @@ def test_without_an_entity_the_order_stays():
         for search in ("dijkstra", "bfs", "random_walk"):
             assert order(world, "best_first", entities=(), search=search) == list(world)
             assert order(world, "best_first", entities=(99,), search=search) == list(world)
-    assert pooled([], [], [], [Q], rng=np.random.default_rng(0)).tolist() == []
+    assert pool_scores([], [], [], [Q], rng=np.random.default_rng(0)).tolist() == []

@@ -12,10 +12,10 @@ from graphrag_bench.embedding.nlp import Relation, Sentence, Spacy
 from graphrag_bench.errors import UserError
 from graphrag_bench.graphs.extraction import (
     CO_OCCURS,
+    drop_unjoined,
     llm_extraction,
     nlp_extraction,
     openie_file,
-    pruned,
 )
 from graphrag_bench.llm.calls import Completion
 from graphrag_bench.llm.scripted import Scripted
@@ -211,7 +211,7 @@ def test_phrases_of_one_passage_that_nothing_joins_go() -> None:
         ChunkExtraction(("Norvik", "fog", "the quay"), (Triple("fog", "hid", "the quay"),)),
         ChunkExtraction(("The Quay", "Tarn"), ()),
     ]
-    result = pruned(rows, [{"ada marsh"}, {"norvik"}, {"tarn"}])
+    result = drop_unjoined(rows, [{"ada marsh"}, {"norvik"}, {"tarn"}])
     joined = ("Ada Marsh", "the river", "a boat", "fog")
     assert [row.entities for row in result] == [joined, *(row.entities for row in rows[1:])]
     assert [row.triples for row in result] == [row.triples for row in rows]

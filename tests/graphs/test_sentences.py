@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from graphrag_bench.graphs.sentences import Sentences, crowded, split_sentences
+from graphrag_bench.graphs.sentences import Sentences, over_limit, split_sentences
 
 
 @pytest.mark.parametrize(
@@ -48,4 +48,4 @@ def test_central_sentences_fit_each_meaning_once_in_the_order_given_and_one_at_l
 def test_groups_that_fit_leave_no_choice():
     """Each is one word and a stop, two tokens."""
     groups = [(["One.", "Two."], 4), (["One.", "Three."], 3)]
-    assert crowded(groups) == {"One.", "Three."}
+    assert over_limit(groups) == {"One.", "Three."}

@@ -10,7 +10,7 @@ from by_hand import ranked
 from graphrag_bench.algorithms.communities import Communities
 from graphrag_bench.algorithms.extraction import EntityRecord, TextExtraction
 from graphrag_bench.algorithms.graph import Graph
-from graphrag_bench.columns import cells
+from graphrag_bench.columns import bool_csr
 from graphrag_bench.embedding.embedder import Vectors
 from graphrag_bench.graphs.text_graph import text_graph
 from methods.hirag.layered_graph import Layers, Summarise, bridge, cluster_sparsity, grow, key
@@ -22,7 +22,7 @@ def two_communities() -> Communities:
     """Community 0 holds A, B and E, community 1 holds B, C and D."""
     members = [(0, A), (0, B), (0, E), (1, B), (1, C), (1, D)]
     rows, nodes = np.array(members, np.int64).T
-    membership = cells(rows, nodes, (2, 6))
+    membership = bool_csr(rows, nodes, (2, 6))
     return Communities(np.zeros(2, np.int64), np.full(2, -1), membership, membership[:, :1])
 
 

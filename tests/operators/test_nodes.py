@@ -7,7 +7,7 @@ import pytest
 from by_hand import Planted, alone, angle, at, check, falling, ranked
 from small_worlds import WORLDS
 
-from graphrag_bench.algorithms.graph import Graph, nodes_of
+from graphrag_bench.algorithms.graph import Graph, nodes_of_types
 from graphrag_bench.columns import Texts
 from graphrag_bench.config.plugins import load_plugins
 from graphrag_bench.contract import Operator, by_slot, operators
@@ -193,14 +193,14 @@ def test_only_rows_of_the_types_come_out(op: Operator) -> None:
     state = [None if read.optional else values[read.slot] for read in op.reads]
     needs = {name: resources[name] for name in op.needs}
     slots = by_slot(op, op([state], **needs, types=("place",))[0], resources)
-    assert nodes_of(resources["graph"], ("place",))[slots["nodes"].ids].all()
+    assert nodes_of_types(resources["graph"], ("place",))[slots["nodes"].ids].all()
 
 
 def test_types_that_no_node_has_are_refused_before_and_in_a_run() -> None:
     with pytest.raises(UserError, match="place"):
-        nodes_of(PEOPLE, ("plase",))
+        nodes_of_types(PEOPLE, ("plase",))
     with pytest.raises(UserError, match=r"build\.graph"):
-        nodes_of(replace(PEOPLE, types=None), ("place",))
+        nodes_of_types(replace(PEOPLE, types=None), ("place",))
     for types, n_problems in (((), 0), (("place",), 1)):
         step = OperatorStep(operators.get("node.onehop"), {"types": types}, "step 1")
         checker = Checker(attributes=frozenset({"node.name"}), written={"question", "nodes"})

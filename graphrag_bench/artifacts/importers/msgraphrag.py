@@ -24,7 +24,7 @@ from graphrag_bench.data.dataset import Dataset
 from graphrag_bench.data.rows import parquet_objects
 from graphrag_bench.errors import UserError
 from graphrag_bench.graphs.text_graph import TKG_ATTRIBUTES
-from graphrag_bench.text import normalise_name, squash
+from graphrag_bench.text import normalise_name, without_spaces
 
 ParquetRow = Mapping[str, Any]
 
@@ -165,13 +165,15 @@ def _unit_chunks(folder: Path, chunk_table: ChunkTable) -> dict[str, Chunks]:
 def _document_names(folder: Path, corpus: Dataset) -> dict[str, str]:
     if not (folder / "documents.parquet").is_file():
         return {}
-    by_text = {squash(document.text): document.id for document in reversed(corpus.documents)}
+    by_text = {
+        without_spaces(document.text): document.id for document in reversed(corpus.documents)
+    }
     by_title = {document.title: document.id for document in reversed(corpus.documents)}
     ids = {document.id for document in corpus.documents}
     names = {}
     for row in read_parquet(folder, "documents", ("id", "title")):
         title = text_of(row["title"])
-        same = by_text.get(squash(text_of(row.get("text"))))
+        same = by_text.get(without_spaces(text_of(row.get("text"))))
         known = same or (title if title in ids else by_title.get(title))
         names[str(row["id"])] = known or title or str(row["id"])
     return names

@@ -13,7 +13,7 @@ from graphrag_bench.algorithms.graph import Graph
 from graphrag_bench.data.chunks import ChunkTable
 from graphrag_bench.errors import UserError
 from graphrag_bench.graphs.merging import Merger
-from graphrag_bench.text import normalise_name, squash
+from graphrag_bench.text import normalise_name, without_spaces
 
 Column = Literal["described", "keywords"]
 Chunks = tuple[int, ...]
@@ -97,11 +97,11 @@ def chunks_of_texts(texts: Mapping[str, str], chunk_table: ChunkTable) -> dict[s
 
     If there are none, the chunks that contain the unit or are contained in it.
     """
-    squashed = [squash(text) for text in chunk_table.texts]
+    squashed = [without_spaces(text) for text in chunk_table.texts]
     same = _rows_of(squashed)
     units = {}
     for unit, text in texts.items():
-        wanted = squash(text)
+        wanted = without_spaces(text)
         units[unit] = same.get(wanted) or tuple(
             row for row, own in enumerate(squashed) if wanted and (wanted in own or own in wanted)
         )

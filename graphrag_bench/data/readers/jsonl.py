@@ -20,7 +20,7 @@ from graphrag_bench.data.rows import (
 )
 from graphrag_bench.errors import UserError
 from graphrag_bench.fingerprint import digest
-from graphrag_bench.text import squash
+from graphrag_bench.text import without_spaces
 from graphrag_bench.values import Question
 
 
@@ -155,7 +155,7 @@ class _DocumentNames:
     def named(self) -> dict[str, list[str]]:
         """The ids of the documents of each title and text, the first of these that has it."""
         names: dict[str, list[str]] = {}
-        for name_of in (lambda row: row.title, lambda row: squash(row.text)):
+        for name_of in (lambda row: row.title, lambda row: without_spaces(row.text)):
             others: dict[str, list[str]] = {}
             for document in self.rows.documents.values():
                 others.setdefault(name_of(document), []).append(document.id)
@@ -172,7 +172,7 @@ class _DocumentNames:
             names = [str(item[name]) for name in _NAMES if name in item]
         else:
             names = [str(item[0] if isinstance(item, list) and item else item)]
-        for key in (key for name in names for key in (name, squash(name)) if key):
+        for key in (key for name in names for key in (name, without_spaces(name)) if key):
             if key in self.rows.documents or key in self.rows.files:
                 return key
             if found := self.named.get(key):

@@ -14,7 +14,7 @@ from pydantic import AliasChoices, AliasPath, Field, field_validator
 
 from graphrag_bench.data.dataset import Document, Gold
 from graphrag_bench.data.rows import FileRow, OneOrSeveral, Rows, not_blank, records
-from graphrag_bench.text import squash
+from graphrag_bench.text import without_spaces
 from graphrag_bench.values import Question
 
 _OR = "|"
@@ -29,7 +29,7 @@ class _Passage(FileRow):
 
     @property
     def content(self) -> tuple[str, str]:
-        return self.title, squash(self.text)
+        return self.title, without_spaces(self.text)
 
 
 class _PassageRows(Rows):
@@ -142,8 +142,8 @@ def hotpotqa(corpus: Path, questions: Path) -> Rows:
         contexts = dict(row.context)
         evidence = []
         for title in dict.fromkeys(title for title, _ in row.supporting_facts):
-            text = squash("".join(contexts.get(title, ())))
-            near = sorted(titled[title], key=lambda one: squash(one.text) != text)
+            text = without_spaces("".join(contexts.get(title, ())))
+            near = sorted(titled[title], key=lambda one: without_spaces(one.text) != text)
             evidence.append(near[0].id if near else f"{title} (title not in corpus)")
         spans = [
             sentence.strip()

@@ -80,7 +80,7 @@ class Extractor:
                 results.update(zip(rows, of_rows, strict=True))
         in_order = [results[row] for row in range(len(chats))]
         if advice:
-            refuse_all_failed(reading.purpose, failures(in_order), len(chats), advice)
+            require_any_success(reading.purpose, failures(in_order), len(chats), advice)
         return in_order
 
     def texts(
@@ -134,7 +134,7 @@ def list_faults(
     )
 
 
-def documents_of_chunks(chunk_table: ChunkTable) -> list[str]:
+def chunk_names(chunk_table: ChunkTable) -> list[str]:
     """Return the first document of each chunk, the name of the chunk in messages."""
     return [chunk_table.documents_of(row)[0] for row in range(len(chunk_table))]
 
@@ -144,7 +144,7 @@ def failures(results: Sequence[object]) -> list[UnreadableReply | CallFailed]:
     return [one for one in results if isinstance(one, UnreadableReply | CallFailed)]
 
 
-def refuse_all_failed(step: str, failures: Sequence[object], n_replies: int, advice: str) -> None:
+def require_any_success(step: str, failures: Sequence[object], n_replies: int, advice: str) -> None:
     """Raise UserError, with the last failure and the advice, when all replies of a step failed."""
     if n_replies and len(failures) == n_replies:
         raise UserError(
@@ -153,7 +153,7 @@ def refuse_all_failed(step: str, failures: Sequence[object], n_replies: int, adv
         )
 
 
-def room_for(llm: ChatModel, prompt: Prompt, max_tokens: int) -> int:
+def text_budget(llm: ChatModel, prompt: Prompt, max_tokens: int) -> int:
     """Return how many tokens of texts fit the window together with prompt and reply."""
     if (window := llm.window) is None:
         return _MOST_OF_TEXTS
