@@ -1,4 +1,4 @@
-"""The chunk table: what is indexed, retrieved and read, and the documents each chunk is from."""
+"""The chunk table: the retrieved units, and the documents that they come from."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -16,8 +16,13 @@ from graphrag_bench.values import IntArray
 class ChunkTable(Columns):
     """Chunks in corpus order, rows 0..n-1.
 
-    `titles` and `texts` are columns; `documents` holds document ids; `chunk_document` is a bool
-    CSR (n_chunks, n_documents), with more than one document where contents are the same.
+    `titles` and `texts` are columns; `documents` are document ids; `chunk_document` is a bool CSR
+    (n_chunks, n_documents): a chunk of equal documents has them all.
+
+    >>> rows = [("d1", "Isk", "A river."), ("d2", "Isk", "A river."), ("d3", "", "The sea.")]
+    >>> table = ChunkTable.of(rows)
+    >>> len(table), table.documents_of(0)
+    (2, ['d1', 'd2'])
     """
 
     titles: Texts
@@ -29,21 +34,21 @@ class ChunkTable(Columns):
         return len(self.texts)
 
     def passage(self, row: int) -> str:
-        """Title and text of a chunk on lines of their own; the text alone without a title."""
+        """Return title and text of a chunk on separate lines, or only the text."""
         title = self.titles[row]
         return f"{title}\n{self.texts[row]}" if title else self.texts[row]
 
     @property
     def passages(self) -> list[str]:
-        """Title and text of every chunk, as `passage` gives them."""
+        """The `passage` of every chunk."""
         return [self.passage(row) for row in range(len(self))]
 
     def documents_of(self, row: int) -> list[str]:
-        """The ids of the documents a chunk is from, in corpus order."""
+        """Return the document ids of a chunk, in corpus order."""
         return self.documents.take(row_ids(self.chunk_document, row))
 
     def chunks_of(self, document: str) -> list[int]:
-        """The chunks of a document in table order; none for a document that is not in the table."""
+        """Return the chunks of a document in table order; none for an unknown document."""
         row = self._document_rows.get(document)
         return [] if row is None else row_ids(self._document_chunk, row).tolist()
 
@@ -58,12 +63,12 @@ class ChunkTable(Columns):
         return matrix
 
     def ranked_documents(self, rows: IntArray) -> dict[str, int]:
-        """The distinct documents of some chunks by their first, with ranks as `shared_ranks`."""
+        """Return the ranks of the documents of ranked chunks, as `shared_ranks` does."""
         return shared_ranks(self.documents_of(int(row)) for row in rows)
 
     @classmethod
     def of(cls, rows: list[tuple[str, str, str]]) -> "ChunkTable":
-        """The table of (document id, title, text) rows; equal contents become one chunk."""
+        """Return the table of (document id, title, text) rows; equal contents become one chunk."""
         contents: dict[tuple[str, str], int] = {}
         names: dict[str, int] = {}
         pairs = {
@@ -83,7 +88,11 @@ class ChunkTable(Columns):
 
 
 def shared_ranks(groups: Iterable[Iterable[str]]) -> dict[str, int]:
-    """Return ranks from 1: the names that a group is the first to have share one."""
+    """Return ranks from 1: names that first occur in the same group share a rank.
+
+    >>> shared_ranks([["a"], ["a", "b", "c"], ["d"]])
+    {'a': 1, 'b': 2, 'c': 2, 'd': 3}
+    """
     ranks: dict[str, int] = {}
     rank = 0
     for group in groups:

@@ -1,4 +1,4 @@
-"""A data set: its card, its documents and questions, and its gold, which operators never see."""
+"""A data set: card, documents, questions, and the gold that operators never see."""
 
 import hashlib
 from collections import defaultdict
@@ -19,15 +19,15 @@ from graphrag_bench.text import show_briefly
 from graphrag_bench.values import Question
 
 QUESTIONS = "questions.jsonl"
-"""The file of questions in the project's own form."""
+"""The file of questions in the project's own format."""
 UNKNOWN = "unknown"
-"""What a card says of an unchecked checksum or revision; never an invented one."""
+"""The value of an unchecked checksum or revision in a card."""
 DEFAULT_FORM = "default"
 ABSTRACT = "abstract"
-"""The type of questions about a corpus as a whole, as `graphrag-bench questions` makes them."""
+"""The type of questions about a whole corpus, which `graphrag-bench questions` makes."""
 Split = Literal["all", "dev", "test"]
 DEV_SHARE = 0.5
-"""The share of the questions that settings may be chosen on, unless `dev_share` says another."""
+"""The default share of the dev split, on which settings may be chosen."""
 
 
 class _Part(BaseModel):
@@ -35,11 +35,11 @@ class _Part(BaseModel):
 
 
 class Download(_Part):
-    """A published file: `path` in the hub's data set (a pattern may name several), or `url`.
+    """A published file: `path` in the hub's data set (may be a pattern), or `url`.
 
-    `to` is the name it gets, by default its own. `size` (in bytes) and `sha256` are those that it
-    must have. `members` are what is taken out of an archive: patterns of member names, each with
-    the name it gets ("" keeps the last part of its own).
+    `to` is its name on disk, by default its own; `size` (bytes) and `sha256` are checked. `members`
+    are the files to extract from an archive: patterns of member names, each with a name on disk
+    ("" keeps the last part of the member's name).
     """
 
     path: str = ""
@@ -52,12 +52,12 @@ class Download(_Part):
     @model_validator(mode="after")
     def _one_place(self) -> "Download":
         if bool(self.path) == bool(self.url):
-            raise ValueError("a download has a path in the hub's data set or a url, and not both")
+            raise ValueError("a download needs either a path in the hub's data set or a url")
         return self
 
 
 class Source(_Part):
-    """Where a published set comes from; `hub` names it on the hub, `by_hand` says what to do."""
+    """The source of a published set: `hub` is its name there, `by_hand` a manual instruction."""
 
     url: str
     hub: str = ""
@@ -67,7 +67,7 @@ class Source(_Part):
 
 
 class Layout(_Part):
-    """Another shape in which the set is published: its reader and its files."""
+    """A file layout of a published set: its reader and its files."""
 
     reader: str
     files: dict[str, str]
@@ -75,13 +75,13 @@ class Layout(_Part):
 
 
 class Card(_Part):
-    """`datasets/<name>/card.yaml`: identity, licence, readers and expected shape of a set.
+    """`datasets/<name>/card.yaml`: identity, licence, file layouts and expected size of a set.
 
-    `made_by` is the dotted name of the function that makes a set from settings; it has no files.
-    `verified`: the shape was checked against what `checked` names. `counts` are what the publisher
-    or `counts_from` prints, `answers` the form of answer: one, or `default` and others by type.
-    `abstract`: its questions ask about the corpus as a whole; by default, those of one form do when
-    it is prose.
+    `made_by` is the dotted name of the function that makes a synthetic set. `verified`: the layout
+    was checked against the files that `checked` names. `counts` are those of the publisher or of
+    `counts_from`. `answers` is the answer form, or one per question type with a `default`.
+    `abstract` says whether the questions are about the whole corpus; by default they are if the
+    card has one answer form, which is prose.
     """
 
     name: str
@@ -114,13 +114,13 @@ class Card(_Part):
         return value
 
     def form_of(self, question_type: str) -> FormName:
-        """Return the form of answer of a type; an abstract one wants a paragraph by default."""
-        stated = self.answers if isinstance(self.answers, dict) else {DEFAULT_FORM: self.answers}
-        by_type: dict[str, FormName] = {ABSTRACT: "paragraph", **stated}
+        """Return the answer form of a question type; by default a paragraph for abstract ones."""
+        forms = self.answers if isinstance(self.answers, dict) else {DEFAULT_FORM: self.answers}
+        by_type: dict[str, FormName] = {ABSTRACT: "paragraph", **forms}
         return by_type.get(question_type, by_type[DEFAULT_FORM])
 
     def abstract_type(self, question_type: str) -> bool | None:
-        """Return whether questions of a type are abstract; None where their form has to say."""
+        """Return whether questions of a type are abstract; None if their answer form decides."""
         if question_type == ABSTRACT:
             return True
         if self.abstract is None and isinstance(self.answers, str):
@@ -129,7 +129,7 @@ class Card(_Part):
 
     @property
     def shapes(self) -> list[Layout]:
-        """The shapes that are looked for in a folder, the card's own first; none of a made set."""
+        """The layouts to look for in a folder, the card's own first; none for a synthetic set."""
         own = Layout(reader=self.reader, files=self.files)
         return [] if self.made_by else [own, *self.layouts]
 
@@ -152,7 +152,7 @@ def load_card(name: str) -> Card:
 
 @dataclass(frozen=True)
 class Document:
-    """One row of the corpus; `scope` is its part of the corpus, `aliases` name it as the title."""
+    """One row of the corpus; `scope` is its part of the corpus, `aliases` are other titles."""
 
     id: str
     title: str
@@ -162,20 +162,20 @@ class Document:
 
     @property
     def passage(self) -> str:
-        """Title and text on lines of their own; the text alone when there is no title."""
+        """Title and text on separate lines, or only the text."""
         return f"{self.title}\n{self.text}" if self.title else self.text
 
 
 @dataclass(frozen=True)
 class Gold:
-    """What a question should be answered with: any of `answers`, found in the `evidence` ids.
+    """The gold of a question: alternative `answers`, and the document ids of the `evidence`.
 
-    Of a question over a graph, `answer_entities` are the nodes that answer it, and `in_graph` says
-    whether one of them is in the question's subgraph. `spans` are sentences that state the answer,
-    as the set gives them. A multiple-choice question has `options`, and `correct` is the index of
-    the right one. `sub_answers` has the aliases of each of several answers, all of them wanted.
-    `statements` say what the evidence says, in other words than the text's. Evidence may name a
-    file with several documents, any of which counts: `parts` has each such file and its documents.
+    For questions over a graph, `answer_entities` are the answer nodes, and `in_graph` is whether
+    the question's subgraph has one of them. `spans` are sentences of the text that state the
+    answer, `statements` paraphrase the evidence. A multiple-choice question has `options`;
+    `correct` is the index of the right one. `sub_answers` are the aliases of several answers, all
+    of them required. Evidence may name a file, any document of which counts: `parts` maps such
+    files to their documents.
     """
 
     answers: tuple[str, ...] = ()
@@ -194,17 +194,17 @@ class Gold:
 
 
 def documents_of(gold: Gold, evidence: str) -> tuple[str, ...]:
-    """Return the documents that an item of the evidence names: one, or all of a file."""
+    """Return the documents of an evidence item: one document, or all of a file."""
     return dict(gold.parts).get(evidence, (evidence,))
 
 
 def name_of(gold: Gold, document: str) -> str:
-    """Return the name that the evidence has for a document: its file's, or its own id."""
+    """Return the evidence item of a document: its file, or its own id."""
     return next((file for file, documents in gold.parts if document in documents), document)
 
 
 def evidence_names(gold: Gold, documents: Sequence[str]) -> list[str]:
-    """Return documents by the names that the evidence has for them; a file's is given once."""
+    """Return the evidence items of documents; a file occurs once."""
     names: dict[str, None] = {}
     for document in documents:
         name = name_of(gold, document)
@@ -214,13 +214,11 @@ def evidence_names(gold: Gold, documents: Sequence[str]) -> list[str]:
 
 @dataclass(frozen=True)
 class Dataset:
-    """Documents, questions and gold of one set; `gold` has a row for every question.
+    """Documents, questions and gold of a set; every question has a row in `gold`.
 
-    `settings` are those of a synthetic set that are not the default. `subgraphs` are the triples
-    that the set gives for its documents, `training` the file that a scorer may learn from, and
-    `validation` that by which a trained model is chosen.
-    `questions_file` holds the questions where they are not the set's own, but made for its corpus.
-    `fault` says what is wrong with the gold, so that no run can be scored.
+    `settings` are the non-default settings of a synthetic set, `subgraphs` the triples of the
+    documents, `training` and `validation` the files for trained scorers. `questions_file` replaces
+    the questions of the set. `fault` is an error in the gold, which makes scoring impossible.
     """
 
     name: str
@@ -239,7 +237,7 @@ class Dataset:
 
     @property
     def question_set(self) -> str:
-        """The name of its questions: of their file, or its folder; "" for the set's own."""
+        """The name of the questions file, or of its folder; "" for the set's own questions."""
         file = self.questions_file
         if file is None:
             return ""
@@ -247,17 +245,17 @@ class Dataset:
 
     @property
     def corpus_name(self) -> str:
-        """The name without that of made questions: artifacts are those of the corpus alone."""
+        """The name without `question_set`: artifacts depend on the corpus alone."""
         return self.name.removesuffix(f"-{self.question_set}") if self.question_set else self.name
 
     @property
     def synthetic(self) -> bool:
-        """Whether the set is made from settings, and not read."""
+        """Whether the set is made from settings."""
         return bool(self.card.made_by)
 
     @cached_property
     def corpus_digest(self) -> str:
-        """A fingerprint of the corpus."""
+        """Fingerprint of the corpus."""
         if self.subgraphs is not None:
             return digest([row.id for row in self.documents], self.subgraphs.digest)
         return digest([
@@ -267,7 +265,7 @@ class Dataset:
 
     @cached_property
     def questions_digest(self) -> str:
-        """A fingerprint of the questions as operators see them; gold does not change an answer."""
+        """Fingerprint of the questions without their gold."""
         return digest([
             [row.id, row.text, row.scope, *([list(row.entities)] if row.entities else ()),
              *([row.abstract] if row.abstract is not None else ())]
@@ -276,13 +274,13 @@ class Dataset:
 
     @cached_property
     def gold_digest(self) -> str:
-        """A fingerprint of the gold: it decides scores and no answer."""
+        """Fingerprint of the gold, which changes scores and no answer."""
         return digest([[name, vars(gold)] for name, gold in sorted(self.gold.items())])
 
     def interleaved(self) -> tuple[Question, ...]:
-        """Return the questions so that every prefix has the types in the set's own shares.
+        """Return the questions in an order whose prefixes all have the set's mix of types.
 
-        Ties between types go to the one that came first.
+        Ties between types go to the type that comes first in the set.
         """
         groups: dict[str, list[Question]] = defaultdict(list)
         for question in self.questions:
@@ -297,12 +295,12 @@ class Dataset:
     def in_form(
         self, form: FormName | None, open_tokens: int | None = None, *, published: bool = False
     ) -> "Dataset":
-        """Return the same set with every question in that form of answer; for None, in its own.
+        """Return the set with an answer form for every question; None keeps the default forms.
 
-        A question with options wants a choice, any other what the card says of its type. The free
-        form takes the place of the short one alone. An open form has `open_tokens` at most, as
-        published every form; for None, those of the form. Where the card says whether a question
-        is abstract, no form changes that.
+        The default is a choice for a question with options, else the card's form of its type.
+        `free` replaces the short form alone. Replies of open forms (with `published`, of all forms)
+        have at most `open_tokens` tokens; None takes the form's limit. If the card says whether a
+        question is abstract, the form does not change that.
         """
 
         def formed(question: Question) -> Question:
@@ -318,25 +316,28 @@ class Dataset:
         return replace(self, questions=tuple(map(formed, self.questions)))
 
     def scopes(self) -> list[str | None]:
-        """Return the scopes of the questions, sorted; a set without scopes has the one None."""
+        """Return the sorted scopes of the questions: [None] for a set without scopes."""
         return sorted({question.scope for question in self.questions}, key=lambda s: s or "")
 
     def within(self, scope: str | None) -> "Dataset":
-        """Return the documents and questions of one scope; raises UserError without a document."""
+        """Return the documents and questions of a scope; raises UserError if it has no document."""
         documents = tuple(row for row in self.documents if row.scope == scope)
         if not documents:
             raise UserError(
-                f"Data set '{self.name}': no document has the scope {scope!r} that a question "
-                "names; graph.per=all builds one graph of everything."
+                f"Data set '{self.name}': no document has the scope {scope!r} of a question. "
+                "graph.per=all builds one graph of the whole corpus."
             )
         questions = tuple(row for row in self.questions if row.scope == scope)
         return replace(self, documents=documents, questions=questions)
 
 
 def is_dev(question_id: str, dev_share: float = DEV_SHARE) -> bool:
-    """Return whether a question is of the dev part: a larger one holds a smaller one.
+    """Return whether a question is in the dev split; a larger split contains a smaller one.
 
-    The first 8 bytes of the sha256 of its id, as a share of all numbers, are below `dev_share`.
+    The first 8 bytes of the sha256 of the id, divided by 2**64, are below `dev_share`.
+
+    >>> [is_dev(f"q{n}") for n in range(4)]
+    [True, False, False, True]
     """
     first = hashlib.sha256(question_id.encode()).digest()[:8]
     return int.from_bytes(first, "big") < dev_share * 2**64
@@ -345,7 +346,7 @@ def is_dev(question_id: str, dev_share: float = DEV_SHARE) -> bool:
 def within_split(
     questions: Sequence[Question], split: Split, dev_share: float = DEV_SHARE
 ) -> list[Question]:
-    """Return the questions of a part, in their order; all of them for `all`."""
+    """Return the questions of a split, in their order."""
     if split == "all":
         return list(questions)
     return [one for one in questions if is_dev(one.id, dev_share) == (split == "dev")]

@@ -1,4 +1,4 @@
-"""A published data set on disk: listed by huggingface_hub, downloaded by pooch, extracted."""
+"""Download published data sets: list files by huggingface_hub, fetch them by pooch, unpack."""
 
 import json
 import os
@@ -18,16 +18,16 @@ from graphrag_bench.progress import Progress
 from graphrag_bench.terminal import refuse_secrets
 
 HUB = "https://huggingface.co"
-"""The hub's address; HF_ENDPOINT names a mirror."""
+"""The address of the hub; HF_ENDPOINT sets a mirror."""
 MANIFEST = "fetched.json"
 STAGING = ".fetching"
-"""Where files are, by their commit, until the set is complete."""
+"""The folder of files by commit until the set is complete."""
 _TRIES, _SECONDS = 3, 30.0
 
 
 @dataclass(frozen=True)
 class Fetched:
-    """A file that was downloaded, who stated its sha256 (card, hub or ""), what it became."""
+    """A downloaded file, the source of its sha256 (card, hub or ""), and its names on disk."""
 
     url: str
     revision: str
@@ -43,17 +43,17 @@ def fetch(
     endpoint: str = HUB,
     progress: Progress = Progress(),  # noqa: B008 (stateless)
 ) -> list[Fetched]:
-    """Return what was downloaded into a folder, or is there from before, as `fetched.json` says.
+    """Download a set into a folder, unless it is complete there, and return its files.
 
-    Raises UserError for a set that has no files to download, with what to do where it is fetched by
-    hand, and for every fault on the way; the same command fetches what is missing.
+    Raises UserError for a set without downloads (with instructions if it is fetched by hand) and
+    for failed downloads; the same command continues them.
     """
     source = card.source
     if source is None:
-        raise UserError(f"Data set '{card.name}' is not downloaded: there is nothing to fetch.")
+        raise UserError(f"Data set '{card.name}' has nothing to download.")
     if not source.downloads:
         how = source.by_hand.strip() or f"see {source.url}"
-        raise UserError(f"Data set '{card.name}' is fetched by hand:\n{how}")
+        raise UserError(f"Data set '{card.name}' must be fetched by hand:\n{how}")
     refuse_secrets("endpoint", endpoint)
     folder.mkdir(parents=True, exist_ok=True)
     with FileLock(folder / ".fetch.lock"):
@@ -73,19 +73,19 @@ def fetch(
         for name in new:
             if name not in ours and (folder / name).is_file():
                 raise UserError(
-                    f"{folder / name} is there and was not fetched; it is not overwritten "
-                    "(dataset.root=FOLDER uses what is there)."
+                    f"{folder / name} exists and is not overwritten, because it was not fetched; "
+                    "dataset.root=FOLDER reads it."
                 )
         content = json.dumps({"files": [asdict(one) for one in fetched]}, indent=1)
         (folder / MANIFEST).write_text(content + "\n", encoding="utf-8")
-        for name in new:  # the manifest says that they are ours, should this be killed
+        for name in new:  # after the manifest, which names these files if this process is killed
             os.replace(staging / name, folder / name)
         shutil.rmtree(folder / STAGING, ignore_errors=True)
     return fetched
 
 
 def _listing(source: Source, endpoint: str) -> tuple[str, dict[str, tuple[str, str]]]:
-    """Return the commit, and the address and sha256 ("" for a small file) of each of its files."""
+    """Return the commit, and the URL and sha256 ("" for a small file) of each file."""
     import httpx2
     from huggingface_hub import HfApi, hf_hub_url
 
@@ -96,8 +96,8 @@ def _listing(source: Source, endpoint: str) -> tuple[str, dict[str, tuple[str, s
         )
     except (OSError, httpx2.HTTPError, httpx2.InvalidURL, KeyError, TypeError, ValueError) as error:
         raise UserError(
-            f"{source.hub}: {endpoint} does not list it ({str(error)[:300]}). See {source.url}; "
-            "name a mirror by HF_ENDPOINT=ADDRESS, or files on disk by dataset.root=FOLDER."
+            f"{source.hub}: {endpoint} does not list it ({str(error)[:300]}). See {source.url}, "
+            "set a mirror (HF_ENDPOINT=ADDRESS), or read files on disk (dataset.root=FOLDER)."
         ) from None
     commit = info.sha or revision
     where = {"repo_type": "dataset", "revision": commit, "endpoint": endpoint.rstrip("/")}
@@ -113,7 +113,7 @@ def _listing(source: Source, endpoint: str) -> tuple[str, dict[str, tuple[str, s
 def _remotes(
     source: Source, wanted: Download, commit: str, listed: Mapping[str, tuple[str, str]]
 ) -> Iterator[Fetched]:
-    """Yield each file of a download, with the sha256 that is stated, "" for none."""
+    """Yield each file of a download, with its expected sha256 ("" if unknown)."""
     stated = "" if wanted.sha256 == UNKNOWN else wanted.sha256
     files = [listed[path] for path in sorted(listed) if fnmatchcase(path, wanted.path)]
     if not files and not wanted.url:
@@ -140,34 +140,34 @@ def _download(
         path = Path(server.fetch(name, progressbar=not progress.quiet))
     except OSError as error:
         raise UserError(
-            f"{remote.url}: not downloaded ({error}). Run the same command again, or download it "
-            f"by hand ({page}) and name it by dataset.root=FOLDER."
+            f"{remote.url}: download failed ({error}). Run the same command again, or download "
+            f"it by hand ({page}) and set dataset.root=FOLDER."
         ) from None
     actual = path.stat().st_size, str(pooch.file_hash(str(path)))
     stated = size or actual[0], remote.sha256 or actual[1]
     if actual != stated:
         path.unlink()
         raise UserError(
-            f"{remote.url}: the file was not kept; its size or checksum is wrong.\n"
+            f"{remote.url}: wrong size or checksum; the file was deleted.\n"
             f"  expected {stated[0]:,} bytes, sha256 {stated[1]}\n"
             f"  got      {actual[0]:,} bytes, sha256 {actual[1]}\n"
-            "Try again; dataset.root=FOLDER reads a copy of yours as it is."
+            "Try again, or read your own copy with dataset.root=FOLDER."
         )
     return path, actual[1]
 
 
 def unpack(archive: Path, members: Mapping[str, str], folder: Path) -> list[str]:
-    """Take files out of a zip or tar archive into a folder; return their names, by pattern.
+    """Extract files of a zip or tar archive into a folder, and return their names.
 
-    `members` maps patterns of member names to the names that the files get, "" to the last part of
-    the member's own. Links are passed over. Raises UserError for a pattern that no member has, for
-    two members that would get one name, and for an archive that is damaged or needs a password.
+    `members` maps patterns of member names to names on disk ("" keeps the last part of the
+    member's name). Links are skipped. Raises UserError for a pattern without a member, for two
+    members of the same name, and for an archive that is damaged or encrypted.
     """
     with TemporaryDirectory(dir=folder) as place:
         inside: Any = {} if archive.suffix == ".zip" else {"filter": "data"}  # a zip stays inside
         fault = result_or_error(lambda: shutil.unpack_archive(archive, place, **inside))
         if fault is not None:
-            raise UserError(f"{archive}: the archive cannot be unpacked ({fault}).")
+            raise UserError(f"{archive}: cannot be unpacked ({fault}).")
         files = [one for one in sorted(Path(place).rglob("[!.]*")) if one.is_file()]
         own = {one.relative_to(place).as_posix(): one for one in files if not one.is_symlink()}
         names: list[str] = []
@@ -175,24 +175,24 @@ def unpack(archive: Path, members: Mapping[str, str], folder: Path) -> list[str]
             matching = [one for one in own if fnmatchcase(one, pattern)]
             if not matching:
                 there = ", ".join([*own][:8]) or "none"
-                raise UserError(f"{archive} has no member '{pattern}'. It holds: {there}.")
+                raise UserError(f"{archive} has no member '{pattern}'; its members: {there}.")
             for one in matching:
                 names.append(name or own[one].name)
                 if names[-1] in names[:-1]:
-                    raise UserError(f"{archive}: two members would become '{names[-1]}'.")
+                    raise UserError(f"{archive}: two members have the name '{names[-1]}'.")
                 own[one].replace(folder / names[-1])
     return names
 
 
 def read_manifest(folder: Path) -> list[Fetched]:
-    """Return what an earlier fetch has downloaded for a folder."""
+    """Return the files of an earlier download; none without a manifest."""
     file = folder / MANIFEST
     rows = json.loads(file.read_text(encoding="utf-8"))["files"] if file.is_file() else []
     return [Fetched(**{**row, "holds": tuple(row["holds"])}) for row in rows]
 
 
 def differences(dataset: Dataset) -> list[str]:
-    """Return in what a set that was read differs from its card: counts, and pinned rows."""
+    """Return the differences of a set from its card: counts, and ids of pinned rows."""
     ids = {
         "documents": [row.id for row in dataset.documents],
         "questions": [row.id for row in dataset.questions],
@@ -200,10 +200,10 @@ def differences(dataset: Dataset) -> list[str]:
     faults = []
     for kind, n in dataset.card.counts.items():
         if len(ids[kind]) != n:
-            faults.append(f"{len(ids[kind])} {kind}, and the card says {n}")
+            faults.append(f"{len(ids[kind])} {kind}; the card has {n}")
     for kind, pins in dataset.card.pinned.items():
         there = dict(enumerate(ids[kind])) | dict(enumerate(ids[kind], -len(ids[kind])))
         for row, name in pins.items():
             if (found := there.get(row, "nothing")) != name:
-                faults.append(f"row {row} of the {kind} is {found}, and the card says {name}")
+                faults.append(f"row {row} of the {kind} is {found}; the card has {name}")
     return faults

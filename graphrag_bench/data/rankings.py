@@ -49,7 +49,7 @@ _FIELDS = {"question", "documents", "docs", "answer", "scores", "doc_scores"}
 
 @dataclass(frozen=True)
 class Ranking:
-    """The ids of the passages of one question, best first, their ranks from 1, and its answer."""
+    """Document ids for a question, best first, their ranks from 1, and the answer."""
 
     documents: tuple[str, ...]
     ranks: tuple[int, ...]
@@ -58,7 +58,7 @@ class Ranking:
 
 @dataclass(frozen=True)
 class Rankings:
-    """The rankings of a file by question id; `unmatched` passages are in no corpus."""
+    """The rankings of a file by question id; `unmatched` passages are not in the corpus."""
 
     of: Mapping[str, Ranking]
     n_passages: int
@@ -66,13 +66,13 @@ class Rankings:
 
 
 def read_rankings(path: Path, dataset: Dataset) -> Rankings:
-    """Return the rankings of a file; JSON is told from TREC by its first character.
+    """Return the rankings of a file in TREC or JSON format.
 
-    A passage is the id of a document, an item that gold evidence names, or a text that is the same
-    but for white space as a document with or without its title: it stands for all documents of that
-    text. A document counts where it is first named. A passage that matches nothing keeps its rank.
-    A question is an id, or a text; one that is unknown or comes twice is a UserError, and so is an
-    answer that is no text: a list of texts is one where the question wants a list.
+    A passage is a document id, an evidence item, or the text of a document with or without its
+    title, up to white space: it stands for all documents of that text. A document counts at its
+    best rank. A passage without a match keeps its rank. A question is an id or a text. Raises
+    UserError for an unknown or repeated question, and for an answer that is not a text, or a list
+    of texts where the question requires a list.
     """
     matcher = _Matcher(dataset)
     if not (first := read_text(path).lstrip()[:1]):
@@ -82,7 +82,7 @@ def read_rankings(path: Path, dataset: Dataset) -> Rankings:
     for place, name, places, answer in _json(path, dataset) if is_json else _trec(path):
         question = matcher.question(place, name)
         if question in rankings:
-            raise UserError(f"{place}: question '{question}' was there before.")
+            raise UserError(f"{place}: question '{question}' occurs twice.")
         ranks = shared_ranks(
             [one for passage in passages for one in matcher.documents(passage)]
             for passages in places
@@ -105,14 +105,14 @@ def _trec(path: Path) -> Iterator[RankingRow]:
             questions[question].append((_negative(score), int(rank), passage))
         except ValueError:
             raise UserError(
-                f"{path}, line {number}: a line of a TREC run is {_TREC}, not '{line[:80]}'."
+                f"{path}, line {number}: expected '{_TREC}', not '{line[:80]}'."
             ) from None
     for question, rows in questions.items():
         rows.sort(key=itemgetter(0, 1))
         if any(one[1] > other[1] for one, other in pairwise(rows)):
             raise UserError(
-                f"{path}: question '{question}' has a better score below a rank. TREC ranks by "
-                "score, the highest first."
+                f"{path}: question '{question}' has ranks that are not in the order of the scores, "
+                "highest first."
             )
         groups = groupby(rows, key=itemgetter(0, 1))
         places = [[one for *_, one in group if one != NO_PASSAGE] for _, group in groups]
@@ -123,7 +123,7 @@ def _json(path: Path, dataset: Dataset) -> Iterator[RankingRow]:
     unread: dict[str, None] = {}
     for place, item in json_objects(path):
         if not isinstance(item, dict):
-            raise UserError(f"{place}: the formats are {_JSON}.")
+            raise UserError(f"{place}: expected {_JSON}.")
         if isinstance(item.get("question"), str):
             row = checked_row(place, item, _Row)
             unread |= dict.fromkeys(item.keys() - _FIELDS)
@@ -131,7 +131,7 @@ def _json(path: Path, dataset: Dataset) -> Iterator[RankingRow]:
                 keys = [_negative(score) for score in row.scores]
                 if len(keys) != len(row.documents) or keys != sorted(keys):
                     raise UserError(
-                        f"{place}: the scores are not one for each passage, best first."
+                        f"{place}: scores must be one for each passage, in falling order."
                     )
             yield place, row.question, [[one] for one in row.documents], row.answer
         elif "retrieved_docs" in item:
@@ -139,7 +139,7 @@ def _json(path: Path, dataset: Dataset) -> Iterator[RankingRow]:
             answers = every.answers or [None] * len(every.retrieved_docs)
             if not len(dataset.questions) == len(every.retrieved_docs) == len(answers):
                 raise UserError(
-                    f"{place}: not one list for each of {len(dataset.questions)} questions."
+                    f"{place}: expected a list for each of {len(dataset.questions)} questions."
                 )
             rows = zip(dataset.questions, every.retrieved_docs, answers, strict=True)
             for question, passages, answer in rows:
@@ -148,7 +148,7 @@ def _json(path: Path, dataset: Dataset) -> Iterator[RankingRow]:
             for name, passages in item.items():
                 yield place, name, _places(f"{place}, '{name}'", passages), None
     if unread:
-        warn(f"{path}: fields that are not read: {', '.join(sorted(unread))}.")
+        warn(f"{path}: ignored fields: {', '.join(sorted(unread))}.")
 
 
 def _negative(score: object) -> float:
@@ -169,7 +169,7 @@ def _places(place: str, passages: object) -> Places:
                 raise UserError(f"{place}: passage '{name}' has the score {score!r}.") from None
         return [groups[key] for key in sorted(groups)]
     if not isinstance(passages, list) or not all(type(p) in (str, int) for p in passages):
-        raise UserError(f"{place}: no list of passages; the formats are {_JSON}.")
+        raise UserError(f"{place}: expected a list of passages, as in {_JSON}.")
     return [[str(passage)] for passage in passages]
 
 
@@ -179,11 +179,11 @@ def _answer(place: str, value: object, wants_list: bool) -> str:
     number = type(value) is int or (type(value) is float and math.isfinite(value))
     if isinstance(value, str) or number:
         return without_reasoning(str(value))
-    raise UserError(f"{place}: the answer {value!r:.60} is no text, and not null.")
+    raise UserError(f"{place}: the answer {value!r:.60} must be a text or null.")
 
 
 class _Matcher:
-    """Passages and questions of a data set by id and by text, white space aside."""
+    """Passages and questions of a data set by id and by text, up to white space."""
 
     def __init__(self, dataset: Dataset) -> None:
         self.ids = {document.id for document in dataset.documents}
@@ -200,7 +200,7 @@ class _Matcher:
             self._questions[without_spaces(question.text)].append(question.id)
 
     def documents(self, passage: str) -> Sequence[str]:
-        """The documents of a passage; of an unmatched one itself, or a fingerprint of its text."""
+        """Return the documents of a passage; without a match its id or a digest of its text."""
         self.n_passages += 1
         if passage in self.ids:
             return [passage]
@@ -214,7 +214,7 @@ class _Matcher:
             return name
         ids = self._questions.get(without_spaces(name), [])
         if len(ids) != 1:
-            what = "is the text of several" if ids else "is neither id nor text of a question"
+            what = "is the text of several questions" if ids else "is no id or text of a question"
             hint = f"{', '.join(ids)}." if ids else did_you_mean(name, sorted(self._ids))
             raise UserError(f"{place}: '{name[:80]}' {what}. {hint}")
         return ids[0]

@@ -1,7 +1,4 @@
-"""Rows read from files, each with its place, so that every error names file and line.
-
-Objects of published files come one at a time: JSON lines, JSON lists and parquet.
-"""
+"""Rows of published files (JSON, JSON lines, TSV, parquet), each with its place for errors."""
 
 import csv
 import json
@@ -23,13 +20,13 @@ from graphrag_bench.progress import Progress
 from graphrag_bench.values import Question
 
 _BATCH = 64
-"""Rows of a parquet file that are Python objects at a time."""
+"""Rows of a parquet file that are converted to Python objects at a time."""
 _HINTED = 20_000
-"""Ids among which the nearest to a wrong one is looked for."""
+"""The most ids among which the nearest to a wrong id is searched."""
 
 
 class FileRow(BaseModel):
-    """The fields of one row of a published format; numbers are read as texts."""
+    """A row of a published format; numbers are read as texts."""
 
     model_config = ConfigDict(extra="ignore", coerce_numbers_to_str=True)
 
@@ -38,21 +35,22 @@ R = TypeVar("R", bound=FileRow)
 OneOrSeveral = Annotated[
     list[str], BeforeValidator(lambda value: [value] if isinstance(value, str) else value)
 ]
-"""A field that holds one text, or a list of them."""
+"""A field with a text or a list of texts."""
 Place = str
-"""A file with its line, item or row, as errors name it."""
+"""A file with a line, item or row, for errors."""
 
 
 def not_blank(texts: Sequence[str | None]) -> tuple[str, ...]:
-    """Return the distinct texts that hold a word, in order."""
+    """Return the distinct texts that are not blank, in order."""
     return tuple(dict.fromkeys(text for text in texts if text and text.strip()))
 
 
 @dataclass
 class Rows:
-    """The documents and questions of a set by id, the file and line of each, and its triples.
+    """The documents and questions of a set by id, with their places in the files.
 
-    `files` holds the documents of each file that gave several; evidence may name the file.
+    `subgraphs` are the triples of the documents. `files` maps a file to its documents where it has
+    several; evidence may name the file.
     """
 
     documents: dict[str, Document] = field(default_factory=dict)
@@ -63,18 +61,18 @@ class Rows:
     files: dict[str, list[str]] = field(default_factory=dict)
 
     def add_document(self, place: Place, document: Document) -> None:
-        """Add a document; raises UserError when its id was there before."""
+        """Add a document; raises UserError for a repeated id."""
         self._note("document", document.id, place)
         self.documents[document.id] = document
 
     def number(self, place: Place, title: str, text: str) -> str:
-        """Add a document with the number of its row as id, which is returned."""
+        """Add a document with its row number as id, and return the id."""
         number = str(len(self.documents))
         self.add_document(place, Document(number, title, text))
         return number
 
     def add_question(self, place: Place, question: Question, gold: Gold) -> None:
-        """Add a question; raises UserError for an id that was there before, and blank texts."""
+        """Add a question; raises UserError for a repeated id and for blank texts."""
         self._note("question", question.id, place)
         if not question.text.strip():
             raise UserError(f"{place}: question '{question.id}' has no text.")
@@ -85,14 +83,14 @@ class Rows:
     def _note(self, kind: str, name: str, place: Place) -> None:
         if before := self.places.get((kind, name)):
             first = before.rpartition(", ")[2]
-            raise UserError(f"{place}: the id '{name}' was there before ({first}).")
+            raise UserError(f"{place}: the id '{name}' occurs twice ({first}).")
         self.places[kind, name] = place
 
     def check(self, corpus: Path) -> str:
-        """Raise UserError for a corpus without text; return what is wrong with the evidence, or "".
+        """Return the first error in the evidence, or ""; `corpus` is its file or folder.
 
-        That is evidence that the corpus does not hold, or of another scope than the question's.
-        `corpus` is its file, or its folder. Evidence that names a file gets the file's documents.
+        Evidence is wrong if it is not in the corpus, or in another scope than the question. For
+        evidence that names a file, set `Gold.parts`. Raises UserError for a corpus without text.
         """
         if not self.documents:
             raise UserError(f"{corpus}: the corpus is empty.")
@@ -111,39 +109,47 @@ class Rows:
         if evidence not in self.files and evidence not in self.documents:
             ids = [*self.files, *self.documents][:_HINTED]
             hint = did_you_mean(evidence, ids, [*ids[:3], "..."])
-            return f"names the evidence '{evidence}', which '{corpus}' does not hold. {hint}"
+            return f"has the evidence '{evidence}', which is not in '{corpus}'. {hint}"
         for document in self.files.get(evidence, [evidence]):
             other = self.documents[document].scope
             if scope is not None and other is not None and scope != other:
-                return f"has the scope '{scope}', and its evidence '{document}' has '{other}'."
+                return f"has the scope '{scope}'; its evidence '{document}' has '{other}'."
         return ""
 
 
 def with_options(question: str, options: Sequence[str]) -> str:
-    """Return the question and, on lines of their own, its options as `A. ...`, `B. ...`."""
+    """Return the question and its options, one a line.
+
+    >>> print(with_options("Who rows?", ["Bo", "Una"]))
+    Who rows?
+    A. Bo
+    B. Una
+    """
     lines = [f"{letter}. {text}" for letter, text in zip(ascii_uppercase, options, strict=False)]
     return "\n".join([question, *lines])
 
 
 def choice_gold(place: Place, options: Sequence[str], correct: int | None, type_: str = "") -> Gold:
-    """Return gold with options; the text of the right one (an index from 0) is the answer."""
+    """Return gold with options; `correct` is the index (from 0) of the option that answers."""
     if correct is not None and not 0 <= correct < len(options):
-        raise UserError(f"{place}: option {correct + 1} is right, and there are {len(options)}.")
+        raise UserError(
+            f"{place}: option {correct + 1} is correct, but there are {len(options)} options."
+        )
     answers = () if correct is None else (options[correct],)
     return Gold(answers, type=type_, options=tuple(options), correct=correct)
 
 
 @cache
 def warn(text: str) -> None:
-    """Print a line about a data set, once in a process."""
+    """Print a warning about a data set, once per process."""
     Progress().say(f"! {text}")
 
 
 def records(path: Path, shape: type[R]) -> Iterator[tuple[Place, R]]:
-    """Yield place and checked row of every object of the files of that name.
+    """Yield the place and the checked row of every object of the files of a name.
 
-    A file in .parquet is read in batches, one in .json as a whole (a list, one object, or lines),
-    one in .tsv as a table below its header, any other as JSON lines.
+    The ending decides the format: .parquet (read in batches), .json (a list, an object or JSON
+    lines), .tsv (with a header); files with other endings are JSON lines.
     """
     readers = {".parquet": parquet_objects, ".json": json_objects, ".tsv": _table_rows}
     for file in files_of(path):
@@ -152,7 +158,7 @@ def records(path: Path, shape: type[R]) -> Iterator[tuple[Place, R]]:
 
 
 def n_records(path: Path) -> int:
-    """Return the number of objects of the parquet files, or JSON lines, of that name."""
+    """Return the number of objects in the parquet or JSON lines files of a name."""
 
     def n_rows(file: Path) -> int:
         if file.suffix == ".parquet":
@@ -164,21 +170,21 @@ def n_records(path: Path) -> int:
 
 
 def files_of(path: Path) -> list[Path]:
-    """Return the file or folder of that name, or the files that match it as a pattern, sorted.
+    """Return the file or folder of a name, or the files that match it as a pattern, sorted.
 
-    Parquet files replace a file of another ending: `test.parquet`, or the shards
-    `test-00000-of-00002-...`, next to it or in `data/`. Raises UserError when there is none.
+    A missing file is replaced by parquet files next to it or in `data/`: `test.parquet`, or shards
+    `test-00000-of-00002-...`. Raises UserError if no file is found.
     """
     if files := _files_of(path):
         return files
     there = ", ".join(sorted(item.name for item in path.parent.glob("*"))[:8]) or "nothing"
     raise UserError(
-        f"There is no file '{path}', and no {path.stem}*.parquet next to it or in data/; {there}."
+        f"No file '{path}', and no {path.stem}*.parquet next to it or in data/. Found: {there}."
     )
 
 
-def is_there(path: Path) -> bool:
-    """Return whether `files_of` finds anything."""
+def exists(path: Path) -> bool:
+    """Return whether `files_of` finds a file."""
     return bool(_files_of(path))
 
 
@@ -192,17 +198,17 @@ def _files_of(path: Path) -> list[Path]:
 
 
 def read_text(path: Path) -> str:
-    """Return the file's text; raises UserError when it is missing or not UTF-8."""
+    """Return the text of a file; raises UserError if it is missing or not UTF-8."""
     return _text(_content(path), path)
 
 
 def json_file(path: Path) -> object:
-    """Return the content of a JSON file; raises UserError, with the line, for invalid JSON."""
+    """Return the content of a JSON file; raises UserError with the line for invalid JSON."""
     return _parsed(_content(path), path)
 
 
 def json_objects(path: Path) -> Iterator[tuple[Place, object]]:
-    """Yield the items of a list, or the one object, of a JSON file; its lines of JSON lines."""
+    """Yield the items of a JSON list, the one object of a file, or its JSON lines."""
     lines = list(filter(bytes.strip, _content(path).split(b"\n", 2)))
     with suppress(ValueError):
         if len(lines) > 1 and json.loads(lines[0]) is not None:
@@ -214,8 +220,8 @@ def json_objects(path: Path) -> Iterator[tuple[Place, object]]:
 
 
 def json_line_objects(path: Path) -> Iterator[tuple[Place, object]]:
-    """Yield the objects of a file of any size, one line at a time; blank lines are skipped."""
-    _check_is_there(path)
+    """Yield the objects of JSON lines, one at a time; blank lines are skipped."""
+    _check_exists(path)
     with path.open("rb") as file:
         for number, line in enumerate(file, start=1):
             if line.strip():
@@ -223,15 +229,15 @@ def json_line_objects(path: Path) -> Iterator[tuple[Place, object]]:
 
 
 def _content(path: Path) -> bytes:
-    _check_is_there(path)
+    _check_exists(path)
     return path.read_bytes()
 
 
-def _check_is_there(path: Path) -> None:
+def _check_exists(path: Path) -> None:
     if not path.is_file():
         there = sorted(item.name for item in path.parent.glob("*.json*"))
         hint = did_you_mean(path.name, there, there or ["no JSON file"])
-        raise UserError(f"There is no file '{path}'. {hint}")
+        raise UserError(f"No file '{path}'. {hint}")
 
 
 def _text(content: bytes, path: Path, line: int = 0) -> str:
@@ -243,7 +249,7 @@ def _text(content: bytes, path: Path, line: int = 0) -> str:
 
 
 def _parsed(content: bytes, path: Path, line: int = 0) -> object:
-    """The JSON of a file or line; NaN and Infinity are no JSON, and are refused where null is."""
+    """Return the JSON of a file or line; NaN and Infinity become None."""
     text = _text(content, path, line)
     try:
         parsed: object = json.loads(text, parse_constant=lambda _: None)
@@ -252,8 +258,8 @@ def _parsed(content: bytes, path: Path, line: int = 0) -> object:
     except json.JSONDecodeError as error:
         place = f"{path}, line {line or error.lineno}"
         raise UserError(f"{place}: not JSON ({error.msg}).") from None
-    except UnicodeEncodeError:  # of a text cut within a character
-        raise UserError(f"{path}, line {line}: a lone surrogate is no text.") from None
+    except UnicodeEncodeError:  # a text that was cut within a character
+        raise UserError(f"{path}, line {line}: a text has a lone surrogate.") from None
     return parsed
 
 
@@ -264,7 +270,7 @@ def _table_rows(path: Path) -> Iterator[tuple[Place, object]]:
 
 
 def parquet_objects(path: Path) -> Iterator[tuple[Place, Mapping[str, object]]]:
-    """Yield the rows of a parquet file; raises UserError without pyarrow, and for another file."""
+    """Yield the rows of a parquet file; raises UserError without pyarrow or for another format."""
     parquet = pyarrow("pyarrow.parquet")
     number = 0
     try:
@@ -279,7 +285,7 @@ def parquet_objects(path: Path) -> Iterator[tuple[Place, Mapping[str, object]]]:
 
 
 def pyarrow(module: str) -> Any:
-    """Return a module of pyarrow; raises UserError, with what to install, when it is missing."""
+    """Return a module of pyarrow; raises UserError if pyarrow is not installed."""
     try:
         return import_module(module)
     except ModuleNotFoundError:
@@ -288,10 +294,12 @@ def pyarrow(module: str) -> Any:
 
 
 def checked_row(place: Place, content: Any, shape: type[R]) -> R:
-    """Return the checked row; raises UserError, with its place, for a wrong or missing field."""
+    """Return the validated row; raises UserError for a wrong or missing field."""
     if not isinstance(content, dict):
         names = [of.alias or name for name, of in shape.model_fields.items()]
-        raise UserError(f"{place}: no object with {', '.join(names)}: {content!r:.60}.")
+        raise UserError(
+            f"{place}: expected an object with {', '.join(names)}, not {content!r:.60}."
+        )
     try:
         return shape.model_validate(content)
     except ValidationError as error:

@@ -1,4 +1,4 @@
-"""The triples that a data set gives for each of its documents, as columns."""
+"""The triples of each document of a data set, as columns."""
 
 import hashlib
 from collections.abc import Iterable, Mapping, Sequence
@@ -11,15 +11,19 @@ from numpy.typing import NDArray
 from graphrag_bench.values import IntArray
 
 NO_TRIPLES = "(no triples)"
-"""The text of a document whose subgraph is empty: a blank one would have no chunk."""
+"""The text of a document without triples; a blank text would have no chunk."""
 
 
 @dataclass(frozen=True, eq=False)
 class Subgraphs:
-    """The triples of each document in file order, names and relations as they are written.
+    """The triples of each document in file order, with names and relations as written.
 
-    `head` and `tail` are int32 (n_triples,) rows of `names`, `relation` rows of `relations`; those
-    of document i are at `starts[i]:starts[i + 1]`, `place` being the i of each document.
+    `head` and `tail` are int32 (n_triples,) rows of `names`, `relation` are rows of `relations`.
+    Document i has the triples `starts[i]:starts[i + 1]`; `place` maps document ids to i.
+
+    >>> graphs = Subgraphs.of([("q1", [("Isk", "flows into", "Velia")]), ("q2", [])])
+    >>> graphs.text("q1"), graphs.text("q2")
+    ('(Isk, flows into, Velia)', '(no triples)')
     """
 
     place: Mapping[str, int]
@@ -32,7 +36,7 @@ class Subgraphs:
 
     @classmethod
     def of(cls, documents: Iterable[tuple[str, Sequence[Sequence[str]]]]) -> "Subgraphs":
-        """Return the subgraphs of documents, from lists of (head, relation, tail), read in turn."""
+        """Return the subgraphs of (document id, triples) pairs, which are read one at a time."""
         names: dict[str, int] = {}
         relations: dict[str, int] = {}
         place: dict[str, int] = {}
@@ -54,7 +58,7 @@ class Subgraphs:
         return len(self.head)
 
     def rows(self, document: str) -> slice:
-        """Return the rows of a document's triples; an empty slice for a document without any."""
+        """Return the rows of a document's triples; empty for an unknown document."""
         at = self.place.get(document)
         return slice(0, 0) if at is None else slice(int(self.starts[at]), int(self.starts[at + 1]))
 
@@ -72,7 +76,7 @@ class Subgraphs:
 
     @cached_property
     def digest(self) -> str:
-        """A fingerprint of all triples, and of the documents they belong to."""
+        """Fingerprint of the triples of all documents."""
         sha256 = hashlib.sha256()
         for texts in (self.place, self.names, self.relations):
             for text in texts:

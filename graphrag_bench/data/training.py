@@ -1,4 +1,4 @@
-"""The questions that a trained scorer learns from, never those of the run."""
+"""Training questions of scorers, which are never questions of the run."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -14,9 +14,9 @@ from graphrag_bench.fingerprint import digest, file_digest
 
 @dataclass(frozen=True)
 class TrainingSet:
-    """Training questions: their part of keys, a reader of the first so many (None: all), a number.
+    """Training questions: their part of keys, a reader of the first n (None: all), their number.
 
-    `validation` reads the questions by which a model is chosen; None where the set has none.
+    `validation` reads the questions for model selection; None without validation questions.
     """
 
     identity: str
@@ -26,15 +26,15 @@ class TrainingSet:
 
 
 def training_set(dataset: Dataset) -> TrainingSet:
-    """Return the questions of a set's training file, and of its validation file if it has one.
+    """Return the questions of a set's training file and, if it has one, of its validation file.
 
-    Raises UserError without one, and, when read, for a question that the run asks.
+    Raises UserError without a training file and, when reading, for a question of the run.
     """
     if dataset.training is None:
         wanted = dataset.card.files.get("training", "a file of training questions")
         raise UserError(
-            f"Data set '{dataset.name}' has no training questions ({wanted}); a trained scorer "
-            "needs them, method.scorer=cosine does not."
+            f"Data set '{dataset.name}' has no training questions ({wanted}). A trained scorer "
+            "needs them; method.scorer=cosine does not."
         )
     training, validation = dataset.training, dataset.validation
     ids = {question.id for question in dataset.questions}

@@ -11,7 +11,7 @@ from types import MappingProxyType
 
 from graphrag_bench.data.dataset import QUESTIONS, Card, Dataset, Layout, load_card
 from graphrag_bench.data.readers.jsonl import add_questions
-from graphrag_bench.data.rows import Rows, is_there
+from graphrag_bench.data.rows import Rows, exists
 from graphrag_bench.errors import UserError, did_you_mean, unknown
 from graphrag_bench.files import project_folder
 
@@ -66,7 +66,7 @@ def read_dataset(
     extra = {
         part: folder / layout.files[part]
         for part in ("training", "validation")
-        if part in layout.files and is_there(folder / layout.files[part])
+        if part in layout.files and exists(folder / layout.files[part])
     }
     dataset = Dataset(
         name=f"{name}-{folder.resolve().name}" if root and name in _OWN else name,
@@ -138,7 +138,7 @@ def _folder(card: Card, root: str | Path | None, home: Path) -> Path:
 
 
 def _complete(folder: Path, layout: Layout) -> bool:
-    return bool(layout.files) and all(is_there(path) for path in _files(folder, layout))
+    return bool(layout.files) and all(exists(path) for path in _files(folder, layout))
 
 
 def _layout(folder: Path, card: Card) -> Layout:
@@ -149,7 +149,7 @@ def _layout(folder: Path, card: Card) -> Layout:
     for layout in card.shapes:
         if _complete(folder, layout):
             return layout
-    if any(map(is_there, _files(folder, first))):
+    if any(map(exists, _files(folder, first))):
         return first
     wanted = "; or ".join(", ".join(dict.fromkeys(one.files.values())) for one in card.shapes)
     there = ", ".join(sorted(item.name for item in folder.glob("*"))[:8]) or "nothing"
