@@ -1,6 +1,6 @@
-"""Data sets read from disk: a folder of files becomes documents, questions and gold.
+"""Read data sets from disk: files become documents, questions and gold.
 
-A reader is a function of the corpus and the questions, named as in a card.
+A reader is a function of the corpus file and the questions file; a card names it.
 """
 
 from collections.abc import Callable, Mapping
@@ -17,9 +17,9 @@ from graphrag_bench.files import project_folder
 
 _SETTINGS = ("name", "root", "openie", "questions")
 _OWN = ("jsonl", "folder")
-"""The cards of sets of your own, which are named after their folders."""
+"""Cards of your own sets, which get the names of their folders."""
 FOLDER = "folder"
-"""The `reader` of a card whose set is a folder of texts of any kind."""
+"""The reader of a folder of texts."""
 _MODULES = {
     "jsonl": "jsonl",
     "passages": "musique hotpotqa popqa nq multihoprag alce_asqa zhou2025 ultradomain "
@@ -28,7 +28,7 @@ _MODULES = {
     "rog": "rog",
 }
 READERS = {name: module for module, names in _MODULES.items() for name in names.split()}
-"""The module in `graphrag_bench.data.readers` of each reader, which is a function of that name."""
+"""The module of each reader, which is a function of that name."""
 
 
 def read_dataset(
@@ -41,25 +41,29 @@ def read_dataset(
     questions: str | Path | None = None,
     scored: bool = True,
 ) -> Dataset:
-    """Return the checked data set of a card, read from `root`.
+    """Return the validated data set of a card.
 
-    Without a root it is read from the card's own folder, or else from `home`/data/<name>, where
-    `fetch` puts it. `openie` names the OpenIE file to use where a folder holds several, `questions`
-    a file or folder of questions (`questions.jsonl`) that take the place of the set's own.
-    `settings` are those of a synthetic set. Raises UserError for what is unknown, and for every
-    fault in the files, with the file and line; one in the gold is `fault` unless `scored`.
+    It is read from `root`, by default from the card's folder or from `home`/data/<name>, the folder
+    of `fetch`. `openie` names one of several OpenIE files. `questions` is a file, or a folder with
+    `questions.jsonl`, that replaces the questions of the set. `settings` are those of a synthetic
+    set. Raises UserError for unknown names, and for errors in the files, with file and line; an
+    error in the gold is `Dataset.fault` if not `scored`.
+
+    >>> toy = read_dataset("toy")
+    >>> len(toy.documents), toy.questions[0].text, toy.gold["q1"].answers
+    (8, 'Who founded the Norvik Observatory?', ('Ada Marsh',))
     """
     card = load_card(name)
     if card.made_by:
         for part, file in {"root": root, "openie": openie, "questions": questions}.items():
             if file is not None:
-                raise UserError(f"Data set '{name}' is made, not read: leave out dataset.{part}.")
+                raise UserError(f"Data set '{name}' is synthetic: leave out dataset.{part}.")
         module, _, function = card.made_by.rpartition(".")
         made: Dataset = getattr(import_module(module), function)(card, settings)
         return made
     for setting in settings:
         hint = did_you_mean(setting, _SETTINGS)
-        raise UserError(f"There is no setting 'dataset.{setting}'. {hint}")
+        raise UserError(f"No setting 'dataset.{setting}'. {hint}")
     folder = _folder(card, root, Path(home))
     layout = _layout(folder, card)
     rows = _rows(folder, layout, Path(home))
@@ -104,7 +108,7 @@ def _with_questions(dataset: Dataset, place: Path, files: dict[str, list[str]]) 
     file = place / QUESTIONS if place.suffix != ".jsonl" else place
     if not file.is_file():
         raise UserError(
-            f"Data set '{dataset.name}': there are no questions at '{file}'. Make them: "
+            f"Data set '{dataset.name}': no questions at '{file}'. Generate them: "
             f"graphrag-bench questions dataset={dataset.card.name} kind=abstract out={file.parent}"
         )
     rows = Rows({document.id: document for document in dataset.documents}, files=files)
@@ -118,23 +122,21 @@ def _with_questions(dataset: Dataset, place: Path, files: dict[str, list[str]]) 
 
 
 def data_folder(name: str, home: str | Path) -> Path:
-    """Return where `fetch` puts a set, and where it is looked for when no root is named."""
+    """Return the folder of a fetched set, which is also read by default."""
     return Path(home) / "data" / name
 
 
 def _folder(card: Card, root: str | Path | None, home: Path) -> Path:
     if root:
         if not Path(root).is_dir():
-            raise UserError(f"dataset.root: there is no folder '{root}'.")
+            raise UserError(f"dataset.root: no folder '{root}'.")
         return Path(root)
     for folder in (project_folder("datasets") / card.name, data_folder(card.name, home)):
         if any(_complete(folder, layout) for layout in card.shapes):
             return folder
     fetched = card.source is not None and (card.source.downloads or card.source.by_hand)
-    how = f"fetch it (graphrag-bench fetch dataset={card.name}) or " if fetched else ""
-    raise UserError(
-        f"Data set '{card.name}' is not on disk; {how}name its folder: dataset.root=PATH."
-    )
+    how = f"Fetch it (graphrag-bench fetch dataset={card.name}), or set" if fetched else "Set"
+    raise UserError(f"Data set '{card.name}' is not on disk. {how} its folder: dataset.root=PATH.")
 
 
 def _complete(folder: Path, layout: Layout) -> bool:
@@ -142,7 +144,7 @@ def _complete(folder: Path, layout: Layout) -> bool:
 
 
 def _layout(folder: Path, card: Card) -> Layout:
-    """Return the first of the card's shapes that the folder holds, or the only one."""
+    """Return the first layout of the card that the folder has, or the only layout."""
     first = card.shapes[0]
     if len(card.shapes) == 1 or first.reader == FOLDER:
         return first
@@ -151,9 +153,9 @@ def _layout(folder: Path, card: Card) -> Layout:
             return layout
     if any(map(exists, _files(folder, first))):
         return first
-    wanted = "; or ".join(", ".join(dict.fromkeys(one.files.values())) for one in card.shapes)
+    expected = "; or ".join(", ".join(dict.fromkeys(one.files.values())) for one in card.shapes)
     there = ", ".join(sorted(item.name for item in folder.glob("*"))[:8]) or "nothing"
-    raise UserError(f"Data set '{card.name}': '{folder}' holds {there}; what is read is {wanted}.")
+    raise UserError(f"Data set '{card.name}': expected {expected} in '{folder}', not {there}.")
 
 
 def _files(folder: Path, layout: Layout) -> tuple[Path, Path]:
@@ -162,14 +164,14 @@ def _files(folder: Path, layout: Layout) -> tuple[Path, Path]:
     return folder / corpus, folder / layout.files.get("questions", f"questions.{suffix}")
 
 
-def _openie_file(folder: Path, chosen: str | Path | None) -> Path | None:
+def _openie_file(folder: Path, name: str | Path | None) -> Path | None:
     files = sorted(folder.glob("openie*.json"))
     names = ", ".join(path.name for path in files) or "no openie*.json"
-    if chosen is not None:
-        path = Path(chosen) if Path(chosen).is_file() else folder / chosen
+    if name is not None:
+        path = Path(name) if Path(name).is_file() else folder / name
         if not path.is_file():
-            raise UserError(f"dataset.openie={chosen}: there is no such file; there are: {names}.")
+            raise UserError(f"dataset.openie={name}: no such file; found: {names}.")
         return path
     if len(files) > 1:
-        raise UserError(f"{folder} holds several OpenIE files; choose dataset.openie= {names}.")
+        raise UserError(f"{folder} has several OpenIE files; set dataset.openie to one of {names}.")
     return files[0] if files else None

@@ -46,21 +46,21 @@ _LINES = (
 )
 _TAGS = {"\1": "table", "\2": "tr", "\3": "td th", "\4": _PARAGRAPHS, "\5": _LINES, "\6": "br"}
 _MARKS = {tag: mark for mark, tags in _TAGS.items() for tag in tags.split()}
-"""The mark of a tag in the text of a page; of a run of marks the lowest decides."""
+"""The mark of a tag in the text of a page; the lowest of adjacent marks becomes the break."""
 _BREAKS = {"\1": "\n\n", "\2": "\n", "\3": "\t", "\4": "\n\n", "\5": "\n", "\6": "\n"}
 
 
 TextBlock = tuple[int, str, str]
-"""The level of a heading (0: none), the heading, and the text below it."""
+"""The level of a heading (0: no heading), the heading, and the text below it."""
 
 
 class Unreadable(Exception):
-    """A file that gives no text; the message is the reason."""
+    """A file without readable text; the message is the reason."""
 
 
 @dataclass(frozen=True)
 class Section:
-    """A section or page: its title, its text, and the mark (`#2`, `#p3`) that ends its id."""
+    """A section or page: title, text, and the suffix of its id (`#2`, `#p3`)."""
 
     title: str
     text: str
@@ -70,12 +70,11 @@ class Section:
 def folder_rows(folder: Path, store: Path) -> Rows:
     """Return the documents of a folder and its sub-folders, in the order of their paths.
 
-    A file gives a document for each section (`notes.md#2`) or page (`report.pdf#p3`); a file with
-    one part gives a document of its own name. Titles are `<title of the text> > <heading>`; the
-    name of a file is no title, because it would become an entity of the graph. Questions are in
-    `questions.jsonl`, ids optional; evidence may name a file, any part of which counts. A warning
-    names the files that cannot be read, with the reason; UserError when none can. `store` is the
-    folder of stored conversions.
+    Each section (`notes.md#2`) or page (`report.pdf#p3`) is a document; the id of a file's only
+    part is the file's name. Titles are `<title of the text> > <heading>`. The name of a file is not
+    a title, because it would become an entity of the graph. Questions are in `questions.jsonl`,
+    with optional ids; evidence may name a file, any part of which counts. A warning lists
+    unreadable files with reasons; raises UserError if all are. `store` caches conversions.
     """
     rows, unreadable = Rows(), list[str]()
     files = {file.relative_to(folder).as_posix(): file for file in folder.rglob("*")}
@@ -95,9 +94,9 @@ def folder_rows(folder: Path, store: Path) -> Rows:
                 rows.files.setdefault(name, []).append(identity)
     listed = "\n  ".join(unreadable)
     if not rows.documents:
-        raise UserError(f"'{folder}' has nothing that can be read:\n  {listed or 'it is empty'}")
+        raise UserError(f"'{folder}' has no readable file:\n  {listed or 'the folder is empty'}")
     if unreadable:
-        warn(f"{folder}: {len(unreadable)} file(s) are left out:\n  {listed}")
+        warn(f"{folder}: {len(unreadable)} file(s) are skipped:\n  {listed}")
     if (folder / QUESTIONS).is_file():
         add_questions(rows, folder / QUESTIONS, ids=False)
     return rows
@@ -106,15 +105,15 @@ def folder_rows(folder: Path, store: Path) -> Rows:
 def _parts(file: Path, store: Path) -> list[Section]:
     suffix = file.suffix.lower()
     if str(file) != encodable(str(file)):
-        raise Unreadable("its name is not UTF-8")
+        raise Unreadable("file name is not UTF-8")
     convert = _CONVERTERS.get(suffix)
     if convert is None:
         raise Unreadable(f"not one of {', '.join(sorted(_CONVERTERS))}")
     parts = _stored(file, store, convert) if suffix in _FORMATS else convert(file)
     if parts := [part for part in parts if part.text.strip()]:
         return parts
-    scan = " (a scan without recognised text?)" if suffix == ".pdf" else ""
-    raise Unreadable(f"it holds no text{scan}")
+    scan = " (a scan?)" if suffix == ".pdf" else ""
+    raise Unreadable(f"no text{scan}")
 
 
 def _stored(file: Path, store: Path, convert: Callable[[Path], list[Section]]) -> list[Section]:
@@ -131,7 +130,7 @@ def _stored(file: Path, store: Path, convert: Callable[[Path], list[Section]]) -
 
 
 def _decoded(file: Path) -> str:
-    """Return a text in UTF-8, in UTF-16 or -32 with a byte order mark, or in a page's encoding."""
+    """Return a text in UTF-8, UTF-16 or UTF-32 with a byte order mark, or a page's encoding."""
     content = file.read_bytes()
     marked = (of for mark, of in _BYTE_ORDER.items() if content.startswith(mark))
     encodings = [next(marked, "utf-8-sig")]
@@ -142,15 +141,18 @@ def _decoded(file: Path) -> str:
         with suppress(UnicodeDecodeError, LookupError):
             text = content.decode(encoding)
             if _CONTROL.search(text):
-                raise Unreadable("control characters: no text, or in another encoding than UTF-8")
+                raise Unreadable("control characters: not a text, or not UTF-8")
             return text
     raise Unreadable(f"not {' or '.join(encodings)}".replace("utf-8-sig", "UTF-8"))
 
 
 def sections(text: str) -> list[Section]:
-    """Return the sections of a markdown text, `#1`, `#2`, cut at its headings.
+    r"""Return the sections of a markdown text, with the marks `#1`, `#2`.
 
-    Headings are CommonMark's, outside of lists and quotes; front matter and comments have none.
+    Headings are those of CommonMark, outside of lists, quotes and front matter.
+
+    >>> [(one.title, one.text) for one in sections("# Boats\nAll float.\n## Red\nUna's.")]
+    [('Boats', 'All float.'), ('Boats > Red', "Una's.")]
     """
     from markdown_it import MarkdownIt
 
@@ -175,10 +177,10 @@ def sections(text: str) -> list[Section]:
 
 
 def _sections(blocks: Sequence[TextBlock], name: str = "") -> list[Section]:
-    """Return a section for each text; a heading above no text and no other is a text of its own.
+    """Return a section for each text; a heading without text or subheadings becomes a text.
 
-    A title is the headings above a text, joined by ` > `, behind `name`, unless the only heading of
-    level 1 is among them. Neighbours that are headings alone are one section.
+    A title is the headings above a text, joined by ` > `. It starts with `name`, unless the only
+    heading of level 1 is among them. Adjacent headings without text are one section.
     """
     trail: list[tuple[int, str]] = []
     parts: list[Section] = []
@@ -200,7 +202,7 @@ def _sections(blocks: Sequence[TextBlock], name: str = "") -> list[Section]:
 
 
 class _Page(HTMLParser):
-    """The blocks of a web page as a browser shows their text, and the page's title."""
+    """The title of a web page, and its text blocks as a browser shows them."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -209,7 +211,7 @@ class _Page(HTMLParser):
         self._in: Counter[str] = Counter()
 
     def handle_starttag(self, tag: str, attrs: object) -> None:
-        """Begin a block, line or cell; a heading that was not closed ends where a block begins."""
+        """Begin a block, line or cell; a block ends an unclosed heading."""
         if tag in _HEADINGS:
             self.close_block()
             self._level = int(tag[1])
@@ -225,7 +227,7 @@ class _Page(HTMLParser):
             self._write(_MARKS.get(tag, ""))
 
     def handle_data(self, data: str) -> None:
-        """Add the text, white space as one space outside of `pre`."""
+        """Add text; outside of `pre`, white space becomes one space."""
         if any(self._in[tag] for tag in _UNSEEN):
             return
         if self._in["title"]:
@@ -252,7 +254,7 @@ def _line_break(run: re.Match[str]) -> str:
 
 
 def page(text: str) -> list[Section]:
-    """Return the sections of a web page at its headings, `#1`, `#2`, its text as it is shown."""
+    """Return the sections of a web page, with the marks `#1`, `#2`."""
     read = _Page()
     read.feed(text)
     read.close()
@@ -261,16 +263,16 @@ def page(text: str) -> list[Section]:
 
 
 def office(file: Path) -> list[Section]:
-    """Return the sections of a .docx file at its headings; raises Unreadable."""
+    """Return the sections of a .docx file; raises Unreadable."""
     mammoth = _module("mammoth")
     if not is_zipfile(file):
-        raise Unreadable("not a .docx file (no archive, or one that is cut)")
+        raise Unreadable("not a .docx file, or a truncated one")
     with file.open("rb") as content:
         return page(_converted(lambda: str(mammoth.convert_to_html(content).value)))
 
 
 def pages(file: Path) -> list[Section]:
-    """Return the pages of a PDF, marked `#p1`, `#p2`, without titles; raises Unreadable."""
+    """Return the pages of a PDF, without titles, with the marks `#p1`, `#p2`; raises Unreadable."""
     high_level = _module("pdfminer.high_level")
     text = _converted(lambda: str(high_level.extract_text(str(file))))
     numbered = enumerate(text.split("\f"), start=1)
@@ -286,11 +288,11 @@ def _module(name: str) -> Any:
 
 
 def _converted(convert: Callable[[], str]) -> str:
-    """The text; mammoth and pdfminer raise whatever they meet in a damaged file."""
+    """Return the converted text; mammoth and pdfminer raise any error for damaged files."""
     result = result_or_error(convert)
     if isinstance(result, Exception):
         line = " ".join(f"{type(result).__name__}: {result}".split())[:120]
-        raise Unreadable(f"not converted ({line})")
+        raise Unreadable(f"conversion failed ({line})")
     return result
 
 

@@ -1,4 +1,4 @@
-"""The project's own format: `corpus.jsonl` and `questions.jsonl`."""
+"""Reader of the project's own format: `corpus.jsonl` and `questions.jsonl`."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
@@ -70,16 +70,16 @@ class _Question(_Named):
 
 
 _NAMES = ("passage_id", "psg_id", "doc_id", "docid", "_id", "id", "title", "text")
-"""Fields of an object that names a document, as DPR's passages do."""
+"""Fields of an object that identifies a document, e.g. a passage of DPR."""
 
 
 def jsonl(corpus: Path, questions: Path) -> Rows:
     """Return the rows of `corpus.jsonl` (id, title, text, scope, aliases) and `questions.jsonl`.
 
-    Questions: id, text, answers, evidence, and optionally type, hops, entities, scope, spans
-    (sentences of the evidence), options and correct (the index of the right one, from 0). A
-    question with options is asked with them, as lines `A. ...`. Names that FlashRAG, BEIR, DPR and
-    HotpotQA have for these are read too; a field that is not read is named in a note.
+    Questions have id, text, answers, evidence, and optionally type, hops, entities, scope, spans
+    (sentences of the evidence), options and correct (the index from 0 of the right option). Options
+    become part of the question, as lines `A. ...`. The field names of FlashRAG, BEIR, DPR and
+    HotpotQA are accepted too; a warning lists ignored fields.
     """
     rows = Rows()
     for place, row in _read(corpus, _Document):
@@ -90,7 +90,7 @@ def jsonl(corpus: Path, questions: Path) -> Rows:
 
 
 def _read(path: Path, shape: type[R]) -> Iterator[tuple[Place, R]]:
-    """Yield place and row of every line; raises UserError for a misspelt field, warns of others."""
+    """Yield place and row of every line; raises UserError for misspelt fields, warns of others."""
     unread: dict[str, None] = {}
     for place, content in json_line_objects(path):
         row: Any = content
@@ -111,7 +111,7 @@ def _read(path: Path, shape: type[R]) -> Iterator[tuple[Place, R]]:
             unread |= dict.fromkeys(others)
         yield place, checked_row(place, row, shape)
     if unread:
-        warn(f"{path}: fields that are not read: {', '.join(unread)}.")
+        warn(f"{path}: ignored fields: {', '.join(unread)}.")
 
 
 def _several(value: object) -> list[object]:
@@ -121,7 +121,7 @@ def _several(value: object) -> list[object]:
 
 
 def add_questions(rows: Rows, questions: Path, *, ids: bool = True) -> None:
-    """Add the rows of a `questions.jsonl`; without `ids` a row may have one of its text."""
+    """Add the rows of a `questions.jsonl`; if not `ids`, a missing id is a digest of the text."""
     documents = _DocumentNames(rows)
     for place, row in _read(questions, _Question):
         if ids and not row.id:
@@ -142,18 +142,20 @@ def add_questions(rows: Rows, questions: Path, *, ids: bool = True) -> None:
         rows.add_question(place, Question(name, text, row.scope), gold)
     if rows.gold and not any(one.type == ABSTRACT or one != Gold(type=one.type, hops=one.hops)
                              for one in rows.gold.values()):  # fmt: skip
-        warn(f"{questions}: no question has gold (answers, evidence, options): nothing is scored.")
+        warn(
+            f"{questions}: no question has gold (answers, evidence, options), so nothing is scored."
+        )
 
 
 class _DocumentNames:
-    """Documents by id, file, title and text, as evidence names them."""
+    """Documents by id, file, title and text, to resolve evidence."""
 
     def __init__(self, rows: Rows) -> None:
         self.rows = rows
 
     @cached_property
     def named(self) -> dict[str, list[str]]:
-        """The ids of the documents of each title and text, the first of these that has it."""
+        """The document ids of each title, and of each text that is no title."""
         names: dict[str, list[str]] = {}
         for name_of in (lambda row: row.title, lambda row: without_spaces(row.text)):
             others: dict[str, list[str]] = {}
@@ -163,10 +165,10 @@ class _DocumentNames:
         return names
 
     def id_of(self, item: Any) -> str:
-        """Return the id of a document, or the title of several, which are the parts of that file.
+        """Return the id of an item's document, or the title or text that several documents share.
 
-        An item is an id, title or text, alone, first in a list (HotpotQA's facts), or a field of an
-        object. One that names no document stays as it is: the check of the set tells it.
+        An item is an id, title or text, the first element of a list (HotpotQA's facts), or a field
+        of an object. An unknown item is returned unchanged: `Rows.check` reports it.
         """
         if isinstance(item, dict):
             names = [str(item[name]) for name in _NAMES if name in item]

@@ -1,7 +1,7 @@
-"""Sets of questions over many passages: MuSiQue, HotpotQA, 2WikiMultihopQA, PopQA, UltraDomain ...
+"""Readers of questions over many passages: MuSiQue, HotpotQA, 2WikiMultihopQA, PopQA, ...
 
-HippoRAG's folders hold a corpus (`corpus.json`: title, text) beside the questions; where both names
-are one file, as first published, the corpus is made of the passages of all questions.
+HippoRAG's folders have a corpus (`corpus.json`: title, text) and a file of questions. If both names
+are one file, the format of the first publication, the corpus is the passages of all questions.
 """
 
 import json
@@ -18,7 +18,7 @@ from graphrag_bench.text import without_spaces
 from graphrag_bench.values import Question
 
 _OR = "|"
-"""The separator of several answers in one text of Zhou et al."""
+"""The separator of answers in the files of Zhou et al."""
 
 
 class _Passage(FileRow):
@@ -33,7 +33,7 @@ class _Passage(FileRow):
 
 
 class _PassageRows(Rows):
-    """Documents numbered by row, found by title and text without white space."""
+    """Documents with row numbers as ids, looked up by title and text without white space."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -41,7 +41,7 @@ class _PassageRows(Rows):
 
     @classmethod
     def numbered(cls, corpus: Path) -> "_PassageRows":
-        """Read a file of passages; of equal ones the last is found."""
+        """Read a file of passages; a lookup finds the last of equal passages."""
         rows = cls()
         for place, passage in records(corpus, _Passage):
             rows.ids[passage.content] = rows.number(place, passage.title, passage.text)
@@ -51,7 +51,7 @@ class _PassageRows(Rows):
     def of(
         cls, corpus: Path, questions: Path, passages: Iterable[tuple[str, _Passage]]
     ) -> "_PassageRows":
-        """Read the corpus; where it is the file of the questions, take each of their passages."""
+        """Read the corpus, or the distinct `passages` of the questions if both are one file."""
         if corpus != questions:
             return cls.numbered(corpus)
         rows = cls()
@@ -62,12 +62,12 @@ class _PassageRows(Rows):
         return rows
 
     def evidence(self, passages: Iterable[_Passage]) -> tuple[str, ...]:
-        """The ids of passages, each once."""
+        """Return the distinct ids of passages."""
         absent = "(paragraph not in corpus)"
         return not_blank([self.ids.get(one.content, f"{one.title} {absent}") for one in passages])
 
     def ask(self, place: str, text: str, gold: Gold) -> None:
-        """Add a question with the number of its row as id."""
+        """Add a question with its row number as id."""
         self.add_question(place, Question(str(len(self.questions)), text), gold)
 
 
@@ -88,9 +88,9 @@ class _MusiqueQuestion(_Answered):
 
 
 def musique(corpus: Path, questions: Path) -> Rows:
-    """Return MuSiQue: questions whose `paragraphs` are marked as supporting.
+    """Return MuSiQue; the evidence is the supporting `paragraphs`.
 
-    As published (`musique_ans_v1.0_dev.jsonl`) the corpus are the paragraphs of all questions.
+    In `musique_ans_v1.0_dev.jsonl` the corpus is the paragraphs of all questions.
     Source: Trivedi et al. 2022; lines of id, paragraphs, question, question_decomposition, answer.
     """
     read = list(records(questions, _MusiqueQuestion))
@@ -112,7 +112,7 @@ class _HotpotQuestion(_Answered):
     @field_validator("supporting_facts", "context", mode="before")
     @classmethod
     def _pairs_of_columns(cls, value: object) -> object:
-        """The hub's parquet has columns where the first publication has pairs."""
+        """Convert the columns of the hub's parquet to the pairs of the first publication."""
         if not isinstance(value, Mapping):
             return value
         named = [value.get(name) for name in ("title", "sent_id", "sentences")]
@@ -121,11 +121,11 @@ class _HotpotQuestion(_Answered):
 
 
 def hotpotqa(corpus: Path, questions: Path) -> Rows:
-    """Return HotpotQA or 2WikiMultihopQA: questions with `supporting_facts` and `context`.
+    """Return HotpotQA or 2WikiMultihopQA; the evidence is the titles of `supporting_facts`.
 
-    Where titles repeat, the text tells the passages apart. As published (`dev.json`,
-    `hotpot_dev_distractor_v1.json`, or the hub's parquet files) the corpus are the passages of all
-    contexts: their sentences as one text, with a space between two that have none.
+    The text decides between passages of the same title. In `dev.json`,
+    `hotpot_dev_distractor_v1.json` and the hub's parquet files the corpus is the passages of all
+    contexts; their sentences are joined with spaces where they have none.
     Source: Yang et al. 2018; Ho et al. 2020.
     """
     read = list(records(questions, _HotpotQuestion))
@@ -184,11 +184,11 @@ class _PopQuestion(FileRow):
 
 
 def popqa(corpus: Path, questions: Path) -> Rows:
-    """Return PopQA questions over a corpus, in HippoRAG's folder layout or as `popQA.tsv`.
+    """Return PopQA over a corpus, in HippoRAG's folder layout or from `popQA.tsv`.
 
-    Paragraphs support the question unless `is_supporting` says no. The published table names none,
-    so that its questions have no evidence, and the corpus is one of your own. Source: Mallen et al.
-    2023; sampled, with passages, by Gutiérrez et al. 2025 (HippoRAG 2).
+    A paragraph is evidence unless `is_supporting` is false. The published table has no paragraphs:
+    its questions have no evidence, and the corpus is your own. Source: Mallen et al. 2023; sampled,
+    with passages, by Gutiérrez et al. 2025 (HippoRAG 2).
     """
     rows = _PassageRows.numbered(corpus)
     for place, row in records(questions, _PopQuestion):
@@ -208,7 +208,7 @@ class _NaturalQuestion(FileRow):
 def nq(corpus: Path, questions: Path) -> Rows:
     """Return Natural Questions over a corpus, in HippoRAG's folder layout; ids are row numbers.
 
-    The evidence are the `contexts` marked as supporting. Source: Kwiatkowski et al. 2019; sampled,
+    The evidence is the supporting `contexts`. Source: Kwiatkowski et al. 2019; sampled,
     with passages, by Gutiérrez et al. 2025 (HippoRAG 2).
     """
     rows = _PassageRows.numbered(corpus)
@@ -240,10 +240,10 @@ def _sub_answers(pairs: Iterable[_Pair]) -> tuple[tuple[str, ...], ...]:
 
 
 def alce_asqa(corpus: Path, questions: Path) -> Rows:
-    """Return ASQA in ALCE's shape; the corpus are the passages that it retrieved for all questions.
+    """Return ASQA in ALCE's format; the corpus is the passages that it retrieved.
 
-    `sub_answers` has the short answers of every question-answer pair, `answers` all of them
-    together. No passage is marked as evidence. Source: Gao et al. 2023 (ALCE), file
+    `sub_answers` are the short answers of each question-answer pair, `answers` are all of them.
+    There is no evidence. Source: Gao et al. 2023 (ALCE), file
     `asqa_eval_gtr_top100.json`; Stelmakh et al. 2022 (ASQA).
     """
     rows = Rows()
@@ -274,8 +274,8 @@ class _Query(FileRow):
 def multihoprag(corpus: Path, questions: Path) -> Rows:
     """Return MultiHop-RAG: `corpus.json` (news) and `MultiHopRAG.json` (queries); ids are numbers.
 
-    The evidence are the articles of the facts, by url or else by title, and the facts are spans. A
-    null query has neither; its answer says that there is not enough information. Queries over n
+    The evidence is the articles of the facts, found by url or else by title; the facts are spans. A
+    null query has neither, and its answer is that the information is insufficient. Queries over n
     articles have n hops. Source: Tang and Yang 2024.
     """
     rows = _PassageRows()
@@ -311,11 +311,11 @@ class _ZhouQuestion(FileRow):
 
 
 def zhou2025(corpus: Path, questions: Path) -> Rows:
-    """Return a set as Zhou et al. 2025 prepared it: Corpus.json and Question.json.
+    """Return a set in the format of Zhou et al. 2025: Corpus.json and Question.json.
 
-    Lines of title and context, and of question and answer; ids are row numbers. Several answers
-    are one text with `|` between them, and any of them counts; the qa_pairs of ASQA become
-    sub-answers. Evidence is not given. Source: Data/QueryDataset.py of their repository.
+    Lines of title and context, and of question and answer; ids are row numbers. Alternative answers
+    are joined by `|`; the qa_pairs of ASQA become sub-answers. There is no evidence. Source:
+    Data/QueryDataset.py of their repository.
     """
     rows = _PassageRows.numbered(corpus)
     for place, row in records(questions, _ZhouQuestion):
@@ -330,10 +330,9 @@ class _Abstract(FileRow):
 
 
 def ultradomain(corpus: Path, questions: Path) -> Rows:
-    """Return one field of UltraDomain: `context` on each line of the corpus, a list of questions.
+    """Return one domain of UltraDomain: lines of `context`, and a list of questions.
 
-    Ids are row numbers; documents have no title, the questions are abstract, and an empty answer
-    is none.
+    Ids are row numbers, documents have no title, and the questions are abstract.
     """
     rows = _PassageRows.numbered(corpus)
     for place, row in records(questions, _Abstract):
@@ -349,10 +348,10 @@ class _Published(FileRow):
 
 
 def ultradomain_original(corpus: Path, questions: Path) -> Rows:
-    """Return one field of UltraDomain as published: lines of input, answers, context and meta.
+    """Return one domain of UltraDomain as published: lines of input, answers, context and meta.
 
-    The corpus are the different contexts in order, as in LightRAG's preparation; ids are row
-    numbers, and a question's evidence is its context. Source: Qian et al. 2024 (MemoRAG).
+    The corpus is the distinct contexts in order, as LightRAG prepares it; ids are row numbers, and
+    a question's evidence is its context. Source: Qian et al. 2024 (MemoRAG).
     """
     rows = _PassageRows()
     numbers: dict[str, str] = {}

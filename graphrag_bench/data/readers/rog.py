@@ -1,4 +1,4 @@
-"""CWQ and WebQSP as RoG prepared them: questions over a knowledge graph, a subgraph for each."""
+"""Reader of CWQ and WebQSP in RoG's format: questions with a subgraph each."""
 
 from collections.abc import Iterator, Sequence
 from itertools import islice
@@ -31,13 +31,13 @@ class _RogQuestion(FileRow):
 
 
 def rog(corpus: Path, questions: Path, limit: int | None = None) -> Rows:
-    """Return questions of CWQ or WebQSP with the triples around their entities, in RoG's format.
+    """Return the questions of CWQ or WebQSP with the triples around their entities.
 
-    Each row has id, question, answer, q_entity, a_entity and graph (lists of head, relation,
-    tail). It becomes a question and a document of the same id, which is the question's scope; the
-    triples are columns, and the document's text is made from them at each use. `corpus` and
-    `questions` are the same file: JSON lines, parquet, or the parquet shards of that name next to
-    it or in `data/`. `limit` reads only the first rows.
+    Each row has id, question, answer, q_entity, a_entity and graph (lists of head, relation, tail).
+    It becomes a question and a document of the same id, which is the question's scope. The triples
+    are stored as columns; the document's text is generated from them at each use. `corpus` and
+    `questions` are the same file: JSON lines, parquet, or parquet shards. `limit` reads the first
+    rows only.
     Source: RoG (Luo et al., ICLR 2024), the published files rmanluo/RoG-cwq and RoG-webqsp.
     """
     rows = Rows()

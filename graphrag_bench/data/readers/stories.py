@@ -1,6 +1,6 @@
-"""Sets of long texts with questions about each: stories, transcripts, books and novels.
+"""Readers of long texts with questions about each: stories, transcripts, books and novels.
 
-A text is a document whose id is the scope of its questions.
+Each text is a document, whose id is the scope of its questions.
 """
 
 from collections.abc import Iterator, Mapping
@@ -27,7 +27,7 @@ from graphrag_bench.errors import UserError
 from graphrag_bench.values import Question
 
 SUMMARISE = "What happens in this episode? Give a summary of the plot."
-"""The question that every transcript of SummScreen is asked; the set itself has none."""
+"""The question about every transcript of SummScreen, which has no questions itself."""
 _LEVELS = {None: "", 0: "easy", 1: "hard"}
 
 
@@ -47,10 +47,10 @@ class _QualitySet(FileRow):
 
 
 def quality(corpus: Path, questions: Path) -> Rows:
-    """Return QuALITY: an article on each line with multiple-choice questions by one writer.
+    """Return QuALITY: lines of an article with multiple-choice questions by one writer.
 
-    Two lines have the same article. Types are `hard` and `easy`; labels count from 1, and those of
-    the test split are not published. Source: Pang et al. 2022, v1.0.1 (htmlstripped files).
+    Two lines have the same article. Types are `hard` and `easy`. Labels count from 1; the test
+    split has none. Source: Pang et al. 2022, v1.0.1 (htmlstripped files).
     """
     rows = Rows()
     for place, row in records(questions, _QualitySet):
@@ -83,10 +83,10 @@ class _Story(FileRow):
 
 
 def squality(corpus: Path, questions: Path) -> Rows:
-    """Return SQuALITY: a story on each line, five questions, up to four summaries for each.
+    """Return SQuALITY: lines of a story with five questions, each with up to four summaries.
 
-    The summaries are the answers; the first question, about the plot, has the type `plot`, others
-    `detail`. Source: Wang et al. 2022, v1.3 (txt files).
+    The summaries are the answers. The first question, about the plot, has the type `plot`, the
+    others `detail`. Source: Wang et al. 2022, v1.3 (txt files).
     """
     rows = Rows()
     for place, row in records(questions, _Story):
@@ -107,10 +107,10 @@ class _Transcript(FileRow):
 
 
 def summscreen(corpus: Path, questions: Path) -> Rows:
-    """Return SummScreen in SCROLLS' lines (id, pid, input, output): a transcript and its recap.
+    """Return SummScreen in the lines of SCROLLS: a transcript (input) and its recap (output).
 
-    Every transcript is asked one question, in words of this project. Source: Chen et al. 2022;
-    Shaham et al. 2022 (SCROLLS, `summ_screen_fd`).
+    Every transcript has the question `SUMMARISE` of this project. Source: Chen et al. 2022; Shaham
+    et al. 2022 (SCROLLS, `summ_screen_fd`).
     """
     rows = Rows()
     for place, row in records(questions, _Transcript):
@@ -131,8 +131,8 @@ class _LongBook(FileRow):
 def infinitebench(corpus: Path, questions: Path) -> Rows:
     """Return InfiniteBench's En.QA or En.MC: lines of id, context, input, answer and options.
 
-    Equal contexts are one book, `book-1` and so on in order of appearance. The right option of
-    En.MC is given as its text. Source: Zhang et al. 2024.
+    Equal contexts are one book; books are `book-1`, `book-2`, ... in order of appearance. En.MC
+    gives the text of the right option. Source: Zhang et al. 2024.
     """
     rows = Rows()
     books: dict[str, str] = {}
@@ -144,7 +144,7 @@ def infinitebench(corpus: Path, questions: Path) -> Rows:
         if row.options:
             right = [row.options.index(text) for text in row.answer[:1] if text in row.options]
             if not right:
-                raise UserError(f"{place}: the answer {row.answer} is none of the options.")
+                raise UserError(f"{place}: the answer {row.answer} is not among the options.")
             gold = choice_gold(place, row.options, right[0])
             text = with_options(row.input, row.options)
         rows.add_question(place, Question(row.id, text, books[row.context]), gold)
@@ -168,8 +168,8 @@ class _Benchmark(FileRow):
 def graphragbench(corpus: Path, questions: Path) -> Rows:
     """Return GraphRAG-Bench: texts (corpus_name, context) and questions (id, source, answer, type).
 
-    Each text is a scope, which `source` names. Its `evidence` are statements in other words than
-    the text's, so that they are no spans. An id that a second text has too gets its name.
+    Each text is a scope; `source` names it. `evidence` paraphrases the text, so that it becomes
+    `statements` and not spans. An id that occurs again gets the name of its text as a suffix.
     Source: Xiang et al. 2025, `Datasets/Corpus` and `Datasets/Questions`.
     """
     rows = Rows()
@@ -181,7 +181,7 @@ def graphragbench(corpus: Path, questions: Path) -> Rows:
         scope = scopes.get(row.source.casefold())
         if scope is None:
             known = ", ".join([*rows.documents][:5])
-            raise UserError(f"{place}: no text is named '{row.source}'; there are: {known}.")
+            raise UserError(f"{place}: no text '{row.source}'; there are: {known}.")
         name = f"{row.id} ({row.source})" if row.id in rows.questions else row.id
         statements = tuple(text.strip() for text in row.evidence or () if text.strip())
         gold = Gold(not_blank([row.answer]), type=row.question_type, statements=statements)
@@ -198,11 +198,11 @@ class _NovelQuestion(FileRow):
 
 
 def novelqa(corpus: Path, questions: Path) -> Rows:
-    """Return NovelQA: a folder of novels (`Books/**/*.txt`), one of questions (`Data/**/*.json`).
+    """Return NovelQA: novels (`Books/**/*.txt`) and questions (`Data/**/*.json`).
 
-    A JSON file has the name of its novel, which is the scope, and holds a list of questions with
-    QID, or an object of them by QID. Types are the complexities. The right letter (`Gold`) and the
-    evidence are published for some novels only; where they are given, evidence becomes spans.
+    A JSON file has the name of its novel, which is the scope, and a list of questions with QID, or
+    an object of questions by QID. Types are the complexities. Only some novels have the right
+    letter (`Gold`) and the evidence, which becomes spans.
     Source: Wang et al. 2024.
     """
     rows = Rows()
@@ -210,14 +210,14 @@ def novelqa(corpus: Path, questions: Path) -> Rows:
         rows.add_document(str(book), Document(book.stem, "", read_text(book), book.stem))
     for file in sorted(questions.rglob("*.json")):
         if file.stem not in rows.documents:
-            raise UserError(f"{file}: there is no novel '{file.stem}.txt' below {corpus}.")
+            raise UserError(f"{file}: no novel '{file.stem}.txt' below {corpus}.")
         for qid, content in _by_id(json_file(file)):
             place = f"{file}, {qid}"
             row = checked_row(place, content, _NovelQuestion)
             options = {name: text for name, text in row.options.items() if text}
             if row.gold and row.gold not in options:
                 letters = ", ".join(options) or "none"
-                raise UserError(f"{place}: Gold is '{row.gold}', the options are {letters}.")
+                raise UserError(f"{place}: Gold is '{row.gold}'; the options are {letters}.")
             correct = list(options).index(row.gold) if row.gold else None
             gold = choice_gold(place, list(options.values()), correct, row.complexity or "")
             gold = replace(gold, spans=tuple(row.evidences or ()))
