@@ -35,7 +35,7 @@ from graphrag_bench.progress import Progress
 from graphrag_bench.run.execute import build_resources, execute
 from graphrag_bench.run.experiment import Experiment
 from graphrag_bench.world.facts import WorldSettings
-from graphrag_bench.world.making import make_world
+from graphrag_bench.world.generator import make_world
 from methods.entitypassage.names import entity_passage
 
 N_CHUNKS, N_QUESTIONS, N_REPEATS, K = 900, 900, 5, 4

@@ -1,4 +1,4 @@
-"""A synthetic world as a data set, and other worlds whose questions a scorer may learn from."""
+"""A synthetic world as a data set, and more worlds with training questions."""
 
 from collections.abc import Mapping
 
@@ -9,18 +9,18 @@ from graphrag_bench.data.training import TrainingSet
 from graphrag_bench.errors import UserError, did_you_mean
 from graphrag_bench.values import Question
 from graphrag_bench.world.facts import World, WorldSettings
-from graphrag_bench.world.making import make_world
+from graphrag_bench.world.generator import make_world
 
 OTHER_SEED = 1_000_003
-"""What is added to a world's seed for its training questions; twice of it for validation."""
+"""Added to the seed of a world for its training questions, and twice for validation."""
 MOST_TRAINING, MOST_VALIDATION = 300, 100
-"""The most questions of a synthetic world of either kind."""
+"""The most training and validation questions."""
 
 
 def from_settings(card: Card, settings: Mapping[str, object]) -> Dataset:
-    """Return the data set of a world with these settings, named after those that are not default.
+    """Return the data set of a world, named after its non-default settings.
 
-    Raises UserError for a setting that is unknown, out of range or of another type.
+    Raises UserError for a setting that is unknown, out of range or of the wrong type.
     """
     try:
         checked = WorldSettings.model_validate(dict(settings))
@@ -34,20 +34,20 @@ def _problem(fault: Mapping[str, object]) -> str:
     name = str(place[0]) if isinstance(place, tuple) else ""
     if fault["type"] == "extra_forbidden":
         known = ["name", *WorldSettings.model_fields]
-        return f"There is no setting 'dataset.{name}'. {did_you_mean(name, known)}"
+        return f"No setting 'dataset.{name}'. {did_you_mean(name, known)}"
     return f"dataset.{name}={fault['input']!r}: {fault['msg']}."
 
 
 def world_of(dataset: Dataset) -> World:
-    """Return the world that a synthetic data set was made of."""
+    """Return the world of a synthetic data set."""
     return make_world(WorldSettings.model_validate(dict(dataset.settings)))
 
 
 def world_dataset(card: Card, world: World) -> Dataset:
-    """Return passages as documents, and for each chain a question with its gold.
+    """Return the passages as documents, and a question with gold for each chain.
 
-    Gold answers are the name and the alias; the evidence are the passages that state the chain's
-    facts, and an id that no document has for each fact that was removed. Types are the hops.
+    Gold answers are name and alias. The evidence is the passages that state the facts of the chain;
+    a removed fact has the id `removed-N`, which no document has. Types are the hops.
     """
     gold = {}
     for chain in world.chains:
@@ -67,9 +67,9 @@ def world_dataset(card: Card, world: World) -> Dataset:
 
 
 def training_worlds(dataset: Dataset) -> TrainingSet:
-    """Return 300 training questions of a world with another seed, or as many as it has room for.
+    """Return training questions of a world with another seed, at most `MOST_TRAINING`.
 
-    Validation questions are those of a third world.
+    A small world has fewer. Validation questions are from a third world.
     """
     settings = WorldSettings.model_validate(dict(dataset.settings))
 

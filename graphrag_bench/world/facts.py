@@ -1,6 +1,6 @@
-"""The synthetic world: its settings, and what is true in it, as one frozen value.
+"""The synthetic world: settings, entities, facts and question chains.
 
-Nothing here is seen by an operator: texts and questions reach a method as those of any other set.
+Operators never see these values, but only the texts and questions of the data set.
 """
 
 from dataclasses import dataclass
@@ -12,15 +12,17 @@ from graphrag_bench.text import show_briefly
 
 
 class WorldSettings(BaseModel):
-    """What a world is made of. Texts and questions are a pure function of these settings.
+    """Settings of a world, which determine its texts and questions.
 
-    Each aspect has random numbers of its own: with another `noise`, `alias_rate` or `removed` the
-    entities, facts and questions stay, and a higher rate takes what the lower one took and more.
-    Shares are exact, rounded to the nearest whole number.
+    Each setting has its own random stream: another `noise`, `alias_rate` or `removed` keeps the
+    entities, facts and questions, and a higher rate affects a superset of a lower one. Shares are
+    exact, rounded to whole numbers.
     """
 
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
-    hops: int = Field(3, ge=1, le=8, description="questions of 1 to so many hops, in equal shares")
+    hops: int = Field(
+        3, ge=1, le=8, description="the most hops of a question; all lengths in equal shares"
+    )
     size: int = Field(1000, ge=12, description="passages that state facts, one for each entity")
     facts_per_passage: int = Field(2, ge=1, le=3, description="facts about each entity")
     n_questions: PositiveInt = Field(100, description="questions")
@@ -40,7 +42,11 @@ class WorldSettings(BaseModel):
 
     @property
     def name(self) -> str:
-        """`world`, and each setting that is not the default: world-noise0.3-size200."""
+        """`world` with each non-default setting.
+
+        >>> WorldSettings(size=200, noise=0.3).name
+        'world-size200-noise0.3'
+        """
         changed = [
             f"{name}{getattr(self, name):g}"
             for name, field in type(self).model_fields.items()
@@ -51,7 +57,7 @@ class WorldSettings(BaseModel):
 
 @dataclass(frozen=True)
 class WorldEntity:
-    """Somebody or something; `id` is its place in `World.entities`."""
+    """An entity; `id` is its index in `World.entities`."""
 
     id: int
     name: str
@@ -62,9 +68,9 @@ class WorldEntity:
 
 @dataclass(frozen=True)
 class Fact:
-    """Head and tail are ids of entities; `names` are their names as the sentence writes them.
+    """A relation between two entities; `names` are head and tail as the sentence writes them.
 
-    `passage` is the id of the passage that states it, None for a fact that was removed.
+    `passage` is the id of the passage that states the fact, None for a removed fact.
     """
 
     id: int
@@ -77,7 +83,7 @@ class Fact:
 
 @dataclass(frozen=True)
 class Chain:
-    """The facts that answer a question, the first hop first; `answer` is the last one's tail."""
+    """The facts that answer a question, first hop first; `answer` is the last tail."""
 
     question: str
     text: str
@@ -93,11 +99,11 @@ class Chain:
 
 @dataclass(frozen=True)
 class World:
-    """All that is true, all that is said, and the chains behind the questions.
+    """Entities, facts, passages, and the chains of the questions.
 
-    `entities` holds those of the facts first and the outsiders of the distractors after them.
-    `passages` are in corpus order, `chains` in question order. `distractors` are true of the
-    outsiders; `contradictions` are false, and said as rumours.
+    `entities` are the entities of the facts, then the outsiders of the distractors. `passages` are
+    in corpus order, `chains` in question order. `distractors` are true facts about outsiders;
+    `contradictions` are false, and stated as rumours.
     """
 
     settings: WorldSettings
@@ -109,7 +115,7 @@ class World:
     chains: tuple[Chain, ...]
 
     def evidence(self, chain: Chain) -> tuple[str, ...]:
-        """Return the passages of a chain's facts in order, `removed-N` for a removed one."""
+        """Return the passages of a chain's facts in order; `removed-N` for a removed fact."""
         facts = [self.facts[row] for row in chain.facts]
         return tuple(fact.passage or f"removed-{fact.id}" for fact in facts)
 

@@ -1,7 +1,7 @@
-"""The sentences of the synthetic world, written and read: one phrase for each relation.
+"""The sentences of the synthetic world, written and parsed: one phrase for each relation.
 
-A fact is stated as "HEAD PHRASE TAIL." and nowhere else, so that whoever reads the phrases back
-has read everything and nothing more. Names never hold a word of a phrase, nor . , ; : or quotes.
+A fact is only stated as "HEAD PHRASE TAIL.", so that parsing the phrases recovers exactly the
+facts. Names contain no word of a phrase, and none of . , ; : or quotes.
 """
 
 import re
@@ -17,14 +17,14 @@ KINDS: Mapping[str, tuple[str, ...]] = {
     "organisation": ("guild", "society", "college", "league", "workshop"),
     "work": ("novel", "chronicle", "ballad", "treatise", "poem"),
 }
-"""What an entity of a type is called in the sentence that introduces it."""
+"""The nouns for the entities of a type in the sentence that introduces them."""
 
 
 @dataclass(frozen=True)
 class WorldRelation:
-    """A relation from entities of type `head` to one entity of type `tail` each.
+    """A functional relation from type `head` to type `tail`.
 
-    `phrase` states it, `role` asks for it: "X was born in Y", "the birthplace of X".
+    `phrase` is used in facts, `role` in questions: "X was born in Y", "the birthplace of X".
     """
 
     phrase: str
@@ -47,12 +47,12 @@ RELATIONS = (
     WorldRelation("is set in", "setting", "work", "place"),
     WorldRelation("was published by", "publisher", "work", "organisation"),
 )
-"""Three relations for each type of head, so that a chain can go on from anywhere."""
+"""Three relations for each type of head, so that every chain can be continued."""
 BY_PHRASE: Mapping[str, WorldRelation] = {relation.phrase: relation for relation in RELATIONS}
 ALSO = "is also known as"
-"""The phrase that introduces an alias; name first, alias last."""
+"""The phrase between a name and its alias."""
 RUMOUR = "Rumour has it that"
-"""How a sentence begins that says what is not so."""
+"""The beginning of false sentences."""
 _WHICH = {
     "person": "Who is",
     "place": "Which place is",
@@ -71,7 +71,7 @@ _PARTS = re.compile(r"[\n.;:!?\"]+")
 
 @dataclass(frozen=True)
 class Statement:
-    """What one sentence or row says, names as written; a `rumour` says what may not be so."""
+    """A statement of a sentence or row, with names as written; a `rumour` may be false."""
 
     head: str
     phrase: str
@@ -80,26 +80,30 @@ class Statement:
 
     @property
     def sentence(self) -> str:
-        """The statement as a sentence of the world."""
+        """The statement as a sentence."""
         fact = f"{self.head} {self.phrase} {self.tail}."
         return f"{RUMOUR} {fact}" if self.rumour else fact
 
 
 @dataclass(frozen=True)
 class ParsedQuestion:
-    """A question decomposed: from `start` along the phrases, the first hop first."""
+    """A question as a path: the entity `start`, and the phrases to follow, first hop first."""
 
     start: str
     phrases: tuple[str, ...]
 
 
 def kind_sentence(name: str, kind: str) -> str:
-    """Return the sentence that says what an entity is."""
+    """Return the sentence that introduces an entity."""
     return f"{name} is a {kind}."
 
 
 def question(start: str, phrases: tuple[str, ...]) -> str:
-    """Return the question for the end of a chain: "Who is the founder of the employer of X?"."""
+    """Return the question for the end of a chain.
+
+    >>> question("Ada Marsh", ("worked for", "was founded by"))
+    'Who is the founder of the employer of Ada Marsh?'
+    """
     end = start
     for phrase in phrases:
         end = f"the {BY_PHRASE[phrase].role} of {end}"
@@ -107,7 +111,7 @@ def question(start: str, phrases: tuple[str, ...]) -> str:
 
 
 def parse_question(text: str) -> ParsedQuestion | None:
-    """Return the question decomposed; None for a text that is not a question of the world."""
+    """Return the path of a question; None for a text that is not a question of a world."""
     rest = text.strip().removesuffix("?")
     for opening in _WHICH.values():
         rest = rest.removeprefix(f"{opening} ")
@@ -119,16 +123,19 @@ def parse_question(text: str) -> ParsedQuestion | None:
 
 
 def kinds(text: str) -> Iterator[tuple[str, str, str]]:
-    """Yield name, type and sentence of every entity that a text introduces, in order."""
+    """Yield name, type and sentence of each entity that a text introduces, in order."""
     for name, kind in _KIND.findall(text):
         yield name.strip(), _KIND_WORDS[kind], kind_sentence(name.strip(), kind)
 
 
 def statements(text: str) -> Iterator[Statement]:
-    """Yield everything a text states in a sentence, a triple or a row of a table, in its order.
+    """Yield the statements of a text in order.
 
-    Read are "HEAD PHRASE TAIL", "(HEAD, PHRASE, TAIL)", "HEAD -> PHRASE -> TAIL", and CSV rows
-    "...,HEAD,TAIL,PHRASE,..." or with a sentence in a cell; case and signs do not count.
+    The forms are "HEAD PHRASE TAIL", "(HEAD, PHRASE, TAIL)", "HEAD -> PHRASE -> TAIL", and CSV rows
+    "...,HEAD,TAIL,PHRASE,..." or with a sentence in a cell; case and punctuation are ignored.
+
+    >>> [one.sentence for one in statements("(Ada Marsh, worked for, Nor Guild)")]
+    ['Ada Marsh worked for Nor Guild.']
     """
     for part in _PARTS.split(text):
         cells = part.split(",")

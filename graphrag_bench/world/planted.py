@@ -1,4 +1,4 @@
-"""The facts planted in a synthetic world, read without error, or with a share of them missed."""
+"""Extraction of the facts of a synthetic world without errors, or with a share of misses."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -30,13 +30,12 @@ Aliases = Literal["resolved", "as_written"]
 def planted_extraction(
     *, chunk_table: ChunkTable, aliases: Aliases = "resolved", drop: Rate = 0.0
 ) -> Extraction:
-    """The entities and facts that the sentences of a synthetic world state, chunk by chunk.
+    """Extract the entities and facts of a synthetic world.
 
-    With the defaults nothing is missed: names replace aliases, and rumours give entities but no
-    triples. `aliases="as_written"` keeps aliases as names of their own, with the triple that
-    introduces them. Of the facts the share `drop` is not read, exactly so many; a higher share
-    misses those of a lower one and more. Raises UserError when no chunk states a fact of a
-    synthetic world.
+    By default the extraction is complete: names replace aliases, and rumours give entities but no
+    triples. `aliases="as_written"` keeps aliases as separate names, with the triples that introduce
+    them. The exact share `drop` of the facts is missed; a higher share misses a superset. Raises
+    UserError if no chunk states a fact of a synthetic world.
     """
     rows, counts = _read(chunk_table, aliases, drop, "extraction.planted")
     read = [
@@ -54,11 +53,11 @@ def planted_text_extraction(
     aliases: Aliases = "resolved",
     drop: Rate = 0.0,
 ) -> TextExtraction:
-    """The described entities and relationships that the sentences of a synthetic world state.
+    """Extract the described entities and relationships of a synthetic world.
 
-    `aliases` and `drop` as of `extraction.planted`. An entity is described by the sentences that
-    introduce it and by those of its facts, a relationship by its sentence, as written. The keyword
-    of a relationship is what questions call it, its strength 1.
+    `aliases` and `drop` are those of `extraction.planted`. The description of an entity is the
+    sentences that introduce it and those of its facts, that of a relationship its sentence, as
+    written. The keyword of a relationship is its role in questions, its strength 1.
     """
     rows, counts = _read(chunk_table, aliases, drop, "text_extraction.planted")
     records = [
@@ -69,7 +68,7 @@ def planted_text_extraction(
 
 @dataclass(frozen=True)
 class _Row:
-    """What was read from one chunk: names, (name, type, sentence) of each, facts as written."""
+    """The content of a chunk: names, (name, type, sentence) of entities, (fact, sentence) pairs."""
 
     names: tuple[str, ...]
     introduced: tuple[tuple[str, str, str], ...]
@@ -82,8 +81,8 @@ def _read(
     stated = [list(statements(text)) for text in table.texts]
     if not any(stated):
         raise UserError(
-            f"No chunk states a fact of a synthetic world, and build.{step.replace('.', '=')} "
-            "reads nothing else: take dataset=world, or build from another extraction (nlp)."
+            f"No chunk states a fact of a synthetic world, which build.{step.replace('.', '=')} "
+            "requires. Use dataset=world, or another extraction (nlp)."
         )
     names = {}
     if aliases == "resolved":

@@ -1,4 +1,4 @@
-"""A language model for the synthetic world: it answers exactly when the facts are in its prompt."""
+"""A scripted language model that answers exactly if its prompt has the facts."""
 
 import json
 import re
@@ -22,7 +22,7 @@ from graphrag_bench.world.grammar import (
 )
 
 UNKNOWN = "unknown"
-"""What it answers when a fact of the chain is not in the prompt."""
+"""The answer if a fact of the chain is missing."""
 
 
 class WorldReader(Scripted):
@@ -37,159 +37,158 @@ class WorldReader(Scripted):
     """
 
     def __init__(self) -> None:
-        super().__init__(answer=self._answered)
+        super().__init__(answer=self._respond)
 
     @property
     def identity(self) -> str:
-        """`world_reader:` and a fingerprint of its code."""
+        """`world_reader:` and a digest of its code."""
         return f"world_reader:{digest(code(WorldReader))}"
 
-    def _answered(self, chat: Chat) -> str:
+    def _respond(self, chat: Chat) -> str:
         system = "\n".join(one.content for one in chat if one.role == "system")
         user = "\n".join(one.content for one in chat if one.role == "user").rstrip()
-        notes = Notes(user)
+        prompt = WorldPrompt(user)
         for place, cue, reply in _TASKS:
             if cue in (system if place == "system" else user[-40:]):
-                return reply(notes)
+                return reply(prompt)
         raise RunStopped(
-            f"The world reader has no answer to this prompt: {user[:300]!r}. It answers questions "
-            "of dataset=world from passages, tables and triples; take another model for this "
-            "step (llm=NAME, or llm@llm_build=NAME for building)."
+            f"llm=world_reader has no reply to this prompt: {user[:300]!r}. Use another model for "
+            "this step (llm=NAME, or llm@llm_build=NAME for building)."
         )
 
 
 @dataclass(frozen=True)
-class Notes:
-    """What one prompt says and asks."""
+class WorldPrompt:
+    """The statements and the question of a prompt."""
 
     text: str
 
     @cached_property
     def question(self) -> ParsedQuestion:
-        """The question, from the last line `Question:`; raises RunStopped for none of a world."""
+        """The question of the last line `Question:`; raises RunStopped for other questions."""
         text = self.line("Question:")
         if (parsed := parse_question(text)) is None:
             raise RunStopped(
-                f"{text!r} is not a question of a synthetic world, and llm=world_reader answers no "
-                "other: take dataset=world, or another model."
+                f"{text!r} is not a question of a synthetic world. llm=world_reader answers "
+                "questions of dataset=world only."
             )
         return parsed
 
     @cached_property
-    def stated(self) -> tuple[Statement, ...]:
-        """Everything that is stated and no rumour, in order."""
+    def statements(self) -> tuple[Statement, ...]:
+        """The statements in order, without rumours."""
         return tuple(one for one in statements(self.text) if not one.rumour)
 
     @cached_property
     def _names(self) -> Mapping[str, str]:
         return {
             normalise_name(one.tail): normalise_name(one.head)
-            for one in reversed(self.stated)
+            for one in reversed(self.statements)
             if one.phrase == ALSO
         }
 
     @cached_property
     def _facts(self) -> Mapping[tuple[str, str], Statement]:
         facts: dict[tuple[str, str], Statement] = {}
-        for one in self.stated:
-            facts.setdefault((self.known(one.head), one.phrase), one)
+        for one in self.statements:
+            facts.setdefault((self.canonical(one.head), one.phrase), one)
         return facts
 
-    def known(self, name: str) -> str:
-        """The normalised name of an entity that is called by its name or an alias."""
+    def canonical(self, name: str) -> str:
+        """Return the normalised name of an entity for its name or alias."""
         normal = normalise_name(name)
         return self._names.get(normal, normal)
 
     def chain(self) -> list[Statement]:
-        """The facts of the question's chain that are stated, up to the first that is not."""
+        """Return the stated facts of the question's chain, up to the first missing fact."""
         chain = []
-        entity = self.known(self.question.start)
+        entity = self.canonical(self.question.start)
         for phrase in self.question.phrases:
             if (fact := self._facts.get((entity, phrase))) is None:
                 break
             chain.append(fact)
-            entity = self.known(fact.tail)
+            entity = self.canonical(fact.tail)
         return chain
 
     def answer(self) -> str | None:
-        """The end of the chain; None where one of its facts is not stated."""
+        """Return the end of the chain; None if a fact is missing."""
         chain = self.chain()
         return chain[-1].tail if len(chain) == len(self.question.phrases) else None
 
     def line(self, head: str) -> str:
-        """What follows `head` on the last line that begins with it; "" without one."""
+        """Return the rest of the last line that begins with `head`, or ""."""
         rest = re.findall(rf"(?m)^{re.escape(head)}(.*)$", self.text)
         return rest[-1].strip() if rest else ""
 
 
-def _short(notes: Notes) -> str:
-    return notes.answer() or UNKNOWN
+def _short(prompt: WorldPrompt) -> str:
+    return prompt.answer() or UNKNOWN
 
 
-def _entities(notes: Notes) -> str:
-    if notes.line("Question:"):
-        names = [notes.question.start]
+def _entities(prompt: WorldPrompt) -> str:
+    if prompt.line("Question:"):
+        names = [prompt.question.start]
     else:
-        names = [name for name, _, _ in kinds(notes.text)]
-        names += [name for one in notes.stated for name in (one.head, one.tail)]
+        names = [name for name, _, _ in kinds(prompt.text)]
+        names += [name for one in prompt.statements for name in (one.head, one.tail)]
     return _json({"named_entities": list(dict.fromkeys(names))})
 
 
-def _triples(notes: Notes) -> str:
-    return _json({"triples": [[one.head, one.phrase, one.tail] for one in notes.stated]})
+def _triples(prompt: WorldPrompt) -> str:
+    return _json({"triples": [[one.head, one.phrase, one.tail] for one in prompt.statements]})
 
 
-def _keywords(notes: Notes) -> str:
-    roles = [BY_PHRASE[phrase].role for phrase in notes.question.phrases]
-    return _json({"high_level_keywords": roles, "low_level_keywords": [notes.question.start]})
+def _keywords(prompt: WorldPrompt) -> str:
+    roles = [BY_PHRASE[phrase].role for phrase in prompt.question.phrases]
+    return _json({"high_level_keywords": roles, "low_level_keywords": [prompt.question.start]})
 
 
-def _points(notes: Notes) -> list[dict[str, Any]]:
+def _points(prompt: WorldPrompt) -> list[dict[str, Any]]:
     """Return the facts with a relation of the question, and the aliases of their ends.
 
     The chain may begin in another part of the context, so that no such fact can be left out.
     """
-    start = normalise_name(notes.question.start)
-    facts = [one for one in notes.stated if one.phrase in notes.question.phrases]
+    start = normalise_name(prompt.question.start)
+    facts = [one for one in prompt.statements if one.phrase in prompt.question.phrases]
     ends = {start, *(normalise_name(end) for one in facts for end in (one.head, one.tail))}
     facts += [
         one
-        for one in notes.stated
+        for one in prompt.statements
         if one.phrase == ALSO and ends & {normalise_name(one.head), normalise_name(one.tail)}
     ]
     return [
-        {"description": one.sentence, "score": 100 if notes.known(one.head) == start else 50}
+        {"description": one.sentence, "score": 100 if prompt.canonical(one.head) == start else 50}
         for one in dict.fromkeys(facts)
     ] or [{"description": UNKNOWN, "score": 0}]
 
 
-def _follow_ups(notes: Notes) -> str:
-    points = _points(notes)
+def _follow_ups(prompt: WorldPrompt) -> str:
+    points = _points(prompt)
     return _json({
         "answer": " ".join(point["description"] for point in points),
         "score": max(point["score"] for point in points),
-        "follow_ups": [] if notes.answer() else [_next_evidence(notes)],
+        "follow_ups": [] if prompt.answer() else [_next_evidence(prompt)],
     })  # fmt: skip
 
 
-def _next_evidence(notes: Notes) -> str:
-    chain, phrases = notes.chain(), notes.question.phrases
+def _next_evidence(prompt: WorldPrompt) -> str:
+    chain, phrases = prompt.chain(), prompt.question.phrases
     if len(chain) == len(phrases):
         return UNKNOWN
-    return f"{chain[-1].tail if chain else notes.question.start} {phrases[len(chain)]}"
+    return f"{chain[-1].tail if chain else prompt.question.start} {phrases[len(chain)]}"
 
 
 def _json(reply: Mapping[str, object]) -> str:
     return json.dumps(reply, ensure_ascii=False)
 
 
-_TASKS: list[tuple[Literal["system", "end"], str, Callable[[Notes], str]]] = [
+_TASKS: list[tuple[Literal["system", "end"], str, Callable[[WorldPrompt], str]]] = [
     ("system", '"low_level_keywords"', _keywords),
     ("system", '"named_entities"', _entities),
     ("system", '"triples"', _triples),
-    ("system", '"points"', lambda notes: _json({"points": _points(notes)})),
+    ("system", '"points"', lambda prompt: _json({"points": _points(prompt)})),
     ("system", '"follow_ups"', _follow_ups),
-    ("system", '"ans:"', lambda notes: f"ans: {_short(notes)}"),
+    ("system", '"ans:"', lambda prompt: f"ans: {_short(prompt)}"),
     ("system", "from their points", _short),
     ("end", "Report:", _next_evidence),
     ("end", "nswer:", _short),

@@ -22,7 +22,7 @@ from graphrag_bench.progress import Progress
 from graphrag_bench.text import normalise_name
 from graphrag_bench.values import Ranked
 from graphrag_bench.world.facts import World, WorldSettings
-from graphrag_bench.world.making import make_world
+from graphrag_bench.world.generator import make_world
 from graphrag_bench.world.planted import planted_extraction
 from methods.gfmrag.network import (
     GnnWeights,

@@ -9,7 +9,7 @@ from graphrag_bench.errors import UserError
 from graphrag_bench.graphs.chunking import presplit
 from graphrag_bench.world.dataset import world_dataset
 from graphrag_bench.world.facts import World, WorldSettings
-from graphrag_bench.world.making import make_world
+from graphrag_bench.world.generator import make_world
 from graphrag_bench.world.planted import planted_extraction, planted_text_extraction
 
 ADA = "Ada Marsh is a painter. Ada Marsh is also known as Lia Sol. Lia Sol worked for Nor Guild."

@@ -34,27 +34,27 @@ Pairs = set[tuple[str, str]]
 class Elsewhere(WorldReader):
     """A reader that finds one and the same name in every question: somebody of the noise."""
 
-    def _answered(self, chat: Chat) -> str:
+    def _respond(self, chat: Chat) -> str:
         if "named_entities" in chat[0].content:
             world = world_of(world_set())
             return json.dumps({"named_entities": [world.entities[world.settings.size].name]})
-        return super()._answered(chat)
+        return super()._respond(chat)
 
 
 class Silent(WorldReader):
     """A reader that gives no reply to prompts of an odd length."""
 
-    def _answered(self, chat: Chat) -> str | CallFailed:  # type: ignore[override]
+    def _respond(self, chat: Chat) -> str | CallFailed:  # type: ignore[override]
         if "hort answer:" in chat[-1].content and len(chat[-1].content) % 2:
             return CallFailed("refused", "told to fail")
-        return super()._answered(chat)
+        return super()._respond(chat)
 
 
 class Careless(WorldReader):
     """A reader that answers every question wrong."""
 
-    def _answered(self, chat: Chat) -> str:
-        return "nobody" if "hort answer:" in chat[-1].content else super()._answered(chat)
+    def _respond(self, chat: Chat) -> str:
+        return "nobody" if "hort answer:" in chat[-1].content else super()._respond(chat)
 
 
 def world_set(**settings: Any) -> Dataset:

@@ -12,8 +12,8 @@ from graphrag_bench.errors import UserError
 from graphrag_bench.text import normalise_name
 from graphrag_bench.world.dataset import world_dataset, world_of
 from graphrag_bench.world.facts import World, WorldSettings
+from graphrag_bench.world.generator import make_world
 from graphrag_bench.world.grammar import ALSO, parse_question, question, statements
-from graphrag_bench.world.making import make_world
 
 
 def world(**settings: object) -> World:

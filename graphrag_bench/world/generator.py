@@ -1,4 +1,4 @@
-"""The making of a synthetic world from its settings: entities, facts, chains, passages, noise."""
+"""Generation of a synthetic world: entities, facts, chains, passages, noise."""
 
 from collections.abc import Sequence, Set
 
@@ -31,31 +31,31 @@ _NOUNS = {
     "organisation": ("Society", "Guild", "College", "League", "Press", "Union", "Bank", "Trust"),
     "work": ("Chronicle", "Elegy", "Atlas", "Overture", "Letters", "Garden", "Voyage", "Mirror"),
 }
-"""The last word of a name that is not a person's."""
+"""The last words of names of places, organisations and works."""
 _TRIES = 200
 _OF_HEAD = {kind: [one for one in RELATIONS if one.head == kind] for kind in TYPES}
 
 
 def make_world(settings: WorldSettings) -> World:
-    """Return the world of these settings; equal settings give equal worlds.
+    """Return the world of some settings; equal settings give equal worlds.
 
-    Every entity has a passage that is titled with its name, says what it is, introduces its alias
-    where a fact uses it, and states `facts_per_passage` facts about it. Noise is drawn near the
-    questions: it is about the facts of the chains first, then about the others, in random order.
-    Raises UserError when the world is too small for so many different questions.
+    Every entity has a passage with its name as title, which introduces the entity and, if a fact
+    uses it, its alias, and states `facts_per_passage` facts about the entity. Noise is about the
+    facts of the chains first, then about other facts, in random order. Raises UserError if the
+    world is too small for that many different questions.
     """
     entities = _entities(settings)
     facts = _facts(settings, entities)
     chains = _chains(settings, entities, facts)
     named = {name for fact in facts for name in fact.names}
-    outsiders, distractors, contradictions, extra = _noise(settings, entities, facts, chains)
+    outsiders, distractors, contradictions, noise = _noise(settings, entities, facts, chains)
     order = _random(settings, "order").random(len(entities)).tolist()
     n_each = settings.facts_per_passage
     placed = [
         (place, _passage(one, named, facts[one.id * n_each : (one.id + 1) * n_each]))
         for place, one in zip(order, entities, strict=True)
     ]
-    ordered = sorted([*placed, *extra], key=lambda pair: (pair[0], pair[1].id))
+    ordered = sorted([*placed, *noise], key=lambda pair: (pair[0], pair[1].id))
     return World(
         settings,
         (*entities, *outsiders),
@@ -79,7 +79,7 @@ def _entities(settings: WorldSettings) -> list[WorldEntity]:
     random = _random(settings, "names")
     types = [TYPES[row % len(TYPES)] for row in range(settings.size)]
     names = InventedNames(random)
-    called, aliases = names.some(types), names.some(types)
+    called, aliases = names.draw(types), names.draw(types)
     picks = random.integers(1 << 30, size=settings.size).tolist()
     return [
         WorldEntity(
@@ -91,9 +91,9 @@ def _entities(settings: WorldSettings) -> list[WorldEntity]:
 
 def _tail(of_type: str, size: int, draw: float, never: Sequence[int]) -> int:
     offset = TYPES.index(of_type)
-    n_such = (size - offset + len(TYPES) - 1) // len(TYPES)
-    place = int(draw * n_such)
-    while (tail := place % n_such * len(TYPES) + offset) in never:
+    n_of_type = (size - offset + len(TYPES) - 1) // len(TYPES)
+    place = int(draw * n_of_type)
+    while (tail := place % n_of_type * len(TYPES) + offset) in never:
         place += 1
     return tail
 
@@ -167,12 +167,14 @@ def _noise(
     facts: Sequence[Fact],
     chains: Sequence[Chain],
 ) -> tuple[list[WorldEntity], list[Fact], list[Fact], list[tuple[float, Document]]]:
-    """Outsiders, the distractors about them, contradictions, and passages with their places."""
+    """Return outsiders, distractors, contradictions, and passages with their sort keys."""
     n_noise = round(settings.noise * settings.size / (1 - settings.noise))
     random = _random(settings, "noise")
     shuffled = random.permutation(len(facts)).tolist()
     chained = {row for chain in chains for row in chain.facts}
-    targets = sorted(shuffled, key=lambda row: row not in chained)  # stable: the asked ones first
+    targets = sorted(
+        shuffled, key=lambda row: row not in chained
+    )  # stable: facts of questions first
     draws: FloatArray = random.random((n_noise, 3))
     names = InventedNames(_random(settings, "outsiders"))
     outsiders: list[WorldEntity] = []
@@ -188,7 +190,7 @@ def _noise(
         if not contradicts:
             kinds, number = KINDS[head.type], len(entities) + len(outsiders)
             kind_of = kinds[int(kind * len(kinds))]
-            head = WorldEntity(number, names.like(head.name), "", head.type, kind_of)
+            head = WorldEntity(number, names.draw_near(head.name), "", head.type, kind_of)
             outsiders.append(head)
         other = Fact(len(others), head.id, fact.phrase, tail.id, (head.name, tail.name), f"n{row}")
         others.append(other)
@@ -200,13 +202,13 @@ def _noise(
 
 
 class InventedNames:
-    """Invented names with letters beyond ASCII; none is drawn twice, whatever its case."""
+    """Generator of distinct invented names, some with letters beyond ASCII."""
 
     def __init__(self, random: np.random.Generator) -> None:
         self._random = random
         self._known: set[str] = set()
 
-    def some(self, types: list[str]) -> list[str]:
+    def draw(self, types: list[str]) -> list[str]:
         """Return a name for each type, in order."""
         drawn = self._random.integers(len(_SYLLABLES), size=(len(types), 4)).tolist()
         names = []
@@ -216,8 +218,8 @@ class InventedNames:
             names.append(name)
         return names
 
-    def like(self, name: str) -> str:
-        """Return a name with one word more than another, after its first: near it, not in it."""
+    def draw_near(self, name: str) -> str:
+        """Return a new name: the given name with one more word after its first word."""
         words = name.split()
         place = 2 if words[0] == "The" else 1
         while True:
