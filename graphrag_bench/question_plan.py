@@ -88,9 +88,9 @@ class Dependencies:
         return tuple(zip(self.questions, self.answers, strict=True))
 
 
-@value("sought")
+@value("question_kind")
 @dataclass(frozen=True)
-class Sought:
+class SubQuestionKind:
     """The kind of the current question, as text for `switch`."""
 
     kind: QuestionKind

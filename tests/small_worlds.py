@@ -41,7 +41,7 @@ from graphrag_bench.llm.calls import Completion, Request
 from graphrag_bench.llm.chat import ChatModel
 from graphrag_bench.progress import Progress
 from graphrag_bench.prompts import UNBOUNDED
-from graphrag_bench.question_plan import Dependencies, Sought
+from graphrag_bench.question_plan import Dependencies, SubQuestionKind
 from graphrag_bench.values import (
     Answer,
     ChunkScores,
@@ -222,7 +222,7 @@ class World:
             "dependencies": Dependencies(
                 ("1-1", "1-2")[:k], ("Who?", "Where?")[:k], ("Ada Marsh.", "On Mount Tarn.")[:k]
             ),
-            "sought": Sought("specific"),
+            "question_kind": SubQuestionKind("specific"),
             "points": Points(("Ada Marsh founded it.", "It stands.")[:k], (80, 5)[:k]),
         }
 

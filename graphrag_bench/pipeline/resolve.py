@@ -10,10 +10,16 @@ from graphrag_bench.pipeline.combinator import Nested, combinator
 from graphrag_bench.pipeline.merge import MERGEABLE, Rule, merged_slots
 from graphrag_bench.pipeline.steps import Execution, Failure, Outcome, Steps, after, run_steps
 from graphrag_bench.prompts import sub_question_form
-from graphrag_bench.question_plan import Dependencies, Plan, Sought, SubQuestion, checked_plan
+from graphrag_bench.question_plan import (
+    Dependencies,
+    Plan,
+    SubQuestion,
+    SubQuestionKind,
+    checked_plan,
+)
 from graphrag_bench.values import Answer, RetrievalState
 
-INPUTS = ("dependencies", "sought")
+INPUTS = ("dependencies", "question_kind")
 """Slots that the inner steps can read in addition to the sub-question."""
 
 
@@ -23,7 +29,7 @@ class Resolve(Nested):
     """The inner steps for each sub-question of a plan, then for the final question.
 
     Each sub-question runs on a copy of the state: `question` is the sub-question with its form of
-    answer, `dependencies` has the answered sub-questions that it depends on, and `sought` its kind.
+    answer, `dependencies` has the answered sub-questions it depends on, `question_kind` its kind.
     Independent sub-questions run as one block. `answer` answers the sub-questions only: the final
     question's slots are left for later steps. Ranked rows of all sub-questions are merged, those of
     the final question last.
@@ -122,11 +128,11 @@ class _Work:
             tuple(self._answer(name) for name in one.dependencies),
         )
         question = replace(self.start.question, text=one.text)
-        sought = Sought(one.kind, final=one is self.plan.final)
-        if not sought.final:
+        question_kind = SubQuestionKind(one.kind, final=one is self.plan.final)
+        if not question_kind.final:
             form = sub_question_form(question.form, abstract=one.kind == "abstract")
             question = replace(question, form=form)
-        state = self.start.write({"dependencies": dependencies, "sought": sought})
+        state = self.start.write({"dependencies": dependencies, "question_kind": question_kind})
         return replace(state, question=question)
 
     def _answer(self, name: str) -> str:

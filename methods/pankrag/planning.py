@@ -32,8 +32,8 @@ from graphrag_bench.question_plan import (
     Dependencies,
     Plan,
     QuestionKind,
-    Sought,
     SubQuestion,
+    SubQuestionKind,
     checked_plan,
     kind_of,
 )
@@ -283,7 +283,7 @@ def plan(
 def rephrase(
     question: Question,
     dependencies: Dependencies,
-    sought: Sought,
+    question_kind: SubQuestionKind,
     *,
     llm: ChatModel,
     prompt: Prompt = REPHRASE,
@@ -297,7 +297,7 @@ def rephrase(
     sentence of its answer, at most 30 words; that counts as a fallback.
     Source: PankRAG (2025), section 2.2, top-down phase.
     """
-    needed = bool(placeholders(question.text)) or (when == "always" and not sought.final)
+    needed = bool(placeholders(question.text)) or (when == "always" and not question_kind.final)
     if when == "never" or not needed or not len(dependencies):
         return question
     chat = prompt.render({"question": question.text, "dependencies": dependencies.pairs})

@@ -16,7 +16,7 @@ from graphrag_bench.embedding.vector_index import VectorIndex
 from graphrag_bench.errors import UnreadableReply
 from graphrag_bench.llm.json_replies import read_json
 from graphrag_bench.llm.scripted import Scripted
-from graphrag_bench.question_plan import Dependencies, Plan, Sought
+from graphrag_bench.question_plan import Dependencies, Plan, SubQuestionKind
 from graphrag_bench.text import count_tokens
 from graphrag_bench.values import Question, Ranked
 from methods.pankrag.planning import (
@@ -154,7 +154,7 @@ def test_a_plan_cut_off_is_not_guessed_and_an_unreadable_one_is_no_decomposition
     assert len(result) == 0 and result.final.text == "Broken"
 
 
-PART, WHOLE_QUESTION = Sought("specific"), Sought("specific", final=True)
+PART, WHOLE_QUESTION = SubQuestionKind("specific"), SubQuestionKind("specific", final=True)
 
 
 def test_a_sub_question_is_rephrased_with_the_answers_it_depends_on() -> None:
