@@ -72,7 +72,7 @@ class Metric:
         return [self.name]
 
 
-def _of(
+def _metric(
     name: str,
     meaning: str,
     metric: Callable[..., float | dict[str, float]],
@@ -91,14 +91,14 @@ def _of(
     return Metric(name, "answer", meaning, values=values, package=package)
 
 
-def _of_options(answered: AnsweredQuestion) -> dict[str, float]:
+def _choices(answered: AnsweredQuestion) -> dict[str, float]:
     gold = answered.gold
     if not gold.options or gold.correct is None:
         return {}
     return choice_scores(answered.answer, gold.options, gold.correct, answered.matching)
 
 
-def _of_list(answered: AnsweredQuestion) -> dict[str, float]:
+def _lists(answered: AnsweredQuestion) -> dict[str, float]:
     gold = answered.gold
     if not gold.answers:
         return {}
@@ -107,7 +107,7 @@ def _of_list(answered: AnsweredQuestion) -> dict[str, float]:
     return scores | again if gold.in_graph else scores
 
 
-_BEFORE = (
+_CONTEXT_METRICS = (
     Metric("evidence_recall@k", "retrieved", "Share of the gold documents among the first k"),
     Metric("all_evidence@k", "retrieved", "Whether all gold documents are among the first k"),
     Metric("ndcg@k", "retrieved", "nDCG of the first k, gain 1 for each gold document"),
@@ -121,25 +121,25 @@ _BEFORE = (
     Metric("answer_in_context", "context", "Share of the gold answers that the context contains"),
     Metric("evidence_cut", "context", "Evidence was retrieved and cut by the budget", False),
 )
-_OF_ANSWERS = (
-    _of("accuracy", "Whether the answer contains a gold answer", accuracy),
-    _of("recall", "Highest token recall of a gold answer", recall),
-    _of("recall_concat", "Token recall of all gold answers joined", recall_concat),
-    _of("exact_match", "Whether the answer equals a gold answer", exact_match),
-    _of("f1", "Highest token F1 with a gold answer", f1),
-    _of("strrec", "Share of the sub-answers found (ALCE)", str_scores, "sub_answers"),
-    _of("strem", "Whether all sub-answers are found (ALCE)", str_scores, "sub_answers"),
-    _of("strhit", "Whether any sub-answer is found (ALCE)", str_scores, "sub_answers"),
-    Metric("multiple_choice", "answer", "Whether the right option is chosen", values=_of_options),
+_ANSWER_METRICS = (
+    _metric("accuracy", "Whether the answer contains a gold answer", accuracy),
+    _metric("recall", "Highest token recall of a gold answer", recall),
+    _metric("recall_concat", "Token recall of all gold answers joined", recall_concat),
+    _metric("exact_match", "Whether the answer equals a gold answer", exact_match),
+    _metric("f1", "Highest token F1 with a gold answer", f1),
+    _metric("strrec", "Share of the sub-answers found (ALCE)", str_scores, "sub_answers"),
+    _metric("strem", "Whether all sub-answers are found (ALCE)", str_scores, "sub_answers"),
+    _metric("strhit", "Whether any sub-answer is found (ALCE)", str_scores, "sub_answers"),
+    Metric("multiple_choice", "answer", "Whether the right option is chosen", values=_choices),
     Metric(KGQA, "answer", "Listed answers: hit@1, hit, list_precision, list_recall, list_f1",
-           values=_of_list, gives=(*LISTED, *(f"{name}_in_graph" for name in LISTED))),
-    *(_of(f"bleu_{n}", f"Cumulative BLEU-{n} of words", partial(bleu, order=n), package="sacrebleu")
-      for n in (1, 2)),
-    *(_of(f"rouge_{n.lower()}", f"ROUGE-{n} F1 of words", partial(rouge, kind=f"rouge{n}"),
-          package="rouge-score") for n in "12L"),
-    _of("meteor", "METEOR of words", meteor, package="nltk"),
+           values=_lists, gives=(*LISTED, *(f"{name}_in_graph" for name in LISTED))),
+    *(_metric(f"bleu_{n}", f"Cumulative BLEU-{n} of words", partial(bleu, order=n),
+              package="sacrebleu") for n in (1, 2)),
+    *(_metric(f"rouge_{n.lower()}", f"ROUGE-{n} F1 of words", partial(rouge, kind=f"rouge{n}"),
+              package="rouge-score") for n in "12L"),
+    _metric("meteor", "METEOR of words", meteor, package="nltk"),
 )  # fmt: skip
-_AFTER = (
+_OTHER_METRICS = (
     Metric("option_unread", "answer", "No single option can be read from the answer", False),
     Metric("answer_words", "answer", "Words of the answer", False),
     Metric("abstained", "answer", "The answer abstains", False),
@@ -157,15 +157,17 @@ _AFTER = (
     Metric("context_relevance", "judge", "Whether the context suffices for an answer"),
     Metric("evidence_statements", "judge", "Share of the evidence statements in the context"),
 )
-ANSWER_METRICS: dict[str, Metric] = {one.name: one for one in _OF_ANSWERS}
+ANSWER_METRICS: dict[str, Metric] = {one.name: one for one in _ANSWER_METRICS}
 """Metrics that a card's `metrics` and `evaluation.metrics` may list, by name."""
-UNDIRECTED = tuple(metric.name for metric in (*_BEFORE, *_AFTER) if not metric.more_is_better)
+UNDIRECTED = tuple(
+    metric.name for metric in (*_CONTEXT_METRICS, *_OTHER_METRICS) if not metric.more_is_better
+)
 """Descriptive metrics, of which neither direction is better."""
 
 
 def metrics() -> list[Metric]:
     """Return all metrics, one for each name of a value."""
-    every = (*_BEFORE, *ANSWER_METRICS.values(), *_AFTER)
+    every = (*_CONTEXT_METRICS, *ANSWER_METRICS.values(), *_OTHER_METRICS)
     return [replace(one, name=name) for one in every for name in one.gives or (one.name,)]
 
 

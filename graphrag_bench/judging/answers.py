@@ -51,7 +51,7 @@ class Measure:
         """Return whether the case has what the metric needs."""
         return all(getattr(case, name) for name in self.needs)
 
-    def of(self, case: AnswerToJudge) -> str:
+    def fingerprint(self, case: AnswerToJudge) -> str:
         """Return the fingerprint of the judged texts; if it changes, the case is judged again."""
         golds = [*case.golds, case.listed] if "golds" in self.needs else []
         context = case.context if self.context else ""
@@ -193,7 +193,9 @@ def _todo(
         for row in judged_rows(folder)
         if key.items() <= row.items() and row["missing"] != "failed"
     }
-    return [one for one in cases if measure.fits(one) and judged.get(one.id) != measure.of(one)]
+    return [
+        one for one in cases if measure.fits(one) and judged.get(one.id) != measure.fingerprint(one)
+    ]
 
 
 def _judge(
@@ -206,7 +208,12 @@ def _judge(
     def rows_of(part: Sequence[AnswerToJudge]) -> list[Row]:
         judges = JudgeModels(judge_model, lambda: models.embedder)
         return [
-            {"question": case.id, **vars(one), "reason": one.reason[:300], "of": measure.of(case)}
+            {
+                "question": case.id,
+                **vars(one),
+                "reason": one.reason[:300],
+                "of": measure.fingerprint(case),
+            }
             | key
             for case, one in zip(part, judge(measure.metric, judges, part), strict=True)
         ]

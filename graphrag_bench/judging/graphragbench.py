@@ -29,7 +29,7 @@ CLASSED = Prompt(f"{PROMPTS}/classed.j2")
 COVERED = Prompt(f"{PROMPTS}/covered.j2")
 RATED = Prompt(f"{PROMPTS}/context_rated.j2")
 EVIDENCE = Prompt(f"{PROMPTS}/statements_held.j2")
-FACTS, LIKENESS = 0.75, 0.25
+FACTS, SIMILARITY = 0.75, 0.25
 """Weights in answer correctness: F1 of the statements, similarity of the embeddings."""
 _BEST = 2
 
@@ -66,7 +66,7 @@ def answer_correctness(case: AnswerToJudge, models: JudgeModels) -> Judging:
         true = len(in_range(reply.supported, len(texts), "correctness", "statements"))
         missed = len(in_range(reply.missing, len(golds), "correctness", "statements"))
         f1 = round(2 * true / (true + len(texts) + missed), DECIMALS) if true else 0.0
-    return FACTS * f1 + LIKENESS * _likeness(case, models)
+    return FACTS * f1 + SIMILARITY * _similarity(case, models)
 
 
 def _gold_claims(case: AnswerToJudge) -> Generator[Ask, Any, list[str]]:
@@ -76,7 +76,7 @@ def _gold_claims(case: AnswerToJudge) -> Generator[Ask, Any, list[str]]:
     return golds
 
 
-def _likeness(case: AnswerToJudge, models: JudgeModels) -> float:
+def _similarity(case: AnswerToJudge, models: JudgeModels) -> float:
     answer, gold = models.embedder().encode([case.answer, case.gold], kind="question")
     return float(np.clip((answer * gold).sum(dtype=np.float64), -1, 1) + 1) / 2
 

@@ -117,7 +117,7 @@ class Duel:
     answers: tuple[str, str]
 
     @property
-    def of(self) -> str:
+    def fingerprint(self) -> str:
         """The fingerprint of question and answers; if it changes, they are judged again."""
         return digest(self.text, *self.answers)
 
@@ -295,7 +295,11 @@ class PairJudging:
             if row["missing"] != "failed"
         }
         every = self.pairs.duels()
-        return [one for one in every if (one.question, one.first, one.second, one.of) not in done]
+        return [
+            one
+            for one in every
+            if (one.question, one.first, one.second, one.fingerprint) not in done
+        ]
 
     def n_calls(self) -> int:
         """Return the number of calls to make, without retries of unreadable replies."""
@@ -328,7 +332,7 @@ class PairJudging:
         judge, protocol = self.models.identity("llm_judge"), self.protocol.name
         return [
             {"question": duel.question, "first": duel.first, "second": duel.second,
-             "criterion": name, "of": duel.of, "judge": judge, "protocol": protocol}
+             "criterion": name, "of": duel.fingerprint, "judge": judge, "protocol": protocol}
             | _verdict(duel, by_duel.get(duel), name)
             for duel in duels
             for name in self.criteria

@@ -137,7 +137,7 @@ def _words(group: str, name: str) -> list[str] | None:
 def _of_paper(paper: Paper, group: str) -> dict[str, list[str]]:
     """The settings of a paper's choices; a data set with nothing but a card is left out."""
     if group == "dataset":
-        places = {_slug(name): place for name, place in paper.datasets.items() if place.ran}
+        places = {_slug(name): place for name, place in paper.datasets.items() if place.run_card}
         return {
             name: words
             for name, place in places.items()

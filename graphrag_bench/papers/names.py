@@ -5,7 +5,7 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 
-def values_of(text: str) -> tuple[str, ...]:
+def setting_values(text: str) -> tuple[str, ...]:
     """Return one setting for each value of `NAME=a,b,c` or `NAME=0..9`; () for ""."""
     name, _, listed = text.partition("=")
     first, to, last = listed.partition("..")
@@ -72,19 +72,19 @@ class PrintedSet(_Entry):
     note: str = ""
 
     @property
-    def ran(self) -> str | None:
+    def run_card(self) -> str | None:
         """The card of its runs."""
         return self.card or self.stand_in
 
     @property
     def questions_folder(self) -> str:
         """The folder of its generated questions."""
-        return f"questions/{self.ran}/abstract"
+        return f"questions/{self.run_card}/abstract"
 
     def words(self, *, corpus: bool = False) -> list[str]:
         """Return the settings that select the set with its questions, or only its corpus."""
         questions = [f"dataset.questions={self.questions_folder}"] if self.abstract else []
-        return [f"dataset={self.ran}", *([] if corpus else questions), *self.run]
+        return [f"dataset={self.run_card}", *([] if corpus else questions), *self.run]
 
 
 class QuestionMaking(_Entry):

@@ -23,7 +23,7 @@ from graphrag_bench.papers.names import (
     PrintedSet,
     PrintedSetting,
     TableShape,
-    values_of,
+    setting_values,
 )
 
 FOLDER = Path(__file__).parent / "printed_tables"
@@ -158,7 +158,7 @@ class PaperTable:
 
     def parts(self, cell: PrintedCell) -> "list[Part]":
         """Return the runs, or pairs of runs, of a cell's figure; most cells have one."""
-        levels = [word for row in self.rows_of(cell) for word in values_of(row.levels)] or [""]
+        levels = [word for row in self.rows_of(cell) for word in setting_values(row.levels)] or [""]
         own = Recipe(self, cell)
         other = Recipe(self, replace(cell, method=cell.versus, versus=cell.method))
         return [
@@ -188,7 +188,7 @@ class Recipe:
     @property
     def seeds(self) -> tuple[str, ...]:
         """The settings that the paper averages over; ("",) for one run."""
-        return values_of(self.method.seeds if self.method else "") or ("",)
+        return setting_values(self.method.seeds if self.method else "") or ("",)
 
     @property
     def place(self) -> PrintedSet:
@@ -244,7 +244,7 @@ class Recipe:
         Settings of the row override those of its method, then of the table, then of the paper.
         """
         own, table = self.required, self.table
-        if own is None or self.place.ran is None:
+        if own is None or self.place.run_card is None:
             return None
         if not any(word.startswith("method=") for word in own):
             return merged([*own, *_COUNTING, *_ALONE])
@@ -376,7 +376,7 @@ def _without_number(table: PaperTable) -> list[PrintedCell]:
         PrintedCell(dataset, method, versus, metric, llm, setting, "", units[metric])
         for grid in table.shape.grids
         for dataset, llm in product(grid.datasets, grid.llms)
-        for setting in product(*map(values_of, grid.over))
+        for setting in product(*map(setting_values, grid.over))
         for method, versus, metric in product(grid.methods, grid.versus, grid.metrics)
     ]
     return [cell for cell in cells if place(cell) not in printed]

@@ -19,8 +19,10 @@ from graphrag_bench.report.rows import (
 )
 
 _MOST_SHOWN = 20
-_ALIKE = ("llm", "embedder", "tokenizer", "budget_context", "profile", "fidelity", "llm_build",
-          "limit", "regime")  # fmt: skip
+_MATCHED_FIELDS = (
+    "llm", "embedder", "tokenizer", "budget_context", "profile", "fidelity", "llm_build", "limit",
+    "regime",
+)  # fmt: skip
 """Fields in which a run and its baseline should agree, if there are several baseline runs."""
 QuestionScores = Mapping[str, Mapping[str, float]]
 """The metrics of each question."""
@@ -109,8 +111,8 @@ def comparison_table(rows: Sequence[Comparison]) -> Table | None:
         f"bootstrap interval over {units}; win/tie/loss: questions",
         "p: two-sided paired permutation test (mid-p)" + correction * ({*sizes.values()} != {1}),
         "detectable: minimum detectable difference at 80 % power (two-sided, alpha 0.05)",
-        *baseline_rule(rows),
-        *fewer_questions(rows),
+        *baseline_note(rows),
+        *fewer_questions_note(rows),
     )
     cells = tuple(
         (
@@ -131,7 +133,7 @@ def baseline_of(run: RunMetrics, runs: Sequence[RunMetrics], baseline: str) -> R
     """
 
     def alike(other: RunMetrics) -> int:
-        names = [*_ALIKE, *["varied"] * (run["method"] != baseline)]
+        names = [*_MATCHED_FIELDS, *["varied"] * (run["method"] != baseline)]
         return sum(bool(run.get(name) == other.get(name)) for name in names)
 
     own = (baseline, run["dataset"])
@@ -142,7 +144,7 @@ def baseline_of(run: RunMetrics, runs: Sequence[RunMetrics], baseline: str) -> R
     return None if nearest is run else nearest
 
 
-def baseline_rule(rows: Sequence[Comparison]) -> list[str]:
+def baseline_note(rows: Sequence[Comparison]) -> list[str]:
     """Return a note on the selection of the baseline run, if there are several."""
     rule = "each row is compared with the baseline run that has most settings equal"
     return [rule] if any(row.n_baselines > 1 for row in rows) else []
@@ -180,7 +182,7 @@ def shown_difference(difference: Difference) -> str:
     return f"{difference.mean:+.3f}{shown_interval(low, high, difference.n, '+.3f')}"
 
 
-def fewer_questions(rows: Sequence[Comparison]) -> list[str]:
+def fewer_questions_note(rows: Sequence[Comparison]) -> list[str]:
     """Return a note on `n of m`, if a difference is over fewer questions than a mean."""
     says = "n of m: the difference is over the n questions of both runs, a mean over up to m"
     return [says] if any(row.difference.n != row.n for row in rows) else []

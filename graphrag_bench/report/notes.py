@@ -65,8 +65,8 @@ def run_notes(runs: Sequence[RunMetrics]) -> list[Note]:
 
 
 def _facts(runs: Sequence[RunMetrics]) -> Iterator[Note]:
-    answering, every = [run for run in runs if answers(run)], partial(values_of, runs)
-    readers = values_of(answering, "llm") if any(run["llm"] for run in answering) else ""
+    answering, every = [run for run in runs if answers_questions(run)], partial(field_values, runs)
+    readers = field_values(answering, "llm") if any(run["llm"] for run in answering) else ""
     readers = f"answers by {readers}; " if readers else ""
     yield Note("models", f"{readers}build model {every('llm_build')}; embedder {every('embedder')}")
     yield Note(
@@ -176,12 +176,12 @@ def imported_notes(runs: Sequence[RunMetrics]) -> Iterator[Note]:
             yield _warning("unmatched", text)
 
 
-def answers(run: RunMetrics) -> bool:
+def answers_questions(run: RunMetrics) -> bool:
     """Return whether a run answers questions, or has answered some."""
     return bool(run["answered"]) or run.get("answer") != "off"
 
 
-def values_of(runs: Sequence[RunMetrics], name: str) -> str:
+def field_values(runs: Sequence[RunMetrics], name: str) -> str:
     """Return the values of a field in the runs, sorted; `none` without any."""
     return ", ".join(sorted({str(run[name]) for run in runs if run[name]})) or "none"
 

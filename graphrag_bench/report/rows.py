@@ -5,7 +5,7 @@ from typing import Any, TypeVar
 
 from graphrag_bench.errors import UserError, unknown
 
-SHOWN = 8
+CORPUS_CHARACTERS = 8
 """Printed characters of a corpus fingerprint."""
 IN_CONTEXT = "evidence_in_context"
 EVIDENCE = "evidence_recall@"
@@ -71,7 +71,9 @@ def runs_by_corpus(
     """
     known = [run for run in runs if run.get("corpus")]
     sets = grouped(known, lambda run: str(run["dataset"]) * of_each_set)
-    by_corpus = {n: grouped(of, lambda run: str(run["corpus"])[:SHOWN]) for n, of in sets.items()}
+    by_corpus = {
+        n: grouped(of, lambda run: str(run["corpus"])[:CORPUS_CHARACTERS]) for n, of in sets.items()
+    }
     return {name: corpora for name, corpora in by_corpus.items() if len(corpora) > 1}
 
 
@@ -105,10 +107,10 @@ REFERENCE_ROLES = ("floor", "ceiling")
 """Roles of reference rows, which take part in no comparison."""
 _ROLES = ("floor", "baseline", "", "ceiling")
 _SOURCES = ("profile", "fidelity")
-FILLS = "fill_context"
+FILL_CONTEXT = "fill_context"
 """Whether passages fill the context budget; off if a command sets their number."""
 _RECORDED = (*_SOURCES, "llm", "llm_build", "embedder", "extraction", "tokenizer", "corpus")
-_EXTENT = ("regime", "limit", "answer", FILLS)
+_EXTENT = ("regime", "limit", "answer", FILL_CONTEXT)
 _SPLIT = ("split", "dev_share")
 _STEPS = ("method.convert.", "method.retrieve.", "method.generate.")
 
@@ -165,7 +167,7 @@ def in_table_order(runs: Sequence[RunMetrics]) -> list[RunMetrics]:
     """
     cells = [run for run in runs if "varied" in run]
     rest = [run for run in runs if "varied" not in run]
-    return [*_cells(cells), *_rest(rest, f"({REFERENCE})" * bool(cells))]
+    return [*_cells(cells), *_other_rows(rest, f"({REFERENCE})" * bool(cells))]
 
 
 def n_references(runs: Sequence[RunMetrics]) -> int:
@@ -186,35 +188,35 @@ def _cells(runs: Sequence[RunMetrics]) -> list[RunMetrics]:
             run,
             title,
             "" if unlike else f"method={run['method']}",
-            _doubt(run),
+            _doubt_mark(run),
             selection_mark(run),
         )
         for run, title in zip(runs, titles, strict=True)
     ]
 
 
-def _doubt(run: RunMetrics) -> str:
+def _doubt_mark(run: RunMetrics) -> str:
     return "(?)" if unverified(run) else ""
 
 
-def _rest(runs: Sequence[RunMetrics], reference: str) -> list[RunMetrics]:
+def _other_rows(runs: Sequence[RunMetrics], reference: str) -> list[RunMetrics]:
     sets = list(dict.fromkeys(run["dataset"] for run in runs))
-    budgets = list(dict.fromkeys(run.get("budget_context") for run in runs if _packed(run)))
+    budgets = list(dict.fromkeys(run.get("budget_context") for run in runs if _has_context(run)))
 
     def place(run: RunMetrics) -> tuple[int, int, int]:
-        budget = budgets.index(run.get("budget_context")) if _packed(run) else 0
+        budget = budgets.index(run.get("budget_context")) if _has_context(run) else 0
         return sets.index(run["dataset"]), budget, _ROLES.index(run["role"])
 
     ordered = sorted(runs, key=place)
     titles = [f"{run['dataset']}: " * (len(sets) > 1) + str(run["title"]) for run in ordered]
     details = _by_group(titles, ordered, _details)
     return [
-        _titled(run, title, _doubt(run), detail, selection_mark(run), reference)
+        _titled(run, title, _doubt_mark(run), detail, selection_mark(run), reference)
         for run, title, detail in zip(ordered, titles, details, strict=True)
     ]
 
 
-def _packed(run: RunMetrics) -> bool:
+def _has_context(run: RunMetrics) -> bool:
     return bool(run.get("usage", {}).get("context_tokens_per_question"))
 
 
@@ -222,7 +224,7 @@ def parameter_details(groups: Sequence[Hashable], runs: Sequence[RunMetrics]) ->
     """Return for each run the parameters in which the runs of its group differ."""
 
     def parameters(members: Sequence[RunMetrics]) -> list[str]:
-        settings = [{**run["settings"], FILLS: run.get(FILLS)} for run in members]
+        settings = [{**run["settings"], FILL_CONTEXT: run.get(FILL_CONTEXT)} for run in members]
         return _assignments(settings, [name for name in _differing(settings) if _level(name) < 2])
 
     return _by_group(groups, runs, parameters)
@@ -282,7 +284,7 @@ def _settings(run: RunMetrics) -> dict[str, Any]:
     return {
         **recorded_settings(run),
         **{name: run.get(name) for name in _EXTENT},
-        "corpus": str(run.get("corpus") or "")[:SHOWN],
+        "corpus": str(run.get("corpus") or "")[:CORPUS_CHARACTERS],
         **{name: run[name] for name in _SPLIT if name in run},
         "budget_context": run.get("budget_context") or "native",
         **{f"evaluation.{name}": value for name, value in run.get("evaluation", {}).items()},

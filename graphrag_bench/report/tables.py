@@ -7,11 +7,17 @@ from typing import Any
 from graphrag_bench.errors import UserError, did_you_mean
 from graphrag_bench.report.comparisons import (
     Comparison,
-    baseline_rule,
+    baseline_note,
     comparison_table,
-    fewer_questions,
+    fewer_questions_note,
 )
-from graphrag_bench.report.notes import answers, context_of_rows, corpus_notes, run_notes, values_of
+from graphrag_bench.report.notes import (
+    answers_questions,
+    context_of_rows,
+    corpus_notes,
+    field_values,
+    run_notes,
+)
 from graphrag_bench.report.rendering import (
     FEW,
     MISSING,
@@ -24,10 +30,10 @@ from graphrag_bench.report.rendering import (
     shown_part,
 )
 from graphrag_bench.report.rows import (
+    CORPUS_CHARACTERS,
     EVIDENCE,
     IN_CONTEXT,
     REFERENCE,
-    SHOWN,
     RunMetrics,
     in_table_order,
     n_references,
@@ -210,7 +216,7 @@ def headline_table(
     columns += [_FAILED] if any(run["failed"] for run in ordered) else []
     columns += [_metric(name, name), *_differences(shown), *_cut_answers(ordered)]
     columns += [("context tokens", lambda run: _context_tokens(run, ",.0f")), _cost(ordered)]
-    notes = [*fewer_questions(shown), *baseline_rule(shown), *_headline_notes(ordered, name)]
+    notes = [*fewer_questions_note(shown), *baseline_note(shown), *_headline_notes(ordered, name)]
     return _table(ordered, columns, notes, MORE)
 
 
@@ -243,9 +249,9 @@ def _headline_notes(runs: Sequence[RunMetrics], metric: str) -> list[str]:
     over = "scopes" if any(mean.get("clusters") for mean in means) else "questions"
     few = all(mean.get("n", 0) < FEW for mean in means)
     intervals = f"no interval below {FEW} questions" if few else f"intervals over {over}"
-    readers = values_of([run for run in runs if answers(run)], "llm")
-    models = (("answers by", readers), ("embedder", values_of(runs, "embedder")))
-    facts = [intervals, f"commit {values_of(runs, 'commit')}"]
+    readers = field_values([run for run in runs if answers_questions(run)], "llm")
+    models = (("answers by", readers), ("embedder", field_values(runs, "embedder")))
+    facts = [intervals, f"commit {field_values(runs, 'commit')}"]
     facts += [f"{words} {names}" for words, names in models if names != "none"]
     notes = ["; ".join(facts)]
     if n_failed := sum(run["failed"] for run in runs):
@@ -325,7 +331,7 @@ def runs_table(caption: str, runs: Sequence[ListedRun]) -> Table:
     rows = []
     for run in runs:
         own = run.metrics
-        fingerprints = [str(own.get(name) or MISSING)[:SHOWN] for name in corpus]
+        fingerprints = [str(own.get(name) or MISSING)[:CORPUS_CHARACTERS] for name in corpus]
         rows.append((
             run.dataset, *fingerprints,
             f"{own.get('method', run.method)} {of_run.get((run.dataset, run.key), '')}".strip(),

@@ -23,21 +23,21 @@ from graphrag_bench.text import safe_name
 
 BOARD = "docs/results/board"
 """The folder of the files in a checkout."""
-_OF_METRICS = (
+_METRIC_FIELDS = (
     "dataset", "card", "corpus", "method", "title", "key", "profile", "fidelity", "regime", "limit",
     "split", "answer", "selected", "n", "answered", "failed", "llm", "llm_build", "embedder",
     "tokenizer", "budget_context", "metrics", "usage",
 )  # fmt: skip
-FIELDS = {*_OF_METRICS, "command", "settings", "environment", "records", "sha256"}
+FIELDS = {*_METRIC_FIELDS, "command", "settings", "environment", "records", "sha256"}
 _GROUPS = ("chunking", "pooling", "llm", "embedder")
-_ASIDE = re.compile(
+_WITHOUT_EFFECT = re.compile(
     r"(paths|workers|nlp_workers|parallel|cache|columns|trace|reference_rows|objective|failures"
     r"|budget|llm_judge|given)(\..*)?"
     r"|.*\.(base_url|api_key_env|timeout|retries|limits\..*|parallel|threads)"
 )
 """Settings without effect on results, and addresses."""
 _STEPS = re.compile(r"method\.(convert|retrieve|generate)\b.*")
-_PLACE = re.compile(r"(?<![\w.-])(~?/\w|~|[A-Za-z]:[\\/]|\\\\\w|[a-z]+://).*", re.DOTALL)
+_PATH_OR_ADDRESS = re.compile(r"(?<![\w.-])(~?/\w|~|[A-Za-z]:[\\/]|\\\\\w|[a-z]+://).*", re.DOTALL)
 _SECRET = re.compile(r"(?i)\b(sk|hf|gsk|ghp|xai|pk)[-_][\w-]{16,}|\bbearer\s")
 
 
@@ -52,14 +52,14 @@ def result_of(run: StoredRun, home: str | Path) -> dict[str, Any]:
     records = run.folder.files("records")
     if len(records) != 1 or run.folder.files("journal"):
         raise UserError(f"{run.folder.path} is not finished: run the same command again.")
-    values = {name: run.metrics[name] for name in _OF_METRICS}
+    values = {name: run.metrics[name] for name in _METRIC_FIELDS}
     if not values["answered"]:
         values["llm"] = ""
     settings = {name: one for name, one in run.metrics["settings"].items() if one is not None}
     about = read_json(run.folder.path / ENVIRONMENT)
     about["platform"] = str(about["platform"]).partition("-")[0]
     values |= {
-        "command": "graphrag-bench run " + shlex.join(_public(_words(run, Path(home)))),
+        "command": "graphrag-bench run " + shlex.join(_public(_overrides(run, Path(home)))),
         "settings": settings,
         "environment": about,
         "records": hashlib.sha256(records[0].read_bytes()).hexdigest(),
@@ -97,7 +97,7 @@ def read_result(path: Path) -> dict[str, Any]:
     if not same:
         raise UserError(f"{path.name} has changed since `runs export --result` wrote it.")
     for one in _texts(values):
-        if _PLACE.search(one) or _SECRET.search(one) or "\n" in one:
+        if _PATH_OR_ADDRESS.search(one) or _SECRET.search(one) or "\n" in one:
             raise UserError(f"{path.name}: '{one}' has a path, an address, a key or a line break.")
     return dict(values)
 
@@ -128,31 +128,31 @@ def _public(value: Any) -> Any:
         return value
     if value.startswith("dataset.root="):
         return "dataset.root=FOLDER"
-    return _PLACE.sub(_last, value)
+    return _PATH_OR_ADDRESS.sub(_last_part, value)
 
 
-def _last(place: re.Match[str]) -> str:
+def _last_part(place: re.Match[str]) -> str:
     text, quote = place[0].rstrip("'"), "'" * place[0].endswith("'")
     return ("ADDRESS" if "://" in text else re.split(r"[\\/]", text.rstrip("\\/"))[-1]) + quote
 
 
-def _words(run: StoredRun, home: Path) -> list[str]:
+def _overrides(run: StoredRun, home: Path) -> list[str]:
     """The overrides that reproduce a run's settings; those of steps only if needed."""
     own = run.config
     words = [f"dataset={own['dataset']['name']}", f"method={own['method']['name']}"]
     words += [f"{one}={own[one]}" for one in ("profile", "fidelity") if own[one] != "default"]
     if own["plugins"]:
         load_plugins(own["plugins"])
-        words.insert(0, _word("plugins", own["plugins"]))
+        words.insert(0, _override("plugins", own["plugins"]))
     default = check_settings(compose_settings(words)).model_dump()
     words += [_choice(one, own[one]) for one in _GROUPS if own[one] != default[one]]
     whole = {path: value for path, value in paths_of(own).items() if not _STEPS.fullmatch(path)}
     paths = {**paths_of(own, lists=True), **whole}
-    words += [_word(path, paths[path]) for path in own["given"] if path in paths]
+    words += [_override(path, paths[path]) for path in own["given"] if path in paths]
     for _ in range(3):
         if not (changes := _changes(run, words, home)):
             return words
-        words += [_word(path, value) for path, value in changes.items()]
+        words += [_override(path, value) for path, value in changes.items()]
     first = next(iter(changes))
     raise UserError(f"No command gives {run.folder.path} its {first} with the code of today.")
 
@@ -168,7 +168,7 @@ def _choice(group: str, own: Any) -> str:
 
 def _changes(run: StoredRun, words: Sequence[str], home: Path) -> dict[str, Any]:
     """The settings of a run that overrides do not give; those of steps if all others agree."""
-    values = compose_settings([*words, _word("paths.home", str(home))])
+    values = compose_settings([*words, _override("paths.home", str(home))])
     experiment = Experiment.prepare(values, run.dataset, swept=True)
     settings = experiment.settings.model_dump()
     for lists in (False, True):
@@ -176,7 +176,7 @@ def _changes(run: StoredRun, words: Sequence[str], home: Path) -> dict[str, Any]
         changes = {
             path: value
             for path, value in paths_of(run.config, lists=lists).items()
-            if not _ASIDE.fullmatch(path)
+            if not _WITHOUT_EFFECT.fullmatch(path)
             and (lists or not _STEPS.fullmatch(path))
             and (path not in ours or ours[path] != value)
         }
@@ -185,7 +185,7 @@ def _changes(run: StoredRun, words: Sequence[str], home: Path) -> dict[str, Any]
     return {}
 
 
-def _word(path: str, value: Any) -> str:
+def _override(path: str, value: Any) -> str:
     return f"{path}={_text(value)}"
 
 

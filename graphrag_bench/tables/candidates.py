@@ -26,14 +26,14 @@ from graphrag_bench.tables.grading import (
 )
 
 
-def qualifying(recipe: Recipe, offered: Sequence[RunConditions]) -> list[RunConditions]:
+def qualifying(recipe: Recipe, conditions: Sequence[RunConditions]) -> list[RunConditions]:
     """Return the runs with the settings of a recipe."""
     wanted = recipe.required
     if wanted is None:
         return []
     return [
         one
-        for one in offered
+        for one in conditions
         if all(has_setting(one.settings, text) for text in wanted)
         and not _of_another_row(recipe, one.run.metrics["llm"])
         and not _of_another_set(recipe, one)
@@ -83,7 +83,7 @@ class Candidate:
         return metrics["dataset"], metrics["llm"], metrics["selected"], *how
 
     @property
-    def order(self) -> tuple[Any, ...]:
+    def sort_key(self) -> tuple[Any, ...]:
         """Sort key: nearest to the paper, then most questions, then the run key."""
         metrics, other = self.run.metrics, self.other.metrics["key"] if self.other else ""
         near = self.grade.letter, len(self.grade.major), len(self.grade.mismatches)
@@ -91,13 +91,16 @@ class Candidate:
 
 
 def candidates(
-    table: PaperTable, cell: PrintedCell, offered: Sequence[RunConditions], verdicts: StoredVerdicts
+    table: PaperTable,
+    cell: PrintedCell,
+    conditions: Sequence[RunConditions],
+    verdicts: StoredVerdicts,
 ) -> list[Candidate]:
     """Return the runs that qualify for a cell; for a judged metric only judged runs.
 
     The parts of a cell are of one group: data set, model, questions and judge.
     """
-    parts = [list(_of_part(part, offered, verdicts)) for part in table.parts(cell)]
+    parts = [list(_of_part(part, conditions, verdicts)) for part in table.parts(cell)]
     if len(parts) == 1:
         return parts[0]
     whole = []
@@ -112,13 +115,13 @@ def candidates(
 
 
 def _nearest(runs: Iterable[Candidate]) -> Candidate | None:
-    return min(runs, key=attrgetter("order"), default=None)
+    return min(runs, key=attrgetter("sort_key"), default=None)
 
 
 def _of_part(
-    part: Part, offered: Sequence[RunConditions], verdicts: StoredVerdicts
+    part: Part, conditions: Sequence[RunConditions], verdicts: StoredVerdicts
 ) -> Iterator[Candidate]:
-    for runs in stored_of(part, offered):
+    for runs in stored_of(part, conditions):
         other = runs[1].run if len(runs) > 1 else None
         for how in _judges(part.own.metric, runs, verdicts):
             yield Candidate(runs[0].run, grade_of(part, runs, *how), other, *how)
@@ -144,16 +147,16 @@ def grade_of(part: Part, runs: Sequence[RunConditions], judge: str = "", how: st
     return Grade.of(one for run, of in sides for one in grade(run, of, judge, how).mismatches)
 
 
-def stored_of(part: Part, offered: Sequence[RunConditions]) -> list[tuple[RunConditions, ...]]:
+def stored_of(part: Part, conditions: Sequence[RunConditions]) -> list[tuple[RunConditions, ...]]:
     """Return the stored runs of a part; for a win rate, pairs with one data set and one model."""
-    cell, own = part.own.cell, qualifying(part.own, offered)
+    cell, own = part.own.cell, qualifying(part.own, conditions)
     if not part.own.metric.criteria:
         return [(one,) for one in own]
     if not cell.versus or cell.method == cell.versus:
         return []
     return [
         (one, other)
-        for one, other in product(own, qualifying(part.other, offered))
+        for one, other in product(own, qualifying(part.other, conditions))
         if all(one.run.metrics[name] == other.run.metrics[name] for name in ("dataset", "llm"))
         and one.run.folder.path != other.run.folder.path
     ]

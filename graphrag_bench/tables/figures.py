@@ -44,14 +44,14 @@ class Figure:
 class CellEntry:
     """Content beside a printed cell: a figure, what is missing for one, or the reason for none.
 
-    `runs` are the settings of missing runs, `lacks` names other missing parts, `unjudged` are the
+    `runs` are the settings of missing runs, `missing_parts` names other parts, `unjudged` are the
     keys of stored runs, or pairs of runs, without verdicts. A mean over runs may have a figure and
     lack some.
     """
 
     figure: Figure | None = None
     runs: tuple[tuple[str, ...], ...] = ()
-    lacks: str = ""
+    missing_parts: str = ""
     unjudged: tuple[tuple[str, ...], ...] = ()
     reason: str = ""
 
@@ -96,11 +96,11 @@ def cell_entries(
         return cell.row, kind if kind in _BY_THEMSELVES else ""
 
     cards = {place.card for place in table.paper.datasets.values()}
-    offered = []
+    conditions = []
     for run in runs:
         ours = run.metrics.get("card", run.metrics["dataset"]) in cards
-        offered.append(RunConditions.of(run, papers_prompts, source.sizes(run) if ours else {}))
-    collection = _Collection(table, offered, source)
+        conditions.append(RunConditions.of(run, papers_prompts, source.sizes(run) if ours else {}))
+    collection = _Collection(table, conditions, source)
     filled: dict[PrintedCell, CellEntry] = {}
     for name in table.datasets:
         rows = grouped((cell for cell in table.cells if cell.dataset == name), row_of)
@@ -113,16 +113,16 @@ def cell_entries(
 @dataclass(frozen=True)
 class _Collection:
     table: PaperTable
-    offered: Sequence[RunConditions]
+    conditions: Sequence[RunConditions]
     source: FigureSource
 
     def with_figure(self, row: Sequence[PrintedCell]) -> list[Candidate]:
         """The candidates of a row with a figure for at least one of its cells."""
         having: dict[tuple[object, ...], Candidate] = {}
         for cell in row:
-            for one in candidates(self.table, cell, self.offered, self.source.verdicts):
-                if one.order not in having and self.source.figure(self.table, cell, one):
-                    having[one.order] = one
+            for one in candidates(self.table, cell, self.conditions, self.source.verdicts):
+                if one.sort_key not in having and self.source.figure(self.table, cell, one):
+                    having[one.sort_key] = one
         return list(having.values())
 
     def filled(self, cell: PrintedCell, picked: Candidate | None) -> CellEntry:
@@ -139,7 +139,7 @@ class _Collection:
             for part, run in zip(parts, runs, strict=True)
             if measured is None or run is None
         ]
-        runnable = recipe.place.ran is not None
+        runnable = recipe.place.run_card is not None
         rest = self.lacking(recipe, gaps) if gaps and runnable else CellEntry()
         if picked is not None and measured is not None:
             return replace(rest, figure=_figure(table, cell, picked, measured))
@@ -153,14 +153,14 @@ class _Collection:
         unscored = [run.run.folder.path for _, run in gaps if run]
         if metric.kind == "metric" and unscored:
             wanted = metric.value.split("|")[0]
-            return CellEntry(lacks=f"{wanted} of {unscored[0]} (graphrag-bench runs score)")
+            return CellEntry(missing_parts=f"{wanted} of {unscored[0]} (graphrag-bench runs score)")
         parts = [part for part, run in gaps if metric.criteria or run is None]
-        stored = [(part, stored_of(part, self.offered)) for part in parts]
+        stored = [(part, stored_of(part, self.conditions)) for part in parts]
         if metric.criteria or metric.kind == "judged_answer":
             on = f" on {', '.join(criteria_of_table(self.table))}" if metric.criteria else ""
             return CellEntry(
                 runs=_words(one for part, runs in stored if not runs for one in part.sides),
-                lacks=f"verdicts of {recipe.judge}{on}",
+                missing_parts=f"verdicts of {recipe.judge}{on}",
                 unjudged=tuple(self.nearest(part, runs) for part, runs in stored if runs),
             )
         timed = metric.kind in _TIMES
@@ -172,14 +172,14 @@ class _Collection:
 
         def place(runs: tuple[RunConditions, ...]) -> tuple[object, ...]:
             one = Candidate(runs[0].run, grade_of(part, runs), runs[-1].run)
-            return one.grade.letter, -self.sizes[one.group], one.order
+            return one.grade.letter, -self.sizes[one.group], one.sort_key
 
         return tuple(one.run.folder.path.name for one in min(stored, key=place))
 
     @cached_property
     def sizes(self) -> Counter[RunGroup]:
         """The number of stored runs per group."""
-        return Counter(Candidate(one.run, Grade()).group for one in self.offered)
+        return Counter(Candidate(one.run, Grade()).group for one in self.conditions)
 
 
 def criteria_of_table(table: PaperTable) -> list[str]:

@@ -49,7 +49,7 @@ def comparison_notes(
     failed = any(figure.metrics["failed"] for figure in figures.values())
     regimes = sorted({regime_of(figure.metrics) for figure in figures.values()})
     n_runs = len({settings for cell in cells for settings in filled[cell].runs})
-    missing = [count_of_runs(n_runs), *dict.fromkeys(filled[cell].lacks for cell in cells)]
+    missing = [count_of_runs(n_runs), *dict.fromkeys(filled[cell].missing_parts for cell in cells)]
     lacks = "; ".join(filter(None, missing))
     return (
         f"paper: {paper.citation}, {paper.llm}, embedder {paper.embedder or 'not named'}; "
@@ -212,7 +212,7 @@ def _long_row(table: PaperTable, cell: PrintedCell, filled: Cells) -> tuple[str,
         table.full_name, cell.dataset, cell.method, cell.versus, cell.metric, cell.llm,
         "; ".join(cell.setting), cell.shown, cell.unit, "yes" * cell.suspicious, cell.note,
     )  # fmt: skip
-    lacks = "; ".join(filter(None, [count_of_runs(len(one.runs)), one.lacks]))
+    lacks = "; ".join(filter(None, [count_of_runs(len(one.runs)), one.missing_parts]))
     missing = lacks or one.reason
     if (figure := one.figure) is None:
         return (*printed, *[""] * 16, missing)
@@ -240,7 +240,7 @@ def _questions(table: PaperTable, dataset: str) -> Iterator[str]:
     place, making = table.paper.datasets[dataset], table.paper.making
     asked = not table.counts or table.counts_questions
     if place.abstract and making and asked and not Path(place.questions_folder).is_dir():
-        words = f"dataset={place.ran} kind=abstract out={place.questions_folder}"
+        words = f"dataset={place.run_card} kind=abstract out={place.questions_folder}"
         yield f"questions {words} {' '.join(making.run)}"
 
 

@@ -96,7 +96,7 @@ def test_a_cell_is_run_by_its_row_and_printed_with_our_figure(name: str, home: P
     place, table = CELLS[name], load_table(name)
     cell = next(one for one in table.cells if place == (one.dataset, one.method, one.metric))
     part = table.parts(cell)[0]
-    card = part.own.place.ran or ""
+    card = part.own.place.run_card or ""
     if card == "cwq":
         rog_folder(home / "data/cwq", [TEAM], [{**TEAM, "id": "t0"}], [{**TEAM, "id": "v0"}])
     else:
@@ -124,7 +124,7 @@ def _row(recipe: Recipe) -> list[str]:
     runs = table_runs(recipe.table.full_name)
     for row, dataset in runs.pairs:
         name = (content("dataset", dataset) or {"name": dataset})["name"]
-        if runs.rows[row] == recipe.row_words and name == recipe.place.ran:
+        if runs.rows[row] == recipe.row_words and name == recipe.place.run_card:
             return [f"row={row}", f"dataset={dataset}"]
     raise LookupError(recipe)
 

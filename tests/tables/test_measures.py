@@ -65,7 +65,7 @@ def test_a_row_of_random_orders_is_the_mean_over_its_seeds_and_names_those_it_la
     assert ours.figure is not None
     assert (ours.figure.value, ours.figure.n) == (75.0, 4)
     assert "runs: 2, not 10" in map(str, ours.figure.grade.mismatches)
-    assert "verdicts" in ours.lacks  # of seed 2, which is stored
+    assert "verdicts" in ours.missing_parts  # of seed 2, which is stored
     seeds = {word for run in ours.runs for word in run if word.startswith("method.path_seed=")}
     assert seeds == {f"method.path_seed={seed}" for seed in range(3, 10)}
 

@@ -100,7 +100,7 @@ def test_recall_on_popqa_is_over_all_aliases_and_elsewhere_over_the_best() -> No
     assert values == {"PopQA": 10.0, "HotpotQA": 60.0}
     (without,) = beside(TABLE5, [stub("dalk")], dataset="PopQA", method="DALK",
                         metric="Recall").values()  # fmt: skip
-    assert without.lacks.startswith("recall_concat of runs/dalk")
+    assert without.missing_parts.startswith("recall_concat of runs/dalk")
 
 
 def test_a_row_takes_only_a_run_that_has_its_settings() -> None:
@@ -168,7 +168,7 @@ SIDES = [("q1", "vanilla", "raptor", "vanilla"), ("q1", "raptor", "vanilla", "va
 def test_a_win_rate_is_read_from_the_verdicts_in_both_orders(home: Path) -> None:
     both = overall(home)["VanillaRAG", "RAPTOR"]
     assert (both.runs, both.unjudged) == ((), (("vanilla", "raptor"),))
-    assert "GPT-4o on comprehensiveness, diversity, empowerment, overall" in both.lacks
+    assert "GPT-4o on comprehensiveness, diversity, empowerment, overall" in both.missing_parts
     for judge, protocol, decides in (
         ("gpt-4o:1", "paper", ["data", "model", "regime"]),
         ("small:1", "paper", ["data", "judge", "model", "regime"]),
@@ -189,7 +189,7 @@ def test_judged_answers_are_averaged_over_those_that_have_a_value(home: Path) ->
     table, run = load_table("pankrag/table2"), stub("vanilla")
     where = {"dataset": "MuSiQue", "method": "NaiveRAG", "metric": "Faithfulness"}
     (one,) = beside(table, [run], home=home, **where).values()
-    assert (one.runs, one.lacks) == ((), "verdicts of GPT-4o-mini")
+    assert (one.runs, one.missing_parts) == ((), "verdicts of GPT-4o-mini")
     assert one.unjudged == (("vanilla",),)
     values = [("q1", 1.0), ("q2", 0.5), ("q3", None), ("q2", 0.0)]
     rows = [{"question": q, "metric": "faithfulness", "value": v, "judge": "gpt-4o-mini:1"}
