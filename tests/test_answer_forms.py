@@ -58,7 +58,7 @@ def answer_prompt(method: str = "hipporag") -> Any:
     return experiment(method=method).method.pipeline.generate[-1].operators()[0].settings["prompt"]
 
 
-def test_the_setting_overrides_the_card_and_options_want_a_choice(tmp_path: Path) -> None:
+def test_the_answers_setting_overrides_the_card(tmp_path: Path) -> None:
     for settings, form in (([], "short"), (["answers=free"], "free"), (["answers=list"], "list")):
         last = "list" if form == "list" else "paragraph"
         assert [q.form for q in experiment(*settings).dataset.questions] == [*[form] * 5, last]
@@ -71,7 +71,7 @@ def test_the_setting_overrides_the_card_and_options_want_a_choice(tmp_path: Path
 
 
 @pytest.mark.parametrize(("form", "n_abstract"), [("auto", 1), ("short", 1), ("paragraph", 6)])
-def test_a_question_is_abstract_as_its_type_or_card_says(form: str, n_abstract: int) -> None:
+def test_a_question_is_abstract_by_type_or_card(form: str, n_abstract: int) -> None:
     toy = experiment(f"answers={form}").dataset  # whose card has forms by type
     kinds = [kind_of(question) for question in toy.questions]
     assert kinds == [*["specific"] * (6 - n_abstract), *["abstract"] * n_abstract]
@@ -91,7 +91,7 @@ def test_every_answer_of_a_method_follows_its_form(name: str) -> None:
 
 @pytest.mark.parametrize("form", ["short", "paragraph"])
 @pytest.mark.parametrize("step", ["direct", "reduce", "enough", "stepwise", "listed"])
-def test_the_words_and_the_tokens_are_those_of_the_form(step: str, form: Any) -> None:
+def test_prompt_and_limit_follow_the_form(step: str, form: Any) -> None:
     llm = Listening()
     question = Question("q", "Who taught Mira Holt?", form=form)
     prompt = answer_prompt()
@@ -115,7 +115,7 @@ def test_the_words_and_the_tokens_are_those_of_the_form(step: str, form: Any) ->
 @pytest.mark.parametrize(
     ("profile", "most"), [("default", 512), ("paper", 2048), ("zhou2025", 4096)]
 )
-def test_a_source_s_profile_gives_open_answers_more_tokens(profile: str, most: int) -> None:
+def test_profiles_raise_the_answer_limit(profile: str, most: int) -> None:
     result, own = (experiment(f"profile={profile}", *more) for more in ([], ["answer_tokens=900"]))
     llm, overview = Listening(), result.dataset.questions[-1]
     for question in (overview, replace(overview, form="short"), own.dataset.questions[-1]):
@@ -126,7 +126,7 @@ def test_a_source_s_profile_gives_open_answers_more_tokens(profile: str, most: i
     assert own.key != result.key
 
 
-def test_as_published_no_form_ends_early_and_a_part_has_the_form_of_the_whole() -> None:
+def test_published_runs_have_long_answers() -> None:
     assert "explain" not in answer_form("free").manner
     runs = [experiment("profile=paper", f"regime={one}", method="zeroshot")
             for one in ("house", "published")]  # fmt: skip
@@ -138,7 +138,7 @@ def test_as_published_no_form_ends_early_and_a_part_has_the_form_of_the_whole() 
     assert sub_question_form("short", abstract=True) == "paragraph"
 
 
-def test_a_small_window_leaves_an_open_answer_what_is_left_of_it() -> None:
+def test_an_answer_is_limited_by_the_window() -> None:
     """Of 8,192 tokens 1.15 x 2,000 are the prompt's, which leaves 23 steps of 256; but at least
     a sixteenth of the window, 512, which is what the context leaves room for."""
     chat = (Message("user", "word " * 1999),)
@@ -153,13 +153,13 @@ def test_a_small_window_leaves_an_open_answer_what_is_left_of_it() -> None:
 
 @pytest.mark.parametrize("op", [direct, listed])
 @pytest.mark.parametrize("finish", ["stop", "length"])
-def test_an_answer_that_ends_at_its_limit_is_noted(op: Any, finish: str) -> None:
+def test_an_answer_cut_at_its_limit_is_recorded(op: Any, finish: str) -> None:
     whole = Completion("ans: Otto", prompt_tokens=10, completion_tokens=10, finish=finish)
     answer = op(Question("q", "Who?"), CONTEXT, llm=Scripted([("", whole)]), prompt=answer_prompt())
     assert answer.cut == (finish == "length")
 
 
-def test_the_form_is_in_the_key_where_it_changes_an_answer(tmp_path: Path) -> None:
+def test_the_key_has_the_answer_form(tmp_path: Path) -> None:
     forms = ([], ["answers=short"], ["answers=paragraph"])
     assert len({experiment(*form, method="vanilla").key for form in forms}) == 3
     facts = [{"id": "q", "text": "Who?", "answers": ["a"]}]  # none of them is abstract

@@ -51,9 +51,7 @@ def of_squad(text: str) -> str:
 
 @settings(max_examples=100, deadline=None)
 @given(st.one_of(st.text(), st.text(alphabet=string.printable)))
-def test_the_squad_form_is_squads_ascii_is_the_same_in_both_and_words_stand_apart(
-    text: str,
-) -> None:
+def test_the_squad_form_equals_squad(text: str) -> None:
     assert normalised(text, "squad") == of_squad(text)
     plain = UNICODE.normal(text)
     assert plain == " ".join(plain.split())
@@ -71,14 +69,14 @@ def test_the_squad_form_is_squads_ascii_is_the_same_in_both_and_words_stand_apar
         ("नमस्ते।", "नमस्ते"), ("東京、日本", "東京日本"), ("ﬁeld", "field"),
     ],
 )  # fmt: skip
-def test_what_looks_the_same_is_the_same(one: str, other: str) -> None:
+def test_the_unicode_form_unites_equivalent_texts(one: str, other: str) -> None:
     assert normalised(one) == normalised(other)
     assert exact_match(one, [other]) == 1.0
     assert SQUAD.normal(one) != SQUAD.normal(other)
     assert exact_match(one, [other], SQUAD) == 0.0
 
 
-def test_accents_are_letters_and_scripts_without_spaces_are_compared_by_characters() -> None:
+def test_scripts_without_spaces_are_compared_by_characters() -> None:
     assert normalised("Schrödinger") != normalised("Schrodinger")
     assert words("ที่") == ["ที่"]
     assert UNICODE.normal("Lund|The  Kessel.") == "lund kessel"  # a bar parts aliases
@@ -143,9 +141,7 @@ def test_spaces_in_scripts_without_spaces_change_no_metric(answer: str, gold: st
 
 @settings(max_examples=100, deadline=None)
 @given(st.text(min_size=1), st.sampled_from(MATCHINGS))
-def test_a_normalised_answer_stays_and_the_gold_itself_is_right_and_nothing_never(
-    text: str, matching: Matching
-) -> None:
+def test_normalisation_is_idempotent_and_the_gold_is_right(text: str, matching: Matching) -> None:
     once = matching.normal(text)
     if matching.form == "unicode":
         assert matching.normal(once) == once
@@ -160,9 +156,7 @@ def values(name: str, answer: str, gold: Gold) -> dict[str, float]:
 
 
 @pytest.mark.parametrize("name", ANSWER_METRICS)
-def test_the_gold_answer_scores_1_no_answer_0_and_a_question_without_gold_nothing(
-    name: str,
-) -> None:
+def test_the_gold_answer_scores_1_and_an_empty_answer_0(name: str) -> None:
     """A text of one word has no pair of words, and METEOR takes a share off for its one chunk."""
     assert values(name, "Norvik", Gold()) == {}
     long = "Ada Marsh left Lund"
@@ -188,7 +182,7 @@ def test_an_unknown_metric_and_one_without_its_package_are_refused(
     check_metrics(["f1", "strrec", "multiple_choice"], "a card")
 
 
-def test_a_metric_that_a_plug_in_adds_is_a_metric(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_plug_in_may_add_a_metric(monkeypatch: pytest.MonkeyPatch) -> None:
     shout = Metric("shout", "answer", "", values=lambda one: {"shout": float(one.answer.isupper())})
     monkeypatch.setitem(ANSWER_METRICS, "shout", shout)
     check_metrics(["shout"], "evaluation.metrics")
@@ -209,13 +203,11 @@ ANSWERS = [
 
 
 @pytest.mark.parametrize("answer", [*ABSTENTIONS, *ANSWERS])
-def test_an_answer_that_says_there_is_none_abstains_and_no_other_for_a_word_like_one(
-    answer: str,
-) -> None:
+def test_abstentions(answer: str) -> None:
     assert abstained(answer) == float(answer in ABSTENTIONS)
 
 
-def test_words_are_counted_and_sub_answers_found_in_part_all_or_none() -> None:
+def test_sub_answers_and_words() -> None:
     assert answer_words("") == 0.0
     assert [gold_words(["Marsh", "Ada Marsh"], together=of) for of in (False, True)] == [2.0, 3.0]
     result = str_scores("A. Marsh left in 1914.", PARTS)
@@ -233,7 +225,7 @@ def test_words_are_counted_and_sub_answers_found_in_part_all_or_none() -> None:
         ([("No", "the")], None), ([("no",), ("Lund",)], 0.0),
     ],
 )  # fmt: skip
-def test_the_share_of_wanted_answers_that_some_item_holds_in_whole_words(
+def test_the_share_of_answers_in_the_context(
     wanted: Sequence[Sequence[str]], share: float | None
 ) -> None:
     texts = ("Ada Marsh left.", "It was 1914, no?", None)

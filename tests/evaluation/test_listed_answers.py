@@ -13,7 +13,7 @@ from graphrag_bench.evaluation.listed_answers import (
 WINS = "Which championships did the team win?"
 
 
-def test_the_golden_example_is_parsed_and_scored() -> None:
+def test_a_list_is_parsed_and_scored() -> None:
     """Golden G9."""
     lines = (
         "ans: 2014 World Series", "ans: None of them", "ans: 2012 World Series",
@@ -70,7 +70,7 @@ LENIENT = ["When was it?", "What YEAR?", "which year", "Where?", "What sport?", 
         ("ans: in 2014", "2014-05-01", "Which year was it?", False),
     ],
 )
-def test_a_gold_is_found_in_a_line_and_for_some_questions_the_line_or_the_year_in_the_gold(
+def test_lines_match_gold_by_kind_of_question(
     line: str, gold: str, question: str, found: bool
 ) -> None:
     assert list_scores(line, [gold], question)["list_f1"] == float(found)
@@ -102,7 +102,7 @@ ODD = ("Vitamin B", "Paris or London", "A and B", "C. difficile")
             ("Vitamin B", "A"), ("Vitamin B or C. difficile", None))),
     ],
 )  # fmt: skip
-def test_an_option_is_read_by_its_letter_or_by_its_words(
+def test_an_option_is_read_by_letter_or_words(
     options: tuple[str, ...], answer: str, letter: str | None
 ) -> None:
     assert chosen_option(answer, options) == ("ABCD".index(letter) if letter else None)
@@ -121,7 +121,7 @@ def test_an_option_is_read_by_its_letter_or_by_its_words(
      "PARIS & LYON", "Lyon, maybe Paris", "Lyon (or Paris)",
      "A. Paris or B. Lyon", "A) Paris\nB) Lyon", "It could be (B) Lyon or (C) Nice"],
 )  # fmt: skip
-def test_a_hedge_between_options_chooses_none(answer: str) -> None:
+def test_a_hedge_chooses_no_option(answer: str) -> None:
     assert choice_scores(answer, CITIES, 1) == {"multiple_choice": 0.0, "option_unread": 1.0}
 
 
@@ -133,6 +133,6 @@ def test_a_hedge_between_options_chooses_none(answer: str) -> None:
      "I pick B instead of C", "B\nA and C are wrong.", "<b>B</b>",
      "A) Paris\nB) Lyon\nC) Nice\nThe answer is B", "Answer: B. The others (A, C, D) are wrong."],
 )  # fmt: skip
-def test_an_option_beside_others_that_are_denied_is_read(answer: str) -> None:
+def test_denied_options_are_ignored(answer: str) -> None:
     assert choice_scores(answer, CITIES, 1) == {"multiple_choice": 1.0, "option_unread": 0.0}
     assert choice_scores(answer, CITIES, 0) == {"multiple_choice": 0.0, "option_unread": 0.0}

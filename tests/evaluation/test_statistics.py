@@ -48,7 +48,7 @@ def rate(differences: Numbers, clusters: Numbers | None = None) -> float:
     return float(np.mean(np.concatenate(result) <= 0.05))
 
 
-def test_of_comparisons_of_equals_five_in_a_hundred_are_called_different():
+def test_the_test_holds_its_level():
     rng = np.random.default_rng(SEED)
     right = (rng.random((2, 60, NULLS)) < 0.5).astype(float)
     assert 0.04 <= rate(f1_like(rng, 60, NULLS) - f1_like(rng, 60, NULLS)) <= 0.06
@@ -56,7 +56,7 @@ def test_of_comparisons_of_equals_five_in_a_hundred_are_called_different():
 
 
 @pytest.mark.parametrize("n_scopes", [15, 30])
-def test_questions_that_share_documents_keep_the_rate_when_they_are_swapped_together(n_scopes):
+def test_the_clustered_test_holds_its_level(n_scopes):
     sizes = np.random.default_rng(SEED).integers(1, 7, n_scopes)
     clusters = np.repeat(np.arange(n_scopes), sizes)
     differences = clustered_nulls(clusters)
@@ -86,7 +86,7 @@ def test_p_is_that_of_scipys_null_distribution_to_the_last_bit(exact, seed, ways
 
 @pytest.mark.parametrize("n", [1, 2, 7, 2001])
 @pytest.mark.parametrize("share", [0, 1 / 3, 1 / 2])
-def test_of_wins_and_losses_alone_p_is_that_of_scipys_binomial_distribution(n, share):
+def test_the_sign_test_is_that_of_the_binomial_distribution(n, share):
     wins = int(n * share)
     below, at_most = scipy.stats.binom.cdf([wins - 1, wins], n, 0.5)
     (p,) = sign_flip_p(np.repeat([1.0, -1.0], [wins, n - wins]))
@@ -105,7 +105,7 @@ def test_p_and_clusters_by_hand():
         assert clusters_of(scopes) is None
 
 
-def test_questions_that_share_a_document_have_the_interval_of_their_documents():
+def test_the_interval_is_over_documents():
     """Each of 20 documents answers all of its 5 questions or none: 20 values, not 100."""
     values = [float(scope % 2) for scope in range(20) for _ in range(5)]
     scopes = [f"d{scope}" for scope in range(20) for _ in range(5)]
@@ -116,7 +116,7 @@ def test_questions_that_share_a_document_have_the_interval_of_their_documents():
     assert (clustered.low, clustered.high) == (of_documents.low, of_documents.high)
 
 
-def test_equal_values_have_no_width_and_no_values_no_mean():
+def test_equal_values_have_an_interval_of_width_0():
     assert mean_with_interval([0.5, 0.5, 0.5]) == Mean(0.5, 0.5, 0.5, 3)
     result = paired_difference([0.3, 0.7], [0.3, 0.7])
     assert (result.p, result.low, result.high) == (1.0, 0.0, 0.0)
@@ -125,7 +125,7 @@ def test_equal_values_have_no_width_and_no_values_no_mean():
             nothing()
 
 
-def test_questions_of_one_document_are_drawn_and_swapped_together():
+def test_questions_of_a_scope_are_resampled_together():
     """Three scopes of two wins each have one chance in eight, as three wins; six have 1 in 64."""
     result = paired_difference([0, 1, 1, 0], [1, 1, 0, 1])
     assert (result.first, result.second, result.mean) == (0.5, 0.75, 0.25)
@@ -139,7 +139,7 @@ def test_questions_of_one_document_are_drawn_and_swapped_together():
     assert wide.mean == narrow.mean == pytest.approx(1 / 3, abs=1e-6)
 
 
-def test_the_detectable_difference_is_two_point_eight_standard_errors():
+def test_the_detectable_difference_is_2_8_standard_errors():
     """The mean of 1, -1, 1, -1 is 0, its variance 4 / 3, the standard error sqrt(4 / 3 / 4)."""
     expected = pytest.approx((1.959964 + 0.841621) * math.sqrt(1 / 3), abs=1e-5)
     assert detectable_difference([1, 1, -1, -1, 1, 1, -1, -1], [*"aabbccdd"]) == expected

@@ -95,16 +95,14 @@ SENTENCE, BOTH = "It was Ada Marsh who did.", "Both of them, as it is told."
         ("I cannot answer this.", ("Insufficient information.",), [], 1),
     ],
 )  # fmt: skip
-def test_an_answer_is_right_that_offers_the_gold_and_nothing_else(
+def test_judged_correctness(
     answer: str, golds: tuple[str, ...], replies: list[str], value: float
 ) -> None:
     case = AnswerToJudge("q", WHO, answer, golds, listed=golds == SEAS)
     assert judged("judged_correctness", *replies, case=case) == Judgement(value)
 
 
-def test_the_judge_sees_no_gold_before_it_has_said_what_is_offered_and_no_text_is_a_template() -> (
-    None
-):
+def test_the_judge_reads_the_offers_without_the_gold() -> None:
     chats: list[str] = []
 
     def model(chat: Chat) -> str:
@@ -127,9 +125,7 @@ EMPTY = {"statements": [], "verdicts": [], "questions": [], "useful": [], "offer
 
 
 @pytest.mark.parametrize("metric", list(MEASURES))
-def test_failed_calls_and_prose_leave_no_value_and_an_empty_list_is_never_a_perfect_mark(
-    metric: str,
-) -> None:
+def test_failed_calls_and_prose_give_no_value(metric: str) -> None:
     failed, prose = judged(metric, CallFailed("refused", "no")), judged(metric, "Fine.", "Fine!")
     assert (failed.value, failed.missing) == (None, "failed")
     assert (prose.value, prose.missing) == (None, "unreadable")
@@ -149,7 +145,7 @@ def test_failed_calls_and_prose_leave_no_value_and_an_empty_list_is_never_a_perf
           for numbers in ([1, 2], [1, 2, 2], [1, 2, 3, 4], [])),
     ],
 )  # fmt: skip
-def test_what_cannot_be_read_or_claims_nothing_has_no_value(
+def test_unreadable_replies_give_no_value(
     metric: str, replies: tuple[str, ...], missing: str
 ) -> None:
     result = judged(metric, *replies)
@@ -164,7 +160,7 @@ REFUSALS = ["", " \n", "unanswerable", "Unknown.", "I do not know.", "N/A",
 ON_CONTEXTS = ("context_precision", "context_recall", "context_relevance", "evidence_statements")
 
 
-def test_refusals_and_empty_contexts_are_worth_nothing_without_a_call() -> None:
+def test_refusals_and_empty_contexts_need_no_call() -> None:
     for case in (replace(ADA, answer=answer) for answer in REFUSALS):
         named = ("judged_correctness", "answer_relevance", "answer_correctness", "coverage")
         assert [judged(name, case=case).value for name in named] == [0.0] * 4
@@ -203,15 +199,13 @@ FOUND = [{"text": "a", "found": True}, {"text": "b", "found": False}]
         ("evidence_statements", [reply(held=[2])], 0.5),
     ],
 )  # fmt: skip
-def test_a_metric_is_the_share_or_rank_that_its_replies_say(
-    metric: str, replies: list[str], value: float
-) -> None:
+def test_judged_metrics_by_hand(metric: str, replies: list[str], value: float) -> None:
     """Recall is a share of the gold's statements, precision a mean over useful ranks."""
     case = replace(ADA, passages=("One.", "Two.", "Three."), statements=("Ada saw it.", "Bright."))
     assert judged(metric, *replies, case=case).value == approx(value, abs=1e-5)
 
 
-def test_likeness_is_in_the_value_and_below_zero_counts_as_zero() -> None:
+def test_similarity_below_zero_counts_as_zero() -> None:
     """F1 of one statement supported, one not and two missing, and two texts at a right angle."""
     asked = reply(questions=["Who?"], evasive=False)
     opposite = judged("answer_relevance", asked, embedder=lambda: TwoTexts([-1.0, 0.0]))
@@ -225,7 +219,7 @@ def test_likeness_is_in_the_value_and_below_zero_counts_as_zero() -> None:
     assert nothing.value == 0.25 * 0.5
 
 
-def test_the_metrics_of_graphrag_bench_are_judged_only_by_name() -> None:
+def test_metrics_of_graphrag_bench_need_their_name() -> None:
     assert not {"answer_correctness", "coverage"} & set(select_measures())
     assert list(select_measures(("coverage",))) == ["coverage"]
     assert not MEASURES["evidence_statements"].fits(ADA)

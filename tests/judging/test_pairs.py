@@ -55,13 +55,11 @@ def verdicts(**winners: tuple[str, str]) -> list[dict[str, Any]]:
     [("Ada  Marsh.", "ada marsh", TIE), ("", " ", TIE), ("", "Ada Marsh", "b"),
      ("Ada Marsh", "\n", "a"), ("-5", "5", None), ("Ada Marsh", "Ada M.", None)],
 )  # fmt: skip
-def test_equal_answers_tie_and_an_empty_one_loses_without_a_judge(
-    a: str, b: str, winner: str | None
-) -> None:
+def test_equal_and_empty_answers_need_no_judge(a: str, b: str, winner: str | None) -> None:
     assert [duel.winner for duel in compared((a, b)).duels()] == [winner, winner]
 
 
-def test_equal_answers_count_half_and_are_in_no_flip_and_no_first_win() -> None:
+def test_equal_answers_count_half() -> None:
     """Of three pairs one is equal, one flips, one is won: (0.5 + 0.5 + 1) / 3, 1 / 2, 3 / 4."""
     rates = head_to_head([[0.5, 1, 1], [0.5, 0, 1]])
     assert (rates.n, rates.wins, rates.ties, rates.losses) == (3, 1, 2, 0)
@@ -71,7 +69,7 @@ def test_equal_answers_count_half_and_are_in_no_flip_and_no_first_win() -> None:
     assert (equal.n, equal.ties, equal.flips, equal.first) == (1, 1, None, None)
 
 
-def test_win_rates_are_read_from_the_rows_of_both_orders() -> None:
+def test_win_rates_need_both_orders() -> None:
     """B wins q1 in one order, its longer answer; a row of q2 is missing."""
     pairs = replace(
         compared(("same", "same"), ("x", "yes, it is"), ("x", "y")), runs=(no_scopes(),)
@@ -82,7 +80,7 @@ def test_win_rates_are_read_from_the_rows_of_both_orders() -> None:
     assert rates.rate and rates.longer and (rates.rate.mean, rates.longer.mean) == (0.5, 0.5)
 
 
-def test_a_stored_tie_is_half_a_win_and_protocols_are_counted_apart(tmp_path: Path) -> None:
+def test_stored_ties_and_protocols(tmp_path: Path) -> None:
     rows = verdicts(q0=(TIE, TIE), q1=("a", "a"))
     rows += [row | {"protocol": "house"} for row in verdicts(q1=("b", "b"))]
     file = tmp_path / "comparisons" / "x" / "verdicts.jsonl"
@@ -95,9 +93,7 @@ def test_a_stored_tie_is_half_a_win_and_protocols_are_counted_apart(tmp_path: Pa
 
 
 @pytest.mark.parametrize(("name", "first"), [("house", "reason"), ("paper", "winner")])
-def test_the_papers_protocol_says_nothing_of_length_and_takes_the_winner_first(
-    name: str, first: str
-) -> None:
+def test_prompts_and_replies_of_the_protocols(name: str, first: str) -> None:
     protocol = PROTOCOLS[name]
     shown = {"criteria": CRITERIA, "question": "Why?", "first": "x", "second": "y"}
     text = "".join(message.content for message in protocol.prompt.render(shown)).lower()
@@ -144,7 +140,7 @@ def test_questions_of_one_document_count_together_by_hand() -> None:
     assert [head_to_head([[1, 1, 1, 0]] * 2, scopes=of).p for of in scopes] == [0.5, 0.375, 0.375]
 
 
-def test_a_flip_counts_half_is_audited_and_a_missing_verdict_leaves_dashes() -> None:
+def test_flips_and_missing_verdicts_in_tables() -> None:
     """40 for A, 20 for B and 20 flips: (40 + 10) / 80; 20 of 80 flipped."""
     rates = head_to_head([[1] * 40 + [0] * 20 + [1] * 20, [1] * 40 + [0] * 40])
     (row,) = match_table("", [rates]).rows
@@ -161,7 +157,7 @@ def won(n: int, *scopes: str) -> HeadToHead:
     return head_to_head([[1] * n] * 2, scopes=scopes or None)
 
 
-def test_p_is_corrected_over_all_pairs_and_criteria_that_have_a_verdict() -> None:
+def test_p_is_corrected_over_pairs_with_verdicts() -> None:
     """Of 6, 8 and 2 questions all won p is 1/64, 1/256, 1/4; times 2, 3, 1; without verdict none.
 
     The sign test by mid-p: twice half of (1/2)^n.
@@ -170,7 +166,7 @@ def test_p_is_corrected_over_all_pairs_and_criteria_that_have_a_verdict() -> Non
     assert [row[9] for row in table.rows] == ["0.0312", "–", "0.0117", "0.2500"]
 
 
-def test_questions_that_share_a_document_are_drawn_and_turned_together() -> None:
+def test_win_rates_are_over_scopes() -> None:
     """Six questions won over two documents count as two: p is 1/4 in the place of 1/64."""
     together = won(6, "a", "a", "a", "b", "b", "b")
     assert [match_table("", [of]).rows[0][9] for of in (won(6), together)] == ["0.0156", "0.2500"]

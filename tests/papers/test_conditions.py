@@ -64,7 +64,7 @@ def changed_by_sources(words: tuple[str, ...]) -> Iterator[str]:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("table", table_names())
-def test_every_row_has_the_stated_values_and_no_setting_without_a_condition(table: str) -> None:
+def test_every_row_meets_its_conditions(table: str) -> None:
     wrong, without = [], []
     for row, words in table_runs(table).rows.items():
         conditions, ours = conditions_of(row), values(words)
@@ -79,7 +79,7 @@ def test_every_row_has_the_stated_values_and_no_setting_without_a_condition(tabl
 
 
 @pytest.mark.parametrize("paper", paper_names())
-def test_every_condition_is_of_a_row(paper: str) -> None:
+def test_every_condition_applies_to_a_row(paper: str) -> None:
     """The technical report has those of the other text, of whose tables some are about."""
     tables = [name for name in table_names() if name.startswith(f"{paper}/")]
     rows = [row for table in tables for row in table_runs(table).rows]
@@ -111,7 +111,7 @@ def test_rows_by_hand(row: str, expected: dict[str, object]) -> None:
     assert {name: found[name] for name in expected} == expected
 
 
-def test_a_plan_shows_the_value_of_the_run_and_where_the_paper_has_another() -> None:
+def test_a_plan_shows_conditions_with_the_values_of_the_run() -> None:
     row = "pathrag.table1.NaiveRAG"
     settings = check_settings(
         compose_settings([*words_of(row)[:4], "regime=published", "method.top_k=9"])
@@ -129,8 +129,6 @@ def test_a_plan_shows_the_value_of_the_run_and_where_the_paper_has_another() -> 
     [{"paper": "a sentence"}, {"paper": NOT_STATED}, {"paper": NOT_STATED, "place": "1", "by": "x"},
      {"paper": NOT_STATED, "by": "x", "valu": 3}],
 )  # fmt: skip
-def test_a_sentence_needs_its_place_and_a_value_without_one_its_source(
-    fields: dict[str, Any],
-) -> None:
+def test_a_condition_needs_a_place_or_a_source(fields: dict[str, Any]) -> None:
     with pytest.raises(ValidationError):
         Condition.model_validate({"name": "k", **fields})

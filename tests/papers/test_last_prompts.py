@@ -70,12 +70,12 @@ def shared(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("prompts")
 
 
-def test_there_is_a_file_for_every_method_and_none_for_another() -> None:
+def test_every_answering_method_has_a_prompt_file() -> None:
     assert {name.partition(".")[0] for name in FILES} == answering()
 
 
 @pytest.mark.parametrize("name", FILES)
-def test_the_last_prompt_of_a_row_is_that_of_its_file(name: str, shared: Path) -> None:
+def test_the_last_prompt_equals_its_file(name: str, shared: Path) -> None:
     """Written anew by `write`."""
     stored = (FOLDER / f"{name}.txt").read_text(encoding="utf-8")
     assert written(stored.partition("\n")[0], shared).splitlines() == stored.splitlines()

@@ -20,7 +20,7 @@ NO_GRID = {
 
 
 @pytest.mark.parametrize("group", GROUPS)
-def test_every_name_is_unique_and_a_plain_word_of_hydra_with_content(group: str) -> None:
+def test_names_are_unique_and_valid_in_hydra(group: str) -> None:
     listed = names(group)
     assert len(listed) == len(set(listed)) > 0
     assert [name for name in listed if not re.fullmatch(r"[\w.+/-]+", name, flags=re.ASCII)] == []
@@ -78,7 +78,7 @@ def test_the_runs_of_a_table(table: str, n_rows: int, n_runs: int) -> None:
 
 
 @pytest.mark.parametrize("name", [name for name in table_names() if name.startswith("zhou2025")])
-def test_raptor_is_raptor_k_where_it_does_not_finish(name: str) -> None:
+def test_large_sets_use_raptor_k(name: str) -> None:
     table = load_table(name)
     raptors = [one for cell in table.cells for part in table.parts(cell)
                for one in (part.own, part.other) if one.cell.method == "RAPTOR"]  # fmt: skip
@@ -87,7 +87,7 @@ def test_raptor_is_raptor_k_where_it_does_not_finish(name: str) -> None:
         assert f"method={wanted}" in (one.required or ())
 
 
-def test_an_experiment_sweeps_over_rows_and_sets_or_rows_with_their_set() -> None:
+def test_an_experiment_sweeps_over_rows_and_data_sets() -> None:
     methods = ("NaiveRAG", "HyDE", "G-retriever", "HippoRAG", "GraphRAG", "LightRAG", "PathRAG")
     rows = ",".join(f"pathrag.table4.{name}" for name in methods)
     sweeper = {"params": {"row": rows, "dataset": "squality"}}

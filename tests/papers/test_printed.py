@@ -26,7 +26,7 @@ from graphrag_bench.run.scoring import USAGE
 FILES = sorted(path.relative_to(FOLDER).as_posix() for path in FOLDER.glob("*/*.csv"))
 
 
-def test_the_54_files_hold_the_4398_printed_cells_each_of_its_table() -> None:
+def test_54_files_hold_4398_printed_cells() -> None:
     n_rows = 0
     for name in FILES:
         with (FOLDER / name).open(encoding="utf-8", newline="") as lines:
@@ -37,9 +37,7 @@ def test_the_54_files_hold_the_4398_printed_cells_each_of_its_table() -> None:
 
 
 @pytest.mark.parametrize("name", table_names())
-def test_every_name_of_a_table_stands_for_something_and_an_unprinted_one_has_runs(
-    name: str,
-) -> None:
+def test_every_printed_name_has_a_meaning(name: str) -> None:
     table = load_table(name)
     paper = table.paper
     for cell in table.cells:
@@ -82,7 +80,7 @@ def given(settings: tuple[str, ...]) -> set[str]:
 
 
 @pytest.mark.parametrize("name", table_names())
-def test_every_column_is_of_what_the_runs_of_its_cells_have(name: str) -> None:
+def test_every_column_can_be_filled_by_its_runs(name: str) -> None:
     """Without a figure are differences of rows, and cells of methods and sets that are not ours."""
     table = load_table(name)
     for cell in table.cells:
@@ -97,7 +95,7 @@ def test_every_column_is_of_what_the_runs_of_its_cells_have(name: str) -> None:
                 assert found == named if metric.criteria else found, (cell, side.words)
 
 
-def test_misprints_are_suspicious_and_remarks_on_the_print_are_not() -> None:
+def test_misprints_are_suspicious() -> None:
     every = [cell for name in table_names() for cell in load_table(name).cells if cell.note]
     sums = [cell for cell in every if "pair sums to" in cell.note]
     assert len(sums) == 2 * 37 + 2  # 37 pairs, and one pair that sums to 100 and is out of line
@@ -109,9 +107,7 @@ def test_misprints_are_suspicious_and_remarks_on_the_print_are_not() -> None:
 
 
 @pytest.mark.parametrize("name", paper_names())
-def test_every_card_is_there_and_what_a_recipe_sets_names_the_section_that_says_so(
-    name: str,
-) -> None:
+def test_settings_of_papers_have_a_source(name: str) -> None:
     paper = load_paper(name)
     cards = {place.card for place in paper.datasets.values() if place.card}
     assert cards <= {*card_names()}

@@ -34,7 +34,7 @@ BASE = [0.0, 0.0, 1.0, 0.0, 0.0, 1.0]
 BETTER = [1.0, 1.0, 1.0, 0.0, 1.0, 0.0]
 
 
-def test_a_row_has_the_difference_its_p_and_who_won_how_often() -> None:
+def test_a_row_has_difference_p_and_wins() -> None:
     """Three won, one lost, of the 16 ways two are further and eight as far: 2 / 16 + 8 / 32."""
     result = table(run("vanilla", BASE), run("hipporag", BETTER))
     (row,) = result.rows
@@ -45,7 +45,7 @@ def test_a_row_has_the_difference_its_p_and_who_won_how_often() -> None:
     assert "[" in row[4]  # from ten questions on
 
 
-def test_p_is_corrected_over_all_rows_of_the_table() -> None:
+def test_p_is_corrected_over_all_rows() -> None:
     values = {"a": BETTER, "b": [0.0] * 6, "c": BASE}
     result = table(run("vanilla", BASE), *(run(name, of) for name, of in values.items()))
     plain = [paired_difference(BASE, of).p for of in values.values()]
@@ -55,14 +55,14 @@ def test_p_is_corrected_over_all_rows_of_the_table() -> None:
 
 
 @pytest.mark.parametrize("fewer", [0, 1])
-def test_a_difference_over_fewer_questions_than_either_mean_has_both_numbers(fewer: int) -> None:
+def test_a_difference_over_fewer_questions_shows_both_numbers(fewer: int) -> None:
     values = [BASE, BETTER]
     values[fewer] = values[fewer][:4]
     result = table(run("vanilla", values[0]), run("a", values[1]))
     assert result.rows[0][3] == "4 of 6"
 
 
-def test_the_baseline_is_the_run_that_shares_most_with_the_method() -> None:
+def test_the_baseline_run_has_most_fields_equal() -> None:
     small, large = run("vanilla", BASE, llm="small"), run("vanilla", BETTER, llm="large")
     rows = table(small, large, run("hipporag", BETTER, llm="large")).rows
     against = {row[0]: (row[1], row[6]) for row in rows}
@@ -72,7 +72,7 @@ def test_the_baseline_is_the_run_that_shares_most_with_the_method() -> None:
     assert result.rows[0][:2] == ("vanilla top_k=8", "vanilla top_k=4")
 
 
-def test_floor_ceiling_other_sets_and_other_rules_have_no_rows() -> None:
+def test_reference_rows_other_sets_and_other_rules_are_not_compared() -> None:
     roles = [run("zeroshot", BASE, role="floor"), run("oracle", BETTER, role="ceiling")]
     ruled = run("raptor", BASE, evaluation={"containment": "words"})
     runs = [run("vanilla", BASE), *roles, run("hipporag", BETTER, dataset="sample"), ruled]
@@ -82,14 +82,14 @@ def test_floor_ceiling_other_sets_and_other_rules_have_no_rows() -> None:
     assert row[0] == "evaluation.containment" and row[2] == "words"
 
 
-def test_the_metrics_that_are_named_are_compared_else_the_usual_ones() -> None:
+def test_named_metrics_replace_the_default_ones() -> None:
     scores = {f"evidence_recall@{k}": 0.5 for k in (2, 5, 10)} | {"exact_match": 1.0}
     runs = [ScoredRun(run(name, ()).metrics, {"q": scores}) for name in ("vanilla", "a")]
     assert [row[2] for row in table(*runs).rows] == ["evidence_recall@5"]
     assert [row[2] for row in table(*runs, metrics=["exact_match"]).rows] == ["exact_match"]
 
 
-def test_questions_that_share_a_scope_are_taken_together() -> None:
+def test_p_treats_questions_of_a_scope_together() -> None:
     scopes = {f"q{row}": "abc"[row // 2] for row in range(6)}
     runs = [run("vanilla", [0.0] * 6), run("hipporag", [1.0] * 6)]
     result = table(*(ScoredRun(one.metrics, one.scores, scopes) for one in runs))

@@ -46,7 +46,7 @@ BUDGET = {"budget_context": 2400}
         ([SHORT | {"regime": "published"}, LONG], "contexts", ["own k"]),
     ],
 )  # fmt: skip
-def test_a_warning_names_runs_and_numbers_and_stands_in_the_headline_table(
+def test_a_warning_names_runs_and_numbers_in_the_headline_table(
     runs: Sequence[Run], about: str, named: Sequence[str]
 ) -> None:
     found = [note for note in notes(*runs, about=about) if note.warns]
@@ -68,7 +68,7 @@ def test_a_warning_names_runs_and_numbers_and_stands_in_the_headline_table(
         ([run("A", method="bm25", verified="true")], "verified"),
     ],
 )
-def test_there_is_none_where_nothing_is_wrong(runs: Sequence[Run], about: str) -> None:
+def test_no_warning_without_a_fault(runs: Sequence[Run], about: str) -> None:
     assert notes(*runs, about=about) == []
 
 
@@ -77,7 +77,7 @@ def same(title: str, contexts: Mapping[str, Any], **settings: Any) -> Run:
     return run(title, contexts=contexts, settings={"method.name": "paths", **paths})
 
 
-def test_cells_with_the_same_contexts_say_which_setting_changes_nothing() -> None:
+def test_equal_contexts_name_the_setting_without_effect() -> None:
     full = {"digest": "ab", "room": {"path": 7.9}}
     cells = [same("P", full, top_k=k, **{"retrieve.0.top_k": k}) for k in (10, 20, 40)]
     other = same("Q", {"digest": "cd", "room": {}}, top_k=5)
@@ -88,7 +88,7 @@ def test_cells_with_the_same_contexts_say_which_setting_changes_nothing() -> Non
     assert notes(*runs, run("D"), about="same contexts") == []
 
 
-def test_intervals_over_few_scopes_unverified_methods_and_changed_repeats_are_named() -> None:
+def test_few_scopes_unverified_methods_and_changed_repeats_are_noted() -> None:
     for clusters, few in ((8, True), (80, False)):
         scoped = run("A", metrics={"accuracy": {**MEAN, "clusters": clusters}})
         (note,) = notes(scoped, about="intervals")
@@ -106,7 +106,7 @@ def embedded(title: str, mode: str, n_long: int) -> Run:
     return {"title": title, "dataset": "mix", "long_texts": [row]}
 
 
-def test_the_same_long_texts_of_several_runs_are_one_note_and_cut_ones_are_a_warning() -> None:
+def test_long_texts_are_one_note_and_cut_texts_a_warning() -> None:
     (note,) = long_text_notes([embedded(name, "windows", 37) for name in "AB"] + [{"title": "C"}])
     assert all(words in note.text for words in ("mix: 37 of 61", "256", "900")) and not note.warns
     assert list(long_text_notes([embedded("A", "windows", 0)])) == []

@@ -13,7 +13,7 @@ TABLE = Table("a_b: 50 %", ("method", "accuracy"), (("A & B", "0.5"), ("C", "–
 
 
 @pytest.mark.parametrize("columns", ["", "60", "100"])
-def test_a_table_fits_100_columns_or_those_that_are_set(
+def test_a_table_fits_the_width(
     columns: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("COLUMNS", columns)
@@ -28,7 +28,7 @@ def test_a_table_fits_100_columns_or_those_that_are_set(
     assert "a note " * 29 in out
 
 
-def test_the_numbers_of_a_wide_table_stand_whole_behind_its_texts(
+def test_a_wide_table_is_split_without_cutting_numbers(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("COLUMNS", "100")
@@ -41,7 +41,7 @@ def test_the_numbers_of_a_wide_table_stand_whole_behind_its_texts(
     assert [row[0] for row in shown] == [cells[0]] * 3
 
 
-def test_a_command_in_a_note_is_printed_on_one_line_also_in_a_terminal(
+def test_a_command_in_a_note_is_printed_on_one_line(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("COLUMNS", "60")
@@ -51,7 +51,7 @@ def test_a_command_in_a_note_is_printed_on_one_line_also_in_a_terminal(
     assert note in capsys.readouterr().out
 
 
-def test_markdown_escapes_what_would_be_markup() -> None:
+def test_markdown_is_escaped() -> None:
     table = Table("a|b", ("method",), (("x | <i>`y`\\\nz\x1b\r\u202e",),), ("note",))
     assert markdown(table).splitlines() == [
         r"**a\|b**", "", "| method |", "|---|", r"| x \| \<i\>\`y\`\\ z    |", "", "note  ",
@@ -78,11 +78,11 @@ def test_latex_is_a_float_with_booktabs_rules() -> None:
         ("[0.1, 0.2]", "{[}0.1, 0.2{]}"),  # at the start of a row it would be a length
     ],
 )
-def test_no_sign_of_a_text_is_a_latex_command(text: str, escaped: str) -> None:
+def test_latex_is_escaped(text: str, escaped: str) -> None:
     assert rf"\caption{{{escaped}}}" in latex(Table(text, ("a",), (), ()))
 
 
-def test_csv_is_read_back_as_it_was_and_a_spreadsheet_runs_no_cell_of_it() -> None:
+def test_csv_is_read_back_unchanged_and_has_no_formulas() -> None:
     nasty = Table("", ("a", "b"), (('x "y", z', "line\nbreak"), ("-1.5", "+0.2")), ())
     read = [*csv.reader(io.StringIO(csv_text(nasty)))]
     assert read == [["a", "b"], ['x "y", z', "line break"], ["-1.5", "+0.2"]]

@@ -73,13 +73,13 @@ def damped(n: float, deep: float, **fields: Any) -> dict[str, Any]:
         ([run("A", varied="top_k=4"), run()], ["A top_k=4", "VanillaRAG (reference)"]),
     ],
 )  # fmt: skip
-def test_titles_say_in_what_runs_differ_steps_only_when_nothing_else_does(
+def test_titles_have_the_settings_that_differ(
     runs: Sequence[dict[str, Any]], wanted: Sequence[str]
 ) -> None:
     assert [one["title"] for one in in_table_order(runs)] == wanted
 
 
-def test_the_caption_says_whose_context_budgets_hold_and_budgets_stand_apart() -> None:
+def test_the_caption_has_the_budgets_and_rows_are_grouped_by_budget() -> None:
     budgeted = with_context("B", 1.0, budget_context=2400)
     table = run_table([with_context("A", 1.0), budgeted, with_context("C", 1.0)])
     assert "native, 2,400 tokens for all" in table.caption
@@ -106,7 +106,7 @@ SPREAD = {"accuracy": {**MEAN, "mean": 0.3, "spread": 0.0216, "values": [0.28, 0
         (run(), run(answers_cut=0.0), {"answers cut": None, "context": None}),
     ],
 )  # fmt: skip
-def test_a_column_is_there_where_any_run_has_its_value(
+def test_a_column_is_shown_if_any_run_has_a_value(
     one: dict[str, Any], other: dict[str, Any], columns: dict[str, list[str] | None]
 ) -> None:
     table = run_table([one, {**other, "title": "other"}])
@@ -138,7 +138,7 @@ def table(*runs: Mapping[str, Any], **settings: Any) -> Table:
     return headline_table(runs, compared(runs), **settings)
 
 
-def test_it_has_the_metric_the_difference_with_p_the_context_and_the_cost() -> None:
+def test_the_headline_table_has_metric_difference_p_context_and_cost() -> None:
     oracle = of_six("Oracle", [1.0] * 6, role="ceiling")
     result = table(oracle, of_six("Vanilla"), of_six("Better", BETTER), of_six("Same"))
     assert result.heads == (
@@ -151,7 +151,7 @@ def test_it_has_the_metric_the_difference_with_p_the_context_and_the_cost() -> N
     assert cells(dear, "cost, USD") == ["0.0000", "0.5000"]
 
 
-def test_the_main_metric_is_that_of_most_questions_and_fewer_have_their_n_in_the_cell() -> None:
+def test_the_main_metric_is_that_of_most_questions() -> None:
     cuts = {f"evidence_recall@{k}": MEAN for k in (2, 10, 3)}
     found = [main_metric([of_six("A", metrics=of)]) for of in ({"accuracy": MEAN}, cuts, {})]
     assert found == ["accuracy", "evidence_recall@10", "accuracy"]
@@ -167,14 +167,14 @@ def test_the_main_metric_is_that_of_most_questions_and_fewer_have_their_n_in_the
     assert shown == ["0.000 (4 of 70)", "0.000 [0.00, 0.00]"]
 
 
-def test_failed_questions_have_a_column_a_mark_and_the_first_warning() -> None:
+def test_failed_questions_have_a_column_a_mark_and_a_warning() -> None:
     result = table(of_six("Vanilla"), of_six("Failing", failed=2, errors=["2 x a.0: no"]))
     assert cells(result, "failed") == ["0", "2"]
     assert cells(result, "accuracy [95 %]")[1] == "0.333!"
     assert "2 failed" in result.notes[1] and "2 x a.0: no" in result.notes[1]
 
 
-def test_all_columns_are_the_tables_of_a_run_folder_and_more() -> None:
+def test_all_columns_gives_every_table() -> None:
     runs = [of_six("Vanilla"), of_six("Better", [1.0] * 6)]
     main, differences, costs = shown_tables(runs, compared(runs), columns="all")
     assert "evidence@5 [95 %]" in main.heads and len(differences.rows) == 2
@@ -204,7 +204,7 @@ def scored(mean: float, **fields: Any) -> dict[str, Any]:
         ([scored(0.9, failed=1), scored(0.2)], (1, 0, 2)),
     ],
 )
-def test_the_first_highest_mean_wins_without_reference_rows_and_failed_runs_are_counted(
+def test_the_best_run_is_the_first_with_the_highest_mean(
     runs: list[dict[str, Any]], expected: tuple[int, int, int]
 ) -> None:
     best, selection = best_run(runs, METRIC)
@@ -218,7 +218,7 @@ def test_the_first_highest_mean_wins_without_reference_rows_and_failed_runs_are_
     ("split", "dev_share", "marked"),
     [("dev", 0.5, True), ("test", 0.5, False), ("all", 0.5, True), ("test", 0.3, True)],
 )
-def test_a_run_is_marked_unless_it_is_scored_on_other_questions(
+def test_a_run_scored_on_its_selection_split_is_marked(
     split: str, dev_share: float, marked: bool
 ) -> None:
     stored = scored(0.5, split=split, dev_share=dev_share, selections=[ON_DEV])

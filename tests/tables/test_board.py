@@ -38,9 +38,7 @@ def forged(file: Path, folder: Path, **changes: object) -> Path:
     return path
 
 
-def test_the_command_of_a_file_gives_the_run_its_key_and_its_questions(
-    run: StoredRun, file: Path
-) -> None:
+def test_the_command_of_a_file_reproduces_the_run_key(run: StoredRun, file: Path) -> None:
     values = board.read_result(file)
     words = shlex.split(values["command"])[2:]
     assert {*METHOD} <= {*words} and "pooling=off" not in words
@@ -50,7 +48,7 @@ def test_the_command_of_a_file_gives_the_run_its_key_and_its_questions(
     assert values["environment"]["platform"].isalpha()
 
 
-def test_no_path_or_address_reaches_a_file(run: StoredRun) -> None:
+def test_a_file_has_no_paths_and_addresses(run: StoredRun) -> None:
     other = StoredRun(run.folder, run.dataset)
     config = json.loads(json.dumps(run.config))
     config["dataset"]["root"] = "/home/mira/set"
@@ -88,9 +86,7 @@ def test_private_texts_and_other_fields_are_refused(
         board.read_result(forged(file, tmp_path, **changes))
 
 
-def test_a_number_that_is_changed_by_hand_and_another_name_are_refused(
-    file: Path, tmp_path: Path
-) -> None:
+def test_a_changed_number_and_another_file_name_are_refused(file: Path, tmp_path: Path) -> None:
     for name, old, new in ((file.name, '"n": 4', '"n": 400'), ("toy-bm25-0.json", "", "")):
         (tmp_path / name).write_text(file.read_text().replace(old, new, 1))
         with pytest.raises(UserError, match=name):
@@ -109,7 +105,7 @@ def test_an_imported_and_an_unfinished_run_are_refused(run: StoredRun, tmp_path:
     journal.unlink()
 
 
-def test_a_file_more_is_a_row_more_and_its_title_stays_text(file: Path, tmp_path: Path) -> None:
+def test_a_file_is_a_row_of_the_page_with_an_escaped_title(file: Path, tmp_path: Path) -> None:
     forged(file, tmp_path, title="<b>|x](y)`")
     (one,) = write_board.results(tmp_path)
     page = write_board.page([one])

@@ -92,7 +92,7 @@ SAMPLED = replace(theirs(settings_of_rows=SAMPLE), cell=replace(CELL, setting=tu
         ("C", "corpus size", {"sizes": {}}, THEIRS),
     ],
 )  # fmt: skip
-def test_a_field_that_differs_makes_it_b_and_other_data_or_another_model_c(
+def test_grades_by_the_field_that_differs(
     letter: str, field: str | None, change: dict[str, object], recipe: Recipe
 ) -> None:
     """2 % of 33,595 are 671.9, of 2,630,554 tokens 52,611.08, and of 1,172 questions 23.44."""
@@ -101,7 +101,7 @@ def test_a_field_that_differs_makes_it_b_and_other_data_or_another_model_c(
     assert (graded.letter, named) == (letter, [field] if field else [])
 
 
-def test_the_sentence_has_both_values_of_each_field_those_that_decide_first() -> None:
+def test_the_sentence_has_both_values_with_major_mismatches_first() -> None:
     graded = grade(ours(embedder="hashing:256", n=9), THEIRS, "judge", "house")
     assert fields(graded) == ["questions", "judge", "protocol of the judge", "embedder"]
     ends = graded.sentence.split("; ")[0], str(graded.mismatches[-1])
@@ -112,7 +112,7 @@ def test_the_sentence_has_both_values_of_each_field_those_that_decide_first() ->
     assert (graded.letter, {one.theirs for one in graded.mismatches}) == ("B", {""})
 
 
-def test_what_is_only_counted_is_a_where_the_corpus_has_the_printed_sizes() -> None:
+def test_counts_are_graded_by_the_size_of_the_corpus() -> None:
     table = load_table("zhou2025/table4")
     cells = [c for c in table.cells if (c.dataset, c.metric) == ("PopQA", "# of Tokens")]
     (counted,) = [Recipe(table, cell) for cell in cells]
@@ -122,7 +122,7 @@ def test_what_is_only_counted_is_a_where_the_corpus_has_the_printed_sizes() -> N
     assert (part.letter, fields(part)) == ("C", ["documents"])
 
 
-def test_the_printed_sizes_of_a_corpus_are_those_of_its_card() -> None:
+def test_printed_sizes_are_found_by_card() -> None:
     assert {one.what: one.value for one in printed_sizes("zhou2025", "musique")} == {
         "tokens": 3_280_174, "documents": 29_898,
     }  # fmt: skip
@@ -135,9 +135,7 @@ def test_the_printed_sizes_of_a_corpus_are_those_of_its_card() -> None:
     [("printed 2.3M", 2_300_000, 2_250_000, 2_249_999), ("", 1_000, 1_020, 1_021),
      ("printed 2M", 2_000_000, 1_500_000, 1_499_999), ("printed 619K", 619_000, 606_620, 606_619)],
 )  # fmt: skip
-def test_a_rounded_size_agrees_with_all_that_rounds_to_it(
-    note: str, value: int, same: int, other: int
-) -> None:
+def test_a_size_agrees_within_its_rounding(note: str, value: int, same: int, other: int) -> None:
     cell = load_table("zhou2025/table4").cells[0]
     size = PrintedSize.of(replace(cell, shown=str(value), note=note), "tokens")
     assert size.agrees(same) and not size.agrees(other)
@@ -159,7 +157,7 @@ CHUNKING = "chunking.variant"
         ({CHUNKING: "presplit"}, {CHUNKING: "token"}, ["chunking.variant: presplit, not token"]),
     ],
 )  # fmt: skip
-def test_settings_of_steps_differ_where_nothing_above_does_and_what_a_card_decides_nowhere(
+def test_settings_of_steps_are_named_only_if_no_parameter_differs(
     ours: dict[str, object], theirs: dict[str, object], names: list[str]
 ) -> None:
     assert list(map(str, different_settings(ours, theirs))) == names

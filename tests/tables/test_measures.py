@@ -51,9 +51,7 @@ def won(first: str, second: str, criterion: str, wins: int, n: int = 4) -> list[
     return rows
 
 
-def test_a_row_of_random_orders_is_the_mean_over_its_seeds_and_names_those_it_lacks(
-    home: Path,
-) -> None:
+def test_a_row_of_random_orders_is_the_mean_over_its_seeds(home: Path) -> None:
     """Of four questions the first seed wins four, the second two; the third was not compared."""
     rows = [row for i, w in enumerate((4, 2)) for row in won(f"seed{i}", "flow", "diversity", w)]
     write_rows(home / "comparisons" / "x" / "verdicts.jsonl", rows)
@@ -70,9 +68,7 @@ def test_a_row_of_random_orders_is_the_mean_over_its_seeds_and_names_those_it_la
     assert seeds == {f"method.path_seed={seed}" for seed in range(3, 10)}
 
 
-def test_an_average_win_rate_is_over_dimensions_and_the_lowest_and_highest_level(
-    home: Path,
-) -> None:
+def test_an_average_win_rate_has_its_lowest_and_highest_level(home: Path) -> None:
     """At 10 % four of five dimensions are won on all questions, at 20 % one of five."""
     runs, whole = [at("naive", stub("vanilla"))], stub("pathrag", "build.graph.edge_drop=0.1")
     rows: list[dict[str, Any]] = []
@@ -131,7 +127,7 @@ def test_a_stage_has_its_tokens_and_its_seconds(home: Path) -> None:
     }
 
 
-def test_a_share_of_layers_counts_what_the_budget_cut_and_means_over_questions() -> None:
+def test_the_share_of_a_layer_counts_cut_nodes() -> None:
     pieces = [{"kind": "node", "id": "chunk 3"}, {"kind": "node", "id": "summary 1.0"}]
     cut = [["node", "summary 12.1"], ["node", "chunk 0"]]
     contexts = ((pieces, cut), (pieces[:1], []), ([], []))
@@ -142,9 +138,7 @@ def test_a_share_of_layers_counts_what_the_budget_cut_and_means_over_questions()
     assert layer_share(other, "0") is None
 
 
-def test_the_sizes_of_a_set_are_those_of_its_corpus_and_of_the_questions_made_for_it(
-    home: Path,
-) -> None:
+def test_sizes_of_a_set_are_of_its_corpus_and_its_generated_questions(home: Path) -> None:
     """The multi-hop card with a corpus of two articles: MultihopSum has the questions made."""
     written(home / "data" / "multihoprag", news())
     invented = home / "questions" / "multihoprag" / "abstract" / "questions.jsonl"
@@ -171,7 +165,7 @@ def test_the_sizes_of_a_set_are_those_of_its_corpus_and_of_the_questions_made_fo
     }  # fmt: skip
 
 
-def test_runs_over_the_sets_own_questions_fill_no_abstract_row(home: Path) -> None:
+def test_runs_over_other_questions_fill_no_abstract_row(home: Path) -> None:
     usage = {"tokens_per_question": 700.0}
     facts = stub("vanilla", dataset="multihoprag", usage=usage)
     requests = stub("vanilla", dataset="multihoprag-abstract", card="multihoprag", usage=usage)
@@ -182,7 +176,7 @@ def test_runs_over_the_sets_own_questions_fill_no_abstract_row(home: Path) -> No
 
 
 @pytest.mark.parametrize(("n_tokens", "expected"), [(8000, []), (2400, ["2400"])])
-def test_one_budget_for_all_that_is_the_papers_is_no_difference(
+def test_the_budget_of_the_paper_is_no_mismatch(
     home: Path, n_tokens: int, expected: list[str]
 ) -> None:
     config = ["profile=paper", "fidelity=paper"]

@@ -82,7 +82,7 @@ def on_popqa(*runs: StubRun) -> dict[str, Any]:
     return {key[0]: one for key, one in cells.items()}
 
 
-def test_a_run_of_the_method_stands_in_its_row_in_percent() -> None:
+def test_a_run_fills_the_row_of_its_method_in_percent() -> None:
     cells = on_popqa(stub("dalk"))
     figure = cells["DALK"].figure
     assert (figure.value, figure.low, figure.high, figure.n) == (50.0, 40.0, 60.0, 8)
@@ -90,7 +90,7 @@ def test_a_run_of_the_method_stands_in_its_row_in_percent() -> None:
     assert any("method=tog" in text for text in cells["ToG"].runs[0])
 
 
-def test_recall_on_popqa_is_over_all_aliases_and_elsewhere_over_the_best() -> None:
+def test_recall_on_popqa_is_over_all_aliases() -> None:
     recalls = {name: {"mean": mean, "low": mean, "high": mean, "n": 8}
                for name, mean in (("recall", 0.6), ("recall_concat", 0.1))}  # fmt: skip
     run, values = stub("dalk", metrics=recalls), {}
@@ -103,7 +103,7 @@ def test_recall_on_popqa_is_over_all_aliases_and_elsewhere_over_the_best() -> No
     assert without.missing_parts.startswith("recall_concat of runs/dalk")
 
 
-def test_a_row_takes_only_a_run_that_has_its_settings() -> None:
+def test_a_row_takes_only_runs_with_its_settings() -> None:
     table = load_table("zhou2025/table7")
     plain, cut = stub("dalk"), stub("dalk", "chunking=token", "chunking.size=600", key="cut")
     cells = beside(table, [plain, cut], dataset="PopAll", method="DALK", metric="Accuracy")
@@ -112,7 +112,7 @@ def test_a_row_takes_only_a_run_that_has_its_settings() -> None:
     assert figures[("chunk_size=2400",)] is None
 
 
-def test_a_run_on_the_papers_data_by_its_model_comes_before_any_other() -> None:
+def test_a_run_with_the_papers_data_and_model_comes_first() -> None:
     near = stub("dalk", "regime=published", dataset="popqa", llm="Meta-Llama-3-8B-Instruct:1",
                 key="near", n=1172, corpus="whole")  # fmt: skip
     sizes = {"documents": 33_595, "tokens": 2_630_554}
@@ -130,7 +130,7 @@ def test_methods_are_compared_within_one_group_of_runs() -> None:
     assert cells["VanillaRAG"].figure is None
 
 
-def test_a_model_stands_in_its_own_rows_and_a_stranger_in_those_of_the_first() -> None:
+def test_an_unknown_model_fills_the_rows_of_the_first_model() -> None:
     runs = [stub("hipporag", key="s"), stub("hipporag", llm="gpt-4o-mini:1", key="g")]
     where = {"dataset": "MultihopQA", "method": "HippoRAG", "metric": "Accuracy"}
     for llm, model in (("Llama-3-8B", "small:1"), ("Llama-3-70B", None)):
@@ -185,7 +185,7 @@ def test_a_win_rate_is_read_from_the_verdicts_in_both_orders(home: Path) -> None
     assert {"llm=zhou2025.Llama-3-8B", "embedder=zhou2025.BGE-M3"} <= set(run)
 
 
-def test_judged_answers_are_averaged_over_those_that_have_a_value(home: Path) -> None:
+def test_judged_answers_are_averaged_over_values(home: Path) -> None:
     table, run = load_table("pankrag/table2"), stub("vanilla")
     where = {"dataset": "MuSiQue", "method": "NaiveRAG", "metric": "Faithfulness"}
     (one,) = beside(table, [run], home=home, **where).values()
@@ -200,7 +200,7 @@ def test_judged_answers_are_averaged_over_those_that_have_a_value(home: Path) ->
     assert (one.figure.value, one.figure.n) == (50.0, 2)  # q2 was judged again, q3 has no value
 
 
-def test_sizes_are_counted_in_the_set_and_the_graph(home: Path) -> None:
+def test_sizes_of_the_set_and_the_graph(home: Path) -> None:
     run_folder("dataset=toy", "method=hipporag", "answer=off", "reference_rows=off", *WEIGHTLESS)
     source, table = FigureSource(home), load_table("zhou2025tr/table18")
     (run,) = stored_runs(home)
@@ -210,9 +210,7 @@ def test_sizes_are_counted_in_the_set_and_the_graph(home: Path) -> None:
     assert [one and one.value for one in figures] == [6, 8, 21, 30]
 
 
-def test_settings_are_where_a_run_stores_them_and_a_chunking_left_to_the_card_is_the_cards() -> (
-    None
-):
+def test_auto_chunking_is_that_of_the_card() -> None:
     words = ("method=raptor", "chunking=token", "pooling=off", "build.graph.max_layers=2")
     settings = settings_of_words(words, None)
     assert all(has_setting(settings, word) for word in (*words, "chunking.size=1200"))

@@ -36,7 +36,7 @@ def shown(**figures: Figure) -> Table:
     return table
 
 
-def test_for_grade_c_there_is_no_difference_and_no_column_for_one() -> None:
+def test_grade_c_has_no_difference() -> None:
     table = shown(ZeroShot=FIGURE)
     assert table.heads == ("method", "Accuracy", "Accuracy, ours [95 %]", "Recall",
                            "Recall, ours [95 %]", "n", "model", "profile",
@@ -47,7 +47,7 @@ def test_for_grade_c_there_is_no_difference_and_no_column_for_one() -> None:
 
 
 @pytest.mark.parametrize("grade", [A, B])
-def test_for_grades_a_and_b_the_difference_is_printed(grade: Grade) -> None:
+def test_grades_a_and_b_have_a_difference(grade: Grade) -> None:
     figures = {"ZeroShot": replace(FIGURE, value=30.0, grade=grade), "DALK": FIGURE}
     table = shown(**figures)
     at = table.heads.index("Accuracy, ours − paper")
@@ -56,7 +56,7 @@ def test_for_grades_a_and_b_the_difference_is_printed(grade: Grade) -> None:
     assert [difference(c, cells) for c in popqa().cells if c.method == "DALK"] == ["–", "–"]
 
 
-def test_what_differs_is_named_once_for_all_rows_and_then_for_each() -> None:
+def test_shared_mismatches_are_named_once() -> None:
     published = {**METRICS, "regime": "published"}
     other = replace(FIGURE, grade=Grade.of([QUESTIONS, TOP_K]), metrics=published)
     table = shown(ZeroShot=replace(FIGURE, grade=B), DALK=other)
@@ -77,7 +77,7 @@ def test_partial_training_and_selection_on_the_same_questions_are_noted() -> Non
     assert "40 of 300" in notes and "chosen, DALK" in notes and "8 configurations" in notes
 
 
-def test_a_table_ends_with_one_command_where_a_run_is_missing_and_a_doubt_has_a_dagger() -> None:
+def test_missing_runs_have_a_command_and_suspicious_numbers_a_dagger() -> None:
     table = shown(ZeroShot=FIGURE)
     (command,) = table.advice
     assert table.rows[1][2] == "–" and "missing: 1 run" in table.notes
@@ -90,7 +90,7 @@ def test_a_table_ends_with_one_command_where_a_run_is_missing_and_a_doubt_has_a_
     assert any(note.startswith("† DALK, Recall") for note in doubted.notes)
 
 
-def test_the_long_table_has_a_row_for_every_printed_cell_with_all_that_is_known() -> None:
+def test_the_long_table_has_a_row_for_each_printed_cell() -> None:
     table = long_table(popqa(), filled(popqa(), ZeroShot=FIGURE))
     assert len(table.rows) == len(popqa().cells) == 6
     row = dict(zip(table.heads, table.rows[0], strict=True))
@@ -100,7 +100,7 @@ def test_the_long_table_has_a_row_for_every_printed_cell_with_all_that_is_known(
     assert lacking["missing"] == "1 run"
 
 
-def test_cells_without_numbers_stand_beside_the_printed_ones() -> None:
+def test_cells_without_numbers_follow_the_printed_ones() -> None:
     """Of pathcorag/fig4 three steps and four queries by four criteria against HyDE."""
     table = load_table("pathcorag/fig4")
     unprinted = [cell for cell in table.cells if cell.value is None]
