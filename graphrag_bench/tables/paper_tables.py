@@ -107,7 +107,8 @@ def _grades(grades: Sequence[Grade]) -> tuple[list[str], list[str]]:
 def comparison_tables(table: PaperTable, filled: Cells, home: Path = Path()) -> list[Table]:
     """Return a table for each data set: the rows of the paper, metrics as columns.
 
-    Differences are printed for grades A and B. The last table ends with `commands`.
+    Differences are printed for grades A and B. A data set without runs has the printed figures
+    alone. The last table ends with `commands`.
     """
     blocks = [_block(table, name, filled) for name in table.datasets]
     last = (f"next: {line}" for line in commands(table, filled, home))
@@ -124,6 +125,13 @@ def _block(table: PaperTable, dataset: str, filled: Cells) -> Table:
     metrics = list(dict.fromkeys(cell.metric for cell in cells))
     rows = grouped(cells, lambda cell: cell.row)
     named = {row: row_name(table, row) for row in rows}
+    notes = comparison_notes(table, dataset, cells, filled, named)
+    if not any(filled[cell].figure for cell in cells):
+        by_place = {(cell.row, cell.metric): _beside(cell, filled)[0] for cell in cells}
+        bare = [(named[row], *(by_place.get((row, name), "") for name in metrics)) for row in rows]
+        return Table(
+            _caption(table, dataset), ("method", *metrics), tuple(bare), notes, ("method",)
+        )
     compared = {cell.metric for cell in cells if difference(cell, filled) != MISSING}
     heads = ["method"]
     for name in metrics:
@@ -141,7 +149,6 @@ def _block(table: PaperTable, dataset: str, filled: Cells) -> Table:
         lines.append((*line, *_run_cells([filled[cell].figure for cell in printed.values()])))
     texts = ("method", "model", "profile", "regime", "grade")
     heads += ["n", *texts[1:]]
-    notes = comparison_notes(table, dataset, cells, filled, named)
     return Table(_caption(table, dataset), tuple(heads), tuple(lines), notes, texts)
 
 
