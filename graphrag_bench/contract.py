@@ -64,7 +64,7 @@ class Setting:
 
         if self.annotation is Prompt:
             prompt = value if isinstance(value, Prompt) else Prompt(str(value))
-            assert prompt.variables is not None  # reads the file, so that its faults are found here
+            assert prompt.variables is not None  # reads and parses the file
             return prompt
         if isinstance(value, list):
             value = tuple(value)
@@ -106,7 +106,9 @@ class Operator(Registered):
             return [self.function(*row, **named) for row in rows]
         results: list[Any] = self.function(*map(list, zip(*rows, strict=True)), **named)
         if len(results) != len(rows):
-            raise ValueError(f"{self.origin} gave {len(results)} results for {len(rows)}")
+            raise ValueError(
+                f"{self.origin} returned {len(results)} results for {len(rows)} questions"
+            )
         return results
 
     @property
@@ -213,7 +215,7 @@ def operator(
         reads, needs, settings, hint = _parameters(function, batched=batched)
         if batched:
             if get_origin(hint) is not list:
-                raise ContractError(f"{function.__qualname__} is batched: it must return a list")
+                raise ContractError(f"{function.__qualname__} is batched and must return a list")
             (hint,) = get_args(hint)
         returns, writes, may_write = _written(function, hint)
         op = Operator(

@@ -139,7 +139,7 @@ class ReachedCode:
             return repr(value)
         if id(value) in self._seen:
             return ["again", [*self._seen].index(id(value))]
-        self._seen[id(value)] = value  # held, or another value may get its id
+        self._seen[id(value)] = value  # keeps the id from being reused
         if isinstance(value, ModuleType):
             self.module(value.__name__)
             return value.__name__
@@ -167,7 +167,7 @@ class ReachedCode:
         if file is None or Path(function.__code__.co_filename).resolve() != file:
             yield self._instructions(function.__code__, function)
         elif "<locals>" not in function.__qualname__:
-            return  # its module says all of it
+            return  # the module covers it
         cells = [_cell_value(cell) for cell in function.__closure__ or ()]
         yield self.value((function.__defaults__, function.__kwdefaults__, *cells))
 
@@ -182,34 +182,34 @@ class ReachedCode:
 
     def _content(self, value: Any) -> Any:
         if self._own(type(value)) and hasattr(value, "__dict__"):
-            made = {
+            attributes = {
                 name: one
                 for name, one in vars(value).items()
                 if not isinstance(inspect.getattr_static(type(value), name, None), cached_property)
             }
-            return self.value(made)
-        written = result_or_error(lambda: pickle.dumps(value, 4))
-        return hashlib.sha256(written).hexdigest() if isinstance(written, bytes) else "unknown"
+            return self.value(attributes)
+        content = result_or_error(lambda: pickle.dumps(value, 4))
+        return hashlib.sha256(content).hexdigest() if isinstance(content, bytes) else "unknown"
 
     def _instructions(self, of: CodeType, function: FunctionType) -> list[Any]:
         lines: list[Any] = [of.co_exceptiontable.hex(), of.co_varnames]
-        home, known = "", function.__globals__
+        home, scope = "", function.__globals__
         for one in dis.get_instructions(of):
-            given = one.argval
-            if isinstance(given, CodeType):
-                given = self._instructions(given, function)
-            elif one.opname in ("LOAD_GLOBAL", "LOAD_NAME") and given in known:
-                given = [given, self.value(known[given])]
+            argument = one.argval
+            if isinstance(argument, CodeType):
+                argument = self._instructions(argument, function)
+            elif one.opname in ("LOAD_GLOBAL", "LOAD_NAME") and argument in scope:
+                argument = [argument, self.value(scope[argument])]
             elif one.opname == "LOAD_CONST":
-                if isinstance(given, str) and _LOADERS & {*of.co_names}:
-                    self.module(given)
-                given = self.value(given)
+                if isinstance(argument, str) and _LOADERS & {*of.co_names}:
+                    self.module(argument)
+                argument = self.value(argument)
             elif one.opname == "IMPORT_NAME":
-                home = str(given)
+                home = str(argument)
                 self.module(home)
             elif one.opname == "IMPORT_FROM":
-                self.module(f"{home}.{given}")
-            lines.append([one.opname, given if isinstance(given, list) else repr(given)])
+                self.module(f"{home}.{argument}")
+            lines.append([one.opname, argument if isinstance(argument, list) else repr(argument)])
         return lines
 
 
@@ -239,10 +239,10 @@ def _module(name: str) -> _Module | None:
     """
     if (spec := _spec(name)) is None:
         return None
-    there = sys.modules.get(name)
-    held = _held(there) if there is not None else []
-    known, module = _loaded.get(name, ([], None))
-    if module and len(known) == len(held) and all(map(is_, known, held)):
+    loaded = sys.modules.get(name)
+    objects = _replaceable(loaded) if loaded is not None else []
+    before, module = _loaded.get(name, ([], None))
+    if module and len(before) == len(objects) and all(map(is_, before, objects)):
         return module
     if (file := _origin(spec)) is None:
         return None
@@ -254,12 +254,12 @@ def _module(name: str) -> _Module | None:
     elif parsed.computed:
         names += _beside(name, file)
     module = _Module(parsed.digest, tuple(dict.fromkeys(names)))
-    if held:
-        _loaded[name] = held, module
+    if objects:
+        _loaded[name] = objects, module
     return module
 
 
-def _held(module: ModuleType) -> list[object]:
+def _replaceable(module: ModuleType) -> list[object]:
     """Return what a reload or an edit in place replaces: the spec, values, code of functions."""
     own = [*vars(module).values()]
     kinds = [one for one in own if isinstance(one, type) and one.__module__ == module.__name__]
@@ -275,7 +275,7 @@ def _named(base: str, names: tuple[str, ...], spec: ModuleSpec) -> Iterator[str]
         return
     inside = [f"{base}.{name}" for name in names]
     if not inside or base not in CORE or None in map(_spec, inside):
-        yield base  # of the roots of this project, submodules alone
+        yield base  # roots of this project count by their submodules
     yield from inside
     yield from _packages(base)
 
@@ -342,8 +342,8 @@ def _parse(source: bytes) -> _Parsed:
                 exported += [str(one.value) for one in parts if isinstance(one, ast.Constant)]
         if isinstance(body := getattr(node, "body", None), list) and not read:
             node.body = [one for one in body if not _is_text(one)]  # type: ignore[attr-defined]
-    written = hashlib.sha256(ast.dump(tree).encode()).hexdigest()
-    return _Parsed(written, tuple(imports), tuple(exported), n_computed > 0)
+    content = hashlib.sha256(ast.dump(tree).encode()).hexdigest()
+    return _Parsed(content, tuple(imports), tuple(exported), n_computed > 0)
 
 
 def _last_name(node: ast.expr) -> str:

@@ -46,19 +46,19 @@ class Prompt:
         """The template; raises UserError if the package or the file does not exist."""
         package, colon, path = self.name.partition(":")
         if not colon:
-            raise UserError(f"A prompt is named 'package:path', not '{self.name}'.")
+            raise UserError(f"Prompt '{self.name}': expected 'package:path'.")
         if self.folder and (own := Path(self.folder) / Path(path).name).is_file():
             return own.read_text(encoding="utf-8")
         try:
             root = files(import_module(package))
         except ModuleNotFoundError:
-            raise UserError(f"Prompt '{self.name}': there is no package '{package}'.") from None
+            raise UserError(f"Prompt '{self.name}': unknown package '{package}'.") from None
         file = root.joinpath(path)
         if not file.is_file():
             near = root.joinpath(str(Path(path).parent))
             there = [item.name for item in near.iterdir()] if near.is_dir() else []
             hint = did_you_mean(Path(path).name, sorted(there))
-            raise UserError(f"No prompt file '{self.name}'. {hint}")
+            raise UserError(f"Unknown prompt file '{self.name}'. {hint}")
         return file.read_text(encoding="utf-8")
 
     @property

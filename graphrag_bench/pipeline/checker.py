@@ -52,7 +52,7 @@ class Checker:
         if slot not in self.written:
             writers = [op.name for op in operators.all() if slot in op.returns]
             known = (
-                f"; operators that do: {', '.join(writers) or 'none'}"
+                f"; operators that write it: {', '.join(writers) or 'none'}"
                 if slot in slot_names()
                 else ""
             )
@@ -70,8 +70,8 @@ class Checker:
         """Check that a resource exists."""
         if self.resources is not None and resource not in self.resources:
             self.problem(
-                f"{label} needs '{resource}', which nothing builds; "
-                f"there are: {', '.join(sorted(self.resources))}."
+                f"{label} needs '{resource}', which no builder makes. "
+                f"There are: {', '.join(sorted(self.resources))}."
             )
 
     def require(self, label: str, attributes: Iterable[str]) -> None:
@@ -86,9 +86,8 @@ class Checker:
         for slot in (*always, *sometimes):
             if slot in self.unread:
                 self.problem(
-                    f"{label} overwrites '{slot}', which {self.unread[slot]} wrote and no step has "
-                    "read. Put the two in the arms of a branch to merge them, or name one with "
-                    f"`as`; `as: {slot}` replaces the former."
+                    f"{label} overwrites '{slot}' of {self.unread[slot]}, which no step has read. "
+                    f"Merge both in a `branch`, name one with `as`, or replace it by `as: {slot}`."
                 )
             self.unread[slot] = label
         self.written.update(always)

@@ -71,7 +71,7 @@ def combinator(key: str) -> Callable[[K], K]:
     def register(kind: K) -> K:
         known = registered.get(key, kind)
         if known.__module__ != kind.__module__:
-            raise ValueError(f"there is a combinator '{key}' in {known.__module__} already")
+            raise ValueError(f"combinator '{key}' is already registered by {known.__module__}")
         registered[key] = kind
         return kind
 
@@ -107,7 +107,7 @@ def read_combinator(
     keys = _keys(form)
     for key in item:
         if key not in keys:
-            note(f"{path} ({form}) has no key '{key}'; it takes {', '.join(sorted(keys))}.")
+            note(f"{path} ({form}) has no key '{key}'. Keys: {', '.join(sorted(keys))}.")
     values: dict[str, Any] = {"label": f"{path} {form}"}
     for key, one in keys.items():
         value, inside = item.get(key), _path(path, key, item)
@@ -117,7 +117,7 @@ def read_combinator(
             named = {str(name): steps for name, steps in value.items()}
             values[one.field] = {n: read(steps, f"{inside}.{n}") for n, steps in named.items()}
         elif one.type == Arms:
-            note(f"{inside}: named lists of steps were expected, not {value!r}.")
+            note(f"{inside}: expected named lists of steps, not {value!r}.")
         elif one.required or key in item:
             try:
                 values[one.field] = Setting(key, one.type, None).check(value)

@@ -70,7 +70,7 @@ class Branch(Nested):
         operators = self.operators()
         written = {op.writes(slot) for op in operators for slot in op.operator.returns}
         for slot in sorted(set(only) - written):
-            checker.problem(f"{self.label} keeps '{slot}', which none of its steps writes.")
+            checker.problem(f"{self.label} only: no step inside writes '{slot}'.")
         used = {*only, *(source for op in operators for _, source in op.reads)}
         checker.unread = {slot: w for slot, w in checker.unread.items() if slot not in used}
         for arm in arms:
@@ -131,11 +131,11 @@ class Each(Nested):
         checker.read(self.label, self.slot)
         if self.slot not in SPLITTABLE:
             known = ", ".join(sorted(SPLITTABLE))
-            checker.problem(f"{self.label}: '{self.slot}' has no items; slots that do: {known}.")
+            checker.problem(f"{self.label}: '{self.slot}' has no items. Slots with items: {known}.")
         inner = after(self.steps, checker)
         for slot in sorted(checker.new_unread(inner)):
             if slot not in MERGEABLE:
-                checker.problem(f"{self.label}: '{slot}' of several items cannot be merged.")
+                checker.problem(f"{self.label}: '{slot}' cannot be merged over items.")
         checker.join([inner])
         new = inner.written - checker.written
         checker.written |= {s for s in new if s not in MERGEABLE or empty(s) is not None}
@@ -227,7 +227,7 @@ class Switch(Nested):
                 execution.fall_back(state, self.fallback[name])
         outcomes: list[Outcome] = list(states)
         for name, steps in self.cases.items():
-            rows = [row for row, chosen in enumerate(names) if chosen == name]
+            rows = [row for row, case in enumerate(names) if case == name]
             ends = run_steps(steps, [states[row] for row in rows], execution)
             for row, outcome in zip(rows, ends, strict=True):
                 outcomes[row] = outcome
@@ -246,7 +246,7 @@ class Switch(Nested):
         for name in self.fallback:
             if name not in self.cases:
                 hint = did_you_mean(name, list(self.cases))
-                checker.problem(f"{self.label} fallback: no case '{name}'. {hint}")
+                checker.problem(f"{self.label} fallback: there is no case '{name}'. {hint}")
         checker.look(self.label, self.slot)
         arms = []
         for name, steps in self.cases.items():

@@ -77,15 +77,15 @@ def merge(values: Sequence[Any], rule: Rule) -> Any:
     if isinstance(first, NodeScores | RelationshipScores | ChunkScores):
         return type(first)(_vectors([value.values for value in values], rule))
     if isinstance(first, Mentions | Query | Keywords | Subgraph | RankedPaths):
-        return type(first)(*(_each_once(values, one.name) for one in fields(first)))
+        return type(first)(*(_union(values, one.name) for one in fields(first)))
     if isinstance(first, Exploration):
         rounds = zip_longest(*(value.rounds for value in values), fillvalue=())
         hops = (unique(list(chain(*parts))) for parts in rounds)
-        return Exploration(_each_once(values, "chosen"), tuple(hops))
+        return Exploration(_union(values, "chosen"), tuple(hops))
     raise TypeError(f"{type(first).__name__} cannot be merged")
 
 
-def _each_once(values: Sequence[Any], part: str) -> tuple[Any, ...]:
+def _union(values: Sequence[Any], part: str) -> tuple[Any, ...]:
     return unique([item for value in values for item in getattr(value, part)])
 
 
@@ -103,27 +103,27 @@ def _normalised(scores: Any) -> Any:
     return clipped / total if total > 0 else clipped
 
 
-def _in_a_row(values: Sequence[Ranked[Any]]) -> Ranked[Any]:
+def _concatenated(values: Sequence[Ranked[Any]]) -> Ranked[Any]:
     parts = [[getattr(value, part) for value in values] for part in ("ids", "scores")]
     return Ranked(*map(np.concatenate, parts))
 
 
 def _summed(values: Sequence[Ranked[Any]], points: Callable[[Ranked[Any]], Any]) -> Ranked[Any]:
-    rows, places = np.unique(_in_a_row(values).ids, return_inverse=True)
+    rows, places = np.unique(_concatenated(values).ids, return_inverse=True)
     scores = np.zeros(len(rows))
     np.add.at(scores, places, np.concatenate([points(value) for value in values]))
     return best_rows(rows, scores, len(rows))
 
 
 def _best(values: Sequence[Ranked[Any]]) -> Ranked[Any]:
-    every = _in_a_row(values)
+    every = _concatenated(values)
     rows, best = best_score_by_id(every.ids, every.scores)
     return best_rows(rows, best, len(rows))
 
 
 _RANKED: Mapping[str, Callable[[Sequence[Ranked[Any]]], Ranked[Any]]] = {
     "interleave": interleave,
-    "union": lambda values: _in_a_row(values).distinct(),
+    "union": lambda values: _concatenated(values).distinct(),
     "max": _best,
     "sum": lambda values: _summed(values, lambda v: v.scores),
     "sum_of_normalised": lambda values: _summed(values, lambda v: _normalised(v.scores)),

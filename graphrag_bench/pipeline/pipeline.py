@@ -92,7 +92,7 @@ class Pipeline:
             hint = did_you_mean(name, sorted(parameters - {name}))
             checker.problem(f"{checker.unread[name]}: no step reads its list '{name}'. {hint}")
         if "answer" not in checker.written:
-            checker.problem("No step writes 'answer'; end `generate` with an operator that does.")
+            checker.problem("No step writes 'answer'; the last step of `generate` must.")
         return checker.problems
 
 
@@ -129,21 +129,21 @@ class _Builder:
 
     def steps(self, items: Any, path: str) -> Steps:
         if not isinstance(items, Sequence) or isinstance(items, str):
-            self.problems.append(f"{path}: a list of steps was expected, not {items!r}.")
+            self.problems.append(f"{path}: expected a list of steps, not {items!r}.")
             return ()
         steps = (self.step(item, f"{path}.{row}") for row, item in enumerate(items))
         return tuple(step for step in steps if step is not None)
 
     def step(self, item: Any, path: str) -> Step | None:
         if not isinstance(item, Mapping):
-            self.problems.append(f"{path}: a step is a mapping such as {{op: NAME}}, not {item!r}.")
+            self.problems.append(f"{path}: expected a step such as {{op: NAME}}, not {item!r}.")
             return None
         if "op" in item:
             return self._operator(item, path)
         if form_of(item):
             return read_combinator(item, path, self.steps, self.problems.append)
         forms, found = ", ".join(["op", *sorted(registered)]), ", ".join(map(str, item))
-        self.problems.append(f"{path} has none of {forms}; it has {found}.")
+        self.problems.append(f"{path} needs one of the keys {forms}; it has {found}.")
         return None
 
     def _operator(self, item: Mapping[str, Any], path: str) -> Step | None:
@@ -172,7 +172,7 @@ class _Builder:
     def _use(self, operator: Operator, items: Any, label: str) -> dict[str, str]:
         """Return the list that each parameter reads, for named lists and optional parameters."""
         if isinstance(items, str) or not isinstance(items, Sequence):
-            self.problems.append(f"{label}: use: a list was expected, not {items!r}.")
+            self.problems.append(f"{label}: use: expected a list, not {items!r}.")
             items = ()
         reads = {read.slot: read for read in reversed(operator.reads)}
         reads |= {read.parameter: read for read in operator.reads}
@@ -203,18 +203,22 @@ class _Builder:
             hint = did_you_mean(source, sorted({*self.lists, read.slot}))
             self.problems.append(f"{label}: no earlier step names a list '{source}'. {hint}")
         elif kind != read.slot:
-            self.problems.append(f"{label} reads {read.slot} from '{source}', which has {kind}.")
+            self.problems.append(
+                f"{label} reads {read.slot} from '{source}', which is a list of {kind}."
+            )
 
     def _named(self, operator: Operator, name: Any, label: str) -> str:
         """Return the name of the list that a step writes."""
         kind = operator.main
         if not isinstance(name, str) or (name and not name.isidentifier()):
-            self.problems.append(f"{label}: as: a name was expected, not {name!r}.")
+            self.problems.append(f"{label}: as: expected a name, not {name!r}.")
             return ""
         if name != kind and name in slot_names():
             self.problems.append(f"{label}: as: '{name}' is a slot; choose another name.")
         elif name != kind and self.lists.get(name, kind) != kind:
-            self.problems.append(f"{label}: as: '{name}' has {self.lists[name]}, not {kind}.")
+            self.problems.append(
+                f"{label}: as: '{name}' is a list of {self.lists[name]}, not of {kind}."
+            )
         elif name and name != kind:
             self.lists[name] = kind
         return name
@@ -231,7 +235,7 @@ class _Builder:
                 continue
             value = own.get(name, setting.default)
             if isinstance(value, str) and "${" in value:
-                continue  # what it asks for is missing, and told once for the method
+                continue  # an unresolved reference, reported once for the method
             try:
                 if setting.annotation is Prompt:
                     value = self._prompt(value, operator, name, label)
@@ -268,7 +272,7 @@ def build(
     for key in unknown_stages(method):
         close = nearest(key, [stage for stage in STAGES if stage not in keys], n=1)
         hint = f"Did you mean '{close[0]}'?" if close else f"There are: {', '.join(STAGES)}."
-        builder.problems.append(f"There is no stage '{key}' in a method. {hint}")
+        builder.problems.append(f"Unknown stage '{key}'. {hint}")
         keys |= dict.fromkeys(close, key)
     named = [(stage, keys[stage]) for stage in STAGES if stage in keys]
     stages = {stage: builder.steps(method[key], key) for stage, key in named}

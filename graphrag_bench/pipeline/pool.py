@@ -64,7 +64,7 @@ def pooled(
         if key not in KEYS:
             raise UserError(f"path_pooling has no key '{key}'. {did_you_mean(key, sorted(KEYS))}")
     if (mode := pooling.get("mode")) not in MODES:
-        raise UserError(f"pooling.mode={mode!r}: choose pooling={' or pooling='.join(MODES)}.")
+        raise UserError(f"pooling.mode={mode!r}: expected {' or '.join(MODES)}.")
     settings = {key: value for key, value in pooling.items() if key not in _OWN}
     if pool.get("scores"):
         settings = {"scores": pool["scores"], **settings}

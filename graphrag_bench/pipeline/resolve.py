@@ -60,12 +60,12 @@ class Resolve(Nested):
         return [self._merged(work) for work in works]
 
     def _limited(self, plan: Plan) -> Plan:
-        chosen = plan.needed() if self.prune_unused else plan
-        if len(chosen) <= self.at_most:
-            return chosen
-        order = [one.id for layer in chosen.layers() for one in layer]
+        used = plan.needed() if self.prune_unused else plan
+        if len(used) <= self.at_most:
+            return used
+        order = [one.id for layer in used.layers() for one in layer]
         ids = set(order[: self.at_most])
-        return checked_plan([o for o in chosen.sub_questions if o.id in ids], chosen.final)
+        return checked_plan([o for o in used.sub_questions if o.id in ids], used.final)
 
     def _resolve(
         self,

@@ -42,7 +42,7 @@ def own_lines(error: BaseException) -> tuple[str, ...]:
     """Return the traceback of an error outside graphrag_bench: file, line and code."""
     frames = traceback.extract_tb(error.__traceback__)
     own = [frame for frame in frames if not Path(frame.filename).is_relative_to(_CORE)]
-    texts = traceback.format_list(own[-_MOST_FRAMES:])  # of a recursion the last calls
+    texts = traceback.format_list(own[-_MOST_FRAMES:])  # the last calls of a recursion
     return tuple(line for text in texts for line in text.rstrip("\n").split("\n"))
 
 
@@ -269,13 +269,13 @@ class OperatorStep(Step):
         for need in self.operator.needs:
             checker.need(self.label, need)
         checker.require(self.label, self.operator.required(self.settings))
-        for name, value in self.settings.items():
+        for value in self.settings.values():
             if hasattr(value, "variables"):
                 missing = sorted(value.variables - self.operator.supplies)
                 if missing:
                     checker.problem(
-                        f"{self.label}: prompt '{value.name}' asks for {_list(missing)}; "
-                        f"'{name}' is given {_list(self.operator.supplies)}."
+                        f"{self.label}: prompt '{value.name}' uses {_list(missing)}; "
+                        f"the operator supplies {_list(self.operator.supplies)}."
                     )
         if self.named == self.operator.main:
             checker.unread.pop(self.named, None)

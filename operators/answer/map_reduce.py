@@ -124,8 +124,8 @@ def map_points(
     """
     pieces = list(context.pieces)
     if order == "shuffled":
-        drawn = np.random.default_rng(seed).permutation(len(pieces))
-        pieces = [pieces[row] for row in drawn.tolist()]
+        permutation = np.random.default_rng(seed).permutation(len(pieces))
+        pieces = [pieces[row] for row in permutation.tolist()]
     groups = _packed(pieces, group_tokens if group == "packed" else 0)
     groups, rest = groups[:max_groups], groups[max_groups:]
     unread = tuple((p.kind, p.id) for part in rest for p in part)
@@ -178,9 +178,14 @@ def points_context(
 def _pieces(points: Points, tokenizer: Tokenizer) -> list[Piece]:
     pieces = []
     for row, (text, score) in enumerate(zip(points.texts, points.scores, strict=True)):
-        shown, chunks = f"[importance {score}] {text}", points.chunks[row] if points.chunks else ()
-        n_tokens = tokenizer.count(shown)
-        pieces.append(Piece("point", str(row), shown, float(score), n_tokens, chunks=chunks))
+        text_with_score, chunks = (
+            f"[importance {score}] {text}",
+            points.chunks[row] if points.chunks else (),
+        )
+        n_tokens = tokenizer.count(text_with_score)
+        pieces.append(
+            Piece("point", str(row), text_with_score, float(score), n_tokens, chunks=chunks)
+        )
     return pieces
 
 

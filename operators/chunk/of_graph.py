@@ -101,7 +101,7 @@ def occurrence(
     """
     if scoring == "entity_order":
         if nodes is None:
-            raise UserError("scoring='entity_order' takes the step setting use: [nodes]")
+            raise UserError("scoring='entity_order' needs use: [nodes]")
         return _by_entity(nodes, graph, top_k)
     sources, targets = graph.source[relationships.ids], graph.target[relationships.ids]
     both = graph.node_chunk[sources].multiply(graph.node_chunk[targets]).tocsr()
@@ -144,7 +144,7 @@ def aggregator(
     """
     if by == "nodes":
         if node_scores is None:
-            raise UserError("by='nodes' takes the step setting use: [node_scores]")
+            raise UserError("by='nodes' needs use: [node_scores]")
         scores = graph.node_chunk.T @ node_scores.values
     elif unit == "fact":
         scores = graph.relationship_chunk.T @ relationship_scores.values

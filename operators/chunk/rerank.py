@@ -93,7 +93,7 @@ def _order_of(n_passages: int) -> ReplyFormat[tuple[int, ...]]:
         named = read_json(text, Order, purpose=PURPOSE, repair=not cut).order
         order = unique([number - 1 for number in named if 1 <= number <= n_passages])
         if not order:
-            problem = f"field 'order': no number from 1 to {n_passages} in it"
+            problem = f"field 'order' has no number from 1 to {n_passages}"
             raise UnreadableReply(PURPOSE, text, problem)
         return order
 

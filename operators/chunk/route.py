@@ -66,7 +66,7 @@ def route(
             cosine = vectors[[row_of[text] for text in one.texts()]] @ vector
             best = one.best_routes(cosine, share**parent_weight, other_parents)
             reached = np.array([best[row].score if row in best else 0.0 for row in one.rows])
-            scores = weight * np.log(share + _LEAST_SHARE) + title_bonus * one.named + reached
+            scores = weight * np.log(share + _LEAST_SHARE) + title_bonus * one.is_named + reached
             first = best_rows(ranked.ids, scores, top_k)
             results.append((first, Routes(tuple(best[row] for row in first.ids if row in best))))
     return results
@@ -81,7 +81,7 @@ class _Candidates:
 
     rows: Sequence[int]
     passages: Sequence[str]
-    named: BoolArray
+    is_named: BoolArray
     routes: Sequence[tuple[int, int, str, int]]
     sentences: Sequence[str]
 
@@ -90,7 +90,7 @@ class _Candidates:
         cls, question: str, rows: Sequence[int], table: ChunkTable, n_parents: int
     ) -> "_Candidates":
         titles = [title_key(table.titles[row]) for row in rows]
-        asked = set(_names_in(question, titles))
+        in_question = set(_names_in(question, titles))
         routes: list[tuple[int, int, str, int]] = []
         sentences: dict[str, int] = {}
         for parent, child, sentence in _routes(rows, titles, table, n_parents):
@@ -98,9 +98,9 @@ class _Candidates:
             text = f"{heading}: {sentence}" if heading else sentence
             place = len(rows) + sentences.setdefault(text, len(sentences))
             routes.append((parent, child, sentence, place))
-        named = np.array([title in asked for title in titles], bool)
+        is_named = np.array([title in in_question for title in titles], bool)
         passages = [table.passage(row) for row in rows]
-        return cls(rows, passages, named, routes, list(sentences))
+        return cls(rows, passages, is_named, routes, list(sentences))
 
     def texts(self) -> list[str]:
         """Return the texts to embed: the passages, then the sentences; none without routes."""
@@ -115,7 +115,7 @@ class _Candidates:
         """
         best: dict[int, Route] = {}
         typical = np.median(cosine[: len(self.rows)]) if self.routes else 0.0
-        factor = np.where(self.named, 1.0, other_parents) * parents
+        factor = np.where(self.is_named, 1.0, other_parents) * parents
         for parent, child, sentence, place in self.routes:
             score = float(max(cosine[place] - typical, 0.0) * factor[parent])
             row = self.rows[child]

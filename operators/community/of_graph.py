@@ -16,8 +16,8 @@ _ABOVE_EVERY_RATING = 11.0
 def with_report(communities: Communities, reports: Reports, level: int | None) -> IntArray:
     """Return the communities with a report, down to a level (None: all levels), ascending."""
     lengths = np.diff(reports.texts.offsets)
-    shown = lengths > 0 if level is None else (lengths > 0) & (communities.level <= level)
-    return np.flatnonzero(shown)
+    selected = lengths > 0 if level is None else (lengths > 0) & (communities.level <= level)
+    return np.flatnonzero(selected)
 
 
 def rating_fraction(reports: Reports) -> FloatArray:

@@ -100,10 +100,10 @@ def chunks_context(
     pieces = []
     for position, (row, score) in enumerate(chunks.distinct().head(most).items()):
         text = chunk_table.passage(row)
-        shown = text if form == "text" else _csv(position, text)
+        row_text = text if form == "text" else _csv(position, text)
         name, *also = chunk_table.documents_of(row)
-        n_tokens = tokenizer.count(shown)
-        pieces.append(Piece("chunk", name, shown, score, n_tokens, tuple(also), (row,)))
+        n_tokens = tokenizer.count(row_text)
+        pieces.append(Piece("chunk", name, row_text, score, n_tokens, tuple(also), (row,)))
     return with_block(context, pieces, context_budget if bounded else UNBOUNDED, share)
 
 
@@ -197,18 +197,19 @@ def node_pieces(
         name = graph.names[row]
         described = graph.descriptions[row] if graph.descriptions else ""
         kind = graph.types[row] if graph.types else ""
-        shown = described or name
-        stated: list[int] = []
+        row_text = described or name
+        attribute_chunks: list[int] = []
         if stored is not None and len(best := stored.rows_of(row)[:n_attributes]):
-            listed = "; ".join(map(stored.text_of, best.tolist()))
-            shown, described = f"{shown}. {listed}", f"{described} {listed}".strip()
-            stated = stored.chunk[best].indices.tolist()
+            attribute_texts = "; ".join(map(stored.text_of, best.tolist()))
+            row_text = f"{row_text}. {attribute_texts}"
+            described = f"{described} {attribute_texts}".strip()
+            attribute_chunks = stored.chunk[best].indices.tolist()
         if form != "text":
             cells = (position, name, kind, described)
-            shown = _csv(*cells, int(degree[row])) if form == "table" else _csv(*cells)
-        chunks = tuple(sorted({*graph.chunks_of_node(row), *stated}))
-        n_tokens = tokenizer.count(shown)
-        pieces.append(Piece("node", name, shown, score, n_tokens, chunks=chunks))
+            row_text = _csv(*cells, int(degree[row])) if form == "table" else _csv(*cells)
+        chunks = tuple(sorted({*graph.chunks_of_node(row), *attribute_chunks}))
+        n_tokens = tokenizer.count(row_text)
+        pieces.append(Piece("node", name, row_text, score, n_tokens, chunks=chunks))
     return pieces
 
 
@@ -225,11 +226,11 @@ def relationship_pieces(
             words = graph.keywords[row] if graph.keywords else ""
             cells = (position, graph.names[head], graph.names[tail], fact, words)
             rank = (f"{float(graph.weight[row]):g}", int(degree[head] + degree[tail]))
-            shown = _csv(*cells, *rank) if form == "table" else _csv(*cells)
+            row_text = _csv(*cells, *rank) if form == "table" else _csv(*cells)
         else:
-            shown = f"{graph.names[head]}, {fact}, {graph.names[tail]}"
-        n_tokens, chunks = tokenizer.count(shown), graph.chunks_of_relationship(row)
-        pieces.append(Piece("relationship", str(row), shown, score, n_tokens, chunks=chunks))
+            row_text = f"{graph.names[head]}, {fact}, {graph.names[tail]}"
+        n_tokens, chunks = tokenizer.count(row_text), graph.chunks_of_relationship(row)
+        pieces.append(Piece("relationship", str(row), row_text, score, n_tokens, chunks=chunks))
     return pieces
 
 
@@ -255,9 +256,9 @@ def communities_context(
     pieces = []
     for position, (row, score) in enumerate(communities.distinct().head(top_k).items()):
         if text := reports.texts[row]:
-            shown = text if form == "text" else _csv(position, text)
-            n_tokens, chunks = tokenizer.count(shown), reports.chunks_of(row)
-            pieces.append(Piece("community", str(row), shown, score, n_tokens, chunks=chunks))
+            row_text = text if form == "text" else _csv(position, text)
+            n_tokens, chunks = tokenizer.count(row_text), reports.chunks_of(row)
+            pieces.append(Piece("community", str(row), row_text, score, n_tokens, chunks=chunks))
     return with_block(context, pieces, context_budget if bounded else UNBOUNDED, share)
 
 

@@ -24,7 +24,7 @@ Hits = list[tuple[int, float]]
 def _vectors_last(parts: tuple[str, ...]) -> tuple[str, ...]:
     """Return the parts; raises ValueError if `vectors`, which matches every name, is not last."""
     if "vectors" in parts[:-1]:
-        raise ValueError("'vectors' comes last: it leaves no name for the parts behind it")
+        raise ValueError("'vectors' must come last: it matches every name")
     return parts
 
 

@@ -20,7 +20,7 @@ from graphrag_bench.values import (
 
 def _not_zero(a: float) -> float:
     if not a:
-        raise ValueError("it must not be 0")
+        raise ValueError("must not be 0")
     return a
 
 
@@ -68,8 +68,8 @@ def pool(
         sources=sources,
         a=a,
     )
-    placed = prompt_order(best_first(pooled_scores)[:top_k], order)
-    return Ranked(rows[placed], pooled_scores[placed])
+    places = prompt_order(best_first(pooled_scores)[:top_k], order)
+    return Ranked(rows[places], pooled_scores[places])
 
 
 def _by_base_rank(

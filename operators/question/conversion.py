@@ -50,11 +50,11 @@ def entities_or_phrases(question: Question, *, nlp: Nlp) -> Mentions:
     noun phrases are this project's.
     """
     (sentences,) = nlp.sentences([question.text])
-    named = [
+    entities = [
         name for sentence in sentences for name, label in sentence.entities if label not in NUMERIC
     ]
     phrases = [phrase for sentence in sentences for phrase in sentence.phrases]
-    return _mentions([bare_name(name) for name in named or phrases])
+    return _mentions([bare_name(name) for name in entities or phrases])
 
 
 @operator("question.entities.llm", calls=2, supplies={"question"}, order="the order of the reply")
@@ -128,9 +128,9 @@ def keywords_nlp(question: Question, *, nlp: Nlp) -> Keywords:
     Source: LightRAG (Guo et al. 2024), section 3.2, with a tagger instead of the model.
     """
     (sentences,) = nlp.sentences([question.text])
-    named = [name for sentence in sentences for name, _ in sentence.entities]
+    entities = [name for sentence in sentences for name, _ in sentence.entities]
     phrases = [phrase for sentence in sentences for phrase in sentence.phrases]
-    return Keywords(_words(named), _words(phrases))
+    return Keywords(_words(entities), _words(phrases))
 
 
 Fallback = Literal["question", "nothing"]

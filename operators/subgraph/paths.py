@@ -57,7 +57,7 @@ def way_to_nearest(graph: Graph, start: int, targets: Iterable[int], most: int) 
 
     Ties by lower id, also on the way. Empty if no target is within `most` hops.
     """
-    wanted = np.fromiter(targets, np.int64)
+    target_ids = np.fromiter(targets, np.int64)
     distance: IntArray = np.full(graph.n_nodes, -1)
     distance[start] = 0
     frontier = np.array([start])
@@ -65,7 +65,7 @@ def way_to_nearest(graph: Graph, start: int, targets: Iterable[int], most: int) 
         near = np.unique(graph.adjacency[frontier].indices)
         frontier = near[distance[near] < 0]
         distance[frontier] = hops
-        reached = wanted[distance[wanted] == hops]
+        reached = target_ids[distance[target_ids] == hops]
         if len(reached):
             return _way_back(graph, distance, int(reached.min()))
         if not len(frontier):
@@ -119,7 +119,7 @@ def agent_path(
     Without triples no call is made. Raises CallFailed if the model fails.
     Source: Zhou et al. 2025, section 6.1, subgraph "AgentPath"; DALK (Li et al. 2024), section 3.3.
     """
-    paths = _shown(subgraph, relationships)
+    paths = _paths_of(subgraph, relationships)
     rows = unique([row for path in paths for row in path])
     if not rows:
         return Subgraph()
@@ -134,24 +134,24 @@ def agent_path(
         fallback=lambda _: tuple(written[row] for row in rows),
         max_tokens=max_tokens,
     )
-    return _chosen(graph, triples[:top_k], written)
+    return _subgraph_of(graph, triples[:top_k], written)
 
 
-def _shown(
+def _paths_of(
     subgraph: Subgraph | None, relationships: Ranked[Relationship] | None
 ) -> list[tuple[int, ...]]:
     walks = subgraph or Subgraph()
     paths = [path.relationships for path in walks.paths]
     single = [] if paths else list(walks.relationships)
     single += [] if relationships is None else relationships.ids.tolist()
-    shown: list[tuple[int, ...]] = []
+    result: list[tuple[int, ...]] = []
     seen: dict[int, None] = {}
     for path in [*paths, *((row,) for row in single)]:
         new = tuple(row for row in unique(path) if row not in seen)[: MOST - len(seen)]
         if new:
-            shown.append(new)
+            result.append(new)
             seen.update(dict.fromkeys(new))
-    return shown
+    return result
 
 
 def _triples(text: str, cut: bool) -> tuple[tuple[str, ...], ...]:
@@ -170,7 +170,7 @@ def _triples(text: str, cut: bool) -> tuple[tuple[str, ...], ...]:
     return tuple(dict.fromkeys(triples))
 
 
-def _chosen(
+def _subgraph_of(
     graph: Graph, triples: Sequence[tuple[str, ...]], written: Mapping[int, tuple[str, ...]]
 ) -> Subgraph:
     row_of: dict[tuple[str, ...], int] = {}

@@ -105,9 +105,9 @@ def prized_subgraph(
     )
     plain = edges[edges < len(rows) - len(middles)]
     of_middles = rows[rich][nodes[nodes >= graph.n_nodes] - graph.n_nodes]
-    chosen = np.union1d(rows[~rich][plain], of_middles)
+    tree_rows = np.union1d(rows[~rich][plain], of_middles)
     real = nodes[nodes < graph.n_nodes]
-    return np.union1d(real, np.union1d(graph.source[chosen], graph.target[chosen])), chosen
+    return np.union1d(real, np.union1d(graph.source[tree_rows], graph.target[tree_rows])), tree_rows
 
 
 def _tree(ends: IntArray, prizes: FloatArray, costs: FloatArray) -> tuple[IntArray, IntArray]:
