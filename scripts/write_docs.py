@@ -256,7 +256,7 @@ def _method_row(name: str, toy: Dataset) -> list[str]:
     experiment = api.method(name, embedder="hashing").experiment(toy)
     pipeline = experiment.method.pipeline
     planned = {item.resource: item.builder.variant for item in experiment.plan}
-    wanted = sorted(experiment.wanted - {"graph", "chunk_table", "corpus"})
+    wanted = sorted(experiment.needed_artifacts - {"graph", "chunk_table", "corpus"})
 
     def chain(steps: Any) -> str:
         result = [op.operator.name for step in steps for op in step.operators()]
@@ -264,7 +264,9 @@ def _method_row(name: str, toy: Dataset) -> list[str]:
 
     return [
         f"[{experiment.method.title}](../{page_of(name).relative_to(ROOT).as_posix()})",
-        planned.get("graph", "–") if "graph" in experiment.wanted or "graph" in planned else "–",
+        planned.get("graph", "–")
+        if "graph" in experiment.needed_artifacts or "graph" in planned
+        else "–",
         ", ".join(wanted) or "–",
         chain(pipeline.convert),
         chain(pipeline.retrieve),
