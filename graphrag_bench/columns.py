@@ -79,7 +79,7 @@ class Texts:
         """Return the texts of some rows, in the order given."""
         return [self[int(row)] for row in np.asarray(rows)]
 
-    def joined(self, matrix: Any, separator: str) -> "Texts":
+    def join_rows(self, matrix: Any, separator: str) -> "Texts":
         """Return one text for each row of a CSR matrix: the texts of its columns, joined."""
         texts = list(self)
         rows = pairwise(matrix.indptr.tolist())
@@ -166,10 +166,10 @@ class TextRows(Columns, Mapping[str, int]):
     @classmethod
     def of(cls, rows: Mapping[str, int]) -> "TextRows":
         """Return the columns of a mapping, in its order."""
-        return cls.numbered(Texts.of(list(rows)), np.array(list(rows.values()), np.int64))
+        return cls.of_columns(Texts.of(list(rows)), np.array(list(rows.values()), np.int64))
 
     @classmethod
-    def numbered(cls, keys: Texts, values: NDArray[np.int64]) -> "TextRows":
+    def of_columns(cls, keys: Texts, values: NDArray[np.int64]) -> "TextRows":
         """Return the columns of distinct keys and their values."""
         sums = np.array([crc32(key.encode()) for key in keys], np.uint32)
         order = np.argsort(sums, kind="stable")

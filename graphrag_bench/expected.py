@@ -24,16 +24,16 @@ class Sizes:
     n_chunks: int = 0
 
 
-ANSWER = {"short": 16, "choice": 24, "list": 64}
+SHORT_ANSWER_TOKENS = {"short": 16, "choice": 24, "list": 64}
 """Usual tokens of an answer by its form; other forms have `PROSE`."""
-PROSE = 300
-REPLY = 150
+PROSE_TOKENS = 300
+REPLY_TOKENS = 150
 """Usual tokens of a reply during retrieval: keywords, a choice, a thought, points."""
-SHOWN = 1000
+ROW_TOKENS = 1000
 """Usual tokens of the rows in a prompt of retrieval that no budget limits."""
-REPORT = 300
+REPORT_TOKENS = 300
 """Usual tokens of a community report."""
-ROUNDS = 0.5
+ROUNDS_SHARE = 0.5
 """Usual share of the allowed rounds that a search with early stopping takes."""
 
 

@@ -82,7 +82,10 @@ def words(text: str, *, signs: bool = False, bigrams: bool = False) -> list[str]
     """
     plain = join_unspaced(fold_case(text))
     parts = _SIGNED.split(plain) if signs else [plain]  # every second part is a word with a sign
-    rows = ([part] if at % 2 else part.translate(PARTED).split() for at, part in enumerate(parts))
+    rows = (
+        [part] if at % 2 else part.translate(PUNCTUATION_TO_SPACES).split()
+        for at, part in enumerate(parts)
+    )
     if plain.isascii():
         return [word for row in rows for word in row]
     if not bigrams:
@@ -155,7 +158,7 @@ class _Signs(dict[int, str]):
         return written
 
 
-DELETED, PARTED = _Signs(""), _Signs(" ")
+DELETE_PUNCTUATION, PUNCTUATION_TO_SPACES = _Signs(""), _Signs(" ")
 """Tables for `str.translate` that delete punctuation and symbols of any script, or replace them by
 spaces. Digits of any script become ASCII digits."""
 _OF_UNSPACED = (

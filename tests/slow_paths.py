@@ -16,7 +16,7 @@ SLACK = 1e-12
 
 
 def near_of(graph: Graph, *, outward: bool) -> Near:
-    view = graph.outward if outward else graph.neighbours
+    view = graph.out_neighbours if outward else graph.neighbours
     parts = zip(view.starts[:-1], view.starts[1:], strict=True)
     return {node: view.nodes[first:end].tolist() for node, (first, end) in enumerate(parts)}
 

@@ -57,8 +57,8 @@ def test_texts_with_the_same_check_sum_are_told_apart():
 def test_texts_are_joined_row_by_row():
     names = Texts.of(["é", "b", "", "dd"])
     matrix = csr_matrix(np.array([[1, 1, 0, 1], [0, 0, 0, 0], [0, 0, 1, 1]], bool))
-    assert list(names.joined(matrix, ", ")) == ["é, b, dd", "", ", dd"]
-    assert list(names.joined(csr_matrix((0, 4), dtype=bool), ", ")) == []
+    assert list(names.join_rows(matrix, ", ")) == ["é, b, dd", "", ", dd"]
+    assert list(names.join_rows(csr_matrix((0, 4), dtype=bool), ", ")) == []
 
 
 def test_a_cell_that_is_given_twice_is_held_once():

@@ -38,7 +38,7 @@ class Mixture:
     Vectors are reduced to `dimension` by `reduction`. A row joins each component with a posterior
     above `threshold` (0..1). Clusters above `max_tokens` are split again. The sweep over the number
     of components ends after `patience` numbers without a lower BIC (None: tries all), and is
-    skipped above `most_swept` rows (None: never).
+    skipped above `max_swept_rows` rows (None: never).
     """
 
     dimension: int
@@ -46,7 +46,7 @@ class Mixture:
     max_tokens: int
     reduction: Reduction
     patience: int | None = 10
-    most_swept: int | None = 5000
+    max_swept_rows: int | None = 5000
 
 
 def _on_one_thread(function: Callable[P, T]) -> Callable[P, T]:
@@ -72,8 +72,8 @@ def mixture_clusters(
     All rows are clustered, then the rows of each cluster: reduced, and split into the number of
     components (1 to min(50, n) - 1) of least BIC, ties to the smaller. `n_tokens` is int64 (n,). A
     cluster above `max_tokens` with more than dimension + 1 rows is clustered again; under UMAP a
-    cluster that no mixture splits stays whole, as in RAPTOR. Above `mixture.most_swept` rows the
-    number of components is n // 100 - 1.
+    cluster that no mixture splits stays whole, as in RAPTOR. Without a sweep the number of
+    components is n // 100 - 1.
     Source: RAPTOR (Sarthi et al. 2024), section 3 and its code; the shortcut and the size rule from
     the released code of Zhou et al. 2025.
     Deviation: PCA leaves no gaps between groups, so balanced k-means splits clusters that no
@@ -178,7 +178,7 @@ def _posteriors(points: FloatArray, mixture: Mixture, seed: int) -> FloatArray:
 
     n_distinct = len(np.unique(points, axis=0))
     n = len(points)
-    swept = mixture.most_swept is None or n <= mixture.most_swept
+    swept = mixture.max_swept_rows is None or n <= mixture.max_swept_rows
     sweep = range(1, min(_MOST_COMPONENTS, n)) if swept else [max(n // 100 - 1, 1)]
     best: tuple[float, Any] = (np.inf, None)
     in_vain = 0

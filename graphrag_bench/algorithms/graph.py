@@ -164,7 +164,7 @@ class Graph(Columns):
     @cached_property
     def row_of(self) -> TextRows:
         """Row of each node by its name."""
-        return TextRows.numbered(self.names, np.arange(self.n_nodes))
+        return TextRows.of_columns(self.names, np.arange(self.n_nodes))
 
     @cached_property
     def chunk_relationship(self) -> Any:
@@ -194,7 +194,7 @@ class Graph(Columns):
     @cached_property
     def pairs(self) -> Pairs:
         """Rows grouped by their unordered ends, sorted by (smaller end, larger end)."""
-        return Pairs.joining(self.source, self.target, self.weight, self.n_nodes)
+        return Pairs.of_rows(self.source, self.target, self.weight, self.n_nodes)
 
     @cached_property
     def degree(self) -> IntArray:
@@ -217,14 +217,14 @@ class Graph(Columns):
         """Neighbours of each node, in either direction."""
         pairs = self.pairs
         ends = np.stack([pairs.source, pairs.target])
-        both = Neighbours.along(ends.ravel(), ends[::-1].ravel(), self.n_nodes)
+        both = Neighbours.of_rows(ends.ravel(), ends[::-1].ravel(), self.n_nodes)
         rows = np.tile(pairs.first.astype(np.int32), 2)[both.rows]
         return replace(both, rows=rows)
 
     @cached_property
-    def outward(self) -> Neighbours:
+    def out_neighbours(self) -> Neighbours:
         """Neighbours of each node along the direction of relationships."""
-        return Neighbours.along(self.source, self.target, self.n_nodes)
+        return Neighbours.of_rows(self.source, self.target, self.n_nodes)
 
     @cached_property
     def transition(self) -> Any:

@@ -128,8 +128,8 @@ AT_ONCE = 16
 """Questions whose exact masses are computed together, in at most six float64 arrays of (nodes, 16):
 768 bytes for each node."""
 
-LOOKED_AROUND = 4
-"""A push refines the masses of the best `LOOKED_AROUND` * `top_k` + 100 nodes before ranking."""
+REFINE_FACTOR = 4
+"""A push refines the masses of the best `REFINE_FACTOR` * `top_k` + 100 nodes before ranking."""
 
 
 class Reset(NamedTuple):
@@ -235,7 +235,7 @@ def pushed_pagerank(
     its neighbours (damping), until no residual is above `error` * strength / mean strength. Walks
     are reversible here, so node v lacks strength(v) times the mean of residual / strength over the
     ends of walks from v. That mean is estimated by the residual of v, and as if walks that go on
-    end anywhere in proportion to strength; for the best `LOOKED_AROUND` * `top_k` + 100 rows from
+    end anywhere in proportion to strength; for the best `REFINE_FACTOR` * `top_k` + 100 rows from
     `first` on, also by the residuals of the neighbours of v. Estimate and true mean both lie
     between 0 and the border, hence the bound. Mass of isolated nodes returns to the reset.
     Source: Andersen, Chung and Lang, FOCS 2006, section 3; the estimate of the rest is ours.
@@ -256,7 +256,7 @@ def pushed_pagerank(
     touched, _ = push(starts, ways, matrix.data, seeds, damping, border, state)
     share = 1 / (len(walk) * mean)
     nodes, values, onward = node_masses(touched, strength, state, damping, share)
-    best = _best(nodes, values, LOOKED_AROUND * top_k + 100, first)
+    best = _best(nodes, values, REFINE_FACTOR * top_k + 100, first)
     around = inflow(nodes[best], starts, ways, matrix.data, state)
     values[best] += (1.0 - damping) * (damping * around - onward * strength[nodes[best]])
     return Mass(np.concatenate([nodes, rows[alone]]), np.concatenate([values, isolated]))

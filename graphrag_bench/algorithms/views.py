@@ -30,7 +30,7 @@ class Neighbours:
     rows: Int32Array
 
     @classmethod
-    def along(cls, here: IntArray, there: IntArray, n_nodes: int) -> "Neighbours":
+    def of_rows(cls, here: IntArray, there: IntArray, n_nodes: int) -> "Neighbours":
         """Return the neighbours `there` of the nodes `here`, both (n_relationships,)."""
         rows, n = np.flatnonzero(here != there), max(n_nodes, 1)
         codes, first = np.unique(here[rows] * n + there[rows], return_index=True)
@@ -67,7 +67,7 @@ class Pairs(Columns):
     first: IntArray
 
     @classmethod
-    def joining(
+    def of_rows(
         cls, source: IntArray, target: IntArray, weight: FloatArray, n_nodes: int
     ) -> "Pairs":
         """Return the pairs of rows (n_relationships,), sorted by (smaller end, larger end)."""

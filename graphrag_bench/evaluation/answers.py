@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from graphrag_bench.text import DELETED, fold_case, join_unspaced, split_unspaced, words
+from graphrag_bench.text import DELETE_PUNCTUATION, fold_case, join_unspaced, split_unspaced, words
 
 NormalForm = Literal["unicode", "squad", "raw"]
 Containment = Literal["substring", "token_boundary"]
@@ -40,7 +40,7 @@ def normalised(text: str, form: NormalForm = "unicode") -> str:
         return join_unspaced(
             " ".join(word.strip(_MARKS) or word for word in fold_case(text).split())
         )
-    text = join_unspaced(fold_case(text).translate(DELETED))
+    text = join_unspaced(fold_case(text).translate(DELETE_PUNCTUATION))
     return " ".join(word for word in text.split() if word not in _ARTICLES)
 
 

@@ -51,7 +51,7 @@ def hypergraph(
     Source: HyperGraphRAG (Luo et al. 2025), knowledge hypergraph construction and its bipartite
     storage; its release.
     """
-    return _Facts(fact_extraction).graph(len(chunk_table), description_tokens)
+    return _FactMerger(fact_extraction).graph(len(chunk_table), description_tokens)
 
 
 @artifact("graph.hypergraph_synonymy", provides=PROVIDES)
@@ -71,7 +71,7 @@ def hypergraph_synonymy(
     threshold gets an edge, which has no chunk. The rest is `graph.hypergraph`.
     Source: PropRAG (Wang and Han 2025), propositions, entities and synonym edges; its release.
     """
-    facts = _Facts(fact_extraction)
+    facts = _FactMerger(fact_extraction)
     graph = facts.graph(len(chunk_table), description_tokens)
     names = list(facts.entities)
     vectors = np.ascontiguousarray(vectors_of(names, embedder, progress, "embedding node names"))
@@ -80,7 +80,7 @@ def hypergraph_synonymy(
     return add_relationships(graph, *np.divmod(codes, len(names)), cosine, SYNONYM)
 
 
-class _Facts:
+class _FactMerger:
     def __init__(self, extraction: FactExtraction) -> None:
         self.entities: dict[str, int] = {}
         self.facts: dict[str, int] = {}

@@ -52,7 +52,7 @@ def passage(
         matrix = matrix.multiply(~frequent).tocsr()
         matrix.eliminate_zeros()
     ends, shared = _joined(matrix)
-    relations = Texts.of(list(names)).joined(shared, ", ")
+    relations = Texts.of(list(names)).join_rows(shared, ", ")
     graph = chunks_as_nodes(len(chunk_table), ends, np.diff(shared.indptr), relations)
     return replace(
         graph,

@@ -12,12 +12,12 @@ from statistics import fmean
 from typing import NamedTuple
 
 from graphrag_bench.expected import (
-    ANSWER,
-    PROSE,
-    REPLY,
-    REPORT,
-    ROUNDS,
-    SHOWN,
+    PROSE_TOKENS,
+    REPLY_TOKENS,
+    REPORT_TOKENS,
+    ROUNDS_SHARE,
+    ROW_TOKENS,
+    SHORT_ANSWER_TOKENS,
     Sizes,
     template_tokens,
 )
@@ -148,9 +148,9 @@ def _weighted(
     for step in steps:
         if isinstance(step, Repeat | Each):
             most = step.times if isinstance(step, Repeat) else step.at_most
-            yield from _weighted(step.steps, times * most, usual * max(1.0, most * ROUNDS))
+            yield from _weighted(step.steps, times * most, usual * max(1.0, most * ROUNDS_SHARE))
         elif isinstance(step, Resolve):
-            often = usual * max(1.0, step.at_most * ROUNDS)
+            often = usual * max(1.0, step.at_most * ROUNDS_SHARE)
             yield from _weighted(step.steps, times * (step.at_most + 1), often + usual)
             yield from _weighted(step.answer, times * step.at_most, often)
         else:
@@ -176,11 +176,16 @@ class _Lengths(NamedTuple):
 def _lengths(questions: Sequence[Question]) -> tuple[_Lengths, _Lengths]:
     """Return the usual and the longest lengths of the questions."""
     if not questions:
-        return _Lengths(SHOWN, PROSE), _Lengths(SHOWN, answer_form("paragraph").max_tokens)
+        return _Lengths(ROW_TOKENS, PROSE_TOKENS), _Lengths(
+            ROW_TOKENS, answer_form("paragraph").max_tokens
+        )
     forms = list(dict.fromkeys(question.answer_form for question in questions))
     words = [count_tokens(f"{form.manner} {form.licence} {form.cue}") for form in forms]
     texts = [count_tokens(one.text) for one in questions]
-    usual = fmean(min(ANSWER.get(q.form, PROSE), q.answer_form.max_tokens) for q in questions)
+    usual = fmean(
+        min(SHORT_ANSWER_TOKENS.get(q.form, PROSE_TOKENS), q.answer_form.max_tokens)
+        for q in questions
+    )
     longest = max(form.max_tokens for form in forms)
     most = _Lengths(max(texts) + max(words), longest)
     return _Lengths(fmean(texts) + fmean(words), usual), most
@@ -195,7 +200,7 @@ def _tokens(
     own = max(map(template_tokens, files), default=0)
     limit, answers = op.settings.get("max_tokens"), "answer" in op.operator.returns
     reply = limit or longest.answer
-    likely = min(reply, usual.answer if answers else REPLY)
+    likely = min(reply, usual.answer if answers else REPLY_TOKENS)
     window = experiment.window.tokens or windows.ASSUMED_WINDOW
     budget, slots = experiment.context_budget, {read.slot for read in op.operator.reads}
     context: int | None = 0
@@ -205,8 +210,8 @@ def _tokens(
         context = None
     most = window if context is None else own + longest.question + reply + context
     sizes = _sizes(experiment)
-    packed = _packed(experiment) if "group_tokens" not in op.settings else SHOWN
-    usually = SHOWN if context is None else min(context, packed) if context else 0
+    packed = _packed(experiment) if "group_tokens" not in op.settings else ROW_TOKENS
+    usually = ROW_TOKENS if context is None else min(context, packed) if context else 0
     shown = min(usually, sizes.n_chunks * sizes.chunk * windows.ROW)
     return (min(window, own + usual.question + shown), likely), (min(window, most), reply)
 
@@ -218,7 +223,7 @@ def _packed(experiment: Experiment) -> float:
     for block in budgets.context_blocks(experiment.method.pipeline, budget, typical):
         top_k = block.op.settings.get("top_k")
         top_k = windows.CHUNKS if top_k == "auto" else top_k
-        tokens = SHOWN if block.n_tokens is None else block.n_tokens
+        tokens = ROW_TOKENS if block.n_tokens is None else block.n_tokens
         of_chunks = block.op.operator.name == "context.chunks" and top_k is not None
         total += min(tokens, top_k * typical) if of_chunks and top_k else tokens
     return total
@@ -233,7 +238,7 @@ def _groups(experiment: Experiment, op: OperatorStep) -> tuple[int, int]:
             most = int(store.recipe(item).get("statistics", {}).get("communities") or most)
     usual = most
     if op.settings["group"] == "packed":
-        usual = math.ceil(most * REPORT / op.settings["group_tokens"])
+        usual = math.ceil(most * REPORT_TOKENS / op.settings["group_tokens"])
     return min(usual, op.settings["max_groups"]), most
 
 

@@ -62,7 +62,7 @@ MAX_LAYERS, MOST_SPARSE, LEAST_CHANGE, FIRST_SPARSITY = 50, 0.98, 0.05, 0.01
 """Stopping rule of layers, and the sparsity before the first layer; as in the release."""
 CLUSTER_SIZE, SUMMARY_TOKENS = 10, 150
 """Entities of a k-means cluster; tokens of an extractive description."""
-MIXTURE = partial(Mixture, 2, 0.1, 0, patience=10, most_swept=None)
+MIXTURE = partial(Mixture, 2, 0.1, 0, patience=10, max_swept_rows=None)
 """Two dimensions, posterior threshold 0.1; as in the release."""
 SEED = 224
 _FEW = 2

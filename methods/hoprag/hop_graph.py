@@ -209,7 +209,7 @@ def hop(
         graph,
         descriptions=Texts.of(chunk_table.passages),
         facts=Texts.of(pseudo_questions.texts.take(answering)),
-        keywords=Texts.of(list(pseudo_questions.names)).joined(both, SEPARATOR),
+        keywords=Texts.of(list(pseudo_questions.names)).join_rows(both, SEPARATOR),
         statistics={"questions_raised": int((~pseudo_questions.answered).sum())},
     )
 

@@ -179,7 +179,7 @@ def _visited(
 ) -> Ranked[Node]:
     first = unique(graph.target[relationships.ids].tolist())[:width]
     visits = dict.fromkeys(first, 1)
-    out = graph.outward
+    out = graph.out_neighbours
     new = list(first)
     for _ in range(n_hops):
         every = (out.rows[out.starts[node] : out.starts[node + 1]] for node in new)

@@ -262,7 +262,7 @@ def flow_prune(
     pair compete; the paper keeps the most reliable ones without saying how many.
     """
     rules = Rules(alpha, theta, max_hops, expand_target)
-    near = graph.neighbours if direction == "both" else graph.outward
+    near = graph.neighbours if direction == "both" else graph.out_neighbours
     if reliability == "edge_flow":
         everything = rules._replace(theta=0.0, expand_target=True)
         paths = alive_paths(near, nodes.ids.tolist(), everything, True)
