@@ -34,7 +34,7 @@ from operators.chunk.ppr import ppr as chunk_ppr
 from operators.node.ppr import ppr as node_ppr
 
 EXPONENT = 2.5
-"""Of the distribution of degrees: P(degree = d) falls as d to the power of -2.5."""
+"""Of the distribution of degrees: P(degree = d) is proportional to d ** -2.5."""
 N_NODES, N_RELATIONSHIPS = 1_000_000, 5_000_000
 N_QUESTIONS, N_REPEATS = 8, 3
 DIMENSION, TOP_K = 384, 20
@@ -43,7 +43,7 @@ BLOCK = 50_000
 
 
 def drawn(n_nodes: int, n_draws: int) -> IntArray:
-    """Nodes drawn by weights of a power law, the hubs spread over the ids."""
+    """Draw nodes with power-law weights; the hubs have random ids."""
     weights = (1.0 + np.arange(n_nodes)) ** (-1.0 / (EXPONENT - 1.0))
     chance = np.random.default_rng(0).random(n_draws)
     places = np.searchsorted(np.cumsum(weights / weights.sum()), chance)
@@ -52,14 +52,14 @@ def drawn(n_nodes: int, n_draws: int) -> IntArray:
 
 
 def walk_over(n_nodes: int, n_relationships: int) -> tuple[Graph, Walk]:
-    """A graph of so many nodes and relationships; parallel ones add up to a weight."""
+    """Return a random graph and its walk; weights of parallel relationships are added."""
     ends = drawn(n_nodes, 2 * n_relationships).reshape(2, -1)
     graph = Graph.from_arrays(ends[0], ends[1], n_nodes=n_nodes)
     return graph, walk_of_nodes(graph)
 
 
 def seeds(strength: FloatArray, n_questions: int) -> list[IntArray]:
-    """Three seeds for each question, no isolated ones; each second question begins at a hub."""
+    """Return three connected seeds for each question; every second question has a hub."""
     chance = np.random.default_rng(2)
     joined = np.flatnonzero(strength > 0)
     hubs = np.argsort(-strength, kind="stable")[: 10 * n_questions]
@@ -70,7 +70,7 @@ def seeds(strength: FloatArray, n_questions: int) -> list[IntArray]:
 
 
 def prpack(walk: Walk) -> Callable[[IntArray, FloatArray, float], Callable[[], FloatArray]]:
-    """Return what makes igraph's PageRank over the walk's graph: reset, its weights, damping."""
+    """Return igraph's PageRank over the walk's graph as a function of its arguments."""
     half = triu(walk.transition @ diags(walk.strength), format="coo")
     graph = igraph.Graph(n=len(walk), edges=np.stack([half.row, half.col], axis=1))
     graph.es["weight"] = half.data
@@ -85,11 +85,11 @@ def prpack(walk: Walk) -> Callable[[IntArray, FloatArray, float], Callable[[], F
 
 
 Question = tuple[Callable[[], Ranked[Any]], Callable[[], FloatArray]]
-"""Our ranking, and the exact scores of all candidates."""
+"""Functions for our ranking, and for the exact scores of all candidates."""
 
 
 def against_exact(questions: Iterable[Question], top: int, **more: float) -> Numbers:
-    """Both times of every question, and the overlap of the best; six decimals, then id."""
+    """Return the times of both for every question, and the mean overlap of the top k."""
     mine, other, overlap = [], [], []
     for ours, exact in questions:
         found, scores = ours(), exact()
@@ -101,7 +101,7 @@ def against_exact(questions: Iterable[Question], top: int, **more: float) -> Num
 
 
 def top100(damping: float) -> Numbers:
-    """The 100 best of a million nodes by `node.ppr`, one question at a time."""
+    """Measure `node.ppr`: the top 100 of a million nodes, one question at a time."""
     graph, walk = walk_over(N_NODES, N_RELATIONSHIPS)
     exact, settings = prpack(walk), {"damping": damping, "reset": "uniform"}
 
@@ -117,7 +117,7 @@ def top100(damping: float) -> Numbers:
 
 
 def chunk_ppr_100k() -> Numbers:
-    """`chunk.ppr` over 300,000 entities and 100,000 passages, 200 passages in the reset."""
+    """Measure `chunk.ppr` over 300,000 entities and 100,000 passages, 200 of them in the reset."""
     n_nodes, n_chunks, per_chunk = 300_000, 100_000, 8
     where = drawn(n_nodes, n_chunks * per_chunk), np.arange(n_chunks * per_chunk) // per_chunk
     inside = csr_matrix((np.ones(len(where[0]), bool), where), shape=(n_nodes, n_chunks))
@@ -150,14 +150,14 @@ def chunk_ppr_100k() -> Numbers:
 
 
 def unit_rows(n_rows: int, seed: int) -> Vectors:
-    """Rows of length 1 in all directions alike."""
+    """Return uniformly random unit vectors."""
     rows = np.random.default_rng(seed).standard_normal((n_rows, DIMENSION), np.float32)
     return rows / np.linalg.norm(rows, axis=1, keepdims=True)
 
 
 @contextmanager
 def mapped(n_rows: int) -> Iterator[VectorIndex]:
-    """The index of so many vectors, mapped from a file that is written in blocks."""
+    """Open an index of random vectors, mapped from a file that is written in blocks."""
     with TemporaryDirectory() as folder:
         shape = (n_rows, DIMENSION)
         vectors = open_memmap(Path(folder) / "vectors.npy", "w+", np.dtype(np.float32), shape)
@@ -168,7 +168,7 @@ def mapped(n_rows: int) -> Iterator[VectorIndex]:
 
 
 def searched(n_rows: int, n_questions: int, n_repeats: int) -> Numbers:
-    """Questions a second of both; raises AssertionError where too many ids differ."""
+    """Measure a vector search; raises AssertionError if the recall against faiss is too low."""
     questions = unit_rows(n_questions, seed=0)
     with mapped(n_rows) as ours:
 

@@ -1,11 +1,12 @@
 """Benchmarks of models: the packaged embedder, calls of a language model.
 
-`embed`: the embedder against `SentenceTransformer.encode` in float32, batches of 32, all threads;
-seeded texts; `question` in milliseconds. `stored` reads vectors from the store, against embedding.
+`embed`: the embedder against `SentenceTransformer.encode` in float32 (batches of 32, all threads)
+on seeded texts; `question` is in milliseconds. `stored` compares reading vectors from the store
+with embedding.
 
-`llm`: calls of a local server that speaks the OpenAI protocol over HTTP, with cache, ledger,
-budget, failure gate and validation; the reference is the ideal of `CONCURRENCY` calls at a time of
-that latency, `p50_s` and `p95_s` are seconds of one call.
+`llm`: calls of a local OpenAI-compatible server over HTTP, with cache, ledger, budget, failure gate
+and validation; the reference is the ideal rate of `CONCURRENCY` parallel calls of that latency.
+`p50_s` and `p95_s` are seconds of one call.
 """
 
 import itertools
@@ -48,7 +49,7 @@ N_CALLS, CONCURRENCY = 5000, 64
 
 
 def names() -> list[str]:
-    """Distinct made-up names of one to four words."""
+    """Return distinct invented names of one to four words."""
     chance = np.random.default_rng(0)
     parts = [*itertools.product(*(words.split() for words in (FIRST, LAST, PLACES, KINDS)))]
     every = (" ".join(parts[at][: 1 + at % 4]) for at in chance.permutation(len(parts)))
@@ -56,13 +57,13 @@ def names() -> list[str]:
 
 
 def passages() -> list[str]:
-    """Passages of common words, each one token: with the two special ones `N_TOKENS` tokens."""
+    """Return passages of `N_TOKENS` tokens: common words of one token, and two special tokens."""
     chance = np.random.default_rng(1)
     return [" ".join(chance.choice(PLAIN.split(), N_TOKENS - 2)) for _ in range(N_PASSAGES)]
 
 
 def embedded(texts: Sequence[str], kind: TextKind = "passage") -> Numbers:
-    """Texts a second of both; raises AssertionError where the vectors differ."""
+    """Measure embedding; raises AssertionError if the vectors differ."""
     model, raw = SentenceEmbedder(), SentenceEmbedder(precision="float32")._loaded
 
     def ours() -> Vectors:
@@ -81,7 +82,7 @@ def embedded(texts: Sequence[str], kind: TextKind = "passage") -> Numbers:
 
 
 def question() -> Numbers:
-    """One question alone, in milliseconds: here the smaller number is the better one."""
+    """Measure one question in milliseconds (lower is better)."""
     text = "Who founded the observatory of the city on the river?"
     mine, other, _, more = embedded([text], "question")
     times = {name: 1000 / more[name] for name in ("p50", "p95")}
@@ -89,7 +90,7 @@ def question() -> Numbers:
 
 
 def stored() -> Numbers:
-    """Names whose vectors are stored already, against embedding them."""
+    """Measure reading stored vectors of names against embedding them."""
     model, texts = SentenceEmbedder(), names()
     with TemporaryDirectory() as folder:
         cached = CachedEmbedder(model, Cache(Path(folder) / "vectors.sqlite"))
@@ -101,13 +102,13 @@ def stored() -> Numbers:
 
 
 class Answer(BaseModel):
-    """What every prompt asks for."""
+    """The reply to every prompt."""
 
     answer: str
 
 
 def calls(latency: float) -> Numbers:
-    """Calls a second; raises AssertionError for one that is lost, paid twice or mixed up."""
+    """Measure calls; raises AssertionError for a lost, repeated or mixed-up reply."""
     words, items = " ".join(["word"] * 300), [str(n) for n in range(N_CALLS)]
     prompts = [(Message("user", f"Question #{n}. {words}"),) for n in items]
     with running() as server, TemporaryDirectory() as folder:
@@ -123,9 +124,9 @@ def calls(latency: float) -> Numbers:
         cache.close()
         lines, paid = list(read_ledger(ledger.path)), server.stats(url).answered
     if [getattr(reply, "answer", None) for reply in replies] != items:
-        raise AssertionError("a reply is lost or belongs to another prompt")
+        raise AssertionError("a reply is missing or belongs to another prompt")
     if paid != Counter(items) or Counter(line.item for line in lines) != paid:
-        raise AssertionError("a call is not in the ledger, or was paid twice")
+        raise AssertionError("a call is missing in the ledger, or was made twice")
     p50, p95 = np.percentile([line.seconds for line in lines], [50, 95]).tolist()
     return N_CALLS / took, CONCURRENCY / latency, "calls/s", {"p50_s": p50, "p95_s": p95}
 

@@ -1,11 +1,10 @@
-"""Parity: our methods beside the released engines, and the page docs/parity.md.
+"""Compare our methods with the released engines, and write docs/parity.md.
 
 python scripts/parity.py --engines FOLDER [--cases NAME,...] [--home FOLDER] [--page]
 
-FOLDER holds one environment for each engine by its name (lightrag-hku, hipporag, …), each with its
-own bin/python. One graph is made of the sample set without a language model and put into the
-engine's own stores; both sides have the same vectors and the same recorded replies, and are asked
-every question. Exit code 1 where a difference has no reason on the page.
+FOLDER has an environment with bin/python for each engine (lightrag-hku, hipporag, ...). A graph of
+the sample set, built without a language model, is inserted into the engine's stores. Both sides get
+the same vectors, recorded replies and questions. Exit code 1: a difference without a reason.
 """
 
 import argparse
@@ -29,11 +28,11 @@ DRIVERS = ROOT / "scripts" / "parity" / "drivers"
 SECONDS = 900
 
 
-def answered(case: Case, engines: Path, frozen: Path, work: Path) -> dict[str, object]:
-    """What the engine's driver wrote; raises SystemExit with its last lines where it failed."""
+def engine_lists(case: Case, engines: Path, frozen: Path, work: Path) -> dict[str, object]:
+    """Return the output of an engine's driver; raises SystemExit if it fails."""
     python = engines / case.distribution / "bin" / "python"
     if not python.is_file():
-        raise SystemExit(f"There is no '{python}'. docs/parity.md says how to make it.")
+        raise SystemExit(f"No '{python}'. docs/parity.md has the commands to install it.")
     target = frozen / "engine.json"
     target.unlink(missing_ok=True)
     shutil.rmtree(work, ignore_errors=True)
@@ -54,15 +53,15 @@ def answered(case: Case, engines: Path, frozen: Path, work: Path) -> dict[str, o
 
 
 def ranking(rows: list[list[object]]) -> Ranking:
-    """Return a list from a driver: rows of an id and its key."""
+    """Return the ranking of a driver's rows of id and key."""
     keys = tuple(tuple(key) for _, key in rows)  # type: ignore[call-overload]
     return Ranking(tuple(one for one, _ in rows), keys if all(keys) else ())  # type: ignore[misc]
 
 
 def run(case: Case, engines: Path, home: Path) -> Result:
-    """One case: our lists, the engine's, and their differences."""
+    """Run a case: our lists, the engine's lists, and their differences."""
     lists, frozen = ours(case, home)
-    theirs = answered(case, engines, frozen, home / "engines" / case.name)
+    theirs = engine_lists(case, engines, frozen, home / "engines" / case.name)
     differences = {}
     for question, mine in lists.items():
         rows = theirs["answers"][question]  # type: ignore[index]
@@ -72,10 +71,10 @@ def run(case: Case, engines: Path, home: Path) -> Result:
 
 
 def main() -> int:
-    """Run the cases, write the page; 1 where a difference has no reason."""
+    """Run the cases and write the page; 1 if a difference has no reason."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--engines", type=Path, required=True)
-    parser.add_argument("--cases", default="", help="names, comma-separated; all without it")
+    parser.add_argument("--cases", default="", help="names, comma-separated; default: all")
     parser.add_argument("--home", type=Path)
     parser.add_argument("--page", action="store_true", help="write docs/parity.md")
     options = parser.parse_args()

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from scripts import house
-from scripts.house import ROOT, files, imports, part_of, tree_of
+from scripts import measures
+from scripts.measures import ROOT, files, imports, part_of, tree_of
 
 PLUGINS = frozenset({"operators", "methods"})
 
@@ -71,23 +71,23 @@ def packages_imported(path: Path) -> set[str]:
 
 
 def test_no_modules_and_no_folders_import_each_other():
-    assert house.circles() == []
+    assert measures.import_cycles() == []
 
 
 def test_no_class_is_defined_twice():
-    assert house.classes_defined_twice() == {}
+    assert measures.classes_defined_twice() == {}
 
 
 def test_no_code_reads_source_text_or_docstrings_but_the_fingerprint():
-    assert house.readers_of_source() == []
+    assert measures.source_readers() == []
 
 
 def test_every_setting_of_an_operator_or_builder_is_set_somewhere():
-    assert house.unvaried_settings() == {}
+    assert measures.unvaried_settings() == {}
 
 
 def test_every_part_of_the_core_has_a_level():
-    parts = {part_of(house.module_of(path)) for path in core_files()}
+    parts = {part_of(measures.module_of(path)) for path in core_files()}
     assert parts <= frozenset().union(*LEVELS)
 
 
@@ -100,7 +100,7 @@ def test_a_module_of_the_core_imports_only_from_below():
         f"{name_of(path)} imports {part}"
         for path in core_files()
         for part in sorted(parts_imported(path))
-        if not allowed(part_of(house.module_of(path)), part)
+        if not allowed(part_of(measures.module_of(path)), part)
     ]
     assert not wrong
 
@@ -132,12 +132,12 @@ def test_the_core_names_no_method():
 
 
 def test_a_room_has_at_most_25_files():
-    sizes = Counter(path.parent for path in files(*house.CODE))
+    sizes = Counter(path.parent for path in files(*measures.CODE))
     assert not {name_of(folder): n for folder, n in sizes.items() if n > 25}
 
 
 def test_operators_and_methods_import_the_five_lowest_levels_and_operators_no_method():
-    for path in files(*house.CODE):
+    for path in files(*measures.CODE):
         package = path.relative_to(ROOT).parts[0]
         if package in PLUGINS:
             assert all(level_of(part) <= 4 for part in parts_imported(path)), name_of(path)
@@ -148,7 +148,7 @@ def test_operators_and_methods_import_the_five_lowest_levels_and_operators_no_me
 def test_a_function_fits_a_screen():
     lengths = {
         f"{name_of(path)}:{node.name}": node.end_lineno - node.lineno + 1
-        for path in files(*house.CODE)
+        for path in files(*measures.CODE)
         for node in ast.walk(tree_of(path))
         if isinstance(node, ast.FunctionDef) and node.end_lineno is not None
     }
@@ -156,7 +156,7 @@ def test_a_function_fits_a_screen():
 
 
 def test_a_file_is_named_after_its_subject():
-    assert not [name_of(path) for path in files(*house.CODE) if path.stem in VAGUE]
+    assert not [name_of(path) for path in files(*measures.CODE) if path.stem in VAGUE]
 
 
 def modules_after(statement: str) -> set[str]:

@@ -20,9 +20,9 @@ Key = tuple[float, ...]
 
 @dataclass(frozen=True)
 class Case:
-    """One method beside one mode of an engine, from `cases.yaml`.
+    """A method and the mode of an engine to compare it with, from `cases.yaml`.
 
-    `distribution` is what pip installs; `reasons` explain the first difference of a list.
+    `distribution` is the name for pip; `reasons` explain the first difference of each list.
     """
 
     name: str
@@ -44,7 +44,7 @@ def cases() -> dict[str, Case]:
 
 @dataclass(frozen=True)
 class Ranking:
-    """Ids in order, and the key of each; no keys where the order is not by score."""
+    """Ids in order, with their sort keys; no keys if the order is not by score."""
 
     ids: tuple[int, ...]
     keys: tuple[Key, ...] = ()
@@ -54,7 +54,7 @@ class Ranking:
         return Ranking(self.ids[:n], self.keys[:n])
 
     def at(self, place: int) -> str:
-        """The id at a place with its key, to be read; `nothing` behind the end."""
+        """Return the id at a place with its key as text; `nothing` after the end."""
         if place >= len(self.ids):
             return "nothing"
         key = ", ".join(f"{value:.7g}" for value in self.keys[place]) if self.keys else ""
@@ -63,7 +63,7 @@ class Ranking:
 
 @dataclass(frozen=True)
 class Difference:
-    """The first place at which two lists of a question differ, counted from 1."""
+    """The first place, counted from 1, at which two lists of a question differ."""
 
     question: str
     stage: str
@@ -98,14 +98,14 @@ def compare(
 
 
 def only_ties(ours: Ranking, theirs: Ranking) -> bool:
-    """Whether the lists differ only in the order of ids that the engine scores alike.
+    """Return whether two lists of equal length differ only in the order of ids with equal keys.
 
-    Both are equally long. Where the cut falls into the last tied group, its members may differ as
-    long as our own keys of those are alike too.
+    If the cut falls into the last group of tied ids, its members may differ, provided that our own
+    keys are tied too.
     """
     if not theirs.keys or len(ours.ids) != len(theirs.ids):
         return False
-    begins = [0, *(p for p in range(1, len(theirs.ids)) if not _alike(theirs.keys, p - 1, p))]
+    begins = [0, *(p for p in range(1, len(theirs.ids)) if not _tied(theirs.keys, p - 1, p))]
     for begin, end in zip(begins, [*begins[1:], len(theirs.ids)], strict=True):
         mine, other = set(ours.ids[begin:end]), set(theirs.ids[begin:end])
         if mine == other:
@@ -113,12 +113,12 @@ def only_ties(ours: Ranking, theirs: Ranking) -> bool:
         last = end == len(theirs.ids)
         if not last or not ours.keys:
             return False
-        if not all(_alike(ours.keys, begin, place) for place in range(begin, end)):
+        if not all(_tied(ours.keys, begin, place) for place in range(begin, end)):
             return False
     return True
 
 
-def _alike(keys: Sequence[Key], one: int, other: int) -> bool:
+def _tied(keys: Sequence[Key], one: int, other: int) -> bool:
     pairs = zip(keys[one], keys[other], strict=True)
     return all(abs(a - b) <= CLOSE * max(1.0, abs(a), abs(b)) for a, b in pairs)
 

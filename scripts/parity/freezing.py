@@ -1,4 +1,4 @@
-"""Our side of a case: the lists of our method, and its graph and vectors frozen for the engine."""
+"""Our side of a case: the lists of a method, and its graph and vectors as files."""
 
 import json
 import re
@@ -43,7 +43,7 @@ def ours(case: Case, home: Path) -> tuple[dict[str, dict[str, Ranking]], Path]:
 
 
 def _experiment(case: Case, home: Path) -> Experiment:
-    """The checked experiment; HippoRAG 2 reads facts frozen in the form of its own files."""
+    """Return the checked experiment; HippoRAG 2 reads its facts from a file in its own format."""
     settings = {"paths": {"home": str(home)}, "answer": "off"}
     method = gb.method(case.method, profile="upstream", **case.settings, **settings)
     if case.engine != "hipporag":
@@ -58,10 +58,10 @@ def _experiment(case: Case, home: Path) -> Experiment:
 
 
 def _write_openie(experiment: Experiment, path: Path) -> None:
-    """The facts of an extraction by spaCy, in the form in which HippoRAG stores them.
+    """Write the facts of an extraction by spaCy in HippoRAG's format.
 
-    Names are in a-z, 0-9 and single spaces, as both sides then read them; entities are the ends
-    of facts, because the engine has no others.
+    Names have only a-z, 0-9 and single spaces, so that both sides read the same; entities are the
+    ends of facts, because the engine has no others.
     """
     store = experiment.store()
     resources = store.resources(experiment.plan, {"extraction", "chunk_table"}, experiment.models)
@@ -93,7 +93,7 @@ def _ranking(value: Ranked[Any] | None) -> Ranking:
 
 
 def _freeze(folder: Path, resources: Mapping[str, Any], states: Sequence[RetrievalState]) -> None:
-    """Graph, chunks, communities and recorded replies as JSON; vectors as arrays beside them."""
+    """Write graph, chunks, communities and recorded replies as JSON, vectors as arrays."""
     table, embedder = resources["chunk_table"], resources["embedder"]
     world: dict[str, Any] = {
         "chunks": [{"title": table.titles[row], "text": table.passage(row)}
@@ -123,7 +123,7 @@ def _vectors(resources: Mapping[str, Any], name: str, texts: list[str], embedder
 
 
 def _recorded(state: RetrievalState) -> dict[str, Any]:
-    """A question with the replies that both sides are given: keywords and entities of spaCy."""
+    """Return a question with the recorded replies: spaCy's keywords and entities."""
     keywords, mentions = state.get("keywords"), state.get("mentions")
     return {
         "id": state.question.id,
@@ -135,7 +135,7 @@ def _recorded(state: RetrievalState) -> dict[str, Any]:
 
 
 def _texts(question: Mapping[str, Any]) -> list[str]:
-    """The texts that either side may search for."""
+    """Return the texts that either side may search for."""
     joined = [", ".join(question[level]) for level in ("low", "high")]
     return [text for text in (question["text"], *joined, *question["named"]) if text]
 

@@ -1,4 +1,4 @@
-"""The page docs/parity.md, out of the results of the cases."""
+"""The page docs/parity.md from the results of the cases."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -14,7 +14,7 @@ PAGE = Path(__file__).parents[2] / "docs" / "parity.md"
 
 @dataclass(frozen=True)
 class Result:
-    """A case that was run: the engine's version, and every question's differences."""
+    """The result of a case: the engine's version, and the differences of every question."""
 
     case: Case
     version: str
@@ -22,30 +22,30 @@ class Result:
 
     @property
     def kinds(self) -> list[Kind]:
-        """What each question is."""
+        """The kind of each question."""
         return [kind_of(result) for result in self.differences.values()]
 
     def first(self) -> list[Difference]:
-        """The first difference of every stage and kind, by question in the order asked."""
+        """Return the first difference of every stage and kind, in the order of the questions."""
         result: dict[tuple[str, str], Difference] = {}
         for one in (found[0] for found in self.differences.values() if found):
             result.setdefault((one.stage, one.kind), one)
         return list(result.values())
 
     def counts(self) -> str:
-        """How many questions are of each kind."""
+        """Return the number of questions of each kind as text."""
         counts = Counter(self.kinds)
         return ", ".join(f"{counts[kind]} {kind}" for kind in KINDS if counts[kind])
 
     def line(self) -> str:
-        """The case on one line."""
+        """Return the case on one line."""
         return (
             f"{self.case.name}: {badge(self.kinds)}; {self.counts()} of {len(self.kinds)} questions"
         )
 
 
 def unexplained(results: Sequence[Result]) -> list[str]:
-    """The case, stage and question of every first difference without a reason."""
+    """Return case, stage and question of each first difference without a reason."""
     return [
         f"{result.case.name}, {one.stage} of {one.question}: place {one.place}, ours {one.ours}, "
         f"theirs {one.theirs} ({one.kind})"

@@ -1,6 +1,6 @@
-"""The frozen world as an engine's process reads it, and the rows that it writes.
+"""The input of an engine's process, and its output.
 
-Run by the engine's own Python, which has NumPy and nothing of this project.
+It runs in the engine's Python, which has NumPy but not this project.
 """
 
 import json
@@ -29,41 +29,41 @@ class World:
         self.vector_of = dict(zip(stored["queries"], self.array("queries"), strict=True))
 
     def array(self, name):
-        """The vectors of that kind of row, float32."""
+        """Return the vectors of a kind of row, float32."""
         return np.load(self.folder / f"{name}.npy")
 
     def name(self, row):
-        """The name of a node."""
+        """Return the name of a node."""
         return self.nodes[row]["name"]
 
     def embed(self, texts):
-        """The vector of each text; raises KeyError for a text that has none."""
+        """Return the vector of each text; raises KeyError for an unknown text."""
         return np.array([self.vector_of[text] for text in texts], np.float32)
 
     def pair(self, one, other):
-        """The relationship row of two node names, whichever comes first."""
+        """Return the relationship row of two node names, in either order."""
         return self.pair_row[frozenset((self.row_of[one], self.row_of[other]))]
 
 
 class Letters:
-    """A tokenizer that needs no download: budgets are lifted, so that counts decide nothing."""
+    """A tokenizer without downloads; budgets are lifted, so that its counts do not matter."""
 
     def encode(self, text):
-        """One token for each letter."""
+        """Return one token for each letter."""
         return [ord(letter) for letter in text]
 
     def decode(self, tokens):
-        """The letters."""
+        """Return the letters."""
         return "".join(map(chr, tokens))
 
 
 def chunk_id(row):
-    """The name of a chunk in an engine's store."""
+    """Return the name of a chunk in an engine's store."""
     return f"chunk-{row:05d}"
 
 
 def chunk_row(name):
-    """The row of such a name."""
+    """Return the row of a chunk's name."""
     return int(name.rpartition("-")[2])
 
 
@@ -74,7 +74,7 @@ def write(path, answers, version):
 
 
 def arguments():
-    """The frozen folder, the mode, the file to write and a folder for the engine's own files."""
+    """Return the input, the mode, the output file and a folder for the engine's files."""
     frozen, mode, target, work = sys.argv[1:5]
     Path(work).mkdir(parents=True, exist_ok=True)
     return World(frozen), mode, target, work

@@ -1,42 +1,60 @@
-"""Measures of the code: size, imports, names, settings. `python scripts/ways.py` prints them.
+"""Measures of the code: size, imports, names, settings, and the files on three ways through it.
 
-`tests/test_layering.py` holds those that must be zero.
+docs/architecture.md has the results; `tests/test_layering.py` checks those that must be zero. A way
+is the files of the project that a warm question, a finished run or a model call enters; everything
+is stored and imported before. `--files` lists them with their number of frames.
+Usage: python scripts/measures.py [--files]
 """
 
 import ast
+import contextlib
+import io
 import re
+import shutil
 import subprocess
-from collections import defaultdict
-from collections.abc import Iterator, Mapping
+import sys
+import tempfile
+import threading
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator, Mapping
 from functools import cache
 from pathlib import Path
+from types import FrameType
 from typing import Any
 
 import networkx as nx
 import yaml
 
-from graphrag_bench.cli.main import GROUPS
-from graphrag_bench.config.plugins import load_plugins
-from graphrag_bench.contract import builders, operators
-from graphrag_bench.prompts import Prompt
-
 ROOT = Path(__file__).resolve().parent.parent
+sys.path[:0] = [str(ROOT), str(ROOT / "tests")]
+from fake_openai import running  # noqa: E402
+
+from graphrag_bench.cli.main import GROUPS, main  # noqa: E402
+from graphrag_bench.config.plugins import load_plugins  # noqa: E402
+from graphrag_bench.contract import builders, operators  # noqa: E402
+from graphrag_bench.llm.cache import Cache  # noqa: E402
+from graphrag_bench.llm.ledger import Budget, Ledger  # noqa: E402
+from graphrag_bench.llm.openai_compatible import OpenAICompatible  # noqa: E402
+from graphrag_bench.prompts import Message, Prompt  # noqa: E402
+
 CODE = ("graphrag_bench", "operators", "methods")
+COMMAND = ("run", "dataset=toy", "method=bm25", "limit=1", "answer=off", "reference_rows=off")
+FIRST_STEP = "graphrag_bench/pipeline/steps.py", "run_steps"
 READERS = {"getsource", "getsourcelines", "getcomments", "getdoc", "get_docstring"}
-"""Functions that read source text or docstrings; `ast.parse` is one more."""
+"""Functions that read source text or docstrings, besides `ast.parse`."""
 
 
 def measures() -> list[tuple[str, str]]:
     """Return the name and the value of each measure of the sources."""
     settings = sum(map(len, unvaried_settings().values()))
     return [
-        ("lines of graphrag_bench, operators, methods", f"{lines(*CODE):,}"),
+        ("lines of graphrag_bench, operators, methods", f"{n_lines(*CODE):,}"),
         ("files of these", f"{len(files(*CODE))}"),
-        ("lines of tests / scripts", f"{lines('tests'):,} / {lines('scripts'):,}"),
+        ("lines of tests / scripts", f"{n_lines('tests'):,} / {n_lines('scripts'):,}"),
         ("commands", f"{sum(map(len, GROUPS.values()))}"),
-        ("circles of imports, of modules or folders", f"{len(circles())}"),
+        ("import cycles of modules or folders", f"{len(import_cycles())}"),
         ("public classes defined twice", f"{len(classes_defined_twice())}"),
-        ("places that read source text, but for the fingerprint", f"{len(readers_of_source())}"),
+        ("places that read source text, without the fingerprint", f"{len(source_readers())}"),
         ("settings of operators and builders that no file varies", f"{settings}"),
     ]
 
@@ -46,7 +64,7 @@ def files(*folders: str) -> list[Path]:
     return sorted(path for folder in folders for path in (ROOT / folder).rglob("*.py"))
 
 
-def lines(*folders: str) -> int:
+def n_lines(*folders: str) -> int:
     """Return the number of lines of the Python files below some folders."""
     return sum(len(path.read_text("utf-8").splitlines()) for path in files(*folders))
 
@@ -64,7 +82,7 @@ def module_of(path: Path) -> str:
 
 
 def imports(path: Path) -> Iterator[str]:
-    """Yield the modules that a file imports, in functions and for type checkers too."""
+    """Yield the modules that a file imports, also inside functions and for type checking."""
     for node in ast.walk(tree_of(path)):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
@@ -75,14 +93,14 @@ def imports(path: Path) -> Iterator[str]:
 
 
 def part_of(module: str) -> str:
-    """Return the module or folder of `graphrag_bench` that a dotted name is in; "" for others."""
+    """Return the module or folder of `graphrag_bench` of a dotted name; "" for other packages."""
     package, _, rest = module.partition(".")
     return rest.partition(".")[0] if package == "graphrag_bench" else ""
 
 
 @cache
-def circles() -> list[list[str]]:
-    """Return the groups of modules, and of parts of the core, that import each other."""
+def import_cycles() -> list[list[str]]:
+    """Return groups of modules, and of folders of the core, that import each other."""
     modules = {module_of(path): path for path in files(*CODE)}
     every, parts = nx.DiGraph(), nx.DiGraph()
     for module, path in modules.items():
@@ -95,7 +113,7 @@ def circles() -> list[list[str]]:
 
 
 def classes_defined_twice() -> dict[str, list[str]]:
-    """Return the public classes that several modules define, with these modules."""
+    """Return the public classes that several modules define, with the modules."""
     places = defaultdict(list)
     for path in files(*CODE):
         for node in tree_of(path).body:
@@ -104,8 +122,8 @@ def classes_defined_twice() -> dict[str, list[str]]:
     return {name: modules for name, modules in sorted(places.items()) if len(modules) > 1}
 
 
-def readers_of_source() -> list[str]:
-    """Return the places, but for the fingerprint's, that read source text or docstrings."""
+def source_readers() -> list[str]:
+    """Return the places outside the fingerprint that read source text or docstrings."""
     return [
         f"{path.relative_to(ROOT)}:{node.lineno}"
         for path in files(*CODE) if path.stem != "fingerprint"
@@ -118,8 +136,8 @@ def readers_of_source() -> list[str]:
 def unvaried_settings() -> dict[str, list[str]]:
     """Return the settings of operators and builders that no file of the project sets.
 
-    YAML files set them by a key, code by a keyword or a key, commands of pages by a word.
-    Prompts are left out: they are settings so that their content gets into keys.
+    YAML files set them by a key, code by a keyword or a key, pages by `.NAME=` in a command.
+    Prompts are skipped: they are settings only to be part of keys.
     """
     load_plugins()
     varied = {name for path in _tracked("*.yaml") for name in _names(path)}
@@ -164,3 +182,66 @@ def _names(path: Path) -> Iterator[str]:
                 yield from inside(one)
 
     yield from inside(yaml.safe_load(path.read_text("utf-8")))
+
+
+def frames_of(work: Callable[[], object], until: tuple[str, str] = ("", "")) -> Counter[str]:
+    """Return the number of frames of each file of the project, in all threads of `work`.
+
+    Counting stops at the first call of `until`, a file and a function.
+    """
+    frames: Counter[str] = Counter()
+    folders = tuple(f"{ROOT / folder}/" for folder in CODE)
+    ended = threading.Event()
+
+    def note(frame: FrameType, event: str, _: object) -> None:
+        code = frame.f_code
+        if event == "call" and code.co_filename.startswith(folders) and not ended.is_set():
+            file = str(Path(code.co_filename).relative_to(ROOT))
+            frames[file] += 1
+            if (file, code.co_name) == until:
+                ended.set()
+
+    threading.setprofile(note)
+    sys.setprofile(note)
+    try:
+        work()
+    finally:
+        sys.setprofile(None)
+        threading.setprofile(None)
+    return frames
+
+
+def run(home: Path) -> None:
+    """Run the command of `COMMAND` in this process, without its output."""
+    with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
+        assert main([*COMMAND, f"paths.home={home}"]) == 0
+
+
+def call(home: Path) -> Counter[str]:
+    """Return the frames of one uncached model call over HTTP with cache, budget and ledger."""
+    ledger, budget = Ledger(home / "ledger.jsonl"), Budget(tokens=1_000_000)
+    with running() as server:
+        client = OpenAICompatible("fake", server.scenario(text="yes"), None)
+        log = ledger.at("answer", "step")
+        model = client.attached(store=Cache(home / "replies.sqlite"), budget=budget, log=log)
+        model.complete([(Message("user", "warm?"),)], max_tokens=5)
+        return frames_of(lambda: model.complete([(Message("user", "ready?"),)], max_tokens=5))
+
+
+if __name__ == "__main__":
+    for measure, value in measures():
+        print(f"{measure}: {value}")
+    with tempfile.TemporaryDirectory() as folder:
+        home = Path(folder)
+        run(home)
+        shutil.rmtree(home / "runs")
+        before = frames_of(lambda: run(home), FIRST_STEP)
+        places = {tuple(file.split("/")[:2][: file.count("/")]) for file in before}
+        print(f"folders from the command of a run to its first step: {len(places)}")
+        shutil.rmtree(home / "runs")
+        ways = {"a question, warm": frames_of(lambda: run(home))}
+        ways |= {"a finished run": frames_of(lambda: run(home)), "a model call": call(home)}
+    for way, frames in ways.items():
+        print(f"{way}: {len(frames)} files, {frames.total():,} frames")
+        for file, n in frames.most_common() if "--files" in sys.argv else ():
+            print(f"  {n:6,} {file}")
