@@ -163,32 +163,6 @@ def test_frequent_names_propose_nothing():
     assert hops(hopped(rows, 4, max_df=1))[0] == (0, 3, "Who is c?", "name1; name2", 0.5)
 
 
-def test_the_match_is_the_best_of_all_pairs():
-    rng = np.random.default_rng(3)
-    rows = [
-        (chunk, answered, f"{chunk} {answered} {number}", rng.permutation(30)[:2].tolist(), degree)
-        for chunk in range(30)
-        for answered in (True, False)
-        for number, degree in enumerate(rng.integers(0, 180, 3).tolist())
-    ]
-    wanted: dict[tuple[int, int], float] = {}
-    for chunk, answered, _, names, degree in rows:
-        if answered:
-            continue
-        best = (0.0, -1)
-        for other, answers, _, stored, direction in rows:
-            if answers and other != chunk:
-                jaccard = len({*names} & {*stored}) / len({*names} | {*stored})
-                similarity = round((jaccard + np.cos(np.deg2rad(degree - direction))) / 2, 5)
-                best = max(best, (similarity, -other))
-        pair = chunk, -best[1]
-        wanted[pair] = max(wanted.get(pair, 0.0), best[0])
-    graph = hopped(rows, n_chunks=30, n_names=30, max_df=None)
-    result = {edge[:2]: round(edge[4], 5) for edge in hops(graph)}
-    assert sum(wanted.values()) == pytest.approx(sum(result.values()), abs=1e-3)
-    assert result.keys() == wanted.keys()
-
-
 NONSENSE = "I would rather not."
 
 

@@ -27,13 +27,24 @@ def close(*fractions) -> object:
     return pytest.approx([float(Fraction(one)) for one in fractions], abs=TOLERANCE)
 
 
-def test_all_pairs_of_three_nodes_merged_up_to_reversal():
+def test_all_pairs_of_three_nodes_merged_up_to_reversal_and_how_others_are_selected():
+    """Of two paths with the fewest hops one is ABD or ACD, by chance."""
     result = named(SQUARES, [A, D, E])
-    assert list(result) == ["ED", "ABD", "ACD", "ABDE", "ACDE", "EFCA"]
+    best = ["ED", "ABD", "ACD", "ABDE", "ACDE", "EFCA"]
+    assert list(result) == best
     assert list(result.values()) == close(
         "27/20", "373/480", "373/480", "11533/21600", "11533/21600", "11533/21600"
     )
-    assert list(named(SQUARES, [A, D, E], top_k=3)) == ["ED", "ABD", "ACD"]
+    assert list(named(SQUARES, [A, D, E], top_k=3)) == best[:3]
+
+    def selected(select: str, top_k: int, seed: int) -> tuple[str, ...]:
+        return tuple(named(SQUARES, [A, D, E], select=select, top_k=top_k, seed=seed))
+
+    tied = {selected("hop_first", 2, seed) for seed in range(9)}
+    assert tied == {("ED", "ABD"), ("ED", "ACD")}
+    drawn = [selected("random", 3, seed) for seed in range(10)]
+    assert all(list(one) == sorted(one, key=best.index) and len(one) == 3 for one in drawn)
+    assert len(set(drawn)) > 3
 
 
 graphs = st.integers(2, 9).flatmap(

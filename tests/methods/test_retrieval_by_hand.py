@@ -4,24 +4,45 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from builds import QUIET, Words, dense
 from by_hand import Planted, alone, angle, at, check, ranked, replying
 from scipy.sparse import csr_matrix
 
 from graphrag_bench.algorithms.evidence import NodeAttributes
 from graphrag_bench.algorithms.graph import Graph
-from graphrag_bench.algorithms.path_values import RankedPaths, ReasoningSteps, StepNodes
+from graphrag_bench.algorithms.path_values import (
+    Exploration,
+    Hop,
+    RankedPaths,
+    ReasoningSteps,
+    StepNodes,
+)
 from graphrag_bench.columns import Texts
 from graphrag_bench.data.chunks import ChunkTable
+from graphrag_bench.embedding.tokenizer import BytePairs
 from graphrag_bench.embedding.vector_index import VectorIndex
 from graphrag_bench.errors import UserError
-from graphrag_bench.values import ChunkScores, Keywords, NodeScores, Path, Query, Question
+from graphrag_bench.llm.calls import CallFailed
+from graphrag_bench.prompts import UNBOUNDED, ContextBudget
+from graphrag_bench.values import (
+    Answer,
+    ChunkScores,
+    Context,
+    Keywords,
+    NodeScores,
+    Path,
+    Piece,
+    Query,
+    Question,
+)
 from methods.hipporag2.facts import filter_llm, link
 from methods.ketrag.chunk_graph import KeywordGraph
 from methods.ketrag.chunk_graph import by_keyword as chunks_by_keyword
 from methods.lightrag import pick
-from methods.linearrag.activation import TriGraph, activate, activated
+from methods.linearrag.activation import TriGraph, activate, activated, tri_graph
 from methods.pathcorag.steps import by_step, members
-from methods.pathrag.paths import by_keyword, flow_prune
+from methods.pathrag.paths import by_keyword
+from methods.tog.answering import exploration_context, if_enough
 from methods.youtugraphrag.typed import chunks_by_attribute
 
 A, B, C, D, E, F = range(6)
@@ -148,29 +169,6 @@ def test_a_node_belongs_to_the_step_whose_query_it_is_most_like_or_that_ranks_it
     assert by_rank.scores.tolist() == pytest.approx([1, 0.8])
 
 
-SQUARES = Graph.from_arrays([A, A, B, C, D, C, F], [B, C, D, D, E, F, E])
-
-
-def names(result: RankedPaths) -> list[str]:
-    return ["".join("ABCDEF"[node] for node in path.nodes) for path in result.paths]
-
-
-def pruned(**settings) -> RankedPaths:
-    return flow_prune(ranked(A, D, E), graph=SQUARES, **settings)
-
-
-def test_fewest_hops_first_and_chance_keep_other_paths_best_first():
-    """All six: ED 1.35, ABD and ACD .777083, ABDE, ACDE and EFCA .533935. Of two that are kept by
-    hops one is ABD or ACD, by chance."""
-    best = names(pruned(theta=0.05))
-    assert best == ["ED", "ABD", "ACD", "ABDE", "ACDE", "EFCA"]
-    tied = [names(pruned(theta=0.05, select="hop_first", seed=s, top_k=2)) for s in range(9)]
-    assert {tuple(result) for result in tied} == {("ED", "ABD"), ("ED", "ACD")}
-    drawn = [names(pruned(theta=0.05, select="random", seed=s, top_k=3)) for s in range(10)]
-    assert all(result == sorted(result, key=best.index) and len(result) == 3 for result in drawn)
-    assert len(set(map(tuple, drawn))) > 3
-
-
 def test_what_lies_on_paths_comes_once_in_their_order_or_as_a_prompt_lists_them():
     two = RankedPaths((Path((C, D), (3,), 0.9, 1), Path((A, C, D), (1, 3), 0.8, 1)))
     nodes, rows = members(two)
@@ -255,3 +253,64 @@ def test_a_chunk_gains_by_what_it_names_and_how_often():
     similar, active = ChunkScores(np.array([1.0, 0.0])), NodeScores(np.array([1.0, 0.5]))
     result = alone(activated)(similar, active, tri_graph=mentions)
     np.testing.assert_allclose(result.values, [2.026589, 1.005352], atol=1e-6)
+
+
+SPOKEN = ChunkTable.of([
+    ("a", "", "Ada met Otto. Ada left. Nothing was said here."),
+    ("b", "Velia", "Otto came. ada met Otto."),
+])  # fmt: skip
+
+
+SPEAKERS = Words(counts="Nothing", apart=True)
+
+
+def test_sentences_and_chunks_are_joined_to_the_entities_that_they_name_as_often() -> None:
+    graph = tri_graph(chunk_table=SPOKEN, nlp=SPEAKERS, progress=QUIET)
+    assert list(graph.names) == ["ada", "otto"]
+    assert list(graph.sentences) == ["Ada met Otto", "Ada left", "Otto came", "ada met Otto"]
+    assert dense(graph.entity_sentence) == [[1, 1, 0, 0], [1, 0, 1, 1]]
+    assert dense(graph.sentence_entity) == [[1, 1], [1, 0], [0, 1], [0, 1]]
+    assert dense(graph.entity_chunk) == [[2, 0], [1, 2]]
+
+
+def test_a_corpus_without_a_name_is_refused() -> None:
+    nothing = ChunkTable.of([("a", "", "nothing here")])
+    with pytest.raises(UserError, match="no entities"):
+        tri_graph(chunk_table=nothing, nlp=SPEAKERS, progress=QUIET)
+
+
+TOWN = Question("q", "On which mountain does the town stand that Ada founded?")
+TWO = Context((Piece("relationship", "1", "norvik, stands on, tarn", 1.0, 6),))
+
+
+def test_triples_stand_in_the_order_found_each_once_as_far_as_the_budget_goes() -> None:
+    # Ada founded Norvik (row 0), which stands on Tarn (row 1).
+    base = Graph.from_arrays([0, 1], [1, 2], names=["ada", "norvik", "tarn"])
+    graph = replace(base, relations=Texts.of(["founded", "stands on"]))
+    explored = Exploration((), ((Hop(1, True, 0.5),), (Hop(0, True, 0.25), Hop(1, True, 0.75))))
+    result = exploration_context(
+        explored, graph=graph, tokenizer=BytePairs(), context_budget=UNBOUNDED
+    )
+    assert [(piece.id, piece.text, piece.score) for piece in result.pieces] == [
+        ("1", "norvik, stands on, tarn", 0.5),
+        ("0", "ada, founded, norvik", 0.25),
+    ]
+    explored = Exploration((), ((Hop(0, True, 0.5), Hop(1, True, 0.5)),))
+    small = BytePairs().count("ada, founded, norvik")
+    result = exploration_context(
+        explored, graph=graph, tokenizer=BytePairs(), context_budget=ContextBudget(small)
+    )
+    assert [piece.id for piece in result.pieces] == ["0"]
+    assert result.cut == (("relationship", "1"),)
+
+
+def test_a_yes_gives_the_answer_and_a_failed_call_is_raised() -> None:
+    llm = replying("{Yes} {Tarn}")
+    assert if_enough(TOWN, TWO, llm=llm) == Answer("Tarn")
+    with pytest.raises(CallFailed):
+        if_enough(TOWN, TWO, llm=replying(CallFailed("refused", "no")))
+
+
+@pytest.mark.parametrize("reply", ["{No}", "The triples say nothing.", "{Yes}"])
+def test_without_a_yes_and_an_answer_the_exploration_goes_on(reply: str) -> None:
+    assert if_enough(TOWN, TWO, llm=replying(reply)) is None
