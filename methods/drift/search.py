@@ -221,7 +221,7 @@ def passage(
         for piece in context.pieces
         if piece.kind == "chunk" and piece.text not in known
     ]
-    return _onward(trail.searched(new, (), 1))
+    return _next_step(trail.searched(new, (), 1))
 
 
 @operator("drift.answer.llm", calls=2, supplies={"question", "follow_up", "pieces", "most"})
@@ -252,10 +252,10 @@ def answer(
         llm, chat, shape, max_tokens=most, purpose="DRIFT local search", fallback=shape(answer="")
     )
     further = follow_ups([finding], max_follow_ups)
-    return _onward(trail.searched(finding.findings, further, max_depth))
+    return _next_step(trail.searched(finding.findings, further, max_depth))
 
 
-def _onward(trail: Trail) -> tuple[Trail, Query, NoneOpen | None]:
+def _next_step(trail: Trail) -> tuple[Trail, Query, NoneOpen | None]:
     return trail, trail.query, None if trail.current else NoneOpen(trail.n_searched)
 
 

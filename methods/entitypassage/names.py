@@ -31,7 +31,7 @@ class Name:
     """A name: its key for comparison, and its text for display."""
 
     key: str
-    shown: str
+    text: str
 
     @classmethod
     def of(cls, text: str) -> "Name":
@@ -50,7 +50,7 @@ class ChunkNames:
     text: str
 
     @property
-    def every(self) -> tuple[Name, ...]:
+    def all_names(self) -> tuple[Name, ...]:
         """The title, if any, and the names."""
         return self.names if self.title is None else (self.title, *self.names)
 
@@ -89,10 +89,10 @@ def entity_passage(
     titles = read_titles(chunk_table, nlp) if title_weight else {}
     readings = read_names(chunk_table, nlp, titles, progress)
     redirects = {row.id: row.aliases for row in corpus.documents if row.aliases}
-    stands_for, merged = merged_names(readings, redirects)
+    name_of_alias, merged = merged_names(readings, redirects)
     first_row = {title: row for row, title in reversed(list(enumerate(chunk_table.titles)))}
     bracketed = (
-        Merge(normalise_name(title), name.shown, BRACKETS, readings[first_row[title]].document)
+        Merge(normalise_name(title), name.text, BRACKETS, readings[first_row[title]].document)
         for title, (name, _) in titles.items()
         if "(" in title or "[" in title
     )
@@ -103,8 +103,8 @@ def entity_passage(
     names: dict[str, str] = {}
     weights: dict[tuple[str, int], int] = {}
     for chunk, row in enumerate(readings):
-        for name in (stands_for.get(name.key, name) for name in row.every):
-            names.setdefault(name.key, name.shown)
+        for name in (name_of_alias.get(name.key, name) for name in row.all_names):
+            names.setdefault(name.key, name.text)
             weights[name.key, chunk] = 1
         if row.title:
             weights[row.title.key, chunk] = title_weight
@@ -141,8 +141,8 @@ def read_names(
     with progress.task("reading names", len(texts)) as advance:
         for row, sentences in enumerate(nlp.sentences(texts)):
             title, inside = titles.get(chunk_table.titles[row], (None, ()))
-            every = (*inside, *_named(sentences, name_of))
-            names = tuple(name for name in every if len(name.key) > 1)
+            all_names = (*inside, *_named(sentences, name_of))
+            names = tuple(name for name in all_names if len(name.key) > 1)
             own = title if title and len(title.key) > 1 else None
             readings.append(ChunkNames(chunk_table.documents_of(row)[0], own, names, texts[row]))
             advance(1)
@@ -186,18 +186,17 @@ def merged_names(
                 by_alias.setdefault(alias.key, {}).setdefault(name.key, (alias, name, document))
         for key, by_name in by_alias.items():
             alias, name, document = next(iter(by_name.values()))
-            name = _end(name, names)
+            name = _resolved(name, names)
             if len(by_name) == 1 and key not in names and name.key != key:
                 names[key] = name
                 merges.append((alias, rule, document))
-    ends = {key: _end(name, names) for key, name in names.items()}
+    ends = {key: _resolved(name, names) for key, name in names.items()}
     return ends, [
-        Merge(alias.shown, ends[alias.key].shown, rule, document)
-        for alias, rule, document in merges
+        Merge(alias.text, ends[alias.key].text, rule, document) for alias, rule, document in merges
     ]
 
 
-def _end(name: Name, names: Mapping[str, Name]) -> Name:
+def _resolved(name: Name, names: Mapping[str, Name]) -> Name:
     while name.key in names:
         name = names[name.key]
     return name

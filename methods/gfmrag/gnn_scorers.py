@@ -16,7 +16,7 @@ from graphrag_bench.embedding.vector_index import index_texts
 from graphrag_bench.errors import UserError
 from graphrag_bench.progress import Progress
 from graphrag_bench.values import Chunk, Node, Question, Ranked
-from methods.gfmrag.network import EntityScorer, GnnWeights, NetworkShape, edges_of, mentions_weight
+from methods.gfmrag.network import EntityScorer, GnnWeights, NetworkShape, edges_of, mention_weights
 
 EmbedderCheck = Literal["name", "length"]
 
@@ -157,7 +157,7 @@ def query_gnn(
     Source: GFM-RAG (Luo et al. 2025), its release (`init_entities_weight`).
     """
     vectors = embedder.encode([one.text for one in question], kind="question")
-    weight = mentions_weight(graph) if inverse_start else np.ones(graph.n_nodes)
+    weight = mention_weights(graph) if inverse_start else np.ones(graph.n_nodes)
     rankings: list[Ranked[Node]] = []
     for vector, start in zip(vectors, nodes, strict=True):
         if not len(start):
@@ -186,7 +186,7 @@ def by_entities(
     Source: GFM-RAG (Luo et al. 2025), its release: one of its four document rankers, the default
     (`inverse`, over the 20 best entities).
     """
-    weight = mentions_weight(graph)[nodes.ids] if inverse else np.ones(len(nodes))
+    weight = mention_weights(graph)[nodes.ids] if inverse else np.ones(len(nodes))
     if scored:
         weight = weight * nodes.scores
     named = graph.node_chunk[nodes.ids].astype(bool).astype(np.float64)

@@ -30,7 +30,7 @@ from methods.gfmrag.network import (
     NetworkShape,
     edges_of,
     logits,
-    mentions_weight,
+    mention_weights,
 )
 
 if TYPE_CHECKING:
@@ -148,14 +148,14 @@ def trained_weights(
         )
         graphs.append(_training_graph(world, table, read(name_index=names), embedder, is_dev))
     shape = NetworkShape(embedder.dimension, hidden, layers)
-    return _trained(graphs, shape, learning_rate, epochs, chance, progress)
+    return _train(graphs, shape, learning_rate, epochs, chance, progress)
 
 
 def _training_graph(
     world: World, table: ChunkTable, graph: Graph, embedder: Embedder, is_dev: NDArray[np.bool_]
 ) -> TrainingGraph:
     texts, start, wanted, rows = [], [], [], []
-    weight = mentions_weight(graph)
+    weight = mention_weights(graph)
     for number, chain in enumerate(world.chains):
         node = graph.row_of.get(normalise_name(world.entities[chain.start].name))
         chunks = [row for name in world.evidence(chain) for row in table.chunks_of(name)]
@@ -176,7 +176,7 @@ def _training_graph(
     )  # fmt: skip
 
 
-def _trained(
+def _train(
     graphs: Sequence[TrainingGraph],
     shape: NetworkShape,
     learning_rate: float,
@@ -205,7 +205,7 @@ def _trained(
                 loss.backward()
                 steps.step()
                 losses += float(loss.detach()) * len(wanted)
-            measured = _measured(network, graphs)
+            measured = _measure(network, graphs)
             advance(1)
             if measured["dev_loss"] < best:
                 best = measured["dev_loss"]
@@ -242,7 +242,7 @@ def _batches(
             yield logits(network, True, one.edges, *inputs), torch.from_numpy(one.wanted[some])
 
 
-def _measured(network: "ModuleDict", graphs: Sequence[TrainingGraph]) -> dict[str, float]:
+def _measure(network: "ModuleDict", graphs: Sequence[TrainingGraph]) -> dict[str, float]:
     import torch
 
     losses, recalls = 0.0, []

@@ -135,7 +135,7 @@ def edges_of(graph: Graph) -> tuple[KindedEdges, tuple[str, ...]]:
     return both, (*kinds, *(f"{INVERSE}{name}" for name in kinds))
 
 
-def mentions_weight(graph: Graph) -> FloatArray:
+def mention_weights(graph: Graph) -> FloatArray:
     """Return 1 / (number of its chunks) for each node, float64 (n_nodes,); 0 without chunks."""
     return inverse(np.diff(graph.node_chunk.indptr))
 

@@ -65,11 +65,11 @@ CLUSTER_SIZE, SUMMARY_TOKENS = 10, 150
 MIXTURE = partial(Mixture, 2, 0.1, 0, patience=10, max_swept_rows=None)
 """Two dimensions, posterior threshold 0.1; as in the release."""
 SEED = 224
-_FEW = 2
+_MIN_NODES = 2
 """Fewer nodes than this, or as many, are not clustered."""
 _IN_NAME = 3
 _MOST_CLUSTERS = 49
-_SURE = 1024
+_REPLY_TOKENS = 1024
 """Tokens reserved for a reply without a limit."""
 
 
@@ -93,7 +93,7 @@ def _calls(settings: Mapping[str, Any], sizes: Sizes) -> int:
 
 def _tokens(settings: Mapping[str, Any], sizes: Sizes) -> tuple[float, float]:
     text = sizes.chunk * max(sizes.n_chunks / _MOST_CLUSTERS, 1.0)
-    return template_tokens(settings["summary_prompt"]) + text, _SURE / 2
+    return template_tokens(settings["summary_prompt"]) + text, _REPLY_TOKENS / 2
 
 
 @artifact(
@@ -139,9 +139,9 @@ def layered(
         most = max(CLUSTER_SIZE, -(-len(vectors) // _MOST_CLUSTERS))
         return balanced_clusters(vectors, most, rng)
 
-    summarise: Summarise = partial(_central, embedder, progress)
+    summarise: Summarise = partial(_extractive, embedder, progress)
     if llm_build is not None:
-        summarise = partial(_written, llm_build, progress, summary_prompt, summarise)
+        summarise = partial(_by_model, llm_build, progress, summary_prompt, summarise)
     embed = partial(vectors_of, embedder=embedder, progress=progress, label="embedding entities")
     return grow(base, summarise, embed, cluster)
 
@@ -150,7 +150,7 @@ def layered(
 class Layers:
     """Growing entities of all layers, and pairs of a summary and its member.
 
-    `heads` is the name of an entity's best connected member, or its own; `joins` is the number of
+    `heads` is the name of an entity's best connected member, or its own; `degrees` is the number of
     neighbours, for a summary the number of its members.
     """
 
@@ -158,7 +158,7 @@ class Layers:
     types: list[str]
     texts: list[str]
     heads: list[str]
-    joins: list[int]
+    degrees: list[int]
     row_of: dict[str, int]
     pairs: dict[tuple[int, int], None] = field(default_factory=dict)
 
@@ -184,13 +184,13 @@ class Layers:
             self.types.append(entity.type)
             self.texts.append(entity.description)
             self.heads.append(self.first_names(family)[0])
-            self.joins.append(len(family))
+            self.degrees.append(len(family))
         self.pairs.update({(row, member): None for member in family if member != row})
         return row
 
     def first_names(self, family: Sequence[int]) -> list[str]:
         """Return the distinct heads of the three best connected members; ties to the first."""
-        order = best_first(np.array([self.joins[row] for row in family], np.float64)).tolist()
+        order = best_first(np.array([self.degrees[row] for row in family], np.float64)).tolist()
         names = dict.fromkeys(self.heads[family[place]] for place in order)
         return list(names)[:_IN_NAME]
 
@@ -213,20 +213,20 @@ def grow(
     layers = Layers.above(base)
     pool: IntArray = np.arange(base.n_nodes)
     n_layers, before = 0, FIRST_SPARSITY
-    while n_layers < MAX_LAYERS and len(pool) > _FEW:
+    while n_layers < MAX_LAYERS and len(pool) > _MIN_NODES:
         clusters = cluster(embed([layers.node_text(row) for row in pool.tolist()]))
         sparsity = cluster_sparsity([len(rows) for rows in clusters], len(pool))
         families = [pool[rows].tolist() for rows in clusters if len(rows) > 1]
-        still = abs(sparsity - before) <= LEAST_CHANGE * before
-        if sparsity >= MOST_SPARSE or still or not families:
+        has_converged = abs(sparsity - before) <= LEAST_CHANGE * before
+        if sparsity >= MOST_SPARSE or has_converged or not families:
             break
         n_layers, before = n_layers + 1, sparsity
         summaries = summarise(layers, families, f"layer {n_layers}")
         pairs = zip(families, summaries, strict=True)
-        fresh = [layers.summarise(family, one) for family, entities in pairs for one in entities]
-        alone = [int(pool[rows[0]]) for rows in clusters if len(rows) == 1]
-        pool = np.unique(np.array([*alone, *fresh], np.int64))
-    return _joined(base, layers, {"layers": n_layers, "sparsity": round(before, 6)})
+        added = [layers.summarise(family, one) for family, entities in pairs for one in entities]
+        singles = [int(pool[rows[0]]) for rows in clusters if len(rows) == 1]
+        pool = np.unique(np.array([*singles, *added], np.int64))
+    return _with_layers(base, layers, {"layers": n_layers, "sparsity": round(before, 6)})
 
 
 def cluster_sparsity(sizes: Sequence[int], n: int) -> float:
@@ -242,7 +242,7 @@ def cluster_sparsity(sizes: Sequence[int], n: int) -> float:
     return 1.0 - sum(size * (size - 1) for size in sizes) / (n * (n - 1))
 
 
-def _central(
+def _extractive(
     embedder: Embedder,
     progress: Progress,
     layers: Layers,
@@ -258,7 +258,7 @@ def _central(
     return [[EntityRecord(name, kind, text)] for name, text in zip(names, texts, strict=True)]
 
 
-def _written(
+def _by_model(
     llm: ChatModel,
     progress: Progress,
     prompt: Prompt,
@@ -267,7 +267,7 @@ def _written(
     families: Sequence[Sequence[int]],
     kind: str,
 ) -> list[list[EntityRecord]]:
-    room = text_budget(llm, prompt, _SURE)
+    room = text_budget(llm, prompt, _REPLY_TOKENS)
     chats = [
         prompt.render(
             {"entities": first_tokens("\n".join(layers.node_text(row) for row in family), room)}
@@ -297,7 +297,7 @@ def _written(
     return [one or [] for one in written]
 
 
-def _joined(base: Graph, layers: Layers, statistics: Mapping[str, float]) -> Graph:
+def _with_layers(base: Graph, layers: Layers, statistics: Mapping[str, float]) -> Graph:
     from scipy.sparse import csr_matrix, vstack
 
     assert base.facts is not None and base.node_fragments is not None
@@ -323,7 +323,7 @@ def _joined(base: Graph, layers: Layers, statistics: Mapping[str, float]) -> Gra
 
 
 @operator("node.key", order="community by community")
-def key(
+def key_nodes(
     candidates: Ranked[Node],
     ranked_communities: Ranked[Community],
     *,
@@ -337,11 +337,11 @@ def key(
     Deviation: the release puts them into a Python set, whose order depends on the process.
     """
     score = dict(candidates.items())
-    chosen: list[int] = []
+    nodes: list[int] = []
     for community in ranked_communities.ids.tolist():
         inside = np.isin(candidates.ids, row_ids(communities.nodes, community))
-        chosen += candidates.ids[inside][:per_community].tolist()
-    return Ranked.of({node: score[node] for node in unique(chosen)})
+        nodes += candidates.ids[inside][:per_community].tolist()
+    return Ranked.of({node: score[node] for node in unique(nodes)})
 
 
 @operator("relationship.bridge", order="the degree of both ends, then weight")

@@ -189,11 +189,11 @@ def hop(
     questions proposes no candidate (None: no limit). Raises UserError if there is no edge.
     Source: HopRAG (Liu et al. 2025), edges between passages; released code 23898fa.
     """
-    raised, answering, similarity = _matched(pseudo_questions, question_index, max_df, progress)
+    raised, answering, similarity = _match(pseudo_questions, question_index, max_df, progress)
     n = len(chunk_table)
     of = pseudo_questions.chunk
     pairs = of[raised] * n + of[answering]
-    order = _best_of_each(pairs, similarity, answering)
+    order = _best_rows(pairs, similarity, answering)
     best = order[best_first(similarity[order])][: int(n * max(1.0, float(np.log(n))))]
     best = best[np.argsort(pairs[best])]
     if not len(best):
@@ -214,7 +214,7 @@ def hop(
     )
 
 
-def _matched(
+def _match(
     questions: PseudoQuestions, index: VectorIndex, max_df: int | None, progress: Progress
 ) -> tuple[IntArray, IntArray, FloatArray]:
     raised, answering = np.flatnonzero(~questions.answered), np.flatnonzero(questions.answered)
@@ -245,6 +245,6 @@ def _matched(
     return raised[matched], answering[best[matched]], similarity[matched]
 
 
-def _best_of_each(groups: IntArray, scores: FloatArray, ties: IntArray) -> IntArray:
+def _best_rows(groups: IntArray, scores: FloatArray, ties: IntArray) -> IntArray:
     order = np.lexsort((ties, -np.round(scores, DECIMALS), groups))
     return order[np.diff(groups[order], prepend=-1) > 0]

@@ -110,7 +110,7 @@ Judge = Callable[[Sequence[int]], Sequence[bool]]
 
 
 @operator("node.hops.nearest", requires={"relationship.description"})
-def nearest(
+def hops_nearest(
     question: Question,
     relationships: Ranked[Relationship],
     *,
@@ -136,7 +136,7 @@ def nearest(
         pairs = zip(leaving, scores, strict=True)
         return [int(rows[best_first(cosine, rows)[0]]) for rows, cosine in pairs]
 
-    return _visited(relationships, graph, n_hops, width, choose)
+    return _follow(relationships, graph, n_hops, width, choose)
 
 
 @operator(
@@ -145,7 +145,7 @@ def nearest(
     calls=lambda settings: int(settings["n_hops"] * settings["width"]),
     supplies={"question", "passage", "questions"},
 )
-def chosen(
+def hops_llm(
     question: Question,
     relationships: Ranked[Relationship],
     *,
@@ -166,15 +166,15 @@ def chosen(
 
     def choose(leaving: Sequence[IntArray]) -> list[int]:
         return ask_about(
-            llm, leaving, lambda rows: prompt.render(_shown(question, graph, rows)),
-            _first_match(r"\d+", CHOOSING), _row,
+            llm, leaving, lambda rows: prompt.render(_prompt_values(question, graph, rows)),
+            _first_match(r"\d+", CHOOSING), _followed_row,
             fallback=lambda _: NONE, max_tokens=REPLY_TOKENS, retry=False,
         )  # fmt: skip
 
-    return _visited(relationships, graph, n_hops, width, choose)
+    return _follow(relationships, graph, n_hops, width, choose)
 
 
-def _visited(
+def _follow(
     relationships: Ranked[Relationship], graph: Graph, n_hops: int, width: int, choose: Choose
 ) -> Ranked[Node]:
     first = unique(graph.target[relationships.ids].tolist())[:width]
@@ -195,7 +195,7 @@ def _visited(
     return best_rows(np.array(list(visits), np.int64), n_visits / n_visits.sum(), len(visits))
 
 
-def _shown(question: Question, graph: Graph, rows: IntArray) -> dict[str, Any]:
+def _prompt_values(question: Question, graph: Graph, rows: IntArray) -> dict[str, Any]:
     here = int(graph.source[rows[0]])
     return {
         "question": question.text,
@@ -204,7 +204,7 @@ def _shown(question: Question, graph: Graph, rows: IntArray) -> dict[str, Any]:
     }
 
 
-def _row(number: str, rows: IntArray) -> int:
+def _followed_row(number: str, rows: IntArray) -> int:
     if int(number) > len(rows):
         raise UnreadableReply(CHOOSING, number)
     return int(rows[int(number) - 1]) if int(number) else NONE
@@ -245,7 +245,7 @@ def judged_nearest(
         near = (products(vector, chunk_index.vectors, rows[None, :])[0] for rows in chunks)
         return [bool((cosine > LEAST_COSINE).any()) for cosine in near]
 
-    return _counted(mentions, relationships, graph, pseudo_questions, n_hops, width, judge)
+    return _count_visits(mentions, relationships, graph, pseudo_questions, n_hops, width, judge)
 
 
 @operator(
@@ -255,7 +255,7 @@ def judged_nearest(
     calls=lambda settings: int(settings["width"] * (2 * settings["n_hops"] - 1)),
     supplies={"question", "passage"},
 )
-def judged(
+def judged_llm(
     question: Question,
     mentions: Mentions,
     relationships: Ranked[Relationship],
@@ -289,10 +289,10 @@ def judged(
             fallback=lambda _: False, max_tokens=REPLY_TOKENS, retry=False,
         )  # fmt: skip
 
-    return _counted(mentions, relationships, graph, pseudo_questions, n_hops, width, judge)
+    return _count_visits(mentions, relationships, graph, pseudo_questions, n_hops, width, judge)
 
 
-def _counted(
+def _count_visits(
     mentions: Mentions,
     relationships: Ranked[Relationship],
     graph: Graph,

@@ -123,10 +123,10 @@ def words_of(texts: list[str]) -> tuple[Any, list[str]]:
     """
     from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
 
-    held = [set(search_words(text)) - ENGLISH_STOP_WORDS for text in texts]
-    words = sorted(set[str]().union(*held))
+    words_in = [set(search_words(text)) - ENGLISH_STOP_WORDS for text in texts]
+    words = sorted(set[str]().union(*words_in))
     number = {word: column for column, word in enumerate(words)}
-    return incidence(([number[word] for word in one] for one in held), len(words)), words
+    return incidence(([number[word] for word in one] for one in words_in), len(words)), words
 
 
 @artifact("chunk_graph", provides={"relationship.name", "relationship.weight"})
@@ -272,7 +272,7 @@ def _of_core(
 ) -> TextExtraction:
     core = core_chunks(chunk_graph, share).tolist()
     groups = _groups(chunk_table, core, join_tokens or 0)
-    titles, texts = zip(*(_read_together(chunk_table, group) for group in groups), strict=True)
+    titles, texts = zip(*(_joined_text(chunk_table, group) for group in groups), strict=True)
     some = replace(
         chunk_table,
         titles=Texts.of(titles),
@@ -284,7 +284,7 @@ def _of_core(
     for (first, *others), records in zip(groups, extraction.rows, strict=True):
         rows[first] = records
         for chunk in others:
-            rows[chunk] = _names_alone(records)
+            rows[chunk] = _names_only(records)
     return TextExtraction(tuple(rows), {**extraction.statistics, "core_chunks": len(core)})
 
 
@@ -301,7 +301,7 @@ def _groups(table: ChunkTable, core: list[int], most: int) -> list[list[int]]:
     return groups
 
 
-def _read_together(table: ChunkTable, group: list[int]) -> tuple[str, str]:
+def _joined_text(table: ChunkTable, group: list[int]) -> tuple[str, str]:
     runs = [
         (title, " ".join(table.texts.take(np.array(list(run)))))
         for title, run in groupby(group, key=table.titles.__getitem__)
@@ -310,7 +310,7 @@ def _read_together(table: ChunkTable, group: list[int]) -> tuple[str, str]:
     return runs[0] if len(runs) == 1 else ("", together)
 
 
-def _names_alone(records: ChunkRecords) -> ChunkRecords:
+def _names_only(records: ChunkRecords) -> ChunkRecords:
     names = dict.fromkeys(entity.name for entity in records.entities)
     pairs = dict.fromkeys((one.source, one.target) for one in records.relationships)
     return ChunkRecords(
@@ -357,7 +357,7 @@ def by_keyword(
     rankings: list[Ranked[Chunk]] = []
     for vectors, hits in zip(groups, search_each(groups, keyword_index, n_keywords), strict=True):
         nearest = best_hits(hits, n_keywords).ids
-        before, last = _handed_in(nearest, keyword_graph, size, room)
+        before, last = _fill_pool(nearest, keyword_graph, size, room)
         rows = np.concatenate([before, last])
         if not len(rows):
             rankings.append(Ranked.empty())
@@ -365,14 +365,14 @@ def by_keyword(
         cosine = products(vectors, chunk_index.vectors, np.tile(rows, (len(vectors), 1)))
         scores = cosine.max(axis=0).astype(np.float64)
         filling: Ranked[Chunk] = best_rows(last, scores[len(before) :], len(last))
-        filling = _first(filling, size, room - sum(map(size, before.tolist())))
+        filling = _fitting(filling, size, room - sum(map(size, before.tolist())))
         ids = np.concatenate([before, filling.ids])
         scores = np.concatenate([scores[: len(before)], filling.scores])
-        rankings.append(_first(best_rows(ids, scores, len(ids)), size, most))
+        rankings.append(_fitting(best_rows(ids, scores, len(ids)), size, most))
     return rankings
 
 
-def _handed_in(
+def _fill_pool(
     keywords: IntArray, keyword_graph: KeywordGraph, size: Size, room: int
 ) -> tuple[IntArray, IntArray]:
     """Return the chunks of keywords that do not fill the pool, and the last keyword's new ones."""
@@ -387,5 +387,5 @@ def _handed_in(
     return rows, rows[:0]
 
 
-def _first(ranked: Ranked[Chunk], size: Size, room: int) -> Ranked[Chunk]:
+def _fitting(ranked: Ranked[Chunk], size: Size, room: int) -> Ranked[Chunk]:
     return ranked.head(n_fitting([size(chunk) for chunk in ranked.ids.tolist()], room))

@@ -153,14 +153,14 @@ def activate(
         cosine = np.asarray(np.round(sentence_index.scores(vector), DECIMALS), np.float64)
         start = np.zeros(graph.n_nodes)
         np.maximum.at(start, seeds.ids, seeds.scores)
-        weights, active = _spread(tri_graph, cosine, start, rounds, threshold, sentences_per_node)
+        weights, active = _activate(tri_graph, cosine, start, rounds, threshold, sentences_per_node)
         ranked = Ranked[Node].top(weights, None, among=np.flatnonzero(weights > 0))
         rows = np.flatnonzero(active)
         results.append((ranked, NodeScores.sparse(rows, active[rows], graph.n_nodes)))
     return results
 
 
-def _spread(
+def _activate(
     tri_graph: TriGraph,
     cosine: FloatArray,
     start: FloatArray,
@@ -205,11 +205,11 @@ def activated(
     """
     mentions = tri_graph.mention_weight
     return [
-        ChunkScores.later(partial(_raised, chunks, nodes, mentions, ratio), len(chunks))
+        ChunkScores.later(partial(_with_bonus, chunks, nodes, mentions, ratio), len(chunks))
         for chunks, nodes in zip(chunk_scores, node_scores, strict=True)
     ]
 
 
-def _raised(chunks: ChunkScores, nodes: NodeScores, mentions: Any, ratio: float) -> FloatArray:
+def _with_bonus(chunks: ChunkScores, nodes: NodeScores, mentions: Any, ratio: float) -> FloatArray:
     bonus = np.log1p(mentions @ np.maximum(nodes.values, 0.0))
     return np.asarray(ratio * chunks.values + bonus, np.float64)

@@ -47,7 +47,7 @@ EMBEDDED = (UNIT, ATTRIBUTE, ELEMENT, TEXT)
 ATTRIBUTES_OF = Prompt("methods:noderag/prompts/attribute.j2")
 ELEMENTS_OF = Prompt("methods:noderag/prompts/high_level_element.j2")
 PROVIDES = frozenset({"node.name", "node.type", "node.description", "relationship.weight"})
-Tell = Callable[[Sequence[str], Sequence[Sequence[str]]], list[str]]
+Describe = Callable[[Sequence[str], Sequence[Sequence[str]]], list[str]]
 """Function from names, and the texts about each, to one description of each."""
 RELATIONSHIP_TOKENS = 60
 PIVOTS, CLUSTER_SIZE, IN_TITLE = 10, 39, 3
@@ -100,11 +100,11 @@ def heterogeneous(
     prompts are this project's.
     Deviation: without a model descriptions are extracted.
     """
-    describe = partial(_described, llm_build, embedder, progress)
+    describe = partial(_describe, llm_build, embedder, progress)
     nodes = _Nodes(len(chunk_table))
-    _base(nodes, text_extraction)
-    _attributes(nodes, partial(describe, ATTRIBUTE, attribute_prompt, attribute_tokens))
-    elements = _elements(nodes, partial(describe, ELEMENT, element_prompt, element_tokens))
+    _add_records(nodes, text_extraction)
+    _add_attributes(nodes, partial(describe, ATTRIBUTE, attribute_prompt, attribute_tokens))
+    elements = _add_elements(nodes, partial(describe, ELEMENT, element_prompt, element_tokens))
     _join_elements(nodes, elements, embedder, progress)
     texts = [
         nodes.add(TEXT, str(row), passage, (row,))
@@ -118,7 +118,7 @@ def heterogeneous(
     return replace(graph, weight=1.0 / np.maximum(degree[graph.source], degree[graph.target]))
 
 
-def _described(
+def _describe(
     llm: ChatModel | None,
     embedder: Embedder,
     progress: Progress,
@@ -133,7 +133,7 @@ def _described(
         room = text_budget(llm, prompt, most_tokens)
         cut = [decode(encode("\n".join(texts))[:room]) for texts in texts_of]
         pairs = zip(names, cut, strict=True)
-        chats = [prompt.render({"name": name, "told": texts}) for name, texts in pairs]
+        chats = [prompt.render({"name": name, "texts": texts}) for name, texts in pairs]
         advice = "build.graph=heterogeneous takes central sentences."
         extractor = Extractor(llm, most_tokens, progress)
         written = extractor.texts(chats, names, f"write {kind}s", advice)
@@ -196,7 +196,7 @@ class _Nodes:
         )
 
 
-def _base(nodes: _Nodes, extraction: TextExtraction) -> None:
+def _add_records(nodes: _Nodes, extraction: TextExtraction) -> None:
     base = text_graph(extraction, keywords=False, most_tokens=RELATIONSHIP_TOKENS)
     assert base.facts is not None and base.fact_fragments is not None
     for row, name in enumerate(base.names):
@@ -229,7 +229,7 @@ def _base(nodes: _Nodes, extraction: TextExtraction) -> None:
         nodes.join(nodes.add(UNIT, str(number), text, in_chunks), named)
 
 
-def _attributes(nodes: _Nodes, tell: Tell) -> None:
+def _add_attributes(nodes: _Nodes, describe: Describe) -> None:
     graph = nodes.graph()
     important = important_nodes(graph)
     is_unit = np.array([kind == UNIT for kind in nodes.types])
@@ -238,7 +238,7 @@ def _attributes(nodes: _Nodes, tell: Tell) -> None:
     chosen = [entity for entity, rows in units.items() if important[entity] and len(rows) > 1]
     chosen = chosen or [max(units, key=lambda entity: len(units[entity]))]
     names = [nodes.names[entity] for entity in chosen]
-    texts = tell(names, [nodes.texts_of(units[entity]) for entity in chosen])
+    texts = describe(names, [nodes.texts_of(units[entity]) for entity in chosen])
     for entity, text in zip(chosen, texts, strict=True):
         attribute = nodes.add(ATTRIBUTE, nodes.names[entity], text, nodes.chunks[entity])
         nodes.join(attribute, [entity])
@@ -259,19 +259,19 @@ def important_nodes(graph: Graph) -> Any:
     return core | (between > between.mean() * round(math.log10(n)) + 1e-9)
 
 
-def _elements(nodes: _Nodes, tell: Tell) -> Mapping[int, list[int]]:
+def _add_elements(nodes: _Nodes, describe: Describe) -> Mapping[int, list[int]]:
     graph = nodes.graph()
-    telling = set(nodes.of(UNIT, ATTRIBUTE))
+    described = set(nodes.of(UNIT, ATTRIBUTE))
     communities = split_by_leiden(graph, SEED, max(graph.n_nodes, 1))
     titles, sources = [], []
     for number in range(len(communities)):
         members = row_ids(communities.nodes, number)
         named = members[[nodes.types[row] == ENTITY for row in members.tolist()]]
-        if rows := [row for row in members.tolist() if len(named) and row in telling]:
+        if rows := [row for row in members.tolist() if len(named) and row in described]:
             first = Ranked[Node].top(graph.degree, IN_TITLE, among=named).ids.tolist()
             titles.append(", ".join(nodes.names[row] for row in first))
             sources.append(rows)
-    texts = tell(titles, [nodes.texts_of(rows) for rows in sources])
+    texts = describe(titles, [nodes.texts_of(rows) for rows in sources])
     elements: dict[int, list[int]] = {}
     for number, (title, text, rows) in enumerate(zip(titles, texts, sources, strict=True)):
         chunks = [chunk for row in rows for chunk in nodes.chunks[row]]
@@ -284,14 +284,14 @@ def _elements(nodes: _Nodes, tell: Tell) -> Mapping[int, list[int]]:
 def _join_elements(
     nodes: _Nodes, elements: Mapping[int, list[int]], embedder: Embedder, progress: Progress
 ) -> None:
-    rows = [*elements, *(row for telling in elements.values() for row in telling)]
+    rows = [*elements, *(row for described in elements.values() for row in described)]
     n_clusters = math.ceil(math.sqrt(len(rows)))
     cluster = np.zeros(len(nodes.names), np.int64)
     if rows and len(rows) / n_clusters > CLUSTER_SIZE:
         vectors = vectors_of(nodes.texts_of(rows), embedder, progress, "embedding elements")
         cluster[rows] = kmeans(vectors, n_clusters, SEED)
-    for element, telling in elements.items():
-        nodes.join(element, [row for row in telling if cluster[row] == cluster[element]])
+    for element, described in elements.items():
+        nodes.join(element, [row for row in described if cluster[row] == cluster[element]])
 
 
 def _join_similar(nodes: _Nodes, embedder: Embedder, progress: Progress, neighbours: int) -> None:
@@ -391,7 +391,7 @@ def quota(
         return Ranked[Node].top(scores, n, np.flatnonzero(has_type(*types) & (scores > 0))).ids
 
     chosen = [best(n_others, UNIT, ATTRIBUTE, ELEMENT), best(n_relationships, RELATIONSHIP)]
-    for n, kind, brought in ((n_entities, ENTITY, ATTRIBUTE), (n_titles, TITLE, ELEMENT)):
+    for n, kind, described_type in ((n_entities, ENTITY, ATTRIBUTE), (n_titles, TITLE, ELEMENT)):
         near = graph.adjacency[best(n, kind)].indices
-        chosen.append(near[has_type(brought)[near]])
+        chosen.append(near[has_type(described_type)[near]])
     return Ranked[Node].top(scores, None, np.unique(np.concatenate(chosen)))

@@ -81,15 +81,15 @@ def _items(value: Any) -> list[Any]:
     return [] if _text(value).lower() in _NOTHING else [item for item in items if item is not None]
 
 
-def _ends_at(**limits: int) -> Any:
+def _schema_limit(**limits: int) -> Any:
     """Limit a field in the schema that a server enforces; longer values are still read."""
     return Field(json_schema_extra=dict(limits))
 
 
-HopId = Annotated[str, BeforeValidator(_text), _ends_at(maxLength=8)]
-HopIds = Annotated[list[HopId], BeforeValidator(_items), _ends_at(maxItems=5)]
-ShortText = Annotated[str, BeforeValidator(_text), _ends_at(maxLength=200)]
-LongText = Annotated[str, BeforeValidator(_text), _ends_at(maxLength=400)]
+HopId = Annotated[str, BeforeValidator(_text), _schema_limit(maxLength=8)]
+HopIds = Annotated[list[HopId], BeforeValidator(_items), _schema_limit(maxItems=5)]
+ShortText = Annotated[str, BeforeValidator(_text), _schema_limit(maxLength=200)]
+LongText = Annotated[str, BeforeValidator(_text), _schema_limit(maxLength=400)]
 
 
 class _Lenient(BaseModel):
@@ -144,7 +144,7 @@ class PathReply(_Lenient):
 
     BARE = "sequences"
     sequences: Annotated[list[SequenceReply], BeforeValidator(_items)]
-    final_query: Annotated[list[FinalReply], BeforeValidator(_items), _ends_at(maxItems=1)]
+    final_query: Annotated[list[FinalReply], BeforeValidator(_items), _schema_limit(maxItems=1)]
 
 
 class PlanReply(BaseModel):
@@ -165,9 +165,9 @@ class PlanReply(BaseModel):
 def bounded_reply(max_sequences: int, max_hops: int) -> type[PlanReply]:
     """Return a reply type whose schema limits the sequences, and the sub-questions of each."""
     items = BeforeValidator(_items)
-    hops = Annotated[list[HopReply], items, _ends_at(maxItems=max_hops)]
+    hops = Annotated[list[HopReply], items, _schema_limit(maxItems=max_hops)]
     sequence = create_model("Sequence", __base__=SequenceReply, hop=(hops, ...))
-    many = Annotated[list[sequence], items, _ends_at(maxItems=max_sequences)]  # type: ignore[valid-type]
+    many = Annotated[list[sequence], items, _schema_limit(maxItems=max_sequences)]  # type: ignore[valid-type]
     path = create_model("Path", __base__=PathReply, sequences=(many, ...))
     return create_model("Plan", __base__=PlanReply, path=(path, ...))
 
@@ -384,7 +384,7 @@ def rerank_chunks(
     r = np.asarray((inside * np.clip(nodes.scores, 0, 1)[:, None]).max(axis=0, initial=0.0))
     if rerank == "on" and dependencies and len(chunks):
         vectors = np.asarray(chunk_index.vectors[chunks.ids])
-        r = alpha * r + (1 - alpha) * likeness(vectors, dependencies, embedder)
+        r = alpha * r + (1 - alpha) * mean_similarity(vectors, dependencies, embedder)
     order = best_first(r)
     return Ranked(chunks.ids[order], r[order])
 
@@ -407,7 +407,7 @@ def rerank_points(
     r = np.array(points.scores, np.float64) / 100
     if rerank == "on" and dependencies and len(points):
         vectors = embedder.encode(points.texts, kind="passage")
-        r = alpha * r + (1 - alpha) * likeness(vectors, dependencies, embedder)
+        r = alpha * r + (1 - alpha) * mean_similarity(vectors, dependencies, embedder)
     order = best_first(r).tolist()
     return Points(
         tuple(points.texts[row] for row in order),
@@ -416,7 +416,7 @@ def rerank_points(
     )
 
 
-def likeness(candidates: Vectors, answers: Dependencies, embedder: Embedder) -> FloatArray:
+def mean_similarity(candidates: Vectors, answers: Dependencies, embedder: Embedder) -> FloatArray:
     """Return M of every candidate, float64 (n,), from unit rows (n, d): the mean, clipped at 0."""
     vectors = np.asarray(embedder.encode(answers.answers, kind="passage"), np.float64)
     means = (np.asarray(candidates, np.float64) @ vectors.T).mean(axis=1)

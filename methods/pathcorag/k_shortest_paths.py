@@ -50,7 +50,7 @@ class Walks(NamedTuple):
     sums: IntArray
 
     @classmethod
-    def leaving(cls, starts: IntArray, hops: int, ways: Any) -> "Walks":
+    def starting_at(cls, starts: IntArray, hops: int, ways: Any) -> "Walks":
         """Return all walks from some nodes that visit no node twice."""
         nodes, sums = starts[:, None], np.zeros(len(starts), np.int64)
         for _ in range(hops):
@@ -65,7 +65,7 @@ class Walks(NamedTuple):
         """Return the walks at some rows."""
         return Walks(self.nodes[rows], self.sums[rows])
 
-    def meeting(self, others: "Walks") -> "Walks":
+    def joined_with(self, others: "Walks") -> "Walks":
         """Join each walk to the reversal of each of `others` with the same end, if simple.
 
         `others` are sorted by their last node.
@@ -96,14 +96,14 @@ def shortest_paths(
     for hops in range(1, min(most or MOST_HOPS, MOST_HOPS) + 1):
         lacking = np.flatnonzero(n_found < k)
         before = min(hops - 1, 2)  # walks from both ends meet
-        tails = Walks.leaving(np.unique(pairs[lacking, 1]), hops - before, likeness.ways)
+        tails = Walks.starting_at(np.unique(pairs[lacking, 1]), hops - before, likeness.ways)
         tails = tails.take(np.argsort(tails.nodes[:, -1], kind="stable"))
         for source in np.unique(pairs[lacking, 0]):
             rows = lacking[pairs[lacking, 0] == source]
             pair_of = np.full(graph.n_nodes, -1)
             pair_of[pairs[rows, 1]] = rows
             here = tails.take(np.flatnonzero(pair_of[tails.nodes[:, 0]] >= 0))
-            walks = Walks.leaving(source[None], before, likeness.ways).meeting(here)
+            walks = Walks.starting_at(source[None], before, likeness.ways).joined_with(here)
             pair = pair_of[walks.nodes[:, -1]]
             order = np.lexsort((*walks.nodes.T[::-1], -walks.sums, pair))
             place = np.arange(len(order)) - np.searchsorted(pair[order], pair[order])
@@ -111,7 +111,7 @@ def shortest_paths(
             n_found += np.bincount(pair[best], minlength=len(pairs))
             found += zip(pair[best].tolist(), map(tuple, walks.nodes[best].tolist()), strict=True)
     if most is None or most > MOST_HOPS:
-        rows = np.flatnonzero((n_found < k) & _are_joined(graph, pairs))
+        rows = np.flatnonzero((n_found < k) & _connected(graph, pairs))
         found = [one for one in found if n_found[one[0]] >= k]
         for row, (source, target) in zip(rows.tolist(), pairs[rows].tolist(), strict=True):
             found += ((row, walk) for walk in _yen(graph, source, target, k, most or graph.n_nodes))
@@ -121,7 +121,7 @@ def shortest_paths(
     return np.array([pair for pair, _ in found], np.int64), nodes
 
 
-def _are_joined(graph: Graph, pairs: IntArray) -> NDArray[np.bool_]:
+def _connected(graph: Graph, pairs: IntArray) -> NDArray[np.bool_]:
     from scipy.sparse.csgraph import connected_components
 
     _, component = connected_components(graph.adjacency, directed=False)

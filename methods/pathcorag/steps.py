@@ -39,15 +39,15 @@ class StepsReply(BaseModel):
     def _read(cls, reply: Any) -> Any:
         if not isinstance(reply, Mapping):
             return reply
-        fields = {_plain(str(key)): value for key, value in reply.items()}
+        fields = {_normal_key(str(key)): value for key, value in reply.items()}
         if "reasoning steps" not in fields:
             return reply
         steps = _texts(fields["reasoning steps"])
-        queries = _by_step(steps, fields.get("extended queries"))
+        queries = _queries_by_step(steps, fields.get("extended queries"))
         return {"reasoning_steps": steps, "extended_queries": queries}
 
 
-def _plain(name: str) -> str:
+def _normal_key(name: str) -> str:
     apart = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name)
     return " ".join(re.findall(r"\w+", apart.replace("_", " ").casefold()))
 
@@ -57,13 +57,13 @@ def _texts(value: Any) -> list[str]:
     return [text for item in items if item is not None and (text := str(item).strip())]
 
 
-def _by_step(steps: Sequence[str], queries: Any) -> list[list[str]]:
+def _queries_by_step(steps: Sequence[str], queries: Any) -> list[list[str]]:
     fields = queries if isinstance(queries, Mapping) else {}
-    named = {_plain(str(key)): _texts(value) for key, value in fields.items()}
+    named = {_normal_key(str(key)): _texts(value) for key, value in fields.items()}
     items = queries if isinstance(queries, list) else []
     placed = [*named.values(), *map(_texts, items)]
     return [
-        named.get(_plain(step), placed[row] if row < len(placed) else [])
+        named.get(_normal_key(step), placed[row] if row < len(placed) else [])
         for row, step in enumerate(steps)
     ]
 

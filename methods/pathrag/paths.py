@@ -207,10 +207,10 @@ def by_keyword(
     ]
     groups = vectors_of(question, [Query(low) if low else None for low in texts], embedder)
     rankings = search_each(groups, node_index, top_k)
-    return [_in_turns(hits, min_score, top_k) for hits in rankings]
+    return [_take_turns(hits, min_score, top_k) for hits in rankings]
 
 
-def _in_turns(hits: Sequence[Ranked[Any]], min_score: float, top_k: int) -> Ranked[Node]:
+def _take_turns(hits: Sequence[Ranked[Any]], min_score: float, top_k: int) -> Ranked[Node]:
     score_of: dict[int, float] = {}
     queues = [iter(hit.items()) for hit in hits]
     while queues and len(score_of) < top_k:

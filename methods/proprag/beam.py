@@ -68,8 +68,8 @@ def beam(
         facts = facts if typed is None else facts[typed[facts]]
         searches.append(_Search(vector, facts, graph, node_index, width))
     for _ in range(1, max_facts):
-        longer = [one.longer(n_parallel, n_rescored) for one in searches]
-        pairs = list(zip(searches, longer, strict=True))
+        extensions = [one.extensions(n_parallel, n_rescored) for one in searches]
+        pairs = list(zip(searches, extensions, strict=True))
         texts = [one.text(steps) for one, some in pairs for steps in some]
         if not texts:
             break
@@ -89,16 +89,16 @@ class _Search:
         self.rows = np.asarray(index.vectors[facts], np.float32)
         near = products(vector[None, :], index.vectors, facts[None, :])[0]
         self.scores = near.astype(np.float64)
-        self.joined = _joined(graph, facts)
-        self.going: list[FactPath] = [
+        self.joined = _linked_facts(graph, facts)
+        self.beam_paths: list[FactPath] = [
             (place,) for place in best_first(self.scores)[:width].tolist()
         ]
-        self.scored = {steps: float(self.scores[steps[0]]) for steps in self.going}
+        self.scored = {steps: float(self.scores[steps[0]]) for steps in self.beam_paths}
 
-    def longer(self, n_parallel: int, n_rescored: int) -> list[FactPath]:
+    def extensions(self, n_parallel: int, n_rescored: int) -> list[FactPath]:
         first = best_first(self.scores)[:n_parallel]
         seen: dict[frozenset[int], tuple[FactPath, float]] = {}
-        for steps in self.going:
+        for steps in self.beam_paths:
             near = np.union1d(row_ids(self.joined, steps[-1]), first)
             near = near[~np.isin(near, steps)]
             means = self._means(steps, near).tolist()
@@ -120,7 +120,7 @@ class _Search:
         ordered = sorted(zip(candidates, vectors, strict=True), key=lambda pair: pair[0])
         scores = np.array([float(self.vector @ vector) for _, vector in ordered])
         best = best_first(scores)[:width].tolist()
-        self.going = [ordered[row][0] for row in best]
+        self.beam_paths = [ordered[row][0] for row in best]
         self.scored |= {ordered[row][0]: float(scores[row]) for row in best}
 
     def text(self, steps: FactPath) -> str:
@@ -131,11 +131,11 @@ class _Search:
         ordered = sorted(self.scored, key=lambda steps: (len(steps), steps))
         best = best_first(np.array([self.scored[steps] for steps in ordered]))
         for steps in (ordered[row] for row in best.tolist()):
-            nodes, rows = _walk(self.graph, self.facts[list(steps)].tolist())
+            nodes, rows = _path_through(self.graph, self.facts[list(steps)].tolist())
             yield Path(nodes, rows, self.scored[steps])
 
 
-def _joined(graph: Graph, facts: IntArray) -> Any:
+def _linked_facts(graph: Graph, facts: IntArray) -> Any:
     named = graph.adjacency[facts].astype(bool).astype(np.int64)
     rows = np.unique(named.indices)
     named = named[:, rows]
@@ -150,16 +150,16 @@ def _joined(graph: Graph, facts: IntArray) -> Any:
     return joined
 
 
-def _walk(graph: Graph, facts: Sequence[int]) -> tuple[tuple[int, ...], tuple[int, ...]]:
+def _path_through(graph: Graph, facts: Sequence[int]) -> tuple[tuple[int, ...], tuple[int, ...]]:
     nodes, rows = [facts[0]], list[int]()
     for last, fact in zip(facts, facts[1:], strict=False):
-        between = _between(graph, last, fact)
+        between = _entities_between(graph, last, fact)
         rows += graph.neighbours.rows_along((last, *between, fact)) if between else ()
         nodes += [*between, fact]
     return tuple(nodes), tuple(rows)
 
 
-def _between(graph: Graph, last: int, fact: int) -> tuple[int, ...]:
+def _entities_between(graph: Graph, last: int, fact: int) -> tuple[int, ...]:
     own, other = row_ids(graph.adjacency, last), row_ids(graph.adjacency, fact)
     shared = np.intersect1d(own, other)
     if len(shared):

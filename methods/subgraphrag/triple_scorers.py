@@ -148,35 +148,36 @@ def triple_weights(
     Deviation: a set without validation questions holds out a tenth of its training questions.
     """
     data = training.read(questions)
-    learnt = lessons_of(data, embedder, progress, "training names")
+    examples = examples_of(data, embedder, progress, "training names")
     chance = np.random.default_rng(SEED)
     if training.validation is not None:
-        chosen_by = lessons_of(training.validation(), embedder, progress, "validation names")
+        validation = examples_of(training.validation(), embedder, progress, "validation names")
     else:
-        order = chance.permutation(len(learnt.questions))
+        order = chance.permutation(len(examples.questions))
         n_held_out = max(1, round(HELD_OUT * len(order)))
-        chosen_by = learnt.some(np.sort(order[:n_held_out]))
-        learnt = learnt.some(np.sort(order[n_held_out:]))
-    labels = [one.label for one in learnt.questions]
-    if not labels or not chosen_by.questions or all(label.all() for label in labels):
+        validation = examples.some(np.sort(order[:n_held_out]))
+        examples = examples.some(np.sort(order[n_held_out:]))
+    labels = [one.label for one in examples.questions]
+    n_examples, n_validation = len(labels), len(validation.questions)
+    if not n_examples or not n_validation or all(label.all() for label in labels):
         raise UserError(
-            f"Data set '{data.name}': {len(labels)} training questions and "
-            f"{len(chosen_by.questions)} to choose a model by have topic entities and answers in "
-            "their graphs; one of each is needed, and triples on and off the paths between."
+            f"Data set '{data.name}': {n_examples} training and {n_validation} validation "
+            "questions have topic entities and answers in their graphs. At least one of each is "
+            "needed, with triples on and off the shortest paths."
         )
-    weights = trained(learnt, chosen_by, chance, progress)
+    weights = train(examples, validation, chance, progress)
     n, n_all = len(data.questions), training.size() if questions else len(data.questions)
     by = "validation" if training.validation else "held-out training"
-    told = (
+    description = (
         f"{n:,} of {n_all:,} questions, all triples; model by recall@{RECALL_AT} on {by} questions"
     )
     whole = n == n_all and training.validation is not None
-    counts = {"learnt": len(learnt.questions), "chosen_by": len(chosen_by.questions)}
-    statistics = {**weights.statistics, **counts, "trained_on": told, "whole": whole}
+    counts = {"train_questions": n_examples, "validation_questions": n_validation}
+    statistics = {**weights.statistics, **counts, "trained_on": description, "whole": whole}
     return replace(weights, statistics=statistics)
 
 
-class Lesson(NamedTuple):
+class Example(NamedTuple):
     """A training question: the triples of its graph and their labels.
 
     `nodes` int32 (n_nodes,) are rows of the names; `head` and `tail` int32 (n,) are places in
@@ -194,79 +195,79 @@ class Lesson(NamedTuple):
     label: NDArray[np.bool_]
 
 
-TrainingQuestions = tuple[Sequence[str], Sequence[str], Iterator[Lesson]]
+_QuestionSource = tuple[Sequence[str], Sequence[str], Iterator[Example]]
 """Names and relations shared by all questions, and an iterator over the questions."""
 
 
 @dataclass(frozen=True, eq=False)
-class Lessons:
+class Examples:
     """Training questions with unit vectors, float32, of questions, readable names and relations.
 
     `place` int32 (n_names,) is 1 + the row of a name in `names`, or 0 if it is not readable.
     """
 
-    questions: Sequence[Lesson]
+    questions: Sequence[Example]
     vectors: Vectors
     names: Vectors
     place: NDArray[np.int32]
     relations: Vectors
 
-    def some(self, rows: IntArray) -> "Lessons":
+    def some(self, rows: IntArray) -> "Examples":
         """Return the questions at some rows."""
         questions = [self.questions[row] for row in rows.tolist()]
         return replace(self, questions=questions, vectors=self.vectors[rows])
 
 
-def lessons_of(data: Dataset, embedder: Embedder, progress: Progress, label: str) -> Lessons:
+def examples_of(data: Dataset, embedder: Embedder, progress: Progress, label: str) -> Examples:
     """Return the questions of a set that have a triple on a shortest path, in order."""
     names, relations, questions = (
         _of_world(world_of(data)) if data.synthetic else _of_subgraphs(data)
     )
-    lessons = [one for one in questions if one.label.any()]
+    kept = [one for one in questions if one.label.any()]
     known, readable, kinds = _vectors(names, relations, embedder, progress, label)
     place = np.where(readable, np.cumsum(readable), 0).astype(np.int32)
-    texts = [one.text for one in lessons]
-    return Lessons(lessons, embedder.encode(texts, kind="question"), known, place, kinds)
+    texts = [one.text for one in kept]
+    return Examples(kept, embedder.encode(texts, kind="question"), known, place, kinds)
 
 
-def trained(
-    learnt: Lessons,
-    chosen_by: Lessons,
+def train(
+    examples: Examples,
+    validation: Examples,
     chance: np.random.Generator,
     progress: Progress,
     epochs: int = MOST_EPOCHS,
 ) -> MlpWeights:
-    """Train weights, and return those of the epoch with the best recall on `chosen_by`.
+    """Train weights, and return those of the epoch with the best recall on `validation`.
 
     Weights start uniform within 1 / sqrt(inputs). Statistics: the epoch, its recall and loss, and
     the number of epochs.
     """
     import torch
 
-    weights = first_weights(learnt.names.shape[1], chance)
+    weights = initial_weights(examples.names.shape[1], chance)
     steps = torch.optim.Adam(list(weights.values()), lr=LEARNING_RATE, fused=True)
-    best, epoch, since = _stored(weights, {}), 0, 0
-    reached = (-1.0, -np.inf)
-    n = len(learnt.questions)
+    best, epoch, n_worse = _stored_weights(weights, {}), 0, 0
+    best_score = (-1.0, -np.inf)
+    n = len(examples.questions)
     with one_thread():
-        while epoch < epochs and since < PATIENCE:
-            epoch, since = epoch + 1, since + 1
+        while epoch < epochs and n_worse < PATIENCE:
+            epoch, n_worse = epoch + 1, n_worse + 1
             with progress.task(f"training epoch {epoch}", n) as advance:
                 for row in chance.permutation(n).tolist():
                     steps.zero_grad()
-                    loss_of(logits(weights, learnt, row), learnt.questions[row]).backward()
+                    loss_of(logits(weights, examples, row), examples.questions[row]).backward()
                     steps.step()
                     advance(1)
-            recall, loss = measured(weights, chosen_by)
-            since = 0 if recall > reached[0] else since
-            if (recall, -loss) > reached:
-                reached = (recall, -loss)
-                told = {"epoch": epoch, "recall": round(recall, 6), "loss": round(loss, 6)}
-                best = _stored(weights, told)
+            recall, loss = measure(weights, validation)
+            n_worse = 0 if recall > best_score[0] else n_worse
+            if (recall, -loss) > best_score:
+                best_score = (recall, -loss)
+                statistics = {"epoch": epoch, "recall": round(recall, 6), "loss": round(loss, 6)}
+                best = _stored_weights(weights, statistics)
     return replace(best, statistics={**best.statistics, "epochs": epoch})
 
 
-def first_weights(d: int, chance: np.random.Generator) -> "Weights":
+def initial_weights(d: int, chance: np.random.Generator) -> "Weights":
     """Return initial weights for vectors of length d."""
     import torch
 
@@ -280,7 +281,7 @@ def first_weights(d: int, chance: np.random.Generator) -> "Weights":
     return {name: torch.from_numpy(one).requires_grad_() for name, one in weights.items()}
 
 
-def logits(weights: "Weights", lessons: Lessons, row: int) -> "Tensor":
+def logits(weights: "Weights", data: Examples, row: int) -> "Tensor":
     """Return the logit of each triple of a question, (n,).
 
     Each node and each relation is multiplied once with its part of the hidden weights; a triple
@@ -289,33 +290,33 @@ def logits(weights: "Weights", lessons: Lessons, row: int) -> "Tensor":
     import torch
     from torch.nn.functional import embedding as rows_of
 
-    lesson, d = lessons.questions[row], lessons.names.shape[1]
+    graph, d = data.questions[row], data.names.shape[1]
     parts = torch.split(weights["hidden"], [d, d, d, d, N_DISTANCES, N_DISTANCES])
     question, head, relation, tail, head_near, tail_near = parts
-    place = lessons.place[lesson.nodes]
-    known = lessons.names[place[place > 0] - 1]
+    place = data.place[graph.nodes]
+    known = data.names[place[place > 0] - 1]
     table = torch.cat([weights["unreadable"][None], torch.from_numpy(known)])
     slot = torch.from_numpy(np.where(place > 0, np.cumsum(place > 0), 0))
-    near = torch.from_numpy(lesson.near)
-    kinds, kind = np.unique(lesson.relation, return_inverse=True)
-    asked = torch.from_numpy(lessons.vectors[row]) @ question + weights["bias"]
-    said = torch.from_numpy(lessons.relations[kinds]) @ relation + asked
-    inner = rows_of(torch.from_numpy(kind), said)
-    for ends, part, far in ((lesson.head, head, head_near), (lesson.tail, tail, tail_near)):
+    near = torch.from_numpy(graph.near)
+    kinds, kind = np.unique(graph.relation, return_inverse=True)
+    of_question = torch.from_numpy(data.vectors[row]) @ question + weights["bias"]
+    of_kinds = torch.from_numpy(data.relations[kinds]) @ relation + of_question
+    inner = rows_of(torch.from_numpy(kind), of_kinds)
+    for ends, part, far in ((graph.head, head, head_near), (graph.tail, tail, tail_near)):
         of_nodes = rows_of(slot, table @ part) + near @ far
         inner = inner + rows_of(torch.from_numpy(ends), of_nodes)
     return torch.relu(inner) @ weights["out"] + weights["out_bias"]
 
 
-def loss_of(scores: "Tensor", lesson: Lesson) -> "Tensor":
+def loss_of(scores: "Tensor", question: Example) -> "Tensor":
     """Return the mean cross-entropy of a question's triples."""
     import torch
     from torch.nn.functional import binary_cross_entropy_with_logits
 
-    return binary_cross_entropy_with_logits(scores, torch.from_numpy(lesson.label).float())
+    return binary_cross_entropy_with_logits(scores, torch.from_numpy(question.label).float())
 
 
-def measured(weights: "Weights", lessons: Lessons) -> tuple[float, float]:
+def measure(weights: "Weights", data: Examples) -> tuple[float, float]:
     """Return the means over questions of recall@100 of positive triples, and of the loss.
 
     Ties in score go to the earlier triple.
@@ -324,15 +325,15 @@ def measured(weights: "Weights", lessons: Lessons) -> tuple[float, float]:
 
     recalls, losses = [], []
     with torch.no_grad():
-        for row, lesson in enumerate(lessons.questions):
-            scores = logits(weights, lessons, row)
+        for row, question in enumerate(data.questions):
+            scores = logits(weights, data, row)
             best = np.argsort(-scores.numpy(), kind="stable")[:RECALL_AT]
-            recalls.append(lesson.label[best].sum() / lesson.label.sum())
-            losses.append(float(loss_of(scores, lesson)))
+            recalls.append(question.label[best].sum() / question.label.sum())
+            losses.append(float(loss_of(scores, question)))
     return float(np.mean(recalls)), float(np.mean(losses))
 
 
-def _stored(weights: "Weights", statistics: Mapping[str, Any]) -> MlpWeights:
+def _stored_weights(weights: "Weights", statistics: Mapping[str, Any]) -> MlpWeights:
     names = ("hidden", "bias", "out", "out_bias", "unreadable")
     arrays = [weights[name].detach().numpy().copy() for name in names]
     return replace(MlpWeights(*arrays), statistics=statistics)
@@ -350,20 +351,20 @@ class _Triples:
         self.head, self.tail = place.reshape(2, -1).astype(np.int32)
         self.means = means_of(self.head, self.tail, len(self.nodes))
 
-    def lesson(self, text: str, topics: Sequence[int], answers: Sequence[int]) -> Lesson:
+    def example(self, text: str, topics: Sequence[int], answers: Sequence[int]) -> Example:
         is_topic, is_answer = (np.isin(self.nodes, rows) for rows in (topics, answers))
         starts, ends = (np.flatnonzero(flags).tolist() for flags in (is_topic, is_answer))
         label = on_shortest_paths(self.head, self.tail, len(self.nodes), starts, ends)
         near = distances(self.means, is_topic)
-        return Lesson(text, self.nodes, self.head, self.relation, self.tail, near, label)
+        return Example(text, self.nodes, self.head, self.relation, self.tail, near, label)
 
 
-def _of_subgraphs(data: Dataset) -> TrainingQuestions:
+def _of_subgraphs(data: Dataset) -> _QuestionSource:
     graphs = data.subgraphs
     assert graphs is not None  # a training set has subgraphs or is a world
     row_of = {name: row for row, name in enumerate(graphs.names)}
 
-    def lessons() -> Iterator[Lesson]:
+    def questions() -> Iterator[Example]:
         for question in data.questions:
             here = graphs.rows(question.id)
             topics, answers = (
@@ -371,12 +372,12 @@ def _of_subgraphs(data: Dataset) -> TrainingQuestions:
                 for names in (question.entities, data.gold[question.id].answer_entities)
             )
             triples = _Triples(graphs.head[here], graphs.relation[here], graphs.tail[here])
-            yield triples.lesson(question.text, topics, answers)
+            yield triples.example(question.text, topics, answers)
 
-    return graphs.names, graphs.relations, lessons()
+    return graphs.names, graphs.relations, questions()
 
 
-def _of_world(world: World) -> TrainingQuestions:
+def _of_world(world: World) -> _QuestionSource:
     names = [normalise_name(one.name) for one in world.entities]
     kinds: dict[str, int] = {}
     stated = [
@@ -385,8 +386,8 @@ def _of_world(world: World) -> TrainingQuestions:
         if fact.passage is not None
     ]
     triples = _Triples(*np.array(stated, np.int32).reshape(-1, 3).T)
-    lessons = (triples.lesson(one.text, [one.start], [one.answer]) for one in world.chains)
-    return names, list(kinds), lessons
+    questions = (triples.example(one.text, [one.start], [one.answer]) for one in world.chains)
+    return names, list(kinds), questions
 
 
 def on_shortest_paths(

@@ -46,7 +46,9 @@ def dual(*, graph: Graph, embedder: Embedder, progress: Progress) -> Communities
     with progress.task("detecting communities", len(first)) as advance:
         for cluster in first:
             small = len(cluster) <= SMALL
-            groups += [cluster] if small else merged(graph, vectors, clusters(vectors, cluster))
+            groups += (
+                [cluster] if small else merge_similar(graph, vectors, clusters(vectors, cluster))
+            )
             advance(1)
     parts = sorted((np.sort(one) for one in groups if len(one) > 1), key=lambda one: int(one[0]))
     return communities_of([(0, -1, members.tolist()) for members in parts], graph)
@@ -91,7 +93,7 @@ def clusters(vectors: FloatArray, nodes: IntArray) -> list[IntArray]:
     return sorted(parts, key=lambda one: int(one[0]))
 
 
-def merged(graph: Graph, vectors: FloatArray, parts: Sequence[IntArray]) -> list[IntArray]:
+def merge_similar(graph: Graph, vectors: FloatArray, parts: Sequence[IntArray]) -> list[IntArray]:
     """Return the parts with similar ones merged in pairs."""
     centres = np.array([keywords_of(graph, vectors, one, 1).ids[0] for one in parts])
     similar = similarity(graph, vectors, centres)

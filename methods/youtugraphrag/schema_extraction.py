@@ -43,7 +43,7 @@ ATTRIBUTE_TYPES = (
 
 COPULA, IS = "be", "is"
 """The relation of "X was a Y", and the name of the attribute made of it."""
-TELLING = ("DATE", "TIME", "PERCENT", "MONEY", "QUANTITY")
+INFORMATIVE = ("DATE", "TIME", "PERCENT", "MONEY", "QUANTITY")
 """Labels of numbers that are informative on their own."""
 COUNT = "CARDINAL"
 """The label of bare numbers, informative only after the words of a relation."""
@@ -172,12 +172,12 @@ def _attributes(
         if fact.head not in known or fact.tail in known:
             continue
         copula, label = fact.relation == COPULA, numbers.get(fact.tail, "")
-        states = label in (TELLING if copula else (*TELLING, COUNT)) if label else copula
+        states = label in (INFORMATIVE if copula else (*INFORMATIVE, COUNT)) if label else copula
         if states:
             reached.add(fact.tail)
             yield AttributeRecord(fact.head, IS if copula else fact.relation, fact.tail)
     for value, label in numbers.items():
-        if len(only) == 1 and label in TELLING and value not in reached:
+        if len(only) == 1 and label in INFORMATIVE and value not in reached:
             yield AttributeRecord(only[0], label.lower(), value)
 
 

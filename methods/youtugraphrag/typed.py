@@ -37,7 +37,7 @@ from graphrag_bench.values import (
 from operators.search import most_similar
 
 PROMPT = Prompt("methods:youtugraphrag/prompts/typed_decomposition.j2")
-MOST_PARTS, MOST_TYPES, REPLY_TOKENS = 3, 30, 400
+MAX_QUESTIONS, MAX_TYPES, REPLY_TOKENS = 3, 30, 400
 """Sub-questions; names of relationships and of attributes in the prompt; tokens of the reply."""
 _PLACES = ("gpe", "loc", "fac")
 _KINDS: tuple[tuple[str, tuple[str, ...]], ...] = (
@@ -129,16 +129,16 @@ def typed_llm(
     nodes, relations, attributes = schema_of_graph(graph)
     shown = {
         "node_types": nodes,
-        "relation_types": relations[:MOST_TYPES],
-        "attribute_types": attributes[:MOST_TYPES],
+        "relation_types": relations[:MAX_TYPES],
+        "attribute_types": attributes[:MAX_TYPES],
     }
-    chat = prompt.render({**shown, "question": question.text, "most": MOST_PARTS})
+    chat = prompt.render({**shown, "question": question.text, "most": MAX_QUESTIONS})
     nothing = TypedReply(sub_questions=[])
     reply = ask(
         llm, chat, TypedReply, max_tokens=REPLY_TOKENS, purpose="typed decomposition",
         fallback=nothing,
     )  # fmt: skip
-    parts = unique([text.strip() for text in reply.sub_questions if text.strip()])[:MOST_PARTS]
+    parts = unique([text.strip() for text in reply.sub_questions if text.strip()])[:MAX_QUESTIONS]
     types = reply.involved_types
     return Query(parts or (question.text,)), Involved(
         _known(types.nodes, nodes), _known(types.relations, relations),
@@ -175,13 +175,13 @@ def involved_nodes(
     """
     if graph.types is None or not involved.nodes:
         return nodes.head(top_k)
-    admitted = _admitting(graph, involved.nodes)
+    admitted = _of_types(graph, involved.nodes)
     typed = nodes.take(admitted[nodes.ids])
     return (typed if len(typed) else nodes).head(top_k)
 
 
 @lru_cache(maxsize=64)
-def _admitting(graph: Graph, types: tuple[str, ...]) -> np.ndarray[Any, np.dtype[np.bool_]]:
+def _of_types(graph: Graph, types: tuple[str, ...]) -> np.ndarray[Any, np.dtype[np.bool_]]:
     """Return which nodes have one of the types or none, bool (n_nodes,)."""
     wanted = {"", *types}
     numbers = [n for name, n in graph.type_numbers.items() if normalise_name(name) in wanted]

@@ -62,7 +62,7 @@ def chunk(text: str = "", document: str = "d", title: str = "") -> ChunkNames:
 
 def merged(*chunks: ChunkNames, **redirects: list[str]) -> list[tuple[str, str, str]]:
     names, merges = merged_names(chunks, redirects)
-    assert [name.shown for name in names.values()] == [merge.name for merge in merges]
+    assert [name.text for name in names.values()] == [merge.name for merge in merges]
     return [(merge.alias, merge.name, merge.rule) for merge in merges]
 
 

@@ -13,7 +13,7 @@ from graphrag_bench.algorithms.graph import Graph
 from graphrag_bench.columns import bool_csr
 from graphrag_bench.embedding.embedder import Vectors
 from graphrag_bench.graphs.text_graph import text_graph
-from methods.hirag.layered_graph import Layers, Summarise, bridge, cluster_sparsity, grow, key
+from methods.hirag.layered_graph import Layers, Summarise, bridge, cluster_sparsity, grow, key_nodes
 
 A, B, C, D, E, ALONE = range(6)
 
@@ -29,7 +29,7 @@ def two_communities() -> Communities:
 def test_each_community_gives_its_best_nodes_in_the_order_of_the_communities() -> None:
     """Community 1 first: D and B; then community 0, whose E is above its A, and B is there."""
     nodes = ranked(D, E, B, A, scores=(1.0, 0.9, 0.8, 0.7))
-    result = key(nodes, ranked(1, 0), communities=two_communities(), per_community=2)
+    result = key_nodes(nodes, ranked(1, 0), communities=two_communities(), per_community=2)
     assert result.items() == [(D, 1.0), (B, 0.8), (E, 0.9)]
 
 

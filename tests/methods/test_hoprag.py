@@ -18,7 +18,7 @@ from graphrag_bench.errors import UserError
 from graphrag_bench.llm.scripted import Scripted
 from graphrag_bench.values import Mentions, Question, Ranked
 from methods.hoprag.hop_graph import PseudoQuestions, hop, llm_questions, nlp_questions
-from methods.hoprag.hops import chosen, helpful, hybrid, judged, judged_nearest, nearest
+from methods.hoprag.hops import helpful, hops_llm, hops_nearest, hybrid, judged_llm, judged_nearest
 
 ZERO = Question("q", "0")
 ENTRY = Ranked(np.array([0, 4]), np.array([0.9, 0.8]))
@@ -50,7 +50,7 @@ def test_edges_are_ranked_by_vectors_and_names_and_hops_follow_the_nearest(graph
     result = alone(hybrid)(ZERO, Mentions(("Ada",)), **library(graph))
     assert items(result) == [(1, 0.933013), (4, 0.5), (0, 0.25), (2, 0.25), (3, 0.25)]
     # Visits: 1 and 2; then 2 from 1 and 0 from 2; then 2 from 0.
-    assert items(nearest(ZERO, ENTRY, **library(graph))) == [(2, 0.6), (0, 0.2), (1, 0.2)]
+    assert items(hops_nearest(ZERO, ENTRY, **library(graph))) == [(2, 0.6), (0, 0.2), (1, 0.2)]
 
 
 def test_the_model_says_where_to_go_and_a_reply_without_a_question_follows_none(
@@ -58,12 +58,12 @@ def test_the_model_says_where_to_go_and_a_reply_without_a_question_follows_none(
 ) -> None:
     """From 1 to 2, from 2 to 0, and from 0 by its first question to 1."""
     llm = replying("1", "Number: 1", "1")
-    assert items(chosen(ZERO, ENTRY, graph=graph, llm=llm)) == [(1, 0.4), (2, 0.4), (0, 0.2)]
+    assert items(hops_llm(ZERO, ENTRY, graph=graph, llm=llm)) == [(1, 0.4), (2, 0.4), (0, 0.2)]
     stopped = replying("0", "0")
-    assert items(chosen(ZERO, ENTRY, graph=graph, llm=stopped)) == [(1, 0.5), (2, 0.5)]
+    assert items(hops_llm(ZERO, ENTRY, graph=graph, llm=stopped)) == [(1, 0.5), (2, 0.5)]
     assert (llm.meter.fallbacks, stopped.meter.fallbacks) == (0, 0)
     llm = replying("nowhere", "7")
-    assert items(chosen(ZERO, ENTRY, graph=graph, llm=llm)) == [(1, 0.5), (2, 0.5)]
+    assert items(hops_llm(ZERO, ENTRY, graph=graph, llm=llm)) == [(1, 0.5), (2, 0.5)]
     assert llm.meter.fallbacks == 2
 
 
@@ -108,7 +108,9 @@ def test_passages_that_help_are_counted_up_others_down_as_far_and_wide_as_said(
 def test_the_model_judges_each_passage_once(graph, names) -> None:
     """Passage 2 alone helps; what is neither yes nor no is a fallback."""
     llm = Scripted(answer=lambda chat: "Yes." if "Passage 2" in chat[-1].content else "so")
-    result = judged(ZERO, Mentions(("Ada",)), ENTRY, graph=graph, pseudo_questions=names, llm=llm)
+    result = judged_llm(
+        ZERO, Mentions(("Ada",)), ENTRY, graph=graph, pseudo_questions=names, llm=llm
+    )
     assert items(result) == [(2, 4.0), (0, 1.0), (1, 0.5), (3, 0.0)]
     assert (len(llm.prompts), llm.meter.fallbacks) == (4, 3)
 

@@ -23,7 +23,7 @@ from methods.pankrag.planning import (
     PlanReply,
     bounded_reply,
     leaf_or_theme,
-    likeness,
+    mean_similarity,
     placeholders,
     plan,
     plan_of,
@@ -233,7 +233,9 @@ def test_points_are_ranked_likewise_and_the_clip_comes_after_the_mean() -> None:
     other = rerank_points(points, ONE, embedder=Planted(PLANTED), alpha=0.6)
     assert other.texts[:2] == ("c2", "c1")
     assert rerank_points(points, ONE, embedder=Planted(PLANTED), alpha=0.6, rerank="off") == points
-    assert likeness(VECTORS, TWO, Planted(PLANTED)) == pytest.approx([0.8, 0.4, 0.8, 0], abs=1e-6)
+    assert mean_similarity(VECTORS, TWO, Planted(PLANTED)) == pytest.approx(
+        [0.8, 0.4, 0.8, 0], abs=1e-6
+    )
 
 
 # community 0 holds 1 and 2, and 2 holds 3 and 4; 5 is alone at the top; each is one chunk

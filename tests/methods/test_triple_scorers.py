@@ -23,15 +23,15 @@ from graphrag_bench.world.dataset import training_worlds
 from methods.subgraphrag import triple_scorers
 from methods.subgraphrag.mlp_scorer import MlpWeights, distances, means_of
 from methods.subgraphrag.triple_scorers import (
-    Lessons,
-    first_weights,
-    lessons_of,
+    Examples,
+    examples_of,
+    initial_weights,
     logits,
     loss_of,
-    measured,
+    measure,
     mlp_scorer,
     on_shortest_paths,
-    trained,
+    train,
     triple_text,
     triple_weights,
 )
@@ -82,20 +82,20 @@ def world() -> Dataset:
 
 
 @pytest.fixture(scope="module")
-def lessons(world: Dataset) -> Lessons:
-    return lessons_of(training_worlds(world).read(60), WORDS, QUIET, "")
+def examples(world: Dataset) -> Examples:
+    return examples_of(training_worlds(world).read(60), WORDS, QUIET, "")
 
 
 @pytest.fixture(scope="module")
-def weights(lessons: Lessons) -> MlpWeights:
-    learnt, chosen_by = (lessons.some(np.arange(*rows)) for rows in ((50,), (50, 60)))
-    return trained(learnt, chosen_by, np.random.default_rng(0), QUIET, epochs=4)
+def weights(examples: Examples) -> MlpWeights:
+    learnt, chosen_by = (examples.some(np.arange(*rows)) for rows in ((50,), (50, 60)))
+    return train(learnt, chosen_by, np.random.default_rng(0), QUIET, epochs=4)
 
 
-def test_training_finds_more_of_the_chains_of_held_out_questions(lessons, weights) -> None:
-    before = first_weights(128, np.random.default_rng(0))
-    held_out = lessons.some(np.arange(50, 60))
-    assert weights.statistics["recall"] > measured(before, held_out)[0] + 0.1
+def test_training_finds_more_of_the_chains_of_held_out_questions(examples, weights) -> None:
+    before = initial_weights(128, np.random.default_rng(0))
+    held_out = examples.some(np.arange(50, 60))
+    assert weights.statistics["recall"] > measure(before, held_out)[0] + 0.1
 
 
 def learnt(training: TrainingSet, questions: int | None = None) -> MlpWeights:
@@ -141,12 +141,12 @@ def test_the_questions_that_choose_a_model_are_another_world_or_the_validation_f
 
 def test_the_triples_of_shortest_paths_are_the_positive_ones(tmp_path: Path) -> None:
     data = read_dataset("cwq", rog_folder(tmp_path, (EMPTY, RIVER, TEAM)))
-    (lesson,) = lessons_of(data, WORDS, QUIET, "").questions  # the others have no path
-    assert lesson.text == TEAM["question"]
-    names = [data.subgraphs.names[row] for row in lesson.nodes]
+    (example,) = examples_of(data, WORDS, QUIET, "").questions  # the others have no path
+    assert example.text == TEAM["question"]
+    names = [data.subgraphs.names[row] for row in example.nodes]
     labels = {
         (names[head], names[tail]): bool(label)
-        for head, tail, label in zip(lesson.head, lesson.tail, lesson.label, strict=True)
+        for head, tail, label in zip(example.head, example.tail, example.label, strict=True)
     }
     assert labels == {
         ("Rolf the Ram", "Norvik F.C."): True,
@@ -155,28 +155,28 @@ def test_the_triples_of_shortest_paths_are_the_positive_ones(tmp_path: Path) -> 
         ("Norvik F.C.", "Norvik"): False,
         ("m.011zsc4_", "Norvik"): False,
     }
-    assert lesson.near.shape == (6, 10)
+    assert example.near.shape == (6, 10)
 
 
 def test_training_and_inference_compute_the_same(tmp_path: Path) -> None:
     torch = pytest.importorskip("torch")
     data = read_dataset("cwq", rog_folder(tmp_path, (TEAM,)))
-    lessons = lessons_of(data, Hashing(8), QUIET, "")
-    (lesson,) = lessons.questions
-    weights = first_weights(8, np.random.default_rng(1))
+    examples = examples_of(data, Hashing(8), QUIET, "")
+    (example,) = examples.questions
+    weights = initial_weights(8, np.random.default_rng(1))
     names = ("hidden", "bias", "out", "out_bias", "unreadable")
     stored = MlpWeights(*(weights[name].detach().numpy() for name in names))
-    entities = [data.subgraphs.names[row] for row in lesson.nodes]
-    relations = Texts.of([data.subgraphs.relations[row] for row in lesson.relation])
-    graph = Graph.from_arrays(lesson.head, lesson.tail, names=entities)
+    entities = [data.subgraphs.names[row] for row in example.nodes]
+    relations = Texts.of([data.subgraphs.relations[row] for row in example.relation])
+    graph = Graph.from_arrays(example.head, example.tail, names=entities)
     inputs = {"triple_weights": stored, "graph": replace(graph, relations=relations)}
     scorer = mlp_scorer(**inputs, embedder=Hashing(8), progress=QUIET)
     topic = np.array([entities.index("Rolf the Ram")])
-    chances = scorer.scores(graph.source, graph.target, lessons.vectors[0], np.arange(5), topic)
-    result = logits(weights, lessons, 0)
+    chances = scorer.scores(graph.source, graph.target, examples.vectors[0], np.arange(5), topic)
+    result = logits(weights, examples, 0)
     assert torch.sigmoid(result).detach().numpy() == pytest.approx(chances, abs=1e-6)
-    wanted = -np.log(np.where(lesson.label, chances, 1 - chances)).mean()
-    assert float(loss_of(result, lesson).detach()) == pytest.approx(wanted, rel=1e-5)
+    wanted = -np.log(np.where(example.label, chances, 1 - chances)).mean()
+    assert float(loss_of(result, example).detach()) == pytest.approx(wanted, rel=1e-5)
     with pytest.raises(UserError, match="8 numbers"):
         mlp_scorer(**inputs, embedder=Hashing(64), progress=QUIET)
 
@@ -186,13 +186,13 @@ def test_recall_is_the_share_of_the_triples_on_the_way_among_the_best(
 ) -> None:
     """With all scores equal the earlier of the five triples are the best."""
     data = read_dataset("cwq", rog_folder(tmp_path, (TEAM,)))
-    lessons = lessons_of(data, Hashing(8), QUIET, "")
-    weights = first_weights(8, np.random.default_rng(1))
+    examples = examples_of(data, Hashing(8), QUIET, "")
+    weights = initial_weights(8, np.random.default_rng(1))
     weights["out"].detach().zero_()
-    (lesson,) = lessons.questions
+    (example,) = examples.questions
     for k in (1, 3, 5):
         monkeypatch.setattr(triple_scorers, "RECALL_AT", k)
-        assert measured(weights, lessons)[0] == pytest.approx(lesson.label[:k].sum() / 3)
+        assert measure(weights, examples)[0] == pytest.approx(example.label[:k].sum() / 3)
 
 
 @pytest.mark.parametrize(
@@ -206,22 +206,22 @@ def test_the_model_is_chosen_by_recall(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, course, kept: int, n_epochs: int
 ) -> None:
     data = read_dataset("cwq", rog_folder(tmp_path, (TEAM,)))
-    lessons = lessons_of(data, Hashing(8), QUIET, "")
+    examples = examples_of(data, Hashing(8), QUIET, "")
     seen: list[np.ndarray] = []
 
-    def told(weights, _) -> tuple[float, float]:
+    def scripted(weights, _) -> tuple[float, float]:
         seen.append(weights["hidden"].detach().numpy().copy())
         return [*course, *[(0.1, 1.0)] * 20][len(seen) - 1]
 
-    monkeypatch.setattr(triple_scorers, "measured", told)
-    result = trained(lessons, lessons, np.random.default_rng(0), QUIET)
+    monkeypatch.setattr(triple_scorers, "measure", scripted)
+    result = train(examples, examples, np.random.default_rng(0), QUIET)
     assert (result.statistics["epoch"], result.statistics["epochs"]) == (kept, n_epochs)
     assert np.array_equal(result.hidden, seen[kept - 1])
 
 
 def test_questions_without_an_answer_in_their_graph_teach_nothing(tmp_path: Path) -> None:
     data = read_dataset("cwq", rog_folder(tmp_path, (RIVER, EMPTY)))
-    with pytest.raises(UserError, match="0 training questions"):
+    with pytest.raises(UserError, match="0 training"):
         learnt(TrainingSet("none", lambda _: data, lambda: 2))
 
 

@@ -18,7 +18,13 @@ from graphrag_bench.embedding.nlp import Relation, Sentence
 from graphrag_bench.embedding.vector_index import VectorIndex
 from graphrag_bench.values import Query, Question, Ranked
 from methods.youtugraphrag import communities
-from methods.youtugraphrag.communities import dual, keywords_of, merged, similarity, subgraph_texts
+from methods.youtugraphrag.communities import (
+    dual,
+    keywords_of,
+    merge_similar,
+    similarity,
+    subgraph_texts,
+)
 from methods.youtugraphrag.schema_extraction import (
     AttributeRecord,
     SchemaExtraction,
@@ -159,7 +165,7 @@ def test_the_most_similar_parts_are_merged_each_once(monkeypatch, most_members, 
     monkeypatch.setattr(communities, "MOST_MEMBERS", most_members)
     angles = np.radians([AT[node] for node in range(4)])
     vectors = np.stack([np.cos(angles), np.sin(angles)], axis=1)
-    result = merged(plain_graph([], [], 4), vectors, PARTS)
+    result = merge_similar(plain_graph([], [], 4), vectors, PARTS)
     assert [sorted(part.tolist()) for part in result] == expected
 
 
