@@ -49,10 +49,10 @@ from graphrag_bench.run.sweep import find_runs
 
 _SETTINGS = ("llm_judge", "embedder", "cache", "budget", "failures")
 """The groups of a run's settings that judging reads."""
-_USUAL = "zhou2025"
+_DEFAULT_CRITERIA = "zhou2025"
 _CRITERIA = (
     "pairwise criteria: comprehensiveness, diversity, empowerment, logicality, relevance, "
-    f"coherence, overall; or a paper's: {', '.join(pairs.OF_PAPERS)}; default: {_USUAL}"
+    f"coherence, overall; or a paper's: {', '.join(pairs.OF_PAPERS)}; default: {_DEFAULT_CRITERIA}"
 )
 _PROTOCOL = (
     "pairwise prompt: paper, as printed in the papers; house, without a bonus for length; "
@@ -101,7 +101,7 @@ def main(options: Namespace) -> None:
         check_one_corpus([run.metrics for run in runs])
         answered = pairs.AnswerPairs.of(runs, options.limit)
         protocol, home = pairs.select_protocol(runs, options.protocol), Path(settings.paths.home)
-        criteria = criteria or pairs.parse_criteria([_USUAL])
+        criteria = criteria or pairs.parse_criteria([_DEFAULT_CRITERIA])
         _compare(pairs.PairJudging(answered, models, criteria, home, protocol), options)
 
 

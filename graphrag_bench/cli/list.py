@@ -90,8 +90,8 @@ def _about(group: str, name: str) -> str:
         return str(method_file(name).get("title", ""))
     if group == "dataset" and name in card_names():
         card = load_card(name)
-        unseen = "" if card.verified else "; format not checked"
-        return f"{card.title} [{card.license}{unseen}]"
+        unchecked = "" if card.verified else "; format not checked"
+        return f"{card.title} [{card.license}{unchecked}]"
     if file := file_of(group, name):
         read(file)
     return ""

@@ -40,7 +40,7 @@ GROUPS: dict[str, dict[str, str]] = {
     },
 }
 """The commands by group, each with its short help; the docstring of its module is its long help."""
-_COLLECT_AT = 50_000
+_GC_THRESHOLD = 50_000
 """Allocations before a garbage collection: imports allocate much and leave few cycles."""
 _HELP = """
 usage: graphrag-bench COMMAND [ARGUMENTS]
@@ -64,14 +64,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     0: all is done. 1: part of it failed or was stopped. 2: wrong input. 130 and 143: SIGINT and
     SIGTERM, after pending replies were stored; a second signal stops at once.
     """
-    gc.set_threshold(_COLLECT_AT)
+    gc.set_threshold(_GC_THRESHOLD)
     atexit.register(gc.freeze)  # skip the collection at exit
     name, *words = (sys.argv[1:] if arguments is None else arguments) or ["--help"]
     with clean_output():
         try:
             with signal_handlers():
                 return _command(name, words)
-        except SystemExit as shown:  # argparse, after it has printed the help
+        except SystemExit as shown:  # argparse, after printing the help
             return int(shown.code or 0)
         except BrokenPipeError:
             sys.stdout = open(os.devnull, "w")  # noqa: SIM115 - the reader went away, e.g. `head`
@@ -110,7 +110,7 @@ def _command(name: str, words: list[str]) -> int:
     rest = register_folders(words)
     module = import_module(f"graphrag_bench.cli.{name}")
     if name in ("run", "plan") and not {"--help", "-h"} & set(words):
-        return int(module.run(words))  # Hydra reads them, and the folders too
+        return int(module.run(words))  # Hydra parses them
     parser = Parser(name, module.__doc__ or "")
     parser.set_defaults(work=getattr(module, "main", None))
     module.declare(parser)

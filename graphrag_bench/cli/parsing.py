@@ -207,18 +207,18 @@ def register_folders(words: Sequence[str]) -> list[str]:
         if name in _FOLDERS:
             places.append(value if equals else next(every, ""))
         elif name == "hydra.searchpath":
-            places += _listed(name, value)
+            places += _as_list(name, value)
         else:
             rest.append(word)
             if name == "plugins":
-                plugins += _listed(name, value)
+                plugins += _as_list(name, value)
             elif name == "experiment" and (file := file_of(name, value)):
                 plugins += read(file).get("plugins") or []
     add_folders([*places, *config_folders(plugins)])
     return rest
 
 
-def _listed(name: str, text: str) -> list[str]:
+def _as_list(name: str, text: str) -> list[str]:
     value = value_of(text, name)
     return [str(one) for one in value] if isinstance(value, list) else []
 
@@ -271,12 +271,12 @@ def _within(name: str, parts: Iterable[str]) -> bool:
 
 def wrapped(lines: Iterable[str]) -> str:
     """Wrap lines at `WIDTH` characters with a hanging indent; commands stay on one line."""
-    lines_out = []
+    output = []
     for line in chain.from_iterable(text.split("\n") for text in lines):
         indent = " " * (len(line) - len(line.lstrip()) + 2)
         whole = len(line) <= WIDTH or "graphrag-bench " in line
-        lines_out += [line.rstrip()] if whole else textwrap.wrap(
+        output += [line.rstrip()] if whole else textwrap.wrap(
             line, WIDTH, subsequent_indent=indent, break_on_hyphens=False, drop_whitespace=True,
             break_long_words=False, replace_whitespace=False,
         )  # fmt: skip
-    return "\n".join(lines_out)
+    return "\n".join(output)

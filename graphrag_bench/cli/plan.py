@@ -41,7 +41,7 @@ class Plans(Results):
 
     name = "plan"
 
-    def planned(self, outcomes: Outcomes) -> int:
+    def plan(self, outcomes: Outcomes) -> int:
         """Print the plans; return 1 if a cell cannot run."""
         seen: dict[str, Experiment] = {}
         n_failed = 0
@@ -75,7 +75,7 @@ class Plans(Results):
 class JsonPlans(Plans):
     """Hydra callback: print the plans as JSON."""
 
-    def planned(self, outcomes: Outcomes) -> int:
+    def plan(self, outcomes: Outcomes) -> int:
         """Print the plans; return 1 if a cell cannot run."""
         cells = [
             {"overrides": list(overrides)}

@@ -34,7 +34,7 @@ _SETTINGS = (
 )  # fmt: skip
 """The groups of a run's settings that decide the graph, the models and the sample."""
 _OWN = ("kind", "n", "hops", "wording", "out")
-_MOST = {"abstract": abstract.MOST, "specific": 60}
+_DEFAULT_N = {"abstract": abstract.MAX_QUESTIONS, "specific": 60}
 """The default number of questions by kind, and the maximum for abstract ones."""
 
 
@@ -42,11 +42,11 @@ def declare(parser: Parser) -> None:
     parser.takes("dataset=NAME kind=abstract|specific [SETTING=VALUE ...]")
     parser.word("words", "WORD", f"settings of a run: {', '.join(_SETTINGS)}", "*")
     parser.settings([
-        ("kind", "|".join(_MOST), None, "abstract: about the whole corpus, by the papers' protocol "
-         "(description, users, tasks, questions per task); specific: about chains of facts in a "
-         "graph built without a language model, with answers and gold documents"),
-        ("n", "N", None, f"the maximum number; default: {_MOST['abstract']} abstract (5 users with "
-         f"5 tasks of 5 questions) or {_MOST['specific']} specific ones"),
+        ("kind", "|".join(_DEFAULT_N), None, "abstract: about the whole corpus, by the papers' "
+         "protocol (description, users, tasks, questions per task); specific: about chains of "
+         "facts in a graph built without a language model, with answers and gold documents"),
+        ("n", "N", None, f"the maximum number; default: {_DEFAULT_N['abstract']} abstract (5 users "
+         f"with 5 tasks of 5 questions) or {_DEFAULT_N['specific']} specific questions"),
         ("hops", "1,2,3", "1,2,3", "lengths of the chains, equally many questions of each"),
         ("wording", "llm|template", "llm", "word specific questions by a model or by a template"),
         ("out", "FOLDER", None, "default: HOME/questions/<dataset>/<kind>-<key>"),
@@ -80,10 +80,10 @@ def _check(options: Namespace) -> tuple[int, ...]:
     """Check the options, replace `n` by a number, and return the lengths of chains."""
     if options.kind is None:
         raise UserError("questions needs kind=abstract or kind=specific.")
-    for name, valid in (("kind", _MOST), ("wording", ("llm", "template"))):
+    for name, valid in (("kind", _DEFAULT_N), ("wording", ("llm", "template"))):
         if (value := getattr(options, name)) not in valid:
             raise unknown(name, value, valid)
-    most = _MOST[options.kind]
+    most = _DEFAULT_N[options.kind]
     limit = most if options.kind == "abstract" else None
     options.n = most if options.n is None else _number("n", options.n, limit)
     lengths = options.hops.strip("()[]").split(",")
@@ -135,7 +135,7 @@ def _make_questions(
         return models.llm_build.attached(log=log, gate=gate)
 
     if options.kind == "abstract":
-        description = abstract.described(experiment.dataset)
+        description = abstract.describe(experiment.dataset)
         return abstract.abstract_questions(model(), description, options.n), 0
     if not is_english(one.passage for one in experiment.dataset.documents):
         raise UserError(

@@ -113,25 +113,28 @@ def run(arguments: Sequence[str], callback: str = "") -> int:
             raise unknown("option", name, [*_OPTIONS, *own])
     with plain_errors():
         words = [quote(word) for word in sorted(arguments, key=is_setting)]
-    words = [*_of_cells(words), *[f"{_CALLBACK}={callback}"] * bool(callback)]
-    os.environ.setdefault("HYDRA_FULL_ERROR", "1")  # errors come here, and get one message
+    words = [*_with_cell_settings(words), *[f"{_CALLBACK}={callback}"] * bool(callback)]
+    os.environ.setdefault("HYDRA_FULL_ERROR", "1")  # raise errors here instead of printing them
     application = hydra.main(version_base=VERSION_BASE, config_path=None, config_name=PRIMARY)
-    before, sys.argv = sys.argv, ["graphrag-bench", *words]  # Hydra's application reads no others
+    before, sys.argv = (
+        sys.argv,
+        ["graphrag-bench", *words],
+    )  # the application of Hydra reads sys.argv
     try:
         with plain_errors():
             application(HydraJob())()
         if "--experimental-rerun" in arguments:
-            return printed(Path(HydraConfig.get().runtime.output_dir), {})
+            return print_table(Path(HydraConfig.get().runtime.output_dir), {})
     finally:
         sys.argv = before
         process_cache().close()
     return 0
 
 
-_VARIED = re.compile(r"[,*(]")
+_SWEEP_SIGN = re.compile(r"[,*(]")
 
 
-def _of_cells(words: list[str]) -> list[str]:
+def _with_cell_settings(words: list[str]) -> list[str]:
     """Return the words, with settings of methods moved into the cells of a sweep over methods.
 
     Hydra composes first what all cells share, where `method.alpha=0.8` would be a setting of the
@@ -141,11 +144,11 @@ def _of_cells(words: list[str]) -> list[str]:
     """
     chosen = [word for word in words if re.match("(method|row|experiment)=", word)]
     own = [i for i, word in enumerate(words) if re.match(r"method\.[^=]+=.", word)]
-    varied = [word for word in words if is_setting(word) and _VARIED.search(word)]
+    varied = [word for word in words if is_setting(word) and _SWEEP_SIGN.search(word)]
     several = [str(one.input_line) for one in parse_overrides(varied) if one.is_sweep_override()]
     fixed = any(not word.startswith("exp") and word not in several for word in chosen)
-    of_cells = bool(own and chosen and not fixed)
-    if not (several or of_cells):
+    in_cells = bool(own and chosen and not fixed)
+    if not (several or in_cells):
         return words
     if not {"-m", "--multirun", "hydra.mode=MULTIRUN"} & set(words):
         mode = composition([word for word in chosen if word not in several]).hydra.mode
@@ -154,7 +157,7 @@ def _of_cells(words: list[str]) -> list[str]:
         if mode != RunMode.MULTIRUN:
             return words
     for i, override in (
-        zip(own, parse_overrides([words[i] for i in own]), strict=True) if of_cells else ()
+        zip(own, parse_overrides([words[i] for i in own]), strict=True) if in_cells else ()
     ):
         if not override.is_sweep_override():
             name, _, value = words[i].partition("=")
@@ -192,7 +195,7 @@ class HydraJob:
 
         def work() -> tuple[Cell, StoredRun]:
             settings = settings_of(config, own)
-            if own.job.chdir:  # results stay where the command was given
+            if own.job.chdir:  # keep results in the original folder
                 settings["paths"]["home"] = str(Path(own.runtime.cwd, settings["paths"]["home"]))
             experiment = self.command.experiment(settings, swept=swept)
             progress = Progress(part=sweep.position(cell) if swept else "")
@@ -200,7 +203,7 @@ class HydraJob:
                 seconds = sweep.seconds_left(place)
                 left = "" if seconds is None else f", {seconds:.0f} s left"
                 progress.say(f"{progress.part}{left}")
-            return self._finished(cell, experiment, sweep, progress)
+            return self._run_cell(cell, experiment, sweep, progress)
 
         log, value, result = logging.getLogger("graphrag_bench"), -math.inf, _outcome(work)
         if isinstance(result, Exception):
@@ -222,7 +225,7 @@ class HydraJob:
         write(folder, cell)
         return value
 
-    def _finished(
+    def _run_cell(
         self, cell: Cell, experiment: Experiment, sweep: Sweep, progress: Progress
     ) -> tuple[Cell, StoredRun]:
         """Run a cell and its reference rows; one in which every question failed has failed."""
@@ -252,7 +255,7 @@ def _link(folder: Path, run: Path, subdir: str | None, log: str) -> None:
     link = folder / "run"
     if link.exists() and not link.is_symlink():
         return
-    new = folder / f".run.{os.getpid()}"  # another process may be at work on the same folder
+    new = folder / f".run.{os.getpid()}"  # another process may use the folder
     new.unlink(missing_ok=True)
     new.symlink_to(os.path.relpath(run.resolve(), folder.resolve()))
     new.replace(link)
@@ -284,13 +287,15 @@ class Results(Callback):
 
     def on_run_end(self, config: DictConfig, **_: Any) -> None:
         """Print the table of a run."""
-        self._or_exit(lambda: printed(Path(config.hydra.run.dir), self.command.shared.datasets))
+        self._or_exit(lambda: print_table(Path(config.hydra.run.dir), self.command.shared.datasets))
 
     def on_multirun_end(self, config: DictConfig, **_: Any) -> None:
         """Print the table of a sweep; other processes may have run its cells."""
-        self._or_exit(lambda: printed(Path(config.hydra.sweep.dir), self.command.shared.datasets))
+        self._or_exit(
+            lambda: print_table(Path(config.hydra.sweep.dir), self.command.shared.datasets)
+        )
 
-    def planned(self, outcomes: Outcomes) -> int | None:
+    def plan(self, outcomes: Outcomes) -> int | None:
         """Return the exit code of a command that only plans, else None."""
         return None
 
@@ -347,11 +352,11 @@ class Results(Callback):
             raise UserError("\n".join(list(errors)[:3]))
         if len(experiments) == len(outcomes):
             refuse_unused(words, experiments)
-        if (code := self.planned(outcomes)) is not None:
+        if (code := self.plan(outcomes)) is not None:
             raise SystemExit(code)
 
 
-def printed(folder: Path, datasets: Datasets) -> int:
+def print_table(folder: Path, datasets: Datasets) -> int:
     """Print and write the table of the jobs in a folder; return the exit code.
 
     `datasets` are the data sets in memory.
@@ -362,7 +367,7 @@ def printed(folder: Path, datasets: Datasets) -> int:
         ended = UserError(every[0].error)
         ended.exit_code = every[0].exit_code
         raise ended
-    lines = _best(every, datasets)
+    lines = _best_cell_lines(every, datasets)
     runs, tables, every_column = cell_tables(every, datasets)
     for table in tables:
         show(table)
@@ -384,7 +389,7 @@ def printed(folder: Path, datasets: Datasets) -> int:
     return int(bool(problems))
 
 
-def _best(every: Sequence[Cell], datasets: Datasets) -> list[str]:
+def _best_cell_lines(every: Sequence[Cell], datasets: Datasets) -> list[str]:
     """Return lines that name the best cell by `objective`, and mark its run as selected.
 
     Raises UserError for an objective that the runs do not have.
@@ -412,6 +417,6 @@ def _best(every: Sequence[Cell], datasets: Datasets) -> list[str]:
         return [*lines, "  selected on all questions; set split=dev to keep a test part"]
     words = [word for word in cell.overrides if not word.startswith(("split=", "objective="))]
     if any(word.startswith("experiment=") for word in words):
-        words += ["hydra.mode=RUN", "objective=null"]  # its file may hold the sweep
+        words += ["hydra.mode=RUN", "objective=null"]  # the experiment may define the sweep
     command = shlex.join(["graphrag-bench", "run", *words, "split=test"])
     return [*lines, f"to report it on held-out questions:\n  {command}"]

@@ -64,7 +64,7 @@ def declare(parser: Parser) -> None:
 
 def main(options: Namespace) -> None:
     words, settings = runs_and_settings(options.words)
-    of_paper = len(words) == 1 and _is_of_paper(words[0])
+    of_paper = len(words) == 1 and _is_paper_table(words[0])
     if settings:
         run = words[0] if of_paper else "PAPER/TABLE"
         raise UserError(
@@ -89,7 +89,7 @@ def main(options: Namespace) -> None:
         show_tables(tables, as_json=options.json)
 
 
-def _is_of_paper(word: str) -> bool:
+def _is_paper_table(word: str) -> bool:
     paper, slash, _ = word.partition("/")
     if Path(word).exists() and word not in table_names():
         return False

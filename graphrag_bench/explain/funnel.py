@@ -94,12 +94,12 @@ class StageCount:
 
 @dataclass(frozen=True)
 class Funnel:
-    """The gold documents of a run over the stages that its method `has`.
+    """The gold documents of a run over the stages that `method_stages`.
 
     `unknown` names the stages without data, each with the reason.
     """
 
-    has: frozenset[str]
+    method_stages: frozenset[str]
     documents: tuple[EvidenceDocument, ...]
     title: str = ""
     dataset: str = ""
@@ -110,7 +110,8 @@ class Funnel:
     def stages(self) -> list[str]:
         """The stages in order; `replied` only if a question failed."""
         failed = any(one.passed.get("replied") is False for one in self.documents)
-        return [stage for stage in STAGES if stage in self.has and (stage != "replied" or failed)]
+        shown = self.method_stages - (set() if failed else {"replied"})
+        return [stage for stage in STAGES if stage in shown]
 
     @cached_property
     def lost(self) -> dict[str, str | None]:

@@ -114,27 +114,27 @@ class RunArtifacts:
 
 def named_value(slot: str, value: Any, names: ArtifactNames) -> Any:
     """Return the recorded value of a slot with names for ids; a plug-in's slot is unchanged."""
-    if slot in _RANKED and has(value, "ids", "scores"):
+    if slot in _RANKED and has_keys(value, "ids", "scores"):
         return _ranked(value, slot, names)
-    if slot == "step_nodes" and has(value, "ids", "steps"):
+    if slot == "step_nodes" and has_keys(value, "ids", "steps"):
         pairs = zip(value["ids"], value["steps"], strict=True)
         return [{**names.row("nodes", row), "step": step} for row, step in pairs]
     if slot == "paths" and isinstance(value, list):
-        return [{**path, **_hops(path, names)} if has(path, *_HOPS) else path for path in value]
+        return [{**one, **_hops(one, names)} if has_keys(one, *_HOPS) else one for one in value]
     if slot == "routes" and isinstance(value, list):
         ends = ("parent", "child")
         return [{**one, **{end: names.row("chunks", one[end]) for end in ends}} for one in value]
-    if slot == "subgraph" and has(value, *_HOPS):
+    if slot == "subgraph" and has_keys(value, *_HOPS):
         paths = [{"nodes": [names.row("nodes", row) for row in path]} for path in value["paths"]]
         return {**_hops(value, names), "paths": paths, "texts": value["texts"]}
-    if slot == "exploration" and has(value, "chosen", "rounds"):
+    if slot == "exploration" and has_keys(value, "chosen", "rounds"):
         chosen = [{**one, "node": names.row("nodes", one["node"])} for one in value["chosen"]]
         rounds = [_ranked(one, "relationships", names) for one in value["rounds"]]
         return {"chosen": chosen, "rounds": rounds}
     return value
 
 
-def has(value: Any, *keys: str) -> TypeGuard[dict[str, Any]]:
+def has_keys(value: Any, *keys: str) -> TypeGuard[dict[str, Any]]:
     """Return whether a value is a mapping with these keys."""
     return isinstance(value, dict) and all(key in value for key in keys)
 
@@ -146,11 +146,11 @@ def relationships_in(value: Any) -> dict[int, float | None]:
     """
     if isinstance(value, list):
         return {row: None for path in value for row in path["relationships"]}
-    if has(value, "rounds"):
+    if has_keys(value, "rounds"):
         return {row: score for hops in value["rounds"] for row, score in scores_of(hops).items()}
-    if has(value, "relationships"):
+    if has_keys(value, "relationships"):
         return dict.fromkeys(value["relationships"])
-    return {**scores_of(value)} if has(value, "ids", "scores") else {}
+    return {**scores_of(value)} if has_keys(value, "ids", "scores") else {}
 
 
 def scores_of(value: Mapping[str, Any]) -> dict[int, float]:
@@ -237,9 +237,9 @@ class LocatedDocument:
         ranks = []
         for step in row.get("trace", ()):
             for slot, value in step["wrote"].items():
-                if has(value, "pieces"):
+                if has_keys(value, "pieces"):
                     rows, n = self._pieces(value["pieces"]), len(value["pieces"])
-                elif slot in self.rows and has(value, "ids", "scores"):
+                elif slot in self.rows and has_keys(value, "ids", "scores"):
                     rows, n = self._rows(slot, value), len(value["ids"])
                 else:
                     continue

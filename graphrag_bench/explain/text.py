@@ -11,8 +11,8 @@ MAX_ROWS = 10
 MAX_PIECES = 5
 """Pieces of context printed without --details."""
 PACKAGED = "SmolLM2-135M"
-SMALL = "a small model that often invents answers; choose another with llm="
-_WIDE, _TEXT = 80, 60
+SMALL_MODEL_NOTE = "a small model that often invents answers; choose another with llm="
+_LINE_WIDTH, _TEXT_WIDTH = 80, 60
 Plain = Mapping[str, Any]
 
 
@@ -45,7 +45,7 @@ def short_answer_lines(plain: Plain, model: str) -> Iterator[str]:
     """Yield the answer, its model, and the first pieces of its context."""
     yield str(plain["answer"]) or "(an empty answer)"
     yield ""
-    yield f"answered by {model}" + (f": {SMALL}" if PACKAGED in model else "")
+    yield f"answered by {model}" + (f": {SMALL_MODEL_NOTE}" if PACKAGED in model else "")
     yield from (f"fallback: {reason}" for reason in plain["fallbacks"])
     rows = plain["context"]
     yield f"from {len(rows)} rows of context" + (", the first:" if rows[MAX_PIECES:] else ":")
@@ -59,7 +59,7 @@ def _piece(piece: Plain, whole: bool) -> Iterator[str]:
         head += f" (of {', '.join(documents)})"
     text = piece.get("text")
     if not whole:
-        yield head if text is None else f"{head}  {short(text, _TEXT)!r}"
+        yield head if text is None else f"{head}  {short(text, _TEXT_WIDTH)!r}"
         return
     yield f"{head}  {piece['tokens']} tokens"
     shown = "(unknown: the data set is missing or has changed)" if text is None else text
@@ -92,9 +92,9 @@ def _slot(name: str, value: Any) -> Iterator[str]:
         for number, rows in enumerate(value, 1):
             yield from _slot(f"{name}, {number}", rows)
     elif isinstance(value, list):
-        yield f"{name}: {short('; '.join(map(str, value)) or 'none', _WIDE)}"
+        yield f"{name}: {short('; '.join(map(str, value)) or 'none', _LINE_WIDTH)}"
     else:
-        yield f"{name}: {short(str(value), _WIDE)}"
+        yield f"{name}: {short(str(value), _LINE_WIDTH)}"
 
 
 def row_text(row: Any) -> str:
@@ -126,7 +126,7 @@ def row_text(row: Any) -> str:
     elif set(row) <= {"id", "score", "step"}:
         text = f"row {row.get('id')}"
     else:
-        return short(json.dumps(row, ensure_ascii=False), _WIDE)
+        return short(json.dumps(row, ensure_ascii=False), _LINE_WIDTH)
     return score + text
 
 

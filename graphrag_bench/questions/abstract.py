@@ -20,10 +20,10 @@ from graphrag_bench.text import normalise_name
 _PROMPTS = "graphrag_bench.questions:prompts"
 USERS, TASKS, ABSTRACT = (Prompt(f"{_PROMPTS}/{n}.j2") for n in ("users", "tasks", "abstract"))
 USERS_OF_SET, TASKS_OF_USER, QUESTIONS_OF_TASK = 5, 5, 5
-MOST = USERS_OF_SET * TASKS_OF_USER * QUESTIONS_OF_TASK
+MAX_QUESTIONS = USERS_OF_SET * TASKS_OF_USER * QUESTIONS_OF_TASK
 MAX_TOKENS = 1024
 _ROUNDS = 3
-_SHOWN = 25
+_N_TITLES = 25
 
 
 class Items(BaseModel):
@@ -32,21 +32,21 @@ class Items(BaseModel):
     items: list[str]
 
 
-def described(dataset: Dataset) -> str:
-    """Return the description of a set: its card and a sample of its titles."""
-    step = max(1, len(dataset.documents) // _SHOWN)
-    names = [(row.title or row.text)[:100].strip() for row in dataset.documents[::step][:_SHOWN]]
+def describe(dataset: Dataset) -> str:
+    """Describe a data set by its title and a sample of its documents' titles."""
+    step = max(1, len(dataset.documents) // _N_TITLES)
+    names = [(row.title or row.text)[:100].strip() for row in dataset.documents[::step][:_N_TITLES]]
     listed = "\n".join(f"- {' '.join(name.split())}" for name in names if name)
     return f"{dataset.card.title}; {len(dataset.documents)} documents, among them\n{listed}"
 
 
-def abstract_questions(llm: ChatModel, description: str, n: int = MOST) -> list[QA]:
-    """Return at most `n` questions (125), tasks mixed so that every prefix has many.
+def abstract_questions(llm: ChatModel, description: str, n: int = MAX_QUESTIONS) -> list[QA]:
+    """Return up to `n` questions, at most 125, in turn from all tasks.
 
-    What a reply falls short of is asked for again, at most twice. Raises UserError when the model
-    names no user, task or question; RunStopped when nothing further can succeed.
+    Missing items of a reply are requested again, at most twice. Raises UserError if no user, task
+    or question can be read; RunStopped if calls keep failing.
     """
-    n = min(n, MOST)
+    n = min(n, MAX_QUESTIONS)
     about = {"description": description}
     (users,) = _lists(llm, USERS, [about], USERS_OF_SET, "users")
     tasks = _lists(llm, TASKS, [{**about, "user": u} for u in users], TASKS_OF_USER, "tasks")

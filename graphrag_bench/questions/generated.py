@@ -32,8 +32,8 @@ _FREQUENT = frozenset(
     ["the", "of", "and", "to", "in", "a", "is", "was", "for", "that", "on", "by", "with", "as"]
 )
 """Frequent words of English: 30 to 45 % of the words of a text."""
-_LEAST = 0.12
-_FIRST = 200
+_MIN_SHARE = 0.12
+_N_TEXTS = 200
 
 
 def is_english(texts: Iterable[str]) -> bool:
@@ -44,9 +44,9 @@ def is_english(texts: Iterable[str]) -> bool:
     >>> is_english(["Ada baute eine Mühle in der Stadt, die nach dem Fluss heißt. "] * 12)
     False
     """
-    found = [word for text in islice(texts, _FIRST) for word in words(text[:1000])]
+    found = [word for text in islice(texts, _N_TEXTS) for word in words(text[:1000])]
     frequent = sum(word in _FREQUENT for word in found)
-    return len(found) < 100 or frequent >= _LEAST * len(found)
+    return len(found) < 100 or frequent >= _MIN_SHARE * len(found)
 
 
 def distinct(questions: Iterable[QA]) -> list[QA]:

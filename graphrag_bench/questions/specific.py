@@ -44,7 +44,7 @@ class Chains:
         for row in self.rows.tolist():
             self._from[int(graph.source[row])].append(row)
         self._joined = {frozenset(self.nodes([row])) for row in self.rows.tolist()}
-        self._alike = _alike(graph.names)
+        self._equal_names = _equal_names(graph.names)
 
     def nodes(self, rows: Sequence[int]) -> list[int]:
         """Return the nodes of a chain in order."""
@@ -65,12 +65,12 @@ class Chains:
         for first in rng.permutation(self.rows).tolist():
             if len(chains) == n:
                 break
-            chain = next(self._extended((first,), hops, rng), None)
+            chain = next(self._extend((first,), hops, rng), None)
             if chain is not None:
                 chains.setdefault((self.nodes(chain)[0], self.relations(chain)), chain)
         return list(chains.values())
 
-    def _extended(
+    def _extend(
         self, rows: tuple[int, ...], hops: int, rng: np.random.Generator
     ) -> Iterator[tuple[int, ...]]:
         nodes = self.nodes(rows)
@@ -82,24 +82,24 @@ class Chains:
             return
         onward = self._from.get(nodes[-1], [])
         for at in rng.permutation(len(onward)).tolist():
-            yield from self._extended((*rows, onward[at]), hops, rng)
+            yield from self._extend((*rows, onward[at]), hops, rng)
 
     def _one_answer(self, rows: Sequence[int], nodes: Sequence[int]) -> bool:
         if len(rows) > 1 and frozenset((nodes[0], nodes[-1])) in self._joined:
             return False
-        reached = self._alike[nodes[0]]
+        reached = self._equal_names[nodes[0]]
         for name in self.relations(rows):
             reached = {
                 other
                 for node in reached
                 for row in self._from.get(node, [])
                 if _contains(self.graph.relations[row], name)
-                for other in self._alike[int(self.graph.target[row])]
+                for other in self._equal_names[int(self.graph.target[row])]
             }
-        return reached <= self._alike[nodes[-1]]
+        return reached <= self._equal_names[nodes[-1]]
 
 
-def _alike(names: Iterable[str]) -> list[set[int]]:
+def _equal_names(names: Iterable[str]) -> list[set[int]]:
     """Return for each name the rows of equal names: the words of one contain those of the other."""
     rows: dict[tuple[str, ...], list[int]] = defaultdict(list)
     words = [tuple(normalise_name(name).split()) for name in names]
@@ -148,7 +148,7 @@ class _Case:
         ends = zip(self.names, self.relations, self.names[1:], strict=False)
         return [f"{head} | {relation} | {tail}" for head, relation, tail in ends]
 
-    def worded(self, text: str) -> QA:
+    def to_qa(self, text: str) -> QA:
         hops = len(self.relations)
         answers = {normalise_name(name): name for name in (self.answer, self.names[-1])}
         return QA(
@@ -197,7 +197,7 @@ def specific_questions(
             part = part[: wanted - len(worded)]
             texts = _by_template(part) if llm is None else _by_model(llm, part)
             pairs = [pair for pair in zip(part, texts, strict=True) if pair[1]]
-            new = [one.worded(text) for one, text in pairs if llm is None or not one.leaks(text)]
+            new = [one.to_qa(text) for one, text in pairs if llm is None or not one.leaks(text)]
             n_refused += len(part) - len(new)
             worded += new
         questions += distinct(worded)[:wanted]

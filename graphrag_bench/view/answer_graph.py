@@ -10,7 +10,7 @@ import numpy as np
 
 from graphrag_bench.algorithms.graph import Graph
 from graphrag_bench.data.dataset import Gold, documents_of
-from graphrag_bench.explain.names import ArtifactNames, has, relationships_in, scores_of
+from graphrag_bench.explain.names import ArtifactNames, has_keys, relationships_in, scores_of
 from graphrag_bench.run.folder import Row
 from graphrag_bench.text import normalise_name, short
 from graphrag_bench.values import IntArray
@@ -28,7 +28,7 @@ MAX_CHUNKS = 20
 """The most retrieved chunks of a drawing, without gold chunks."""
 FIRST_PATHS = 5
 """Paths that are drawn first."""
-_TEXT = 600
+_TEXT_LENGTH = 600
 _STARTS = ("nodes", "step_nodes")
 _RELATIONSHIPS = ("relationships", "subgraph", "exploration")
 
@@ -125,7 +125,7 @@ class TraceRows:
 
     def _add(self, operator: str, wrote: Mapping[str, Any]) -> None:
         for slot in _STARTS:
-            if has(value := wrote.get(slot), "ids"):
+            if has_keys(value := wrote.get(slot), "ids"):
                 self.seeds = self.seeds or list(dict.fromkeys(value["ids"]))
                 self.nodes |= dict.fromkeys(value["ids"])
                 if "scores" in value:
@@ -134,14 +134,14 @@ class TraceRows:
             for row, score in relationships_in(wrote.get(slot)).items():
                 if score is not None or row not in self.relationships:
                     self.relationships[row] = score
-        if has(chunks := wrote.get("chunks"), "ids", "scores"):
+        if has_keys(chunks := wrote.get("chunks"), "ids", "scores"):
             self.chunks = scores_of(chunks)
-        if has(subgraph := wrote.get("subgraph"), "nodes", "paths"):
+        if has_keys(subgraph := wrote.get("subgraph"), "nodes", "paths"):
             self.nodes |= dict.fromkeys(subgraph["nodes"])
             if subgraph["paths"]:
                 self.paths = [{"nodes": nodes, "relationships": []} for nodes in subgraph["paths"]]
         if isinstance(paths := wrote.get("paths"), list):
-            self.paths = [path for path in paths if has(path, "nodes", "relationships")]
+            self.paths = [path for path in paths if has_keys(path, "nodes", "relationships")]
         if isinstance(routes := wrote.get("routes"), list):
             self.routes = routes
 
@@ -245,7 +245,7 @@ class _Drawing:
         name = str(fields.get("name", f"row {row}"))
         return {"id": f"n{row}", "kind": "node", "label": name} | _without_empty(
             type=fields.get("type", ""),
-            text=short(graph.descriptions[row], _TEXT) if graph and graph.descriptions else "",
+            text=short(texts[row], _TEXT_LENGTH) if (texts := graph and graph.descriptions) else "",
             score=rows.score.get(row),
             seed=row in rows.seeds,
             found=row in rows.nodes or row in rows.score,
@@ -259,7 +259,7 @@ class _Drawing:
         label = fields.get("title") or ", ".join(documents) or f"chunk {row}"
         return {"id": f"c{row}", "kind": "chunk", "label": label} | _without_empty(
             documents=documents,
-            text=short(table.texts[row], _TEXT) if table and 0 <= row < len(table) else "",
+            text=short(table.texts[row], _TEXT_LENGTH) if table and 0 <= row < len(table) else "",
             score=self.rows.chunks.get(row),
             found=row in self.rows.chunks,
             gold=row in self.gold_chunks,
@@ -291,7 +291,8 @@ class _Drawing:
         if self.graph is None or not self.nodes:
             return []
         near, n = self.graph.neighbours, self.graph.n_nodes
-        rows = csr_array((near.rows + 1, near.nodes, near.starts), shape=(n, n))  # 0 is no entry
+        stored = near.rows + 1  # 0 would be no entry
+        rows = csr_array((stored, near.nodes, near.starts), shape=(n, n))
         return [int(row) - 1 for row in triu(rows[self.nodes][:, self.nodes], 1).data]
 
     def _edge(self, row: int, *, found: bool) -> Plain:
@@ -299,7 +300,7 @@ class _Drawing:
         assert self.graph is not None
         return {"id": f"e{row}", "s": f"n{source}", "t": f"n{target}"} | _without_empty(
             label=fields["relation"],
-            text=short(str(fields.get("description", "")), _TEXT),
+            text=short(str(fields.get("description", "")), _TEXT_LENGTH),
             found=found,
             walk=frozenset((("n", source), ("n", target))) in self.hops,
             score=self.rows.relationships.get(row),

@@ -10,7 +10,7 @@ from graphrag_bench.config.settings import DatasetSettings
 from graphrag_bench.errors import UserError
 from graphrag_bench.explain.ablation import MethodVariants
 from graphrag_bench.explain.funnel import run_funnel
-from graphrag_bench.judging.answers import chosen
+from graphrag_bench.judging.answers import select_measures
 from graphrag_bench.judging.pairs import AnswerPairs
 from graphrag_bench.report.tables import shown_tables
 from graphrag_bench.run.imported import ResultsFile, import_run
@@ -51,7 +51,7 @@ def test_the_funnel_of_an_imported_run_begins_at_retrieval(runs: Both, tmp_path:
 def test_imported_answers_are_compared_but_contexts_are_refused(runs: Both) -> None:
     assert len(AnswerPairs.of(runs).questions) == 6
     with pytest.raises(UserError, match="imported"):
-        chosen(("faithfulness",), runs[1])
+        select_measures(("faithfulness",), runs[1])
     with pytest.raises(UserError, match="imported"):
         MethodVariants.of_run(runs[1], Path())
 

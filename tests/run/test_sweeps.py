@@ -223,7 +223,7 @@ def test_the_plan_of_a_sweep_sums_what_is_left_and_counts_an_artifact_once() -> 
     def left(*more: str) -> list[int]:
         planned = command("plan", "-m", *words, "method.damping=0.2,0.4,0.2", *more)
         assert planned.code == 0, planned.err
-        table = planned.out.rpartition("left to do")[2].splitlines()[1:4]
+        table = planned.out.rpartition("remaining, expected")[2].splitlines()[1:4]
         return [int(line.split()[-2].replace(",", "")) for line in table]
 
     # each of eight passages 2, once more at most; each of six questions 2 for names, 1 to answer
