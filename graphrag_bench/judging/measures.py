@@ -281,7 +281,7 @@ def faithfulness(case: AnswerToJudge, models: JudgeModels) -> Judging:
     """
     claimed = [] if refuses(case.answer) else (yield from claims(case, case.answer))
     if not claimed:
-        raise NothingToJudge("the answer claims nothing")
+        raise NothingToJudge("the answer makes no statement")
     chat = SUPPORTED.render({"statements": claimed, "passages": case.passages})
     reply = yield Ask("supported", chat, _Verdicts)
     n = len(claimed)

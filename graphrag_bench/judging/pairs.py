@@ -229,7 +229,7 @@ class AnswerPairs:
             and all(by_id.get(question.id) == question.text for by_id in texts)
         ][:limit]
         if not shared:
-            raise UserError("The runs have answered no question in common.")
+            raise UserError("The runs share no answered question.")
         titles = {run.folder.path.name: _title(run, runs) for run in runs}
         return cls(tuple(runs), {name: texts[0][name] for name in shared}, answers, titles)
 

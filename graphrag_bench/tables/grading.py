@@ -139,9 +139,11 @@ def _data(one: RunConditions, recipe: Recipe) -> Iterator[Mismatch]:
     ours, name, place = one.run.metrics["dataset"], recipe.cell.dataset, recipe.place
     alone = _corpus_alone(recipe)
     if place.card is None:
-        yield Mismatch("data", ours, name or "a set that the paper does not name", major=True)
+        yield Mismatch("data", ours, name or "a data set without a name in the paper", major=True)
     elif place.card == one.card and place.abstract and not alone:
-        yield Mismatch("data", f"the questions of {ours}", f"those made for {name}", major=True)
+        yield Mismatch(
+            "data", f"the questions of {ours}", f"questions generated for {name}", major=True
+        )
     elif place.card != (one.card if alone else ours):
         yield Mismatch("data", ours, name, major=True)
     if not one.verified:
