@@ -263,7 +263,7 @@ def differing(runs: Sequence[RunMetrics]) -> list[str]:
 
 
 def above_steps(names: Iterable[str]) -> list[str]:
-    """Return the settings that are no settings of steps, which follow from them; else all."""
+    """Return the settings outside of steps; all settings if there are none."""
     every = list(names)
     return [name for name in every if not name.startswith(_STEPS)] or every
 

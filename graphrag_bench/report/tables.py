@@ -91,7 +91,7 @@ def _table(
     rows = tuple(zip(*filled.values(), strict=True))
     return Table(
         caption(runs), tuple(filled), rows, tuple(notes),
-        apart=n_references(runs), advice=(advice,),
+        n_separate=n_references(runs), advice=(advice,),
     )  # fmt: skip
 
 

@@ -76,7 +76,7 @@ def difference(cell: PrintedCell, filled: Cells) -> str:
 
 _TIMES = ("time", "seconds")
 _SERIAL = "seconds need a run with workers=1 cache.mode=off"
-_BY_THEMSELVES = ("count", "graph", "build")
+_WITHOUT_ANSWERS = ("count", "graph", "build")
 """Kinds of figures that do not depend on the answers; they are graded separately."""
 _SHARES = ("judged", "judged_answer", "metric", "layers")
 """Kinds of figures in 0..1, which papers print in percent."""
@@ -93,7 +93,7 @@ def cell_entries(
 
     def row_of(cell: PrintedCell) -> GradedRow:
         kind = table.metric(cell).kind
-        return cell.row, kind if kind in _BY_THEMSELVES else ""
+        return cell.row, kind if kind in _WITHOUT_ANSWERS else ""
 
     cards = {place.card for place in table.paper.datasets.values()}
     conditions = []
