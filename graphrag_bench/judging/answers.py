@@ -175,7 +175,7 @@ def _cases(stored: StoredRun, limit: int | None) -> list[AnswerToJudge]:
 
 
 def _texts(stored: StoredRun) -> dict[str, tuple[str, ...]]:
-    """The texts of each context without unknown texts."""
+    """The texts of the contexts of which all texts are known."""
     contexts = context_texts(stored.folder, stored.rows, stored.require_dataset())
     known = {
         name: tuple(text for text in texts if text is not None) for name, texts in contexts.items()

@@ -36,8 +36,8 @@ _FORMULA = re.compile(r"[=@+-](?!\.?\d[\d.]*(e[+-]?\d+)?$)")
 class Table:
     """Table of texts with caption and notes.
 
-    Columns of the heads `texts` are left-aligned. A rule separates the last `n_separate` rows. `advice`
-    are notes on what to read or run next, which LaTeX leaves out.
+    Columns of the heads `texts` are left-aligned. A rule separates the last `n_separate` rows.
+    `advice` are notes on what to read or run next, which LaTeX leaves out.
     """
 
     caption: str
