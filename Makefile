@@ -20,7 +20,7 @@ QUESTION := "Which animal did Eric Gill carve on the wall?"
   unit docs demo clean
 
 help:
-	@echo "make quickstart   install; a table of five methods in a minute, then one answered question"
+	@echo "make quickstart   install, compare five methods, answer one question"
 	@echo "make test         lint, types, tests"
 	@echo "make test-ray     install Ray, then the tests on a cluster of two workers on this machine"
 	@echo "make test-browser install Chromium and its driver where missing, then the tests of the run page"
@@ -31,11 +31,14 @@ help:
 	@echo "make clean        remove .venv"
 
 quickstart: $(VENV)/.installed
-	@echo "five methods find the evidence of 70 questions, without a language model (under a minute)"
+	@echo "five methods retrieve passages for 70 questions, without a language model (under a minute)"
 	@$(FIVE) answer=off
 	@echo
-	@echo "next: a small reader, SmolLM2-135M, answers one question from the passages of the best method"
-	@$(BIN)/graphrag-bench ask dataset=sample method=entitypassage $(QUESTION)
+	@echo "a small reader, SmolLM2-135M, answers one question from the passages of the best method"
+	@$(BIN)/graphrag-bench ask --details dataset=sample method=entitypassage budget_context=500 \
+	  $(QUESTION)
+	@echo
+	@echo "page of all runs: $(BIN)/graphrag-bench view --out page, then open page/index.html"
 
 test: checked
 	$(PYTEST)

@@ -1,4 +1,4 @@
-"""Small inputs of builders, scripted taggers, and graphs as lists."""
+"""Small inputs of builders, taggers that are told what they read, and graphs as lists."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -25,17 +25,17 @@ QUIET = Progress(quiet=True)
 
 
 def table(*texts: str, title: str = "") -> ChunkTable:
-    """Return a table with one document and chunk for each text, all with one title."""
+    """One document and chunk for each text, all of one title."""
     return ChunkTable.of([(f"d{row}", title, text) for row, text in enumerate(texts)])
 
 
 def texts(n: int) -> ChunkTable:
-    """Return a table of `n` different chunks."""
+    """So many different chunks."""
     return table(*(f"text {row}" for row in range(n)))
 
 
 def extraction(*chunks: tuple[list[str], list[tuple[str, str, str]]]) -> Extraction:
-    """Return an extraction from (entities, triples) of each chunk."""
+    """One (entities, triples) for each chunk."""
     rows = [
         ChunkExtraction(tuple(entities), tuple(Triple(*triple) for triple in triples))
         for entities, triples in chunks
@@ -46,12 +46,12 @@ def extraction(*chunks: tuple[list[str], list[tuple[str, str, str]]]) -> Extract
 def related(
     source: str, target: str, description: str = "", *keywords: str, strength: float = 1.0
 ) -> RelationshipRecord:
-    """Return a described relationship."""
+    """A described relationship."""
     return RelationshipRecord(source, target, description, keywords, strength)
 
 
 def described(*chunks: Sequence[EntityRecord | RelationshipRecord]) -> TextExtraction:
-    """Return an extraction from the records of each chunk."""
+    """The records of each chunk."""
     rows = [
         ChunkRecords(
             tuple(one for one in chunk if isinstance(one, EntityRecord)),
@@ -63,7 +63,7 @@ def described(*chunks: Sequence[EntityRecord | RelationshipRecord]) -> TextExtra
 
 
 class FixedTagger:
-    """A tagger that returns the same sentences for every text."""
+    """A tagger that reads the same sentences in every text."""
 
     identity = "told"
 
@@ -75,7 +75,7 @@ class FixedTagger:
 
 
 class Known:
-    """A tagger of given names with labels; sentences end at dots."""
+    """A tagger that knows some names with their labels; a sentence ends at a dot."""
 
     identity = "known"
 
@@ -93,9 +93,9 @@ class Known:
 
 
 class Words:
-    """A tagger of capitalised words and given `names` as people, and of `counts` as numbers.
+    """Capitalised words are people, some names of several words too, and some words counts.
 
-    With `apart` sentences end at dots, and a title is no sentence.
+    A sentence ends at a dot, or not; a title may stand in no sentence.
     """
 
     identity = "words"
@@ -115,7 +115,7 @@ class Words:
 
 
 class Lengths:
-    """An embedder whose vectors are at an angle by the length of the text."""
+    """An embedder for which a text is a direction by its length."""
 
     identity, dimension = "lengths", 2
 
@@ -127,27 +127,27 @@ class Lengths:
 
 
 def unit(angles: Sequence[float]) -> Any:
-    """Return unit vectors of these angles, float32 (n, 2)."""
+    """Unit vectors of these angles, float32 (n, 2)."""
     return np.stack([np.cos(angles), np.sin(angles)], axis=1).astype(np.float32)
 
 
 def dense(matrix: Any) -> list[list[int]]:
-    """Return a sparse matrix as lists of integers."""
+    """The rows of a sparse matrix."""
     return matrix.toarray().astype(int).tolist()
 
 
 def chunks_of(matrix: Any) -> list[list[int]]:
-    """Return the columns of each row of a sparse matrix."""
+    """The columns of every row of a sparse matrix."""
     return [row.indices.tolist() for row in matrix]
 
 
 def ends(graph: Graph) -> list[tuple[int, int]]:
-    """Return source and target of each relationship."""
+    """Source and target of every relationship."""
     return list(zip(graph.source.tolist(), graph.target.tolist(), strict=True))
 
 
 def facts(graph: Graph) -> list[tuple[str, str, str, float]]:
-    """Return head, relation, tail and weight of each relationship."""
+    """Head, relation, tail and weight of every relationship."""
     names, columns = list(graph.names), zip(graph.relations, graph.weight.tolist(), strict=True)
     pairs = zip(ends(graph), columns, strict=True)
     return [(names[head], name, names[tail], weight) for (head, tail), (name, weight) in pairs]

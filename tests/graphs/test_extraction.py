@@ -1,4 +1,4 @@
-"""Extraction of entities and triples by an OpenIE file, a tagger and a model."""
+"""Entities and triples of a chunk: out of an OpenIE file, by a tagger, by a model; pruning."""
 
 import json
 from itertools import combinations
@@ -26,7 +26,7 @@ OTTO = "Otto Brandt\nOtto Brandt taught Mira Holt."
 
 @pytest.fixture
 def openie(tmp_path):
-    """Return a function that writes an OpenIE file of a text or of passages."""
+    """A file with this content: a text, or passages as mappings."""
 
     def write(*content):
         path = tmp_path / "openie.json"
@@ -45,7 +45,7 @@ def passage(text: str, entities=(), triples=()) -> dict:
     }
 
 
-def test_rows_are_in_chunk_order_whatever_the_order_and_spaces_of_the_file(openie):
+def test_rows_come_in_chunk_order_whatever_the_order_and_spaces_of_the_file(openie):
     file = openie(
         passage(OTTO, ["Otto Brandt"], [("Otto Brandt", "taught", "Mira Holt")]),
         passage(" Ada Marsh \n\n Ada Marsh  founded\tNorvik.", ["Ada Marsh", "Norvik"]),
@@ -59,7 +59,7 @@ def test_rows_are_in_chunk_order_whatever_the_order_and_spaces_of_the_file(openi
     assert result.statistics == {"triples": 1, "skipped_triples": 0}
 
 
-def test_malformed_triples_are_skipped_and_counted(openie):
+def test_what_is_no_triple_is_skipped_and_counted(openie):
     odd = [["a", "r", "b"], ["a", "r"], ["a", "r", "b", "c"], ["a", 1, "b"], [], [["x", "r", "y"]]]
     result = openie_file(chunk_table=table(ADA), openie=openie(passage(ADA, [], odd)))
     assert result.rows[0].triples == (Triple("a", "r", "b"), Triple("x", "r", "y"))
@@ -75,7 +75,7 @@ def test_malformed_triples_are_skipped_and_counted(openie):
         ([{"passage": ADA, "extracted_triples": None}], "docs 0: the field 'extracted_triples'"),
     ],
 )
-def test_an_invalid_file_is_an_error_that_names_the_place(openie, content, place):
+def test_a_file_that_cannot_be_used_is_an_error_that_names_the_place(openie, content, place):
     file = openie(*content)
     with pytest.raises(UserError) as raised:
         openie_file(chunk_table=table(ADA), openie=file)
@@ -90,7 +90,7 @@ def sentence(*names: str, phrases=(), relations=(), pronouns=(), label="PERSON")
 
 
 def read(*sentences: Sentence, about: str = "", **settings) -> ChunkExtraction:
-    """Return the extraction of a passage with these sentences and this title."""
+    """The row that a tagger's sentences, of a passage with this title, come to."""
     result = nlp_extraction(
         chunk_table=table("Some text.", title=about),
         nlp=FixedTagger(*sentences),
@@ -127,19 +127,19 @@ FACT = ("Ada", "found", "Norvik")
 def test_relations_join_names_and_phrases_and_other_names_co_occur(
     sentences, title, entities, expected
 ):
-    """At most eight names of a sentence, without dates; the title replaces pronouns."""
+    """Up to eight names of a sentence, dates apart, with the title, which stands for pronouns."""
     row = read(*sentences, about=title)
     assert (row.entities, triples(row)) == (entities, expected)
 
 
 @pytest.mark.real
-def test_long_texts_are_tagged_in_pieces_and_soft_hyphens_split_no_name(monkeypatch):
+def test_a_text_of_any_length_is_read_in_pieces_and_soft_hyphens_cut_no_name(monkeypatch):
     text = "Marie Cu\u00adrie was born in War\u200bsaw. Pierre Curie was born in Paris.\n" * 3
     monkeypatch.setattr(nlp_module, "_MOST", 80)
     assert Spacy().entities(text) == ["Marie Curie", "Warsaw", "Pierre Curie", "Paris"] * 3
 
 
-def test_a_missing_tagger_is_an_error_that_names_the_extra():
+def test_a_tagger_that_is_not_installed_is_an_error_with_the_remedy():
     with pytest.raises(UserError, match="nlp"):
         Spacy("no_such_model").entities("Ada")
 
@@ -160,13 +160,13 @@ def extracted(model: Scripted, *texts: str) -> Extraction:
 
 
 def counts(**other: int) -> dict[str, int]:
-    """Return the statistics of one chunk, one triple and two replies, with these changes."""
+    """The statistics of a chunk with one triple in two replies, but for these."""
     usual = {"triples": 1, "skipped_triples": 0, "replies": 2, "truncated_replies": 0, "chunks": 1}
     faults = ("failed_chunks", "malformed_chunks", "cut_chunks", "faulty_chunks")
     return {**usual, **dict.fromkeys(faults, 0), **other}
 
 
-def test_the_model_is_asked_for_entities_and_then_for_their_triples():
+def test_first_the_names_are_asked_for_then_with_them_the_facts():
     result = facts_reply(["Ada Marsh", "founded", "Norvik"], ["a", "r"], ["a", " ", "b"])
     model = Scripted([("Entities:", result), ("founded", names_reply("Ada Marsh", "Norvik"))])
     read = extracted(model, "Ada Marsh founded Norvik.")
@@ -176,8 +176,8 @@ def test_the_model_is_asked_for_entities_and_then_for_their_triples():
     assert read.statistics == counts(skipped_triples=2, malformed_chunks=1, faulty_chunks=1)
 
 
-def test_unreadable_replies_are_counted_and_readable_ones_kept():
-    """The first chunk has no readable reply, the second entities only, the third both."""
+def test_a_chunk_that_cannot_be_read_gives_what_it_gave_and_is_counted():
+    """The first chunk gives no names, the second names and no facts, the third both."""
     model = Scripted([
         ("could not be read", NONSENSE),
         ("re:second.*Entities:", NONSENSE),
@@ -192,8 +192,8 @@ def test_unreadable_replies_are_counted_and_readable_ones_kept():
     assert result.statistics == counts(replies=7, chunks=3, failed_chunks=2, faulty_chunks=2)
 
 
-def test_the_complete_triples_of_a_cut_reply_are_kept():
-    """The third triple is cut within its tail, which may be half a name."""
+def test_a_reply_that_was_cut_gives_its_whole_triples_and_is_counted():
+    """The third triple is cut in the middle of its tail: it may be half a name."""
     message = facts_reply(["a", "r", "b"], ["b, too", "s", "c [x]"], ["c", "t", "do"])
     cut = Completion(message[: message.index("do") + 1], finish="length")
     model = Scripted([("Entities:", cut), ("Passage:", names_reply("a", "b", "c"))])
@@ -204,7 +204,7 @@ def test_the_complete_triples_of_a_cut_reply_are_kept():
     assert len(model.prompts) == 2  # no second reply is paid for
 
 
-def test_phrases_of_a_single_passage_without_a_relation_are_dropped() -> None:
+def test_phrases_of_one_passage_that_nothing_joins_go() -> None:
     boat = (Triple("Ada Marsh", "built", "a boat"), Triple("a boat", "crossed", "the river"))
     rows = [
         ChunkExtraction(("Ada Marsh", "a lamp", "the river", "a boat", "fog"), boat),

@@ -1,0 +1,174 @@
+"""Write the tables of results into the pages that show them, and check the figures in their prose.
+
+The tables come from docs/results/heldout.csv and docs/results/methods/SET.csv, a file that
+`graphrag-bench table runs/SET columns=all --format csv` printed. A figure of three decimals in the
+README, docs/concepts.md or docs/results/README.md must stand in one of these files or on the board,
+in a row of a method or set that the same paragraph names. Usage: python scripts/write_results.py
+"""
+
+import csv
+import posixpath
+import re
+import sys
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from graphrag_bench.config.sources import built_in, method_file
+from graphrag_bench.papers.printed import load_paper, load_table, paper_names, table_names
+from scripts import write_board, write_docs
+from scripts.markdown import table, with_part
+
+ROOT = Path(__file__).resolve().parent.parent
+RESULTS = ROOT / "docs" / "results"
+SETS = ("sample",)
+N_HEAD = 8
+"""Methods in the README."""
+UNVERIFIED = " (?)"
+"""Mark of a method that was not compared with its released code."""
+Row = Mapping[str, str]
+
+
+def rows(file: str) -> list[Row]:
+    """Return the rows of the first table of a CSV file of docs/results."""
+    first = (RESULTS / file).read_text("utf-8").partition("\n\n")[0]
+    return list(csv.DictReader(first.splitlines()))
+
+
+def mean(cell: str) -> str:
+    """Return the mean of `0.775 [0.71, 0.84]`, and – of an empty cell."""
+    return cell.partition(" ")[0] or "–"
+
+
+def titles() -> dict[str, str]:
+    """Return the name of the built-in method of each title."""
+    return {method_file(name)["title"]: name for name in built_in("method")}
+
+
+def link(title: str, page: Path) -> str:
+    """Return a title as a link from a page to the page of the method."""
+    name = titles().get(title.removesuffix(UNVERIFIED))
+    if name is None:
+        return title
+    folder = page.parent.relative_to(ROOT).as_posix()
+    target = write_docs.page_of(name).relative_to(ROOT).as_posix()
+    return f"[{title}]({posixpath.relpath(target, folder)})"
+
+
+def held_out() -> list[str]:
+    """Return the table of the held-out sets."""
+    every = rows("heldout.csv")
+    return table(list(every[0]), [list(row.values()) for row in every])
+
+
+def methods(name: str, page: Path, n: int | None = None) -> list[str]:
+    """Return the table of a set's methods by recall@5, best first, or of the best `n`."""
+    every = sorted(rows(f"methods/{name}.csv"), key=lambda row: mean(row[_AT_5]), reverse=True)
+    heads = ("method", "`method=`", "recall@2", "recall@5 [95 %]", "recall@10",
+             "evidence in context", "context tokens")  # fmt: skip
+    lines = [
+        (
+            link(row["method"], page),
+            f"`{titles().get(row['method'].removesuffix(UNVERIFIED), '–')}`",
+            mean(row["evidence@2 [95 %]"]), row[_AT_5].partition(" (")[0],
+            mean(row["evidence@10 [95 %]"]), mean(row["in context [95 %]"]),
+            f"{int(row['context']):,}",
+        )
+        for row in every[:n]
+        if row[_AT_5]
+    ]  # fmt: skip
+    return table(heads, lines)
+
+
+_AT_5 = "evidence@5 [95 %]"
+
+
+def pages() -> dict[Path, str]:
+    """Return the pages with their tables written anew, by path."""
+    readme, front, field, page = (
+        ROOT / "README.md", RESULTS / "README.md", RESULTS / "field.md", RESULTS / "methods.md"
+    )  # fmt: skip
+    parts = {
+        readme: {"held-out": held_out(), "methods": methods("sample", readme, N_HEAD)},
+        front: {
+            "held-out": held_out(),
+            "papers": papers(),
+            "parity": part(RESULTS.parent / "parity.md", "badges"),
+            "board": [
+                line.replace("](#", "](board.md#")
+                for line in write_board.board(write_board.results())
+            ],
+        },
+        field: {"held-out": held_out()},
+        page: {name: methods(name, page) for name in SETS},
+    }
+    return {path: _with(path.read_text("utf-8"), of) for path, of in parts.items()}
+
+
+def papers() -> list[str]:
+    """Return the table of the papers with the number of their tables and of printed numbers."""
+    lines = []
+    for name in paper_names():
+        every = [load_table(one) for one in table_names() if one.startswith(f"{name}/")]
+        n = sum(cell.value is not None for one in every for cell in one.cells)
+        lines.append((load_paper(name).citation, f"`{name}`", str(len(every)), f"{n:,}"))
+    return table(("paper", "name", "tables and figures", "printed numbers"), lines)
+
+
+def part(page: Path, name: str) -> list[str]:
+    """Return the lines of a part that another script wrote into a page."""
+    _, _, rest = page.read_text("utf-8").partition(f"<!-- {name}: ")
+    return rest.partition(f"<!-- end of {name} -->")[0].strip().splitlines()[1:]
+
+
+def _with(text: str, parts: Mapping[str, list[str]]) -> str:
+    for name, lines in parts.items():
+        text = with_part(text, name, "write_results.py", lines)
+    return text
+
+
+def figures() -> dict[str, set[str]]:
+    """Return the figures of three decimals of each method, by the names that a page may use."""
+    result: dict[str, set[str]] = {}
+    for name in SETS:
+        for row in rows(f"methods/{name}.csv"):
+            of = result.setdefault(row["method"].removesuffix(UNVERIFIED), set())
+            of |= set(_FIGURE.findall(" ".join(row.values())))
+    for row in rows("heldout.csv"):
+        of = result.setdefault(row["set"].partition(",")[0], set())
+        of |= set(_FIGURE.findall(" ".join(row.values())))
+    for one in write_board.results():
+        of = result.setdefault(one["title"], set())
+        of |= {f"{value['mean']:.3f}" for value in one["metrics"].values()}
+    names = titles()
+    return {**{names[title]: of for title, of in result.items() if title in names}, **result}
+
+
+_FIGURE = re.compile(r"(?<![\d.])[01]\.\d{3}(?!\d)")
+
+
+def unsupported(text: str) -> Iterator[tuple[str, str]]:
+    """Yield each figure of a page that no method named in its paragraph has, and the paragraph."""
+    known = figures()
+    prose = re.sub(r"(?ms)^```.*?^```$|^<!-- [\w-]+: .*?^<!-- end of [\w-]+ -->$", "", text)
+    for paragraph in re.split(r"\n\n|\n(?=[|-] ?)", prose):
+        named = [of for name, of in known.items() if name.lower() in paragraph.lower()]
+        for figure in _FIGURE.findall(paragraph):
+            if not any(figure in of for of in named):
+                yield figure, paragraph
+
+
+def parted() -> list[str]:
+    """Return the figures of the checked pages that no file supports, with page and paragraph."""
+    checked = [ROOT / "README.md", ROOT / "docs" / "concepts.md", RESULTS / "README.md"]
+    return [
+        f"{path.relative_to(ROOT)}: {figure} in {paragraph[:60]!r}"
+        for path in checked
+        for figure, paragraph in unsupported(path.read_text("utf-8"))
+    ]
+
+
+if __name__ == "__main__":
+    for path, text in pages().items():
+        path.write_text(text, encoding="utf-8")
+        print(path.relative_to(ROOT))
+    sys.exit("\n".join(parted()) or None)
