@@ -1,4 +1,4 @@
-"""Markdown that the scripts write: tables, and the parts of a page between two markers."""
+"""Markdown tables, and parts of a page between two markers."""
 
 from collections.abc import Iterable, Sequence
 
@@ -10,7 +10,7 @@ def table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
 
 
 def with_part(page: str, part: str, script: str, lines: Iterable[str]) -> str:
-    """Return a page with other lines between `<!-- part: scripts/script -->` and its end."""
+    """Return a page with new lines between `<!-- part: scripts/script -->` and its end."""
     begin, end = f"<!-- {part}: scripts/{script} -->", f"<!-- end of {part} -->"
     before, rest = page.split(begin)
     return "\n".join([f"{before}{begin}", *lines, f"{end}{rest.split(end)[1]}"])
