@@ -11,7 +11,7 @@ from graphrag_bench.cli.main import GROUPS
 
 def test_a_command_is_a_file_and_a_line(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (home / "hello.py").write_text(
-        "'Say hello.'\n\ndef declare(parser):\n    parser.word('name', 'NAME', 'who is greeted')\n"
+        "'Say hello.'\n\ndef declare(parser):\n    parser.add_word('name', 'NAME', 'a name')\n"
         "def main(options):\n    print('hello', options.name)\n"
     )
     monkeypatch.setattr(graphrag_bench.cli, "__path__", [*graphrag_bench.cli.__path__, str(home)])

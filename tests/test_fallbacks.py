@@ -6,7 +6,7 @@ import pytest
 from toy_runs import TOY, command, metrics, plan_of, records, run_folder, table_of, write_set
 
 from graphrag_bench.config.sources import method_file, names
-from graphrag_bench.explain.ablation import places
+from graphrag_bench.explain.ablation import step_places
 
 DENSE = "no entity in the question: dense retrieval"
 CORPUS = [{"id": "a", "text": "Ada Marsh founded Norvik."}, {"id": "b", "text": "Otto came."}]
@@ -40,7 +40,7 @@ def test_a_question_without_an_entity_falls_back_and_all_that_show_it_say_so(
 def test_every_empty_arm_that_retrieves_by_another_way_says_why() -> None:
     lacking = []
     for name in names("method"):
-        for step in (place.step for place in places(method_file(name))):
+        for step in (place.step for place in step_places(method_file(name))):
             empty = (step.get("cases") or {}).get("empty") or []
             other = {str(one.get("op")) for one in empty} & {"chunk.vdb", "node.vdb"}
             if other and "empty" not in (step.get("fallback") or {}):

@@ -40,21 +40,21 @@ from graphrag_bench.run.stored import find_run
 
 def declare(parser: Parser) -> None:
     add_settings_help(parser, "RUN [OPTIONS]\n[GROUP=NAME ...] [SETTING=VALUE ...] [OPTIONS]")
-    parser.word("words", "RUN", f"{RUN}; or the groups and settings of a run", "+")
+    parser.add_word("words", "RUN", f"{RUN}; or the groups and settings of a run", "+")
     for name, shown, meaning in (
         ("--set", "STEP.SETTING=VALUE", "change a setting of a step (repeatable)"),
         ("--drop", "STEP", "leave a step out (repeatable)"),
     ):
-        parser.option(name, shown, meaning, [], action="append")
-    parser.option(
+        parser.add_option(name, shown, meaning, [], action="append")
+    parser.add_option(
         "--metric",
         "NAME",
         "a metric of evidence or context; default: evidence_recall@5",
         "evidence_recall@5",
     )
-    parser.flag("--calls", "allow model calls for replies that are not stored")
-    parser.home()
-    parser.json()
+    parser.add_flag("--calls", "allow model calls for replies that are not stored")
+    parser.add_home()
+    parser.add_json()
 
 
 def main(options: Namespace) -> None:

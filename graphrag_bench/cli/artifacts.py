@@ -29,19 +29,19 @@ _FILE = "FILE.tar.gz, for import; or FILE.graphml, a graph for other tools or gr
 
 def declare(parser: Parser) -> None:
     meaning = "list artifacts with key, size and build time (default)"
-    listing = parser.action("ls", _list, meaning, default=True)
-    exporting = parser.action("export", _export, "export an artifact with its inputs")
-    importing = parser.action("import", _import, "import artifacts into HOME/artifacts")
-    verifying = parser.action(
+    listing = parser.add_action("ls", _list, meaning, default=True)
+    exporting = parser.add_action("export", _export, "export an artifact with its inputs")
+    importing = parser.add_action("import", _import, "import artifacts into HOME/artifacts")
+    verifying = parser.add_action(
         "verify", _verify, "check the sha256 of every file; exit code 1 if one differs"
     )
-    exporting.word("key", "KEY", "the key of the artifact, or its beginning")
-    exporting.word("file", "FILE", _FILE)
-    importing.word("file", "FILE.tar.gz", "an archive written by export")
+    exporting.add_word("key", "KEY", "the key of the artifact, or its beginning")
+    exporting.add_word("file", "FILE", _FILE)
+    importing.add_word("file", "FILE.tar.gz", "an archive written by export")
     for action in (listing, verifying):
-        action.json()
+        action.add_json()
     for action in (listing, exporting, importing, verifying):
-        action.home(meaning="the folder with artifacts/ (paths.home of a run); default: .")
+        action.add_home(meaning="the folder with artifacts/ (paths.home of a run); default: .")
 
 
 def _folder(options: Namespace) -> Path:

@@ -32,9 +32,9 @@ UNUSED = (
 def declare(parser: Parser) -> None:
     usage = '[--json] [GROUP=NAME ...] [SETTING=VALUE ...] "QUESTION"'
     add_settings_help(parser, usage, without=(*UNUSED, "graph.per"))
-    parser.word("words", '"QUESTION"', "the question", "*")
-    parser.flag("--details", "print the whole context, and the trace of every step")
-    parser.json()
+    parser.add_word("words", '"QUESTION"', "the question", "*")
+    parser.add_flag("--details", "print the whole context, and the trace of every step")
+    parser.add_json()
 
 
 def main(options: Namespace) -> None:

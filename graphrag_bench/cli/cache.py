@@ -29,15 +29,19 @@ _NOTE = (
 
 
 def declare(parser: Parser) -> None:
-    counting = parser.action("stats", _show, "print replies, tokens and price by model")
-    exporting = parser.action("export", _export, "write all replies to FILE.jsonl or FILE.jsonl.gz")
-    importing = parser.action("import", _import, "import replies; existing ones are kept")
-    counting.json()
+    counting = parser.add_action("stats", _show, "print replies, tokens and price by model")
+    exporting = parser.add_action(
+        "export", _export, "write all replies to FILE.jsonl or FILE.jsonl.gz"
+    )
+    importing = parser.add_action("import", _import, "import replies; existing ones are kept")
+    counting.add_json()
     for action in (exporting, importing):
-        action.word("file", "FILE", "the file of replies")
+        action.add_word("file", "FILE", "the file of replies")
     for action in (counting, exporting, importing):
-        action.home(None, "the folder with cache/ (paths.home of a run); default: .")
-        action.option("--path", "STORE", "the cache file (cache.path); for stats also an export")
+        action.add_home(None, "the folder with cache/ (paths.home of a run); default: .")
+        action.add_option(
+            "--path", "STORE", "the cache file (cache.path); for stats also an export"
+        )
 
 
 def _store(options: Namespace) -> Path:

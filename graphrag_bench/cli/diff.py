@@ -32,10 +32,10 @@ _Scores = dict[str, dict[str, float]]
 
 
 def declare(parser: Parser) -> None:
-    parser.word("first", "RUN_A", RUN)
-    parser.word("second", "RUN_B", "the run to compare with it")
-    parser.home()
-    parser.json()
+    parser.add_word("first", "RUN_A", RUN)
+    parser.add_word("second", "RUN_B", "the run to compare with it")
+    parser.add_home()
+    parser.add_json()
 
 
 def main(options: Namespace) -> None:

@@ -25,12 +25,12 @@ _SETTINGS = (*_MODELS, "llm_judge", "nlp", "profile", "paths", "plugins", "exper
 
 
 def declare(parser: Parser) -> None:
-    parser.takes("[MODEL=NAME ...] [SETTING=VALUE ...]")
-    parser.word("words", "WORD", "a model or a setting of a run", "*")
-    parser.rows(
+    parser.set_usage("[MODEL=NAME ...] [SETTING=VALUE ...]")
+    parser.add_word("words", "WORD", "a model or a setting of a run", "*")
+    parser.add_section(
         "models", [(f"{group}=", ", ".join(names(group)) or "as llm=") for group in _MODELS]
     )
-    parser.json()
+    parser.add_json()
 
 
 def main(options: Namespace) -> int:

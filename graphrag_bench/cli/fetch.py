@@ -25,13 +25,13 @@ from graphrag_bench.progress import Progress
 
 
 def declare(parser: Parser) -> None:
-    parser.takes("dataset=NAME [dataset.root=DIR] [paths.home=HOME]")
-    parser.settings([
+    parser.set_usage("dataset=NAME [dataset.root=DIR] [paths.home=HOME]")
+    parser.add_settings([
         ("dataset", "NAME", "", "a data set; `graphrag-bench list datasets` lists them"),
         ("dataset.root", "DIR", "", "the folder for its files; default: HOME/data/NAME"),
         ("paths.home", "HOME", ".", "the folder with data/; default: ."),
     ])  # fmt: skip
-    parser.rows("environment", [
+    parser.add_section("environment", [
         ("HF_ENDPOINT", "the address of a mirror of Hugging Face"),
         ("HF_HUB_OFFLINE", "1 forbids downloads"),
     ])  # fmt: skip

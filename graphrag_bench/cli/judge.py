@@ -61,25 +61,27 @@ _PROTOCOL = (
 
 
 def declare(parser: Parser) -> None:
-    parser.takes("RUN [RUN ...] llm@llm_judge=NAME [SETTING=VALUE ...] [OPTIONS]")
-    parser.word("words", "RUN", f"{RUNS}; or a setting of the judge", "+")
-    parser.flag("--each", "grade several runs answer by answer")
-    parser.option(
+    parser.set_usage("RUN [RUN ...] llm@llm_judge=NAME [SETTING=VALUE ...] [OPTIONS]")
+    parser.add_word("words", "RUN", f"{RUNS}; or a setting of the judge", "+")
+    parser.add_flag("--each", "grade several runs answer by answer")
+    parser.add_option(
         "--metrics", "A,B", "metrics of single answers; default: all that the run allows", ""
     )
-    parser.option("--criteria", "A,B", _CRITERIA, "")
-    parser.settings([("protocol", "|".join(pairs.PROTOCOLS), "", _PROTOCOL)])
-    parser.rows("models and limits", [
+    parser.add_option("--criteria", "A,B", _CRITERIA, "")
+    parser.add_settings([("protocol", "|".join(pairs.PROTOCOLS), "", _PROTOCOL)])
+    parser.add_section("models and limits", [
         ("llm@llm_judge=", f"{', '.join(names('llm'))} (required)"),
         ("embedder= cache.* budget.* failures.*", "as in a run; budget.usd=1 stops before 1 USD"),
     ])  # fmt: skip
-    parser.option("--limit", "N", "judge only N questions, stratified by type", type=positive_int)
-    parser.flag("--plan", "print the maximum number of calls, and make none")
+    parser.add_option(
+        "--limit", "N", "judge only N questions, stratified by type", type=positive_int
+    )
+    parser.add_flag("--plan", "print the maximum number of calls, and make none")
     named = {name: "only with --metrics: " * one.named for name, one in answers.MEASURES.items()}
     judged = [one for one in metrics() if one.source == "judge"]
-    parser.rows("metrics", [(one.name, named[one.name] + one.meaning) for one in judged])
-    parser.home(None, "the folder with runs/; default: that of the first run")
-    parser.json()
+    parser.add_section("metrics", [(one.name, named[one.name] + one.meaning) for one in judged])
+    parser.add_home(None, "the folder with runs/; default: that of the first run")
+    parser.add_json()
 
 
 def main(options: Namespace) -> None:

@@ -33,12 +33,12 @@ _MARGIN = 26
 
 
 def declare(parser: Parser) -> None:
-    parser.takes("[KIND] [plugins=[PACKAGE]] [--config-dir FOLDER]")
-    parser.word("kind", "KIND", f"one of {', '.join(KINDS)}", "?")
+    parser.set_usage("[KIND] [plugins=[PACKAGE]] [--config-dir FOLDER]")
+    parser.add_word("kind", "KIND", f"one of {', '.join(KINDS)}", "?")
     meaning = "packages with your own operators, builders and configs"
-    parser.settings([("plugins", "[PACKAGE]", "[]", meaning)])
-    parser.rows("folders", [CONFIG_DIR])
-    parser.json()
+    parser.add_settings([("plugins", "[PACKAGE]", "[]", meaning)])
+    parser.add_section("folders", [CONFIG_DIR])
+    parser.add_json()
 
 
 def main(options: Namespace) -> None:

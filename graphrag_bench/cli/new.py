@@ -29,17 +29,17 @@ next
 
 def declare(parser: Parser) -> None:
     kinds = ", ".join(KINDS)
-    of_operator = parser.action(
+    of_operator = parser.add_action(
         "operator", _write, "create an operator KIND.NAME and a method NAME"
     )
-    of_method = parser.action("method", _write, "create a method NAME with its own operator")
-    of_operator.word("name", "KIND.NAME", f"KIND is one of {kinds}")
-    of_method.word("name", "NAME", "lower-case letters, digits and _")
-    of_method.option(
+    of_method = parser.add_action("method", _write, "create a method NAME with its own operator")
+    of_operator.add_word("name", "KIND.NAME", f"KIND is one of {kinds}")
+    of_method.add_word("name", "NAME", "lower-case letters, digits and _")
+    of_method.add_option(
         "--kind", "KIND", f"the kind of its operator: {kinds}; default: chunk", "chunk"
     )
     for action in (of_operator, of_method):
-        action.option("--package", "PACKAGE", "the name of the package; default: NAME")
+        action.add_option("--package", "PACKAGE", "the name of the package; default: NAME")
 
 
 def _write(options: Namespace) -> None:

@@ -57,11 +57,11 @@ class Parser(argparse.ArgumentParser):
         self._meanings: list[tuple[str, str]] = []
         self._default: Parser | None = None
 
-    def takes(self, usage: str) -> None:
+    def set_usage(self, usage: str) -> None:
         """Set the usage, one line per form of the command."""
         self.usage = f"%(prog)s {usage}".replace("\n", "\n       %(prog)s ")
 
-    def rows(self, title: str, rows: Iterable[tuple[str, str]]) -> None:
+    def add_section(self, title: str, rows: Iterable[tuple[str, str]]) -> None:
         """Add a section to the help; its rows are not parsed."""
         wrapped = textwrap.TextWrapper(WIDTH - 2, break_on_hyphens=False)
         wrapped.subsequent_indent = " " * (COLUMN - 2)
@@ -71,46 +71,48 @@ class Parser(argparse.ArgumentParser):
             self._names += [word.partition("=")[0] + "=" for word in head.split() if "=" in word]
         self.add_argument_group(title, "\n".join(lines))
 
-    def settings(self, rows: Sequence[tuple[str, str, str | None, str]]) -> None:
+    def add_settings(self, rows: Sequence[tuple[str, str, str | None, str]]) -> None:
         """Accept settings: (name, value in the help, default, meaning); values stay texts."""
-        self.rows("settings", [(f"{name}={shown}", meaning) for name, shown, _, meaning in rows])
+        self.add_section(
+            "settings", [(f"{name}={shown}", meaning) for name, shown, _, meaning in rows]
+        )
         self.set_defaults(**{name: default for name, _, default, _ in rows})
         self._settings |= {name: name for name, *_ in rows}
 
-    def word(self, name: str, shown: str, meaning: str, n: str | None = None) -> None:
+    def add_word(self, name: str, shown: str, meaning: str, n: str | None = None) -> None:
         """Accept words, `n` as argparse's nargs; the help calls them `shown`."""
         self.add_argument(name, metavar=shown, help=meaning, nargs=n)
 
-    def flag(self, name: str, meaning: str, *short: str) -> None:
+    def add_flag(self, name: str, meaning: str, *short: str) -> None:
         """Accept an option without a value."""
         self.add_argument(*short, name, action="store_true", help=meaning)
         self._names.append(name)
 
-    def option(
+    def add_option(
         self, name: str, shown: str, meaning: str, default: object = None, **more: Any
     ) -> None:
         """Accept an option with a value; `more` are arguments of argparse."""
         self.add_argument(name, metavar=shown, help=meaning, default=default, **more)
         self._names.append(name)
 
-    def home(self, default: str | None = ".", meaning: str = HOME) -> None:
+    def add_home(self, default: str | None = ".", meaning: str = HOME) -> None:
         """Accept `--home`, or `paths.home=` as in a run."""
-        self.option("--home", "HOME", meaning, default)
+        self.add_option("--home", "HOME", meaning, default)
         self._settings["paths.home"] = "home"
 
-    def json(self) -> None:
+    def add_json(self) -> None:
         """Accept `--json`."""
-        self.flag("--json", "print JSON")
+        self.add_flag("--json", "print JSON")
 
-    def columns(self) -> None:
+    def add_columns(self) -> None:
         """Accept `columns=main` or `columns=all`."""
         meaning = (
             "main: n, the main metric, its difference from the baseline, context and cost; all: "
             "every metric, difference and cost"
         )
-        self.settings([("columns", "WHICH", COLUMNS[0], meaning)])
+        self.add_settings([("columns", "WHICH", COLUMNS[0], meaning)])
 
-    def action(
+    def add_action(
         self,
         name: str,
         work: Callable[[argparse.Namespace], int | None],
@@ -147,7 +149,7 @@ class Parser(argparse.ArgumentParser):
                 return actions[every[0]].read(every[1:])
             if not every[0].startswith("-"):
                 raise unknown(f"{self.prog.split()[1]} action", every[0], actions)
-            self.rows("actions", self._meanings)
+            self.add_section("actions", self._meanings)
             usages = [of.format_usage().removeprefix("usage: ") for of in actions.values()]
             self.usage = "       ".join(usages).rstrip()
         settings, words = {}, []
@@ -177,15 +179,15 @@ def positive_int(text: str) -> int:
 
 def add_settings_help(parser: Parser, usage: str, *, without: Collection[str] = ()) -> None:
     """Add the usage, every group with its choices, and every setting of a run to a help."""
-    parser.takes(usage)
+    parser.set_usage(usage)
     groups = [
         (f"{group}=", ", ".join(names(group)) if group != "row" else "PAPER.TABLE.ROW")
         for group in GROUPS
         if not _within(group, without)
     ]
     roles = [(f"llm@{role}=", "another model for this role, chosen as llm=") for role in ROLES]
-    parser.rows("groups (chosen by name)", [*groups, *roles, CONFIG_DIR])
-    parser.rows("settings of a run (by path)", [*setting_rows(without=without), *_MORE])
+    parser.add_section("groups (chosen by name)", [*groups, *roles, CONFIG_DIR])
+    parser.add_section("settings of a run (by path)", [*setting_rows(without=without), *_MORE])
 
 
 def setting_rows(of: str = "", without: Collection[str] = ()) -> Iterable[tuple[str, str]]:

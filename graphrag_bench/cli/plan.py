@@ -26,7 +26,7 @@ from graphrag_bench.run.plan import describe, plan_values, remaining
 def declare(parser: Parser) -> None:
     """Add the groups and settings of a run, and `--json`."""
     application.declare(parser)
-    parser.json()
+    parser.add_json()
 
 
 def run(arguments: Sequence[str]) -> int:

@@ -39,9 +39,9 @@ _DEFAULT_N = {"abstract": abstract.MAX_QUESTIONS, "specific": 60}
 
 
 def declare(parser: Parser) -> None:
-    parser.takes("dataset=NAME kind=abstract|specific [SETTING=VALUE ...]")
-    parser.word("words", "WORD", f"settings of a run: {', '.join(_SETTINGS)}", "*")
-    parser.settings([
+    parser.set_usage("dataset=NAME kind=abstract|specific [SETTING=VALUE ...]")
+    parser.add_word("words", "WORD", f"settings of a run: {', '.join(_SETTINGS)}", "*")
+    parser.add_settings([
         ("kind", "|".join(_DEFAULT_N), None, "abstract: about the whole corpus, by the papers' "
          "protocol (description, users, tasks, questions per task); specific: about chains of "
          "facts in a graph built without a language model, with answers and gold documents"),

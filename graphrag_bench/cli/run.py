@@ -97,7 +97,7 @@ _CALLBACK = "hydra.callbacks.results._target_"
 def declare(parser: Parser) -> None:
     """Add the groups and settings of a run to the help; Hydra parses them."""
     add_settings_help(parser, "[-m] [GROUP=NAME ...] [SETTING=VALUE ...]")
-    parser.rows(
+    parser.add_section(
         "options", [("--hydra-help", "list the options of Hydra: --cfg, --info, --package")]
     )
 
@@ -135,12 +135,12 @@ _SWEEP_SIGN = re.compile(r"[,*(]")
 
 
 def _with_cell_settings(words: list[str]) -> list[str]:
-    """Return the words, with settings of methods moved into the cells of a sweep over methods.
+    """Return the words; in a sweep over methods, settings of methods become part of the cells.
 
-    Hydra composes first what all cells share, where `method.alpha=0.8` would be a setting of the
-    default method. `choice(0.8)` is a sweep over one value, so that each cell composes it. null
-    cannot be a choice; it stays shared, and the check of the cells refuses it. Raises UserError
-    for several values without a sweep.
+    Hydra composes shared settings with the default method, which may lack `method.alpha`. A sweep
+    over one value, `method.alpha=choice(0.8)`, is composed in each cell. null cannot be a choice:
+    it stays shared, and the check of the cells refuses it. Raises UserError for several values
+    without a sweep.
     """
     chosen = [word for word in words if re.match("(method|row|experiment)=", word)]
     own = [i for i, word in enumerate(words) if re.match(r"method\.[^=]+=.", word)]
@@ -228,7 +228,7 @@ class HydraJob:
     def _run_cell(
         self, cell: Cell, experiment: Experiment, sweep: Sweep, progress: Progress
     ) -> tuple[Cell, StoredRun]:
-        """Run a cell and its reference rows; one in which every question failed has failed."""
+        """Run a cell and its reference rows; a cell fails if all its questions fail."""
         every = [experiment, *self.command.reference_experiments(experiment, sweep.methods)]
         for one in every:
             self.command.run(one, progress if one is experiment else None)

@@ -82,39 +82,45 @@ _FORMAT = "terminal; or csv: a row per scored run, with differing settings as co
 
 def declare(parser: Parser) -> None:
     meaning = "list runs with model, questions, failures and size (default)"
-    listing = parser.action("ls", _list, meaning, default=True)
-    scoring = parser.action("score", _score, "score stored answers and contexts again")
-    removing = parser.action("rm", _remove, "remove runs; artifacts are kept")
-    collecting = parser.action("gc", _collect, "list or remove artifacts that no run uses")
-    importing = parser.action("import", _import, "import results of another system, and score them")
-    exporting = parser.action("export", _export, "export a run as TREC files, or for the board")
-    listing.option("--format", "FORMAT", _FORMAT, _FORMATS[0], choices=_FORMATS)
+    listing = parser.add_action("ls", _list, meaning, default=True)
+    scoring = parser.add_action("score", _score, "score stored answers and contexts again")
+    removing = parser.add_action("rm", _remove, "remove runs; artifacts are kept")
+    collecting = parser.add_action("gc", _collect, "list or remove artifacts that no run uses")
+    importing = parser.add_action(
+        "import", _import, "import results of another system, and score them"
+    )
+    exporting = parser.add_action("export", _export, "export a run as TREC files, or for the board")
+    listing.add_option("--format", "FORMAT", _FORMAT, _FORMATS[0], choices=_FORMATS)
     for action in (listing, scoring):
-        action.json()
-    exporting.word("run", "RUN", RUN)
-    scoring.takes("RUN [RUN ...] [evaluation.NAME=VALUE ...] [dataset.root=FOLDER]")
-    scoring.word("words", "RUN", RUNS, "+")
-    scoring.columns()
-    scoring.rows("answer metrics", [(name, one.meaning) for name, one in ANSWER_METRICS.items()])
-    scoring.rows("settings (default: as last scored)", [
+        action.add_json()
+    exporting.add_word("run", "RUN", RUN)
+    scoring.set_usage("RUN [RUN ...] [evaluation.NAME=VALUE ...] [dataset.root=FOLDER]")
+    scoring.add_word("words", "RUN", RUNS, "+")
+    scoring.add_columns()
+    scoring.add_section(
+        "answer metrics", [(name, one.meaning) for name, one in ANSWER_METRICS.items()]
+    )
+    scoring.add_section("settings (default: as last scored)", [
         *setting_rows("evaluation."), ("dataset.root=FOLDER", "the new folder of the data set"),
     ])  # fmt: skip
-    removing.word("runs", "RUN", RUN, "+")
-    removing.flag("--yes", "remove the runs; without it they are only listed")
-    collecting.flag("--delete", "remove the listed files")
-    importing.takes("FILE dataset=NAME name=TITLE [reference=URL] [OPTIONS]")
-    importing.word("file", "FILE", "a TREC run, JSON or JSON lines")
-    importing.word("words", "dataset=NAME", "the data set, and dataset.* settings", "*")
-    importing.settings([
+    removing.add_word("runs", "RUN", RUN, "+")
+    removing.add_flag("--yes", "remove the runs; without it they are only listed")
+    collecting.add_flag("--delete", "remove the listed files")
+    importing.set_usage("FILE dataset=NAME name=TITLE [reference=URL] [OPTIONS]")
+    importing.add_word("file", "FILE", "a TREC run, JSON or JSON lines")
+    importing.add_word("words", "dataset=NAME", "the data set, and dataset.* settings", "*")
+    importing.add_settings([
         ("name", "TITLE", None, "the name of the system in tables (required)"),
         ("reference", "URL", "", "the address of the publication"),
     ])  # fmt: skip
-    importing.flag("--allow-unmatched", "import even if over 1 %% of passages match no document")
-    exporting.option("--trec", "FOLDER", "write run.trec and qrels.trec to FOLDER")
+    importing.add_flag(
+        "--allow-unmatched", "import even if over 1 %% of passages match no document"
+    )
+    exporting.add_option("--trec", "FOLDER", "write run.trec and qrels.trec to FOLDER")
     meaning = f"write the file for the board; default folder: {BOARD}"
-    exporting.option("--result", "FOLDER", meaning, nargs="?", const=BOARD)
+    exporting.add_option("--result", "FOLDER", meaning, nargs="?", const=BOARD)
     for action in (listing, scoring, removing, collecting, importing, exporting):
-        action.home()
+        action.add_home()
 
 
 def _export(options: Namespace) -> None:
@@ -145,7 +151,7 @@ def _score(options: Namespace) -> None:
         runs = [relocate(run, changes["dataset"]) for run in runs]
     methods = {*(str(run.metrics["method"]) for run in runs), NONE}
     if (baseline := changes["evaluation"].get("baseline", NONE)) not in methods:
-        raise unknown("run of the baseline", str(baseline), methods)
+        raise unknown("baseline run", str(baseline), methods)
     metrics = [rescore(run, changes["evaluation"]) for run in runs]
     scored = with_one_rule([StoredRun(run.folder, run.dataset) for run in runs])
     first, *rest = tables_of(scored, stored_differences(scored), columns)

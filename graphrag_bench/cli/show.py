@@ -55,13 +55,15 @@ from graphrag_bench.text import short
 
 
 def declare(parser: Parser) -> None:
-    parser.takes("RUN [RUN ...] [OPTIONS]\nRUN QUESTION [PASSAGE] [OPTIONS]\nmethod=NAME --files")
+    parser.set_usage(
+        "RUN [RUN ...] [OPTIONS]\nRUN QUESTION [PASSAGE] [OPTIONS]\nmethod=NAME --files"
+    )
     meaning = f"{RUNS}. QUESTION: the beginning of its id or text. PASSAGE: a document id"
-    parser.word("words", "RUN", meaning, "+")
-    parser.flag("--calls", "also print the prompt and reply of each model call of a question")
-    parser.flag("--files", "print the files of method=NAME in reading order")
-    parser.home()
-    parser.json()
+    parser.add_word("words", "RUN", meaning, "+")
+    parser.add_flag("--calls", "also print the prompt and reply of each model call of a question")
+    parser.add_flag("--files", "print the files of method=NAME in reading order")
+    parser.add_home()
+    parser.add_json()
 
 
 def main(options: Namespace) -> None:

@@ -51,15 +51,15 @@ RUN [RUN ...] [columns=all] [OPTIONS]"""
 
 
 def declare(parser: Parser) -> None:
-    parser.takes(_USAGE.strip())
+    parser.set_usage(_USAGE.strip())
     words = f"PAPER/TABLE; or runs, each {RUNS}"
-    parser.word("words", "WORD", words, "*")
-    parser.flag("--papers-prompts", "the runs used the paper's own prompts, from your files")
-    parser.columns()
+    parser.add_word("words", "WORD", words, "*")
+    parser.add_flag("--papers-prompts", "the runs used the paper's own prompts, from your files")
+    parser.add_columns()
     formats = "markdown, latex (booktabs) or csv (a row per cell of a paper's table)"
-    parser.option("--format", "FORMAT", formats, choices=tuple(FORMATS))
-    parser.home()
-    parser.json()
+    parser.add_option("--format", "FORMAT", formats, choices=tuple(FORMATS))
+    parser.add_home()
+    parser.add_json()
 
 
 def main(options: Namespace) -> None:

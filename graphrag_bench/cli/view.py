@@ -26,10 +26,10 @@ NEWEST = 8
 
 
 def declare(parser: Parser) -> None:
-    parser.word("runs", "RUN", f"{RUNS}; default: the {NEWEST} newest runs", "*")
-    parser.flag("--demo", "show packaged runs, written to HOME/demo")
-    parser.option("--out", "FOLDER", "write the page to a new folder, and open no browser")
-    parser.home()
+    parser.add_word("runs", "RUN", f"{RUNS}; default: the {NEWEST} newest runs", "*")
+    parser.add_flag("--demo", "show packaged runs, written to HOME/demo")
+    parser.add_option("--out", "FOLDER", "write the page to a new folder, and open no browser")
+    parser.add_home()
 
 
 def main(options: Namespace) -> None:
@@ -40,14 +40,14 @@ def main(options: Namespace) -> None:
         page = write_demo(Path(options.out or home / "demo"))
     else:
         load_plugins()
-        runs = find_runs(options.runs, home) or newest(home, NEWEST)
+        runs = find_runs(options.runs, home) or newest_runs(home, NEWEST)
         page = write_page(runs, Path(options.out or home / "page"), home)
     print(page)
     if options.out is None:
         webbrowser.open(page.resolve().as_uri())
 
 
-def newest(home: Path, n: int) -> list[StoredRun]:
+def newest_runs(home: Path, n: int) -> list[StoredRun]:
     """Return the `n` newest runs below `home`, the oldest first."""
     runs = stored_runs(home)
     if not runs:

@@ -9,7 +9,7 @@ from pages import CORPUS, METHODS, QUESTIONS, SCRIPT, part, planted_runs
 from toy_runs import TAGGER, TOY, command, run_folder, write_set
 
 import graphrag_bench.api as gb
-from graphrag_bench.cli.view import newest
+from graphrag_bench.cli.view import newest_runs
 from graphrag_bench.errors import UserError
 from graphrag_bench.run.stored import find_run
 from graphrag_bench.view.page import part_text, write_page
@@ -32,7 +32,7 @@ def page(home: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def written(home: Path, page: Path, *runs: str) -> Path:
     named = [find_run(name, home) for name in runs]
-    assert write_page(named or newest(home, 8), page, home) == page / "index.html"
+    assert write_page(named or newest_runs(home, 8), page, home) == page / "index.html"
     return page
 
 
@@ -73,7 +73,7 @@ def test_a_page_is_replaced_and_another_folder_is_refused(
     (tmp_path / "mine.txt").write_text("mine")
     for place in (tmp_path, tmp_path / "mine.txt"):
         with pytest.raises(UserError, match=re.escape(str(place))):
-            write_page(newest(home, 1), place, home)
+            write_page(newest_runs(home, 1), place, home)
     assert (tmp_path / "mine.txt").read_text() == "mine"
 
 
