@@ -1,4 +1,4 @@
-"""A scripted model that extracts as the tagger reads, for rows of papers (`fidelity=paper`)."""
+"""A scripted model that extracts like the tagger, for rows of papers (`fidelity=paper`)."""
 
 import json
 import re
@@ -10,11 +10,11 @@ from graphrag_bench.llm.calls import Chat
 from graphrag_bench.llm.scripted import Reply, Scripted, last_user_message
 
 THINGS = ("Mount Tarn", "River Isk", "Mira Holt")
-"""What the reader takes a question without names to be about."""
+"""The entities of a question without names."""
 
 
 def reader(replies: object = None) -> Scripted:
-    """A model that reads names and what joins them as the tagger does, and answers in a line."""
+    """A model that extracts names and relations like the tagger, and answers in one line."""
     return Scripted(answer=_read)
 
 

@@ -1,4 +1,4 @@
-"""Judges whose ways are known: what they answer follows from the prompt alone."""
+"""Scripted judges: the reply follows from the prompt."""
 
 import json
 import re
@@ -7,13 +7,13 @@ from graphrag_bench.llm.calls import Chat, RunStopped
 from graphrag_bench.llm.scripted import Scripted, last_user_message
 
 prompts: list[str] = []
-"""Every prompt that reached a judge, in order."""
+"""All prompts sent to a judge, in order."""
 stops_on: set[str] = set()
-"""A judge stops the command at a prompt that holds one of these."""
+"""Texts of prompts at which a judge stops the command."""
 
 
 def strict(replies: object = None) -> Scripted:
-    """A judge that goes by the key, and holds every statement of names to the context."""
+    """A judge that compares names with the gold and statements with the context."""
     return Scripted(answer=strictly)
 
 
@@ -50,7 +50,7 @@ def strictly(chat: Chat) -> str:
 
 
 def takes_longer(replies: object = None) -> Scripted:
-    """A judge of pairs that takes the longer answer, and the first of equal ones."""
+    """A pairwise judge that prefers the longer answer, of ties the first."""
     return Scripted(answer=_longer)
 
 
@@ -68,5 +68,5 @@ def _longer(chat: Chat) -> str:
 
 
 def wordy(replies: object = None) -> Scripted:
-    """A reader whose answers are long, and begin as a formula would."""
+    """A reader with long answers that begin like a formula."""
     return Scripted(answer=lambda chat: "=Ada Marsh, as all of the passages say in many words.")

@@ -1,4 +1,4 @@
-"""Small sets in the shapes in which the originals are published; everything in them is invented."""
+"""Small invented data sets in the formats of published ones."""
 
 import json
 from collections.abc import Sequence
@@ -8,7 +8,7 @@ LINE_ENDINGS = (".jsonl", ".dev", ".train")
 
 
 def written(folder: Path, files: dict[str, object]) -> Path:
-    """The folder with these files: texts as they are, lists as lines or JSON by their ending."""
+    """Write files into a folder: texts, JSON lines or JSON, by content and name."""
     for name, content in files.items():
         path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)

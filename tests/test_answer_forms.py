@@ -1,4 +1,4 @@
-"""Every method asks for the form of answer that the question wants, and gives it as many tokens."""
+"""Answer forms: the prompt and the token limit of each method follow the question."""
 
 from dataclasses import replace
 from functools import cache
@@ -32,7 +32,7 @@ TRIPLETS = "methods:subgraphrag/prompts/system/triplets.j2"
 
 
 class Listening(Scripted):
-    """A model that says `Otto`, and keeps what it was asked and the most tokens it was given."""
+    """A model that answers `Otto` and records the token limits."""
 
     def __init__(self) -> None:
         super().__init__(answer=lambda _: "{Yes} {Otto}")
@@ -72,7 +72,7 @@ def test_the_answers_setting_overrides_the_card(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("form", "n_abstract"), [("auto", 1), ("short", 1), ("paragraph", 6)])
 def test_a_question_is_abstract_by_type_or_card(form: str, n_abstract: int) -> None:
-    toy = experiment(f"answers={form}").dataset  # whose card has forms by type
+    toy = experiment(f"answers={form}").dataset  # its card has forms by type
     kinds = [kind_of(question) for question in toy.questions]
     assert kinds == [*["specific"] * (6 - n_abstract), *["abstract"] * n_abstract]
     same_form = replace(toy, card=load_card("musique")).in_form("paragraph")
@@ -139,8 +139,8 @@ def test_published_runs_have_long_answers() -> None:
 
 
 def test_an_answer_is_limited_by_the_window() -> None:
-    """Of 8,192 tokens 1.15 x 2,000 are the prompt's, which leaves 23 steps of 256; but at least
-    a sixteenth of the window, 512, which is what the context leaves room for."""
+    """A prompt of 1.15 x 2,000 tokens leaves 23 steps of 256 in a window of 8,192; the minimum is
+    a sixteenth of the window, 512."""
     chat = (Message("user", "word " * 1999),)
     assert count_tokens(chat[0].content) == 2000
     small = Scripted(window=8192)
@@ -162,7 +162,7 @@ def test_an_answer_cut_at_its_limit_is_recorded(op: Any, finish: str) -> None:
 def test_the_key_has_the_answer_form(tmp_path: Path) -> None:
     forms = ([], ["answers=short"], ["answers=paragraph"])
     assert len({experiment(*form, method="vanilla").key for form in forms}) == 3
-    facts = [{"id": "q", "text": "Who?", "answers": ["a"]}]  # none of them is abstract
+    facts = [{"id": "q", "text": "Who?", "answers": ["a"]}]  # no abstract question
     own = f"dataset.root={write_set(tmp_path / 'set', [{'id': 'd', 'text': 'Words.'}], facts)}"
     keys = {experiment(own, *form, dataset="jsonl", method="vanilla").key for form in forms[:2]}
     assert len(keys) == 1

@@ -1,4 +1,4 @@
-"""Metrics against what others publish, on generated cases: 100 of each."""
+"""Metrics against other implementations, on 100 generated cases each."""
 
 import random
 from collections import Counter
@@ -26,7 +26,7 @@ golds = st.lists(texts, min_size=1, max_size=3)
 
 @pytest.fixture(scope="module", autouse=True)
 def _streams_stay_open() -> None:
-    """rouge-score is imported by us first, so that what it logs to is not what pytest captures."""
+    """Import rouge-score before pytest captures stderr, to which it logs."""
     rouge("a", ["a"], "rouge1")
 
 
@@ -40,8 +40,8 @@ def squad_f1(prediction: str, truth: str) -> float:
 @settings(max_examples=CASES, deadline=None)
 @given(texts, golds)
 def test_exact_match_and_f1_are_those_of_squad_and_hotpotqa(answer: str, wanted: list[str]) -> None:
-    """HotpotQA's F1 is 0 where one of two different texts is yes, no or noanswer."""
-    wanted = [gold for gold in wanted if normalised(gold)]  # theirs leaves nothing of the others
+    """HotpotQA's F1 is 0 if one of two different texts is yes, no or noanswer."""
+    wanted = [gold for gold in wanted if normalised(gold)]  # SQuAD's script deletes the others
     same = [normalised(answer) == normalised(gold) for gold in wanted]
     assert exact_match(answer, wanted) == max(same, default=False)
     of_hotpotqa = [0.0]
@@ -72,7 +72,7 @@ def test_bleu_is_that_of_nltk_with_smoothing_method_1(
 
 
 def test_rouge_and_meteor_by_hand(monkeypatch: pytest.MonkeyPatch) -> None:
-    """METEOR matches two of two words in one chunk: 1 - 0.5 * (1 / 2) ** 3; in two: 1 - 0.5."""
+    """METEOR of two words in one chunk is 1 - 0.5 * (1 / 2) ** 3, in two chunks 1 - 0.5."""
     assert rouge("the cat sat", ["a dog", "the cat"], "rougeL") == pytest.approx(0.8)
     assert rouge("東京 都", ["東京"], "rouge1") == pytest.approx(2 * (2 / 3) * 1 / (2 / 3 + 1))
     monkeypatch.setattr(reference_texts, "_wordnet", lambda: reference_texts._NO_SYNONYMS)

@@ -1,4 +1,4 @@
-"""Answer metrics by hand: one normaliser, what each metric needs of the gold, and abstention."""
+"""Answer metrics by hand: normalisation, gold answers, abstention."""
 
 import re
 import string
@@ -44,7 +44,7 @@ PARTS = (("Ada Marsh", "A. Marsh"), ("Lund",), ("1914",))
 
 
 def of_squad(text: str) -> str:
-    """The normalisation that SQuAD publishes, step by step."""
+    """SQuAD's normalisation, step by step."""
     unmarked = "".join(sign for sign in text.lower() if sign not in set(string.punctuation))
     return " ".join(re.sub(r"\b(a|an|the)\b", " ", unmarked).split())
 
@@ -79,7 +79,7 @@ def test_the_unicode_form_unites_equivalent_texts(one: str, other: str) -> None:
 def test_scripts_without_spaces_are_compared_by_characters() -> None:
     assert normalised("Schrödinger") != normalised("Schrodinger")
     assert words("ที่") == ["ที่"]
-    assert UNICODE.normal("Lund|The  Kessel.") == "lund kessel"  # a bar parts aliases
+    assert UNICODE.normal("Lund|The  Kessel.") == "lund kessel"  # a bar separates aliases
     assert UNICODE.tokens("日本の首都は Tokyo2 です") == [*"日本の首都は", "tokyo2", "で", "す"]
     assert f1("東京都", ["東京"]) == pytest.approx(2 * (2 / 3) * 1 / (2 / 3 + 1))
     assert SQUAD.tokens("東京 都") == ["東京", "都"]
@@ -98,7 +98,7 @@ by_whole_words = partial(accuracy, matching=Matching(containment="token_boundary
         (by_whole_words, "Oh, no!", ["no"], 1),
         (by_whole_words, "首都は東京です", ["東京"], 1),
         (exact_match, "Blood type A.", ["A"], 0),
-        # given: it, was, marsh; wanted: ada, marsh, marsh, am
+        # answer: it, was, marsh; gold: ada, marsh, marsh, am
         (recall_concat, "It was Marsh", ["Ada Marsh", "Marsh", "A.M."], 1 / 4),
         (recall_concat, "anything", [], 0),
     ],
@@ -157,7 +157,7 @@ def values(name: str, answer: str, gold: Gold) -> dict[str, float]:
 
 @pytest.mark.parametrize("name", ANSWER_METRICS)
 def test_the_gold_answer_scores_1_and_an_empty_answer_0(name: str) -> None:
-    """A text of one word has no pair of words, and METEOR takes a share off for its one chunk."""
+    """A text of one word has no bigram; METEOR has a penalty for its one chunk."""
     assert values(name, "Norvik", Gold()) == {}
     long = "Ada Marsh left Lund"
     for text in (long,) if name[-1] == "2" or name == "meteor" else (long, "The", "$"):
@@ -221,7 +221,7 @@ def test_sub_answers_and_words() -> None:
     ("wanted", "share"),
     [
         ([("Ada Marsh", "Marsh")], 1.0), (PARTS, 2 / 3), ([("arsh",)], 0.0), ([("left it",)], 0.0),
-        # yes and no are in any context by chance
+        # any context may contain yes or no by chance
         ([("No", "the")], None), ([("no",), ("Lund",)], 0.0),
     ],
 )  # fmt: skip

@@ -1,4 +1,4 @@
-"""Listed answers, and which option a text chooses, by hand."""
+"""List metrics, and the option that an answer chooses, by hand."""
 
 import pytest
 
@@ -14,7 +14,6 @@ WINS = "Which championships did the team win?"
 
 
 def test_a_list_is_parsed_and_scored() -> None:
-    """Golden G9."""
     lines = (
         "ans: 2014 World Series", "ans: None of them", "ans: 2012 World Series",
         "ans: 2012 World Series", "ans: Crazy Crab", "ans: not available",
@@ -32,7 +31,7 @@ def test_a_list_is_parsed_and_scored() -> None:
     [
         ("The Tarn.", ["Tarn"], 0, 0, 0, 0),
         ("ans: Ostra\nans: Norvik", ["Norvik"], 0, 1, 0.5, 1),
-        # the longest first, each line and gold once
+        # longest first, each line and gold once
         ("ans: New Norvik and Norvik\nans: Norvik", ["Norvik", "New Norvik"], 1, 1, 1, 1),
         ("ans: New Norvik and Norvik", ["Norvik", "New Norvik"], 1, 1, 1, 0.5),
         ("ans: Norvik", [" ", "Norvik"], 1, 1, 1, 1),
@@ -54,7 +53,7 @@ def test_list_scores_by_hand(
 
 LENIENT = ["When was it?", "What YEAR?", "which year", "Where?", "What sport?", "What countries?",
            "the language of", "the NBA finals", "a World Series"]  # fmt: skip
-"""Questions whose gold may hold the line."""
+"""Questions whose gold answer may contain the line."""
 
 
 @pytest.mark.parametrize(
@@ -95,7 +94,7 @@ ODD = ("Vitamin B", "Paris or London", "A and B", "C. difficile")
             ("I pick C because of the sea", "C"), ("", None), ("I do not know.", None),
             ("A boat", None), ("E", None), ("It is not B", None), ("Both", None))),
         (SEAS[:3], "The answer is D", None),
-        # letters and joins in the text of an option
+        # letters and conjunctions in the text of an option
         *((ODD, answer, letter) for answer, letter in (
             ("B) Paris or London", "B"), ("paris or london", "B"), ("C. A and B", "C"),
             ("A and B", "C"), ("The answer is C: A and B.", "C"), ("C. difficile", "D"),

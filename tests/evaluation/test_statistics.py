@@ -1,4 +1,4 @@
-"""Intervals by hand; the permutation test holds its level on pure chance; what is detectable."""
+"""Intervals by hand, level of the permutation test, detectable differences."""
 
 import math
 
@@ -24,13 +24,13 @@ SEED = 20
 
 
 def f1_like(rng: np.random.Generator, n: int, tests: int) -> Numbers:
-    """Values of which four in ten are 0, three in ten 1, the rest anything between."""
+    """Random values: 40 % are 0, 30 % are 1, the rest is between."""
     drawn, between = rng.random((n, tests)), rng.random((n, tests))
     return np.where(drawn < 0.4, 0.0, np.where(drawn < 0.7, 1.0, between))
 
 
 def clustered_nulls(clusters: Numbers) -> Numbers:
-    """Right or wrong answers where a document favours one of two equally good methods."""
+    """Differences of two equally good methods; each document favours one of them."""
     rng = np.random.default_rng(SEED)
     hard = rng.random((int(clusters.max()) + 1, NULLS))
     favours = [np.clip(hard + 0.35 * rng.normal(size=hard.shape), 0, 1)[clusters] for _ in "ab"]
@@ -39,7 +39,7 @@ def clustered_nulls(clusters: Numbers) -> Numbers:
 
 
 def rate(differences: Numbers, clusters: Numbers | None = None) -> float:
-    """The share of p-values up to 0.05, each hundred of them from swaps of their own."""
+    """The share of p-values up to 0.05; each hundred tests have their own random signs."""
     blocks = np.split(differences, NULLS // 100, axis=1)
     result = [
         sign_flip_p(block, clusters, permutations=999, seed=seed)
@@ -67,7 +67,7 @@ def test_the_clustered_test_holds_its_level(n_scopes):
 @pytest.mark.parametrize("exact", [True, False])
 @pytest.mark.parametrize(("seed", "ways"), [(0, 99), (1, 1000), (2, 1000)])
 def test_p_is_that_of_scipys_null_distribution_to_the_last_bit(exact, seed, ways):
-    """All ways of up to 6 differences, or random ones of more than 9; two columns share them."""
+    """All sign flips of up to 6 differences, or random ones of more than 9, for two columns."""
     rng = np.random.default_rng(seed)
     n = 6 if exact else int(rng.integers(11, 80))
     values = f1_like(rng, n, 2).round(seed % 3 + 1) - f1_like(rng, n, 2).round(seed % 3 + 1)
@@ -95,7 +95,7 @@ def test_the_sign_test_is_that_of_the_binomial_distribution(n, share):
 
 
 def test_p_and_clusters_by_hand():
-    """With one scope swapped against another two of four ways are as far, and none further."""
+    """Two scopes have four sign flips; two are as extreme and none more extreme."""
     assert sign_flip_p(np.ones(4), np.array([0, 0, 0, 1])).tolist() == [2 / 4 * 0.5]
     columns = np.array([[0.0, 1.0], [0.0, 1.0], [0.0, 1.0]])
     assert sign_flip_p(columns).tolist() == pytest.approx([1.0, 1 / 8])
@@ -106,7 +106,7 @@ def test_p_and_clusters_by_hand():
 
 
 def test_the_interval_is_over_documents():
-    """Each of 20 documents answers all of its 5 questions or none: 20 values, not 100."""
+    """Each of 20 documents answers all or none of its 5 questions: 20 values, not 100."""
     values = [float(scope % 2) for scope in range(20) for _ in range(5)]
     scopes = [f"d{scope}" for scope in range(20) for _ in range(5)]
     clustered, plain = mean_with_interval(values, scopes=scopes), mean_with_interval(values)
@@ -126,7 +126,7 @@ def test_equal_values_have_an_interval_of_width_0():
 
 
 def test_questions_of_a_scope_are_resampled_together():
-    """Three scopes of two wins each have one chance in eight, as three wins; six have 1 in 64."""
+    """Three scopes with two wins each have p = 1/8, six single wins 1/64."""
     result = paired_difference([0, 1, 1, 0], [1, 1, 0, 1])
     assert (result.first, result.second, result.mean) == (0.5, 0.75, 0.25)
     assert (result.wins, result.ties, result.losses, result.n) == (2, 1, 1, 4)

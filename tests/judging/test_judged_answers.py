@@ -1,4 +1,4 @@
-"""What a judge's replies come to: values, and what is missing when it cannot be read."""
+"""Judged metrics from scripted replies: values, and kinds of missing values."""
 
 import json
 from collections.abc import Callable, Sequence
@@ -23,7 +23,7 @@ ADA = AnswerToJudge("q", WHO, "It was Ada Marsh who did.", NAMES, ("One.", "Two.
 def judged(
     metric: str, *replies: Reply, case: AnswerToJudge = ADA, embedder: Callable[[], Any] = Hashing
 ) -> Judgement:
-    """The judgement when the judge says these things, one after the other, and nothing else."""
+    """The judgement after exactly these replies of the judge."""
     message = iter(replies)
     models = JudgeModels(Scripted(answer=lambda chat: next(message)), embedder)
     (result,) = judge(MEASURES[metric].metric, models, [case])
@@ -43,7 +43,7 @@ def claimed(*statements: str) -> str:
 
 
 def verdicts(*numbers: int) -> str:
-    """Those on statements of these numbers: the first two are supported."""
+    """Verdicts on statements of these numbers; 1 and 2 are supported."""
     return reply(verdicts=[{"number": n, "supported": n < 3} for n in numbers])
 
 
@@ -55,7 +55,7 @@ SENTENCE, BOTH = "It was Ada Marsh who did.", "Both of them, as it is told."
 @pytest.mark.parametrize(
     ("answer", "golds", "replies", "value"),
     [
-        # what is offered is the gold word for word, or too much: no second call
+        # offers equal to the gold, or too many: no second call
         (SENTENCE, NAMES, [offers("Ada Marsh")], 1),
         (SENTENCE, NAMES, [offers("ada  marsh.", "Ada Marsh")], 1),
         (SENTENCE, NAMES, [offers("Ada Marsh", "A. Marsh")], 1),
@@ -63,23 +63,23 @@ SENTENCE, BOTH = "It was Ada Marsh who did.", "Both of them, as it is told."
         (SENTENCE, NAMES, [offers("Bo Reed", "Cy Hale")], 0),
         (SENTENCE, NAMES, [offers()], 0),
         (SENTENCE, NAMES, [offers(" ", ".")], 0),
-        # other words are held against the gold
+        # the judge compares other words with the gold
         (SENTENCE, NAMES[:1], [offers("Miss Marsh"), YES], 1),
         (SENTENCE, NAMES[:1], [offers("Miss Marsh"), NO], 0),
         ("-5", ("5",), [NO], 0),
         ("C#", ("C",), [NO], 0),
-        # the form says what is offered: the gold, a short name, a long list
+        # offers by form: the gold, a short name, a long list
         ("ada marsh.", NAMES, [], 1),
         ("Marsh", NAMES[:1], [YES], 1),
         ("Tarn, Ada Marsh, Orm, Bo Reed, the Arn", NAMES[:1], [], 0),
         ("1. Tarn\n2. Ada Marsh\n3. Orm\n4. Bo Reed\n5. Ada Marsh of Tarn", NAMES[:1], [], 0),
         ("Ada Marsh, of Tarn", NAMES[:1], [offers("Ada Marsh")], 1),
         ("Ada Marsh or Bo Reed", NAMES[:1], [offers()], 0),
-        # a gold answer may name several things
+        # a gold answer that lists several things
         ("Grey, white, blue, green and red", ("red, green, blue, white and grey",), [YES], 1),
         ("It was Ada and Bo who did.", ("Bo and Ada",), [offers("Ada", "Bo"), YES], 1),
         ("It was Ada and Bo who did.", ("Bo and Ada",), [offers("Ada", "Bo", "Cy")], 0),
-        # a list is right when it is the whole gold list
+        # a list must equal the gold list
         (BOTH, SEAS, [offers("Red Sea", "grey sea")], 1),
         (BOTH, SEAS, [offers("Red Sea", "the grey one"), YES], 1),
         (BOTH, SEAS, [offers("Red Sea", "Arn"), NO], 0),
@@ -87,7 +87,7 @@ SENTENCE, BOTH = "It was Ada Marsh who did.", "Both of them, as it is told."
         (BOTH, SEAS, [offers("Red Sea", "Grey Sea", "Arn")], 0),
         (BOTH, SEAS, [offers()], 0),
         ("Red Sea", SEAS, [], 0),
-        # a doubt is no refusal
+        # hedged answers are no refusals
         ("The context does not mention it directly, but it was Miss Marsh.", NAMES,
          [offers("Ada Marsh")], 1),
         ("I do not know for sure. Miss Marsh, I think.", NAMES, [offers("Ada Marsh")], 1),
@@ -173,7 +173,7 @@ def test_refusals_and_empty_contexts_need_no_call() -> None:
 
 @dataclass(frozen=True)
 class TwoTexts:
-    """An embedder of two texts, of which the second has this vector and the first another."""
+    """An embedder that gives the second of two texts this vector."""
 
     second: Sequence[float]
 
@@ -200,13 +200,13 @@ FOUND = [{"text": "a", "found": True}, {"text": "b", "found": False}]
     ],
 )  # fmt: skip
 def test_judged_metrics_by_hand(metric: str, replies: list[str], value: float) -> None:
-    """Recall is a share of the gold's statements, precision a mean over useful ranks."""
+    """Recall is a share of gold statements, precision a mean over the ranks of useful passages."""
     case = replace(ADA, passages=("One.", "Two.", "Three."), statements=("Ada saw it.", "Bright."))
     assert judged(metric, *replies, case=case).value == approx(value, abs=1e-5)
 
 
 def test_similarity_below_zero_counts_as_zero() -> None:
-    """F1 of one statement supported, one not and two missing, and two texts at a right angle."""
+    """One statement is supported, one not, two are missing; the two vectors are orthogonal."""
     asked = reply(questions=["Who?"], evasive=False)
     opposite = judged("answer_relevance", asked, embedder=lambda: TwoTexts([-1.0, 0.0]))
     assert opposite == Judgement(0.0)

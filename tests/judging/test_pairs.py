@@ -1,4 +1,4 @@
-"""Pairs that need no judge, protocols, and win rates and their tables by hand."""
+"""Pairwise judging: pairs without a judge, protocols, win rates by hand."""
 
 import json
 from dataclasses import replace
@@ -33,7 +33,7 @@ def no_scopes() -> StoredRun:
 
 
 def compared(*answers: tuple[str, str]) -> AnswerPairs:
-    """Runs a and b with these answers to questions 0, 1, ..."""
+    """Runs a and b with these pairs of answers."""
     by_run = {
         key: {str(n): pair[side] for n, pair in enumerate(answers)} for side, key in enumerate("ab")
     }
@@ -41,7 +41,7 @@ def compared(*answers: tuple[str, str]) -> AnswerPairs:
 
 
 def verdicts(**winners: tuple[str, str]) -> list[dict[str, Any]]:
-    """A row for both orders of a and b on each question, named as `q0`."""
+    """Rows of both orders of a and b, with the winners by question (`q0`)."""
     return [
         {"question": name[1:], "first": first, "second": second, "criterion": "overall",
          "winner": winner, "judge": "j", "protocol": "paper"}
@@ -60,7 +60,7 @@ def test_equal_and_empty_answers_need_no_judge(a: str, b: str, winner: str | Non
 
 
 def test_equal_answers_count_half() -> None:
-    """Of three pairs one is equal, one flips, one is won: (0.5 + 0.5 + 1) / 3, 1 / 2, 3 / 4."""
+    """One pair is equal, one flips, one is won: (0.5 + 0.5 + 1) / 3, 1 / 2, 3 / 4."""
     rates = head_to_head([[0.5, 1, 1], [0.5, 0, 1]])
     assert (rates.n, rates.wins, rates.ties, rates.losses) == (3, 1, 2, 0)
     means = [one and one.mean for one in (rates.rate, rates.flips, rates.first)]
@@ -70,7 +70,7 @@ def test_equal_answers_count_half() -> None:
 
 
 def test_win_rates_need_both_orders() -> None:
-    """B wins q1 in one order, its longer answer; a row of q2 is missing."""
+    """B wins q1 in one order, with the longer answer; q2 lacks a row."""
     pairs = replace(
         compared(("same", "same"), ("x", "yes, it is"), ("x", "y")), runs=(no_scopes(),)
     )
@@ -131,17 +131,17 @@ def test_four_questions_by_hand() -> None:
 
 
 def test_questions_of_one_document_count_together_by_hand() -> None:
-    """Three documents are ahead by 2, by 1 and by -1, together by 2; they turn in 8 ways.
+    """Three documents have sums 2, 1 and -1, in total 2, and 8 sign flips.
 
-    Two ways are further (4) and four as far: 2 / 8 + 4 / 16. Of four questions by themselves three
-    are won; of 16 ways two are further and eight as far: 2 / 16 + 8 / 32.
+    Two flips are more extreme and four equally: 2 / 8 + 4 / 16. As four single questions, 3 wins
+    and 1 loss: of 16 flips 2 are more and 8 equally extreme, 2 / 16 + 8 / 32.
     """
     scopes = (["x", "x", "y", "z"], None, ["x", "y", None, None])
     assert [head_to_head([[1, 1, 1, 0]] * 2, scopes=of).p for of in scopes] == [0.5, 0.375, 0.375]
 
 
 def test_flips_and_missing_verdicts_in_tables() -> None:
-    """40 for A, 20 for B and 20 flips: (40 + 10) / 80; 20 of 80 flipped."""
+    """40 wins of A, 20 of B, 20 flips: (40 + 10) / 80."""
     rates = head_to_head([[1] * 40 + [0] * 20 + [1] * 20, [1] * 40 + [0] * 40])
     (row,) = match_table("", [rates]).rows
     assert row[3:8] == ("80", "0", "40", "20", "20")
@@ -158,16 +158,13 @@ def won(n: int, *scopes: str) -> HeadToHead:
 
 
 def test_p_is_corrected_over_pairs_with_verdicts() -> None:
-    """Of 6, 8 and 2 questions all won p is 1/64, 1/256, 1/4; times 2, 3, 1; without verdict none.
-
-    The sign test by mid-p: twice half of (1/2)^n.
-    """
+    """With 6, 8 and 2 wins, p is 1/64, 1/256 and 1/4 (mid-p: (1/2)^n), times 2, 3 and 1."""
     table = match_table("", [won(6), NOTHING, won(8), won(2)])
     assert [row[9] for row in table.rows] == ["0.0312", "–", "0.0117", "0.2500"]
 
 
 def test_win_rates_are_over_scopes() -> None:
-    """Six questions won over two documents count as two: p is 1/4 in the place of 1/64."""
+    """Six wins over two documents count as two: p is 1/4 instead of 1/64."""
     together = won(6, "a", "a", "a", "b", "b", "b")
     assert [match_table("", [of]).rows[0][9] for of in (won(6), together)] == ["0.0156", "0.2500"]
     values = {"judge:1": {"judged_correctness": {"q1": 1.0, "q2": 0.0, "q3": 1.0, "q4": None}}}

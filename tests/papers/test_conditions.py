@@ -1,4 +1,4 @@
-"""Every row of every table resolves to the paper's conditions, and holds nothing beside them."""
+"""Every row of every table resolves to the conditions of its paper."""
 
 from collections.abc import Iterator, Mapping
 from functools import cache
@@ -19,7 +19,7 @@ from graphrag_bench.run.conditions import condition_lines, condition_values
 from graphrag_bench.run.folder import paths_of
 
 MODELS = ("llm", "embedder", "dataset")
-"""Words of a row that this machine may not have the models and sets of."""
+"""Words whose models and data sets may not be installed."""
 
 
 @pytest.fixture(autouse=True, scope="module")
@@ -32,12 +32,12 @@ def named(word: str) -> str:
 
 
 def words_of(row: str) -> tuple[str, ...]:
-    """The words of a row, as `row=` names it."""
+    """The words of a row, by its name in `row=`."""
     return table_runs("/".join(row.replace("+", ".").split(".")[:2])).rows[row]
 
 
 def values(words: tuple[str, ...]) -> Mapping[str, object]:
-    """What a row's words resolve to."""
+    """The settings that the words of a row resolve to."""
     return _values(tuple(word for word in words if named(word) not in MODELS))
 
 
@@ -52,7 +52,7 @@ def _values(words: tuple[str, ...]) -> Mapping[str, object]:
 
 
 def changed_by_sources(words: tuple[str, ...]) -> Iterator[str]:
-    """The parameters that a row's profile and fidelity change in its method's file, by path."""
+    """The parameters that a row's profile and fidelity change, by path."""
     own = dict(word.split("=", 1) for word in words)
     file, profile = method_file(own["method"]), own.get("profile", "default")
     plain, sourced = (
@@ -80,7 +80,7 @@ def test_every_row_meets_its_conditions(table: str) -> None:
 
 @pytest.mark.parametrize("paper", paper_names())
 def test_every_condition_applies_to_a_row(paper: str) -> None:
-    """The technical report has those of the other text, of whose tables some are about."""
+    """Zhou et al. share conditions between paper and technical report."""
     tables = [name for name in table_names() if name.startswith(f"{paper}/")]
     rows = [row for table in tables for row in table_runs(table).rows]
     own = load_conditions(paper)
@@ -120,7 +120,7 @@ def test_a_plan_shows_conditions_with_the_values_of_the_run() -> None:
     (k,) = [line for line in lines if line.startswith("  k:")]
     assert "9, not 4 (method.top_k)" in k and NOT_STATED in k
     assert any("8000 (budget_context)" in line for line in lines)
-    clause = values(words_of("zhou2025.table5.ToG"))["clause"]  # inside a sentence, shown with it
+    clause = values(words_of("zhou2025.table5.ToG"))["clause"]  # the clause is part of a sentence
     assert isinstance(clause, str) and "from what you know" in clause and "<" not in clause
 
 

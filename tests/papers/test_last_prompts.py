@@ -1,6 +1,6 @@
-"""The last prompt of the method rows of the papers' tables, as it is sent for one question.
+"""The last prompt of each method in the papers' tables, for one question.
 
-The files of tests/papers/prompts are reviewed by eye; the first line of each says how it is made.
+The files of tests/papers/prompts are reviewed by eye; their first line has the settings.
 """
 
 import re
@@ -28,7 +28,7 @@ MODELS = (
 
 
 def written(head: str, home: Path) -> str:
-    """The content of a file: its first line, then the messages, each after its role."""
+    """The content of a file: first line, then the messages with their roles."""
     words, _, asked = head.partition(", question ")
     experiment = Experiment.prepare(
         compose_settings([*words.split(), *MODELS, f"paths.home={home}"])
@@ -45,7 +45,7 @@ def written(head: str, home: Path) -> str:
 
 
 def write(name: str, head: str, home: Path) -> None:
-    """Write the file of a name such as `pathrag/PathRAG` anew, e.g. with the head that it has."""
+    """Rewrite a file such as `pathrag/PathRAG` with this first line."""
     load_plugins()
     (FOLDER / f"{name}.txt").write_text(written(head, home), encoding="utf-8")
 
@@ -65,7 +65,7 @@ def answering() -> set[str]:
 
 @pytest.fixture(scope="module")
 def shared(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A home in which every artifact is built once."""
+    """A home shared by all tests, so that artifacts are built once."""
     load_plugins()
     return tmp_path_factory.mktemp("prompts")
 
@@ -76,6 +76,6 @@ def test_every_answering_method_has_a_prompt_file() -> None:
 
 @pytest.mark.parametrize("name", FILES)
 def test_the_last_prompt_equals_its_file(name: str, shared: Path) -> None:
-    """Written anew by `write`."""
+    """`write` rewrites a file."""
     stored = (FOLDER / f"{name}.txt").read_text(encoding="utf-8")
     assert written(stored.partition("\n")[0], shared).splitlines() == stored.splitlines()

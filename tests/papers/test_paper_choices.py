@@ -1,4 +1,4 @@
-"""What the papers add to Hydra's groups: names, two rows by hand, and the runs of tables."""
+"""Choices of the papers in Hydra's groups, and the runs of tables."""
 
 import re
 
@@ -10,7 +10,7 @@ from graphrag_bench.papers.printed import load_table, table_names
 
 GROUPS = ("llm", "embedder", "dataset", "row", "experiment")
 LARGE = {"MusiqueQA", "HotpotQA", "ALCE"}
-"""The sets of Zhou et al. on which RAPTOR does not finish."""
+"""The data sets of Zhou et al. on which RAPTOR does not finish."""
 NO_GRID = {
     "pathcorag/table5",
     *(f"zhou2025/{name}" for name in ("table5", "table6", "table8", "fig4")),
@@ -58,7 +58,7 @@ def test_rows_models_and_data_sets_by_hand() -> None:
     assert content("dataset", "zhou2025.PopAll") == {"name": "popqa"}
     assert chunking("zhou2025.PopAll") == {"variant": "token", "join": "corpus"}
     assert chunking("toy") is None
-    assert content("dataset", "zhou2025.PopQA") is None  # it is the card
+    assert content("dataset", "zhou2025.PopQA") is None  # equal to the card
 
 
 @pytest.mark.parametrize(
@@ -67,10 +67,10 @@ def test_rows_models_and_data_sets_by_hand() -> None:
      ("pathpooling/fig5", 12, 12), ("pathpooling/table1", 48, 48), ("pathpooling/fig9", 16, 16)],
 )  # fmt: skip
 def test_the_runs_of_a_table(table: str, n_rows: int, n_runs: int) -> None:
-    """13 methods on 6 sets, of which RAPTOR is another method on 3; 4 and 8 runs of sweeps.
+    """13 methods on 6 data sets; RAPTOR is another method on 3 of them.
 
-    In pathpooling/table1 two names of one model are one row. Each line of a figure has four points,
-    one for each number of triples; figure 9 has three searches and the baseline.
+    In pathpooling/table1 two names of a model share a row. The lines of its figures have four
+    points, one for each number of triples; figure 9 has three searches and the baseline.
     """
     runs = table_runs(table)
     assert (len(runs.rows), len(runs.pairs)) == (n_rows, n_runs)

@@ -1,4 +1,4 @@
-"""The papers' tables are whole, every name in them stands for something, doubts are marked."""
+"""The papers' tables: printed cells, meanings of names, suspicious numbers."""
 
 import csv
 import re
@@ -57,7 +57,7 @@ def test_every_printed_name_has_a_meaning(name: str) -> None:
 
 @cache
 def given(settings: tuple[str, ...]) -> set[str]:
-    """What a column can be filled with from a run, named as in `paper.yaml`."""
+    """The figures that a run has, by their names in `paper.yaml`."""
     words = dict(word.split("=", 1) for word in settings)
     card, file = load_card(words["dataset"]), method_file(words["method"])
     answers = words.get("answer") != "off"
@@ -81,7 +81,7 @@ def given(settings: tuple[str, ...]) -> set[str]:
 
 @pytest.mark.parametrize("name", table_names())
 def test_every_column_can_be_filled_by_its_runs(name: str) -> None:
-    """Without a figure are differences of rows, and cells of methods and sets that are not ours."""
+    """Differences of rows have no figure, nor have methods and data sets that are not here."""
     table = load_table(name)
     for cell in table.cells:
         metric, recipe = table.metric(cell), Recipe(table, cell)
@@ -98,7 +98,7 @@ def test_every_column_can_be_filled_by_its_runs(name: str) -> None:
 def test_misprints_are_suspicious() -> None:
     every = [cell for name in table_names() for cell in load_table(name).cells if cell.note]
     sums = [cell for cell in every if "pair sums to" in cell.note]
-    assert len(sums) == 2 * 37 + 2  # 37 pairs, and one pair that sums to 100 and is out of line
+    assert len(sums) == 2 * 37 + 2  # 37 pairs, and one that sums to 100 but differs from the others
     assert all(cell.suspicious for cell in sums)
     plain = re.compile(r"(diagonal|printed [\d.]+[KM]|printed with a \+ sign|dash in the paper.*)")
     assert not any(cell.suspicious for cell in every if plain.fullmatch(cell.note))

@@ -1,4 +1,4 @@
-"""Methods against a baseline: which run it is, what is compared, and what the cells say."""
+"""Differences from a baseline: the selected run, the compared metrics, and the cells."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -16,7 +16,7 @@ from graphrag_bench.report.rendering import MISSING, Table
 
 
 def run(method: str, values: Sequence[float], metric: str = "accuracy", **fields: Any) -> ScoredRun:
-    """A run whose questions q0, q1, ... have these values of one metric."""
+    """A run with these values of one metric for questions q0, q1, ..."""
     stored: dict[str, Any] = {
         "title": method, "method": method, "role": "", "dataset": "toy", "settings": {},
         "key": method, **fields,
@@ -35,7 +35,7 @@ BETTER = [1.0, 1.0, 1.0, 0.0, 1.0, 0.0]
 
 
 def test_a_row_has_difference_p_and_wins() -> None:
-    """Three won, one lost, of the 16 ways two are further and eight as far: 2 / 16 + 8 / 32."""
+    """3 wins, 1 loss: of 16 sign flips 2 are more and 8 as extreme, 2 / 16 + 8 / 32."""
     result = table(run("vanilla", BASE), run("hipporag", BETTER))
     (row,) = result.rows
     assert row[:5] == ("hipporag", "vanilla", "accuracy", "6", "+0.333")

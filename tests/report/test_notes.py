@@ -1,4 +1,4 @@
-"""What a table's notes are about, and the runs and numbers that they name."""
+"""The notes under a table: subjects, runs and numbers."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any

@@ -1,4 +1,4 @@
-r"""A table fits its width in the terminal, and no text of it is markup, a command or a formula."""
+r"""Tables fit the terminal, and their texts are escaped in every format."""
 
 import csv
 import io
@@ -75,7 +75,7 @@ def test_latex_is_a_float_with_booktabs_rules() -> None:
     [
         (r"\input{/etc/passwd}", r"\textbackslash{}input\{/etc/passwd\}"),
         ("a\nb\x1b[2J$x_1^2~#%&", r"a b {[}2J\$x\_1\textasciicircum{}2\textasciitilde{}\#\%\&"),
-        ("[0.1, 0.2]", "{[}0.1, 0.2{]}"),  # at the start of a row it would be a length
+        ("[0.1, 0.2]", "{[}0.1, 0.2{]}"),  # LaTeX reads [..] at the start of a row as a length
     ],
 )
 def test_latex_is_escaped(text: str, escaped: str) -> None:

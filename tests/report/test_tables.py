@@ -1,4 +1,4 @@
-"""Tables tell their rows apart, say what was compared and paid, and no text can break them."""
+"""Tables of runs: titles, columns, main metric, differences and costs."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -27,7 +27,7 @@ def cost(usd: float = 0.0) -> dict[str, Any]:
 
 
 def run(title: str = "VanillaRAG", **fields: Any) -> dict[str, Any]:
-    """What `metrics.json` holds of a run of four questions."""
+    """The `metrics.json` of a run with four questions."""
     stored = {
         "title": title, "role": "", "profile": "default", "fidelity": "default",
         "dataset": "toy", "key": "0123456789ab", "limit": None, "method": title.lower(),
@@ -118,7 +118,7 @@ BASE, BETTER = [0.0, 0.0, 1.0, 0.0, 0.0, 1.0], [1.0, 1.0, 1.0, 0.0, 1.0, 0.0]
 
 
 def of_six(title: str, values: Sequence[float] = BASE, **fields: Any) -> dict[str, Any]:
-    """A run of six questions, with what their accuracies are."""
+    """A run of six questions with these accuracies."""
     mean = {"mean": sum(values) / len(values), "low": 0.1, "high": 0.9, "n": 6}
     usage = {"tokens_per_question": 10.0, "context_tokens_per_question": 1834.4}
     own = {"n": 6, "selected": 6, "answered": 6, "usage": usage, "key": title, "values": values,
@@ -191,7 +191,7 @@ MARK = "(selected on this split, 50 configurations)"
 
 
 def scored(mean: float, **fields: Any) -> dict[str, Any]:
-    """What the choice reads of `metrics.json`."""
+    """The fields of `metrics.json` that a selection reads."""
     stored = {"role": "", "failed": 0, "split": "dev", "dev_share": 0.5, "limit": None}
     return {**stored, "metrics": {METRIC: {"mean": mean}}, **fields}
 
@@ -214,7 +214,7 @@ def test_the_best_run_is_the_first_with_the_highest_mean(
             best_run(left, metric)
 
 
-@pytest.mark.parametrize(  # parts of another division have questions in common
+@pytest.mark.parametrize(  # parts of different divisions share questions
     ("split", "dev_share", "marked"),
     [("dev", 0.5, True), ("test", 0.5, False), ("all", 0.5, True), ("test", 0.3, True)],
 )

@@ -1,4 +1,4 @@
-"""A run as a file of the board: its command, what it leaves out, and what is refused."""
+"""Files of the board: command, left-out texts, and refused files."""
 
 import json
 import re
@@ -31,7 +31,7 @@ def file(run: StoredRun, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def forged(file: Path, folder: Path, **changes: object) -> Path:
-    """A file with other values and a digest that agrees with them."""
+    """A file with other values and the matching digest."""
     values = {**json.loads(file.read_text()), **changes}
     path = folder / file.name
     path.write_text(json.dumps({**values, "sha256": board._digest(values)}))

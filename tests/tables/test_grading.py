@@ -1,4 +1,4 @@
-"""Grades say what a figure may be compared with, and name everything that differs."""
+"""Grades of figures, and the mismatches that they name."""
 
 from dataclasses import replace
 from typing import Any
@@ -34,7 +34,7 @@ def fields(graded: Grade) -> list[str]:
 
 
 def ours(**changes: Any) -> RunConditions:
-    """A run that is like the paper's in everything but these conditions and fields of metrics."""
+    """A run like the paper's except for these conditions and fields of metrics."""
     fields = {"card": "popqa", "sizes": SIZES, "settings": SETTINGS, "papers_prompts": True}
     fields |= {name: changes.pop(name) for name in FIELDS if name in changes}
     metrics = {
@@ -45,14 +45,14 @@ def ours(**changes: Any) -> RunConditions:
 
 
 def theirs(place: dict[str, Any] | None = None, **paper: Any) -> Recipe:
-    """The cell of the paper with other fields of its data set and of `paper.yaml`."""
+    """The cell with other fields of its data set and of `paper.yaml`."""
     other = TABLE5.paper.datasets["PopQA"].model_copy(update=place or {})
     update = {"datasets": {**TABLE5.paper.datasets, "PopQA": other}, **paper}
     return replace(THEIRS, table=replace(TABLE5, paper=TABLE5.paper.model_copy(update=update)))
 
 
 def by(model: str) -> Recipe:
-    """The cell of the paper by another model."""
+    """The cell with another model."""
     return replace(THEIRS, cell=replace(CELL, llm=model))
 
 
@@ -95,7 +95,7 @@ SAMPLED = replace(theirs(settings_of_rows=SAMPLE), cell=replace(CELL, setting=tu
 def test_grades_by_the_field_that_differs(
     letter: str, field: str | None, change: dict[str, object], recipe: Recipe
 ) -> None:
-    """2 % of 33,595 are 671.9, of 2,630,554 tokens 52,611.08, and of 1,172 questions 23.44."""
+    """2 % of 33,595 documents: 671.9; of 2,630,554 tokens: 52,611.08; of 1,172 questions: 23.44."""
     graded = grade(ours(**change), recipe)
     named = [one.field for one in graded.major] if letter == "C" else fields(graded)
     assert (graded.letter, named) == (letter, [field] if field else [])

@@ -1,4 +1,4 @@
-"""Figures of several runs, of steps, of layers and of a corpus, from small stored runs."""
+"""Figures of several runs, of steps, of layers and of corpora, from small stored runs."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -31,17 +31,17 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def with_settings(run: StubRun, settings: dict[str, Any]) -> StubRun:
-    """The run with other settings, which are not composed anew."""
+    """The run with other settings, without composing them again."""
     return replace(run, fixed={**run.fixed, "settings": {**run.fixed["settings"], **settings}})
 
 
 def at(place: str, run: StubRun) -> StubRun:
-    """The run in a folder of its own, whose name is its key."""
+    """The run in another folder, whose name is its key."""
     return replace(run, folder=RunFolder(Path(f"runs/{place}")))
 
 
 def won(first: str, second: str, criterion: str, wins: int, n: int = 4) -> list[dict[str, Any]]:
-    """Verdicts in both orders on `n` questions, of which the first run wins `wins`."""
+    """Verdicts in both orders on `n` questions; the first run wins `wins` of them."""
     rows = []
     for question in range(n):
         winner = first if question < wins else second
@@ -52,7 +52,7 @@ def won(first: str, second: str, criterion: str, wins: int, n: int = 4) -> list[
 
 
 def test_a_row_of_random_orders_is_the_mean_over_its_seeds(home: Path) -> None:
-    """Of four questions the first seed wins four, the second two; the third was not compared."""
+    """Of four questions the first seed wins four and the second two; the third has no verdicts."""
     rows = [row for i, w in enumerate((4, 2)) for row in won(f"seed{i}", "flow", "diversity", w)]
     write_rows(home / "comparisons" / "x" / "verdicts.jsonl", rows)
     flow = at("flow", stub("pathrag", "method.path_order=ascending"))
@@ -63,13 +63,13 @@ def test_a_row_of_random_orders_is_the_mean_over_its_seeds(home: Path) -> None:
     assert ours.figure is not None
     assert (ours.figure.value, ours.figure.n) == (75.0, 4)
     assert "runs: 2, not 10" in map(str, ours.figure.grade.mismatches)
-    assert "verdicts" in ours.missing_parts  # of seed 2, which is stored
+    assert "verdicts" in ours.missing_parts  # the stored run of seed 2 has none
     seeds = {word for run in ours.runs for word in run if word.startswith("method.path_seed=")}
     assert seeds == {f"method.path_seed={seed}" for seed in range(3, 10)}
 
 
 def test_an_average_win_rate_has_its_lowest_and_highest_level(home: Path) -> None:
-    """At 10 % four of five dimensions are won on all questions, at 20 % one of five."""
+    """At 10 % the run wins four of five dimensions, at 20 % one."""
     runs, whole = [at("naive", stub("vanilla"))], stub("pathrag", "build.graph.edge_drop=0.1")
     rows: list[dict[str, Any]] = []
     for level, n_won in {0.1: 4, 0.2: 1, 0.3: 2, 0.4: 3, 0.5: 2}.items():
@@ -96,7 +96,7 @@ SERIAL = [
 
 
 def test_a_stage_has_its_tokens_and_its_seconds(home: Path) -> None:
-    """Two questions with 30 and 10 tokens of conversion; a failed one does not count."""
+    """Two questions have 30 and 10 tokens of conversion; a failed question does not count."""
     whole = {"": 0.759, "convert": 0.5, "retrieve": 0.255, "path.pool": 0.009}
     result = {what: seconds(SERIAL, {}, what) for what in whole}
     assert {what: one.value for what, one in result.items() if one} == pytest.approx(whole)
@@ -139,7 +139,7 @@ def test_the_share_of_a_layer_counts_cut_nodes() -> None:
 
 
 def test_sizes_of_a_set_are_of_its_corpus_and_its_generated_questions(home: Path) -> None:
-    """The multi-hop card with a corpus of two articles: MultihopSum has the questions made."""
+    """The multi-hop card with two articles; MultihopSum has generated questions."""
     written(home / "data" / "multihoprag", news())
     invented = home / "questions" / "multihoprag" / "abstract" / "questions.jsonl"
     write_rows(invented, [{"id": f"a{i}", "text": f"What of theme {i}?"} for i in range(3)])

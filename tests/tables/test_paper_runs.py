@@ -1,4 +1,4 @@
-"""Stored runs are found for the rows of a paper's table."""
+"""Selection of stored runs for the rows of a paper's table."""
 
 import json
 from collections.abc import Mapping
@@ -31,7 +31,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @dataclass(frozen=True)
 class StubRun(StoredRun):
-    """A run whose `metrics.json` and rows are told here."""
+    """A run with given `metrics.json` and rows."""
 
     fixed: Mapping[str, Any] = field(default_factory=dict)
     fixed_rows: Mapping[str, Any] = field(default_factory=dict)
@@ -62,9 +62,9 @@ def stub(method: str, *words: str, **fields: Any) -> StubRun:
 
 
 def beside(table: PaperTable, runs: list[StubRun], *, home: Path = Path(), **where: str) -> Beside:
-    """(method, versus, metric, setting) to what stands beside the cells with these fields.
+    """The entries of the cells with these fields, by (method, versus, metric, setting).
 
-    Other methods, models and metrics of the table are filled too, as they decide which runs are.
+    The other cells are filled too, because they affect which runs are selected.
     """
     there = {name: where[name] for name in ("dataset", "versus") if name in where}
     cells = [one for one in table.cells if there.items() <= vars(one).items()]
@@ -77,7 +77,7 @@ def beside(table: PaperTable, runs: list[StubRun], *, home: Path = Path(), **whe
 
 
 def on_popqa(*runs: StubRun) -> dict[str, Any]:
-    """Method to what stands beside its accuracy on PopQA in Table 5."""
+    """The entries of accuracy on PopQA in Table 5, by method."""
     cells = beside(TABLE5, [*runs], dataset="PopQA", metric="Accuracy")
     return {key[0]: one for key, one in cells.items()}
 
@@ -151,7 +151,7 @@ def verdict(
 
 
 def overall(home: Path, judge: str = "", protocol: str = "") -> dict[tuple[str, str], CellEntry]:
-    """Both sides of Fig. 6 to what stands beside them, after the verdicts of a judge."""
+    """The entries of Fig. 6 after the verdicts of a judge, by both sides."""
     rows = [verdict(*side, judge=judge) | {"protocol": protocol} for side in SIDES if judge]
     write_rows(home / "comparisons" / "x" / "verdicts.jsonl", rows)
     cells = beside(FIG6, [stub("vanilla"), stub("raptor")], home=home, metric="Overall")
@@ -162,7 +162,7 @@ FIG6 = load_table("zhou2025/fig6")
 SIDES = [("q1", "vanilla", "raptor", "vanilla"), ("q1", "raptor", "vanilla", "vanilla"),
          ("q2", "vanilla", "raptor", "vanilla"), ("q2", "raptor", "vanilla", "raptor"),
          ("q3", "vanilla", "raptor", "raptor")]  # fmt: skip
-"""VanillaRAG wins q1 in both orders and q2 in one; q3 has a verdict in one order alone."""
+"""VanillaRAG wins q1 in both orders and q2 in one; q3 has a verdict in only one order."""
 
 
 def test_a_win_rate_is_read_from_the_verdicts_in_both_orders(home: Path) -> None:

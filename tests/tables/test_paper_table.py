@@ -1,4 +1,4 @@
-"""Ours beside the paper's: differences where they mean something, and gaps."""
+"""A paper's table beside our figures: differences, notes and missing runs."""
 
 from dataclasses import replace
 
@@ -20,7 +20,7 @@ TABLE5 = load_table("zhou2025/table5")
 
 
 def popqa() -> PaperTable:
-    """Table 5 with its PopQA cells alone, of three methods."""
+    """The PopQA cells of Table 5 for three methods."""
     three = ("ZeroShot", "VanillaRAG", "DALK")
     cells = [c for c in TABLE5.cells if c.dataset == "PopQA" and c.method in three]
     return replace(TABLE5, cells=tuple(cells))
@@ -102,7 +102,7 @@ def test_the_long_table_has_a_row_for_each_printed_cell() -> None:
 
 
 def test_cells_without_numbers_follow_the_printed_ones() -> None:
-    """Of pathcorag/fig4 three steps and four queries by four criteria against HyDE."""
+    """pathcorag/fig4 has three steps and four queries, each by four criteria against HyDE."""
     table = load_table("pathcorag/fig4")
     unprinted = [cell for cell in table.cells if cell.value is None]
     assert (len(table.cells), len(unprinted)) == (4 + 28, 28)
