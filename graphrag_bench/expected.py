@@ -25,7 +25,7 @@ class Sizes:
 
 
 SHORT_ANSWER_TOKENS = {"short": 16, "choice": 24, "list": 64}
-"""Usual tokens of an answer by its form; other forms have `PROSE`."""
+"""Usual tokens of an answer by its form; other forms have `PROSE_TOKENS`."""
 PROSE_TOKENS = 300
 REPLY_TOKENS = 150
 """Usual tokens of a reply during retrieval: keywords, a choice, a thought, points."""

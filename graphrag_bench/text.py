@@ -51,7 +51,7 @@ _NOTHING = frozenset(
 def is_placeholder_name(name: str) -> bool:
     """Return whether a name stands for no name: "NONE", "N/A", "unknown", "-".
 
-    >>> names_nothing("(None)"), names_nothing("Na")
+    >>> is_placeholder_name("(None)"), is_placeholder_name("Na")
     (True, False)
     """
     return name.strip(" \t\n\"'`*().[]<>").casefold() in _NOTHING
@@ -335,7 +335,7 @@ def _whole(text: str) -> str:
 def n_fitting(n_tokens: Sequence[int], budget: float) -> int:
     """Return how many items from the front fit a token budget.
 
-    >>> fit([3, 3, 3], budget=8)
+    >>> n_fitting([3, 3, 3], budget=8)
     2
     """
     return bisect_right(list(accumulate(n_tokens)), budget)

@@ -25,9 +25,9 @@ class Question:
     """A question without its gold answers, so that no operator can see them.
 
     `scope` names the part of the corpus (a book, a script) that the question is about, if any.
-    `entities` are the topic entities that the data set gives. `form` is the form of the answer, and
-    `open_tokens` limits the tokens of open answers, with `published` those of all forms.
-    `abstract` says whether the question is about the whole corpus, where the data set says so.
+    `entities` are the topic entities that the data set gives. `form` is the form of the answer.
+    `open_tokens` is the token limit of open answers, or of all answers if `published`. `abstract`
+    marks a question about the whole corpus (None: the data set does not say).
     """
 
     id: str
@@ -82,7 +82,9 @@ class Ranked(Generic[T]):
         ids = np.array(self.ids, dtype=np.int64)
         scores = np.array(self.scores, dtype=np.float64)
         if ids.ndim != 1 or ids.shape != scores.shape:
-            raise ValueError(f"ids {ids.shape} and scores {scores.shape} must be one list each")
+            raise ValueError(
+                f"ids {ids.shape} and scores {scores.shape} must be vectors of one length"
+            )
         ids.flags.writeable = scores.flags.writeable = False
         object.__setattr__(self, "ids", ids)
         object.__setattr__(self, "scores", scores)
@@ -168,7 +170,7 @@ class RowScores:
 
     @property
     def values(self) -> FloatArray:
-        """The score of every row, float64 (n_rows,)."""
+        """Scores of all rows, float64 (n_rows,)."""
         return self._read()
 
     @property
@@ -289,7 +291,7 @@ class Context:
     """The pieces of the prompt's context, in order.
 
     `cut` lists (kind, id) of the rows that the budget or a map step left out, a chunk once for each
-    of its documents. `share` is the part of the budget, 0..1, that the pieces were allotted.
+    of its documents. `share` is the part of the budget, 0..1, allotted to the pieces.
     """
 
     pieces: tuple[Piece, ...]
@@ -341,7 +343,7 @@ def value(slot: str) -> Any:
         if known is not None:
             own, other = ((one.__module__, one.__qualname__) for one in (kind, known))
             if own != other:
-                raise ValueError(f"slot '{slot}' already holds {known.__qualname__}")
+                raise ValueError(f"slot '{slot}' is already that of {known.__qualname__}")
             del _slots[known]
         _slots[kind] = slot
         return kind
@@ -386,7 +388,7 @@ def unique(items: Sequence[T]) -> tuple[T, ...]:
 
 
 def interleave(lists: Sequence[Ranked[Any]]) -> Ranked[Any]:
-    """Return the lists interleaved rank by rank; a row keeps its first place and score."""
+    """Interleave rankings rank by rank; a row keeps its first place and score."""
     first: dict[int, float] = {}
     for rank in zip_longest(*(one.items() for one in lists)):
         for pair in filter(None, rank):

@@ -37,7 +37,7 @@ class Mixture:
 
     Vectors are reduced to `dimension` by `reduction`. A row joins each component with a posterior
     above `threshold` (0..1). Clusters above `max_tokens` are split again. The sweep over the number
-    of components ends after `patience` numbers without a lower BIC (None: tries all), and is
+    of components ends after `patience` steps without a lower BIC (None: at the last), and is
     skipped above `max_swept_rows` rows (None: never).
     """
 
@@ -78,7 +78,7 @@ def mixture_clusters(
     the released code of Zhou et al. 2025.
     Deviation: PCA leaves no gaps between groups, so balanced k-means splits clusters that no
     mixture does, into parts of about `max_tokens`. Equal clusters count once. The sweep ends after
-    `mixture.patience` numbers of components without a lower BIC, where RAPTOR tries all (None).
+    `mixture.patience` steps without a lower BIC, where RAPTOR tries all (None).
     """
     points = np.asarray(vectors, np.float64)
 

@@ -40,7 +40,7 @@ class Reports(Columns):
 
     A community without a report has an empty text. `fallback`, bool (n,), marks unreadable replies
     that are kept as texts (None: no row). `chunks` is a bool CSR (n, n_chunks) of the chunks that a
-    text quotes a sentence of (None: a model wrote the texts).
+    text quotes (None: a model wrote the texts).
     """
 
     titles: Texts

@@ -326,7 +326,7 @@ def _quoted(
 def attributes_of(graph: Graph) -> NodeAttributes:
     """Return the attributes of nodes; raises UserError for a graph type without attributes."""
     if graph.node_attributes is None:
-        raise UserError("The nodes have no attributes; build.graph=attributed gives them some.")
+        raise UserError("This graph has no node attributes. Set build.graph=attributed.")
     return graph.node_attributes
 
 
@@ -342,7 +342,7 @@ def nodes_of_types(graph: Graph, types: tuple[str, ...]) -> BoolArray | None:
         return None
     if graph.types is None:
         raise UserError(
-            f"types={list(types)}: the nodes have no types; build.graph=tkg and rkg give them some."
+            f"types={list(types)}: this graph has no node types. Set build.graph=tkg or rkg."
         )
     wanted = [name.casefold() for name in types]
     for name in wanted:

@@ -40,7 +40,7 @@ def bare_name(name: str) -> str:
 
     A part stays if nothing else is left of the name: `(1985)`.
 
-    >>> bare("The Kraus House (novel)")
+    >>> bare_name("The Kraus House (novel)")
     'Kraus House'
     """
     for ending in (_BRACKETS, _LEADING, _POSSESSIVE):

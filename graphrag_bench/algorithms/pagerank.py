@@ -228,16 +228,15 @@ def pushed_pagerank(
     """Return the mass near the reset by forward push; rows out of reach are left out, as 0.
 
     Bound: the mass of node v differs from the exact mass by at most `error` * strength(v) / mean
-    strength of the walk. Work: at most mean strength * steps / (strength * (1 - damping) * error),
-    whatever the size of the graph.
+    strength of the walk. The work depends on reset, `damping` and `error`, not on the graph's size.
 
     A push moves the residual of a node, first that of the reset, to its mass (1 - damping) and to
     its neighbours (damping), until no residual is above `error` * strength / mean strength. Walks
     are reversible here, so node v lacks strength(v) times the mean of residual / strength over the
-    ends of walks from v. That mean is estimated by the residual of v, and as if walks that go on
-    end anywhere in proportion to strength; for the best `REFINE_FACTOR` * `top_k` + 100 rows from
-    `first` on, also by the residuals of the neighbours of v. Estimate and true mean both lie
-    between 0 and the border, hence the bound. Mass of isolated nodes returns to the reset.
+    ends of walks from v. That mean is estimated from the residual of v and, for walks that go on,
+    the mean residual of the graph; for the best `REFINE_FACTOR` * `top_k` + 100 rows from `first`
+    on, also from the residuals of the neighbours of v. Estimate and true mean both lie between 0
+    and the border, hence the bound. Mass of isolated nodes returns to the reset.
     Source: Andersen, Chung and Lang, FOCS 2006, section 3; the estimate of the rest is ours.
     """
     from graphrag_bench.algorithms.kernels import inflow, node_masses, push

@@ -12,12 +12,12 @@ from graphrag_bench.values import DECIMALS, FloatArray, IntArray
 Kernel = tuple[int, ...]
 """The triples of a path by base rank, read along their direction."""
 Ways = Mapping[int, Sequence[tuple[int, int]]]
-"""The triples at each node, by base rank, and the node that each leads to."""
+"""Triples at each node, by base rank, with the node that each leads to."""
 Search = Literal["dijkstra", "bfs", "random_walk"]
 Sources = Literal["set", "per_entity"]
 
 LONGEST = 4
-"""The most triples of a kernel that a breadth-first search or a random walk finds."""
+"""Most triples of a kernel of a breadth-first search or a random walk."""
 N_WALKS = 256
 
 
@@ -33,16 +33,16 @@ def pool_scores(
     sources: Sources = "set",
     a: float = 1.0,
 ) -> FloatArray:
-    """Return the pooled score of every triple, float64 (n,).
+    """Return the pooled score of each triple, float64 (n,).
 
-    Triples lead from `source` to `target` (node ids, (n,)) and come in the order of their base
-    ranks; `scores` are not negative. A kernel is a path from the `entities` to a node, or from a
-    node to them, along the triples' direction: the shortest path (`dijkstra`), every simple path of
-    at most four triples (`bfs`), or those of 256 random walks. `sources` takes the entities as one
-    set or one by one. S of the i-th triple of a kernel is the kernel's mean or highest score +
-    lowest score of all / (i * a). A triple has the best S of its kernels, and is a kernel by itself
-    where it lies on none. Of equally short paths the one with the larger sum of scores (by six
-    decimals) counts, then the lower tuple of base ranks.
+    Triples lead from `source` to `target` (node ids, (n,)), in the order of their base ranks, with
+    `scores` that are not negative. A kernel is a path along triples from an entity to a node, or
+    from a node to an entity: the shortest path (`dijkstra`), each simple path of at most four
+    triples (`bfs`), or a path of 256 random walks. `sources` starts paths from the set of entities
+    or from each entity. The i-th triple of a kernel scores the kernel's mean or highest score plus
+    the lowest score of all / (i * a). A triple has its best score over all kernels; a triple
+    without a kernel is a kernel itself. Of equally short paths the one with the larger sum of
+    scores (six decimals) wins, then the lower tuple of base ranks.
     Source: path pooling (Wang et al. 2025), section 3.3.
     """
     base: FloatArray = np.asarray(scores, np.float64)
@@ -113,8 +113,8 @@ def random_walks(
 ) -> list[Kernel]:
     """Return the distinct kernels of 256 walks, in order of first walk.
 
-    A walk starts at an entity, follows up to four triples, every second walk against their
-    direction, and stops where none goes on or where the one drawn leads to a node it has visited.
+    A walk starts at an entity and follows up to four triples, every second walk against their
+    direction. It stops without a next triple, or when the drawn triple leads to a visited node.
     Source: path pooling (Wang et al. 2025), section 4.3.1; how a walk is drawn is ours.
     """
     kernels: dict[Kernel, None] = {}

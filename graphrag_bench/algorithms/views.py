@@ -31,7 +31,7 @@ class Neighbours:
 
     @classmethod
     def of_rows(cls, here: IntArray, there: IntArray, n_nodes: int) -> "Neighbours":
-        """Return the neighbours `there` of the nodes `here`, both (n_relationships,)."""
+        """Return the neighbours by rows that lead from the nodes `here` to the nodes `there`."""
         rows, n = np.flatnonzero(here != there), max(n_nodes, 1)
         codes, first = np.unique(here[rows] * n + there[rows], return_index=True)
         starts = np.concatenate([[0], np.cumsum(np.bincount(codes // n, minlength=n_nodes))])
@@ -98,8 +98,8 @@ def inverse(sums: ArrayLike) -> FloatArray:
 class Views(Columns):
     """The views of a graph that are stored.
 
-    `transition` has the values of that matrix, whose ids and starts are those of `adjacency`;
-    `name_sums` and `name_order` are parts of `Graph.row_of`.
+    `transition` are the values of `Graph.transition`, whose ids and starts are those of
+    `adjacency`; `name_sums` and `name_order` are columns of `Graph.row_of`.
     """
 
     pairs: Pairs
@@ -118,7 +118,7 @@ class Views(Columns):
 COPIED = (
     "pairs", "adjacency", "pair_chunk", "chunk_relationship", "node_relationship", "chunks_per_node"
 )  # fmt: skip
-"""Views that are stored as they are."""
+"""Views that are stored unchanged."""
 
 
 def save_views(folder: Path, graph: Any) -> None:

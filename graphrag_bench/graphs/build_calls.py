@@ -148,7 +148,7 @@ def require_any_success(step: str, failures: Sequence[object], n_replies: int, a
     """Raise UserError, with the last failure and the advice, when all replies of a step failed."""
     if n_replies and len(failures) == n_replies:
         raise UserError(
-            f"Step '{step}': none of {n_replies} replies could be used. The last one: "
+            f"Step '{step}': none of {n_replies} replies could be used. Last failure: "
             f"{str(failures[-1])[:300]}. {advice}"
         )
 

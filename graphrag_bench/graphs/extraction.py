@@ -32,8 +32,8 @@ from graphrag_bench.text import is_placeholder_name, normalise_name, without_spa
 ENTITIES = Prompt("graphrag_bench.graphs:prompts/entities.j2")
 TRIPLES = Prompt("graphrag_bench.graphs:prompts/triples.j2")
 ADVICE = (
-    "The model may be too small to extract, or its window may cut the prompt; "
-    "build.extraction=nlp reads entities without a model."
+    "The model may be too small for extraction, or its window may cut the prompt. "
+    "build.extraction=nlp needs no model."
 )
 CO_OCCURS = "occurs with"
 Prune = Literal["none", "unjoined"]
@@ -95,9 +95,9 @@ def openie_file(*, chunk_table: ChunkTable, openie: Path) -> Extraction:
     if None in documents:
         example = chunk_table.passages[documents.index(None)][:80].replace("\n", " / ")
         raise UserError(
-            f"{openie}: {documents.count(None)} of {len(documents)} passages are not in the file, "
-            f"the first is: {example!r}. It must be made of this corpus, with chunking=presplit; "
-            "build.extraction=nlp does without a file."
+            f"{openie}: {documents.count(None)} of {len(documents)} passages are not in the file. "
+            f"The first is {example!r}. The file must be of this corpus, with chunking=presplit; "
+            "build.extraction=nlp needs no file."
         )
     rows, skipped = [], 0
     for document in documents:

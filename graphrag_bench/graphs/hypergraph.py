@@ -97,9 +97,9 @@ class _FactMerger:
                     self._add(text, record, chunk)
         if not self.facts:
             raise UserError(
-                "The hypergraph has no fact that names an entity. Likely causes: the model is too "
-                "small to extract, its context window cuts the prompt, or the texts name nothing. "
-                "build.fact_extraction=nlp takes sentences as facts."
+                "The hypergraph has no fact with an entity. Likely causes: the model is too small "
+                "for extraction, its window cuts the prompt, or the texts have no names. "
+                "build.fact_extraction=nlp needs no model."
             )
 
     def _add(self, text: str, record: FactRecord, chunk: int) -> None:

@@ -57,7 +57,7 @@ def fact_graph(
     """Return the graph of an extraction; raises UserError for a graph without nodes."""
     merger = _merged(extraction, counted, signs)
     if not merger.nodes:
-        raise UserError(f"{NO_ENTITIES}build.extraction=nlp reads entities without a model.")
+        raise UserError(f"{NO_ENTITIES}build.extraction=nlp needs no model.")
     return merger.graph(n_chunks)
 
 
@@ -271,8 +271,8 @@ def subgraph_extraction(*, corpus: Dataset, chunk_table: ChunkTable) -> Extracti
 def _subgraphs(corpus: Dataset) -> Subgraphs:
     if corpus.subgraphs is None:
         raise UserError(
-            f"Data set '{corpus.name}' comes without triples: build.graph=kg makes a graph of its "
-            "texts, graph.import_from=FILE reads one."
+            f"Data set '{corpus.name}' has no triples. build.graph=kg builds a graph of its texts, "
+            "graph.import_from=FILE imports one."
         )
     return corpus.subgraphs
 
@@ -283,8 +283,8 @@ def _chunks(corpus: Dataset, chunk_table: ChunkTable) -> dict[str, int]:
         chunks = chunk_table.chunks_of(document.id)
         if len(chunks) != 1:
             raise UserError(
-                f"Document '{document.id}' is {len(chunks)} chunks; a subgraph belongs to one: "
-                "chunking=presplit."
+                f"Document '{document.id}' has {len(chunks)} chunks, but a subgraph needs one. "
+                "Set chunking=presplit."
             )
         chunk[document.id] = chunks[0]
     return chunk

@@ -72,10 +72,10 @@ def read_records(text: str, cut: bool, *, keywords: bool, purpose: str) -> Recor
     A record starts with its kind and a delimiter, `("entity"<|>` or a common variant, in brackets
     or at the start of a line. Delimiters, separators and bullets may vary within a reply. An entity
     has at least 4 fields, a relationship at least 5. With `keywords` the fifth field of a
-    relationship of 6 or more holds its keywords. The last field is the strength if it is a decimal
-    number (negative ones count as 0), else the strength is 1. Entities named "NONE" or "N/A" are
-    ignored, as is an unfinished last record of a `cut` reply. Raises UnreadableReply for a reply
-    without records, unless it is only `<|COMPLETE|>`.
+    relationship with 6 or more fields holds its keywords. The last field is the strength if it is a
+    decimal number (negative ones count as 0), else the strength is 1. Entities named "NONE" or
+    "N/A" are ignored, as is an unfinished last record of a `cut` reply. Raises UnreadableReply for
+    a reply without records, unless it is only `<|COMPLETE|>`.
     Source: the released code of Zhou et al. 2025 (4e87938) and nano-graphrag; names in quotes are
     accepted with and without them.
     """
@@ -132,12 +132,12 @@ def read_facts(text: str, cut: bool, *, purpose: str) -> RecordReply:
     return _checked(reply, purpose, says_none=bool(nothing))
 
 
-def denies(reply: RecordReply, earlier: str) -> bool:
+def drops_records(reply: RecordReply, earlier: str) -> bool:
     """Return whether a corrected reply has no records although the first one resembled records."""
-    return not reply.records and not says_nothing(earlier)
+    return not reply.records and not resembles_no_record(earlier)
 
 
-def says_nothing(text: str) -> bool:
+def resembles_no_record(text: str) -> bool:
     """Return whether a reply is at most one line, without anything that resembles a record."""
     words = _END.sub("", text).strip()
     like = r"[|｜{}\t]|&lt;|\\t|[(\[\"'“]\s*(entity|relation|fact)"

@@ -157,7 +157,7 @@ class Report(BaseModel):
 
 
 def _calls(settings: Mapping[str, Any], sizes: Sizes) -> int:
-    """Assume one community for 400 tokens: graphs by spaCy have one for 185, by a model fewer."""
+    """Assume one community for each 400 tokens (185 by spaCy on UltraDomain Mix)."""
     return max(round(sizes.n_chunks * sizes.chunk / _TOKENS_OF_COMMUNITY), 1)
 
 
@@ -215,8 +215,8 @@ def llm_reports(
     n_failed = int(np.count_nonzero(failed))
     require_any_success(
         STEP, [last] * n_failed, n,
-        "The model may be too small to write JSON, or its window may cut the prompt; "
-        "build.reports=extractive does without a model.",
+        "The model may be too small to write JSON, or its window may cut the prompt. "
+        "build.reports=extractive needs no model.",
     )  # fmt: skip
     if n_failed:
         progress.say(f"{STEP}: {n_failed} of {n} replies could not be read.")
@@ -282,7 +282,7 @@ class Contents:
     def sentences(self, community: int, most: int) -> list[tuple[int, str]]:
         """Return at most `most` pairs of member and sentence, interleaved by member.
 
-        The last source are the relationships within the community.
+        Sentences of relationships within the community come last in each turn.
         """
         members = self.members(community)
         inside = set(members)
@@ -306,8 +306,8 @@ def report_tables(
     If that cuts rows off, reports on parts of the community (`texts` and `ratings` by community)
     come first, the largest occurrence first (ties by text), as many as fit. The occurrence is the
     share of the community's chunks that the part has. The rest of the budget is for entities and
-    relationships, those outside the reported parts first. Only whole rows are included. Equal
-    members give equal tables.
+    relationships, those outside the reported parts first. Only whole rows are included. The tables
+    depend on the members alone, not on their row numbers.
     Source: GraphRAG (Edge et al. 2024), section 3.1.5, as nano-graphrag packs it.
     Deviation: nano-graphrag numbers reports by community, divides occurrence by the largest of all
     communities, and counts neighbours outside the community in a rank.

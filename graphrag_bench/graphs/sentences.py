@@ -41,9 +41,10 @@ def named_entities(sentence: Sentence) -> list[str]:
 
 
 def co_occurring(names: Sequence[str], title: str) -> list[tuple[str, str]]:
-    """Return the co-occurring pairs of a sentence with these distinct entities.
+    """Return the co-occurring pairs of the distinct entities of a sentence.
 
-    All pairs of at most 8 entities, and the `title`, unless empty or among them, with each.
+    These are all pairs if there are at most 8 entities, and the pairs of the passage's `title` with
+    each entity if the sentence does not name the title.
     """
     pairs = list(combinations(names, 2)) if len(names) <= _MOST_TOGETHER else []
     if title and title not in names:
@@ -112,8 +113,8 @@ class Sentences:
         """Return the most central sentences, at most `max_tokens` together, in the order given.
 
         All are returned if they fit, and at least one. Centrality is the mean cosine to all
-        sentences, ties to the first. Sentences below four words are skipped unless all are so
-        short, as are sentences with a cosine of 0.9 or more to a selected one.
+        sentences, ties to the first. Sentences below four words are skipped unless all are shorter.
+        Sentences with a cosine of 0.9 or more to a selected one are skipped too.
         Source: LexRank's degree centrality without a threshold (Erkan and Radev 2004, section 3).
         """
         distinct = list(dict.fromkeys(rows))
@@ -142,7 +143,7 @@ class Sentences:
         return {text: row for row, text in enumerate(self.texts)}
 
     def joined(self, rows: Sequence[int], max_tokens: int) -> str:
-        """Return sentences as a text, cut at `max_tokens`."""
+        """Return sentences as a text of at most `max_tokens`."""
         text = " ".join(self.texts[row] for row in rows)
         fits = sum(self.n_tokens[row] for row in rows) <= max_tokens
         return text if fits else first_tokens(text, max_tokens)
@@ -157,7 +158,7 @@ def central_texts(
 
 
 def over_limit(groups: Iterable[tuple[Sequence[str], int]]) -> frozenset[str]:
-    """Return the sentences of all groups that exceed their token limits."""
+    """Return the sentences of the groups that exceed their token limits."""
     return frozenset(
         text
         for texts, max_tokens in groups

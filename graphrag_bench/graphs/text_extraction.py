@@ -29,10 +29,10 @@ from graphrag_bench.graphs.build_calls import (
 )
 from graphrag_bench.graphs.records import (
     RecordReply,
-    denies,
+    drops_records,
     read_facts,
     read_records,
-    says_nothing,
+    resembles_no_record,
 )
 from graphrag_bench.graphs.sentences import (
     co_occurring,
@@ -56,7 +56,7 @@ CONTINUE_FACTS = Prompt("graphrag_bench.graphs:prompts/facts_continue.j2")
 MORE_FACTS = Prompt("graphrag_bench.graphs:prompts/facts_more.j2")
 FACT_STEP = "extract facts"
 _YES_TOKENS = 8
-_TOO_SMALL = "The model may be too small to keep to the format, or its window may cut the prompt"
+_TOO_SMALL = "The model may be too small for the format, or its window may cut the prompt"
 
 
 @artifact("text_extraction.nlp")
@@ -139,9 +139,9 @@ def llm_text_extraction(
         chunk_table,
         _Prompts(extract_prompt, continue_prompt, more_prompt),
         {"entity_types": entity_types, "keywords": keywords},
-        ReplyFormat(STEP, read, denies=denies),
+        ReplyFormat(STEP, read, denies=drops_records),
         max_gleaning,
-        "build.text_extraction=nlp reads descriptions without a model.",
+        "build.text_extraction=nlp needs no model.",
     )
     rows = []
     for of_chunk in replies:
@@ -205,9 +205,9 @@ def llm_facts(
         chunk_table,
         _Prompts(extract_prompt, continue_prompt, more_prompt),
         {},
-        ReplyFormat(FACT_STEP, partial(read_facts, purpose=FACT_STEP), denies=denies),
+        ReplyFormat(FACT_STEP, partial(read_facts, purpose=FACT_STEP), denies=drops_records),
         max_gleaning,
-        "build.fact_extraction=nlp takes sentences as facts, without a model.",
+        "build.fact_extraction=nlp needs no model.",
     )
     facts = [[one for reply in of_chunk for one in reply.records] for of_chunk in replies]
     rows = [
@@ -260,7 +260,7 @@ def _glean(
                     going.append(row)
         return going
 
-    first = extractor.ask(talks, reading, items, f"{_TOO_SMALL}; {advice}")
+    first = extractor.ask(talks, reading, items, f"{_TOO_SMALL}. {advice}")
     going = going_on(range(len(items)), first)
     gleaning = ReplyFormat("gleaning", partial(_missed, reading))
     for number in range(rounds):
@@ -298,7 +298,7 @@ def _missed(reading: ReplyFormat[RecordReply], text: str, cut: bool) -> RecordRe
     try:
         return reading.read(text, cut)
     except UnreadableReply:
-        if cut or not says_nothing(text):
+        if cut or not resembles_no_record(text):
             raise
         return RecordReply(text)
 

@@ -88,10 +88,10 @@ def text_graph(
                 weight=max(one.strength, 0.0), chunks=(number,),
             )  # fmt: skip
     if not merger.nodes:
-        raise UserError(f"{NO_ENTITIES}build.text_extraction=nlp reads them without a model.")
+        raise UserError(f"{NO_ENTITIES}build.text_extraction=nlp needs no model.")
     if keywords and merger.relationships and not merger.keywords:
         raise UserError(
-            "A rich knowledge graph needs keywords, and no relationship here has any: set "
+            "A rich knowledge graph needs keywords, but no relationship has any. Set "
             "build.text_extraction.keywords=true, or build.graph=tkg."
         )
     return merger.graph(len(extraction.rows), keywords=keywords, most_tokens=most_tokens)
@@ -109,7 +109,7 @@ def _summarise(graph: Graph, extractor: Extractor, prompt: Prompt) -> Graph:
         prompt.render({"names": titles[row], "descriptions": decode(encode(texts[row])[:room])})
         for row in long
     ]
-    advice = "build.graph=tkg or rkg keeps the descriptions as they were read."
+    advice = "build.graph=tkg or rkg does not summarise descriptions."
     summaries = extractor.texts(chats, [titles[row] for row in long], STEP, advice)
     for row, summary in zip(long, summaries, strict=True):
         texts[row] = summary or texts[row]

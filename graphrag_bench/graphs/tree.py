@@ -58,7 +58,7 @@ CLUSTER_SIZE = 10
 """Nodes of a cluster of balanced k-means; ours."""
 SUMMARY_TOKENS = 100
 """Source: RAPTOR's code."""
-_ADVICE = "The model may be too small, or its window too; build.graph=tree takes central sentences."
+_ADVICE = "The model or its window may be too small. build.graph=tree needs no model."
 LEAF, SUMMARY_NODE = "chunk", "summary"
 """Prefixes of node names: `chunk 12` is a leaf, `summary 2.0` the first summary of layer 2."""
 

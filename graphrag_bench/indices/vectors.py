@@ -52,17 +52,17 @@ def described_index(
 
 
 def named_node_texts(graph: Graph) -> list[str]:
-    """Return "name: description" of every node, its name where there is none."""
+    """Return "name: description" of each node, its name if it has no description."""
     return list(map(named_text, graph.names, _descriptions(graph)))
 
 
 def named_text(name: str, described: str) -> str:
-    """Return "name: description", the name alone where nothing describes it."""
+    """Return "name: description", or the name for an empty description."""
     return f"{name}: {described}" if described else name
 
 
 def node_texts(graph: Graph) -> list[str]:
-    """Return the description of every node, its name where there is none."""
+    """Return the description of each node, its name if it has none."""
     return [text or name for name, text in zip(graph.names, _descriptions(graph), strict=True)]
 
 
@@ -114,7 +114,7 @@ def relationship_texts(graph: Graph, text: RelationshipText = "context") -> list
 
 @artifact("community_index")
 def community_index(*, reports: Reports, embedder: Embedder, progress: Progress) -> VectorIndex:
-    """Vectors of communities by their reports; zeros, cosine 0 to all, for communities without.
+    """Vectors of communities by their reports; zeros (cosine 0) for communities without one.
 
     Source: Zhou et al. 2025, section 6.3 (community vectors of VGraphRAG and CheapRAG).
     """

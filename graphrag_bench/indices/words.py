@@ -33,7 +33,7 @@ class Bm25:
         numbers: dict[str, int] = {}
         rows = [[numbers.setdefault(word, len(numbers)) for word in _words(text)] for text in texts]
         if not numbers:
-            raise UserError("BM25: the chunks hold no word to search by, stop words aside.")
+            raise UserError("BM25: the chunks have no words except stop words.")
         retriever.index((rows, numbers), show_progress=False)
         return cls(retriever)
 
@@ -92,7 +92,7 @@ class Tfidf(Columns):
         try:
             rows = vectorizer.fit_transform(list(texts)).tocsr()
         except ValueError as error:
-            raise UserError(f"TF-IDF: the texts hold no word to search by ({error}).") from None
+            raise UserError(f"TF-IDF: the texts have no words ({error}).") from None
         rows.sort_indices()
         words = Texts.of([str(word) for word in vectorizer.get_feature_names_out()])
         return cls(rows, words, np.asarray(vectorizer.idf_, np.float64))

@@ -53,7 +53,7 @@ def test_a_graph_needs_triples_and_a_chunk_for_each_document(cwq: Dataset) -> No
     graph = graph_of(holding({"d": [("a", "r", "a"), ("a", " ", "b"), ("", "r", "b")]}))
     assert triples_of(graph, np.arange(graph.n_relationships)) == [("a", "r", "a")]
     for corpus, problem in (
-        (dataset(("d", "", "A text.")), "without"),
+        (dataset(("d", "", "A text.")), "no triples"),
         (holding({"d": []}), "empty"),
     ):
         with pytest.raises(UserError, match=problem):
