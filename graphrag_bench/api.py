@@ -1,4 +1,4 @@
-"""The Python interface: data sets, pipelines to look at and change, runs as a data frame."""
+"""Python interface: data sets, methods as editable pipelines, runs and their data frame."""
 
 import copy
 import json
@@ -56,10 +56,16 @@ def dataset(
     questions: str | Path | None = None,
     **settings: object,
 ) -> Dataset:
-    """The checked data set of that name, read from `root`, `home`/data or its card's folder.
+    """Read a data set from `root`, else from `home`/data or the folder of its card.
 
-    `questions` is a file or folder of questions made for its corpus, in place of its own.
-    A synthetic set is made from `settings`: `dataset("world", size=200)`.
+    `questions` is a file or folder of generated questions that replace the set's own. `settings`
+    are those of a synthetic set. Raises UserError for an unknown name and for invalid rows.
+
+    >>> toy = dataset("toy")
+    >>> len(toy.documents), toy.questions[0].text, toy.gold["q1"].answers
+    (8, 'Who founded the Norvik Observatory?', ('Ada Marsh',))
+    >>> len(dataset("world", size=20, n_questions=3).questions)
+    3
     """
     return read_dataset(name, root, openie, settings, home=home, questions=questions)
 
@@ -70,11 +76,18 @@ def dataset_of(
     *,
     home: str | Path = ".",
 ) -> Dataset:
-    """A data set of your own lists, stored below `home`/data so that its runs can be opened again.
+    """Make a data set from lists, and store it below `home`/data.
 
-    A document is a text, or has `id`, `title` and `text`; a question has `text`, and `answers` and
-    `evidence` (ids of documents) where it is scored. Documents without an id are d0, d1, ... in
-    order, questions q0, q1, ... Raises UserError, with the place, for a wrong field.
+    A document is a text, or a mapping with `text` and optionally `id` and `title`. A question has
+    `text`; scoring needs `answers` and `evidence` (document ids). Missing ids are d0, d1, ... and
+    q0, q1, ... Raises UserError, with the row, for an invalid field.
+
+    >>> mine = dataset_of(
+    ...     ["Ada built the mill.", {"id": "otto", "text": "Otto sold it."}],
+    ...     [{"text": "Who built the mill?", "answers": ["Ada"], "evidence": ["d0"]}],
+    ... )
+    >>> [document.id for document in mine.documents], mine.gold["q0"].evidence
+    (['d0', 'otto'], ('d0',))
     """
     rows = [{"text": one} if isinstance(one, str) else dict(one) for one in documents]
     corpus = [{"id": f"d{n}", **row} for n, row in enumerate(rows)]
@@ -86,13 +99,21 @@ def dataset_of(
 
 
 def method(source: str | Mapping[str, Any], **settings: Any) -> "EditablePipeline":
-    """A method's pipeline, with its parameters and run settings by name.
+    """Return the pipeline of a method, with parameters and run settings by name.
 
-    `source` is a name in configs/method, the path of a YAML file, or a mapping of your own; names
-    are looked for in the `configs` of the working directory and of `plugins=["mylab"]` too. A
-    setting is a parameter of the method (`damping=0.3`), or a run setting (`llm="local"`,
-    `workers=2`, a mapping for a group with settings of its own, a `ChatModel` for `llm`,
-    `llm_build`, `llm_judge`). Raises UserError with every other name.
+    `source` is the name of a method, the path of a YAML file, or a mapping. A setting is a
+    parameter of the method (`damping=0.3`) or a run setting: `workers=2`, `llm="local"`, a mapping
+    for a group (`embedder={...}`), a `ChatModel` for `llm`, `llm_build` or `llm_judge`. Raises
+    UserError that lists every unknown name.
+
+    >>> pipeline = method("bm25", top_k=2, embedder="hashing", answer="off")
+    >>> pipeline
+    <Pipeline bm25: 3 steps; print(pipeline) shows them>
+    >>> pipeline.steps["retrieve"]
+    [{'op': 'chunk.bm25', 'top_k': 10}]
+    >>> method("hipporag", dampng=0.3)
+    Traceback (most recent call last):
+    graphrag_bench.errors.UserError: There is no setting 'dampng'. Did you mean 'damping'?
     """
     add_folders(config_folders(settings.get("plugins") or ()))
     file = method_file(source) if isinstance(source, str) else source
@@ -100,7 +121,7 @@ def method(source: str | Mapping[str, Any], **settings: Any) -> "EditablePipelin
     raw = with_profile(file, profile, fidelity, settings.get("pooling"))
     known = [name for name in raw if name not in RESERVED]
     run_settings: dict[str, Any] = {"chunking": chunking_of(raw)}
-    gathered = ErrorCollector()
+    errors = ErrorCollector()
     for name, value in settings.items():
         if name in known:
             raw[name] = value
@@ -108,8 +129,8 @@ def method(source: str | Mapping[str, Any], **settings: Any) -> "EditablePipelin
             run_settings[name] = value
         else:
             hint = did_you_mean(name, [*known, *_RUN_SETTINGS], known)
-            gathered.errors.append(UserError(f"There is no setting '{name}'. {hint}"))
-    gathered.refuse()
+            errors.errors.append(UserError(f"There is no setting '{name}'. {hint}"))
+    errors.refuse()
     plain: dict[str, Any] = method_values(raw)
     steps = paths_of({stage: raw.get(stage) for stage in STAGES}, lists=True)
     set_ones = {name for name in settings if name in known}
@@ -128,11 +149,11 @@ _ROLES = ("llm_build", "llm_judge")
 
 @dataclass(repr=False)
 class EditablePipeline:
-    """A method that can be looked at, changed, asked and run.
+    """A method whose steps can be read and edited; made by `gb.method`.
 
-    `given` are the paths of the parameters that were set, `readers` those of the settings of steps
-    that read them, `original` is the method before its steps were changed: a number of items that
-    was set stays under the common context budget.
+    A parameter or step setting that the user sets is not changed to fill the context budget. For
+    this, `given` holds the paths of the parameters that were set, `readers` the paths of the step
+    settings that read them, and `original` the method before its steps were edited.
     """
 
     method: dict[str, Any]
@@ -143,17 +164,37 @@ class EditablePipeline:
 
     @property
     def steps(self) -> dict[str, list[dict[str, Any]]]:
-        """The steps of each stage, to look at and to change: `del steps["retrieve"][0]`."""
+        """The steps of each stage, as lists that can be edited.
+
+        >>> pipeline = method("bm25", embedder="hashing")
+        >>> pipeline.steps["retrieve"].append({"op": "chunk.head", "top_k": 1})
+        >>> print(pipeline)
+        bm25
+        retrieve.0: {"op": "chunk.bm25", "top_k": 10}
+        retrieve.1: {"op": "chunk.head", "top_k": 1}
+        generate.0: {"op": "context.chunks", "top_k": 4}
+        generate.1: {"op": "answer.direct", ...}
+        """
         return {stage: self.method.setdefault(stage, []) for stage in STAGES}
 
     def renamed(self, name: str) -> "EditablePipeline":
-        """A copy with another name, under which its runs are stored and shown."""
+        """Return a copy under another name, which its runs are stored and shown under.
+
+        >>> method("bm25").renamed("mine")
+        <Pipeline mine: 3 steps; print(pipeline) shows them>
+        """
         method = copy.deepcopy(self.method) | {"name": name, "title": name}
         given = (*self.given, *self.readers)  # no file says which steps read a parameter
         return replace(self, method=method, settings=dict(self.settings), given=given)
 
     def experiment(self, data: Dataset, **settings: Any) -> Experiment:
-        """The checked experiment on a data set; raises UserError with every problem."""
+        """Return the checked experiment on a data set; raises UserError with every problem.
+
+        >>> pipeline = method("vanilla", embedder="hashing", llm="scripted")
+        >>> experiment = pipeline.experiment(dataset("toy"), answer="off")
+        >>> [artifact.resource for artifact in experiment.plan]
+        ['chunk_table', 'chunk_index']
+        """
         late = [name for name in _SELECTORS if name in settings]
         if late:
             raise UserError(f"{late[0]} is chosen with the method: gb.method(NAME, {late[0]}=...).")
@@ -180,12 +221,29 @@ class EditablePipeline:
                     yield from (f"method.{stage}.{row}.{name}" for name in step)
 
     def run(self, data: Dataset | str, **settings: Any) -> "Run":
-        """Run on a data set (`limit=20`, `answer="off"`), or go on with a run that is stored."""
+        """Run on a data set; a stored run with the same settings is resumed.
+
+        `settings` are further run settings.
+
+        >>> pipeline = method("bm25", top_k=2, embedder="hashing", llm="scripted")
+        >>> pipeline.run("toy", limit=2, answer="off")
+        <Run bm25 on toy: 2 questions, 0 answered, 0 failed; runs/toy/bm25/...>
+        """
         corpus = dataset(data) if isinstance(data, str) else data
         return Run(execute(self.experiment(corpus, **settings)))
 
     def ask(self, question: str, data: Dataset | str = "sample") -> TracedAnswer:
-        """The answer to a question of your own; nothing is stored, and a failed step raises."""
+        """Answer one question, with its context and trace; nothing is stored.
+
+        A failed step raises its error.
+
+        >>> from graphrag_bench.llm.scripted import Scripted
+        >>> reader = Scripted({"Norvik": "Ada Marsh"})
+        >>> pipeline = method("bm25", top_k=2, embedder="hashing", llm=reader)
+        >>> answered = pipeline.ask("Who founded the Norvik Observatory?", "toy")
+        >>> answered.answer, [piece.id for piece in answered.context.pieces]
+        ('Ada Marsh', ['ada', 'norvik'])
+        """
         experiment = self.experiment(dataset(data) if isinstance(data, str) else data)
         return TracedAnswer.of(experiment, question)
 
@@ -203,7 +261,15 @@ class EditablePipeline:
 
 @dataclass(frozen=True, repr=False)
 class Run:
-    """A finished run."""
+    """A finished run; made by `EditablePipeline.run`.
+
+    >>> pipeline = method("bm25", top_k=2, embedder="hashing", llm="scripted")
+    >>> run = pipeline.run("toy", limit=2, answer="off")
+    >>> run.metrics["metrics"]["evidence_recall@2"]
+    {'mean': 1.0, 'low': 1.0, 'high': 1.0, 'n': 2}
+    >>> run.folder.name == run.key
+    True
+    """
 
     result: RunResult
 
@@ -215,26 +281,34 @@ class Run:
 
     @property
     def experiment(self) -> Experiment:
-        """What was run."""
+        """The checked settings, data set and pipeline."""
         return self.result.experiment
 
     @property
     def folder(self) -> Path:
-        """Where it is stored."""
+        """The run folder."""
         return self.result.folder.path
 
     @property
     def key(self) -> str:
-        """Its key: the last part of the folder."""
+        """The run key, which is the name of the folder."""
         return self.experiment.key
 
     @property
     def metrics(self) -> Mapping[str, Any]:
-        """What `metrics.json` holds."""
+        """The content of `metrics.json`."""
         return self.result.metrics
 
     def show(self, *others: "Run", columns: str = "main") -> None:
-        """Print the table of this run and others as `graphrag-bench run` does."""
+        """Print the table of this run and others; `columns="all"` prints every column.
+
+        >>> pipeline = method("bm25", top_k=2, embedder="hashing", llm="scripted")
+        >>> pipeline.run("toy", limit=2, answer="off").show()
+        toy (regime: house; limit: 2; context budgets: 2,400 tokens for all)
+        ...
+        │ BM25   │ 2 │                    1.000 │             49 │
+        ...
+        """
         for table in self._tables(others, columns):
             show(table)
 
@@ -250,7 +324,15 @@ class Run:
         return "\n".join(map(markdown, self._tables((), "main")))
 
     def question(self, name: str) -> "StoredQuestion":
-        """One stored question, in a notebook with its graph; raises UserError for another."""
+        """Return one stored question; a notebook shows its graph.
+
+        Raises UserError for an unknown id.
+
+        >>> pipeline = method("bm25", top_k=2, embedder="hashing", llm="scripted")
+        >>> question = pipeline.run("toy", limit=2, answer="off").question("q1")
+        >>> question.values["gold"]["evidence"]
+        ['ada']
+        """
         stored = StoredRun(self.result.folder, self.experiment.dataset)
         if name not in stored.rows:
             raise UserError(f"The run has no question '{name}'. {did_you_mean(name, stored.rows)}")
@@ -259,7 +341,7 @@ class Run:
 
 @dataclass(frozen=True, repr=False)
 class StoredQuestion:
-    """A stored question of a run; `values` is all of it as plain values, names in place of ids."""
+    """A stored question of a run: answer, context, steps and gold in `values`, with names for ids."""
 
     values: Mapping[str, Any]
 
@@ -272,9 +354,17 @@ class StoredQuestion:
 
 
 def stored_runs(home: str | Path = ".") -> "pandas.DataFrame":
-    """One row for each question of each stored run, with its metrics where the gold is at hand.
+    """Return a data frame with one row for each question of each stored run.
 
-    A setting that differs among the runs is a column named by its path, such as `method.damping`.
+    Its columns are the run, the answer, the metrics where the data set is available, and every
+    setting that differs among the runs, named by its path (`method.damping`).
+
+    >>> settings = {"embedder": "hashing", "llm": "scripted", "paths": {"home": "two"}}
+    >>> for top_k in (1, 4):
+    ...     run = method("bm25", top_k=top_k, **settings).run("toy", limit=2, answer="off")
+    >>> frame = stored_runs("two")
+    >>> frame.groupby("method.top_k")["evidence_in_context"].mean().to_dict()
+    {1: 0.75, 4: 1.0}
     """
     import pandas
 
