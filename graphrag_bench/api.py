@@ -341,7 +341,7 @@ class Run:
 
 @dataclass(frozen=True, repr=False)
 class StoredQuestion:
-    """A stored question of a run: answer, context, steps and gold in `values`, with names for ids."""
+    """A stored question of a run; `values` has its answer, context, steps and gold, with names."""
 
     values: Mapping[str, Any]
 

@@ -1,12 +1,12 @@
 """The context budget of a run, in one of two modes.
 
-*equal*: the context of every method has the same number of tokens and is filled, so that methods
-are compared at equal cost. `budget_context=N` sets the number; `auto` takes it from the chunks of
-the corpus and the window of the reader (`run.windows.ContextWindow`).
+*equal*: every method fills a context of the same number of tokens, so that methods are compared at
+equal cost. `budget_context=N` sets the number; `auto` derives it from the chunks of the corpus and
+the window of the reader (`run.windows.ContextWindow`).
 
 *native*: each method keeps its own k, or the `budget` of its file or profile, within the window of
-the reader. That is `budget_context=native`, `regime=published` (where `budget_context=N` is one
-more bound), and the default under a profile or with `method.budget`.
+the reader. Native are `budget_context=native`, `regime=published` (`budget_context=N` is then a
+cap), and by default a profile other than `default` and `method.budget=N`.
 """
 
 import math
@@ -25,13 +25,13 @@ from graphrag_bench.run.method import references
 from graphrag_bench.run.windows import ContextWindow, round_up_to_hundred
 
 FEWEST_TOKENS = 50
-"""The least mean tokens assumed per chunk: enough chunks are retrieved to fill the budget."""
+"""Assumed minimum of the mean tokens of a chunk: sets how many chunks fill the budget."""
 _OWN = "method.budget"
 _SLOTS: Mapping[Filling, str] = {"chunk": "chunks", "node": "nodes"}
 
 
 def sets_budget(settings: RunSettings) -> bool:
-    """Return whether the command sets a budget, in place of `auto`."""
+    """Return whether the command sets a budget other than `auto`."""
     return settings.budget_context != "auto" or _OWN in settings.given
 
 
@@ -51,12 +51,12 @@ def context_budget(
     *,
     swept: bool = False,
 ) -> ContextBudget:
-    """Return the context budget of a run; none for a pipeline that packs nothing within one.
+    """Return the context budget of a run, unbounded for a pipeline that packs no context.
 
-    An equal budget is not filled where the command sets a number of items (`method.top_k=8`) that
-    filling would change: `file` is the method's, which says where its parameters are read. Raises
-    UserError for a number of tokens where nothing is packed (but in a sweep, `swept`), that does
-    not fit the window, or that `method.budget` sets as well.
+    An equal budget is not filled if the command sets a number of items (`method.top_k=8`) that
+    filling would change; `file` is the method's file, which shows the steps that read a parameter.
+    Raises UserError for a number of tokens that no step uses (unless `swept`), that exceeds the
+    window, or that conflicts with `method.budget`.
     """
     wish, own = settings.budget_context, settings.method.get("budget")
     number = wish if isinstance(wish, int) else None
@@ -79,7 +79,7 @@ def context_budget(
 
 
 def own_budget(settings: RunSettings) -> int | None:
-    """Return the tokens that the method, or else the source of its profile, gives a context."""
+    """Return the context budget of the method in tokens, else that of its profile, else None."""
     own: int | None = settings.method.get("budget")
     return own or BUDGETS.get(settings.profile)
 
@@ -87,14 +87,14 @@ def own_budget(settings: RunSettings) -> int | None:
 def reported_budget(
     settings: RunSettings, pipeline: Pipeline, budget: ContextBudget
 ) -> int | Literal["auto", "native"]:
-    """Return the `budget_context` that a run came to; as it was set where nothing is packed."""
+    """Return the resolved `budget_context`; unchanged if no context is packed."""
     if is_native(settings):
         return settings.budget_context if settings.budget_context != "auto" else "native"
     return budget.tokens if packers(pipeline) and budget.tokens else settings.budget_context
 
 
 def packers(pipeline: Pipeline) -> list[OperatorStep]:
-    """Return the steps whose context or prompt the budget bounds, in order."""
+    """Return the steps whose context or prompt is limited by the budget, in order."""
     return [
         op
         for op in pipeline.operators()
@@ -103,12 +103,12 @@ def packers(pipeline: Pipeline) -> list[OperatorStep]:
 
 
 def map_steps(pipeline: Pipeline) -> list[OperatorStep]:
-    """Return the steps that read a context in groups, each in a prompt of its own, in order."""
+    """Return the steps that read a context in groups, one prompt each, in order."""
     return [op for op in pipeline.operators() if "group_tokens" in op.settings]
 
 
 def _filling(pipeline: Pipeline) -> Filling:
-    """The kind of rows that fill a context: its chunks, or its nodes where it has nothing else."""
+    """Return the kind of rows that fill a context: chunks, or nodes if it has only nodes."""
     kinds = {op.operator.name.removeprefix("context.") for op in packers(pipeline)}
     return "chunk" if "chunks" in kinds else "node" if kinds == {"nodes"} else ""
 
@@ -116,10 +116,10 @@ def _filling(pipeline: Pipeline) -> Filling:
 def with_budget(
     pipeline: Pipeline, budget: ContextBudget, settings: RunSettings, window: ContextWindow
 ) -> Pipeline:
-    """Return the pipeline with the settings that the context budget decides.
+    """Return the pipeline with the settings that follow from the context budget.
 
-    Blocks of the rows that fill the budget take any number of them, and the lists of `_outer_lists`
-    are long enough for it. Groups that a model reads one by one leave room in its window.
+    Blocks of the kind that fills the budget take any number of rows, and the lists of
+    `_outer_lists` are long enough. Groups that a model reads one by one fit its window.
     """
     blocks, lists, least = {id(op) for op in packers(pipeline)}, set[int](), 0
     if budget.filling and budget.tokens is not None:
@@ -140,10 +140,10 @@ def with_budget(
 
 
 def _of_block(op: OperatorStep, budget: ContextBudget, settings: RunSettings) -> dict[str, Any]:
-    """Return what the budget changes in a block's settings.
+    """Return the changed settings of a block.
 
-    Under a profile a block without a `top_k` takes every row that fits. Tokens of a block's own
-    (`share` above 1) are the same part of the budget as of the method's own.
+    Under a profile a block without a `top_k` takes every row that fits. A fixed number of tokens
+    (`share` above 1) is scaled from the method's own budget to this one.
     """
     new: dict[str, Any] = {}
     filled = budget.filling and op.operator.name == f"context.{_SLOTS[budget.filling]}"
@@ -159,10 +159,10 @@ def _of_block(op: OperatorStep, budget: ContextBudget, settings: RunSettings) ->
 
 
 def _outer_lists(pipeline: Pipeline, slot: str) -> list[OperatorStep]:
-    """Return steps with a `top_k` that write such rows, and beside them nothing that a step reads.
+    """Return the steps with a `top_k` whose only output that a step reads is this slot.
 
-    They are those after the last model that reads such rows: more would be paid there. What
-    branches, `each` and `repeat` retrieve follows from the length of their lists, which stays.
+    They follow the last step that gives such rows to a model, where longer lists would cost calls.
+    Lists inside branches, `each` and `repeat` keep their length.
     """
     steps = pipeline.steps()
     read = {read.slot for op in pipeline.operators() for read in op.operator.reads}
@@ -185,7 +185,7 @@ def _outer_lists(pipeline: Pipeline, slot: str) -> list[OperatorStep]:
 
 
 def _item_numbers(pipeline: Pipeline, file: Mapping[str, Any]) -> set[str]:
-    """Return the paths of the numbers of items that filling would change."""
+    """Return the paths of the `top_k` settings that filling would change."""
     if not (filling := _filling(pipeline)):
         return set()
     slot = _SLOTS[filling]
@@ -221,7 +221,7 @@ class Block:
 
 
 def context_blocks(pipeline: Pipeline, budget: ContextBudget, typical: int) -> list[Block]:
-    """Return the blocks of every prompt of a method, in order; a chunk has `typical` tokens."""
+    """Return the blocks of every prompt of a method, in order; `typical` are a chunk's tokens."""
     blocks = []
     for op in packers(pipeline):
         share = op.settings.get("share", 1.0)
@@ -237,9 +237,9 @@ def context_blocks(pipeline: Pipeline, budget: ContextBudget, typical: int) -> l
 def empty_blocks(
     pipeline: Pipeline, budget: ContextBudget, window: ContextWindow, *, asked: bool = False
 ) -> str:
-    """Say why a prompt can hold none of its chunks, and what budget would do; or "".
+    """Return why no chunk fits into a prompt, with a sufficient budget; "" if one fits.
 
-    A budget that was `asked` for may leave chunks out of a prompt that has other rows.
+    An explicit budget (`asked`) may leave all chunks out of a prompt that has other rows.
     """
     every = context_blocks(pipeline, budget, window.chunk.typical)
     chunks = [block for block in every if block.whole is not None]
@@ -249,8 +249,8 @@ def empty_blocks(
     enough = round_up_to_hundred(window.chunk.typical / best.share)
     larger = window.left is not None and window.left < enough
     return (
-        f"its chunks have {best.n_tokens:,} of {budget.tokens:,} tokens of context, and a typical "
-        f"chunk of this corpus takes {window.chunk.typical:,}: none fits. Set "
-        f"budget_context={enough} {'with a reader of a larger window ' * larger}or cut smaller "
-        "chunks: chunking=token chunking.size=N."
+        f"no chunk fits: chunks have {best.n_tokens:,} of {budget.tokens:,} tokens of context, and "
+        f"a typical chunk takes {window.chunk.typical:,}. Set budget_context={enough}"
+        f"{' with a reader of a larger window' * larger}, or smaller chunks: chunking=token "
+        "chunking.size=N."
     )

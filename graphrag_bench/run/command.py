@@ -1,4 +1,4 @@
-"""One command: its cells, what they share, their reference rows, and what it refuses beforehand."""
+"""One command: its cells, their reference rows, and the checks before its first run."""
 
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -19,7 +19,7 @@ from graphrag_bench.run.models import ProcessCache, key_of, process_cache
 from graphrag_bench.run.stored import EXTENT
 
 NONE = "none"
-"""The baseline of a run that is compared with none."""
+"""`evaluation.baseline=none`: no comparison with a baseline."""
 _MODELS = ("llm", "llm_build", "embedder", "nlp", "cross_encoder")
 _READ_AS = {
     "graph.import_from": "import_from",
@@ -27,22 +27,22 @@ _READ_AS = {
     "graph.checkpoint_revision": "checkpoint",
     "dataset.openie": "openie",
 }
-"""Settings that one resource alone reads."""
+"""The only resource that reads each of these settings."""
 _PAUSE = 0.5
-"""Seconds between two looks at a run that another process is at work on."""
+"""Seconds between two attempts to lock a run."""
 
 
 def cell_identity(experiment: Experiment) -> str:
-    """Return what tells a cell of a sweep from others; equal cells run once."""
+    """Return the identity of a sweep's cell; cells with the same identity run once."""
     return f"{experiment.folder.path} {experiment.settings.model_dump_json(include=EXTENT)}"
 
 
 Outcomes = Sequence[tuple[Sequence[str], Experiment | UserError]]
-"""The overrides of each cell of a sweep, () of another run, with its experiment or its error."""
+"""The overrides of each cell, () for a single run, with its experiment or its error."""
 
 
 def methods_of(outcomes: Outcomes) -> dict[str, list[str]]:
-    """Return the methods of the cells that can be run, by data set."""
+    """Return the methods of the valid cells, by data set."""
     methods: dict[str, list[str]] = {}
     for _, one in outcomes:
         if isinstance(one, Experiment):
@@ -54,7 +54,7 @@ def methods_of(outcomes: Outcomes) -> dict[str, list[str]]:
 class Command:
     """The experiments of one command, each prepared once.
 
-    A worker of a launcher receives an empty one, and prepares its own cells.
+    Pickling empties it: a worker of a launcher prepares its own cells.
     """
 
     shared: ProcessCache = field(default_factory=process_cache)
@@ -64,7 +64,7 @@ class Command:
         return Command, ()
 
     def experiment(self, values: Mapping[str, Any], *, swept: bool) -> Experiment:
-        """Return the checked experiment of composed settings; raises UserError."""
+        """Return the checked experiment of composed settings."""
         name = key_of([values, swept])
         if name not in self._prepared:
             experiment = Experiment.prepare(values, swept=swept, shared=self.shared)
@@ -75,9 +75,9 @@ class Command:
     def cells(
         self, cells: Sequence[Sequence[str]], name: str = PRIMARY
     ) -> Iterator[tuple[Sequence[str], Experiment | UserError]]:
-        """Yield the overrides of each cell with its checked experiment, or what is wrong.
+        """Yield the overrides of each cell with its checked experiment or its error.
 
-        Raises UserError, which names the first of them, for cells that cannot be composed.
+        Raises UserError, which names the first three, if Hydra cannot compose some cells.
         """
         settings: list[Mapping[str, Any]] = []
         wrong: list[str] = []
@@ -87,7 +87,7 @@ class Command:
             except UserError as error:
                 wrong.append(f"cell {number} ({' '.join(overrides)}): {error}")
         if wrong:
-            more = [f"{len(wrong)} of {len(cells)} cells are wrong."] * (len(wrong) > 3)
+            more = [f"{len(wrong)} of {len(cells)} cells are invalid."] * (len(wrong) > 3)
             raise UserError("\n".join([*wrong[:3], *more]))
         for overrides, values in zip(cells, settings, strict=True):
             try:
@@ -100,7 +100,7 @@ class Command:
     ) -> list[Experiment]:
         """Return the experiments of a cell's reference rows.
 
-        `asked` are the methods that the command asks for, by data set.
+        `asked` has the methods of the command by data set; they get no reference row.
         """
         rows, data = [], experiment.dataset
         for settings in reference_settings(
@@ -114,7 +114,7 @@ class Command:
         return rows
 
     def run(self, experiment: Experiment, progress: Progress | None = None) -> None:
-        """Run an experiment, unless this process has; what another one runs is waited for."""
+        """Run an experiment once in this process; wait while another process runs it."""
         waiting = False
         while cell_identity(experiment) not in self.shared.finished:
             try:
@@ -128,12 +128,12 @@ class Command:
 
 
 def reference_settings(experiment: Experiment, asked: Sequence[str]) -> list[RunSettings]:
-    """Return the settings of the reference runs of an experiment: the methods with a `role`.
+    """Return the settings of an experiment's reference rows: the methods that have a `role`.
 
-    Each has the settings of its file, and the models, questions and context budget of this run.
-    Methods among `asked`, those of the command on this data set, are left out, and all where the
-    baseline is among them or with `reference_rows=off`. Only baselines are run when nothing is
-    answered, no ceiling without gold evidence, no baseline without documents.
+    They have their own parameters, and the models, questions and context budget of the experiment.
+    A method in `asked` (the methods of the command) gets no row. There are no rows if the baseline
+    is in `asked` or with `reference_rows=off`; without answers only baselines, without gold
+    evidence no ceiling, without documents no baseline.
     """
     settings = experiment.settings
     if settings.reference_rows == "off" or settings.evaluation.baseline in asked:
@@ -154,7 +154,7 @@ def reference_settings(experiment: Experiment, asked: Sequence[str]) -> list[Run
 
 @cache
 def _in_role() -> dict[str, list[str]]:
-    """Return our methods with a role in their own file, by role in the order of the table."""
+    """Return the built-in methods by role, in the order of the table."""
     roles: dict[str, list[str]] = {"floor": [], "baseline": [], "ceiling": []}
     for name in built_in("method"):
         if (file := file_of("method", name)) and (role := read(file).get("role")):
@@ -165,7 +165,7 @@ def _in_role() -> dict[str, list[str]]:
 def check_names(settings: RunSettings) -> None:
     """Raise UserError for an unknown baseline or metric, or an objective that no run can have.
 
-    Whether the data set has what a metric needs is seen when a run is scored.
+    Scoring decides whether the data set has the gold that a metric needs.
     """
     scoring, goal = settings.evaluation, settings.objective
     methods = {*names("method"), str(settings.method.get("name")), NONE}
@@ -178,28 +178,28 @@ def check_names(settings: RunSettings) -> None:
             setting = "evaluation.compared" if name in scoring.compared else f"objective={goal}"
             raise UserError(f"{setting}: {unknown('metric', name, evidence + answers)}")
     if goal in UNDIRECTED:
-        raise UserError(f"objective={goal}: a descriptive metric, neither direction is better.")
+        raise UserError(f"objective={goal} is descriptive: neither direction is better.")
     if goal in answers and not settings.answering:
-        raise UserError(f"objective={goal}: metrics of answers need answer=on.")
+        raise UserError(f"objective={goal} needs answers: answer=on.")
     if goal and settings.split == "test":
-        raise UserError("objective chooses settings: split=dev; report it on split=test.")
+        raise UserError("objective selects settings on split=dev. Report the result on split=test.")
 
 
 def refuse_unused(overrides: Sequence[str], experiments: Sequence[Experiment]) -> None:
-    """Raise one UserError that names every override that no run of a command reads.
+    """Raise one UserError that lists every override that no experiment reads.
 
-    A setting that only some runs of a sweep read is fine.
+    A setting that some cells of a sweep read is accepted.
     """
     given = [text.lstrip("+") for text in overrides if not text.startswith("~")]
     names = [text.partition("=")[0].removeprefix("llm@") for text in given]
     reasons = {name: [_unused(one, name) for one in experiments] for name in names}
     lines = [f"  {name}: {every[0]}" for name, every in reasons.items() if every and all(every)]
     if lines:
-        raise UserError("\n".join([f"{len(lines)} setting(s) would change nothing:", *lines]))
+        raise UserError("\n".join([f"{len(lines)} setting(s) would have no effect:", *lines]))
 
 
 def _unused(experiment: Experiment, name: str) -> str:
-    """Return why a run reads no such setting; "" where it does, or where it says how a run goes."""
+    """Return why an experiment does not read a setting; "" if it does."""
     first, *rest = name.replace("method.build.", "build.", 1).split(".")
     settings, used = experiment.settings, experiment.used
     planned = {item.resource for item in experiment.plan}
@@ -210,20 +210,20 @@ def _unused(experiment: Experiment, name: str) -> str:
         reads = {first, "llm_build"} if first == "llm" and settings.llm_build is None else {first}
         reads |= {"tokenizer"} if rest == ["tokenizer"] else set()
         there = [model for model in _MODELS if model in used]
-        return "" if reads & used else f"{method} uses no {first} here; it uses {', '.join(there)}."
+        return "" if reads & used else f"{method} uses no {first}; it uses {', '.join(there)}."
     if first == "pooling" and rest and settings.pooling is None:
-        return "pooling is off here; choose pooling=rerank or pooling=reselect."
+        return "pooling is off; set pooling=rerank or pooling=reselect."
     if name == "dev_share" and settings.split == "all":
         return "it needs split=dev or split=test."
     if name == "dataset.openie" and "extraction" not in planned:
         return ""
     if name in _READ_AS and _READ_AS[name] not in used:
-        return f"{method} builds nothing from it here; it builds {', '.join(sorted(planned))}."
+        return f"{method} builds nothing from it; it builds {', '.join(sorted(planned))}."
     return ""
 
 
 def run_problem(metrics: Mapping[str, Any], experiment: Experiment) -> str:
-    """Return what a run lacks, rows or answers; "" where it is whole."""
+    """Return why a run is incomplete: failed or missing questions; "" if it is complete."""
     settings = experiment.settings
     n, n_failed, n_selected = (int(metrics[name]) for name in ("n", "failed", "selected"))
     title, limit = metrics["title"], settings.failures.limit
@@ -231,7 +231,7 @@ def run_problem(metrics: Mapping[str, Any], experiment: Experiment) -> str:
         allowed = "all of them" if n_failed == n else f"more than failures.limit={limit:.0%}"
         file = experiment.folder.file("failures", "txt")
         failed = f"{n_failed} of {n} questions failed, {allowed}"
-        return f"{title}: {failed}; the same command tries them again: {file}"
+        return f"{title}: {failed} (see {file}). Repeat the command to retry them."
     if n < n_selected and settings.part == (1, 1):
         return f"{title}: {n_selected - n} of {n_selected} questions have no row"
     return ""

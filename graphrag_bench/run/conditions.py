@@ -1,4 +1,4 @@
-"""What decides a run's figures, and, of a row of a paper, beside the paper's conditions."""
+"""The settings that decide a run's results, compared with the conditions of a paper's row."""
 
 from collections.abc import Iterator, Mapping
 from os.path import commonprefix
@@ -14,22 +14,22 @@ from graphrag_bench.run.budgets import own_budget
 from graphrag_bench.run.folder import paths_of
 from graphrag_bench.values import Piece
 
-_DECIDING = {
+_SECTIONS = {
     "method", "chunking", "pooling", "build", "graph", "seed", "answers", "answer_tokens",
     "regime",
 }  # fmt: skip
-"""The settings that can change an answer, models aside, whose identities are stored."""
+"""Groups of settings that can change an answer. Models are compared by their identities."""
 _OF_FILE = (f"method.{FILE}", "method.page")
-"""Where a method's file is, and its page."""
+"""Paths of a method's file and page, which change no answer."""
 _QUESTION, _CUE, _HOUSE = "<question>", "<cue>", "<clause>"
 
 
 def _answer_prompt(pipeline: Pipeline) -> dict[str, str | None]:
-    """Return the files of the prompt of the last answer, and where the question and its clause are.
+    """Return `prompt`, `question` and `clause` of the last answer.
 
-    `question` is `last` where only the answer's cue follows it, else `first`. `clause` is what the
-    source's prompt says of what the context does not hold, or `none`. All are None where the last
-    answer has no prompt as a setting.
+    `prompt` names the files; `question` is `last` if at most the cue of the answer follows it, else
+    `first`; `clause` is the prompt's instruction for a context without the answer, or `none`. All
+    are None if the last answer has no prompt setting.
     """
     steps = [op for step in pipeline.generate for op in step.operators()]
     prompts = [op.settings.get("prompt") for op in steps if "answer" in op.operator.returns]
@@ -48,7 +48,7 @@ def _answer_prompt(pipeline: Pipeline) -> dict[str, str | None]:
 
 
 def _sentences(text: str, start: int, end: int) -> str:
-    """Return the whole sentences of a text that a part of it lies in."""
+    """Return the sentences of a text that overlap a range of characters."""
     own = text[start:end]
     start += len(own) - len(own.lstrip())
     end -= len(own) - len(own.rstrip())
@@ -69,16 +69,16 @@ def _shown(prompt: Prompt, licence: str) -> str:
 
 
 def result_settings(settings: RunSettings) -> dict[str, Any]:
-    """Return the settings that can change an answer, by path; models aside."""
-    values = paths_of(settings.model_dump(include=_DECIDING), lists=True)
+    """Return the settings that can change an answer, by path, without models."""
+    values = paths_of(settings.model_dump(include=_SECTIONS), lists=True)
     return {path: one for path, one in values.items() if path not in _OF_FILE}
 
 
 def condition_values(settings: RunSettings, pipeline: Pipeline) -> dict[str, object]:
-    """Return the settings that decide a run's figures by path, and what they come to.
+    """Return the settings that decide a run's results, by path, and values derived from them.
 
-    These are `prompt`, `question` and `clause` of the last answer, its `answer_tokens`, the context
-    `budget`, the `window` of the source, and the judge's `protocol`; None for no bound.
+    Derived are `prompt`, `question` and `clause` of the last answer, its `answer_tokens`, the
+    context `budget`, the `window` of the source and the judge's `protocol`. None is no limit.
     """
     published = settings.regime == "published"
     bounds = [own_budget(settings), settings.budget_context]
@@ -99,14 +99,14 @@ def condition_values(settings: RunSettings, pipeline: Pipeline) -> dict[str, obj
 def condition_lines(
     row: str, settings: RunSettings, pipeline: Pipeline, tokens: int | None
 ) -> Iterator[str]:
-    """Yield each condition of a row with the value of the run, and what the paper says of it.
+    """Yield each condition of a paper's row with the run's value and the paper's statement.
 
-    `tokens` are those of the context that the reader's window leaves.
+    `tokens` is the context budget within the reader's window.
     """
-    yield f"conditions of {row}, as the run has them"
+    yield f"conditions of {row}, with the values of this run"
     values = condition_values(settings, pipeline)
     if tokens is not None and values["budget"] not in (None, tokens):
-        yield f"  context within this window: {tokens} (the row's own: {values['budget']})"
+        yield f"  context within the window: {tokens} tokens (in the paper: {values['budget']})"
     for one in conditions_of(row):
         yield f"  {one.name}: {'; '.join(filter(None, [_value(one, values), one.source]))}"
 

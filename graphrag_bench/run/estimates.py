@@ -1,7 +1,7 @@
-"""What a run is expected to cost, and at most, before any model is loaded.
+"""Expected and maximum cost of a run, before any model is loaded.
 
-At most, each step makes all its calls, with prompts as long as the context budget or the window
-allows and replies that end at their limit; each reply of a build is requested once more.
+At the maximum every step makes all its calls, prompts fill the context budget or the window,
+replies reach their limit, and each reply of a build is requested twice.
 """
 
 import math
@@ -37,14 +37,14 @@ from graphrag_bench.values import Question
 _SAMPLE = 200
 _UNKNOWN = (500.0, 100.0)
 _LISTS = frozenset({"chunks", "nodes", "relationships", "subgraph", "exploration"})
-"""What a prompt may hold without a budget: as much as the reader's window leaves."""
+"""Slots that a prompt may hold without a budget, up to the reader's window."""
 _TOKENS_OF_COMMUNITY = 100
-"""The fewest tokens of a corpus that one community was of: 105 on `sample`, 185 on UltraDomain."""
+"""Minimum tokens of a corpus per community: 105 on `sample`, 185 on UltraDomain."""
 
 
 @dataclass(frozen=True)
 class Load:
-    """Calls of a model with their tokens and US dollars; None where no price is known."""
+    """Calls of a model with their tokens and US dollars; None without a known price."""
 
     calls: int
     prompt_tokens: int
@@ -54,7 +54,7 @@ class Load:
 
 @dataclass(frozen=True)
 class Estimate:
-    """What one step is expected to cost, and at most."""
+    """Expected and maximum cost of one step."""
 
     stage: str
     step: str
@@ -63,7 +63,11 @@ class Estimate:
 
 
 def total(loads: Iterable[Load]) -> Load:
-    """Return the sum of calls, tokens and dollars."""
+    """Return the sum of loads; its dollars are None if those of any load are.
+
+    >>> total([Load(1, 100, 10, 0.5), Load(2, 50, 5, 0.25)])
+    Load(calls=3, prompt_tokens=150, completion_tokens=15, usd=0.75)
+    """
     rows = list(loads)
     return Load(
         sum(one.calls for one in rows),
@@ -74,17 +78,17 @@ def total(loads: Iterable[Load]) -> Load:
 
 
 WIDTH = 33
-"""Columns of the names in tables of estimates, which have 100 in all."""
+"""Width of the names in a table of estimates of 100 columns."""
 
 
 def estimate_head(name: str) -> str:
-    """Return the head of a table of estimates."""
+    """Return the heading of a table of estimates."""
     usual = f"{name:<{WIDTH}} {'calls':>9} {'prompt':>12} {'completion':>11} {'USD':>9}"
     return f"{usual}   {'at most':>8} {'USD':>10}"
 
 
 def estimate_line(name: str, expected: Load, most: Load) -> str:
-    """Return a line below `estimate_head`."""
+    """Return one row of a table of estimates."""
     return (
         f"{'  ' + name:<{WIDTH}} {expected.calls:>9,} {expected.prompt_tokens:>12,} "
         f"{expected.completion_tokens:>11,} {_usd(expected.usd):>9}   {most.calls:>8,} "
@@ -97,7 +101,7 @@ def _usd(value: float | None) -> str:
 
 
 def estimate_lines(experiment: Experiment, rows: Sequence[Estimate]) -> Iterator[str]:
-    """Yield a table of estimates, and the prices of their models."""
+    """Yield a table of estimates and the prices of the models."""
     if not rows:
         return
     yield ""
@@ -121,10 +125,10 @@ def _model(experiment: Experiment, role: str) -> ChatModel | None:
 def estimates(
     experiment: Experiment, n_early: int, n_answers: int, *, unpaid: bool = True
 ) -> list[Estimate]:
-    """Return one row for each step that calls a model.
+    """Return the estimate of each step that calls a model.
 
-    `n_early` questions are converted and retrieved, `n_answers` of them answered. With `unpaid` a
-    stored artifact costs nothing. `expected` follows from the corpus' sizes and `expected.py`.
+    `n_early` questions are retrieved, `n_answers` of them answered. With `unpaid` stored artifacts
+    cost nothing. Expected costs follow from the size of the corpus and the means in `expected.py`.
     """
     rows = list(_building(experiment, unpaid=unpaid))
     lengths = cache(partial(_lengths, experiment.dataset.questions))
@@ -144,7 +148,7 @@ def estimates(
 def _weighted(
     steps: Sequence[Step], times: int = 1, usual: float = 1.0
 ) -> Iterator[tuple[OperatorStep, int, float]]:
-    """Yield the steps with how often each runs at most, and usually."""
+    """Yield each step with its maximum and its expected number of runs."""
     for step in steps:
         if isinstance(step, Repeat | Each):
             most = step.times if isinstance(step, Repeat) else step.at_most
@@ -167,14 +171,14 @@ def _load(experiment: Experiment, role: str, calls: int, prompt: float, completi
 
 
 class _Lengths(NamedTuple):
-    """Tokens of a question with the words of its form, and of its answer."""
+    """Tokens of a question, with the wording of its answer form, and of its answer."""
 
     question: float
     answer: float
 
 
 def _lengths(questions: Sequence[Question]) -> tuple[_Lengths, _Lengths]:
-    """Return the usual and the longest lengths of the questions."""
+    """Return the mean and the maximum lengths of the questions."""
     if not questions:
         return _Lengths(ROW_TOKENS, PROSE_TOKENS), _Lengths(
             ROW_TOKENS, answer_form("paragraph").max_tokens
@@ -194,7 +198,7 @@ def _lengths(questions: Sequence[Question]) -> tuple[_Lengths, _Lengths]:
 def _tokens(
     experiment: Experiment, op: OperatorStep, usual: _Lengths, longest: _Lengths
 ) -> tuple[tuple[float, float], tuple[float, float]]:
-    """Return the usual and the most tokens of the prompt and of the reply of one call."""
+    """Return the expected and the maximum tokens of prompt and reply of one call."""
     prompts = [value for value in op.settings.values() if isinstance(value, Prompt)]
     files = [file for prompt in prompts for file in prompt.files]
     own = max(map(template_tokens, files), default=0)
@@ -217,7 +221,7 @@ def _tokens(
 
 
 def _packed(experiment: Experiment) -> float:
-    """The usual tokens of a context: the blocks' own, of chunks no more than their top k."""
+    """Return the expected tokens of a context: those of its blocks, of chunks at most top-k."""
     typical, budget = experiment.window.chunk.typical, experiment.context_budget
     total = 0.0
     for block in budgets.context_blocks(experiment.method.pipeline, budget, typical):
@@ -230,7 +234,7 @@ def _packed(experiment: Experiment) -> float:
 
 
 def _groups(experiment: Experiment, op: OperatorStep) -> tuple[int, int]:
-    """Return the usual and the largest number of groups that a map step reads for a question."""
+    """Return the expected and the maximum number of groups that a map step reads."""
     store, sizes = experiment.store(), _sizes(experiment)
     most = math.ceil(sizes.n_chunks * (1 + sizes.chunk / _TOKENS_OF_COMMUNITY))
     for item in experiment.plan:
@@ -243,7 +247,7 @@ def _groups(experiment: Experiment, op: OperatorStep) -> tuple[int, int]:
 
 
 def _building(experiment: Experiment, *, unpaid: bool) -> Iterator[Estimate]:
-    """One row for each artifact that calls a model; with `unpaid` only for what is missing."""
+    """Yield the estimate of each artifact that calls a model."""
     store = experiment.store()
     items = [item for item in experiment.plan if item.builder.calls]
     sizes = _sizes(experiment) if items else Sizes(0.0)

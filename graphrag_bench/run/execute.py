@@ -1,7 +1,7 @@
-"""Run an experiment: build and answer what is missing, reuse what is stored."""
+"""Run an experiment: build missing artifacts, answer missing questions, score."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -26,14 +26,14 @@ from graphrag_bench.values import Chunk, Question, Ranked, RetrievalState
 from graphrag_bench.version import environment
 
 Failed = tuple[str, Failure]
-"""A question's id, and the failure in place of its answer."""
+"""Id of a question, and its failure."""
 _KINDS_SHOWN = 3
 _IDS_SHOWN = 5
 
 
 @dataclass(frozen=True, repr=False)
 class RunResult:
-    """A finished run: its folder, what `metrics.json` holds, and what was run."""
+    """A finished run: its folder, the content of `metrics.json`, and its experiment."""
 
     folder: RunFolder
     metrics: Mapping[str, Any]
@@ -41,12 +41,11 @@ class RunResult:
 
 
 def execute(experiment: Experiment, progress: Progress | None = None) -> RunResult:
-    """Build, retrieve, answer and score what the run folder does not hold yet.
+    """Build, retrieve, answer and score whatever the run folder lacks.
 
-    Failed questions are tried again. The metrics cover all rows of the folder, those of other
-    shards and repeats too; `metrics.json` keeps a wider scoring. Raises UserError when another
-    process works on the same run or shard, RunStopped when nothing further can succeed; finished
-    rows are stored.
+    Failed questions are run again. Metrics cover all rows of the folder, including other shards
+    and repeats; a stored scoring of more questions is kept. Raises RunLocked if another process
+    works on the run or shard, and RunStopped if no further call can succeed; finished rows stay.
     """
     progress = progress or Progress()
     if experiment.dataset.fault:
@@ -135,7 +134,7 @@ def _work(
 def build_resources(
     experiment: Experiment, models: Models, progress: Progress, answering: bool = True
 ) -> dict[str, Any]:
-    """Return the artifacts and models that the steps need, built where they are missing."""
+    """Return the artifacts and models that the steps need; build missing artifacts."""
     needs = experiment.method.pipeline.needs(answering)
     wanted = {name for name in experiment.needed_artifacts if name in needs} | {"chunk_table"}
     plan = experiment.plan_for(models)
@@ -170,7 +169,7 @@ def _run_block(
 
 
 def start_state(experiment: Experiment, question: Question, table: ChunkTable) -> RetrievalState:
-    """Return the state before the first step: gold passages where the method is given them."""
+    """Return the state before the first step, with gold passages for an oracle method."""
     state = RetrievalState(question)
     if experiment.method.keys.given != "gold_chunks":
         return state
@@ -184,10 +183,7 @@ def start_state(experiment: Experiment, question: Question, table: ChunkTable) -
 def _report_failures(
     folder: RunFolder, label: str, failed: Sequence[Failed], progress: Progress
 ) -> None:
-    """Write `failures.txt`: each kind of failure once, with the lines in the operator's code.
-
-    It is for people: paths and code lines depend on the machine, records do not.
-    """
+    """Write `failures.txt`: each kind of failure once, with lines of code, unlike records."""
     path = folder.file("failures", "txt")
     if not failed:
         path.unlink(missing_ok=True)
@@ -202,29 +198,30 @@ def _report_failures(
         lines = (f"{step}: {kind}: {rows[0][1].message}", f"  questions: {ids}{more}", *where)
         kinds.append("\n".join(map(clean_line, lines)))
     write_whole(path, "\n\n".join(kinds) + "\n")
-    progress.say(f"{label}: {len(failed)} questions failed; {path} says where")
+    progress.say(f"{label}: {len(failed)} questions failed; see {path}")
     for kind in kinds[:_KINDS_SHOWN]:
         progress.say(kind)
 
 
-@dataclass
+@dataclass(frozen=True)
 class Retrieval:
-    """Questions after their last step before the answer, in order, and each scope's resources."""
+    """Questions with their packed context, in order, and the resources of each scope."""
 
-    finished: list[Finished] = field(default_factory=list)
-    resources: dict[str | None, Mapping[str, Any]] = field(default_factory=dict)
+    finished: Sequence[Finished]
+    resources: Mapping[str | None, Mapping[str, Any]]
 
     def of(self, one: Finished) -> Mapping[str, Any]:
-        """Return the artifacts and models that a question was retrieved with."""
+        """Return the artifacts and models of a question."""
         return self.resources.get(one.question.scope) or self.resources[None]
 
 
 def retrieve(
     experiment: Experiment, questions: Sequence[Question], progress: Progress | None = None
 ) -> Retrieval:
-    """Take questions through the steps that pack their context; artifacts are built as needed."""
-    progress, every = progress or Progress(quiet=True), Retrieval()
+    """Retrieve and pack the contexts of questions without answering; build missing artifacts."""
+    progress = progress or Progress(quiet=True)
     by_id: dict[str, Finished] = {}
+    resources_of: dict[str | None, Mapping[str, Any]] = {}
     for scope, models, mine in experiment.by_scope(questions):
         resources = build_resources(experiment, models, progress, answering=False)
         execution = Execution(resources, experiment.settings.workers)
@@ -234,6 +231,5 @@ def retrieve(
             for one in run(mine, pipeline, execution, answering=False, start=start):
                 by_id[one.question.id] = one
                 advance(1)
-        every.resources[scope] = resources
-    every.finished = [by_id[question.id] for question in questions]
-    return every
+        resources_of[scope] = resources
+    return Retrieval([by_id[question.id] for question in questions], resources_of)

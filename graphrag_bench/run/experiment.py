@@ -1,4 +1,4 @@
-"""An experiment: settings become a checked pipeline, an artifact plan and a run key."""
+"""An experiment: a checked pipeline, an artifact plan and a run key, made from settings."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -46,19 +46,18 @@ from graphrag_bench.text import safe_name
 from graphrag_bench.values import Question
 
 BUDGET = "context_budget"
-"""The resource that packers keep within."""
+"""The resource that limits the steps that pack contexts."""
 GIVEN = frozenset({*Models.NAMES, BUDGET})
-"""The resources that nothing builds."""
+"""The resources that are given, not built."""
 
 
 @dataclass(frozen=True, repr=False)
 class Experiment:
-    """What the settings of a run came to, checked; nothing is run yet.
+    """The checked settings of a run and everything that follows from them; nothing has run yet.
 
-    `settings` are those that were asked for, with the context budget and path pooling that they
-    came to. `choices` are the variant and settings of every resource that the method or the run
-    chooses; `budget_set` says whether the command sets the context budget. `trial` counts the
-    repeats of the answering model from 0.
+    `settings` have the resolved context budget and path pooling. `choices` have the variant and
+    settings of each resource. `budget_set`: the command sets the context budget. `trial` numbers
+    the repeats of the answering model from 0.
     """
 
     settings: RunSettings
@@ -80,11 +79,11 @@ class Experiment:
         swept: bool = False,
         shared: ProcessCache | None = None,
     ) -> "Experiment":
-        """Return what settings come to; no model is loaded.
+        """Check settings and make an experiment of them; no model is loaded.
 
-        A cell of a sweep (`swept`) may set up the build of an artifact that its method lacks, and
-        leaves out a path pooling or context budget that its method cannot have. Experiments with
-        the same `shared` load everything once. Raises one UserError with every problem.
+        In a cell of a sweep (`swept`), `build` settings of artifacts that the method lacks, and a
+        path pooling or context budget that it cannot use, have no effect. Experiments with the same
+        `shared` cache load data and models once. Raises one UserError that lists every problem.
         """
         shared = shared or ProcessCache()
         settings, dataset, file = _checked_inputs(values, dataset, shared)
@@ -119,42 +118,42 @@ class Experiment:
         return experiment
 
     def _check_choices(self, swept: bool) -> None:
-        """Refuse a `build` entry for what nothing builds, or, unless swept, this run does not."""
+        """Raise UserError for a `build` entry of an artifact that is not built."""
         planned = {item.resource for item in self.plan}
         known = planned | (resources() if swept else set())
         if self.settings.graph.import_from:
             known |= extractions() - set(self.settings.build)
         problems = [
-            f"build.{resource} is set, but this method builds no '{resource}'. "
+            f"build.{resource} is set, but the method builds no '{resource}'. "
             + did_you_mean(resource, sorted(planned))
             for resource in {**(self.method.keys.build or {}), **self.settings.build}
             if resource not in known
         ]
         problems += [
-            f"build.{item.resource}=planted reads a synthetic world alone: dataset=world."
+            f"build.{item.resource}=planted needs a synthetic world: dataset=world."
             for item in self.plan
             if item.builder.variant == "planted" and not self.dataset.synthetic
         ]
         refuse(problems, f"the build of method '{self.method.name}'")
 
     def _check_packages(self) -> None:
-        """Refuse an artifact that is still to be built by a package that is not installed."""
+        """Raise MissingPackage if a package that a missing artifact needs is not installed."""
         for item in self.plan:
             if "reduction" in item.settings and not self.store().holds(item):
                 check_reduction(item.settings["reduction"])
 
     @cached_property
     def needed_artifacts(self) -> frozenset[str]:
-        """The artifacts that the steps need, and the chunk table that records need."""
+        """The artifacts that the steps need, and the chunk table, which records need."""
         return frozenset((self.method.pipeline.needs() - GIVEN) | {"chunk_table"})
 
     @cached_property
     def plan(self) -> list[Planned]:
-        """The artifacts to build or reuse, each after what it is built from."""
+        """The artifacts to build or reuse, inputs first."""
         return self.plan_for(self.models)
 
     def plan_for(self, models: Models) -> list[Planned]:
-        """The plan over the corpus of one scope."""
+        """Return the artifacts over the corpus of `models`, inputs first."""
         identities = {name: partial(models.identity_of, name) for name in Models.NAMES}
         try:
             return plan(self.needed_artifacts, self.choices, identities)
@@ -164,10 +163,10 @@ class Experiment:
     def by_scope(
         self, questions: Sequence[Question]
     ) -> list[tuple[str | None, Models, list[Question]]]:
-        """Return scope, models and questions of every graph that these questions are asked of.
+        """Return (scope, models, questions) of every graph that the questions need, by scope.
 
-        One for each scope, sorted, or the one scope None where one graph is made of everything.
-        Raises UserError for a scope that no document has.
+        With `graph.per=all` there is one graph, whose scope is None. Raises UserError for a scope
+        without documents.
         """
         if self.settings.graph.per == "all":
             return [(None, self.models, list(questions))]
@@ -180,25 +179,25 @@ class Experiment:
         ]
 
     def artifacts_for(self, questions: Sequence[Question]) -> list[Planned]:
-        """Return the artifacts of every graph that these questions are asked of."""
+        """Return the artifacts of every graph that the questions need."""
         if self.settings.graph.per == "all":
             return self.plan
         return [item for _, models, _ in self.by_scope(questions) for item in self.plan_for(models)]
 
     def ledgers(self, questions: Sequence[Question]) -> list[Path]:
-        """The ledgers of what was built for these questions."""
+        """Return the ledgers of the artifacts that the questions need."""
         store = self.store()
         return [path for item in self.artifacts_for(questions) for path in store.ledgers(item)]
 
     @property
     def used(self) -> set[str]:
-        """The resources that steps need or artifacts are built from."""
+        """The resources that steps or artifacts need."""
         built = {need for item in self.plan for need in item.inputs}
         return built | self.method.pipeline.needs()
 
     @cached_property
     def key(self) -> str:
-        """The run key: everything that can change an answer, and nothing else."""
+        """The run key: a digest of everything that can change an answer, and nothing else."""
         pipeline = self.method.pipeline
         inputs = {
             item.resource: item.key for item in self.plan if item.resource in self.needed_artifacts
@@ -218,26 +217,26 @@ class Experiment:
 
     @property
     def home(self) -> Path:
-        """The folder that holds runs/ and artifacts/."""
+        """The folder with runs/ and artifacts/."""
         return Path(self.settings.paths.home)
 
     @property
     def run_path(self) -> Path:
-        """The folder of the run; its repeats after the first are in folders of it."""
+        """The folder of the run, which contains those of its further repeats."""
         name = safe_name(self.method.keys.name)
         return self.home / "runs" / safe_name(self.dataset.name) / name / self.key
 
     @property
     def folder(self) -> RunFolder:
-        """Where the run is stored, or this repeat of it."""
+        """The folder of this repeat of the run."""
         path = self.run_path / f"trial-{self.trial}" if self.trial else self.run_path
         which, total = self.settings.part
         return RunFolder(path, f"{which}-of-{total}" if total > 1 else "")
 
     def store(self, progress: Progress | None = None) -> Store:
-        """The stored artifacts, built within the limits and gates of this run.
+        """Return the store of artifacts, with the failure limits of this run.
 
-        Raises UserError when the second store is not a folder.
+        Raises UserError if `paths.shared_artifacts` is not a folder.
         """
         failures, shared = self.settings.failures, self.settings.paths.shared_artifacts
         if shared is not None and not Path(shared).is_dir():
@@ -253,7 +252,7 @@ class Experiment:
 
     @property
     def extraction(self) -> str:
-        """How entities were read, as tables name it; empty when the method has no graph."""
+        """The variant of the entity extraction or imported graph; "" for a method without one."""
         for item in self.plan:
             imported = item.resource == "graph" and "import_from" in item.builder.needs
             if imported or item.resource in extractions():
@@ -261,7 +260,7 @@ class Experiment:
         return ""
 
     def selection(self) -> tuple[list[Question], frozenset[str]]:
-        """Return the questions of this run, stratified by type, and the ids of those to answer."""
+        """Return the questions of the run, stratified by type, and the ids of those to answer."""
         settings = self.settings
         part = within_split(self.dataset.interleaved(), settings.split, settings.dev_share)
         selected = part[: settings.limit]
@@ -269,20 +268,20 @@ class Experiment:
         return selected, frozenset(question.id for question in selected[: int(n_answers)])
 
     def trials(self) -> "list[Experiment]":
-        """Return the experiment once for each repeat after the first, which is the run itself.
+        """Return the experiment of each repeat after the first; repeat t is stored in `trial-t`.
 
-        Repeat t is stored in the folder `trial-t` of the run. Raises UserError with answer=off.
+        Raises UserError with answer=off.
         """
         n = self.settings.repeats
         if n > 1 and not self.settings.answering:
-            raise UserError(f"repeats={n} asks the answering model again: not with answer=off.")
+            raise UserError(f"repeats={n} repeats answers: it needs answer=on.")
         return [replace(self, models=self.models.on_trial(t), trial=t) for t in range(1, n)]
 
 
 def _checked_pipeline(
     settings: RunSettings, keys: MethodKeys, options: StepOptions, dataset: Dataset
 ) -> tuple[Pipeline, Choices]:
-    """Return the steps of a method, and the variants and settings of the artifacts they need."""
+    """Return the steps of a method, and the variants and settings of its artifacts."""
     gathered = ErrorCollector()
     pipeline, problems = build(settings.method, options)
     choices = gathered.attempt(lambda: artifact_choices(settings, keys.build or {}, dataset))
@@ -299,10 +298,10 @@ def _checked_pipeline(
 def _checked_inputs(
     values: Mapping[str, Any] | RunSettings, dataset: Dataset | None, shared: ProcessCache
 ) -> tuple[RunSettings, Dataset, dict[str, Any] | None]:
-    """Return the checked settings of a run, its data set, and its method's file; load plug-ins.
+    """Return the checked settings, the data set and the method's file; import plug-ins.
 
-    Raises one UserError for wrong settings, an unreadable data set, parameters that the file lacks
-    or nothing reads and, with any of these, for wrong steps too.
+    Raises one UserError for invalid settings, an unreadable data set and unknown or unused
+    parameters; if there is any, for invalid steps too.
     """
     gathered = ErrorCollector()
     if isinstance(values, RunSettings):
@@ -355,19 +354,19 @@ def _check_steps(
 
 
 _FORM = frozenset({"form", "manner", "cue", "licence"})
-"""The variables that tell a prompt the form of the answer."""
+"""The variables of a prompt that depend on the form of the answer."""
 
 
 def forms_of(questions: Sequence[Question]) -> dict[FormName, int]:
-    """Count the questions that want each form of answer, the most frequent first."""
+    """Count the questions of each answer form, the most frequent form first."""
     counted = Counter(question.form for question in questions)
     return dict(sorted(counted.items(), key=lambda item: (-item[1], item[0])))
 
 
 def _forms_in_key(pipeline: Pipeline, questions: Sequence[Question]) -> list[Any]:
-    """Return the forms' part of a run key: that of each question, and the content of those used.
+    """Return the answer forms for the run key: that of each question, and their content.
 
-    Empty where custom prompts name no form and `max_tokens` is set: no answer depends on them then.
+    Empty if no answer depends on them: custom prompts without a form, and `max_tokens` set.
     """
     if not any(map(_follows_form, answering_steps(pipeline))):
         return []
@@ -382,7 +381,7 @@ def _forms_in_key(pipeline: Pipeline, questions: Sequence[Question]) -> list[Any
 
 
 def answering_steps(pipeline: Pipeline) -> list[OperatorStep]:
-    """Return the steps that write an answer in the form that the question wants."""
+    """Return the steps that write an answer in the form of the question."""
     ops = pipeline.operators()
     return [op for op in ops if "answer" in op.operator.returns and _FORM & op.operator.supplies]
 

@@ -1,8 +1,8 @@
-"""The run folder: rows are appended to a journal, and put in order at the end.
+"""The run folder: rows are appended to a journal and sorted when the run ends.
 
-A kill loses at most the row being written: a torn last line is skipped, and every other file is
-written under another name and renamed. Shards share a folder, each with a journal, a ledger and
-records of its own; readers read them all.
+A kill loses at most the row being written: readers skip a torn last line, and every other file is
+written under a temporary name and renamed. Shards share a folder, each with its own journal,
+ledger and records.
 """
 
 import json
@@ -28,24 +28,24 @@ _SECONDS_OF_A_LOOK = 1.0
 
 
 class RunLocked(UserError):
-    """Another process is at work on the same run."""
+    """Another process holds the lock of the run."""
 
 
 class DamagedRun(UserError):
-    """A file of a run folder cannot be read; the message names both."""
+    """A file of a run folder cannot be read."""
 
     def __init__(self, file: Path, what: str) -> None:
         super().__init__(
-            f"The run {file.parent} is damaged ({file.name}: {what}). Remove that file and run the "
-            f"same command again, or remove the run: graphrag-bench runs rm {file.parent}."
+            f"The run {file.parent} is damaged ({file.name}: {what}). Delete the file and repeat "
+            f"the command, or delete the run: graphrag-bench runs rm {file.parent}."
         )
 
 
 @contextmanager
 def file_lock(path: Path, refusal: str, seconds: float = 0.0) -> Iterator[None]:
-    """Hold a lock file; raises Occupied, with `refusal`, when another process has it for longer.
+    """Hold a lock file, whose folder is created if missing.
 
-    Its folder is made where it is missing.
+    Raises RunLocked, with the message `refusal`, if another process holds it after `seconds`.
     """
     from filelock import FileLock, Timeout
 
@@ -60,24 +60,24 @@ def file_lock(path: Path, refusal: str, seconds: float = 0.0) -> Iterator[None]:
 
 @dataclass(frozen=True)
 class RunFolder:
-    """One run: runs/<dataset>/<method>/<key>/. The name says what, not when.
+    """Folder of one run: runs/DATASET/METHOD/KEY.
 
-    `shard` is the part of the run that this process writes: "" for all, or e.g. `3-of-20`.
+    `shard` is the part of the run that this process writes, e.g. `3-of-20`; "" for all of it.
     """
 
     path: Path
     shard: str = ""
 
     def file(self, name: str, suffix: str = "jsonl") -> Path:
-        """The path of one of this shard's files: records, journal, ledger or timing."""
+        """Return the path of a file of this shard: records, journal, ledger or timing."""
         return self.path / (f"{name}.{self.shard}.{suffix}" if self.shard else f"{name}.{suffix}")
 
     def files(self, name: str) -> list[Path]:
-        """The files of that name of all shards, the whole run's first."""
+        """Return the files of this name of all shards, that of the unsharded run first."""
         return sorted(self.path.glob(f"{name}.jsonl")) + sorted(self.path.glob(f"{name}.*.jsonl"))
 
     def rows(self) -> dict[str, Row]:
-        """The stored row of each question id; the more complete of two rows wins."""
+        """Return the stored row of each question id; of two rows the more complete one."""
         rows: dict[str, Row] = {}
         for path in (*self.files("records"), *self.files("journal")):
             for row in read_lines(path):
@@ -89,21 +89,21 @@ class RunFolder:
         return rows
 
     def done(self, answering: bool) -> set[str]:
-        """The questions that need no more work; failed ones do, retrieved ones when answering."""
+        """Return the questions that are finished: answered, or retrieved if not `answering`."""
         enough = {"answered"} if answering else {"answered", "retrieved"}
         return {name for name, row in self.rows().items() if row["status"] in enough}
 
     def append(self, row: Row, timing: Iterable[Row], contexts: Iterable[Row] = ()) -> None:
-        """Keep a finished question, the seconds of its steps, and the texts of its context."""
+        """Store a finished question, the seconds of its steps and the texts of its context."""
         self.path.mkdir(parents=True, exist_ok=True)
         append_lines(self.file("timing"), timing)
         append_lines(self.file("contexts"), contexts)
         append_lines(self.file("journal"), [row])
 
     def finish(self, order: Sequence[str]) -> None:
-        """Write this shard's records and contexts in question order, whole, and drop its journal.
+        """Write the records and contexts of this shard in question order; delete its journal.
 
-        An unsharded finish takes in the records of all shards and removes their files.
+        An unsharded run merges the files of all shards.
         """
         rows, records, contexts = self.rows(), self.file("records"), self.file("contexts")
         parts = [*self._parts("records"), *self._parts("journal")]
@@ -122,16 +122,16 @@ class RunFolder:
 
     @contextmanager
     def exclusive(self) -> Iterator[None]:
-        """Hold this shard of the run; raises Occupied when another process works on it.
+        """Lock this shard of the run; raises RunLocked if another process works on it.
 
-        A whole run excludes its shards, and shards of different totals exclude each other: they
-        would pay for the same questions. Each takes its own lock first and then looks at the
-        others.
+        An unsharded run excludes all shards, and shards of different totals exclude each other,
+        because they would answer the same questions. A process takes its own lock before it checks
+        the others.
         """
         own, division = self.file("run", "lock"), self.shard.partition("-of-")[2]
         refusal = (
-            f"Another process is at work on the run {self.path}. Wait for its end, or share the "
-            "work: start every process with another shard, shard=1/4 to 4/4."
+            f"Another process runs {self.path}. Wait for it, or split the work: start four "
+            "processes with shard=1/4 to shard=4/4."
         )
         with file_lock(own, refusal):
             allowed = {own, *self.path.glob(f"run*-of-{division}.lock" if division else own.name)}
@@ -141,7 +141,7 @@ class RunFolder:
             yield
 
     def timing(self) -> list[Row]:
-        """The timing rows of all shards."""
+        """Return the timing rows of all shards."""
         return [row for path in self.files("timing") for row in read_lines(path)]
 
     def metrics(self) -> dict[str, Any]:
@@ -153,7 +153,7 @@ class RunFolder:
     ) -> dict[str, Any]:
         """Write and return `metrics.json`, with the stored `selections`.
 
-        With `keep_wider` a stored scoring of more questions or answers stays.
+        `keep_wider` keeps a stored scoring of more questions or answers.
         """
         stored = self.metrics()
         selections = {SELECTED: stored[SELECTED]} if SELECTED in stored else {}
@@ -172,17 +172,17 @@ class RunFolder:
         return selections
 
     def write_json(self, name: str, value: Mapping[str, Any]) -> None:
-        """Write a JSON file of the folder, whole."""
+        """Write a JSON file of the folder atomically."""
         text = json.dumps(dict(value), indent=1, sort_keys=True, ensure_ascii=False)
         write_whole(self.path / name, text + "\n")
 
     def write_config(self, settings: Mapping[str, Any]) -> None:
-        """Write `config.yaml`, whole."""
+        """Write `config.yaml` atomically."""
         text = yaml.safe_dump(dict(settings), sort_keys=False, allow_unicode=True)
         write_whole(self.path / CONFIG, text)  # unsorted: branches have an order
 
     def config(self) -> dict[str, Any]:
-        """The settings that the run was made with; raises DamagedRun."""
+        """Return the settings of the run; raises DamagedRun."""
         path = self.path / CONFIG
         try:
             values = read_yaml(path.read_text(encoding="utf-8"), CONFIG)
@@ -192,7 +192,13 @@ class RunFolder:
 
 
 def paths_of(value: Any, path: str = "", *, lists: bool = False) -> dict[str, Any]:
-    """Return the values of nested mappings by path, below `path`; with `lists` of lists too."""
+    """Return the leaves of nested mappings, and with `lists` of lists, by their path.
+
+    >>> paths_of({"graph": {"per": "all"}, "cuts": [2, 5]})
+    {'graph.per': 'all', 'cuts': [2, 5]}
+    >>> paths_of({"cuts": [2, 5]}, "evaluation", lists=True)
+    {'evaluation.cuts.0': 2, 'evaluation.cuts.1': 5}
+    """
     if lists and isinstance(value, list):
         value = dict(enumerate(value))
     if not isinstance(value, Mapping):
@@ -204,7 +210,7 @@ def paths_of(value: Any, path: str = "", *, lists: bool = False) -> dict[str, An
 
 
 def read_json(path: Path) -> dict[str, Any]:
-    """What a JSON file of a run holds, {} where it is missing; raises DamagedRun for no mapping."""
+    """Return the mapping in a JSON file, {} if missing; raises DamagedRun for anything else."""
     try:
         return _mapping(path, json.loads(path.read_bytes()))
     except FileNotFoundError:
@@ -215,7 +221,7 @@ def read_json(path: Path) -> dict[str, Any]:
 
 def _mapping(path: Path, values: object) -> dict[str, Any]:
     if not isinstance(values, dict):
-        raise DamagedRun(path, "no mapping")
+        raise DamagedRun(path, "not a mapping")
     return values
 
 
@@ -224,12 +230,12 @@ def _lines(rows: Iterable[Row]) -> str:
 
 
 def write_rows(path: Path, rows: Iterable[Row]) -> None:
-    """Write a file of JSON lines, whole."""
+    """Write a JSON-lines file atomically."""
     write_whole(path, _lines(rows))
 
 
 def append_lines(path: Path, rows: Iterable[Row]) -> None:
-    """Append lines in one write; a line that a kill cut short before is closed off first."""
+    """Append JSON lines in one write, on a new line if a kill left the last one unfinished."""
     if not (text := _lines(rows)):
         return
     with path.open("a+b") as file:
@@ -241,7 +247,7 @@ def append_lines(path: Path, rows: Iterable[Row]) -> None:
 
 
 def read_lines(path: Path) -> Iterator[Row]:
-    """The rows of a JSON-lines file; lines that a kill cut short are skipped."""
+    """Yield the rows of a JSON-lines file; skip lines that are not JSON mappings."""
     if not path.is_file():
         return
     for line in path.read_text(encoding="utf-8", errors="replace").split("\n"):
@@ -256,10 +262,7 @@ def read_lines(path: Path) -> Iterator[Row]:
 
 
 def write_whole(path: Path, text: str) -> None:
-    """Write a file so that readers see the old one or the new one, never a part.
-
-    Its folder is made where it is missing.
-    """
+    """Write a file atomically: readers see the old or the new content. Creates its folder."""
     path.parent.mkdir(parents=True, exist_ok=True)
     new = path.with_name(f"{path.name}.{os.getpid()}.new")
     new.write_text(text, encoding="utf-8", errors="replace")
@@ -267,9 +270,9 @@ def write_whole(path: Path, text: str) -> None:
 
 
 def is_narrower(new: Mapping[str, Any], stored: Mapping[str, Any]) -> bool:
-    """Return whether a scoring covers fewer questions or answers than another, all among its own.
+    """Return whether a scoring covers a strict subset of the questions and answers of another.
 
-    The two parts of a split do not cover each other, nor do splits by different shares.
+    The two parts of a split do not cover each other, nor do splits with different shares.
     """
     return bool(stored) and _covers(stored, new) and not _covers(new, stored)
 

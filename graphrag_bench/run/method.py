@@ -1,4 +1,4 @@
-"""A method file: its named parameters, its steps, and the variants of what it is built from."""
+"""A method file: its parameters, its steps and the variants of its artifacts."""
 
 import re
 from collections.abc import Mapping
@@ -29,12 +29,12 @@ from graphrag_bench.run.folder import paths_of
 
 
 class MethodKeys(BaseModel):
-    """The keys of a method's file beside its parameters and steps.
+    """The keys of a method's file other than parameters and steps.
 
-    `title` is its name in tables; `page` the folder of methods/ with its page, by default its name;
+    `title` is its name in tables; `page` the folder of methods/ with its page, by default `name`;
     `role` makes it a reference row; `given` fills a slot before the first step; `prompts` is a
-    folder of other prompts. `verified` is whether it was checked against its paper or code; tables
-    mark what is not `true`.
+    folder of prompts that replace its own. `verified`: it was checked against its paper or code;
+    tables mark other methods.
     """
 
     name: StrictStr
@@ -48,14 +48,14 @@ class MethodKeys(BaseModel):
 
     @property
     def first_slots(self) -> frozenset[str]:
-        """The slots filled before the first step."""
+        """The slots that are filled before the first step."""
         return frozenset({FIRST_SLOTS[self.given]} if self.given else ())
 
 
 _REFERENCE = re.compile(r"(?:\bmethod[.\[]|\$\{\.+)(\w+)")
 RESERVED = frozenset({*MethodKeys.model_fields, "budget", FILE, *KEYS, *STAGES})
 FIRST_SLOTS = {"gold_chunks": "chunks"}
-"""What a method may be given before its first step, and the slot it fills."""
+"""The slot that each value of `given` fills."""
 EDITED = " (edited)"
 """The end of the name and title of a method whose steps are not those of its file."""
 
@@ -92,7 +92,7 @@ class Method:
 
 
 def read_keys(config: Mapping[str, Any]) -> MethodKeys:
-    """Return a method's own keys, its steps left aside; raises UserError for what is wrong."""
+    """Return the keys of a method, without its parameters and steps; raises UserError."""
     try:
         return MethodKeys.model_validate(dict(config))
     except ValidationError as error:
@@ -119,7 +119,7 @@ def is_edited(
 
 
 def able_to_pool() -> list[str]:
-    """Return the names of the methods that have a step of path pooling."""
+    """Return the names of the methods with a `path_pooling` step."""
     return [name for name in names("method") if _pools(method_file(name))]
 
 
@@ -130,34 +130,33 @@ def _pools(node: object) -> bool:
 
 
 def unresolved(config: Mapping[str, Any]) -> list[str]:
-    """Return a problem for each reference that is left in a resolved method: it leads nowhere."""
+    """Return a problem for each interpolation of a method that could not be resolved."""
     known = [f"method.{key}" for key in config if key not in RESERVED]
     texts = [text for text in paths_of(config, lists=True).values() if isinstance(text, str)]
     return [
-        f"A step asks for {text}, which does not exist. {did_you_mean(text, known)}"
+        f"A step reads {text}, which does not exist. {did_you_mean(text, known)}"
         for text in dict.fromkeys(texts)
         if OmegaConf.is_interpolation(OmegaConf.create([text]), 0)
     ]
 
 
 def check_prompts(folder: Path, pipeline: Pipeline) -> None:
-    """Raise UserError where no file of a folder is a prompt of the pipeline."""
+    """Raise UserError if a folder has no file named as a prompt of the pipeline."""
     if not folder.is_dir():
-        raise UserError(f"method.prompts: there is no folder '{folder}'.")
+        raise UserError(f"method.prompts: no folder '{folder}'.")
     values = [value for op in pipeline.operators() for value in op.settings.values()]
     prompts = [value for value in values if isinstance(value, Prompt)]
     names = {Path(file.name).name for prompt in prompts for file in prompt.files}
     if not any((folder / name).is_file() for name in names):
         there = ", ".join(sorted(path.name for path in folder.iterdir())) or "nothing"
         wanted = ", ".join(sorted(names)) or "no prompts"
-        raise UserError(f"method.prompts: '{folder}' holds {there}; the method asks for {wanted}.")
+        raise UserError(
+            f"method.prompts: '{folder}' has {there}; the prompts of the method are {wanted}."
+        )
 
 
 def check_parameters(file: Mapping[str, Any], config: Mapping[str, Any]) -> None:
-    """Raise UserError for parameters that a method's file does not have, or that nothing reads.
-
-    `config` is what the file became.
-    """
+    """Raise UserError for parameters in `config` that a method's file lacks or no step reads."""
     name, parameters = file["name"], _parameters(file)
     problems = [
         f"There is no setting 'method.{key}' in '{name}'. "
@@ -171,7 +170,7 @@ def check_parameters(file: Mapping[str, Any], config: Mapping[str, Any]) -> None
     for key in (key for key in parameters if key not in read):
         near = nearest(key, RESERVED - {FILE}, n=1)
         hint = f" Did you mean '{near[0]}'?" if near else ""
-        problems.append(f"The parameter 'method.{key}' of '{name}' is read by no step.{hint}")
+        problems.append(f"No step reads the parameter 'method.{key}' of '{name}'.{hint}")
     refuse(problems, f"method '{name}'")
 
 
@@ -181,31 +180,35 @@ def _parameters(file: Mapping[str, Any]) -> list[str]:
 
 
 def references(value: object) -> set[str]:
-    """Return the parameters that the interpolations in a value name, as in `${method.top_k}`."""
+    """Return the names of the parameters that interpolations in a value refer to.
+
+    >>> references([{"op": "chunk.bm25", "top_k": "${method.top_k}"}, "chunk.head"])
+    {'top_k'}
+    """
     texts = [text for text in paths_of(value, lists=True).values() if isinstance(text, str)]
     return {name for text in texts if "${" in text for name in _REFERENCE.findall(text)}
 
 
 RICH_TYPES = ("organization", "person", "geo", "event", "category")
-"""The types of entities of a rich knowledge graph, as LightRAG, PathRAG and PathCoRAG release it;
-nano-graphrag, PankRAG and HiRAG, whose graphs are textual, have no `category`."""
+"""Entity types of a rich knowledge graph, as in the code of LightRAG, PathRAG and PathCoRAG;
+nano-graphrag, PankRAG and HiRAG, which make textual graphs, have no `category`."""
 _DEFAULTS: Mapping[str, Any] = {"extraction": "auto", "text_extraction": "auto"}
 
 Choices = dict[str, dict[str, Any]]
 
 
 def extractions() -> frozenset[str]:
-    """Return the resources read out of texts, which an imported graph makes unnecessary."""
+    """Return the resources that are extracted from texts; an imported graph replaces them."""
     return frozenset(name for name in resources() if name.endswith("extraction"))
 
 
 def artifact_choices(
     settings: RunSettings, of_method: Mapping[str, Any], dataset: Dataset
 ) -> Choices:
-    """Return the variant and settings of every resource that the method or the run chooses.
+    """Return the variant and settings of each resource, from the method, then from the run.
 
     `of_method` is the `build` of the method. Raises UserError for a choice that is neither a name
-    nor settings, and for an imported graph that does not go with the rest.
+    nor a mapping, and for an imported graph that conflicts with other settings.
     """
     merged: Choices = {}
     chunking = {"chunk_table": settings.chunking}
@@ -214,7 +217,9 @@ def artifact_choices(
         for resource, choice in source.items():
             new = {"variant": choice} if isinstance(choice, str) else choice
             if not isinstance(new, Mapping):
-                raise UserError(f"build.{resource}={choice!r} is no variant's name or settings.")
+                raise UserError(
+                    f"build.{resource}={choice!r}: a variant or a mapping of settings is needed."
+                )
             known = merged.get(resource, {})
             other = new.get("variant", known.get("variant")) != known.get("variant")
             merged[resource] = {**({} if other else known), **new}
@@ -226,25 +231,25 @@ def _imported_choices(settings: RunSettings) -> dict[str, str]:
     if settings.graph.import_from is None:
         return {}
     if settings.graph.per != "all":
-        raise UserError("graph.import_from is one graph of everything: graph.per must be all.")
+        raise UserError("graph.import_from imports one graph: it needs graph.per=all.")
     imported = variants_for(Path(settings.graph.import_from))
     choice = settings.build.get("graph", {})
     variant = choice.get("variant") if isinstance(choice, Mapping) else choice
     graphml = {"graphml", "graphml_tkg"} if imported["graph"].startswith("graphml") else set()
     if variant is not None and str(variant) not in {imported["graph"], *graphml}:
-        raise UserError(f"graph.import_from takes the place of build.graph={variant}.")
+        raise UserError(f"graph.import_from replaces build.graph={variant}: set one of them.")
     if settings.chunking.get("variant") != "auto":
         imported.pop("chunk_table", None)
     return imported
 
 
 def complete(choices: Choices, dataset: Dataset) -> None:
-    """Replace `auto` by variants, and set what follows from the graph.
+    """Replace `auto` by variants, and set the choices that follow from the graph.
 
-    An extraction reads the facts of a synthetic world, the triples of a data set, its OpenIE file,
-    or a tagger's names. A graph is made of triples where a data set has them, else of texts. Node
-    names come from the extraction where the graph is made of it, else from the graph. A rich
-    knowledge graph has keywords and categories.
+    An extraction reads the facts of a synthetic world, else the triples of the data set, else its
+    OpenIE file, else the names that the tagger finds. A graph is made from the triples of the data
+    set, else from its texts. Node names come from the extraction if the graph is made from it, else
+    from the graph. A rich knowledge graph has keywords and entity types.
     """
 
     def replace_auto(resource: str, variant: str) -> None:

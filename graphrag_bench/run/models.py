@@ -1,4 +1,4 @@
-"""The models of a run: made when first asked for, so that a finished run loads none."""
+"""The models of a run, made on first use, so that a finished run loads none."""
 
 import copy
 import json
@@ -33,27 +33,27 @@ from graphrag_bench.world.dataset import training_worlds
 
 T = TypeVar("T")
 MOST_OF_A_KIND = 2
-"""Models of a group, and files of a kind, at a time: those of this run and of the one before."""
+"""Cached models of a group and files of a kind: those of this run and of the previous one."""
 MOST_BYTES = 2**30
-"""Artifacts at a time, by their size on disk."""
+"""Size on disk of the cached artifacts."""
 LEAST_BYTES = MOST_BYTES // 64
-"""What the smallest artifact counts as: every column of thousands of scopes is a memory map."""
+"""Minimum weight of an artifact: bounds the memory maps of thousands of scopes."""
 _OWN = ("corpus", "openie", "training")
-"""What is another thing over another corpus."""
+"""Resources that differ from corpus to corpus."""
 _CHARGED = ("embedder", "llm", "llm_build", "ledger", "budget")
-"""What counts the calls of a run."""
+"""Resources that count the calls of a run."""
 _RELEASED = (*_CHARGED, "nlp", "cross_encoder", "llm_judge", "tokenizer", "replies")
-"""What a finished run lets go of."""
+"""Resources that a finished run releases."""
 _BARE = ("llm", "llm_build", "llm_judge", "embedder", "nlp")
 """Models whose identity needs no cache."""
 _CODED = ("llm", "llm_build", "embedder", "nlp", "cross_encoder")
-"""Models that a `_target_` of the user's may make."""
+"""Models that may be classes of the user (`_target_`)."""
 
 
 class Models(Mapping[str, Any]):
-    """What is given rather than built: corpus, files to import, embedder, tagger, language models.
+    """Resources that are given, not built: corpus, files to import, and models, by name.
 
-    A mapping from resource name to object; objects are made at the first look-up.
+    Objects are made at the first look-up.
     """
 
     NAMES = (
@@ -75,13 +75,13 @@ class Models(Mapping[str, Any]):
         self._trial = 0
 
     def over(self, dataset: Dataset) -> "Models":
-        """The same models over another corpus: one cache, one budget, one ledger for all."""
+        """Return the same models over another corpus, with the same cache, budget and ledger."""
         other = copy.copy(self)
         other.corpus, other._first = dataset, self._first or self
         return other
 
     def on_trial(self, trial: int) -> "Models":
-        """The same models with the answering one in a further repeat; a ledger of their own."""
+        """Return the models of a further repeat of the answering model, with their own ledger."""
         other = copy.copy(self)
         other._drop(_CHARGED)
         other.gates, other._trial = {}, trial
@@ -93,9 +93,9 @@ class Models(Mapping[str, Any]):
         earlier: Callable[[], Sequence[Path]],
         others: Callable[[], Sequence[Path]] = tuple,
     ) -> None:
-        """Write calls to `ledger`; what it, `earlier` and `others` hold counts as spent.
+        """Write calls to `ledger`; its costs and those of `earlier` and `others` count as spent.
 
-        `others` are the ledgers of processes at the same run. Failures are counted from 0.
+        `others` are the ledgers of other processes of the same run. Failures are counted from 0.
         """
         self.gates.clear()
         if self.ledger_path != ledger:
@@ -103,7 +103,7 @@ class Models(Mapping[str, Any]):
         self.ledger_path, self.earlier, self.others = ledger, earlier, others
 
     def release(self) -> None:
-        """Let go of models, files and the ledger; what is shared stays open for other runs."""
+        """Release models, files and the ledger; the process cache keeps shared ones."""
         self._drop(_RELEASED)
 
     def _drop(self, names: Sequence[str]) -> None:
@@ -124,7 +124,7 @@ class Models(Mapping[str, Any]):
 
     @cached_property
     def embedder(self) -> Embedder:
-        """The model that embeds, behind a store of vectors; one by API shares cache and budget."""
+        """The embedder with its store of vectors; one behind an API uses cache and budget."""
         model: Embedder = self.unwrapped("embedder")
         if isinstance(model, OpenAIEmbedder):
             log = self.ledger.at("embedding", "embedder", kind="embedding")
@@ -137,7 +137,7 @@ class Models(Mapping[str, Any]):
 
     @cached_property
     def nlp(self) -> Nlp:
-        """The tagger and parser, behind a store of what it has read."""
+        """The tagger and parser with its store of sentences."""
         tagger: Nlp = self.unwrapped("nlp")
         count, backend = self.settings.nlp_workers, self.settings.parallel
         alone = count == 1 or (count == "auto" and not isinstance(tagger, Spacy))
@@ -151,45 +151,45 @@ class Models(Mapping[str, Any]):
 
     @cached_property
     def cross_encoder(self) -> CrossEncoder:
-        """What scores passages for a question."""
+        """The cross-encoder that scores passages for a question."""
         model: CrossEncoder = self.unwrapped("cross_encoder")
         return model
 
     @cached_property
     def tokenizer(self) -> Tokenizer:
-        """What budgets are counted with; follows from the name of the model, which is not made."""
+        """The tokenizer that counts context budgets, chosen by the name of the language model."""
         named = self.settings.llm.get("tokenizer"), self.identity("llm")
         return self.shared.get_or_make("tokenizer", named, lambda: tokenizer_of(*named))
 
     @cached_property
     def llm(self) -> ChatModel:
-        """The model that answers, in its repeat."""
+        """The model that answers, in the current repeat."""
         return self._language_model("llm", self._trial)
 
     @cached_property
     def llm_build(self) -> ChatModel:
-        """The model that builds: the one that answers, unless another is set."""
+        """The model that builds artifacts; by default the one that answers."""
         if self.settings.llm_build is None:
             return self._language_model("llm") if self._trial else self.llm
         return self._language_model("llm_build")
 
     @cached_property
     def llm_judge(self) -> ChatModel:
-        """The model that judges; raises UserError when none is named: no other replaces it."""
+        """The model that judges; raises UserError if none is set."""
         return self._language_model("llm_judge")
 
     def _language_model(self, group: str, trial: int = 0) -> ChatModel:
         model = self.unwrapped(group)
         if not isinstance(model, ChatModel):
             kind = f"{type(model).__module__}.{type(model).__name__}"
-            raise UserError(f"{group}._target_ makes a {kind}, which is no ChatModel.")
+            raise UserError(f"{group}._target_ makes a {kind}; a ChatModel is needed.")
         if isinstance(model, Replay):
             return model.attached(trial=trial)
         return model.attached(store=self.replies, budget=self.budget, trial=trial)
 
     @cached_property
     def replies(self) -> Cache | None:
-        """The file of replies that were paid for, where the settings use one."""
+        """The store of paid replies, or None with cache.mode=off."""
         return self._store("replies.sqlite", self.settings.cache.path)
 
     def _store(self, name: str, other: str | None = None) -> Cache | None:
@@ -203,12 +203,12 @@ class Models(Mapping[str, Any]):
 
     @cached_property
     def ledger(self) -> Ledger:
-        """Where this run's calls are written; a run has attached its own before any call."""
+        """The ledger of this run's calls; `charge` sets it."""
         return Ledger(self.ledger_path)
 
     @cached_property
     def budget(self) -> Budget:
-        """What may be spent, less what this run's ledgers say it has cost."""
+        """The budget of the run, less the costs in its ledgers."""
         limits = self.settings.budget
         if limits.tokens is None and limits.usd is None:
             return Budget()
@@ -217,7 +217,7 @@ class Models(Mapping[str, Any]):
 
     @property
     def openie(self) -> Any:
-        """The OpenIE file of the set; raises UserError when it has none."""
+        """The OpenIE file of the data set; raises UserError without one."""
         if self.corpus.openie is None:
             raise UserError(
                 f"Data set '{self.corpus.name}' has no OpenIE file: set dataset.openie=FILE or "
@@ -227,33 +227,33 @@ class Models(Mapping[str, Any]):
 
     @property
     def training(self) -> TrainingSet:
-        """Questions with gold to learn from, never the run's; raises UserError without any."""
+        """Training questions with gold, never those of the run; raises UserError without any."""
         return (training_worlds if self.corpus.synthetic else training_set)(self.corpus)
 
     @property
     def import_from(self) -> Path:
-        """The file or folder of the graph to import; raises UserError when none is named."""
+        """The file or folder of the graph to import; raises UserError if none is set."""
         if self.settings.graph.import_from is None:
-            raise UserError("An imported graph needs its path: graph.import_from=PATH.")
+            raise UserError("An imported graph needs graph.import_from=PATH.")
         return file_of(Path(self.settings.graph.import_from))
 
     @property
     def checkpoint(self) -> Checkpoint:
-        """The released weights of a graph network; nothing is read before it is asked."""
+        """The released weights of a graph neural network, read on first use."""
         graph = self.settings.graph
         return Checkpoint(graph.checkpoint or "", graph.checkpoint_revision)
 
     def unwrapped(self, group: str) -> Any:
-        """The model of a group without cache and budget: for its prices and limits.
+        """Return the model of a group without cache and budget.
 
-        That of `llm_build` is the answering one where no other is set; a judge is refused then.
+        `llm_build` falls back to `llm`; a missing judge raises UserError.
         """
         config: Mapping[str, Any] | None = getattr(self.settings, group)
         if config is None and group == "llm_build":
             return self.unwrapped("llm")
         if config is None:
             raise UserError(
-                "No judge is named. Name a model that it does not judge: llm@llm_judge="
+                "No judge is set. Choose a model other than the judged one: llm@llm_judge="
                 "openai_compatible llm_judge.model=NAME, or llm@llm_judge=local "
                 "llm_judge.model_path=FILE.gguf."
             )
@@ -264,9 +264,9 @@ class Models(Mapping[str, Any]):
         return model
 
     def identity(self, name: str) -> str:
-        """The object's part of keys: never an address, a key or a path.
+        """Return the identity of a resource in keys; it has no address, API key or path.
 
-        Opens no cache and loads no weights. Raises UserError for a model that is not installed.
+        Loads no weights. Raises UserError for a model that is not installed.
         """
         if name == "corpus":
             return self.corpus.corpus_digest
@@ -280,15 +280,14 @@ class Models(Mapping[str, Any]):
         return str(model.identity)
 
     def identity_of(self, name: str) -> str:
-        """Return the object's part of keys of runs and artifacts, with the code of one of yours."""
+        """Return the identity in keys, with the code of a class of the user."""
         return identity_of(self.unwrapped(name)) if name in _CODED else self.identity(name)
 
 
 class ProcessCache:
     """LRU cache of data sets, models and artifacts, keyed by their settings.
 
-    What is displaced is closed. Caches, budgets and ledgers belong to a run and wrap a shared
-    model. `finished` names the runs that this process has finished.
+    Evicted entries are closed. `finished` has the cells that this process has finished.
     """
 
     def __init__(self) -> None:
@@ -298,7 +297,7 @@ class ProcessCache:
         self._kinds: dict[str, _Recent[Any]] = {}
 
     def dataset(self, settings: RunSettings) -> Dataset:
-        """Return the data set of a run; raises UserError, but not for its gold."""
+        """Return the data set of a run; raises UserError, except for faults in its gold."""
         name = dataset_key(settings.dataset, settings.paths.home)
         known = self.datasets.get(name)
         if not isinstance(known, Dataset):
@@ -307,12 +306,12 @@ class ProcessCache:
         return known
 
     def get_or_make(self, kind: str, settings: object, make: Callable[[], T]) -> T:
-        """Return the thing of a kind that has these settings, made if it is not there."""
+        """Return the cached object of a kind with these settings, or make it."""
         recent: _Recent[T] = self._kinds.setdefault(kind, _Recent(MOST_OF_A_KIND))
         return recent.get(key_of(settings), make)
 
     def load(self, produces: Any, folder: Path) -> Any:
-        """Return what `loaded` does; the same object until the artifact is built again."""
+        """Load an artifact; the object is cached until the artifact is built again."""
         stat = (folder / RECIPE).stat()
         key = produces, str(folder.absolute()), stat.st_ino, stat.st_mtime_ns
 
@@ -322,7 +321,7 @@ class ProcessCache:
         return self._artifacts.get(key, lambda: loaded(produces, folder), weight)
 
     def close(self) -> None:
-        """Let go of everything; models and files are closed."""
+        """Empty the cache; close models and files."""
         self.datasets.clear()
         self.finished.clear()
         for recent in (self._artifacts, *self._kinds.values()):
@@ -331,7 +330,7 @@ class ProcessCache:
 
 @cache
 def process_cache() -> ProcessCache:
-    """Return what this process has loaded: cells of one sweep, and jobs of one worker, share it."""
+    """Return the cache that the cells of a sweep and the jobs of a worker share."""
     return ProcessCache()
 
 
@@ -357,5 +356,5 @@ class _Recent(Generic[T]):
 
 
 def key_of(settings: object) -> str:
-    """Return the name under which settings are looked up."""
+    """Return the cache key of settings."""
     return json.dumps(settings, sort_keys=True, default=str)

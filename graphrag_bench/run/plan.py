@@ -1,4 +1,4 @@
-"""What a run would do and cost, in words and numbers, before any model is loaded."""
+"""The plan of a run: artifacts, steps, calls and costs, before any model is loaded."""
 
 import inspect
 from collections.abc import Iterable, Iterator, Sequence
@@ -36,14 +36,14 @@ from graphrag_bench.values import Question
 
 
 def describe(experiment: Experiment) -> str:
-    """Return the plan: artifacts to build or reuse, steps, questions that remain, LLM calls."""
+    """Return the plan as text: artifacts to build or reuse, steps, questions left, LLM calls."""
     parts = (_method_lines, _artifact_lines, _step_lines, _extent, _condition_lines)
     blocks = ["\n".join(lines(experiment)) for lines in parts]
     return "\n\n".join(filter(None, blocks))
 
 
 def plan_values(experiment: Experiment) -> dict[str, Any]:
-    """Return the key, artifacts, questions and costs of a plan as plain values."""
+    """Return the key, artifacts, questions and costs of a plan as JSON values."""
     store, (selected, _), left = experiment.store(), experiment.selection(), remaining(experiment)
     return {
         "key": experiment.key,
@@ -101,7 +101,7 @@ def _step_lines(experiment: Experiment) -> Iterator[str]:
 
 
 def remaining(experiment: Experiment) -> tuple[int, int]:
-    """Return how many questions a run has still to do, and how many of them to answer."""
+    """Return the number of questions left to run, and of those to answer among them."""
     selected, to_answer = experiment.selection()
     done = {answering: experiment.folder.done(answering) for answering in (True, False)}
     rest = [one.id in to_answer for one in selected if one.id not in done[one.id in to_answer]]
@@ -139,17 +139,17 @@ def _reader(experiment: Experiment, forms: Iterable[FormName]) -> Iterator[str]:
     regime, pipeline = experiment.settings.regime, experiment.method.pipeline
     yield f"reader prompt: {READERS[regime]} (regime={regime})"
     if common := common_forms(regime, forms):
-        yield f"  one for all methods: {', '.join(common)}"
+        yield f"  one prompt for all methods: {', '.join(common)}"
         if own := own_answers(pipeline.operators()):
-            yield f"  the method's own for answers inside its search: {', '.join(own)}"
+            yield f"  the method's own prompt during retrieval: {', '.join(own)}"
     if regime == "house":
         yield from dict.fromkeys(f'  "{answer_form(form).licence}"' for form in forms)
         for name in prompts_without_licence(pipeline.operators()):
-            yield f"  without that clause, as it has no variable 'licence': {name}"
+            yield f"  no clause, because the prompt has no variable 'licence': {name}"
 
 
 def form_lines(pipeline: Pipeline, questions: Sequence[Question]) -> Iterator[str]:
-    """Yield for each form that the questions want how many do, its words, and the most tokens."""
+    """Yield each answer form with its number of questions, its token limit and its wording."""
     for name, n in forms_of(questions).items():
         form = next(one for one in questions if one.form == name).answer_form
         own = [op.settings.get("max_tokens") for op in answering_steps(pipeline)]
@@ -161,7 +161,7 @@ def form_lines(pipeline: Pipeline, questions: Sequence[Question]) -> Iterator[st
 
 
 def context_lines(experiment: Experiment) -> Iterator[str]:
-    """Yield the context budget with its reason, and what each block of the prompt has of it."""
+    """Yield the context budget, the reason for it, and the share of each block of the prompt."""
     pipeline, budget = experiment.method.pipeline, experiment.context_budget
     chunk = experiment.window.chunk
     blocks = budgets.context_blocks(pipeline, budget, chunk.typical)
@@ -178,7 +178,7 @@ def context_lines(experiment: Experiment) -> Iterator[str]:
             each = (
                 f"{op.settings['group_tokens']:,} tokens each, in the order {op.settings['order']}"
             )
-        n_groups = f"{op.settings['max_groups']:,} groups, {each}; more are left unread"
+        n_groups = f"{op.settings['max_groups']:,} groups, {each}"
         yield f"  {op.operator.name:<24} reads at most {n_groups}"
     if reason := budgets.empty_blocks(pipeline, budget, experiment.window):
         yield f"  ! {reason}"
@@ -191,7 +191,7 @@ def _block_notes(experiment: Experiment, block: budgets.Block) -> Iterator[str]:
     if settings.get("form") is not None:
         yield f"form={settings['form']}"
     if block.own_tokens:
-        yield f"{block.n_tokens:,} tokens of its own"
+        yield f"{block.n_tokens:,} tokens, fixed"
     elif block.n_tokens is not None:
         yield f"{block.share:g} of {budget.tokens:,} = {block.n_tokens:,} tokens"
     if block.whole is not None:
@@ -201,9 +201,9 @@ def _block_notes(experiment: Experiment, block: budgets.Block) -> Iterator[str]:
 def _budget(experiment: Experiment) -> str:
     reader, budget = experiment.window, experiment.context_budget
     if budget.tokens is None:
-        return "each method's own; this one has no bound"
+        return "native: no limit"
     bound = f"at most {budget.tokens:,} tokens"
-    window = f"a window that is taken to be {windows.ASSUMED_WINDOW:,} (llm.window tells it)"
+    window = f"an assumed window of {windows.ASSUMED_WINDOW:,} (set llm.window)"
     if reader.tokens:
         window = f"the reader's window of {reader.tokens:,}"
     if budget.mode == "native":
@@ -215,12 +215,12 @@ def _budget(experiment: Experiment) -> str:
     if budget.tokens != reader.auto:
         return f"{bound} (budget_context)"
     reason = f"for {windows.CHUNKS} whole chunks in every method"
-    wanted = f"{reader.wanted:,} {'at least' if reader.wanted == windows.LEAST else reason}"
+    wanted = f"{reader.wanted:,} {'(minimum)' if reader.wanted == windows.LEAST else reason}"
     return f"{bound} (budget_context=auto: {wanted}, within {window})"
 
 
 def _embedder_lines(experiment: Experiment) -> Iterator[str]:
-    """What the embedder reads, and of the indices that are built how many texts are longer."""
+    """Yield how the embedder reads long texts, and how many of each index are longer."""
     if "embedder" not in experiment.used:
         return
     embedder: Embedder = experiment.models.unwrapped("embedder")
@@ -231,16 +231,16 @@ def _embedder_lines(experiment: Experiment) -> Iterator[str]:
     store = experiment.store()
     for item in (item for item in experiment.plan if "embedder" in item.builder.needs):
         row = store.recipe(item).get("statistics", {}) if store.holds(item) else {}
-        known = "how long its texts are is known once it is built"
+        known = "text lengths are known after the build"
         if row.get("window") is not None:
-            known = Fit.of(row).message(row["what"]) or f"there are no {row['what']}"
+            known = Fit.of(row).message(row["what"]) or f"no {row['what']}"
         yield f"  {item.resource}: {known}"
 
 
 def method_files(experiment: Experiment) -> list[Path]:
-    """Return the files that make a method, in reading order, each once.
+    """Return the files of a method in reading order, each once.
 
-    Its YAML file, its page, its builders without chunking, its operators, then the prompts of both.
+    YAML file, page, builders (without chunking), operators, then prompts.
     """
     keys = experiment.method.keys
     yaml = file_of("method", keys.name)

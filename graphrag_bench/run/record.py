@@ -1,7 +1,6 @@
-"""What is stored for a question: one row that only the configuration determines, and its times.
+"""The stored row of a question, its timing rows, and the texts of its context.
 
-Retries and cached flags are in the ledger, seconds in the timing file, so that the rows of the
-same configuration are the same bytes.
+Rows have no retries, cache hits or seconds: the same configuration gives the same bytes.
 """
 
 from collections import Counter
@@ -26,7 +25,7 @@ Trace = Literal["ids", "off"]
 
 
 def is_imported(row: Row) -> bool:
-    """Return whether a row is of somebody else's results: it has no calls, context or steps."""
+    """Return whether a row is imported: it has no calls, context or steps."""
     return bool(row.get("imported"))
 
 
@@ -73,7 +72,7 @@ def _answered(state: RetrievalState, chunk_table: ChunkTable | None) -> Row:
 
 
 def documents_in(piece: Mapping[str, Any]) -> list[str] | None:
-    """Return the documents of which a text stands in a stored piece; None where unknown."""
+    """Return the documents whose text is in a stored piece; None if unknown."""
     if piece["kind"] == "chunk":
         return [piece["id"], *piece.get("also", ())]
     return piece.get("documents")
@@ -88,7 +87,7 @@ def _calls_by_step(trace: Sequence[StepTrace]) -> dict[str, dict[str, int]]:
 
 
 def summary(value: Any) -> Any:
-    """Return a value as JSON: ids with rounded scores, names, texts; a vector by its length."""
+    """Return a slot's value as JSON: ids, rounded scores, names, texts; the length of a vector."""
     match value:
         case Ranked():
             return {"ids": value.ids.tolist(), "scores": list(map(_short, value.scores))}
@@ -152,7 +151,7 @@ def _short(score: float) -> float:
 
 
 def timing_rows(finished: Finished, workers: int = 1) -> Iterator[Row]:
-    """Yield one row a step, its seconds over all rounds, with `workers` questions at a time."""
+    """Yield the seconds of each step, summed over its rounds."""
     seconds: dict[str, float] = {}
     for step in finished.trace:
         seconds[step.step] = seconds.get(step.step, 0.0) + step.seconds
@@ -162,7 +161,7 @@ def timing_rows(finished: Finished, workers: int = 1) -> Iterator[Row]:
 
 
 def context_rows(finished: Finished, chunk_table: ChunkTable | None) -> list[Row]:
-    """Return one row with the texts of a finished question's context; none without a context."""
+    """Return a row with the texts of a question's context, in a list; [] without a context."""
     outcome = finished.outcome
     context = None if isinstance(outcome, Failure) else outcome.get("context")
     if not isinstance(context, Context):
@@ -187,10 +186,10 @@ def _stored(piece: Piece, chunk_table: ChunkTable | None) -> str | None:
 def context_texts(
     folder: RunFolder, rows: Mapping[str, Row], dataset: Dataset
 ) -> dict[str, Sequence[str | None]]:
-    """Return the texts of the context of each question of a run, in the order of the row's pieces.
+    """Return the texts of each question's context, in the order of the row's pieces.
 
-    Questions whose texts were not kept (trace=off) are left out, and so are those whose texts the
-    data set has no longer as they were; a text is None where its document is gone from it.
+    A question is omitted if its texts were not stored (trace=off) or changed in the data set. A
+    text is None if its document is no longer in the data set.
     """
     passages = {document.id: document.passage for document in dataset.documents}
     stored = {row["question"]: row for path in folder.files("contexts") for row in read_lines(path)}

@@ -1,4 +1,4 @@
-"""What a run folder states: the metrics of its records and repeats, and what it refers to."""
+"""The metrics of a run folder, and the artifacts that the run refers to."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -24,12 +24,12 @@ from graphrag_bench.values import Question
 from graphrag_bench.version import commit
 
 StoredArtifact = tuple[Planned, Mapping[str, Any]]
-"""An artifact, and what it was made of."""
+"""An artifact and its recipe."""
 _STATED = ("profile", "fidelity", "regime", "limit", "split", "dev_share", "answer")
 
 
 def results(experiment: Experiment, selected: Sequence[Question]) -> dict[str, Any]:
-    """Return what `metrics.json` holds: metrics of the selected questions, cost, what was used."""
+    """Return `metrics.json` of a run: metrics of the selected questions, cost, models, settings."""
     folder, settings, method = experiment.folder, experiment.settings, experiment.method
     dataset, evaluation = experiment.dataset, settings.evaluation
     by_id = folder.rows()
@@ -72,9 +72,9 @@ def results(experiment: Experiment, selected: Sequence[Question]) -> dict[str, A
 
 
 def _estimate(experiment: Experiment, n_rows: int, n_answered: int) -> dict[str, Any]:
-    """Return the calls and tokens expected of each step, those stored by this code for the key.
+    """Return the expected calls and tokens of each step, from `metrics.json` if still valid.
 
-    Loading a tokenizer to count them again is a third of the start of a finished run.
+    Loading a tokenizer would take a third of the time of a finished run.
     """
     stored = experiment.folder.metrics()
     same = {"commit": commit(), "n": n_rows, "answered": n_answered}
@@ -87,7 +87,7 @@ def _estimate(experiment: Experiment, n_rows: int, n_answered: int) -> dict[str,
 
 
 def _filled(experiment: Experiment) -> str | None:
-    """Return whether an equal context budget is filled; None for a native one and without one."""
+    """Return whether an equal context budget is filled; None for a native or missing budget."""
     budget = experiment.context_budget
     if budget.mode == "native" or budget.tokens is None:
         return None
@@ -161,7 +161,7 @@ def _training(recipes: Sequence[StoredArtifact]) -> dict[str, Any]:
 
 
 def cost(experiment: Experiment, selected: Sequence[Question]) -> dict[str, Any]:
-    """Return the ledgers' sums, paid and cached, by stage, step and question; building included."""
+    """Return paid and cached costs, builds included, by stage, step and question."""
     lines = list(read_ledger(*experiment.folder.files("ledger"), *experiment.ledgers(selected)))
     ids = frozenset(question.id for question in selected)
     online = [line for line in lines if line.stage != "build" and line.item in ids]
@@ -177,10 +177,10 @@ def cost(experiment: Experiment, selected: Sequence[Question]) -> dict[str, Any]
 
 
 def reopen(run: StoredRun, home: Path, changed: Mapping[str, Any] | None = None) -> Experiment:
-    """Prepare the experiment of a stored run with the code of today; nothing is run.
+    """Prepare the experiment of a stored run with the current code; nothing is run.
 
-    Its home is the one that holds the run's folder, else `home`; `changed` replaces settings.
-    Raises UserError for settings that are not valid any more, and for an imported run.
+    The home is that of the run's folder, else `home`; `changed` replaces settings. Raises UserError
+    for an imported run and for settings that are no longer valid.
     """
     run.require_steps()
     values = {**run.config, "paths": {"home": str(run.home or home)}, **(changed or {})}
@@ -188,16 +188,15 @@ def reopen(run: StoredRun, home: Path, changed: Mapping[str, Any] | None = None)
         return Experiment.prepare(values, run.dataset, swept=True)  # it may be a cell
     except UserError as error:
         raise UserError(
-            f"The settings of {run.folder.path} are not valid with the code of today: {error}"
+            f"The settings of {run.folder.path} are not valid in this version: {error}"
         ) from error
 
 
 @dataclass(frozen=True)
 class References:
-    """The keys of a run's artifacts by resource, for each scope that has a graph of its own.
+    """The keys of a run's artifacts by scope and resource; a single graph has the scope None.
 
-    A single graph has the scope None. `dataset` is the folder of the corpus below artifacts/,
-    `shared` the second store that it read; "" for none.
+    `dataset` is the folder of the corpus in artifacts/, `shared` the shared store, "" if none.
     """
 
     dataset: str
@@ -205,18 +204,18 @@ class References:
     shared: str = ""
 
     def within(self, scope: str | None) -> Mapping[str, str]:
-        """Return the keys of the graph of a question of this scope; none if unknown."""
+        """Return the keys of the artifacts of a scope; {} if unknown."""
         return self.keys.get(None if set(self.keys) == {None} else scope, {})
 
     @property
     def places(self) -> frozenset[str]:
-        """All of them as `dataset/resource/key`, the paths below artifacts/."""
+        """All artifacts as paths below artifacts/: `dataset/resource/key`."""
         places = (place for of_scope in self.keys.values() for place in of_scope.items())
         return frozenset(f"{self.dataset}/{resource}/{key}" for resource, key in places)
 
 
 def write_references(experiment: Experiment, selected: Sequence[Question]) -> None:
-    """Write what these questions and those of earlier calls need, and what it is built from."""
+    """Write the artifacts of these questions, added to those of earlier calls."""
     folder, shared = experiment.folder, experiment.settings.paths.shared_artifacts
     stored = read_references(folder)
     keys = dict(stored.keys) if stored else {}
@@ -230,7 +229,7 @@ def write_references(experiment: Experiment, selected: Sequence[Question]) -> No
 
 
 def read_references(folder: RunFolder) -> References | None:
-    """Read what a run refers to; None where it is not written down; raises DamagedRun."""
+    """Read the artifacts of a run; None if they were not written. Raises DamagedRun."""
     path = folder.path / REFERENCES
     if not (stored := read_json(path)):
         return None

@@ -1,4 +1,4 @@
-"""The window of a run's reader: how many tokens it leaves for the context."""
+"""The context window of the model that answers, and the tokens it leaves for the context."""
 
 import math
 from dataclasses import astuple, dataclass
@@ -18,26 +18,25 @@ from graphrag_bench.run.models import Models
 from graphrag_bench.text import count_tokens
 
 LEAST = 2400
-"""Tokens of `budget_context=auto` where the chunks are short: 4 passages of 200 tokens in a third
-of the context."""
+"""Minimum of `budget_context=auto`: 4 passages of 200 tokens in a third of the context."""
 CHUNKS, SHARE = 4, 0.33
-"""`auto` has room for so many whole chunks (k of Zhou et al. 2025, section 7.1) in the share of a
-context that methods with tables leave to chunks."""
+"""`budget_context=auto` fits 4 chunks (k of Zhou et al. 2025, section 7.1) into a third of the
+context, the share that methods with tables leave for chunks."""
 ASSUMED_WINDOW = 8192
-"""Tokens of the window where no setting, server or price list tells it."""
+"""Default window in tokens, if no setting, server or price list states it."""
 RESERVED = 600
-"""Tokens of the window that are kept for instructions and question."""
+"""Tokens of the window reserved for instructions and question."""
 ROW = 1.05
-"""What a row of a prompt adds to its chunk: its number, and the quotes of a table."""
+"""Tokens of a row of a prompt per token of its chunk: row number and quotes add 5 %."""
 _SAMPLE = 200
 _CHARACTERS_A_TOKEN = 8
 
 
 @dataclass(frozen=True)
 class ChunkSize:
-    """Tokens (cl100k) of the chunks of a corpus as rows of a prompt, with their titles.
+    """Tokens (cl100k) of a corpus' chunks as rows of a prompt, with titles.
 
-    `typical` is the median, `long` the 90th percentile; 0 for a corpus without a chunk.
+    `typical` is the median, `long` the 90th percentile; both are 0 without chunks.
     """
 
     typical: int
@@ -46,10 +45,13 @@ class ChunkSize:
 
 @dataclass(frozen=True)
 class ContextWindow:
-    """How many tokens of context the window of the reader leaves.
+    """Context window of the reader, the model that answers.
 
-    `tokens` is the window, None where nothing tells it; `reserved` the tokens of the answer, the
-    instructions and the question; `margin` how many of its tokens one counted token may be.
+    `tokens` is its size, None if unknown; `reserved` the tokens of instructions, question and
+    answer; `margin` the reader's tokens per counted token, at most.
+
+    >>> ContextWindow(ChunkSize(typical=1200, long=1260), tokens=8192, reserved=1112).left
+    7000
     """
 
     chunk: ChunkSize
@@ -63,30 +65,30 @@ class ContextWindow:
 
     @property
     def left(self) -> int | None:
-        """Tokens left for the context, in whole hundreds; None where the window is not known."""
+        """Tokens left for the context, rounded down to hundreds; None if the window is unknown."""
         return None if self.tokens is None else self._within(self.tokens)
 
     @property
     def wanted(self) -> int:
-        """Tokens in which every method finds room for `CHUNKS` chunks, in whole hundreds."""
+        """Tokens in which every method can pack `CHUNKS` chunks, rounded up to hundreds."""
         return max(LEAST, round_up_to_hundred(CHUNKS * self.chunk.long / SHARE))
 
     @property
     def auto(self) -> int:
-        """Tokens of `budget_context=auto`: those wanted, within the window."""
+        """Tokens of `budget_context=auto`: `wanted`, capped by the window."""
         return min(self.wanted, self._within(self.tokens or ASSUMED_WINDOW))
 
     def require(self, n_tokens: int) -> None:
-        """Raise UserError for more tokens of context than the window leaves."""
+        """Raise UserError if the window leaves fewer tokens than `n_tokens`."""
         if self.left is not None and n_tokens > self.left:
             raise UserError(
                 f"budget_context={n_tokens} does not fit the reader's window of {self.tokens:,} "
-                f"tokens, which leaves {self.left} (llm.context of the local model, llm.window)."
+                f"tokens, which leaves {self.left}. Set llm.context (local model) or llm.window."
             )
 
 
 def context_window(settings: RunSettings, dataset: Dataset, models: Models) -> ContextWindow:
-    """Return what the window of a run's reader leaves for the context.
+    """Return the context window of a run's reader.
 
     No model is loaded; a server may be asked its window. As published no window is larger than
     that of the source.
@@ -109,7 +111,7 @@ def context_window(settings: RunSettings, dataset: Dataset, models: Models) -> C
 def chunk_size(settings: RunSettings, dataset: Dataset) -> ChunkSize:
     """Return the tokens of a corpus' chunks as the run will cut them.
 
-    At most 200 documents, spread evenly over the corpus, are counted; of a long one the beginning.
+    Counted in at most 200 documents, evenly spaced, and only in the beginning of long ones.
     """
     documents, size = dataset.documents, _size_of_chunks(settings, dataset)
     if not documents:
@@ -135,5 +137,5 @@ def _size_of_chunks(settings: RunSettings, dataset: Dataset) -> int | None:
 
 
 def round_up_to_hundred(n_tokens: float) -> int:
-    """Return the next whole hundred."""
+    """Round up to a multiple of 100."""
     return math.ceil(n_tokens / 100) * 100
