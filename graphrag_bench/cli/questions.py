@@ -103,7 +103,7 @@ def _experiment(options: Namespace) -> Experiment:
     build = {"graph": "kg", **(values.get("build") or {})}
     experiment = Experiment.prepare({**values, "build": build})
     if "graph" not in experiment.needed_artifacts:
-        raise UserError(f"method={experiment.method.name} builds no graph. Choose another method.")
+        raise UserError(f"method={experiment.method.name} builds no graph. Leave out method=.")
     return experiment
 
 
@@ -158,6 +158,6 @@ def _print(folder: Path, questions: Sequence[QA], refused: int, experiment: Expe
     if experiment.dataset.synthetic:
         source = f"dataset=jsonl dataset.root={folder}"
     chunking = experiment.choices["chunk_table"]["variant"]
-    print(f"made: {len(questions)} questions ({counts}){more}")
+    print(f"generated: {len(questions)} questions ({counts}){more}")
     print(f"set: {folder.resolve()}")
     print(f"run: graphrag-bench run {source} chunking={chunking} method=entitypassage")

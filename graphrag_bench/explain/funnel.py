@@ -53,7 +53,7 @@ _OF_THE_GRAPH = frozenset({
 
 @dataclass(frozen=True)
 class EvidenceDocument:
-    """A gold document of a question, and the stages it passed; None for an unknown stage."""
+    """A gold document of a question; `passed` is None for a stage without data."""
 
     question: str
     document: str
@@ -69,8 +69,8 @@ class EvidenceDocument:
     def state(self, stage: str) -> State:
         """Return its state at a stage.
 
-        "absent": an earlier stage lost it. "recovered": it did not pass, and a later stage
-        recovered it. No stage of a failed question is "unknown".
+        "absent": an earlier stage lost it. "recovered": this stage missed it, and a later stage
+        found it. No stage of a failed question is "unknown".
         """
         end = STAGES.index(self.lost) if self.lost else len(STAGES)
         if STAGES.index(stage) >= end:
@@ -94,7 +94,7 @@ class StageCount:
 
 @dataclass(frozen=True)
 class Funnel:
-    """The gold documents of a run over the stages that `method_stages`.
+    """The gold documents of a run, and the stages of its method.
 
     `unknown` names the stages without data, each with the reason.
     """

@@ -170,7 +170,7 @@ def _ranked(value: Mapping[str, Any], kind: str, names: ArtifactNames) -> list[N
 def named_steps(row: Row, seconds: Mapping[str, float], names: ArtifactNames) -> list[Named]:
     """Return the steps of a record with names for ids: reads, writes, seconds and usage.
 
-    The first of several rounds of a step has the usage of all.
+    A step of several rounds has its total usage at its first round.
     """
     steps: list[Named] = []
     known = {one.name: one for one in operators.all()}

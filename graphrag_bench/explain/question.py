@@ -1,4 +1,4 @@
-"""One question with its answer, context, steps and model calls, from a run or asked now."""
+"""One question with its answer, context, steps and model calls, from a run or answered now."""
 
 import json
 import zlib

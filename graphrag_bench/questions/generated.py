@@ -55,9 +55,9 @@ def distinct(questions: Iterable[QA]) -> list[QA]:
 
 
 def write_set(folder: Path, dataset: Dataset, questions: Sequence[QA]) -> None:
-    """Write corpus and questions. Raises UserError for a folder with other questions.
+    """Write corpus and questions.
 
-    They may have been edited by hand.
+    Raises UserError for a folder with other questions, which may have been edited by hand.
     """
     rows = [
         {"id": f"{one.type}-{number:04d}"} | {k: v for k, v in asdict(one).items() if v is not None}

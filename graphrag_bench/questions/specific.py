@@ -29,7 +29,7 @@ class Worded(BaseModel):
 
 
 class Chains:
-    """Chains of facts of a graph: relationships that a chunk states, each starting at the last end.
+    """Chains of facts of a graph: each stated relationship begins where the previous one ends.
 
     Synonymy and co-occurrence are not facts.
     """

@@ -154,9 +154,9 @@ def answer_graph(row: Row, gold: Gold, names: ArtifactNames) -> Plain:
     from a seed to a drawn vertex) and `route` (a sentence of one chunk names the other). `size` is
     the operator whose scores are the node sizes.
 
-    Drawn first are paths, then gold chunks, retrieved chunks, scored nodes (without paths), ends
-    of relationships and further paths, each with the walk to it, up to `MAX_NODES`. `left_out`
-    counts the others; `unconnected` names found nodes without a drawn edge.
+    Up to `MAX_NODES` are drawn, in this order: the first paths, gold chunks, retrieved chunks,
+    scored nodes (if there is no path), ends of relationships, other paths, each with the walk to
+    it. `left_out` counts the others; `unconnected` names found nodes without a drawn edge.
     """
     rows = TraceRows.of(row.get("trace", ()))
     drawing = _Drawing(rows, gold, names)

@@ -95,9 +95,7 @@ def test_facts_that_were_not_read_are_lost_in_extraction() -> None:
     }
     planted = {pair for pair in evidence(**world) if pair[1] in dropped}
     assert at("extracted", funnel) == planted - retrieved(rows) != set()
-    otherwise = {
-        one.document for one in funnel.documents if one.state("extracted") == "recovered"
-    }
+    otherwise = {one.document for one in funnel.documents if one.state("extracted") == "recovered"}
     assert otherwise == {document for _, document in planted & retrieved(rows)}
 
 
