@@ -30,7 +30,7 @@ from graphrag_bench.llm.cache import Cache
 from graphrag_bench.llm.ledger import Budget, Ledger, read_ledger
 from graphrag_bench.llm.meter import FailureGate
 from graphrag_bench.llm.openai_compatible import OpenAICompatible
-from graphrag_bench.llm.structured import ask_each, json_reading
+from graphrag_bench.llm.structured import ask_each, json_format
 from graphrag_bench.prompts import Message
 
 N_NAMES, N_PASSAGES, N_TOKENS, N_REPEATS = 1000, 60, 120, 5
@@ -115,9 +115,9 @@ def calls(latency: float) -> Numbers:
         url = server.scenario(latency=latency)
         client = OpenAICompatible("fake", url, None, limits={"concurrency": CONCURRENCY})
         cache, ledger = Cache(Path(folder) / "cache.sqlite"), Ledger(Path(folder) / "ledger.jsonl")
-        log, gate = ledger.at("answer", "bench"), FailureGate("bench")
+        log, gate = ledger.logger("answer", "bench"), FailureGate("bench")
         model = client.attached(store=cache, budget=Budget(), log=log, gate=gate)
-        reading = json_reading(Answer, "bench")
+        reading = json_format(Answer, "bench")
         began = time.perf_counter()
         replies = ask_each(model, prompts, reading, max_tokens=50, items=items)
         took = time.perf_counter() - began

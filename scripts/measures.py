@@ -222,7 +222,7 @@ def call(home: Path) -> Counter[str]:
     ledger, budget = Ledger(home / "ledger.jsonl"), Budget(tokens=1_000_000)
     with running() as server:
         client = OpenAICompatible("fake", server.scenario(text="yes"), None)
-        log = ledger.at("answer", "step")
+        log = ledger.logger("answer", "step")
         model = client.attached(store=Cache(home / "replies.sqlite"), budget=budget, log=log)
         model.complete([(Message("user", "warm?"),)], max_tokens=5)
         return frames_of(lambda: model.complete([(Message("user", "ready?"),)], max_tokens=5))

@@ -33,7 +33,7 @@ from graphrag_bench.columns import Texts
 from graphrag_bench.data.chunks import ChunkTable
 from graphrag_bench.data.dataset import Card, Dataset, Document
 from graphrag_bench.embedding.embedder import Hashing
-from graphrag_bench.embedding.tokenizer import BytePairs
+from graphrag_bench.embedding.tokenizer import OpenAIEncoding
 from graphrag_bench.embedding.vector_index import VectorIndex
 from graphrag_bench.graphs.knowledge_graph import fact_graph
 from graphrag_bench.indices.words import Bm25, Tfidf
@@ -175,7 +175,7 @@ class World:
             "communities": communities,
             "reports": reports,
             "community_index": index(list(reports.texts)),
-            "tokenizer": BytePairs(),
+            "tokenizer": OpenAIEncoding(),
             "context_budget": UNBOUNDED,
             "tri_graph": TriGraph(graph.names, sentences, named, named.astype(np.int64)),
             "sentence_index": index(texts),

@@ -11,9 +11,9 @@ from toy_runs import TOY, WEIGHTLESS, by_python, refusal, write_set
 from graphrag_bench.config.compose import compose_settings
 from graphrag_bench.config.sources import names
 from graphrag_bench.data.dataset import load_card
-from graphrag_bench.embedding.tokenizer import BytePairs
+from graphrag_bench.embedding.tokenizer import OpenAIEncoding
 from graphrag_bench.llm.calls import Completion, Request
-from graphrag_bench.llm.chat import reply_tokens, sure_tokens
+from graphrag_bench.llm.chat import reply_tokens, reserved_tokens
 from graphrag_bench.llm.scripted import Scripted
 from graphrag_bench.prompts import UNBOUNDED, Message, answer_form, sub_question_form
 from graphrag_bench.question_plan import kind_of
@@ -96,7 +96,7 @@ def test_prompt_and_limit_follow_the_form(step: str, form: Any) -> None:
     question = Question("q", "Who taught Mira Holt?", form=form)
     prompt = answer_prompt()
     if step == "reduce":
-        reduce(question, Points(("Otto.",), (90,)), llm=llm, tokenizer=BytePairs(),
+        reduce(question, Points(("Otto.",), (90,)), llm=llm, tokenizer=OpenAIEncoding(),
                context_budget=UNBOUNDED, prompt=REDUCE)  # fmt: skip
     elif step in ("direct", "listed"):
         own = prompt if step == "direct" else replace(prompt, name=TRIPLETS)
@@ -146,9 +146,9 @@ def test_an_answer_is_limited_by_the_window() -> None:
     small = Scripted(window=8192)
     assert reply_tokens(small, chat, 4096) == 4096
     assert reply_tokens(small, chat, 8000) == 23 * 256
-    assert reply_tokens(small, chat * 4, 4096) == sure_tokens(4096, 8192) == 512
+    assert reply_tokens(small, chat * 4, 4096) == reserved_tokens(4096, 8192) == 512
     assert reply_tokens(Scripted(), chat * 4, 4096) == 4096
-    assert (sure_tokens(4096, 32768), sure_tokens(48, 8192)) == (2048, 48)
+    assert (reserved_tokens(4096, 32768), reserved_tokens(48, 8192)) == (2048, 48)
 
 
 @pytest.mark.parametrize("op", [direct, listed])

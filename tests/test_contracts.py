@@ -18,7 +18,7 @@ from toy_runs import Capitals
 
 from graphrag_bench.algorithms.graph import Graph
 from graphrag_bench.algorithms.path_values import Exploration, RankedPaths, StepNodes
-from graphrag_bench.artifacts.plan import AMBIENT, Planned, plan
+from graphrag_bench.artifacts.plan import UNKEYED_NEEDS, PlannedArtifact, plan
 from graphrag_bench.artifacts.store import RECIPE, Store
 from graphrag_bench.config.plugins import load_plugins
 from graphrag_bench.contract import REQUIRED, Builder, Operator, builders, operators
@@ -348,7 +348,7 @@ def given(home: Path) -> dict[str, Any]:
     }
 
 
-def planned(builder: Builder) -> list[Planned]:
+def planned(builder: Builder) -> list[PlannedArtifact]:
     """The plan of an artifact and of all it is built from."""
     special = OTHERWISE.get(builder.resource, {})
     chosen = {**USUAL, **special, builder.resource: builder.variant}
@@ -432,7 +432,7 @@ def test_a_chunk_costs_the_calls_announced_and_a_model_that_is_never_readable_is
 ):
     """One call more for each unreadable reply; the refusal has a sample and names what to do."""
     counting = model()
-    needed = resources(builder, home, set(builder.needs) - AMBIENT)
+    needed = resources(builder, home, set(builder.needs) - UNKEYED_NEEDS)
     needed |= {"llm": counting, "llm_build": counting}
     needed |= {"progress": Progress(quiet=True), "scratch": tmp_path}
     defaults = {name: setting.default for name, setting in builder.settings.items()}

@@ -10,7 +10,7 @@ from graphrag_bench.contract import REQUIRED, Builder, Setting, builders, resour
 from graphrag_bench.errors import UserError, did_you_mean
 from graphrag_bench.fingerprint import code, digest
 
-AMBIENT = frozenset({"scratch", "progress"})
+UNKEYED_NEEDS = frozenset({"scratch", "progress"})
 """Needs of builders that are not part of any key."""
 
 THINNING = {
@@ -24,7 +24,7 @@ Identities = Mapping[str, Callable[[], str]]
 
 
 @dataclass(frozen=True)
-class Planned:
+class PlannedArtifact:
     """Artifact to build or load. `inputs` maps its needs to their keys.
 
     `thinning` has the settings of `drop_edges` if edges are removed from a graph.
@@ -76,7 +76,7 @@ def _as_json(value: Any) -> Any:
 
 def plan(
     wanted: Iterable[str], choices: Mapping[str, Choice], identities: Identities
-) -> list[Planned]:
+) -> list[PlannedArtifact]:
     """Return the wanted artifacts and all their inputs; inputs come first.
 
     `choices` gives the variant of a resource (`"kg"`), or a mapping with `variant` and settings.
@@ -94,7 +94,7 @@ def plan(
 class _Planner:
     def __init__(self, choices: Mapping[str, Choice], identities: Identities) -> None:
         self.choices, self.identities = choices, identities
-        self.planned: dict[str, Planned] = {}
+        self.planned: dict[str, PlannedArtifact] = {}
         self.problems: list[str] = []
 
     def visit(self, resource: str, path: tuple[str, ...]) -> str:
@@ -108,7 +108,7 @@ class _Planner:
         builder, chosen = self._choose(resource, path)
         if builder is None:
             return ""
-        needs = [need for need in builder.needs if need not in AMBIENT]
+        needs = [need for need in builder.needs if need not in UNKEYED_NEEDS]
         inputs = {need: self.visit(need, (*path, resource)) for need in needs}
         shared = THINNING if builder.resource == "graph" else {}
         for name in chosen:
@@ -119,7 +119,7 @@ class _Planner:
         thinning = self._checked(builder, shared, chosen)
         if not thinning.get("edge_drop"):
             thinning = {}
-        self.planned[resource] = Planned(builder, settings, inputs, thinning)
+        self.planned[resource] = PlannedArtifact(builder, settings, inputs, thinning)
         return self.planned[resource].key
 
     def _choose(

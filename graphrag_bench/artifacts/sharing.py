@@ -10,7 +10,13 @@ from pathlib import Path
 from tempfile import mkdtemp
 from typing import Any
 
-from graphrag_bench.artifacts.store import Damaged, content_of, fault_of, is_stored, read_recipe
+from graphrag_bench.artifacts.store import (
+    DamagedArtifact,
+    content_of,
+    fault_of,
+    is_stored,
+    read_recipe,
+)
 from graphrag_bench.errors import UserError, by_prefix
 from graphrag_bench.fingerprint import digest
 
@@ -42,7 +48,7 @@ class StoredArtifact:
 
 
 def stored_artifacts(artifacts: Path) -> list[StoredArtifact]:
-    """Return all artifacts, sorted by data set, resource and key; raises Damaged."""
+    """Return all artifacts, sorted by data set, resource and key; raises DamagedArtifact."""
     folders = [path for path in sorted(artifacts.glob("*/*/*")) if not path.suffix]
     return [
         StoredArtifact(folder, read_recipe(folder), *folder.relative_to(artifacts).parts)
@@ -76,7 +82,7 @@ def with_inputs(artifacts: Path, one: StoredArtifact) -> list[StoredArtifact]:
 def export_artifacts(items: Sequence[StoredArtifact], file: Path) -> str:
     """Write artifacts to a .tar.gz file and return the digest of its content.
 
-    Equal artifacts give equal bytes; an interrupted export leaves no file. Raises Damaged.
+    Equal artifacts give equal bytes; an interrupted export leaves no file. Raises DamagedArtifact.
     """
     new = file.with_name(f"{file.name}.part")
     try:
@@ -87,7 +93,7 @@ def export_artifacts(items: Sequence[StoredArtifact], file: Path) -> str:
         ):
             for item in items:
                 if fault := fault_of(item.folder):
-                    raise Damaged(item.folder, fault)
+                    raise DamagedArtifact(item.folder, fault)
                 for path in item.files:
                     name = f"{item.place}/{path.relative_to(item.folder).as_posix()}"
                     archive.add(path, name, recursive=False, filter=_plain)

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from graphrag_bench.algorithms.graph import drop_edges
-from graphrag_bench.artifacts.plan import AMBIENT, Planned
+from graphrag_bench.artifacts.plan import UNKEYED_NEEDS, PlannedArtifact
 from graphrag_bench.errors import UserError
 from graphrag_bench.fingerprint import digest
 from graphrag_bench.graphs.build_calls import CUT, MOST_TOKENS, REPLIES
@@ -44,7 +44,7 @@ class Store:
     allow_cut: float = ALLOWED_CUT
     load: Callable[[Any, Path], Any] = field(default_factory=lambda: loaded)
 
-    def folder(self, planned: Planned) -> Path:
+    def folder(self, planned: PlannedArtifact) -> Path:
         """Return the folder of an artifact, whether it exists or not."""
         own = self.root / planned.resource / planned.key
         if self.shared is not None and not is_stored(own):
@@ -52,22 +52,22 @@ class Store:
             return theirs if is_stored(theirs) else own
         return own
 
-    def holds(self, planned: Planned) -> bool:
+    def holds(self, planned: PlannedArtifact) -> bool:
         """Return whether the artifact is stored."""
         return is_stored(self.folder(planned))
 
-    def recipe(self, planned: Planned) -> dict[str, Any]:
+    def recipe(self, planned: PlannedArtifact) -> dict[str, Any]:
         """Return the recipe of a stored artifact, with the seconds of its build."""
         return read_recipe(self.folder(planned))
 
-    def ledgers(self, planned: Planned) -> list[Path]:
+    def ledgers(self, planned: PlannedArtifact) -> list[Path]:
         """Return the ledger of the artifact's calls so far, if it exists."""
         folder = self.folder(planned)
         path = (folder if is_stored(folder) else Path(f"{folder}.scratch")) / LEDGER
         return [path] if path.is_file() else []
 
     def resources(
-        self, plan: list[Planned], wanted: set[str], primitives: Mapping[str, Any]
+        self, plan: list[PlannedArtifact], wanted: set[str], primitives: Mapping[str, Any]
     ) -> dict[str, Any]:
         """Build or load the wanted artifacts, and return them by resource.
 
@@ -83,7 +83,7 @@ class Store:
 
         return {resource: get(resource) for resource in sorted(wanted)}
 
-    def _get(self, planned: Planned, get: Callable[[str], Any]) -> Any:
+    def _get(self, planned: PlannedArtifact, get: Callable[[str], Any]) -> Any:
         own = self.root / planned.resource / planned.key
         if not self.holds(planned):
             from filelock import FileLock
@@ -98,7 +98,7 @@ class Store:
         same = read_recipe(folder).get("same_as")
         return get(same) if same else self.load(planned.builder.produces, folder)
 
-    def _build(self, planned: Planned, get: Callable[[str], Any]) -> None:
+    def _build(self, planned: PlannedArtifact, get: Callable[[str], Any]) -> None:
         folder = self.folder(planned)
         scratch, new = Path(f"{folder}.scratch"), Path(f"{folder}.new")
         scratch.mkdir(exist_ok=True)
@@ -106,7 +106,8 @@ class Store:
         new.mkdir()
         ambient: dict[str, Any] = {"scratch": scratch, "progress": self.progress}
         inputs = {
-            need: ambient[need] if need in AMBIENT else get(need) for need in planned.builder.needs
+            need: ambient[need] if need in UNKEYED_NEEDS else get(need)
+            for need in planned.builder.needs
         }
         models = [need for need in _MODELS if need in inputs]
         inputs |= {need: self._metered(planned, inputs[need], scratch) for need in models}
@@ -138,13 +139,13 @@ class Store:
         shutil.rmtree(target, ignore_errors=True)  # it has no recipe
         new.rename(target)
 
-    def _metered(self, planned: Planned, llm: ChatModel, scratch: Path) -> ChatModel:
-        log = Ledger(scratch / LEDGER).at("build", planned.resource)
+    def _metered(self, planned: PlannedArtifact, llm: ChatModel, scratch: Path) -> ChatModel:
+        log = Ledger(scratch / LEDGER).logger("build", planned.resource)
         name = planned.builder.name
         new = FailureGate(name, self.failure_limit, self.failure_after)
-        return llm.attached(log=log, gate=self.gates.setdefault(name, new), whole=True)
+        return llm.attached(log=log, gate=self.gates.setdefault(name, new), stop_on_outage=True)
 
-    def _check_cut(self, planned: Planned, statistics: Mapping[str, float]) -> None:
+    def _check_cut(self, planned: PlannedArtifact, statistics: Mapping[str, float]) -> None:
         n_cut, n = statistics.get(CUT, 0), statistics.get(REPLIES, 0)
         share = n_cut / max(n, 1)
         if share > self.allow_cut:
@@ -162,14 +163,14 @@ class Store:
 
 
 def loaded(produces: Any, folder: Path) -> Any:
-    """Return the object that a class loads from a folder; raises Damaged if it cannot."""
+    """Return the object that a class loads from a folder; raises DamagedArtifact if it cannot."""
     try:
         return produces.load(folder)
     except (OSError, ValueError, LookupError, EOFError) as error:
-        raise Damaged(folder, f"{type(error).__name__}: {error}") from error
+        raise DamagedArtifact(folder, f"{type(error).__name__}: {error}") from error
 
 
-def _stopped(planned: Planned, error: RunStopped | CallFailed) -> UserError:
+def _stopped(planned: PlannedArtifact, error: RunStopped | CallFailed) -> UserError:
     problem = f"{planned.builder.name} is not built: {str(error).rstrip('.')}. "
     message = f"{problem}Replies are cached: run the same command again to continue."
     if isinstance(error, RunStopped):
@@ -177,7 +178,7 @@ def _stopped(planned: Planned, error: RunStopped | CallFailed) -> UserError:
     return ServerFailed(message) if error.of_server else RunStopped(message)
 
 
-class Damaged(UserError):
+class DamagedArtifact(UserError):
     """An artifact that cannot be read, or that was changed after it was written."""
 
     def __init__(self, folder: Path, what: str) -> None:
@@ -198,13 +199,13 @@ def write_recipe(folder: Path, recipe: Mapping[str, Any]) -> None:
 
 
 def read_recipe(folder: Path) -> dict[str, Any]:
-    """Return the recipe of an artifact without checking its files; raises Damaged."""
+    """Return the recipe of an artifact without checking its files; raises DamagedArtifact."""
     try:
         recipe: dict[str, Any] = json.loads((folder / RECIPE).read_bytes())
     except (OSError, ValueError) as error:
-        raise Damaged(folder, f"{RECIPE} cannot be read: {error}") from None
+        raise DamagedArtifact(folder, f"{RECIPE} cannot be read: {error}") from None
     if not isinstance(recipe, dict) or not {*_KEY_PARTS, "files"} <= set(recipe):
-        raise Damaged(folder, f"{RECIPE} is not a recipe")
+        raise DamagedArtifact(folder, f"{RECIPE} is not a recipe")
     return recipe
 
 
@@ -212,7 +213,7 @@ def fault_of(folder: Path) -> str:
     """Return how an artifact differs from its key or from its hashes; "" if it does not."""
     try:
         recipe = read_recipe(folder)
-    except Damaged as error:
+    except DamagedArtifact as error:
         return error.what
     key = digest(*(recipe[part] for part in _KEY_PARTS))
     resource = str(recipe["builder"]).partition(".")[0]

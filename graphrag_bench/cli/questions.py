@@ -131,7 +131,7 @@ def _make_questions(
 
     def model() -> ChatModel:
         gate = FailureGate("questions", failures.limit, failures.after)
-        log = models.ledger.at("questions", options.kind)
+        log = models.ledger.logger("questions", options.kind)
         return models.llm_build.attached(log=log, gate=gate)
 
     if options.kind == "abstract":

@@ -12,7 +12,7 @@ from graphrag_bench.embedding.embedder import Embedder, EmbedderWrapper, TextKin
 from graphrag_bench.embedding.nlp import Nlp, Relation, Sentence
 from graphrag_bench.embedding.workers import ParallelTagger
 from graphrag_bench.fingerprint import identity_of
-from graphrag_bench.llm.cache import Cache, StoredReading, StoredVector, row_key, vector_key
+from graphrag_bench.llm.cache import Cache, StoredTagging, StoredVector, row_key, vector_key
 
 _BATCH_SIZE = 128
 _READING_VERSION = 1
@@ -92,10 +92,10 @@ class CachedTagger:
         self, task: str, texts: Sequence[str], read: Callable[[list[str]], Iterable[object]]
     ) -> list[Any]:
         keys = {text: row_key(_READING_VERSION, task, self._signed, text) for text in texts}
-        stored = self.cache.get_many(StoredReading, keys.values())
+        stored = self.cache.get_many(StoredTagging, keys.values())
         if missing := [text for text, key in keys.items() if key not in stored]:
             rows = [
-                StoredReading(keys[text], self._signed, _packed(result))
+                StoredTagging(keys[text], self._signed, _packed(result))
                 for text, result in zip(missing, read(missing), strict=True)
             ]
             self.cache.put(*rows)

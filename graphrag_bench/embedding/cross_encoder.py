@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 from pydantic import PositiveInt
 
-from graphrag_bench.embedding.model_files import named
+from graphrag_bench.embedding.model_files import model_name
 from graphrag_bench.embedding.precision import Device
-from graphrag_bench.embedding.sentence_embedder import device_of, loaded_model
+from graphrag_bench.embedding.sentence_embedder import device_of, load_model
 from graphrag_bench.errors import UserError
 from graphrag_bench.values import FloatArray
 
@@ -47,7 +47,7 @@ class CrossEncoder:
                 "cross_encoder.model=cross-encoder/ms-marco-MiniLM-L6-v2."
             )
         code = ":remote code" if self.trust_remote_code else ""
-        return f"cross-encoder:{named(self.model, self.revision)}{code}:{self.window or 'own'}"
+        return f"cross-encoder:{model_name(self.model, self.revision)}{code}:{self.window or 'own'}"
 
     def scores(self, question: str, passages: Sequence[str]) -> FloatArray:
         """Return the model's logits, float64 (n_passages,), without a sigmoid, which makes ties."""
@@ -66,7 +66,7 @@ class CrossEncoder:
         _ = self.identity  # raises without a model
         from sentence_transformers import CrossEncoder as Loaded
 
-        model = loaded_model(
+        model = load_model(
             Loaded,
             "cross_encoder",
             self.model,

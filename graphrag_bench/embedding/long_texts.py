@@ -86,7 +86,7 @@ class Fit:
 class Windowing:
     """Encoding of texts of any length, with windows of `size` tokens; None for no limit.
 
-    Prefix and special tokens count. With `cut` the model itself cuts long texts.
+    Prefix and special tokens count. With `cut` the model itself token_windows long texts.
     Deviation: the papers do not mention passages longer than the window of their embedder. By
     default the whole passage counts.
     """
@@ -138,18 +138,18 @@ class Windowing:
         begins = [_begins_word(text, start) for start, _ in spans]
         return [
             (prefix + text[spans[start][0] : spans[end - 1][1]], end - start)
-            for start, end in cuts(begins, room)
+            for start, end in token_windows(begins, room)
         ]
 
 
-def cuts(begins: Sequence[bool], room: int) -> Iterator[Span]:
+def token_windows(begins: Sequence[bool], room: int) -> Iterator[Span]:
     """Yield the first token and the end of each window of at most `room` tokens.
 
     `begins` marks the tokens that begin a word. A window ends between words if a word ends in its
     second half. It overlaps the last window by an eighth of `room`, or by up to a quarter to begin
     with a word.
 
-    >>> list(cuts([True] * 20, room=8))
+    >>> list(token_windows([True] * 20, room=8))
     [(0, 8), (7, 15), (14, 20)]
     """
     overlap = room // OVERLAP

@@ -21,7 +21,7 @@ _OFFSET_BY_PADDING = ("roberta", "xlm-roberta", "camembert", "mpnet", "longforme
 """Models whose positions start after the padding token's."""
 
 
-def stated_dimension(folder: Path) -> int | None:
+def dimension_in_files(folder: Path) -> int | None:
     """Return the length of a vector from the model's files; None if they do not state it."""
     for name, key in (("1_Pooling/config.json", "word_embedding_dimension"),
                       (_CONFIG, "hidden_size")):  # fmt: skip
@@ -31,25 +31,25 @@ def stated_dimension(folder: Path) -> int | None:
     return None
 
 
-def stated_window(folder: Path) -> int | None:
+def window_in_files(folder: Path) -> int | None:
     """Return the window in tokens, special ones included; None if the files do not state it.
 
     It is the smallest of `max_seq_length`, `model_max_length` and the number of positions.
     """
-    stated = [positions(folder)]
+    stated = [n_positions(folder)]
     for part in _parts(folder):
         stated += [
             _json(path).get("max_seq_length") for path in part.glob("sentence_*_config.json")
         ]
         stated.append(_json(part / _TOKENIZER_CONFIG).get("model_max_length"))
-    return min((size for size in map(bound, stated) if size is not None), default=None)
+    return min((size for size in map(finite, stated) if size is not None), default=None)
 
 
-def positions(folder: Path) -> int | None:
+def n_positions(folder: Path) -> int | None:
     """Return the number of position embeddings; None if the files do not state it."""
     for part in _parts(folder):
         config = _json(part / _CONFIG)
-        if (stated := bound(config.get("max_position_embeddings"))) is not None:
+        if (stated := finite(config.get("max_position_embeddings"))) is not None:
             padding = config.get("pad_token_id") or 0
             return stated - (padding + 1 if config.get("model_type") in _OFFSET_BY_PADDING else 0)
     return None
@@ -126,8 +126,8 @@ def first_line(error: Exception) -> str:
     return (str(error).splitlines() or [type(error).__name__])[0]
 
 
-def bound(stated: Any) -> int | None:
-    """Return a window that a file states; None if it is not a number or has no bound."""
+def finite(stated: Any) -> int | None:
+    """Return a window that a file states; None if it has no bound."""
     return int(stated) if isinstance(stated, int | float) and 0 < stated < _NO_BOUND else None
 
 
@@ -154,22 +154,22 @@ def read_json(path: Path) -> Any:
         raise UserError(f"{path}: expected JSON ({error}).") from error
 
 
-def named(model: str, revision: str) -> str:
+def model_name(model: str, revision: str) -> str:
     """Return `name@digest` of a folder, or `name@revision` of a hub model."""
     folder = Path(model).expanduser()
     if not folder.is_dir():
         return f"{model}@{revision}"
-    return f"{folder.resolve().name}@{of_folder(folder)}"
+    return f"{folder.resolve().name}@{folder_digest(folder)}"
 
 
-def of_folder(folder: Path) -> str:
+def folder_digest(folder: Path) -> str:
     """Return the digest of the files that sentence-transformers may load from a folder."""
     inside = [path.relative_to(folder) for path in sorted(folder.rglob("*")) if path.is_file()]
     read = [path for path in inside if path.suffix in _READ and not path.as_posix().startswith(".")]
     return digest([(path.as_posix(), stored_digest(folder / path)) for path in read])
 
 
-def make(group: str, config: Mapping[str, Any]) -> Any:
+def make_model(group: str, config: Mapping[str, Any]) -> Any:
     """Return the object of the class that `_target_` names, made with the other settings.
 
     Raises UserError for a wrong target, for an unknown or missing setting, and for a wrong type.

@@ -19,7 +19,7 @@ _SUBJECTS = ("nsubj", "nsubjpass")
 _OBJECTS = ("dobj", "attr", "dative", "oprd")
 NUMERIC = ("DATE", "TIME", "PERCENT", "MONEY", "QUANTITY", "ORDINAL", "CARDINAL")
 """Labels of numbers, amounts and dates."""
-_MOST = 100_000
+_MAX_PIECE = 100_000
 """The most characters of one call, which takes a gigabyte."""
 _ENDS = ("\n\n", "\n", ". ", " ")
 _PERSONAL = frozenset({"he", "she", "it", "they"})
@@ -110,11 +110,13 @@ class Spacy:
 
 
 def _pieces(text: str) -> Iterator[str]:
-    """Split a text at lines, else sentences or words, into pieces of at most `_MOST` characters."""
+    """Split a long text at lines, sentences or words, in this order of preference."""
     rest = drop_invisible(text)
-    while len(rest) > _MOST:
-        ends = (rest.rfind(end, 1, _MOST) + len(end) for end in _ENDS if end in rest[1:_MOST])
-        cut = next(ends, _MOST)
+    while len(rest) > _MAX_PIECE:
+        ends = (
+            rest.rfind(end, 1, _MAX_PIECE) + len(end) for end in _ENDS if end in rest[1:_MAX_PIECE]
+        )
+        cut = next(ends, _MAX_PIECE)
         yield rest[:cut]
         rest = rest[cut:]
     yield rest

@@ -16,15 +16,15 @@ from graphrag_bench.embedding.long_texts import Fit, LongTexts, Windowing
 from graphrag_bench.embedding.tokenizer import tokenizer_of
 from graphrag_bench.llm.cache import Cache, StoredVector, vector_key
 from graphrag_bench.llm.calls import CallFailed, CallOutcome, Completion, RunStopped
-from graphrag_bench.llm.chat import ESTIMATE_RATIO, TOKENS_A_MESSAGE, Log
+from graphrag_bench.llm.chat import ESTIMATE_RATIO, TOKENS_PER_MESSAGE, Log
 from graphrag_bench.llm.ledger import Budget, Spending
 from graphrag_bench.llm.openai_compatible import RETRIES, TIMEOUT
-from graphrag_bench.llm.server import OPENAI, Body, Server, count_in
-from graphrag_bench.llm.settings import Limits, Prices, group, prices_at
+from graphrag_bench.llm.server import OPENAI, Body, Server, token_count
+from graphrag_bench.llm.settings import Limits, Prices, group, prices_of
 from graphrag_bench.terminal import check_stop
 from graphrag_bench.text import count_tokens
 
-_TOKENS_A_CALL = 300_000
+_TOKENS_PER_CALL = 300_000
 """OpenAI's limit of one call."""
 _FILLED = 0.75
 """The share of a window that is used if its tokens are counted by another tokenizer."""
@@ -105,7 +105,7 @@ class OpenAIEmbedder:
     def _windowing(self) -> Windowing:
         tokens = tokenizer_of(self.tokenizer, self.model, "embedder")
         size = self.window
-        if size is not None and tokens.stand_in and self.long_texts != "cut":
+        if size is not None and tokens.is_estimate and self.long_texts != "cut":
             size = int(size * _FILLED)
         return Windowing(size, self.long_texts, tokens)
 
@@ -133,7 +133,7 @@ class OpenAIEmbedder:
         if stored:
             self._enter(_call(list(stored.values()), cached=True))
         missing = [text for text in distinct if keys[text] not in stored]
-        calls = list(blocks(missing, _TOKENS_A_CALL, count_tokens, size))
+        calls = list(blocks(missing, _TOKENS_PER_CALL, count_tokens, size))
         each = map if len(calls) < 2 else self._pool.map
         for rows in each(self._embedded, calls):
             stored |= {row.key: row for row in rows}
@@ -142,11 +142,13 @@ class OpenAIEmbedder:
     @cached_property
     def prices(self) -> Prices:
         """The prices of the settings, else of the provider's list, else 0."""
-        return prices_at(self.model, self.server.address, self._prices)
+        return prices_of(self.model, self.server.address, self._prices)
 
     def _embedded(self, block: list[str]) -> list[StoredVector]:
         check_stop()
-        most = round(sum(count_tokens(text) + TOKENS_A_MESSAGE for text in block) * ESTIMATE_RATIO)
+        most = round(
+            sum(count_tokens(text) + TOKENS_PER_MESSAGE for text in block) * ESTIMATE_RATIO
+        )
         body: dict[str, Any] = {"model": self.model, "input": block}
         if self.shorten:
             body["dimensions"] = self.dimension
@@ -166,7 +168,7 @@ class OpenAIEmbedder:
 
     def _read(self, answer: Body, block: list[str]) -> list[StoredVector]:
         counts = [count_tokens(text) for text in block]
-        stated = count_in(answer.get("usage"), "prompt_tokens")
+        stated = token_count(answer.get("usage"), "prompt_tokens")
         n_tokens = sum(counts) if stated is None else stated
         vectors = _rows(answer, len(block))
         if vectors.shape[1] != self.dimension:

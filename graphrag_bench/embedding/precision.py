@@ -8,11 +8,11 @@ from typing import Literal
 
 Device = Literal["auto", "cpu", "cuda", "mps"]
 Precision = Literal["auto", "float32", "bfloat16"]
-Resolved = Literal["float32", "bfloat16"]
+NumberFormat = Literal["float32", "bfloat16"]
 _INSTRUCTIONS = frozenset({"avx512_bf16", "amx_bf16"})
 
 
-def resolved(precision: Precision, device: Device) -> Resolved:
+def number_format(precision: Precision, device: Device) -> NumberFormat:
     """Return the number format of a setting on this machine.
 
     `auto` is bfloat16 on NVIDIA GPUs that support it and on x86 processors with AVX512-BF16 or AMX,

@@ -15,18 +15,18 @@ from pydantic import PositiveInt
 from graphrag_bench.embedding.embedder import Embedder, TextKind, Vectors
 from graphrag_bench.embedding.long_texts import Fit, LongTexts, Windowing
 from graphrag_bench.embedding.model_files import (
-    bound,
     cached_folder,
+    dimension_in_files,
+    finite,
     first_line,
-    named,
-    positions,
-    stated_dimension,
-    stated_window,
+    model_name,
+    n_positions,
     tokenizer_file,
+    window_in_files,
 )
-from graphrag_bench.embedding.precision import Device, Precision, Resolved, resolved
-from graphrag_bench.embedding.token_batches import TokenBatches, computing, takes_tokens
-from graphrag_bench.embedding.tokenizer import BytePairs, OwnTokens
+from graphrag_bench.embedding.precision import Device, NumberFormat, Precision, number_format
+from graphrag_bench.embedding.token_batches import TokenBatches, autocast, takes_tokens
+from graphrag_bench.embedding.tokenizer import FastTokenizer, OpenAIEncoding
 from graphrag_bench.errors import UserError
 
 PACKAGED = "all-MiniLM-L6-v2"
@@ -82,12 +82,12 @@ class SentenceEmbedder(Embedder):
             except PackageNotFoundError:
                 raise UserError(_NOT_INSTALLED) from None
         else:
-            name = named(self.model, self.revision)
+            name = model_name(self.model, self.revision)
         remote_code = ":remote code" if self.trust_remote_code else ""
-        length = stated_dimension(self._folder) or "hub"
-        window = self.window_setting or stated_window(self._folder) or "hub"
+        length = dimension_in_files(self._folder) or "hub"
+        window = self.window_setting or window_in_files(self._folder) or "hub"
         return (
-            f"sentence-transformers:{name}{remote_code}:{length}:unit:{self._computed_in}:"
+            f"sentence-transformers:{name}{remote_code}:{length}:unit:{self._number_format}:"
             f"long={self.long_texts}({window}):prefixes={','.join(self.prefixes.values())}"
         )
 
@@ -100,13 +100,13 @@ class SentenceEmbedder(Embedder):
         if self.window_setting is not None:
             self._check_window()
             return self.window_setting
-        if (folder := self._files) is not None and (stated := stated_window(folder)) is not None:
+        if (folder := self._files) is not None and (stated := window_in_files(folder)) is not None:
             return stated
-        return bound(self._loaded.max_seq_length) if "_loaded" in vars(self) else None
+        return finite(self._loaded.max_seq_length) if "_loaded" in vars(self) else None
 
     @property
-    def _computed_in(self) -> Resolved:
-        return resolved(self.precision, self.device)
+    def _number_format(self) -> NumberFormat:
+        return number_format(self.precision, self.device)
 
     def fit(self, texts: Sequence[str]) -> Fit:
         """Return how many passages are longer than the window.
@@ -138,7 +138,7 @@ class SentenceEmbedder(Embedder):
         if (batches := self._batches) is not None:
             return batches.encode(texts, single=single)
         model = self._loaded
-        with computing(model.device.type, self._computed_in):
+        with autocast(model.device.type, self._number_format):
             vectors = model.encode(
                 texts, batch_size=1, normalize_embeddings=True, show_progress_bar=False
             )
@@ -149,7 +149,7 @@ class SentenceEmbedder(Embedder):
         model, size = self._loaded, self._windowing.size
         if size is None or not takes_tokens(model):
             return None
-        return TokenBatches(model, size, self._computed_in)
+        return TokenBatches(model, size, self._number_format)
 
     @cached_property
     def _folder(self) -> Path:
@@ -168,10 +168,10 @@ class SentenceEmbedder(Embedder):
     def _of_files(self) -> Windowing | None:
         folder = self._files
         file = tokenizer_file(folder) if folder else None
-        size = self.window_setting or (stated_window(folder) if folder else None)
+        size = self.window_setting or (window_in_files(folder) if folder else None)
         if file is None or size is None:
             return None
-        tokens = OwnTokens(partial(file.read_text, encoding="utf-8"))
+        tokens = FastTokenizer(partial(file.read_text, encoding="utf-8"))
         return Windowing(size, self.long_texts, tokens)
 
     @cached_property
@@ -179,16 +179,16 @@ class SentenceEmbedder(Embedder):
         if (windowing := self._of_files) is not None:
             return windowing
         loaded = self._loaded
-        size = self.window_setting or bound(loaded.max_seq_length)
+        size = self.window_setting or finite(loaded.max_seq_length)
         fast = getattr(loaded.tokenizer, "backend_tokenizer", None)
         if size is None or (fast is None and self.long_texts == "cut"):
-            return Windowing(None, self.long_texts, BytePairs(stand_in=True))
+            return Windowing(None, self.long_texts, OpenAIEncoding(is_estimate=True))
         if fast is None:
             raise UserError(
                 f"The embedder '{self.model}' has no fast tokenizer, which windows need: set "
                 "embedder.long_texts=cut."
             )
-        return Windowing(size, self.long_texts, OwnTokens(fast.to_str))
+        return Windowing(size, self.long_texts, FastTokenizer(fast.to_str))
 
     @cached_property
     def _loaded(self) -> Any:
@@ -200,7 +200,7 @@ class SentenceEmbedder(Embedder):
         os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
         from sentence_transformers import SentenceTransformer
 
-        model = loaded_model(
+        model = load_model(
             SentenceTransformer,
             "embedder",
             str(self._folder) if self.model == PACKAGED else self.model,
@@ -210,7 +210,7 @@ class SentenceEmbedder(Embedder):
         )
         if self.window_setting is not None:
             model.max_seq_length = self.window_setting
-        elif (reads := bound(model.max_seq_length)) and reads < (self.window or 0):
+        elif (reads := finite(model.max_seq_length)) and reads < (self.window or 0):
             raise UserError(
                 f"The embedder '{self.model}' has a window of {reads} tokens, but its files state "
                 f"{self.window}: set embedder.window={reads}."
@@ -218,7 +218,7 @@ class SentenceEmbedder(Embedder):
         return model
 
     def _check_window(self) -> None:
-        most = positions(self._files) if self._files else None
+        most = n_positions(self._files) if self._files else None
         if self.window_setting is not None and most is not None and self.window_setting > most:
             raise UserError(
                 f"embedder.window={self.window_setting}: '{self.model}' has positions for "
@@ -226,7 +226,7 @@ class SentenceEmbedder(Embedder):
             )
 
 
-def loaded_model(kind: Callable[..., Any], group: str, name: str, **settings: Any) -> Any:
+def load_model(kind: Callable[..., Any], group: str, name: str, **settings: Any) -> Any:
     """Load a model of sentence-transformers; raises UserError if it cannot be loaded."""
     from transformers.utils import logging
 

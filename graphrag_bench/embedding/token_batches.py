@@ -13,12 +13,12 @@ from typing import Any
 import numpy as np
 
 from graphrag_bench.embedding.long_texts import Vectors
-from graphrag_bench.embedding.precision import Resolved
-from graphrag_bench.embedding.tokenizer import OwnTokens
+from graphrag_bench.embedding.precision import NumberFormat
+from graphrag_bench.embedding.tokenizer import FastTokenizer
 
-TOKENS_A_BATCH = {"cpu": 512, "mps": 4096, "cuda": 16384}
+TOKENS_PER_BATCH = {"cpu": 512, "mps": 4096, "cuda": 16384}
 """Larger batches are hardly faster, and a batch that is not full costs as much as a full one."""
-_MOST_THREADS = 16
+_MAX_THREADS = 16
 _STEPS = ((16, 1), (32, 2), (64, 8))
 """Lengths up to the first number are padded to multiples of the second, longer ones of 16."""
 _Batch = tuple[int, bool, list[int]]
@@ -53,23 +53,23 @@ def batches(lengths: Sequence[int], window: int, n_tokens: int) -> Iterator[_Bat
 class TokenBatches:
     """Loaded model with its fast tokenizer, called with tokens."""
 
-    def __init__(self, model: Any, window: int, precision: Resolved) -> None:
-        self.tokens = OwnTokens(model.tokenizer.backend_tokenizer.to_str)
+    def __init__(self, model: Any, window: int, precision: NumberFormat) -> None:
+        self.tokens = FastTokenizer(model.tokenizer.backend_tokenizer.to_str)
         self.window = window
         self._model = model
         self._device = model.device
-        self._precision: Resolved = precision
-        self._batch_tokens = TOKENS_A_BATCH[model.device.type]
+        self._precision: NumberFormat = precision
+        self._batch_tokens = TOKENS_PER_BATCH[model.device.type]
         tokenizer = model.tokenizer
         self._pads = {"input_ids": tokenizer.pad_token_id, "attention_mask": 0}
         if "token_type_ids" in tokenizer.model_input_names:
             self._pads["token_type_ids"] = tokenizer.pad_token_type_id
         self._pad_start = tokenizer.padding_side == "left"
         self._cut_start = tokenizer.truncation_side == "left"
-        prepare(model, precision)
+        convert_weights(model, precision)
 
     def encode(self, texts: list[str], *, single: bool = False) -> Vectors:
-        """Return float32 (n, dimension), one unit vector per text; longer texts are cut.
+        """Return float32 (n, dimension), one normalised vector per text; longer texts are cut.
 
         With `single` a batch has one text, which is faster for a question than a full batch.
         """
@@ -84,7 +84,7 @@ class TokenBatches:
                 rows = np.empty((len(texts), vectors.shape[1]), np.float32)
             rows[places] = vectors[: len(places)]
         assert rows is not None
-        return unit(rows)
+        return normalised(rows)
 
     def _in_parallel(self, plan: list[_Batch], read: list[Any], single: bool) -> Iterator[Vectors]:
         import torch
@@ -96,7 +96,7 @@ class TokenBatches:
             yield from map(run, plan)
             return
         n_threads = torch.get_num_threads()
-        n_cores = min(n_threads, _MOST_THREADS, len(plan), os.cpu_count() or 1)
+        n_cores = min(n_threads, _MAX_THREADS, len(plan), os.cpu_count() or 1)
         try:
             with ThreadPoolExecutor(n_cores, "embed", torch.set_num_threads, (1,)) as pool:
                 yield from pool.map(run, plan)
@@ -119,7 +119,7 @@ class TokenBatches:
             if "token_type_ids" in inputs:
                 inputs["token_type_ids"][row, part] = one.type_ids
         tensors = {name: torch.from_numpy(rows).to(self._device) for name, rows in inputs.items()}
-        with torch.inference_mode(), computing(self._device.type, self._precision):
+        with torch.inference_mode(), autocast(self._device.type, self._precision):
             vectors = self._model(tensors)["sentence_embedding"]
         return np.asarray(vectors.float().cpu().numpy(), np.float32)
 
@@ -138,7 +138,7 @@ def takes_tokens(model: Any) -> bool:
     )  # fmt: skip
 
 
-def prepare(model: Any, precision: Resolved) -> None:
+def convert_weights(model: Any, precision: NumberFormat) -> None:
     """Convert the weights of linear layers to bfloat16; other weights stay float32."""
     import torch
 
@@ -148,7 +148,7 @@ def prepare(model: Any, precision: Resolved) -> None:
                 module.to(torch.bfloat16)
 
 
-def computing(device: str, precision: Resolved) -> AbstractContextManager[Any]:
+def autocast(device: str, precision: NumberFormat) -> AbstractContextManager[Any]:
     """Return a context in which matrix products have this precision, and sums are float32."""
     import torch
 
@@ -158,7 +158,7 @@ def computing(device: str, precision: Resolved) -> AbstractContextManager[Any]:
     return context
 
 
-def unit(rows: Vectors) -> Vectors:
+def normalised(rows: Vectors) -> Vectors:
     """Return the rows normalised; rows of zeros stay."""
     norms = np.linalg.norm(rows, axis=1, keepdims=True)
     return np.asarray(rows / np.maximum(norms, np.float32(1e-12)), np.float32)

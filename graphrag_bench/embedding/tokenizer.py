@@ -19,19 +19,19 @@ Span = tuple[int, int]
 """Start and end of a token in a text, in characters."""
 
 
-class BytePairs:
-    """Encoding of OpenAI's models, also used for models with an unknown tokenizer (`stand_in`)."""
+class OpenAIEncoding:
+    """Encoding of OpenAI's models, used as an estimate for other models."""
 
     n_special = 0
 
-    def __init__(self, encoding: Encoding = "cl100k", *, stand_in: bool = False) -> None:
+    def __init__(self, encoding: Encoding = "cl100k", *, is_estimate: bool = False) -> None:
         self.encoding: Encoding = encoding
-        self.stand_in = stand_in
+        self.is_estimate = is_estimate
 
     @property
     def identity(self) -> str:
         """`cl100k`, `o200k`, or `cl100k (stand-in)`."""
-        return f"{self.encoding} (stand-in)" if self.stand_in else self.encoding
+        return f"{self.encoding} (stand-in)" if self.is_estimate else self.encoding
 
     def count(self, text: str) -> int:
         """Return the number of tokens of a text; special tokens count as plain text."""
@@ -46,13 +46,13 @@ class BytePairs:
         return token_spans(text, self.encoding)
 
 
-class OwnTokens:
+class FastTokenizer:
     """Fast tokenizer of a model, without a limit of length.
 
     `read` returns the content of its `tokenizer.json`; it is called once, when first needed.
     """
 
-    stand_in = False
+    is_estimate = False
 
     def __init__(self, read: Callable[[], str]) -> None:
         self._read_file = read
@@ -102,7 +102,7 @@ class OwnTokens:
         return spans
 
 
-class HuggingFace(OwnTokens):
+class HuggingFace(FastTokenizer):
     """Tokenizer of a folder, a `tokenizer.json` file, or a hub model."""
 
     def __init__(self, name: str) -> None:
@@ -129,8 +129,8 @@ class HuggingFace(OwnTokens):
         return hub_file("tokenizer", self.name, TOKENIZER)
 
 
-Tokens = BytePairs | OwnTokens
-Tokenizer = BytePairs | HuggingFace
+Tokens = OpenAIEncoding | FastTokenizer
+Tokenizer = OpenAIEncoding | HuggingFace
 
 
 def tokenizer_of(setting: object, model: str, group: str = "llm") -> Tokenizer:
@@ -144,12 +144,12 @@ def tokenizer_of(setting: object, model: str, group: str = "llm") -> Tokenizer:
     """
     if setting is None:
         if _O200K.search(model.lower()):
-            return BytePairs("o200k")
-        return BytePairs("cl100k", stand_in=not _CL100K.search(model.lower()))
+            return OpenAIEncoding("o200k")
+        return OpenAIEncoding("cl100k", is_estimate=not _CL100K.search(model.lower()))
     if isinstance(setting, str) and setting.startswith("hf:") and setting != "hf:":
         return HuggingFace(setting.removeprefix("hf:"))
     for encoding in get_args(Encoding):
         if setting == encoding:
-            return BytePairs(encoding)
+            return OpenAIEncoding(encoding)
     valid = [*get_args(Encoding), "hf:NAME_OR_PATH"]
     raise UserError(f"There is no {group}.tokenizer={setting}. {did_you_mean(str(setting), valid)}")

@@ -12,8 +12,8 @@ from graphrag_bench.embedding.embedder import Embedder, Vectors, encode_in_block
 from graphrag_bench.progress import Progress
 from graphrag_bench.values import DECIMALS, IntArray, Ranked
 
-_SPARE = 16
-_MOST_CANDIDATES = 2**22
+_EXTRA_CANDIDATES = 16
+_MAX_CANDIDATES = 2**22
 """Candidates per block of queries. Each takes 50 bytes, 200 MB in all."""
 
 
@@ -45,7 +45,7 @@ class VectorIndex(Columns):
         """
         results: list[Ranked[Any]] = [Ranked.empty() for _ in range(len(queries))]
         k = min(k, len(self.vectors))
-        n_candidates = min(k + _SPARE, len(self.vectors))
+        n_candidates = min(k + _EXTRA_CANDIDATES, len(self.vectors))
         todo = np.arange(len(queries) if k > 0 else 0)
         while len(todo):
             unclear = []
@@ -93,7 +93,7 @@ def index_texts(
 
 
 def _blocks(rows: IntArray, n_candidates: int) -> list[IntArray]:
-    size = max(1, _MOST_CANDIDATES // n_candidates)
+    size = max(1, _MAX_CANDIDATES // n_candidates)
     return [rows[start : start + size] for start in range(0, len(rows), size)]
 
 

@@ -18,20 +18,20 @@ from graphrag_bench.embedding.embedder import (
     Vectors,
     blocks,
 )
-from graphrag_bench.embedding.model_files import make
+from graphrag_bench.embedding.model_files import make_model
 from graphrag_bench.embedding.nlp import Nlp, Sentence, Spacy
 from graphrag_bench.errors import UserError
 
 T = TypeVar("T")
 R = TypeVar("R")
 Backend = Literal["local", "ray"]
-TEXTS_A_BLOCK = 32
+TEXTS_PER_BLOCK = 32
 """Texts per block of work."""
-BLOCKS_AT_ONCE = 16
+BLOCKS_PER_WORKER = 16
 """Blocks per worker in one request. With fewer, workers idle longer at its end."""
-LEAST_CHARACTERS = 20_000
+MIN_CHARACTERS = 20_000
 """Shorter lists of passages, in characters, are embedded in this process."""
-_LEAST_A_BLOCK = 10_000
+_MIN_BLOCK = 10_000
 
 
 @dataclass(frozen=True)
@@ -107,7 +107,7 @@ class WorkerModel:
 @lru_cache(maxsize=4)
 def model_of(how: WorkerModel) -> Any:
     """Make the model; raises UserError if its identity differs from that of the parent process."""
-    model = make(how.group, json.loads(how.settings))
+    model = make_model(how.group, json.loads(how.settings))
     if model.identity != how.identity:
         raise UserError(
             f"A worker has another {how.group}: '{model.identity}', not '{how.identity}'. All "
@@ -117,13 +117,13 @@ def model_of(how: WorkerModel) -> Any:
 
 
 class ParallelTagger:
-    """Tagger that reads lists of at least `least` texts in workers."""
+    """Tagger that reads lists of at min_texts `min_texts` texts in workers."""
 
-    def __init__(self, inner: Nlp, workers: Workers, how: WorkerModel, least: int) -> None:
+    def __init__(self, inner: Nlp, workers: Workers, how: WorkerModel, min_texts: int) -> None:
         self.inner = inner
         self.workers = workers
         self._how = how
-        self._least = least
+        self._min_texts = min_texts
 
     @property
     def identity(self) -> str:
@@ -133,16 +133,16 @@ class ParallelTagger:
     @property
     def batch_size(self) -> int:
         """The number of texts that keep all workers busy."""
-        return TEXTS_A_BLOCK * BLOCKS_AT_ONCE * self.workers.size
+        return TEXTS_PER_BLOCK * BLOCKS_PER_WORKER * self.workers.size
 
     def sentences(self, texts: Sequence[str]) -> Iterator[list[Sentence]]:
         """Yield the sentences of each text, in order."""
-        if len(texts) < self._least:
+        if len(texts) < self._min_texts:
             yield from self.inner.sentences(texts)
             return
-        self._least = min(self._least, TEXTS_A_BLOCK)
-        starts = range(0, len(texts), TEXTS_A_BLOCK)
-        blocks = (list(texts[start : start + TEXTS_A_BLOCK]) for start in starts)
+        self._min_texts = min(self._min_texts, TEXTS_PER_BLOCK)
+        starts = range(0, len(texts), TEXTS_PER_BLOCK)
+        blocks = (list(texts[start : start + TEXTS_PER_BLOCK]) for start in starts)
         for sentences in self.workers.map(partial(_read, self._how), blocks):
             yield from sentences
 
@@ -158,7 +158,7 @@ def _read(how: WorkerModel, texts: Sequence[str]) -> list[list[Sentence]]:
 
 
 class ParallelEmbedder(EmbedderWrapper):
-    """Embedder that encodes passages in workers, if they have `LEAST_CHARACTERS` together."""
+    """Embedder that encodes passages in workers, if they have `MIN_CHARACTERS` together."""
 
     def __init__(self, inner: Embedder, workers: Workers, how: WorkerModel) -> None:
         self.inner = inner
@@ -168,10 +168,10 @@ class ParallelEmbedder(EmbedderWrapper):
     def encode(self, texts: Sequence[str], *, kind: TextKind) -> Vectors:
         """Return float32 (n, dimension), one unit vector per text."""
         n_characters = sum(map(len, texts))
-        if kind == "question" or n_characters < LEAST_CHARACTERS:
+        if kind == "question" or n_characters < MIN_CHARACTERS:
             return self.inner.encode(texts, kind=kind)
-        share = n_characters // (BLOCKS_AT_ONCE * self.workers.size)
-        size = min(max(share, _LEAST_A_BLOCK), FIRST_BLOCK)
+        share = n_characters // (BLOCKS_PER_WORKER * self.workers.size)
+        size = min(max(share, _MIN_BLOCK), FIRST_BLOCK)
         encode = partial(_encode, self._how, kind)
         return np.concatenate(list(self.workers.map(encode, blocks(texts, size))))
 

@@ -24,7 +24,7 @@ from graphrag_bench.graphs.sentences import (
     relations_between,
 )
 from graphrag_bench.llm.chat import ChatModel
-from graphrag_bench.llm.structured import ListReply, list_reading
+from graphrag_bench.llm.structured import ListReply, list_format
 from graphrag_bench.progress import Progress
 from graphrag_bench.prompts import Prompt
 from graphrag_bench.text import is_placeholder_name, normalise_name, without_spaces
@@ -218,7 +218,7 @@ def llm_extraction(
     passages, items = chunk_table.passages, chunk_names(chunk_table)
     extractor = Extractor(llm_build, max_tokens, progress)
     chats = [entities_prompt.render({"passage": passage}) for passage in passages]
-    reading = list_reading(Entities, "named_entities", "extract entities")
+    reading = list_format(Entities, "named_entities", "extract entities")
     replies = extractor.ask(chats, reading, items, ADVICE)
     named = {row: one for row, one in enumerate(replies) if isinstance(one, ListReply)}
     names = {
@@ -231,7 +231,7 @@ def llm_extraction(
         )
         for row, entities in names.items()
     ]
-    of_triples = list_reading(Triples, "triples", "extract triples")
+    of_triples = list_format(Triples, "triples", "extract triples")
     stated = extractor.ask(chats, of_triples, [items[row] for row in names], ADVICE)
     read = {row: one for row, one in zip(names, stated, strict=True) if isinstance(one, ListReply)}
     triples = {row: valid_triples(one.value.triples) for row, one in read.items()}

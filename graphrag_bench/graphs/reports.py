@@ -26,7 +26,7 @@ from graphrag_bench.graphs.sentences import (
 )
 from graphrag_bench.llm.calls import CallFailed
 from graphrag_bench.llm.chat import ChatModel
-from graphrag_bench.llm.structured import ask_each, json_reading, or_fallback
+from graphrag_bench.llm.structured import ask_each, json_format, or_fallback
 from graphrag_bench.progress import Progress
 from graphrag_bench.prompts import Prompt
 from graphrag_bench.text import count_tokens
@@ -201,7 +201,7 @@ def llm_reports(
             tables = [report_tables(contents, row, texts, ratings, budget) for row in rows]
             results = ask_each(
                 llm_build, [report_prompt.render({"tables": shown}) for shown in tables],
-                json_reading(Report, STEP), max_tokens=max_tokens,
+                json_format(Report, STEP), max_tokens=max_tokens,
                 items=[f"community {row}" for row in rows], advance=advance,
             )  # fmt: skip
             for row, result in zip(rows, results, strict=True):

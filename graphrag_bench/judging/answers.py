@@ -230,7 +230,7 @@ def attached_judge(models: Models, ledger: Ledger, name: str) -> ChatModel:
     """Return the judge model, which logs its calls and stops after too many failures."""
     limits = models.settings.failures
     gate = FailureGate(f"judge {name}", limits.limit, limits.after)
-    return models.llm_judge.attached(log=ledger.at("judge", name), gate=gate)
+    return models.llm_judge.attached(log=ledger.logger("judge", name), gate=gate)
 
 
 def in_blocks(

@@ -19,7 +19,7 @@ from graphrag_bench.errors import UnreadableReply
 from graphrag_bench.evaluation.answers import abstained
 from graphrag_bench.llm.calls import CallFailed, Chat
 from graphrag_bench.llm.chat import ChatModel
-from graphrag_bench.llm.structured import ask_each, json_reading
+from graphrag_bench.llm.structured import ask_each, json_format
 from graphrag_bench.prompts import Prompt
 from graphrag_bench.values import DECIMALS
 
@@ -127,7 +127,7 @@ def judge(
         for kind in dict.fromkeys((one.purpose, one.reply) for one in asks.values()):
             rows = [row for row, one in asks.items() if (one.purpose, one.reply) == kind]
             answers = ask_each(
-                models.llm, [asks[row].chat for row in rows], json_reading(kind[1], kind[0]),
+                models.llm, [asks[row].chat for row in rows], json_format(kind[1], kind[0]),
                 max_tokens=MAX_TOKENS, items=[cases[row].id for row in rows],
             )  # fmt: skip
             replies |= zip(rows, answers, strict=True)

@@ -19,7 +19,7 @@ from graphrag_bench.judging.answers import attached_judge, in_blocks, judging_lo
 from graphrag_bench.judging.measures import plain
 from graphrag_bench.llm.calls import CallFailed, Chat
 from graphrag_bench.llm.chat import ChatModel
-from graphrag_bench.llm.structured import ask_each, json_reading
+from graphrag_bench.llm.structured import ask_each, json_format
 from graphrag_bench.progress import Progress
 from graphrag_bench.prompts import Prompt
 from graphrag_bench.report.rows import regime_of
@@ -324,7 +324,7 @@ class PairJudging:
         replies = ask_each(
             self._judge,
             [self._chat(duel) for duel in asked],
-            json_reading(create_model("Choices", **fields), "compare"),
+            json_format(create_model("Choices", **fields), "compare"),
             max_tokens=self.protocol.max_tokens,
             items=[duel.question for duel in asked],
         )

@@ -104,7 +104,7 @@ class StoredVector:
 
 
 @dataclass(frozen=True)
-class StoredReading:
+class StoredTagging:
     """Output of a tagger for one text, as compressed JSON."""
 
     __pydantic_config__: ClassVar = _STRICT
@@ -116,11 +116,11 @@ class StoredReading:
     found: bytes
 
 
-CacheRow = StoredReply | StoredVector | StoredReading
+CacheRow = StoredReply | StoredVector | StoredTagging
 CacheRowT = TypeVar("CacheRowT", bound=CacheRow)
 _ROW: TypeAdapter[CacheRow] = TypeAdapter(CacheRow)
 _KINDS: Mapping[str, type[Any]] = {
-    kind.KIND: kind for kind in (StoredReply, StoredVector, StoredReading)
+    kind.KIND: kind for kind in (StoredReply, StoredVector, StoredTagging)
 }
 
 
@@ -264,7 +264,7 @@ def cache_stats(path: str | Path) -> dict[str, Counter[str]]:
     """
     models: dict[str, Counter[str]] = {}
     for row in rows_in(path):
-        if isinstance(row, StoredReading):
+        if isinstance(row, StoredTagging):
             continue
         counts = models.setdefault(row.identity, Counter())
         counts[getattr(row, "verdict", VECTORS)] += 1

@@ -26,15 +26,15 @@ from graphrag_bench.llm.settings import Prices
 from graphrag_bench.terminal import check_stop
 from graphrag_bench.text import count_tokens
 
-Arrivals = Generator[tuple[int, CallOutcome], None, None]
+CompletedCalls = Generator[tuple[int, CallOutcome], None, None]
 Log = Callable[[CallOutcome, str], None]
-TOKENS_A_MESSAGE = 8
+TOKENS_PER_MESSAGE = 8
 ESTIMATE_RATIO = 1.2
 """The most tokens of an unknown tokenizer per token of cl100k, for the cost of a call."""
-STAND_IN = 1.15
+TOKENIZER_RATIO = 1.15
 """The most tokens of an unknown tokenizer per token of cl100k, for the length of a prompt."""
-LEAST_REPLY = 512
-_LEAST_SHARE, _STEP = 16, 256
+MIN_REPLY = 512
+_MIN_SHARE, _STEP = 16, 256
 
 
 class ChatModel(ABC):
@@ -54,7 +54,7 @@ class ChatModel(ABC):
     budget: Budget | None = None
     log: Log | None = None
     gate: FailureGate | None = None
-    whole: bool = False
+    stop_on_outage: bool = False
     _original: "ChatModel | None" = None
 
     @property
@@ -87,13 +87,13 @@ class ChatModel(ABC):
         trial: int = 0,
         log: Log | None = None,
         gate: FailureGate | None = None,
-        whole: bool = False,
+        stop_on_outage: bool = False,
     ) -> Self:
         """Return the same model with these parts; parts that are not given stay.
 
         `trial` numbers the repeat: other cache rows and another seed, the same identity. `log` is
         called with each outcome and its item, in any thread. `gate` limits the failure rate of a
-        step. With `whole`, failures of the server raise ServerFailed at the end of a list.
+        step. With `stop_on_outage`, failures of the server raise ServerFailed at the end of a list.
         Raises UserError for a budget in dollars if the model has no prices.
         """
         other = copy.copy(self)
@@ -105,7 +105,7 @@ class ChatModel(ABC):
             other.budget = budget
         other.trial = trial or self.trial
         other.log, other.gate = log or self.log, gate or self.gate
-        other.whole = whole or self.whole
+        other.stop_on_outage = stop_on_outage or self.stop_on_outage
         return other
 
     def complete(
@@ -123,13 +123,13 @@ class ChatModel(ABC):
         """
         outcomes: dict[int, CallOutcome] = {}
         how: dict[str, Any] = {"max_tokens": max_tokens, "stop": stop, "schema": schema}
-        with closing(self.arrivals(prompts, items=items, **how)) as arriving:
-            for position, outcome in arriving:
+        with closing(self.as_completed(prompts, items=items, **how)) as completed:
+            for position, outcome in completed:
                 outcomes[position] = outcome
-                self.note(isinstance(outcome, Completion), outcome)
+                self.report(isinstance(outcome, Completion), outcome)
         return [outcomes[position] for position in range(len(prompts))]
 
-    def arrivals(
+    def as_completed(
         self,
         prompts: Sequence[Chat],
         *,
@@ -137,10 +137,10 @@ class ChatModel(ABC):
         stop: Sequence[str] = (),
         schema: Schema | None = None,
         items: Sequence[str] = (),
-    ) -> Arrivals:
+    ) -> CompletedCalls:
         """Yield the position of each prompt and its outcome, in order of arrival.
 
-        The caller reports each outcome by `note`. After RunStopped, or when the generator is
+        The caller reports each outcome by `report`. After RunStopped, or when the generator is
         closed, waiting calls are cancelled; running calls end and are stored.
         """
         calls = [
@@ -148,20 +148,20 @@ class ChatModel(ABC):
             for prompt, item in zip(prompts, items or [""] * len(prompts), strict=True)
         ]
         outcomes: dict[int, CallOutcome] = {}
-        arriving = self._arrivals(calls)
+        completed = self._as_completed(calls)
         try:
-            with closing(arriving):
-                for position, outcome in arriving:
+            with closing(completed):
+                for position, outcome in completed:
                     outcomes[position] = outcome
                     yield position, outcome
         finally:
             in_order = sorted(outcomes)
             self.meter.replies += [outcomes[position] for position in in_order]
             lost = [position for position in in_order if outcomes[position].of_server]
-        if lost and self.whole:
+        if lost and self.stop_on_outage:
             raise ServerFailed(f"The server failed. The last of its failures: {outcomes[lost[-1]]}")
 
-    def _arrivals(self, calls: Sequence[tuple[Request, str]]) -> Arrivals:
+    def _as_completed(self, calls: Sequence[tuple[Request, str]]) -> CompletedCalls:
         if len(calls) == 1 or self.concurrency == 1:
             for position, call in enumerate(calls):
                 yield position, self._outcome(*call)
@@ -175,11 +175,11 @@ class ChatModel(ABC):
         finally:
             wait([future for future in reversed(positions) if not future.cancel()])
 
-    def note(self, ok: bool, outcome: CallOutcome) -> None:
+    def report(self, ok: bool, outcome: CallOutcome) -> None:
         """Report a call to the gate; raises RunStopped after too many failures."""
         if self.gate is not None:
             sample = outcome.text if isinstance(outcome, Completion) else str(outcome)
-            self.gate.note(ok, sample, of_server=outcome.of_server)
+            self.gate.count(ok, sample, of_server=outcome.of_server)
 
     def set_verdict(self, reply: Completion, verdict: Verdict) -> None:
         """Store the verdict on a reply in the cache."""
@@ -244,7 +244,7 @@ class ChatModel(ABC):
 
 def estimated_tokens(prompt: Chat) -> int:
     """Return an estimate of a prompt's tokens: those of cl100k, and eight per message."""
-    return sum(count_tokens(message.content) + TOKENS_A_MESSAGE for message in prompt)
+    return sum(count_tokens(message.content) + TOKENS_PER_MESSAGE for message in prompt)
 
 
 def reply(
@@ -262,21 +262,21 @@ def reply(
     return outcome
 
 
-def sure_tokens(most: int, window: int | None) -> int:
+def reserved_tokens(most: int, window: int | None) -> int:
     """Return the tokens reserved for a reply of at most `most` tokens, whatever the prompt.
 
     That is a sixteenth of the window, and at least 512.
     """
-    return most if window is None else min(most, max(LEAST_REPLY, window // _LEAST_SHARE))
+    return most if window is None else min(most, max(MIN_REPLY, window // _MIN_SHARE))
 
 
 def reply_tokens(llm: ChatModel, chat: Chat, most: int) -> int:
     """Return the limit of a reply: `most`, or the tokens that the prompt leaves in the window.
 
-    Limits are multiples of 256, and at least `sure_tokens`.
+    Limits are multiples of 256, and at least `reserved_tokens`.
     """
     if (window := llm.window) is None:
         return most
-    prompt = STAND_IN * sum(count_tokens(message.content) for message in chat)
+    prompt = TOKENIZER_RATIO * sum(count_tokens(message.content) for message in chat)
     rest = int(window - prompt) // _STEP * _STEP
-    return min(most, max(rest, sure_tokens(most, window)))
+    return min(most, max(rest, reserved_tokens(most, window)))

@@ -21,14 +21,14 @@ _ITEM = re.compile(r"[\s,]*(?=[^\s,\]])")
 """Text before the next item of a list; it does not match at the end of the list."""
 _BRACE = re.compile(r"[{}]")
 _INSIDE = re.compile(r'[{}]|"(?:[^"\\]|\\.)*(?:"|\\?\Z)', re.DOTALL)
-_MOST_CANDIDATES = 100
+_MAX_CANDIDATES = 100
 _FORM = re.compile(
     r"<.*>|\W*|(entity|name|string|str|text|head|tail|subject|predicate|object|relation(ship)?|type"
     r"|source|target|question|description|example)s?[ _]?\w?",
     re.IGNORECASE,
 )
 """Placeholders of a reply that repeats the format of the prompt, e.g. [head, relation, tail]."""
-_LEAST_ECHO = 30
+_MIN_ECHO = 30
 """The fewest characters of an object that counts as repeated from the prompt. Shorter objects, as
 verdicts, may equal those of an example."""
 
@@ -99,7 +99,7 @@ def without_echoes(text: str, prompt: str) -> str:
     """Return a reply without the JSON objects that also occur in its prompt."""
     shown = "".join(prompt.split())
     for start, end in reversed(_balanced(text)):
-        if end - start >= _LEAST_ECHO and "".join(text[start:end].split()) in shown:
+        if end - start >= _MIN_ECHO and "".join(text[start:end].split()) in shown:
             text = text[:start] + text[end:]
     return text
 
@@ -113,7 +113,7 @@ def _objects(text: str, field: str, repair: bool) -> Iterator[tuple[Any, int]]:
         items = _repaired(bare) if items is None and repair else items
         yield {field: items}, len(text)
         return
-    spans = _balanced(text)[:_MOST_CANDIDATES]
+    spans = _balanced(text)[:_MAX_CANDIDATES]
     for start, end in spans:
         part = text[start:end]
         value = _parsed(part)
@@ -273,7 +273,7 @@ def _candidates(text: str, repair: bool) -> Iterator[Any]:
     yield _parsed(text)
     if fenced := _FENCE.search(text):
         yield _parsed(fenced[1])
-    for start, end in _balanced(text)[:_MOST_CANDIDATES]:
+    for start, end in _balanced(text)[:_MAX_CANDIDATES]:
         yield _parsed(text[start:end])
     rest = fenced[1] if fenced and "{" in fenced[1] else text
     if repair and "{" in rest and (value := _repaired(rest[rest.index("{") :])):

@@ -53,7 +53,7 @@ class Ledger:
             except OSError as error:
                 raise UserError(f"The ledger {self.path} cannot be written: {error}.") from None
 
-    def at(
+    def logger(
         self, stage: str, step: str, item: str = "", kind: str = "chat"
     ) -> Callable[[CallOutcome, str], None]:
         """Return a function that logs the outcomes of one step, for `attached(log=...)`.
@@ -165,7 +165,7 @@ class Budget:
     ) -> None:
         self.tokens = tokens
         self.usd = usd
-        self._others = _Tail(others)
+        self._others = _LedgerTail(others)
         self._own = (before or Spending()) - self._others.spent()
         self._reserved = Spending()
         self._n_calls = 0
@@ -234,7 +234,7 @@ class Budget:
         return ""
 
 
-class _Tail:
+class _LedgerTail:
     """Reader of growing ledgers; each line is read once."""
 
     def __init__(self, paths: Callable[[], Iterable[Path]]) -> None:

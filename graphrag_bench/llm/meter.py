@@ -6,7 +6,7 @@ from dataclasses import astuple, dataclass, field
 
 from graphrag_bench.llm.calls import CallFailed, CallOutcome, Completion, RunStopped, ServerFailed
 
-IN_A_ROW = 5
+OUTAGE_FAILURES = 5
 """Server failures in a row that count as an outage."""
 
 
@@ -15,7 +15,7 @@ class FailureGate:
 
     Calls without a reply fail, and so do replies that are unreadable after the corrective retry,
     with or without a fallback. The run stops at more than `limit * max(calls, after)` failures, or
-    after `IN_A_ROW` server failures in a row.
+    after `OUTAGE_FAILURES` server failures in a row.
     """
 
     def __init__(self, step: str, limit: float = 0.2, after: int = 50) -> None:
@@ -25,7 +25,7 @@ class FailureGate:
         self.calls = self.failures = self._n_of_server = 0
         self._lock = threading.Lock()
 
-    def note(self, ok: bool, sample: str, *, of_server: bool = False) -> None:
+    def count(self, ok: bool, sample: str, *, of_server: bool = False) -> None:
         """Count one call with its reply or error; raises RunStopped after too many failures.
 
         Raises ServerFailed if the server caused the last failure.
@@ -35,7 +35,7 @@ class FailureGate:
             self.failures += not ok
             self._n_of_server = self._n_of_server + 1 if of_server else 0
             least = max(self.calls, self.after)
-            outage = self._n_of_server >= IN_A_ROW and self.limit < 1
+            outage = self._n_of_server >= OUTAGE_FAILURES and self.limit < 1
             if ok or not (outage or self.failures > self.limit * least):
                 return
             problem = (

@@ -10,14 +10,14 @@ from typing import Any
 from graphrag_bench.fingerprint import digest
 from graphrag_bench.llm.calls import CallFailed, Completion, Request
 from graphrag_bench.llm.chat import ChatModel, estimated_tokens
-from graphrag_bench.llm.server import OPENAI, Server, count_in
-from graphrag_bench.llm.settings import Decoding, Dialect, Limits, Prices, group, prices_at
+from graphrag_bench.llm.server import OPENAI, Server, token_count
+from graphrag_bench.llm.settings import Decoding, Dialect, Limits, Prices, group, prices_of
 from graphrag_bench.prompts import Prompt
 from graphrag_bench.text import count_tokens, encodable
 
 TIMEOUT, RETRIES = 300.0, 10
 """Seconds of one try, and tries after the first, which wait about a minute in all."""
-_LEAST_CUT = 256
+_MIN_CUT = 256
 _SCHEMA = Prompt("graphrag_bench.llm:prompts/schema.j2")
 _TAG = r"(?:\w+:)?(?:ant)?(?:think(?:ing)?|thoughts?|reason(?:ing)?|reflection|scratchpad|analysis)"
 _BEGINS = re.compile(
@@ -89,7 +89,7 @@ class OpenAICompatible(ChatModel):
     @cached_property
     def prices(self) -> Prices:  # type: ignore[override]
         """The prices of the settings, else of the provider's list, else 0."""
-        return prices_at(self.model, self.server.address, self._prices)
+        return prices_of(self.model, self.server.address, self._prices)
 
     @cached_property
     def identity(self) -> str:
@@ -152,7 +152,10 @@ def completion(answer: Mapping[str, Any], request: Request, prices: Prices) -> C
     reasoning = str(message.get("reasoning_content") or message.get("reasoning") or "")
     text = _until(without_reasoning(whole), request.stop)
     usage = answer.get("usage")
-    n_prompt, n_completion = count_in(usage, "prompt_tokens"), count_in(usage, "completion_tokens")
+    n_prompt, n_completion = (
+        token_count(usage, "prompt_tokens"),
+        token_count(usage, "completion_tokens"),
+    )
     if n_prompt is None or n_completion is None:
         n_prompt, n_completion = estimated_tokens(request.prompt), count_tokens(whole + reasoning)
     details = usage.get("completion_tokens_details") if isinstance(usage, Mapping) else None
@@ -163,7 +166,7 @@ def completion(answer: Mapping[str, Any], request: Request, prices: Prices) -> C
         completion_tokens=n_completion,
         model=str(answer.get("model") or ""),
         fingerprint=str(answer.get("system_fingerprint") or ""),
-        reasoning_tokens=count_in(details, "reasoning_tokens") or 0,
+        reasoning_tokens=token_count(details, "reasoning_tokens") or 0,
         usd=prices.usd(n_prompt, n_completion),
     )
     if finish == "content_filter":
@@ -174,7 +177,7 @@ def completion(answer: Mapping[str, Any], request: Request, prices: Prices) -> C
         problem = f"The server ended the reply with {choice['finish_reason']!r}."
         raise CallFailed("malformed", problem, paid=reply)
     n_words = sum(len(message.content.split()) for message in request.prompt)
-    if n_words * 0.9 > n_prompt > _LEAST_CUT:
+    if n_words * 0.9 > n_prompt > _MIN_CUT:
         raise CallFailed(
             "context_overflow",
             f"The server read {n_prompt} tokens of a prompt of {n_words} words: it has cut the "

@@ -175,7 +175,7 @@ class Server:
         named = [row for row in rows if row.get("id") == self.model]
         row = (named or rows)[0] if named or len(rows) == 1 else {}
         places = ((row, "max_model_len"), (row, "context_length"), (row.get("meta"), "n_ctx"))
-        return next((n for place in places if (n := count_in(*place))), None)
+        return next((n for place in places if (n := token_count(*place))), None)
 
     def post(self, path: str, body: Body, *, n_tokens: int = 0) -> tuple[Body, int, float]:
         """Return the response body, the number of retries, and the seconds of the last try.
@@ -293,7 +293,7 @@ class Server:
         return encodable(text)
 
 
-def count_in(usage: object, name: str) -> int | None:
+def token_count(usage: object, name: str) -> int | None:
     """Return a token count from a server's `usage`; None if it is missing or not a count."""
     count = usage.get(name) if isinstance(usage, Mapping) else None
     return count if type(count) is int and count >= 0 else None

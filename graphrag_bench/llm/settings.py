@@ -119,7 +119,7 @@ def provider_facts(model: str, base_url: str) -> tuple[int | None, Prices | None
     return price.model.context_window, Prices(prompt=prompt, completion=completion)
 
 
-def prices_at(model: str, base_url: str, settings: Prices | Mapping[str, Any] | None) -> Prices:
+def prices_of(model: str, base_url: str, settings: Prices | Mapping[str, Any] | None) -> Prices:
     """Return the prices of the settings, else of the provider's list, else 0."""
     if settings is not None:
         return group(Prices, settings)

@@ -17,7 +17,7 @@ from graphrag_bench.prompts import Message, Prompt
 T = TypeVar("T")
 R = TypeVar("R")
 ItemT = TypeVar("ItemT")
-_MOST_ECHOED = 2000
+_MAX_ECHOED = 2000
 _CORRECTION = Prompt("graphrag_bench.llm:prompts/correction.j2")
 
 
@@ -36,7 +36,7 @@ class ReplyFormat(Generic[T]):
     denies: Callable[[T, str], bool] = lambda *_: False
 
 
-def json_reading(model: type[ModelT], purpose: str) -> ReplyFormat[ModelT]:
+def json_format(model: type[ModelT], purpose: str) -> ReplyFormat[ModelT]:
     """Return the format of replies that are one JSON object of this model."""
 
     def read(text: str, cut: bool) -> ModelT:
@@ -54,7 +54,7 @@ class ListReply(Generic[ModelT]):
     skipped: int = 0
 
 
-def list_reading(model: type[ModelT], field: str, purpose: str) -> ReplyFormat[ListReply[ModelT]]:
+def list_format(model: type[ModelT], field: str, purpose: str) -> ReplyFormat[ListReply[ModelT]]:
     """Return the format of replies that are JSON objects with lists, parsed by `read_lists`."""
 
     def read(text: str, cut: bool) -> ListReply[ModelT]:
@@ -78,7 +78,7 @@ def ask(
     Without a `fallback` it raises UnreadableReply if both replies are unreadable, and CallFailed
     if there is no reply. Raises RunStopped in any case.
     """
-    (one,) = ask_each(llm, [chat], json_reading(model, purpose), max_tokens=max_tokens, retry=retry)
+    (one,) = ask_each(llm, [chat], json_format(model, purpose), max_tokens=max_tokens, retry=retry)
     return or_fallback(llm, one, fallback)
 
 
@@ -96,7 +96,7 @@ def ask_about(
     llm: ChatModel,
     items: Sequence[ItemT],
     chat: Callable[[ItemT], Chat],
-    reading: ReplyFormat[T],
+    reply_format: ReplyFormat[T],
     fit: Callable[[T, ItemT], R],
     *,
     fallback: Callable[[ItemT], R],
@@ -111,7 +111,7 @@ def ask_about(
     """
     chats = [chat(item) for item in items]
     results = []
-    replies = ask_each(llm, chats, reading, max_tokens=max_tokens, retry=retry)
+    replies = ask_each(llm, chats, reply_format, max_tokens=max_tokens, retry=retry)
     for reply, item in zip(replies, items, strict=True):
         if isinstance(reply, CallFailed):
             raise reply
@@ -128,7 +128,7 @@ def ask_about(
 def ask_each(
     llm: ChatModel,
     chats: Sequence[Chat],
-    reading: ReplyFormat[T],
+    reply_format: ReplyFormat[T],
     *,
     max_tokens: int,
     items: Sequence[str] = (),
@@ -143,62 +143,62 @@ def ask_each(
     """
     results: dict[int, T | UnreadableReply | CallFailed] = {}
     corrections: dict[int, tuple[Completion, Chat]] = {}
-    schema = reading.schema
-    arrivals = partial(llm.arrivals, max_tokens=max_tokens, schema=schema)
-    with closing(arrivals(chats, items=items)) as arriving:
-        for at, outcome in arriving:
-            results[at] = result = _read(outcome, reading, chats[at])
+    schema = reply_format.schema
+    as_completed = partial(llm.as_completed, max_tokens=max_tokens, schema=schema)
+    with closing(as_completed(chats, items=items)) as completed:
+        for at, outcome in completed:
+            results[at] = result = _read(outcome, reply_format, chats[at])
             advance(1)
             if retry and isinstance(result, UnreadableReply) and isinstance(outcome, Completion):
                 correction = _correction(chats[at], outcome, result.problem, schema)
                 corrections[at] = outcome, correction
             else:
-                _note(llm, outcome, result)
+                _report(llm, outcome, result)
     again = sorted(corrections)
     prompts = [corrections[at][1] for at in again]
     names = [items[at] for at in again] if items else ()
-    with closing(arrivals(prompts, items=names)) as arriving:
-        for number, outcome in arriving:
+    with closing(as_completed(prompts, items=names)) as completed:
+        for number, outcome in completed:
             at = again[number]
-            result = _read(outcome, reading, chats[at])
+            result = _read(outcome, reply_format, chats[at])
             first = corrections[at][0].text
-            if not isinstance(result, UnreadableReply | CallFailed) and reading.denies(
+            if not isinstance(result, UnreadableReply | CallFailed) and reply_format.denies(
                 result, first
             ):
-                result = UnreadableReply(reading.purpose, first, "the corrected reply denies it")
+                result = UnreadableReply(reply_format.purpose, first, "denied by the correction")
             if not isinstance(result, CallFailed):
                 results[at] = result
             corrected = not isinstance(result, UnreadableReply | CallFailed)
             llm.set_verdict(corrections[at][0], "corrected" if corrected else "unreadable")
             llm.meter.corrected += corrected
-            _note(llm, outcome, results[at])
+            _report(llm, outcome, results[at])
     return [results[at] for at in range(len(chats))]
 
 
 def _read(
-    outcome: CallOutcome, reading: ReplyFormat[T], chat: Chat
+    outcome: CallOutcome, reply_format: ReplyFormat[T], chat: Chat
 ) -> T | UnreadableReply | CallFailed:
     if isinstance(outcome, CallFailed):
         return outcome
     text, cut = outcome.text, outcome.finish == "length"
-    if reading.schema is not None:
+    if reply_format.schema is not None:
         shown = "\n".join(one.content for one in chat if one.role != "assistant")
         own = without_echoes(text, shown)
         if own != text:
             with suppress(UnreadableReply):
-                return reading.read(own, cut)
+                return reply_format.read(own, cut)
     try:
-        return reading.read(text, cut)
+        return reply_format.read(text, cut)
     except UnreadableReply as error:
         return error
 
 
-def _note(llm: ChatModel, outcome: CallOutcome, result: object) -> None:
+def _report(llm: ChatModel, outcome: CallOutcome, result: object) -> None:
     readable = not isinstance(result, UnreadableReply | CallFailed)
     if isinstance(outcome, Completion):
         llm.set_verdict(outcome, "valid" if readable else "unreadable")
     llm.meter.unreadable += isinstance(result, UnreadableReply)
-    llm.note(readable, outcome)
+    llm.report(readable, outcome)
 
 
 def _correction(chat: Chat, reply: Completion, problem: str, schema: Schema | None) -> Chat:
@@ -209,4 +209,4 @@ def _correction(chat: Chat, reply: Completion, problem: str, schema: Schema | No
             "schema": json.dumps(schema, ensure_ascii=False) if schema else "",
         }
     )
-    return (*chat, Message("assistant", reply.text[:_MOST_ECHOED]), *correction)
+    return (*chat, Message("assistant", reply.text[:_MAX_ECHOED]), *correction)

@@ -108,7 +108,7 @@ class Execution:
         """Return a model for one step and question, with its meter, ledger and failure limit."""
         new = FailureGate(step, self.failure_limit, self.failure_after)
         gate = self.gates.setdefault(step, new)
-        log = self.ledger.at(step.partition(".")[0], step, question) if self.ledger else None
+        log = self.ledger.logger(step.partition(".")[0], step, question) if self.ledger else None
         model: ChatModel = self.resources[need]
         return model.attached(log=log, gate=gate)
 

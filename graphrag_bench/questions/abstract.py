@@ -12,7 +12,7 @@ from pydantic import BaseModel
 from graphrag_bench.data.dataset import Dataset
 from graphrag_bench.errors import UserError
 from graphrag_bench.llm.chat import ChatModel
-from graphrag_bench.llm.structured import ask_each, json_reading
+from graphrag_bench.llm.structured import ask_each, json_format
 from graphrag_bench.prompts import Prompt
 from graphrag_bench.questions.generated import QA, distinct
 from graphrag_bench.text import normalise_name
@@ -81,7 +81,7 @@ def _lists(
             prompt.render({**cases[row], "have": lists[row], "n": n - len(lists[row])})
             for row in short
         ]
-        replies = ask_each(llm, chats, json_reading(Items, what), max_tokens=MAX_TOKENS)
+        replies = ask_each(llm, chats, json_format(Items, what), max_tokens=MAX_TOKENS)
         for row, reply in zip(short, replies, strict=True):
             new = reply.items if isinstance(reply, Items) else []
             texts = [" ".join(text.split()) for text in (*lists[row], *new) if text.strip()]

@@ -12,7 +12,7 @@ from graphrag_bench.columns import row_ids
 from graphrag_bench.data.chunks import ChunkTable
 from graphrag_bench.graphs.extraction import CO_OCCURS
 from graphrag_bench.llm.chat import ChatModel
-from graphrag_bench.llm.structured import ask_each, json_reading
+from graphrag_bench.llm.structured import ask_each, json_format
 from graphrag_bench.prompts import Prompt
 from graphrag_bench.questions.generated import QA, distinct
 from graphrag_bench.text import normalise_name
@@ -217,5 +217,5 @@ def _by_model(llm: ChatModel, cases: Sequence[_Case]) -> list[str]:
         )
         for case in cases
     ]  # fmt: skip
-    replies = ask_each(llm, chats, json_reading(Worded, "wording"), max_tokens=MAX_TOKENS)
+    replies = ask_each(llm, chats, json_format(Worded, "wording"), max_tokens=MAX_TOKENS)
     return [" ".join(one.question.split()) if isinstance(one, Worded) else "" for one in replies]

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from graphrag_bench.algorithms.clustering import check_reduction
-from graphrag_bench.artifacts.plan import Planned, plan
+from graphrag_bench.artifacts.plan import PlannedArtifact, plan
 from graphrag_bench.artifacts.store import Store
 from graphrag_bench.config.compose import raw_method
 from graphrag_bench.config.plugins import load_plugins
@@ -148,11 +148,11 @@ class Experiment:
         return frozenset((self.method.pipeline.needs() - GIVEN) | {"chunk_table"})
 
     @cached_property
-    def plan(self) -> list[Planned]:
+    def plan(self) -> list[PlannedArtifact]:
         """The artifacts to build or reuse, inputs first."""
         return self.plan_for(self.models)
 
-    def plan_for(self, models: Models) -> list[Planned]:
+    def plan_for(self, models: Models) -> list[PlannedArtifact]:
         """Return the artifacts over the corpus of `models`, inputs first."""
         identities = {name: partial(models.identity_of, name) for name in Models.NAMES}
         try:
@@ -178,7 +178,7 @@ class Experiment:
             for scope, own in groups.items()
         ]
 
-    def artifacts_for(self, questions: Sequence[Question]) -> list[Planned]:
+    def artifacts_for(self, questions: Sequence[Question]) -> list[PlannedArtifact]:
         """Return the artifacts of every graph that the questions need."""
         if self.settings.graph.per == "all":
             return self.plan

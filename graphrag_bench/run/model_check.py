@@ -13,7 +13,7 @@ from pydantic import BaseModel
 from graphrag_bench.config.settings import RunSettings
 from graphrag_bench.config.sources import ROLES
 from graphrag_bench.embedding.embedder import Embedder
-from graphrag_bench.embedding.model_files import make
+from graphrag_bench.embedding.model_files import make_model
 from graphrag_bench.embedding.nlp import Nlp
 from graphrag_bench.errors import UnreadableReply, UserError
 from graphrag_bench.llm.calls import CallFailed
@@ -59,8 +59,10 @@ def check_models(settings: RunSettings) -> list[Check]:
     Raises UserError for settings that no model can be made of, before any model is asked.
     """
     configs = {part: getattr(settings, part) for part in ("llm", *ROLES)}
-    models = {part: make(part, config) for part, config in configs.items() if config is not None}
-    embedder, tagger = make("embedder", settings.embedder), make("nlp", settings.nlp)
+    models = {
+        part: make_model(part, config) for part, config in configs.items() if config is not None
+    }
+    embedder, tagger = make_model("embedder", settings.embedder), make_model("nlp", settings.nlp)
     checks = [check for part, model in models.items() for check in _language_model(part, model)]
     checks.append(_check("embedder", "vector", lambda: _vector(embedder)))
     checks.append(_check("nlp", "sentence", lambda: _sentence(tagger)))

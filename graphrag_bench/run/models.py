@@ -15,7 +15,7 @@ from graphrag_bench.data.training import TrainingSet, training_set
 from graphrag_bench.embedding.cached_models import CachedEmbedder, CachedTagger
 from graphrag_bench.embedding.cross_encoder import CrossEncoder
 from graphrag_bench.embedding.embedder import Embedder
-from graphrag_bench.embedding.model_files import Checkpoint, make
+from graphrag_bench.embedding.model_files import Checkpoint, make_model
 from graphrag_bench.embedding.nlp import Nlp, Spacy
 from graphrag_bench.embedding.openai_embedder import OpenAIEmbedder
 from graphrag_bench.embedding.tokenizer import Tokenizer, tokenizer_of
@@ -127,7 +127,7 @@ class Models(Mapping[str, Any]):
         """The embedder with its store of vectors; one behind an API uses cache and budget."""
         model: Embedder = self.unwrapped("embedder")
         if isinstance(model, OpenAIEmbedder):
-            log = self.ledger.at("embedding", "embedder", kind="embedding")
+            log = self.ledger.logger("embedding", "embedder", kind="embedding")
             return model.attached(store=self.replies, budget=self.budget, log=log)
         if self.settings.parallel == "ray":
             how = WorkerModel.of("embedder", self.settings.embedder, model)
@@ -258,7 +258,7 @@ class Models(Mapping[str, Any]):
                 "llm_judge.model_path=FILE.gguf."
             )
         own = {name: of for name, of in config.items() if (group, name) != ("llm", "tokenizer")}
-        model = self.shared.get_or_make(group, own, lambda: make(group, own))
+        model = self.shared.get_or_make(group, own, lambda: make_model(group, own))
         if isinstance(server := getattr(model, "server", None), Server):
             server.windows_file = Path(self.settings.paths.home) / "cache" / "windows.json"
         return model

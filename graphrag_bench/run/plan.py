@@ -12,7 +12,7 @@ from graphrag_bench.embedding.embedder import Embedder
 from graphrag_bench.embedding.long_texts import Fit
 from graphrag_bench.evaluation.statistics import detectable_share
 from graphrag_bench.graphs.build_calls import MOST_TOKENS
-from graphrag_bench.llm.chat import LEAST_REPLY
+from graphrag_bench.llm.chat import MIN_REPLY
 from graphrag_bench.pipeline.combinators import Switch
 from graphrag_bench.pipeline.pipeline import Pipeline
 from graphrag_bench.pipeline.reader_prompts import (
@@ -155,7 +155,7 @@ def form_lines(pipeline: Pipeline, questions: Sequence[Question]) -> Iterator[st
         own = [op.settings.get("max_tokens") for op in answering_steps(pipeline)]
         limits = sorted({form.max_tokens if limit is None else int(limit) for limit in own})
         most = ", ".join(f"{limit:,}" for limit in limits)
-        most += " tokens" + (" or what the window leaves" if form.max_tokens > LEAST_REPLY else "")
+        most += " tokens" + (" or what the window leaves" if form.max_tokens > MIN_REPLY else "")
         yield f"answers: {name} ({n:,} of {len(questions):,} questions, at most {most})"
         yield f'  "{form.manner}"'
 

@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from graphrag_bench.artifacts.plan import Planned
+from graphrag_bench.artifacts.plan import PlannedArtifact
 from graphrag_bench.embedding.long_texts import Fit
 from graphrag_bench.errors import UserError
 from graphrag_bench.llm.ledger import grouped, models_of, read_ledger, sums
@@ -23,7 +23,7 @@ from graphrag_bench.text import safe_name
 from graphrag_bench.values import Question
 from graphrag_bench.version import commit
 
-StoredArtifact = tuple[Planned, Mapping[str, Any]]
+StoredArtifact = tuple[PlannedArtifact, Mapping[str, Any]]
 """An artifact and its recipe."""
 _STATED = ("profile", "fidelity", "regime", "limit", "split", "dev_share", "answer")
 

@@ -13,7 +13,7 @@ from graphrag_bench.data.dataset import Dataset
 from graphrag_bench.errors import UserError
 from graphrag_bench.files import read_cache, user_cache, write_cache
 from graphrag_bench.fingerprint import code, digest, file_digest
-from graphrag_bench.llm.chat import STAND_IN, ChatModel, sure_tokens
+from graphrag_bench.llm.chat import TOKENIZER_RATIO, ChatModel, reserved_tokens
 from graphrag_bench.run.models import Models
 from graphrag_bench.text import count_tokens
 
@@ -93,13 +93,13 @@ def context_window(settings: RunSettings, dataset: Dataset, models: Models) -> C
     No model is loaded; a server may be asked its window. As published no window is larger than
     that of the source.
     """
-    margin = STAND_IN if "(stand-in)" in models.identity("tokenizer") else 1.0
+    margin = TOKENIZER_RATIO if "(stand-in)" in models.identity("tokenizer") else 1.0
     llm = models.unwrapped("llm")
     window = llm.window if isinstance(llm, ChatModel) else None
     if settings.regime == "published" and (whole := WINDOWS.get(settings.profile)):
         window = min(window or whole, whole)
     most = max((question.answer_form.max_tokens for question in dataset.questions), default=0)
-    reserved = RESERVED + sure_tokens(most, window or ASSUMED_WINDOW)
+    reserved = RESERVED + reserved_tokens(most, window or ASSUMED_WINDOW)
     join, size = settings.chunking.get("join"), _size_of_chunks(settings, dataset)
     file, counting = user_cache("token_counts.json"), file_digest(Path(__file__))
     key = digest(dataset.corpus_digest, size, str(join), counting, code(count_tokens))

@@ -12,7 +12,7 @@ from graphrag_bench.algorithms.communities import Reports
 from graphrag_bench.contract import operator
 from graphrag_bench.graphs.build_calls import failures
 from graphrag_bench.llm.chat import ChatModel, reply_tokens
-from graphrag_bench.llm.structured import ask, ask_each, json_reading, or_fallback
+from graphrag_bench.llm.structured import ask, ask_each, json_format, or_fallback
 from graphrag_bench.prompts import Prompt, answer_form
 from graphrag_bench.text import words
 from graphrag_bench.values import Community, Context, Query, Question, Ranked, unique, value
@@ -183,7 +183,7 @@ def primer(
     shape = reply_of(max_follow_ups)
     most = (question.open_tokens or PARAGRAPH) + QUESTIONS
     most = min((reply_tokens(llm, chat, most) for chat in chats), default=most)
-    results = ask_each(llm, chats, json_reading(shape, "DRIFT primer"), max_tokens=most)
+    results = ask_each(llm, chats, json_format(shape, "DRIFT primer"), max_tokens=most)
     failed = failures(results)
     if failed and len(failed) == len(results):
         raise failed[-1]

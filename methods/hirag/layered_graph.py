@@ -36,7 +36,7 @@ from graphrag_bench.graphs.sentences import (
 from graphrag_bench.graphs.text_graph import TKG_ATTRIBUTES, text_graph
 from graphrag_bench.indices.vectors import named_text
 from graphrag_bench.llm.chat import ChatModel
-from graphrag_bench.llm.structured import ListReply, list_reading
+from graphrag_bench.llm.structured import ListReply, list_format
 from graphrag_bench.progress import Progress
 from graphrag_bench.prompts import Prompt
 from graphrag_bench.text import is_placeholder_name, normalise_name
@@ -276,7 +276,7 @@ def _by_model(
     ]
     replies = Extractor(llm, None, progress).ask(
         chats,
-        list_reading(SummaryEntities, "entities", STEP),
+        list_format(SummaryEntities, "entities", STEP),
         [", ".join(layers.first_names(family)) for family in families],
         "build.graph=layered takes central sentences.",
     )

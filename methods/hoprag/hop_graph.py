@@ -21,7 +21,7 @@ from graphrag_bench.graphs.build_calls import MOST_TOKENS, Extractor, chunk_name
 from graphrag_bench.graphs.passage_graph import MAX_DF, PASSAGE_ATTRIBUTES, chunks_as_nodes
 from graphrag_bench.graphs.sentences import named_entities, read_chunks
 from graphrag_bench.llm.chat import ChatModel
-from graphrag_bench.llm.structured import ListReply, list_reading
+from graphrag_bench.llm.structured import ListReply, list_format
 from graphrag_bench.progress import Progress
 from graphrag_bench.prompts import Prompt
 from graphrag_bench.text import normalise_name
@@ -123,7 +123,7 @@ def llm_questions(
     for prompt, answered in ((answered_prompt, True), (raised_prompt, False)):
         chats = [prompt.render({"passage": passage}) for passage in chunk_table.passages]
         purpose = "questions answered" if answered else "questions raised"
-        reading = list_reading(ListedQuestions, "questions", purpose)
+        reading = list_format(ListedQuestions, "questions", purpose)
         replies = extractor.ask(chats, reading, items, advice)
         readings.append({row: one for row, one in enumerate(replies) if isinstance(one, ListReply)})
         for chunk, one in readings[-1].items():

@@ -19,7 +19,7 @@ from graphrag_bench.graphs.knowledge_graph import KG_ATTRIBUTES
 from graphrag_bench.graphs.merging import NO_ENTITIES, Merger
 from graphrag_bench.graphs.sentences import co_occurring, read_chunks, relations_between
 from graphrag_bench.llm.chat import ChatModel
-from graphrag_bench.llm.structured import ListReply, list_reading
+from graphrag_bench.llm.structured import ListReply, list_format
 from graphrag_bench.progress import Progress
 from graphrag_bench.prompts import Prompt
 from graphrag_bench.text import is_placeholder_name, normalise_name
@@ -219,7 +219,7 @@ def llm_schema_extraction(
     extractor = Extractor(llm_build, max_tokens, progress)
     replies = extractor.ask(
         [extract_prompt.render({**schema, "passage": text}) for text in chunk_table.passages],
-        list_reading(SchemaReply, "entities", STEP),
+        list_format(SchemaReply, "entities", STEP),
         chunk_names(chunk_table),
         "The model may be too small to extract, or its window may cut the prompt; "
         "build.schema_extraction=nlp reads facts without a model.",

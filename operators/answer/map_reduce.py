@@ -22,7 +22,7 @@ from graphrag_bench.embedding.tokenizer import Tokenizer
 from graphrag_bench.errors import UnreadableReply
 from graphrag_bench.llm.calls import CallFailed
 from graphrag_bench.llm.chat import ChatModel
-from graphrag_bench.llm.structured import ask_each, json_reading
+from graphrag_bench.llm.structured import ask_each, json_format
 from graphrag_bench.prompts import REFUSAL, ContextBudget, Prompt
 from graphrag_bench.text import n_fitting
 from graphrag_bench.values import Answer, Context, Piece, Question, value
@@ -134,7 +134,7 @@ def map_points(
         return Points((), ()), read
     values = {"question": question.text, "max_characters": max_characters}
     chats = [prompt.render({**values, "pieces": pieces}) for pieces in groups]
-    reading = json_reading(_reply_of(max_characters), "map points")
+    reading = json_format(_reply_of(max_characters), "map points")
     results = ask_each(llm, chats, reading, max_tokens=max_tokens)
     failures = [one for one in results if isinstance(one, UnreadableReply | CallFailed)]
     if len(failures) == len(results):

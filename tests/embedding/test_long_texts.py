@@ -6,8 +6,8 @@ import re
 import numpy as np
 import pytest
 
-from graphrag_bench.embedding.long_texts import Fit, Windowing, cuts
-from graphrag_bench.embedding.model_files import stated_window, tokenizer_file
+from graphrag_bench.embedding.long_texts import Fit, Windowing, token_windows
+from graphrag_bench.embedding.model_files import tokenizer_file, window_in_files
 from graphrag_bench.embedding.openai_embedder import OpenAIEmbedder
 from graphrag_bench.errors import UserError
 
@@ -43,18 +43,18 @@ TEN = "a b c d e f g h i j"
 
 
 def test_a_window_shares_an_eighth_with_the_next_and_ends_between_words():
-    assert list(cuts([True] * 20, 8)) == [(0, 8), (7, 15), (14, 20)]
-    assert list(cuts([True] * 8, 8)) == [(0, 8)]
+    assert list(token_windows([True] * 20, 8)) == [(0, 8), (7, 15), (14, 20)]
+    assert list(token_windows([True] * 8, 8)) == [(0, 8)]
     begins = [True, False, False, False, False, False, True, False, False, True]
-    assert list(cuts(begins, 8)) == [(0, 6), (5, 10)]
+    assert list(token_windows(begins, 8)) == [(0, 6), (5, 10)]
     no_words = [True] + [False] * 11
-    assert list(cuts(no_words, 8)) == [(0, 8), (7, 12)]
+    assert list(token_windows(no_words, 8)) == [(0, 8), (7, 12)]
 
 
 @pytest.mark.parametrize(("room", "every"), [(1, 1), (3, 50), (8, 3), (100, 1)])
 def test_windows_leave_no_token_out_and_hold_no_more_than_their_room(room, every):
     begins = [token % every == 0 for token in range(230)]
-    result = list(cuts(begins, room))
+    result = list(token_windows(begins, room))
     assert result[0][0] == 0 and result[-1][1] == 230
     assert all(0 < end - start <= room for start, end in result)
     assert all(
@@ -111,7 +111,7 @@ def test_the_window_is_the_smallest_number_in_the_files(tmp_path, files, window)
     (tmp_path / "0_Transformer" / "tokenizer.json").touch()
     for name, stored in files.items():
         (tmp_path / f"{name}.json").write_text(json.dumps(stored))
-    assert stated_window(tmp_path) == window
+    assert window_in_files(tmp_path) == window
     assert (tokenizer_file(tmp_path) is not None) == ("modules" in files)
 
 
@@ -120,10 +120,10 @@ def test_three_quarters_are_filled_where_another_tokenizer_stands_in():
         return OpenAIEmbedder(name, 8, **settings)._windowing
 
     own = windowing("text-embedding-3-small")
-    assert (own.size, own.tokens.stand_in) == (8192, False)
+    assert (own.size, own.tokens.is_estimate) == (8192, False)
     local = {"base_url": "http://127.0.0.1:9/v1", "api_key_env": None, "window": 8192}
     other = windowing("bge-m3", **local)
-    assert (other.size, other.tokens.stand_in) == (6144, True)
+    assert (other.size, other.tokens.is_estimate) == (6144, True)
     assert windowing("bge-m3", long_texts="cut", **local).size == 8192
     assert windowing("bge-m3", tokenizer="cl100k", **local).size == 8192
     assert windowing("mine", window=100).size == 75

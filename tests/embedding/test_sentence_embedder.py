@@ -86,9 +86,13 @@ def test_auto_is_bfloat16_where_the_processor_has_its_instructions(monkeypatch):
     for has in (True, False):
         monkeypatch.setattr(precision, "_on_processor", lambda has=has: has)
         expected = "bfloat16" if has else "float32"
-        assert precision.resolved("auto", "cpu") == precision.resolved("auto", "auto") == expected
-        assert precision.resolved("auto", "mps") == "float32"
-        assert precision.resolved("float32", "cpu") == "float32"
+        assert (
+            precision.number_format("auto", "cpu")
+            == precision.number_format("auto", "auto")
+            == expected
+        )
+        assert precision.number_format("auto", "mps") == "float32"
+        assert precision.number_format("float32", "cpu") == "float32"
         assert f":{expected}:" in SentenceEmbedder().identity
 
 
@@ -104,7 +108,7 @@ def test_a_window_that_is_set_is_read_by_the_model_and_has_a_bound():
 
 @pytest.mark.real
 def test_the_precision_is_part_of_the_identity_and_the_device_is_not():
-    here = SentenceEmbedder()._computed_in
+    here = SentenceEmbedder()._number_format
     assert SentenceEmbedder().identity == SentenceEmbedder(precision=here).identity
     cpu = SentenceEmbedder(device="cpu", precision="float32")
     assert cpu.identity == SentenceEmbedder(precision="float32").identity

@@ -135,7 +135,7 @@ def test_relations_join_names_and_phrases_and_other_names_co_occur(
 @pytest.mark.real
 def test_a_text_of_any_length_is_read_in_pieces_and_soft_hyphens_cut_no_name(monkeypatch):
     text = "Marie Cu\u00adrie was born in War\u200bsaw. Pierre Curie was born in Paris.\n" * 3
-    monkeypatch.setattr(nlp_module, "_MOST", 80)
+    monkeypatch.setattr(nlp_module, "_MAX_PIECE", 80)
     assert Spacy().entities(text) == ["Marie Curie", "Warsaw", "Pierre Curie", "Paris"] * 3
 
 

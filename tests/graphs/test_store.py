@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 from builds import QUIET
 
-from graphrag_bench.artifacts.plan import Planned, plan
+from graphrag_bench.artifacts.plan import PlannedArtifact, plan
 from graphrag_bench.artifacts.store import RECIPE, Store
 from graphrag_bench.contract import artifact
 from graphrag_bench.errors import UserError
@@ -91,7 +91,7 @@ def store(tmp_path):
 
 def planned(
     *wanted: str, choices: Mapping[str, Any] | None = None, source: str = "1 2 3", **more: str
-) -> dict[str, Planned]:
+) -> dict[str, PlannedArtifact]:
     """The plan, by resource; `source` is the identity of what the numbers are made from."""
     identities = {
         name: (lambda text=text: text) for name, text in {"source": source, **more}.items()

@@ -21,7 +21,7 @@ from graphrag_bench.judging.pairs import (
     select_protocol,
 )
 from graphrag_bench.judging.tables import audit_table, judged_table, match_table
-from graphrag_bench.llm.structured import json_reading
+from graphrag_bench.llm.structured import json_format
 from graphrag_bench.run.stored import StoredRun
 
 NAN = float("nan")
@@ -101,7 +101,7 @@ def test_prompts_and_replies_of_the_protocols(name: str, first: str) -> None:
     assert ("length" in text) == (name == "house")
     last = "explanation" if name == "paper" else "winner"
     assert text.index(f'"{first}"') < text.index(f'"{last}"')
-    assert list(json_reading(protocol.choice, "compare").schema["properties"]) == [first, last]
+    assert list(json_format(protocol.choice, "compare").schema["properties"]) == [first, last]
     replies = {first: "answer 1", last: "answer 1"}
     assert protocol.choice.model_validate(replies).winner == "Answer 1"
 

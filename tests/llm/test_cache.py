@@ -11,7 +11,7 @@ import pytest
 from pydantic import BaseModel
 
 from graphrag_bench.errors import UserError
-from graphrag_bench.llm.cache import APPLICATION, Cache, StoredReading, StoredReply, StoredVector
+from graphrag_bench.llm.cache import APPLICATION, Cache, StoredReply, StoredTagging, StoredVector
 from graphrag_bench.llm.calls import CallFailed, Completion, RunStopped
 from graphrag_bench.llm.scripted import Scripted
 from graphrag_bench.llm.structured import ask
@@ -24,7 +24,7 @@ REPLY = StoredReply(
     verdict="valid", created=1.7e9 + 0.125,
 )  # fmt: skip
 VECTOR = StoredVector("fb3c33bc4cf87e5425af2b00f6ca46f8", "hashing:2", b"numbers", "m", 4, 0.25)
-READING = StoredReading("aaaa", "capitals:1", b"found")
+READING = StoredTagging("aaaa", "capitals:1", b"found")
 
 
 class City(BaseModel):
@@ -116,7 +116,7 @@ def test_rows_come_back_as_they_were_stored(path):
     cache.set_verdict(REPLY.key, "unreadable")
     cache.close()
     again = Cache(path, reading=True)
-    assert again.get_many(StoredReading, ["aaaa", "none"]) == {"aaaa": READING}
+    assert again.get_many(StoredTagging, ["aaaa", "none"]) == {"aaaa": READING}
     assert again.get_many(StoredVector, [VECTOR.key]) == {VECTOR.key: VECTOR}
     stored = again.get(REPLY.key)
     assert stored is not None and stored.verdict == "unreadable" and stored.text == REPLY.text

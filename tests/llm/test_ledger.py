@@ -25,7 +25,7 @@ FAILED.retries, FAILED.seconds = 2, 3.0
 def ledger_of(folder: Path, *outcomes: Completion | CallFailed) -> Path:
     folder.mkdir(exist_ok=True)
     ledger = Ledger(folder / "ledger.jsonl")
-    log = ledger.at("answer", "answer.direct", "q1")
+    log = ledger.logger("answer", "answer.direct", "q1")
     for outcome in outcomes:
         log(outcome, "")
     return ledger.path

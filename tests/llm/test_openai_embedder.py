@@ -43,7 +43,7 @@ def test_a_new_text_among_old_ones_is_all_that_is_sent_and_paid_for(fake, tmp_pa
     url = fake.scenario()
     store, ledger = Cache(tmp_path / "replies.sqlite"), Ledger(tmp_path / "ledger.jsonl")
     model = embedder(url, prices={"prompt": 1.0}).attached(
-        store=store, log=ledger.at("build", "node_index", kind="embedding")
+        store=store, log=ledger.logger("build", "node_index", kind="embedding")
     )
     first = model.encode(TEXTS, kind="passage")
     more = model.encode([*TEXTS, "new one"], kind="passage")
@@ -61,7 +61,7 @@ def test_a_failure_is_raised_and_entered_and_never_a_row_of_zeros(fake, tmp_path
     ledger = Ledger(tmp_path / "ledger.jsonl")
     url = fake.scenario(raw_status=400, raw_body="the input is too long")
     with pytest.raises(CallFailed, match="too long"):
-        embedder(url).attached(log=ledger.at("build", "index")).encode(["a"], kind="passage")
+        embedder(url).attached(log=ledger.logger("build", "index")).encode(["a"], kind="passage")
     assert [line.outcome for line in read_ledger(ledger.path)] == ["context_overflow"]
 
 
@@ -102,7 +102,7 @@ def test_windows_do_not_change_the_cached_rows_of_texts_that_fit(fake, tmp_path)
 
 
 def test_a_call_holds_no_more_tokens_than_a_server_takes(fake, monkeypatch):
-    monkeypatch.setattr("graphrag_bench.embedding.openai_embedder._TOKENS_A_CALL", 6)
+    monkeypatch.setattr("graphrag_bench.embedding.openai_embedder._TOKENS_PER_CALL", 6)
     url = fake.scenario()
     embedder(url).encode(["one two", "three four", "five six", "a b c d e f g h"], kind="passage")
     sizes = sorted(sum(map(count_tokens, b["input"])) for b in fake.stats(url).bodies)

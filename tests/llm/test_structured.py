@@ -7,7 +7,7 @@ from graphrag_bench.errors import UnreadableReply
 from graphrag_bench.llm.calls import CallFailed, Completion, RunStopped
 from graphrag_bench.llm.meter import FailureGate
 from graphrag_bench.llm.scripted import Scripted
-from graphrag_bench.llm.structured import ask, ask_each, json_reading
+from graphrag_bench.llm.structured import ask, ask_each, json_format
 
 
 class City(BaseModel):
@@ -65,7 +65,7 @@ def test_a_list_comes_back_in_order_with_failures_in_their_places(chat):
     items: list[str] = []
     llm = model.attached(log=lambda outcome, item: items.append(item))
     prompts = [chat("1"), chat("2"), chat("3")]
-    results = ask_each(llm, prompts, json_reading(City, "p"), max_tokens=9, items=["x", "y", "z"])
+    results = ask_each(llm, prompts, json_format(City, "p"), max_tokens=9, items=["x", "y", "z"])
     assert results[0] == City(name="a") and results[2] == City(name="c")
     assert isinstance(results[1], UnreadableReply)
     assert sorted(items) == ["x", "y", "y", "z"]

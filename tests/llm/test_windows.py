@@ -15,7 +15,7 @@ from graphrag_bench.llm.settings import provider_facts
     [
         ("gpt-4o", OPENAI, 128_000, 2.5),
         ("gpt-4o-mini-2024-07-18", OPENAI, 128_000, 0.15),
-        ("deepseek-chat", "https://api.deepseek.com/v1", 64_000, 0.27),
+        ("claude-3-5-haiku-20241022", "https://api.anthropic.com", 200_000, 0.8),
         ("a-model-of-ours", OPENAI, None, None),
         ("gpt-4o", "http://localhost:8000/v1", None, None),
         ("gpt-4o", "https://x.y/v1", None, None),

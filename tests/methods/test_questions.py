@@ -9,7 +9,7 @@ from by_hand import Planted, replying
 
 from graphrag_bench.data.chunks import ChunkTable
 from graphrag_bench.embedding.nlp import Sentence
-from graphrag_bench.embedding.tokenizer import BytePairs
+from graphrag_bench.embedding.tokenizer import OpenAIEncoding
 from graphrag_bench.embedding.vector_index import VectorIndex
 from graphrag_bench.llm.scripted import Scripted
 from graphrag_bench.prompts import ContextBudget
@@ -81,7 +81,7 @@ def thought(reply: str, *before: str) -> tuple[Any, Scripted]:
     llm = replying(reply)
     result = think(
         ALPHA, Ranked([0, 1], [1.0, 0.5]), Thoughts(before),
-        chunk_table=TABLE, llm=llm, tokenizer=BytePairs(), context_budget=ContextBudget(None),
+        chunk_table=TABLE, llm=llm, tokenizer=OpenAIEncoding(), context_budget=ContextBudget(None),
     )  # fmt: skip
     return result, llm
 

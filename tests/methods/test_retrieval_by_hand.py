@@ -19,7 +19,7 @@ from graphrag_bench.algorithms.path_values import (
 )
 from graphrag_bench.columns import Texts
 from graphrag_bench.data.chunks import ChunkTable
-from graphrag_bench.embedding.tokenizer import BytePairs
+from graphrag_bench.embedding.tokenizer import OpenAIEncoding
 from graphrag_bench.embedding.vector_index import VectorIndex
 from graphrag_bench.errors import UserError
 from graphrag_bench.llm.calls import CallFailed
@@ -289,16 +289,16 @@ def test_triples_stand_in_the_order_found_each_once_as_far_as_the_budget_goes() 
     graph = replace(base, relations=Texts.of(["founded", "stands on"]))
     explored = Exploration((), ((Hop(1, True, 0.5),), (Hop(0, True, 0.25), Hop(1, True, 0.75))))
     result = exploration_context(
-        explored, graph=graph, tokenizer=BytePairs(), context_budget=UNBOUNDED
+        explored, graph=graph, tokenizer=OpenAIEncoding(), context_budget=UNBOUNDED
     )
     assert [(piece.id, piece.text, piece.score) for piece in result.pieces] == [
         ("1", "norvik, stands on, tarn", 0.5),
         ("0", "ada, founded, norvik", 0.25),
     ]
     explored = Exploration((), ((Hop(0, True, 0.5), Hop(1, True, 0.5)),))
-    small = BytePairs().count("ada, founded, norvik")
+    small = OpenAIEncoding().count("ada, founded, norvik")
     result = exploration_context(
-        explored, graph=graph, tokenizer=BytePairs(), context_budget=ContextBudget(small)
+        explored, graph=graph, tokenizer=OpenAIEncoding(), context_budget=ContextBudget(small)
     )
     assert [piece.id for piece in result.pieces] == ["0"]
     assert result.cut == (("relationship", "1"),)

@@ -12,7 +12,7 @@ from toy_runs import asked as prompts
 
 from graphrag_bench.algorithms.graph import Graph
 from graphrag_bench.columns import Texts
-from graphrag_bench.embedding.tokenizer import BytePairs
+from graphrag_bench.embedding.tokenizer import OpenAIEncoding
 from graphrag_bench.embedding.vector_index import VectorIndex
 from graphrag_bench.llm.scripted import Scripted
 from graphrag_bench.prompts import UNBOUNDED, ContextBudget, Prompt
@@ -36,7 +36,7 @@ def ranked(*scores: float) -> Ranked[Relationship]:
 
 def context(form: TripleForm, relationships: Ranked[Relationship], budget: int = 8000) -> Context:
     return triples_context(
-        relationships, graph=graph_of(TRIPLES), tokenizer=BytePairs(),
+        relationships, graph=graph_of(TRIPLES), tokenizer=OpenAIEncoding(),
         context_budget=ContextBudget(budget), form=form,
     )  # fmt: skip
 
@@ -55,7 +55,7 @@ def test_paths_go_on_while_the_tail_of_a_triple_is_the_head_of_the_next() -> Non
                ("b", "r4", "c"), ("q", "r2", "b"), ("q", "r1", "a")]  # fmt: skip
     result = triples_context(
         ranked(0.4, 0.5, 0.65, 0.75, 0.85, 0.95, 1.0), graph=graph_of(triples),
-        tokenizer=BytePairs(), context_budget=UNBOUNDED, form="paths",
+        tokenizer=OpenAIEncoding(), context_budget=UNBOUNDED, form="paths",
     )  # fmt: skip
     assert texts(result) == [
         "q->r7->a->r6->b", "a->r3->c->r5->q", "b->r4->c", "q->r2->b", "q->r1->a",
@@ -63,7 +63,7 @@ def test_paths_go_on_while_the_tail_of_a_triple_is_the_head_of_the_next() -> Non
 
 
 def test_the_best_triple_stands_last_and_the_lowest_scores_are_left_out_of_a_small_budget() -> None:
-    one = BytePairs().count("(e, r6, q)")
+    one = OpenAIEncoding().count("(e, r6, q)")
     result = context("triplets", ranked(0.1, 0.2, 0.9, 0.3, 0.8), budget=2 * one)
     assert texts(result) == ["(a, r2, b)", "(a, r4, d)"]
     assert result.cut == (("relationship", "3"), ("relationship", "1"), ("relationship", "0"))

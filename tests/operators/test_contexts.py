@@ -12,7 +12,7 @@ from graphrag_bench.algorithms.graph import Graph
 from graphrag_bench.algorithms.path_values import RankedPaths
 from graphrag_bench.columns import Texts
 from graphrag_bench.data.dataset import Gold
-from graphrag_bench.embedding.tokenizer import BytePairs
+from graphrag_bench.embedding.tokenizer import OpenAIEncoding
 from graphrag_bench.graphs.chunking import token
 from graphrag_bench.llm.scripted import Scripted
 from graphrag_bench.prompts import ContextBudget
@@ -36,7 +36,9 @@ TABLE = token(corpus=CORPUS, size=5, overlap=0, join="corpus")
 
 def packed(budget: int | None = None) -> Context:
     bound, chunks = ContextBudget(budget), ranked(1, 0, scores=(0.9, 0.8))
-    return chunks_context(chunks, chunk_table=TABLE, tokenizer=BytePairs(), context_budget=bound)
+    return chunks_context(
+        chunks, chunk_table=TABLE, tokenizer=OpenAIEncoding(), context_budget=bound
+    )
 
 
 def scores_of(context: Context, *evidence: str) -> dict[str, float]:
@@ -109,7 +111,7 @@ def test_a_row_that_is_ranked_twice_is_packed_once_at_its_first_place(cut: str):
     twice = ranked(2, 0, 2, 2, 1, 0, scores=(0.9, 0.8, 0.9, 0.7, 0.6, 0.5))
     assert ids_of(block(twice, cut=cut)) == ["2", "0", "1"]
     assert ids_of(block(twice, budget=20, cut=cut)) == ["2", "0"]
-    bound, tokens = ContextBudget(None), BytePairs()
+    bound, tokens = ContextBudget(None), OpenAIEncoding()
     chunks = chunks_context(
         ranked(1, 1, 0), chunk_table=TABLE, tokenizer=tokens, context_budget=bound
     )
@@ -139,7 +141,7 @@ PATHS = RankedPaths((LONG, BACK, SHORT))
 def texts(context: Context | None = None, budget: int | None = None, **settings: Any) -> list[str]:
     bound = ContextBudget(budget)
     result = paths_context(
-        PATHS, context, graph=TRIANGLE, tokenizer=BytePairs(), context_budget=bound, **settings
+        PATHS, context, graph=TRIANGLE, tokenizer=OpenAIEncoding(), context_budget=bound, **settings
     )
     return [piece.text for piece in result.pieces]
 
