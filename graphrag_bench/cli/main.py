@@ -3,6 +3,7 @@
 import atexit
 import gc
 import os
+import re
 import sys
 from collections.abc import Sequence
 from importlib import import_module
@@ -67,6 +68,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     gc.set_threshold(_GC_THRESHOLD)
     atexit.register(gc.freeze)  # skip the collection at exit
     name, *words = (sys.argv[1:] if arguments is None else arguments) or ["--help"]
+    if name in ("--shell-completion", "-sc"):  # Hydra completes the words of `run` in COMP_LINE
+        os.environ["COMP_LINE"] = re.sub(r"\brun\b *", "", os.environ.get("COMP_LINE", ""), count=1)
+        name, words = "run", [name, *words]
     with clean_output():
         try:
             with signal_handlers():

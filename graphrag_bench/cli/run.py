@@ -89,7 +89,7 @@ from graphrag_bench.run.sweep import (
 T = TypeVar("T")
 _OPTIONS = ("--help", "--hydra-help", "--version", "--cfg", "--resolve", "--package", "--run",
             "--multirun", "--config-path", "--config-name", "--config-dir", "--info",
-            "--experimental-rerun")  # fmt: skip
+            "--experimental-rerun", "--shell-completion")  # fmt: skip
 """The long options of Hydra."""
 _CALLBACK = "hydra.callbacks.results._target_"
 
