@@ -1,4 +1,4 @@
-"""What may be removed: run folders one by one, and what no stored run refers to."""
+"""Removal of runs, and of artifacts that no stored run refers to."""
 
 import shutil
 import time
@@ -17,14 +17,14 @@ _UNFINISHED = (".scratch", ".new")
 
 
 class Garbage(NamedTuple):
-    """A file or folder below a home, and why nothing needs it."""
+    """A file or folder that can be removed, and the reason."""
 
     path: Path
     kind: str
 
 
 def size(path: Path) -> int:
-    """Return the bytes of a file, or of all files in a folder; links are not followed."""
+    """Return the bytes of a file, or of all files in a folder, without following links."""
     if path.is_symlink() or path.is_file():
         return path.lstat().st_size
     return sum(inner.lstat().st_size for inner in path.rglob("*") if not inner.is_dir())
@@ -33,7 +33,7 @@ def size(path: Path) -> int:
 def run_folders(home: Path) -> list[Path]:
     """Return all run folders below a home, unfinished ones too, by data set, method and key.
 
-    A link to a folder elsewhere is none.
+    Links to folders elsewhere are omitted.
     """
     root = (home / "runs").resolve()
     return [
@@ -46,9 +46,9 @@ def run_folders(home: Path) -> list[Path]:
 
 
 def find_folder(name: str, home: Path) -> Path:
-    """Return the run folder of a path, or of the beginning of a key, finished or not.
+    """Return the run folder of a path or a key prefix, finished or not.
 
-    Raises UserError when there is none or more than one, and for what is not below HOME/runs.
+    Raises UserError if none or more than one matches, and for a folder outside HOME/runs.
     """
     root, folders = (home / "runs").resolve(), run_folders(home)
     if not Path(name).is_dir():
@@ -57,11 +57,11 @@ def find_folder(name: str, home: Path) -> Path:
     for path in folders:
         if path.resolve() == Path(name).resolve():
             return path
-    raise UserError(f"'{name}' is not a run folder below {root}; `runs ls` lists them.")
+    raise UserError(f"'{name}' is not a run folder below {root}. List them with `runs ls`.")
 
 
 def remove_run(folder: Path) -> None:
-    """Remove a run; raise UserError while a process is running it."""
+    """Remove a run; raises RunLocked while a process works on it."""
     aside = folder.with_name(folder.name + REMOVED)
     with RunFolder(folder).exclusive():
         shutil.rmtree(aside, ignore_errors=True)
@@ -70,7 +70,7 @@ def remove_run(folder: Path) -> None:
 
 
 def _remove(path: Path) -> None:
-    """Remove an artifact or a run, and the folders of its resource or method and set if empty."""
+    """Remove a folder, and its two parents if they are empty."""
     shutil.rmtree(path)
     for folder in (path.parent, path.parent.parent):
         if not any(folder.iterdir()):
@@ -78,11 +78,11 @@ def _remove(path: Path) -> None:
 
 
 def garbage(home: Path) -> tuple[list[Garbage], list[str]]:
-    """Return what nothing needs below HOME/artifacts and HOME/runs, and notes on what stays.
+    """Return what can be removed below HOME/artifacts and HOME/runs, and notes on what stays.
 
-    Garbage is: artifacts that no stored run refers to; broken-off builds and imports, unless a
-    stored run waits for the build; files over an hour old that were never finished. Where a run
-    does not say which artifacts it used, all artifacts of its data set stay.
+    Garbage: artifacts that no stored run refers to, unfinished builds that no stored run needs, and
+    other unfinished files older than an hour. If a run has no list of its artifacts, all artifacts
+    of its data set stay.
     """
     used: set[str] = set()
     whole_sets: dict[str, str] = {}
@@ -91,7 +91,7 @@ def garbage(home: Path) -> tuple[list[Garbage], list[str]]:
             if references := read_references(RunFolder(path)):
                 used |= references.places
             else:
-                whole_sets[path.parts[-3]] = f"the run {path} does not say which ones it used"
+                whole_sets[path.parts[-3]] = f"{path} has no list of its artifacts"
         except DamagedRun as error:
             whole_sets[path.parts[-3]] = str(error)
     keys = {place.partition("/")[2] for place in used}  # whatever the name of the data set
@@ -103,15 +103,12 @@ def garbage(home: Path) -> tuple[list[Garbage], list[str]]:
         if folder.is_dir() and not folder.is_symlink() and not in_use:
             items += [Garbage(folder, kind)] if (kind := _kind(folder, keys)) else []
     rests = *artifacts.glob(".import-*"), *runs.glob(f"*/*/*{REMOVED}"), *runs.glob("*/*/*/*.new")
-    items += [Garbage(path, "never finished") for path in sorted(rests) if _is_old(path)]
-    return items, [f"all artifacts of {name} are kept: {why}" for name, why in whole_sets.items()]
+    items += [Garbage(path, "unfinished") for path in sorted(rests) if _is_old(path)]
+    return items, [f"all artifacts of {name} stay: {why}" for name, why in whole_sets.items()]
 
 
 def collect(home: Path, items: Sequence[Garbage]) -> list[Garbage]:
-    """Remove what is still garbage of these, and return it; what is being built stays.
-
-    With the last artifact of a corpus, or of a resource in it, goes its folder.
-    """
+    """Remove and return the items that are still garbage; builds in progress stay."""
     current = set(garbage(home)[0])
     removed = [item for item in items if item in current and _is_free(item.path)]
     for path, _ in removed:
@@ -125,14 +122,14 @@ def collect(home: Path, items: Sequence[Garbage]) -> list[Garbage]:
 
 
 def _kind(folder: Path, used: set[str]) -> str:
-    """Why nothing needs a folder of artifacts; "" for one that is needed or being built."""
+    """Return why an artifact folder can be removed; "" if it is needed or being built."""
     unfinished = folder.suffix in _UNFINISHED
     artifact = folder.with_suffix("") if unfinished else folder
     built = (artifact / RECIPE).is_file()
     needed = f"{artifact.parent.name}/{artifact.name}" in used
     if (needed and not (unfinished and built)) or not _is_free(folder):
         return ""
-    return "no run refers to it" if built and not unfinished else "broken-off build"
+    return "no run refers to it" if built and not unfinished else "unfinished build"
 
 
 def _is_old(path: Path) -> bool:

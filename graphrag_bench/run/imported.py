@@ -1,4 +1,4 @@
-"""Runs of somebody else's results, and the results of runs as TREC files."""
+"""Import of external results as runs, and export of runs as TREC files."""
 
 import hashlib
 from pathlib import Path
@@ -17,7 +17,7 @@ from graphrag_bench.values import Question
 from graphrag_bench.version import commit
 
 METHOD = "imported-"
-"""How the method of an imported run begins: it is never taken for a method of ours."""
+"""Prefix of the method of an imported run."""
 MOST_UNMATCHED = 0.01
 TREC, QRELS = "run.trec", "qrels.trec"
 _NOTHING: dict[str, Any] = {
@@ -29,11 +29,11 @@ _NOTHING: dict[str, Any] = {
     "build_rates": {}, "estimate": {}, "prices": {},
     "cost": {"stages": {}, "steps": {}, "questions": {}, "models": [], "mixed": False},
 }  # fmt: skip
-"""What `metrics.json` of an imported run does not tell, as a run without it would say it."""
+"""Values in `metrics.json` of what is unknown of an imported run."""
 
 
 class ResultsFile(NamedTuple):
-    """Whose results a file holds: the name of the system, and where they were published."""
+    """A file of results, with the name of the system and where it was published."""
 
     file: Path
     title: str
@@ -47,15 +47,14 @@ def import_run(
     *,
     allow_unmatched: bool = False,
 ) -> StoredRun:
-    """Store the rankings and answers of a file as a run of a data set, scored as any other.
+    """Store and score the rankings and answers of a file as a run of a data set.
 
-    The key is made of corpus, questions, file, title and reference. Raises UserError for a blank
-    title, for what `read_rankings` refuses, and, unless allowed, where over 1 % of the passages are
-    unknown.
+    The key is a digest of corpus, questions, file, title and reference. Raises UserError for a
+    blank title, an invalid file, and, unless `allow_unmatched`, more than 1 % unknown passages.
     """
     name = source.title.strip()
     if not name:
-        raise UserError("name= is blank: whose results are they?")
+        raise UserError("name= is empty: name the system.")
     dataset = dataset_of(settings, home)
     rankings = read_rankings(source.file, dataset)
     _check_matches(source.file, rankings, allow_unmatched)
@@ -97,8 +96,8 @@ def _check_matches(file: Path, rankings: Rankings, allowed: bool) -> None:
     if share > MOST_UNMATCHED and not allowed:
         first = " ".join(rankings.unmatched[0].split())[:80]
         raise UserError(
-            f"{file}: {share:.1%} of {rankings.n_passages} passages are in no document, the first: "
-            f"'{first}'. Is it the same corpus? --allow-unmatched imports them."
+            f"{file}: {share:.1%} of {rankings.n_passages} passages are in no document, the first "
+            f"is '{first}'. Check the corpus, or import them with --allow-unmatched."
         )
 
 
@@ -113,17 +112,17 @@ def _row(question: Question, ranking: Ranking) -> Row:
 
 
 def export_trec(run: StoredRun, folder: Path) -> int:
-    """Write `run.trec` and `qrels.trec`, and return the number of questions.
+    """Write `run.trec` and `qrels.trec` of the scored questions; return their number.
 
-    These are the scored questions that did not fail; without the data set all, and no `qrels.trec`.
-    One that found nothing has `NO_PASSAGE`. Documents of one rank share their score, which
-    trec_eval orders by name. Evidence that is a file with several documents has the name of the
-    file. Raises UserError for a run without rankings, and for a name with white space.
+    Without the data set all questions are written, and no `qrels.trec`. A question without
+    documents has `NO_PASSAGE`. Documents of one rank share a score; trec_eval sorts them by name.
+    Evidence with several documents has its own name. Raises UserError for a run without rankings
+    and for a name with white space.
     """
     scored = set(scored_questions(run)) if run.dataset else set(run.rows)
     rows = [row for name, row in run.rows.items() if name in scored and "documents" in row]
     if not rows:
-        raise UserError(f"{run.folder.path} ranked no passages: there is nothing to export.")
+        raise UserError(f"{run.folder.path} has no rankings to export.")
     tag = safe_name(str(run.metrics["title"]))
     run_lines, gold_lines = [], []
     for row in rows:
@@ -143,5 +142,5 @@ def export_trec(run: StoredRun, folder: Path) -> int:
 
 def _line(*fields: str) -> str:
     if bad := [field for field in fields if len(field.split()) != 1]:
-        raise UserError(f"'{bad[0]}' has white space, which separates the fields of a TREC file.")
+        raise UserError(f"'{bad[0]}' has white space, which TREC files do not allow.")
     return " ".join(fields) + "\n"

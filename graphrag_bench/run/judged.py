@@ -1,4 +1,4 @@
-"""Judged values of the answers of a run: rows of `judged.jsonl`, and what is read from them."""
+"""Judged values of a run's answers, stored in `judged.jsonl`."""
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -8,16 +8,13 @@ from graphrag_bench.evaluation.metrics import ANSWER_METRICS
 from graphrag_bench.run.folder import Row, RunFolder, read_lines
 
 JUDGED = "judged.jsonl"
-"""One row for each question, metric and judge: `question`, `metric`, `value` (0..1, or null where
-the judge gave none, with `missing` and `reason`), `judge` (identity of the model), `how` (a
-fingerprint of the prompts), `of` (a fingerprint of what was judged)."""
+"""File with a row for each question, metric and judge: `question`, `metric`, `value` (0 to 1, or
+null with `missing` and `reason`), `judge` (model identity), `how` (fingerprint of the prompts),
+`of` (fingerprint of the judged texts)."""
 
 
 def judged_rows(folder: Path) -> list[Row]:
-    """The valid rows, in file order: a later row replaces an earlier one.
-
-    Rows judged with other prompts, or by another judge, are all kept.
-    """
+    """Return the last row of each question, metric, judge and set of prompts, in file order."""
     latest: dict[tuple[object, ...], Row] = {}
     for row in read_lines(folder / JUDGED):
         key = tuple(row.get(name) for name in ("question", "metric", "judge", "how"))
@@ -27,9 +24,9 @@ def judged_rows(folder: Path) -> list[Row]:
 
 
 def judged_values(rows: Iterable[Row]) -> dict[str, dict[str, dict[str, float | None]]]:
-    """Judge, then metric, then question to value; None is missing and must not be averaged.
+    """Return the values by judge, metric and question; None is missing and must not be averaged.
 
-    Of several rows that differ in prompts alone the last one counts.
+    Of rows that differ only in their prompts the last one counts.
     """
     judges: dict[str, dict[str, dict[str, float | None]]] = {}
     for row in rows:
@@ -39,7 +36,7 @@ def judged_values(rows: Iterable[Row]) -> dict[str, dict[str, dict[str, float | 
 
 
 def in_order(rows: Iterable[Row], questions: Sequence[str], metrics: Sequence[str]) -> list[Row]:
-    """The rows by question, metric and judge, in the orders given; others last, by name."""
+    """Sort rows by question, metric and judge, in the given orders; unknown names come last."""
     first, second = ({name: at for at, name in enumerate(of)} for of in (questions, metrics))
 
     def place(row: Row) -> tuple[object, ...]:
@@ -51,12 +48,11 @@ def in_order(rows: Iterable[Row], questions: Sequence[str], metrics: Sequence[st
 
 
 def judged_scores(folder: RunFolder) -> dict[str, dict[str, float | None]]:
-    """Return the value of each question and metric in 0..1; None where the judge's reply is unread.
+    """Return the value (0 to 1) of each question and metric; None for an unreadable reply.
 
-    The last row per question, metric and judge counts. The metrics of several judges are named
-    apart ("judged_correctness by MODEL") and never averaged. Raises UserError for a row without
-    question, metric or value, for a value out of range, and for a metric that is computed, not
-    judged.
+    Of several rows the last one counts. With several judges of a metric its name has the judge
+    ("judged_correctness by MODEL"). Raises UserError for a row without question, metric or value, a
+    value out of range, and a metric that is computed, not judged.
     """
     path = folder.path / JUDGED
     rows = list(read_lines(path))
@@ -78,5 +74,5 @@ def _fault(row: Row) -> str:
         return "question, metric and value are needed"
     value = row["value"]
     if value is not None and not (isinstance(value, int | float) and 0 <= value <= 1):
-        return f"value {value!r}; 0 to 1 or null was expected"
+        return f"value {value!r}: a number from 0 to 1, or null, is needed"
     return f"'{row['metric']}' is computed, not judged" if row["metric"] in ANSWER_METRICS else ""

@@ -1,7 +1,4 @@
-"""The models of a run checked before it costs anything: what passes, and what to fix.
-
-Real calls are made, few and small, past cache, budget and ledger; nothing is written.
-"""
+"""Checks of a run's models with a few small calls, without cache, budget and ledger."""
 
 import time
 from collections.abc import Callable
@@ -31,21 +28,21 @@ COPY = Prompt("graphrag_bench.run:prompts/copy.j2")
 LONG_PROMPT = 2200
 """Tokens of an answer prompt with a full context."""
 _TOO_SMALL = (
-    f"Answer prompts have about {LONG_PROMPT} tokens: give the model a larger window, or the "
-    "prompts a smaller budget (budget_context=1000)."
+    f"Answer prompts have about {LONG_PROMPT} tokens: use a larger window, or a smaller budget "
+    "(budget_context=1000)."
 )
 _PASSAGE = "Marie Curie was born in Warsaw in 1867 and taught at the University of Paris. "
 
 
 class City(BaseModel):
-    """What the city prompt returns."""
+    """Reply to the city prompt."""
 
     city: str
 
 
 @dataclass(frozen=True)
 class Check:
-    """One check of a model, `part`: what was seen, or, unless `passed`, what to fix."""
+    """One check of a model (`part`): the observation, or what to fix."""
 
     part: str
     name: str
@@ -54,9 +51,9 @@ class Check:
 
 
 def check_models(settings: RunSettings) -> list[Check]:
-    """Return the checks of the models of a run; after a failed one its model is left alone.
+    """Check the models of a run; the first failed check of a model is its last.
 
-    Raises UserError for settings that no model can be made of, before any model is asked.
+    Raises UserError for invalid model settings before the first call.
     """
     configs = {part: getattr(settings, part) for part in ("llm", *ROLES)}
     models = {
@@ -88,7 +85,7 @@ def _language_model(part: str, model: ChatModel) -> list[Check]:
 
 
 def _chat(model: ChatModel) -> str:
-    """The window and the speed; a long prompt shows that the window is real."""
+    """Check the window with a long prompt; return the window and the speed."""
     window = model.window
     if window is not None and window < LONG_PROMPT:
         raise UserError(f"The window has {window} tokens. {_TOO_SMALL}")
@@ -110,7 +107,7 @@ def _json_reply(model: ChatModel) -> str:
     try:
         city = ask(model, chat, City, max_tokens=64, purpose="the JSON reply").city
     except UnreadableReply as error:
-        hint = "The model may be too small to write JSON, or its server knows no JSON mode."
+        hint = "The model may be too small to write JSON, or its server has no JSON mode."
         raise UserError(f"{error}. {hint}") from None
     form = model.dialect.schema_as if isinstance(model, OpenAICompatible) else "json_schema"
     again = ", only after a correction" if model.meter.corrected else ""
@@ -123,7 +120,7 @@ def _vector(model: Embedder) -> str:
     if len(row) != model.dimension:
         raise UserError(f"A vector has {len(row)} numbers; embedder.dimension={model.dimension}.")
     if abs(norm - 1.0) > 1e-3:
-        raise UserError(f"A vector has the length {norm:.4f}; indices are made for length 1.")
+        raise UserError(f"A vector has the norm {norm:.4f}; indices need norm 1.")
     reading = model.fit(()).reading
     return f"{len(row)} numbers, length {norm:.3f}: {model.identity}; {reading}"
 

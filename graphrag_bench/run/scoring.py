@@ -1,4 +1,4 @@
-"""The metrics of stored questions: evidence, context, answer, and judged values."""
+"""Metrics of stored questions: evidence, context, answer and judged values."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -36,10 +36,10 @@ from graphrag_bench.run.record import context_texts, documents_in, is_imported
 
 @dataclass(frozen=True)
 class Scoring:
-    """How a set is scored: `metrics` are those of answers, `cuts` those of ranked evidence.
+    """How questions are scored: answer `metrics` and the cutoffs k (`cuts`) of ranked evidence.
 
-    `questions` are the texts by id. `texts` are those of each question's context, None for an
-    unknown one; `judged` a judge's values by question and metric, None for an unread reply.
+    By question id: `questions` are their texts, `texts` those of the context (None for an unknown
+    text), `judged` the judged values by metric (None for an unreadable reply).
     """
 
     metrics: tuple[str, ...] = DEFAULT_METRICS
@@ -57,7 +57,7 @@ PLAIN = Scoring()
 def scoring_of(
     dataset: Dataset, evaluation: EvaluationSettings, folder: RunFolder, rows: Mapping[str, Row]
 ) -> Scoring:
-    """Return how the rows of a run are scored; reads its context texts and judged values."""
+    """Return the scoring of a run, with its context texts and judged values."""
     return Scoring(
         metric_names(dataset, evaluation),
         {question.id: question.text for question in dataset.questions},
@@ -70,7 +70,7 @@ def scoring_of(
 
 
 def dataset_of(settings: DatasetSettings, home: str | Path, *, scored: bool = True) -> Dataset:
-    """Read the data set that settings name; raises UserError, for its gold only if `scored`."""
+    """Read the data set of settings; raises UserError, for faults in its gold only if `scored`."""
     return read_dataset(
         settings.name, settings.root, settings.openie, settings.own,
         home=home, questions=settings.questions, scored=scored,
@@ -78,18 +78,18 @@ def dataset_of(settings: DatasetSettings, home: str | Path, *, scored: bool = Tr
 
 
 Datasets = dict[str, Dataset | UserError]
-"""Data sets that were read, or why they cannot be read, by `dataset_key`."""
+"""Data sets or the errors of reading them, by `dataset_key`."""
 
 
 def dataset_key(settings: DatasetSettings, home: str | Path) -> str:
-    """Return what decides which data set `dataset_of` reads."""
+    """Return the cache key of a data set."""
     return f"{Path(home).resolve()}: {settings.found.model_dump_json()}"
 
 
 def metric_names(dataset: Dataset, evaluation: EvaluationSettings) -> tuple[str, ...]:
-    """Return the answer metrics of a set's card, four for none, and those asked for, each once.
+    """Return the answer metrics of a data set: those of its card, else the default ones.
 
-    A set with options or sub-answers is scored by what they are for, whatever its card names.
+    Metrics of options and sub-answers are added if the gold has them, then `evaluation.metrics`.
     """
     named = dataset.card.metrics or DEFAULT_METRICS
     golds = dataset.gold.values()
@@ -99,19 +99,20 @@ def metric_names(dataset: Dataset, evaluation: EvaluationSettings) -> tuple[str,
 
 
 def check_scoring(dataset: Dataset, evaluation: EvaluationSettings, answering: bool = True) -> None:
-    """Refuse a metric that there is not, or, where answers are scored, whose package is missing.
-
-    Raises UserError, which names the nearest metrics or the line that installs the package.
-    """
+    """Raise UserError for an unknown metric or, if answers are scored, a missing package."""
     check_metrics(evaluation.metrics, "evaluation.metrics", installed=answering)
     check_metrics(dataset.card.metrics, f"datasets/{dataset.card.name}/card.yaml", answering)
 
 
 def question_scores(row: Row, gold: Gold, scoring: Scoring = PLAIN) -> dict[str, float]:
-    """Return the metrics of one question, those that its evidence and gold answers allow.
+    """Return the metrics of one question that its gold allows.
 
-    `answer_words` and `abstained` are of every answer. What was judged is added; a judgement that
-    could not be read is missing, never 0.
+    Judged values are added; an unreadable judgement is missing, never 0.
+
+    >>> row = {"question": "q1", "documents": ["isk", "ada"], "answer": "Ada Marsh."}
+    >>> scores = question_scores(row, Gold(answers=("Ada Marsh",), evidence=("ada",)))
+    >>> scores["evidence_recall@2"], scores["mrr"], scores["f1"]
+    (1.0, 0.5, 1.0)
     """
     scores = _of_evidence(row, gold, scoring.cuts) | _of_context(row, gold, scoring)
     if (answer := row.get("answer")) is not None:
@@ -140,7 +141,7 @@ def _of_evidence(row: Row, gold: Gold, cuts: Sequence[int]) -> dict[str, float]:
 def _of_context(row: Row, gold: Gold, scoring: Scoring) -> dict[str, float]:
     """Return the metrics of the packed context; an empty context scores 0.
 
-    Evidence needs pieces that all name their documents; texts must be stored.
+    Metrics of evidence are missing if a piece does not name its documents.
     """
     if "context" not in row:
         return {}
@@ -178,7 +179,7 @@ def _items(row: Row, gold: Gold, texts: Sequence[str | None]) -> list[ContextIte
 
 
 def context_tokens(row: Row) -> int:
-    """Return the tokens of the context of one row; 0 without a context."""
+    """Return the number of context tokens of one row."""
     return sum(piece["tokens"] for piece in _pieces(row))
 
 
@@ -193,15 +194,13 @@ def _kinds_cut(row: Row) -> Counter[str]:
 def score(
     rows: Sequence[Row], gold: Mapping[str, Gold], timing: Sequence[Row], scoring: Scoring = PLAIN
 ) -> dict[str, Any]:
-    """Return what `metrics.json` holds: `n`, `failed`, `answered`, `metrics`, `usage` and the rest.
+    """Return the scores of rows for `metrics.json`.
 
-    Each metric has `mean`, `low`, `high` (95 % bootstrap interval), its own `n` and, where
-    questions share scopes, `clusters`, the scopes drawn whole for the interval. Failed questions
-    are counted and not averaged. `answers_cut` is the share of answers that ended at their limit,
-    `fallbacks` the questions that left the method's own way, by reason, `fell_back` all of them,
-    `missing` the unread judgements by metric, `lengths` the mean words of answers and gold,
-    `computed_by` the packages of metrics, `flags` warnings on long answers, `contexts` the digest
-    of all contexts.
+    Each of `metrics` has `mean`, `low`, `high` (95 % bootstrap interval), `n` and, if questions
+    share scopes, `clusters`: the number of scopes, which are resampled whole. Failed questions are
+    counted in `failed` and not averaged. `answers_cut` is the share of answers cut at their limit,
+    `fallbacks` the number of questions by fallback, `missing` the unreadable judgements by metric,
+    `lengths` the mean words of answers and gold, `computed_by` the packages of metrics.
     """
     values: dict[str, list[float]] = {}
     scopes: dict[str, list[str | None]] = {}
@@ -247,10 +246,10 @@ def _most_first(names: Iterable[str]) -> dict[str, int]:
 
 
 def contexts(rows: Iterable[Row]) -> dict[str, Any]:
-    """Return the `digest` of all contexts, and what the budget has room for; {} for no context.
+    """Return the `digest` of all contexts and `room`; {} if every context is empty.
 
-    The digest is of the kind, id and tokens of every piece, by question. `room` is the mean number
-    of pieces of each kind in the contexts from which the budget cut that kind.
+    The digest covers kind, id and tokens of each piece. `room` is the mean number of pieces of each
+    kind in the contexts from which the budget cut that kind.
     """
     identities: list[tuple[str, list[tuple[str, str, int]]]] = []
     room: dict[str, list[int]] = {}
@@ -281,12 +280,12 @@ def _lengths(rows: Sequence[Row], gold: Mapping[str, Gold], scoring: Scoring) ->
 
 
 LONG, A_SENTENCE, UNSHARED = 3, 20, 0.3
-"""Beyond how many times the gold's words, and how many words, answers are long on average; and by
-how much accuracy passes F1 when the words around a gold answer are many."""
+"""A run is flagged if accuracy exceeds F1 by 0.3 and its answers have, on average, more than 3
+times the words of the gold and more than 20 words."""
 
 
 def _flags(metrics: Mapping[str, Any], lengths: Mapping[str, float]) -> list[str]:
-    """Flag a run whose accuracy comes from long answers: 0.3 or more above F1, or 0 without F1."""
+    """Return a warning if long answers explain the accuracy; without F1 it counts as 0."""
     if not lengths or "accuracy" not in metrics:
         return []
     long = lengths["answer_words"] > max(LONG * lengths["gold_words"], A_SENTENCE)
@@ -295,8 +294,8 @@ def _flags(metrics: Mapping[str, Any], lengths: Mapping[str, float]) -> list[str
         return []
     words = f"{lengths['answer_words']:.0f} words on average (gold: {lengths['gold_words']:g})"
     return [
-        f"accuracy counts a gold answer anywhere, and the answers have {words}: read F1 or a "
-        "judge's verdict instead"
+        f"accuracy accepts a gold answer anywhere in the text, and answers have {words}: use F1 "
+        "or a judge"
     ]
 
 
@@ -308,7 +307,11 @@ def _rates(rows: Sequence[Row]) -> dict[str, dict[str, float]]:
 
 
 def shares(counts: Mapping[str, int]) -> dict[str, float]:
-    """Return the calls, and the shares that failed, were cut, unreadable, corrected or replaced."""
+    """Return the calls, and the shares of calls that failed, were truncated, and so on.
+
+    >>> shares(Counter(calls=4, failed=1))["failed"]
+    0.25
+    """
     names = ("failed", "truncated", "unreadable", "corrected", "fallbacks")
     calls = counts["calls"]
     return {"calls": calls} | {name: round(counts[name] / calls, 4) for name in names}
@@ -318,7 +321,7 @@ USAGE = (
     "calls", "prompt_tokens", "completion_tokens", "context_tokens_per_question",
     "chunks_per_context", "contexts_without_chunks", "tokens_per_question", "seconds_per_question",
 )  # fmt: skip
-"""The usage of every run: sums, then means, in `metrics.json`."""
+"""The usage of a run in `metrics.json`: sums, then means."""
 
 
 def _usage(rows: Sequence[Row], timing: Sequence[Row]) -> Mapping[str, float | None]:

@@ -1,4 +1,4 @@
-"""Stored runs, found again by folder or key, with the metrics of every question."""
+"""Stored runs, found by folder or key, with the metrics of every question."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -31,17 +31,17 @@ from graphrag_bench.run.scoring import (
 )
 
 EXTENT = {"limit", "answer", "evaluation", "repeats", "split", "dev_share"}
-"""The settings that say how much of a run is wanted and how it is scored; not part of its key."""
+"""Settings of how much of a run is done and how it is scored; they are not part of its key."""
 
 
 @dataclass(frozen=True)
 class StoredRun:
-    """A run as its folder describes it; nothing is run again.
+    """A stored run, read from its folder.
 
-    `loaded` is its data set where that is in memory; `read` caches the data sets of runs found
-    together. `extent` has the settings `EXTENT` of a sweep's cell: cells that differ in these alone
-    share a folder. `varied` names what the sweep varies; None for a run that is no cell.
-    `scored_as` is the rule it was stored under, where another one is applied.
+    `loaded` is its data set if it is in memory; `read` caches the data sets of runs found together.
+    `extent` has the settings `EXTENT` of a sweep's cell: cells that differ only in these share a
+    folder. `varied` has the overrides of the cell, None for a single run. `scored_as` names the
+    stored rule of scoring if another one is applied.
     """
 
     folder: RunFolder
@@ -53,10 +53,10 @@ class StoredRun:
 
     @cached_property
     def metrics(self) -> Mapping[str, Any]:
-        """What `metrics.json` holds, for the extent; a cell has `varied` too.
+        """The content of `metrics.json`, scored again for the extent if that differs.
 
-        Answers are scored again where the gold of the data set has changed, and `regraded` is set
-        then. Nothing is written.
+        If the gold of the data set has changed, answers are scored again and `regraded` is set.
+        Nothing is written.
         """
         stored = self.folder.metrics()
         if not stored:
@@ -70,26 +70,26 @@ class StoredRun:
 
     @cached_property
     def config(self) -> Mapping[str, Any]:
-        """The settings it was made with."""
+        """The settings of the run."""
         return self.folder.config()
 
     @property
     def imported(self) -> Mapping[str, str]:
-        """The file, digest and source of somebody else's results; empty for a run of ours."""
+        """The file, digest and reference of imported results; {} for other runs."""
         source: Mapping[str, str] = self.config.get("imported", {})
         return source
 
     def require_steps(self) -> None:
-        """Raise UserError for an imported run: nothing but its rankings and answers is known."""
+        """Raise UserError for an imported run, which has only rankings and answers."""
         if self.imported:
             raise UserError(
-                f"{self.folder.path} is an imported run ({self.imported['file']}): it has no "
-                f"steps, contexts or calls. See it with `graphrag-bench view {self.folder.path}`."
+                f"{self.folder.path} is imported from {self.imported['file']}: it has no steps, "
+                f"contexts or calls. Show it with `graphrag-bench view {self.folder.path}`."
             )
 
     @property
     def home(self) -> Path | None:
-        """The folder that its runs/ lies in; None for a run folder that was copied elsewhere."""
+        """The folder that contains its runs/; None if the run folder was moved elsewhere."""
         above = self.folder.path.resolve().parents  # home/runs/<dataset>/<method>/<key>
         return above[3] if len(above) > 3 and above[2].name == "runs" else None
 
@@ -100,12 +100,12 @@ class StoredRun:
 
     @cached_property
     def scopes(self) -> Mapping[str, str | None]:
-        """The scope of each question that has a row; questions of one scope share documents."""
+        """The scope of each stored question; questions of a scope share documents."""
         return {name: row.get("scope") for name, row in self.rows.items()}
 
     @cached_property
     def _source(self) -> Dataset | UserError:
-        """Its data set, or why it cannot be read."""
+        """Its data set, or the error of reading it."""
         if self.loaded is not None:
             return self.loaded
         try:
@@ -125,27 +125,27 @@ class StoredRun:
 
     @property
     def dataset(self) -> Dataset | None:
-        """Its data set; None when it is no longer at hand."""
+        """Its data set; None if it cannot be read."""
         return self._source if isinstance(self._source, Dataset) else None
 
     def require_dataset(self) -> Dataset:
-        """Return its data set; raises UserError, with where it was looked for, without it."""
+        """Return its data set; raises UserError with its path if it cannot be read."""
         if isinstance(self._source, UserError):
             name = self.config["dataset"].get("name")
             raise UserError(
-                f"The data set '{name}' of {self.folder.path} is not at hand: {self._source} Name "
+                f"The data set '{name}' of {self.folder.path} cannot be read: {self._source} Set "
                 f"its folder: graphrag-bench runs score {self.folder.path} dataset.root=FOLDER"
             )
         return self._source
 
     @property
     def gold(self) -> Mapping[str, Gold]:
-        """The gold of its data set; empty when the set is no longer at hand."""
+        """The gold of its data set; {} if that cannot be read."""
         return self.dataset.gold if self.dataset else {}
 
     @property
     def evaluation(self) -> EvaluationSettings:
-        """How it was scored last, by the settings that there still are."""
+        """The settings of its last scoring, without those that no longer exist."""
         return evaluation(self._scoring(self.metrics))
 
     def _scoring(self, metrics: Mapping[str, Any]) -> dict[str, Any]:
@@ -156,11 +156,11 @@ class StoredRun:
 
     @cached_property
     def scores(self) -> dict[str, dict[str, float]]:
-        """The metrics of each question that did not fail and whose gold is at hand."""
+        """The metrics of each question that did not fail and has gold."""
         return self.scores_by(self.evaluation)
 
     def scores_by(self, settings: EvaluationSettings) -> dict[str, dict[str, float]]:
-        """`scores` under settings of scoring that need not be its own; nothing is written."""
+        """Return `scores` under other settings of scoring; nothing is written."""
         if self.dataset is None:
             return {}
         gold = self.dataset.gold
@@ -173,15 +173,15 @@ class StoredRun:
 
 
 def stored_runs(home: str | Path) -> list[StoredRun]:
-    """Return the runs below a home that have metrics, by data set, method and key.
+    """Return the scored runs below a home, by data set, method and key.
 
-    One whose metrics cannot be read is named on the standard error and left out.
+    A run whose metrics cannot be read is reported on standard error and skipped.
     """
     return readable_runs(sorted(Path(home).glob(f"runs/*/*/*/{METRICS}")))
 
 
 def readable_runs(paths: Sequence[Path]) -> list[StoredRun]:
-    """Return the runs of these files of metrics; one that cannot be read is named and left out."""
+    """Return the runs of `metrics.json` files; report and skip unreadable ones."""
     runs: list[StoredRun] = []
     read: Datasets = {}
     for path in paths:
@@ -189,16 +189,16 @@ def readable_runs(paths: Sequence[Path]) -> list[StoredRun]:
         try:
             run.folder.metrics()
         except DamagedRun as error:
-            Progress().say(f"left out: {error}")
+            Progress().say(f"skipped: {error}")
         else:
             runs.append(run)
     return runs
 
 
 def find_run(name: str, home: str | Path) -> StoredRun:
-    """Return the run of a folder, the only one of a method, or the only key that begins `name`.
+    """Return the run whose folder, key prefix or method is `name`.
 
-    Raises UserError when there is none, or more than one, with all that there are.
+    Raises UserError, which lists the candidates, if no run or more than one matches.
     """
     if (Path(name) / METRICS).exists():
         return StoredRun(RunFolder(Path(name)))
@@ -215,7 +215,7 @@ def find_run(name: str, home: str | Path) -> StoredRun:
 
 
 def extent_of(settings: RunSettings) -> dict[str, Any]:
-    """Return the settings that say how much of a run is wanted, as JSON holds them."""
+    """Return the settings `EXTENT` as JSON values."""
     return settings.model_dump(mode="json", include=EXTENT)
 
 
@@ -225,7 +225,7 @@ def _extent(metrics: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _within(run: StoredRun, stored: Mapping[str, Any], extent: Mapping[str, Any]) -> dict[str, Any]:
-    """Score the questions of an extent, as if no more had been run; nothing is written."""
+    """Score the questions of an extent as if no others had been run; nothing is written."""
     dataset, rows = run.require_dataset(), run.rows
     settings = evaluation(extent.get("evaluation") or run._scoring(stored))
     names = _questions(dataset, extent)
@@ -254,7 +254,7 @@ def _scored(
 
 
 def _trials(run: StoredRun) -> list[StoredRun]:
-    """Return a run and its repeats, in their order."""
+    """Return a run and its repeats, in order."""
     folders = run.folder.path.glob("trial-*")
     paths = sorted(folders, key=lambda path: int(path.name.removeprefix("trial-")))
     return [run, *(replace(run, folder=RunFolder(path), extent=None) for path in paths)]
@@ -266,12 +266,12 @@ _OF_EVIDENCE = ("evidence", "all_evidence")
 def repeats_of(
     run: StoredRun, answered: Sequence[str], settings: EvaluationSettings
 ) -> dict[str, Any]:
-    """Return what `metrics.json` holds of the repeats in a run's folder; {} without any.
+    """Return the scores of a run's repeats for `metrics.json`; {} without repeats.
 
-    Over the `answered` questions that failed in none: `changed` counts those with different
-    answers; each metric has its `mean` over repeats and questions with the interval over questions,
-    `values` of the repeats and their standard deviation `spread`; metrics of evidence only where
-    they differ. `cost` is that of the repeats after the first.
+    They cover the `answered` questions that failed in no repeat; `changed` is the number with
+    different answers. Each metric has its `mean` with a 95 % interval over questions, the `values`
+    of the repeats and their standard deviation `spread`; metrics of evidence are included if they
+    differ. `cost` is that of the repeats after the first.
     """
     runs = _trials(run)
     if not runs[1:]:
@@ -300,10 +300,10 @@ def repeats_of(
 
 
 def rescore(run: StoredRun, changes: Mapping[str, Any]) -> dict[str, Any]:
-    """Score a stored run again; write and return its new `metrics.json`.
+    """Score a stored run again; write and return its `metrics.json`.
 
-    The questions, and the settings that `changes` does not name, are those of its stored scoring.
-    Raises UserError when its data set is not at hand, and for an unknown setting or metric.
+    `changes` replaces settings of scoring; questions and other settings stay. Raises UserError if
+    the data set cannot be read, and for an unknown setting or metric.
     """
     dataset = run.require_dataset()
     settings = evaluation({**run.evaluation.model_dump(), **changes})
@@ -316,20 +316,20 @@ def rescore(run: StoredRun, changes: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def relocate(run: StoredRun, changes: Mapping[str, Any]) -> StoredRun:
-    """Return a run with the data set that changed settings of its own name, kept for later readers.
+    """Change the data set settings of a run, such as `root`, and store them.
 
-    Raises UserError where it cannot be read, or is over another corpus than the run.
+    Raises UserError if the data set cannot be read or has another corpus.
     """
     source = DatasetSettings.model_validate({**run.config["dataset"], **changes}).found
     dataset = dataset_of(source, run.home or Path())
     if dataset.corpus_digest != run.folder.metrics().get("corpus"):
-        raise UserError(f"'{source.root}' holds another corpus than that of {run.folder.path}.")
+        raise UserError(f"'{source.root}' has another corpus than {run.folder.path}.")
     run.folder.write_config({**run.config, "dataset": source.model_dump()})
     return StoredRun(run.folder, dataset)
 
 
 def scored_questions(run: StoredRun) -> Sequence[str]:
-    """Return the ids of the questions behind a run's metrics: the first, stratified by type."""
+    """Return the ids of the scored questions: the first ones, stratified by type."""
     return _questions(run.dataset, run.metrics) if run.dataset else []
 
 
@@ -342,10 +342,10 @@ def _questions(dataset: Dataset, extent: Mapping[str, Any]) -> list[str]:
 def scores_of(
     run: StoredRun, settings: EvaluationSettings | None = None
 ) -> dict[str, dict[str, float]]:
-    """Return the metrics of each question that a run's stored scoring covers and did not fail.
+    """Return the metrics of each scored question that did not fail.
 
-    By the run's own settings of scoring, or by `settings`; nothing is written. Where all answers
-    were repeated they are means over the repeats in which the question did not fail.
+    `settings` are those of scoring, by default the run's own. If every answer was repeated, the
+    values are means over the repeats in which the question did not fail.
     """
     repeats = run.metrics.get("repeats") or {}
     whole = repeats.get("questions") == run.metrics["answered"]
@@ -359,15 +359,19 @@ def scores_of(
 
 
 def means(each: Sequence[Mapping[str, float]]) -> dict[str, float]:
-    """Return the mean of every metric over those of `each` that have it."""
+    """Return the mean of each metric over the mappings that have it.
+
+    >>> means([{"f1": 0.5, "mrr": 1.0}, {"f1": 1.0}])
+    {'f1': 0.75, 'mrr': 1.0}
+    """
     names = dict.fromkeys(name for one in each for name in one)
     return {name: fmean(one[name] for one in each if name in one) for name in names}
 
 
 def stored_differences(runs: Sequence[StoredRun]) -> list[Comparison]:
-    """Return the differences of runs from the baseline that the first one names.
+    """Return the differences of runs from the baseline of the first run; [] without that baseline.
 
-    [] when no run is of that method. Each run keeps its own `RULE` of scoring.
+    Each run keeps its own rule of scoring (`RULE`).
     """
     first = runs[0].evaluation
 
@@ -380,11 +384,10 @@ def stored_differences(runs: Sequence[StoredRun]) -> list[Comparison]:
 
 
 def with_one_rule(runs: Sequence[StoredRun]) -> list[StoredRun]:
-    """Return the runs scored by the rule of the first, whatever rule they were stored under.
+    """Return the runs scored by the rule of the first; `scored_as` then has their stored rule.
 
-    `scored_as` in their metrics names that rule. Cells of a sweep, and runs whose data set is not
-    at hand, keep their own. Raises UserError where runs of one data set are scored by different
-    gold and cannot be scored again.
+    Cells of a sweep and runs whose data set cannot be read keep their own rule. Raises UserError if
+    runs of one data set were scored by different gold and cannot be scored again.
     """
     _check_gold(runs)
     same: list[StoredRun] = []
@@ -408,7 +411,7 @@ def _check_gold(runs: Sequence[StoredRun]) -> None:
                 run.require_dataset()
             keys = ", ".join(of[0].folder.path.name for of in by_gold.values())
             raise UserError(
-                f"{dataset}: these runs are scored by different gold ({keys}). Score them by one: "
+                f"{dataset}: these runs were scored by different gold ({keys}). Score them again: "
                 "graphrag-bench runs score RUN ..."
             )
 
@@ -419,16 +422,16 @@ def tables_of(
     columns: str,
     metric: str | None = None,
 ) -> list[Table]:
-    """Return the tables of runs; `compared` are their differences from the baseline.
+    """Return the tables of runs with their differences from the baseline (`compared`).
 
-    The main metric is the first of the first run's `evaluation.compared`, else `metric`.
+    The main metric is the first of `evaluation.compared` of the first run, else `metric`.
     """
     main = next(iter(runs[0].evaluation.compared), metric)
     return shown_tables([run.metrics for run in runs], compared, columns=columns, metric=main)
 
 
 def evaluation(values: Mapping[str, Any]) -> EvaluationSettings:
-    """Return the checked settings of scoring; raise UserError with the nearest names."""
+    """Return the checked settings of scoring; raises UserError with the nearest names."""
     try:
         return EvaluationSettings.model_validate(dict(values))
     except ValidationError as error:

@@ -1,4 +1,4 @@
-"""The settings of stored runs by path, and those in which runs differ."""
+"""The settings of stored runs, and those that differ between runs."""
 
 import re
 from collections.abc import Sequence
@@ -19,13 +19,13 @@ _ASIDE = re.compile(
     r"\.(_target_|base_url|api_key_env|limits|timeout|retries|parallel|threads)(\..*)?"
     r"|(?!method\.(convert|retrieve|generate)\.).*\.\d+(\..*)?"
 )
-"""What changes no result, names that a table has anyway, steps as lists, and parts of lists."""
+"""Settings that change no result, columns of every table, lists of steps, and items of lists."""
 
 
 def settings_of(run: StoredRun) -> dict[str, Any]:
-    """Return the settings that can change a run's results, by path; of models the identities.
+    """Return the settings that can change a run's results, by path, and the model identities.
 
-    What is not set is left out; a list is a text as in a command, so that it can be grouped by.
+    Unset ones are omitted. A list becomes a text, as in a command, so that it is hashable.
     """
     scoring = paths_of(run.metrics.get("evaluation") or {}, "evaluation")
     models = {name: run.metrics.get(name) or None for name in _MODELS}
@@ -38,19 +38,19 @@ def settings_of(run: StoredRun) -> dict[str, Any]:
 
 
 def differing_settings(runs: Sequence[StoredRun]) -> list[dict[str, Any]]:
-    """Return for each run its value, or None, of every setting that differs between them.
+    """Return, for each run, its value or None of every setting that differs between the runs.
 
-    Parameters of methods and identities of models are compared among the runs that have them. A
-    setting of a single step is included where runs of one method differ in it and no other setting
-    has the same values. A run that is added never removes a column.
+    Parameters of methods and model identities are compared between the runs that have them. The
+    setting of a step is included if runs of one method differ in it and no other setting has the
+    same values.
     """
     every = [settings_of(run) for run in runs]
     groups = [set(run.config) for run in runs]
 
     def differs(path: str) -> bool:
-        """Whether values differ; where a run has the group of a setting, nothing is a value too.
+        """Return whether values differ; a missing value counts if the run has its group.
 
-        An imported run has no group but `dataset`; another method has no such parameter.
+        An imported run has only the group `dataset`; other methods lack the parameter.
         """
         group = path.partition(".")[0]
         own = group == "method" or path in _MODELS

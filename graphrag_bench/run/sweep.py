@@ -1,6 +1,6 @@
-"""The jobs of Hydra as their folders state them: `sweep.json` and `cell.json`.
+"""Sweeps and their cells, stored as `sweep.json` and `cell.json` in the folders of Hydra's jobs.
 
-A table of a sweep is made from these and from the folders of the runs that they name.
+The table of a sweep is made from these files and the run folders that they name.
 """
 
 import json
@@ -33,11 +33,11 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Sweep:
-    """A command that runs several cells.
+    """A command with several cells.
 
-    `command` tells its cells from those of earlier commands in the same folder, `varied` are the
-    settings that it varies, `methods` those that it asks for on each data set, `cells` the
-    overrides of each cell; none where the sweeper chooses them one after another.
+    `command` is its time and process id, which its cells repeat; `varied` are the settings that it
+    varies, `methods` its methods by data set, `cells` the overrides of each cell, () if the sweeper
+    chooses one cell after the other.
     """
 
     command: str = ""
@@ -46,7 +46,7 @@ class Sweep:
     methods: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
     def words(self, overrides: Sequence[str]) -> str:
-        """Return the overrides of a cell that the sweep varies, the method aside, in its order."""
+        """Return the overrides of a cell that the sweep varies, without the method."""
         words = [word.lstrip("+") for word in overrides if setting_path(word) in self.varied]
         return " ".join(
             word.removeprefix("method.") for word in words if setting_path(word) != "method"
@@ -68,10 +68,10 @@ class Sweep:
 
 @dataclass(frozen=True)
 class Cell:
-    """A job: what it was given, and what became of it.
+    """A job of Hydra and its result.
 
-    `runs` are the folders of its own run and of its reference rows, `problems` what they lack.
-    `error` is empty for a finished job; `extent` holds its settings of `EXTENT`.
+    `runs` are the folders of its run and of its reference rows, `problems` what they lack. `error`
+    is "" for a finished job; `extent` has the settings `EXTENT` of the run.
     """
 
     command: str
@@ -88,11 +88,11 @@ class Cell:
 
     @property
     def name(self) -> str:
-        """Its name in tables, as that of a finished cell."""
+        """Its name in tables."""
         return f"{self.title} {self.varied}".strip()
 
     def stored(self, datasets: Datasets) -> list[StoredRun]:
-        """Return its run, then its reference rows; they share the `datasets` that they read."""
+        """Return its run, then its reference rows; `datasets` caches their data sets."""
         folders = [RunFolder(Path(path)) for path in self.runs]
         varied = [self.varied, *[None] * len(folders)]
         return [
@@ -102,12 +102,20 @@ class Cell:
 
 
 def setting_path(word: str) -> str:
-    """Return the path that an override sets."""
+    """Return the path that an override sets.
+
+    >>> setting_path("+method.top_k=4")
+    'method.top_k'
+    """
     return word.lstrip("+~").partition("=")[0]
 
 
 def varied_settings(cells: Sequence[Sequence[str]]) -> tuple[str, ...]:
-    """Return the settings that cells have several values of, in the order of the command."""
+    """Return the settings that differ between cells, in the order of the command.
+
+    >>> varied_settings([["seed=1", "limit=5"], ["seed=2", "limit=5"]])
+    ('seed',)
+    """
     words: dict[str, set[str]] = {}
     for word in (word for cell in cells for word in cell):
         words.setdefault(setting_path(word), set()).add(word)
@@ -121,19 +129,19 @@ def write(folder: Path, value: Sweep | Cell) -> None:
 
 
 def sweep_in(folder: Path) -> Sweep | None:
-    """Return the last sweep in a folder; None where there is none."""
+    """Return the last sweep in a folder, or None."""
     return _read(folder / SWEEP, _SWEEP)
 
 
 def cell_in(folder: Path) -> Cell | None:
-    """Return the job of a folder; None where there is none."""
+    """Return the job of a folder, or None."""
     return _read(folder / CELL, _CELL)
 
 
 def cells_below(folder: Path) -> list[Cell]:
-    """Return the cells of the last sweep in a folder, or its one job, in the command's order.
+    """Return the cells of the last sweep in a folder, or its single job, in the command's order.
 
-    Cells with the same overrides (`top_k=2,2`) are one.
+    Cells with the same overrides (`top_k=2,2`) are merged.
     """
     sweep = sweep_in(folder)
     if sweep is None:
@@ -142,7 +150,7 @@ def cells_below(folder: Path) -> list[Cell]:
     for number, words in enumerate(sweep.cells):
         if number not in mine:
             named = " ".join(word for word in words if setting_path(word) in sweep.varied)
-            error = "its job has not finished"
+            error = "the job did not finish"
             mine[number] = Cell(sweep.command, number, words, "", named, error=error)
     distinct: dict[tuple[str, ...], Cell] = {}
     for number in sorted(mine):
@@ -155,10 +163,7 @@ def _cells(folder: Path) -> list[Cell]:
 
 
 def table_runs(cells: Sequence[Cell], datasets: Datasets) -> list[StoredRun]:
-    """Return the runs that a table of cells shows: those that are done, then reference rows.
-
-    A run that is a cell is no reference row, and each reference row comes once.
-    """
+    """Return the runs of a table: finished cells, then each reference row that is not a cell."""
     every = [cell.stored(datasets) for cell in cells if not cell.error]
     own = [runs[0] for runs in every]
     references = {run.folder.path: run for runs in every for run in runs[1:]}
@@ -168,10 +173,10 @@ def table_runs(cells: Sequence[Cell], datasets: Datasets) -> list[StoredRun]:
 
 
 def find_runs(names: Sequence[str], home: str | Path) -> list[StoredRun]:
-    """Return the runs of folders or beginnings of keys, each once, in order.
+    """Return the runs of folders, key prefixes or methods, each once, scored by one rule.
 
-    The folder of a command stands for the runs of its table, any other folder for all runs below
-    it. They are scored by one rule and one gold. Raises UserError for a name without runs.
+    The folder of a sweep gives the runs of its table, any other folder all runs below it. Raises
+    UserError for a name without runs.
     """
     runs: list[StoredRun] = []
     for name in names:
@@ -186,7 +191,7 @@ def find_runs(names: Sequence[str], home: str | Path) -> list[StoredRun]:
 
 
 class CellTables(NamedTuple):
-    """The runs of cells and of their reference rows, their tables, and those with every column."""
+    """The runs of cells and reference rows, their tables, and the tables with every column."""
 
     runs: Sequence[StoredRun]
     tables: Sequence[Table]
@@ -194,10 +199,10 @@ class CellTables(NamedTuple):
 
 
 def cell_tables(every: Sequence[Cell], datasets: Datasets, columns: str = "") -> CellTables:
-    """Return the tables of cells by the folders of their runs; `datasets` are those read before.
+    """Return the tables of cells; `datasets` caches their data sets.
 
-    `columns` are those of the first run by default. The main metric is the first of its
-    `evaluation.compared`, else its objective.
+    `columns` and the main metric default to those of the first run; the main metric is the first of
+    `evaluation.compared`, else the objective.
     """
     runs = table_runs(every, datasets)
     if not runs:
@@ -214,7 +219,7 @@ def cell_tables(every: Sequence[Cell], datasets: Datasets, columns: str = "") ->
 
 
 def add_failed_cells(table: Table, every: Sequence[Cell]) -> Table:
-    """Return a table of cells with those that failed, each in its place."""
+    """Return a table of cells with rows for the failed ones, in order."""
     rest, rows = list(table.rows), []
     blank = ("",) * (len(table.heads) - 2)
     for cell in every:
@@ -224,14 +229,14 @@ def add_failed_cells(table: Table, every: Sequence[Cell]) -> Table:
 
 
 def refuse_overwriting(folder: Path) -> None:
-    """Raise UserError where a command would overwrite a file that none has written there."""
+    """Raise UserError if a command would overwrite a file that no command has written."""
     if sweep_in(folder) or cell_in(folder):
         return
     for name in (CELL, SWEEP, TABLE, CSV):
         if (folder / name).exists():
             raise UserError(
-                f"{folder / name} would be overwritten, and is not of an earlier command. Set "
-                "hydra.run.dir, or hydra.sweep.dir of a sweep."
+                f"{folder / name} exists and was not written by this program. Choose another "
+                "folder: hydra.run.dir, or hydra.sweep.dir with -m."
             )
 
 
