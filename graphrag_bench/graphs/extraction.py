@@ -1,11 +1,9 @@
 """Builders of extractions: entities and triples from an OpenIE file, spaCy or a language model."""
 
 import json
-from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 from pydantic import BaseModel, BeforeValidator, PositiveInt
 
@@ -27,7 +25,7 @@ from graphrag_bench.llm.chat import ChatModel
 from graphrag_bench.llm.structured import ListReply, list_format
 from graphrag_bench.progress import Progress
 from graphrag_bench.prompts import Prompt
-from graphrag_bench.text import is_placeholder_name, normalise_name, without_spaces
+from graphrag_bench.text import is_placeholder_name, without_spaces
 
 ENTITIES = Prompt("graphrag_bench.graphs:prompts/entities.j2")
 TRIPLES = Prompt("graphrag_bench.graphs:prompts/triples.j2")
@@ -36,7 +34,6 @@ ADVICE = (
     "build.extraction=nlp needs no model."
 )
 CO_OCCURS = "occurs with"
-Prune = Literal["none", "unjoined"]
 """Which phrases of a single passage are dropped: none, or phrases without a relation."""
 
 _REPLY_SHARE = 0.75
@@ -131,28 +128,21 @@ def _triple(item: Any) -> Triple | None:
 
 
 @artifact("extraction.nlp")
-def nlp_extraction(
-    *, chunk_table: ChunkTable, nlp: Nlp, progress: Progress, prune: Prune = "none"
-) -> Extraction:
+def nlp_extraction(*, chunk_table: ChunkTable, nlp: Nlp, progress: Progress) -> Extraction:
     """Entities, noun phrases and relations of each sentence by spaCy.
 
     Relations are subject-verb-object triples. Two named entities of a sentence without such a
     relation co-occur, in sentences of at most 8 distinct entities. The title of a passage replaces
     he, she, it and they as a subject, and co-occurs with the named entities of sentences that do
-    not name it. `prune="unjoined"` drops phrases of a single passage that are not named entities
-    and have no relation. `statistics["relation_share"]` is the share of sentences with a
-    subject-verb-object relation, 0..1.
+    not name it. `statistics["relation_share"]` is the share of sentences with a subject-verb-object
+    relation, 0..1.
     """
     rows, n_sentences, n_related = [], 0, 0
-    named: list[set[str]] = []
     for name, sentences in read_chunks(chunk_table, nlp, progress):
         rows.append(_chunk(sentences, name))
-        always = [name, *(entity for one in sentences for entity, _ in one.entities)]
-        named.append({normalise_name(entity) for entity in always})
         n_sentences += len(sentences)
         n_related += sum(bool(sentence.relations) for sentence in sentences)
     share = n_related / n_sentences if n_sentences else 0.0
-    rows = drop_unjoined(rows, named) if prune == "unjoined" else rows
     return Extraction.of(rows, {"relation_share": round(share, 4)})
 
 
@@ -168,26 +158,6 @@ def _chunk(sentences: list[Sentence], title: str) -> ChunkExtraction:
         triples += related
         triples += [Triple(a, CO_OCCURS, b) for a, b in pairs if frozenset((a, b)) not in joined]
     return ChunkExtraction(tuple(dict.fromkeys(entities)), tuple(triples))
-
-
-def drop_unjoined(
-    rows: Sequence[ChunkExtraction], named: Iterable[set[str]]
-) -> list[ChunkExtraction]:
-    """Return the rows without names of a single passage that have no triple.
-
-    `named` are normalised names that are kept, by passage: named entities and titles.
-    """
-    n_passages: Counter[str] = Counter()
-    always = set[str]().union(*named)
-    for row in rows:
-        ends = {normalise_name(end) for one in row.triples for end in (one.head, one.tail)}
-        n_passages.update(ends.union(map(normalise_name, row.entities)))
-        always |= ends
-    gone = {name for name, n in n_passages.items() if n == 1} - always
-    return [
-        replace(row, entities=tuple(one for one in row.entities if normalise_name(one) not in gone))
-        for row in rows
-    ]
 
 
 def _tokens(settings: Mapping[str, Any], sizes: Sizes) -> tuple[float, float]:

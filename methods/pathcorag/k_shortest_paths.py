@@ -43,14 +43,14 @@ class Likeness(NamedTuple):
         return cls(row, csr_matrix((data, near.nodes, near.starts), shape=shape))
 
 
-class Walks(NamedTuple):
-    """Walks of equal length: `nodes` int64 (n, hops + 1), `sums` of similarities int64 (n,)."""
+class PartialPaths(NamedTuple):
+    """Partial paths of one length: `nodes` int64 (n, hops + 1), `sums` (n,) of similarities."""
 
     nodes: IntArray
     sums: IntArray
 
     @classmethod
-    def starting_at(cls, starts: IntArray, hops: int, ways: Any) -> "Walks":
+    def starting_at(cls, starts: IntArray, hops: int, ways: Any) -> "PartialPaths":
         """Return all walks from some nodes that visit no node twice."""
         nodes, sums = starts[:, None], np.zeros(len(starts), np.int64)
         for _ in range(hops):
@@ -61,11 +61,11 @@ class Walks(NamedTuple):
             sums = (sums[place] + near.data)[new]
         return cls(nodes, sums)
 
-    def take(self, rows: IntArray) -> "Walks":
+    def take(self, rows: IntArray) -> "PartialPaths":
         """Return the walks at some rows."""
-        return Walks(self.nodes[rows], self.sums[rows])
+        return PartialPaths(self.nodes[rows], self.sums[rows])
 
-    def joined_with(self, others: "Walks") -> "Walks":
+    def joined_with(self, others: "PartialPaths") -> "PartialPaths":
         """Join each walk to the reversal of each of `others` with the same end, if simple.
 
         `others` are sorted by their last node.
@@ -76,7 +76,7 @@ class Walks(NamedTuple):
         other = np.arange(len(place)) - np.repeat(np.cumsum(last - first) - last, last - first)
         nodes = np.hstack([self.nodes[place], others.nodes[other, -2::-1]])
         simple = np.flatnonzero(np.diff(np.sort(nodes, axis=1), axis=1).all(axis=1))
-        return Walks(nodes, self.sums[place] + others.sums[other]).take(simple)
+        return PartialPaths(nodes, self.sums[place] + others.sums[other]).take(simple)
 
 
 def shortest_paths(
@@ -96,14 +96,14 @@ def shortest_paths(
     for hops in range(1, min(most or MOST_HOPS, MOST_HOPS) + 1):
         lacking = np.flatnonzero(n_found < k)
         before = min(hops - 1, 2)  # walks from both ends meet
-        tails = Walks.starting_at(np.unique(pairs[lacking, 1]), hops - before, likeness.ways)
+        tails = PartialPaths.starting_at(np.unique(pairs[lacking, 1]), hops - before, likeness.ways)
         tails = tails.take(np.argsort(tails.nodes[:, -1], kind="stable"))
         for source in np.unique(pairs[lacking, 0]):
             rows = lacking[pairs[lacking, 0] == source]
             pair_of = np.full(graph.n_nodes, -1)
             pair_of[pairs[rows, 1]] = rows
             here = tails.take(np.flatnonzero(pair_of[tails.nodes[:, 0]] >= 0))
-            walks = Walks.starting_at(source[None], before, likeness.ways).joined_with(here)
+            walks = PartialPaths.starting_at(source[None], before, likeness.ways).joined_with(here)
             pair = pair_of[walks.nodes[:, -1]]
             order = np.lexsort((*walks.nodes.T[::-1], -walks.sums, pair))
             place = np.arange(len(order)) - np.searchsorted(pair[order], pair[order])

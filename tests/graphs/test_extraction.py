@@ -10,13 +10,7 @@ from graphrag_bench.algorithms.extraction import ChunkExtraction, Extraction, Tr
 from graphrag_bench.embedding import nlp as nlp_module
 from graphrag_bench.embedding.nlp import Relation, Sentence, Spacy
 from graphrag_bench.errors import UserError
-from graphrag_bench.graphs.extraction import (
-    CO_OCCURS,
-    drop_unjoined,
-    llm_extraction,
-    nlp_extraction,
-    openie_file,
-)
+from graphrag_bench.graphs.extraction import CO_OCCURS, llm_extraction, nlp_extraction, openie_file
 from graphrag_bench.llm.calls import Completion
 from graphrag_bench.llm.scripted import Scripted
 
@@ -202,16 +196,3 @@ def test_a_reply_that_was_cut_gives_its_whole_triples_and_is_counted():
     faults = {"truncated_replies": 1, "cut_chunks": 1, "faulty_chunks": 1}
     assert result.statistics == counts(triples=2, **faults)
     assert len(model.prompts) == 2  # no second reply is paid for
-
-
-def test_phrases_of_one_passage_that_nothing_joins_go() -> None:
-    boat = (Triple("Ada Marsh", "built", "a boat"), Triple("a boat", "crossed", "the river"))
-    rows = [
-        ChunkExtraction(("Ada Marsh", "a lamp", "the river", "a boat", "fog"), boat),
-        ChunkExtraction(("Norvik", "fog", "the quay"), (Triple("fog", "hid", "the quay"),)),
-        ChunkExtraction(("The Quay", "Tarn"), ()),
-    ]
-    result = drop_unjoined(rows, [{"ada marsh"}, {"norvik"}, {"tarn"}])
-    joined = ("Ada Marsh", "the river", "a boat", "fog")
-    assert [row.entities for row in result] == [joined, *(row.entities for row in rows[1:])]
-    assert [row.triples for row in result] == [row.triples for row in rows]
