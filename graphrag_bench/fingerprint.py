@@ -30,15 +30,15 @@ from graphrag_bench.files import read_cache, user_cache, write_cache
 KEY_LENGTH = 12
 CORE = ("graphrag_bench", "operators", "methods")
 """The packages of this project."""
-_INSTALLED = {"site-packages", "dist-packages"}
+_SITE_FOLDERS = {"site-packages", "dist-packages"}
 _LOADERS = {"import_module", "__import__"}
-_COMPUTED = _LOADERS | {
+_IMPORT_FUNCTIONS = _LOADERS | {
     "spec_from_file_location", "SourceFileLoader", "run_path", "run_module", "iter_modules",
     "walk_packages", "resolve_name",
 }  # fmt: skip
 """Functions that import modules by computed names: the whole package of the caller counts."""
-_UNCODED = {"__dict__", "__weakref__", "__doc__", "__module__", "__firstlineno__"}
-_PLAIN = (str, int, float, complex, bool, bytes, type(None), type(...))
+_IGNORED_ATTRIBUTES = {"__dict__", "__weakref__", "__doc__", "__module__", "__firstlineno__"}
+_LITERALS = (str, int, float, complex, bool, bytes, type(None), type(...))
 
 
 def digest(*parts: object) -> str:
@@ -63,11 +63,11 @@ def stored_digest(path: Path) -> str:
     Digests are kept in the user's cache.
     """
     stat = path.stat()
-    return _content_of(path.resolve(), (stat.st_size, stat.st_mtime_ns, stat.st_ctime_ns))
+    return _cached_digest(path.resolve(), (stat.st_size, stat.st_mtime_ns, stat.st_ctime_ns))
 
 
 @lru_cache(maxsize=1024)
-def _content_of(path: Path, stamp: tuple[int, int, int]) -> str:
+def _cached_digest(path: Path, stamp: tuple[int, int, int]) -> str:
     file = user_cache("weights.json")
     row = read_cache(file).get(str(path), [])
     if row[:3] == [*stamp]:
@@ -79,8 +79,8 @@ def _content_of(path: Path, stamp: tuple[int, int, int]) -> str:
 
 def code(item: Callable[..., Any]) -> str:
     """Return the fingerprint of a function or class and of all modules that it reaches."""
-    reached = ReachedCode.by(item)
-    return digest(reached.described, sorted(reached.modules.items()))
+    reached = ReachedCode.of(item)
+    return digest(reached.description, sorted(reached.modules.items()))
 
 
 def is_core(module: str) -> bool:
@@ -101,15 +101,15 @@ class ReachedCode:
 
     def __init__(self, package: str) -> None:
         self.modules: dict[str, str] = {}
-        self.described: Any = None
-        self._counted = dict.fromkeys([*CORE, package], True)
+        self.description: Any = None
+        self._included = dict.fromkeys([*CORE, package], True)
         self._seen: dict[int, Any] = {}
 
     @classmethod
-    def by(cls, item: Callable[..., Any]) -> "ReachedCode":
+    def of(cls, item: Callable[..., Any]) -> "ReachedCode":
         """Return what a function or class reaches."""
         reached = cls((item.__module__ or "").partition(".")[0])
-        reached.described = reached.value(item)
+        reached.description = reached.value(item)
         return reached
 
     def module(self, name: str) -> None:
@@ -117,25 +117,25 @@ class ReachedCode:
         todo = [name]
         while todo:
             name = todo.pop()
-            if name in self.modules or not self._counts(name):
+            if name in self.modules or not self._is_included(name):
                 continue
             if (module := _module(name)) is not None:
                 self.modules[name] = module.digest
                 todo += module.reaches
 
-    def _counts(self, name: str) -> bool:
+    def _is_included(self, name: str) -> bool:
         top = name.partition(".")[0]
-        if top not in self._counted:
+        if top not in self._included:
             spec = None if top in sys.stdlib_module_names else _spec(top)
             places = [*(spec.submodule_search_locations or ()), spec.origin or ""] if spec else []
-            installed = any(_INSTALLED & {*Path(place).parts} for place in places)
-            self._counted[top] = bool(spec) and not installed
-        return self._counted[top]
+            installed = any(_SITE_FOLDERS & {*Path(place).parts} for place in places)
+            self._included[top] = bool(spec) and not installed
+        return self._included[top]
 
     def value(self, value: Any) -> Any:
         """Return a value as JSON, and add the modules that it reaches."""
         value = inspect.unwrap(value) if callable(value) else value
-        if isinstance(value, _PLAIN):
+        if isinstance(value, _LITERALS):
             return repr(value)
         if id(value) in self._seen:
             return ["again", [*self._seen].index(id(value))]
@@ -173,15 +173,19 @@ class ReachedCode:
 
     def _class(self, kind: type) -> Iterator[Any]:
         self.module(kind.__module__)
-        if kind.__module__ in sys.modules and _file(kind.__module__) is None and self._own(kind):
-            own = {name: one for name, one in vars(kind).items() if name not in _UNCODED}
+        if (
+            kind.__module__ in sys.modules
+            and _file(kind.__module__) is None
+            and self._is_included_class(kind)
+        ):
+            own = {name: one for name, one in vars(kind).items() if name not in _IGNORED_ATTRIBUTES}
             yield self.value((own, kind.__bases__))
 
-    def _own(self, kind: type) -> bool:
-        return kind.__module__ == "__main__" or self._counts(kind.__module__)
+    def _is_included_class(self, kind: type) -> bool:
+        return kind.__module__ == "__main__" or self._is_included(kind.__module__)
 
     def _content(self, value: Any) -> Any:
-        if self._own(type(value)) and hasattr(value, "__dict__"):
+        if self._is_included_class(type(value)) and hasattr(value, "__dict__"):
             attributes = {
                 name: one
                 for name, one in vars(value).items()
@@ -221,17 +225,17 @@ def _cell_value(cell: Any) -> Any:
 
 
 @dataclass(frozen=True)
-class _Module:
+class _ModuleCode:
     """Digest of a module, and the names of the modules that it may import."""
 
     digest: str
     reaches: tuple[str, ...]
 
 
-_loaded: dict[str, tuple[list[object], _Module]] = {}
+_loaded: dict[str, tuple[list[object], _ModuleCode]] = {}
 
 
-def _module(name: str) -> _Module | None:
+def _module(name: str) -> _ModuleCode | None:
     """Return a module as it was when first asked for; None for a module without a file.
 
     An edit of the file counts after a reload, which replaces the spec, or after `%autoreload`,
@@ -240,26 +244,29 @@ def _module(name: str) -> _Module | None:
     if (spec := _spec(name)) is None:
         return None
     loaded = sys.modules.get(name)
-    objects = _replaceable(loaded) if loaded is not None else []
+    objects = _replaceable_objects(loaded) if loaded is not None else []
     before, module = _loaded.get(name, ([], None))
     if module and len(before) == len(objects) and all(map(is_, before, objects)):
         return module
     if (file := _origin(spec)) is None:
         return None
-    parsed = _parsed(file.read_bytes())
-    names = [*_packages(name), *(one for base in parsed.imports for one in _named(*base, spec))]
+    parsed = _cached_parse(file.read_bytes())
+    names = [
+        *_packages(name),
+        *(one for base in parsed.imports for one in _imported_names(*base, spec)),
+    ]
     names += [f"{name}.{one}" for one in parsed.exported]
     if is_core(name):
         names = [one for one in names if is_core(one) and _file(one)]
     elif parsed.computed:
-        names += _beside(name, file)
-    module = _Module(parsed.digest, tuple(dict.fromkeys(names)))
+        names += _package_modules(name, file)
+    module = _ModuleCode(parsed.digest, tuple(dict.fromkeys(names)))
     if objects:
         _loaded[name] = objects, module
     return module
 
 
-def _replaceable(module: ModuleType) -> list[object]:
+def _replaceable_objects(module: ModuleType) -> list[object]:
     """Return what a reload or an edit in place replaces: the spec, values, code of functions."""
     own = [*vars(module).values()]
     kinds = [one for one in own if isinstance(one, type) and one.__module__ == module.__name__]
@@ -267,7 +274,7 @@ def _replaceable(module: ModuleType) -> list[object]:
     return [getattr(one, "__code__", one) for one in own]
 
 
-def _named(base: str, names: tuple[str, ...], spec: ModuleSpec) -> Iterator[str]:
+def _imported_names(base: str, names: tuple[str, ...], spec: ModuleSpec) -> Iterator[str]:
     """Yield the possible modules of an import, with their packages."""
     try:
         base = resolve_name(base, spec.parent)
@@ -291,11 +298,11 @@ class _Parsed:
 
 
 @lru_cache(maxsize=None)
-def _parsed(source: bytes) -> _Parsed:
+def _cached_parse(source: bytes) -> _Parsed:
     """Parse a source, once for all processes: parsing took a fifth of a start."""
     file, version = user_cache("modules.json"), sys.implementation.cache_tag.encode()
     key = hashlib.sha256(_own_digest() + version + source).hexdigest()
-    if (row := _parsed_before(file).get(key)) is not None:
+    if (row := _stored_parses(file).get(key)) is not None:
         imports = tuple((base, tuple(names)) for base, names in row["imports"])
         return _Parsed(row["digest"], imports, tuple(row["exported"]), row["computed"])
     parsed = _parse(source)
@@ -303,7 +310,7 @@ def _parsed(source: bytes) -> _Parsed:
     return parsed
 
 
-_parsed_before = lru_cache(read_cache)
+_stored_parses = lru_cache(read_cache)
 
 
 @lru_cache(maxsize=1)
@@ -320,7 +327,7 @@ def _parse(source: bytes) -> _Parsed:
     imports: list[tuple[str, tuple[str, ...]]] = []
     exported: list[str] = []
     read = b"__doc__" in source or b"getdoc" in source
-    loaders, n_computed = set(_COMPUTED), 0
+    loaders, n_computed = set(_IMPORT_FUNCTIONS), 0
     nodes = list(ast.walk(tree))
     for node in nodes:
         if isinstance(node, ast.Import):
@@ -328,10 +335,15 @@ def _parse(source: bytes) -> _Parsed:
         elif isinstance(node, ast.ImportFrom):
             base = "." * node.level + (node.module or "")
             imports.append((base, tuple(alias.name for alias in node.names)))
-            loaders |= {one.asname for one in node.names if one.asname and one.name in _COMPUTED}
+            loaders |= {
+                one.asname for one in node.names if one.asname and one.name in _IMPORT_FUNCTIONS
+            }
         elif isinstance(node, ast.Name | ast.Attribute):
             n_computed += _last_name(node) in loaders
-        elif isinstance(node, ast.Call) and _last_name(node.func) in loaders - _COMPUTED | _LOADERS:
+        elif (
+            isinstance(node, ast.Call)
+            and _last_name(node.func) in loaders - _IMPORT_FUNCTIONS | _LOADERS
+        ):
             if node.args and isinstance(name := node.args[0], ast.Constant):
                 imports.append((str(name.value), ()))
                 n_computed -= 1
@@ -361,7 +373,7 @@ def _packages(name: str) -> list[str]:
     return [one for one in every if one not in CORE]
 
 
-def _beside(name: str, file: Path) -> list[str]:
+def _package_modules(name: str, file: Path) -> list[str]:
     """Return all modules of the top-level package of a module, or of its folder without one."""
     top = name.partition(".")[0]
     spec = _spec(top)

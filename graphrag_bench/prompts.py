@@ -162,7 +162,7 @@ Regime = Literal["house", "published"]
 """Conditions of a run: `house`, equal for all methods, or `published`, those of the source."""
 OPEN: tuple[FormName, ...] = ("free", "list", "paragraph", "summary")
 """Forms of answers of any length."""
-FORMS = Path(__file__).with_name("answer_forms.yaml")
+FORMS_FILE = Path(__file__).with_name("answer_forms.yaml")
 REFUSAL = "unanswerable"
 """The answer that every `licence` asks for if the context does not contain the answer."""
 
@@ -184,17 +184,17 @@ class AnswerForm:
 
 
 def answer_form(
-    name: FormName, open_tokens: int | None = None, *, every: bool = False
+    name: FormName, open_tokens: int | None = None, *, all_forms: bool = False
 ) -> AnswerForm:
     """Return the form of a name; raises KeyError for an unknown name.
 
-    `open_tokens` replaces the token limit of open forms, or of all forms with `every`.
+    `open_tokens` replaces the token limit of open forms, or of all forms with `all_forms`.
 
     >>> answer_form("paragraph", 500).max_tokens
     500
     """
     form = _forms()[name]
-    if open_tokens and (every or name in OPEN):
+    if open_tokens and (all_forms or name in OPEN):
         return replace(form, max_tokens=open_tokens)
     return form
 
@@ -203,7 +203,7 @@ def answer_form(
 def _forms() -> dict[str, AnswerForm]:
     import yaml
 
-    read = yaml.safe_load(FORMS.read_text(encoding="utf-8"))
+    read = yaml.safe_load(FORMS_FILE.read_text(encoding="utf-8"))
     return {name: AnswerForm(name, **fields) for name, fields in read.items()}
 
 

@@ -21,12 +21,12 @@ class Registered:
 
     name: str
     function: Callable[..., Any]
-    loaded: str = field(init=False, repr=False, compare=False)
+    registered_code: str = field(init=False, repr=False, compare=False)
     """The fingerprint at registration, for code outside this project."""
 
     def __post_init__(self) -> None:
         own = fingerprint.is_core(self.function.__module__)
-        object.__setattr__(self, "loaded", "" if own else fingerprint.code(self.function))
+        object.__setattr__(self, "registered_code", "" if own else fingerprint.code(self.function))
 
     @property
     def code(self) -> str:
@@ -36,7 +36,11 @@ class Registered:
         because the function may still use the old code.
         """
         now = fingerprint.code(self.function)
-        return now if self.loaded in ("", now) else fingerprint.digest(self.loaded, now)
+        return (
+            now
+            if self.registered_code in ("", now)
+            else fingerprint.digest(self.registered_code, now)
+        )
 
     @property
     def origin(self) -> str:

@@ -42,7 +42,7 @@ class Question:
     @property
     def answer_form(self) -> AnswerForm:
         """The form of the answer, with its instruction and its most tokens."""
-        return answer_form(self.form, self.open_tokens, every=self.published)
+        return answer_form(self.form, self.open_tokens, all_forms=self.published)
 
 
 class Node:

@@ -170,7 +170,7 @@ def test_no_operator_reaches_the_front_doors_of_the_framework() -> None:
     """Or each edit of a command would change every key."""
     load_plugins()
     for item in [*contract.operators.all(), *contract.builders.all()]:
-        names = fingerprint.ReachedCode.by(item.function).modules
+        names = fingerprint.ReachedCode.of(item.function).modules
         assert not [
             name for name in names if name.startswith(("graphrag_bench.cli", "graphrag_bench.run"))
         ]

@@ -13,7 +13,7 @@ from graphrag_bench.errors import UserError, unknown
 from graphrag_bench.evaluation.answers import Matching
 from graphrag_bench.evaluation.statistics import Difference, holm
 from graphrag_bench.llm.calls import RunStopped
-from graphrag_bench.pipeline.combinator import Item, form_of, steps_inside
+from graphrag_bench.pipeline.combinator import Item, combinator_key, inner_lists
 from graphrag_bench.pipeline.pipeline import STAGES
 from graphrag_bench.progress import Progress
 from graphrag_bench.report.comparisons import paired_differences, shown_difference
@@ -106,7 +106,7 @@ class StepPlace:
     @property
     def combinator(self) -> str | None:
         """The name of the step's combinator; None for an operator."""
-        return form_of(self.step)
+        return combinator_key(self.step)
 
     @property
     def name(self) -> str:
@@ -129,7 +129,7 @@ def _within(items: list[Item], path: str) -> Iterator[StepPlace]:
         place = StepPlace(items, row, f"{path}.{row}")
         yield place
         if place.combinator:
-            for steps, inside in steps_inside(step, place.path):
+            for steps, inside in inner_lists(step, place.path):
                 yield from _within(steps, inside)
 
 

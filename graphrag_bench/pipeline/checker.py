@@ -30,7 +30,7 @@ class Checker:
             self, written=set(self.written), maybe=set(self.maybe), unread=dict(self.unread)
         )
 
-    def new_unread(self, arm: "Checker") -> set[str]:
+    def unread_of(self, arm: "Checker") -> set[str]:
         """Return the slots that an arm wrote and did not read."""
         return {slot for slot, writer in arm.unread.items() if self.unread.get(slot) != writer}
 
@@ -59,7 +59,7 @@ class Checker:
             self.problem(f"{label} reads '{slot}', which no earlier step writes{known}.")
         self.written.add(slot)
 
-    def look(self, label: str, slot: str) -> None:
+    def read_maybe(self, label: str, slot: str) -> None:
         """As `read`, for a combinator: a slot that may have been written is enough."""
         if slot in self.maybe:
             self.unread.pop(slot, None)

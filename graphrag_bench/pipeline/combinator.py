@@ -38,15 +38,17 @@ class Nested(Step):
 
     def mapped(self, change: Callable[[OperatorStep], OperatorStep]) -> Step:
         """Return the combinator with every operator step changed."""
-        return replace(self, **self._each(lambda steps: tuple(one.mapped(change) for one in steps)))
+        return replace(
+            self, **self._change_lists(lambda steps: tuple(one.mapped(change) for one in steps))
+        )
 
     def describe(self) -> dict[str, Any]:
         """Return the fields, with their steps described, and the code of the combinator."""
-        every = self._each(lambda steps: [one.describe() for one in steps])
+        every = self._change_lists(lambda steps: [one.describe() for one in steps])
         own = {one.name: every[one.name] for one in fields(self) if one.compare}
         return {"step": type(self).__name__, **own, "code": code(type(self))}
 
-    def _each(self, change: Callable[[Steps], Any]) -> dict[str, Any]:
+    def _change_lists(self, change: Callable[[Steps], Any]) -> dict[str, Any]:
 
         def changed(value: Any) -> Any:
             if isinstance(value, Mapping):
@@ -78,14 +80,14 @@ def combinator(key: str) -> Callable[[K], K]:
     return register
 
 
-def form_of(item: Mapping[str, Any]) -> str | None:
+def combinator_key(item: Mapping[str, Any]) -> str | None:
     """Return the key of the combinator in a mapping, or None."""
     return next((key for key in sorted(registered) if key in item), None)
 
 
-def steps_inside(item: Mapping[str, Any], path: str) -> Iterator[tuple[Any, str]]:
+def inner_lists(item: Mapping[str, Any], path: str) -> Iterator[tuple[Any, str]]:
     """Yield the lists of steps inside a mapping, each with its path."""
-    for key, one in _keys(form_of(item) or "").items():
+    for key, one in _keys(combinator_key(item) or "").items():
         value, inside = item.get(key), _path(path, key, item)
         if one.type == Steps:
             yield value or [], inside
@@ -103,7 +105,7 @@ def read_combinator(
 
     `read` turns a list and its path into steps; `note` receives every problem.
     """
-    form = form_of(item) or ""
+    form = combinator_key(item) or ""
     keys = _keys(form)
     for key in item:
         if key not in keys:
@@ -146,4 +148,4 @@ def _keys(form: str) -> dict[str, _Key]:
 
 
 def _path(path: str, key: str, item: Mapping[str, Any]) -> str:
-    return path if key in ("steps", form_of(item)) else f"{path}.{key}"
+    return path if key in ("steps", combinator_key(item)) else f"{path}.{key}"

@@ -19,7 +19,14 @@ from graphrag_bench.pipeline.merge import (
     merged_slots,
     split,
 )
-from graphrag_bench.pipeline.steps import Execution, Failure, Outcome, Steps, after, run_steps
+from graphrag_bench.pipeline.steps import (
+    Execution,
+    Failure,
+    Outcome,
+    Steps,
+    checker_after,
+    run_steps,
+)
 from graphrag_bench.values import RetrievalState
 
 
@@ -52,8 +59,8 @@ class Branch(Nested):
     def check(self, checker: Checker) -> None:
         """Check every arm; slots that two arms write must be mergeable."""
         start = replace(checker.copy(), unread={}) if self.only else checker
-        arms = [after(steps, start) for steps in self.parts]
-        wrote = [start.new_unread(arm) for arm in arms]
+        arms = [checker_after(steps, start) for steps in self.parts]
+        wrote = [start.unread_of(arm) for arm in arms]
         every = set().union(*wrote)
         for slot in sorted(every.intersection(self.only or every)):
             if sum(slot in slots for slots in wrote) > 1 and slot not in MERGEABLE:
@@ -132,8 +139,8 @@ class Each(Nested):
         if self.slot not in SPLITTABLE:
             known = ", ".join(sorted(SPLITTABLE))
             checker.problem(f"{self.label}: '{self.slot}' has no items. Slots with items: {known}.")
-        inner = after(self.steps, checker)
-        for slot in sorted(checker.new_unread(inner)):
+        inner = checker_after(self.steps, checker)
+        for slot in sorted(checker.unread_of(inner)):
             if slot not in MERGEABLE:
                 checker.problem(f"{self.label}: '{slot}' cannot be merged over items.")
         checker.join([inner])
@@ -194,7 +201,7 @@ class Repeat(Nested):
         if self.until in written:
             checker.unread.pop(self.until, None)
         elif self.until:
-            checker.look(self.label, self.until)
+            checker.read_maybe(self.label, self.until)
         inside = {op.label for op in self.operators()}
         checker.unread = {s: w for s, w in checker.unread.items() if w not in inside}
 
@@ -224,7 +231,7 @@ class Switch(Nested):
         names = [self._case(state) for state in states]
         for state, name in zip(states, names, strict=True):
             if name in self.fallback:
-                execution.fall_back(state, self.fallback[name])
+                execution.add_fallback(state, self.fallback[name])
         outcomes: list[Outcome] = list(states)
         for name, steps in self.cases.items():
             rows = [row for row, case in enumerate(names) if case == name]
@@ -247,12 +254,12 @@ class Switch(Nested):
             if name not in self.cases:
                 hint = did_you_mean(name, list(self.cases))
                 checker.problem(f"{self.label} fallback: there is no case '{name}'. {hint}")
-        checker.look(self.label, self.slot)
+        checker.read_maybe(self.label, self.slot)
         arms = []
         for name, steps in self.cases.items():
             empty_elsewhere = name == "otherwise" and "empty" in self.cases
             filled = name not in ("empty", "otherwise") or empty_elsewhere
-            arms.append(after(steps, checker, {self.slot} if filled else set()))
+            arms.append(checker_after(steps, checker, {self.slot} if filled else set()))
         total = "otherwise" in self.cases or {"empty", "some"} <= set(self.cases)
         ways = arms if total else [*arms, checker.copy()]
         checker.join(arms)

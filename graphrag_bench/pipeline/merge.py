@@ -33,7 +33,7 @@ MERGEABLE = {
     "subgraph", "exploration", "paths",
 }  # fmt: skip
 SPLITTABLE = {"nodes", "relationships", "chunks", "communities", "mentions", "query"}
-_FUSION = 60
+_RRF_K = 60
 
 
 def merged_slots(
@@ -128,7 +128,7 @@ _RANKED: Mapping[str, Callable[[Sequence[Ranked[Any]]], Ranked[Any]]] = {
     "sum": lambda values: _summed(values, lambda v: v.scores),
     "sum_of_normalised": lambda values: _summed(values, lambda v: _normalised(v.scores)),
     "reciprocal_rank_fusion": lambda values: _summed(
-        values, lambda v: 1.0 / (_FUSION + 1 + np.arange(len(v)))
+        values, lambda v: 1.0 / (_RRF_K + 1 + np.arange(len(v)))
     ),
 }
 

@@ -9,8 +9,8 @@ from graphrag_bench.contract import REQUIRED, Operator, Read, operators
 from graphrag_bench.errors import UserError, did_you_mean, nearest
 from graphrag_bench.pipeline import combinators, reader_prompts  # noqa: F401, registers them
 from graphrag_bench.pipeline.checker import Checker
-from graphrag_bench.pipeline.combinator import form_of, read_combinator, registered
-from graphrag_bench.pipeline.pool import Pooled, pooled
+from graphrag_bench.pipeline.combinator import combinator_key, read_combinator, registered
+from graphrag_bench.pipeline.pool import PooledPacker, with_pooling
 from graphrag_bench.pipeline.steps import (
     Execution,
     Failure,
@@ -46,7 +46,7 @@ class Pipeline:
     @property
     def packing(self) -> Steps:
         """The steps of generation before the first that may call a model or writes the answer."""
-        return tuple(takewhile(_packs, self.generate))
+        return tuple(takewhile(_is_packing, self.generate))
 
     def operators(self, answering: bool = True) -> list[OperatorStep]:
         """Return all operator steps in order, those inside combinators included."""
@@ -96,9 +96,9 @@ class Pipeline:
         return checker.problems
 
 
-def _packs(step: Step) -> bool:
+def _is_packing(step: Step) -> bool:
     answers = any("answer" in op.operator.returns for op in step.operators())
-    return not answers and (not step.max_calls() or isinstance(step, Pooled))
+    return not answers and (not step.max_calls() or isinstance(step, PooledPacker))
 
 
 @dataclass(frozen=True)
@@ -140,7 +140,7 @@ class _Builder:
             return None
         if "op" in item:
             return self._operator(item, path)
-        if form_of(item):
+        if combinator_key(item):
             return read_combinator(item, path, self.steps, self.problems.append)
         forms, found = ", ".join(["op", *sorted(registered)]), ", ".join(map(str, item))
         self.problems.append(f"{path} needs one of the keys {forms}; it has {found}.")
@@ -155,21 +155,23 @@ class _Builder:
             return None
         label = f"{path} {name}"
         settings = {key: value for key, value in item.items() if key not in _OF_STEPS}
-        use = self._use(operator, item.get("use", ()), label)
-        named = self._named(operator, item.get("as", ""), label)
-        step = OperatorStep(operator, self._settings(operator, settings, label), label, use, named)
+        use = self._lists_read(operator, item.get("use", ()), label)
+        list_name = self._list_name(operator, item.get("as", ""), label)
+        step = OperatorStep(
+            operator, self._settings(operator, settings, label), label, use, list_name
+        )
         if "path_pooling" not in item or self.options.pooling is None:
             return step
         lists = dict(self.lists)
         try:
-            return pooled(item, step, self.options.pooling, self.steps, self.options.all_rows)
+            return with_pooling(item, step, self.options.pooling, self.steps, self.options.all_rows)
         except UserError as error:
             self.problems.append(f"{label}: {error}")
             return step
         finally:
             self.lists = lists
 
-    def _use(self, operator: Operator, items: Any, label: str) -> dict[str, str]:
+    def _lists_read(self, operator: Operator, items: Any, label: str) -> dict[str, str]:
         """Return the list that each parameter reads, for named lists and optional parameters."""
         if isinstance(items, str) or not isinstance(items, Sequence):
             self.problems.append(f"{label}: use: expected a list, not {items!r}.")
@@ -207,7 +209,7 @@ class _Builder:
                 f"{label} reads {read.slot} from '{source}', which is a list of {kind}."
             )
 
-    def _named(self, operator: Operator, name: Any, label: str) -> str:
+    def _list_name(self, operator: Operator, name: Any, label: str) -> str:
         """Return the name of the list that a step writes."""
         kind = operator.main
         if not isinstance(name, str) or (name and not name.isidentifier()):
@@ -259,7 +261,9 @@ def unknown_stages(method: Mapping[str, Any]) -> list[str]:
         for key, items in method.items()
         if key not in STAGES
         and isinstance(items, list | tuple)
-        and any(isinstance(item, Mapping) and ("op" in item or form_of(item)) for item in items)
+        and any(
+            isinstance(item, Mapping) and ("op" in item or combinator_key(item)) for item in items
+        )
     ]
 
 
@@ -274,12 +278,12 @@ def build(
         hint = f"Did you mean '{close[0]}'?" if close else f"There are: {', '.join(STAGES)}."
         builder.problems.append(f"Unknown stage '{key}'. {hint}")
         keys |= dict.fromkeys(close, key)
-    named = [(stage, keys[stage]) for stage in STAGES if stage in keys]
-    stages = {stage: builder.steps(method[key], key) for stage, key in named}
+    list_name = [(stage, keys[stage]) for stage in STAGES if stage in keys]
+    stages = {stage: builder.steps(method[key], key) for stage, key in list_name}
     return Pipeline(**stages), builder.problems
 
 
-def refuse(problems: Sequence[str], what: str) -> None:
+def raise_problems(problems: Sequence[str], what: str) -> None:
     """Raise one UserError with all problems, if there are any."""
     if problems:
         lines = "\n".join(f"  {problem}" for problem in problems)
@@ -287,7 +291,7 @@ def refuse(problems: Sequence[str], what: str) -> None:
 
 
 @dataclass(frozen=True)
-class Finished:
+class QuestionResult:
     """A question with its final state or its failure, and the trace of its steps.
 
     `fallbacks` are the reasons why a step did not go the method's own way, in order.
@@ -311,7 +315,7 @@ def run(
     *,
     answering: bool = True,
     start: Callable[[Question], RetrievalState] = RetrievalState,
-) -> Iterator[Finished]:
+) -> Iterator[QuestionResult]:
     """Yield every question after its last step, in the given order.
 
     `start` returns the first state of a question. Unless `answering`, the last step is the last of
@@ -332,4 +336,4 @@ def run(
             for question, outcome in zip(part[rows], final, strict=True):
                 trace = tuple(execution.traces.pop(question.id, ()))
                 fallbacks = tuple(execution.fallbacks.pop(question.id, ()))
-                yield Finished(question, outcome, trace, fallbacks)
+                yield QuestionResult(question, outcome, trace, fallbacks)

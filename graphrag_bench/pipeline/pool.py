@@ -22,16 +22,16 @@ MODES = ("rerank", "reselect")
 KEYS = frozenset({"entities", "linked", "search", "scores", "keep"})
 _OWN = ("conversion", "linking")
 """Settings of `pooling` that `path.pool` does not have."""
-_TRIALS = {"context.relationships": "relationship.fitting"}
+_FITTING = {"context.relationships": "relationship.fitting"}
 """The operator that finds the relationships that a packer would keep, by packer."""
 _LINKING = ("dictionary", "mentions", "vectors")
-_COARSE_K, _MOST = 500, 200
+_COARSE_K, _DEFAULT_KEEP = 500, 200
 """Relationships that `reselect` pools, and that it keeps where the method has no number."""
 Item = Mapping[str, Any]
 
 
 @dataclass(frozen=True)
-class Pooled(Nested):
+class PooledPacker(Nested):
     """Steps that reorder the relationships by pooled scores, then the packer."""
 
     steps: Steps
@@ -46,13 +46,13 @@ class Pooled(Nested):
             step.check(checker)
 
 
-def pooled(
+def with_pooling(
     item: Item,
     packer: OperatorStep,
     pooling: Item,
     read: Callable[[Any, str], Steps],
     all_rows: bool = False,
-) -> Pooled:
+) -> PooledPacker:
     """Return a packer after the steps that pool its relationships.
 
     `read` turns a list and its path into steps. With `all_rows` a method without a number of
@@ -69,35 +69,35 @@ def pooled(
     if pool.get("scores"):
         settings = {"scores": pool["scores"], **settings}
     if mode == "reselect" and settings.get("top_k") is None:
-        most = None if all_rows else _MOST
+        most = None if all_rows else _DEFAULT_KEEP
         settings["top_k"] = pool.get("keep") or item.get("top_k") or most
     steps = [*_candidates(item, pool, pooling), *_linking(pool, pooling)]
     steps.append({"op": "path.pool", **settings})
-    apart = read([{"branch": {"pool": steps}, "only": ["relationships"]}], path)
+    branch = read([{"branch": {"pool": steps}, "only": ["relationships"]}], path)
     if "cut" in packer.operator.settings:
         packer = replace(packer, settings={**packer.settings, "cut": "lowest"})
-    return Pooled(packer.label, (*apart, packer))
+    return PooledPacker(packer.label, (*branch, packer))
 
 
 def _candidates(item: Item, pool: Item, pooling: Item) -> list[Item]:
     if pooling["mode"] == "rerank":
-        trial = _TRIALS.get(str(item["op"]))
+        trial = _FITTING.get(str(item["op"]))
         settings = {
             key: value for key, value in item.items() if key not in ("op", "cut", "path_pooling")
         }
         return [{"op": trial, **settings}] if trial else []
     if not pool.get("search"):
         return []
-    longer: list[Item] = _longer(pool["search"], pooling.get("coarse_k") or _COARSE_K)
+    longer: list[Item] = _with_longer_lists(pool["search"], pooling.get("coarse_k") or _COARSE_K)
     return longer
 
 
-def _longer(steps: Any, least: int) -> Any:
+def _with_longer_lists(steps: Any, least: int) -> Any:
     if isinstance(steps, list):
-        return [_longer(step, least) for step in steps]
+        return [_with_longer_lists(step, least) for step in steps]
     if not isinstance(steps, dict):
         return steps
-    longer = {key: _longer(value, least) for key, value in steps.items()}
+    longer = {key: _with_longer_lists(value, least) for key, value in steps.items()}
     if str(longer.get("op")).startswith("relationship.") and isinstance(longer.get("top_k"), int):
         longer["top_k"] = max(longer["top_k"], least)
     return longer

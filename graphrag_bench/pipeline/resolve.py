@@ -8,7 +8,14 @@ from pydantic import PositiveInt
 from graphrag_bench.pipeline.checker import Checker
 from graphrag_bench.pipeline.combinator import Nested, combinator
 from graphrag_bench.pipeline.merge import MERGEABLE, Rule, merged_slots
-from graphrag_bench.pipeline.steps import Execution, Failure, Outcome, Steps, after, run_steps
+from graphrag_bench.pipeline.steps import (
+    Execution,
+    Failure,
+    Outcome,
+    Steps,
+    checker_after,
+    run_steps,
+)
 from graphrag_bench.prompts import sub_question_form
 from graphrag_bench.question_plan import (
     Dependencies,
@@ -49,15 +56,15 @@ class Resolve(Nested):
         A failed sub-question fails the question. Only the first `at_most` sub-questions in
         dependency order are used.
         """
-        works = [_Work(state, self._limited(state.get(self.slot))) for state in states]
+        runs = [_PlanRun(state, self._limited(state.get(self.slot))) for state in states]
         for state in states:
             if reason := state.get(self.slot).fallback:
-                execution.fall_back(state, reason)
-        for number in range(max((len(work.layers) for work in works), default=0)):
-            layers = [work.layer(number) for work in works]
-            self._resolve((*self.steps, *self.answer), layers, works, execution)
-        self._resolve(self.steps, [[work.plan.final] for work in works], works, execution)
-        return [self._merged(work) for work in works]
+                execution.add_fallback(state, reason)
+        for number in range(max((len(plan_run.layers) for plan_run in runs), default=0)):
+            layers = [plan_run.layer(number) for plan_run in runs]
+            self._resolve((*self.steps, *self.answer), layers, runs, execution)
+        self._resolve(self.steps, [[plan_run.plan.final] for plan_run in runs], runs, execution)
+        return [self._merged(plan_run) for plan_run in runs]
 
     def _limited(self, plan: Plan) -> Plan:
         used = plan.needed() if self.prune_unused else plan
@@ -71,34 +78,34 @@ class Resolve(Nested):
         self,
         steps: Steps,
         layers: Sequence[Sequence[SubQuestion]],
-        works: "Sequence[_Work]",
+        runs: "Sequence[_PlanRun]",
         execution: Execution,
     ) -> None:
         jobs = [
-            (work, one)
-            for work, layer in zip(works, layers, strict=True)
-            if work.failure is None
+            (plan_run, one)
+            for plan_run, layer in zip(runs, layers, strict=True)
+            if plan_run.failure is None
             for one in layer
         ]
-        block = [work.state_for(one) for work, one in jobs]
-        for (work, one), outcome in zip(jobs, run_steps(steps, block, execution), strict=True):
-            work.keep(one, outcome)
+        block = [plan_run.state_for(one) for plan_run, one in jobs]
+        for (plan_run, one), outcome in zip(jobs, run_steps(steps, block, execution), strict=True):
+            plan_run.keep(one, outcome)
 
-    def _merged(self, work: "_Work") -> Outcome:
-        if work.failure is not None:
-            return work.failure
-        outcomes = list(work.done.values())
-        new = merged_slots(work.start, outcomes, self.merge)
+    def _merged(self, plan_run: "_PlanRun") -> Outcome:
+        if plan_run.failure is not None:
+            return plan_run.failure
+        outcomes = list(plan_run.done.values())
+        new = merged_slots(plan_run.start, outcomes, self.merge)
         final = outcomes[-1]
         last = {s: v for s in new if s not in MERGEABLE and (v := final.get(s)) is not None}
         written = {s: v for s, v in {**new, **last}.items() if s != "answer"}
-        return work.start.write({**written, "question": final.question})
+        return plan_run.start.write({**written, "question": final.question})
 
     def check(self, checker: Checker) -> None:
         """Check that a plan is written, and that `answer` writes an answer."""
         checker.read(self.label, self.slot)
-        inner = after(self.steps, checker, INPUTS)
-        if "answer" not in after(self.answer, inner).written:
+        inner = checker_after(self.steps, checker, INPUTS)
+        if "answer" not in checker_after(self.answer, inner).written:
             checker.problem(f"{self.label}: no step of its `answer` writes 'answer'.")
         checker.join([inner])
         checker.written |= inner.written
@@ -109,7 +116,7 @@ class Resolve(Nested):
         return self.at_most * (own + answer) + own
 
 
-class _Work:
+class _PlanRun:
     def __init__(self, state: RetrievalState, plan: Plan) -> None:
         self.start = state
         self.plan = plan

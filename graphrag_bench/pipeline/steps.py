@@ -38,7 +38,7 @@ class Failure:
     where: tuple[str, ...] = field(default=(), compare=False)
 
 
-def own_lines(error: BaseException) -> tuple[str, ...]:
+def user_traceback(error: BaseException) -> tuple[str, ...]:
     """Return the traceback of an error outside graphrag_bench: file, line and code."""
     frames = traceback.extract_tb(error.__traceback__)
     own = [frame for frame in frames if not Path(frame.filename).is_relative_to(_CORE)]
@@ -53,7 +53,9 @@ def attempt(step: str, work: Callable[[], Any]) -> Any:
     """
     result = result_or_error(work)
     if isinstance(result, Exception):
-        return Failure(step, type(result).__name__, str(result) or repr(result), own_lines(result))
+        return Failure(
+            step, type(result).__name__, str(result) or repr(result), user_traceback(result)
+        )
     return result
 
 
@@ -75,7 +77,7 @@ class StepTrace:
 show_briefly(StepTrace)
 
 
-_Done = tuple[Any, float, Sequence[Meter]]
+_Result = tuple[Any, float, Sequence[Meter]]
 """The result or failure of an operator for one question, its seconds, and its meters."""
 
 
@@ -96,11 +98,11 @@ class Execution:
     fallbacks: dict[str, dict[str, None]] = field(default_factory=dict)
     gates: dict[str, FailureGate] = field(default_factory=dict)
 
-    def note(self, state: RetrievalState, trace: StepTrace) -> None:
+    def add_trace(self, state: RetrievalState, trace: StepTrace) -> None:
         """Add a trace to its question."""
         self.traces.setdefault(state.question.id, []).append(trace)
 
-    def fall_back(self, state: RetrievalState, reason: str) -> None:
+    def add_fallback(self, state: RetrievalState, reason: str) -> None:
         """Note the reason of a fallback, once."""
         self.fallbacks.setdefault(state.question.id, {})[reason] = None
 
@@ -156,7 +158,7 @@ class Step(ABC):
 Steps = tuple[Step, ...]
 
 
-def after(steps: Steps, checker: Checker, written: Iterable[str] = ()) -> Checker:
+def checker_after(steps: Steps, checker: Checker, written: Iterable[str] = ()) -> Checker:
     """Return a copy of the checker after some steps; `written` are slots that they can read."""
     arm = checker.copy()
     arm.written.update(written)
@@ -170,25 +172,25 @@ class OperatorStep(Step):
     """An operator with validated settings.
 
     `use` maps a parameter to the list that it reads instead of the slot of its type; an optional
-    parameter without an entry is None. `named` is the list that the step writes instead of its main
-    slot.
+    parameter without an entry is None. `list_name` is the list that the step writes instead of its
+    main slot.
     """
 
     operator: Operator
     settings: Mapping[str, Any]
     label: str
     use: Mapping[str, str] = field(default_factory=dict)
-    named: str = ""
+    list_name: str = ""
 
     @property
     def reads(self) -> list[tuple[Read, str]]:
         """The parameters that get a value, each with its list."""
-        named = [(read, self._source(read)) for read in self.operator.reads]
-        return [(read, source) for read, source in named if source is not None]
+        list_name = [(read, self._source(read)) for read in self.operator.reads]
+        return [(read, source) for read, source in list_name if source is not None]
 
     def writes(self, slot: str) -> str:
         """Return the list that a returned slot is written to."""
-        return self.named if self.named and slot == self.operator.main else slot
+        return self.list_name if self.list_name and slot == self.operator.main else slot
 
     def _source(self, read: Read) -> str | None:
         return self.use.get(read.parameter, None if read.optional else read.slot)
@@ -196,9 +198,11 @@ class OperatorStep(Step):
     def run(self, states: Sequence[RetrievalState], execution: Execution) -> list[Outcome]:
         """Return one outcome for each state."""
         done = self._compute(states, execution)
-        return [self._noted(state, one, execution) for state, one in zip(states, done, strict=True)]
+        return [
+            self._record(state, one, execution) for state, one in zip(states, done, strict=True)
+        ]
 
-    def _compute(self, states: Sequence[RetrievalState], execution: Execution) -> list[_Done]:
+    def _compute(self, states: Sequence[RetrievalState], execution: Execution) -> list[_Result]:
         """Call a batched operator for all states, other operators and on failure one by one."""
         if self.operator.batched and len(states) > 1 and not _MODELS & {*self.operator.needs}:
             done = self._call(states, execution)
@@ -212,7 +216,7 @@ class OperatorStep(Step):
         finally:
             pool.shutdown(cancel_futures=True)
 
-    def _call(self, states: Sequence[RetrievalState], execution: Execution) -> list[_Done]:
+    def _call(self, states: Sequence[RetrievalState], execution: Execution) -> list[_Result]:
         """Call the operator once; on failure all results are the failure."""
         needs = {name: execution.resources[name] for name in self.operator.needs}
         models = sorted(_MODELS.intersection(needs))
@@ -236,7 +240,7 @@ class OperatorStep(Step):
             raise LookupError(f"no step has written '{source}'")
         return value
 
-    def _noted(self, state: RetrievalState, done: _Done, execution: Execution) -> Outcome:
+    def _record(self, state: RetrievalState, done: _Result, execution: Execution) -> Outcome:
         """Return the state with the written slots, or the failure; add the trace."""
         result, seconds, meters = done
         if not isinstance(result, Failure):
@@ -250,7 +254,7 @@ class OperatorStep(Step):
             for reply in meter.replies
         )
         name, calls = self.operator.name, Usage.of(meters)
-        execution.note(state, StepTrace(self.label, name, seconds, calls, replies, wrote))
+        execution.add_trace(state, StepTrace(self.label, name, seconds, calls, replies, wrote))
         if isinstance(result, Failure):
             return result
         return state.write({self.writes(slot): value for slot, value in wrote.items()})
@@ -277,8 +281,8 @@ class OperatorStep(Step):
                         f"{self.label}: prompt '{value.name}' uses {_list(missing)}; "
                         f"the operator supplies {_list(self.operator.supplies)}."
                     )
-        if self.named == self.operator.main:
-            checker.unread.pop(self.named, None)
+        if self.list_name == self.operator.main:
+            checker.unread.pop(self.list_name, None)
         always, sometimes = self.operator.writes, self.operator.may_write
         checker.write(self.label, [*map(self.writes, always)], [*map(self.writes, sometimes)])
 
@@ -293,7 +297,7 @@ class OperatorStep(Step):
                 for name, value in self.settings.items()
             },
             "use": dict(self.use),
-            "as": self.named,
+            "as": self.list_name,
         }
 
     def mapped(self, change: "Callable[[OperatorStep], OperatorStep]") -> "OperatorStep":

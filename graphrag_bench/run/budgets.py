@@ -178,7 +178,7 @@ def _outer_lists(pipeline: Pipeline, slot: str) -> list[OperatorStep]:
         one
         for one in chain(outer, *cases)
         if isinstance(one, OperatorStep)
-        and not one.named
+        and not one.list_name
         and {slot} == set(one.operator.writes) & (read | {slot})
         and isinstance(one.settings.get("top_k"), int)
     ]

@@ -11,7 +11,7 @@ from graphrag_bench.data.chunks import ChunkTable
 from graphrag_bench.data.dataset import documents_of
 from graphrag_bench.errors import UserError
 from graphrag_bench.llm.calls import RunStopped
-from graphrag_bench.pipeline.pipeline import Finished, run
+from graphrag_bench.pipeline.pipeline import QuestionResult, run
 from graphrag_bench.pipeline.steps import Execution, Failure
 from graphrag_bench.progress import Advance, Progress
 from graphrag_bench.run.budgets import empty_blocks
@@ -207,10 +207,10 @@ def _report_failures(
 class Retrieval:
     """Questions with their packed context, in order, and the resources of each scope."""
 
-    finished: Sequence[Finished]
+    finished: Sequence[QuestionResult]
     resources: Mapping[str | None, Mapping[str, Any]]
 
-    def of(self, one: Finished) -> Mapping[str, Any]:
+    def of(self, one: QuestionResult) -> Mapping[str, Any]:
         """Return the artifacts and models of a question."""
         return self.resources.get(one.question.scope) or self.resources[None]
 
@@ -220,7 +220,7 @@ def retrieve(
 ) -> Retrieval:
     """Retrieve and pack the contexts of questions without answering; build missing artifacts."""
     progress = progress or Progress(quiet=True)
-    by_id: dict[str, Finished] = {}
+    by_id: dict[str, QuestionResult] = {}
     resources_of: dict[str | None, Mapping[str, Any]] = {}
     for scope, models, mine in experiment.by_scope(questions):
         resources = build_resources(experiment, models, progress, answering=False)

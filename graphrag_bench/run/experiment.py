@@ -17,7 +17,7 @@ from graphrag_bench.contract import builders, resources, variants
 from graphrag_bench.data.dataset import Dataset, within_split
 from graphrag_bench.errors import ErrorCollector, UserError, did_you_mean
 from graphrag_bench.fingerprint import digest
-from graphrag_bench.pipeline.pipeline import Pipeline, StepOptions, build, refuse
+from graphrag_bench.pipeline.pipeline import Pipeline, StepOptions, build, raise_problems
 from graphrag_bench.pipeline.resolve import Resolve
 from graphrag_bench.pipeline.steps import OperatorStep
 from graphrag_bench.progress import Progress
@@ -134,7 +134,7 @@ class Experiment:
             for item in self.plan
             if item.builder.variant == "planted" and not self.dataset.synthetic
         ]
-        refuse(problems, f"the build of method '{self.method.name}'")
+        raise_problems(problems, f"the build of method '{self.method.name}'")
 
     def _check_packages(self) -> None:
         """Raise MissingPackage if a package that a missing artifact needs is not installed."""
@@ -350,7 +350,7 @@ def _check_steps(
     problems = [*unresolved(method), *problems] or pipeline.check(
         resources() | GIVEN, attributes, slots
     )
-    refuse(list(dict.fromkeys(problems)), f"the pipeline of method '{method.get('name')}'")
+    raise_problems(list(dict.fromkeys(problems)), f"the pipeline of method '{method.get('name')}'")
 
 
 _FORM = frozenset({"form", "manner", "cue", "licence"})

@@ -21,7 +21,7 @@ from graphrag_bench.pipeline.pipeline import (
     Pipeline,
     StepOptions,
     build,
-    refuse,
+    raise_problems,
     unknown_stages,
 )
 from graphrag_bench.prompts import Prompt
@@ -171,7 +171,7 @@ def check_parameters(file: Mapping[str, Any], config: Mapping[str, Any]) -> None
         near = nearest(key, RESERVED - {FILE}, n=1)
         hint = f" Did you mean '{near[0]}'?" if near else ""
         problems.append(f"No step reads the parameter 'method.{key}' of '{name}'.{hint}")
-    refuse(problems, f"method '{name}'")
+    raise_problems(problems, f"method '{name}'")
 
 
 def _parameters(file: Mapping[str, Any]) -> list[str]:

@@ -15,7 +15,7 @@ from graphrag_bench.algorithms import path_values
 from graphrag_bench.data.chunks import ChunkTable
 from graphrag_bench.data.dataset import Dataset
 from graphrag_bench.fingerprint import digest
-from graphrag_bench.pipeline.pipeline import Finished
+from graphrag_bench.pipeline.pipeline import QuestionResult
 from graphrag_bench.pipeline.steps import Failure, StepTrace
 from graphrag_bench.question_plan import Dependencies, Plan
 from graphrag_bench.run.folder import Row, RunFolder, read_lines
@@ -29,7 +29,7 @@ def is_imported(row: Row) -> bool:
     return bool(row.get("imported"))
 
 
-def record(finished: Finished, chunk_table: ChunkTable | None, trace: Trace = "ids") -> Row:
+def record(finished: QuestionResult, chunk_table: ChunkTable | None, trace: Trace = "ids") -> Row:
     """Return the row of a finished question; `status` is answered, retrieved or failed."""
     outcome = finished.outcome
     row: Row = {"question": finished.question.id, "scope": finished.question.scope}
@@ -150,7 +150,7 @@ def _short(score: float) -> float:
     return round(float(score), values.DECIMALS)
 
 
-def timing_rows(finished: Finished, workers: int = 1) -> Iterator[Row]:
+def timing_rows(finished: QuestionResult, workers: int = 1) -> Iterator[Row]:
     """Yield the seconds of each step, summed over its rounds."""
     seconds: dict[str, float] = {}
     for step in finished.trace:
@@ -160,7 +160,7 @@ def timing_rows(finished: Finished, workers: int = 1) -> Iterator[Row]:
         yield {"question": finished.question.id, **row}
 
 
-def context_rows(finished: Finished, chunk_table: ChunkTable | None) -> list[Row]:
+def context_rows(finished: QuestionResult, chunk_table: ChunkTable | None) -> list[Row]:
     """Return a row with the texts of a question's context, in a list; [] without a context."""
     outcome = finished.outcome
     context = None if isinstance(outcome, Failure) else outcome.get("context")

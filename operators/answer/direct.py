@@ -12,7 +12,7 @@ from graphrag_bench.llm.chat import ChatModel, reply, reply_tokens
 from graphrag_bench.prompts import Prompt
 from graphrag_bench.question_plan import Dependencies
 from graphrag_bench.values import Answer, Context, Piece, Question
-from operators.context.rows import HEADS
+from operators.context.rows import HEADERS
 
 READER_VARIABLES = frozenset(
     {"question", "pieces", "blocks", "dependencies", "form", "manner", "cue", "licence"}
@@ -51,7 +51,7 @@ def reader_values(
 
 def _blocks(pieces: Sequence[Piece]) -> Iterator[dict[str, Any]]:
     for kind, run in groupby(pieces, key=lambda piece: piece.kind):
-        head, rows = HEADS.get(kind, ""), [piece.text for piece in run]
+        head, rows = HEADERS.get(kind, ""), [piece.text for piece in run]
         numbered = all(row.startswith(f"{place},") for place, row in enumerate(rows))
         yield {"kind": kind, "head": head, "rows": rows, "table": bool(head) and numbered}
 

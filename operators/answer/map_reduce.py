@@ -33,14 +33,14 @@ MAP = Prompt("operators:answer/prompts/map.j2")
 REDUCE = Prompt("operators:answer/prompts/reduce.j2")
 
 
-def _clamped(score: object) -> int:
+def _clip(score: object) -> int:
     try:
         return max(0, min(100, round(float(str(score)))))
     except (ValueError, OverflowError):
         return 0
 
 
-Importance = Annotated[int, BeforeValidator(_clamped)]
+Importance = Annotated[int, BeforeValidator(_clip)]
 """Importance of a statement, clipped to 0..100; 0 if it is not a number."""
 
 
@@ -126,7 +126,7 @@ def map_points(
     if order == "shuffled":
         permutation = np.random.default_rng(seed).permutation(len(pieces))
         pieces = [pieces[row] for row in permutation.tolist()]
-    groups = _packed(pieces, group_tokens if group == "packed" else 0)
+    groups = _groups(pieces, group_tokens if group == "packed" else 0)
     groups, rest = groups[:max_groups], groups[max_groups:]
     unread = tuple((p.kind, p.id) for part in rest for p in part)
     read = Context(tuple(p for part in groups for p in part), (*context.cut, *unread))
@@ -144,7 +144,7 @@ def map_points(
     return Points(tuple(p.description for p in best), tuple(p.score for p in best)), read
 
 
-def _packed(pieces: Sequence[Piece], most: int) -> list[list[Piece]]:
+def _groups(pieces: Sequence[Piece], most: int) -> list[list[Piece]]:
     groups: list[list[Piece]] = []
     size = 0
     for piece in pieces:

@@ -33,7 +33,7 @@ from graphrag_bench.values import (
 )
 
 Share = Annotated[float, Field(gt=0, le=1)] | Annotated[int, Field(gt=1)]
-HEADS = {
+HEADERS = {
     "community": "id,content",
     "node": "id,entity,type,description,rank",
     "relationship": "id,source,target,description,keywords,weight,rank",
@@ -69,8 +69,8 @@ def with_block(
 Form = Literal["text", "table"]
 RowForm = Literal["text", "table", "bare"]
 Cut = Literal["last", "lowest"]
-MostRows = PositiveInt | Literal["auto"] | None
-CHUNKS, NODES, RELATIONSHIPS = 4, 40, 200
+RowLimit = PositiveInt | Literal["auto"] | None
+DEFAULT_CHUNKS, DEFAULT_NODES, DEFAULT_RELATIONSHIPS = 4, 40, 200
 """Default `top_k` of each kind of rows; this project's."""
 Item = TypeVar("Item")
 
@@ -83,7 +83,7 @@ def chunks_context(
     chunk_table: ChunkTable,
     tokenizer: Tokenizer,
     context_budget: ContextBudget,
-    top_k: MostRows = "auto",
+    top_k: RowLimit = "auto",
     share: Share = 1.0,
     form: Form = "text",
     bounded: bool = True,
@@ -96,9 +96,9 @@ def chunks_context(
     Source: Zhou et al. 2025, section 6.2; budget shares of their released code (0.33 for chunks
     next to other blocks).
     """
-    most = CHUNKS if top_k == "auto" else top_k
+    limit = DEFAULT_CHUNKS if top_k == "auto" else top_k
     pieces = []
-    for position, (row, score) in enumerate(chunks.distinct().head(most).items()):
+    for position, (row, score) in enumerate(chunks.distinct().head(limit).items()):
         text = chunk_table.passage(row)
         row_text = text if form == "text" else _csv(position, text)
         name, *also = chunk_table.documents_of(row)
@@ -115,7 +115,7 @@ def nodes_context(
     graph: Graph,
     tokenizer: Tokenizer,
     context_budget: ContextBudget,
-    top_k: MostRows = "auto",
+    top_k: RowLimit = "auto",
     share: Share = 1.0,
     form: RowForm = "table",
     cut: Cut = "last",
@@ -134,9 +134,9 @@ def nodes_context(
     """
     typed = nodes_of_types(graph, types)
     nodes = nodes if typed is None else nodes.take(typed[nodes.ids])
-    most = NODES if top_k == "auto" else top_k
+    limit = DEFAULT_NODES if top_k == "auto" else top_k
     to_pieces = partial(node_pieces, graph, tokenizer, form=form, n_attributes=attributes)
-    return _packed(context, nodes, to_pieces, most, context_budget, share, cut)
+    return _packed(context, nodes, to_pieces, limit, context_budget, share, cut)
 
 
 @operator("context.relationships")
@@ -147,7 +147,7 @@ def relationships_context(
     graph: Graph,
     tokenizer: Tokenizer,
     context_budget: ContextBudget,
-    top_k: MostRows = "auto",
+    top_k: RowLimit = "auto",
     share: Share = 1.0,
     form: RowForm = "table",
     cut: Cut = "last",
@@ -160,24 +160,24 @@ def relationships_context(
     Source: Zhou et al. 2025, section 6.2; the relationship table of Microsoft GraphRAG; PathCoRAG's
     released code (`bare`).
     """
-    most = RELATIONSHIPS if top_k == "auto" else top_k
+    limit = DEFAULT_RELATIONSHIPS if top_k == "auto" else top_k
     to_pieces = partial(relationship_pieces, graph, tokenizer, form=form)
-    return _packed(context, relationships, to_pieces, most, context_budget, share, cut)
+    return _packed(context, relationships, to_pieces, limit, context_budget, share, cut)
 
 
 def _packed(
     context: Context | None,
     ranked: Ranked[Item],
     to_pieces: Callable[[Ranked[Item]], list[Piece]],
-    most: int | None,
+    limit: int | None,
     budget: ContextBudget,
     share: float,
     cut: Cut,
 ) -> Context:
     ranked = ranked.distinct()
     if cut == "last":
-        return with_block(context, to_pieces(ranked.head(most)), budget, share)
-    best = best_first(ranked.scores, ranked.ids)[:most]
+        return with_block(context, to_pieces(ranked.head(limit)), budget, share)
+    best = best_first(ranked.scores, ranked.ids)[:limit]
     pieces = to_pieces(ranked)
     packed = with_block(context, [pieces[place] for place in best.tolist()], budget, share)
     before = context.pieces if context else ()
@@ -314,9 +314,9 @@ def chunks_fitting(
     return chunks.head(_n_fitting(texts, tokenizer, tokens))
 
 
-def _n_fitting(texts: Iterable[str], tokenizer: Tokenizer, most: int) -> int:
+def _n_fitting(texts: Iterable[str], tokenizer: Tokenizer, limit: int) -> int:
     sums = accumulate(map(tokenizer.count, texts))
-    return sum(1 for _ in takewhile(lambda n_tokens: n_tokens <= most, sums))
+    return sum(1 for _ in takewhile(lambda n_tokens: n_tokens <= limit, sums))
 
 
 @operator("relationship.fitting", order="the order given")
@@ -327,7 +327,7 @@ def fitting(
     graph: Graph,
     tokenizer: Tokenizer,
     context_budget: ContextBudget,
-    top_k: MostRows = "auto",
+    top_k: RowLimit = "auto",
     share: Share = 1.0,
     form: Form = "table",
 ) -> Ranked[Relationship]:
@@ -336,8 +336,8 @@ def fitting(
     They can then be reordered without any other change of the prompt.
     Source: this project, for path pooling over prompts with a budget.
     """
-    most = RELATIONSHIPS if top_k == "auto" else top_k
+    limit = DEFAULT_RELATIONSHIPS if top_k == "auto" else top_k
     relationships = relationships.distinct()
-    pieces = relationship_pieces(graph, tokenizer, relationships.head(most), form)
+    pieces = relationship_pieces(graph, tokenizer, relationships.head(limit), form)
     packed = with_block(context, pieces, context_budget, share)
     return relationships.head(len(packed.pieces) - (len(context.pieces) if context else 0))

@@ -53,7 +53,7 @@ def match(
     leading article are ignored; of equal names the first node counts.
     Source: this project; longest match in a dictionary of names.
     """
-    rows, _ = _named(mentions, question, graph, chunk_table, parts, single_words)
+    rows, _ = _match_names(mentions, question, graph, chunk_table, parts, single_words)
     ids = unique(rows)
     return Ranked[Node](np.array(ids, np.int64), np.ones(len(ids)))
 
@@ -86,7 +86,7 @@ def link(
     """
     by_name = tuple(part for part in parts if part != "vectors")
     pairs = [
-        _named(*one, graph, chunk_table, by_name, single_words)
+        _match_names(*one, graph, chunk_table, by_name, single_words)
         for one in zip(mentions, question, strict=True)
     ]
     rankings: list[Hits] = [[(row, 1.0) for row in rows] for rows, _ in pairs]
@@ -98,10 +98,10 @@ def link(
             if len(hit) and round(float(hit.scores[0]), DECIMALS) >= min_score:
                 value = float(hit.scores[0]) if score == "cosine" else 1.0
                 rankings[at].append((int(hit.ids[0]), value))
-    return [_ranked(hits, dedupe) for hits in rankings]
+    return [_ranking(hits, dedupe) for hits in rankings]
 
 
-def _ranked(hits: Hits, dedupe: bool) -> Ranked[Node]:
+def _ranking(hits: Hits, dedupe: bool) -> Ranked[Node]:
     if dedupe:
         first = dict(reversed(hits))
         hits = [(node, first[node]) for node in unique([node for node, _ in hits])]
@@ -110,7 +110,7 @@ def _ranked(hits: Hits, dedupe: bool) -> Ranked[Node]:
     )
 
 
-def _named(
+def _match_names(
     mentions: Mentions,
     question: Question,
     graph: Graph,
@@ -121,13 +121,13 @@ def _named(
     row_of: dict[str, int] = {}
     rest = list(mentions.names)
     for part in parts:
-        single = _single(single_words, question, chunk_table)
+        single = _single_words(single_words, question, chunk_table)
         if part == "dictionary":
             row_of |= graph.dictionary.matches(question.text, single)
         rest = [name for name in rest if not _inside(name, row_of)]
         if part == "mentions":
             also = None if single is None else single | _capitalised(question.text)
-            rows = {name: _row(name, graph) for name in rest if _counts(name, also)}
+            rows = {name: _row(name, graph) for name in rest if _matches_alone(name, also)}
             rest = [name for name in rest if rows.get(name) is None]
             row_of |= {name: row for name, row in rows.items() if row is not None}
     return list(row_of.values()), rest
@@ -138,7 +138,7 @@ def _row(name: str, graph: Graph) -> int | None:
     return graph.dictionary.row(name) if row is None else row
 
 
-def _single(
+def _single_words(
     single_words: SingleWords, question: Question, chunk_table: ChunkTable
 ) -> frozenset[str] | None:
     if single_words == "any":
@@ -157,7 +157,7 @@ def _inside(name: str, keys: Iterable[str]) -> bool:
     return any(f" {key_of(bare_name(name))} " in f" {key_of(other)} " for other in keys)
 
 
-def _counts(name: str, single: Container[str] | None) -> bool:
+def _matches_alone(name: str, single: Container[str] | None) -> bool:
     key = key_of(name)
     return " " in key or single is None or key in single
 

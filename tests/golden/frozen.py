@@ -18,7 +18,7 @@ from graphrag_bench.embedding.embedder import TextKind, Vectors
 from graphrag_bench.embedding.sentence_embedder import SentenceEmbedder
 from graphrag_bench.explain.names import ArtifactNames, named_value
 from graphrag_bench.llm.calls import Chat
-from graphrag_bench.pipeline.pipeline import Finished, run
+from graphrag_bench.pipeline.pipeline import QuestionResult, run
 from graphrag_bench.pipeline.steps import Execution, Failure
 from graphrag_bench.progress import Progress
 from graphrag_bench.run.execute import build_resources, start_state
@@ -177,7 +177,7 @@ def _configuration(experiment: Experiment) -> Plain:
     }
 
 
-def _question(finished: Finished, names: ArtifactNames) -> dict[str, Plain]:
+def _question(finished: QuestionResult, names: ArtifactNames) -> dict[str, Plain]:
     outcome = finished.outcome
     if isinstance(outcome, Failure):
         return {"failure": f"{outcome.step}: {outcome.kind}: {outcome.message}"}

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from graphrag_bench.errors import UserError
-from graphrag_bench.pipeline.pipeline import build, refuse
+from graphrag_bench.pipeline.pipeline import build, raise_problems
 
 START, CHUNKS, ANSWER, GROW, NAMES, QUERY, MASS, ECHO = (
     {"op": f"tiny.{name}"}
@@ -106,7 +106,7 @@ def test_given_slots_resources_and_attributes_are_checked() -> None:
 def test_all_problems_come_in_one_error() -> None:
     result = problems([QUERY, {**GROW, "by": -1, "bye": 2}, {"op": "tiny.chonks"}])
     with pytest.raises(UserError) as raised:
-        refuse(result, "the pipeline of method 'mine'")
+        raise_problems(result, "the pipeline of method 'mine'")
     lines = str(raised.value).splitlines()
     assert lines[0] == f"{len(result)} problem(s) in the pipeline of method 'mine':"
     for words in ("'tiny.chonks'", "'bye'", "'by' is -1"):

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from graphrag_bench.data.chunks import ChunkTable
-from graphrag_bench.pipeline.pipeline import Finished
+from graphrag_bench.pipeline.pipeline import QuestionResult
 from graphrag_bench.pipeline.steps import Failure, StepTrace, Usage
 from graphrag_bench.run.record import record, timing_rows
 from graphrag_bench.values import Answer, Chunk, Context, Piece, Question, Ranked, RetrievalState
@@ -24,8 +24,8 @@ def step(name: str, seconds: float = 0.0, calls: Usage | None = None, **wrote: A
     return StepTrace(name, name, seconds, calls or Usage(), ("a reply",), wrote)
 
 
-def finished(*trace: StepTrace, **slots: Any) -> Finished:
-    return Finished(QUESTION, RetrievalState(QUESTION).write(slots), trace)
+def finished(*trace: StepTrace, **slots: Any) -> QuestionResult:
+    return QuestionResult(QUESTION, RetrievalState(QUESTION).write(slots), trace)
 
 
 def test_an_answered_question_holds_answer_documents_and_context() -> None:
@@ -46,7 +46,9 @@ def test_without_an_answer_it_is_retrieved_and_without_chunks_it_has_no_document
     assert row["status"] == "retrieved" and "answer" not in row
     assert "documents" not in record(finished(answer=Answer("Ada")), TABLE)
     where = {"step": "retrieve.0 node.ppr", "kind": "ZeroDivisionError", "message": "unlucky"}
-    failed = record(Finished(QUESTION, Failure(*where.values()), (step("retrieve.0"),)), TABLE)
+    failed = record(
+        QuestionResult(QUESTION, Failure(*where.values()), (step("retrieve.0"),)), TABLE
+    )
     assert (failed["status"], failed["error"]) == ("failed", where)
     assert "documents" not in failed
 
