@@ -1,4 +1,4 @@
-"""A PDF and a .docx file written by hand, as small as they may be."""
+"""Minimal PDF and .docx files."""
 
 import zipfile
 from pathlib import Path

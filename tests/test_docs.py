@@ -1,4 +1,4 @@
-"""The generated pages, the board, the site and the references are what the code says today."""
+"""Generated pages, the board, the site and the references match the code."""
 
 import re
 import tomllib
@@ -43,7 +43,7 @@ def test_the_board_has_the_numbers_of_its_files() -> None:
     assert len(every) == len(list((ROOT / BOARD).iterdir()))
 
 
-def test_a_flow_chart_has_every_operator_in_order_and_the_names_of_arms() -> None:
+def test_a_flow_chart_has_the_operators_in_order_and_the_arms() -> None:
     pipeline = docs_site.method_pipeline("hipporag2")
     chart = "\n".join(docs_site.flow_chart(pipeline, "operators.html"))
     steps = pipeline.operators()
@@ -57,7 +57,7 @@ def test_a_flow_chart_has_every_operator_in_order_and_the_names_of_arms() -> Non
     assert chart.count("subgraph ") == len(re.findall(r"(?m)^end$", chart))
 
 
-def test_the_version_is_one_wherever_it_is_told() -> None:
+def test_the_version_is_the_same_everywhere() -> None:
     version = graphrag_bench.__version__
     assert command("--version").out == f"graphrag-bench {version}\n"
     assert yaml.safe_load((ROOT / "CITATION.cff").read_text())["version"] == version
@@ -66,7 +66,7 @@ def test_the_version_is_one_wherever_it_is_told() -> None:
     assert "version" not in project["project"]
 
 
-def test_every_method_is_of_a_paper_or_known_to_be_of_none() -> None:
+def test_every_method_has_a_reference_or_is_known_to_have_no_paper() -> None:
     text = (ROOT / "methods" / "references.bib").read_text("utf-8")
     keys = re.findall(r"(?m)^@\w+\{([^,]+),$", text)
     assert len(set(keys)) == len(keys) > 20

@@ -1,4 +1,4 @@
-"""The README and the guides, executed block by block on small data without weights."""
+"""The README and the guides run block by block, on small data without weights."""
 
 import os
 import shlex
@@ -24,7 +24,7 @@ OF_RUNS = {"ablate", "ask", "run", "plan"}
 
 
 def small(words: list[str]) -> list[str]:
-    """A command of a page on the toy set, with models that need no weights."""
+    """Return a command on the toy set, with models without weights."""
     words = ["dataset=toy" if word == "dataset=sample" else word for word in words]
     if words[0] not in OF_RUNS:
         return words
@@ -34,7 +34,7 @@ def small(words: list[str]) -> list[str]:
 
 
 def parts(page: Path) -> Iterator[tuple[list[follow.Block], str]]:
-    """Each command and each script of a page, after the files that are written before it."""
+    """Yield each command and script of a page, with the files to write before it."""
     files: list[follow.Block] = []
     for block in follow.blocks(page.read_text(encoding="utf-8")):
         texts = {"bash": block.commands, "python": [block.text]}.get(block.language, [])
@@ -57,7 +57,7 @@ PARTS = [
 
 @pytest.fixture(scope="module")
 def folders(tmp_path_factory: pytest.TempPathFactory) -> dict[Path, Path]:
-    """The folder in which a page is followed, from its first command to its last."""
+    """The folder of each page."""
     return {page: tmp_path_factory.mktemp(page.stem) for page in PAGES}
 
 
@@ -87,7 +87,7 @@ def test_every_command_of_a_page_runs(
 
 
 def printed(line: str) -> str:
-    """What a command of the guide on Hydra prints, in this process."""
+    """Run a command of the guide on Hydra in this process, and return its output."""
     program, *words = shlex.split(line)
     if program == "ls":
         return "\n".join(sorted(os.listdir(words[-1])))
@@ -104,7 +104,7 @@ def hydra_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.parametrize("section", HYDRA.split("\n## "), ids=lambda text: text.partition("\n")[0])
-def test_every_habit_of_hydra_does_what_the_guide_says(
+def test_the_hydra_guide_shows_the_real_output(
     section: str, hydra_folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(hydra_folder)
@@ -118,7 +118,7 @@ def test_every_habit_of_hydra_does_what_the_guide_says(
             assert [one for one in lines if one not in out] == [], f"{line}\n{out}"
 
 
-def test_guides_are_linked_from_the_readme_which_is_short() -> None:
+def test_the_readme_is_short_and_links_every_guide() -> None:
     assert {param.values[0] for param in PARTS} == set(PAGES)
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
     guides = [page.name for page in PAGES if page.parent.name == "guides"]

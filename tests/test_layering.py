@@ -1,4 +1,4 @@
-"""The arrows of docs/architecture.md, read from the imports: every one points down the layers."""
+"""Imports follow the layers of docs/architecture.md; sizes and names follow the house rules."""
 
 import ast
 import re
@@ -48,7 +48,7 @@ MODELS = ("torch", "spacy", "faiss", "pandas", "openai", "numba")
 
 
 def core_files() -> list[Path]:
-    """Return the files of `graphrag_bench`, but for the package itself."""
+    """Return the files of `graphrag_bench` without its `__init__`."""
     core = ROOT / "graphrag_bench"
     return [path for path in files("graphrag_bench") if path != core / "__init__.py"]
 
@@ -70,7 +70,7 @@ def packages_imported(path: Path) -> set[str]:
     return {module.partition(".")[0] for module in imports(path)}
 
 
-def test_no_modules_and_no_folders_import_each_other():
+def test_there_are_no_import_cycles():
     assert measures.import_cycles() == []
 
 
@@ -78,7 +78,7 @@ def test_no_class_is_defined_twice():
     assert measures.classes_defined_twice() == {}
 
 
-def test_no_code_reads_source_text_or_docstrings_but_the_fingerprint():
+def test_only_the_fingerprint_reads_source_text_or_docstrings():
     assert measures.source_readers() == []
 
 
@@ -131,12 +131,12 @@ def test_the_core_names_no_method():
             assert not [text for text in texts if known.search(text)], name_of(path)
 
 
-def test_a_room_has_at_most_25_files():
+def test_a_folder_has_at_most_25_files():
     sizes = Counter(path.parent for path in files(*measures.CODE))
     assert not {name_of(folder): n for folder, n in sizes.items() if n > 25}
 
 
-def test_operators_and_methods_import_the_five_lowest_levels_and_operators_no_method():
+def test_plugins_import_the_five_lowest_levels_and_operators_no_method():
     for path in files(*measures.CODE):
         package = path.relative_to(ROOT).parts[0]
         if package in PLUGINS:
@@ -155,12 +155,12 @@ def test_a_function_fits_a_screen():
     assert not {name: n_lines for name, n_lines in lengths.items() if n_lines > SMALL_FUNCTION}
 
 
-def test_a_file_is_named_after_its_subject():
+def test_no_file_has_a_vague_name():
     assert not [name_of(path) for path in files(*measures.CODE) if path.stem in VAGUE]
 
 
 def modules_after(statement: str) -> set[str]:
-    """The modules that a fresh interpreter holds after a statement."""
+    """Return the modules of a fresh interpreter after a statement."""
     show = "import sys; sys.stdout.write('\\n' + ' '.join(sys.modules))"
     done = subprocess.run(
         [sys.executable, "-c", f"{statement}\n{show}"],
@@ -177,7 +177,5 @@ def modules_after(statement: str) -> set[str]:
         ("from graphrag_bench.config.plugins import load_plugins; load_plugins()", MODELS),
     ],
 )
-def test_commands_open_without_anything_heavy_and_operators_without_model_libraries(
-    statement, heavy
-):
+def test_starts_import_no_heavy_libraries(statement, heavy):
     assert not modules_after(statement).intersection(heavy)

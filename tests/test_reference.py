@@ -1,4 +1,4 @@
-"""Algorithms with a reference, tested against it: our own expectations share our own mistakes."""
+"""Algorithms agree with reference implementations."""
 
 import math
 
@@ -15,7 +15,7 @@ SEEDS = range(2)
 
 
 def random_graph(seed: int, n_nodes: int, n_rows: int) -> Graph:
-    """Weighted, with parallel rows and isolated nodes; no loops."""
+    """A weighted graph with parallel relationships and isolated nodes, without loops."""
     rng = np.random.default_rng(seed)
     source, target = rng.integers(0, n_nodes, (2, n_rows))
     apart = source != target
@@ -38,7 +38,7 @@ def random_reset(seed: int, n_nodes: int) -> np.ndarray:
 @pytest.mark.parametrize("damping", [0.1, 0.85, 0.999])
 @pytest.mark.parametrize("seed", SEEDS)
 def test_pagerank_solves_its_equation(seed, damping):
-    """A walk that hardly ever restarts takes its thousands of iterations."""
+    """With damping 0.999 the walk needs thousands of iterations."""
     graph = random_graph(seed, 30, 25)
     restart = random_reset(seed, 30)
     restart /= restart.sum()
@@ -58,7 +58,7 @@ def test_pagerank_solves_its_equation(seed, damping):
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-def test_the_interval_is_scipys_percentile_bootstrap(seed):
+def test_the_interval_equals_scipys_percentile_bootstrap(seed):
     sample = np.random.default_rng(seed).binomial(1, 0.3, 60).astype(float)
     theirs = scipy.stats.bootstrap(
         (sample,), np.mean, n_resamples=RESAMPLES, method="percentile",

@@ -9,20 +9,20 @@ from graphrag_bench.values import Question
 QUESTIONS = [Question(f"question {number}", "Who?") for number in range(2000)]
 
 
-def test_equal_contents_are_one_chunk_and_a_document_has_its_chunks_in_table_order() -> None:
+def test_equal_documents_share_a_chunk_and_chunks_are_in_table_order() -> None:
     rows = [("a", "one"), ("a", "two"), ("b", "three"), ("c", "one"), ("b", "two")]
     table = ChunkTable.of([(document, "", text) for document, text in rows])
     assert [table.chunks_of(name) for name in "abcd"] == [[0, 1], [1, 2], [0], []]
     assert table.documents_of(0) == ["a", "c"]
 
 
-def test_a_question_is_of_dev_when_the_first_bytes_of_its_hash_lie_below_the_share() -> None:
+def test_a_question_is_in_dev_if_its_hash_is_below_the_share() -> None:
     # sha256("q1") begins with c75de8c1b7c3ae52, which is 0.7788 of all that 8 bytes can hold
     assert not is_dev("q1", 0.778)
     assert is_dev("q1", 0.779)
 
 
-def test_dev_and_test_are_all_questions_and_a_larger_dev_part_holds_a_smaller_one() -> None:
+def test_dev_and_test_partition_the_questions_and_dev_splits_are_nested() -> None:
     dev, test = (within_split(QUESTIONS, part) for part in ("dev", "test"))
     assert sorted(one.id for one in dev + test) == sorted(one.id for one in QUESTIONS)
     assert within_split(QUESTIONS, "all") == QUESTIONS

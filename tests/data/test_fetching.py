@@ -1,4 +1,4 @@
-"""Downloads from a server of the tests: resumed, checked, unpacked, and refused with reasons."""
+"""Downloads from a test server are resumed, checked and unpacked."""
 
 import hashlib
 import io
@@ -42,7 +42,7 @@ def server() -> Iterator[FileServer]:
 
 @pytest.fixture(autouse=True)
 def waited(monkeypatch: pytest.MonkeyPatch) -> list[float]:
-    """The seconds that were waited between tries; the tests wait for none of them."""
+    """Record the waits between retries, without waiting."""
     seconds: list[float] = []
     monkeypatch.setattr(time, "sleep", lambda n: seconds.append(n) if n else None)
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", False)
@@ -52,7 +52,7 @@ def waited(monkeypatch: pytest.MonkeyPatch) -> list[float]:
 def hub(
     server: FileServer, name: str, files: dict[str, bytes], commit: str = "c0ffee", *, large: bool
 ) -> None:
-    """Publish a data set on the server as the hub does, with checksums of large files."""
+    """Publish a data set in the hub's format, with checksums of large files."""
     rows = []
     for path, content in files.items():
         server.files[f"/datasets/{name}/resolve/{commit}/{path}"] = content
@@ -74,7 +74,7 @@ def news_files() -> dict[str, bytes]:
 
 
 @pytest.mark.parametrize(("large", "checked"), [(True, "hub"), (False, "")])
-def test_a_set_of_the_hub_is_fetched_once_at_its_commit_with_the_hubs_checksums(
+def test_a_set_of_the_hub_is_fetched_once_with_commit_and_checksums(
     server: FileServer, tmp_path: Path, large: bool, checked: str
 ) -> None:
     hub(server, NEWS, news_files(), large=large)
@@ -92,7 +92,7 @@ def test_a_set_of_the_hub_is_fetched_once_at_its_commit_with_the_hubs_checksums(
     assert (own / "corpus.json").read_text() == "mine"
 
 
-def test_a_fetch_that_stopped_between_two_files_fetches_the_rest_of_the_same_commit(
+def test_an_interrupted_fetch_continues_with_the_missing_files(
     server: FileServer, tmp_path: Path
 ) -> None:
     hub(server, NEWS, news_files(), large=False)
@@ -116,7 +116,7 @@ def test_a_fetch_that_stopped_between_two_files_fetches_the_rest_of_the_same_com
         ("popqa", "http://127.0.0.1:9", True, "HF_HUB_OFFLINE"),
     ],
 )
-def test_a_set_that_cannot_be_fetched_is_told_with_what_to_do(
+def test_an_unavailable_set_is_an_error_with_instructions(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
     name: str, address: str, offline: bool, named: str,
 ) -> None:  # fmt: skip
@@ -132,7 +132,7 @@ def card_of(url: str, sha256: str = UNKNOWN, size: int | None = None) -> Card:
 
 
 @pytest.mark.parametrize(("sha256", "size"), [("0" * 64, None), (UNKNOWN, 9)])
-def test_a_file_of_another_size_or_checksum_is_refused_once_and_not_kept(
+def test_a_file_of_the_wrong_size_or_checksum_is_an_error_and_deleted(
     server: FileServer, tmp_path: Path, sha256: str, size: int | None
 ) -> None:
     with pytest.raises(UserError, match="/a.bin"):
@@ -141,7 +141,7 @@ def test_a_file_of_another_size_or_checksum_is_refused_once_and_not_kept(
     assert len(server.requests) == 1
 
 
-def test_a_busy_server_is_asked_again_and_one_that_is_away_is_told(
+def test_a_busy_server_is_retried_and_an_absent_server_is_an_error(
     server: FileServer, tmp_path: Path, waited: list[float]
 ) -> None:
     server.faults = [503]
@@ -160,7 +160,7 @@ def zipped(members: dict[str, str]) -> bytes:
     return content.getvalue()
 
 
-def test_the_wanted_members_of_an_archive_are_kept_and_the_archive_is_not(
+def test_only_the_wanted_members_of_an_archive_stay_on_disk(
     server: FileServer, tmp_path: Path
 ) -> None:
     line = json.dumps({"id": "fd_1", "pid": "p", "input": "ANN: Hi.", "output": "They meet."})
@@ -176,7 +176,7 @@ def test_the_wanted_members_of_an_archive_are_kept_and_the_archive_is_not(
     assert "q9" in other and "99" in none
 
 
-def test_no_member_is_written_outside_the_folder_and_links_are_not_followed(tmp_path: Path) -> None:
+def test_members_stay_inside_the_folder_and_links_are_skipped(tmp_path: Path) -> None:
     names = {"../../evil.jsonl": "1", "/abs/dev.jsonl": "2", "in/here.jsonl": "3"}
     (tmp_path / "a.zip").write_bytes(zipped(names))
     (tmp_path / "in").mkdir()
@@ -198,7 +198,7 @@ def test_no_member_is_written_outside_the_folder_and_links_are_not_followed(tmp_
         (b"no archive", "a.zip"),
     ],
 )
-def test_an_archive_without_what_is_wanted_is_refused(
+def test_an_archive_without_the_wanted_members_is_an_error(
     tmp_path: Path, content: bytes, named: str
 ) -> None:
     (tmp_path / "a.zip").write_bytes(content)

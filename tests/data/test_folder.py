@@ -1,4 +1,4 @@
-"""A folder of texts becomes documents with their headings and pages, and says what it left out."""
+"""A folder of texts becomes documents by sections and pages."""
 
 import json
 from pathlib import Path
@@ -26,7 +26,7 @@ def read(folder: Path, home: Path | None = None) -> Dataset:
     return read_dataset("folder", folder, home=home or folder.parent / "home")
 
 
-def test_each_kind_of_file_gives_its_documents(tmp_path: Path) -> None:
+def test_each_file_format_gives_documents(tmp_path: Path) -> None:
     pytest.importorskip("pdfminer")
     pytest.importorskip("mammoth")
     site = "<html><head><title>Fleet</title></head><body><h2>Red</h2><p>Una's boat.</p></body>"
@@ -64,7 +64,7 @@ def test_each_kind_of_file_gives_its_documents(tmp_path: Path) -> None:
         "- # in a list\n\n> # in a quote",
     ],
 )
-def test_what_is_no_heading_of_commonmark_is_text(text: str) -> None:
+def test_a_line_that_is_no_commonmark_heading_is_text(text: str) -> None:
     (part,) = sections(text)
     assert (part.title, part.text) == ("", text.strip())
 
@@ -80,7 +80,7 @@ def test_what_is_no_heading_of_commonmark_is_text(text: str) -> None:
         ("# Alone", [("", "Alone")]),
     ],
 )
-def test_headings_are_titles_and_those_above_nothing_are_text(
+def test_headings_are_titles_and_headings_without_text_are_text(
     text: str, expected: list[tuple[str, str]]
 ) -> None:
     parts = sections(text)
@@ -100,11 +100,11 @@ def test_headings_are_titles_and_those_above_nothing_are_text(
         ("<div>" * 3000 + "deep", [("", "deep")]),
     ],
 )  # fmt: skip
-def test_a_web_page_has_the_text_that_it_shows(text: str, expected: list[tuple[str, str]]) -> None:
+def test_a_web_page_has_the_visible_text(text: str, expected: list[tuple[str, str]]) -> None:
     assert [(part.title, part.text) for part in page(text)] == expected
 
 
-def test_what_cannot_be_read_is_left_out_and_named_with_the_reason(
+def test_unreadable_files_are_skipped_with_a_reason(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     folder = written(tmp_path / "texts", {"good.txt": "Yes.", "empty.md": " \n", "sums.xlsx": "1"})
@@ -129,9 +129,7 @@ def test_what_cannot_be_read_is_left_out_and_named_with_the_reason(
     assert "UTF-8" in lines["russian.txt"] and ".pdf" in lines["sums.xlsx"]
 
 
-def test_texts_with_a_byte_order_mark_and_pages_that_name_their_encoding_are_read(
-    tmp_path: Path,
-) -> None:
+def test_byte_order_marks_and_encodings_of_pages_are_respected(tmp_path: Path) -> None:
     contents = {
         "a.txt": "東京 Una".encode("utf-16"),
         "b.html": '<meta charset="koi8-r"><p>Москва'.encode("koi8-r"),
@@ -144,7 +142,7 @@ def test_texts_with_a_byte_order_mark_and_pages_that_name_their_encoding_are_rea
     assert [document.text for document in read(folder).documents] == ["東京 Una", "Москва", "5 €"]
 
 
-def test_a_folder_of_nothing_readable_is_refused_with_every_reason(tmp_path: Path) -> None:
+def test_a_folder_without_readable_files_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="a.png"):
         read(written(tmp_path / "texts", {"a.png": "x"}))
     (tmp_path / "none").mkdir()
@@ -154,9 +152,7 @@ def test_a_folder_of_nothing_readable_is_refused_with_every_reason(tmp_path: Pat
         read_dataset("folder")
 
 
-def test_without_a_file_that_questions_name_plans_are_made_and_nothing_is_scored(
-    tmp_path: Path,
-) -> None:
+def test_missing_evidence_allows_a_plan_and_no_run(tmp_path: Path) -> None:
     rows = [{"id": "q", "text": "Who?", "evidence": ["b.txt"]}]
     folder = written(tmp_path / "texts", {"a.txt": "Una met Bo.", "questions.jsonl": rows})
     with pytest.raises(UserError, match=r"'b.txt'.*'a.txt'"):
@@ -168,7 +164,7 @@ def test_without_a_file_that_questions_name_plans_are_made_and_nothing_is_scored
         execute(experiment)
 
 
-def test_a_converted_file_is_converted_again_only_when_its_content_changes(
+def test_a_file_is_converted_again_only_if_its_content_changes(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pytest.importorskip("pdfminer")
@@ -185,7 +181,7 @@ def test_a_converted_file_is_converted_again_only_when_its_content_changes(
     assert read(folder, tmp_path / "home").documents[0].text == "Bo rows."
 
 
-def test_a_question_of_a_folder_needs_no_id_and_has_one_that_stays(tmp_path: Path) -> None:
+def test_a_question_without_an_id_has_a_stable_id(tmp_path: Path) -> None:
     first, second = {"text": "Who rows?", "answers": ["Una"]}, {"text": "Who sinks?"}
     folder = written(tmp_path / "texts", {"a.txt": "Una.", "questions.jsonl": [first]})
     (before,) = read(folder).questions
@@ -197,7 +193,7 @@ def test_a_question_of_a_folder_needs_no_id_and_has_one_that_stays(tmp_path: Pat
     assert after.gold[before.id].answers == ("Una",)
 
 
-def test_evidence_that_names_a_file_is_found_by_any_of_its_parts(tmp_path: Path) -> None:
+def test_any_part_of_a_file_is_its_evidence(tmp_path: Path) -> None:
     rows = [{"id": "q", "text": "Who?", "evidence": ["notes.md", "a.txt"]}]
     files = {"notes.md": NOTES, "a.txt": "Una.", "questions.jsonl": rows}
     gold = read(written(tmp_path / "texts", files)).gold["q"]

@@ -1,4 +1,4 @@
-"""RoG's files become questions with their subgraphs, by hand."""
+"""RoG's files become questions with subgraphs."""
 
 import json
 from pathlib import Path
@@ -17,7 +17,7 @@ def cwq(tmp_path: Path) -> Dataset:
     return read_dataset("cwq", rog_folder(tmp_path))
 
 
-def test_a_row_is_a_question_and_a_document_of_one_id_which_is_the_scope(cwq: Dataset) -> None:
+def test_a_row_is_a_question_and_a_document_with_the_id_as_scope(cwq: Dataset) -> None:
     team = cwq.questions[0]
     assert (team.id, team.scope, team.text) == ("WebQTest-1", "WebQTest-1", TEAM["question"])
     assert team.entities == ("Rolf the Ram",)
@@ -28,7 +28,7 @@ def test_a_row_is_a_question_and_a_document_of_one_id_which_is_the_scope(cwq: Da
     assert gold[2].answers == ("A chemist",)
 
 
-def test_the_triples_are_columns_in_which_a_name_stands_once(cwq: Dataset) -> None:
+def test_triples_are_columns_with_distinct_names(cwq: Dataset) -> None:
     stored = cwq.subgraphs
     assert stored is not None and len(stored) == 8
     assert stored.names[:4] == ("Rolf the Ram", "Norvik F.C.", "m.011zsc4_", "2012 Tarn Cup")
@@ -42,7 +42,7 @@ def test_the_triples_are_columns_in_which_a_name_stands_once(cwq: Dataset) -> No
     assert (len(lines), empty.text, team.passage) == (5, NO_TRIPLES, team.text)
 
 
-def test_parquet_and_its_shards_say_the_same_as_json_lines(tmp_path: Path, cwq: Dataset) -> None:
+def test_parquet_shards_equal_json_lines(tmp_path: Path, cwq: Dataset) -> None:
     pyarrow = pytest.importorskip("pyarrow")
     parquet = pytest.importorskip("pyarrow.parquet")
     (tmp_path / "other" / "data").mkdir(parents=True)
@@ -66,7 +66,7 @@ def test_parquet_and_its_shards_say_the_same_as_json_lines(tmp_path: Path, cwq: 
         ([], r"test\*\.parquet"),
     ],
 )
-def test_what_is_wrong_is_told_with_its_line(tmp_path: Path, lines: list, message: str) -> None:
+def test_an_error_names_the_line(tmp_path: Path, lines: list, message: str) -> None:
     if lines:
         text = "\n".join(one if isinstance(one, str) else json.dumps(one) for one in lines)
         (tmp_path / "test.jsonl").write_text(text)

@@ -1,4 +1,4 @@
-"""Each reader on a small set in the original's shape: documents, questions and gold by hand."""
+"""Each reader on a small set in the original format."""
 
 import json
 from collections.abc import Callable
@@ -52,7 +52,7 @@ FIELDS = {"input": "What grows?", "answers": ["Rye"], "context": "Rye.", "meta":
 
 
 class Case(NamedTuple):
-    """Files in the shape of a set, and what they are read as; questions as (id, text, scope)."""
+    """Files in the format of a set, and the expected rows; questions are (id, text, scope)."""
 
     files: dict[str, Any]
     documents: list[Document]
@@ -170,12 +170,12 @@ CASES = {
 
 @pytest.fixture
 def read(tmp_path: Path) -> Read:
-    """The data set of a card, read from these files."""
+    """Read the data set of a card from these files."""
     return lambda name, files: read_dataset(name, written(tmp_path, files))
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_a_published_set_becomes_documents_questions_and_gold(read: Read, name: str) -> None:
+def test_a_published_set_is_read(read: Read, name: str) -> None:
     case = CASES[name]
     data = read(name, case.files)
     assert data.documents == tuple(case.documents)
@@ -183,7 +183,7 @@ def test_a_published_set_becomes_documents_questions_and_gold(read: Read, name: 
     assert list(data.gold.values()) == case.gold
 
 
-def test_zhous_sets_have_every_answer_between_bars(read: Read) -> None:
+def test_answers_of_zhou_2025_are_separated_by_bars(read: Read) -> None:
     lines = '{"title": "Una", "context": "Una.", "id": 9}\n{"context": "Bo."}\n'
     asked = '{"question": "Where?", "answer": "Tarn|Tarn Town"}\n' + (
         '{"question": "Who?", "answer": 7, "qa_pairs": [{"short_answers": ["Ada", "A."]}]}'
@@ -196,7 +196,7 @@ def test_zhous_sets_have_every_answer_between_bars(read: Read) -> None:
     }
 
 
-def test_the_table_of_popqa_is_read_over_a_corpus_of_your_own(read: Read) -> None:
+def test_the_table_of_popqa_is_read_over_your_own_corpus(read: Read) -> None:
     cells = {**POPQA, "possible_answers": '"[""Tarn Town""]"'}
     table = "\t".join(cells) + "\n" + "\t".join(map(str, cells.values())) + "\n"
     files: dict[str, object] = {"corpus.json": TWO}
@@ -219,14 +219,14 @@ def test_the_table_of_popqa_is_read_over_a_corpus_of_your_own(read: Read) -> Non
         ("musique", {"musique_ans_v1.0_dev.jsonl": [MUSIQUE, MUSIQUE]}, "line 2.*line 1"),
     ],
 )  # fmt: skip
-def test_a_fault_of_a_published_set_names_file_and_place(
+def test_an_error_of_a_published_set_names_file_and_place(
     read: Read, name: str, files: dict[str, object], message: str
 ) -> None:
     with pytest.raises(UserError, match=message):
         read(name, files)
 
 
-def test_the_columns_of_the_hub_say_the_same_as_the_pairs(tmp_path: Path, read: Read) -> None:
+def test_the_columns_of_the_hub_equal_the_published_pairs(tmp_path: Path, read: Read) -> None:
     parquet = pytest.importorskip("pyarrow.parquet")
     from pyarrow import Table
 

@@ -1,4 +1,4 @@
-"""The project's own format: documents, questions and gold, and the names that other tools have."""
+"""The project's own format, and the field names of other tools."""
 
 import json
 from dataclasses import replace
@@ -19,7 +19,7 @@ FOUND = [
 ]  # fmt: skip
 
 
-def test_jsonl_keeps_what_the_rows_say(tmp_path: Path) -> None:
+def test_jsonl_reads_every_field(tmp_path: Path) -> None:
     corpus = '\ufeff{"id": 7, "title": "A", "text": "a\u2028z", "scope": "s"}\r\n\n'
     corpus += '{"id": "b", "text": "b", "scope": "s"}\n\n'
     question = {"id": 1, "text": "?", "answers": ["x", "y"], "evidence": [7, "7", "b"],
@@ -35,7 +35,7 @@ def test_jsonl_keeps_what_the_rows_say(tmp_path: Path) -> None:
     assert data.gold["q"] == Gold(("Una",), options=("Bo", "Una"), correct=1, spans=("U.",))
 
 
-def test_aliases_are_part_of_the_digest_where_there_are_some(tmp_path: Path) -> None:
+def test_aliases_enter_the_digest_only_if_present(tmp_path: Path) -> None:
     named = {"id": "a", "title": "Tarn", "text": "a", "aliases": ["Old Tarn"]}
     asked = [{"id": "q", "text": "?"}]
     data = read_dataset("jsonl", write_set(tmp_path, [named, {"id": "b", "text": "b"}], asked))
@@ -58,7 +58,7 @@ def test_aliases_are_part_of_the_digest_where_there_are_some(tmp_path: Path) -> 
         ({"gold_docs": "Isk"}, (), ("Isk",)),
     ],
 )
-def test_jsonl_reads_fields_by_the_names_of_other_tools(
+def test_jsonl_accepts_the_field_names_of_other_tools(
     tmp_path: Path, fields: dict[str, object], answers: tuple[str, ...], evidence: tuple[str, ...]
 ) -> None:
     row = {"_id": "q1", "question": "Which?", "question_type": "bridge", **fields}
@@ -78,7 +78,7 @@ def test_jsonl_reads_fields_by_the_names_of_other_tools(
         ({"evidence": ["e", "f"], "scope": "s"}, "line 1: question 'q1'.*'f'"),
     ],
 )
-def test_a_fault_of_a_question_is_named_as_its_file_has_it(
+def test_an_error_of_a_question_names_its_line(
     tmp_path: Path, fields: dict[str, object], message: str
 ) -> None:
     scoped = [{"id": "e", "text": "e", "scope": "s"}, {"id": "f", "text": "f", "scope": "t"}]
@@ -87,7 +87,7 @@ def test_a_fault_of_a_question_is_named_as_its_file_has_it(
         read_dataset("jsonl", write_set(tmp_path, [*FOUND, *scoped], [row]))
 
 
-def test_fields_that_are_not_read_and_a_set_without_gold_are_named(
+def test_warnings_list_ignored_fields_and_missing_gold(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     row = {"id": "q1", "text": "Which?", "gold": ["x"], "metadata": {}, "question": "What?"}
@@ -98,14 +98,14 @@ def test_fields_that_are_not_read_and_a_set_without_gold_are_named(
 
 
 @pytest.mark.parametrize("value", ["NaN", "-Infinity", "null"])
-def test_what_is_no_number_is_refused_like_null(tmp_path: Path, value: str) -> None:
+def test_nan_and_null_are_no_answers(tmp_path: Path, value: str) -> None:
     folder = written(tmp_path, {"corpus.jsonl": '{"id": "a", "text": "A"}\n'})
     written(folder, {"questions.jsonl": f'{{"id": "q", "text": "Q", "answers": [{value}]}}'})
     with pytest.raises(UserError, match=r"questions.jsonl, line 1: field 'answers"):
         read_dataset("jsonl", root=folder)
 
 
-def test_the_openie_file_of_a_folder_is_found_and_one_of_several_is_chosen(tmp_path: Path) -> None:
+def test_the_openie_file_of_a_folder_is_found_or_chosen(tmp_path: Path) -> None:
     folder = write_set(tmp_path, [{"id": "a", "text": "a"}], [{"id": "q", "text": "?"}])
     assert read_dataset("jsonl", folder).openie is None
     (folder / "openie_a.json").write_text("{}")
@@ -116,9 +116,7 @@ def test_the_openie_file_of_a_folder_is_found_and_one_of_several_is_chosen(tmp_p
     assert read_dataset("jsonl", folder, "openie_b.json").openie == folder / "openie_b.json"
 
 
-def test_every_prefix_of_the_interleaved_questions_has_the_types_in_their_shares(
-    tmp_path: Path,
-) -> None:
+def test_prefixes_of_interleaved_questions_keep_the_mix_of_types(tmp_path: Path) -> None:
     kinds = ["one"] * 4 + ["two"] * 2
     rows = [{"id": f"q{i}", "text": "?", "type": kind} for i, kind in enumerate(kinds)]
     data = read_dataset("jsonl", write_set(tmp_path, [{"id": "a", "text": "a"}], rows))
@@ -127,7 +125,7 @@ def test_every_prefix_of_the_interleaved_questions_has_the_types_in_their_shares
     assert [data.gold[name].type for name in mixed] == ["one", "two", "one", "one", "two", "one"]
 
 
-def test_a_scope_holds_its_own_documents_and_questions(tmp_path: Path) -> None:
+def test_a_scope_has_its_documents_and_questions(tmp_path: Path) -> None:
     corpus = [{"id": name, "text": name, "scope": name[0]} for name in ("a1", "a2", "b1")]
     questions = [{"id": "q", "text": "?", "scope": "a"}, {"id": "r", "text": "?", "scope": "c"}]
     data = read_dataset("jsonl", write_set(tmp_path, corpus, questions))

@@ -1,4 +1,4 @@
-"""The two sets of the repository are what their cards say, and their questions are fair."""
+"""The packaged sets match their cards, and their questions are fair."""
 
 import pytest
 
@@ -18,11 +18,11 @@ def own(request: pytest.FixtureRequest) -> Dataset:
 
 
 def holds(passage: str, words: str) -> bool:
-    """Whether the passage holds the words as whole words, signs and case aside."""
+    """Whether a passage has the words, up to punctuation and case."""
     return f" {normalise_name(words)} " in f" {normalise_name(passage)} "
 
 
-def test_the_sets_have_the_rows_that_their_cards_count_and_pin(own: Dataset) -> None:
+def test_the_sets_match_the_counts_and_pins_of_their_cards(own: Dataset) -> None:
     rows = {"questions": own.questions, "documents": own.documents}
     assert own.card.counts == {kind: len(every) for kind, every in rows.items()}
     assert own.card.pinned
@@ -30,9 +30,7 @@ def test_the_sets_have_the_rows_that_their_cards_count_and_pin(own: Dataset) -> 
         assert {row: rows[kind][row].id for row in pins} == pins
 
 
-def test_every_question_has_its_evidence_and_a_multi_hop_one_no_passage_that_answers_it(
-    own: Dataset,
-) -> None:
+def test_questions_have_evidence_and_no_passage_answers_a_multi_hop_question(own: Dataset) -> None:
     texts = {document.id: document.passage for document in own.documents}
     for question in own.questions:
         gold = own.gold[question.id]
@@ -53,7 +51,7 @@ def test_every_question_has_its_evidence_and_a_multi_hop_one_no_passage_that_ans
 
 
 @pytest.mark.parametrize("name", card_names())
-def test_every_card_names_itself_a_reader_and_metrics_that_exist(name: str) -> None:
+def test_every_card_has_a_known_reader_and_known_metrics(name: str) -> None:
     card = load_card(name)
     assert card.name == name
     assert {layout.reader for layout in card.shapes} <= {*READERS, FOLDER}

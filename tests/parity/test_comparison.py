@@ -15,7 +15,7 @@ from parity.page import PAGE, UNEXPLAINED, Result, unexplained, with_results  # 
 
 
 def ranked(*rows: tuple[int, float]) -> Ranking:
-    """Ids with one number each as their key."""
+    """Ids with a score each."""
     return Ranking(tuple(one for one, _ in rows), tuple((score,) for _, score in rows))
 
 
@@ -34,20 +34,20 @@ CUT = ranked((3, 0.9), (1, 0.5), (4, 0.5))
         (ranked((3, 0.9), (2, 0.7), (4, 0.5)), CUT, ["differs"]),
     ],
 )
-def test_lists_are_the_same_or_differ_by_ties_alone_or_differ(
+def test_lists_are_equal_or_tied_or_different(
     ours: Ranking, theirs: Ranking, kinds: list[str]
 ) -> None:
     found = compare("q1", {"nodes": ours}, {"nodes": theirs})
     assert [one.kind for one in found] == kinds
 
 
-def test_a_planted_swap_is_found_at_its_place_and_named_with_both_sides():
+def test_a_swap_is_reported_with_place_and_both_ids():
     ours = ranked((3, 0.9), (1, 0.5), (0, 0.4), (2, 0.3))
     (result,) = compare("q7", {"nodes": ours}, {"nodes": ENGINE})
     assert result == Difference("q7", "nodes", "differs", 3, "0 (0.4)", "2 (0.5)")
 
 
-def test_a_list_behind_a_tie_follows_from_it_and_one_before_it_does_not():
+def test_a_difference_after_a_tie_follows_from_it():
     tied = {"nodes": ranked((2, 0.5), (1, 0.5)), "chunks": Ranking((5, 6))}
     engine = {"nodes": ranked((1, 0.5), (2, 0.5)), "chunks": Ranking((6, 5))}
     assert [one.kind for one in compare("q1", tied, engine)] == ["ties", "follows"]
@@ -62,12 +62,12 @@ def test_the_badge_is_that_of_the_worst_question():
 
 
 def planted(case: str) -> Result:
-    """One question that is the same, and one with a planted difference in its nodes."""
+    """A result with an equal question and a difference in the nodes."""
     wrong = Difference("q2", "nodes", "differs", 1, "4", "7")
     return Result(cases()[case], "1.0", {"q1": [], "q2": [wrong]})
 
 
-def test_the_page_has_each_difference_with_its_reason_and_names_those_without():
+def test_the_page_lists_differences_with_and_without_reasons():
     page = PAGE.read_text(encoding="utf-8")
     text = with_results(page, [planted("lightrag-mix")])
     assert "**nodes** of q2, place 1: ours 4, the engine 7. " + UNEXPLAINED in text
@@ -78,7 +78,7 @@ def test_the_page_has_each_difference_with_its_reason_and_names_those_without():
     ]  # fmt: skip
 
 
-def test_reasons_are_of_the_lists_of_their_case():
+def test_reasons_name_lists_of_their_case():
     assert all(set(case.reasons) <= set(case.stages) for case in cases().values())
 
 

@@ -1,4 +1,4 @@
-"""The planted extraction is perfect, and its faults are as many as were asked for."""
+"""The planted extraction is exact, up to the configured share of errors."""
 
 import pytest
 
@@ -36,7 +36,7 @@ def table(world: World) -> ChunkTable:
     return presplit(corpus=world_dataset(load_card("world"), world))
 
 
-def test_it_reads_every_fact_under_the_names_of_the_entities_and_nothing_else(world, table):
+def test_the_extraction_is_exactly_the_facts_with_entity_names(world, table):
     result = planted_extraction(chunk_table=table)
     names = [entity.name for entity in world.entities]
     by_passage: dict[str, set[Triple]] = {}
@@ -52,7 +52,7 @@ def test_it_reads_every_fact_under_the_names_of_the_entities_and_nothing_else(wo
     assert result.statistics == {"triples": n_facts}
 
 
-def test_a_rumour_gives_entities_and_no_triple_and_aliases_may_be_nodes_of_their_own() -> None:
+def test_rumours_give_no_triples_and_aliases_may_stay_separate() -> None:
     result = planted_extraction(chunk_table=TINY)
     assert triples(result) == [
         ("Ada Marsh", "worked for", "Nor Guild"),
@@ -76,7 +76,7 @@ def test_dropped_facts_are_an_exact_share_and_keep_their_entities(table: ChunkTa
     assert [row.entities for row in more.rows] == [row.entities for row in whole.rows]
 
 
-def test_records_are_described_by_the_sentences_as_written() -> None:
+def test_descriptions_are_the_sentences_as_written() -> None:
     result = planted_text_extraction(chunk_table=TINY)
     first = result.rows[0]
     assert [(one.name, one.type, one.description) for one in first.entities] == [

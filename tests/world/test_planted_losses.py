@@ -1,4 +1,4 @@
-"""Losses planted at each stage of the synthetic world are named by the funnel, every one."""
+"""The funnel finds every loss that is planted at a stage of the synthetic world."""
 
 import json
 from pathlib import Path
@@ -32,7 +32,7 @@ Pairs = set[tuple[str, str]]
 
 
 class Elsewhere(WorldReader):
-    """A reader that finds one and the same name in every question: somebody of the noise."""
+    """A reader that finds the same outsider in every question."""
 
     def _respond(self, chat: Chat) -> str:
         if "named_entities" in chat[0].content:
@@ -42,7 +42,7 @@ class Elsewhere(WorldReader):
 
 
 class Silent(WorldReader):
-    """A reader that gives no reply to prompts of an odd length."""
+    """A reader that fails for prompts of odd length."""
 
     def _respond(self, chat: Chat) -> str | CallFailed:  # type: ignore[override]
         if "hort answer:" in chat[-1].content and len(chat[-1].content) % 2:
@@ -51,7 +51,7 @@ class Silent(WorldReader):
 
 
 class Careless(WorldReader):
-    """A reader that answers every question wrong."""
+    """A reader with wrong answers only."""
 
     def _respond(self, chat: Chat) -> str:
         return "nobody" if "hort answer:" in chat[-1].content else super()._respond(chat)
@@ -82,8 +82,8 @@ def evidence(**settings: Any) -> Pairs:
     return {(name, document) for name, one in gold.items() for document in one.evidence}
 
 
-def test_facts_that_were_not_read_are_lost_in_extraction() -> None:
-    """With one fact a passage, a dropped fact leaves its passage without any relationship."""
+def test_dropped_facts_are_lost_at_extraction() -> None:
+    """With one fact per passage, a dropped fact leaves its passage without relationships."""
     world = {"hops": 1, "facts_per_passage": 1}
     sizes = [f"dataset.{name}={value}" for name, value in world.items()]
     drop = ["build.extraction.drop=0.5", "method.n_retrieved=3"]
@@ -99,8 +99,8 @@ def test_facts_that_were_not_read_are_lost_in_extraction() -> None:
     assert otherwise == {document for _, document in planted & retrieved(rows)}
 
 
-def test_questions_that_were_linked_to_somebody_else_lose_their_evidence_there() -> None:
-    """Linked by vectors alone, without synonymy, which would join names that are alike."""
+def test_questions_with_wrong_entities_lose_their_evidence_at_linking() -> None:
+    """Linking uses vectors only; synonymy edges would join similar names."""
     settings = ["build.graph=kg", "method.linking=[vectors]"]
     settings.append("llm._target_=test_planted_losses.Elsewhere")
     funnel, rows = funnel_and_rows(*HIPPORAG, *settings)
@@ -111,16 +111,14 @@ def test_questions_that_were_linked_to_somebody_else_lose_their_evidence_there()
     ("stage", "settings"),
     [("prompt", ["method.top_k=1"]), ("cut", ["method.n_retrieved=4", "method.budget=60"])],
 )
-def test_what_was_retrieved_is_lost_by_its_rank_or_by_the_budget(
-    stage: str, settings: list[str]
-) -> None:
+def test_retrieved_evidence_is_lost_by_rank_or_by_budget(stage: str, settings: list[str]) -> None:
     funnel, rows = funnel_and_rows("method=vanilla", *settings)
     packed = {(row["question"], p["id"]) for row in rows for p in row["context"]["pieces"]}
     missing = (evidence() & retrieved(rows)) - packed
     assert at(stage, funnel) == at("prompt", funnel) | at("cut", funnel) == missing != set()
 
 
-def test_a_reader_that_fails_or_answers_wrong_is_not_blamed_on_retrieval() -> None:
+def test_failed_and_wrong_answers_are_losses_of_the_reader() -> None:
     settings = ["llm._target_=test_planted_losses.Silent", "failures.limit=1"]
     funnel, rows = funnel_and_rows("method=oracle", *settings)
     failed = {row["question"] for row in rows if row["status"] == "failed"}
@@ -137,13 +135,13 @@ def mean_of(name: str, *settings: str) -> float:
     return float(stored["metrics"][name]["mean"])  # type: ignore[index]
 
 
-def test_with_nothing_removed_the_oracle_answers_every_question_and_others_fewer() -> None:
+def test_the_oracle_answers_everything_and_other_methods_less() -> None:
     worse = ["dataset.alias_rate=1", "dataset.noise=0.5"]
     assert mean_of("accuracy", "method=oracle", *worse) == 1.0
     assert 0.0 < mean_of("accuracy", "method=vanilla") < mean_of("accuracy", *HIPPORAG) < 1.0
 
 
-def test_removed_facts_cost_the_oracle_exactly_what_the_world_says() -> None:
+def test_removed_facts_lower_the_oracle_by_their_exact_share() -> None:
     result = world_of(world_set(removed=0.3))
     settings = ["method=oracle", "dataset.removed=0.3"]
     funnel, _ = funnel_and_rows(*settings)

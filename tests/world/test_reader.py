@@ -1,4 +1,4 @@
-"""The scripted reader answers exactly when the facts are in its prompt, whatever their form."""
+"""The world's reader answers exactly if the facts are in its prompt."""
 
 import json
 
@@ -51,20 +51,18 @@ OTHER, ALIAS = "Norvik Guild was founded by Mira Holt.", "Sol Press was founded 
         (f"{WORKED} {OTHER} {FOUNDED}", "Mira Holt"),  # the first of two
     ],
 )  # fmt: skip
-def test_it_answers_when_every_fact_of_the_chain_is_stated_in_any_form(
-    context: str, answer: str
-) -> None:
+def test_it_answers_if_all_facts_of_the_chain_are_stated(context: str, answer: str) -> None:
     assert says(context) == answer
 
 
-def test_a_question_or_prompt_that_is_none_of_the_world_stops_the_run() -> None:
+def test_other_questions_and_prompts_stop_the_run() -> None:
     with pytest.raises(RunStopped, match="How do rivers"):
         says(WORKED, "How do rivers hang together?")
     with pytest.raises(RunStopped, match="Entities"):
         replied("graphrag_bench.graphs:prompts/community_report.j2", tables="-----Entities-----")
 
 
-def test_map_and_reduce_lose_no_fact_of_a_chain_that_lies_in_two_parts() -> None:
+def test_map_and_reduce_join_a_chain_across_two_parts() -> None:
     parts = [f"{WORKED} Ada Marsh was born in Sol Bay.", FOUNDED]
     points = []
     for part in parts:
@@ -77,7 +75,7 @@ def test_map_and_reduce_lose_no_fact_of_a_chain_that_lies_in_two_parts() -> None
 
 
 @pytest.mark.parametrize("form", ["short", "paragraph", "summary"])
-def test_it_answers_in_a_name_whatever_form_but_a_list_is_asked_for(form: FormName) -> None:
+def test_the_answer_is_a_name_in_every_form_but_lists(form: FormName) -> None:
     assert says(f"{WORKED} {FOUNDED}", form=form) == "Otto Brandt"
     assert says(f"{WORKED} {FOUNDED}", form="list") == "ans: Otto Brandt"
     assert says(WORKED, form="list") == f"ans: {UNKNOWN}"
@@ -99,7 +97,7 @@ PASSAGE = f"Ada Marsh\nAda Marsh is a painter. {WORKED}"
          {"triples": [["Ada Marsh", "worked for", "Norvik Guild"]]}),
     ],
 )  # fmt: skip
-def test_it_replies_in_the_form_of_each_prompt(
+def test_replies_have_the_format_of_the_prompt(
     prompt: str, values: dict[str, object], expected: object
 ) -> None:
     assert json.loads(replied(prompt, question=QUESTION, **values)) == expected

@@ -1,4 +1,4 @@
-"""The synthetic world is what its settings say, and what follows from them can be counted."""
+"""The synthetic world follows its settings exactly."""
 
 import unicodedata
 from typing import Any
@@ -21,14 +21,14 @@ def world(**settings: object) -> World:
 
 
 def stated(one: World) -> list[tuple[str, str, str]]:
-    """Every fact that a passage states, under the names it uses."""
+    """The facts that passages state, with names as written."""
     return [(fact.names[0], fact.phrase, fact.names[1]) for fact in one.facts if fact.passage]
 
 
 # ---- sizes, shares and names
 
 
-def test_facts_are_as_many_as_asked_for_and_noise_is_its_share_of_all_passages() -> None:
+def test_the_numbers_of_facts_and_noise_passages_are_exact() -> None:
     result = world(noise=0.25, facts_per_passage=3)
     noise = [one.title for one in result.passages if one.id.startswith("n")]
     assert (len(noise), len(result.passages)) == (40, 160)  # a quarter
@@ -37,7 +37,7 @@ def test_facts_are_as_many_as_asked_for_and_noise_is_its_share_of_all_passages()
     assert all(fact.head != fact.tail for fact in result.facts)
 
 
-def test_the_exact_share_of_mentions_uses_an_alias_that_its_own_passage_introduces() -> None:
+def test_the_alias_rate_is_exact_and_every_used_alias_is_introduced() -> None:
     result = world(alias_rate=0.25)
     aliases = {entity.alias for entity in result.entities}
     names = [name for fact in result.facts for name in fact.names]
@@ -51,7 +51,7 @@ def test_the_exact_share_of_mentions_uses_an_alias_that_its_own_passage_introduc
 # ---- what stays
 
 
-def test_the_corpus_follows_from_the_settings_whatever_the_order_of_sets() -> None:
+def test_the_corpus_does_not_depend_on_the_hash_seed() -> None:
     statement = (
         "from graphrag_bench.data.readers import read_dataset as r;"
         "d = r('world', settings={'size': 50, 'n_questions': 20});"
@@ -68,7 +68,7 @@ def test_the_corpus_follows_from_the_settings_whatever_the_order_of_sets() -> No
 
 
 @pytest.mark.parametrize("rate", ["noise", "alias_rate", "removed", "contradictions"])
-def test_entities_facts_and_questions_stay_when_a_rate_changes(rate: str) -> None:
+def test_rates_do_not_change_entities_facts_and_questions(rate: str) -> None:
     low, high = world(**{rate: 0.1}), world(**{rate: 0.4})
     assert low.entities[:120] == high.entities[:120]
     assert low.chains == high.chains
@@ -84,7 +84,7 @@ def test_entities_facts_and_questions_stay_when_a_rate_changes(rate: str) -> Non
 # ---- removal and noise
 
 
-def test_removal_takes_an_exact_share_and_its_evidence_is_an_id_that_no_passage_has() -> None:
+def test_removed_facts_are_an_exact_share_without_passages() -> None:
     result = world(removed=0.3)
     assert sum(fact.passage is None for fact in result.facts) == 72  # of 240
     ids = {passage.id for passage in result.passages}
@@ -93,7 +93,7 @@ def test_removal_takes_an_exact_share_and_its_evidence_is_an_id_that_no_passage_
         assert [one in ids for one in result.evidence(chain)] == stated_rows
 
 
-def test_contradictions_are_rumours_with_another_tail_and_distractors_about_outsiders() -> None:
+def test_contradictions_are_rumours_and_distractors_are_about_outsiders() -> None:
     result = world(noise=0.4, contradictions=1.0)
     facts = {(fact.head, fact.phrase): fact.tail for fact in result.facts}
     assert len(result.contradictions) == 80
@@ -114,7 +114,7 @@ def test_contradictions_are_rumours_with_another_tail_and_distractors_about_outs
 # ---- questions and gold
 
 
-def test_a_chain_leads_to_its_answer_meets_nobody_twice_and_its_passages_are_the_gold() -> None:
+def test_a_chain_is_a_simple_path_to_its_answer_and_its_passages_are_gold() -> None:
     text = question("Ada Marsh", ("worked for", "was founded by"))
     assert text == "Who is the founder of the employer of Ada Marsh?"
     assert parse_question("Who founded Norvik?") is None
@@ -144,7 +144,7 @@ def test_a_chain_leads_to_its_answer_meets_nobody_twice_and_its_passages_are_the
 # ---- as a data set
 
 
-def test_the_name_says_which_settings_are_not_the_default_and_they_make_the_world_again() -> None:
+def test_the_name_has_the_changed_settings_which_reproduce_the_world() -> None:
     data = read_dataset("world", settings={"noise": 0.3, "size": 200})
     assert data.name == "world-size200-noise0.3"
     assert data.settings == {"noise": 0.3, "size": 200}
@@ -162,6 +162,6 @@ def test_the_name_says_which_settings_are_not_the_default_and_they_make_the_worl
         ("toy", {"settings": {"noise": 0.1}}, r"'dataset\.noise'"),
     ],
 )
-def test_what_makes_no_world_is_refused(name: str, given: dict[str, Any], message: str) -> None:
+def test_wrong_settings_are_errors(name: str, given: dict[str, Any], message: str) -> None:
     with pytest.raises(UserError, match=message):
         read_dataset(name, **given)

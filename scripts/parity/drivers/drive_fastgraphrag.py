@@ -1,7 +1,7 @@
-"""fast-graphrag on the frozen world: its own graph, vector and chunk stores, `get_context`.
+"""Run fast-graphrag's `get_context` on the frozen world.
 
-Rows enter through the storages of its state manager, between `insert_start` and `insert_done`.
-Nothing is merged by similarity when they enter, so that the graph is the frozen one.
+Rows are inserted into the storages of its state manager, between `insert_start` and `insert_done`,
+without merging by similarity, so that the graph is the frozen one.
 """
 
 import asyncio
@@ -15,23 +15,23 @@ from frozen import arguments, write
 
 
 async def main():
-    """Insert, ask, write."""
+    """Insert the graph, ask the questions, write the lists."""
     world, mode, target, work = arguments()
 
     class Table(BaseEmbeddingService):
         """The vectors of the frozen world."""
 
         async def encode(self, texts, model=None):
-            """One row for each text; the engine writes names in capitals."""
+            """Return a row for each text; the engine writes names in capitals."""
             low = [text if text in world.vector_of else text.lower() for text in texts]
             return world.embed(low)
 
     class Recorded(BaseLLMService):
-        """A model that retrieval never asks: the recorded entities are passed to it."""
+        """A model that is never called: retrieval gets the recorded entities."""
 
         async def send_message(self, prompt, response_model=None, **_):
-            """No reply."""
-            raise RuntimeError("retrieval asked a model")
+            """Raise RuntimeError."""
+            raise RuntimeError("retrieval called a model")
 
     embedding = Table(embedding_dim=world.array("queries").shape[1])
     rag = GraphRAG(
@@ -42,7 +42,7 @@ async def main():
     await insert(state, world)
     answers = {}
     await state.query_start()
-    if mode == "exact":  # candidates of the approximate search: as many as there are nodes
+    if mode == "exact":  # the approximate search visits every node
         state.entity_storage._index.set_ef(len(world.nodes))
     for one in world.questions:
         named = {"named": one["named"], "generic": []}
@@ -52,7 +52,7 @@ async def main():
 
 
 async def insert(state, world):
-    """The frozen rows into the engine's stores."""
+    """Insert the frozen rows into the engine's stores."""
     vectors = world.array("nodes")
     await state.insert_start()
     for node in world.nodes:
@@ -78,7 +78,7 @@ async def insert(state, world):
 
 
 def lists(context, world):
-    """The rows of the three lists with the engine's scores; empty where it finds no context."""
+    """Return the three lists with the engine's scores; empty without a context."""
     if context is None:
         return {"nodes": [], "relationships": [], "chunks": []}
     return {

@@ -1,7 +1,7 @@
-"""HippoRAG 2 on the frozen facts: its own `index` and `retrieve`.
+"""Run HippoRAG 2's `index` and `retrieve` on the frozen facts.
 
-`index` reads the facts from a file in its own form, so that nothing is extracted. Packages that it
-imports and that retrieval never calls (servers, other embedders, vLLM) are empty modules here.
+`index` reads the facts from a file in its own format, so that nothing is extracted. Imported
+packages that retrieval never calls (servers, other embedders, vLLM) are replaced by mocks.
 """
 
 import json
@@ -29,7 +29,7 @@ engine = sys.modules["hipporag.HippoRAG"]
 
 
 def main():
-    """Index, ask, write."""
+    """Index the passages, ask the questions, write the lists."""
     world, _, target, work = arguments()
     table = dict(world.vector_of)
     facts = json.loads((world.folder.parent / "openie.json").read_text(encoding="utf-8"))
@@ -43,20 +43,20 @@ def main():
         table[str(named)] = edges[row]
 
     class Table:
-        """The vectors of the frozen world in the place of an embedder."""
+        """An embedder with the vectors of the frozen world."""
 
         def __init__(self, **_):
             self.embedding_dim = nodes.shape[1]
 
         def batch_encode(self, texts, **_):
-            """One row for each text."""
+            """Return a row for each text."""
             return np.array([table[text] for text in texts], np.float32)
 
     class Keeps:
         """A model whose reply to the filter keeps every fact."""
 
         def infer(self, messages, **_):
-            """The recorded reply."""
+            """Return the recorded reply."""
             requests = messages[-1]["content"]
             rows = requests.partition("[[ ## fact_before_filter ## ]]\n")[2].partition("\n\n")[0]
             return (f"[[ ## fact_after_filter ## ]]\n{rows}\n\n[[ ## completed ## ]]", {}, False)

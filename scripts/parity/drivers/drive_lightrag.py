@@ -1,8 +1,8 @@
-"""LightRAG on the frozen world: its own storages, `aquery_data` without budgets.
+"""Run LightRAG's `aquery_data` without budgets on the frozen world.
 
-Rows enter through the engine's storage classes, so that nothing is extracted. The reply to its
-keyword prompt is the recorded one. Sources of the lists: what `_perform_kg_search` returns, and
-the chunks that `_merge_all_chunks` returns cut at `chunk_top_k`, before tokens are counted.
+Rows are inserted into the engine's storages, so that nothing is extracted. The reply to its keyword
+prompt is recorded. The lists are the results of `_perform_kg_search`, and the first `chunk_top_k`
+chunks of `_merge_all_chunks`, before tokens are counted.
 """
 
 import asyncio
@@ -21,7 +21,7 @@ SEP = "<SEP>"
 
 
 async def main():
-    """Insert, ask, write."""
+    """Insert the graph, ask the questions, write the lists."""
     world, mode, target, work = arguments()
     table, current = dict(world.vector_of), {}
 
@@ -59,7 +59,7 @@ async def main():
 
 
 async def insert(rag, world, table):
-    """The frozen rows into the engine's graph, vectors and chunks."""
+    """Insert the frozen rows into the engine's graph, vectors and chunks."""
     graph = rag.chunk_entity_relation_graph
     nodes, edges, chunks = (world.array(one) for one in ("nodes", "relationships", "chunks"))
     entities, relations = {}, {}
@@ -111,7 +111,7 @@ async def insert(rag, world, table):
 
 
 def watch(seen):
-    """Keep what the two stages return, without changing it."""
+    """Record the results of the two stages in `seen`."""
     search, merge = operate._perform_kg_search, operate._merge_all_chunks
 
     async def searched(*args, **named):
@@ -128,7 +128,7 @@ def watch(seen):
 
 
 def lists(seen, world):
-    """The rows of the three lists; the engine keeps no score beside entities."""
+    """Return the three lists; the engine has no scores of entities."""
     search = seen.get("search", {"final_entities": [], "final_relations": []})
     nodes = [[world.row_of[one["entity_name"]], []] for one in search["final_entities"]]
     rows = []

@@ -1,7 +1,7 @@
-"""nano-graphrag on the frozen world: its own graph, vectors and key-value stores, no budgets.
+"""Run nano-graphrag without budgets on the frozen world.
 
-The lists are those of the functions that `_build_local_query_context` calls, and of the
-communities that `global_query` hands to `_map_global_communities`.
+The lists are those of the functions that `_build_local_query_context` calls, and the communities
+that `global_query` passes to `_map_global_communities`.
 """
 
 import asyncio
@@ -25,7 +25,7 @@ utils.ENCODER = Letters()
 
 
 async def main():
-    """Insert, ask, write."""
+    """Insert the graph, ask the questions, write the lists."""
     world, mode, target, work = arguments()
     table = dict(world.vector_of)
 
@@ -53,7 +53,7 @@ async def main():
 
 
 async def insert(rag, world, table, mode):
-    """The frozen rows into the engine's stores; a community is a cluster of its nodes."""
+    """Insert the frozen rows into the engine's stores; a community is a cluster of nodes."""
     graph = rag.chunk_entity_relation_graph
     clusters = {row: [] for row in range(len(world.nodes))}
     for number, one in enumerate(world.communities):
@@ -101,7 +101,7 @@ async def insert(rag, world, table, mode):
 
 
 async def local(rag, world, text, param):
-    """The four lists of a local search."""
+    """Return the four lists of a local search."""
     graph = rag.chunk_entity_relation_graph
     results = await rag.entities_vdb.query(text, top_k=param.top_k)
     names = [one["entity_name"] for one in results]
@@ -135,7 +135,7 @@ async def local(rag, world, text, param):
 
 
 async def everywhere(rag, world, text, param):
-    """The communities of a global search in the order in which they are mapped."""
+    """Return the communities of a global search in the order of the map step."""
     seen = []
     mapped = op._map_global_communities
 
