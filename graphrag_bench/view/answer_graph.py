@@ -34,7 +34,7 @@ _RELATIONSHIPS = ("relationships", "subgraph", "exploration")
 
 
 @dataclass(frozen=True)
-class Walks:
+class ProbableWalks:
     """The most probable walk to each vertex; vertices are nodes, then chunks.
 
     `before` int32 (n_nodes + n_chunks,) is the previous vertex; negative at seeds and where no
@@ -45,7 +45,7 @@ class Walks:
     n_nodes: int
 
     @classmethod
-    def of(cls, graph: Graph, seeds: Sequence[int], *, through_chunks: bool) -> "Walks":
+    def of(cls, graph: Graph, seeds: Sequence[int], *, through_chunks: bool) -> "ProbableWalks":
         """Return the walks from the nodes `seeds`; seeds out of range are ignored.
 
         A walk follows a relationship, in either direction, in proportion to its weight. It ends at
@@ -187,7 +187,7 @@ class _Drawing:
         chunks = [chunk for one in documents for chunk in table.chunks_of(one)] if table else []
         self.gold_chunks = dict.fromkeys(chunks)
         self.answers = {normalise_name(one) for one in gold.answers}
-        self.walks = self.graph and Walks.of(
+        self.walks = self.graph and ProbableWalks.of(
             self.graph, rows.seeds, through_chunks=rows.through_chunks
         )
         self.hops: set[frozenset[Vertex]] = set()

@@ -8,7 +8,7 @@ from graphrag_bench.algorithms.graph import Graph
 from graphrag_bench.data.chunks import ChunkTable
 from graphrag_bench.data.dataset import Gold
 from graphrag_bench.explain.names import ArtifactNames
-from graphrag_bench.view.answer_graph import MAX_NODES, Walks, answer_graph
+from graphrag_bench.view.answer_graph import MAX_NODES, ProbableWalks, answer_graph
 
 GOLD = Gold(answers=("Node 3",), evidence=("d1",))
 
@@ -76,7 +76,7 @@ def test_a_path_has_its_edges_and_an_unconnected_seed_is_listed() -> None:
 def test_the_most_probable_walk_avoids_the_hub() -> None:
     hub, quiet, target = 1, 2, 3
     source, ends = [0, 0, hub, quiet, *[hub] * 6], [hub, quiet, target, target, *range(4, 10)]
-    walks = Walks.of(Graph.from_arrays(source, ends), [0], through_chunks=False)
+    walks = ProbableWalks.of(Graph.from_arrays(source, ends), [0], through_chunks=False)
     assert walks.to(("n", target)) == [("n", 0), ("n", quiet), ("n", target)]
     assert walks.to(("n", 99)) == [("n", 99)]
 
