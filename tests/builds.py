@@ -1,4 +1,4 @@
-"""Small inputs of builders, taggers that are told what they read, and graphs as lists."""
+"""Small inputs of builders, scripted taggers, and graphs as lists."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -25,17 +25,17 @@ QUIET = Progress(quiet=True)
 
 
 def table(*texts: str, title: str = "") -> ChunkTable:
-    """One document and chunk for each text, all of one title."""
+    """Return a table with one document and chunk for each text, all with one title."""
     return ChunkTable.of([(f"d{row}", title, text) for row, text in enumerate(texts)])
 
 
 def texts(n: int) -> ChunkTable:
-    """So many different chunks."""
+    """Return a table of `n` different chunks."""
     return table(*(f"text {row}" for row in range(n)))
 
 
 def extraction(*chunks: tuple[list[str], list[tuple[str, str, str]]]) -> Extraction:
-    """One (entities, triples) for each chunk."""
+    """Return an extraction from (entities, triples) of each chunk."""
     rows = [
         ChunkExtraction(tuple(entities), tuple(Triple(*triple) for triple in triples))
         for entities, triples in chunks
@@ -46,12 +46,12 @@ def extraction(*chunks: tuple[list[str], list[tuple[str, str, str]]]) -> Extract
 def related(
     source: str, target: str, description: str = "", *keywords: str, strength: float = 1.0
 ) -> RelationshipRecord:
-    """A described relationship."""
+    """Return a described relationship."""
     return RelationshipRecord(source, target, description, keywords, strength)
 
 
 def described(*chunks: Sequence[EntityRecord | RelationshipRecord]) -> TextExtraction:
-    """The records of each chunk."""
+    """Return an extraction from the records of each chunk."""
     rows = [
         ChunkRecords(
             tuple(one for one in chunk if isinstance(one, EntityRecord)),
@@ -63,7 +63,7 @@ def described(*chunks: Sequence[EntityRecord | RelationshipRecord]) -> TextExtra
 
 
 class FixedTagger:
-    """A tagger that reads the same sentences in every text."""
+    """A tagger that returns the same sentences for every text."""
 
     identity = "told"
 
@@ -75,7 +75,7 @@ class FixedTagger:
 
 
 class Known:
-    """A tagger that knows some names with their labels; a sentence ends at a dot."""
+    """A tagger of given names with labels; sentences end at dots."""
 
     identity = "known"
 
@@ -93,9 +93,9 @@ class Known:
 
 
 class Words:
-    """Capitalised words are people, some names of several words too, and some words counts.
+    """A tagger of capitalised words and given `names` as people, and of `counts` as numbers.
 
-    A sentence ends at a dot, or not; a title may stand in no sentence.
+    With `apart` sentences end at dots, and a title is no sentence.
     """
 
     identity = "words"
@@ -115,7 +115,7 @@ class Words:
 
 
 class Lengths:
-    """An embedder for which a text is a direction by its length."""
+    """An embedder whose vectors are at an angle by the length of the text."""
 
     identity, dimension = "lengths", 2
 
@@ -127,27 +127,27 @@ class Lengths:
 
 
 def unit(angles: Sequence[float]) -> Any:
-    """Unit vectors of these angles, float32 (n, 2)."""
+    """Return unit vectors of these angles, float32 (n, 2)."""
     return np.stack([np.cos(angles), np.sin(angles)], axis=1).astype(np.float32)
 
 
 def dense(matrix: Any) -> list[list[int]]:
-    """The rows of a sparse matrix."""
+    """Return a sparse matrix as lists of integers."""
     return matrix.toarray().astype(int).tolist()
 
 
 def chunks_of(matrix: Any) -> list[list[int]]:
-    """The columns of every row of a sparse matrix."""
+    """Return the columns of each row of a sparse matrix."""
     return [row.indices.tolist() for row in matrix]
 
 
 def ends(graph: Graph) -> list[tuple[int, int]]:
-    """Source and target of every relationship."""
+    """Return source and target of each relationship."""
     return list(zip(graph.source.tolist(), graph.target.tolist(), strict=True))
 
 
 def facts(graph: Graph) -> list[tuple[str, str, str, float]]:
-    """Head, relation, tail and weight of every relationship."""
+    """Return head, relation, tail and weight of each relationship."""
     names, columns = list(graph.names), zip(graph.relations, graph.weight.tolist(), strict=True)
     pairs = zip(ends(graph), columns, strict=True)
     return [(names[head], name, names[tail], weight) for (head, tail), (name, weight) in pairs]

@@ -1,4 +1,4 @@
-"""What numbers are worked out by hand with: ranked rows, and an embedder of written vectors."""
+"""Ranked rows, vectors and models for tests with values worked out by hand."""
 
 import inspect
 from collections.abc import Callable, Mapping, Sequence
@@ -12,23 +12,23 @@ from graphrag_bench.values import Ranked
 
 
 def ranked(*ids: int, scores: Sequence[float] = ()) -> Ranked[Any]:
-    """Rows in an order; without scores each has 1."""
+    """Return ranked rows; scores are 1 by default."""
     return Ranked(np.array(ids, np.int64), np.array(scores or [1.0] * len(ids)))
 
 
 def falling(*ids: int) -> Ranked[Any]:
-    """Rows in an order with scores from 1 down to a half."""
+    """Return ranked rows with scores from 1 down to 0.5."""
     return Ranked(np.array(ids, np.int64), np.linspace(1.0, 0.5, len(ids)))
 
 
 def check(result: Ranked[Any], ids: Sequence[int], scores: Sequence[float]) -> None:
-    """Assert that rows come in this order with these scores, to six decimals."""
+    """Assert the ids and scores of ranked rows, to six decimals."""
     assert result.ids.tolist() == list(ids), result.items()
     np.testing.assert_allclose(result.scores, scores, atol=1e-6)
 
 
 def alone(batched: Callable[..., list[Any]]) -> Callable[..., Any]:
-    """A batched operator as a function of one question; a value that is left out is None."""
+    """Return a batched operator as a function of one question; missing values are None."""
     names = inspect.getfullargspec(batched).args
 
     def single(*values: Any, **named: Any) -> Any:
@@ -40,18 +40,18 @@ def alone(batched: Callable[..., list[Any]]) -> Callable[..., Any]:
 
 
 def angle(degrees: float | str) -> tuple[float, float]:
-    """The unit vector at an angle to the first axis."""
+    """Return the unit vector at an angle to the first axis."""
     turned = np.deg2rad(float(degrees))
     return float(np.cos(turned)), float(np.sin(turned))
 
 
 def at(*degrees: float) -> VectorIndex:
-    """An index of vectors at these angles."""
+    """Return an index of vectors at these angles."""
     return VectorIndex(np.array([angle(one) for one in degrees], np.float32))
 
 
 def replying(*replies: Any) -> Scripted:
-    """A model that gives these replies, or failures, one after the other."""
+    """Return a model with these replies or failures, one for each call."""
     rest = list(replies)
     return Scripted(answer=lambda chat: rest.pop(0))
 
@@ -60,7 +60,7 @@ Vectors = Mapping[str, Sequence[float]] | Callable[[str], Sequence[float]]
 
 
 class Planted:
-    """An embedder whose vectors are written down by text, or one for all; it notes each call."""
+    """An embedder with given vectors by text, that records its calls."""
 
     identity, dimension = "planted", 2
 

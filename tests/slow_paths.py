@@ -1,4 +1,4 @@
-"""Paths the slow, obvious way: what the compiled searches are tested against."""
+"""PathRAG's flow in plain Python, the reference of the compiled one."""
 
 from collections.abc import Mapping, Sequence
 from itertools import permutations
@@ -9,7 +9,7 @@ import networkx
 from graphrag_bench.algorithms.graph import Graph
 
 Near = Mapping[int, Sequence[int]]
-"""The neighbours of each node of a graph."""
+"""Neighbours of each node."""
 Walk = tuple[int, ...]
 DECIMALS = 6
 SLACK = 1e-12
@@ -22,7 +22,7 @@ def near_of(graph: Graph, *, outward: bool) -> Near:
 
 
 class Flow(NamedTuple):
-    """Resource and level of every node reached, and the nodes that sent it on."""
+    """Resource and level of the nodes reached, and the nodes that passed it on."""
 
     resource: dict[int, float]
     level: dict[int, int]
@@ -39,7 +39,7 @@ def flow(
     max_hops: int,
     expand_target: bool = False,
 ) -> Flow:
-    """The flow of one ordered pair."""
+    """Return the flow between an ordered pair of nodes."""
     result = Flow({start: 1.0}, {start: 0}, set())
     frontier = [start]
     for level in range(1, max_hops + 1):
@@ -61,7 +61,7 @@ def flow(
 
 
 def alive(near: Near, start: int, end: int, state: Flow, max_hops: int) -> list[Walk]:
-    """All simple paths whose nodes but the last are expanded."""
+    """Return the simple paths whose nodes, except the last, are expanded."""
     walks = networkx.all_simple_paths(networkx.DiGraph(near), start, end, max_hops)
     return [tuple(walk) for walk in walks if set(walk[:-1]) <= state.expanded]
 
@@ -77,7 +77,7 @@ def flow_paths(
     count_start: bool = True,
     node_set: bool = False,
 ) -> list[tuple[Walk, float]]:
-    """All alive paths between the nodes with their reliability, best first, each once."""
+    """Return the distinct alive paths between the nodes with reliability, best first."""
     every: list[tuple[Walk, float]] = []
     for start, end in permutations(sorted(set(nodes)), 2):
         rules = {"alpha": alpha, "theta": theta, "max_hops": max_hops}
@@ -93,5 +93,5 @@ def flow_paths(
 
 
 def lower(walk: Walk) -> Walk:
-    """The lower of a walk and its reversal."""
+    """Return the lower of a walk and its reversal."""
     return min(walk, walk[::-1])

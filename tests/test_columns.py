@@ -1,4 +1,4 @@
-"""Columns on disk: what was written comes back, by memory map and without pickles."""
+"""Columns saved to disk and loaded by memory map."""
 
 import numpy as np
 import pytest
@@ -15,7 +15,7 @@ from graphrag_bench.columns import (
 )
 
 
-def test_an_array_comes_back_as_a_read_only_map(tmp_path):
+def test_an_array_is_loaded_as_a_read_only_map(tmp_path):
     save_array(tmp_path, "weight", np.array([1.5, 2.5]))
     loaded = load_array(tmp_path, "weight")
     assert isinstance(loaded.base, np.memmap)
@@ -26,7 +26,7 @@ def test_an_array_comes_back_as_a_read_only_map(tmp_path):
         save_array(tmp_path, "names", np.array(["a", None], object))
 
 
-def test_texts_and_sparse_matrices_come_back(tmp_path):
+def test_texts_and_sparse_matrices_are_loaded_as_saved(tmp_path):
     Texts.of(["Ada", "", "東京🙂"]).save(tmp_path, "names")
     loaded = Texts.load(tmp_path, "names")
     assert (list(loaded), len(loaded)) == (["Ada", "", "東京🙂"], 3)
@@ -36,7 +36,7 @@ def test_texts_and_sparse_matrices_come_back(tmp_path):
     assert (back.dtype, back.shape, (back != matrix).nnz) == (bool, (2, 3), 0)
 
 
-def test_texts_are_looked_up_where_they_lie(tmp_path):
+def test_text_rows_are_looked_up_on_disk(tmp_path):
     TextRows.of({"東京": 7, "ada": 3, "": 0}).save(tmp_path)
     rows = TextRows.load(tmp_path)
     assert (rows["東京"], rows["ada"], rows[""]) == (7, 3, 0)
@@ -47,7 +47,7 @@ def test_texts_are_looked_up_where_they_lie(tmp_path):
         rows["bob"]
 
 
-def test_texts_with_the_same_check_sum_are_told_apart():
+def test_texts_with_the_same_check_sum_are_distinguished():
     """CRC-32 of `plumless` and `buckeroo` is the same."""
     rows = TextRows.of({"plumless": 1, "buckeroo": 2})
     assert rows.sums[0] == rows.sums[1]
@@ -61,7 +61,7 @@ def test_texts_are_joined_row_by_row():
     assert list(names.join_rows(csr_matrix((0, 4), dtype=bool), ", ")) == []
 
 
-def test_a_cell_that_is_given_twice_is_held_once():
+def test_a_cell_given_twice_is_stored_once():
     incidence = bool_csr(np.array([2, 0, 2, 2]), np.array([1, 1, 1, 0]), (3, 2))
     assert incidence.toarray().tolist() == [[False, True], [False, False], [True, True]]
     assert incidence.indices.tolist() == [1, 0, 1]

@@ -1,4 +1,4 @@
-"""Names, words and tokens: names normalised, texts cut into words, counts that fit a budget."""
+"""Normal forms of names, words and tokens of texts, and token budgets."""
 
 import pytest
 from hypothesis import given
@@ -35,12 +35,12 @@ from graphrag_bench.text import (
         ("Guten\u00adberg of Nor\u200bvik, word\u2060joiner", "gutenberg of norvik wordjoiner"),
     ],
 )
-def test_a_name_keeps_letters_digits_and_signs_at_its_words_alone(written, normal):
+def test_normal_names_keep_letters_digits_and_signs_of_words(written, normal):
     assert normalise_name(written) == normal
 
 
 @given(st.text())
-def test_a_normalised_name_stays_as_it_is(name):
+def test_normalising_twice_changes_nothing(name):
     once = normalise_name(name)
     assert normalise_name(once) == once
 
@@ -58,7 +58,7 @@ def test_a_normalised_name_stays_as_it_is(name):
         ("서울 타워", "서울 타워"),
     ],
 )
-def test_words_are_those_of_any_script_and_characters_of_scripts_without_spaces(text, expected):
+def test_words_of_all_scripts_are_found(text, expected):
     assert words(text) == expected.split()
 
 
@@ -71,12 +71,12 @@ def test_words_are_those_of_any_script_and_characters_of_scripts_without_spaces(
         ("a+b item#5 #5 end.Next ...and 5+", "a b item 5 5 end next and 5"),
     ],
 )
-def test_signs_of_names_are_kept_where_asked_for(text, expected):
+def test_signs_of_names_are_kept_on_request(text, expected):
     assert words(text, signs=True) == expected.split()
     assert not {"+", "#", "."} & set("".join(words(text)))
 
 
-def test_tokens_are_those_of_the_encoding_and_special_ones_plain_text():
+def test_special_tokens_are_encoded_as_plain_text():
     assert encode("hello world") == [15339, 1917]
     text = "東京タワーは東京都港区にある <|endoftext|>"
     assert count_tokens(text, "o200k") < count_tokens(text, "cl100k")
@@ -88,7 +88,7 @@ def test_tokens_are_those_of_the_encoding_and_special_ones_plain_text():
     ("n_tokens", "budget", "fitting"),
     [([3, 3, 3], 9, 3), ([3, 3, 3], 8, 2), ([3, 9, 1], 5, 1), ([0, 0], 0, 2)],
 )
-def test_items_fit_from_the_front_and_are_never_cut(n_tokens, budget, fitting):
+def test_items_fit_from_the_front(n_tokens, budget, fitting):
     assert n_fitting(n_tokens, budget) == fitting
 
 
@@ -107,7 +107,7 @@ def test_names_that_differ_in_signs_are_different(names):
     assert [unsigned_name(name) for name in names] == [normal[0]] * len(names)
 
 
-def test_a_text_is_searched_by_words_of_any_script_and_lone_capitals():
+def test_search_terms_include_all_scripts_and_lone_capitals():
     text = "C++ and C#, vitamin C. It's J.R.R. Tolkien, 5 茅以升 हिन्दी Guten\u00adberg"
     expected = "c++ and c# vitamin it tolkien 茅以 以升 हिन्दी gutenberg c"
     assert search_words(text) == expected.split()

@@ -1,4 +1,4 @@
-"""The values that flow: ranked rows, states that never change, and the slot of each type."""
+"""Ranked rows, immutable states, and the slots of value types."""
 
 import numpy as np
 import pytest
@@ -32,13 +32,13 @@ nan, inf = np.nan, np.inf
         pytest.param([nan, inf, -5.0, -inf, 1.0], None, None, [4, 2, 0, 1, 3], id="not finite"),
     ],
 )
-def test_the_best_rows_are_ranked_by_score_to_six_decimals_then_by_id(scores, k, among, best):
+def test_rows_are_ranked_by_score_to_six_decimals_then_by_id(scores, k, among, best):
     ranked = Ranked.top(scores, k, among)
     assert ranked.ids.tolist() == best
     assert np.array_equal(ranked.scores, np.array(scores)[best], equal_nan=True)
 
 
-def test_ranked_rows_never_change_not_even_with_the_array_they_were_made_of():
+def test_ranked_rows_are_immutable_copies():
     scores = np.array([1.0, 2.0])
     ranked = Ranked[Node](np.array([0, 1]), scores)
     scores[0] = 9.0
@@ -48,7 +48,7 @@ def test_ranked_rows_never_change_not_even_with_the_array_they_were_made_of():
             column[0] = 7
 
 
-def test_writing_gives_a_new_state_and_leaves_the_old_one_alone():
+def test_writing_returns_a_new_state():
     old = RetrievalState(Question("q", "Who?"))
     new = old.write({"mentions": Mentions(("ada",))})
     assert old.get("mentions") is None
@@ -56,7 +56,7 @@ def test_writing_gives_a_new_state_and_leaves_the_old_one_alone():
     assert list(new) == ["mentions"]
 
 
-def test_a_type_lives_in_one_slot_and_nodes_are_no_chunks():
+def test_each_value_type_has_one_slot():
     assert slot_of(Ranked[Node]) == "nodes"
     assert slot_of(Ranked[Chunk]) == "chunks"
     assert slot_of(NodeScores) == "node_scores"
@@ -65,12 +65,12 @@ def test_a_type_lives_in_one_slot_and_nodes_are_no_chunks():
 
 @pytest.fixture
 def own_slots(monkeypatch):
-    """The slots may be added to, and are put back afterwards."""
+    """Restore the slots after the test."""
     monkeypatch.setattr(values, "_slots", dict(values._slots))
 
 
 @pytest.mark.usefixtures("own_slots")
-def test_a_slot_that_another_type_holds_is_refused():
+def test_the_slot_of_another_type_is_refused():
     with pytest.raises(ValueError, match="'mentions'.*Mentions"):
 
         @value("mentions")

@@ -1,4 +1,4 @@
-"""Clusters of vectors on points whose groups can be seen by eye."""
+"""Clusters of points in two obvious groups."""
 
 import numpy as np
 import pytest
@@ -15,7 +15,7 @@ pytestmark = pytest.mark.slow
 
 
 TWO = np.repeat([0.0, 5.0], 20)[:, None] + 0.05 * np.random.default_rng(1).normal(size=(40, 3))
-"""Two crowds of twenty points, one around (0, 0, 0), the other around (5, 5, 5)."""
+"""Twenty points around (0, 0, 0) and twenty around (5, 5, 5)."""
 
 
 def mixture(**other: object) -> Mixture:
@@ -24,8 +24,8 @@ def mixture(**other: object) -> Mixture:
     )
 
 
-def test_without_patience_the_search_goes_on_where_ten_numbers_in_a_row_were_in_vain(monkeypatch):
-    """BIC of 2 components is 5, of 3 to 13 it is 9, of 14 it is 1: only the whole sweep sees it."""
+def test_without_patience_the_sweep_tries_every_number_of_components(monkeypatch):
+    """BIC is 5 for 2 components, 9 for 3 to 13, and 1 for 14, which only a full sweep reaches."""
     from sklearn.mixture import GaussianMixture
 
     bics = {2: 5.0, 14: 1.0}
@@ -43,15 +43,15 @@ def test_without_patience_the_search_goes_on_where_ten_numbers_in_a_row_were_in_
     assert max(tried) == 19
 
 
-def test_every_row_is_in_a_cluster_even_where_no_posterior_passes_the_threshold():
+def test_every_row_is_in_a_cluster_even_below_the_threshold():
     for threshold in (0.1, 0.999999):
         tokens, chosen = np.ones(40, np.int64), mixture(threshold=threshold)
         result = mixture_clusters(TWO, tokens, chosen, np.random.default_rng(0))
         assert sorted({*np.concatenate(result).tolist()}) == list(range(40))
 
 
-def test_balanced_clusters_hold_every_row_once_and_are_even():
-    """Forty rows in four clusters: ten each is the share, and 1.2 times that the most."""
+def test_balanced_clusters_are_a_partition_of_similar_sizes():
+    """Forty rows in four clusters: ten each on average, at most 1.2 times as many."""
     result = [one.tolist() for one in balanced_clusters(TWO, 10, np.random.default_rng(0))]
     assert len(result) == 4
     assert sorted(row for cluster in result for row in cluster) == list(range(40))

@@ -1,4 +1,4 @@
-"""Which chunks descriptions and attributes were read from."""
+"""The chunks that descriptions and attributes are from."""
 
 from dataclasses import replace
 
@@ -10,7 +10,7 @@ from graphrag_bench.graphs.merging import Merger
 
 
 def hub(most_tokens: int | None = None) -> Graph:
-    """Velia is told of by all chunks, by two of them in the same words; Isk by the last alone."""
+    """A graph with Velia described in three chunks, twice by the same text, and Isk in the last."""
     merger = Merger()
     for chunk, message in enumerate(("A state.", "It has a port.", "A state.")):
         merger.node("Velia", description=message, chunks=(chunk,))
@@ -20,7 +20,7 @@ def hub(most_tokens: int | None = None) -> Graph:
     return merger.graph(3, most_tokens=most_tokens)
 
 
-def test_a_row_counts_for_the_chunks_of_which_a_fragment_stands_in_its_description() -> None:
+def test_a_description_quotes_the_chunks_of_its_fragments() -> None:
     graph = hub()
     assert graph.chunks_of_node(0) == (0, 1, 2)
     assert hub(most_tokens=3).chunks_of_node(0) == (0, 2), "the second was cut"
@@ -31,14 +31,14 @@ def test_a_row_counts_for_the_chunks_of_which_a_fragment_stands_in_its_descripti
     assert graph.chunks_of_relationship(1) == (), "it says nothing"
 
 
-def test_a_fact_without_a_description_counts_for_every_chunk_that_states_it() -> None:
+def test_a_fact_without_a_description_quotes_all_its_chunks() -> None:
     graph = Graph.from_arrays([0, 1], [1, 2], np.eye(3), [[1, 0, 1], [0, 1, 0]])
     assert graph.chunks_of_relationship(0) == (0, 2)
     assert graph.chunks_of_triples((0, 1)) == (0, 1, 2)
     assert graph.chunks_of_node(0) == (), "a name is no description"
 
 
-def test_fragments_come_by_row_each_once_and_some_rows_can_be_taken() -> None:
+def test_fragments_are_distinct_and_sorted_by_row() -> None:
     stored = Fragments.of([(2, "b", 1), (0, "a", 0), (2, "b", 1), (2, "a", 2)], 3)
     assert list(stored) == [(0, "a", 0), (2, "b", 1), (2, "a", 2)]
     assert (stored.of_row(1), stored.of_row(7)) == ([], [])
@@ -47,7 +47,7 @@ def test_fragments_come_by_row_each_once_and_some_rows_can_be_taken() -> None:
     assert list(Fragments.of([], 2)) == []
 
 
-def test_they_are_stored_with_their_graph_and_thinned_with_its_relationships(tmp_path):
+def test_fragments_are_stored_with_their_graph_and_dropped_with_edges(tmp_path):
     hub().save(tmp_path)
     graph = Graph.load(tmp_path)
     assert graph.chunks_of_node(0) == (0, 1, 2)
@@ -55,7 +55,7 @@ def test_they_are_stored_with_their_graph_and_thinned_with_its_relationships(tmp
     assert less.fact_fragments is not None and len(less.fact_fragments) == less.n_relationships == 1
 
 
-def test_an_attribute_is_one_node_name_and_value_with_the_chunks_that_state_it():
+def test_attributes_are_distinct_by_node_name_and_value():
     stated = [
         (2, "Height", "tall", (1,)), (0, "Born", "1867", (1,)),
         (0, "profession", "a  Painter", (0,)), (0, "profession", "A painter.", (2,)),

@@ -1,4 +1,4 @@
-"""The graph's views by hand on four nodes, and graphs without a share of their edges."""
+"""Views of a graph of four nodes, by hand, and graphs with dropped edges."""
 
 import numpy as np
 import pytest
@@ -29,7 +29,7 @@ def test_views_join_the_rows_of_a_pair(graph):
     assert graph.pair_chunk.toarray().tolist() == [[True, True], [False, True], [False, False]]
 
 
-def test_what_questions_read_is_stored_with_the_graph_and_not_made_again(graph, tmp_path):
+def test_views_are_stored_with_the_graph_and_memory_mapped(graph, tmp_path):
     graph.save(tmp_path)
     loaded = Graph.load(tmp_path)
     stored = set(vars(loaded))
@@ -50,8 +50,8 @@ def test_what_questions_read_is_stored_with_the_graph_and_not_made_again(graph, 
     assert np.shares_memory(loaded.transition.indices, loaded.adjacency.indices)
 
 
-def test_a_share_of_the_edges_is_gone_with_all_their_rows_and_a_larger_one_drops_them_too() -> None:
-    """Of a ring of nodes whose edges each stand in two rows, one in each direction."""
+def test_dropped_edges_lose_all_rows_and_a_larger_share_drops_a_superset() -> None:
+    """The edges of the ring have two rows each, one for each direction."""
     ends, beyond = np.arange(20), (np.arange(20) + 1) % 20
     ring = Graph.from_arrays([*ends, *beyond], [*beyond, *ends])
     less = [drop_edges(ring, edge_drop=share) for share in (0.1, 0.2, 0.5)]

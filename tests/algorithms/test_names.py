@@ -1,4 +1,4 @@
-"""Names looked up, found in texts, and merged with aliases."""
+"""Lookup of names and aliases, and matching in texts."""
 
 import pytest
 
@@ -37,7 +37,7 @@ def test_a_bare_name_has_no_brackets_article_or_possessive_ending(name: str, sho
         ("\u304c", "\u304b", False),
     ],
 )
-def test_accents_case_and_a_possessive_s_change_no_key(one: str, other: str, alike: bool) -> None:
+def test_keys_ignore_accents_case_and_possessive_s(one: str, other: str, alike: bool) -> None:
     assert (key_of(one) == key_of(other)) == alike
 
 
@@ -49,12 +49,12 @@ def test_accents_case_and_a_possessive_s_change_no_key(one: str, other: str, ali
         ("New York and Mercury", (), ["new york"]),
     ],
 )
-def test_the_longest_name_that_begins_at_a_word_is_matched(text, single, found) -> None:
+def test_the_longest_name_at_a_word_is_matched(text, single, found) -> None:
     matches = NameDictionary.of(NAMES).matches(text, single)
     assert [NAMES[row] for _, row in matches] == found
 
 
-def test_a_name_with_an_article_and_one_without_are_the_same() -> None:
+def test_names_with_and_without_an_article_are_the_same() -> None:
     stored = NameDictionary.of(["the norvik observatory", "norvik observatory", "the who", "who"])
     assert stored.matches("Who saw the Norvik Observatory?") == [("the norvik observatory", 1)]
     assert stored.matches("When did The Who play?") == [("the who", 2)]
@@ -70,7 +70,7 @@ def merge(alias: str, name: str, document: str = "d") -> Merge:
     return Merge(alias, name, "redirects", document)
 
 
-def test_an_alias_leads_where_all_its_merges_name_one_node_and_else_nowhere() -> None:
+def test_an_alias_needs_merges_that_agree_on_one_node() -> None:
     people, curie = ["marie curie", "pierre curie", "tarn"], merge("curie", "marie curie", "a")
     assert unambiguous_aliases([curie, merge("curie", "marie curie", "b")], people) == {"curie": 0}
     two, none = merge("curie", "pierre curie"), merge("curie", "eve curie")

@@ -1,4 +1,4 @@
-"""Walks, and forward push against the equation of the walk, its bound and its work."""
+"""Random walks, and forward push compared with the exact solution."""
 
 from dataclasses import replace
 
@@ -37,7 +37,7 @@ def dense(mass, n_nodes: int) -> np.ndarray:
 
 
 def solved(walk: Walk, reset: np.ndarray, damping: float) -> np.ndarray:
-    """The mass by solving the linear equation."""
+    """The mass by a linear solver."""
     lost = np.outer(reset, walk.strength == 0)
     step = walk.transition.toarray() + lost
     return np.linalg.solve(np.eye(len(walk)) - damping * step, (1 - damping) * reset)
@@ -86,7 +86,7 @@ def test_the_work_of_a_push_does_not_grow_with_the_graph():
     assert n_steps[0] == n_steps[1] > 10
 
 
-def test_one_push_after_another_is_as_if_alone_and_one_without_weight_exact(monkeypatch):
+def test_pushes_are_independent_and_a_reset_without_weight_is_exact(monkeypatch):
     monkeypatch.setattr(pagerank, "EXACT_UP_TO", 0)
     walk, nothing = random_walk(1), Reset(np.zeros(0, int), np.zeros(0))
     resets = [Reset(np.array([row]), np.ones(1)) for row in (3, 0, 3)]
@@ -98,7 +98,7 @@ def test_one_push_after_another_is_as_if_alone_and_one_without_weight_exact(monk
     assert np.array_equal(uniform.values, personalised_pagerank(walk, np.zeros(len(walk)), 0.85))
 
 
-def test_sparse_scores_rank_as_the_vector_does_zeros_by_lower_id_included():
+def test_sparse_scores_rank_like_the_dense_vector():
     sparse = NodeScores.sparse(np.array([4, 1, 6]), np.array([0.5, -1.0, 0.5]), 8)
     assert sparse.values.tolist() == [0, -1.0, 0, 0, 0.5, 0, 0.5, 0]
     for k in range(1, 10):
@@ -107,8 +107,8 @@ def test_sparse_scores_rank_as_the_vector_does_zeros_by_lower_id_included():
         assert sparse.top(k).scores.tolist() == expected.scores.tolist()
 
 
-def test_a_walk_among_some_nodes_takes_the_edges_between_them_by_weight_in_the_order_given():
-    """0 -1- 1 -3- 2 -2- 3: without 3, node 2 has but its edge of weight 3."""
+def test_a_walk_among_some_nodes_keeps_the_edges_between_them():
+    """0 -1- 1 -3- 2 -2- 3: without 3, node 2 has only its edge of weight 3."""
     path = Graph.from_arrays([0, 1, 2], [1, 2, 3], weight=[1, 3, 2])
     walk = walk_among(walk_of_nodes(path), np.array([0, 1, 2]))
     assert walk.strength.tolist() == pytest.approx([1, 4, 3])
@@ -120,7 +120,7 @@ def test_a_walk_among_some_nodes_takes_the_edges_between_them_by_weight_in_the_o
     assert walk.transition.toarray().tolist() == [[0, 0, 0], [0, 0, 1], [0, 1, 0]]
 
 
-def test_nodes_of_a_type_are_replaced_by_the_pairs_of_what_they_join():
+def test_nodes_of_a_clique_type_are_replaced_by_edges_between_neighbours():
     """Facts 3 and 4 join 0 and 1, and 4 joins 2 as well; 0 and 2 are synonyms, 0.5."""
     base = Graph.from_arrays(
         [3, 3, 4, 4, 4, 0], [0, 1, 0, 1, 2, 2], weight=[9, 9, 9, 9, 9, 0.5],

@@ -56,8 +56,8 @@ def test_of_equally_short_paths_the_one_with_the_larger_sum_is_the_kernel():
     )
 
 
-def test_each_entity_has_paths_of_its_own_and_bfs_takes_the_longer_ones():
-    """E-Q-A-B-C leads to C but starts beyond Q: mean 0.525 + 0.3 for t6."""
+def test_per_entity_sources_and_bfs_add_longer_paths():
+    """Only E-Q-A-B-C, which passes the entity Q, gives t6 its mean 0.525 + 0.3."""
     usual = {"t1": 1.2, "t4": 0.95, "t5": 0.9, "t2": 0.85, "t3": 0.7}
     assert scored(LINES, entities=(Q, C)) == about(**usual, t6=0.6)
     assert scored(LINES, entities=(Q, C), sources="per_entity") == about(**usual, t6=0.825)

@@ -1,4 +1,4 @@
-"""Documents to chunks, by hand; a word of the tests is one token."""
+"""Chunking by hand; each word here is one token."""
 
 import re
 import unicodedata
@@ -19,7 +19,7 @@ def texts(table: ChunkTable) -> list[str]:
     return list(table.texts)
 
 
-def test_each_document_is_cut_into_windows_of_tokens_by_itself():
+def test_each_document_is_cut_into_windows_of_tokens():
     corpus = dataset(("d", "Count", "one two three four five six seven"), ("e", "", "eight nine"))
     table = token(corpus=corpus, size=3, overlap=1)
     windows = ["one two three", "three four five", "five six seven", "seven", "eight nine"]
@@ -45,7 +45,7 @@ FOUR = (
         (20, 0, [("one two three\n\nfour five\n\nsix seven eight nine", "abd")]),
     ],
 )  # fmt: skip
-def test_over_the_corpus_a_window_holds_several_documents_and_is_from_each(size, overlap, expected):
+def test_windows_over_the_corpus_belong_to_several_documents(size, overlap, expected):
     table = token(corpus=dataset(*FOUR), size=size, overlap=overlap, join="corpus")
     result = [(text, "".join(table.documents_of(row))) for row, text in enumerate(table.texts)]
     assert result == expected
@@ -53,7 +53,7 @@ def test_over_the_corpus_a_window_holds_several_documents_and_is_from_each(size,
     assert table.chunks_of("d") == [row for row, (_, of) in enumerate(expected) if "d" in of]
 
 
-def test_over_the_corpus_a_title_stands_before_its_text_and_scopes_stay_apart():
+def test_windows_over_the_corpus_have_titles_and_do_not_cross_scopes():
     rows = [("a", "First", "one"), ("b", "Second", "two"), ("c", "", "three")]
     corpus = dataset(*rows)
     scoped = [replace(row, scope="s" if row.id == "c" else "r") for row in corpus.documents]
@@ -70,15 +70,13 @@ def test_over_the_corpus_a_title_stands_before_its_text_and_scopes_stay_apart():
         ("東京。大阪。", count_tokens("東京。"), 0, ["東京。", "大阪。"]),
     ],
 )
-def test_sentences_are_joined_while_they_fit_and_begin_with_the_end_of_the_one_before(
-    text, size, overlap, expected
-):
+def test_sentences_are_merged_while_they_fit_and_overlap(text, size, overlap, expected):
     corpus = dataset(("d", "", text))
     assert texts(separator(corpus=corpus, size=size, overlap=overlap)) == expected
 
 
 @pytest.mark.parametrize("chunking", [presplit, token, separator])
-def test_blank_documents_give_no_chunk_and_what_leaves_none_is_refused(chunking):
+def test_blank_documents_have_no_chunk_and_a_blank_corpus_is_an_error(chunking):
     assert texts(chunking(corpus=dataset(("a", "A", " \n"), ("b", "B", "text")))) == ["text"]
     with pytest.raises(UserError, match="blank"):
         chunking(corpus=dataset(("a", "A", ""), ("b", "B", "  ")))
@@ -87,7 +85,7 @@ def test_blank_documents_give_no_chunk_and_what_leaves_none_is_refused(chunking)
             chunking(corpus=dataset(("d", "", "one two")), size=3, overlap=3)
 
 
-def test_a_row_of_the_corpus_is_a_chunk_and_equal_contents_are_one_of_all_their_documents():
+def test_documents_are_chunks_and_equal_contents_share_a_chunk():
     long = "word " * 3000
     rows = [("a", "T", "same"), ("b", "T", long), ("c", "T", "same"), ("d", "S", "same")]
     table = presplit(corpus=dataset(*rows))
@@ -114,7 +112,7 @@ SCRIPTS = st.lists(
     st.integers(0, 3),
     st.sampled_from(["token", "separator", "corpus"]),
 )
-def test_chunks_are_in_their_source_and_lose_no_character(text, size, overlap, chunking):
+def test_chunks_are_parts_of_their_source_and_cover_it(text, size, overlap, chunking):
     corpus, overlap = dataset(("d", "", text), ("e", "", "end")), min(overlap, size - 1)
     source = text if chunking != "corpus" else f"{text.strip()}\n\nend".strip()
     if chunking == "separator":
@@ -132,14 +130,14 @@ def test_chunks_are_in_their_source_and_lose_no_character(text, size, overlap, c
 
 
 @pytest.mark.parametrize("chunking", [token, separator])
-def test_marks_and_joined_signs_stay_with_their_character(chunking):
+def test_marks_and_joined_emoji_are_not_split(chunking):
     corpus = dataset(("d", "", "हिन्दी 👩🏽\u200d🚒 ที่นี่ " * 9))
     for chunk in texts(chunking(corpus=corpus, size=3, overlap=1)):
         assert unicodedata.category(chunk[0])[0] != "M"
         assert not chunk.endswith("\u200d") and chunk[0] not in "\u200d🏽"
 
 
-def test_a_document_of_any_length_has_the_tokens_of_its_whole_text(monkeypatch):
+def test_long_texts_are_encoded_in_parts_without_a_difference(monkeypatch):
     text = "Berta Holm's mill, 1911; 茅以升主持修建了钱塘江大桥，后来 don't हिन्दी।\n" * 40
     whole = encode(text)
     monkeypatch.setattr("graphrag_bench.text._AT_ONCE", 97)

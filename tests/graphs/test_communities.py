@@ -1,4 +1,4 @@
-"""Communities by hierarchical Leiden, seen by eye."""
+"""Hierarchical Leiden on graphs with obvious communities."""
 
 from itertools import combinations
 
@@ -34,9 +34,7 @@ def members(result: Communities) -> list[list[int]]:
         *(([], None, n_nodes, []) for n_nodes in (0, 1, 3)),
     ],
 )
-def test_communities_are_joined_by_weight_and_have_nodes_with_an_edge_alone(
-    edges, weight, n_nodes, expected
-):
+def test_communities_follow_weights_and_leave_out_isolated_nodes(edges, weight, n_nodes, expected):
     result = leiden(graph=graph_with(edges, weight, n_nodes=n_nodes))
     assert members(result) == expected
     assert result.nodes.shape == (len(expected), n_nodes)
@@ -44,7 +42,7 @@ def test_communities_are_joined_by_weight_and_have_nodes_with_an_edge_alone(
     assert result.parent.tolist() == [-1] * len(expected)
 
 
-def test_a_community_that_is_too_large_is_split_one_level_down_and_names_its_parent():
+def test_a_community_that_is_too_large_is_split_one_level_down():
     """Four triangles in a row, fifteen edges, at resolution 0.3.
 
     In twos 14/15 - 0.3 * 2/4 = 0.78, each by itself about 12/15 - 0.3 * 4/16 = 0.73, all 0.7: twos.

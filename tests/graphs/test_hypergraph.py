@@ -1,4 +1,4 @@
-"""The hypergraph of facts by hand: its nodes, its edges, their weights and chunks."""
+"""Hypergraphs by hand: nodes, edges, weights and chunks."""
 
 import numpy as np
 import pytest
@@ -27,7 +27,7 @@ ROWS = [
     ChunkFacts((fact(MET, "Ada", "Bo", "Ys", complete=8.0), fact(WROTE, "Ada"))),
     ChunkFacts((fact(f" {MET}", "ADA", "Bo"),)),
 ]
-"""The first fact is told twice; the second time it does not name Ys."""
+"""The first fact is mentioned twice, the second time without Ys."""
 
 
 def graph_of(rows=ROWS, build=hypergraph, **settings) -> Graph:
@@ -47,8 +47,8 @@ def test_entities_and_distinct_facts_are_nodes_with_their_texts_and_chunks():
     assert chunks_of(graph.node_chunk) == [[0, 1], [0, 1], [0], [0, 1], [0]]
 
 
-def test_a_fact_is_joined_to_all_its_entities_by_how_complete_it_was_told():
-    """8 / 10 and 10 / 10 of two places: 1.8; 0.1 at least."""
+def test_edge_weights_are_summed_completeness():
+    """Two mentions of 8 / 10 and 10 / 10 give 1.8; the least weight is 0.1."""
     graph = graph_of()
     assert ends(graph) == [(3, 0), (3, 1), (3, 2), (4, 0)]
     assert graph.weight.tolist() == pytest.approx([1.8, 1.8, 1.8, 1.0])
@@ -60,12 +60,12 @@ def test_a_fact_is_joined_to_all_its_entities_by_how_complete_it_was_told():
     ("tokens", "described"),
     [(None, "ada: Ada there. ADA there."), (0, "ada"), (1, "ada: Ada there.")],
 )
-def test_an_entity_is_told_of_by_as_much_as_fits_one_text_at_least(tokens, described):
+def test_descriptions_of_entities_fit_a_limit_but_keep_one_text(tokens, described):
     assert graph_of(description_tokens=tokens).descriptions[0] == described
 
 
 @pytest.mark.parametrize("rows", [[ChunkFacts()], [ChunkFacts((fact(MET, "..."),))]])
-def test_without_a_fact_the_graph_is_refused(rows):
+def test_a_hypergraph_without_facts_is_an_error(rows):
     with pytest.raises(UserError, match="no fact"):
         graph_of(rows)
 
@@ -77,7 +77,7 @@ def by_initial(text: str) -> np.ndarray:
     return vector
 
 
-def test_entities_of_similar_names_are_joined_by_their_cosine_and_described_by_their_names():
+def test_entities_of_similar_names_are_joined_by_their_cosine():
     rows = [ChunkFacts((fact(MET, "Ada", "Bo", "Adah"),))]
     graph = graph_of(rows, hypergraph_synonymy, embedder=Planted(by_initial), progress=QUIET)
     assert graph.synonym.tolist() == [False] * 3 + [True]

@@ -1,4 +1,4 @@
-"""Graphs of other tools: Microsoft GraphRAG's tables, GraphML; and back; runs over them."""
+"""Import of Microsoft GraphRAG and GraphML, export to GraphML, and runs on imported graphs."""
 
 from pathlib import Path
 
@@ -27,12 +27,12 @@ CHUNKS = ChunkTable.of(
 )
 
 
-def test_a_name_is_mentioned_where_its_words_stand_in_the_title_or_the_text():
+def test_a_chunk_mentions_a_name_in_its_title_or_text():
     result = mentions(["ADA MARSH", "Norvik", "Marsh founded", "Nor", "...", "Ada Holt"], CHUNKS)
     assert result == {"ADA MARSH": (0,), "Norvik": (0, 1), "Marsh founded": (0,)}
 
 
-def test_a_text_unit_is_the_chunk_of_its_text_or_what_holds_it_or_what_it_holds():
+def test_a_text_unit_maps_to_equal_containing_or_contained_chunks():
     texts = {
         "same": "Ada Marsh\n founded Norvik.",
         "part": "taught Mira Holt",
@@ -81,7 +81,7 @@ def lightrag(ada: str, otto: str) -> str:
     return LIGHTRAG.replace("{ada}", ada).replace("{otto}", otto)
 
 
-def test_lightrags_graph_is_a_rich_one_over_the_chunks_of_its_ids_and_can_be_read_as_a_poorer(file):
+def test_lightrags_graph_is_imported_as_a_rich_textual_or_plain_graph(file):
     ids = [chunk_id(text) for text in CHUNKS.texts]
     path = file("graph_chunk_entity_relation.graphml", lightrag(*ids))
     assert variants_for(path) == {"graph": "graphml_rkg"}
@@ -105,7 +105,7 @@ PLAIN = """<graphml><key id="k" for="edge" attr.name="label"/>
   <edge source="Otto" target="Ada"><data key="k">thanked</data></edge></graph></graphml>"""
 
 
-def test_a_plain_graph_takes_names_from_ids_and_keeps_parallel_relationships(file):
+def test_a_plain_graph_has_ids_as_names_and_keeps_parallel_edges(file):
     path = file("g.graphml", PLAIN)
     assert variants_for(path) == {"graph": "graphml"}
     graph = graphml(columns=(), import_from=path, chunk_table=CHUNKS)
@@ -122,13 +122,13 @@ def test_a_plain_graph_takes_names_from_ids_and_keeps_parallel_relationships(fil
         ("<graphml><graph/></graphml>", "node"),
     ],
 )
-def test_graphml_that_cannot_be_read_is_an_error_that_names_the_place(file, text, place):
+def test_invalid_graphml_is_an_error_that_names_the_place(file, text, place):
     with pytest.raises(UserError) as raised:
         graphml(columns=TKG, import_from=file("g.graphml", text), chunk_table=CHUNKS)
     assert place in str(raised.value)
 
 
-def test_a_graph_goes_to_graphml_and_back_and_networkx_reads_it(tmp_path):
+def test_a_graph_survives_export_to_graphml_and_networkx_reads_it(tmp_path):
     import networkx
 
     ada = EntityRecord("Ada Marsh", "person", "A \x0bfounder & painter.")
@@ -183,7 +183,7 @@ INDEX = {
 
 @pytest.fixture
 def index(tmp_path) -> Path:
-    """The tables that a run of Microsoft GraphRAG leaves, with three entities."""
+    """The output tables of Microsoft GraphRAG, with three entities."""
     pyarrow = pytest.importorskip("pyarrow")
     parquet = pytest.importorskip("pyarrow.parquet")
     for name, rows in INDEX.items():
@@ -195,7 +195,7 @@ def units_of(index: Path, *document: str) -> ChunkTable:
     return msgraphrag.text_units(import_from=index, corpus=dataset(document or ("d", "", "Else.")))
 
 
-def test_text_units_become_chunks_in_their_order_of_the_document_of_the_same_text_or_title(index):
+def test_text_units_become_chunks_of_the_document_with_the_same_text_or_title(index):
     units = units_of(index)
     assert list(units.texts) == [CHUNKS.texts[0], CHUNKS.texts[1]]
     assert list(units.documents) == ["norvik.txt"]
@@ -203,7 +203,7 @@ def test_text_units_become_chunks_in_their_order_of_the_document_of_the_same_tex
     assert list(units_of(index, "x", "norvik.txt", "a").documents) == ["x"]
 
 
-def test_a_graph_with_its_communities_and_reports_keeps_what_its_tables_say(index):
+def test_graph_communities_and_reports_are_imported_from_the_tables(index):
     units = units_of(index)
     graph = msgraphrag.graph(import_from=index, chunk_table=units)
     assert list(graph.names) == ["ada marsh", "norvik", "otto brandt"]
@@ -230,14 +230,14 @@ def test_a_graph_with_its_communities_and_reports_keeps_what_its_tables_say(inde
 
 
 @pytest.mark.parametrize("name", ["nothing.graphml", "graph.xml", "folder"])
-def test_a_path_that_is_no_graph_is_refused_with_what_would_be_one(tmp_path, name):
+def test_a_path_without_a_graph_is_an_error_that_lists_valid_files(tmp_path, name):
     (tmp_path / "folder").mkdir()
     (tmp_path / "graph.xml").write_text(PLAIN)
     with pytest.raises(UserError, match=r"entities\.parquet"):
         variants_for(tmp_path / name)
 
 
-def test_the_digest_of_a_folder_is_that_of_the_tables_that_are_read(index):
+def test_the_digest_of_a_folder_covers_the_imported_tables_only(index):
     before = content_digest(index)
     (index / "covariates.parquet").write_bytes(b"not read")
     assert content_digest(index) == before
@@ -245,7 +245,7 @@ def test_the_digest_of_a_folder_is_that_of_the_tables_that_are_read(index):
     assert content_digest(index) != before
 
 
-def test_tables_that_cannot_be_read_are_errors_that_name_what_is_wrong(index):
+def test_invalid_tables_are_errors_that_name_the_table_or_column(index):
     with pytest.raises(UserError, match="colour"):
         msgraphrag.read_parquet(index, "entities", ("id", "colour"))
     (index / "relationships.parquet").unlink()
@@ -257,14 +257,14 @@ def test_tables_that_cannot_be_read_are_errors_that_name_what_is_wrong(index):
 
 
 def prepared(import_from: Path, **settings) -> Experiment:
-    """HippoRAG over the toy set, with a graph to import."""
+    """Prepare HippoRAG on the toy set with an imported graph."""
     graph = {"import_from": str(import_from)}
     return Experiment.prepare(
         compose_settings(["dataset=toy", "method=hipporag"], {"graph": graph, **settings})
     )
 
 
-def test_an_imported_graph_takes_the_place_of_the_extraction(file):
+def test_an_imported_graph_replaces_the_extraction(file):
     experiment = prepared(file("g.graphml", PLAIN))
     assert {item.resource: item.builder.name for item in experiment.plan} == {
         "chunk_table": "chunk_table.presplit", "chunk_index": "chunk_index",
@@ -274,14 +274,14 @@ def test_an_imported_graph_takes_the_place_of_the_extraction(file):
     assert experiment.extraction == "graphml"
 
 
-def test_the_run_key_is_that_of_the_content_and_not_of_the_path(file):
+def test_the_run_key_depends_on_the_content_not_the_path(file):
     first = prepared(file("one.graphml", PLAIN)).key
     assert prepared(file("two.graphml", PLAIN)).key == first
     assert prepared(file("one.graphml", PLAIN.replace("taught", "led"))).key != first
 
 
 @pytest.mark.parametrize("setting", ["graph=kg", "extraction=nlp"])
-def test_a_contradiction_to_the_imported_graph_is_refused(file, setting):
+def test_settings_that_contradict_the_imported_graph_are_errors(file, setting):
     name, _, value = setting.partition("=")
     with pytest.raises(UserError, match=f"build.{name}"):
         prepared(file("g.graphml", PLAIN), build={name: value})

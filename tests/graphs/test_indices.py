@@ -1,4 +1,4 @@
-"""What is embedded for each node, relationship and community, and TF-IDF against its formula."""
+"""Indexed texts of nodes, relationships and communities, and TF-IDF by its formula."""
 
 from dataclasses import replace
 from math import log, sqrt
@@ -38,7 +38,7 @@ def vectors(*texts: str) -> list[list[float]]:
     return EMBEDDER.encode(list(texts), kind="passage").tolist()
 
 
-def test_a_node_is_embedded_by_name_and_description_or_by_one_of_them():
+def test_nodes_are_embedded_by_name_description_or_both():
     words = "ada: A keeper.", "norvik", "tarn: A mount."
     assert indexed(described_index, graph=RICH, named=True) == vectors(*words)
     assert indexed(described_index, graph=RICH, named=False) == vectors(
@@ -47,8 +47,8 @@ def test_a_node_is_embedded_by_name_and_description_or_by_one_of_them():
     assert indexed(described_index, graph=PLAIN, named=False) == vectors("ada", "norvik", "tarn")
 
 
-def test_a_relationship_is_its_relation_or_keywords_between_its_ends_and_its_description():
-    """Or its description alone, where it has one (PathCoRAG, equation 5)."""
+def test_relationships_are_embedded_in_context_or_by_description():
+    """The context is source, relation or keywords, target and description."""
     context = ["ada founding, harbour norvik Ada founded Norvik.", "norvik near tarn"]
     alone = ["Ada founded Norvik.", "norvik near tarn"]
     assert (relationship_texts(RICH), relationship_texts(RICH, "description")) == (context, alone)
@@ -62,7 +62,7 @@ def test_a_community_without_a_report_has_a_vector_of_zeros():
     assert result == [[0.0] * 32, *vectors("# B")]
 
 
-def test_tfidf_scores_are_cosines_of_counts_times_smoothed_inverse_frequency():
+def test_tfidf_scores_are_cosines_of_counts_times_smoothed_idf():
     """Two texts, "tarn" in both, "ada" in the first: weights 1 and 1 + ln(3/2).
 
     The query "ada" meets the first text at its second weight by its length.

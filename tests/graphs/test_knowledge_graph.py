@@ -1,4 +1,4 @@
-"""Triples to graphs, by hand: facts, titles, synonyms."""
+"""Knowledge graphs of triples by hand: facts, titles, synonyms."""
 
 import numpy as np
 import pytest
@@ -22,7 +22,7 @@ TITLED = ChunkTable.of([("a", "Norvik", "It was founded on Mount Tarn."), ("b", 
 ADA, NORVIK, TARN = "Ada Marsh", "Norvik", "Mount Tarn"
 
 
-def test_nodes_are_normalised_names_in_order_of_first_appearance_in_the_chunks_that_name_them():
+def test_nodes_are_normalised_names_in_order_of_first_appearance():
     graph = graph_of(
         ([NORVIK], [(ADA, "founded", "NORVIK")]), (["ada  marsh!", TARN], []), ([], [])
     )
@@ -31,7 +31,7 @@ def test_nodes_are_normalised_names_in_order_of_first_appearance_in_the_chunks_t
     assert graph.n_chunks == 3
 
 
-def test_the_same_fact_read_again_adds_to_its_weight_and_others_of_its_pair_do_not():
+def test_a_repeated_fact_adds_to_its_weight():
     fact = (ADA, "founded", NORVIK)
     others = [(NORVIK, "was founded by", ADA), (ADA, "left", NORVIK)]
     graph = graph_of(([], [fact, fact]), ([], [("ada marsh", "Founded", "norvik"), *others]))
@@ -41,7 +41,7 @@ def test_the_same_fact_read_again_adds_to_its_weight_and_others_of_its_pair_do_n
     assert (pairs.source.tolist(), pairs.target.tolist(), pairs.weight.tolist()) == ([0], [1], [5])
 
 
-def test_triples_that_say_nothing_are_dropped_with_their_ends():
+def test_triples_with_empty_parts_or_equal_ends_are_dropped():
     equal, *others = (ADA, "is", "ADA MARSH"), (ADA, "--", NORVIK), ("", "founded", NORVIK)
     graph = graph_of(([TARN], [equal, *others, (ADA, "founded", "!")]))
     assert list(graph.names) == ["mount tarn"]
@@ -51,7 +51,7 @@ def test_triples_that_say_nothing_are_dropped_with_their_ends():
 @pytest.mark.parametrize(
     ("second", "titles"), [((["--"], [("a", "", "b")]), "off"), (([], []), "about")]
 )
-def test_a_graph_without_a_node_is_refused_and_titles_do_not_hide_it(second, titles):
+def test_a_graph_without_entities_is_an_error_that_titles_do_not_hide(second, titles):
     with pytest.raises(UserError, match="no entities"):
         kg(extraction=extraction(([], []), second), chunk_table=TITLED, titles=titles)
 
@@ -63,8 +63,8 @@ TITLES = {
 }
 
 
-def test_a_passage_can_be_about_its_title():
-    """A fact already joins the title with Ada Marsh, so that only Mount Tarn is joined with it."""
+def test_the_title_of_a_passage_can_be_an_entity():
+    """A fact already joins the title with Ada Marsh, so only Mount Tarn gets an edge."""
     graph = kg(**TITLES)
     assert facts(graph) == [
         ("ada marsh", "founded", "norvik", 1.0),
@@ -78,11 +78,11 @@ def test_a_passage_can_be_about_its_title():
 
 
 ALIKE = ["tarn", "mount tarn", "norvik", "lund"]
-"""Rows 0 to 3; tarn and mount tarn are 0.9 alike, mount tarn and norvik 0.8, the rest not."""
+"""Rows 0 to 3, with the cosines of `alike`."""
 
 
 def alike() -> VectorIndex:
-    """Vectors with the cosines 0.9 of rows 0 and 1, 0.8 of rows 1 and 2, row 3 by itself."""
+    """Vectors with cosines 0.9 of rows 0 and 1, 0.8 of rows 1 and 2, 0.5 of 0 and 2, else 0."""
     cosines = np.array([[1, 0.9, 0.5, 0], [0.9, 1, 0.8, 0], [0.5, 0.8, 1, 0], [0, 0, 0, 1]])
     return VectorIndex(np.linalg.cholesky(cosines).astype(np.float32))
 
@@ -95,8 +95,8 @@ def with_synonyms(*triples: tuple[str, str, str], **settings) -> Graph:
 
 
 @pytest.mark.parametrize("block", [1024, 3])
-def test_nearest_names_at_or_above_the_threshold_are_joined_once(block, monkeypatch):
-    """The nearest of norvik is mount tarn, whose own nearest is tarn: one side is enough."""
+def test_nearest_names_from_the_threshold_on_are_joined_once(block, monkeypatch):
+    """Mount tarn is the nearest of norvik but not the reverse: one direction is enough."""
     monkeypatch.setattr(knowledge_graph, "_BLOCK", block)
     graph = with_synonyms()
     assert [(*row[:3], round(row[3], 6)) for row in facts(graph)] == [
@@ -113,7 +113,7 @@ def test_nearest_names_at_or_above_the_threshold_are_joined_once(block, monkeypa
 @pytest.mark.parametrize(
     ("synonymy", "rows", "pair"), [("skip", 2, 2.0), ("overwrite", 3, 0.9), ("add", 3, 2.9)]
 )
-def test_a_pair_that_a_fact_joins_is_left_alone_overwritten_or_added_to(synonymy, rows, pair):
+def test_synonymy_skips_overwrites_or_adds_to_a_pair_of_a_fact(synonymy, rows, pair):
     fact = ("mount tarn", "is called", "tarn")
     graph = with_synonyms(fact, fact, synonymy=synonymy)
     assert graph.n_relationships == rows
@@ -121,7 +121,7 @@ def test_a_pair_that_a_fact_joins_is_left_alone_overwritten_or_added_to(synonymy
     assert graph.adjacency[1, 2] == pytest.approx(0.8, abs=1e-6)
 
 
-def test_a_fact_that_a_chunk_states_twice_may_count_once_for_the_chunk():
+def test_a_fact_can_count_once_for_each_chunk():
     twice = ("tarn", "is", "norvik"), ("tarn", "is", "norvik")
     assert with_synonyms(*twice).weight[0] == 2.0
     assert with_synonyms(*twice, counted="chunk").weight[0] == 1.0

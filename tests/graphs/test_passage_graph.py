@@ -1,4 +1,4 @@
-"""Passages as nodes, joined by the entities that they share."""
+"""The graph of passages that share entities."""
 
 from builds import QUIET, Known, chunks_of, ends
 
@@ -25,7 +25,7 @@ def edges(graph: Graph) -> list[tuple[int, int, str, float]]:
     return [(*pair, name, weight) for pair, name, weight in columns]
 
 
-def test_passages_that_share_an_entity_are_joined_and_the_edge_names_and_counts_all_of_them():
+def test_edges_name_and_count_the_shared_entities_of_two_passages():
     """Norvik is the title of passage 0, and titles count as entities."""
     graph = graph_of()
     assert edges(graph) == [

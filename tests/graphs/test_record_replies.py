@@ -1,4 +1,4 @@
-"""Records read from replies that models have decorated in their own ways."""
+"""Parsing of records in the many layouts that models write."""
 
 from functools import partial
 
@@ -64,7 +64,7 @@ def test_tables_quotes_and_mixed_delimiters_are_read(text: str) -> None:
         *("", "I would rather not.", "(entity<|>A)<|COMPLETE|>", "{}"),
     ],
 )
-def test_other_layouts_prose_and_nothing_are_unreadable(text: str) -> None:
+def test_other_layouts_prose_and_empty_replies_are_unreadable(text: str) -> None:
     for reading in (read, partial(read_facts, cut=False, purpose="test")):
         with pytest.raises(UnreadableReply):
             reading(text)
@@ -73,7 +73,7 @@ def test_other_layouts_prose_and_nothing_are_unreadable(text: str) -> None:
 @pytest.mark.parametrize(
     "text", ["<|COMPLETE|>", "```\n< | complete | >\n```", "(&lt;|COMPLETED|&gt;)", "**COMPLETE**"]
 )
-def test_the_end_mark_alone_says_that_there_is_nothing(text: str) -> None:
+def test_the_end_mark_alone_means_no_records(text: str) -> None:
     assert read(text) == RecordReply(text)
 
 
@@ -92,18 +92,18 @@ def test_the_end_mark_alone_says_that_there_is_nothing(text: str) -> None:
         without_reasoning(f"<think>Is it (entity) ## <|>?</think>{LINES}"),
     ],
 )
-def test_all_records_are_read_whatever_their_bullets_kinds_and_lines(text: str) -> None:
+def test_bullets_brackets_quotes_and_surrounding_prose_are_ignored(text: str) -> None:
     assert read(text).records == ALL
 
 
-def test_signs_of_the_layout_inside_a_description_stay() -> None:
+def test_delimiters_within_a_description_are_kept() -> None:
     text = "## marks a heading, | a cell, (see a) and b) there"
     assert read(f'("entity"<|>MD<|>thing<|>{text})##{ADA}').records == (
         EntityRecord("MD", "thing", text), ALL[0],
     )  # fmt: skip
 
 
-def test_the_last_record_of_a_cut_reply_counts_where_a_separator_stands_behind_it() -> None:
+def test_the_last_record_of_a_cut_reply_counts_if_a_separator_follows() -> None:
     assert read(LINES[:-30].lower(), cut=True).records[1].name == "babbage"  # type: ignore[union-attr]
     assert read(f"{ADA}##{BABBAGE}##\n", cut=True).records == ALL[:2]
     assert read(f'{ADA}\n{BABBAGE}\n("enti', cut=True).records == ALL[:2]
@@ -111,7 +111,7 @@ def test_the_last_record_of_a_cut_reply_counts_where_a_separator_stands_behind_i
 
 
 @pytest.mark.parametrize("name", ["NONE", "N/A", "unknown", "Null", "-", '"None."', "(none)"])
-def test_a_word_for_nothing_is_no_entity(name: str) -> None:
+def test_placeholder_names_are_no_entities(name: str) -> None:
     nothing = f'("entity"<|>{name}<|>none<|>-)'
     assert read(f"{nothing}<|COMPLETE|>").records == ()
     tied = FRIENDS.replace("BABBAGE", name)
@@ -120,6 +120,6 @@ def test_a_word_for_nothing_is_no_entity(name: str) -> None:
     assert [fact.entities for fact in told.records] == [()]  # type: ignore[union-attr]
 
 
-def test_the_template_of_the_format_is_no_record() -> None:
+def test_a_copied_template_is_no_record() -> None:
     template = '("entity"<|>NAME<|>type<|>description)##("relationship"<|>A<|>B<|>description<|>9)'
     assert read(f"{template}##{ADA}").records == ALL[:1]

@@ -1,4 +1,4 @@
-"""Reports on two triangles: extracted, written, and the same prompt after a change."""
+"""Extracted and written reports on two triangles of nodes."""
 
 import json
 import re
@@ -36,7 +36,7 @@ GRAPH = replace(
 
 
 def communities(*rows: tuple[int, int, list[int]]) -> Communities:
-    """Communities of (level, parent, members)."""
+    """Return communities from (level, parent, members)."""
     return communities_of(rows, GRAPH)
 
 
@@ -48,8 +48,8 @@ def extracted(graph: Graph = GRAPH) -> Reports:
     return extractive(communities=TWO, graph=graph, embedder=Hashing(64), progress=QUIET)
 
 
-def test_the_report_is_a_title_a_summary_and_a_finding_for_each_key_member(monkeypatch):
-    """cy and dot have three neighbours, the others two; ties by name."""
+def test_a_report_has_a_title_a_summary_and_a_finding_for_each_key_member(monkeypatch):
+    """cy and dot have three neighbours, the others two."""
     monkeypatch.setattr(reports, "FINDINGS", 2)
     result = extracted()
     assert list(result.titles) == ["cy, ada, bo", "dot, eve, fay"]
@@ -68,8 +68,8 @@ def rows_of(tables: str, name: str) -> list[str]:
     return result.group(1).split("\n")[1:] if result else []
 
 
-def test_entities_go_by_degree_and_relationships_by_rank_ties_by_name():
-    """Ranks: ada-cy and bo-cy 5, ada-bo 4; of cy-dot, which leads out, cy alone counts: 3."""
+def test_tables_sort_entities_by_degree_and_relationships_by_rank():
+    """Ranks: ada-cy and bo-cy 5, ada-bo 4, and cy-dot 3, as dot is outside."""
     tables = report_tables(Contents(GRAPH, TWO), 0, [""] * 2, np.zeros(2), 1000)
     assert [row.split(",")[1] for row in rows_of(tables, "Entities")] == ["cy", "ada", "bo"]
     ends = [row.split(",")[1:3] for row in rows_of(tables, "Relationships")]
@@ -78,8 +78,8 @@ def test_entities_go_by_degree_and_relationships_by_rank_ties_by_name():
     assert rows_of(tables, "Entities")[0].endswith(",3")
 
 
-def test_reports_on_parts_are_there_by_occurrence_when_something_was_cut():
-    """The parts are in 1 and 3 of the whole's 4 chunks."""
+def test_reports_on_parts_are_included_when_rows_are_cut():
+    """The parts have 1 and 3 of the 4 chunks of the community."""
     contents, ratings = Contents(GRAPH, NESTED), np.array([0.0, 8.0, 2.0])
 
     def tables(budget: int, *texts: str) -> str:
@@ -106,7 +106,7 @@ def by_model(model: Scripted, parts: Communities = TWO, graph: Graph = GRAPH) ->
     return llm_reports(communities=parts, graph=graph, llm_build=model, progress=QUIET)
 
 
-def test_the_text_of_a_report_is_title_summary_and_findings_under_headings():
+def test_a_written_report_has_title_summary_and_findings_under_headings():
     replies = [("ada,", written_reply("First")),
                ("", written_reply("T", 99, findings=["Plain."]))]  # fmt: skip
     result = by_model(Scripted(replies))
@@ -118,7 +118,7 @@ def test_the_text_of_a_report_is_title_summary_and_findings_under_headings():
     assert result.statistics == {"communities": 2, "without_report": 0, "unreadable": 0}
 
 
-def test_what_cannot_be_read_becomes_the_summary_rated_zero_and_flagged():
+def test_an_unreadable_reply_becomes_a_flagged_summary_rated_zero():
     model = Scripted([("ada,", "Just words."), ("eve,", written_reply("Fine")), ("", "Still no.")])
     result = by_model(model)
     assert result.texts[0] == "# cy, ada, bo\n\nStill no."
@@ -133,7 +133,7 @@ ROWS = ["ab", "ac", "bc", "de", "df", "ef", "cd", "cb", "ax"]
 
 
 def world(order: str, rows: Sequence[str]) -> tuple[Graph, Communities]:
-    """The graph with its nodes and rows in these orders; every node and row is in one chunk."""
+    """Return the graph with nodes and rows in these orders, and its communities."""
     names, others = list(order), [name for name in order if name > "f"]
     graph = replace(
         Graph.from_arrays(
@@ -153,19 +153,19 @@ def world(order: str, rows: Sequence[str]) -> tuple[Graph, Communities]:
 
 BEFORE = world("abcdefx", ROWS)
 AFTER = world("zyxfedcba", [*ROWS[::-1], "xy", "xz", "yz"])
-"""Two nodes came in front and are joined to x, so that x has three neighbours; all rows moved."""
+"""Two new nodes are joined to x, and all rows have other numbers."""
 
 
 def reply(chat: Chat) -> Completion:
-    """A report that is told by its prompt alone."""
+    """Return a report that depends on its prompt alone."""
     text = chat[-1].content
     report = {"title": f"of {len(text)}", "summary": text[:40], "rating": 5.0, "findings": []}
     return Completion(json.dumps(report), prompt_tokens=1, completion_tokens=1)
 
 
 @pytest.mark.parametrize("budget", [60, 140, 4000])
-def test_a_report_prompt_is_told_by_the_members_alone(monkeypatch, budget):
-    """In small budgets the whole is told by reports on its parts."""
+def test_a_report_prompt_depends_on_the_members_alone(monkeypatch, budget):
+    """Small budgets use reports on parts."""
     monkeypatch.setattr(reports, "MAX_INPUT_TOKENS", budget)
     prompts = []
     for graph, parts in (BEFORE, AFTER):

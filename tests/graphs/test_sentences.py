@@ -1,4 +1,4 @@
-"""Where texts are cut into sentences, and which of them are central."""
+"""Sentence splitting and central sentences."""
 
 import numpy as np
 import pytest
@@ -18,7 +18,7 @@ from graphrag_bench.graphs.sentences import Sentences, over_limit, split_sentenc
         ("  ", []),
     ],
 )  # fmt: skip
-def test_a_text_is_cut_after_its_sentences_and_at_blank_lines(text, sentences):
+def test_texts_are_split_after_sentences_and_at_blank_lines(text, sentences):
     assert split_sentences(text) == sentences
 
 
@@ -37,7 +37,7 @@ EAST, NORTH, BETWEEN = [1.0, 0.0], [0.0, 1.0], [0.6, 0.8]
         ([EAST], 5, [], 10, []),
     ],
 )
-def test_central_sentences_fit_each_meaning_once_in_the_order_given_and_one_at_least(
+def test_central_sentences_fit_the_limit_without_near_duplicates(
     vectors, n_tokens, rows, budget, central
 ):
     texts = tuple(f"the sentence of number {row}" for row in range(len(vectors)))
@@ -45,7 +45,7 @@ def test_central_sentences_fit_each_meaning_once_in_the_order_given_and_one_at_l
     assert known.central(rows, budget) == central
 
 
-def test_groups_that_fit_leave_no_choice():
-    """Each is one word and a stop, two tokens."""
+def test_only_groups_above_their_limit_are_returned():
+    """Each sentence has two tokens, a word and a stop."""
     groups = [(["One.", "Two."], 4), (["One.", "Three."], 3)]
     assert over_limit(groups) == {"One.", "Three."}

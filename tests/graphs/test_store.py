@@ -49,7 +49,7 @@ def twice(*, numbers: Numbers) -> Numbers:
 
 
 def total(*, doubled: Numbers, numbers: Numbers, scratch: Path) -> Numbers:
-    """13 brings bad luck; each attempt leaves a line in the scratch folder."""
+    """Raises for the number 13; each attempt adds a line in the scratch folder."""
     built.append("total")
     with (scratch / "steps").open("a") as file:
         file.write("begun\n")
@@ -105,7 +105,7 @@ def resources(store: Store, *wanted: str, source: list[int]) -> dict[str, Number
     return store.resources(list(plans.values()), set(wanted), {"source": source})
 
 
-def test_an_artifact_is_built_once_and_then_loaded_without_what_it_was_built_from(store):
+def test_an_artifact_is_built_once_and_then_loaded_without_its_inputs(store):
     first = resources(store, "total", "doubled", source=[1, 2, 3])
     assert first == {"total": Numbers((18,)), "doubled": Numbers((2, 4, 6))}
     assert built == ["numbers", "twice", "total"]
@@ -136,7 +136,7 @@ def test_a_builder_that_raises_leaves_no_artifact_and_its_scratch_survives(store
     assert store.holds(planned("doubled", source="[13]")["doubled"])
 
 
-def test_a_damaged_artifact_is_named_and_not_trusted(store):
+def test_a_damaged_artifact_is_an_error(store):
     resources(store, "numbers", source=[1])
     folder = store.folder(planned("numbers", source="[1]")["numbers"])
     (folder / "values.json").unlink()
@@ -146,7 +146,7 @@ def test_a_damaged_artifact_is_named_and_not_trusted(store):
     assert resources(store, "numbers", source=[1])["numbers"] == Numbers((1,))
 
 
-def test_the_same_thing_under_another_name_is_not_written_twice(store):
+def test_an_artifact_that_is_its_input_is_not_written_again(store):
     first = resources(store, "again", "numbers", source=[1, 2])
     assert first["again"] is first["numbers"]
     folder = store.folder(planned("again", source="[1, 2]")["again"])
@@ -156,7 +156,7 @@ def test_the_same_thing_under_another_name_is_not_written_twice(store):
     assert (built, loaded) == (["numbers"], ["numbers"])
 
 
-def test_the_plan_is_the_closure_of_the_needs_each_after_what_it_is_built_from():
+def test_the_plan_is_the_closure_of_the_inputs_in_building_order():
     assert list(planned("total")) == ["numbers", "doubled", "total"]
     assert list(planned()) == []
     assert list(planned("total", "source", numbers="given")) == ["doubled", "total"]
@@ -171,9 +171,7 @@ def test_the_plan_is_the_closure_of_the_needs_each_after_what_it_is_built_from()
         ({"source": "b"}, {"numbers", "doubled", "total"}),
     ],
 )
-def test_a_changed_setting_variant_or_corpus_changes_the_keys_of_all_that_is_built_from_it(
-    other, changed
-):
+def test_a_changed_setting_variant_or_corpus_changes_all_keys_above_it(other, changed):
     usual, result = planned("total"), planned("total", **other)
     assert {name for name in usual if usual[name].key != result[name].key} == changed
 
@@ -188,7 +186,7 @@ def test_a_changed_setting_variant_or_corpus_changes_the_keys_of_all_that_is_bui
         ("hen", {}, "hen egg"),
     ],
 )
-def test_what_cannot_be_planned_is_named(wanted, choices, names):
+def test_errors_of_the_plan_name_the_resource_and_the_setting(wanted, choices, names):
     with pytest.raises(UserError) as raised:
         planned(wanted, choices=choices)
     assert all(name in str(raised.value) for name in names.split())

@@ -1,4 +1,4 @@
-"""The triples of all questions become one graph that keeps their names, by hand."""
+"""The graph of the triples of a data set, by hand."""
 
 from pathlib import Path
 
@@ -34,7 +34,7 @@ def triples_of(graph: Graph, rows: np.ndarray) -> list[tuple[str, str, str]]:
     ]
 
 
-def test_names_and_relations_stand_as_they_are_written_and_a_triple_of_two_questions_weighs_two(
+def test_names_are_kept_as_written_and_a_triple_of_two_documents_has_weight_two(
     cwq: Dataset,
 ) -> None:
     graph = graph_of(cwq)
@@ -49,7 +49,7 @@ def test_names_and_relations_stand_as_they_are_written_and_a_triple_of_two_quest
 
 
 def test_a_graph_needs_triples_and_a_chunk_for_each_document(cwq: Dataset) -> None:
-    """Blank parts are left out and equal ends stay."""
+    """Triples with blank parts are dropped, and loops are kept."""
     graph = graph_of(holding({"d": [("a", "r", "a"), ("a", " ", "b"), ("", "r", "b")]}))
     assert triples_of(graph, np.arange(graph.n_relationships)) == [("a", "r", "a")]
     for corpus, problem in (
@@ -68,7 +68,7 @@ def holding(triples: dict[str, list[tuple[str, str, str]]]) -> Dataset:
     return Dataset("t", documents, (), {}, data.card, subgraphs=Subgraphs.of(triples.items()))
 
 
-def test_each_question_finds_its_own_distinct_triples_alone():
+def test_each_question_has_only_its_own_distinct_triples():
     triples = {"0": [("a", "r", "B"), ("a", "r", "B"), ("b", "r.s", "a")], "1": [("a", "r", "B")]}
     data = holding(triples)
     graph, table = graph_of(data), presplit(corpus=data)

@@ -1,4 +1,4 @@
-"""Described entities, relationships and facts of a chunk: by a tagger, and by planned replies."""
+"""Extraction of described records and facts by a tagger and a scripted model."""
 
 from dataclasses import replace
 from functools import partial
@@ -65,12 +65,12 @@ def facts(text: str) -> RecordReply:
         )),
     ],
 )  # fmt: skip
-def test_a_malformed_record_is_counted_and_left_out(reading, whole, record, bad):
+def test_malformed_records_are_skipped_and_counted(reading, whole, record, bad):
     reply = reading(f"{whole}##{bad}<|COMPLETE|>")
     assert (reply.records, reply.malformed) == ((record,), 1)
 
 
-def test_keywords_of_the_whole_passage_are_ignored_and_not_counted():
+def test_keywords_of_the_whole_passage_are_ignored():
     reply = read(f'{ADA}##("content_keywords"<|>astronomy, history)<|COMPLETE|>')
     assert (reply.records, reply.malformed) == ((ADA_READ,), 0)
 
@@ -85,16 +85,14 @@ def test_keywords_of_the_whole_passage_are_ignored_and_not_counted():
         ("trust, work; trust,<|>7", ("trust", "work"), 7.0),
     ],
 )  # fmt: skip
-def test_the_strength_is_the_last_field_where_it_is_a_number_and_keywords_are_before_it(
-    fields, themes, strength
-):
+def test_strength_is_the_last_field_and_keywords_precede_it(fields, themes, strength):
     text = f'("relationship"<|>A<|>B<|>A knows B.<|>{fields})<|COMPLETE|>'
     expected = RelationshipRecord("A", "B", "A knows B.", themes, strength)
     assert read(text, keywords=True).records == (expected,)
     assert read(text).records == (replace(expected, keywords=()),)
 
 
-def test_an_entity_belongs_to_the_fact_before_it_and_one_before_every_fact_is_malformed():
+def test_an_entity_belongs_to_the_fact_before_it():
     otto = '("entity"<|>OTTO<|>He founded it.)'
     reply = facts(f"{otto}##{FACT}##{otto}##\n{STANDS}<|COMPLETE|>")
     founding = FactRecord(
@@ -103,7 +101,7 @@ def test_an_entity_belongs_to_the_fact_before_it_and_one_before_every_fact_is_ma
     assert (reply.records, reply.malformed) == ((founding, STANDING), 1)
 
 
-def test_completeness_is_a_number_from_zero_to_ten_and_else_ten():
+def test_completeness_is_clipped_to_ten_and_ten_by_default():
     lasts = {"<|>12": 10.0, "<|>-3": 0.0, "<|>7.5": 7.5, "<|>high": 10.0, "": 10.0}
     for last, complete in lasts.items():
         (fact,) = facts(f'("fact"<|>Norvik stands.{last})').records
@@ -117,8 +115,8 @@ def extracted(model: Scripted, *texts: str, **settings) -> TextExtraction:
 
 
 @pytest.mark.parametrize(("reply", "n_calls"), [("Yes.", 6), (" YES ", 6), ("No", 3), ("Sure", 3)])
-def test_between_rounds_the_model_is_asked_whether_there_is_more(reply, n_calls):
-    """First call, round 1, question, and on YES round 2, question, round 3: six."""
+def test_between_rounds_the_model_is_asked_whether_records_are_missing(reply, n_calls):
+    """With YES: first call, round 1, question, round 2, question, round 3."""
     model = Scripted([("YES or NO", reply), ("missed", NORVIK), ("Passage", ADA)])
     result = extracted(model, "Ada.", max_gleaning=3)
     assert len(model.prompts) == n_calls
@@ -136,10 +134,10 @@ def test_between_rounds_the_model_is_asked_whether_there_is_more(reply, n_calls)
         (ADA, 600, 1, 0),
     ],
 )
-def test_a_gleaning_call_that_gives_nothing_fails_or_has_no_room_keeps_the_first_records(
+def test_an_empty_failed_or_impossible_gleaning_round_keeps_the_first_records(
     missed, window, n_failed, n_malformed
 ):
-    """A reply without records says that nothing was missed; in 600 tokens no call is made."""
+    """A reply without records ends the rounds; a window of 600 tokens allows no round."""
     model = Scripted([("missed", missed), ("Passage", ADA)], window=window)
     result = extracted(model, "Ada.", max_tokens=256, max_gleaning=1 if n_failed else 5)
     assert result.rows == (ChunkRecords((ADA_READ,)),)
@@ -149,13 +147,13 @@ def test_a_gleaning_call_that_gives_nothing_fails_or_has_no_room_keeps_the_first
 
 
 def counts(ones: str, **others: int) -> dict[str, int]:
-    """Statistics that are 1 where they are named, and 0 or as given elsewhere."""
+    """Return statistics: 1 for `ones`, the given numbers for `others`, and 0 else."""
     every = "malformed_records replies truncated_replies chunks failed_chunks malformed_chunks"
     every += " cut_chunks faulty_chunks failed_gleanings"
     return {**dict.fromkeys(every.split(), 0), **dict.fromkeys(ones.split(), 1), **others}
 
 
-def test_counts_of_odd_records_and_facts_are_kept():
+def test_statistics_count_malformed_records_and_facts():
     odd = f"{ADA}##(entity<|>X)##(relationship<|>A<|>B<|>A hates B.<|>-1)"
     result = extracted(Scripted([("Passage", odd)]), "Ada.", max_gleaning=0)
     ones = "entity_records relationship_records negative_strengths malformed_records replies chunks"
@@ -185,10 +183,8 @@ class Limited(Scripted):
     ("window", "settings", "most"),
     [(None, {}, 4096), (None, {"max_tokens": 99}, 99), (4096, {}, None)],
 )
-def test_a_reply_has_4096_tokens_or_what_the_window_leaves_of_its_own_prompt(
-    window, settings, most
-):
-    """In steps of 256, with a margin; prompts of unlike length are answered in their order."""
+def test_replies_have_4096_tokens_or_what_the_window_leaves(window, settings, most):
+    """In multiples of 256, with a margin; replies are in the order of the prompts."""
     model = Limited(f"{ADA}<|COMPLETE|>", window)
     result = extracted(model, "Ada. " + "word " * 2000, "Ada.", max_gleaning=0, **settings)
     n_tokens = [sum(count_tokens(one.content) for one in prompt) for prompt in model.prompts]
@@ -196,7 +192,7 @@ def test_a_reply_has_4096_tokens_or_what_the_window_leaves_of_its_own_prompt(
     assert [len(row.entities) for row in result.rows] == [1, 1]
 
 
-def test_too_many_cut_replies_end_the_build_and_name_the_setting(tmp_path):
+def test_too_many_cut_replies_are_an_error_that_names_the_setting(tmp_path):
     known = {"corpus": "c", "llm_build": "m", "earlier": ""}
     choices = {"chunk_table": "presplit", "text_extraction": {"variant": "llm", "max_gleaning": 0}}
     result = plan({"text_extraction"}, choices, {k: partial(str, v) for k, v in known.items()})
@@ -219,7 +215,7 @@ def test_too_many_cut_replies_end_the_build_and_name_the_setting(tmp_path):
 
 
 def tagged(*sentences: Sentence, named: str = "", **settings) -> ChunkRecords:
-    """The records of these sentences in a passage with this title."""
+    """Return the records of a passage with these sentences and this title."""
     chunks = table("Any text.", title=named)
     (row,) = nlp_text_extraction(
         chunk_table=chunks, nlp=FixedTagger(*sentences), progress=QUIET, **settings
@@ -240,8 +236,8 @@ SHE = Sentence(
 )  # fmt: skip
 
 
-def test_names_of_a_sentence_are_entities_with_label_and_sentence_and_are_related_once():
-    """With more than eight names only facts relate them."""
+def test_entities_of_a_sentence_are_related_once():
+    """With more than eight names only subject-verb-object relations count."""
     row = tagged(MET)
     kinds = {"Ada": "person", "Otto": "person", "Paris": "gpe"}
     assert row.entities == tuple(EntityRecord(*pair, MET.text) for pair in kinds.items())
@@ -255,7 +251,7 @@ def test_names_of_a_sentence_are_entities_with_label_and_sentence_and_are_relate
     assert (fact.source, fact.target) == ("Ada", "Otto")
 
 
-def test_the_title_stands_in_for_she_and_is_described_by_sentences_that_name_it_or_the_first():
+def test_the_title_replaces_pronouns_and_is_described_by_sentences_that_name_it():
     row = tagged(SHE, named="Ada")
     assert row.relationships == (RelationshipRecord("Ada", "Mira", SHE.text, ("teach",), 1.0),)
     assert tagged(MET, SHE, named="Otto").entities[0] == EntityRecord("Otto", "", MET.text)
@@ -269,7 +265,7 @@ def facts_of(text: str, title: str = "") -> list[tuple[str, list[str]]]:
     return [(fact.text, [entity.name for entity in fact.entities]) for fact in row.facts]
 
 
-def test_facts_are_sentences_with_entities_and_a_passage_is_about_its_title():
+def test_facts_are_sentences_with_entities_and_the_title():
     assert facts_of("Otto came. nobody cared") == [("Otto came.", ["Otto"])]
     assert facts_of("Ada Marsh founded Norvik. It stands on Tarn. Nobody cared", "Norvik") == [
         ("Ada Marsh founded Norvik.", ["Norvik", "Ada Marsh"]),
@@ -287,9 +283,7 @@ def test_facts_are_sentences_with_entities_and_a_passage_is_about_its_title():
         ("There are no entities in it.", "<|COMPLETE|>", 0),
     ],
 )
-def test_a_layout_that_cannot_be_read_is_asked_for_again_and_is_never_no_entities(
-    first, second, n_failed
-):
+def test_an_unreadable_layout_is_asked_again_and_never_counts_as_empty(first, second, n_failed):
     model = Scripted([("could not be read", second), ("Otto", "<|COMPLETE|>"), ("Passage", first)])
     counts = extracted(model, "Ada.", "Otto.", max_gleaning=0).statistics
     assert (counts["failed_chunks"], counts["faulty_chunks"]) == (n_failed, n_failed)

@@ -1,4 +1,4 @@
-"""Records merged into textual and rich knowledge graphs."""
+"""Textual and rich knowledge graphs of records."""
 
 import pytest
 from builds import QUIET, dense, described, related
@@ -12,7 +12,7 @@ from graphrag_bench.llm.calls import CallFailed
 from graphrag_bench.llm.scripted import Scripted
 
 
-def test_the_first_descriptions_that_fit_are_taken_and_one_at_least():
+def test_descriptions_are_limited_but_keep_one():
     merger = Merger()
     for text in ("one two three", "b", "a"):
         merger.node("Ada", description=text)
@@ -28,7 +28,7 @@ def merged(*chunks: list, keywords: bool = False) -> Graph:
     return text_graph(described(*chunks), keywords=keywords)
 
 
-def test_names_that_are_the_same_when_normalised_are_one_node_in_order_of_first_mention():
+def test_names_of_the_same_normal_form_are_one_node():
     """Entities come before the ends of relationships; descriptions are sorted."""
     first = [related("Otto", "Mira"), entity("ADA MARSH", "", "Founded it."),
              entity("Ada Marsh", "", "A founder. ")]  # fmt: skip
@@ -38,7 +38,7 @@ def test_names_that_are_the_same_when_normalised_are_one_node_in_order_of_first_
     assert dense(graph.node_chunk) == [[1, 1], [1, 0], [1, 0]]
 
 
-def test_the_type_is_the_most_frequent_one_ties_to_the_first_and_no_type_does_not_count():
+def test_the_type_of_a_node_is_its_most_frequent_one():
     graph = merged(
         [entity("a", "geo"), entity("b", "person"), entity("c"), entity("d", "geo")],
         [entity("a", "event"), entity("b"), entity("b"), entity("c", "geo"), entity("d", "event")],
@@ -47,7 +47,7 @@ def test_the_type_is_the_most_frequent_one_ties_to_the_first_and_no_type_does_no
     assert list(graph.types) == ["event", "person", "geo", "geo"]
 
 
-def test_a_pair_is_one_row_whatever_the_direction_and_its_weight_the_sum_of_strengths():
+def test_a_pair_is_one_row_with_the_summed_strength():
     graph = merged(
         [related("b", "a", "b paints a.", strength=2)],
         [related("a", "b", "a knows b.", strength=0.5), related("b", "a", "b paints a.")],
@@ -60,7 +60,7 @@ def test_a_pair_is_one_row_whatever_the_direction_and_its_weight_the_sum_of_stre
     assert dense(graph.relationship_chunk) == [[1, 1]]
 
 
-def test_keywords_are_the_distinct_ones_in_order_of_first_mention():
+def test_keywords_are_distinct_in_order_of_first_mention():
     graph = merged(
         [related("a", "b", "", "trade", "art")], [related("b", "a", "", "art", "war")],
         keywords=True,
@@ -68,7 +68,7 @@ def test_keywords_are_the_distinct_ones_in_order_of_first_mention():
     assert list(graph.keywords) == ["trade, art, war"]
 
 
-def test_nothing_extracted_and_a_rich_graph_without_any_keyword_are_refused():
+def test_graphs_without_entities_or_rich_graphs_without_keywords_are_errors():
     with pytest.raises(UserError, match="keywords=true"):
         merged([related("a", "b")], keywords=True)
     with pytest.raises(UserError, match="no entities"):
@@ -76,10 +76,10 @@ def test_nothing_extracted_and_a_rich_graph_without_any_keyword_are_refused():
 
 
 LONG = "Ada painted. " * 200
-"""600 tokens: three a time."""
+"""600 tokens, three for each repetition."""
 
 
-def test_only_descriptions_of_enough_tokens_are_summarised_and_stay_where_no_summary_came():
+def test_long_descriptions_are_summarised_or_kept_if_the_call_fails():
     failed = CallFailed("retries_exhausted", "down")
     replies = [("About: ada", " Ada was a painter. "), ("About: otto", failed)]
     model = Scripted(replies)

@@ -1,4 +1,4 @@
-"""Trees over passages whose clusters are known: vectors are given, summaries can be read."""
+"""Trees of summaries on passages with known clusters."""
 
 from collections.abc import Sequence
 
@@ -26,13 +26,13 @@ TABLE = table(
 
 @pytest.fixture(autouse=True)
 def small(monkeypatch):
-    """Trees of two children a parent, that end where two nodes are left."""
+    """Trees with two children for each parent, up to two nodes in a layer."""
     monkeypatch.setattr(trees, "CLUSTER_SIZE", 2)
     monkeypatch.setattr(trees, "REDUCTION_DIMENSION", 1)
 
 
 def grown(vectors: Sequence[Sequence[float]], min_cluster_size: int = 2) -> Graph:
-    """A tree of letters; a summary is its leaves."""
+    """Return a tree of letters, whose summaries list their leaves."""
     return tree(
         chunk_table=table(*"abcdefgh"[: len(vectors)]),
         chunk_index=VectorIndex(np.array(vectors, np.float32)),
@@ -49,10 +49,10 @@ def built(chunks: ChunkTable = TABLE, **settings) -> Graph:
 
 
 PAIRS = [[0.0], [0.1], [9.0], [9.1]]
-"""a with b, and c with d."""
+"""Two clusters: a and b, c and d."""
 
 
-def test_leaves_come_first_then_the_summaries_layer_by_layer():
+def test_leaves_come_first_then_summaries_layer_by_layer():
     graph = grown(PAIRS)
     assert list(graph.names)[:4] == ["chunk 0", "chunk 1", "chunk 2", "chunk 3"]
     assert list(graph.names)[4:] == ["summary 1.0", "summary 1.1"]
@@ -63,8 +63,8 @@ def test_leaves_come_first_then_the_summaries_layer_by_layer():
     assert graph.relationship_chunk.nnz == 0
 
 
-def test_growth_ends_after_the_layers_allowed_and_at_the_dimension_and_one(monkeypatch):
-    """a, b, c make a cluster of three; d and e, a cluster too small, go up beside its summary."""
+def test_growth_ends_at_the_layer_limit_or_the_least_size(monkeypatch):
+    """a, b, c are a cluster; d and e are too few, and join the next layer's clustering."""
     graph = grown([[0.0], [0.1], [0.2], [9.0], [9.1]], min_cluster_size=3)
     assert list(graph.descriptions)[5:] == ["a b c", "d e a b c"]
     assert ends(graph)[3:] == [(6, 3), (6, 4), (6, 5)]
@@ -76,7 +76,7 @@ def test_growth_ends_after_the_layers_allowed_and_at_the_dimension_and_one(monke
 
 
 @pytest.mark.parametrize("clustering", ["gmm", "kmeans"])
-def test_an_extractive_summary_is_made_of_sentences_below_it_and_fits(monkeypatch, clustering):
+def test_an_extractive_summary_has_sentences_of_its_leaves_and_fits(monkeypatch, clustering):
     monkeypatch.setattr(trees, "SUMMARY_TOKENS", 30)
     monkeypatch.setattr(trees, "REDUCTION_DIMENSION", 10)
     graph = built(clustering=clustering)
@@ -88,7 +88,7 @@ def test_an_extractive_summary_is_made_of_sentences_below_it_and_fits(monkeypatc
         assert {f"{part}." for part in text.rstrip(".").split(". ")} <= sentences
 
 
-def test_a_sentence_that_does_not_name_its_passage_is_told_under_the_title():
+def test_the_title_precedes_sentences_that_do_not_name_it():
     sea = table(*(f"She went to sea in month {row}." for row in range(12)), title="Ada Marsh")
     graph = built(sea, clustering="kmeans")
     assert list(graph.descriptions)[12].startswith("Ada Marsh: She went to sea in month")
@@ -96,7 +96,7 @@ def test_a_sentence_that_does_not_name_its_passage_is_told_under_the_title():
 
 @pytest.fixture
 def by_model(monkeypatch):
-    """Return four summaries of four passages each, of at most so many tokens."""
+    """Return a function that returns four summaries of four passages each."""
     monkeypatch.setattr(trees, "MAX_LAYERS", 1)
     monkeypatch.setattr(trees, "CLUSTER_SIZE", 4)
 
@@ -107,8 +107,8 @@ def by_model(monkeypatch):
     return summarised
 
 
-def test_where_a_reply_is_of_no_use_the_first_words_stand_in_and_are_counted(by_model):
-    """The cluster of month 3 gets no reply; four texts share eight tokens, two words each."""
+def test_first_words_replace_a_failed_summary_and_are_counted(by_model):
+    """The call about month 3 fails; four texts share eight tokens, two words each."""
     failed = CallFailed("retries_exhausted", "no server")
     model = Scripted([("month 3.", failed), ("harbour", "The harbour.")])
     summaries = by_model(model, 8)
