@@ -34,7 +34,6 @@ ADVICE = (
     "build.extraction=nlp needs no model."
 )
 CO_OCCURS = "occurs with"
-"""Which phrases of a single passage are dropped: none, or phrases without a relation."""
 
 _REPLY_SHARE = 0.75
 """Tokens of both replies for each token of the chunk: 45 triples of 1,200 tokens take 670."""
@@ -138,8 +137,8 @@ def nlp_extraction(*, chunk_table: ChunkTable, nlp: Nlp, progress: Progress) -> 
     relation, 0..1.
     """
     rows, n_sentences, n_related = [], 0, 0
-    for name, sentences in read_chunks(chunk_table, nlp, progress):
-        rows.append(_chunk(sentences, name))
+    for title, sentences in read_chunks(chunk_table, nlp, progress):
+        rows.append(_chunk(sentences, title))
         n_sentences += len(sentences)
         n_related += sum(bool(sentence.relations) for sentence in sentences)
     share = n_related / n_sentences if n_sentences else 0.0
