@@ -1,4 +1,4 @@
-"""Errors that the user can fix, each with one clear message; the command line exits with 2."""
+"""Errors that the user can fix, and their messages with the nearest valid names."""
 
 import difflib
 from collections.abc import Callable, Iterable, Mapping
@@ -8,23 +8,23 @@ T = TypeVar("T")
 
 
 class UserError(Exception):
-    """Something the user gave is wrong; the message says what, where, and what would be right."""
+    """Invalid input; the message says what is wrong, where, and what is valid."""
 
     exit_code = 2
 
 
 class MissingPackage(UserError):
-    """A package of an extra is not installed; the message has the line that installs it."""
+    """A package of an extra is not installed; the message has the install command."""
 
 
 class ErrorCollector:
-    """The errors of several pieces of work, raised together: what one finds hides no other."""
+    """Collects the UserErrors of several checks, to raise them together."""
 
     def __init__(self) -> None:
         self.errors: list[UserError] = []
 
     def attempt(self, work: Callable[[], T]) -> T | None:
-        """Return what `work` returns; None when it raises a UserError, which is kept."""
+        """Return the result of `work`, or None after storing its UserError."""
         try:
             return work()
         except UserError as error:
@@ -33,27 +33,33 @@ class ErrorCollector:
             return None
 
     def refuse(self) -> None:
-        """Raise what was kept: the error itself when there is one, all their messages otherwise."""
+        """Raise the only stored error, or one error with the messages of all."""
         if self.errors:
             one = len(self.errors) == 1
             raise self.errors[0] if one else UserError("\n".join(map(str, self.errors))) from None
 
 
 def result_or_error(work: Callable[[], T]) -> T | Exception:
-    """Return what `work` returns, which runs the code of others, or the error that it raised.
+    """Return the result of `work`, which may run code of the user, or the error it raised.
 
-    A UserError goes through as it is.
+    A UserError is raised.
     """
     try:
         return work()
     except UserError:
         raise
-    except Exception as error:  # noqa: BLE001 - the boundary: the caller shows it with its place
+    except Exception as error:  # noqa: BLE001 - the boundary: the caller reports it
         return error
 
 
 def message_of(error: Exception) -> str:
-    """Return the message of an error; of the operating system the file and what is wrong."""
+    """Return the message of an error, with the file of an OSError and the type of others.
+
+    >>> message_of(FileNotFoundError(2, "No such file", "card.yaml"))
+    'No such file: card.yaml'
+    >>> message_of(ValueError("bad"))
+    'ValueError: bad'
+    """
     if isinstance(error, OSError) and error.strerror:
         return error.strerror + (f": {error.filename}" if error.filename is not None else "")
     kind = "" if isinstance(error, UserError | OSError) else f"{type(error).__name__}: "
@@ -61,17 +67,17 @@ def message_of(error: Exception) -> str:
 
 
 def exit_code_of(error: Exception) -> int:
-    """Return the exit code of a command that an error ends: 2 for what the user can fix."""
+    """Return the exit code of an error: 2 if the user can fix it, else 1."""
     if isinstance(error, UserError):
         return error.exit_code
     return 2 if isinstance(error, OSError) else 1
 
 
 class UnreadableReply(Exception):
-    """A model's reply could not be read; `problem` says why, for the corrective retry."""
+    """A model's reply could not be parsed; `problem` is the reason, for the corrective retry."""
 
     def __init__(
-        self, purpose: str, reply: str, problem: str = "it has not the form asked for"
+        self, purpose: str, reply: str, problem: str = "it does not have the requested form"
     ) -> None:
         super().__init__(f"unreadable reply for {purpose}: {reply[:200]!r}")
         self.purpose = purpose
@@ -80,11 +86,15 @@ class UnreadableReply(Exception):
 
 
 _LISTED = 24
-"""Names of a message where none is near."""
+"""Names listed in a message if none is near."""
 
 
 def nearest(name: str, valid: Iterable[str], n: int = 3) -> list[str]:
-    """Return up to `n` valid names, the most similar first."""
+    """Return up to `n` valid names, the most similar first.
+
+    >>> nearest("hiporag", ["hipporag", "hipporag2", "bm25"])
+    ['hipporag', 'hipporag2']
+    """
     names = sorted(set(valid))
     close = difflib.get_close_matches(name, names, n=n, cutoff=0.5)
     inside = [other for other in names if name and (name in other or other in name)]
@@ -98,10 +108,14 @@ def did_you_mean(
     n: int = 3,
     prefix: str = "",
 ) -> str:
-    """Return the hint of an error: `Did you mean 'a' or 'b'?`, with up to `n` nearest names.
+    """Return a hint with up to `n` nearest names, or all of `listed` (default: `valid`) if none.
 
-    `There are: a, b.` where none is near: `listed`, by default all of `valid`, in their order.
-    Each name is shown behind `prefix`.
+    `prefix` is written before each name.
+
+    >>> did_you_mean("vanila", ["bm25", "vanilla"])
+    "Did you mean 'vanilla'?"
+    >>> did_you_mean("xyz", ["bm25", "vanilla"])
+    'There are: bm25, vanilla.'
     """
     names = list(valid)
     if close := nearest(name, names, n):
@@ -112,7 +126,11 @@ def did_you_mean(
 
 
 def unknown(kind: str, name: str, valid: Iterable[str]) -> UserError:
-    """Return the error for an unknown name: the nearest valid ones, or all when none is near."""
+    """Return the error for an unknown name, with the nearest valid names.
+
+    >>> print(unknown("method", "hiporag", ["bm25", "hipporag"]))
+    No method 'hiporag'. Did you mean 'hipporag'?
+    """
     return UserError(f"No {kind} '{name}'. {did_you_mean(name, sorted(set(valid)))}")
 
 
@@ -123,10 +141,12 @@ def by_prefix(
     place: object,
     shown: Callable[[T], str] = lambda _: "",
 ) -> T:
-    """Return the value of the key `name`, else of the only key that begins so.
+    """Return the value of the key `name`, else of the only key with the prefix `name`.
 
-    Raises UserError when there is none, or more than one, with the keys that are near, or all, each
-    with what `shown` says of its value.
+    Raises UserError if there is none or more than one; it lists near keys, described by `shown`.
+
+    >>> by_prefix("3f", {"3f9a": 1, "77b0": 2}, "run", "runs")
+    1
     """
     keys = [name] if name in values else [key for key in values if name and key.startswith(name)]
     if len(keys) == 1:
@@ -135,5 +155,5 @@ def by_prefix(
         f"{key} ({note})" if (note := shown(values[key])) else key
         for key in keys or nearest(name, values) or values
     ]
-    problem = f"'{name}' begins several {what}s" if keys else f"No {what} '{name}' in {place}"
+    problem = f"Several {what}s begin with '{name}'" if keys else f"No {what} '{name}' in {place}"
     raise UserError(f"{problem}. There are: {', '.join(near) or 'none'}.")

@@ -1,4 +1,4 @@
-"""The project's own files, YAML as plain values, and small values remembered in JSON files."""
+"""Folders of the project, YAML files, and small JSON caches of the user."""
 
 import json
 import os
@@ -15,17 +15,17 @@ from graphrag_bench.errors import UserError
 _PACKAGE = Path(__file__).resolve().parent
 _MOST_REMEMBERED = 5_000
 _FAST: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-"""The same loader in C, where PyYAML was built with it: ten times as fast."""
+"""PyYAML's C loader, ten times as fast, if available."""
 
 
 def project_folder(name: str) -> Path:
-    """Return the absolute path of `configs` or `datasets`: the installed copy if there is one."""
+    """Return the path of `configs` or `datasets`, in the installed package or the checkout."""
     installed = _PACKAGE / name
     return installed if installed.is_dir() else _PACKAGE.parent / name
 
 
 def checkout() -> Path | None:
-    """Return the git checkout that the package runs from, or None when it is installed."""
+    """Return the checkout that the package runs from, or None if it is installed."""
     root = _PACKAGE.parent
     return root if (root / "pyproject.toml").is_file() else None
 
@@ -40,7 +40,7 @@ class _Loader(_FAST):  # type: ignore[misc]
         keys: set[str] = set()
         for key, _ in node.value:
             if key.tag.endswith(":str") and key.value in keys:
-                problem = f"the key '{key.value}' is given twice"
+                problem = f"duplicate key '{key.value}'"
                 raise yaml.MarkedYAMLError(problem=problem, problem_mark=key.start_mark)
             keys.add(str(key.value))
         return super().construct_mapping(node, deep=deep)
@@ -52,7 +52,13 @@ _Loader.add_implicit_resolver(
 
 
 def read_yaml(text: str, where: str) -> object:
-    """Return the content of a YAML text; raises UserError, with the line where YAML gives it."""
+    """Parse a YAML text; raises UserError with the line number.
+
+    Dates stay texts, numbers as `1e-3` are floats, and duplicate keys are errors.
+
+    >>> read_yaml("rate: 1e-3", "card.yaml")
+    {'rate': 0.001}
+    """
     try:
         return yaml.load(text, Loader=_Loader)
     except yaml.MarkedYAMLError as error:
@@ -60,14 +66,14 @@ def read_yaml(text: str, where: str) -> object:
         place = f", line {mark.line + 1}" if mark else ""
         problem = ", ".join(part for part in (error.context, error.problem) if part)
         raise UserError(f"{where}{place}: {problem}.") from None
-    except (yaml.YAMLError, ValueError) as error:  # ValueError: a number or sign that is none
+    except (yaml.YAMLError, ValueError) as error:  # ValueError: an invalid number or character
         raise UserError(
             f"{where} cannot be read as YAML: {' '.join(str(error).split())}."
         ) from None
 
 
 def expand_home(value: Any) -> Any:
-    """Return settings, of a file or of Python, with the home of the user for a leading `~/`."""
+    """Return settings with the user's home folder for a leading `~`, at any depth."""
     if isinstance(value, str):
         return str(Path(value).expanduser()) if value == "~" or value.startswith("~/") else value
     if isinstance(value, Mapping):
@@ -76,22 +82,22 @@ def expand_home(value: Any) -> Any:
 
 
 def user_cache(name: str) -> Path:
-    """Return the path of a file in the user's cache, which may not be there."""
+    """Return the path of a file in the user's cache folder."""
     cache = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
     return Path(cache, "graphrag-bench", name)
 
 
 def read_cache(file: Path) -> dict[str, Any]:
-    """Return the values that `remember` has stored in a file, by key; none of a damaged file."""
+    """Return the values of a JSON cache by key; {} if it is missing or damaged."""
     with suppress(OSError, ValueError):
         return dict(json.loads(file.read_text(encoding="utf-8")))
     return {}
 
 
 def write_cache(file: Path, key: str, value: object) -> None:
-    """Store a JSON value by a key, if that can be done; the file has the last 5,000.
+    """Add a value to a JSON cache, which keeps the last 5,000; ignore errors of the disk.
 
-    Of two processes that store at once one may lose its value.
+    If two processes write at once, one value may be lost.
     """
     rows = {**dict(list(read_cache(file).items())[-_MOST_REMEMBERED:]), key: value}
     with suppress(OSError):

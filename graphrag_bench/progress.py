@@ -1,4 +1,4 @@
-"""Progress of long work: one live line with rate and time left, or a line now and then."""
+"""Progress of long work: a live line on a terminal, a line every 30 seconds in a log."""
 
 import sys
 import threading
@@ -13,10 +13,9 @@ from graphrag_bench.terminal import clean, clean_line, unwrapped
 Advance = Callable[[int], None]
 _SECONDS_TO_FIRST_LINE, _SECONDS_BETWEEN_LINES = 3.0, 30.0
 _SLOW = 0.1
-"""Items a second below which seconds an item are told."""
+"""Items per second below which seconds per item are shown."""
 _LEAST_SECONDS, _LEAST_SHARE, _LEAST_ITEMS = 10.0, 0.05, 200
-"""A time left is told once the work took so long, and so much of it is done: a share of the items,
-or a number of them where that is less."""
+"""The time left is shown after 10 seconds and 5 % of the items, or 200 items."""
 
 
 def no_advance(n: int) -> None:
@@ -25,7 +24,7 @@ def no_advance(n: int) -> None:
 
 @dataclass
 class Progress:
-    """Where the progress of one run is shown; `quiet` shows nothing.
+    """Shows the progress of one run; nothing if `quiet`.
 
     A terminal has one live line. A log has a line after 3 seconds, then one every 30 seconds,
     whatever the number of tasks. `part` precedes every label: the cell of a sweep.
@@ -35,11 +34,11 @@ class Progress:
     stream: TextIO | None = None
     part: str = ""
     _next: float | None = field(default=None, init=False, repr=False)
-    """When the next line may be written."""
+    """Time of the next line."""
 
     @contextmanager
     def task(self, label: str, total: int) -> Iterator[Advance]:
-        """A function to be told of every finished item; shows label, rate and time left."""
+        """Show a task's progress, rate and time left; yields a function that counts items."""
         label = clean_line(f"{self.part}: {label}" if self.part else label)
         if self.quiet or total == 0:
             yield no_advance

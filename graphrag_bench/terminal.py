@@ -1,7 +1,7 @@
-"""The terminal: what reaches it, without controls and secrets, and the signals that come from it.
+"""Terminal output without control characters and secrets, and signals.
 
-The command line writes through `cleaned`, so that one place holds for answers, ids, tables,
-progress and errors; what draws with colours asks for the stream itself by `raw`.
+The command line prints inside `clean_output`, which cleans answers, ids, tables, progress and
+errors. Code that draws with colours takes the stream itself by `unwrapped`.
 """
 
 import os
@@ -16,21 +16,25 @@ from urllib.parse import urlsplit
 
 from graphrag_bench.errors import UserError
 
-_STEERING = re.compile(
-    "[\x00-\x08\x0b-\x1f\x7f-\x9f"  # C0 and C1 controls, ESC among them; tab and newline stay
-    "\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069"  # order of writing
-    "\u2028\u2029\ufeff\ufff9-\ufffb\U000e0000-\U000e007f"  # line ends and signs nobody sees
-    "\ud800-\udfff]"  # half characters
+_CONTROLS = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f"  # C0 and C1 controls with ESC, but not tab and newline
+    "\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069"  # text direction
+    "\u2028\u2029\ufeff\ufff9-\ufffb\U000e0000-\U000e007f"  # line ends, invisible signs
+    "\ud800-\udfff]"  # surrogates
 )
 
 
 def clean(text: str) -> str:
-    """Return the text with a space for each control, order mark and half character."""
-    return _STEERING.sub(" ", text)
+    r"""Replace control characters, direction marks and surrogates by spaces.
+
+    >>> clean("a\x1b[31mb")
+    'a [31mb'
+    """
+    return _CONTROLS.sub(" ", text)
 
 
 def clean_line(text: str) -> str:
-    """Return the text on one line."""
+    """Clean a text and put it on one line."""
     return clean(text).replace("\n", " ").replace("\t", " ")
 
 
@@ -51,13 +55,13 @@ class _Clean:
 
 
 def unwrapped(stream: TextIO) -> TextIO:
-    """Return the stream itself, for what cleans its texts and draws with colours."""
+    """Return the stream inside a cleaned one."""
     return stream.stream if isinstance(stream, _Clean) else stream
 
 
 @contextmanager
 def clean_output() -> Iterator[None]:
-    """Clean all that is printed meanwhile to the standard output and error."""
+    """Clean everything that is printed to standard output and standard error."""
     before = sys.stdout, sys.stderr
     sys.stdout, sys.stderr = (cast(TextIO, _Clean(unwrapped(stream))) for stream in before)
     try:
@@ -77,41 +81,49 @@ _ADDRESS = re.compile(r"[a-z][a-z0-9+.-]*://", re.I)
 
 
 def without_secrets(text: str) -> str:
-    """Return a text without user names and passwords of addresses, and secrets of queries."""
+    """Remove user names, passwords and keys from the addresses in a text.
+
+    >>> without_secrets("http://me:word@host/v1?x=1&token=t")
+    'http://host/v1?x=1'
+    """
     return _SECRET.sub("", _USER.sub(lambda user: user[1] or "", text))
 
 
 def check_server(name: str, url: str) -> None:
-    """Raise UserError unless the address `name` is http or https, has a host and no secrets."""
+    """Raise UserError unless `url`, the value of setting `name`, is http(s) with a host."""
     refuse_secrets(name, url)
     try:
         parts = urlsplit(url)
         good = parts.scheme in ("http", "https") and parts.hostname and parts.port != 0
-    except ValueError:  # a port that is none
+    except ValueError:  # an invalid port
         good = False
     if not good or any(sign.isspace() for sign in url):
         raise UserError(
-            f"{name} is '{without_secrets(url)}'; it names a server, as http://localhost:8000/v1."
+            f"{name}={without_secrets(url)}: an address as http://localhost:8000/v1 is needed."
         )
 
 
 def is_local(url: str) -> bool:
-    """Return whether an address is of this machine."""
+    """Return whether an address is on this machine.
+
+    >>> is_local("http://127.0.0.1:8000/v1"), is_local("https://api.openai.com/v1")
+    (True, False)
+    """
     host = urlsplit(url).hostname or ""
     return host == "localhost" or host.startswith("127.") or host in ("::1", "0.0.0.0")
 
 
 def refuse_secrets(name: str, value: object) -> None:
-    """Raise UserError for an address with a user name, a password or a key in it, at any depth.
+    """Raise UserError for an address with a user name, password or key, at any depth.
 
-    `name` is the setting; the address is shown without them.
+    `name` is the setting. The message has the address without its secret.
     """
     if isinstance(value, str):
         shown = without_secrets(value)
         if _ADDRESS.search(value) and shown != value:
             raise UserError(
-                f"{name}={shown}: the address held a user name, a password or a key. Name the "
-                "variable that holds the key: llm.api_key_env=NAME."
+                f"{name}={shown}: the address must not have a user name, password or key. Name the "
+                "environment variable of the key: llm.api_key_env=NAME."
             )
     elif isinstance(value, Mapping):
         for key, inner in value.items():
@@ -122,11 +134,11 @@ def refuse_secrets(name: str, value: object) -> None:
 
 
 _STOPPING = threading.Event()
-_NOTE = b"\nstopping after the calls under way; once more stops at once\n"
+_NOTE = b"\nstopping after the current calls; press again to stop at once\n"
 
 
 class Terminated(KeyboardInterrupt):
-    """SIGTERM arrived: what is under way ends as it does at Ctrl-C."""
+    """SIGTERM arrived; handled like Ctrl-C."""
 
 
 @contextmanager
@@ -140,7 +152,7 @@ def signal_handlers() -> Iterator[None]:
         for one in before:
             signal.signal(one, signal.SIG_DFL)
         _STOPPING.set()
-        os.write(2, _NOTE)  # sys.stderr may be in the middle of a line
+        os.write(2, _NOTE)  # sys.stderr may be locked by a write
         raise Terminated if number == signal.SIGTERM else KeyboardInterrupt
 
     handlers = {one: signal.getsignal(one) for one in (signal.SIGINT, signal.SIGTERM)}
@@ -156,12 +168,12 @@ def signal_handlers() -> Iterator[None]:
 
 
 def check_stop() -> None:
-    """Raise KeyboardInterrupt when a signal has asked for a stop: in threads that begin a call."""
+    """Raise KeyboardInterrupt if a signal has arrived; threads call it before each request."""
     if _STOPPING.is_set():
         raise KeyboardInterrupt
 
 
 def pause(seconds: float) -> None:
-    """Sleep, or raise KeyboardInterrupt as soon as a signal asks for a stop."""
+    """Sleep; raise KeyboardInterrupt as soon as a signal arrives."""
     _STOPPING.wait(seconds)
     check_stop()

@@ -1,7 +1,6 @@
 """Experiment trackers as callbacks of Hydra: `hydra/callbacks=mlflow`, `hydra/callbacks=wandb`.
 
-Each job becomes one run of the tracker, that of the job's experiment; its reference rows are
-runs of their own. A job is read from `cell.json` in its output directory.
+Each job becomes one run of the tracker, without its reference rows. It is read from `cell.json`.
 """
 
 import re
@@ -29,7 +28,7 @@ _SQLITE = "sqlite:///"
 
 @dataclass(frozen=True)
 class Job:
-    """What a tracker shows of a job; `error` is empty where it is done."""
+    """Content of a tracker's run; `error` is "" for a finished job."""
 
     name: str
     settings: Mapping[str, Any]
@@ -40,9 +39,9 @@ class Job:
 
     @classmethod
     def read(cls, config: DictConfig) -> "Job":
-        """Read the job of a Hydra configuration; one that left no cell has failed.
+        """Read the job of a Hydra configuration; without `cell.json` it has failed.
 
-        Without a scored run its settings are the words that it was started with.
+        The settings of a job without a scored run are its overrides.
         """
         output = Path(config.hydra.runtime.output_dir)
         cell = cell_in(output)
@@ -77,7 +76,7 @@ class MLflow(Callback):
         self.tracking_uri, self.experiment = tracking_uri, experiment
 
     def on_multirun_start(self, config: DictConfig, **kwargs: Any) -> None:
-        """Make the experiment before jobs that run at one time would."""
+        """Create the experiment before parallel jobs do."""
         self._opened()
 
     def on_job_end(self, config: DictConfig, job_return: Any, **kwargs: Any) -> None:
@@ -100,7 +99,7 @@ class MLflow(Callback):
         from mlflow import MlflowClient
 
         files = None
-        if self.tracking_uri.startswith(_SQLITE):  # its artifacts would go to the working folder
+        if self.tracking_uri.startswith(_SQLITE):  # else artifacts go to the working directory
             folder = Path(self.tracking_uri.removeprefix(_SQLITE)).resolve().parent
             folder.mkdir(parents=True, exist_ok=True)
             files = (folder / "artifacts").as_uri()
@@ -111,9 +110,9 @@ class MLflow(Callback):
 
 
 class WandB(Callback):
-    """Log every job to Weights & Biases, a failed one with exit code 1, its error as the notes.
+    """Log every job to Weights & Biases, a failed one with exit code 1 and its error as notes.
 
-    With `mode="offline"` nothing is sent: `wandb sync` does so later.
+    With `mode="offline"` nothing is sent until `wandb sync`.
     """
 
     def __init__(self, project: str, mode: str, folder: str = ".") -> None:

@@ -1,4 +1,4 @@
-"""The version of the package, and where a run comes from: commit, packages, hardware."""
+"""Version of the package, and the environment of a run: commit, packages, hardware."""
 
 import os
 import platform
@@ -20,9 +20,9 @@ _PACKAGES = (
 
 @cache
 def commit() -> str:
-    """Return the short commit of the checkout, with `+` when the tree is dirty, or the version.
+    """Return the short commit of the checkout, with `+` for a dirty tree, or the version.
 
-    Git is asked once: what counts is the code that this process has loaded.
+    Cached: it is the commit of the code that this process has loaded.
     """
     root = checkout()
     if root is None or not (root / ".git").exists():
@@ -48,7 +48,7 @@ def _version(package: str) -> str | None:
 
 
 def environment(seed: int) -> dict[str, Any]:
-    """Return commit, package versions, processor and seed, without the host's name."""
+    """Return commit, package versions, platform and seed, without the host name."""
     return {
         "commit": commit(),
         "python": platform.python_version(),

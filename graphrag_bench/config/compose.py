@@ -1,4 +1,4 @@
-"""Settings of a run from what Hydra composes, and its composition outside of its own command."""
+"""Composition of settings by Hydra, in its application and outside of it."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -27,10 +27,14 @@ VERSION_BASE = "1.3"
 def compose_settings(
     overrides: Sequence[str] = (), values: Mapping[str, Any] | None = None, name: str = PRIMARY
 ) -> dict[str, Any]:
-    """Return the settings that `graphrag-bench run` with these overrides would have.
+    """Return the settings of `graphrag-bench run` with these overrides.
 
-    `values` are laid over them, nested as the settings are; a mapping for a group takes the place
-    of its choice. `name` is that of the primary configuration. Raises UserError.
+    `values` are merged over them; a mapping for a group replaces its choice. `name` is the primary
+    configuration. Raises UserError for unknown names and values that cannot be parsed.
+
+    >>> settings = compose_settings(["dataset=toy", "method=bm25", "limit=3"])
+    >>> settings["dataset"], settings["method"]["top_k"], settings["limit"]
+    ({'name': 'toy'}, 4, 3)
     """
     whole = composition(overrides, name)
     settings = settings_of(whole, whole.hydra)
@@ -44,9 +48,9 @@ def compose_settings(
 
 
 def composition(overrides: Sequence[str] = (), name: str = PRIMARY) -> DictConfig:
-    """Return what Hydra composes of overrides, its own node too.
+    """Return Hydra's composition of overrides, with its `hydra` node.
 
-    Raises UserError, for an override with several values too.
+    Raises UserError, also for an override with several values.
     """
     for one in parse_overrides(overrides):
         if one.is_sweep_override():
@@ -56,9 +60,9 @@ def composition(overrides: Sequence[str] = (), name: str = PRIMARY) -> DictConfi
 
 
 def multiple_values_error(word: str) -> UserError:
-    """Return the error for a sweep where one value is taken."""
+    """Return the error for several values outside of a sweep."""
     name, _, value = word.partition("=")
-    several = f"'{word}' gives several values, which `graphrag-bench run -m` runs one by one."
+    several = f"'{word}' has several values; sweep over them with `graphrag-bench run -m`."
     if name.lstrip("+") in sources.GROUPS:
         return UserError(several)
     return UserError(f"{several} As a list: {name}=[{value}]; as a text: '{name}=\"{value}\"'.")
@@ -66,11 +70,11 @@ def multiple_values_error(word: str) -> UserError:
 
 @contextmanager
 def _hydra() -> Iterator[ConfigLoader]:
-    """Set our Hydra up for a while, whatever program has initialised the process's own."""
+    """Initialise Hydra temporarily; another program in this process may use it too."""
     before = GlobalHydra.instance().hydra
     GlobalHydra.instance().clear()
     try:
-        # a module, or Hydra looks for that of the caller among all that are loaded
+        # a module, else Hydra searches all loaded modules for the caller
         with plain_errors(), initialize_config_module("hydra.conf", PRIMARY, VERSION_BASE):
             yield GlobalHydra.instance().config_loader()
     finally:
@@ -80,8 +84,8 @@ def _hydra() -> Iterator[ConfigLoader]:
 def cells(config: DictConfig, overrides: Sequence[str]) -> list[list[str]] | None:
     """Return the overrides of every cell of a sweep, as Hydra's basic sweeper expands them.
 
-    Those of the command replace the sweeper's parameters. None for another sweeper, which chooses
-    one cell after another. Raises UserError.
+    Overrides of the command replace parameters of the sweeper. None for a sweeper that chooses one
+    cell after the other. Raises UserError for a sweep without cells.
     """
     if config.hydra.runtime.choices["hydra/sweeper"] != "basic":
         return None
@@ -97,23 +101,26 @@ def cells(config: DictConfig, overrides: Sequence[str]) -> list[list[str]] | Non
             several[name] = [f"{name}={value}" for value in word.sweep_string_iterator()]
             if not several[name]:
                 hint = did_you_mean("", sources.names(name))
-                raise UserError(f"'{word.input_line}' fits none. {hint}")
+                raise UserError(f"'{word.input_line}' matches nothing. {hint}")
         else:
-            raise UserError(f"'{word.input_line}': an interval needs a sweeper that searches it.")
+            raise UserError(f"'{word.input_line}': an interval needs hydra/sweeper=optuna.")
     return [list(cell) for cell in product(*several.values())]
 
 
 def parse_overrides(overrides: Sequence[str]) -> list[Override]:
-    """Return overrides as Hydra's grammar reads them, globs over our choices; raises UserError."""
+    """Parse overrides by Hydra's grammar, globs over the choices of groups; raises UserError."""
     with _hydra() as loader:
         parser = OverridesParser.create(config_loader=loader)
         return parser.parse_overrides([*map(quote, overrides)])
 
 
 def value_of(text: str, name: str = "value") -> Any:
-    """Return the value of a text by Hydra's grammar: true, null, a number, a list, or the text.
+    """Parse a text by Hydra's grammar: a number, a list, true, null, or the text.
 
-    Raises UserError, which shows the setting `name`, for what cannot be read and for a sweep.
+    Raises UserError, with the setting `name`, for a syntax error and for a sweep.
+
+    >>> value_of("3"), value_of("[a,b]"), value_of("null"), value_of("musique")
+    (3, ['a', 'b'], None, 'musique')
     """
     (override,) = parse_overrides([f"{name}={text}"])
     if override.is_sweep_override():
@@ -122,10 +129,10 @@ def value_of(text: str, name: str = "value") -> Any:
 
 
 def settings_of(config: DictConfig, hydra: Any) -> dict[str, Any]:
-    """Return the settings in what Hydra composed, for `check_settings`; `hydra` is its own node.
+    """Return the settings in Hydra's composition; `hydra` is its `hydra` node.
 
-    An interpolation that leads nowhere stays, for the check of the method. `given` are the paths of
-    the method's settings that an override names or that differ from its file, `row` a paper's row.
+    Unresolvable interpolations stay, for the check of the method. `given` has the paths of the
+    method's settings that an override sets or that differ from its file, `row` the paper's row.
     """
     plain: Any = OmegaConf.to_container(config)
     plain.pop("hydra", None)
@@ -136,7 +143,7 @@ def settings_of(config: DictConfig, hydra: Any) -> dict[str, Any]:
     words = [str(choices[one]) for one in ("method", "profile", "fidelity", "pooling")]
     file = sources.profiled_method(*words)
     if own.get("name") != file.get("name"):
-        raise UserError(f"method.name={own.get('name')}: a method is chosen by method=NAME.")
+        raise UserError(f"method.name={own.get('name')}: choose a method by method=NAME.")
     paths = [text.lstrip("+~").partition("=")[0] for text in hydra.overrides.task]
     paths += [f"method.{key}" for key in own if own[key] != file.get(key)]
     given = [path for path in dict.fromkeys(paths) if path.startswith("method.")]
@@ -144,15 +151,16 @@ def settings_of(config: DictConfig, hydra: Any) -> dict[str, Any]:
 
 
 def method_values(method: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a method's settings, as its file or `applied` has them, with interpolations resolved.
-
-    An interpolation that leads out of the method stays.
-    """
+    """Return a method's settings with resolved interpolations, those of other settings excepted."""
     return dict(resolve({"method": sources.without_chunking(method)})["method"])
 
 
 def resolve(settings: Any) -> dict[str, Any]:
-    """Return settings with their interpolations resolved; one that leads nowhere stays a text."""
+    """Resolve the interpolations of settings; an unresolvable one stays as text.
+
+    >>> resolve({"a": 1, "b": "${a}", "c": "${nowhere}"})
+    {'a': 1, 'b': 1, 'c': '${nowhere}'}
+    """
     config = OmegaConf.create(settings)
     while True:
         try:
@@ -167,7 +175,7 @@ def resolve(settings: Any) -> dict[str, Any]:
 
 
 def raw_method(method: Mapping[str, Any]) -> dict[str, Any] | None:
-    """Return the file that a method was made of, with its interpolations; None without one."""
+    """Return the unresolved content of a method's file; None without a file."""
     file, name = method.get(sources.FILE), str(method.get("name"))
     is_there = Path(file).is_file() if file else name in sources.names("method")
     return sources.method_file(str(file or name)) if is_there else None
@@ -175,7 +183,7 @@ def raw_method(method: Mapping[str, Any]) -> dict[str, Any] | None:
 
 @contextmanager
 def plain_errors() -> Iterator[None]:
-    """Turn Hydra's errors of composition into one message with the nearest names."""
+    """Convert Hydra's errors into UserErrors with the nearest names."""
     try:
         yield
     except MissingConfigException as error:
@@ -186,8 +194,8 @@ def plain_errors() -> Iterator[None]:
         raise sources.unknown_choice(group, name, error.options) from None
     except OverrideParseException as error:
         raise UserError(
-            f"'{error.override}' cannot be read. Inside the shell's quotes, a value with brackets, "
-            "commas, colons or quotes needs double quotes: 'NAME=\"VALUE\"'."
+            f"'{error.override}' cannot be parsed. Put a value with brackets, commas, colons or "
+            "quotes into double quotes inside the shell's quotes: 'NAME=\"VALUE\"'."
         ) from None
     except HydraException as error:
         own = error.__cause__
@@ -195,7 +203,7 @@ def plain_errors() -> Iterator[None]:
     except (TypeError, ValueError) as error:  # of OmegaConf for an index, of Python for a number
         if not str(error).startswith(("Index ", "Exceeds the limit")):
             raise
-        raise UserError(f"{error}. A step is named by its row, e.g. method.retrieve.0.") from None
+        raise UserError(f"{error}. Name a step by its position, e.g. method.retrieve.0.") from None
 
 
 def _message(error: HydraException) -> str:
@@ -205,7 +213,7 @@ def _message(error: HydraException) -> str:
     path = str(getattr(cause, "full_key", None) or "")
     parent = getattr(cause, "parent_node", None)
     if (role := path.partition(".")[0]) in sources.ROLES and not parent:
-        return f"'{path}' is a setting of a model that is not chosen: add llm@{role}=NAME."
+        return f"'{path}' needs a model: add llm@{role}=NAME."
     if path and isinstance(parent, DictConfig):
         group, dot, name = path.rpartition(".")
         hint = did_you_mean(name, sorted(map(str, parent)), prefix=f"{group}{dot}")

@@ -1,4 +1,4 @@
-"""Plug-in packages: imported, so that they register what they hold, and looked into for configs."""
+"""Plug-in packages: their operators and builders are imported, their configs searched."""
 
 import sys
 import traceback
@@ -16,17 +16,17 @@ from graphrag_bench.registry import import_below
 
 T = TypeVar("T")
 BUILT_IN = ("operators", "methods")
-"""The plug-in packages that are part of the project; those of the user come after them."""
+"""Plug-in packages of the project, imported before those of the user."""
 BUILDERS = tuple(f"graphrag_bench.{name}" for name in ("graphs", "indices", "artifacts", "world"))
 ENTRY_POINTS = "graphrag_bench.plugins"
-"""The group of entry points by which an installed package is a plug-in of every run."""
+"""Entry point group: an installed package that declares it is a plug-in of every run."""
 
 
 def load_plugins(names: Sequence[str] = ()) -> None:
-    """Import the built-in builders and operators, then the packages of the user.
+    """Import the built-in builders and operators, then the plug-in packages `names`.
 
-    A name is that of a package or, with a leading `./`, `../`, `/` or `~`, its path. Raises
-    UserError for a missing package, and, with file and line, for one that cannot be imported.
+    A name with a leading `./`, `../`, `/` or `~` is a path. Raises UserError for a missing package
+    and, with file and line, for a failing import.
     """
     for name in (*BUILDERS, *BUILT_IN):
         import_below(name)
@@ -36,9 +36,9 @@ def load_plugins(names: Sequence[str] = ()) -> None:
 
 
 def config_folders(names: Sequence[str]) -> list[Path]:
-    """Return the `configs` folders of plug-in packages, which are not loaded.
+    """Return the `configs` folders of plug-in packages without importing the packages.
 
-    Those of the entry points come first.
+    Packages of entry points come first.
     """
     names, here = [*installed(), *names], str(Path.cwd())
     if names and here not in sys.path and "" not in sys.path:
@@ -48,33 +48,35 @@ def config_folders(names: Sequence[str]) -> list[Path]:
     for name in map(_on_path, names):
         spec = _attempt(name, partial(find_spec, name))  # imports the packages above it
         if spec is None:
-            raise UserError(f"plugins: there is no package '{name}', installed or in {here}.")
+            raise UserError(f"plugins: no package '{name}' is installed or in {here}.")
         folders += [Path(path, "configs") for path in spec.submodule_search_locations or ()]
     return folders
 
 
 @cache
 def installed() -> list[str]:
-    """Return the packages that entry points name, sorted."""
+    """Return the packages of the entry points, sorted."""
     return sorted({point.module for point in entry_points(group=ENTRY_POINTS)})
 
 
 def _on_path(name: str) -> str:
-    """Return the name of a package; the folder that a path names it in is put on the import path.
+    """Return the name of a package; the folder of a path is added to the import path.
 
-    Raises UserError where nothing is there, or Python has another of that name.
+    Raises UserError for a missing path, and if another package has the name.
     """
     if not name.startswith(("./", "../", "/", "~")):
         return name
     path = Path(name).expanduser().resolve()
     if not path.exists():
-        raise UserError(f"plugins: there is no package at {path}.")
+        raise UserError(f"plugins: no package at {path}.")
     if str(path.parent) not in sys.path:
         sys.path.append(str(path.parent))
     spec = find_spec(path.stem)
     found = [*(spec.submodule_search_locations or [spec.origin or ""])] if spec else []
     if str(path) not in found:
-        raise UserError(f"plugins: '{path.stem}' is {', '.join(found)} to Python, not {path}.")
+        raise UserError(
+            f"plugins: Python imports '{path.stem}' from {', '.join(found)}, not from {path}."
+        )
     return path.stem
 
 

@@ -1,23 +1,23 @@
-"""Hydra's view of our configuration: folders of files, and the choices that stand inside them.
+"""Hydra's configuration source: folders of files, and choices that are computed.
 
-A choice of a group is a file in one of the folders, the user's before ours. Beside the files there
-are a choice for each card of a data set, profile and table of a paper, and three that follow from
-others in the defaults list of `configs/run.yaml`:
+A choice of a group is a file in one of the folders, those of the user first. Cards of data sets,
+profiles and tables of papers are choices too, and the defaults list of `configs/run.yaml` uses
+three computed ones:
 
 - `settings`: every setting of a run with its default (`RunSettings`)
-- `source/METHOD:PROFILE:FIDELITY:POOLING`: what sources change in the file of a method
+- `source/METHOD:PROFILE:FIDELITY:POOLING`: a method's file with the changes of its profile
 - `chunking/of:METHOD:PROFILE:FIDELITY:DATASET`: the chunking of a method, or of a paper's data set
 
-A method's file may say what differs from source to source
+A method's file may have profiles, the values of its sources:
 
     profiles:
       zhou2025: {damping: 0.1, build.graph.synonymy: add}
       upstream: {damping: 0.1, top_k: 5, khop: unstated}
     fidelity: {conversion: llm, build.extraction: llm}
 
-`profile=zhou2025` lays the first mapping over the file, `fidelity=paper` the last; what the user
-sets wins over both. `unstated` marks what a source leaves open: the file's own value stays.
-`pooled: {form: paths}` says in the same way what path pooling (pooling=rerank, reselect) changes.
+`profile=zhou2025` applies the first mapping to the file, `fidelity=paper` the last; settings of the
+user override both. `unstated` marks a value that a source does not state: that of the file stays.
+`pooled: {form: paths}` has the changes for path pooling (pooling=rerank, reselect).
 """
 
 import copy
@@ -48,17 +48,17 @@ GROUPS = (
 ROLES = ("llm_build", "llm_judge")
 """Other language models of a run: `llm@llm_build=NAME`."""
 FILE = "file"
-"""The key of a user's method that holds the path of its file."""
+"""Key of a user's method with the path of its file."""
 POOLED = "pooled"
 KEYS = ("profiles", "fidelity", POOLED)
-"""The keys of a method's file that say what sources and path pooling change."""
+"""Keys of a method's file with the changes of profiles and path pooling."""
 _POINTS = {"max_characters": None, "max_tokens": 2048}
-"""A map step under a source's profile, where its file leaves it open: no source ends points."""
+"""Defaults of a map step under a profile: no source limits its points."""
 _GLOBAL = ("profile", "fidelity", "experiment", "row")
-"""Groups whose choices state settings at their paths."""
+"""Groups whose choices set settings by full path."""
 _OF_PAPERS = ("dataset", "llm", "embedder", "row", "experiment")
 _CLOSED = ("", "hydra", "method", "source")
-"""Groups in which a new name needs a `+`; elsewhere the reader refuses what it does not know."""
+"""Groups in which a new name needs a `+`; the models of other groups check their own names."""
 _OF_DATASET = ("root", "openie", "questions")
 """The settings of a data set that name a file or a folder."""
 _FIXED = {"profile": get_args(Profile), "fidelity": get_args(Fidelity)}
@@ -66,12 +66,12 @@ _EXTRAS = {
     "joblib": "joblib", "submitit_local": "submitit", "submitit_slurm": "submitit",
     "ray": "ray-sweeps", "ray_aws": "ray-sweeps", "optuna": "tuning",
 }  # fmt: skip
-"""The extra of this package that each plug-in of Hydra is in."""
+"""The extra of this package for each plug-in of Hydra."""
 _own: list[Path] = []
 
 
 def add_folders(folders: Iterable[str | Path]) -> None:
-    """Look for choices in these folders too, before ours, from now on; skip what is no folder."""
+    """Add folders that are searched for choices before the built-in ones; skip missing folders."""
     for folder in folders:
         path = Path(str(folder).removeprefix("file://")).expanduser().resolve()
         if path.is_dir() and path not in _own:
@@ -79,13 +79,17 @@ def add_folders(folders: Iterable[str | Path]) -> None:
 
 
 def folders() -> list[Path]:
-    """Return the folders of configurations: `./configs`, those of `search_in`, then ours."""
+    """Return the folders of configurations: `./configs`, those of `add_folders`, built-in."""
     every = [(Path.cwd() / "configs").resolve(), *_own, project_folder("configs").resolve()]
     return list(dict.fromkeys([path for path in every if path.is_dir()]))
 
 
 def names(group: str, within: Sequence[Path] | None = None) -> list[str]:
-    """Return the choices of a group, sorted; those that follow from others left out."""
+    """Return the choices of a group, sorted, without computed ones.
+
+    >>> "hipporag" in names("method"), names("profile")
+    (True, ['default', 'paper', 'upstream', 'zhou2025'])
+    """
     files = {
         path.relative_to(folder / group).with_suffix("").as_posix()
         for folder in (folders() if within is None else within)
@@ -97,19 +101,19 @@ def names(group: str, within: Sequence[Path] | None = None) -> list[str]:
 
 
 def built_in(group: str) -> list[str]:
-    """Return our own choices of a group, sorted."""
+    """Return the built-in choices of a group, sorted."""
     return names(group, [project_folder("configs")])
 
 
 def papers() -> ModuleType:
-    """Return the module of the papers' choices, which only some compositions need."""
+    """Return the module of the papers' choices; imported late, as few compositions need it."""
     from graphrag_bench.papers import choices
 
     return choices
 
 
 def file_of(group: str, name: str) -> Path | None:
-    """Return the file of a choice in the first folder that has it, or the one at a path."""
+    """Return the file of a choice, from the first folder that has it, or from a path."""
     if name.startswith(("./", "../", "/", "~")):
         path = Path(f"{name.removesuffix('.yaml')}.yaml").expanduser()
         return path.resolve() if path.is_file() else None
@@ -127,13 +131,13 @@ def unknown_choice(group: str, name: str, valid: Iterable[str] | None = None) ->
 
 
 def read(path: Path) -> dict[str, Any]:
-    """Return the mapping in a YAML file; raises UserError, with file and line, without one."""
+    """Return the mapping in a YAML file; raises UserError with file and line."""
     try:
         content = copy.deepcopy(_parsed(path.read_text(encoding="utf-8"), str(path)))
     except (OSError, UnicodeDecodeError) as error:
         raise UserError(f"{path}: {error}.") from None
     if not isinstance(content, dict):
-        raise UserError(f"{path}: a mapping was expected, NAME: VALUE on every line.")
+        raise UserError(f"{path}: a mapping is needed, with NAME: VALUE on every line.")
     return content
 
 
@@ -143,10 +147,10 @@ def _parsed(text: str, path: str) -> Any:
 
 
 def method_file(name: str, above: tuple[str, ...] = ()) -> dict[str, Any]:
-    """Return the content of a method's file, laid over those of its `defaults`.
+    """Return the content of a method's file, merged over the methods in its `defaults`.
 
-    A user's file has its path under `file`. Raises UserError for an unknown name, and for a method
-    that is based on itself; `above` are the methods that are based on this one.
+    A user's file has its path under `file`. `above` are the methods based on this one. Raises
+    UserError for an unknown name and for a cycle.
     """
     if name in above:
         raise UserError(f"The method '{name}' is based on itself: {' <- '.join((*above, name))}.")
@@ -169,19 +173,23 @@ def _method(path: Path) -> dict[str, Any]:
     if path.is_relative_to(project_folder("configs").resolve()):
         return content
     if FILE in content:
-        raise UserError(f"{path}: '{FILE}' is not a parameter's name; choose another.")
+        raise UserError(f"{path}: a parameter cannot be named '{FILE}'. Choose another name.")
     if content.get("name") in built_in("method"):
-        raise UserError(f"{path} has the name of our method '{content['name']}'; give it its own.")
+        raise UserError(f"{path}: '{content['name']}' is a built-in method. Choose another name.")
     return {**content, FILE: str(path)}
 
 
 def with_profile(
     method: Mapping[str, Any], profile: str, fidelity: str, pooling: object = None
 ) -> dict[str, Any]:
-    """Return a copy of a method's file with what sources and path pooling change, without `KEYS`.
+    """Return a copy of a method's file with the changes of profile, fidelity and path pooling.
 
-    `pooling` is the choice of the group or its settings. Raises UserError for changes that are no
-    mapping, or of a setting that the method lacks.
+    `pooling` is the choice of the group or its settings. Raises UserError for changes that are not
+    a mapping, and for a setting that the method lacks.
+
+    >>> file = {"name": "mine", "damping": 0.5, "profiles": {"paper": {"damping": 0.1}}}
+    >>> with_profile(file, "paper", "default")
+    {'name': 'mine', 'damping': 0.1}
     """
     mode = pooling.get("mode") if isinstance(pooling, Mapping) else pooling
     profiles = method.get("profiles") or {}
@@ -196,7 +204,7 @@ def with_profile(
         changes |= values or {}
     config = copy.deepcopy({key: value for key, value in method.items() if key not in KEYS})
     for path in sorted(changes, key=lambda path: path.count(".")):
-        if changes[path] != "unstated":  # a variant before its settings: it would take their place
+        if changes[path] != "unstated":  # a variant first, which replaces its settings
             _change(config, path, changes[path])
     if profile != "default":
         _lay_under(config)
@@ -227,7 +235,7 @@ def _lay_under(node: object) -> None:
 
 
 def without_chunking(method: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a method without the chunking that it asks for, which is a choice of its own."""
+    """Return a method without its `build.chunk_table`; chunking is a group."""
     build = method.get("build")
     if not isinstance(build, Mapping):
         return dict(method)
@@ -235,25 +243,25 @@ def without_chunking(method: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def chunking_of(method: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the chunking that a method asks for as `build.chunk_table`; `auto` without."""
+    """Return a method's chunking, its `build.chunk_table`; `auto` by default."""
     chunks = (method.get("build") or {}).get("chunk_table", "auto")
     return chunks if isinstance(chunks, dict) else {"variant": chunks}
 
 
 def profiled_method(name: str, profile: str, fidelity: str, pooling: str) -> dict[str, Any]:
-    """Return a method's file with what its source and path pooling change, without its chunking."""
+    """Return a method's file with the changes of its profile, without its chunking."""
     return without_chunking(with_profile(method_file(name), profile, fidelity, pooling))
 
 
 class _Choices(ConfigSource):
-    """Serve our folders and those of the user, and what files hold inside.
+    """Serves the folders and the computed choices.
 
-    The path names the folders, for the workers of a launcher, which are sent this source.
+    Its path has the folders, because the workers of a launcher receive this source.
     """
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__ = state
-        add_folders(self.path.split(os.pathsep))  # a worker looks where the command has looked
+        add_folders(self.path.split(os.pathsep))  # a worker searches the folders of the command
 
     @staticmethod
     def scheme() -> str:
@@ -293,16 +301,16 @@ class _Choices(ConfigSource):
 
 
 def _parts(config_path: str) -> tuple[str, str]:
-    """Return group and name of a path; the group of a primary configuration is empty."""
+    """Return group and name of a path; the group of a primary configuration is ""."""
     group, slash, name = config_path.strip("/").removesuffix(".yaml").partition("/")
     return (group, name) if slash else ("", group)
 
 
 def _content(group: str, name: str) -> dict[str, Any] | None:
-    """Return what a choice holds, None where there is none of that name."""
+    """Return the content of a choice; None if it does not exist."""
     if (file := file_of(group, name)) is not None:
         if group == "dataset":
-            return _beside(file)
+            return _with_own_paths(file)
         if group != "method":
             return read(file)
         method = without_chunking(_method(file))
@@ -311,7 +319,7 @@ def _content(group: str, name: str) -> dict[str, Any] | None:
         return defaults()
     if group == "source":
         if len(words := name.split(":")) < 4:
-            raise UserError(f"source@method={name}: a method is chosen by method=NAME.")
+            raise UserError(f"source@method={name}: choose a method by method=NAME.")
         return profiled_method(*words)
     if group == "chunking" and name.startswith("of:"):
         _, base, profile, fidelity, dataset = name.split(":")
@@ -326,8 +334,8 @@ def _content(group: str, name: str) -> dict[str, Any] | None:
     return inside
 
 
-def _beside(file: Path) -> dict[str, Any]:
-    """Return the choice of a data set; its files are those beside its own, where there are such."""
+def _with_own_paths(file: Path) -> dict[str, Any]:
+    """Return a data set's choice; its paths are relative to the file if they exist there."""
     content = read(file)
     paths = {name: file.parent / str(content.get(name) or "") for name in _OF_DATASET}
     there = {name: str(path) for name, path in paths.items() if content.get(name) and path.exists()}
@@ -335,7 +343,7 @@ def _beside(file: Path) -> dict[str, Any]:
 
 
 class _SearchPath(SearchPathPlugin):
-    """Put our folders, and those of the user, before what Hydra itself is configured by."""
+    """Puts the folders before Hydra's own configuration."""
 
     def manipulate_search_path(self, search_path: ConfigSearchPath) -> None:
         path = os.pathsep.join(map(str, folders()))

@@ -1,7 +1,7 @@
-"""The words of a command before Hydra's grammar reads them: `~` is a home, a plain text is a text.
+"""Words of a command, prepared for Hydra's grammar: `~` is expanded and values are quoted.
 
-The grammar takes few signs outside of quotes: no letter beyond ASCII, and no `~`, `;`, `=` or `#`.
-A value that it cannot read is quoted here, and a choice that looks like a number too.
+Outside of quotes the grammar accepts only ASCII letters, and no `~`, `;`, `=` or `#`. Values that
+it cannot parse, and choices that look like numbers, are quoted here.
 """
 
 import re
@@ -14,30 +14,35 @@ from graphrag_bench.config.sources import GROUPS, ROLES
 from graphrag_bench.errors import UserError
 
 _HOME = re.compile(r"(?<![^=,\[:\s\"'])~(?=[/\\,\"'\]]|$)")
-"""A `~` where a path begins: after the name, a comma, a bracket or a quote."""
+"""A `~` at the start of a path: after `=`, a comma, a bracket or a quote."""
 _PIECE = re.compile(r"""("(?:\\.|[^"])*"|'(?:\\.|[^'])*'|[^\[\]{}(),:"'\s][^\[\]{}(),:"']*)""")
-"""A value in a list, a mapping or a function: in quotes, or as it stands."""
+"""A value in a list, a mapping or a function, with or without quotes."""
 _NESTED = re.compile(
     r"[\[{]|(choice|range|interval|glob|shuffle|sort|tag|extend_list|int|float|str|bool|json_str)\("
 )
 _NO_NAME = re.compile(r"null|true|false|nan|inf|[+-]?(\d[\d_]*\.?\d*|\.\d+)(e[+-]?\d+)?", re.I)
-"""What Hydra's grammar reads as something else than a text."""
+"""Words that Hydra's grammar does not parse as text."""
 _OPTIONAL = {"row", "experiment", *(f"llm@{role}" for role in ROLES)}
-"""Optional groups: their default in `configs/run.yaml` is null."""
+"""Optional groups, whose default in `configs/run.yaml` is null."""
 _IN_QUOTES = re.compile(r"""("(?:\\.|[^"])*"|'(?:\\.|[^'])*')$""", re.DOTALL)
 
 
 def expand_home_in(word: str) -> str:
-    """Return a word of a command with the home of the user where a path of it begins with `~`."""
+    """Expand a leading `~` of each path in a word of a command."""
     name, equals, value = word.partition("=")
     return f"{name}{equals}{_HOME.sub(lambda _: str(Path.home()), value)}" if equals else word
 
 
 def quote(word: str) -> str:
-    """Return an override as Hydra's grammar can read it: a value that it cannot read in quotes.
+    """Quote the value of an override if Hydra's grammar cannot parse it.
 
-    Values between commas are several, those of a sweep; a text with brackets and other signs is
-    one. What is read stays as it is. Raises UserError for a list where one choice is taken.
+    Values between commas are quoted one by one, as a sweep; a text with brackets is one value.
+    Raises UserError for a list of choices of a group.
+
+    >>> quote("dataset.root=données/été")
+    'dataset.root="données/été"'
+    >>> quote("method.top_k=2,3")
+    'method.top_k=2,3'
     """
     name, equals, value = word.partition("=")
     if not equals or name.startswith("-"):
@@ -57,12 +62,14 @@ def quote(word: str) -> str:
 
 
 def _choice(name: str, group: str, value: str) -> tuple[str, str]:
-    """Return an override of a group with names alone; without a value where nothing is chosen."""
+    """Return name and value of a choice: quoted if it looks like a number; `~name` for null."""
     if value.lower() == "null" and group in _OPTIONAL:
         return f"~{group}", ""
     if value.startswith("[") and group in GROUPS and group != "experiment":
         listed = value.strip("[] ").replace(" ", "")
-        raise UserError(f"{name}={value}: one choice is taken; run several by -m {name}={listed}.")
+        raise UserError(
+            f"{name}={value}: choose one, or sweep over several with -m {name}={listed}."
+        )
     if _NESTED.match(value):
         return name, value
     names = [f'"{one}"' if _NO_NAME.fullmatch(one.strip()) else one for one in value.split(",")]
@@ -76,7 +83,7 @@ def _piece(name: str, text: str) -> str:
 
 
 def _in_quotes(text: str) -> str:
-    """Return a text in quotes; a backslash counts only before a quote."""
+    """Return a text in double quotes; backslashes are doubled only before a quote."""
     escaped = re.sub(r'(\\*)(?="|$)', lambda one: one[1] * 2, text).replace('"', '\\"')
     return f'"{escaped}"'
 
