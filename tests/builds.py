@@ -17,7 +17,7 @@ from graphrag_bench.algorithms.extraction import (
 )
 from graphrag_bench.algorithms.graph import Graph
 from graphrag_bench.data.chunks import ChunkTable
-from graphrag_bench.embedding.long_texts import Fit
+from graphrag_bench.embedding.long_texts import TextLengths
 from graphrag_bench.embedding.nlp import Sentence
 from graphrag_bench.progress import Progress
 
@@ -119,8 +119,8 @@ class Lengths:
 
     identity, dimension = "lengths", 2
 
-    def fit(self, texts: Sequence[str]) -> Fit:
-        return Fit(None, "cut", len(texts))
+    def text_lengths(self, texts: Sequence[str]) -> TextLengths:
+        return TextLengths(None, "cut", len(texts))
 
     def encode(self, texts: Sequence[str], *, kind: str) -> Any:
         return unit([len(text) / 40 for text in texts])

@@ -42,7 +42,7 @@ class Store:
     gates: dict[str, FailureGate] = field(default_factory=dict)
     shared: Path | None = None
     allow_cut: float = ALLOWED_CUT
-    load: Callable[[Any, Path], Any] = field(default_factory=lambda: loaded)
+    load: Callable[[Any, Path], Any] = field(default_factory=lambda: load_artifact)
 
     def folder(self, planned: PlannedArtifact) -> Path:
         """Return the folder of an artifact, whether it exists or not."""
@@ -162,7 +162,7 @@ class Store:
             )
 
 
-def loaded(produces: Any, folder: Path) -> Any:
+def load_artifact(produces: Any, folder: Path) -> Any:
     """Return the object that a class loads from a folder; raises DamagedArtifact if it cannot."""
     try:
         return produces.load(folder)

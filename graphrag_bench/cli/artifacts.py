@@ -18,7 +18,7 @@ from pathlib import Path
 from graphrag_bench.algorithms.graph import Graph
 from graphrag_bench.artifacts import sharing
 from graphrag_bench.artifacts.graphml import export_graphml
-from graphrag_bench.artifacts.store import loaded
+from graphrag_bench.artifacts.store import load_artifact
 from graphrag_bench.cli.parsing import Parser
 from graphrag_bench.data.chunks import ChunkTable
 from graphrag_bench.errors import UserError
@@ -96,6 +96,6 @@ def _export(options: Namespace) -> None:
     chunks = next((item for item in items if item.resource == "chunk_table"), None)
     if chunks is None:
         raise UserError("The chunk table of the graph is missing. Import or build it.")
-    graph = loaded(Graph, artifact.folder)
-    export_graphml(graph, loaded(ChunkTable, chunks.folder), file)
+    graph = load_artifact(Graph, artifact.folder)
+    export_graphml(graph, load_artifact(ChunkTable, chunks.folder), file)
     print(f"{graph.n_nodes} nodes and {graph.n_relationships} relationships to {file}")

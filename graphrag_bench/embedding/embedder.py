@@ -10,7 +10,7 @@ from typing import Literal, Protocol
 import numpy as np
 from pydantic import PositiveInt
 
-from graphrag_bench.embedding.long_texts import Fit
+from graphrag_bench.embedding.long_texts import TextLengths
 from graphrag_bench.embedding.long_texts import Vectors as Vectors
 from graphrag_bench.progress import Advance, no_advance
 from graphrag_bench.text import words
@@ -35,9 +35,9 @@ class Embedder(Protocol):
         """The length of a vector."""
         ...
 
-    def fit(self, texts: Sequence[str]) -> Fit:
+    def text_lengths(self, texts: Sequence[str]) -> TextLengths:
         """Return how many passages are longer than the window, without loading the model."""
-        return Fit(None, None, len(texts))
+        return TextLengths(None, None, len(texts))
 
     def encode(self, texts: Sequence[str], *, kind: TextKind) -> Vectors:
         """Return float32 (n, dimension), one unit vector per text.
@@ -62,9 +62,9 @@ class EmbedderWrapper:
         """The dimension of `inner`."""
         return self.inner.dimension
 
-    def fit(self, texts: Sequence[str]) -> Fit:
+    def text_lengths(self, texts: Sequence[str]) -> TextLengths:
         """Return the result of `inner`."""
-        return self.inner.fit(texts)
+        return self.inner.text_lengths(texts)
 
 
 @dataclass(eq=False)

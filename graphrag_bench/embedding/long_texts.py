@@ -26,7 +26,7 @@ _TREATMENT = {"windows": "are embedded in overlapping windows", "cut": "are cut"
 
 
 @dataclass(frozen=True)
-class Fit:
+class TextLengths:
     """How many texts are longer than an embedder's window. A `window` of None is unknown.
 
     Lengths are in tokens of the embedder, or of cl100k if its tokenizer is unknown, with prefix
@@ -51,7 +51,7 @@ class Fit:
     def message(self, what: str) -> str:
         """Return a line about the number of long texts; "" without a window or without texts.
 
-        >>> Fit(512, "cut", 10, 2, 700).message("chunks")
+        >>> TextLengths(512, "cut", 10, 2, 700).message("chunks")
         '2 of 10 chunks are longer than the window of 512 tokens (longest: 700) and are cut'
         """
         if self.window is None or self.long_texts is None or not self.n_texts:
@@ -68,11 +68,11 @@ class Fit:
         return asdict(self)
 
     @classmethod
-    def of(cls, row: Mapping[str, Any]) -> "Fit":
+    def from_row(cls, row: Mapping[str, Any]) -> "TextLengths":
         """Return the object of a `row`."""
         return cls(**{name: row[name] for name in cls.__dataclass_fields__})
 
-    def plus(self, other: "Fit") -> "Fit":
+    def plus(self, other: "TextLengths") -> "TextLengths":
         """Return the sum of both."""
         return replace(
             self,
@@ -95,10 +95,10 @@ class Windowing:
     mode: LongTexts
     tokens: Tokens
 
-    def fit(self, texts: Sequence[str], prefix: str = "") -> Fit:
+    def text_lengths(self, texts: Sequence[str], prefix: str = "") -> TextLengths:
         """Return how many texts are longer than the window."""
         if self.size is None:
-            return Fit(None, self.mode, len(texts))
+            return TextLengths(None, self.mode, len(texts))
         starts = range(0, len(texts), _AT_ONCE)
 
         def part(start: int) -> list[int]:
@@ -107,7 +107,7 @@ class Windowing:
         with ThreadPoolExecutor(os.cpu_count()) as cores:  # tokenizers release the GIL
             lengths = [length for lengths in cores.map(part, starts) for length in lengths]
         n_long = sum(length > self.size for length in lengths)
-        return Fit(self.size, self.mode, len(texts), n_long, max(lengths, default=0))
+        return TextLengths(self.size, self.mode, len(texts), n_long, max(lengths, default=0))
 
     def encode(self, texts: Sequence[str], prefix: str, embed: Embed) -> Vectors:
         """Return one unit vector per text; `embed` encodes texts with their prefix.

@@ -12,7 +12,7 @@ from pydantic import PositiveInt
 
 from graphrag_bench.embedding.cached_models import vectors_of
 from graphrag_bench.embedding.embedder import TextKind, Vectors, blocks
-from graphrag_bench.embedding.long_texts import Fit, LongTexts, Windowing
+from graphrag_bench.embedding.long_texts import LongTexts, TextLengths, Windowing
 from graphrag_bench.embedding.tokenizer import tokenizer_of
 from graphrag_bench.llm.cache import Cache, StoredVector, vector_key
 from graphrag_bench.llm.calls import CallFailed, CallOutcome, Completion, RunStopped
@@ -20,7 +20,7 @@ from graphrag_bench.llm.chat import ESTIMATE_RATIO, TOKENS_PER_MESSAGE, Log
 from graphrag_bench.llm.ledger import Budget, Spending
 from graphrag_bench.llm.openai_compatible import RETRIES, TIMEOUT
 from graphrag_bench.llm.server import OPENAI, Body, Server, token_count
-from graphrag_bench.llm.settings import Limits, Prices, group, prices_of
+from graphrag_bench.llm.settings import Limits, Prices, parse_settings, prices_of
 from graphrag_bench.terminal import check_stop
 from graphrag_bench.text import count_tokens
 
@@ -69,7 +69,7 @@ class OpenAIEmbedder:
         self.long_texts: LongTexts = long_texts
         self.tokenizer = tokenizer
         self._window = window
-        self.limits = group(Limits, limits)
+        self.limits = parse_settings(Limits, limits)
         self._prices = prices
         self.server = Server(
             model, base_url, api_key_env,
@@ -97,9 +97,9 @@ class OpenAIEmbedder:
         """The window in tokens: of the settings, the provider's list or the server."""
         return self._window or self.server.window
 
-    def fit(self, texts: Sequence[str]) -> Fit:
+    def text_lengths(self, texts: Sequence[str]) -> TextLengths:
         """Return how many passages are longer than the window."""
-        return self._windowing.fit(texts, self.prefixes["passage"])
+        return self._windowing.text_lengths(texts, self.prefixes["passage"])
 
     @cached_property
     def _windowing(self) -> Windowing:

@@ -13,7 +13,7 @@ import numpy as np
 from pydantic import PositiveInt
 
 from graphrag_bench.embedding.embedder import Embedder, TextKind, Vectors
-from graphrag_bench.embedding.long_texts import Fit, LongTexts, Windowing
+from graphrag_bench.embedding.long_texts import LongTexts, TextLengths, Windowing
 from graphrag_bench.embedding.model_files import (
     cached_folder,
     dimension_in_files,
@@ -108,15 +108,15 @@ class SentenceEmbedder(Embedder):
     def _number_format(self) -> NumberFormat:
         return number_format(self.precision, self.device)
 
-    def fit(self, texts: Sequence[str]) -> Fit:
+    def text_lengths(self, texts: Sequence[str]) -> TextLengths:
         """Return how many passages are longer than the window.
 
         The window is unknown if the model is not loaded and its files do not state it.
         """
         windowing = self._windowing if "_loaded" in vars(self) else self._of_files
         if windowing is None:
-            return Fit(None, self.long_texts, len(texts))
-        return windowing.fit(texts, self.prefixes["passage"])
+            return TextLengths(None, self.long_texts, len(texts))
+        return windowing.text_lengths(texts, self.prefixes["passage"])
 
     @property
     def dimension(self) -> int:

@@ -86,10 +86,10 @@ def index_texts(
     """Return the index of the vectors of some texts; reports texts longer than the window."""
     with progress.task(f"embedding {what}", len(set(texts))) as advance:
         vectors = encode_in_blocks(texts, embedder, advance)
-    fit = embedder.fit(texts)
-    if fit.n_long:
-        progress.say(fit.message(what))
-    return VectorIndex(vectors, {"what": what, **fit.row})
+    lengths = embedder.text_lengths(texts)
+    if lengths.n_long:
+        progress.say(lengths.message(what))
+    return VectorIndex(vectors, {"what": what, **lengths.row})
 
 
 def _blocks(rows: IntArray, n_candidates: int) -> list[IntArray]:

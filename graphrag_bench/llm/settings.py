@@ -70,7 +70,7 @@ class Prices(_Group):
 GroupT = TypeVar("GroupT", bound=_Group)
 
 
-def group(kind: type[GroupT], values: GroupT | Mapping[str, Any] | None) -> GroupT:
+def parse_settings(kind: type[GroupT], values: GroupT | Mapping[str, Any] | None) -> GroupT:
     """Return checked settings; raises UserError for an unknown name or a wrong value."""
     if isinstance(values, kind):
         return values
@@ -122,5 +122,5 @@ def provider_facts(model: str, base_url: str) -> tuple[int | None, Prices | None
 def prices_of(model: str, base_url: str, settings: Prices | Mapping[str, Any] | None) -> Prices:
     """Return the prices of the settings, else of the provider's list, else 0."""
     if settings is not None:
-        return group(Prices, settings)
+        return parse_settings(Prices, settings)
     return provider_facts(model, base_url)[1] or Prices()

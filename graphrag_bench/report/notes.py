@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 
-from graphrag_bench.embedding.long_texts import Fit
+from graphrag_bench.embedding.long_texts import TextLengths
 from graphrag_bench.report.rows import (
     INFLATED,
     REFERENCE,
@@ -295,11 +295,11 @@ def training_notes(runs: Sequence[RunMetrics]) -> list[Note]:
 def long_text_notes(runs: Sequence[RunMetrics]) -> Iterator[Note]:
     """Yield how many texts exceed the embedder's window; a warning where they were cut."""
     embedding = [run for run in runs if run.get("long_texts")]
-    fits = [(run, row["what"], Fit.of(row)) for run in embedding for row in run["long_texts"]]
+    rows = [(run, row) for run in embedding for row in run["long_texts"] if row["n_long"]]
     long = [
-        (f"{run['dataset']}: {fit.message(what)}", fit.long_texts == "cut", run)
-        for run, what, fit in fits
-        if fit.n_long
+        (f"{run['dataset']}: {lengths.message(row['what'])}", lengths.long_texts == "cut", run)
+        for run, row in rows
+        if (lengths := TextLengths.from_row(row))
     ]
     for (text, cut), group in grouped(long, lambda one: one[:2]).items():
         named, every = _titles(run for *_, run in group), _titles(embedding)

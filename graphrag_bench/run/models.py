@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Generic, TypeVar
 
 from graphrag_bench.artifacts.importers.paths import content_digest, file_of
-from graphrag_bench.artifacts.store import RECIPE, loaded
+from graphrag_bench.artifacts.store import RECIPE, load_artifact
 from graphrag_bench.config.settings import LEAST_IN_PROCESSES, RunSettings
 from graphrag_bench.data.dataset import Dataset
 from graphrag_bench.data.training import TrainingSet, training_set
@@ -24,7 +24,7 @@ from graphrag_bench.errors import UserError
 from graphrag_bench.fingerprint import file_digest, identity_of
 from graphrag_bench.llm.cache import Cache
 from graphrag_bench.llm.chat import ChatModel
-from graphrag_bench.llm.ledger import Budget, Ledger, spent
+from graphrag_bench.llm.ledger import Budget, Ledger, total_spending
 from graphrag_bench.llm.meter import FailureGate
 from graphrag_bench.llm.replay import Replay
 from graphrag_bench.llm.server import Server
@@ -213,7 +213,7 @@ class Models(Mapping[str, Any]):
         if limits.tokens is None and limits.usd is None:
             return Budget()
         ledgers = dict.fromkeys([self.ledger_path, *self.earlier(), *self.others()])
-        return Budget(limits.tokens, limits.usd, spent(*ledgers), self.others)
+        return Budget(limits.tokens, limits.usd, total_spending(*ledgers), self.others)
 
     @property
     def openie(self) -> Any:
@@ -318,7 +318,7 @@ class ProcessCache:
         def weight() -> int:
             return max(sum(path.stat().st_size for path in folder.rglob("*")), LEAST_BYTES)
 
-        return self._artifacts.get(key, lambda: loaded(produces, folder), weight)
+        return self._artifacts.get(key, lambda: load_artifact(produces, folder), weight)
 
     def close(self) -> None:
         """Empty the cache; close models and files."""

@@ -9,7 +9,7 @@ from typing import Any
 
 from graphrag_bench.config.sources import file_of
 from graphrag_bench.embedding.embedder import Embedder
-from graphrag_bench.embedding.long_texts import Fit
+from graphrag_bench.embedding.long_texts import TextLengths
 from graphrag_bench.evaluation.statistics import detectable_share
 from graphrag_bench.graphs.build_calls import MOST_TOKENS
 from graphrag_bench.llm.chat import MIN_REPLY
@@ -224,16 +224,16 @@ def _embedder_lines(experiment: Experiment) -> Iterator[str]:
     if "embedder" not in experiment.used:
         return
     embedder: Embedder = experiment.models.unwrapped("embedder")
-    fit = embedder.fit(())
-    yield f"embedder: {fit.reading}; {experiment.models.identity('embedder')}"
-    if fit.window is None or experiment.settings.graph.per != "all":
+    lengths = embedder.text_lengths(())
+    yield f"embedder: {lengths.reading}; {experiment.models.identity('embedder')}"
+    if lengths.window is None or experiment.settings.graph.per != "all":
         return
     store = experiment.store()
     for item in (item for item in experiment.plan if "embedder" in item.builder.needs):
         row = store.recipe(item).get("statistics", {}) if store.holds(item) else {}
         known = "text lengths are known after the build"
         if row.get("window") is not None:
-            known = Fit.of(row).message(row["what"]) or f"no {row['what']}"
+            known = TextLengths.from_row(row).message(row["what"]) or f"no {row['what']}"
         yield f"  {item.resource}: {known}"
 
 

@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from graphrag_bench.artifacts.plan import PlannedArtifact
-from graphrag_bench.embedding.long_texts import Fit
+from graphrag_bench.embedding.long_texts import TextLengths
 from graphrag_bench.errors import UserError
-from graphrag_bench.llm.ledger import grouped, models_of, read_ledger, sums
+from graphrag_bench.llm.ledger import lines_by, models_of, read_ledger, sums
 from graphrag_bench.pipeline.reader_prompts import common_forms, own_answers
 from graphrag_bench.run.budgets import packers
 from graphrag_bench.run.conditions import result_settings
@@ -145,13 +145,14 @@ def _build_rates(recipes: Sequence[StoredArtifact]) -> dict[str, dict[str, float
 
 
 def _long_texts(recipes: Sequence[StoredArtifact]) -> list[dict[str, Any]]:
-    fits: dict[str, tuple[str, Fit]] = {}
+    totals: dict[str, tuple[str, TextLengths]] = {}
     for item, recipe in recipes:
         row = recipe.get("statistics", {})
         if "embedder" in item.builder.needs and row.get("window") is not None:
-            earlier, fit = fits.get(item.builder.name), Fit.of(row)
-            fits[item.builder.name] = (row["what"], earlier[1].plus(fit) if earlier else fit)
-    return [{"what": what, **fit.row} for what, fit in fits.values()]
+            lengths, name = TextLengths.from_row(row), item.builder.name
+            total = totals[name][1].plus(lengths) if name in totals else lengths
+            totals[name] = row["what"], total
+    return [{"what": what, **total.row} for what, total in totals.values()]
 
 
 def _training(recipes: Sequence[StoredArtifact]) -> dict[str, Any]:
@@ -165,9 +166,9 @@ def cost(experiment: Experiment, selected: Sequence[Question]) -> dict[str, Any]
     lines = list(read_ledger(*experiment.folder.files("ledger"), *experiment.ledgers(selected)))
     ids = frozenset(question.id for question in selected)
     online = [line for line in lines if line.stage != "build" and line.item in ids]
-    by_step = grouped(lines, "step")
-    groups = {"stages": grouped(lines, "stage"), "steps": by_step,
-              "questions": grouped(online, "item")}  # fmt: skip
+    by_step = lines_by(lines, "step")
+    groups = {"stages": lines_by(lines, "stage"), "steps": by_step,
+              "questions": lines_by(online, "item")}  # fmt: skip
     return {
         "total": sums(lines),
         **{kind: {name: sums(part) for name, part in by.items()} for kind, by in groups.items()},

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from graphrag_bench.algorithms.graph import Graph
-from graphrag_bench.artifacts.store import loaded
+from graphrag_bench.artifacts.store import load_artifact
 from graphrag_bench.data.chunks import ChunkTable
 from graphrag_bench.errors import UserError
 from graphrag_bench.evaluation.statistics import Mean, mean_with_interval
@@ -208,8 +208,8 @@ class FigureSource:
                 return None
             folder = experiment.store().folder(item)
             if what == "chunks":
-                return FigureValue(len(loaded(ChunkTable, folder).texts), n)
-            graph: Graph = loaded(Graph, folder)
+                return FigureValue(len(load_artifact(ChunkTable, folder).texts), n)
+            graph: Graph = load_artifact(Graph, folder)
             return FigureValue(graph.n_nodes if what == "nodes" else graph.n_relationships, n)
         except UserError:
             return None

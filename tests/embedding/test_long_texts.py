@@ -6,7 +6,7 @@ import re
 import numpy as np
 import pytest
 
-from graphrag_bench.embedding.long_texts import Fit, Windowing, token_windows
+from graphrag_bench.embedding.long_texts import TextLengths, Windowing, token_windows
 from graphrag_bench.embedding.model_files import tokenizer_file, window_in_files
 from graphrag_bench.embedding.openai_embedder import OpenAIEmbedder
 from graphrag_bench.errors import UserError
@@ -83,10 +83,10 @@ def test_a_prefix_counts_and_stands_before_every_window():
 
 
 def test_longer_texts_are_counted_with_special_tokens_and_prefix():
-    fit = windowing().fit(["a b", TEN, TEN + " k l"])
-    assert fit == Fit(10, "windows", 3, 2, 14)
-    assert windowing().fit([TEN], "query: ").longest == 13
-    assert "2 of 3 chunks" in fit.message("chunks")
+    lengths = windowing().text_lengths(["a b", TEN, TEN + " k l"])
+    assert lengths == TextLengths(10, "windows", 3, 2, 14)
+    assert windowing().text_lengths([TEN], "query: ").longest == 13
+    assert "2 of 3 chunks" in lengths.message("chunks")
 
 
 BERT = {"max_position_embeddings": 512}

@@ -54,7 +54,7 @@ def test_in_float32_cut_and_fitting_texts_have_the_vectors_of_the_model_itself(e
 @pytest.mark.real
 def test_in_bfloat16_vectors_stay_near_those_in_float32(exact, half):
     windows = " ".join([FACT] * 20)
-    assert half.fit([windows]).longest > half.window
+    assert half.text_lengths([windows]).longest > half.window
     for kind, texts in (
         ("passage", [windows, FACT, "a"]),
         ("question", [FACT, "Who founded Norvik?"]),

@@ -9,7 +9,7 @@ import pytest
 from graphrag_bench.errors import UserError
 from graphrag_bench.llm.cache import Cache
 from graphrag_bench.llm.calls import CallFailed, Completion, RunStopped
-from graphrag_bench.llm.ledger import Budget, Ledger, Spending, read_ledger, spent, sums
+from graphrag_bench.llm.ledger import Budget, Ledger, Spending, read_ledger, sums, total_spending
 from graphrag_bench.llm.openai_compatible import OpenAICompatible
 from graphrag_bench.llm.scripted import Scripted
 
@@ -42,7 +42,7 @@ def test_lines_hold_a_call_and_sums_keep_paid_cached_and_failed_ones_apart(tmp_p
         values = [total[name][of] for of in ("calls", "prompt_tokens", "usd", "retries")]
         assert values == expected
     assert (total["truncated"], total["failed"]) == (1, {"empty": 1})
-    assert spent(path) == Spending(25, 0.6)
+    assert total_spending(path) == Spending(25, 0.6)
 
 
 def test_a_line_that_a_kill_cut_short_is_left_out_and_the_next_is_whole(tmp_path):
@@ -83,7 +83,8 @@ def test_only_what_was_paid_for_is_spent(tmp_path, chat):
 
 def test_what_other_processes_write_into_their_ledgers_counts(tmp_path):
     other = ledger_of(tmp_path, PAID, CACHED)
-    budget = Budget(100, before=spent(other), others=lambda: [other, tmp_path / "none.jsonl"])
+    before, paths = total_spending(other), [other, tmp_path / "none.jsonl"]
+    budget = Budget(100, before=before, others=lambda: paths)
     assert budget.spent.tokens == 15
     ledger_of(tmp_path, PAID)
     with other.open("a") as file:

@@ -33,9 +33,9 @@ def calls(run: RunResult) -> list[tuple[str, str]]:
 def test_the_second_cell_makes_no_model_and_loads_no_graph_but_has_its_own_budget(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    made, loads = (Mock(wraps=one) for one in (models.make, models.loaded))
-    monkeypatch.setattr(models, "make", made)
-    monkeypatch.setattr(models, "loaded", loads)
+    made, loads = (Mock(wraps=one) for one in (models.make_model, models.load_artifact))
+    monkeypatch.setattr(models, "make_model", made)
+    monkeypatch.setattr(models, "load_artifact", loads)
     common = ProcessCache()
     _, second = (execute(cell(tmp_path, one, of=common), Progress(quiet=True)) for one in CELLS)
     names = [one.args[0] for one in made.mock_calls]
@@ -77,7 +77,7 @@ def test_artifacts_are_bounded_and_loaded_again_once_they_are_built_again(
             (folder / "recipe.json").write_text("{}")
         return str(common.load(str, folder))
 
-    monkeypatch.setattr(models, "loaded", loads)
+    monkeypatch.setattr(models, "load_artifact", loads)
     common = ProcessCache()
     for text in ("one", "another"):
         assert [load("graph", text), load("graph")] == [text, text]
