@@ -19,7 +19,7 @@ _MARKS = ".,;:!?\"'()[]{}“”‘’«»。、，；：！？「」（）"
 _SPECIAL = frozenset({"yes", "no", "noanswer"})
 
 
-def normalised(text: str, form: NormalForm = "unicode") -> str:
+def normalise(text: str, form: NormalForm = "unicode") -> str:
     """Return a text in the form in which answers are compared.
 
     `squad` lowers case, deletes ASCII punctuation ("well-known" becomes "wellknown") and English
@@ -30,7 +30,7 @@ def normalised(text: str, form: NormalForm = "unicode") -> str:
     Source: the SQuAD evaluation script (Rajpurkar et al. 2016); Zhou et al. 2025, section 7.1;
     other scripts: MLQA (Lewis et al. 2020).
 
-    >>> normalised("The  Well-known Müller!")
+    >>> normalise("The  Well-known Müller!")
     'wellknown müller'
     """
     if form == "squad":
@@ -53,7 +53,7 @@ class Matching:
 
     def normal(self, text: str) -> str:
         """Return the normalised text; `|`, which separates aliases, becomes a space."""
-        return normalised(text.replace("|", " "), self.form)
+        return normalise(text.replace("|", " "), self.form)
 
     def tokens(self, text: str) -> list[str]:
         """Return the words of the normalised text."""
@@ -81,7 +81,7 @@ class Matching:
 
 def raw_words(text: str) -> list[str]:
     """Return the words of the `raw` form, for texts that are empty in the other forms."""
-    return split_unspaced(normalised(text, "raw").split())
+    return split_unspaced(normalise(text, "raw").split())
 
 
 def _spaced(tokens: Sequence[str]) -> str:
@@ -223,13 +223,13 @@ def gold_words(golds: Sequence[str], *, together: bool = False) -> float:
     return float(sum(counts) if together else max(counts, default=0))
 
 
-def abstained(answer: str) -> float:
+def abstains(answer: str) -> float:
     """Return 1.0 if an answer abstains or is empty, else 0.0.
 
     The answer abstains if it begins with an English phrase such as "I do not know" or "the context
     does not mention", or if it is one such as "unknown".
 
-    >>> abstained("I don't know who that was."), abstained("He did not know her.")
+    >>> abstains("I don't know who that was."), abstains("He did not know her.")
     (1.0, 0.0)
     """
     tokens = words(answer)

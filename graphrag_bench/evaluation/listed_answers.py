@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from string import ascii_uppercase
 from typing import Final
 
-from graphrag_bench.evaluation.answers import DEFAULT, Matching, normalised
+from graphrag_bench.evaluation.answers import DEFAULT, Matching, normalise
 
 KGQA = "kgqa"
 """Name of all list metrics together in a card."""
@@ -24,12 +24,12 @@ _YEAR_ONLY = ("when", "what year")
 _DATE = re.compile(r"(\d{4})-\d{2}-\d{2}\b.*", re.DOTALL)
 
 
-def predictions(answer: str) -> tuple[str, ...]:
+def answer_lines(answer: str) -> tuple[str, ...]:
     r"""Return the distinct lines of an answer that contain `ans:`, in order.
 
     Lines that contain "none" in any case (also "Nonesuch") or say "not available" are left out.
 
-    >>> predictions("The team won:\nans: 2012\nans: 2014\nans: None of them")
+    >>> answer_lines("The team won:\nans: 2012\nans: 2014\nans: None of them")
     ('ans: 2012', 'ans: 2014')
     """
     lines = dict.fromkeys(line.strip() for line in answer.splitlines() if MARK in line)
@@ -53,17 +53,17 @@ def list_scores(answer: str, golds: Sequence[str], question: str) -> dict[str, f
     either = any(words in lowered for words in _EITHER_WAY)
     years = [_DATE.sub(r"\1", gold) if dated else gold for gold in golds]
     wanted = [gold for gold in years if gold.strip()]
-    lines = predictions(answer)
+    lines = answer_lines(answer)
     if not lines or not wanted:
         return dict.fromkeys(LISTED, 0.0)
 
     def matches(line: str, gold: str) -> bool:
-        name = normalised(line.partition(MARK)[2], SQUAD) if either else ""
-        return Matching(SQUAD).finder(line)(gold) or bool(name and name in normalised(gold, SQUAD))
+        name = normalise(line.partition(MARK)[2], SQUAD) if either else ""
+        return Matching(SQUAD).finder(line)(gold) or bool(name and name in normalise(gold, SQUAD))
 
-    unmatched = sorted(lines, key=lambda line: -len(normalised(line, SQUAD)))
+    unmatched = sorted(lines, key=lambda line: -len(normalise(line, SQUAD)))
     n_pairs = 0
-    for gold in sorted(wanted, key=lambda gold: -len(normalised(gold, SQUAD))):
+    for gold in sorted(wanted, key=lambda gold: -len(normalise(gold, SQUAD))):
         if (match := next((line for line in unmatched if matches(line, gold)), None)) is not None:
             unmatched.remove(match)
             n_pairs += 1
@@ -119,7 +119,7 @@ class _Named:
     negated: bool
 
 
-def chosen_option(answer: str, options: Sequence[str], matching: Matching = DEFAULT) -> int | None:
+def read_option(answer: str, options: Sequence[str], matching: Matching = DEFAULT) -> int | None:
     """Return the index of the option that an answer chooses; None for no or several options.
 
     The first rule that finds exactly one option decides: (1) the answer is a letter, in any case;
@@ -130,7 +130,7 @@ def chosen_option(answer: str, options: Sequence[str], matching: Matching = DEFA
     choose none, except by rules 1 to 3.
     Source: Zhou et al. 2025, section 7.1, whose language model reads the letter if a rule fails.
 
-    >>> chosen_option("I think it was Lyon.", ["Paris", "Lyon"])
+    >>> read_option("I think it was Lyon.", ["Paris", "Lyon"])
     1
     """
     letters = ascii_uppercase[: len(options)]
@@ -238,5 +238,5 @@ def choice_scores(
     >>> choice_scores("The answer is (B).", ["Paris", "Lyon"], correct=1)
     {'multiple_choice': 1.0, 'option_unread': 0.0}
     """
-    chosen = chosen_option(answer, options, matching)
+    chosen = read_option(answer, options, matching)
     return {"multiple_choice": float(chosen == correct), "option_unread": float(chosen is None)}

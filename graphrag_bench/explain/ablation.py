@@ -16,8 +16,8 @@ from graphrag_bench.llm.calls import RunStopped
 from graphrag_bench.pipeline.combinator import Item, combinator_key, inner_lists
 from graphrag_bench.pipeline.pipeline import STAGES
 from graphrag_bench.progress import Progress
-from graphrag_bench.report.comparisons import paired_differences, shown_difference
-from graphrag_bench.report.rendering import MISSING, Table, p_head, shown_p
+from graphrag_bench.report.comparisons import format_difference, paired_differences
+from graphrag_bench.report.rendering import MISSING, Table, format_p, p_column
 from graphrag_bench.run.execute import Retrieval, retrieve
 from graphrag_bench.run.experiment import Experiment
 from graphrag_bench.run.record import record
@@ -273,11 +273,11 @@ def ablation(variants: MethodVariants, metric: str) -> Table:
     corrected = iter(holm(tests))
     cells = [
         (step, what, "0", *[MISSING] * 4) if one is None else
-        (step, what, str(one.n), f"{one.second:.3f}", shown_difference(one),
-         shown_p(next(corrected)), f"{one.wins}/{one.ties}/{one.losses}")
+        (step, what, str(one.n), f"{one.second:.3f}", format_difference(one),
+         format_p(next(corrected)), f"{one.wins}/{one.ties}/{one.losses}")
         for step, what, one in rows
     ]  # fmt: skip
-    heads = ("step", "change", "n", metric, "difference [95 %]", p_head([len(tests)]),
+    heads = ("step", "change", "n", metric, "difference [95 %]", p_column([len(tests)]),
              "win/tie/loss")  # fmt: skip
     notes = (
         "difference: the changed method minus the whole method over the same questions, with a "

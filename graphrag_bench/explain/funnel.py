@@ -15,7 +15,7 @@ from graphrag_bench.data.dataset import Gold, documents_of
 from graphrag_bench.errors import UserError
 from graphrag_bench.explain.names import LocatedDocument, RunArtifacts, relationships_in
 from graphrag_bench.report.rendering import Table
-from graphrag_bench.report.rows import grouped
+from graphrag_bench.report.rows import group_by
 from graphrag_bench.run.folder import Row
 from graphrag_bench.run.record import documents_in
 from graphrag_bench.run.results import reopen
@@ -206,7 +206,7 @@ def run_funnel(run: StoredRun, home: Path) -> Funnel:
         raise UserError(f"No question of {run.folder.path} has gold evidence.")
     reader = None if run.imported else _ArtifactReader(run, home)
     by_question: dict[str, list[EvidenceDocument]] = {}
-    for scope, of_scope in grouped(names, run.scopes.__getitem__).items():
+    for scope, of_scope in group_by(names, run.scopes.__getitem__).items():
         artifacts = reader.of_scope(scope) if reader else _IMPORTED
         for name in of_scope:
             right = is_right(run.scores.get(name, {}))

@@ -16,7 +16,7 @@ from pydantic import BaseModel
 
 from graphrag_bench.embedding.embedder import Embedder
 from graphrag_bench.errors import UnreadableReply
-from graphrag_bench.evaluation.answers import abstained
+from graphrag_bench.evaluation.answers import abstains
 from graphrag_bench.llm.calls import CallFailed, Chat
 from graphrag_bench.llm.chat import ChatModel
 from graphrag_bench.llm.structured import ask_each, json_format
@@ -70,7 +70,7 @@ class AnswerToJudge:
     @property
     def refused(self) -> bool:
         """Whether the answer is a refusal and no gold answer is one."""
-        return refuses(self.answer, self.golds) and not any(map(abstained, self.golds))
+        return refuses(self.answer, self.golds) and not any(map(abstains, self.golds))
 
     @property
     def gold(self) -> str:
@@ -169,8 +169,8 @@ def refuses(answer: str, golds: Sequence[str] = ()) -> bool:
     ):
         return False
     clauses = map(plain, _CLAUSES.split(answer))
-    return bool(abstained(answer)) and all(
-        abstained(clause) or _APOLOGY.fullmatch(clause) for clause in clauses
+    return bool(abstains(answer)) and all(
+        abstains(clause) or _APOLOGY.fullmatch(clause) for clause in clauses
     )
 
 
@@ -230,7 +230,7 @@ def _by_form(case: AnswerToJudge) -> Sequence[str] | None:
         return [answer]
     entries = _entries(answer)
     if len(answer.split()) <= WORDS_OF_NAME and len(entries) == 1:
-        return None if abstained(answer) else [answer]
+        return None if abstains(answer) else [answer]
     short = all(len(entry.split()) <= WORDS_OF_ENTRY for entry in entries)
     return entries if short and len(entries) >= LONG_LIST else None
 

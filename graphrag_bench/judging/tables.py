@@ -8,10 +8,10 @@ from graphrag_bench.report.notes import resampling_units
 from graphrag_bench.report.rendering import (
     MISSING,
     Table,
-    p_head,
-    shown_interval,
-    shown_mean,
-    shown_p,
+    format_interval,
+    format_mean,
+    format_p,
+    p_column,
 )
 
 _OF_MATCH = ("A", "B", "criterion")
@@ -33,12 +33,12 @@ def match_table(caption: str, rates: Sequence[HeadToHead]) -> Table:
     rows = []
     for one in rates:
         counts = (one.n, one.missing, one.wins, one.ties, one.losses)
-        p = shown_p(next(corrected)) if one.n else MISSING
+        p = format_p(next(corrected)) if one.n else MISSING
         rows.append((*one.names, *map(str, counts), _percent(one.rate), p))
     of_p = f"p: two-sided paired permutation test (mid-p), Holm over the {n_tests} tests"
     notes = (_TIES, f"intervals are 95 % bootstrap over {_drawn(rates)}", of_p)
     heads = (*_OF_MATCH, "n", "missing", "A wins", "ties", "B wins", "A's rate [95 %]")
-    return Table(caption, (*heads, p_head([n_tests])), tuple(rows), notes, texts=_OF_MATCH)
+    return Table(caption, (*heads, p_column([n_tests])), tuple(rows), notes, texts=_OF_MATCH)
 
 
 def _drawn(rates: Sequence[HeadToHead]) -> str:
@@ -56,7 +56,7 @@ def audit_table(rates: Sequence[HeadToHead]) -> Table:
 def _percent(mean: Mean | None) -> str:
     if mean is None:
         return MISSING
-    return f"{100 * mean.mean:.1f}{shown_interval(100 * mean.low, 100 * mean.high, mean.n, '.0f')}"
+    return f"{100 * mean.mean:.1f}{format_interval(100 * mean.low, 100 * mean.high, mean.n, '.0f')}"
 
 
 def judged_table(runs: Sequence[tuple[str, Values, Scopes]]) -> Table:
@@ -68,7 +68,7 @@ def judged_table(runs: Sequence[tuple[str, Values, Scopes]]) -> Table:
             for metric, by_question in metrics.items():
                 mean = mean_of(by_question, scopes)
                 n = mean.n if mean else 0
-                shown = shown_mean(mean.stored() if mean else None)
+                shown = format_mean(mean.stored() if mean else None)
                 clusters.add(mean.clusters if mean else 0)
                 rows.append((title, metric, str(n), str(len(by_question) - n), shown, judge))
     notes = (

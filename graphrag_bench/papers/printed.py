@@ -229,7 +229,7 @@ class Recipe:
         if table.shape.graph and self.metric.kind == "graph":
             own.append(f"method={table.shape.graph}")
         of_rows = self.relevant(word for row in table.rows_of(self.cell) for word in row.run)
-        return merged([*own, *of_rows, *self.extra])
+        return merge_settings([*own, *of_rows, *self.extra])
 
     @property
     def set_words(self) -> list[str]:
@@ -247,20 +247,20 @@ class Recipe:
         if own is None or self.place.run_card is None:
             return None
         if not any(word.startswith("method=") for word in own):
-            return merged([*own, *_COUNTING, *_ALONE])
+            return merge_settings([*own, *_COUNTING, *_ALONE])
         added = [*table.paper.settings, *table.shape.settings]
         added += self.method.also if self.method else []
         added += self.relevant(word for row in table.rows_of(self.cell) for word in row.also)
         models = [f"llm={table.owner}.{self.model}"] if self.model in table.paper.llms else []
         if table.paper.embedder:
             models.append(f"embedder={table.owner}.{table.paper.embedder}")
-        return merged([*added, *own, *models, *_ALONE, *(_SIZES if table.counts else ())])
+        return merge_settings([*added, *own, *models, *_ALONE, *(_SIZES if table.counts else ())])
 
     @property
     def words(self) -> tuple[str, ...] | None:
         """All settings of the run: those of its data set, then of its row."""
         row = self.row_words
-        return None if row is None else merged([*self.set_words, *row])
+        return None if row is None else merge_settings([*self.set_words, *row])
 
     @property
     def model(self) -> str:
@@ -296,7 +296,7 @@ class Part:
         return (self.own, self.other) if self.own.cell.versus else (self.own,)
 
 
-def merged(settings: Iterable[str]) -> tuple[str, ...]:
+def merge_settings(settings: Iterable[str]) -> tuple[str, ...]:
     """Return the settings without repeated names: the last value, at the first position."""
     by_name = {text.partition("=")[0]: text for text in settings}
     return tuple(by_name.values())

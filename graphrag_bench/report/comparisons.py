@@ -6,12 +6,12 @@ from dataclasses import dataclass, field, replace
 from graphrag_bench.evaluation.metrics import UNDIRECTED
 from graphrag_bench.evaluation.statistics import Difference, holm, paired_difference
 from graphrag_bench.report.notes import resampling_units
-from graphrag_bench.report.rendering import MISSING, Table, p_head, shown_interval, shown_p
+from graphrag_bench.report.rendering import MISSING, Table, format_interval, format_p, p_column
 from graphrag_bench.report.rows import (
     REFERENCE_ROLES,
     RunMetrics,
     different_corpora,
-    grouped,
+    group_by,
     in_table_order,
     recorded_settings,
     rule_of,
@@ -91,7 +91,7 @@ def comparisons(
             )
             for metric, difference in pairs
         ]
-    families = grouped(rows, lambda row: row.metric)
+    families = group_by(rows, lambda row: row.metric)
     ps = {name: iter(holm([row.difference.p for row in of])) for name, of in families.items()}
     return [replace(row, p=next(ps[row.metric]), n_tests=len(families[row.metric])) for row in rows]
 
@@ -101,7 +101,7 @@ def comparison_table(rows: Sequence[Comparison]) -> Table | None:
     if not rows:
         return None
     heads = ("method", "against", "metric", "n", "difference [95 %]",
-             p_head(row.n_tests for row in rows), "win/tie/loss", "detectable")  # fmt: skip
+             p_column(row.n_tests for row in rows), "win/tie/loss", "detectable")  # fmt: skip
     units = resampling_units(row.difference.clusters for row in rows)
     sizes = {row.metric: row.n_tests for row in rows}
     families = ", ".join(f"{metric}: {n}" for metric, n in sizes.items())
@@ -117,7 +117,7 @@ def comparison_table(rows: Sequence[Comparison]) -> Table | None:
     cells = tuple(
         (
             row.method, row.baseline, row.metric, f"{one.n}" + f" of {row.n}" * (one.n != row.n),
-            shown_difference(one), shown_p(row.p), f"{one.wins}/{one.ties}/{one.losses}",
+            format_difference(one), format_p(row.p), f"{one.wins}/{one.ties}/{one.losses}",
             MISSING if one.detectable is None else f"{one.detectable:.3f}",
         )
         for row, one in ((row, row.difference) for row in rows)
@@ -176,10 +176,10 @@ def paired_differences(
             yield metric, paired_difference(before, after, scopes=of_each)
 
 
-def shown_difference(difference: Difference) -> str:
+def format_difference(difference: Difference) -> str:
     """Return the signed mean with its interval."""
     low, high = difference.low, difference.high
-    return f"{difference.mean:+.3f}{shown_interval(low, high, difference.n, '+.3f')}"
+    return f"{difference.mean:+.3f}{format_interval(low, high, difference.n, '+.3f')}"
 
 
 def fewer_questions_note(rows: Sequence[Comparison]) -> list[str]:
@@ -194,8 +194,8 @@ def difference_table(
     """Return a table with a row for each metric that both runs have."""
     rows = tuple(
         (
-            metric, str(one.n), f"{one.first:.3f}", f"{one.second:.3f}", shown_difference(one),
-            shown_p(one.p), str(one.wins), str(one.ties), str(one.losses),
+            metric, str(one.n), f"{one.first:.3f}", f"{one.second:.3f}", format_difference(one),
+            format_p(one.p), str(one.wins), str(one.ties), str(one.losses),
         )
         for metric, one in paired_differences(first, second, scopes, _names(first))
     )  # fmt: skip

@@ -10,8 +10,8 @@ from graphrag_bench.report.rows import (
     REFERENCE,
     REFERENCE_ROLES,
     RunMetrics,
-    differing,
-    grouped,
+    differing_settings,
+    group_by,
     n_references,
     regime_of,
     runs_by_corpus,
@@ -138,13 +138,13 @@ def _extraction_faults(runs: Iterable[RunMetrics]) -> Iterator[Note]:
         share, n = counts["faulty_chunks"] / counts["chunks"], counts["chunks"]
         return f"extraction at fault in {share:.1%} of {n:,.0f} chunks ({ways})"
 
-    for text, group in grouped(faulty, fault).items():
+    for text, group in group_by(faulty, fault).items():
         yield _warning("extraction", f"{text}: {_titles(group)}")
 
 
 def mixed_regimes(runs: Iterable[RunMetrics]) -> Iterator[Note]:
     """Yield a warning where the runs are of several regimes, with the titles of each."""
-    groups = sorted(grouped(filter(regime_of, runs), regime_of).items())
+    groups = sorted(group_by(filter(regime_of, runs), regime_of).items())
     if len(groups) > 1:
         users = "; ".join(f"{name}: {_titles(group)}" for name, group in groups)
         yield _warning("regimes", f"regimes differ, {users} (regime)")
@@ -210,7 +210,7 @@ def scored_again(runs: Sequence[RunMetrics]) -> Iterator[Note]:
     """Yield the runs whose stored scores are of other gold, or of another rule."""
     if titles := _titles(run for run in runs if run.get("regraded")):
         yield _warning("gold", f"the gold answers changed; scored again for this table: {titles}")
-    for words, group in grouped(runs, lambda run: run.get("scored_as", "")).items():
+    for words, group in group_by(runs, lambda run: run.get("scored_as", "")).items():
         if words:
             text = f"stored with {words}, scored here by the rule of the others: {_titles(group)}"
             yield _warning("rule", text)
@@ -218,8 +218,8 @@ def scored_again(runs: Sequence[RunMetrics]) -> Iterator[Note]:
 
 def _prices(runs: Sequence[RunMetrics]) -> Iterator[Note]:
     every = [(model, price, run) for run in runs for model, price in run.get("prices", {}).items()]
-    for model, of_model in grouped(every, lambda one: one[0]).items():
-        groups = grouped(of_model, lambda one: one[1])
+    for model, of_model in group_by(every, lambda one: one[0]).items():
+        groups = group_by(of_model, lambda one: one[1])
         if len(groups) > 1:
             shown = "; ".join(f"{p}: {_titles(one[2] for one in of)}" for p, of in groups.items())
             text = f"prices of {model} differ (USD / 1M tokens in, out): {shown}"
@@ -231,7 +231,7 @@ def _unequal_contexts(runs: Sequence[RunMetrics]) -> Iterator[Note]:
         return float(run["usage"]["context_tokens_per_question"] or 0)
 
     packed = [run for run in runs if run["role"] not in REFERENCE_ROLES and length(run)]
-    groups = grouped(packed, lambda run: (run["dataset"], run.get("budget_context")))
+    groups = group_by(packed, lambda run: (run["dataset"], run.get("budget_context")))
     for (dataset, budget), group in groups.items():
         short, long = min(group, key=length), max(group, key=length)
         if length(long) > MOST_UNEQUAL * length(short):
@@ -251,9 +251,9 @@ def same_contexts(runs: Sequence[RunMetrics]) -> Iterator[Note]:
     Models and prompts of answers are left out.
     """
     known = [run for run in runs if run.get("contexts", {}).get("digest")]
-    groups = grouped(known, lambda run: (run["dataset"], run["contexts"]["digest"]))
+    groups = group_by(known, lambda run: (run["dataset"], run["contexts"]["digest"]))
     for group in groups.values():
-        if names := differing(group) if len(group) > 1 else []:
+        if names := differing_settings(group) if len(group) > 1 else []:
             room = group[0]["contexts"]["room"]
             sizes = ", ".join(f"about {n:.0f} {_KINDS.get(kind, kind)}" for kind, n in room.items())
             full = f" (the budget holds {sizes})" if sizes else ""
@@ -274,10 +274,10 @@ def _answer_forms(runs: Sequence[RunMetrics]) -> Iterator[Note]:
     def counts(run: RunMetrics) -> str:
         return ", ".join(f"{name} ({n})" for name, n in run["answer_forms"].items())
 
-    for dataset, of_set in grouped(runs, lambda run: run["dataset"]).items():
+    for dataset, of_set in group_by(runs, lambda run: run["dataset"]).items():
         kinds = {tuple(sorted(run["answer_forms"])) for run in of_set}
         settings = {run["settings"].get("answers") for run in of_set}
-        for forms, group in grouped(of_set, counts).items():
+        for forms, group in group_by(of_set, counts).items():
             if len(kinds) > 1 and len(settings) > 1:
                 text = f"{dataset}: answer forms differ between runs; {_titles(group)}: {forms}"
                 yield _warning("answer forms", text)
@@ -301,7 +301,7 @@ def long_text_notes(runs: Sequence[RunMetrics]) -> Iterator[Note]:
         for run, row in rows
         if (lengths := TextLengths.from_row(row))
     ]
-    for (text, cut), group in grouped(long, lambda one: one[:2]).items():
+    for (text, cut), group in group_by(long, lambda one: one[:2]).items():
         named, every = _titles(run for *_, run in group), _titles(embedding)
         yield Note("long texts", text if named == every else f"{text} ({named})", warns=cut)
     if unknown := _titles(run for run in runs if "(not known" in run.get("embedder", "")):

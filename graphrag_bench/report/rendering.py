@@ -49,12 +49,12 @@ class Table:
     advice: tuple[str, ...] = ()
 
 
-def shown_n(run: Mapping[str, Any]) -> str:
+def format_n(run: Mapping[str, Any]) -> str:
     """Return the number of scored questions of a run; `n of m` if more were selected."""
     return str(run["n"]) if run["n"] == run["selected"] else f"{run['n']} of {run['selected']}"
 
 
-def p_head(numbers: Iterable[int]) -> str:
+def p_column(numbers: Iterable[int]) -> str:
     """Return the column head of p-values from the sizes of their families."""
     sizes = sorted({*numbers})
     if sizes in ([], [1]):
@@ -62,31 +62,31 @@ def p_head(numbers: Iterable[int]) -> str:
     return f"p (Holm, {'-'.join(map(str, dict.fromkeys([sizes[0], sizes[-1]])))} tests)"
 
 
-def shown_p(p: float) -> str:
+def format_p(p: float) -> str:
     """Return a p-value with four decimals, or `<0.0001`."""
     return f"{p:.4f}" if p >= 0.0001 else "<0.0001"
 
 
-def shown_interval(low: float, high: float, n: int, form: str = ".2f") -> str:
+def format_interval(low: float, high: float, n: int, form: str = ".2f") -> str:
     """Return ` [low, high]` for a mean of n values; "" for fewer than `FEW`."""
     return f" [{low:{form}}, {high:{form}}]" if n >= FEW else ""
 
 
-def shown_part(n: int, whole: int) -> str:
+def format_part(n: int, whole: int) -> str:
     """Return ` (n of whole)`; "" if n equals `whole`."""
     return f" ({n:,} of {whole:,})" if n != whole else ""
 
 
-def shown_mean(mean: Mapping[str, Any] | None, whole: int | None = None, marks: str = "") -> str:
+def format_mean(mean: Mapping[str, Any] | None, whole: int | None = None, marks: str = "") -> str:
     """Return a stored mean with marks, interval and, if below `whole`, its n; – for None.
 
-    >>> shown_mean({"mean": 0.802, "low": 0.74, "high": 0.86, "n": 100})
+    >>> format_mean({"mean": 0.802, "low": 0.74, "high": 0.86, "n": 100})
     '0.802 [0.74, 0.86]'
     """
     if not mean:
         return MISSING
-    n, interval = mean["n"], shown_interval(mean["low"], mean["high"], mean["n"])
-    return f"{mean['mean']:.3f}{marks}{interval}{shown_part(n, whole or n)}"
+    n, interval = mean["n"], format_interval(mean["low"], mean["high"], mean["n"])
+    return f"{mean['mean']:.3f}{marks}{interval}{format_part(n, whole or n)}"
 
 
 def show(table: Table) -> None:

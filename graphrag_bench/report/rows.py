@@ -46,7 +46,7 @@ def rule_of(run: RunMetrics) -> dict[str, Any]:
     return {f"evaluation.{name}": run.get("evaluation", {}).get(name) for name in RULE}
 
 
-def grouped(
+def group_by(
     items: Iterable[GroupedT], key: Callable[[GroupedT], GroupKeyT]
 ) -> dict[GroupKeyT, list[GroupedT]]:
     """Return the items grouped by a key, in their order."""
@@ -70,11 +70,16 @@ def runs_by_corpus(
     With `of_each_set` false, all data sets count as one.
     """
     known = [run for run in runs if run.get("corpus")]
-    sets = grouped(known, lambda run: str(run["dataset"]) * of_each_set)
+    sets = group_by(known, lambda run: str(run["dataset"]) * of_each_set)
     by_corpus = {
-        n: grouped(of, lambda run: str(run["corpus"])[:CORPUS_CHARACTERS]) for n, of in sets.items()
+        n: group_by(of, lambda run: str(run["corpus"])[:CORPUS_CHARACTERS])
+        for n, of in sets.items()
     }
     return {name: corpora for name, corpora in by_corpus.items() if len(corpora) > 1}
+
+
+def _corpus(run: RunMetrics) -> str:
+    return str(run.get("corpus") or "")[:CORPUS_CHARACTERS]
 
 
 def check_one_corpus(runs: Sequence[RunMetrics], *, of_each_set: bool = True) -> None:
@@ -236,7 +241,7 @@ def _by_group(
     describe: Callable[[Sequence[RunMetrics]], list[str]],
 ) -> list[str]:
     texts = [""] * len(runs)
-    for rows in grouped(range(len(groups)), groups.__getitem__).values():
+    for rows in group_by(range(len(groups)), groups.__getitem__).values():
         for row, text in zip(rows, describe([runs[row] for row in rows]), strict=True):
             texts[row] = text
     return texts
@@ -253,7 +258,7 @@ def _details(runs: Sequence[RunMetrics]) -> list[str]:
     return [f"{detail} {run['key']}".strip() for detail, run in zip(details, runs, strict=True)]
 
 
-def differing(runs: Sequence[RunMetrics]) -> list[str]:
+def differing_settings(runs: Sequence[RunMetrics]) -> list[str]:
     """Return the paths of the retrieval settings that differ (`above_steps`), without prompts."""
     return above_steps(
         name
@@ -284,7 +289,7 @@ def _settings(run: RunMetrics) -> dict[str, Any]:
     return {
         **recorded_settings(run),
         **{name: run.get(name) for name in _EXTENT},
-        "corpus": str(run.get("corpus") or "")[:CORPUS_CHARACTERS],
+        "corpus": _corpus(run),
         **{name: run[name] for name in _SPLIT if name in run},
         "budget_context": run.get("budget_context") or "native",
         **{f"evaluation.{name}": value for name, value in run.get("evaluation", {}).items()},
@@ -306,7 +311,7 @@ def _assignments(settings: Sequence[Mapping[str, Any]], names: Sequence[str]) ->
 TOKENS = ("prompt_tokens", "completion_tokens")
 
 
-def spent(run: RunMetrics) -> tuple[float, float]:
+def tokens_and_usd(run: RunMetrics) -> tuple[float, float]:
     """Return tokens and US dollars of all calls of a run, cached calls at their price."""
     steps = run["cost"]["steps"].values()
     n_tokens, usd = (sum(total_of(step, *names) for step in steps) for names in (TOKENS, ("usd",)))

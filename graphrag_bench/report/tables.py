@@ -22,12 +22,12 @@ from graphrag_bench.report.rendering import (
     FEW,
     MISSING,
     Table,
-    p_head,
-    shown_interval,
-    shown_mean,
-    shown_n,
-    shown_p,
-    shown_part,
+    format_interval,
+    format_mean,
+    format_n,
+    format_p,
+    format_part,
+    p_column,
 )
 from graphrag_bench.report.rows import (
     CORPUS_CHARACTERS,
@@ -39,7 +39,7 @@ from graphrag_bench.report.rows import (
     n_references,
     parameter_details,
     regime_of,
-    spent,
+    tokens_and_usd,
     usual_metrics,
 )
 from graphrag_bench.text import model_name, short
@@ -69,7 +69,7 @@ def run_table(runs: Sequence[RunMetrics]) -> Table:
     evidence = [_metric(f"{EVIDENCE}{k}", f"evidence@{k}") for k in cuts]
     of_rows = any(map(context_of_rows, ordered))
     evidence.insert(0 if of_rows else len(evidence), _metric(IN_CONTEXT, "in context"))
-    columns = [_TITLE, ("n", shown_n), _FAILED, *evidence, _metric("evidence_cut", "cut")]
+    columns = [_TITLE, ("n", format_n), _FAILED, *evidence, _metric("evidence_cut", "cut")]
     columns.append(("context", lambda run: _context_tokens(run, ".0f")))
     if any(run["answered"] for run in ordered):
         columns += [("answered", _answered), *(_metric(*one) for one in _ANSWERS.items())]
@@ -125,7 +125,7 @@ def _mean(run: RunMetrics, name: str) -> str:
     repeated = run.get("repeats", {}).get("metrics", {}).get(name)
     if mean and repeated and repeated["n"] == mean["n"]:
         mean, marks = repeated, f"{marks} ±{repeated['spread']:.3f}"
-    return shown_mean(mean, run["n"], marks)
+    return format_mean(mean, run["n"], marks)
 
 
 def _share(run: RunMetrics, *names: str) -> str:
@@ -162,7 +162,7 @@ def metrics_table(runs: Sequence[RunMetrics]) -> Table:
     def cell(mean: Mapping[str, Any] | None) -> str:
         if not mean:
             return MISSING
-        interval = shown_interval(mean["low"], mean["high"], mean["n"], ".3f")
+        interval = format_interval(mean["low"], mean["high"], mean["n"], ".3f")
         return f"{mean['mean']:.3f}{interval} ({mean['n']})"
 
     rows = tuple((name, *(cell(run["metrics"].get(name)) for run in ordered)) for name in names)
@@ -212,7 +212,7 @@ def headline_table(
     ordered = in_table_order([{**run, "place": place} for place, run in enumerate(runs)])
     name = main_metric(ordered, metric)
     shown = [one for one in differences if one.metric == name]
-    columns = [_TITLE, ("n", shown_n)]
+    columns = [_TITLE, ("n", format_n)]
     columns += [_FAILED] if any(run["failed"] for run in ordered) else []
     columns += [_metric(name, name), *_differences(shown), *_cut_answers(ordered)]
     columns += [("context tokens", lambda run: _context_tokens(run, ",.0f")), _cost(ordered)]
@@ -230,18 +230,21 @@ def _differences(comparisons: Sequence[Comparison]) -> list[RunColumn]:
         return lambda run: show(tested[run["place"]]) if run["place"] in tested else MISSING
 
     def difference(one: Comparison) -> str:
-        return f"{one.difference.mean:+.3f}{shown_part(one.difference.n, one.n)}"
+        return f"{one.difference.mean:+.3f}{format_part(one.difference.n, one.n)}"
 
     return [
         (f"minus {baseline}", cell(difference)),
-        (p_head(one.n_tests for one in comparisons), cell(lambda one: shown_p(one.p))),
+        (p_column(one.n_tests for one in comparisons), cell(lambda one: format_p(one.p))),
     ]
 
 
 def _cost(runs: Sequence[RunMetrics]) -> RunColumn:
-    if any(spent(run)[1] for run in runs):
-        return "cost, USD", lambda run: MISSING if run.get("imported") else f"{spent(run)[1]:.4f}"
-    return "cost, tokens", lambda run: f"{n:,.0f}" if (n := spent(run)[0]) else MISSING
+    if any(tokens_and_usd(run)[1] for run in runs):
+        return (
+            "cost, USD",
+            lambda run: MISSING if run.get("imported") else f"{tokens_and_usd(run)[1]:.4f}",
+        )
+    return "cost, tokens", lambda run: f"{n:,.0f}" if (n := tokens_and_usd(run)[0]) else MISSING
 
 
 def _headline_notes(runs: Sequence[RunMetrics], metric: str) -> list[str]:
@@ -293,7 +296,7 @@ def checked_columns(name: str) -> str:
     return name
 
 
-def shown_tables(
+def select_tables(
     runs: Sequence[RunMetrics],
     differences: Sequence[Comparison],
     *,
@@ -335,7 +338,7 @@ def runs_table(caption: str, runs: Sequence[ListedRun]) -> Table:
         rows.append((
             run.dataset, *fingerprints,
             f"{own.get('method', run.method)} {of_run.get((run.dataset, run.key), '')}".strip(),
-            run.key, shown_n(own) if own else str(run.n_rows),
+            run.key, format_n(own) if own else str(run.n_rows),
             *(str(own.get(name, MISSING)) for name in ("failed", "answered")), run.changed,
             _reader(own) if own else "not scored", f"{run.n_bytes / 1e6:.1f}",
         ))  # fmt: skip
@@ -386,5 +389,5 @@ def spending(run: RunMetrics) -> dict[str, float | None]:
     return {
         "context_tokens": run["usage"]["context_tokens_per_question"],
         "calls": total["paid"]["calls"] + total["cached"]["calls"],
-        "usd": round(spent(run)[1], 6),
+        "usd": round(tokens_and_usd(run)[1], 6),
     }

@@ -12,7 +12,7 @@ from graphrag_bench.data.dataset import Dataset, Gold, evidence_names, name_of
 from graphrag_bench.data.readers import read_dataset
 from graphrag_bench.errors import UserError
 from graphrag_bench.evaluation import retrieval
-from graphrag_bench.evaluation.answers import Matching, abstained, answer_words, gold_words
+from graphrag_bench.evaluation.answers import Matching, abstains, answer_words, gold_words
 from graphrag_bench.evaluation.listed_answers import KGQA
 from graphrag_bench.evaluation.metrics import (
     DEFAULT_METRICS,
@@ -119,7 +119,7 @@ def question_scores(row: Row, gold: Gold, scoring: Scoring = PLAIN) -> dict[str,
         text = scoring.questions.get(row["question"], "")
         answered = AnsweredQuestion(text, answer, gold, scoring.matching)
         scores |= metric_values(scoring.metrics, answered)
-        scores |= {"answer_words": answer_words(answer), "abstained": abstained(answer)}
+        scores |= {"answer_words": answer_words(answer), "abstained": abstains(answer)}
     judged = scoring.judged.get(row["question"], {})
     return scores | {name: value for name, value in judged.items() if value is not None}
 

@@ -17,8 +17,8 @@ from graphrag_bench.llm.ledger import read_ledger, sums
 from graphrag_bench.progress import Progress
 from graphrag_bench.report.comparisons import Comparison, ScoredRun, comparisons
 from graphrag_bench.report.rendering import Table
-from graphrag_bench.report.rows import RULE, grouped, rule_of
-from graphrag_bench.report.tables import shown_tables
+from graphrag_bench.report.rows import RULE, group_by, rule_of
+from graphrag_bench.report.tables import select_tables
 from graphrag_bench.run.folder import CONFIG, METRICS, DamagedRun, Row, RunFolder
 from graphrag_bench.run.scoring import (
     Datasets,
@@ -404,8 +404,8 @@ def with_one_rule(runs: Sequence[StoredRun]) -> list[StoredRun]:
 
 
 def _check_gold(runs: Sequence[StoredRun]) -> None:
-    for dataset, group in grouped(runs, lambda run: str(run.metrics["dataset"])).items():
-        by_gold = grouped(group, lambda run: str(run.metrics.get("gold")))
+    for dataset, group in group_by(runs, lambda run: str(run.metrics["dataset"])).items():
+        by_gold = group_by(group, lambda run: str(run.metrics.get("gold")))
         if len(by_gold) > 1:
             for run in group:
                 run.require_dataset()
@@ -427,7 +427,7 @@ def tables_of(
     The main metric is the first of `evaluation.compared` of the first run, else `metric`.
     """
     main = next(iter(runs[0].evaluation.compared), metric)
-    return shown_tables([run.metrics for run in runs], compared, columns=columns, metric=main)
+    return select_tables([run.metrics for run in runs], compared, columns=columns, metric=main)
 
 
 def evaluation(values: Mapping[str, Any]) -> EvaluationSettings:

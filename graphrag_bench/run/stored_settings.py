@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from graphrag_bench.config.sources import FILE
-from graphrag_bench.report.rows import grouped
+from graphrag_bench.report.rows import group_by
 from graphrag_bench.run.folder import paths_of
 from graphrag_bench.run.stored import StoredRun
 
@@ -61,7 +61,7 @@ def differing_settings(runs: Sequence[StoredRun]) -> list[dict[str, Any]]:
     others = [path for path in paths if not _STEP.fullmatch(path)]
     shown = dict.fromkeys(filter(differs, others))
     names = [(run.metrics["dataset"], run.metrics["method"]) for run in runs]
-    for rows in grouped(range(len(runs)), names.__getitem__).values():
+    for rows in group_by(range(len(runs)), names.__getitem__).values():
         values = {path: tuple(every[row].get(path) for row in rows) for path in paths}
         explained = {values[path] for path in others}
         for path in filter(_STEP.fullmatch, paths):

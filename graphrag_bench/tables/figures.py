@@ -8,7 +8,7 @@ from typing import Any
 
 from graphrag_bench.papers.printed import PaperTable, Part, PrintedCell, PrintedSize, Recipe
 from graphrag_bench.report.rendering import MISSING
-from graphrag_bench.report.rows import grouped
+from graphrag_bench.report.rows import group_by
 from graphrag_bench.run.stored import StoredRun
 from graphrag_bench.tables.candidates import (
     Candidate,
@@ -103,7 +103,7 @@ def cell_entries(
     collection = _Collection(table, conditions, source)
     filled: dict[PrintedCell, CellEntry] = {}
     for name in table.datasets:
-        rows = grouped((cell for cell in table.cells if cell.dataset == name), row_of)
+        rows = group_by((cell for cell in table.cells if cell.dataset == name), row_of)
         picked = selected_runs({row: collection.with_figure(cells) for row, cells in rows.items()})
         for row, cells in rows.items():
             filled |= {cell: collection.filled(cell, picked.get(row)) for cell in cells}

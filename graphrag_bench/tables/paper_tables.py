@@ -8,7 +8,7 @@ from graphrag_bench.judging.answers import MEASURES
 from graphrag_bench.papers.printed import PaperTable, PrintedCell, Recipe, TableRow
 from graphrag_bench.report.notes import training_notes
 from graphrag_bench.report.rendering import FEW, MISSING, Table
-from graphrag_bench.report.rows import INFLATED, grouped, regime_of, selection_mark
+from graphrag_bench.report.rows import INFLATED, group_by, regime_of, selection_mark
 from graphrag_bench.tables.figures import (
     Cells,
     Figure,
@@ -33,7 +33,7 @@ def comparison_notes(
 
     def by_words(texts: Iterable[tuple[PrintedCell, str]], what: str) -> list[str]:
         notes = []
-        for words, group in grouped(texts, lambda one: one[1]).items():
+        for words, group in group_by(texts, lambda one: one[1]).items():
             rows = dict.fromkeys(named[cell.row] for cell, _ in group)
             shown = ", ".join(rows) if len(rows) < n_rows else "all rows"
             notes += [f"{what}, {shown}: {words}"] if words else []
@@ -123,7 +123,7 @@ def _caption(table: PaperTable, dataset: str) -> str:
 def _block(table: PaperTable, dataset: str, filled: Cells) -> Table:
     cells = [cell for cell in table.cells if cell.dataset == dataset]
     metrics = list(dict.fromkeys(cell.metric for cell in cells))
-    rows = grouped(cells, lambda cell: cell.row)
+    rows = group_by(cells, lambda cell: cell.row)
     named = {row: row_name(table, row) for row in rows}
     notes = comparison_notes(table, dataset, cells, filled, named)
     if not any(filled[cell].figure for cell in cells):
@@ -254,7 +254,7 @@ def _questions(table: PaperTable, dataset: str) -> Iterator[str]:
 def _compare(table: PaperTable, cells: Sequence[PrintedCell], filled: Cells) -> Iterator[str]:
     compared = [cell for cell in cells if table.metric(cell).criteria]
     criteria = ",".join(criteria_of_table(table))
-    for judge, of_judge in grouped(compared, lambda cell: Recipe(table, cell).judge).items():
+    for judge, of_judge in group_by(compared, lambda cell: Recipe(table, cell).judge).items():
         unjudged = (tuple(sorted(keys)) for cell in of_judge for keys in filled[cell].unjudged)
         for keys in whole_groups(list(dict.fromkeys(unjudged))):
             yield f"judge {' '.join(keys)} --criteria {criteria} {_model(table, judge)}"
@@ -270,7 +270,7 @@ def whole_groups(pairs: Sequence[tuple[str, ...]]) -> list[tuple[str, ...]]:
 def _judge(table: PaperTable, cells: Sequence[PrintedCell], filled: Cells) -> Iterator[str]:
     judged = [cell for cell in cells if table.metric(cell).kind == "judged_answer"]
     unjudged = [cell for cell in judged if filled[cell].unjudged]
-    for judge, of_judge in grouped(unjudged, lambda cell: Recipe(table, cell).judge).items():
+    for judge, of_judge in group_by(unjudged, lambda cell: Recipe(table, cell).judge).items():
         names = dict.fromkeys(table.metric(cell).value for cell in of_judge)
         keys = dict.fromkeys(key for c in of_judge for runs in filled[c].unjudged for key in runs)
         embedder = table.paper.embedder if any(MEASURES[name].embeds for name in names) else None

@@ -28,10 +28,10 @@ from graphrag_bench.report.notes import run_notes
 from graphrag_bench.report.rendering import Table
 from graphrag_bench.report.rows import (
     different_corpora,
-    grouped,
+    group_by,
     in_table_order,
     recorded_settings,
-    spent,
+    tokens_and_usd,
     usual_metrics,
 )
 from graphrag_bench.run.folder import Row, write_whole
@@ -199,7 +199,7 @@ def write_page(runs: Sequence[StoredRun], page: Path, home: Path) -> Path:
     """
     _write_static(page)
     runs, sets = with_one_rule(runs), {}
-    for number, (key, group) in enumerate(grouped(runs, _set_of).items()):
+    for number, (key, group) in enumerate(group_by(runs, _set_of).items()):
         ids = list(dict.fromkeys(name for run in group for name in questions_of(run)))
         sets[key] = f"set{number}", {name: row for row, name in enumerate(ids)}
         dataset = next((run.dataset for run in group if run.dataset), None)
@@ -248,7 +248,7 @@ def _set_of(run: StoredRun) -> tuple[str, str]:
 def _run_row(run: StoredRun, title: str, funnel: Funnel | str) -> Plain:
     """Return a run's row of the overview; `funnel_note` says why there is no funnel."""
     metrics = run.metrics
-    n_tokens, usd = (None, None) if run.imported else spent(metrics)
+    n_tokens, usd = (None, None) if run.imported else tokens_and_usd(metrics)
     steps: dict[str, list[float]] = {}
     for one in run.folder.timing():
         steps.setdefault(one["step"], []).append(one["seconds"])

@@ -6,7 +6,7 @@ from collections import Counter
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from test_answers import of_squad as normalised
+from test_answers import of_squad as normalise
 
 from graphrag_bench.evaluation import reference_texts
 from graphrag_bench.evaluation.answers import exact_match, f1, overlap
@@ -31,7 +31,7 @@ def _streams_stay_open() -> None:
 
 
 def squad_f1(prediction: str, truth: str) -> float:
-    mine, theirs = normalised(prediction).split(), normalised(truth).split()
+    mine, theirs = normalise(prediction).split(), normalise(truth).split()
     n_same = sum((Counter(mine) & Counter(theirs)).values())
     precision, recall = n_same / max(len(mine), 1), n_same / max(len(theirs), 1)
     return 2 * precision * recall / (precision + recall) if n_same else 0.0
@@ -41,12 +41,12 @@ def squad_f1(prediction: str, truth: str) -> float:
 @given(texts, golds)
 def test_exact_match_and_f1_are_those_of_squad_and_hotpotqa(answer: str, wanted: list[str]) -> None:
     """HotpotQA's F1 is 0 if one of two different texts is yes, no or noanswer."""
-    wanted = [gold for gold in wanted if normalised(gold)]  # SQuAD's script deletes the others
-    same = [normalised(answer) == normalised(gold) for gold in wanted]
+    wanted = [gold for gold in wanted if normalise(gold)]  # SQuAD's script deletes the others
+    same = [normalise(answer) == normalise(gold) for gold in wanted]
     assert exact_match(answer, wanted) == max(same, default=False)
     of_hotpotqa = [0.0]
     for gold, equal in zip(wanted, same, strict=True):
-        special = {normalised(answer), normalised(gold)} & {"yes", "no", "noanswer"}
+        special = {normalise(answer), normalise(gold)} & {"yes", "no", "noanswer"}
         of_hotpotqa.append(0.0 if special and not equal else squad_f1(answer, gold))
         assert special or overlap(answer, gold)[2] == squad_f1(answer, gold)
     assert f1(answer, wanted) == max(of_hotpotqa)

@@ -16,13 +16,13 @@ from graphrag_bench.evaluation.answers import (
     Containment,
     Matching,
     NormalForm,
-    abstained,
+    abstains,
     accuracy,
     answer_words,
     exact_match,
     f1,
     gold_words,
-    normalised,
+    normalise,
     recall,
     recall_concat,
     str_scores,
@@ -52,12 +52,12 @@ def of_squad(text: str) -> str:
 @settings(max_examples=100, deadline=None)
 @given(st.one_of(st.text(), st.text(alphabet=string.printable)))
 def test_the_squad_form_equals_squad(text: str) -> None:
-    assert normalised(text, "squad") == of_squad(text)
+    assert normalise(text, "squad") == of_squad(text)
     plain = UNICODE.normal(text)
     assert plain == " ".join(plain.split())
     assert "".join(UNICODE.tokens(text)) == plain.replace(" ", "")
     if set(text) <= set(string.printable):
-        assert normalised(text) == of_squad(text)
+        assert normalise(text) == of_squad(text)
 
 
 @pytest.mark.parametrize(
@@ -70,14 +70,14 @@ def test_the_squad_form_equals_squad(text: str) -> None:
     ],
 )  # fmt: skip
 def test_the_unicode_form_unites_equivalent_texts(one: str, other: str) -> None:
-    assert normalised(one) == normalised(other)
+    assert normalise(one) == normalise(other)
     assert exact_match(one, [other]) == 1.0
     assert SQUAD.normal(one) != SQUAD.normal(other)
     assert exact_match(one, [other], SQUAD) == 0.0
 
 
 def test_scripts_without_spaces_are_compared_by_characters() -> None:
-    assert normalised("Schrödinger") != normalised("Schrodinger")
+    assert normalise("Schrödinger") != normalise("Schrodinger")
     assert words("ที่") == ["ที่"]
     assert UNICODE.normal("Lund|The  Kessel.") == "lund kessel"  # a bar separates aliases
     assert UNICODE.tokens("日本の首都は Tokyo2 です") == [*"日本の首都は", "tokyo2", "で", "す"]
@@ -147,7 +147,7 @@ def test_normalisation_is_idempotent_and_the_gold_is_right(text: str, matching: 
         assert matching.normal(once) == once
     for metric in BY_ANSWER:
         assert metric("", [text], matching) == 0.0
-        if normalised(text, "raw"):
+        if normalise(text, "raw"):
             assert metric(text, [text], matching) == 1.0
 
 
@@ -204,7 +204,7 @@ ANSWERS = [
 
 @pytest.mark.parametrize("answer", [*ABSTENTIONS, *ANSWERS])
 def test_abstentions(answer: str) -> None:
-    assert abstained(answer) == float(answer in ABSTENTIONS)
+    assert abstains(answer) == float(answer in ABSTENTIONS)
 
 
 def test_sub_answers_and_words() -> None:

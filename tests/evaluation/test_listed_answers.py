@@ -4,10 +4,10 @@ import pytest
 
 from graphrag_bench.evaluation.listed_answers import (
     LISTED,
+    answer_lines,
     choice_scores,
-    chosen_option,
     list_scores,
-    predictions,
+    read_option,
 )
 
 WINS = "Which championships did the team win?"
@@ -21,8 +21,8 @@ def test_a_list_is_parsed_and_scored() -> None:
     )  # fmt: skip
     gold = ("2010 World Series", "2012 World Series", "2014 World Series")
     answer = "\n".join(("We look for the team.", *lines))
-    assert predictions(answer) == (lines[0], lines[2], lines[4])
-    assert predictions("ans: Nonesuch Records") == ()
+    assert answer_lines(answer) == (lines[0], lines[2], lines[4])
+    assert answer_lines("ans: Nonesuch Records") == ()
     assert [*list_scores(answer, gold, WINS).values()] == pytest.approx([1.0, 1.0, *[2 / 3] * 3])
 
 
@@ -104,7 +104,7 @@ ODD = ("Vitamin B", "Paris or London", "A and B", "C. difficile")
 def test_an_option_is_read_by_letter_or_words(
     options: tuple[str, ...], answer: str, letter: str | None
 ) -> None:
-    assert chosen_option(answer, options) == ("ABCD".index(letter) if letter else None)
+    assert read_option(answer, options) == ("ABCD".index(letter) if letter else None)
 
 
 @pytest.mark.parametrize(

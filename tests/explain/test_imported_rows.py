@@ -12,7 +12,7 @@ from graphrag_bench.explain.ablation import MethodVariants
 from graphrag_bench.explain.funnel import run_funnel
 from graphrag_bench.judging.answers import select_measures
 from graphrag_bench.judging.pairs import AnswerPairs
-from graphrag_bench.report.tables import shown_tables
+from graphrag_bench.report.tables import select_tables
 from graphrag_bench.run.imported import ResultsFile, import_run
 from graphrag_bench.run.stored import StoredRun, find_run, stored_differences
 from graphrag_bench.view.page import write_page
@@ -36,7 +36,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Both:
 
 def test_tables_have_dashes_for_unknown_values(runs: Both) -> None:
     stored = [dict(run.metrics) for run in runs]
-    table, *_ = shown_tables(stored, stored_differences(runs), columns="all")
+    table, *_ = select_tables(stored, stored_differences(runs), columns="all")
     row = dict(zip(table.heads, table.rows[1], strict=True))
     assert (row["context"], row["tokens"], row["faults"]) == ("–", "–", "–")
 

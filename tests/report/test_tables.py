@@ -14,7 +14,7 @@ from graphrag_bench.report.tables import (
     headline_table,
     main_metric,
     run_table,
-    shown_tables,
+    select_tables,
 )
 
 MEAN = {"mean": 0.25, "low": 0.0, "high": 0.5, "n": 4}
@@ -176,11 +176,11 @@ def test_failed_questions_have_a_column_a_mark_and_a_warning() -> None:
 
 def test_all_columns_gives_every_table() -> None:
     runs = [of_six("Vanilla"), of_six("Better", [1.0] * 6)]
-    main, differences, costs = shown_tables(runs, compared(runs), columns="all")
+    main, differences, costs = select_tables(runs, compared(runs), columns="all")
     assert "evidence@5 [95 %]" in main.heads and len(differences.rows) == 2
     assert costs.rows[0][:2] == ("Vanilla", "generate.0 x")
     assert "1,200 + 30" in costs.rows[0]
-    assert len(shown_tables(runs, compared(runs))) == 1
+    assert len(select_tables(runs, compared(runs))) == 1
     with pytest.raises(UserError, match="'all'"):
         checked_columns("al")
 
