@@ -1,6 +1,6 @@
-"""Small worlds for contract tests: a graph, its chunks, indices and models, and values to read.
+"""Small worlds for contract tests: a graph with chunks, indices, models, and values.
 
-A new resource or slot is added here once, and every operator that needs it is tested with it.
+Add new resources and slots here, so that all operators are tested with them.
 """
 
 import json
@@ -69,8 +69,7 @@ from operators.answer.map_reduce import Points
 
 
 class Obliging(ChatModel):
-    """A model that replies with the smallest object its schema allows, or else with the example
-    at the end of its instructions; it counts its calls."""
+    """A model that replies with the smallest valid object, or the example of its instructions."""
 
     identity = "obliging"
 
@@ -86,13 +85,13 @@ class Obliging(ChatModel):
 
 
 def example(instructions: str) -> str:
-    """What follows the last line that begins with `Example`; a name where there is none."""
+    """The text after the last line that begins with `Example`, or a name."""
     *_, last = re.split(r"(?m)^Example.*:$", instructions)
     return "Ada Marsh" if last == instructions else last.strip()
 
 
 class Babbling(Obliging):
-    """A model whose replies can never be read."""
+    """A model with unreadable replies."""
 
     def call(self, request: Request) -> Completion:
         self.n_calls += 1
@@ -102,13 +101,13 @@ class Babbling(Obliging):
 
 
 def dataset(*rows: tuple[str, str, str]) -> Dataset:
-    """A data set of (id, title, text) documents and no questions."""
+    """A data set of (id, title, text) documents without questions."""
     card = Card(name="tiny", title="", task="", license="", citation="", reader="jsonl")
     return Dataset("tiny", tuple(Document(*row) for row in rows), (), {}, card)
 
 
 def smallest(schema: Any, root: Any) -> Any:
-    """A value that fits a JSON schema; lists hold as few items as they may, but one at least."""
+    """A value that fits a JSON schema; lists have at least one item."""
     if "$ref" in schema:
         return smallest(root["$defs"][schema["$ref"].rpartition("/")[2]], root)
     if "enum" in schema:
@@ -123,7 +122,7 @@ def smallest(schema: Any, root: Any) -> Any:
 
 
 class SharedLetters:
-    """A passage's score is the number of letters that it shares with the question."""
+    """A cross-encoder that counts the letters a passage shares with the question."""
 
     identity = "letters"
 
@@ -133,7 +132,7 @@ class SharedLetters:
 
 @dataclass(frozen=True)
 class World:
-    """Facts by chunk, and whatever operators may need made of them."""
+    """Facts by chunk, and all resources made of them."""
 
     name: str
     facts: tuple[tuple[tuple[str, str, str], ...], ...]
@@ -193,7 +192,7 @@ class World:
         }
 
     def values(self, amount: str) -> dict[str, Any]:
-        """A value for every slot: `several` items, `one`, or `none`."""
+        """A value for every slot with `several` items, `one` or `none`."""
         graph = self.resources["graph"]
         k = {"several": 4, "one": 1, "none": 0}[amount]
         names = tuple(graph.names[row] for row in range(min(k, graph.n_nodes)))
@@ -228,7 +227,7 @@ class World:
 
 
 def network_of(graph: Graph, embedder: Hashing) -> EntityScorer:
-    """A small graph network with parameters that nothing has trained."""
+    """A small graph network with random parameters."""
     shape = NetworkShape(embedder.dimension, 8, 2)
     network = shape.network()
     initialise(network, np.random.default_rng(0))
@@ -239,7 +238,7 @@ def network_of(graph: Graph, embedder: Hashing) -> EntityScorer:
 
 
 def described(graph: Graph) -> Graph:
-    """The graph with every attribute that a graph may have."""
+    """The graph with all optional attributes."""
     names = list(graph.names)
     relations = list(graph.relations)
     return replace(
@@ -255,7 +254,7 @@ def described(graph: Graph) -> Graph:
 
 
 def communities_of(graph: Graph) -> tuple[Communities, Reports]:
-    """All nodes at level 0; below it one half of them, with a report, and the other, without."""
+    """All nodes at level 0; at level 1 one half with a report, the other without."""
     half = (graph.n_nodes + 1) // 2
     halves = [range(graph.n_nodes), range(half), range(half, graph.n_nodes)]
     members = [list(part) for part in halves if part]
@@ -270,20 +269,20 @@ def communities_of(graph: Graph) -> tuple[Communities, Reports]:
 
 
 def walked(graph: Graph, k: int) -> Subgraph:
-    """The first `k` relationships, each as a path from its target to its source."""
+    """The first `k` relationships, each a path from its target to its source."""
     ends = [(int(graph.target[row]), int(graph.source[row])) for row in range(k)]
     paths = tuple(Path(pair, (row,)) for row, pair in enumerate(ends))
     return Subgraph(unique([node for pair in ends for node in pair]), tuple(range(k)), paths)
 
 
 def stepped(n_rows: int, k: int) -> StepNodes:
-    """The ranked nodes, in turn of the first and of the second of two steps."""
+    """The ranked nodes, alternating between two steps."""
     nodes = ranked(n_rows, k)
     return StepNodes(nodes.ids, np.arange(len(nodes)) % 2 + 1, nodes.scores, 2)
 
 
 def explored(graph: Graph, k: int) -> Exploration:
-    """The first relationship followed, and every relation chosen where it starts; none for 0."""
+    """The first relationship as a hop, and all relations as choices; empty for 0."""
     if not k:
         return Exploration()
     every = unique(list(zip(graph.source.tolist(), graph.relations, strict=True)))
@@ -292,13 +291,13 @@ def explored(graph: Graph, k: int) -> Exploration:
 
 
 def ranked(n_rows: int, k: int) -> Ranked[Any]:
-    """Up to `k` rows of a table, every second one first, with falling scores."""
+    """Up to `k` rows, the even ones first, with falling scores."""
     rows = [*range(0, n_rows, 2), *range(1, n_rows, 2)][:k]
     return Ranked(np.array(rows, np.int64), np.linspace(1.0, 0.2, len(rows)))
 
 
 def process_output(statement: str, hash_seed: int, *arguments: str) -> str:
-    """What a fresh interpreter with that hash seed prints; its sets have an order of their own."""
+    """The output of a new Python process with a hash seed."""
     here = pathlib.Path(__file__).resolve().parent
     done = subprocess.run(
         [sys.executable, "-c", statement, *arguments],

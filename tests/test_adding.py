@@ -1,4 +1,4 @@
-"""To add a command, touch the files that docs/architecture.md names, and no others."""
+"""A command needs only the files that docs/architecture.md names."""
 
 from pathlib import Path
 
@@ -9,7 +9,7 @@ import graphrag_bench.cli
 from graphrag_bench.cli.main import GROUPS
 
 
-def test_a_command_is_a_file_and_a_line(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_command_is_one_file_and_one_line(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (home / "hello.py").write_text(
         "'Say hello.'\n\ndef declare(parser):\n    parser.add_word('name', 'NAME', 'a name')\n"
         "def main(options):\n    print('hello', options.name)\n"

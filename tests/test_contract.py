@@ -1,4 +1,4 @@
-"""A signature is a contract: what it says, what breaks it, its settings, and its registration."""
+"""Contracts: signatures, settings, registration and reloads."""
 
 import importlib
 import sys
@@ -26,7 +26,7 @@ Damping = Annotated[float, Field(ge=0, lt=1)]
 
 @pytest.fixture(autouse=True)
 def empty_registries(monkeypatch):
-    """Registries without the built-in names, which are loaded before, or they would be lost."""
+    """Empty registries; the built-in names are loaded first, because modules are imported once."""
     load_plugins()
     monkeypatch.setattr(contract, "operators", Registry("operator"))
     monkeypatch.setattr(contract, "builders", Registry("builder"))
@@ -70,7 +70,7 @@ def nothing(nodes: Sequence[Ranked[Node]]) -> list[Ranked[Node]]:
 
 
 @pytest.mark.parametrize(("function", "batched"), [(walk, False), (walks, True)])
-def test_a_signature_says_what_is_read_needed_set_and_written(function, batched):
+def test_a_signature_defines_reads_needs_settings_and_writes(function, batched):
     assert operator("chunk.walk", batched=batched)(function) is function
     op = registered("chunk.walk")
     assert [(read.slot, read.optional) for read in op.reads] == [("nodes", False), ("query", True)]
@@ -80,7 +80,7 @@ def test_a_signature_says_what_is_read_needed_set_and_written(function, batched)
     assert op.origin.endswith(f":{function.__name__}") and op.code == fingerprint.code(function)
 
 
-def test_a_batched_operator_is_called_as_a_single_one_and_gives_a_result_for_each():
+def test_a_batched_operator_returns_one_result_per_question():
     operator("chunk.walk", batched=True)(walks)
     pair, seed = Graph.from_arrays([0], [1]), Ranked[Node](np.array([1]), np.array([1.0]))
     rows = [[seed, None], [seed, Query(("a", "b"))]]
@@ -91,7 +91,7 @@ def test_a_batched_operator_is_called_as_a_single_one_and_gives_a_result_for_eac
         registered("chunk.none")([[seed], [seed]])
 
 
-def test_a_value_or_none_may_be_written_and_a_prompt_is_a_setting():
+def test_optional_returns_and_prompts():
     @operator("question.look", calls=lambda settings: 1 + settings["top_k"])
     def look(
         question: Question, *, prompt: Prompt, top_k: int = 3
@@ -105,7 +105,7 @@ def test_a_value_or_none_may_be_written_and_a_prompt_is_a_setting():
     assert op.max_calls({"top_k": 3}) == 4
 
 
-def test_a_builder_names_its_resource_and_variant_and_what_it_is_built_from():
+def test_a_builder_has_a_resource_a_variant_and_needs():
     @artifact("node_index.name", provides={"node.name"})
     def index(*, graph: Graph, field: str = "name") -> VectorIndex:
         raise NotImplementedError
@@ -140,7 +140,7 @@ SINGLE, BATCHED, BUILDER = operator("x"), operator("x", batched=True), artifact(
         (BUILDER, "(*, graph: Graph) -> str", "save and load"),
     ],
 )
-def test_what_is_no_contract_is_refused(
+def test_invalid_signatures_are_refused(
     register: Callable[..., Any], signature: str, message: str
 ) -> None:
     made: dict[str, Any] = {}
@@ -158,12 +158,12 @@ def test_what_is_no_contract_is_refused(
         (Prompt, "methods:vanilla/prompts/anser.j2"),
     ],
 )
-def test_a_setting_of_the_wrong_type_or_range_is_refused(kind: Any, wrong: Any):
+def test_settings_are_checked_by_type_and_range(kind: Any, wrong: Any):
     with pytest.raises(UserError, match="'mine'|anser.j2"):
         Setting("mine", kind, None).check(wrong)
 
 
-def test_a_setting_is_taken_as_the_function_takes_it():
+def test_settings_are_converted_to_the_type_of_the_function():
     assert Setting("damping", Damping, 0.5).check(0) == 0.0
     assert Setting("names", tuple[str, ...], ()).check(["a", "b"]) == ("a", "b")
     name = "methods:vanilla/prompts/answer.j2"
@@ -187,7 +187,7 @@ WORDS = "def word(text):\n    return text.upper()\n"
 
 @pytest.fixture
 def lab(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder with the loose modules `lab` and `words`; `lab` is imported."""
+    """A folder with the modules `lab` and `words`; `lab` is imported."""
     (tmp_path / "lab.py").write_text(LAB)
     (tmp_path / "words.py").write_text(WORDS)
     monkeypatch.syspath_prepend(str(tmp_path))
@@ -201,12 +201,12 @@ def edit(path: Path, old: str, new: str) -> None:
 
 
 def echoed() -> tuple[str, str]:
-    """What the registered operator gives, and the fingerprint of its code."""
+    """The result and the fingerprint of the registered operator."""
     op = registered("question.echo")
     return str(op.function(Question("q", "Ada")).texts[0]), op.code
 
 
-def test_a_name_that_another_module_holds_is_refused_and_an_unknown_one_gets_the_nearest(lab):
+def test_duplicate_and_unknown_names_are_refused(lab):
     def echo(question: Question) -> Query:
         raise NotImplementedError
 
@@ -216,7 +216,7 @@ def test_a_name_that_another_module_holds_is_refused_and_an_unknown_one_gets_the
         registered("question.ecko")
 
 
-def test_a_reloaded_module_registers_again_with_the_fingerprint_of_its_new_code(lab):
+def test_a_reload_registers_the_new_code(lab):
     before = echoed()
     edit(lab / "lab.py", "word(question.text)", "word(question.text) + '!'")
     assert echoed() == before  # the old code is what runs
@@ -227,7 +227,7 @@ def test_a_reloaded_module_registers_again_with_the_fingerprint_of_its_new_code(
     assert echoed() == before
 
 
-def test_an_operator_that_may_hold_an_older_helper_has_a_fingerprint_of_its_own(lab):
+def test_a_reloaded_helper_changes_the_fingerprint(lab):
     before = echoed()
     edit(lab / "words.py", "upper", "lower")
     importlib.reload(sys.modules["words"])
@@ -238,7 +238,7 @@ def test_an_operator_that_may_hold_an_older_helper_has_a_fingerprint_of_its_own(
     assert len({before[1], between[1], after[1]}) == 3
 
 
-def test_a_helper_edited_before_it_is_first_asked_for_is_not_taken_for_what_runs(lab):
+def test_a_helper_edited_after_import_has_its_old_fingerprint(lab):
     edit(lab / "words.py", "upper", "lower")
     stale = registered("question.echo").code
     for name in ("lab", "words"):
@@ -248,7 +248,7 @@ def test_a_helper_edited_before_it_is_first_asked_for_is_not_taken_for_what_runs
     assert echoed()[0] == "ada" and echoed()[1] != stale
 
 
-def test_code_that_is_replaced_in_place_as_autoreload_does_has_another_fingerprint(lab):
+def test_code_replaced_by_autoreload_changes_the_fingerprint(lab):
     before = echoed()
     edit(lab / "words.py", "upper", "lower")
     space: dict[str, FunctionType] = {}

@@ -1,4 +1,4 @@
-"""What every registered operator and builder keeps to, whoever wrote it."""
+"""Properties of every registered operator and builder."""
 
 import json
 import re
@@ -59,9 +59,9 @@ SOMETHING_FROM_NOTHING = {
     *("relationship.hybrid", "chunk.pick.similar_and_dense"),  # the vectors alone decide
     *("drift.primer.nlp", "thoughts.next"),  # a follow-up is asked of the question alone
 }
-"""Operators whose empty input has a meaning of its own."""
+"""Operators that return rows for empty input."""
 PROMPT = Prompt("methods:vanilla/prompts/answer.j2")
-"""For prompt settings without a default."""
+"""The value of prompt settings without a default."""
 MODELS = {"llm", "llm_build", "llm_judge"}
 LISTS = {
     "nodes", "relationships", "chunks", "communities", "mentions", "query", "keywords",
@@ -77,14 +77,14 @@ both_models = pytest.mark.parametrize("model", [Obliging, Babbling])
 
 @dataclass(frozen=True)
 class Way:
-    """A way to call an operator: some settings, with or without its optional reads."""
+    """Settings and optional reads of a call."""
 
     settings: Mapping[str, Any]
     optional: bool
 
 
 def ways(op: Operator) -> Iterator[Way]:
-    """The defaults with and without optional reads, then every other choice of a setting."""
+    """Yield the defaults with and without optional reads, then every other choice of a setting."""
     defaults = defaults_of(op)
     yield Way(defaults, optional=False)
     yield Way(defaults, optional=True)
@@ -107,13 +107,13 @@ def choices(annotation: Any) -> tuple[Any, ...]:
 
 
 def call(op: Operator, world: World, values: Mapping[str, Any], way: Way) -> dict[str, Any]:
-    """What an operator writes, by slot."""
+    """The result of an operator, by slot."""
     config = reads(op, world, values, way)
     return by_slot(op, op([config], **needs(op, world), **way.settings)[0])
 
 
 def reads(op: Operator, world: World, values: Mapping[str, Any], way: Way) -> list[Any]:
-    """The values of the slots it reads; one that no world has is written by another operator."""
+    """The values that an operator reads; other operators write the slots that a world lacks."""
     config = []
     for read in op.reads:
         if read.optional and not way.optional:
@@ -132,7 +132,7 @@ def reads(op: Operator, world: World, values: Mapping[str, Any], way: Way) -> li
 
 @cache
 def several(name: str, of: str) -> list[tuple[Way, dict[str, Any]]]:
-    """What each way of calling an operator writes for several items, which it leaves as is."""
+    """The result of each way to call an operator; it must not change its input."""
     op, world = operators.get(name), next(world for world in WORLDS if world.name == of)
     values, graph = world.values("several"), world.resources["graph"]
 
@@ -155,7 +155,7 @@ def by_slot(op: Operator, result: Any) -> dict[str, Any]:
 
 
 def plain(value: Any) -> Any:
-    """A value as JSON, every number rounded as rankings are."""
+    """A value as JSON, rounded as in rankings."""
     if isinstance(value, VECTORS):
         return value.values.round(DECIMALS).tolist()
     return summary(value)
@@ -169,7 +169,7 @@ def plainly(values: Mapping[str, Any]) -> dict[str, Any]:
 
 
 @each_operator
-def test_it_announces_its_calls_and_supplies_its_prompts(op):
+def test_operators_declare_calls_and_supply_prompt_variables(op):
     defaults = defaults_of(op)
     assert bool(MODELS & set(op.needs)) == (op.max_calls(defaults) > 0)
     assert all(one.variables <= op.supplies for one in defaults.values() if isinstance(one, Prompt))
@@ -177,7 +177,7 @@ def test_it_announces_its_calls_and_supplies_its_prompts(op):
 
 @each_world
 @each_operator
-def test_a_ranking_is_sorted_finite_short_and_of_rows_that_exist(op, world):
+def test_rankings_are_sorted_finite_limited_and_in_range(op, world):
     graph = world.resources["graph"]
     n_rows = {
         "nodes": graph.n_nodes,
@@ -205,7 +205,7 @@ def test_a_ranking_is_sorted_finite_short_and_of_rows_that_exist(op, world):
     [op for op in OPERATORS if LISTS & {read.slot for read in op.reads}],
     ids=lambda op: op.name,
 )
-def test_nothing_in_gives_nothing_out(op, world):
+def test_empty_input_gives_empty_output(op, world):
     result = call(op, world, world.values("none"), Way(defaults_of(op), optional=True))
     sizes = [
         len(value.pieces) if isinstance(value, Context) else len(value)
@@ -220,7 +220,7 @@ def test_nothing_in_gives_nothing_out(op, world):
 
 @each_world
 @each_operator
-def test_the_same_input_in_any_order_gives_the_same_output(op, world):
+def test_output_does_not_depend_on_the_order_of_input(op, world):
     turned = {slot: reverse(value) for slot, value in world.values("several").items()}
     for way, first in several(op.name, world.name):
         assert plainly(first) == plainly(call(op, world, world.values("several"), way))
@@ -231,7 +231,7 @@ def test_the_same_input_in_any_order_gives_the_same_output(op, world):
 
 
 def reverse(value: Any) -> Any:
-    """The same items the other way round."""
+    """The same items in reverse order."""
     if isinstance(value, Ranked):
         return Ranked(value.ids[::-1], value.scores[::-1])
     if isinstance(value, Mentions):
@@ -245,7 +245,7 @@ def reverse(value: Any) -> Any:
 
 @each_world
 @pytest.mark.parametrize("op", [op for op in OPERATORS if op.batched], ids=lambda op: op.name)
-def test_a_batch_gives_what_the_single_form_gives_for_each(op, world):
+def test_a_batch_equals_single_calls(op, world):
     block = [world.values(amount) for amount in ("several", "none", "one", "several")]
     for way in ways(op):
         rows = [reads(op, world, values, way) for values in block]
@@ -256,7 +256,7 @@ def test_a_batch_gives_what_the_single_form_gives_for_each(op, world):
 
 @both_models
 @pytest.mark.parametrize("op", [op for op in OPERATORS if op.calls], ids=lambda op: op.name)
-def test_a_question_costs_at_most_the_calls_that_were_announced(op, model):
+def test_a_question_makes_at_most_the_declared_calls(op, model):
     most = 0
     for way in ways(op):
         config = reads(op, WORLDS[0], WORLDS[0].values("several"), way)
@@ -275,7 +275,7 @@ def test_a_question_costs_at_most_the_calls_that_were_announced(op, model):
 # ---- builders
 
 BUILDERS = [one for one in builders.all() if "import_from" not in one.needs]
-"""All but the importers, which are tested with files of their own."""
+"""All builders except the importers."""
 TEXTS = dataset(
     ("ada", "Ada Marsh", "Ada Marsh founded Norvik. Ada Marsh was born in Norvik."),
     ("otto", "Otto Brandt", "Otto Brandt taught Mira Holt. Mira Holt met Ada Marsh."),
@@ -283,7 +283,7 @@ TEXTS = dataset(
     ("naive", "", "Nothing is said of anybody here."),
     *((f"visit {i}", "", f"Ada Marsh visited Place{i} in a {i}th year.") for i in range(10)),
 )
-"""Thirteen different passages: a tree of them has summaries."""
+"""Thirteen passages: enough for a tree with summaries."""
 TRIPLES = {
     "ada": [("Ada Marsh", "person.founded", "Norvik"), ("Ada Marsh", "person.met", "m.01")],
     "otto": [("m.01", "person.taught", "Mira Holt"), ("Ada Marsh", "person.met", "m.01")],
@@ -310,21 +310,21 @@ USUAL = {
     "reports": "extractive",
     "gnn_weights": "trained",
 }
-"""What a builder is built from, where there are several variants of that."""
+"""The variants that other artifacts are built from."""
 OTHERWISE = {"attribute_index": {"graph": "attributed"}}
-"""What else a resource is built from, where the usual graph has not what it takes."""
+"""Other variants for resources that the usual graph does not suit."""
 QUICK: Mapping[tuple[str, str], Mapping[str, int]] = {
     ("gnn_weights", "trained"): {
         "hidden": 4, "layers": 1, "epochs": 1, "world_size": 12, "questions": 6,
     }
 }  # fmt: skip
-"""Settings of builders that would take long with their defaults."""
+"""Settings of builders that are slow by default."""
 LENIENT = {"graph.tkg_llm", "graph.rkg_llm", "graph.heterogeneous_llm"}
-"""Builders that take any text, and ask about what is long alone."""
+"""Builders that accept any reply."""
 
 
 def given(home: Path) -> dict[str, Any]:
-    """What is not built: the corpus, an OpenIE file of it, and models without weights."""
+    """The resources that are not built: corpus, OpenIE file, models."""
     docs = [
         {
             "passage": document.passage,
@@ -349,7 +349,7 @@ def given(home: Path) -> dict[str, Any]:
 
 
 def planned(builder: Builder) -> list[PlannedArtifact]:
-    """The plan of an artifact and of all it is built from."""
+    """The plan of an artifact and of its inputs."""
     special = OTHERWISE.get(builder.resource, {})
     chosen = {**USUAL, **special, builder.resource: builder.variant}
     choices = {
@@ -362,14 +362,14 @@ def planned(builder: Builder) -> list[PlannedArtifact]:
 
 
 def built(builder: Builder, home: Path) -> tuple[Any, Path]:
-    """The artifact, and the folder it stands in."""
+    """The artifact and its folder."""
     (own,) = (one for one in planned(builder) if one.resource == builder.resource)
     result = resources(builder, home, {builder.resource})[builder.resource]
     return result, store(home).folder(own)
 
 
 def resources(builder: Builder, home: Path, wanted: set[str]) -> dict[str, Any]:
-    """Some of what the plan of a builder holds, built or given."""
+    """Some resources of a builder's plan, built or given."""
     primitives = given(home)
     result = store(home).resources(planned(builder), wanted - set(primitives), primitives)
     return primitives | result
@@ -380,13 +380,13 @@ def store(home: Path) -> Store:
 
 
 def content(folder: Path) -> Mapping[str, str]:
-    """A digest of every file below a folder, by name; times are left aside."""
+    """A digest of every file in a folder, by name, without times."""
     files = sorted(path for path in folder.rglob("*") if path.is_file())
     return {path.relative_to(folder).as_posix(): digest(timeless(path)) for path in files}
 
 
 def timeless(path: Path) -> str:
-    """What a file says, without the seconds that anything took."""
+    """The content of a file without durations."""
     if path.suffix not in (".json", ".jsonl"):
         return path.read_bytes().hex()
     timed = r'"seconds": [\d.e-]+|"ledger.jsonl": "\w+"'
@@ -395,22 +395,20 @@ def timeless(path: Path) -> str:
 
 @pytest.fixture(scope="module")
 def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Where each artifact is built once for all tests of this module."""
+    """The folder of the artifacts of this module."""
     return tmp_path_factory.mktemp("builders")
 
 
 @pytest.fixture(scope="module", autouse=True)
 def there(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Future[str]]:
-    """The digest of all that another process builds beside the tests of this module."""
+    """The digest of all results of another process."""
     statement = "import sys, test_contracts as t; print(t.digest_of_all(sys.argv[1]))"
     with ThreadPoolExecutor(1) as pool:
         yield pool.submit(process_output, statement, 1, str(tmp_path_factory.mktemp("there")))
 
 
 @pytest.mark.parametrize("builder", BUILDERS, ids=lambda builder: builder.name)
-def test_loaded_and_saved_again_it_is_the_same_bytes_and_has_what_it_provides(
-    builder, home, tmp_path
-):
+def test_artifacts_survive_a_round_trip(builder, home, tmp_path):
     assert all(setting.default is not REQUIRED for setting in builder.settings.values())
     result, folder = built(builder, home)
     assert type(result) is builder.produces
@@ -427,10 +425,10 @@ def test_loaded_and_saved_again_it_is_the_same_bytes_and_has_what_it_provides(
 @pytest.mark.parametrize(
     "builder", [one for one in BUILDERS if one.calls], ids=lambda one: one.name
 )
-def test_a_chunk_costs_the_calls_announced_and_a_model_that_is_never_readable_is_refused(
+def test_builders_make_the_declared_calls_and_refuse_unreadable_models(
     builder, model, home, tmp_path
 ):
-    """One call more for each unreadable reply; the refusal has a sample and names what to do."""
+    """An unreadable reply costs one more call; the error shows a sample and names the setting."""
     counting = model()
     needed = resources(builder, home, set(builder.needs) - UNKEYED_NEEDS)
     needed |= {"llm": counting, "llm_build": counting}
@@ -450,7 +448,7 @@ def test_a_chunk_costs_the_calls_announced_and_a_model_that_is_never_readable_is
 
 
 def digest_of_all(home: str) -> str:
-    """A digest of every artifact, and of what every operator gives with and without options."""
+    """A digest of every artifact, and of the results of every operator."""
     artifacts = [content(built(one, Path(home))[1]) for one in BUILDERS]
     outputs = [
         plainly(call(op, WORLDS[0], WORLDS[0].values("several"), way))
@@ -460,6 +458,6 @@ def digest_of_all(home: str) -> str:
     return digest([artifacts, outputs])
 
 
-def test_nothing_depends_on_the_order_of_sets_or_the_number_of_threads(there, home):
-    """Python's own hashes differ from process to process, and this one has one thread."""
+def test_results_do_not_depend_on_hash_seed_or_threads(there, home):
+    """The other process has another hash seed; this one has one thread."""
     assert there.result() == digest_of_all(str(home))

@@ -1,4 +1,4 @@
-"""What changes the fingerprint of code: whatever can change a result, and nothing else."""
+"""Changes of code that change its fingerprint."""
 
 import importlib
 import subprocess
@@ -63,7 +63,7 @@ _numbers = count()
 
 @pytest.fixture(scope="module")
 def laboratory(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., str]:
-    """The fingerprint of `op` in `lab.ops` of a package of these files, imported afresh."""
+    """A function that returns the fingerprint of `op` in `lab.ops` of a new package."""
     root = tmp_path_factory.mktemp("laboratory")
 
     def fingerprint_of(ops: str, **edited: str) -> str:
@@ -90,7 +90,7 @@ def imported(root: Path, files: Mapping[str, str | bytes]) -> str:
 
 
 @pytest.mark.parametrize("form", FORMS)
-def test_code_that_is_reached_by_any_form_of_import_is_in_the_fingerprint(laboratory, form):
+def test_every_form_of_import_is_in_the_fingerprint(laboratory, form):
     first = laboratory(FORMS[form])
     edits = [("return x", "return -x"), ("factor = 1.0", "factor = 2.0"), ("sign(x)", "sign(x=0)")]
     for old, new in edits:
@@ -101,13 +101,13 @@ def test_code_that_is_reached_by_any_form_of_import_is_in_the_fingerprint(labora
     assert (other == first) == ("computed" not in form)
 
 
-def test_files_that_are_not_python_count_by_their_bytes(laboratory):
+def test_unparsable_files_count_by_their_bytes(laboratory):
     ops = "try:\n    from . import bad\nexcept SyntaxError:\n    pass\ndef op(x):\n    return x"
     latin = [f"# -*- coding: latin-1 -*-\nE = '{sign}'\n".encode("latin-1") for sign in "éè"]
     assert len({laboratory(ops, **{"bad.py": text}) for text in [*latin, "a b", "a c"]}) == 4
 
 
-def test_a_module_that_reads_docstrings_has_them_in_its_fingerprint(laboratory):
+def test_docstrings_count_where_they_are_read(laboratory):
     ops = 'def op(x):\n    """{}"""\n    return op.__doc__'
     assert laboratory(ops.format("Answer.")) != laboratory(ops.format("Answer briefly."))
 
@@ -119,14 +119,14 @@ def scaled(by: Any) -> Callable[[int], int]:
     return scale
 
 
-def test_functions_that_differ_in_what_they_close_over_differ():
+def test_closures_are_in_the_fingerprint():
     assert code(scaled(2)) != code(scaled(3))
     assert code(scaled(2)) == code(scaled(2))
     assert code(scaled(scaled(2))) != code(scaled(scaled(3)))
 
 
 def defined(text: str, **known: Any) -> str:
-    """The fingerprint of `op` in a cell: code without a file, in a module without one."""
+    """The fingerprint of `op` in a module without a file, as in a notebook."""
     module = ModuleType("cell")
     vars(module).update(known)
     with pytest.MonkeyPatch.context() as patch:
@@ -150,7 +150,7 @@ def op(x, *, top=3):
 """
 
 
-def test_code_of_a_cell_counts_with_the_globals_it_reads():
+def test_notebook_code_counts_with_its_globals():
     first = defined(CELL)
     edits = ["x + K/x - K", "K, STOP = 1/K, STOP = 2", '"a"}/"an"}', "factor = 1/factor = 2",
              "helper(x) */helper(x) +", "top=3/top=4", '{"b"/{"d"']  # fmt: skip
@@ -160,14 +160,14 @@ def test_code_of_a_cell_counts_with_the_globals_it_reads():
     assert defined(same) == first == defined(CELL, unread=2)
 
 
-def test_a_digest_is_twelve_hex_digits_of_the_canonical_json():
+def test_a_digest_is_twelve_hex_digits_of_canonical_json():
     assert digest({"b": 1, "a": 2}) == digest({"a": 2, "b": 1})
     assert digest(1) != digest("1")
     assert len(digest()) == KEY_LENGTH == 12
 
 
-def test_no_operator_reaches_the_front_doors_of_the_framework() -> None:
-    """Or each edit of a command would change every key."""
+def test_no_operator_reaches_the_command_line_or_runs() -> None:
+    """Otherwise each edit of a command would change every key."""
     load_plugins()
     for item in [*contract.operators.all(), *contract.builders.all()]:
         names = fingerprint.ReachedCode.of(item.function).modules

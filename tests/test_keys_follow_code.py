@@ -1,4 +1,4 @@
-"""Every module of ours that operators and builders execute is in their keys."""
+"""The keys of operators and builders cover every module that they execute."""
 
 import copy
 import sys
@@ -18,7 +18,7 @@ pytestmark = pytest.mark.slow
 ROOT = Path(fingerprint.__file__).parents[1]
 OURS = tuple(f"{ROOT / name}/" for name in fingerprint.CORE)
 APART = ("graphrag_bench/llm/scripted.py", "graphrag_bench/pipeline/reader_prompts.py")
-"""A model, whose identity is in the key, and a prompt, whose class the step's key names."""
+"""A model with its own identity, and a prompt whose class is in the step's key."""
 METHODS = ("hipporag2", "hlightrag", "tog")
 N_TRACED = 50
 
@@ -34,7 +34,7 @@ def code_of(item: Registered) -> CodeType:
 
 @pytest.fixture(scope="module")
 def executed(tmp_path_factory: pytest.TempPathFactory) -> dict[str, set[str]]:
-    """The files of ours that ran on the toy set, and the operators and builders that ran them."""
+    """The files that ran on the toy set, each with the operators and builders that ran it."""
     load_plugins()
     names = {id(code_of(item)): name for name, item in everything().items()}  # hashes are slow
     ran_by: dict[str, set[str]] = defaultdict(set)
@@ -65,7 +65,7 @@ def executed(tmp_path_factory: pytest.TempPathFactory) -> dict[str, set[str]]:
 
 
 def codes_after_an_edit(names: set[str], file: Path) -> dict[str, str]:
-    """The fingerprints after a reload of the file with one more assignment at its end."""
+    """The fingerprints after a reload of the file with another assignment."""
     name = ".".join(file.relative_to(ROOT).with_suffix("").parts)
     read, module, every = Path.read_bytes, sys.modules[name], everything()
     added = b"\nEDITED = 1\n"
@@ -75,9 +75,7 @@ def codes_after_an_edit(names: set[str], file: Path) -> dict[str, str]:
         return {name: every[name].code for name in names}
 
 
-def test_an_edit_of_a_module_changes_every_key_of_what_executes_it(
-    executed: dict[str, set[str]],
-) -> None:
+def test_an_edited_module_changes_the_keys_of_its_users(executed: dict[str, set[str]]) -> None:
     assert len(executed) > 40 and len(set().union(*executed.values())) > 25
     before = {name: item.code for name, item in everything().items()}
     stale = []

@@ -1,4 +1,4 @@
-"""Prompts: their variables are known, a missing one is an error, and texts never become code."""
+"""Prompts: variables, errors, and texts that are not templates."""
 
 import pytest
 
@@ -10,7 +10,7 @@ ANSWER = "methods:vanilla/prompts/answer.j2"
 
 @pytest.fixture
 def prompt(tmp_path):
-    """A prompt of this text, in a researcher's own folder."""
+    """A prompt of this text in a user's folder."""
 
     def make(text: str) -> Prompt:
         (tmp_path / "answer.j2").write_text(text, encoding="utf-8")
@@ -30,11 +30,11 @@ def prompt(tmp_path):
         ),
     ],
 )
-def test_a_template_is_one_user_message_or_a_message_a_block_system_first(prompt, text, messages):
+def test_a_template_has_one_message_or_one_per_block(prompt, text, messages):
     assert prompt(text).render({"question": "why"}) == messages
 
 
-def test_the_variables_of_all_blocks_are_known_and_loop_variables_are_not_among_them(prompt):
+def test_variables_of_all_blocks_are_found(prompt):
     requests = prompt(
         "{# a comment on {{ nothing }} #}{% block user %}{% for piece in pieces %}{{ piece.text }}"
         "{% endfor %}{{ question }}{% endblock %}"
@@ -50,7 +50,7 @@ def test_the_variables_of_all_blocks_are_known_and_loop_variables_are_not_among_
         ("fine\n{% for piece in pieces %}", "answer.j2', line 2"),
     ],
 )
-def test_a_prompt_that_cannot_be_rendered_is_named(prompt, text, named):
+def test_errors_of_rendering_name_the_prompt(prompt, text, named):
     with pytest.raises(UserError, match=named):
         assert prompt(text).variables
         prompt(text).render({"text": "Who?"})
@@ -60,12 +60,12 @@ def test_a_prompt_that_cannot_be_rendered_is_named(prompt, text, named):
     "text",
     ["{{ 7 * 7 }}", "{% for x in y %}", "{# gone #}", "{{ question.__class__ }}", "<b> & {}"],
 )
-def test_a_text_of_the_corpus_stays_the_text_it_is(prompt, text):
+def test_texts_are_not_parsed_as_templates(prompt, text):
     (message,) = prompt("Passage: {{ text }}").render({"text": text})
     assert message.content == f"Passage: {text}"
 
 
-def test_a_file_in_the_folder_takes_the_place_of_the_packaged_one(prompt):
+def test_a_file_in_the_folder_replaces_the_packaged_prompt(prompt):
     packaged = Prompt(ANSWER)
     own = prompt("my own words")
     assert own.text == "my own words" and own.digest != packaged.digest
@@ -81,6 +81,6 @@ def test_a_file_in_the_folder_takes_the_place_of_the_packaged_one(prompt):
         ("methods:nowhere/answer.j2", "methods:nowhere/answer.j2"),
     ],
 )
-def test_a_prompt_that_is_not_there_is_named(name, message):
+def test_unknown_prompts_are_refused(name, message):
     with pytest.raises(UserError, match=message):
         _ = Prompt(name).text

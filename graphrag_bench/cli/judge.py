@@ -52,7 +52,8 @@ _SETTINGS = ("llm_judge", "embedder", "cache", "budget", "failures")
 _DEFAULT_CRITERIA = "zhou2025"
 _CRITERIA = (
     "pairwise criteria: comprehensiveness, diversity, empowerment, logicality, relevance, "
-    f"coherence, overall; or a paper's: {', '.join(pairs.OF_PAPERS)}; default: {_DEFAULT_CRITERIA}"
+    f"coherence, overall; or a paper's: {', '.join(pairs.PAPER_CRITERIA)}; "
+    f"default: {_DEFAULT_CRITERIA}"
 )
 _PROTOCOL = (
     "pairwise prompt: paper, as printed in the papers; house, without a bonus for length; "

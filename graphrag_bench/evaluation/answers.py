@@ -226,8 +226,8 @@ def gold_words(golds: Sequence[str], *, together: bool = False) -> float:
 def abstains(answer: str) -> float:
     """Return 1.0 if an answer abstains or is empty, else 0.0.
 
-    The answer abstains if it begins with an English phrase such as "I do not know" or "the context
-    does not mention", or if it is one such as "unknown".
+    An answer abstains if it begins with an English phrase such as "I do not know" or "the context
+    does not mention", or if it is only "unknown" or the like.
 
     >>> abstains("I don't know who that was."), abstains("He did not know her.")
     (1.0, 0.0)

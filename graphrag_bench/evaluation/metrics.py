@@ -202,7 +202,7 @@ def check_metrics(names: Iterable[str], where: str, installed: bool = True) -> N
     for name in names:
         if name not in ANSWER_METRICS:
             hint = did_you_mean(name, ANSWER_METRICS)
-            raise UserError(f"{where}: there is no metric '{name}'. {hint}")
+            raise UserError(f"{where}: unknown metric '{name}'. {hint}")
         package = ANSWER_METRICS[name].package
         if installed and package and find_spec(_MODULES.get(package, package)) is None:
             raise MissingPackage(

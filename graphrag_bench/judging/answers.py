@@ -25,8 +25,8 @@ from graphrag_bench.run.stored import StoredRun
 T = TypeVar("T")
 LEDGER = "judge_ledger.jsonl"
 LOST_CONTEXTS = (
-    "were not kept (trace=off), or the data set has changed since: remove the run and run it again "
-    "without trace=off; replies in the cache are not paid for twice"
+    "are not stored (trace=off), or the data set has changed: delete the run and repeat it without "
+    "trace=off; cached replies cost nothing"
 )
 BLOCK = 32
 """Number of answers judged before their rows are written; replies are cached at once."""
@@ -158,7 +158,7 @@ def _cases(stored: StoredRun, limit: int | None) -> list[AnswerToJudge]:
     answered = {name for name, row in rows.items() if row["status"] == "answered"}
     chosen = [q for q in dataset.interleaved() if q.id in answered][:limit]
     if not chosen:
-        raise UserError(f"{stored.folder.path} holds no answer to judge; it was run without any.")
+        raise UserError(f"{stored.folder.path} has no answers to judge (answer=off).")
     listed = KGQA in dataset.card.metrics
     return [
         AnswerToJudge(
@@ -175,7 +175,7 @@ def _cases(stored: StoredRun, limit: int | None) -> list[AnswerToJudge]:
 
 
 def _texts(stored: StoredRun) -> dict[str, tuple[str, ...]]:
-    """The texts of each context without unknown texts."""
+    """The texts of the contexts of which all texts are known."""
     contexts = context_texts(stored.folder, stored.rows, stored.require_dataset())
     known = {
         name: tuple(text for text in texts if text is not None) for name, texts in contexts.items()
@@ -223,7 +223,7 @@ def _judge(
 
 def judging_lock(folder: Path, lock: str) -> AbstractContextManager[None]:
     """Lock a folder against a second judging process."""
-    return file_lock(folder / lock, f"Another process is judging {folder}. Wait for its end.")
+    return file_lock(folder / lock, f"Another process is judging {folder}: wait until it ends.")
 
 
 def attached_judge(models: Models, ledger: Ledger, name: str) -> ChatModel:

@@ -38,7 +38,7 @@ N_QUESTIONS = 3
 Deviation: Es et al. sample one question at a time; at temperature 0 these would be equal.
 """
 LONG_LIST, WORDS_OF_ENTRY, WORDS_OF_NAME = 5, 6, 4
-"""Least entries of a list, most words of an entry, most words of a name."""
+"""Fewest entries of a list, most words of an entry, most words of a name."""
 _ENTRY = re.compile(r"^\s*(?:[-*•]|\d+[.)])?\s*(.*?)\s*$")
 _BETWEEN = re.compile(r"[\n;,/]|\b(?:and|or|nor)\b", re.IGNORECASE)
 _CLAUSES = re.compile(r"[.!?;:\n]+|\b(?:but|however|though|although|yet)\b", re.IGNORECASE)
@@ -276,12 +276,12 @@ class _Verdicts(BaseModel):
 def faithfulness(case: AnswerToJudge, models: JudgeModels) -> Judging:
     """Judge the share of the answer's statements that the context supports.
 
-    An answer without statements has no value; a refusal has none. Source: Es et al. 2024,
+    An answer without statements, for example a refusal, has no value. Source: Es et al. 2024,
     section 3.
     """
     claimed = [] if refuses(case.answer) else (yield from claims(case, case.answer))
     if not claimed:
-        raise NothingToJudge("the answer claims nothing")
+        raise NothingToJudge("the answer makes no statement")
     chat = SUPPORTED.render({"statements": claimed, "passages": case.passages})
     reply = yield Ask("supported", chat, _Verdicts)
     n = len(claimed)

@@ -33,7 +33,7 @@ CRITERIA = (
     "comprehensiveness", "diversity", "empowerment", "logicality", "relevance", "coherence",
     "overall",
 )  # fmt: skip
-OF_PAPERS: Mapping[str, tuple[str, ...]] = {
+PAPER_CRITERIA: Mapping[str, tuple[str, ...]] = {
     "zhou2025": ("comprehensiveness", "diversity", "empowerment", "overall"),
     "lightrag": ("comprehensiveness", "diversity", "empowerment", "overall"),
     "pathcorag": ("comprehensiveness", "diversity", "empowerment", "overall"),
@@ -41,7 +41,7 @@ OF_PAPERS: Mapping[str, tuple[str, ...]] = {
     "pankrag": CRITERIA[:-1],
     "all": CRITERIA,
 }
-"""The criteria that each paper compares by."""
+"""Criteria of each paper."""
 HOUSE, PAPER = "house", "paper"
 TIE = "tie"
 """The winner of a pair of equal answers."""
@@ -49,12 +49,12 @@ VERDICTS, LEDGER = "verdicts.jsonl", "ledger.jsonl"
 
 
 def parse_criteria(names: Sequence[str]) -> tuple[str, ...]:
-    """Return the criteria of names of criteria or papers, in the order of `CRITERIA`."""
+    """Return the criteria named directly or by a paper, in the order of `CRITERIA`."""
     chosen: set[str] = set()
     for name in names:
-        if name not in (*CRITERIA, *OF_PAPERS):
-            raise unknown("criterion", name, (*CRITERIA, *OF_PAPERS))
-        chosen.update(OF_PAPERS.get(name, (name,)))
+        if name not in (*CRITERIA, *PAPER_CRITERIA):
+            raise unknown("criterion", name, (*CRITERIA, *PAPER_CRITERIA))
+        chosen.update(PAPER_CRITERIA.get(name, (name,)))
     return tuple(name for name in CRITERIA if name in chosen)
 
 
@@ -229,7 +229,7 @@ class AnswerPairs:
             and all(by_id.get(question.id) == question.text for by_id in texts)
         ][:limit]
         if not shared:
-            raise UserError("The runs have answered no question in common.")
+            raise UserError("The runs share no answered question.")
         titles = {run.folder.path.name: _title(run, runs) for run in runs}
         return cls(tuple(runs), {name: texts[0][name] for name in shared}, answers, titles)
 

@@ -38,9 +38,9 @@ class Condition(BaseModel):
     @model_validator(mode="after")
     def _stated_or_sourced(self) -> "Condition":
         if (self.paper == NOT_STATED) == bool(self.place):
-            raise ValueError("a sentence needs its place, and what is not stated has none")
+            raise ValueError("a quoted sentence needs a place; 'not stated' must have none")
         if self.paper == NOT_STATED and not self.by:
-            raise ValueError("what is not stated needs `by`: where its value is from")
+            raise ValueError("'not stated' needs the source of the value in `by`")
         return self
 
     def applies_to(self, row: str) -> bool:

@@ -31,9 +31,9 @@ _SIZES = ("answer=off", "limit=1")
 """Settings of a run for sizes: no answers, one question."""
 _COUNTING = ("method=bm25", *_SIZES)
 """Settings of a run for the sizes of a corpus: no model."""
-_ALONE = ("regime=published", "reference_rows=off")
+_PUBLISHED = ("regime=published", "reference_rows=off")
 """Settings of all runs of a table, which needs no reference rows beside its own."""
-_SAME = 0.02
+_TOLERANCE = 0.02
 """Largest relative difference between a size and the printed one."""
 _ROUNDED = re.compile(r"printed \d+(?:\.(?P<decimals>\d+))?(?P<unit>[KM])$")
 _TEXTS = ("dataset", "method", "versus", "metric", "llm", "unit", "note")
@@ -72,7 +72,7 @@ class PrintedCell:
         """The row of the table."""
         return self.method, self.versus, self.llm, self.setting
 
-    def stated(self, name: str) -> str:
+    def setting_value(self, name: str) -> str:
         """Return the value of the item `NAME=value` of its settings; "" without the item."""
         items = (item.partition("=") for item in self.setting)
         return next((value for item, _, value in items if item == name), "")
@@ -96,7 +96,7 @@ class PrintedSize:
 
     def agrees(self, n: float) -> bool:
         """Return whether a size equals the printed one within 2 % or its rounding."""
-        return abs(n - self.value) <= max(_SAME * self.value, self.rounding)
+        return abs(n - self.value) <= max(_TOLERANCE * self.value, self.rounding)
 
 
 @dataclass(frozen=True)
@@ -208,7 +208,7 @@ class Recipe:
     @property
     def sampled(self) -> str:
         """The number of sampled questions that the row prints; "" for all questions."""
-        return self.cell.stated("sampled queries")
+        return self.cell.setting_value("sampled queries")
 
     @property
     def n_questions(self) -> int | None:
@@ -247,14 +247,16 @@ class Recipe:
         if own is None or self.place.run_card is None:
             return None
         if not any(word.startswith("method=") for word in own):
-            return merge_settings([*own, *_COUNTING, *_ALONE])
+            return merge_settings([*own, *_COUNTING, *_PUBLISHED])
         added = [*table.paper.settings, *table.shape.settings]
         added += self.method.also if self.method else []
         added += self.relevant(word for row in table.rows_of(self.cell) for word in row.also)
         models = [f"llm={table.owner}.{self.model}"] if self.model in table.paper.llms else []
         if table.paper.embedder:
             models.append(f"embedder={table.owner}.{table.paper.embedder}")
-        return merge_settings([*added, *own, *models, *_ALONE, *(_SIZES if table.counts else ())])
+        return merge_settings(
+            [*added, *own, *models, *_PUBLISHED, *(_SIZES if table.counts else ())]
+        )
 
     @property
     def words(self) -> tuple[str, ...] | None:
@@ -274,7 +276,7 @@ class Recipe:
     @property
     def judge(self) -> str:
         """The printed name of the judge; by default the paper's answering model."""
-        return self.cell.stated("evaluator") or self.table.paper.llm
+        return self.cell.setting_value("evaluator") or self.table.paper.llm
 
     def relevant(self, words: Iterable[str]) -> tuple[str, ...]:
         """Return those settings of a row that concern the method."""

@@ -44,7 +44,7 @@ _warning = partial(Note, warns=True)
 
 
 def run_notes(runs: Sequence[RunMetrics]) -> list[Note]:
-    """Return the notes of the main table of runs, in its order."""
+    """Return the notes under a table of runs."""
     return [
         *_facts(runs),
         *_extraction_faults(runs),
@@ -143,7 +143,7 @@ def _extraction_faults(runs: Iterable[RunMetrics]) -> Iterator[Note]:
 
 
 def mixed_regimes(runs: Iterable[RunMetrics]) -> Iterator[Note]:
-    """Yield a warning where the runs are of several regimes, with the titles of each."""
+    """Yield a warning if the runs have several regimes, with the titles of each."""
     groups = sorted(group_by(filter(regime_of, runs), regime_of).items())
     if len(groups) > 1:
         users = "; ".join(f"{name}: {_titles(group)}" for name, group in groups)
@@ -199,7 +199,7 @@ def _extractions(runs: Sequence[RunMetrics]) -> str:
 
 
 def resampling_units(clusters: Iterable[int]) -> str:
-    """Return the units of the bootstrap from the number of clusters of each mean (0: questions)."""
+    """Return the units of the bootstrap: questions, or scopes with the `clusters` of the means."""
     if not (numbers := sorted({*clusters} - {0})):
         return "questions"
     few = ": few, so that intervals are too narrow" if numbers[0] <= FEW_CLUSTERS else ""
@@ -207,7 +207,7 @@ def resampling_units(clusters: Iterable[int]) -> str:
 
 
 def scored_again(runs: Sequence[RunMetrics]) -> Iterator[Note]:
-    """Yield the runs whose stored scores are of other gold, or of another rule."""
+    """Yield the runs whose stored scores used other gold answers or another rule."""
     if titles := _titles(run for run in runs if run.get("regraded")):
         yield _warning("gold", f"the gold answers changed; scored again for this table: {titles}")
     for words, group in group_by(runs, lambda run: run.get("scored_as", "")).items():
@@ -246,9 +246,9 @@ def _unequal_contexts(runs: Sequence[RunMetrics]) -> Iterator[Note]:
 
 
 def same_contexts(runs: Sequence[RunMetrics]) -> Iterator[Note]:
-    """Yield a warning for runs with equal contexts: the settings in which they differ do nothing.
+    """Yield a warning for runs with equal contexts, with the settings that have no effect.
 
-    Models and prompts of answers are left out.
+    Models and prompts are left out.
     """
     known = [run for run in runs if run.get("contexts", {}).get("digest")]
     groups = group_by(known, lambda run: (run["dataset"], run["contexts"]["digest"]))
@@ -293,7 +293,7 @@ def training_notes(runs: Sequence[RunMetrics]) -> list[Note]:
 
 
 def long_text_notes(runs: Sequence[RunMetrics]) -> Iterator[Note]:
-    """Yield how many texts exceed the embedder's window; a warning where they were cut."""
+    """Yield how many texts exceed the embedder's window; a warning if they were cut."""
     embedding = [run for run in runs if run.get("long_texts")]
     rows = [(run, row) for run in embedding for row in run["long_texts"] if row["n_long"]]
     long = [

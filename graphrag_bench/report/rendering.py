@@ -36,8 +36,8 @@ _FORMULA = re.compile(r"[=@+-](?!\.?\d[\d.]*(e[+-]?\d+)?$)")
 class Table:
     """Table of texts with caption and notes.
 
-    Columns of the heads `texts` are left-aligned. A rule separates the last `apart` rows. `advice`
-    are notes on what to read or run next, which LaTeX leaves out.
+    Columns of the heads `texts` are left-aligned. A rule separates the last `n_separate` rows.
+    `advice` are notes on what to read or run next, which LaTeX leaves out.
     """
 
     caption: str
@@ -45,7 +45,7 @@ class Table:
     rows: tuple[tuple[str, ...], ...]
     notes: tuple[str, ...]
     texts: tuple[str, ...] = ("method",)
-    apart: int = 0
+    n_separate: int = 0
     advice: tuple[str, ...] = ()
 
 
@@ -105,14 +105,14 @@ def show(table: Table) -> None:
         heads = [_two_lines(head) for head in heads]
     texts = [at for at, head in enumerate(table.heads) if head in table.texts]
     console.print(Text(clean_line(table.caption), style="italic"))
-    for columns, fits in _grids(_widths(heads, rows), texts, width - 1):
+    for columns, fits in _column_groups(_widths(heads, rows), texts, width - 1):
         grid = RichTable()
         for at in columns:
             side: Any = "left" if at in texts else "right"
             whole = fits and at not in texts
             grid.add_column(Text(heads[at]), justify=side, overflow="fold", no_wrap=whole)
         for place, row in enumerate(rows, 1):
-            end = place == len(rows) - table.apart
+            end = place == len(rows) - table.n_separate
             grid.add_row(*(Text(row[at]) for at in columns), end_section=end)
         console.print(grid)
     for note in (*table.notes, *table.advice):  # a command is to be copied, a pipe to be searched
@@ -145,7 +145,7 @@ def _widths(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> list[int]:
     return [3 + max(cell_len(line) for cell in of for line in cell.split("\n")) for of in columns]
 
 
-def _grids(
+def _column_groups(
     widths: Sequence[int], texts: Sequence[int], room: int
 ) -> Iterator[tuple[Sequence[int], bool]]:
     """The columns of each part of a table, and whether its numbers fit on one line.
@@ -194,7 +194,9 @@ def latex(table: Table) -> str:
         return "".join(_LATEX.get(sign, sign) for sign in clean_line(text))
 
     head, *rows = [" & ".join(map(escaped, row)) + r" \\" for row in (table.heads, *table.rows)]
-    rows[len(rows) - table.apart : len(rows) - table.apart] = [r"\midrule"] * bool(table.apart)
+    rows[len(rows) - table.n_separate : len(rows) - table.n_separate] = [r"\midrule"] * bool(
+        table.n_separate
+    )
     sides = "".join("l" if head in table.texts else "r" for head in table.heads)
     notes = [rf"\par\smallskip{{\footnotesize {escaped(note)}}}" for note in table.notes]
     above = [r"% needs \usepackage{booktabs}", r"\begin{table}", r"\centering"]

@@ -91,7 +91,7 @@ def check_one_corpus(runs: Sequence[RunMetrics], *, of_each_set: bool = True) ->
             for name, (one, *others) in corpora.items()
         ]
         raise UserError(
-            f"Runs over different corpora are not paired: {'; '.join(groups)}. Name runs over "
+            f"Runs over different corpora cannot be paired: {'; '.join(groups)}. Select runs over "
             "one corpus."
         )
 
@@ -105,8 +105,8 @@ def unverified(run: RunMetrics) -> str:
 REFERENCE = "reference"
 """Mark of the reference rows of a sweep."""
 INFLATED = (
-    "selected on this split: the best of several configurations on the questions it is scored on, "
-    "so its value is too high; the value to report is that of split=test"
+    "selected on this split: the best of several configurations on the same questions, so its "
+    "value is too high; report that of split=test"
 )
 REFERENCE_ROLES = ("floor", "ceiling")
 """Roles of reference rows, which take part in no comparison."""
@@ -130,8 +130,8 @@ def best_run(runs: Sequence[RunMetrics], metric: str) -> tuple[int, dict[str, An
     metrics = {row: runs[row]["metrics"] for row in tuned if not runs[row]["failed"]}
     if not metrics:
         raise UserError(
-            f"objective={metric}: no configuration has been scored on all its questions; run the "
-            "same command again to retry those that failed."
+            f"objective={metric}: no configuration has scores for all questions; repeat the "
+            "command to retry the failed ones."
         )
     means = {row: of_run[metric]["mean"] for row, of_run in metrics.items() if metric in of_run}
     if not means:
@@ -268,7 +268,7 @@ def differing_settings(runs: Sequence[RunMetrics]) -> list[str]:
 
 
 def above_steps(names: Iterable[str]) -> list[str]:
-    """Return the settings that are no settings of steps, which follow from them; else all."""
+    """Return the settings outside of steps; all settings if there are none."""
     every = list(names)
     return [name for name in every if not name.startswith(_STEPS)] or every
 

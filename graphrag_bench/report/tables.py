@@ -91,7 +91,7 @@ def _table(
     rows = tuple(zip(*filled.values(), strict=True))
     return Table(
         caption(runs), tuple(filled), rows, tuple(notes),
-        apart=n_references(runs), advice=(advice,),
+        n_separate=n_references(runs), advice=(advice,),
     )  # fmt: skip
 
 
@@ -171,7 +171,7 @@ def metrics_table(runs: Sequence[RunMetrics]) -> Table:
     notes += [f"computed by {'; '.join(packages)}"] if packages else []
     for run in ordered:
         missing = [f"{name} {n}" for name, n in run.get("missing", {}).items()]
-        notes += [f"{run['title']}: judgements not read: {', '.join(missing)}"] if missing else []
+        notes += [f"{run['title']}: unread judgements: {', '.join(missing)}"] if missing else []
         notes += [f"{run['title']}: {flag}" for flag in run.get("flags", ())]
     heads = ("metric", *(str(run["title"]) for run in ordered))
     return Table("all metrics", heads, rows, tuple(notes), texts=("metric",))
@@ -292,7 +292,7 @@ def _prompt_and_completion(part: Mapping[str, Any]) -> str:
 def checked_columns(name: str) -> str:
     """Return the name if it is `main` or `all`; raise UserError for another name."""
     if name not in COLUMNS:
-        raise UserError(f"columns {name}: there are main and all. {did_you_mean(name, COLUMNS)}")
+        raise UserError(f"Unknown columns '{name}'. {did_you_mean(name, COLUMNS)}")
     return name
 
 
@@ -343,7 +343,7 @@ def runs_table(caption: str, runs: Sequence[ListedRun]) -> Table:
             _reader(own) if own else "not scored", f"{run.n_bytes / 1e6:.1f}",
         ))  # fmt: skip
     if len(scored) < len(runs):
-        notes.append("not scored: the run was stopped; run the same command again to resume")
+        notes.append("not scored: the run was stopped; repeat its command to resume")
     heads = ("data set", *corpus, "method", "key", "n", "failed", "answered", "changed", "model",
              "MB")  # fmt: skip
     texts = tuple(head for head in heads if head not in ("n", "failed", "answered", "MB"))

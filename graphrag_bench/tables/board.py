@@ -51,7 +51,7 @@ def result_of(run: StoredRun, home: str | Path) -> dict[str, Any]:
     run.require_dataset()
     records = run.folder.files("records")
     if len(records) != 1 or run.folder.files("journal"):
-        raise UserError(f"{run.folder.path} is not finished: run the same command again.")
+        raise UserError(f"{run.folder.path} is unfinished: repeat its command.")
     values = {name: run.metrics[name] for name in _METRIC_FIELDS}
     if not values["answered"]:
         values["llm"] = ""
@@ -88,12 +88,12 @@ def read_result(path: Path) -> dict[str, Any]:
         wrong = sorted(FIELDS ^ values.keys())
         same = not wrong and values["sha256"] == _digest(values) and path.name == _name(values)
     except (ValueError, AttributeError, TypeError) as error:
-        raise UserError(f"{path.name} is no result of a run: {error}.") from None
+        raise UserError(f"{path.name} is not a file of the board: {error}.") from None
     if wrong:
-        raise UserError(f"{path.name} lacks or does not know the fields {', '.join(wrong)}.")
+        raise UserError(f"{path.name} has missing or unknown fields: {', '.join(wrong)}.")
     for name, one in values["metrics"].items():
         if not one.keys() == {"mean", "low", "high", "n"} or one["n"] > values["n"]:
-            raise UserError(f"{path.name}: metrics: '{name}' has other fields than a mean's.")
+            raise UserError(f"{path.name}: metrics: '{name}' needs mean, low, high and n.")
     if not same:
         raise UserError(f"{path.name} has changed since `runs export --result` wrote it.")
     for one in _texts(values):
@@ -154,7 +154,7 @@ def _overrides(run: StoredRun, home: Path) -> list[str]:
             return words
         words += [_override(path, value) for path, value in changes.items()]
     first = next(iter(changes))
-    raise UserError(f"No command gives {run.folder.path} its {first} with the code of today.")
+    raise UserError(f"No command reproduces '{first}' of {run.folder.path} with this version.")
 
 
 def _choice(group: str, own: Any) -> str:

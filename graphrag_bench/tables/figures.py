@@ -75,8 +75,8 @@ def difference(cell: PrintedCell, filled: Cells) -> str:
 
 
 _TIMES = ("time", "seconds")
-_SERIAL = "seconds are of runs with workers=1 cache.mode=off"
-_BY_THEMSELVES = ("count", "graph", "build")
+_SERIAL = "seconds need a run with workers=1 cache.mode=off"
+_WITHOUT_ANSWERS = ("count", "graph", "build")
 """Kinds of figures that do not depend on the answers; they are graded separately."""
 _SHARES = ("judged", "judged_answer", "metric", "layers")
 """Kinds of figures in 0..1, which papers print in percent."""
@@ -93,7 +93,7 @@ def cell_entries(
 
     def row_of(cell: PrintedCell) -> GradedRow:
         kind = table.metric(cell).kind
-        return cell.row, kind if kind in _BY_THEMSELVES else ""
+        return cell.row, kind if kind in _WITHOUT_ANSWERS else ""
 
     cards = {place.card for place in table.paper.datasets.values()}
     conditions = []
@@ -128,7 +128,7 @@ class _Collection:
     def filled(self, cell: PrintedCell, picked: Candidate | None) -> CellEntry:
         table, recipe = self.table, Recipe(self.table, cell)
         if recipe.required is None:
-            return CellEntry(reason="not one of our methods")
+            return CellEntry(reason="the method is not implemented here")
         if reason := reason_without_figure(table, cell):
             return CellEntry(reason=reason)
         measured = self.source.figure(table, cell, picked) if picked else None
@@ -144,7 +144,7 @@ class _Collection:
         if picked is not None and measured is not None:
             return replace(rest, figure=_figure(table, cell, picked, measured))
         if not runnable:
-            return CellEntry(reason="no card of ours holds this data set")
+            return CellEntry(reason="no card for this data set")
         return rest
 
     def lacking(self, recipe: Recipe, gaps: Sequence[Gap]) -> CellEntry:

@@ -79,7 +79,7 @@ class Mismatch:
 
 @dataclass(frozen=True)
 class Grade:
-    """Grade of a figure: A without mismatches, B with some, C with a deciding one.
+    """Grade of a figure: A without mismatches, B with some, C with a major one.
 
     >>> Grade.of([Mismatch("damping", "0.5", "0.1")]).letter
     'B'
@@ -89,7 +89,7 @@ class Grade:
 
     @classmethod
     def of(cls, mismatches: Iterable[Mismatch]) -> "Grade":
-        """Return the grade with these mismatches, deciding ones first, without repeats."""
+        """Return the grade with these mismatches, major ones first, without repeats."""
         return cls(tuple(sorted(dict.fromkeys(mismatches), key=lambda one: not one.major)))
 
     @property
@@ -139,9 +139,11 @@ def _data(one: RunConditions, recipe: Recipe) -> Iterator[Mismatch]:
     ours, name, place = one.run.metrics["dataset"], recipe.cell.dataset, recipe.place
     alone = _corpus_alone(recipe)
     if place.card is None:
-        yield Mismatch("data", ours, name or "a set that the paper does not name", major=True)
+        yield Mismatch("data", ours, name or "a data set without a name in the paper", major=True)
     elif place.card == one.card and place.abstract and not alone:
-        yield Mismatch("data", f"the questions of {ours}", f"those made for {name}", major=True)
+        yield Mismatch(
+            "data", f"the questions of {ours}", f"questions generated for {name}", major=True
+        )
     elif place.card != (one.card if alone else ours):
         yield Mismatch("data", ours, name, major=True)
     if not one.verified:
@@ -149,7 +151,7 @@ def _data(one: RunConditions, recipe: Recipe) -> Iterator[Mismatch]:
 
 
 def _corpus(one: RunConditions, recipe: Recipe, *, silent: bool = False) -> Iterator[Mismatch]:
-    """Sizes of the corpus; where the paper prints none, that is no mismatch if `silent`."""
+    """Mismatches in the size of the corpus; with `silent`, a paper may print no size."""
     if recipe.place.card != one.card:
         return
     sizes = printed_sizes(recipe.table.paper_name, one.card)
@@ -164,7 +166,7 @@ def _corpus(one: RunConditions, recipe: Recipe, *, silent: bool = False) -> Iter
 
 
 def _questions(one: RunConditions, recipe: Recipe) -> Iterator[Mismatch]:
-    """Differences in the questions; within 2 % their number does not decide."""
+    """Mismatches in the questions; a number within 2 % is not major."""
     metrics, n, same = one.run.metrics, recipe.n_questions, recipe.place.card == one.card
     whole = same and not _corpus_alone(recipe)
     if n is None:
@@ -186,7 +188,7 @@ def is_model(identity: str, model: PrintedModel | None) -> bool:
 
 
 def _models(one: RunConditions, recipe: Recipe) -> Iterator[Mismatch]:
-    """The answering model decides; its weights, build model and embedder do not."""
+    """Mismatches in the models; only another answering model is major."""
     llm, build, embedder = (one.run.metrics[name] for name in ("llm", "llm_build", "embedder"))
     paper, theirs = recipe.table.paper, recipe.llm
     model = paper.llms.get(theirs)
@@ -212,7 +214,7 @@ def different_settings(
 ) -> Iterator[Mismatch]:
     """Yield the settings that differ, sorted by path; – for a missing value.
 
-    Titles and the regime are left out, and settings of steps as in `above_steps`.
+    Titles and the regime are left out; settings of steps are in only if no other differs.
     """
     undecided = {"method.title", REGIME}
     if "auto" in (ours.get("chunking.variant"), theirs.get("chunking.variant")):

@@ -108,7 +108,7 @@ def reason_without_figure(table: PaperTable, cell: PrintedCell) -> str:
         return metric.value
     if not metric.criteria or cell.versus not in ("", cell.method):
         return ""
-    unnamed = "the paper does not name what it is compared with"
+    unnamed = "the paper does not name the opponent"
     return "a method against itself" if cell.versus == cell.method else unnamed
 
 

@@ -56,15 +56,15 @@ def comparison_notes(
         f"{paper.conditions}. Figures in {units}",
         *_about(table, dataset, cells),
         *([] if printed else ["the figure's numbers are not printed"]),
-        *([f"it shows {table.shape.shows}"] if table.shape.shows else []),
+        *([f"shown: {table.shape.shows}"] if table.shape.shows else []),
         *shared,
-        *by_words(zip(figures, own, strict=True), "grade, further"),
+        *by_words(zip(figures, own, strict=True), "also differs"),
         *doubts,
         *map(str, training_notes([figure.metrics for figure in figures.values()])),
-        *(["! some questions failed: the mean is over the rest"] if failed else []),
+        *(["! some questions failed: means are over the others"] if failed else []),
         *([f"! regimes differ: {', '.join(regimes)}"] if len(regimes) > 1 else []),
         *by_words([(cell, figure.judge) for cell, figure in figures.items()], "judge"),
-        *by_words(marks, "chosen"),
+        *by_words(marks, "selected"),
         *([INFLATED] if any(words for _, words in marks) else []),
         *by_words([(c, filled[c].reason) for c in cells if c not in figures], "no figure"),
         *([f"missing: {lacks}"] if lacks else []),
@@ -99,7 +99,7 @@ def _grades(grades: Sequence[Grade]) -> tuple[list[str], list[str]]:
     letters = ", ".join(sorted({one.letter for one in grades}))
     notes = [f"grade {letters}: {shared.sentence or 'nothing differs in all rows'}"]
     if any({*one.mismatches} - {*one.major} - every for one in grades if one.major):
-        notes.append("rows of grade C differ in settings too: --format csv names them")
+        notes.append("settings of rows of grade C differ too: see --format csv")
     own = [one.major or one.mismatches for one in grades]
     return notes, [Grade.of(one for one in row if one not in every).sentence for row in own]
 

@@ -1,4 +1,4 @@
-"""Entities and triples of a chunk: out of an OpenIE file, by a tagger, by a model; pruning."""
+"""Extraction of entities and triples by an OpenIE file, a tagger and a model."""
 
 import json
 from itertools import combinations
@@ -20,7 +20,7 @@ OTTO = "Otto Brandt\nOtto Brandt taught Mira Holt."
 
 @pytest.fixture
 def openie(tmp_path):
-    """A file with this content: a text, or passages as mappings."""
+    """Return a function that writes an OpenIE file of a text or of passages."""
 
     def write(*content):
         path = tmp_path / "openie.json"
@@ -39,7 +39,7 @@ def passage(text: str, entities=(), triples=()) -> dict:
     }
 
 
-def test_rows_come_in_chunk_order_whatever_the_order_and_spaces_of_the_file(openie):
+def test_rows_are_in_chunk_order_whatever_the_order_and_spaces_of_the_file(openie):
     file = openie(
         passage(OTTO, ["Otto Brandt"], [("Otto Brandt", "taught", "Mira Holt")]),
         passage(" Ada Marsh \n\n Ada Marsh  founded\tNorvik.", ["Ada Marsh", "Norvik"]),
@@ -53,7 +53,7 @@ def test_rows_come_in_chunk_order_whatever_the_order_and_spaces_of_the_file(open
     assert result.statistics == {"triples": 1, "skipped_triples": 0}
 
 
-def test_what_is_no_triple_is_skipped_and_counted(openie):
+def test_malformed_triples_are_skipped_and_counted(openie):
     odd = [["a", "r", "b"], ["a", "r"], ["a", "r", "b", "c"], ["a", 1, "b"], [], [["x", "r", "y"]]]
     result = openie_file(chunk_table=table(ADA), openie=openie(passage(ADA, [], odd)))
     assert result.rows[0].triples == (Triple("a", "r", "b"), Triple("x", "r", "y"))
@@ -69,7 +69,7 @@ def test_what_is_no_triple_is_skipped_and_counted(openie):
         ([{"passage": ADA, "extracted_triples": None}], "docs 0: the field 'extracted_triples'"),
     ],
 )
-def test_a_file_that_cannot_be_used_is_an_error_that_names_the_place(openie, content, place):
+def test_an_invalid_file_is_an_error_that_names_the_place(openie, content, place):
     file = openie(*content)
     with pytest.raises(UserError) as raised:
         openie_file(chunk_table=table(ADA), openie=file)
@@ -84,7 +84,7 @@ def sentence(*names: str, phrases=(), relations=(), pronouns=(), label="PERSON")
 
 
 def read(*sentences: Sentence, about: str = "", **settings) -> ChunkExtraction:
-    """The row that a tagger's sentences, of a passage with this title, come to."""
+    """Return the extraction of a passage with these sentences and this title."""
     result = nlp_extraction(
         chunk_table=table("Some text.", title=about),
         nlp=FixedTagger(*sentences),
@@ -121,19 +121,19 @@ FACT = ("Ada", "found", "Norvik")
 def test_relations_join_names_and_phrases_and_other_names_co_occur(
     sentences, title, entities, expected
 ):
-    """Up to eight names of a sentence, dates apart, with the title, which stands for pronouns."""
+    """At most eight names of a sentence, without dates; the title replaces pronouns."""
     row = read(*sentences, about=title)
     assert (row.entities, triples(row)) == (entities, expected)
 
 
 @pytest.mark.real
-def test_a_text_of_any_length_is_read_in_pieces_and_soft_hyphens_cut_no_name(monkeypatch):
+def test_long_texts_are_tagged_in_pieces_and_soft_hyphens_split_no_name(monkeypatch):
     text = "Marie Cu\u00adrie was born in War\u200bsaw. Pierre Curie was born in Paris.\n" * 3
     monkeypatch.setattr(nlp_module, "_MAX_PIECE", 80)
     assert Spacy().entities(text) == ["Marie Curie", "Warsaw", "Pierre Curie", "Paris"] * 3
 
 
-def test_a_tagger_that_is_not_installed_is_an_error_with_the_remedy():
+def test_a_missing_tagger_is_an_error_that_names_the_extra():
     with pytest.raises(UserError, match="nlp"):
         Spacy("no_such_model").entities("Ada")
 
@@ -154,13 +154,13 @@ def extracted(model: Scripted, *texts: str) -> Extraction:
 
 
 def counts(**other: int) -> dict[str, int]:
-    """The statistics of a chunk with one triple in two replies, but for these."""
+    """Return the statistics of one chunk, one triple and two replies, with these changes."""
     usual = {"triples": 1, "skipped_triples": 0, "replies": 2, "truncated_replies": 0, "chunks": 1}
     faults = ("failed_chunks", "malformed_chunks", "cut_chunks", "faulty_chunks")
     return {**usual, **dict.fromkeys(faults, 0), **other}
 
 
-def test_first_the_names_are_asked_for_then_with_them_the_facts():
+def test_the_model_is_asked_for_entities_and_then_for_their_triples():
     result = facts_reply(["Ada Marsh", "founded", "Norvik"], ["a", "r"], ["a", " ", "b"])
     model = Scripted([("Entities:", result), ("founded", names_reply("Ada Marsh", "Norvik"))])
     read = extracted(model, "Ada Marsh founded Norvik.")
@@ -170,8 +170,8 @@ def test_first_the_names_are_asked_for_then_with_them_the_facts():
     assert read.statistics == counts(skipped_triples=2, malformed_chunks=1, faulty_chunks=1)
 
 
-def test_a_chunk_that_cannot_be_read_gives_what_it_gave_and_is_counted():
-    """The first chunk gives no names, the second names and no facts, the third both."""
+def test_unreadable_replies_are_counted_and_readable_ones_kept():
+    """The first chunk has no readable reply, the second entities only, the third both."""
     model = Scripted([
         ("could not be read", NONSENSE),
         ("re:second.*Entities:", NONSENSE),
@@ -186,8 +186,8 @@ def test_a_chunk_that_cannot_be_read_gives_what_it_gave_and_is_counted():
     assert result.statistics == counts(replies=7, chunks=3, failed_chunks=2, faulty_chunks=2)
 
 
-def test_a_reply_that_was_cut_gives_its_whole_triples_and_is_counted():
-    """The third triple is cut in the middle of its tail: it may be half a name."""
+def test_the_complete_triples_of_a_cut_reply_are_kept():
+    """The third triple is cut within its tail, which may be half a name."""
     message = facts_reply(["a", "r", "b"], ["b, too", "s", "c [x]"], ["c", "t", "do"])
     cut = Completion(message[: message.index("do") + 1], finish="length")
     model = Scripted([("Entities:", cut), ("Passage:", names_reply("a", "b", "c"))])

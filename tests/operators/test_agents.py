@@ -1,4 +1,4 @@
-"""The agents of Think-on-Graph, by hand; the model's replies are planned."""
+"""Think-on-Graph's agents with scripted replies, by hand."""
 
 from dataclasses import replace
 
@@ -37,7 +37,7 @@ def chosen(graph, llm, *topics, exploration=None, **settings) -> list[tuple]:
     return [(one.topic, one.relation, one.forward, round(one.score, 6)) for one in result.chosen]
 
 
-def test_relations_come_from_the_names_of_the_node_as_the_model_chooses(graph):
+def test_the_model_chooses_among_the_relations_of_a_node(graph):
     llm = replying("{named (Score: 0.3)}\n{founded (Score: 0.7)}")
     assert chosen(graph, llm, ADA) == [(ADA, "founded", True, 0.7), (ADA, "named", False, 0.3)]
     llm = replying("{admired (Score: 1.0)}")
@@ -55,14 +55,14 @@ def test_relations_come_from_the_names_of_the_node_as_the_model_chooses(graph):
         " I hope this helps.",
     ],
 )
-def test_replies_are_read_in_many_forms(graph, reply):
+def test_relation_scores_are_parsed_in_many_formats(graph, reply):
     assert chosen(graph, replying(reply), ADA) == [
         (ADA, "founded", True, 0.75),
         (ADA, "taught", True, 0.25),
     ]
 
 
-def test_a_relation_is_not_walked_back(graph):
+def test_the_relation_of_the_last_hop_is_not_followed_back(graph):
     """Norvik was reached from Ada along `founded`, so only `stands on` is left there."""
     before = Exploration((), ((Hop(0, True, 0.7),),))
     llm = replying("{stands on (Score: 1)}")
@@ -83,7 +83,7 @@ def followed(graph, llm, *choices, **settings):
     return nodes, hops
 
 
-def test_candidates_are_scored_by_the_model_heaviest_shown_first(graph):
+def test_the_model_scores_the_candidates(graph):
     llm = replying("0.3, 0.7")
     nodes, hops = followed(graph, llm, FOUNDED)
     assert hops == [(0, True, 0.7), (2, True, 0.3)]
@@ -91,7 +91,7 @@ def test_candidates_are_scored_by_the_model_heaviest_shown_first(graph):
     assert followed(graph, replying("1.2, 0.3"), FOUNDED)[1] == [(2, True, 0.8), (0, True, 0.2)]
 
 
-def test_a_single_candidate_costs_no_call_and_of_many_the_heaviest_are_scored(graph, monkeypatch):
+def test_a_single_candidate_makes_no_call_and_only_the_heaviest_are_scored(graph, monkeypatch):
     llm = replying()
     nodes, hops = followed(graph, llm, STANDS, NAMED)
     assert hops == [(1, True, 0.4), (4, False, 0.2)]
@@ -106,7 +106,7 @@ def test_a_single_candidate_costs_no_call_and_of_many_the_heaviest_are_scored(gr
     assert [hop.score for hop in after.last] == [0.6]
 
 
-def test_the_best_hops_of_all_relations_are_kept_and_a_node_comes_once(graph):
+def test_the_best_hops_are_kept_and_nodes_are_not_repeated(graph):
     llm = replying("0.0, 1.0")
     nodes, hops = followed(graph, llm, NAMED, FOUNDED, STANDS, width=2)
     assert hops == [(0, True, 1.0), (1, True, 0.4)]
@@ -124,20 +124,20 @@ def test_the_best_hops_of_all_relations_are_kept_and_a_node_comes_once(graph):
      "25%, 75%", "0.25, 0.75\n\nBoth of the 2 towns were founded by Ada.",
      "I scored all 2 of them.\n1, 3"],
 )  # fmt: skip
-def test_numbers_are_read_in_many_forms(graph, reply):
+def test_candidate_scores_are_parsed_in_many_formats(graph, reply):
     _, hops = followed(graph, replying(reply), FOUNDED)
     assert hops == [(0, True, 0.75), (2, True, 0.25)]
 
 
 @pytest.mark.parametrize("reply", ["0.2, 0.3, 0.5", "0.9", "None of them.", ""])
-def test_without_one_number_for_each_candidate_all_score_the_same(graph, reply):
+def test_candidates_score_the_same_without_one_number_each(graph, reply):
     llm = replying(reply)
     _, hops = followed(graph, llm, FOUNDED)
     assert hops == [(2, True, 0.5), (0, True, 0.5)]
     assert (llm.meter.usage.calls, llm.meter.fallbacks) == (1, 1)
 
 
-def test_a_reply_read_by_nobody_gives_no_relation_and_a_failed_call_is_raised(graph):
+def test_unreadable_replies_give_no_relation_and_failed_calls_raise(graph):
     llm = replying(*2 * ["It is hard to say."])
     assert chosen(graph, llm, ADA) == []
     assert (llm.meter.usage.calls, llm.meter.fallbacks) == (2, 1)

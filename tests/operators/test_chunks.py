@@ -1,4 +1,4 @@
-"""Chunks by scores, words and graphs, and chunks ranked again, by hand."""
+"""Chunk operators by hand: scores, words, graphs, reranking."""
 
 import math
 from collections.abc import Sequence
@@ -29,7 +29,7 @@ def scores(*values: float) -> RelationshipScores:
     return RelationshipScores(np.array(values))
 
 
-def test_a_chunk_scores_the_sum_of_its_relationships_or_of_its_nodes():
+def test_aggregator_sums_the_scores_of_relationships_or_nodes():
     """Relationship 0, of 0 and 1, is read from the chunks 0 and 1; 1, of 1 and 2, from chunk 1."""
     graph = Graph.from_arrays(
         [0, 1], [1, 2],
@@ -44,7 +44,7 @@ def test_a_chunk_scores_the_sum_of_its_relationships_or_of_its_nodes():
         aggregator(scores(0.8, 0.5), graph=graph, by="nodes")
 
 
-def test_scores_go_from_nothing_to_the_weight_and_keep_their_order():
+def test_min_max_scales_scores_to_the_weight():
     """12, 6 and 2 lie 10, 4 and 0 above the lowest."""
     result = min_max(ranked(4, 9, 1, scores=(12.0, 6.0, 2.0)), weight=0.5)
     check(result, [4, 9, 1], [0.5, 0.2, 0.0])
@@ -52,7 +52,7 @@ def test_scores_go_from_nothing_to_the_weight_and_keep_their_order():
     assert min_max(ranked(3, 5, scores=(2.0, 2.0)), weight=3).scores.tolist() == [3, 3]
 
 
-def test_bm25_weighs_the_rarer_word_more_and_adds_up_several_texts():
+def test_bm25_weighs_rare_words_more_and_sums_over_texts():
     """All chunks have the mean length, so a word found once weighs idf / (1 + 1.5).
 
     Four chunks of two words; `dog` is in two of them, `cat` in one, `the` is a stop word:
@@ -68,7 +68,7 @@ def test_bm25_weighs_the_rarer_word_more_and_adds_up_several_texts():
     assert one.ids.tolist() == [3, 1]
 
 
-def test_of_several_texts_the_best_score_counts():
+def test_vector_search_takes_the_best_score_over_texts():
     embedder = Hashing()
     texts = ["a red dog", "a blue dog", "the green cat"]
     index = VectorIndex(embedder.encode(texts, kind="passage"))
@@ -90,7 +90,7 @@ def named():
     )  # fmt: skip
 
 
-def test_each_row_brings_its_chunks_by_id_and_one_that_is_there_keeps_its_score(named):
+def test_chunks_of_rows_come_in_row_order_with_the_first_score(named):
     rows = ranked(1, 0, 1, scores=(0.9, 0.5, 0.4))
     assert fromrel(rows, graph=named).items() == [(1, 0.9), (2, 0.9), (0, 0.5)]
     assert fromrel(rows, graph=named, top_k=1).items() == [(1, 0.9)]
@@ -103,7 +103,7 @@ def test_each_row_brings_its_chunks_by_id_and_one_that_is_there_keeps_its_score(
     ]  # fmt: skip
 
 
-def test_paths_lead_to_the_chunks_that_their_relationships_were_read_from():
+def test_chunks_of_paths_are_those_of_their_relationships():
     """A-B twice, in chunks 2 and 0; B-C in chunk 1."""
     graph = Graph.from_arrays(
         [A, B, B], [B, A, C],
@@ -115,14 +115,14 @@ def test_paths_lead_to_the_chunks_that_their_relationships_were_read_from():
     assert frompaths(paths, graph=graph, top_k=2).ids.tolist() == [1, 0]
 
 
-def test_chunks_that_name_both_ends_count_once_for_each_row_and_ties_come_by_id(named):
+def test_occurrence_counts_relationships_with_both_ends_in_the_chunk(named):
     """Row 0: chunks 0 and 1; row 1: chunk 1 alone, since B is not in chunk 2."""
     assert occurrence(ranked(0, 1), graph=named, top_k=9).items() == [(1, 2.0), (0, 1.0)]
     assert occurrence(ranked(0, 0), graph=named, top_k=9).items() == [(0, 2.0), (1, 2.0)]
     assert occurrence(ranked(1, 0), graph=named, top_k=1).items() == [(1, 2.0)]
 
 
-def test_each_entity_brings_its_chunks_by_how_many_neighbours_they_name(named):
+def test_occurrence_by_entity_ranks_chunks_by_neighbours(named):
     """C's: chunk 1 names A and B, chunk 2 neither. A's: chunk 0 names B, and 1 is there already."""
     by = {"graph": named, "scoring": "entity_order"}
     assert occurrence(ranked(0), ranked(C, A, C), **by, top_k=9).items() == [(1, 2), (2, 0), (0, 1)]
@@ -133,7 +133,7 @@ TABLE = ChunkTable.of([(f"d{row}", f"T{row}", f"text of chunk {row}") for row in
 WHO = Question("q", "Who?")
 
 
-def test_the_chunks_come_in_the_order_that_the_model_gives_the_others_behind_them():
+def test_rerank_follows_the_model_and_appends_missing_chunks():
     result = rerank(WHO, ranked(5, 2, 7), chunk_table=TABLE, llm=replying('{"order": [3, 1, 2]}'))
     check(result, [7, 5, 2], [1, 1 / 2, 1 / 3])
     llm = replying('{"order": [1, 2]}')
@@ -150,7 +150,7 @@ def test_the_chunks_come_in_the_order_that_the_model_gives_the_others_behind_the
 
 
 @pytest.mark.parametrize("nonsense", ["the third", '{"order": [9]}', '{"order": []}'])
-def test_a_reply_without_an_order_is_asked_for_again_and_then_changes_nothing(nonsense):
+def test_rerank_retries_unreadable_replies_once(nonsense):
     llm = replying(nonsense, nonsense)
     assert rerank(WHO, ranked(5, 2), chunk_table=TABLE, llm=llm).ids.tolist() == [5, 2]
     assert (llm.meter.fallbacks, llm.meter.unreadable, len(llm.meter.replies)) == (1, 1, 2)
@@ -159,7 +159,7 @@ def test_a_reply_without_an_order_is_asked_for_again_and_then_changes_nothing(no
     assert (llm.meter.fallbacks, llm.meter.corrected) == (0, 1)
 
 
-def test_a_good_chunk_climbs_through_windows_of_which_the_last_begins_at_the_first():
+def test_a_good_chunk_climbs_through_overlapping_windows():
     """Rows 0 to 4, windows of 4 by 2: rows 1-4 first, then 0-3; each turns its last one up."""
     llm = replying('{"order": [4, 1, 2, 3]}', '{"order": [2, 1, 3, 4]}')
     result = rerank(WHO, ranked(0, 1, 2, 3, 4), chunk_table=TABLE, llm=llm, window=4)
@@ -176,13 +176,13 @@ class Fixed:
         return np.array([{"T7": 0.9, "T2": 0.4}.get(one.split()[0], 0.1) for one in passages])
 
 
-def test_the_given_chunks_come_by_the_score_of_the_model_and_ties_by_id() -> None:
+def test_the_cross_encoder_ranks_chunks_ties_by_id() -> None:
     chunks = ranked(5, 2, 7, 3)
     result = cross_encoder_rerank(WHO, chunks, chunk_table=TABLE, cross_encoder=Fixed(), top_k=3)
     check(result, [7, 2, 3], [0.9, 0.4, 0.1])
 
 
-def test_one_chunk_costs_no_call_and_a_failed_call_is_raised():
+def test_rerank_makes_no_call_for_one_chunk_and_raises_failures():
     assert rerank(WHO, ranked(3), chunk_table=TABLE, llm=replying()).ids.tolist() == [3]
     failing = Scripted(answer=lambda chat: CallFailed("refused", "no"))
     with pytest.raises(CallFailed):
@@ -219,20 +219,20 @@ def routed(**settings):
     return both(**settings)[0]
 
 
-def test_a_child_has_the_best_route_above_the_median_passage_by_its_parents_share() -> None:
+def test_a_child_scores_its_best_route_times_the_parents_share() -> None:
     """Otto: by Ada's sentence, the question naming her, or by Malmo's, half of the half of 0.5."""
     assert ABOVE > 0.5 * 0.5 * 0.5
     check(routed(), [1, 2, 0, 3, 4], [ABOVE, ABOVE, 0, 0, 0])
     check(routed(other_parents=1.0, parent_weight=0.0), [1, 2, 0, 3, 4], [0.5, ABOVE, 0, 0, 0])
 
 
-def test_the_former_score_and_a_title_in_the_question_count_too() -> None:
+def test_route_adds_the_former_score_and_the_title_bonus() -> None:
     logs = {row: math.log(share + 1e-4) for row, share in SHARE.items()}
     check(routed(weight=1.0, n_parents=0), list(SHARE)[:3] + [4, 3], sorted(logs.values())[::-1])
     check(routed(title_bonus=1.0, top_k=3), [0, 4, 1], [1, 1, ABOVE])
 
 
-def test_the_best_route_to_each_ranked_chunk_is_returned_with_its_sentence_and_score() -> None:
+def test_the_best_route_to_each_chunk_is_returned() -> None:
     otto = Route(0, 1, "She lived in Malmö with Otto.", pytest.approx(ABOVE))
     assert both()[1] == Routes((otto, Route(0, 2, otto.sentence, otto.score)))
     mayor = Route(2, 1, "Its mayor was Otto.", pytest.approx(0.5))

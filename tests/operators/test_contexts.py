@@ -1,4 +1,4 @@
-"""Contexts of chunks, relationships, paths and points: what fits, in which order and words."""
+"""Contexts by hand: order, texts, and what the budget cuts."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -46,7 +46,7 @@ def scores_of(context: Context, *evidence: str) -> dict[str, float]:
     return question_scores(row, Gold((), evidence))
 
 
-def test_a_chunk_is_evidence_of_every_document_it_holds_and_cut_for_every_one() -> None:
+def test_a_chunk_counts_as_evidence_for_each_of_its_documents() -> None:
     assert [TABLE.documents_of(row) for row in (0, 1)] == [["a", "b"], ["c"]]
     assert [(piece.id, piece.also) for piece in packed().pieces] == [("c", ()), ("a", ("b",))]
     for evidence in (("a",), ("b",), ("b", "c")):
@@ -88,7 +88,7 @@ def ids_of(context: Context) -> list[str]:
     return [piece.id for piece in context.pieces]
 
 
-def test_the_last_are_cut_unless_the_lowest_are_asked_for():
+def test_the_budget_cuts_the_last_or_the_lowest_rows():
     last = block(BEST_LAST, budget=25)
     assert (ids_of(last), last.cut) == (["2", "0"], (("relationship", "3"), ("relationship", "1")))
     lowest = block(BEST_LAST, budget=25, cut="lowest")
@@ -97,7 +97,7 @@ def test_the_last_are_cut_unless_the_lowest_are_asked_for():
 
 
 @pytest.mark.parametrize("budget", [5, 25, 40])
-def test_those_that_fit_are_those_that_the_context_would_keep(budget: int):
+def test_fitting_returns_the_rows_that_the_context_keeps(budget: int):
     before = Context((Piece("node", "n", "x", 1.0, 10),), (), 0.5)
     ways: dict[str, Any] = {"share": 0.5, "top_k": 3}
     bound = ContextBudget(budget)
@@ -107,7 +107,7 @@ def test_those_that_fit_are_those_that_the_context_would_keep(budget: int):
 
 
 @pytest.mark.parametrize("cut", ["last", "lowest"])
-def test_a_row_that_is_ranked_twice_is_packed_once_at_its_first_place(cut: str):
+def test_duplicate_rows_are_packed_once_at_their_first_place(cut: str):
     twice = ranked(2, 0, 2, 2, 1, 0, scores=(0.9, 0.8, 0.9, 0.7, 0.6, 0.5))
     assert ids_of(block(twice, cut=cut)) == ["2", "0", "1"]
     assert ids_of(block(twice, budget=20, cut=cut)) == ["2", "0"]
@@ -120,7 +120,7 @@ def test_a_row_that_is_ranked_twice_is_packed_once_at_its_first_place(cut: str):
     assert kept.ids.tolist() == [2, 0]
 
 
-def test_a_block_with_tokens_of_its_own_takes_no_more_and_hands_none_on():
+def test_a_share_above_1_limits_the_block_in_tokens():
     """Of 100 tokens the first block may take 35 and takes 10; half of the rest is 50, not 75."""
     first = block(ranked(0), budget=100, share=35)
     assert (first.n_tokens, first.share) == (10, 0.1)
@@ -153,7 +153,7 @@ LINES = {
 }
 
 
-def test_the_most_reliable_path_stands_last_and_the_least_is_cut_whatever_the_order() -> None:
+def test_paths_are_ordered_and_the_worst_path_is_cut() -> None:
     assert texts() == [LINES["short"], LINES["back"], LINES["long"]]
     assert texts(order="descending") == [LINES["long"], LINES["back"], LINES["short"]]
     result = [texts(order="hop_first", seed=seed) for seed in range(9)]
@@ -183,7 +183,7 @@ def graph() -> Graph:
     return replace(base, types=Texts.of(TYPES), descriptions=Texts.of(texts))
 
 
-def test_each_search_is_cut_where_it_no_longer_fits_and_no_tokens_hold_none(graph):
+def test_fitting_cuts_nodes_and_chunks_at_a_number_of_tokens(graph):
     """Three words and six: eight hold the first alone; entities are neither counted nor cut."""
     nodes, hyperedges = ranked(MET, BO, MOVED, ADA), {"types": ("hyperedge",)}
     for settings, ids in (
@@ -221,7 +221,7 @@ def read(**settings: Any) -> tuple[list[str], Context]:
     return [chat[-1].content for chat in llm.prompts], context
 
 
-def test_what_the_groups_leave_unread_is_cut_and_shuffled_reports_are_all_read() -> None:
+def test_map_lists_unread_reports_as_cut_and_shuffles_by_seed() -> None:
     calls, context = read(group_tokens=20, max_groups=2)
     assert len(calls) == 2
     assert ids_of(context) == ["c0", "c1", "c2", "c3"]

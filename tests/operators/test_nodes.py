@@ -1,4 +1,4 @@
-"""Nodes and relationships by vectors, names, neighbours and scores, by hand."""
+"""Node and relationship operators by hand."""
 
 from dataclasses import replace
 
@@ -29,7 +29,7 @@ load_plugins()
 A, B, C, D = range(4)
 
 
-def test_the_most_similar_nodes_come_first_by_cosine_or_share():
+def test_node_search_scores_by_cosine_or_share():
     """Cosines 1 and 0.5 become 1 and 0.75, of 1.75 together."""
     needs = {"node_index": at(0, 60, 90), "embedder": Planted(angle)}
     needs["graph"] = Graph.from_arrays([], [], n_nodes=3)
@@ -38,7 +38,7 @@ def test_the_most_similar_nodes_come_first_by_cosine_or_share():
     check(result, [0, 1], [1 / 1.75, 0.75 / 1.75])
 
 
-def test_nodes_that_share_the_rarest_words_come_first_among_candidates():
+def test_tfidf_ranks_nodes_or_given_candidates():
     """Of four texts dog and blue are in two, red and cat in one."""
     passages = Tfidf.of(["red dog", "blue dog", "blue cat sleeps", "green frog"])
     result = tfidf(Question("q", "a red dog"), tfidf=passages)
@@ -54,7 +54,7 @@ def star():
     return Graph.from_arrays([A, A, D, C], [B, C, A, D], weight=[1, 3, 1, 2])
 
 
-def test_neighbours_come_by_weight_without_the_given_nodes_or_behind_them(star):
+def test_onehop_ranks_neighbours_by_weight_per_node(star):
     assert onehop(ranked(A), graph=star).items() == [(C, 3.0), (B, 1.0), (D, 1.0)]
     assert onehop(ranked(A, C), graph=star).ids.tolist() == [B, D]
     result = onehop(ranked(C, B, scores=(0.9, 0.8)), graph=star, include_seeds=True)
@@ -63,7 +63,7 @@ def test_neighbours_come_by_weight_without_the_given_nodes_or_behind_them(star):
     assert onehop(ranked(A), graph=both_ways).items() == [(C, 5.0), (B, 4.0)]
 
 
-def test_ends_come_in_order_with_the_best_or_the_mean_of_their_relationships(star):
+def test_relnode_scores_ends_by_best_or_mean(star):
     """Rows 3 and 1: C - D, then A - C, of which C is there already."""
     rows = ranked(3, 1, scores=(0.9, 0.4))
     assert relnode(rows, graph=star).items() == [(C, 0.9), (D, 0.9), (A, 0.4)]
@@ -78,7 +78,7 @@ def test_ends_come_in_order_with_the_best_or_the_mean_of_their_relationships(sta
         ("degree", [(A, 2.0 + 3.0), (D, 2.0 + 2.0)]),
     ],
 )
-def test_neighbours_are_scored_by_the_nodes_that_bring_them(star, score, expected):
+def test_expand_scores_neighbours_by_sum_best_or_degree(star, score, expected):
     """C (0.9) brings A and D, B (0.5) brings A. Degrees: A 3, B 1, C 2, D 2."""
     result = expand(ranked(B, C, scores=(0.5, 0.9)), graph=star, score=score)
     check(result, [node for node, _ in expected], [value for _, value in expected])
@@ -123,14 +123,12 @@ BY_NAME = {"parts": ("dictionary", "mentions")}
         ("Norvik?", ("the observatory",), BY_NAME, ([3], [1.0])),
     ],
 )  # fmt: skip
-def test_names_that_are_no_nodes_are_found_by_vectors_after_the_longest_exact_ones(
-    text, mentions, settings, expected
-):
+def test_link_matches_longest_names_first_then_vectors(text, mentions, settings, expected):
     names = ["ada", "ada marsh", "marsh road", "norvik"]
     assert linked(names, np.eye(4), text, *mentions, **settings) == expected
 
 
-def test_a_given_name_is_that_of_a_node_in_its_own_spelling_first():
+def test_link_prefers_the_exact_spelling():
     names, words = ["NORVIK", "Norvik", "ada marsh"], Hashing(4096)
     how = {"parts": ("mentions", "vectors"), "single_words": "any", "embedder": words}
     town = names, words.encode(names, kind="passage"), "Is NORVIK in Norvik?"
@@ -162,9 +160,7 @@ HOME = ("Was Nashville home to Hank Snow?", ("nashville", "hank snow"))
         ("Which State is it?", ("state",), {}, ["state"]),
     ],
 )  # fmt: skip
-def test_matched_names_come_before_mentions_outside_of_them_part_by_part(
-    text, mentions, settings, found
-):
+def test_match_applies_its_parts_in_order(text, mentions, settings, found):
     graph = Graph.from_arrays([], [], names=NAMES)
     result = match(Mentions(mentions), Question("q", text), graph=graph, chunk_table=TABLE,
                    **settings)  # fmt: skip
@@ -184,7 +180,7 @@ PEOPLE = replace(
 
 
 @pytest.mark.parametrize("op", TYPED, ids=lambda op: op.name)
-def test_only_rows_of_the_types_come_out(op: Operator) -> None:
+def test_operators_return_only_nodes_of_the_given_types(op: Operator) -> None:
     """In the first world, where every second node is a place."""
     resources, values = WORLDS[0].resources, WORLDS[0].values("several")
     base = resources["graph"]
@@ -196,7 +192,7 @@ def test_only_rows_of_the_types_come_out(op: Operator) -> None:
     assert nodes_of_types(resources["graph"], ("place",))[slots["nodes"].ids].all()
 
 
-def test_types_that_no_node_has_are_refused_before_and_in_a_run() -> None:
+def test_unknown_types_are_refused() -> None:
     with pytest.raises(UserError, match="place"):
         nodes_of_types(PEOPLE, ("plase",))
     with pytest.raises(UserError, match=r"build\.graph"):
@@ -219,7 +215,7 @@ def test_types_that_no_node_has_are_refused_before_and_in_a_run() -> None:
         ([0, 1, 3], [1, 2, 4], {"keep_scores": "best", "top_k": 1}, [0], [0.8, 0.0, 0.0]),
     ],
 )
-def test_a_relationship_scores_the_sum_of_its_ends_and_a_pair_counts_once(
+def test_aggregator_scores_relationships_by_the_sum_of_their_ends(
     source, target, settings, best, every
 ):
     mass = np.array([0.5, 0.3, 0.2, 0, 0])[: max(source + target) + 1]
@@ -255,13 +251,13 @@ def test_relationships_at_nodes_are_ordered_by_degree_or_links(ends, nodes, sett
     assert result.ids.tolist() == rows
 
 
-def test_relationships_at_a_node_come_by_degree_weight_and_id(kite):
+def test_relationships_at_a_node_are_ordered_by_degree_weight_and_id(kite):
     """Rows 0, 3 and 4 have 3 + 2, row 3 the most weight."""
     result = relationships.onehop(falling(0), graph=kite)
     assert result.items() == [(3, 5.0), (0, 5.0), (4, 5.0)]
 
 
-def test_the_most_similar_relationships_come_first_or_by_degree_and_weight(kite):
+def test_relationship_search_orders_by_similarity_or_degree(kite):
     """Row i lies on axis 0 by 0.9, 0.8, 0.7, 0.6 and 0.5."""
     vectors = np.zeros((5, 5), np.float32)
     vectors[:, 0] = [0.9, 0.8, 0.7, 0.6, 0.5]
@@ -278,7 +274,7 @@ def test_the_most_similar_relationships_come_first_or_by_degree_and_weight(kite)
 
 
 @pytest.mark.parametrize("seed", range(8))
-def test_relationships_at_nodes_are_those_that_a_scan_of_all_finds(seed):
+def test_relationships_at_nodes_match_a_full_scan(seed):
     """In a graph with loops, parallel rows and weights of 0."""
     chance = np.random.default_rng(seed)
     graph = Graph.from_arrays(*chance.integers(12, size=(2, 40)), weight=chance.integers(0, 3, 40))

@@ -1,4 +1,4 @@
-"""Operators of subgraphs and communities, worked out by hand; replies are planned."""
+"""Subgraph and community operators by hand, with scripted replies."""
 
 import numpy as np
 import pytest
@@ -44,13 +44,13 @@ PARALLEL = Graph.from_arrays([B, A, B], [C, B, A])
         (SQUARE, (A, D), [(A, B, D)]),  # and so are the nodes on the way
     ],
 )
-def test_a_walk_goes_to_the_nearest_node_that_is_left(line, graph, nodes, walks):
+def test_a_path_continues_to_the_nearest_unvisited_node(line, graph, nodes, walks):
     result = khop_path(falling(*nodes), graph=graph or line)
     assert [path.nodes for path in result.paths] == walks
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_hops_are_as_many_as_networkx_says(seed):
+def test_path_lengths_match_networkx(seed):
     import networkx
 
     rng = np.random.default_rng(seed)
@@ -65,13 +65,13 @@ def test_hops_are_as_many_as_networkx_says(seed):
         assert paths == ()
 
 
-def test_relationships_earn_prizes_by_their_distinct_similarities():
+def test_relationship_prizes_follow_distinct_similarities():
     """3/2 for the two best; 1.5 * 0.99 - 0.01 = 1.475 for the next, not 2; then 1; then nothing."""
     prizes = relationship_prizes(np.array([0.9, 0.9, 0.7, 0.2, 0.1]), 3)
     np.testing.assert_allclose(prizes, [1.5, 1.5, 1.475, 1.0, 0.0])
 
 
-def test_prized_nodes_are_joined_and_ranked(line):
+def test_steiner_connects_and_ranks_prized_nodes(line):
     """D has the prize 2, A 1; B and C only connect them, at 3 times 0.5."""
     subgraph, nodes, rows = steiner(falling(D, A), falling(), graph=line)
     assert nodes.items() == [(D, 2.0), (A, 1.0), (B, 0.0), (C, 0.0)]
@@ -91,7 +91,7 @@ def test_prized_nodes_are_joined_and_ranked(line):
         (PARALLEL, [1, 1, 0], [0, 0, 0.9], ([A, B], [2])),  # of two rows the prized one
     ],
 )
-def test_the_tree_weighs_prizes_against_costs(line, graph, node_prizes, prizes, expected):
+def test_the_steiner_tree_weighs_prizes_against_costs(line, graph, node_prizes, prizes, expected):
     given = np.array(node_prizes, float), np.array(prizes, float)
     nodes, rows = prized_subgraph(graph or line, *given, cost=0.5)
     assert (nodes.tolist(), rows.tolist()) == expected
@@ -103,7 +103,7 @@ def chosen(line, reply, **inputs):
     return agent_path(QUESTION, graph=line, llm=llm, **inputs), llm
 
 
-def test_the_triples_of_the_reply_become_their_rows_or_stay_texts(line):
+def test_triples_of_the_reply_become_relationships_or_texts(line):
     first = "Reranked Triple 1: carla -> related to -> dina"
     result, _ = chosen(line, f"{first}\nReranked Triple2: ada——>related to——>bruno")
     assert result == Subgraph((C, D, A, B), (2, 0))
@@ -114,7 +114,7 @@ def test_the_triples_of_the_reply_become_their_rows_or_stay_texts(line):
     assert result.texts == ("ada -> taught -> bruno",)
 
 
-def test_a_reply_without_a_triple_is_asked_for_again_and_a_cut_line_not_read(line):
+def test_agent_path_retries_once_and_skips_truncated_lines(line):
     result, llm = chosen(line, "I do not know.")
     assert result.relationships == (0, 1, 2)
     assert (llm.meter.usage.calls, llm.meter.fallbacks) == (2, 1)
@@ -144,7 +144,7 @@ def layers(*ratings: float) -> dict[str, object]:
     return {"communities": communities, "reports": reports}
 
 
-def test_communities_come_by_the_nodes_they_hold_down_to_a_level():
+def test_communities_are_ranked_by_their_number_of_given_nodes():
     """X holds two of the nodes, Y and Z one; of these Y has the better rating."""
     check(entity(SEEDS, **layers()), [X, Y, Z], [2 + 3 / 11, 1 + 9 / 11, 1 + 5 / 11])
     assert entity(ranked(3), **layers()).ids.tolist() == []
@@ -154,19 +154,19 @@ def test_communities_come_by_the_nodes_they_hold_down_to_a_level():
     check(result, [X, Z, Y], [2 + 10 / 11, 1 + 0.5 / 11, 1.0])
 
 
-def test_a_layer_holds_the_reported_communities_by_their_chunks_but_those_rated_below_0():
+def test_layer_ranks_communities_by_their_number_of_chunks():
     """X and Y are in two chunks each, and Y has the better rating; Z is in one."""
     check(layer(**layers()), [Y, X, Z], [2 + 9 / 11, 2 + 3 / 11, 1 + 5 / 11])
     assert layer(**layers(3, -1, 5, 10, 8)).ids.tolist() == [X, Z]
 
 
 @pytest.mark.parametrize(("level", "expected"), [(0, [Y, X]), (1, [Y, Z]), (3, [Y, FINE])])
-def test_at_a_level_come_its_communities_and_the_coarser_ones_that_none_divides(level, expected):
+def test_one_level_includes_coarser_communities_without_children(level, expected):
     """Z divides X, and FINE divides Z; nothing divides Y."""
     assert layer(level=level, levels="at", **layers()).ids.tolist() == expected
 
 
-def test_the_most_similar_reports_come_first_and_no_community_without_one():
+def test_community_search_ranks_reports_by_similarity():
     """Along axis 0 the reports lie by 0.2, 0.8, 0.6, 0 (none) and 0.4; along axis 1 X alone."""
     vectors = np.array([[0.2, -0.5], [0.8, 0], [0.6, 0], [0, 0], [0.4, 0]], np.float32)
     needs = {

@@ -1,4 +1,4 @@
-"""Nodes and chunks by random walks, worked out by hand."""
+"""Random walks over nodes and chunks, by hand."""
 
 import numpy as np
 import pytest
@@ -33,11 +33,11 @@ def masses(graph: Graph, *seeds: int, **settings) -> list[float]:
         (0.0, [1.0, 0.0, 0.0, 0.0]),
     ],
 )
-def test_damping_is_the_chance_that_the_walk_goes_on(damping, mass):
+def test_damping_is_the_probability_of_continuing_the_walk(damping, mass):
     assert masses(PATH, A, damping=damping) == mass
 
 
-def test_mass_of_isolated_nodes_goes_back_parallel_rows_add_up_and_little_mass_is_nothing():
+def test_isolated_nodes_parallel_relationships_and_min_mass():
     assert masses(PATH, A, D) == [0.388889, 0.222222, 0.055556, 0.333333]
     best, scores = alone(ppr)(ranked(A), graph=PATH, min_mass=0.1, keep_scores="best")
     assert best.ids.tolist() == [A, B]
@@ -51,7 +51,7 @@ def test_mass_of_isolated_nodes_goes_back_parallel_rows_add_up_and_little_mass_i
     assert masses(heavy, A, weighted=False) == [0.583333, 0.333333, 0.083333]
 
 
-def test_a_seed_in_two_chunks_weighs_half_and_one_given_twice_counts_once():
+def test_specificity_weights_seeds_by_their_number_of_chunks():
     """A - B in the chunks 0 and 1, B - C in the chunk 2: A is in two chunks, C in one."""
     in_chunks = Graph.from_arrays(
         [A, B], [B, C],
@@ -65,7 +65,7 @@ def test_a_seed_in_two_chunks_weighs_half_and_one_given_twice_counts_once():
         assert masses(in_chunks, C, C, D, reset=reset, **still) == once
 
 
-def test_nodes_and_chunks_restart_by_their_share() -> None:
+def test_restart_weights_are_shares() -> None:
     graph = Graph.from_arrays(
         [], [], names=list("abc"), node_chunk=[[1, 1, 1], [1, 0, 0], [0, 0, 0]]
     )
@@ -76,7 +76,7 @@ def test_nodes_and_chunks_restart_by_their_share() -> None:
     np.testing.assert_allclose(shares, [0.0, 0.8, 0.0, 0.2])
 
 
-def test_a_node_in_two_chunks_weighs_half():
+def test_specificity_divides_scores_by_the_number_of_chunks():
     """A is in two chunks through its relationships, B in one, C in none."""
     of_chunks = Graph.from_arrays(
         [A, A], [B, D],
@@ -86,7 +86,7 @@ def test_a_node_in_two_chunks_weighs_half():
     check(result, [B, A, C], [0.6, 0.45, 0.3])
 
 
-def test_the_least_similar_chunk_has_0_and_the_most_similar_1():
+def test_similarity_scales_the_cosine_to_0_1():
     """Chunks point east, north-east and west: cosines 1, 0.6 and -1; (0.6 + 1) / 2 = 0.8."""
     index = VectorIndex(np.array([[1, 0], [0.6, 0.8], [-1, 0]], np.float32))
     result = alone(similarity)(Question("q", "east"), chunk_index=index, embedder=Planted())
@@ -115,14 +115,14 @@ CHAIN = Graph.from_arrays(
         }),
     ],
 )  # fmt: skip
-def test_a_node_goes_to_its_neighbours_and_its_chunks_by_weight(settings, steps):
+def test_the_walk_moves_to_neighbours_and_chunks_by_weight(settings, steps):
     """Nodes are rows 0 to 2, chunks the rows from 3 on."""
     settings = {"relationships": True, "contains": "one", **settings}
     every = walk_with_chunks(CHAIN, **settings).transition.toarray().T.round(6).tolist()
     assert {row: every[row] for row in steps} == steps
 
 
-def test_chunks_gain_by_the_walk_what_nodes_and_dense_scores_restart_with():
+def test_chunk_ppr_restarts_at_nodes_and_chunks():
     def walked(nodes, *scores: float, graph: Graph = CHAIN, **settings):
         return alone(chunk_ppr)(nodes, ChunkScores(np.array(scores)), graph=graph, **settings)
 

@@ -4,6 +4,6 @@ import tiny_operators
 
 @pytest.fixture(autouse=True)
 def tiny(open_registries):
-    """The tiny operators are known while a test of this folder runs."""
+    """Register the tiny operators for each test of this folder."""
     tiny_operators.register()
     tiny_operators.blocks.clear()

@@ -1,4 +1,4 @@
-"""Every static problem of a pipeline, in one error, before anything is called."""
+"""Static problems of pipelines."""
 
 from collections.abc import Iterable, Sequence
 from typing import Any
@@ -22,7 +22,7 @@ def problems(
     resources: Iterable[str] | None = None,
     attributes: Iterable[str] | None = None,
 ) -> list[str]:
-    """The problems of a method, those of its settings first."""
+    """The problems of a method."""
     pipeline, result = build({"retrieve": retrieve, "generate": list(generate)})
     return result or pipeline.check(
         None if resources is None else frozenset(resources),
@@ -45,7 +45,7 @@ def branch(*arms: Any, **more: Any) -> dict[str, Any]:
         [START, {"each": "nodes", "steps": [CHUNKS]}],
     ],
 )
-def test_a_sound_pipeline_has_no_problem(steps: Sequence[Any]) -> None:
+def test_a_valid_pipeline_has_no_problems(steps: Sequence[Any]) -> None:
     assert problems(steps) == []
 
 
@@ -87,7 +87,7 @@ def test_a_sound_pipeline_has_no_problem(steps: Sequence[Any]) -> None:
         ([{"switch": "question"}], "retrieve.0.cases", "named lists of steps"),
     ],
 )  # fmt: skip
-def test_a_problem_is_told_with_its_place(steps: Any, place: str, problem: str) -> None:
+def test_a_problem_names_its_step(steps: Any, place: str, problem: str) -> None:
     result = problems(steps)
     assert any(one.startswith(place) and problem in one for one in result), result
 
@@ -103,7 +103,7 @@ def test_given_slots_resources_and_attributes_are_checked() -> None:
     assert result.startswith("retrieve.0 tiny.typed requires node.type")
 
 
-def test_all_problems_come_in_one_error() -> None:
+def test_one_error_lists_all_problems() -> None:
     result = problems([QUERY, {**GROW, "by": -1, "bye": 2}, {"op": "tiny.chonks"}])
     with pytest.raises(UserError) as raised:
         raise_problems(result, "the pipeline of method 'mine'")
@@ -113,7 +113,7 @@ def test_all_problems_come_in_one_error() -> None:
         assert any(words in line for line in lines[1:])
 
 
-def test_a_pipeline_knows_what_it_needs_and_what_it_may_cost() -> None:
+def test_a_pipeline_sums_its_needs_and_maximum_calls() -> None:
     arms = [
         {"repeat": 3, "steps": [ECHO]},
         {"each": "nodes", "at_most": 5, "steps": [ECHO]},
@@ -125,7 +125,7 @@ def test_a_pipeline_knows_what_it_needs_and_what_it_may_cost() -> None:
     assert pipeline.max_calls(answering=False) == 3 + 5 + 2 + 1 and pipeline.max_calls() == 12
 
 
-def test_its_description_changes_with_settings_and_order_and_not_with_places() -> None:
+def test_the_description_depends_on_settings_and_order() -> None:
     def described(*steps: Any) -> list[Any]:
         return build({"retrieve": list(steps)})[0].describe()
 

@@ -1,4 +1,4 @@
-"""The combinators over tiny operators: branch, switch, repeat and each."""
+"""Combinators over tiny operators."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -28,7 +28,7 @@ def each(slot: str, *steps: Any, **more: Any) -> dict[str, Any]:
     return {"each": slot, "steps": list(steps), **more}
 
 
-def test_arms_start_from_the_same_state_are_merged_or_fail_the_question():
+def test_branch_merges_its_arms_or_fails_the_question():
     branch = arms(ones=[GROW], tens=[{**GROW, "unit": "ten"}])
     assert nodes([START, branch], "1 2") == [2, 11, 3, 12]
     assert nodes([START, {**branch, "merge": "union"}], "1 2") == [2, 3, 11, 12]
@@ -40,7 +40,7 @@ def test_arms_start_from_the_same_state_are_merged_or_fail_the_question():
 SWITCH = {"switch": "mentions", "cases": {"empty": [TWICE], "some": [GROW]}}
 
 
-def test_a_question_goes_into_the_arm_that_a_slot_names_each_arm_one_block():
+def test_switch_runs_each_case_as_one_block():
     result = outcomes([START, NAMES, SWITCH], "5", "5 ada", "6", "7 otto")
     assert [one.get("nodes").ids.tolist() for one in result] == [[10], [6], [12], [8]]
     assert tiny_operators.blocks == [2]
@@ -50,7 +50,7 @@ def test_a_question_goes_into_the_arm_that_a_slot_names_each_arm_one_block():
     assert nodes([START, NAMES, only], "5 ada") == [6]
 
 
-def test_a_fallback_is_noted_once_for_its_question_and_names_a_case_of_its_switch():
+def test_a_fallback_is_recorded_once_and_names_a_case():
     world, stored = Execution({}), {**SWITCH, "fallback": {"empty": "no name"}}
     outcomes([START, NAMES, stored, stored], "5", "5 ada", world=world)
     assert {name: list(why) for name, why in world.fallbacks.items()} == {"q0": ["no name"]}
@@ -59,7 +59,7 @@ def test_a_fallback_is_noted_once_for_its_question_and_names_a_case_of_its_switc
     assert "'emty'" in problem and "'empty'" in problem
 
 
-def test_repeating_stops_at_a_sign_or_failure_each_question_for_itself():
+def test_repeat_stops_per_question():
     enough = {"op": "tiny.enough", "at": 5}
     result = outcomes([START, repeat(9, GROW, enough, until="keywords")], "1", "3", "8")
     assert [one.get("nodes").ids.tolist() for one in result] == [[5], [5], [9]]
@@ -73,7 +73,7 @@ def test_repeating_stops_at_a_sign_or_failure_each_question_for_itself():
 @pytest.mark.parametrize(
     ("keep", "expected"), [("last", [3, 5]), ("union", [2, 4, 3, 5]), ("max", [2, 3, 4, 5])]
 )
-def test_rows_of_earlier_rounds_are_kept_as_asked(keep, expected):
+def test_repeat_keeps_rows_of_earlier_rounds(keep, expected):
     assert nodes([START, repeat(2, GROW, keep=keep)], "1 3") == expected
 
 
@@ -87,11 +87,11 @@ def test_rows_of_earlier_rounds_are_kept_as_asked(keep, expected):
          [6, 14, 4, 12]),
     ],
 )  # fmt: skip
-def test_steps_run_for_every_item_alone(step, expected):
+def test_each_runs_its_steps_per_item(step, expected):
     assert nodes([START, step], "4 2") == expected
 
 
-def test_items_of_all_questions_are_one_block_so_many_of_each_and_fail_alone():
+def test_items_of_all_questions_run_as_one_block():
     outcomes([START, each("nodes", TWICE)], "1 2", "3", "none")
     assert tiny_operators.blocks == [3]
     (outcome,) = outcomes([START, each("nodes", CHUNKS, at_most=2)], "4 2 9")
@@ -104,7 +104,7 @@ def test_items_of_all_questions_are_one_block_so_many_of_each_and_fail_alone():
     assert [len(outcome.get(slot)) for slot in ("chunks", "nodes")] == [0, 0]
 
 
-def test_the_run_key_sees_the_code_that_merges(monkeypatch):
+def test_the_description_contains_the_code_of_combinators(monkeypatch):
     pipeline, _ = build({"retrieve": [START, each("nodes", CHUNKS)]})
     before = pipeline.describe()
     edited = "graphrag_bench.pipeline.combinator.code"

@@ -1,4 +1,4 @@
-"""Lists that steps name with `as`, and arms of which a branch takes over `only` some slots."""
+"""Named lists (`as`), and branches with `only`."""
 
 from typing import Any
 
@@ -24,7 +24,7 @@ def problems(*steps: dict[str, Any]) -> list[str]:
     return [*result, *pipeline.check(slots=frozenset({"dependencies"}))]
 
 
-def test_two_lists_of_one_kind_are_read_by_name_and_by_type():
+def test_two_lists_of_one_type_are_read_by_name():
     """`apart(seeds, nodes)` gives the nodes that are no seeds."""
     (outcome,) = outcomes([START, SEEDS, APART], "3 5 3 7")
     assert outcome.get("seeds").ids.tolist() == [3]
@@ -50,11 +50,11 @@ def test_two_lists_of_one_kind_are_read_by_name_and_by_type():
         ([branch(["chunks"], SEEDS, CHUNKS), APART], "retrieve.2 tiny.apart", "'seeds'"),
     ],
 )  # fmt: skip
-def test_a_wrong_name_is_told_before_the_run_with_its_place(steps: Any, place: str, name: str):
+def test_a_wrong_list_name_is_a_problem_of_its_step(steps: Any, place: str, name: str):
     assert any(one.startswith(place) and name in one for one in problems(*steps))
 
 
-def test_only_the_named_slots_of_a_branch_are_there_afterwards_and_a_failure_fails_the_question():
+def test_only_limits_the_slots_that_a_branch_returns():
     (outcome,) = outcomes([START, branch(["query"], NAMES, GROW, QUERY)], "1 2 ada")
     assert outcome.get("query").texts == ("ada",)
     assert outcome.get("nodes").ids.tolist() == [1, 2]
@@ -63,7 +63,7 @@ def test_only_the_named_slots_of_a_branch_are_there_afterwards_and_a_failure_fai
     assert isinstance(bad, Failure) and bad.step == "retrieve.1.arm.0 tiny.twice"
 
 
-def test_what_a_branch_leaves_behind_cannot_be_read_and_its_arms_may_write_anew():
+def test_dropped_slots_cannot_be_read_and_arms_may_overwrite():
     assert problems(branch(["nodes"], NAMES, GROW), GROW) == []
     (message,) = problems(branch(["nodes"], NAMES, GROW), QUERY)
     assert "'mentions'" in message
@@ -74,7 +74,7 @@ def test_what_a_branch_leaves_behind_cannot_be_read_and_its_arms_may_write_anew(
     assert any("'nodes'" in one for one in problems(branch("nodes", GROW)))
 
 
-def test_names_of_lists_and_what_is_kept_are_part_of_the_run_key():
+def test_list_names_and_only_are_in_the_description():
     steps = ([GROW], [{**GROW, "as": "more"}], [branch(["nodes"], GROW)],
              [branch(["nodes", "query"], GROW)])  # fmt: skip
     described = [str(build({"retrieve": [START, *some]})[0].describe()) for some in steps]

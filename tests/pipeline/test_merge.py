@@ -1,4 +1,4 @@
-"""Merging what several arms wrote into one slot, by hand."""
+"""Merging of slots, by hand."""
 
 import numpy as np
 import pytest
@@ -43,7 +43,7 @@ RIGHT = rows((3, 0.8), (9, 0.2))
         ("sum", [(3, 1.4), (7, 0.9), (9, 0.2), (5, 0.1)]),
     ],
 )
-def test_rows_are_merged_by_their_rule_ties_by_id_and_with_none(rule, expected):
+def test_ranked_rows_are_merged_by_rule(rule, expected):
     assert pairs(merge([LEFT, RIGHT], rule)) == [(row, round(score, 6)) for row, score in expected]
     assert merge([rows(), RIGHT], rule).ids.tolist() == RIGHT.ids.tolist()
     assert len(merge([rows(), rows()], rule)) == 0
@@ -54,7 +54,7 @@ def test_rows_are_merged_by_their_rule_ties_by_id_and_with_none(rule, expected):
 @pytest.mark.parametrize(
     ("rule", "expected"), [("interleave", [1.25, 0.75]), ("max", [1.0, 3.0]), ("sum", [2.0, 3.0])]
 )
-def test_score_vectors_are_normalised_and_summed_or_the_larger_raw_one_counts(rule, expected):
+def test_score_vectors_are_merged_by_rule(rule, expected):
     left, right = NodeScores(np.array([1.0, 3.0])), NodeScores(np.array([1.0, 0.0]))
     assert merge([left, right], rule).values.tolist() == expected
 
@@ -78,11 +78,11 @@ ONE, TWO, THREE = (Path((0, row), (row,), 0.5) for row in (1, 2, 3))
         (RankedPaths((ONE, TWO)), RankedPaths((TWO, THREE)), RankedPaths((ONE, TWO, THREE))),
     ],
 )  # fmt: skip
-def test_lists_of_names_paths_and_parts_are_joined_each_item_once(one, other, both):
+def test_names_paths_and_explorations_are_joined_without_duplicates(one, other, both):
     assert merge([one, other], "max") == merge([one, other], "union") == both
 
 
-def test_splitting_gives_each_item_alone_and_an_answer_is_neither_split_nor_merged():
+def test_values_are_split_into_items_and_answers_are_not():
     assert [pairs(one) for one in split(RIGHT)] == [[(3, 0.8)], [(9, 0.2)]]
     assert split(Mentions(("a", "b"))) == [Mentions(("a",)), Mentions(("b",))]
     assert split(Query(())) == []

@@ -1,4 +1,4 @@
-"""`resolve` over tiny operators: sub-questions are numbers, and their answers are sums."""
+"""`resolve` over tiny operators: sub-questions are numbers, answers are sums."""
 
 from typing import Any
 
@@ -13,7 +13,7 @@ PLAN, TOTAL = {"op": "tiny.plan"}, {"op": "tiny.total"}
 
 
 def resolved(text: str, *inner: Any, world: Execution | None = None, **settings: Any) -> Outcome:
-    """The state after the plan, and after the answer of the final question."""
+    """The state after the answer of the final question."""
     step = {"resolve": "plan", "steps": [*inner], "answer": [TOTAL], **settings}
     (outcome,) = outcomes([PLAN, step, TOTAL], text, world=world)
     return outcome
@@ -24,7 +24,7 @@ def answer(outcome: Outcome) -> str:
     return str(outcome.get("answer").text)
 
 
-def test_each_sub_question_is_told_the_answers_it_hangs_on_and_circles_end() -> None:
+def test_sub_questions_get_the_answers_they_depend_on() -> None:
     assert answer(resolved("1-1: 5; 1-2(1-1): 7; final(1-2): 9")) == "21"
     assert answer(resolved("1-1: 5; 2-1: 7; final(1-1 2-1): 1")) == "13"
     assert answer(resolved("1-1(1-2): 1; 1-2(1-1): 2; final(1-2): 0")) == "3"
@@ -33,7 +33,7 @@ def test_each_sub_question_is_told_the_answers_it_hangs_on_and_circles_end() -> 
     assert isinstance(result, RetrievalState) and result.question.text == "1 50"
 
 
-def test_chunks_of_sub_questions_are_merged_and_every_step_traced_under_the_question() -> None:
+def test_chunks_are_merged_and_steps_are_traced() -> None:
     result = resolved("1-1: 5 6; final(1-1): 9", START, CHUNKS)
     assert isinstance(result, RetrievalState)
     assert result.get("chunks").ids.tolist() == [5, 9, 6]
@@ -44,7 +44,7 @@ def test_chunks_of_sub_questions_are_merged_and_every_step_traced_under_the_ques
     assert [trace.operator for trace in world.traces["q0"]] == ["tiny.plan"] + 2 * ["tiny.total"]
 
 
-def test_sub_questions_of_all_questions_run_as_one_block_and_fail_their_question_alone() -> None:
+def test_sub_questions_run_as_one_block_and_fail_their_question() -> None:
     step = {"resolve": "plan", "steps": [START, {"op": "tiny.twice"}, CHUNKS], "answer": [TOTAL]}
     outcomes([PLAN, step], "1-1: 5; 1-2: 6; final(1-1 1-2): 9", "1-1: 5; final: 3")
     assert tiny_operators.blocks == [3, 2]
@@ -54,13 +54,13 @@ def test_sub_questions_of_all_questions_run_as_one_block_and_fail_their_question
     assert isinstance(bad, Failure) and bad.step == "retrieve.1.1 tiny.chunks"
 
 
-def test_at_most_so_many_sub_questions_are_taken_those_that_others_need_first() -> None:
+def test_at_most_keeps_sub_questions_in_dependency_order() -> None:
     text = "1-2(1-1): 7; 1-1: 5; 3-1: 100; final(1-2): 9"
     assert answer(resolved(text, at_most=2)) == "114"  # 1-1 and 3-1 have no needs: both are taken
     assert answer(resolved(text, at_most=2, prune_unused=True)) == "21"
 
 
-def test_inner_steps_must_answer_and_calls_are_bounded_by_the_sub_questions_taken() -> None:
+def test_resolve_must_answer_and_multiplies_calls() -> None:
     step = {"resolve": "plan", "steps": [START, CHUNKS], "answer": []}
     pipeline, problems = build({"retrieve": [PLAN, step]})
     assert not problems

@@ -1,4 +1,4 @@
-"""Steps and whole runs over tiny operators: what comes out, and what becomes of a failure."""
+"""Steps and runs over tiny operators: results and failures."""
 
 from types import SimpleNamespace
 from typing import Any
@@ -14,7 +14,7 @@ from graphrag_bench.pipeline.steps import Execution, Failure
 from graphrag_bench.values import Answer, Mentions, Query, Question, RetrievalState
 
 
-def test_settings_and_optional_reads_reach_their_operator_and_slots_are_written():
+def test_settings_and_optional_reads_reach_the_operator():
     assert nodes([START, {"op": "tiny.grow", "by": 3, "unit": "ten"}], "1") == [31]
     steps = [START, {"op": "tiny.names"}, {"op": "tiny.query"}]
     for use, expected in (([], [1, 2]), (["query"], [1])):
@@ -25,7 +25,7 @@ def test_settings_and_optional_reads_reach_their_operator_and_slots_are_written(
     assert (none.get("mentions"), none.get("query")) == (None, Query(("7",)))
 
 
-def test_a_failing_question_is_one_failure_with_a_trace_and_the_others_go_on():
+def test_a_failing_question_does_not_stop_the_others():
     good, bad, also = outcomes([START, CHUNKS], "1", "13", "2")
     assert bad == Failure("retrieve.1 tiny.chunks", "ZeroDivisionError", "unlucky")
     assert good.get("chunks").ids.tolist() == [1]
@@ -41,7 +41,7 @@ def test_a_failing_question_is_one_failure_with_a_trace_and_the_others_go_on():
 
 
 @pytest.mark.parametrize("resource", ["chunk_table", "graph"])
-def test_an_id_out_of_the_table_fails_the_step_that_made_it(resource: str):
+def test_an_id_outside_the_table_fails_its_step(resource: str):
     table = [0, 1, 2] if resource == "chunk_table" else SimpleNamespace(n_nodes=3)
     world = Execution({resource: table})
     fine, wrong = outcomes([START, CHUNKS], "1 2", "2 3", world=world)
@@ -59,20 +59,20 @@ def test_an_id_out_of_the_table_fails_the_step_that_made_it(resource: str):
         ("1 0 0 0 0 1 nan 1", "1 of 2 scores for 'subgraph'"),
     ],
 )
-def test_scores_that_are_no_numbers_fail_the_question_with_their_count(text: str, words: str):
+def test_scores_that_are_not_finite_fail_the_question(text: str, words: str):
     fine, wrong = outcomes([{"op": "tiny.scored"}], "2 1 0 0 0 0 1 0", text)
     assert isinstance(fine, RetrievalState)
     assert (wrong.step, wrong.kind) == ("retrieve.0 tiny.scored", "WrongReturn")
     assert words in wrong.message
 
 
-def test_an_error_that_would_hit_every_question_stops_the_run():
+def test_an_error_of_every_question_stops_the_run():
     world = Execution({"llm": Scripted({})})
     with pytest.raises(RunStopped):
         outcomes([{"op": "tiny.echo"}], "hello", world=world)
 
 
-def test_a_trace_holds_every_step_and_workers_answer_in_the_order_given():
+def test_traces_record_every_step_and_workers_keep_the_order():
     world = Execution({"llm": Scripted({"hello": "good day"})})
     outcomes([START, {"op": "tiny.echo"}], "hello 5", world=world)
     first, second = world.traces["q0"]
@@ -86,7 +86,7 @@ def test_a_trace_holds_every_step_and_workers_answer_in_the_order_given():
     assert [one.get("answer") for one in result] == [Answer(f"answer {i}") for i in range(9)]
 
 
-def test_a_batch_is_given_the_whole_block_and_replaced_by_single_calls_where_it_raises():
+def test_a_batch_that_raises_is_replaced_by_single_calls():
     result = outcomes([START, {"op": "tiny.twice"}], "1", "2", "3")
     assert [one.get("nodes").ids.tolist() for one in result] == [[2], [4], [6]]
     assert tiny_operators.blocks == [3]
@@ -97,7 +97,7 @@ def test_a_batch_is_given_the_whole_block_and_replaced_by_single_calls_where_it_
     assert [result[row].get("nodes").ids.tolist() for row in (0, 2)] == [[2], [6]]
 
 
-def test_what_a_batch_gives_is_held_against_its_signature():
+def test_results_of_a_batch_are_checked_against_the_signature():
     for texts in (("1",), ("1", "2"), ("1", "none")):
         first, *rest = outcomes([START, {"op": "tiny.muddled"}], *texts)
         assert "Mentions" in first.message and "nodes" in first.message
@@ -113,7 +113,7 @@ def answered(*texts: str, world: Execution | None = None, answering: bool = True
     return list(run(questions, pipeline, world or Execution({}), answering=answering))
 
 
-def test_every_question_comes_out_once_in_order_and_without_answering_its_context_is_packed():
+def test_questions_are_run_in_order_and_packed_without_answering():
     texts = [str(n) for n in range(20, 20 + BLOCK + 3)]
     result = answered(*texts)
     assert [one.question.text for one in result] == texts
