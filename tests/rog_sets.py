@@ -1,4 +1,4 @@
-"""A small set in RoG's format: three questions about a team, a river and nothing at all."""
+"""A small set in RoG's format: questions about a team, a river, and one without triples."""
 
 import json
 from collections.abc import Iterable, Mapping
@@ -47,7 +47,7 @@ def rog_folder(
     training: Iterable[Mapping[str, object]] = (),
     validation: Iterable[Mapping[str, object]] = (),
 ) -> Path:
-    """A folder with `test.jsonl`, and `train.jsonl` and `validation.jsonl` where they have rows."""
+    """Write `test.jsonl`, and `train.jsonl` and `validation.jsonl` if they have rows."""
     folder.mkdir(parents=True, exist_ok=True)
     for name, content in (("test", rows), ("train", training), ("validation", validation)):
         lines = [json.dumps(row) + "\n" for row in content]

@@ -1,4 +1,4 @@
-"""Every method says what it reproduces, how far it is verified, and how it links names."""
+"""Every method has a page, says how far it is verified, and how it links names."""
 
 import re
 from pathlib import Path
@@ -17,7 +17,7 @@ METHODS = names("method")
 
 
 def page_of(name: str) -> Path:
-    """The page that a method's file names, else that of its own name."""
+    """Return the page that a method's file names, else the page of its name."""
     return ROOT / "methods" / method_file(name).get("page", name) / "README.md"
 
 
@@ -29,7 +29,7 @@ PARAMETERS = {
 }  # fmt: skip
 
 
-def test_a_parameter_is_read_where_a_step_reads_it_or_one_that_is_read() -> None:
+def test_a_parameter_is_read_directly_or_through_another() -> None:
     check_parameters(PARAMETERS, PARAMETERS)
     unread = {**PARAMETERS, "loop": "${method.other}", "other": "${method.loop} ${method.base}"}
     with pytest.raises(UserError) as error:
@@ -38,12 +38,12 @@ def test_a_parameter_is_read_where_a_step_reads_it_or_one_that_is_read() -> None
 
 
 @pytest.mark.parametrize("name", METHODS)
-def test_the_method_has_a_page_of_its_own_or_names_that_of_its_paper(name: str) -> None:
+def test_the_method_has_a_page(name: str) -> None:
     assert page_of(name).is_file()
     assert len(page_of(name).read_text(encoding="utf-8").split()) >= 20
 
 
-def test_the_page_and_the_file_of_a_method_say_alike_how_far_it_is_verified() -> None:
+def test_page_and_file_agree_on_verified() -> None:
     pages = {page_of(name): page_of(name).read_text(encoding="utf-8") for name in METHODS}
     marks = {page: set[str]() for page in pages}
     for name in METHODS:
@@ -55,13 +55,13 @@ def test_the_page_and_the_file_of_a_method_say_alike_how_far_it_is_verified() ->
         assert checked or not marks[page], page
 
 
-def test_every_method_that_links_names_says_how() -> None:
+def test_every_method_that_links_names_has_the_setting_linking() -> None:
     linking = {name for name in METHODS if "linking" in method_file(name)}
     assert linking == {n for n in METHODS if re.search(r"node\.link|'linker'", str(method_file(n)))}
     assert {"dalk", "fastgraphrag", "hipporag", "linearrag", "tog"} <= linking
 
 
-def test_the_files_of_a_method_are_its_yaml_page_builders_operators_and_prompts() -> None:
+def test_the_files_of_a_method_in_reading_order() -> None:
     settings = ["method=vgraphrag", "dataset=toy", "llm=scripted", "embedder=hashing"]
     names = [
         path.relative_to(ROOT).as_posix()

@@ -152,7 +152,7 @@ def titles(
     "drift.primer.llm",
     calls=lambda settings: 2 * int(settings["folds"]),
     supplies={"question", "pieces", "most"},
-    order="the order of the folds and of their replies",
+    order="by fold, then as in the reply",
 )
 def primer(
     question: Question,

@@ -54,7 +54,7 @@ def released_weights(
         _check_name(config.get("text_emb_model_config"), embedder)
     shape, short_cut = _shape_of(config, checkpoint.model)
     weights = GnnWeights(shape, parameters_of(checkpoint), short_cut)
-    weights.network()  # raises where parameters do not fit
+    weights.network()  # raises if parameters do not fit
     _check_length(weights, embedder)
     return weights
 
@@ -69,12 +69,10 @@ def parameters_of(checkpoint: Checkpoint) -> dict[str, NDArray[np.float32]]:
     try:
         weights = torch.load(path, map_location="cpu", weights_only=True)
     except (pickle.UnpicklingError, RuntimeError, EOFError, OSError, ValueError) as error:
-        raise UserError(
-            f"{path}: no file of tensors alone, as torch writes it: {first_line(error)}"
-        ) from None
+        raise UserError(f"{path}: not a torch file of plain tensors: {first_line(error)}") from None
     named = weights.get("model", weights) if isinstance(weights, dict) else None
     if not isinstance(named, dict) or not all(map(torch.is_tensor, named.values())):
-        raise UserError(f"{path}: the file holds no tensors by name.")
+        raise UserError(f"{path}: the file has no named tensors.")
     return {name: one.to(torch.float32).numpy() for name, one in named.items()}
 
 
@@ -83,15 +81,15 @@ def _check_name(trained: Any, embedder: Embedder) -> None:
     short = str(name).rstrip("/").rpartition("/")[2]
     if not short:
         raise UserError(
-            "graph.checkpoint: config.json does not name the embedder that the network was trained "
-            "with. If it is that of this run: build.gnn_weights.embedder_check=length."
+            "graph.checkpoint: config.json names no embedder. If the network was trained with this "
+            "run's embedder, set build.gnn_weights.embedder_check=length."
         )
     if re.search(rf"(^|[:/]){re.escape(short)}(?![\w.-])", embedder.identity):
         return
     raise UserError(
         f"The checkpoint was trained with the embedder '{name}'; this run has "
-        f"{embedder.identity.split(':long=')[0]}. Choose it: embedder.model={name}; where it is "
-        "the same under another name: build.gnn_weights.embedder_check=length."
+        f"{embedder.identity.split(':long=')[0]}. Set embedder.model={name}, or, for the same "
+        "model under another name, build.gnn_weights.embedder_check=length."
     )
 
 
@@ -102,12 +100,12 @@ def _shape_of(config: Mapping[str, Any], model: str) -> tuple[NetworkShape, bool
     except ValidationError as error:
         problems = "; ".join(f"{one['loc'][0]}: {one['msg']}" for one in error.errors())
         raise UserError(
-            f"graph.checkpoint: the network of '{model}' cannot be computed here ({problems})."
+            f"graph.checkpoint: the network of '{model}' is not supported ({problems})."
         ) from None
     if set(network.hidden_dims) != {network.input_dim}:
         raise UserError(
-            f"graph.checkpoint: the layers of '{model}' are {network.hidden_dims} wide, with an "
-            f"input of {network.input_dim}; only layers of one width can be computed here."
+            f"graph.checkpoint: '{model}' has layers of widths {network.hidden_dims} and inputs of "
+            f"{network.input_dim}; all must be equal."
         )
     sizes = network.feat_dim, network.input_dim, len(network.hidden_dims)
     return NetworkShape(*sizes, network.num_mlp_layer, network.layer_norm), network.short_cut
@@ -116,8 +114,8 @@ def _shape_of(config: Mapping[str, Any], model: str) -> tuple[NetworkShape, bool
 def _check_length(weights: GnnWeights, embedder: Embedder) -> None:
     if weights.shape.text != embedder.dimension:
         raise UserError(
-            f"The graph network was trained with vectors of {weights.shape.text} numbers; the "
-            f"embedder gives {embedder.dimension}."
+            f"The graph network was trained with vectors of length {weights.shape.text}; the "
+            f"embedder's have length {embedder.dimension}."
         )
 
 

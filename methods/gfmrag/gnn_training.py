@@ -189,8 +189,8 @@ def _train(
     is_dev = np.concatenate([one.is_dev for one in graphs])
     if not is_dev.any() or is_dev.all():
         raise UserError(
-            "The graph network has nothing to learn from: it needs questions for training and for "
-            "development whose entity is a node of the graph. Raise build.gnn_weights.questions."
+            "The graph network has no usable training or development question: their entities are "
+            "no nodes of the graph. Raise build.gnn_weights.questions."
         )
     network = shape.network()
     initialise(network, chance)
@@ -215,12 +215,12 @@ def _train(
                 best_weights = GnnWeights(shape, arrays, statistics=statistics)
     if not np.isfinite(best):
         raise UserError(
-            f"The graph network did not learn: its loss is no number after {epochs} "
-            f"epochs. Lower build.gnn_weights.learning_rate, which is {learning_rate}."
+            f"The graph network diverged: its loss is not finite after {epochs} epochs. "
+            f"Lower build.gnn_weights.learning_rate ({learning_rate})."
         )
     progress.say(
-        f"graph network: {best_weights.statistics['dev_recall']:.0%} of the wanted entities of "
-        f"{int(is_dev.sum())} development questions are among the {N_BEST} best "
+        f"graph network: recall@{N_BEST} {best_weights.statistics['dev_recall']:.3f} of the wanted "
+        f"entities on {int(is_dev.sum())} development questions "
         f"(epoch {best_weights.statistics['epoch']:.0f} of {epochs})"
     )
     n_questions = {"train_questions": int((~is_dev).sum()), "dev_questions": int(is_dev.sum())}

@@ -80,7 +80,7 @@ class GnnWeights:
 
         network = self.shape.network()
         if not all(np.isfinite(values).all() for values in self.parameters.values()):
-            raise UserError("The weights of the graph network hold numbers that are not finite.")
+            raise UserError("The weights of the graph network are not all finite.")
         try:
             network.load_state_dict({n: torch.from_numpy(v) for n, v in self.parameters.items()})
         except RuntimeError as error:

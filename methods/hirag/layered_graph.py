@@ -291,7 +291,7 @@ def _by_model(
         for reply in replies
     ]
     if lacking := [row for row, one in enumerate(written) if one is None]:
-        progress.say(f"{STEP}: {len(lacking)} of {len(replies)} replies were not of use")
+        progress.say(f"{STEP}: {len(lacking)} of {len(replies)} replies were unusable")
         stand_ins = central(layers, [families[row] for row in lacking], kind)
         written = [one if one is not None else stand_ins.pop(0) for one in written]
     return [one or [] for one in written]
@@ -344,7 +344,7 @@ def key_nodes(
     return Ranked.of({node: score[node] for node in unique(nodes)})
 
 
-@operator("relationship.bridge", order="the degree of both ends, then weight")
+@operator("relationship.bridge", order="by the degrees of both ends, then by weight")
 def bridge(
     key_nodes: Ranked[Node], *, graph: Graph, max_hops: PositiveInt | None = None
 ) -> tuple[Ranked[Relationship], Subgraph]:

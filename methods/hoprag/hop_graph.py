@@ -129,7 +129,7 @@ def llm_questions(
         for chunk, one in readings[-1].items():
             texts = map(str.strip, one.value.questions)
             questions += [(chunk, answered, text) for text in texts if text]
-    questions.sort(key=lambda row: row[0])  # in a chunk first what it answers, as they came
+    questions.sort(key=lambda row: row[0])  # answered questions of a chunk come first
     read = nlp.sentences([text for _, _, text in questions])
     rows = [
         (*row, tuple(name for one in sentences for name in named_entities(one)))
@@ -150,8 +150,8 @@ def question_index(
 def _pseudo_questions(rows: Sequence[QuestionRow]) -> PseudoQuestions:
     if not any(answered for _, answered, *_ in rows):
         raise UserError(
-            "There is no pseudo-question: no chunk names anything. Likely causes: the texts are in "
-            "another language than the tagger's or the model's, or name nothing."
+            "There is no pseudo-question: no name was found in the texts. Likely cause: the texts "
+            "are in another language than that of the tagger or the model."
         )
     numbers: dict[str, int] = {}
     named = []
@@ -198,7 +198,7 @@ def hop(
     best = best[np.argsort(pairs[best])]
     if not len(best):
         raise UserError(
-            "No passage leads to another: the corpus has one passage, or none raises a question."
+            "The graph has no edge: the corpus has one passage, or no passage raises a question."
         )
     raised, answering = raised[best], answering[best]
     names = pseudo_questions.question_name
@@ -220,7 +220,7 @@ def _match(
     raised, answering = np.flatnonzero(~questions.answered), np.flatnonzero(questions.answered)
     of, vectors = questions.chunk, np.asarray(index.vectors, np.float32)
     answered = VectorIndex(np.ascontiguousarray(vectors[answering]))
-    n_own = int(np.bincount(of[answering]).max())  # the passage itself may answer so many
+    n_own = int(np.bincount(of[answering]).max())  # a passage may answer so many itself
     named = questions.question_name.astype(np.int32).tocsr()
     n_names, frequent = (
         np.diff(named.indptr),

@@ -35,7 +35,9 @@ def as_found(chunks: Ranked[Chunk], *, top_k: PositiveInt | None = None) -> Rank
     return chunks.head(top_k)
 
 
-@operator("chunk.pick.similar", batched=True, order="of nodes and relationships in turn")
+@operator(
+    "chunk.pick.similar", batched=True, order="chunks of nodes and of relationships alternate"
+)
 def similar(
     question: Sequence[Question],
     nodes: Sequence[Ranked[Node]],
@@ -59,7 +61,7 @@ def similar(
     return _picks(question, rankings, graph, chunk_index, embedder, top_k)
 
 
-@operator("chunk.pick.similar_and_dense", batched=True, order="three lists in turn")
+@operator("chunk.pick.similar_and_dense", batched=True, order="three lists alternate")
 def similar_and_dense(
     question: Sequence[Question],
     nodes: Sequence[Ranked[Node]],

@@ -144,9 +144,7 @@ def activate(
     last score.
     """
     if len(tri_graph.names) != graph.n_nodes:
-        raise UserError(
-            "node.activate goes along the sentences of a Tri-Graph: build.graph=entities."
-        )
+        raise UserError("node.activate needs the graph of the Tri-Graph: set build.graph=entities.")
     vectors = vectors_of(question, [None] * len(question), embedder)
     results = []
     for seeds, (vector,) in zip(nodes, vectors, strict=True):

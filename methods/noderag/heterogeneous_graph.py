@@ -134,7 +134,7 @@ def _describe(
         cut = [decode(encode("\n".join(texts))[:room]) for texts in texts_of]
         pairs = zip(names, cut, strict=True)
         chats = [prompt.render({"name": name, "texts": texts}) for name, texts in pairs]
-        advice = "build.graph=heterogeneous takes central sentences."
+        advice = "build.graph=heterogeneous needs no model."
         extractor = Extractor(llm, most_tokens, progress)
         written = extractor.texts(chats, names, f"write {kind}s", advice)
     if None not in written:
@@ -223,7 +223,7 @@ def _add_records(nodes: _Nodes, extraction: TextExtraction) -> None:
     if not units:
         raise UserError(
             "The graph has no semantic unit: no record of the extraction has a description. "
-            "build.text_extraction=nlp describes every entity by its sentence."
+            "Set build.text_extraction=nlp, which describes every entity by its sentence."
         )
     for number, (text, (named, in_chunks)) in enumerate(units.items()):
         nodes.join(nodes.add(UNIT, str(number), text, in_chunks), named)

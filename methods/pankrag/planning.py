@@ -360,7 +360,7 @@ def leaf_or_theme(
     return Ranked.top(counts + rating_fraction(reports), top_k, among=among)
 
 
-@operator("chunk.dependency_rerank", order="ties keep the order given")
+@operator("chunk.dependency_rerank", order="by score, ties as given")
 def rerank_chunks(
     chunks: Ranked[Chunk],
     nodes: Ranked[Node],

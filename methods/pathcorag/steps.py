@@ -120,7 +120,7 @@ def reasoning_steps_nlp(
     return ReasoningSteps(tuple(", ".join(queries) for queries in steps), tuple(steps))
 
 
-@operator("relationship.among", order="the order of the node that comes first, then by id")
+@operator("relationship.among", order="by the better-ranked end, then by id")
 def among(nodes: Ranked[Node], *, graph: Graph) -> Ranked[Relationship]:
     """Rank relationships with both ends among the nodes, by the better-ranked end.
 
@@ -231,7 +231,7 @@ def k_shortest(
     return RankedPaths(tuple(paths))
 
 
-@operator("path.members", order="the order of the paths, each from its start")
+@operator("path.members", order="by first appearance on the paths")
 def members(
     paths: RankedPaths, *, order: Literal["given", "transition"] = "given"
 ) -> tuple[Ranked[Node], Ranked[Relationship]]:

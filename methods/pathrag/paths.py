@@ -275,7 +275,7 @@ def flow_prune(
     if select != "reliability":
         order = np.random.default_rng(seed).permutation(len(rows))
         if select == "hop_first":
-            order = order[np.argsort(hops[rows[order]], kind="stable")]  # ties by chance
+            order = order[np.argsort(hops[rows[order]], kind="stable")]  # ties at random
         rows = rows[np.sort(order[:top_k])]
     walks = [(tuple(paths.nodes[row, : hops[row] + 1].tolist()), row) for row in rows[:top_k]]
     scores = np.round(paths.scores, DECIMALS)

@@ -86,8 +86,8 @@ def mlp_scorer(
     relation = np.array([kinds.setdefault(name, len(kinds)) for name in graph.relations], np.int64)
     if embedder.dimension != triple_weights.dimension:
         raise UserError(
-            f"The triple scorer was trained with vectors of {triple_weights.dimension} numbers; "
-            f"the embedder gives {embedder.dimension}."
+            f"The triple scorer was trained with vectors of length {triple_weights.dimension}; "
+            f"the embedder's have length {embedder.dimension}."
         )
     known, readable, relations = _vectors(graph.names, kinds, embedder, progress, "names")
     names = np.zeros((len(readable), embedder.dimension), np.float32)

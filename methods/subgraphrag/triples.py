@@ -89,7 +89,7 @@ ARROW = "->"
 _MARK = "ans:"
 
 
-@operator("relationship.placed", order="with recency, the lowest score first")
+@operator("relationship.placed", order="lowest score first with recency")
 def placed(
     relationships: Ranked[Relationship], *, order: Literal["recency", "best_first"] = "recency"
 ) -> Ranked[Relationship]:

@@ -103,7 +103,7 @@ def typed_nlp(question: Question, *, nlp: Nlp) -> tuple[Query, Involved]:
     (sentences,) = nlp.sentences([question.text])
     named = [label for one in sentences for _, label in one.entities if label not in NUMERIC]
     wanted = [kind for words, types in _TYPES_OF if words.search(question.text) for kind in types]
-    # of named types alone the answer itself might be left out
+    # types of names alone might exclude the answer
     return Query((question.text,)), Involved(_normal([*wanted, *named]) if wanted else ())
 
 
@@ -152,7 +152,7 @@ def schema_of_graph(graph: Graph) -> tuple[tuple[str, ...], ...]:
     stored = graph.node_attributes
     columns = (graph.types or (), graph.relations, stored.names if stored is not None else ())
     counts = [Counter(filter(None, map(normalise_name, column))) for column in columns]
-    # ties as first seen
+    # ties: first seen
     return tuple(tuple(name for name, _ in counter.most_common()) for counter in counts)
 
 

@@ -1,4 +1,4 @@
-"""Whole methods are tested here: every operator is registered first."""
+"""Register every operator before whole methods are tested."""
 
 from graphrag_bench.config.plugins import load_plugins
 

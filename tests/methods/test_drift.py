@@ -1,4 +1,4 @@
-"""DRIFT worked out by hand: folds of the primer, the queue of follow-ups, depths, the answer."""
+"""DRIFT by hand: folds of the primer, the queue of follow-ups, depths, answers."""
 
 import json
 from typing import Any
@@ -37,7 +37,7 @@ REPORTS = pieces("Report 0.", "Report 1.", "Report 2.", "Report 3.", "Report 4."
 
 
 def primed(replies: dict[str, str], **settings: Any) -> tuple[Trail, Scripted, list[str]]:
-    """The trail, the meter, and the reports that each call showed, by their numbers."""
+    """Return the trail, the model, and the numbers of the reports in each call."""
     scripted = Scripted({**replies, AGAIN: UNREADABLE})
     trail, query = primer(QUESTION, REPORTS, llm=scripted, **settings)
     assert query == trail.query
@@ -48,8 +48,8 @@ def primed(replies: dict[str, str], **settings: Any) -> tuple[Trail, Scripted, l
     return trail, scripted, shown
 
 
-def test_the_primer_reads_the_reports_in_folds_and_passes_over_an_unreadable_one() -> None:
-    """Five reports in two folds: floor(5 / 2) = 2 and the other 3. `Who?` is asked once."""
+def test_the_primer_reads_reports_in_folds_and_skips_an_unreadable_reply() -> None:
+    """Two folds of five reports have floor(5 / 2) = 2 and 3. `Who?` comes once."""
     replies = {"Report 0.": reply_of("A town.", 20, "Who?", "When?"),
                "Report 2.": reply_of("A founder.", 70, "Where?", "Who?")}  # fmt: skip
     trail, llm, shown = primed(replies, folds=2)
@@ -67,8 +67,8 @@ def test_the_primer_reads_the_reports_in_folds_and_passes_over_an_unreadable_one
     assert trail.findings == ()
 
 
-def test_titles_of_reports_are_the_follow_ups_of_the_form_without_a_model() -> None:
-    """Communities 2, 0, 1 in that order; 0 has no title; 3 is beyond the two that may be asked."""
+def test_report_titles_are_follow_ups_without_a_model() -> None:
+    """Communities are ordered 2, 0, 1; community 0 has no title; 3 is above the limit of two."""
     names = Texts.of(["", "Harbour", "Town", "Mine"])
     reports = Reports(names, Texts.of([""] * 4), [0.0] * 4)  # type: ignore[arg-type]
     ranked = Ranked.of({2: 1.0, 0: 0.9, 1: 0.8, 3: 0.7})
@@ -86,7 +86,7 @@ def answered(trail: Trail, reply: str, **settings: Any) -> tuple[Trail, Query, N
     return answer(QUESTION, trail, pieces("A text."), llm=llm, **settings)
 
 
-def test_an_answer_joins_the_trail_and_an_unreadable_one_adds_nothing() -> None:
+def test_an_answer_is_added_to_the_trail_and_an_unreadable_reply_is_not() -> None:
     trail, query, end = answered(BEGUN, reply_of("Ada.", 90, "Where from?", "When?"))
     assert trail.findings == (DriftAnswer("A town.", 20), DriftAnswer("Ada.", 90))
     assert trail.follow_ups[2:] == (FollowUp("Where from?", 2),)
@@ -102,14 +102,13 @@ def test_an_answer_joins_the_trail_and_an_unreadable_one_adds_nothing() -> None:
 
 
 @pytest.mark.parametrize(("score", "whole"), [(0, 1), (-3, 1), (55.6, 56), (900, 100), ("x", 1)])
-def test_scores_are_whole_numbers_from_1_to_100(score: object, whole: int) -> None:
+def test_scores_are_clipped_and_rounded_to_1_to_100(score: object, whole: int) -> None:
     reply = json.dumps({"answer": "Ada.", "score": score, "follow_ups": []})
     assert answered(BEGUN, reply)[0].findings[-1] == DriftAnswer("Ada.", whole)
 
 
-def test_passages_are_scored_by_the_words_of_the_question_they_have() -> None:
-    """`who founded the town` are four words: the first passage has all but `who`, the second one
-    has `the`, the third none."""
+def test_a_passage_scores_by_its_share_of_question_words() -> None:
+    """The passages have three, one and none of the four words `who founded the town`."""
     context = pieces("Ada founded the town.", "The mine.", "Salt", kind="chunk")
     trail, query, end = passage(QUESTION, BEGUN, context)
     assert [one.score for one in trail.findings[1:]] == [75, 25, 1]

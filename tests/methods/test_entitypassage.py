@@ -1,4 +1,4 @@
-"""Names joined to passages, and merged by redirects and acronyms, by hand."""
+"""The entity-passage graph by hand: names, redirects and acronyms."""
 
 import pytest
 from builds import QUIET, Words
@@ -28,7 +28,7 @@ def test_titles_without_brackets_and_names_are_nodes_in_order_of_first_mention()
     assert list(graph_of().names) == names
 
 
-def test_the_title_of_a_passage_weighs_more_than_other_names_and_numbers_are_none() -> None:
+def test_a_title_weighs_more_than_other_names_and_numbers_are_left_out() -> None:
     graph = graph_of()
     inside = [[3, 0, 0], [1, 1, 0], [0, 3, 0], [0, 1, 0], [0, 1, 0], [0, 0, 1]]
     assert graph.node_chunk.toarray().tolist() == inside
@@ -44,7 +44,7 @@ CURIES = ChunkTable.of([
 KNOWN = [("a", "Marie Curie (chemist)", "Curie came.", None, ("Sklodowska",))]
 
 
-def test_an_alias_is_the_node_that_it_stands_for_and_its_merge_is_kept_on_disk(tmp_path) -> None:
+def test_an_alias_becomes_its_node_and_merges_are_saved(tmp_path) -> None:
     graph = graph_of(CURIES, KNOWN, Words("Marie Curie", "Pierre Curie"))
     assert list(graph.names) == ["marie curie", "curie", "pierre curie", "marie"]
     assert graph.node_chunk.toarray().tolist() == [[3, 0, 1], [1, 0, 0], [0, 3, 0], [0, 1, 0]]
@@ -79,26 +79,26 @@ def merged(*chunks: ChunkNames, **redirects: list[str]) -> list[tuple[str, str, 
         )),
     ],
 )  # fmt: skip
-def test_a_text_defines_acronyms_and_nothing_else(text, pair):
+def test_acronyms_defined_in_a_text(text, pair):
     assert list(acronyms(text)) == ([pair] if pair else [])
 
 
 WHO = chunk("World Health Organization (WHO)")
 
 
-def test_an_acronym_is_its_long_form_where_all_definitions_agree():
+def test_an_acronym_is_merged_only_if_all_definitions_agree():
     assert merged(WHO, chunk(WHO.text, "e")) == [("who", "world health organization", "acronyms")]
     assert merged(WHO, chunk("Wild Horse Office (WHO)", "e")) == []
 
 
-def test_of_acronym_and_long_form_the_title_is_the_name():
+def test_a_title_is_the_name_of_an_acronym_and_its_long_form():
     assert merged(chunk(WHO.text, title="WHO")) == [
         ("world health organization", "who", "acronyms")
     ]
     assert merged(chunk(WHO.text, "d", "WHO"), chunk("", "e", "World Health Organization")) == []
 
 
-def test_redirects_name_the_title_unless_two_documents_claim_them():
+def test_a_redirect_is_merged_unless_two_documents_claim_it():
     first, second = chunk("", "a", "Marie Curie"), chunk("", "b", "Tarn (town)")
     assert merged(first, second, a=["Maria Skłodowska"], b=["Old Tarn"]) == [
         ("maria skłodowska", "marie curie", "redirects"),

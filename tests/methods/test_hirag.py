@@ -26,15 +26,15 @@ def two_communities() -> Communities:
     return Communities(np.zeros(2, np.int64), np.full(2, -1), membership, membership[:, :1])
 
 
-def test_each_community_gives_its_best_nodes_in_the_order_of_the_communities() -> None:
-    """Community 1 first: D and B; then community 0, whose E is above its A, and B is there."""
+def test_key_nodes_are_the_best_of_each_community() -> None:
+    """Community 1 gives D and B; community 0 gives E and B, which is known; A is third."""
     nodes = ranked(D, E, B, A, scores=(1.0, 0.9, 0.8, 0.7))
     result = key_nodes(nodes, ranked(1, 0), communities=two_communities(), per_community=2)
     assert result.items() == [(D, 1.0), (B, 0.8), (E, 0.9)]
 
 
-def test_the_way_leads_through_every_node_and_its_rows_come_by_degree_then_weight() -> None:
-    """A to D is two hops over E, and from D back to B two over C, the lower of C and E."""
+def test_the_bridge_connects_key_nodes_and_ranks_relationships_by_degree_and_weight() -> None:
+    """A to D is two hops through E; D to B is two hops through C, which is lower than E."""
     # A - B - C - D, a way from A to D over E as well, B and E joined by a heavier row.
     graph = Graph.from_arrays(
         [A, B, C, A, E, B], [B, C, D, E, D, E], weight=[1, 1, 1, 1, 1, 5], n_nodes=6
@@ -50,7 +50,7 @@ def test_the_way_leads_through_every_node_and_its_rows_come_by_degree_then_weigh
 
 
 def records() -> TextExtraction:
-    """Ada is joined to Bo and Cy, Bo to Ada alone, Dee and Eli to nobody."""
+    """Ada is related to Bo and Cy; Dee and Eli are related to nobody."""
     people = [EntityRecord(n, "person", f"{n} lived.") for n in ("Ada", "Bo", "Cy", "Dee", "Eli")]
     return described([*people, *(related("Ada", other, "Ada met Bo.") for other in ("Bo", "Cy"))])
 
@@ -60,7 +60,7 @@ def named(layers: Layers, families: Sequence[Sequence[int]], kind: str) -> list[
 
 
 def grown(*layers: Sequence[Sequence[int]], tell: Summarise = named) -> Graph:
-    """The layers of given clusters, rows of the pool of each layer; then there is no cluster."""
+    """Return the graph for given clusters of each layer's pool; then there is no cluster."""
     clusters = iter([[np.array(rows) for rows in layer] for layer in layers])
 
     def no_vectors(texts: Sequence[str]) -> Vectors:
@@ -71,7 +71,7 @@ def grown(*layers: Sequence[Sequence[int]], tell: Summarise = named) -> Graph:
 
 
 def above(graph: Graph) -> dict[str, list[str]]:
-    """The names that each summary is joined to."""
+    """Return the members of each summary by name."""
     result: dict[str, list[str]] = {}
     for relation, (head, tail) in zip(graph.relations, ends(graph), strict=True):
         if relation == "summarises":
@@ -79,17 +79,17 @@ def above(graph: Graph) -> dict[str, list[str]]:
     return result
 
 
-def test_a_cluster_of_two_or_more_has_an_entity_above_it() -> None:
-    """Ada has two neighbours; Bo and Cy have one each, and Bo comes first; Dee is alone."""
+def test_a_cluster_of_two_or_more_gets_a_summary_entity() -> None:
+    """Ada has two neighbours, Bo and Cy have one each, Dee is single."""
     graph = grown([[1, 0, 2], [3], [4]])
     assert list(graph.names)[5:] == ["ada+bo+cy"]
     assert above(graph) == {"ada+bo+cy": ["bo", "ada", "cy"]}
 
 
-def test_the_next_layer_has_what_was_alone_and_what_is_new() -> None:
-    """The pool of layer 2 is Cy, Dee, Eli and the new one; a summary is called by its first member.
+def test_the_next_layer_has_single_entities_and_new_summaries() -> None:
+    """The pool of layer 2 is Cy, Dee, Eli and the summary, whose head is Ada.
 
-    It has two members, and Eli nobody, so that its first name, Ada, comes first.
+    The summary has two members and Eli no neighbour, so Ada is named first.
     """
     graph = grown([[0, 1], [2], [3], [4]], [[2, 3], [0], [1]])
     assert list(graph.names)[5:] == ["ada+bo", "ada+eli"]
@@ -97,7 +97,7 @@ def test_the_next_layer_has_what_was_alone_and_what_is_new() -> None:
     assert list(graph.types or ())[5:] == ["layer 1", "layer 2"]
 
 
-def test_a_summary_of_a_name_that_is_there_is_that_node() -> None:
+def test_a_summary_with_an_existing_name_is_that_node() -> None:
     def same(
         layers: Layers, families: Sequence[Sequence[int]], kind: str
     ) -> list[list[EntityRecord]]:
@@ -114,12 +114,12 @@ def test_a_summary_of_a_name_that_is_there_is_that_node() -> None:
     [([3, 3], 6, 0.6), ([6], 6, 0.0), ([1] * 6, 6, 1.0), ([4, 4], 6, 0.2)],
 )
 def test_sparsity_is_the_share_of_pairs_in_no_cluster_together(sizes, n, expected) -> None:
-    """Two threes of six: 12 of 30 ordered pairs are together; two overlapping fours: 24."""
+    """Clusters of 3 and 3 share 12 of 30 ordered pairs, overlapping ones of 4 and 4 share 24."""
     assert cluster_sparsity(sizes, n) == pytest.approx(expected)
 
 
-def test_clusters_that_are_as_sparse_as_those_before_are_not_summarised() -> None:
-    """Layer 1: 1 - 6 / 20 = 0.7; layer 2 has three entities: 1 - 2 / 6, less than 5 % below."""
+def test_layers_end_when_sparsity_converges() -> None:
+    """Layer 1 has 1 - 6 / 20 = 0.7; layer 2 has 1 - 2 / 6, which differs by less than 5 %."""
     layers = [[0, 1, 2], [3], [4]], [[0, 1], [2]]
     graph = grown(*layers)
     assert (graph.statistics["layers"], graph.statistics["sparsity"]) == (1, 0.7)

@@ -1,4 +1,4 @@
-"""HopRAG's graph, searches and hops, worked out by hand; a script writes the replies."""
+"""HopRAG's graph, searches and hops by hand, with scripted replies."""
 
 import json
 from dataclasses import replace
@@ -22,12 +22,12 @@ from methods.hoprag.hops import helpful, hops_llm, hops_nearest, hybrid, judged_
 
 ZERO = Question("q", "0")
 ENTRY = Ranked(np.array([0, 4]), np.array([0.9, 0.8]))
-"""Rows 0 and 4, which end in passages 1 and 2."""
+"""Rows 0 and 4, whose targets are passages 1 and 2."""
 
 
 @pytest.fixture
 def graph() -> Graph:
-    """0 -> 1, 0 -> 2, 1 -> 2, 2 -> 0, 3 -> 2; row 1 is nearer to the question than row 0."""
+    """Edges 0 -> 1, 0 -> 2, 1 -> 2, 2 -> 0, 3 -> 2; row 1 is nearer to the question than 0."""
     base = Graph.from_arrays([0, 0, 1, 2, 3], [1, 2, 2, 0, 2], node_chunk=np.eye(4))
     return replace(
         base,
@@ -45,18 +45,16 @@ def items(ranked: Ranked) -> list[tuple[int, float]]:
     return [(row, round(score, 6)) for row, score in ranked.items()]
 
 
-def test_edges_are_ranked_by_vectors_and_names_and_hops_follow_the_nearest(graph: Graph) -> None:
-    """Row 1: (1 + 0.866) / 2; row 0: (0.5 + 0) / 2, which ties with rows 2 and 3."""
+def test_edges_rank_by_vectors_and_names_and_hops_follow_the_most_similar(graph: Graph) -> None:
+    """Row 1 has (1 + 0.866) / 2; row 0 has (0.5 + 0) / 2, as rows 2 and 3."""
     result = alone(hybrid)(ZERO, Mentions(("Ada",)), **library(graph))
     assert items(result) == [(1, 0.933013), (4, 0.5), (0, 0.25), (2, 0.25), (3, 0.25)]
     # Visits: 1 and 2; then 2 from 1 and 0 from 2; then 2 from 0.
     assert items(hops_nearest(ZERO, ENTRY, **library(graph))) == [(2, 0.6), (0, 0.2), (1, 0.2)]
 
 
-def test_the_model_says_where_to_go_and_a_reply_without_a_question_follows_none(
-    graph: Graph,
-) -> None:
-    """From 1 to 2, from 2 to 0, and from 0 by its first question to 1."""
+def test_the_model_chooses_hops_and_an_invalid_reply_follows_none(graph: Graph) -> None:
+    """The hops lead from 1 to 2, from 2 to 0, and from 0 by its first question to 1."""
     llm = replying("1", "Number: 1", "1")
     assert items(hops_llm(ZERO, ENTRY, graph=graph, llm=llm)) == [(1, 0.4), (2, 0.4), (0, 0.2)]
     stopped = replying("0", "0")
@@ -67,7 +65,7 @@ def test_the_model_says_where_to_go_and_a_reply_without_a_question_follows_none(
     assert llm.meter.fallbacks == 2
 
 
-def test_helpful_passages_are_similar_and_visited() -> None:
+def test_helpfulness_is_the_mean_of_visits_and_cosine() -> None:
     """Passage 0: (0.2 + 1) / 2; passage 2: (0.6 + 0.5) / 2."""
     visited = Ranked(np.array([2, 0, 1]), np.array([0.6, 0.2, 0.2]))
     index = at(0, 90, 60)
@@ -91,12 +89,10 @@ def by_similarity(graph: Graph, names: PseudoQuestions, **settings) -> Ranked:
     )  # fmt: skip
 
 
-def test_passages_that_help_are_counted_up_others_down_as_far_and_wide_as_said(
-    graph, names
-) -> None:
-    """1 begins with 2 visits, 2 with 1. Both, then 0, 1, 2 and 3, then the same, nothing new.
+def test_helpful_passages_gain_visits_within_hops_and_width(graph, names) -> None:
+    """Passage 1 starts with 2 visits, 2 with 1. Hops judge 1 and 2, then 0 and 3, then nothing new.
 
-    2 (30 degrees) helps and is there three times: 1 + 3. 0 helps twice. 1 and 3 do not help.
+    Passage 2 (30 degrees) helps at three hops: 1 + 3. Passage 0 helps at two. 1 and 3 do not help.
     """
     result = by_similarity(graph, names)
     assert items(result) == [(2, 4.0), (0, 3.0), (1, 0.5), (3, 0.0)]
@@ -106,7 +102,7 @@ def test_passages_that_help_are_counted_up_others_down_as_far_and_wide_as_said(
 
 
 def test_the_model_judges_each_passage_once(graph, names) -> None:
-    """Passage 2 alone helps; what is neither yes nor no is a fallback."""
+    """Only passage 2 helps; a reply that is neither yes nor no is a fallback."""
     llm = Scripted(answer=lambda chat: "Yes." if "Passage 2" in chat[-1].content else "so")
     result = judged_llm(
         ZERO, Mentions(("Ada",)), ENTRY, graph=graph, pseudo_questions=names, llm=llm
@@ -130,7 +126,7 @@ QUESTIONS = [
     (1, False, "Why?", [], 60),
     (2, True, "When did c stop?", [C], 60),
 ]
-"""Chunk, whether it answers, text, names and angle of each question."""
+"""Chunk, whether the chunk answers it, text, names and angle of each question."""
 
 
 def hopped(rows=QUESTIONS, n_chunks=3, n_names=3, **settings) -> Graph:
@@ -151,15 +147,15 @@ def hops(graph: Graph) -> list[tuple[int, int, str, str, float]]:
 
 
 def test_a_question_leads_to_the_passage_that_answers_the_most_similar_one():
-    """Names decide for chunk 0: (1 + 0) / 2 beats (0 + 0.5) / 2; the vectors for chunk 1."""
+    """For chunk 0 names decide, (1 + 0) / 2 against (0 + 0.5) / 2; for chunk 1 vectors do."""
     assert hops(hopped()) == [
         (0, 1, "Where was b?", "name1", 0.5),
         (1, 2, "When did c stop?", "name2", 0.5),
     ]
 
 
-def test_frequent_names_propose_nothing():
-    """Two answered questions name b: chunk 1's, and chunk 2's, which is nearer by its vector."""
+def test_frequent_names_propose_no_match():
+    """The answered questions of chunks 1 and 2 name b; that of chunk 2 has the higher cosine."""
     rows = [*QUESTIONS[:4], (2, True, "Where is b now?", [B], 80), (3, True, "Who is c?", [C], 0)]
     assert hops(hopped(rows, 4))[0] == (0, 2, "Where is b now?", "name1", 0.586824)
     assert hops(hopped(rows, 4, max_df=1))[0] == (0, 3, "Who is c?", "name1; name2", 0.5)
@@ -169,7 +165,7 @@ NONSENSE = "I would rather not."
 
 
 def question_rows(those: PseudoQuestions) -> list[tuple[int, bool, str, list[str]]]:
-    """Chunk, whether it answers, text and names of every question."""
+    """Return chunk, whether it answers, text and names of every question."""
     names = [those.names.take(those.question_name[row].indices) for row in range(len(those))]
     columns = those.chunk.tolist(), those.answered.tolist(), those.texts, names
     return list(zip(*columns, strict=True))
@@ -200,7 +196,7 @@ def by_model(*replies: str, chunks: ChunkTable) -> list[tuple[int, bool, str, li
     return question_rows(result)
 
 
-def test_a_passage_without_a_readable_reply_has_no_question_and_all_without_one_are_refused():
+def test_an_unreadable_reply_gives_no_question_and_only_such_replies_are_refused():
     chunks = titled_table(("", "Ada Marsh sang."), ("", "Norvik stands."))
     answered = [NONSENSE, reply("Where does Norvik stand?"), NONSENSE]
     raised = [reply("Who is Ada Marsh?"), reply("Who founded Norvik?")]

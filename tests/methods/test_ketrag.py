@@ -1,4 +1,4 @@
-"""KET-RAG: nearest chunks, PageRank, records of the core; keywords and their means, by hand."""
+"""KET-RAG by hand: nearest chunks, PageRank, extraction of the core; keywords and their vectors."""
 
 import numpy as np
 import pytest
@@ -26,7 +26,7 @@ RING = Graph.from_arrays(source=range(10), target=[*range(1, 10), 0])
 
 
 class Names(Known):
-    """A tagger that knows three names, every text one sentence; it records its texts."""
+    """Tagger of three names that takes a text as one sentence and records it."""
 
     def __init__(self) -> None:
         super().__init__(dict.fromkeys(("Ada", "Norvik", "Mira"), "PERSON"))
@@ -49,8 +49,8 @@ def edges(graph: Graph) -> list[tuple[int, int, str]]:
     return [(*pair, name) for pair, name in zip(ends(graph), graph.relations, strict=True)]
 
 
-def test_chunks_are_joined_to_the_nearest_by_words_and_by_vectors():
-    """Chunk 2 shares "ada" with 0 and 1 alike, and is joined to the lower; 3 shares nothing."""
+def test_chunks_are_linked_to_the_nearest_by_words_and_by_vectors():
+    """Chunk 2 shares "ada" with 0 and 1 and is linked to the lower; chunk 3 shares no word."""
     assert edges(graph_of()) == [
         (0, 1, "shares words, is similar"),
         (0, 2, "shares words"),
@@ -58,7 +58,7 @@ def test_chunks_are_joined_to_the_nearest_by_words_and_by_vectors():
     ]
 
 
-def test_chunks_without_a_word_are_joined_by_vectors_alone_and_never_to_themselves():
+def test_chunks_without_words_are_linked_by_vectors_alone():
     similar = [(0, 1, "is similar"), (2, 3, "is similar")]
     assert edges(graph_of(texts=["!", "?", "the", "--"])) == similar
     equal = edges(graph_of(texts=["!", "?", "the", "--"], degrees=(0, 0, 0, 90)))
@@ -70,13 +70,13 @@ def test_chunks_without_a_word_are_joined_by_vectors_alone_and_never_to_themselv
     [(PATH, 0.1, [0]), (PATH, 0.5, [0, 2]), (PATH, 0.75, [0, 1, 2]), (PATH, 1.0, [0, 1, 2, 3]),
      (RING, 0.7, list(range(7)))],
 )  # fmt: skip
-def test_the_core_has_the_highest_pagerank_and_ties_go_to_the_lower_id(graph, share, core):
-    """10 * 0.7 = 7.000... is not lost to rounding."""
+def test_core_chunks_have_the_highest_pagerank(graph, share, core):
+    """10 * 0.7 = 7.000... survives rounding."""
     assert core_chunks(graph, share).tolist() == core
 
 
-def test_core_chunks_can_be_read_together_and_all_of_them_hold_the_names():
-    """The core is 0, 1 and 2, of 5, 5 and 3 tokens: 0 and 1 are read as one, and 2 alone."""
+def test_core_chunks_read_together_share_their_names():
+    """The core chunks 0, 1 and 2 have 5, 5 and 3 tokens: 0 and 1 are read together, 2 alone."""
     names = Names()
     result = core_nlp(
         chunk_table=table(*TEXTS), chunk_graph=PATH, nlp=names, progress=QUIET, share=0.75,
@@ -93,7 +93,7 @@ def test_core_chunks_can_be_read_together_and_all_of_them_hold_the_names():
 
 
 DOTS = Known({})
-"""A sentence ends at a dot, and names nothing."""
+"""Tagger that ends sentences at dots and finds no name."""
 TITLED = [("Tarn", "Ada climbed it. Mira climbed."), ("", "Mira climbed. She and the.")]
 
 
@@ -118,6 +118,6 @@ def test_keywords_are_the_words_of_titles_and_texts_without_stop_words():
     assert dense(graph.keyword_sentence) == [[0, 1, 0], [0, 1, 1], [0, 0, 1], [1, 0, 0]]
 
 
-def test_a_keyword_lies_at_the_mean_of_its_sentences():
+def test_a_keyword_vector_is_the_mean_of_its_sentences():
     index = keyword_index(keyword_graph=keywords_of(), embedder=Directions(), progress=QUIET)
     assert np.asarray(index.vectors).tolist() == [[1.0, 0.0], [0.5, 0.5], [0.0, 1.0], [0.0, 1.0]]

@@ -1,4 +1,4 @@
-"""NodeRAG by hand: its graph, and the search on six nodes."""
+"""NodeRAG by hand: its graph, and its search on six nodes."""
 
 from dataclasses import replace
 
@@ -24,7 +24,7 @@ LOVELACE, UNIT, TEXT, ATTRIBUTE, TITLE, ELEMENT = range(6)
 
 @pytest.fixture
 def graph() -> Graph:
-    """Ada - unit - text, Ada - attribute, and a title with its element apart from them."""
+    """Ada - unit - text, Ada - attribute, and a separate title - element."""
     base = Graph.from_arrays(
         [LOVELACE, UNIT, LOVELACE, TITLE],
         [UNIT, TEXT, ATTRIBUTE, ELEMENT],
@@ -43,8 +43,8 @@ def test_a_name_is_found_as_whole_words_in_entities_and_titles(graph, name, expe
     assert result.ids.tolist() == expected
 
 
-def test_at_each_step_half_of_the_mass_goes_on_through_all_types(graph):
-    """Step 1: Ada 1/2, unit and attribute 1/4. Step 2: the unit sends 1/8 on, to Ada and text."""
+def test_half_of_the_mass_moves_at_each_step(graph):
+    """Step 1: Ada 1/2, unit and attribute 1/4. Step 2: the unit sends 1/8 to Ada and the text."""
     best, mass = shallow(ranked(LOVELACE), graph=graph)
     expected = [1 / 4 + 1 / 16 + 1 / 8, 1 / 8 + 1 / 8, 1 / 16, 1 / 8 + 1 / 8, 0, 0]
     assert mass.values == pytest.approx(expected)
@@ -66,9 +66,7 @@ MASS = NodeScores([0.4, 0.3, 0.2, 0.0, 0.1, 0.0])
         ({"n_titles": 0}, [UNIT, ATTRIBUTE]),
     ],
 )
-def test_each_type_has_its_quota_of_entities_attributes_and_of_titles_elements(
-    graph, settings, ids
-):
+def test_each_type_has_its_quota(graph, settings, ids):
     assert quota(MASS, graph=graph, **settings).ids.tolist() == ids
 
 
@@ -84,8 +82,8 @@ def graph_of(rows=ROWS, **settings) -> Graph:
     )  # fmt: skip
 
 
-def test_every_kind_of_thing_is_a_node_with_its_text() -> None:
-    """Two communities: Bo with all that tells of both, and Ada with what tells of her alone."""
+def test_all_seven_types_are_nodes_with_texts() -> None:
+    """The communities are Bo with the statement on both, and Ada with the statement on her."""
     graph = graph_of()
     assert list(zip(graph.types, graph.descriptions, strict=True)) == [
         ("entity", "ada"),
@@ -103,7 +101,7 @@ def test_every_kind_of_thing_is_a_node_with_its_text() -> None:
     ]
 
 
-def test_each_node_is_joined_to_what_it_tells_of() -> None:
+def test_nodes_are_joined_to_what_they_describe() -> None:
     met, wrote = "semantic unit: 0", "semantic unit: 1"
     of_ada, of_bo = "high-level element: 0", "high-level element: 1"
     graph = graph_of()
@@ -115,19 +113,19 @@ def test_each_node_is_joined_to_what_it_tells_of() -> None:
     }  # fmt: skip
 
 
-def test_an_edge_weighs_one_by_the_higher_degree_of_its_ends() -> None:
-    """Four neighbours: of Ada the relationship, both units and the attribute."""
+def test_an_edge_weighs_one_over_the_higher_degree() -> None:
+    """Ada has four neighbours: the relationship, both units and the attribute."""
     graph = graph_of()
     weights = dict(zip(ends(graph), graph.weight, strict=True))
     assert (weights[3, 0], weights[3, 10], weights[4, 11]) == (1 / 4, 1 / 4, 1 / 3)
 
 
-def test_important_nodes_are_in_the_core_or_between_many_others() -> None:
-    """A path of five: no core of 1.61 * 1.26 = 2; node 2 is on 4 paths, 1 and 3 on 3, mean 2."""
+def test_important_nodes_are_in_the_core_or_have_high_betweenness() -> None:
+    """A path of five has no core of 1.61 * 1.26 = 2; node 2 is on 4 paths, 1 and 3 on 3, mean 2."""
     path = Graph.from_arrays([0, 1, 2, 3], [1, 2, 3, 4])
     assert important_nodes(path).tolist() == [False, True, True, True, False]
 
 
-def test_records_that_describe_nothing_are_refused() -> None:
+def test_records_without_descriptions_are_refused() -> None:
     with pytest.raises(UserError, match="no semantic unit"):
         graph_of([[EntityRecord("Ada")]])

@@ -1,4 +1,4 @@
-"""PankRAG's plans in the forms that models write, and its reranking, by hand."""
+"""PankRAG by hand: plans in the forms that models write, and reranking."""
 
 import json
 from dataclasses import replace
@@ -77,7 +77,7 @@ WHOLE = json.dumps(GOOD)
         json.dumps(GOOD["path"] | {"query": ORIGINAL}),
     ],
 )  # fmt: skip
-def test_a_damaged_plan_means_the_same(text: str) -> None:
+def test_a_damaged_plan_is_read_alike(text: str) -> None:
     result = read(text)
     assert needs(result) == {"1-1": (), "1-2": ("1-1",)}
     assert result.final.dependencies == ("1-2",)
@@ -85,13 +85,13 @@ def test_a_damaged_plan_means_the_same(text: str) -> None:
 
 
 @pytest.mark.parametrize("nothing", ["null", '"none"', "none", "None", "[]", '""'])
-def test_no_sequences_in_any_spelling_is_no_decomposition(nothing: str) -> None:
+def test_no_sequences_in_any_spelling_is_an_empty_plan(nothing: str) -> None:
     text = '{"query": "q", "path": {"sequences": %s, "final_query": "Which film?"}}' % nothing
     result = read(text)
     assert len(result) == 0 and result.final.text == ORIGINAL and result.final.dependencies == ()
 
 
-def test_a_final_question_in_words_and_ids_missing_or_repeated_are_put_right() -> None:
+def test_ids_and_dependencies_are_normalised() -> None:
     final = read(json.dumps(reply(*GOOD["path"]["sequences"], final="?"))).final
     assert final.dependencies == ("1-2",)
     sequence = {"sequence_id": "2", "hop": [hop(None, "a?"), hop("2-1", "b?"), hop("2-1", "c?")]}
@@ -121,9 +121,7 @@ def test_a_final_question_in_words_and_ids_missing_or_repeated_are_put_right() -
         ("as [1.1] says", []), ("for <A1-1]", []), ("plain", []),
     ],
 )  # fmt: skip
-def test_placeholders_are_known_in_every_bracket_and_citations_left_alone(
-    text: str, named: list[str]
-) -> None:
+def test_placeholders_in_every_bracket_but_not_citations(text: str, named: list[str]) -> None:
     assert [name for _, name in placeholders(text)] == named
 
 
@@ -137,8 +135,8 @@ KNOWN = Dependencies(
 )
 
 
-def test_a_schema_ends_the_lists_and_what_is_longer_is_read_whole() -> None:
-    """The longest plan that the schema allows fits the 2,200 tokens of the reply with a margin."""
+def test_a_schema_limits_lists_and_longer_lists_are_read() -> None:
+    """The longest plan of the schema fits the 2,200 tokens of the reply with a margin."""
     one = hop("1-1", ("Which prize did the founder win? " * 9)[:200], *["1-1"] * 5)
     longest = reply(*[{"sequence_id": "1", "hop": [one] * 4}] * 4)
     assert count_tokens(json.dumps(longest, indent=2)) < 2000
@@ -147,7 +145,7 @@ def test_a_schema_ends_the_lists_and_what_is_longer_is_read_whole() -> None:
     assert len(plan_of(result, ORIGINAL).sub_questions) == 8
 
 
-def test_a_plan_cut_off_is_not_guessed_and_an_unreadable_one_is_no_decomposition() -> None:
+def test_a_truncated_plan_is_unreadable_and_becomes_an_empty_plan() -> None:
     with pytest.raises(UnreadableReply):
         read(WHOLE[:-60], cut=True)
     result = plan(Question("q", "Broken"), llm=LLM)
@@ -157,7 +155,7 @@ def test_a_plan_cut_off_is_not_guessed_and_an_unreadable_one_is_no_decomposition
 PART, WHOLE_QUESTION = SubQuestionKind("specific"), SubQuestionKind("specific", final=True)
 
 
-def test_a_sub_question_is_rephrased_with_the_answers_it_depends_on() -> None:
+def test_a_sub_question_is_rephrased_given_its_answers() -> None:
     marked, plain = Question("q", "Who won <A1-1>?"), Question("q", "Who won it?")
     assert rephrase(marked, KNOWN, PART, llm=LLM).text == "Who won the Marsh Prize?"
     assert rephrase(marked, KNOWN, PART, llm=LLM, when="never") == marked
@@ -179,8 +177,8 @@ ABSTRACT, SPECIFIC = (Question("q", "Broken", form=form) for form in ("paragraph
         (replace(ABSTRACT, abstract=False), "specific"),
     ],
 )
-def test_without_a_plan_the_kind_is_that_of_the_question(question: Question, kind: str) -> None:
-    """Hand check 29 of the paper's section 2.3: hierarchical communities for abstract questions."""
+def test_without_a_plan_the_question_keeps_its_kind(question: Question, kind: str) -> None:
+    """Abstract questions read hierarchical communities (section 2.3)."""
     llm = LLM.attached()
     unreadable = plan(question, llm=llm)
     assert (unreadable.final.kind, len(unreadable)) == (kind, 0)
@@ -220,13 +218,13 @@ def chunks(dependencies: Dependencies | None, **changes: Any) -> Ranked[Any]:
         (ONE, {"rerank": "off"}, [0.9, 0.8, 0.5, 0.4], [0, 1, 2, 3]),
     ],
 )
-def test_the_golden_example(
+def test_chunks_are_reranked_as_in_the_worked_example(
     dependencies: Dependencies, changes: dict[str, Any], scores: list[float], order: list[int]
 ) -> None:
     check(chunks(dependencies, **changes), order, scores)
 
 
-def test_points_are_ranked_likewise_and_the_clip_comes_after_the_mean() -> None:
+def test_points_are_reranked_and_the_mean_is_clipped() -> None:
     points = Points(NAMES, (90, 80, 50, 40))
     result = rerank_points(points, ONE, embedder=Planted(PLANTED))
     assert result == points
@@ -254,7 +252,7 @@ COMMUNITIES = Communities(LEVELS, PARENTS, csr_matrix(np.eye(6)), csr_matrix(np.
         ([0, 10, 20, 30, 40, 90], {"levels": "all"}, [0, 1, 2, 3, 4, 5]),
     ],
 )
-def test_reports_are_taken_at_the_leaves_or_above_them_whichever_speaks_of_the_question(
+def test_communities_are_leaves_or_coarser_by_similarity(
     degrees: list[float], changes: dict[str, Any], chosen: list[int]
 ) -> None:
     reports = Reports(Texts.of(["r"] * 6), Texts.of(["r"] * 6), np.zeros(6))
@@ -265,7 +263,7 @@ def test_reports_are_taken_at_the_leaves_or_above_them_whichever_speaks_of_the_q
     check(result, chosen, [1.0] * len(chosen))
 
 
-def test_a_community_without_a_report_gives_way_to_those_below_it() -> None:
+def test_a_community_without_a_report_is_replaced_by_its_children() -> None:
     texts = Texts.of(["", "r", "r", "r", "", "r"])
     reports = Reports(texts, texts, np.array([0, 0, 0, 5.5, 0, -1]))
     result = leaf_or_theme(

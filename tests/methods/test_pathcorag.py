@@ -1,4 +1,4 @@
-"""PathCoRAG: steps in the forms that models write, and its path search with the slow references."""
+"""PathCoRAG: steps in the forms that models write, and its paths against a slow reference."""
 
 import json
 from itertools import pairwise
@@ -41,17 +41,17 @@ TWO = ReasoningSteps(("a", "b"), (("a1", "a2"), ("b1", "b2")))
     ],
     ids=["as asked", "by step", "camel case", "by place", "too many"],
 )  # fmt: skip
-def test_the_same_steps_in_many_forms(reply: Any) -> None:
+def test_steps_are_read_in_many_forms(reply: Any) -> None:
     assert steps(reply, n_steps=2, n_queries=2) == TWO
 
 
-def test_missing_queries_are_the_step_itself_and_few_steps_stay_few() -> None:
+def test_missing_queries_are_replaced_by_the_step() -> None:
     result = steps({"reasoning_steps": ["a"], "extended_queries": [["a1"]]}, n_queries=3)
     assert result == ReasoningSteps(("a",), (("a1", "a", "a"),))
 
 
 @pytest.mark.parametrize("reply", ["no steps", {"reasoning_steps": [], "extended_queries": []}])
-def test_without_steps_the_question_is_the_only_one(reply: Any) -> None:
+def test_without_steps_the_question_is_the_only_step(reply: Any) -> None:
     assert steps(reply) == ReasoningSteps((QUESTION.text,), ((QUESTION.text,),))
 
 
@@ -62,9 +62,11 @@ FIRST = np.array([(A, C), (A, D), (B, C), (B, D)])
 SECOND = np.array([(C, E), (C, F), (D, E), (D, F)])
 
 
-def test_a_score_counts_the_similar_relationships_walked_to_the_higher_name():
-    """A-B .2, B-D .5 and D-F .4 are not above .5; B-A, D-C and E-D lead to the lower name; so
-    A-B-D-C, A-B-D, B-D-C, B-D and D-F have nothing that counts."""
+def test_sorted_scores_count_similar_relationships_to_the_higher_name():
+    """A-B .2, B-D .5 and D-F .4 are not above .5; B-A, D-C and E-D lead to the lower name.
+
+    So A-B-D-C, A-B-D, B-D-C, B-D and D-F have no counted relationship.
+    """
     chosen = step_paths(SIX, [FIRST, SECOND], LIKE, k=2, most=3, counted="sorted", above=0.5)
     letters = ["".join("ABCDEF"[node] for node in path.nodes) for path in chosen]
     scores = [pytest.approx(path.score) for path in chosen]
@@ -100,7 +102,7 @@ def likenesses(draw, most_nodes: int = 9):
 
 
 def likeness(graph: Graph, like: np.ndarray):
-    """The similarity of two nodes in millionths: that of the best row between them."""
+    """Return a function of the similarity, in millionths, of the best row between two nodes."""
 
     def of(one: int, other: int) -> int:
         ends = {one, other}

@@ -1,4 +1,4 @@
-"""PathRAG's flow and paths by its paper and its release: goldens, and the slow reference."""
+"""PathRAG's flow and paths, by the paper and by the release, against a slow reference."""
 
 from fractions import Fraction
 
@@ -27,7 +27,7 @@ def close(*fractions) -> object:
     return pytest.approx([float(Fraction(one)) for one in fractions], abs=TOLERANCE)
 
 
-def test_all_pairs_of_three_nodes_merged_up_to_reversal_and_how_others_are_selected():
+def test_paths_of_all_pairs_and_their_selection():
     """Of two paths with the fewest hops one is ABD or ACD, by chance."""
     result = named(SQUARES, [A, D, E])
     best = ["ED", "ABD", "ACD", "ABDE", "ACDE", "EFCA"]
@@ -61,7 +61,7 @@ thetas = st.sampled_from([0.0, 0.01, 0.03, 0.05, 0.1, 0.3])
     expand=st.booleans(), count_start=st.booleans(), node_set=st.booleans(),
     top_k=st.sampled_from([1, 3, 15, 10_000]),
 )  # fmt: skip
-def test_the_paths_are_those_of_the_definition(
+def test_paths_equal_those_of_the_definition(
     graph, theta, hops, out, expand, count_start, node_set, top_k
 ):
     nodes = list(range(0, graph.n_nodes, 2)) + [1]
@@ -80,19 +80,19 @@ def test_the_paths_are_those_of_the_definition(
 
 
 def best_by_edges(graph: Graph, *nodes: int, top_k: int = 15, **changes) -> dict[str, float]:
-    """The paths of the released code: theta .3, one for each set of nodes, at most half of them."""
+    """Return the released code's paths: theta .3, one for each set of nodes, at most half."""
     code = {"dedup": "node_set", "at_most_half": True, "alpha": 0.8, "theta": 0.3, "top_k": top_k}
     return named(graph, nodes, reliability="edge_flow", **{**code, **changes})
 
 
-def test_flow_is_halved_where_paths_part_and_stops_at_the_threshold():
+def test_edge_flow_splits_and_stops_at_the_threshold():
     flow = edge_flow([(A, B, D, E), (A, C, D, E), (A, C, F, E)], 0.8, 0.3)
     assert flow == pytest.approx(
         {(A, B): 0.5, (A, C): 0.5, (B, D): 0.4, (C, D): 0.2, (C, F): 0.2, (D, E): 0.32}
     )
 
 
-def test_no_path_is_pruned_and_the_better_direction_counts():
+def test_edge_flow_prunes_no_path_and_keeps_the_better_direction():
     assert best_by_edges(SQUARES, A, E) == {
         "ABDE": pytest.approx(0.406667, abs=TOLERANCE),
         "EFCA": pytest.approx(0.406667, abs=TOLERANCE),
@@ -110,7 +110,7 @@ def test_at_most_half_of_the_paths_of_each_length_are_kept():
 
 
 def test_paths_over_the_same_nodes_are_one():
-    """A-B-D, A-C-D, A-B-C-D, A-C-B-D and back: 4 of two hops, 4 of three, so that 4 may be kept."""
+    """A-B-D, A-C-D, A-B-C-D, A-C-B-D and back: 4 of two hops, 4 of three; so 4 may be kept."""
     diamond = Graph.from_arrays([A, A, B, B, C], [B, C, C, D, D])
     walks = best_by_edges(diamond, A, D)
     assert len(walks) == len({"".join(sorted(walk)) for walk in walks}) == 3

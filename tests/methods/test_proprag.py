@@ -22,7 +22,7 @@ ANGLES = {
     "met led": 10, "met led sang": 40, "met sang": 20, "led met": 50, "led sang": 70,
     "met sang led": 35, "sang led": 85,
 }  # fmt: skip
-"""What each text is about, in degrees: the question is at 0."""
+"""The angle of each text in degrees; the question is at 0."""
 
 
 def at(degrees: float) -> float:
@@ -56,8 +56,8 @@ def scored(paths: RankedPaths) -> list[tuple[tuple[int, ...], float]]:
     return [(path.nodes, pytest.approx(path.score, abs=1e-6)) for path in paths.paths]
 
 
-def test_a_path_goes_on_to_joined_synonymous_or_similar_facts_of_the_best_mean_vectors(graph):
-    """30 degrees alone; with `led` 10, and with `sang`, which shares Cy with `led`, 40."""
+def test_paths_are_extended_by_linked_synonymous_or_similar_facts(graph):
+    """`met` is at 30 degrees, with `led` at 10; with `sang`, which shares Cy with `led`, at 40."""
     paths = searched(graph)
     assert scored(paths) == [
         ((MET, BO, LED), at(10)),
@@ -84,15 +84,15 @@ def test_a_path_goes_on_to_joined_synonymous_or_similar_facts_of_the_best_mean_v
 PATHS = RankedPaths((Path((MET, BO, LED), (1, 2), 0.8), Path((SANG,), (), 0.4)))
 
 
-def test_entities_come_by_the_sum_of_their_paths_and_start_with_their_best_score(graph):
-    """Of both paths: Bo 2 * 0.8, Cy 0.8 + 0.4, Ada 0.8, all at best 0.8. Of `sang` alone: Cy."""
+def test_seed_entities_rank_by_sums_and_score_by_the_best_path(graph):
+    """Both paths: Bo 2 * 0.8, Cy 0.8 + 0.4, Ada 0.8, each at best 0.8. `sang` alone: Cy."""
     result = of_paths(PATHS, graph=graph, types=("entity",), top_k=2)
     assert result.items() == [(BO, 1.0), (CY, 1.0)]
     first = of_paths(PATHS, graph=graph, types=("entity",), top_k=1)
     assert first.items() == [(BO, 1.0), (CY, 1.0)]
 
 
-def test_the_walk_stays_among_the_given_chunks():
+def test_the_focused_walk_stays_among_the_given_chunks():
     """Damping 1/2: c0 = a/4, c1 = a/4 + b/2, b = c1/4, so that c1 = 2a/7 and c0 : c1 = 7 : 8."""
     # Ada in chunks 0, 1 and 2, Bo in chunk 1, and no edge between nodes.
     shared = Graph.from_arrays([], [], node_chunk=[[1, 1, 1], [0, 1, 0]], n_nodes=2)
@@ -102,9 +102,10 @@ def test_the_walk_stays_among_the_given_chunks():
 
 
 def plain_walk(facts, synonyms, named, seeds, dense, damping):
-    """PageRank of two chunks as the released code makes its graph: one edge for each direction.
+    """Return the PageRank of two chunks on the released code's graph, one edge for each direction.
 
-    `facts` list their entities, `synonyms` are pairs with a cosine, `held` the entities of a chunk.
+    `facts` list their entities, `synonyms` are pairs with a cosine, `named` the entities of a
+    chunk.
     """
     n = 3
     weights = np.zeros((n + len(named), n + len(named)))
@@ -127,8 +128,8 @@ def plain_walk(facts, synonyms, named, seeds, dense, damping):
     return mass[n:] / mass[n:].max()
 
 
-def test_both_walks_are_those_of_the_released_code_over_cliques_of_entities():
-    """Ada, Bo and Cy met, Ada and Bo led (chunk 0); Cy sang (chunk 1); Ada is like Cy."""
+def test_both_walks_equal_the_released_code_over_cliques():
+    """Ada, Bo and Cy met; Ada and Bo led (chunk 0); Cy sang (chunk 1); Ada and Cy are synonyms."""
     named = [[1, 0], [1, 0], [1, 1], [1, 0], [1, 0], [0, 1]]
     ends = [MET, MET, MET, LED, LED, SANG, ADA], [ADA, BO, CY, ADA, BO, CY, CY]
     base = Graph.from_arrays(*ends, node_chunk=named, weight=[0.3] * 6 + [0.9])

@@ -1,4 +1,4 @@
-"""What is looked for in a question's place: its parts, entities, passages and thoughts."""
+"""Queries that replace the question: sub-questions, entities, passages and thoughts."""
 
 from typing import Any
 
@@ -29,7 +29,7 @@ def split(*replies: str, **settings: Any) -> tuple[tuple[str, ...], Scripted]:
     return decompose(WHICH, llm=llm, **settings).texts, llm
 
 
-def test_a_question_left_whole_is_looked_for_and_an_unreadable_reply_is_a_fallback():
+def test_an_undivided_question_is_the_query_and_unreadable_replies_are_fallbacks():
     texts, llm = split('{"sub_questions": []}')
     assert texts == (WHICH.text,)
     assert llm.meter.fallbacks == 0
@@ -54,7 +54,7 @@ def by_mean(*texts: str, with_question: bool = True, top_k: int = 3) -> list[tup
     return list(zip(ranked.ids.tolist(), ranked.scores.round(4).tolist(), strict=True))
 
 
-def test_the_search_is_by_the_mean_of_passage_and_question_embedded_as_what_they_are():
+def test_hyde_searches_by_the_mean_of_passage_and_question():
     """The mean of east and north is (1, 1) / sqrt 2: 1.4 / 1.4142 for chunk 2, 0.7071 else."""
     assert by_mean("north") == [(2, 0.9899), (0, 0.7071), (1, 0.7071)]
     assert by_mean("north", with_question=False) == [(1, 1.0), (2, 0.8), (0, 0.0)]
@@ -63,7 +63,7 @@ def test_the_search_is_by_the_mean_of_passage_and_question_embedded_as_what_they
     assert (embedder.batches, embedder.kinds) == ([["north"], ["east"]], ["passage", "question"])
 
 
-def test_the_passage_is_what_the_model_writes_unless_it_writes_no_word():
+def test_an_empty_hypothetical_passage_is_replaced_by_the_question():
     llm = replying(" East of the sun. \n")
     assert hypothetical(EAST, llm=llm) == Query(("East of the sun.",))
     assert llm.meter.fallbacks == 0
@@ -86,7 +86,7 @@ def thought(reply: str, *before: str) -> tuple[Any, Scripted]:
     return result, llm
 
 
-def test_a_thought_becomes_the_query_and_is_the_last_with_the_answer_or_without_a_word():
+def test_a_thought_becomes_the_query_and_the_answer_ends_the_chain():
     (thoughts, query, finished), llm = thought("Beta is next. And more.", "Alpha is first.")
     assert thoughts == Thoughts(("Alpha is first.", "Beta is next."))
     assert query == Query(("Beta is next.",))
@@ -111,7 +111,7 @@ def test_a_thought_becomes_the_query_and_is_the_last_with_the_answer_or_without_
         ("?!", ""),
     ],
 )  # fmt: skip
-def test_the_first_sentence_ends_before_a_capital_and_not_after_an_initial(text, sentence):
+def test_first_sentence(text, sentence):
     assert first_sentence(text) == sentence
 
 
@@ -122,7 +122,7 @@ def names(*sentences: Sentence) -> tuple[str, ...]:
     return entities_or_phrases(WHO, nlp=FixedTagger(*sentences)).names
 
 
-def test_entities_are_named_ones_else_phrases_or_keywords_each_once() -> None:
+def test_entities_are_names_else_phrases_or_keywords() -> None:
     one = Sentence("", (("the Curie Institute", "ORG"), ("Otto's", "PERSON")), ("pupil",), ())
     assert names(one, one) == ("curie institute", "otto")
     assert names(Sentence("", (), ("discoverer", "neutron"), ())) == ("discoverer", "neutron")

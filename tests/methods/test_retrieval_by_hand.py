@@ -1,4 +1,4 @@
-"""Retrieval operators that one method alone uses, worked out by hand."""
+"""Retrieval operators of single methods, by hand."""
 
 from dataclasses import replace
 
@@ -50,11 +50,11 @@ ASKED = Question("q", "asked")
 
 
 def cosines(*values: float) -> VectorIndex:
-    """An index of rows with these cosines to the first axis."""
+    """Return an index of rows with these cosines to the first axis."""
     return VectorIndex(np.array([[c, np.sqrt(1 - c * c)] for c in values], np.float32))
 
 
-def test_chunks_of_nodes_and_rows_come_in_turn_behind_similar_ones_of_the_whole_corpus(monkeypatch):
+def test_chunks_of_nodes_and_relationships_alternate_after_dense_ones(monkeypatch):
     graph = Graph.from_arrays(
         [A, B], [B, C],
         node_chunk=[[1, 1, 0, 0], [0, 1, 0, 0], [0, 0, 0, 0]],
@@ -90,8 +90,8 @@ THREE = ChunkTable.of([("d0", "", "one two three"), ("d1", "", "one two"), ("d2"
         ({"tokens": 6, "pool": 1, "top_k": 1}, [2, 1, 0]),
     ],
 )
-def test_chunks_of_keywords_are_ranked_by_similarity_among_those_that_the_pool_holds(settings, ids):
-    """Keyword 0 lies at 0 degrees and is in chunks 0 and 1, keyword 1 at 90 and in 1 and 2.
+def test_chunks_of_the_keyword_pool_rank_by_similarity(settings, ids):
+    """Keyword 0 (0 degrees) is in chunks 0 and 1, keyword 1 (90 degrees) in 1 and 2.
 
     The chunks lie at 60, 30 and 0 degrees, and have 3, 2 and 1 tokens.
     """
@@ -111,7 +111,7 @@ def test_chunks_of_keywords_are_ranked_by_similarity_among_those_that_the_pool_h
     check(result, ids, [scores[chunk] for chunk in ids])
 
 
-def test_chunks_score_as_the_most_similar_attribute_that_they_state():
+def test_a_chunk_scores_by_its_most_similar_attribute():
     """Chunk 0: 0.6; chunk 1: the larger of 0.8 and 1.0; chunk 2: the larger of 0.6 and 0.5."""
     stated = [
         (A, "profession", "painter", (0, 2)), (A, "born", "1867", (1,)),
@@ -139,8 +139,8 @@ def nodes_at(*vectors: tuple[float, float, float]) -> dict[str, object]:
     return {"node_index": index, "embedder": Planted(vector_in)}
 
 
-def test_keywords_take_turns_and_take_the_next_node_that_is_left():
-    """X likes 0, 1, then 2; Y likes 1 (.96), 2 (.8), 0 (.6): X takes 0, Y 1, X 2, Y 3."""
+def test_keywords_take_turns():
+    """X prefers 0, 1, 2; Y prefers 1 (.96), 2 (.8), 0 (.6): X takes 0, Y 1, X 2, Y 3."""
     three, question = nodes_at((1, 0, 0), (0.8, 0.6, 0), (0, 1, 0), (0, 0, 1)), Question("q", "")
     x, y = "1 0 0", "0.6 0.8 0"
     result = alone(by_keyword)(question, Keywords((x, y), ()), top_k=4, **three)
@@ -153,7 +153,7 @@ def steps_of(assigned: StepNodes) -> dict[int, int]:
     return dict(zip(assigned.ids.tolist(), assigned.steps.tolist(), strict=True))
 
 
-def test_a_node_belongs_to_the_step_whose_query_it_is_most_like_or_that_ranks_it_best():
+def test_a_node_belongs_to_its_most_similar_step_or_best_rank():
     six = nodes_at((1, 0, 0), (0.8, 0.6, 0), (0, 1, 0), (0, 0.6, 0.8), (0, 0, 1), (0.6, 0, 0.8))
     queries = (("1 0 0", "0.8 0.6 0"), ("0 1 0", "0 0.8 0.6"), ("0 0 1", "0.6 0 0.8"))
     assigned = by_step(ReasoningSteps(("one", "two", "three"), queries), **six)
@@ -169,7 +169,7 @@ def test_a_node_belongs_to_the_step_whose_query_it_is_most_like_or_that_ranks_it
     assert by_rank.scores.tolist() == pytest.approx([1, 0.8])
 
 
-def test_what_lies_on_paths_comes_once_in_their_order_or_as_a_prompt_lists_them():
+def test_members_of_paths_in_order_of_first_appearance():
     two = RankedPaths((Path((C, D), (3,), 0.9, 1), Path((A, C, D), (1, 3), 0.8, 1)))
     nodes, rows = members(two)
     assert nodes.items() == [(C, 0.9), (D, 0.9), (A, 0.8)]
@@ -188,11 +188,11 @@ FACTS = replace(
     Graph.from_arrays([0, 1, 2, 0], [1, 2, 3, 3], names=["ada", "norvik", "tarn", "ostra"]),
     synonym=np.array([False, True, False, False]),
 )
-"""Three facts, and a synonymy edge between."""
+"""Three facts and a synonymy edge."""
 
 
-def test_facts_come_by_their_place_between_the_least_and_the_most_similar():
-    """Cosines to the question 0, 0.6 and 1, to `north` 1, 0.8 and 0; the edge's would be 0."""
+def test_fact_scores_are_min_max_normalised():
+    """Cosines to the question 0, 0.6 and 1, to `north` 1, 0.8 and 0; the synonymy edge has 0."""
     needs = {
         "graph": FACTS,
         "relationship_index": VectorIndex(
@@ -205,7 +205,7 @@ def test_facts_come_by_their_place_between_the_least_and_the_most_similar():
     assert result.ids.tolist() == [0, 2, 3]
 
 
-def test_the_model_keeps_numbered_facts_in_order_and_all_where_no_reply_can_be_read():
+def test_the_filter_keeps_numbered_facts_or_all_after_unreadable_replies():
     llm = replying('{"useful": [2, 1, 9]}')
     rows = ranked(3, 0, 2, scores=(0.9, 0.8, 0.7))
     assert filter_llm(WHO, rows, graph=FACTS, llm=llm).items() == [(3, 0.9), (0, 0.8)]
@@ -218,8 +218,8 @@ def weights(result) -> dict[int, float]:
     return dict(zip(result.ids.tolist(), result.scores.round(6).tolist(), strict=True))
 
 
-def test_an_active_node_passes_its_score_along_its_best_sentences_each_taken_once():
-    """`A B` resembles the question by 0.8, `A C` by 0.6, `B D` by 0.96."""
+def test_activation_spreads_along_the_best_sentences():
+    """Cosines to the question: `A B` 0.8, `A C` 0.6, `B D` 0.96."""
     named = csr_matrix(np.array([[1, 1, 0], [1, 0, 1], [0, 1, 0], [0, 0, 1]], bool))
     sentences, names = Texts.of(["A met B", "A met C", "B met D"]), ["a", "b", "c", "d"]
     once = csr_matrix(np.ones((4, 1), np.int64))
@@ -245,7 +245,7 @@ def test_an_active_node_passes_its_score_along_its_best_sentences_each_taken_onc
         active(1)
 
 
-def test_a_chunk_gains_by_what_it_names_and_how_often():
+def test_a_chunk_gains_by_mentions_of_active_nodes():
     """Chunk 0: 1.5 * 1 + ln(1 + 1 ln 2) = 2.026589; chunk 1: ln(1 + ln 4 + 0.5 ln 2) = 1.005352."""
     # A is named once in chunk 0 and three times in chunk 1, B once in chunk 1.
     counts = csr_matrix(np.array([[1, 3], [0, 1]], np.int64))
@@ -264,7 +264,7 @@ SPOKEN = ChunkTable.of([
 SPEAKERS = Words(counts="Nothing", apart=True)
 
 
-def test_sentences_and_chunks_are_joined_to_the_entities_that_they_name_as_often() -> None:
+def test_tri_graph_counts_entities_in_sentences_and_chunks() -> None:
     graph = tri_graph(chunk_table=SPOKEN, nlp=SPEAKERS, progress=QUIET)
     assert list(graph.names) == ["ada", "otto"]
     assert list(graph.sentences) == ["Ada met Otto", "Ada left", "Otto came", "ada met Otto"]
@@ -283,7 +283,7 @@ TOWN = Question("q", "On which mountain does the town stand that Ada founded?")
 TWO = Context((Piece("relationship", "1", "norvik, stands on, tarn", 1.0, 6),))
 
 
-def test_triples_stand_in_the_order_found_each_once_as_far_as_the_budget_goes() -> None:
+def test_triples_in_order_of_discovery_within_the_budget() -> None:
     # Ada founded Norvik (row 0), which stands on Tarn (row 1).
     base = Graph.from_arrays([0, 1], [1, 2], names=["ada", "norvik", "tarn"])
     graph = replace(base, relations=Texts.of(["founded", "stands on"]))
@@ -304,7 +304,7 @@ def test_triples_stand_in_the_order_found_each_once_as_far_as_the_budget_goes() 
     assert result.cut == (("relationship", "1"),)
 
 
-def test_a_yes_gives_the_answer_and_a_failed_call_is_raised() -> None:
+def test_yes_gives_the_answer_and_a_failed_call_is_raised() -> None:
     llm = replying("{Yes} {Tarn}")
     assert if_enough(TOWN, TWO, llm=llm) == Answer("Tarn")
     with pytest.raises(CallFailed):
@@ -312,5 +312,5 @@ def test_a_yes_gives_the_answer_and_a_failed_call_is_raised() -> None:
 
 
 @pytest.mark.parametrize("reply", ["{No}", "The triples say nothing.", "{Yes}"])
-def test_without_a_yes_and_an_answer_the_exploration_goes_on(reply: str) -> None:
+def test_without_yes_and_an_answer_the_exploration_continues(reply: str) -> None:
     assert if_enough(TOWN, TWO, llm=replying(reply)) is None

@@ -1,4 +1,4 @@
-"""Triples as lines of a prompt, listed answers, and a run on a small set in RoG's format."""
+"""SubgraphRAG: triples as prompt lines, listed answers, and a run on a set in RoG's format."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -45,8 +45,8 @@ def texts(result: Context) -> list[str]:
     return [piece.text for piece in result.pieces]
 
 
-def test_paths_go_on_while_the_tail_of_a_triple_is_the_head_of_the_next() -> None:
-    """The merge-only test of golden G5."""
+def test_triples_are_chained_from_tail_to_head() -> None:
+    """The seven triples of path pooling's example, in ascending order of pooled score."""
     result = context("paths", ranked(*[1.0] * 5))
     assert texts(result) == ["e->r6->q->r1->a->r2->b", "x->r5->y", "a->r4->d"]
     assert [piece.id for piece in result.pieces] == ["0+1+2", "3", "4"]
@@ -62,7 +62,7 @@ def test_paths_go_on_while_the_tail_of_a_triple_is_the_head_of_the_next() -> Non
     ]  # fmt: skip
 
 
-def test_the_best_triple_stands_last_and_the_lowest_scores_are_left_out_of_a_small_budget() -> None:
+def test_the_best_triple_is_last_and_the_lowest_scores_are_cut() -> None:
     one = OpenAIEncoding().count("(e, r6, q)")
     result = context("triplets", ranked(0.1, 0.2, 0.9, 0.3, 0.8), budget=2 * one)
     assert texts(result) == ["(a, r2, b)", "(a, r4, d)"]
@@ -74,7 +74,7 @@ def test_the_best_triple_stands_last_and_the_lowest_scores_are_left_out_of_a_sma
     assert placed(placed(scores)).ids.tolist() == [3, 2, 0, 1]
 
 
-def test_the_cosine_is_brought_to_zero_and_one() -> None:
+def test_cosines_are_scaled_to_0_to_1() -> None:
     index = VectorIndex(np.array([[-1, 0], [0, 1], [1, 0], [0.6, 0.8], [0, -1]], np.float32))
     resources = {"triple_scorer": index, "graph": graph_of(TRIPLES), "embedder": Planted()}
     result = alone(triple_scores)(Question("q", "?"), **resources)
@@ -91,14 +91,14 @@ def answered(reply: str, keep: str) -> str:
     return listed(Question("q", "Who?"), lines, llm=model, prompt=PROMPT, keep=keep).text
 
 
-def test_a_listed_answer_is_the_reply_or_what_stands_behind_its_marks() -> None:
+def test_a_listed_answer_is_the_reply_or_its_marked_texts() -> None:
     reply = "So:\nans: Norvik\nans: Ostra\nans: Norvik"
     assert answered(reply, "reply") == reply
     assert answered(reply, "answers") == "Norvik, Ostra"
     assert answered("I cannot tell.", "answers") == "I cannot tell."
 
 
-def test_a_question_is_answered_from_its_own_triples_as_they_are_written(tmp_path: Path) -> None:
+def test_a_question_reads_only_its_own_subgraph(tmp_path: Path) -> None:
     prompts.clear()
     training = [{**row, "id": f"t{at}-{row['id']}"} for at in range(4) for row in ROWS]
     root = rog_folder(tmp_path / "rog", ROWS, training)

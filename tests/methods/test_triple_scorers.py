@@ -1,4 +1,4 @@
-"""Triple scorers: texts, shortest paths and distances by hand, and what is learnt of a world."""
+"""Triple scorers: texts, shortest paths and distances by hand; training on a world."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -55,7 +55,7 @@ node = st.integers(0, 5)
 
 @settings(max_examples=50, deadline=None)
 @given(st.lists(st.tuples(node, node), max_size=14), st.sets(node), st.sets(node))
-def test_it_is_what_a_list_of_all_shortest_paths_holds(triples, starts, ends):
+def test_positive_triples_are_those_on_all_shortest_paths(triples, starts, ends):
     graph = networkx.DiGraph(triples)
     graph.add_nodes_from(range(6))
     wanted: set[tuple[int, int]] = set()
@@ -92,7 +92,7 @@ def weights(examples: Examples) -> MlpWeights:
     return train(learnt, chosen_by, np.random.default_rng(0), QUIET, epochs=4)
 
 
-def test_training_finds_more_of_the_chains_of_held_out_questions(examples, weights) -> None:
+def test_training_raises_held_out_recall(examples, weights) -> None:
     before = initial_weights(128, np.random.default_rng(0))
     held_out = examples.some(np.arange(50, 60))
     assert weights.statistics["recall"] > measure(before, held_out)[0] + 0.1
@@ -107,12 +107,12 @@ def learnt(training: TrainingSet, questions: int | None = None) -> MlpWeights:
 def rog_training(
     folder: Path, n: int = 4, validation: Sequence[Mapping[str, object]] = ()
 ) -> TrainingSet:
-    """Training questions as TEAM, none of the run; RIVER is one without a path."""
+    """Return training questions like TEAM, none of the run; RIVER has no path."""
     own = [{**TEAM, "id": f"t{at}"} for at in range(n - 1)] + [{**RIVER, "id": "t-river"}]
     return training_set(read_dataset("cwq", rog_folder(folder, ROWS, own, validation)))
 
 
-def test_a_set_learns_from_its_training_file_and_never_from_the_questions_of_the_run(tmp_path):
+def test_training_questions_are_never_questions_of_the_run(tmp_path):
     own = [{**row, "id": f"t{at}"} for at, row in enumerate(ROWS)]
     result = training_set(read_dataset("cwq", rog_folder(tmp_path / "a", ROWS, own)))
     assert [question.id for question in result.read(2).questions] == ["t0", "t1"]
@@ -123,7 +123,7 @@ def test_a_set_learns_from_its_training_file_and_never_from_the_questions_of_the
         training_set(read_dataset("cwq", rog_folder(tmp_path)))
 
 
-def test_the_questions_that_choose_a_model_are_another_world_or_the_validation_file(
+def test_validation_questions_are_another_world_or_the_validation_file(
     tmp_path: Path, world: Dataset
 ) -> None:
     texts = [
@@ -158,7 +158,7 @@ def test_the_triples_of_shortest_paths_are_the_positive_ones(tmp_path: Path) -> 
     assert example.near.shape == (6, 10)
 
 
-def test_training_and_inference_compute_the_same(tmp_path: Path) -> None:
+def test_training_and_inference_agree(tmp_path: Path) -> None:
     torch = pytest.importorskip("torch")
     data = read_dataset("cwq", rog_folder(tmp_path, (TEAM,)))
     examples = examples_of(data, Hashing(8), QUIET, "")
@@ -177,14 +177,12 @@ def test_training_and_inference_compute_the_same(tmp_path: Path) -> None:
     assert torch.sigmoid(result).detach().numpy() == pytest.approx(chances, abs=1e-6)
     wanted = -np.log(np.where(example.label, chances, 1 - chances)).mean()
     assert float(loss_of(result, example).detach()) == pytest.approx(wanted, rel=1e-5)
-    with pytest.raises(UserError, match="8 numbers"):
+    with pytest.raises(UserError, match="length 8"):
         mlp_scorer(**inputs, embedder=Hashing(64), progress=QUIET)
 
 
-def test_recall_is_the_share_of_the_triples_on_the_way_among_the_best(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """With all scores equal the earlier of the five triples are the best."""
+def test_recall_of_positive_triples(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With equal scores the earlier of the five triples are the best."""
     data = read_dataset("cwq", rog_folder(tmp_path, (TEAM,)))
     examples = examples_of(data, Hashing(8), QUIET, "")
     weights = initial_weights(8, np.random.default_rng(1))
@@ -202,7 +200,7 @@ def test_recall_is_the_share_of_the_triples_on_the_way_among_the_best(
         ([(0.6, 2.0), (0.6, 1.0), (0.6, 1.0)], 2, 11),  # ties: the lower loss, the earlier epoch
     ],
 )
-def test_the_model_is_chosen_by_recall(
+def test_the_epoch_is_chosen_by_recall_then_loss(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, course, kept: int, n_epochs: int
 ) -> None:
     data = read_dataset("cwq", rog_folder(tmp_path, (TEAM,)))
@@ -219,26 +217,26 @@ def test_the_model_is_chosen_by_recall(
     assert np.array_equal(result.hidden, seen[kept - 1])
 
 
-def test_questions_without_an_answer_in_their_graph_teach_nothing(tmp_path: Path) -> None:
+def test_questions_without_an_answer_in_their_graph_are_refused(tmp_path: Path) -> None:
     data = read_dataset("cwq", rog_folder(tmp_path, (RIVER, EMPTY)))
     with pytest.raises(UserError, match="0 training"):
         learnt(TrainingSet("none", lambda _: data, lambda: 2))
 
 
 SOURCE, TARGET = np.array([0, 1, 3, 0]), np.array([1, 2, 1, 2])
-"""0 leads to 1 and 2, 1 to 2, 3 to 1; node 4 stands alone."""
+"""0 leads to 1 and 2, 1 to 2, 3 to 1; node 4 is isolated."""
 
 
 def near(topics: list[int], rows: list[int] | None = None) -> dict[int, np.ndarray]:
-    """How each node of some rows lies to the topic entities."""
+    """Return the distance features of the nodes of some rows."""
     ends = np.stack([SOURCE, TARGET])[:, slice(None) if rows is None else rows]
     nodes, place = np.unique(ends, return_inverse=True)
     means = means_of(*place.reshape(ends.shape), len(nodes))
     return dict(zip(nodes.tolist(), distances(means, np.isin(nodes, topics)), strict=True))
 
 
-def test_distances_are_means_along_the_triples_and_then_against_them():
-    """From 0: node 1 hears 0 and 3, half of them topics; node 2 hears 0 and 1."""
+def test_distance_features_propagate_in_both_directions():
+    """From 0: node 1 averages 0 and 3, half of them topics; node 2 averages 0 and 1."""
     # of hot, forward and reverse the share of topic entities, not that of others
     result = {node: row[1::2].tolist() for node, row in near([0]).items()}
     assert result[0] == [1, 0, 0, 0, 0]

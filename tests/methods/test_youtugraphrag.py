@@ -1,4 +1,4 @@
-"""Youtu-GraphRAG by hand: its search, its communities, and facts by a schema."""
+"""Youtu-GraphRAG by hand: its search, its communities, and extraction by a schema."""
 
 import json
 from dataclasses import replace
@@ -46,7 +46,7 @@ from methods.youtugraphrag.typed import Involved, involved_nodes, members, typed
          ("gpe", "loc", "fac", "work of art")),
     ],
 )  # fmt: skip
-def test_a_question_asks_for_types_by_its_words_and_names(text, entities, types):
+def test_involved_types_follow_question_words_and_names(text, entities, types):
     tagger = FixedTagger(Sentence(text, entities, (), ()))
     query, result = typed_nlp(Question("q", text), nlp=tagger)
     assert (query, result.nodes) == (Query((text,)), types)
@@ -77,7 +77,7 @@ ALL = Ranked(np.array([3, 2, 1, 0]), np.array([0.9, 0.8, 0.7, 0.6]))
         ((), 2, [3, 2]),
     ],
 )
-def test_nodes_of_the_types_involved_stay_and_those_without_a_type(graph, types, top_k, expected):
+def test_nodes_of_involved_types_and_untyped_nodes_are_kept(graph, types, top_k, expected):
     assert involved_nodes(ALL, Involved(types), graph=graph, top_k=top_k).ids.tolist() == expected
 
 
@@ -91,14 +91,14 @@ REPLY = {
 }
 
 
-def test_the_model_decomposes_by_the_schema_of_the_graph(graph):
+def test_decomposition_uses_the_schema_of_the_graph(graph):
     question = Question("q", "When was the founder of Norvik born?")
     query, result = typed_llm(question, graph=graph, llm=replying(json.dumps(REPLY)))
     assert query == Query(("Who founded Norvik?", "When was Ada born?"))
     assert result == Involved(("person", "work of art"), ("founded",), ("born",))
 
 
-def test_members_of_communities_come_by_their_own_similarity():
+def test_members_of_communities_rank_by_similarity():
     """Communities {0, 1} and {2, 3}; node 4 is in none. Cosines: 0.6, 1, 0, 0.8, 1."""
     empty = incidence([(), ()], 0)
     pairs = Communities(
@@ -121,7 +121,7 @@ def plain_graph(source, target, n_nodes: int) -> Graph:
     return Graph.from_arrays(source, target, np.eye(n_nodes), n_nodes=n_nodes)
 
 
-def test_a_node_states_its_triples_as_a_head_and_its_attributes_or_else_its_name() -> None:
+def test_subgraph_texts_are_triples_and_attributes_or_the_name() -> None:
     graph = replace(
         plain_graph([0, 0], [1, 1], 3),
         names=Texts.of(["ada", "bo", "cy"]),
@@ -130,11 +130,11 @@ def test_a_node_states_its_triples_as_a_head_and_its_attributes_or_else_its_name
     assert subgraph_texts(graph) == ["ada related to bo", "bo born: 1867", "cy"]
 
 
-def test_a_keyword_is_well_connected_and_near_the_mean() -> None:
-    """Degrees 2, 1, 1 by the largest: 1, 1/2, 1/2. Vectors at 0, 0 and 90 degrees: the mean is
-    (2/3, 1/3), of cosine 2/sqrt(5) = 0.894 with the first two and 0.447 with the last.
+def test_keywords_are_well_connected_and_near_the_mean() -> None:
+    """Degrees over the largest are 1, 1/2 and 1/2. The vectors' mean is (2/3, 1/3).
 
-    node 0: 0.3 + 0.7 * 0.894 = 0.926; node 1: 0.15 + 0.626 = 0.776; node 2: 0.15 + 0.313 = 0.463
+    Its cosine is 2/sqrt(5) = 0.894 with the first two vectors and 0.447 with the last. Node 0: 0.3
+    + 0.7 * 0.894 = 0.926; node 1: 0.15 + 0.626 = 0.776; node 2: 0.15 + 0.313 = 0.463.
     """
     graph = plain_graph([0, 0], [1, 2], 3)
     vectors = np.array([[1.0, 0.0], [1.0, 0.0], [0.0, 1.0]])
@@ -143,8 +143,8 @@ def test_a_keyword_is_well_connected_and_near_the_mean() -> None:
     assert result.scores == pytest.approx([0.926, 0.776, 0.463], abs=1e-3)
 
 
-def test_similarity_is_shared_targets_and_the_cosine_of_what_is_stated() -> None:
-    """0 leads to 2 and 3, 1 to 3 alone: Jaccard 1/2. Cosine 0.6: 0.3 / 2 + 0.7 * 0.6 = 0.57."""
+def test_similarity_of_centres_combines_targets_and_cosine() -> None:
+    """0 leads to 2 and 3, 1 to 3: Jaccard 1/2. With cosine 0.6: 0.3 / 2 + 0.7 * 0.6 = 0.57."""
     graph = plain_graph([0, 0, 1], [2, 3, 3], 4)
     vectors = np.array([[1.0, 0.0], [0.6, 0.8], [0.0, 1.0], [0.0, 1.0]])
     assert similarity(graph, vectors, np.array([0, 1]))[0, 1] == pytest.approx(0.57)
@@ -154,14 +154,14 @@ def test_similarity_is_shared_targets_and_the_cosine_of_what_is_stated() -> None
 
 PARTS = [np.array([0]), np.array([1]), np.array([2, 3])]
 AT = {0: 0, 1: 40, 2: 60, 3: 60}
-"""The direction of each node in degrees: cosines of 0.766 (0, 1), 0.94 (1, 2), 0.5 (0, 2)."""
+"""The angle of each node in degrees: cosines of 0.766 (0, 1), 0.94 (1, 2), 0.5 (0, 2)."""
 
 
 @pytest.mark.parametrize(
     ("most_members", "expected"), [(100, [[0], [1, 2, 3]]), (2, [[0, 1], [2, 3]])]
 )
-def test_the_most_similar_parts_are_merged_each_once(monkeypatch, most_members, expected) -> None:
-    """Without edges a similarity is 0.7 times the cosine: 0.536, 0.658 and 0.35."""
+def test_similar_parts_are_merged_once(monkeypatch, most_members, expected) -> None:
+    """Without edges similarities are 0.7 times the cosine: 0.536, 0.658 and 0.35."""
     monkeypatch.setattr(communities, "MOST_MEMBERS", most_members)
     angles = np.radians([AT[node] for node in range(4)])
     vectors = np.stack([np.cos(angles), np.sin(angles)], axis=1)
@@ -170,10 +170,10 @@ def test_the_most_similar_parts_are_merged_each_once(monkeypatch, most_members, 
 
 
 SIDES = Planted(lambda text: (1.0, 0.0) if "a" in text else (0.0, 1.0))
-"""Texts with an `a` lie on one axis, others on another."""
+"""Texts with an `a` lie on one axis, all others on another."""
 
 
-def test_nodes_that_state_alike_are_one_community_with_the_chunks_of_its_nodes() -> None:
+def test_nodes_with_similar_texts_form_a_community() -> None:
     names = Texts.of(["xa", "y1", "ya", "y2", "za", "y3"])
     graph = replace(plain_graph([], [], 6), names=names)
     result = dual(graph=graph, embedder=SIDES, progress=QUIET)
@@ -196,7 +196,7 @@ def attributes(facts: SchemaRecords) -> list[tuple[str, str, str]]:
     return [(one.entity, one.name, one.value) for one in facts.attributes]
 
 
-def test_a_relation_to_a_date_is_an_attribute_and_one_to_a_name_a_triple():
+def test_a_relation_to_a_date_is_an_attribute_and_to_a_name_a_triple():
     relations = tuple(Relation("Marie Curie", "be born in", end) for end in ("Warsaw", "1867"))
     born = Sentence("She was born in Warsaw in 1867.", (CURIE, WARSAW, YEAR), (), relations)
     facts = read(born)
@@ -223,13 +223,13 @@ WAS = ("be", "physicist")
     ],
 )
 def test_attributes_are_copulas_with_phrases_and_numbers(entities, relation, title, expected):
-    """A bare number needs a verb, and one that no relation reaches is of the only entity."""
+    """A bare number needs a verb; without a relation it belongs to the only entity."""
     relations = (Relation(*relation),) if relation else ()
     one = Sentence("x", entities, ("physicist",), relations, frozenset({"She"}))
     assert attributes(read(one, named=title)) == expected
 
 
-def test_types_facts_and_attributes_of_all_chunks_are_merged():
+def test_records_of_all_chunks_are_merged():
     rows = [
         SchemaRecords(
             (EntityRecord("Ada", "person"), EntityRecord("Norvik", "org")),
