@@ -1,4 +1,4 @@
-"""A scripted model that answers every kind of prompt and counts tokens as cl100k does."""
+"""A scripted model that replies to every kind of prompt, with tokens of cl100k."""
 
 import json
 import re

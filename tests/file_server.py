@@ -1,4 +1,4 @@
-"""A web server with some files, and faults as a test asks for."""
+"""An HTTP server of files, with faults on request."""
 
 import sys
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""A checkpoint of a small graph network, in the layout and with the names of the release."""
+"""A checkpoint of a small graph network, in the format of the release."""
 
 import json
 from collections.abc import Mapping

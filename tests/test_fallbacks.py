@@ -1,4 +1,4 @@
-"""A method that goes another way than its own says so: in the answer, the record and the table."""
+"""Fallbacks of methods are visible in answers, records and tables."""
 
 from pathlib import Path
 
@@ -17,9 +17,7 @@ QUESTIONS = [
 
 
 @pytest.mark.parametrize("method", ["hipporag", "linearrag"])
-def test_a_question_without_an_entity_falls_back_and_all_that_show_it_say_so(
-    method: str, tmp_path: Path
-) -> None:
+def test_a_question_without_entities_falls_back_visibly(method: str, tmp_path: Path) -> None:
     folder = write_set(tmp_path / "set", CORPUS, QUESTIONS)
     words = [*TOY, "dataset=jsonl", f"dataset.root={folder}", f"method={method}",
              f"paths.home={tmp_path}"]  # fmt: skip
@@ -37,7 +35,7 @@ def test_a_question_without_an_entity_falls_back_and_all_that_show_it_say_so(
     assert f"  fallback: {DENSE}\n" in plan_of(*words)
 
 
-def test_every_empty_arm_that_retrieves_by_another_way_says_why() -> None:
+def test_every_fallback_retrieval_has_a_note() -> None:
     lacking = []
     for name in names("method"):
         for step in (place.step for place in step_places(method_file(name))):

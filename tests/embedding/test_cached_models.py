@@ -30,7 +30,7 @@ def store(tmp_path: Path) -> Cache:
     return Cache(tmp_path / "vectors.sqlite")
 
 
-def test_a_text_is_embedded_once_for_its_kind_and_model(store: Cache) -> None:
+def test_a_text_is_embedded_once_per_kind_and_model(store: Cache) -> None:
     counting = Counting()
     rest = CachedEmbedder(counting, store)
     rows = rest.encode(TEXTS, kind="passage")
@@ -65,7 +65,7 @@ class CountingTagger(Capitals):
         return super().entities(text)
 
 
-def test_a_text_is_read_once_for_its_tagger(store: Cache) -> None:
+def test_a_text_is_tagged_once_per_tagger(store: Cache) -> None:
     counting = CountingTagger()
     rows = CachedTagger(counting, store)
     expected = list(Capitals().sentences(SENTENCES))
@@ -80,7 +80,7 @@ def test_a_text_is_read_once_for_its_tagger(store: Cache) -> None:
     assert len(other.texts) == 3
 
 
-def test_an_embedder_of_ones_own_finds_no_vectors_of_other_code(store: Cache) -> None:
+def test_vectors_of_user_code_depend_on_the_code(store: Cache) -> None:
     CachedEmbedder(Hashing(8), store).encode(TEXTS, kind="passage")
     counting = Counting()
     assert counting.identity == Hashing(8).identity

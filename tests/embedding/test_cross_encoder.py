@@ -1,4 +1,4 @@
-"""Cross-encoders with random weights: scores of pairs, identities, and what is none."""
+"""Cross-encoders with random weights: scores, identities and errors."""
 
 from pathlib import Path
 
@@ -30,7 +30,7 @@ def tiny(folder: Path, n_labels: int = 1, seed: int = 0) -> str:
 
 @pytest.mark.real
 @pytest.mark.slow
-def test_a_model_in_a_folder_scores_pairs_and_is_known_by_its_content(tmp_path: Path) -> None:
+def test_pairs_are_scored_and_identities_depend_on_content(tmp_path: Path) -> None:
     model = CrossEncoder(tiny(tmp_path / "one"), device="cpu")
     passages = ["ada founded the river", "the river", "who"]
     scores = model.scores("who founded", passages)
@@ -45,7 +45,7 @@ def test_a_model_in_a_folder_scores_pairs_and_is_known_by_its_content(tmp_path: 
 
 @pytest.mark.real
 @pytest.mark.slow
-def test_what_is_no_reranker_is_named(tmp_path: Path) -> None:
+def test_models_that_cannot_rerank_are_errors(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="cross_encoder.model"):
         CrossEncoder().scores("who", ["ada"])
     with pytest.raises(UserError, match="3 scores"):

@@ -1,4 +1,4 @@
-"""Texts longer than an embedder reads: windows, their mean, and cut, by hand."""
+"""Texts longer than the window: windows, their mean, cutting, and lengths in files."""
 
 import json
 import re
@@ -42,7 +42,7 @@ def windowing(size=10, mode="windows"):
 TEN = "a b c d e f g h i j"
 
 
-def test_a_window_shares_an_eighth_with_the_next_and_ends_between_words():
+def test_windows_overlap_by_an_eighth_and_end_between_words():
     assert list(token_windows([True] * 20, 8)) == [(0, 8), (7, 15), (14, 20)]
     assert list(token_windows([True] * 8, 8)) == [(0, 8)]
     begins = [True, False, False, False, False, False, True, False, False, True]
@@ -52,7 +52,7 @@ def test_a_window_shares_an_eighth_with_the_next_and_ends_between_words():
 
 
 @pytest.mark.parametrize(("room", "every"), [(1, 1), (3, 50), (8, 3), (100, 1)])
-def test_windows_leave_no_token_out_and_hold_no_more_than_their_room(room, every):
+def test_windows_cover_all_tokens_within_their_size(room, every):
     begins = [token % every == 0 for token in range(230)]
     result = list(token_windows(begins, room))
     assert result[0][0] == 0 and result[-1][1] == 230
@@ -62,7 +62,7 @@ def test_windows_leave_no_token_out_and_hold_no_more_than_their_room(room, every
     )
 
 
-def test_the_vector_of_a_long_text_is_the_mean_of_its_windows_by_tokens_at_length_one():
+def test_a_long_text_has_the_weighted_normalised_mean_of_its_windows():
     seen = Seen()
     (row,) = windowing().encode([TEN], "", seen)
     assert seen.texts == [["a b c d e f g h", "h i j"]]
@@ -71,7 +71,7 @@ def test_the_vector_of_a_long_text_is_the_mean_of_its_windows_by_tokens_at_lengt
     assert not row[2:].any()
 
 
-def test_a_prefix_counts_and_stands_before_every_window():
+def test_each_window_includes_the_prefix():
     seen = Seen()
     windowing().encode(["a b c d e f g h"], "query: ", seen)
     assert seen.texts == [["query: a b c d e f g", "query: h"]]
@@ -82,7 +82,7 @@ def test_a_prefix_counts_and_stands_before_every_window():
         windowing(4).encode(["a b"], "one two ", Seen())
 
 
-def test_longer_texts_are_counted_with_special_tokens_and_prefix():
+def test_lengths_include_special_tokens_and_prefix():
     lengths = windowing().text_lengths(["a b", TEN, TEN + " k l"])
     assert lengths == TextLengths(10, "windows", 3, 2, 14)
     assert windowing().text_lengths([TEN], "query: ").longest == 13
@@ -115,7 +115,7 @@ def test_the_window_is_the_smallest_number_in_the_files(tmp_path, files, window)
     assert (tokenizer_file(tmp_path) is not None) == ("modules" in files)
 
 
-def test_three_quarters_are_filled_where_another_tokenizer_stands_in():
+def test_windows_are_three_quarters_with_an_estimating_tokenizer():
     def windowing(name, **settings):
         return OpenAIEmbedder(name, 8, **settings)._windowing
 

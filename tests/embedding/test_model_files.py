@@ -1,4 +1,4 @@
-"""A model of this machine is what its files hold, and not where they are."""
+"""The identity of a local model: the content of its files."""
 
 import shutil
 from pathlib import Path
@@ -47,9 +47,7 @@ def identity(folder: Path) -> str:
 
 
 @pytest.mark.parametrize("name", FILES)
-def test_weights_tokenizer_pooling_and_normalisation_changed_in_place_are_another_model(
-    folder: Path, name: str
-) -> None:
+def test_each_file_of_a_model_changes_its_identity(folder: Path, name: str) -> None:
     before = identity(folder)
     stored = (folder / name).read_text()
     other = CHANGED.get(name) or stored[:-1] + "x"  # as long as before
@@ -59,7 +57,7 @@ def test_weights_tokenizer_pooling_and_normalisation_changed_in_place_are_anothe
     assert identity(folder) == before
 
 
-def test_the_place_of_a_folder_is_not_in_its_identity(
+def test_the_identity_does_not_depend_on_the_path(
     folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     other = tmp_path / "elsewhere" / "mine"
@@ -75,7 +73,7 @@ def test_a_hub_model_is_known_by_its_name_and_revision() -> None:
     assert identity.startswith("sentence-transformers:lab/model@abc:hub")
 
 
-def test_a_file_is_read_once_by_all_processes(
+def test_digests_of_files_are_shared_by_processes(
     folder: Path, cache: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     read = []

@@ -1,4 +1,4 @@
-"""Sentence-transformers models: long passages, devices, and models that bring code of their own."""
+"""Models of sentence-transformers: vectors, precision, windows and remote code."""
 
 import json
 
@@ -40,7 +40,7 @@ def over(loaded: SentenceEmbedder, **settings: object) -> SentenceEmbedder:
 
 
 @pytest.mark.real
-def test_in_float32_cut_and_fitting_texts_have_the_vectors_of_the_model_itself(exact):
+def test_vectors_in_float32_equal_those_of_the_library(exact):
     texts = [OPENING, FACT, f"{OPENING} {FACT}", "a", "", "Zürich 東京 naïve"]
     plain = exact._loaded.encode(texts, normalize_embeddings=True, show_progress_bar=False)
     cut = over(exact, long_texts="cut", precision="float32")
@@ -52,7 +52,7 @@ def test_in_float32_cut_and_fitting_texts_have_the_vectors_of_the_model_itself(e
 
 
 @pytest.mark.real
-def test_in_bfloat16_vectors_stay_near_those_in_float32(exact, half):
+def test_vectors_in_bfloat16_are_close_to_float32(exact, half):
     windows = " ".join([FACT] * 20)
     assert half.text_lengths([windows]).longest > half.window
     for kind, texts in (
@@ -65,7 +65,7 @@ def test_in_bfloat16_vectors_stay_near_those_in_float32(exact, half):
 
 @pytest.mark.real
 @pytest.mark.parametrize("precision", ["exact", "half"])
-def test_the_bits_of_a_passage_depend_on_its_text_alone(precision, request):
+def test_a_vector_does_not_depend_on_other_texts(precision, request):
     result = request.getfixturevalue(precision)
     texts = [" ".join([f"town{n}", *["river"] * n_rivers]) for n, n_rivers in enumerate(RIVERS)]
     rows = result.encode(texts, kind="passage")
@@ -75,13 +75,13 @@ def test_the_bits_of_a_passage_depend_on_its_text_alone(precision, request):
     assert np.array_equal(alone, rows[12])
 
 
-def test_a_batch_holds_texts_of_one_padded_length_and_the_longest_come_first():
+def test_a_batch_has_one_padded_length():
     assert padded_length(500, 508) == 508
     result = list(batches([5, 70, 5, 80, 5], window=256, n_tokens=10))
     assert result == [(80, True, [3]), (80, False, [1]), (5, True, [0, 2]), (5, True, [4])]
 
 
-def test_auto_is_bfloat16_where_the_processor_has_its_instructions(monkeypatch):
+def test_auto_is_bfloat16_on_processors_with_its_instructions(monkeypatch):
     monkeypatch.setattr(precision, "_is_cuda", lambda device: device == "cuda")
     for has in (True, False):
         monkeypatch.setattr(precision, "_on_processor", lambda has=has: has)
@@ -97,7 +97,7 @@ def test_auto_is_bfloat16_where_the_processor_has_its_instructions(monkeypatch):
 
 
 @pytest.mark.real
-def test_a_window_that_is_set_is_read_by_the_model_and_has_a_bound():
+def test_the_window_setting_applies_up_to_the_models_positions():
     small = SentenceEmbedder(window=16, long_texts="cut")
     one, other = small.encode([OPENING, f"{OPENING[:200]} {FACT}"], kind="passage")
     assert np.array_equal(one, other)
@@ -107,7 +107,7 @@ def test_a_window_that_is_set_is_read_by_the_model_and_has_a_bound():
 
 
 @pytest.mark.real
-def test_the_precision_is_part_of_the_identity_and_the_device_is_not():
+def test_the_identity_includes_the_precision_and_not_the_device():
     here = SentenceEmbedder()._number_format
     assert SentenceEmbedder().identity == SentenceEmbedder(precision=here).identity
     cpu = SentenceEmbedder(device="cpu", precision="float32")
@@ -118,7 +118,7 @@ def test_the_precision_is_part_of_the_identity_and_the_device_is_not():
 
 
 @pytest.mark.real
-def test_code_of_a_model_is_run_only_when_it_is_trusted(tmp_path, monkeypatch):
+def test_remote_code_runs_only_if_trusted(tmp_path, monkeypatch):
     from transformers import dynamic_module_utils
 
     monkeypatch.setattr(dynamic_module_utils, "HF_MODULES_CACHE", str(tmp_path / "modules"))

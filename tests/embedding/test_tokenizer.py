@@ -1,4 +1,4 @@
-"""Which tokenizer counts, and what it counts."""
+"""Tokenizers: defaults, counts and identities."""
 
 from pathlib import Path
 
@@ -18,12 +18,12 @@ from graphrag_bench.errors import UserError
         ("qwen3:8b:0a1b", "cl100k (stand-in)"),
     ],
 )
-def test_the_models_name_says_which_tokens_count(model: str, identity: str) -> None:
+def test_the_default_tokenizer_follows_from_the_models_name(model: str, identity: str) -> None:
     assert tokenizer_of(None, model).identity == identity
 
 
 @pytest.mark.parametrize("setting", ["cl100", "hf:", 7])
-def test_another_setting_is_refused_with_the_nearest(setting: object) -> None:
+def test_an_unknown_tokenizer_is_an_error(setting: object) -> None:
     with pytest.raises(UserError, match=f"llm.tokenizer={setting}"):
         tokenizer_of(setting, "gpt-4o")
 
@@ -43,12 +43,12 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path / "mine"
 
 
-def test_a_folder_or_file_counts_whole_texts_without_marks(folder: Path) -> None:
+def test_a_tokenizer_file_counts_whole_texts_without_special_tokens(folder: Path) -> None:
     for path in (folder, folder / "tokenizer.json"):
         assert tokenizer_of(f"hf:{path}", "").count("a b c a") == 4
 
 
-def test_its_identity_is_its_name_and_content_and_never_its_path(folder: Path) -> None:
+def test_the_identity_is_the_name_and_the_content(folder: Path) -> None:
     identity = HuggingFace(str(folder)).identity
     assert identity.startswith("hf:mine@")
     assert str(folder.parent) not in identity

@@ -1,4 +1,4 @@
-"""A tagger and an embedder in joblib's workers: the same as in this process, here and on Ray."""
+"""Worker processes of the tagger and the embedder, on this machine and on Ray."""
 
 import os
 from dataclasses import replace
@@ -24,7 +24,7 @@ def tagger(inner: Nlp, target: str, least: int = 2) -> ParallelTagger:
     return ParallelTagger(inner, Workers(2), how, least)
 
 
-def test_processes_read_what_one_process_reads_and_it_is_stored(tmp_path: Path) -> None:
+def test_worker_processes_tag_like_one_process(tmp_path: Path) -> None:
     inner, texts = Capitals(), [*TEXTS[:200], *TEXTS]
     caches = [Cache(tmp_path / name) for name in ("two.sqlite", "one.sqlite")]
     for one, cache in zip((tagger(inner, "toy_runs.Capitals"), inner), caches, strict=True):
@@ -41,7 +41,7 @@ class Here(Workers):
         return map(work, blocks)
 
 
-def test_few_texts_start_no_process() -> None:
+def test_short_lists_start_no_process() -> None:
     inner = Capitals()
     few = tagger(inner, "toy_runs.Nothing", least=300)
     few.workers = Here(2)
@@ -50,7 +50,7 @@ def test_few_texts_start_no_process() -> None:
         list(few.sentences(TEXTS))
 
 
-def test_a_worker_with_another_model_refuses() -> None:
+def test_a_worker_with_another_model_is_an_error() -> None:
     other = tagger(Capitals(), "toy_runs.Capitals")
     other._how = replace(other._how, identity="capitals of another version")
     with pytest.raises(UserError, match="another nlp"):
@@ -64,12 +64,12 @@ def _die(_: int) -> None:
     os.kill(os.getpid(), signal.SIGKILL)
 
 
-def test_a_worker_that_is_killed_ends_in_one_error() -> None:
+def test_a_killed_worker_is_an_error() -> None:
     with pytest.raises(UserError, match="nlp_workers"):
         list(Workers(2).map(_die, range(2)))
 
 
-def test_processes_embed_to_the_bytes_of_one_process() -> None:
+def test_worker_processes_embed_like_one_process() -> None:
     inner = Hashing()
     parallel = ParallelEmbedder(inner, Workers(2), WorkerModel.of("embedder", HASHING, inner))
     many = [f"{text} {'and so on ' * 20}" for text in TEXTS]
@@ -77,9 +77,7 @@ def test_processes_embed_to_the_bytes_of_one_process() -> None:
         assert np.array_equal(parallel.encode(many, kind=kind), inner.encode(many, kind=kind))  # type: ignore[arg-type]
 
 
-def test_ray_gives_the_bytes_of_this_machine(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_ray_workers_give_the_same_bytes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """On a cluster of two workers here: `make test-ray` installs Ray."""
     ray = pytest.importorskip("ray")
     folders = [str(Path(__file__).parents[1]), os.environ.get("PYTHONPATH", "")]

@@ -1,4 +1,4 @@
-"""How these tests write prompts."""
+"""The fixture that writes prompts."""
 
 from collections.abc import Callable
 

@@ -1,4 +1,4 @@
-"""The cache file, and which replies are requested again: repeats, modes, verdicts, other files."""
+"""The cache file, and the reuse of replies: verdicts, modes, other files."""
 
 import sqlite3
 import subprocess
@@ -47,7 +47,7 @@ def text(outcomes):
     return [outcome.text for outcome in outcomes]
 
 
-def test_the_second_time_nothing_is_asked_and_a_cut_reply_stays_cut(store, chat):
+def test_a_cached_reply_is_not_requested_again_even_a_cut_one(store, chat):
     model = Scripted(
         [("a", "x"), ("b", Completion("y", prompt_tokens=1, completion_tokens=5, finish="length"))]
     )
@@ -61,7 +61,7 @@ def test_the_second_time_nothing_is_asked_and_a_cut_reply_stays_cut(store, chat)
     assert llm.meter.usage.truncated == 1
 
 
-def test_a_cache_that_is_only_read_gives_its_replies_and_stores_none(store, chat):
+def test_a_read_only_cache_returns_replies_and_stores_none(store, chat):
     model = Scripted({"could not be read": "no", "city": "no", "": "x"})
     model.attached(store=store).complete([chat("a")], max_tokens=5)
     llm = model.attached(store=Cache(store.path, reading=True))
@@ -72,7 +72,7 @@ def test_a_cache_that_is_only_read_gives_its_replies_and_stores_none(store, chat
     assert len(list(store.rows())) == 1
 
 
-def test_unreadable_replies_are_asked_for_again_and_readable_ones_are_not(store, chat):
+def test_only_unreadable_replies_are_requested_again(store, chat):
     replies = iter(["?", "?", "?", '{"name": "Rome"}'])
     model = Scripted(answer=lambda prompt: next(replies))
 
@@ -84,7 +84,7 @@ def test_unreadable_replies_are_asked_for_again_and_readable_ones_are_not(store,
     assert len(model.prompts) == 4
 
 
-def test_failures_are_not_reused_but_known(store, chat):
+def test_failures_are_stored_and_requested_again(store, chat):
     model = Scripted([("", CallFailed("content_filter", "no"))])
     for _ in range(2):
         (failed,) = model.attached(store=store).complete([chat("a")], max_tokens=5)
@@ -94,7 +94,7 @@ def test_failures_are_not_reused_but_known(store, chat):
     assert (row.verdict, row.reason) == ("failed", "content_filter")
 
 
-def test_the_same_prompt_asked_at_once_is_called_once(store, chat):
+def test_concurrent_calls_with_one_prompt_send_one_request(store, chat):
     def slow(prompt):
         time.sleep(0.05)
         return "x"
@@ -110,7 +110,7 @@ def _script(path, text):
         connection.executescript(text)
 
 
-def test_rows_come_back_as_they_were_stored(path):
+def test_stored_rows_are_read_back(path):
     cache = Cache(path)
     assert cache.put(REPLY, VECTOR, READING) == 3
     cache.set_verdict(REPLY.key, "unreadable")
@@ -133,7 +133,7 @@ def test_a_readable_reply_stays_and_an_unreadable_one_is_replaced(path):
     assert cache.get(REPLY.key) == other
 
 
-def test_what_is_no_cache_of_ours_is_refused_and_left_as_it_is(path):
+def test_files_of_other_programs_and_versions_are_refused_unchanged(path):
     for script, name in (
         ("CREATE TABLE songs (title TEXT)", "another program"),
         (
@@ -153,14 +153,14 @@ def test_what_is_no_cache_of_ours_is_refused_and_left_as_it_is(path):
         Cache(path)
 
 
-def test_a_file_that_cannot_be_written_stops_the_run(path):
+def test_a_write_error_stops_the_run(path):
     cache = Cache(path)
     _script(path, "DROP TABLE cache")
     with pytest.raises(RunStopped, match="replies.sqlite"):
         cache.put(REPLY)
 
 
-def test_processes_that_begin_together_make_one_file(path):
+def test_processes_can_create_the_cache_at_the_same_time(path):
     script = f"from graphrag_bench.llm.cache import Cache; Cache({str(path)!r})"
     root = Path(__file__).parents[2]
     every = [subprocess.Popen([sys.executable, "-c", script], cwd=root) for _ in range(4)]

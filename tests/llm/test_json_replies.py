@@ -1,4 +1,4 @@
-"""Reading JSON out of what models write."""
+"""Parsing of JSON in replies."""
 
 import json
 
@@ -30,18 +30,18 @@ class City(BaseModel):
         '{"name": "Rome", "people": "3"}',
     ],
 )
-def test_an_object_is_found_in_its_usual_wrappings(reply):
+def test_an_object_is_found_in_the_text_around_it(reply):
     assert read_json(reply, City) == City(name="Rome", people=3)
 
 
 @pytest.mark.parametrize("reply", ["", "I do not know.", "{}", '{"town": "Rome"}', "[]", "null"])
-def test_what_does_not_fit_is_unreadable_and_says_why(reply):
+def test_invalid_replies_are_unreadable(reply):
     with pytest.raises(UnreadableReply) as raised:
         read_json(reply, City, purpose="extract")
     assert raised.value.purpose == "extract" and raised.value.reply == reply
 
 
-def test_a_cut_reply_is_not_repaired_because_its_last_word_may_be_half_a_word():
+def test_replies_that_end_inside_a_string_are_not_repaired():
     cut = '{"name": "Barack Obama", "people": 3'
     assert read_json(cut, City).people == 3
     for text, repair in (
@@ -53,7 +53,7 @@ def test_a_cut_reply_is_not_repaired_because_its_last_word_may_be_half_a_word():
             read_json(text, City, repair=repair)
 
 
-def test_half_characters_become_question_marks():
+def test_lone_surrogates_become_question_marks():
     name = read_json('{"name": "a\\ud83d"}', City).name
     assert name == "a?" and name.encode()
 
@@ -68,7 +68,7 @@ def test_half_characters_become_question_marks():
         ('{"names": [', []),
     ],
 )
-def test_of_a_cut_list_the_items_that_stand_whole_are_read(cut, whole):
+def test_complete_items_of_a_cut_list_are_read(cut, whole):
     assert read_cut_list(cut, "names") == whole
 
 
@@ -102,13 +102,11 @@ def facts(text: str, cut: bool = False) -> tuple[list[list[str]], bool, int]:
         ('{"result": {"facts": [' + FIRST[11:-2] + ", " + SECOND[11:-1] + "}}", 0),
     ],
 )  # fmt: skip
-def test_objects_that_fit_are_merged_in_order_and_the_rest_is_counted(
-    reply: str, n_skipped: int
-) -> None:
+def test_valid_objects_are_merged_and_the_rest_is_counted(reply: str, n_skipped: int) -> None:
     assert facts(reply) == (BOTH, False, n_skipped)
 
 
-def test_numbers_are_read_as_text_and_what_is_none_is_left_out() -> None:
+def test_numbers_are_read_as_text_and_invalid_items_are_dropped() -> None:
     assert facts('{"facts": [["Ada", "born", 1815], ["x", "is", true], ["x", "is", NaN]]}') == (
         [["Ada", "born", "1815"]], False, 2,
     )  # fmt: skip
@@ -127,17 +125,17 @@ def test_numbers_are_read_as_text_and_what_is_none_is_left_out() -> None:
     ['{"facts": [null, {}]}', '{"facts": [["head", "relation", "tail"]]}', '{"facts": "none"}',
      '{"facts": null}', "[1, 2]", "none"],
 )  # fmt: skip
-def test_a_reply_of_which_nothing_fits_is_unreadable(reply: str) -> None:
+def test_a_reply_without_valid_items_is_unreadable(reply: str) -> None:
     with pytest.raises(UnreadableReply):
         facts(reply)
 
 
-def test_a_cut_reply_gives_its_whole_objects_and_the_whole_items_of_the_last() -> None:
+def test_complete_objects_and_items_of_a_cut_reply_are_read() -> None:
     assert facts(FIRST + SECOND[:-2] + ', ["Ada", "ow', cut=True) == (BOTH, True, 0)
     assert facts(f"{FIRST} {SECOND}", cut=True) == (BOTH, False, 0)
 
 
-def test_an_object_of_the_prompt_is_dropped_and_a_short_verdict_is_not() -> None:
+def test_objects_repeated_from_the_prompt_are_dropped_except_short_ones() -> None:
     prompt = f'Example reply:\n{FIRST}\nor {{"winner": "A"}}'
     assert facts(without_echoes(f"{FIRST.replace(' ', '')}\n{SECOND}", prompt))[0] == BOTH[1:]
     assert without_echoes('{"winner": "A"}', prompt) == '{"winner": "A"}'
@@ -157,7 +155,7 @@ TRIPLES = st.lists(st.lists(TEXTS, min_size=3, max_size=3), max_size=3)
     between=st.sampled_from(["\n", "\nand\n", " "]),
     after=st.sampled_from(["", "\nThat is all.", " }"]),
 )  # fmt: skip
-def test_exactly_the_items_come_back_from_any_decoration(
+def test_all_items_are_read_from_decorated_replies(
     parts: list[list[list[str]]], indent: int | None, escaped: bool, wrapped: str, before: str,
     between: str, after: str,
 ) -> None:  # fmt: skip

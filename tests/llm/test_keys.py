@@ -1,4 +1,4 @@
-"""Keys of replies and vectors as they are stored: another one would lose what was paid for."""
+"""Keys of stored replies and vectors: a change would lose paid results."""
 
 from pathlib import Path
 
@@ -62,7 +62,7 @@ def test_identities_of_models(tmp_path: Path) -> None:
     ],
     ids=["plain", "max_tokens", "stop", "schema", "trial"],
 )
-def test_all_that_can_change_a_reply_is_in_its_key(request_: Request, key: str) -> None:
+def test_each_field_of_a_request_changes_the_key(request_: Request, key: str) -> None:
     assert reply_key(MINI, request_)[0] == key
 
 

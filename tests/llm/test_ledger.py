@@ -1,4 +1,4 @@
-"""One line for every call, sums that keep paid and cached apart, and a budget that counts them."""
+"""The ledger of calls, its sums, and budgets."""
 
 import json
 import threading
@@ -31,7 +31,7 @@ def ledger_of(folder: Path, *outcomes: Completion | CallFailed) -> Path:
     return ledger.path
 
 
-def test_lines_hold_a_call_and_sums_keep_paid_cached_and_failed_ones_apart(tmp_path):
+def test_a_ledger_sums_paid_cached_and_failed_calls(tmp_path):
     path = ledger_of(tmp_path, PAID, CACHED, FAILED)
     line, *_ = read_ledger(path)
     where = (line.stage, line.step, line.item, line.outcome)
@@ -45,7 +45,7 @@ def test_lines_hold_a_call_and_sums_keep_paid_cached_and_failed_ones_apart(tmp_p
     assert total_spending(path) == Spending(25, 0.6)
 
 
-def test_a_line_that_a_kill_cut_short_is_left_out_and_the_next_is_whole(tmp_path):
+def test_an_incomplete_line_is_skipped(tmp_path):
     path = ledger_of(tmp_path, PAID)
     with path.open("a") as file:
         file.write('{"stage": "ans')
@@ -53,7 +53,7 @@ def test_a_line_that_a_kill_cut_short_is_left_out_and_the_next_is_whole(tmp_path
     assert [line.cached for line in read_ledger(path)] == [False, True]
 
 
-def test_a_call_waits_for_those_under_way():
+def test_a_call_waits_for_running_calls_to_free_budget():
     budget = Budget(tokens=100)
     admitted = threading.Event()
 
@@ -70,7 +70,7 @@ def test_a_call_waits_for_those_under_way():
     assert admitted.is_set() and budget.spent.tokens == 10
 
 
-def test_only_what_was_paid_for_is_spent(tmp_path, chat):
+def test_cached_and_unpaid_calls_cost_nothing(tmp_path, chat):
     store = Cache(tmp_path / "replies.sqlite")
     budget = Budget(tokens=1000)
     plan = [("a", CallFailed("refused", "no")), ("b", FAILED), ("c", "one")]
@@ -81,7 +81,7 @@ def test_only_what_was_paid_for_is_spent(tmp_path, chat):
     store.close()
 
 
-def test_what_other_processes_write_into_their_ledgers_counts(tmp_path):
+def test_ledgers_of_other_processes_count(tmp_path):
     other = ledger_of(tmp_path, PAID, CACHED)
     before, paths = total_spending(other), [other, tmp_path / "none.jsonl"]
     budget = Budget(100, before=before, others=lambda: paths)
@@ -94,7 +94,7 @@ def test_what_other_processes_write_into_their_ledgers_counts(tmp_path):
         pass
 
 
-def test_dollars_are_a_budget_too(fake, chat):
+def test_a_budget_in_dollars_needs_prices_and_stops_the_run(fake, chat):
     url = fake.scenario(text="one two")
     client = OpenAICompatible("fake", url, None, prices={"prompt": 1e6, "completion": 1e6})
     budget = Budget(usd=30.0)

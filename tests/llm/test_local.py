@@ -1,4 +1,4 @@
-"""The model of this machine passes the client's tests: schema, slots, windows."""
+"""The local model: schemas, slots and windows."""
 
 import pytest
 from pydantic import BaseModel
@@ -18,7 +18,7 @@ class City(BaseModel):
     country: str
 
 
-def test_the_packaged_model_has_its_identity_before_it_is_installed(monkeypatch):
+def test_the_identity_of_the_packaged_model_needs_no_package(monkeypatch):
     installed = Local().identity
     monkeypatch.setattr(local, "find_spec", lambda name: None)
     assert Local().identity == installed
@@ -34,7 +34,7 @@ def model():
 
 
 @pytest.mark.real
-def test_a_reply_is_held_to_the_schema(model, chat, tmp_path):
+def test_a_reply_follows_the_schema(model, chat, tmp_path):
     store = Cache(tmp_path / "replies.sqlite")
     llm = model.attached(store=store)
     city = ask(llm, chat("The capital of France, as JSON."), City, max_tokens=60, purpose="city")
@@ -47,7 +47,7 @@ def test_a_reply_is_held_to_the_schema(model, chat, tmp_path):
 
 
 @pytest.mark.real
-def test_a_long_prompt_is_refused_by_the_server_and_the_next_is_answered(model, chat):
+def test_a_prompt_longer_than_the_window_fails_alone(model, chat):
     long = "unbelievably-" * 200
     assert len(long.split()) < model.window
     failed, fine = model.complete([chat(long), chat("Say hello.")], max_tokens=5)
@@ -56,7 +56,7 @@ def test_a_long_prompt_is_refused_by_the_server_and_the_next_is_answered(model, 
 
 
 @pytest.mark.real
-def test_a_broken_file_is_named(tmp_path, chat):
+def test_a_damaged_model_file_is_an_error(tmp_path, chat):
     path = tmp_path / "broken.gguf"
     path.write_bytes(b"no weights")
     with pytest.raises(UserError, match="broken.gguf"):

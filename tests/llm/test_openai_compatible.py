@@ -1,4 +1,4 @@
-"""What the client sends and how it reads replies, against servers of every kind, over HTTP."""
+"""Requests to servers of every kind, and parsing of their responses, over HTTP."""
 
 import json
 import threading
@@ -28,7 +28,7 @@ def failure(model, prompt, **more) -> CallFailed:
     return outcome
 
 
-def test_a_reply_carries_the_servers_counts_and_its_name(fake, chat):
+def test_a_reply_has_the_servers_token_counts_and_model(fake, chat):
     url = fake.scenario(text="Rome it is", fingerprints=["fp_7"])
     got = ask(client(url, prices={"prompt": 1.0, "completion": 2.0}), chat("The capital of Italy"))
     assert got.text == "Rome it is"
@@ -38,7 +38,7 @@ def test_a_reply_carries_the_servers_counts_and_its_name(fake, chat):
     assert got.retries == 0 and got.seconds > 0
 
 
-def test_the_bound_of_calls_holds_for_the_model_and_not_for_each_list(fake, chat):
+def test_concurrency_is_limited_over_all_callers(fake, chat):
     url = fake.scenario(latency=0.03)
     model = client(url, limits={"concurrency": 3})
     replies: list[list[str]] = []
@@ -88,7 +88,7 @@ def test_a_prompt_longer_than_the_window_fails_alone_and_once(fake, chat, window
         )),
     ],
 )  # fmt: skip
-def test_reasoning_is_what_opens_a_reply_and_a_mention_stays(text, answer):
+def test_reasoning_is_removed_and_mentions_of_tags_stay(text, answer):
     assert without_reasoning(text) == answer
 
 
@@ -97,7 +97,7 @@ def test_reasoning_is_what_opens_a_reply_and_a_mention_stays(text, answer):
     [("MAX_TOKENS", "length"), ("content_filter", "content_filter"), ("refusal", "refused"),
      ("end_turn", "stop"), (None, "stop")],
 )  # fmt: skip
-def test_finish_reasons_of_other_servers_are_what_they_mean(fake, chat, finish, meaning):
+def test_finish_reasons_are_translated(fake, chat, finish, meaning):
     model = client(fake.scenario(finish=finish))
     if meaning in ("length", "stop"):
         assert ask(model, chat("x")).finish == meaning
@@ -105,7 +105,7 @@ def test_finish_reasons_of_other_servers_are_what_they_mean(fake, chat, finish, 
         assert failure(model, chat("x")).reason == meaning
 
 
-def test_an_empty_reply_is_a_failure_whose_tokens_are_known(fake, chat):
+def test_an_empty_reply_is_a_failure_with_its_tokens(fake, chat):
     failed = failure(client(fake.scenario(text="  ")), chat("a b c"))
     assert failed.reason == "empty" and failed.paid.prompt_tokens == 3
     url = fake.scenario(text="<think>Let me see, it may", finish="length")
@@ -113,7 +113,7 @@ def test_an_empty_reply_is_a_failure_whose_tokens_are_known(fake, chat):
     assert ask(client(fake.scenario(finish="length")), chat("x")).finish == "length"
 
 
-def test_a_dialect_leaves_out_or_replaces_what_a_server_does_not_take(fake, chat):
+def test_a_dialect_drops_and_renames_request_fields(fake, chat):
     url = fake.scenario(refuse=["temperature", "max_tokens", "seed", "stop"], text="Rome. Q: and")
     dialect = {
         "length": "max_completion_tokens",
@@ -140,7 +140,7 @@ def test_a_wrong_value_fails_one_call(fake, chat):
 
 
 @pytest.mark.parametrize(("form", "kind"), [("json_object", "json_object"), ("words", None)])
-def test_a_schema_is_said_in_words_where_it_is_not_understood(fake, chat, form, kind):
+def test_a_schema_is_written_into_the_prompt_for_other_dialects(fake, chat, form, kind):
     url = fake.scenario()
     ask(client(url, dialect={"schema_as": form}), chat("x"), schema=SCHEMA)
     (body,) = fake.stats(url).bodies
@@ -149,7 +149,7 @@ def test_a_schema_is_said_in_words_where_it_is_not_understood(fake, chat, form, 
 
 
 @pytest.mark.parametrize("usage", ["many", {"prompt_tokens": -5, "completion_tokens": 1}, None])
-def test_tokens_are_counted_here_where_the_server_gives_no_count(fake, chat, usage):
+def test_tokens_are_estimated_without_valid_server_counts(fake, chat, usage):
     body = {"choices": [{"message": {"content": "Paris\ud83d"}}], "usage": usage}
     url = fake.scenario(raw_status=200, raw_body=json.dumps(body))
     got = ask(client(url), chat("Which city \ud800?"))
@@ -166,7 +166,7 @@ def test_tokens_are_counted_here_where_the_server_gives_no_count(fake, chat, usa
     ],
     ids=["error", "choices", "given up", "cut"],
 )
-def test_an_answer_without_a_reply_is_one_clear_failure(fake, chat, body):
+def test_a_malformed_response_is_a_failure_of_the_server(fake, chat, body):
     model = client(fake.scenario(raw_status=200, raw_body=body), retries=0)
     model.server._proven = True
     failed = failure(model, chat("x"))
@@ -177,6 +177,6 @@ def test_an_answer_without_a_reply_is_one_clear_failure(fake, chat, body):
     ("group", "name"),
     [("limits", "concurency"), ("decoding", "temperature"), ("dialect", "length")],
 )
-def test_a_wrong_setting_is_named(group, name):
+def test_a_wrong_setting_is_an_error(group, name):
     with pytest.raises(UserError, match=f"{group}.{name}"):
         OpenAICompatible("m", **{group: {name: "hot"}})

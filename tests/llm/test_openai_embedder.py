@@ -1,4 +1,4 @@
-"""Embeddings by API: unit rows in order, and the same limits, cache, ledger and faults as chat."""
+"""Embeddings by API: batches, cache, ledger, budget and errors."""
 
 import numpy as np
 import pytest
@@ -16,7 +16,7 @@ def embedder(url, **more):
     return OpenAIEmbedder("fake", 8, url, None, **more)
 
 
-def test_rows_are_unit_vectors_in_the_order_of_the_texts(fake):
+def test_vectors_are_normalised_and_in_the_order_of_the_texts(fake):
     result = embedder(fake.scenario(), batch_size=2).encode(TEXTS, kind="passage")
     assert result.shape == (5, 8) and result.dtype == np.float32
     assert np.allclose(np.linalg.norm(result, axis=1), 1)
@@ -24,7 +24,7 @@ def test_rows_are_unit_vectors_in_the_order_of_the_texts(fake):
     assert np.array_equal(result[1], result[3]) and np.array_equal(result[2], alone[0])
 
 
-def test_blocks_depend_on_the_texts_alone_and_equal_texts_are_sent_once(fake):
+def test_batches_do_not_depend_on_order_and_repeats(fake):
     url = fake.scenario()
     model = embedder(url, batch_size=3)
     model.encode(TEXTS, kind="passage")
@@ -33,13 +33,13 @@ def test_blocks_depend_on_the_texts_alone_and_equal_texts_are_sent_once(fake):
     assert sent == [("a", "bb", "ee")] * 2 + [("ccc dd",)] * 2
 
 
-def test_questions_go_one_by_one_with_their_prefix(fake):
+def test_questions_are_sent_one_by_one_with_their_prefix(fake):
     url = fake.scenario()
     embedder(url, question_prefix="query: ").encode(["b", "a"], kind="question")
     assert sorted(body["input"] for body in fake.stats(url).bodies) == [["query: a"], ["query: b"]]
 
 
-def test_a_new_text_among_old_ones_is_all_that_is_sent_and_paid_for(fake, tmp_path):
+def test_only_texts_without_a_cached_vector_are_sent(fake, tmp_path):
     url = fake.scenario()
     store, ledger = Cache(tmp_path / "replies.sqlite"), Ledger(tmp_path / "ledger.jsonl")
     model = embedder(url, prices={"prompt": 1.0}).attached(
@@ -57,7 +57,7 @@ def test_a_new_text_among_old_ones_is_all_that_is_sent_and_paid_for(fake, tmp_pa
     store.close()
 
 
-def test_a_failure_is_raised_and_entered_and_never_a_row_of_zeros(fake, tmp_path):
+def test_a_failed_call_raises_and_is_in_the_ledger(fake, tmp_path):
     ledger = Ledger(tmp_path / "ledger.jsonl")
     url = fake.scenario(raw_status=400, raw_body="the input is too long")
     with pytest.raises(CallFailed, match="too long"):
@@ -65,13 +65,13 @@ def test_a_failure_is_raised_and_entered_and_never_a_row_of_zeros(fake, tmp_path
     assert [line.outcome for line in read_ledger(ledger.path)] == ["context_overflow"]
 
 
-def test_a_wrong_dimension_stops_and_says_the_right_one(fake):
+def test_a_wrong_dimension_is_an_error_with_the_right_one(fake):
     url = fake.scenario(dimension=5)
     with pytest.raises(RunStopped, match="embedder.dimension=5"):
         embedder(url).encode(["a"], kind="passage")
 
 
-def test_the_budget_holds_for_embeddings(fake):
+def test_a_budget_limits_embeddings(fake):
     url = fake.scenario()
     model = embedder(url, batch_size=1, limits={"concurrency": 1}).attached(budget=Budget(60))
     with pytest.raises(RunStopped, match="budget.tokens=60"):
@@ -86,7 +86,7 @@ def windowed(url, **more):
     return embedder(url, **{"window": 40, "tokenizer": "cl100k", **more})
 
 
-def test_windows_do_not_change_the_cached_rows_of_texts_that_fit(fake, tmp_path):
+def test_short_texts_share_cached_vectors_between_modes(fake, tmp_path):
     url = fake.scenario()
     store = Cache(tmp_path / "replies.sqlite")
     windowed(url).attached(store=store).encode(["bb", "a"], kind="passage")
@@ -101,7 +101,7 @@ def test_windows_do_not_change_the_cached_rows_of_texts_that_fit(fake, tmp_path)
     store.close()
 
 
-def test_a_call_holds_no_more_tokens_than_a_server_takes(fake, monkeypatch):
+def test_a_call_stays_below_the_token_limit(fake, monkeypatch):
     monkeypatch.setattr("graphrag_bench.embedding.openai_embedder._TOKENS_PER_CALL", 6)
     url = fake.scenario()
     embedder(url).encode(["one two", "three four", "five six", "a b c d e f g h"], kind="passage")

@@ -1,4 +1,4 @@
-"""Replies shared in a file, and replayed with no model at all."""
+"""Replies exported to a file and replayed without a model."""
 
 import pytest
 from pydantic import BaseModel
@@ -44,7 +44,7 @@ def recorded(tmp_path, chat):
 
 
 @pytest.mark.parametrize("name", ["shared.jsonl", "shared.jsonl.gz", None])
-def test_a_replay_gives_the_same_outcome_failures_included(recorded, tmp_path, chat, name):
+def test_a_replay_repeats_replies_and_failures(recorded, tmp_path, chat, name):
     store, identity, outcome = recorded
     path = tmp_path / name if name else store
     if name:
@@ -59,7 +59,7 @@ def test_an_unknown_prompt_stops_the_run(recorded, chat):
         Replay(str(recorded[0])).complete([chat("another")], max_tokens=5)
 
 
-def test_a_file_with_two_models_wants_a_choice(recorded, chat):
+def test_a_file_with_two_models_needs_an_identity(recorded, chat):
     store = Cache(recorded[0])
     other = Scripted({"": "x"})
     other.attached(store=store).complete([chat("a")], max_tokens=5)
@@ -73,7 +73,7 @@ def test_a_file_with_two_models_wants_a_choice(recorded, chat):
 
 
 @pytest.mark.parametrize("line", ["{", "[1]", '{"key": 1}'])
-def test_a_damaged_file_is_refused_with_its_line(recorded, tmp_path, line):
+def test_an_error_in_an_export_names_the_line(recorded, tmp_path, line):
     path = tmp_path / "shared.jsonl"
     export_rows(recorded[0], path)
     with path.open("a") as file:

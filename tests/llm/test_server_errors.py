@@ -1,4 +1,4 @@
-"""Faults, limits and secrets of a server, over real HTTP: what is tried again, and what stops."""
+"""Retries, errors, rate limits and secrets of a server, over HTTP."""
 
 import logging
 import pickle
@@ -29,7 +29,7 @@ def ask(model, prompt):
     return reply(model, prompt, max_tokens=20)
 
 
-def test_faults_of_the_server_are_tried_again_after_the_time_it_says(fake, chat):
+def test_server_errors_are_retried_after_the_stated_wait(fake, chat):
     url = fake.scenario(fail_first=2, retry_after=0.05)
     assert ask(client(url), chat("x")).retries == 2
     busy = fake.scenario(shares={"429": 0.5}, retry_after=0.05, seed=1)
@@ -38,7 +38,7 @@ def test_faults_of_the_server_are_tried_again_after_the_time_it_says(fake, chat)
     assert sum(one.retries for one in replies) == fake.stats(busy).faults["429"] > 0
 
 
-def test_retries_have_an_end(fake, chat):
+def test_calls_fail_after_the_last_retry(fake, chat):
     url = fake.scenario(fail_word="bad", retry_after=0.01)
     model = client(url, retries=3)
     with pytest.raises(RunStopped, match="taken no call"):
@@ -59,14 +59,14 @@ def test_retries_have_an_end(fake, chat):
         ({"raw_status": 200, "raw_body": '{"error": {"code": 401, "message": "no"}}'}, "HTTP 401"),
     ],
 )
-def test_what_no_call_can_mend_stops_the_run(fake, chat, scenario, message):
+def test_errors_of_account_model_and_address_stop_the_run(fake, chat, scenario, message):
     url = fake.scenario(**scenario)
     with pytest.raises(RunStopped, match=message):
         ask(client(url), chat("x"))
     assert fake.stats(url).requests == 1
 
 
-def test_no_server_stops_with_the_address_and_what_to_do(chat):
+def test_a_missing_server_stops_the_run(chat):
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
@@ -75,7 +75,7 @@ def test_no_server_stops_with_the_address_and_what_to_do(chat):
         ask(model, chat("x"))
 
 
-def test_limits_are_kept_as_the_server_sees_them(fake, chat):
+def test_rate_limits_are_kept(fake, chat):
     url = fake.scenario(minute=0.4, latency=0.01)
     limits = {"concurrency": 8, "requests_per_minute": 12, "tokens_per_minute": 400}
     model = client(url, limits=limits)
@@ -88,7 +88,7 @@ def test_limits_are_kept_as_the_server_sees_them(fake, chat):
     assert failed.reason == "refused" and "tokens_per_minute=400" in str(failed)
 
 
-def test_a_stop_lets_the_calls_under_way_end_and_begins_no_other(fake, chat, monkeypatch):
+def test_after_a_signal_running_calls_end_and_no_call_starts(fake, chat, monkeypatch):
     monkeypatch.setattr(terminal, "_STOPPING", threading.Event())
     url = fake.scenario(latency=0.3)
     model = client(url, limits={"concurrency": 4})
@@ -119,7 +119,7 @@ def everything_shown(error):
 
 
 @pytest.mark.parametrize("status", [401, 429])
-def test_an_error_body_that_echoes_the_key_is_cleaned(fake, chat, caplog, planted, status):
+def test_the_key_is_hidden_in_errors_that_echo_it(fake, chat, caplog, planted, status):
     url = fake.scenario(raw_status=status, raw_body='{"error": {"message": "I saw {key}"}}')
     model = client(url, "PLANTED_KEY", retries=0)
     embedder = OpenAIEmbedder("fake", 8, url, "PLANTED_KEY", retries=0)
@@ -131,7 +131,7 @@ def test_an_error_body_that_echoes_the_key_is_cleaned(fake, chat, caplog, plante
         assert "<api key>" in str(raised.value)
 
 
-def test_the_key_reaches_the_server_and_is_no_part_of_a_repr(fake, chat, planted, monkeypatch):
+def test_the_key_is_sent_and_hidden_in_a_repr(fake, chat, planted, monkeypatch):
     url = fake.scenario(key=KEY)
     model = client(url, "PLANTED_KEY")
     assert ask(model, chat("x")).text

@@ -1,4 +1,4 @@
-"""Structured replies: one corrective retry, then a counted fallback or an error."""
+"""Structured replies: the corrective retry, then a fallback or an error."""
 
 import pytest
 from pydantic import BaseModel
@@ -29,7 +29,7 @@ def ask_city(llm, prompt, **more):
     ],
     ids=["another field", "cut"],
 )
-def test_an_unreadable_reply_is_asked_for_once_more_with_what_was_wrong(chat, reply, problem):
+def test_an_unreadable_reply_is_requested_once_more_with_the_problem(chat, reply, problem):
     model = Scripted([(CORRECTION, '{"name": "Rome"}'), ("Italy", reply)])
     assert ask_city(model, chat("Italy")) == City(name="Rome")
     meter = model.meter
@@ -40,7 +40,7 @@ def test_an_unreadable_reply_is_asked_for_once_more_with_what_was_wrong(chat, re
     assert problem in correction.content and '"additionalProperties"' in correction.content
 
 
-def test_after_two_unreadable_replies_the_fallback_is_counted_or_the_error_raised(chat):
+def test_after_two_unreadable_replies_the_fallback_or_an_error_follows(chat):
     model = Scripted({"": "no idea"})
     assert ask_city(model, chat("Italy"), fallback=City(name="?")) == City(name="?")
     assert (model.meter.usage.calls, model.meter.unreadable, model.meter.fallbacks) == (2, 1, 1)
@@ -51,7 +51,7 @@ def test_after_two_unreadable_replies_the_fallback_is_counted_or_the_error_raise
     assert model.meter.usage.calls == 5
 
 
-def test_a_failed_call_raises_or_gives_the_fallback(chat):
+def test_a_failed_call_raises_or_returns_the_fallback(chat):
     model = Scripted([("", CallFailed("content_filter", "filtered"))])
     with pytest.raises(CallFailed, match="filtered"):
         ask_city(model, chat("x"))
@@ -59,7 +59,7 @@ def test_a_failed_call_raises_or_gives_the_fallback(chat):
     assert (model.meter.usage.failed, model.meter.fallbacks) == (2, 1)
 
 
-def test_a_list_comes_back_in_order_with_failures_in_their_places(chat):
+def test_results_are_in_the_order_of_the_prompts(chat):
     plan = [(CORRECTION, "no"), ("1", '{"name": "a"}'), ("2", "no"), ("3", '{"name": "c"}')]
     model = Scripted(plan)
     items: list[str] = []
@@ -71,7 +71,7 @@ def test_a_list_comes_back_in_order_with_failures_in_their_places(chat):
     assert sorted(items) == ["x", "y", "y", "z"]
 
 
-def test_the_gate_stops_a_step_that_fails_too_often_and_shows_a_reply(chat):
+def test_the_gate_stops_a_step_above_the_failure_limit(chat):
     gate = FailureGate("extract", limit=0.2, after=10)
     llm = Scripted({"good": '{"name": "a"}', "": "who knows"}).attached(gate=gate)
     for _ in range(8):

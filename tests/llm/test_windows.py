@@ -1,4 +1,4 @@
-"""Prices and context windows: the provider's list, the server's own statement, the setting."""
+"""Prices and context windows, of the provider's list, the server or the settings."""
 
 from pathlib import Path
 from typing import Any
@@ -21,7 +21,7 @@ from graphrag_bench.llm.settings import provider_facts
         ("gpt-4o", "https://x.y/v1", None, None),
     ],
 )
-def test_a_provider_lists_its_own_models(
+def test_windows_and_prices_are_those_of_the_providers_list(
     model: str, address: str, window: int | None, prompt_price: float | None
 ) -> None:
     stated, prices = provider_facts(model, address)
@@ -32,7 +32,7 @@ def test_a_provider_lists_its_own_models(
 @pytest.mark.parametrize(
     "stated", [{"max_model_len": 4096}, {"context_length": 4096}, {"meta": {"n_ctx": 4096}}]
 )
-def test_a_server_states_its_window_and_it_holds_while_there_is_no_server(
+def test_a_window_of_the_server_is_stored_for_later(
     fake: FakeOpenAI, stated: dict[str, Any], tmp_path: Path
 ) -> None:
     url = fake.scenario(listed=[{"id": "other", "max_model_len": 9}, {"id": "m", **stated}])
@@ -45,6 +45,6 @@ def test_a_server_states_its_window_and_it_holds_while_there_is_no_server(
     assert silent.window == 4096
 
 
-def test_a_server_that_states_nothing_leaves_the_window_unknown(fake: FakeOpenAI) -> None:
+def test_the_window_is_unknown_without_a_statement(fake: FakeOpenAI) -> None:
     assert OpenAICompatible("m", fake.scenario(), None).window is None
     assert OpenAICompatible("m", "http://127.0.0.1:9/v1", None).window is None
