@@ -108,7 +108,7 @@ def comparison_table(rows: Sequence[Comparison]) -> Table | None:
     correction = f", Holm-Bonferroni within each metric (tests: {families})"
     notes = (
         "difference: method minus baseline over the questions that both have, with a paired 95 % "
-        f"bootstrap interval over {units}; win/tie/loss: questions",
+        f"bootstrap interval over {units}; win/tie/loss: numbers of questions",
         "p: two-sided paired permutation test (mid-p)" + correction * ({*sizes.values()} != {1}),
         "detectable: minimum detectable difference at 80 % power (two-sided, alpha 0.05)",
         *baseline_note(rows),

@@ -281,8 +281,8 @@ def cost_table(runs: Sequence[RunMetrics]) -> Table:
                 f"{cached['calls']:,}", _prompt_and_completion(cached),
                 str(cost["truncated"]), str(paid["retries"]),
             ))  # fmt: skip
-    note = "from all calls so far; tokens: prompt + completion; cut: replies at max_tokens"
-    return Table("what the runs have cost", heads, tuple(rows), (note,), texts=heads[:2])
+    note = "all calls so far; tokens: prompt + completion; cut: replies that ended at max_tokens"
+    return Table("costs of the runs", heads, tuple(rows), (note,), texts=heads[:2])
 
 
 def _prompt_and_completion(part: Mapping[str, Any]) -> str:
