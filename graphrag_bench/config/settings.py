@@ -1,6 +1,6 @@
-"""The settings of one run, checked: unknown names are answered with the nearest valid ones.
+"""The settings of a run, their defaults and checks.
 
-The text below a setting is its help.
+The docstring of a setting is its help text.
 """
 
 from collections.abc import Mapping
@@ -26,25 +26,24 @@ from graphrag_bench.terminal import refuse_secrets
 Profile = Literal["default", "paper", "zhou2025", "upstream"]
 Fidelity = Literal["default", "paper"]
 NO_SETTINGS = {"given", "row"}
-"""What a command chose otherwise: the method's settings that it sets, and the row of a paper."""
+"""Fields that are no settings: the paths of the method's parameters that were set, and the row."""
 LEAST_IN_PROCESSES = 500
-"""New texts in a list from which on `nlp_workers=auto` starts processes."""
+"""`nlp_workers=auto` starts processes for at least this many new texts."""
 BUDGETS = {"zhou2025": 7500}
-"""Tokens of context of every method under a profile whose paper gives all one window, where a
-method's file has no number for it: what answer and instructions leave of 8,096 (section 7.1)."""
+"""Context budget in tokens under a profile whose paper uses one window for all methods, unless the
+method's file has its own: 8,096 less answer and instructions (Zhou et al. 2025, section 7.1)."""
 WINDOWS = {"zhou2025": 8096}
-"""Tokens of prompt and answer, whatever the model, as a source has published it: Zhou et al. 2025,
-section 7.1."""
+"""Window of a source in tokens, for any model: Zhou et al. 2025, section 7.1."""
 ANSWER_TOKENS = {"zhou2025": 4096, "paper": 2048, "upstream": 2048}
-"""Tokens of an open answer under a source's profile: Zhou et al. 2025 end replies
-at 4,096 (LLMConfig of their code, 4e87938); no other source ends an answer."""
+"""Maximum tokens of an open answer under a profile. Zhou et al. 2025: 4,096 (LLMConfig of their
+code, 4e87938); the other sources state no limit."""
 NLP = {"_target_": "graphrag_bench.embedding.nlp.Spacy"}
 CROSS_ENCODER = {"_target_": "graphrag_bench.embedding.cross_encoder.CrossEncoder"}
 Share = Annotated[float, Field(ge=0, le=1)]
 Text = Annotated[str, Field(strict=False, coerce_numbers_to_str=True)]
-"""A text that may look like a number."""
+"""A text; numbers are converted."""
 ON_OFF = BeforeValidator(lambda value: ("off", "on")[value] if isinstance(value, bool) else value)
-"""Reads `on` and `off` as they stand in YAML unquoted, where they are truth values."""
+"""Accepts unquoted `on` and `off`, which YAML parses as booleans."""
 Switch = Annotated[Literal["on", "off"], ON_OFF]
 
 
@@ -55,44 +54,44 @@ class _Settings(BaseModel):
 
 
 def _absolute(settings: BaseModel, *names: str) -> dict[str, str]:
-    """Return those of some settings that name a file or folder by its absolute path."""
+    """Return the absolute paths of those settings that name an existing file or folder."""
     paths = {name: Path(own) for name in names if (own := getattr(settings, name))}
     return {name: str(path.absolute()) for name, path in paths.items() if path.exists()}
 
 
 class DatasetSettings(_Settings):
-    """Which data set, and its folder; a synthetic set checks its own settings."""
+    """The data set and its files; a synthetic set checks its own settings."""
 
     model_config = ConfigDict(extra="allow")
     name: str
     """Name of a card in datasets/."""
     root: Text | None = None
-    """Folder of the set's files, if not the card's own."""
+    """Folder of the files; default: that of the card."""
     openie: Text | None = None
-    """OpenIE file, where the folder holds several."""
+    """OpenIE file, if the folder has several."""
     questions: Text | None = None
-    """Made by graphrag-bench questions, in place of its own."""
+    """File of `graphrag-bench questions` that replaces the set's own questions."""
 
     @property
     def found(self) -> "DatasetSettings":
-        """The same with its files by absolute path: they are found from any folder."""
+        """The settings with absolute paths, valid in any working directory."""
         return self.model_copy(update=_absolute(self, "root", "openie", "questions"))
 
     @property
     def own(self) -> dict[str, Any]:
-        """The settings that only a synthetic set has, such as `hops`."""
+        """The settings of a synthetic set, such as `hops`."""
         return self.model_extra or {}
 
 
 class GraphSettings(_Settings):
-    """What one graph is built from."""
+    """The texts that a graph is built from, or its import."""
 
     per: Literal["all", "partition"] = "all"
-    """One graph of the corpus, or one per scope."""
+    """all: one graph of the corpus; partition: one per scope."""
     import_from: Text | None = None
-    """Graph to import: GraphRAG folder, .graphml."""
+    """Graph to import: a GraphRAG folder or a .graphml file."""
     checkpoint: Text | None = None
-    """Of build.gnn_weights=released: folder, or name on the hub."""
+    """Released weights for build.gnn_weights=released: a folder or a name on the hub."""
     checkpoint_revision: str = ""
     """Revision of graph.checkpoint on the hub."""
 
@@ -101,9 +100,9 @@ class PathSettings(_Settings):
     """Where results are stored."""
 
     home: Text = "."
-    """Folder that holds runs/ and artifacts/."""
+    """Folder with runs/ and artifacts/."""
     shared_artifacts: Text | None = None
-    """A shared artifacts/ folder, read and never written."""
+    """A second artifacts/ folder, read only."""
 
 
 class EvaluationSettings(_Settings):
@@ -112,131 +111,131 @@ class EvaluationSettings(_Settings):
     cuts: list[PositiveInt] = [2, 5, 10]
     """The cutoffs k of evidence_recall@k."""
     containment: Literal["substring", "token_boundary"] = "substring"
-    """How accuracy finds a gold answer: by characters or whole words."""
+    """How accuracy finds a gold answer: in any characters, or in whole words."""
     metrics: list[str] = []
-    """Answer metrics in addition to those of the card: [rouge_l,meteor]."""
+    """Further answer metrics, besides those of the card: [rouge_l,meteor]."""
     evidence_tokens: list[PositiveInt] = [500, 1000, 2000]
     """The cutoffs B of evidence_at_tokens@B."""
     normaliser: Literal["unicode", "squad"] = "unicode"
-    """Punctuation of every script, or ASCII only as in papers' scripts."""
+    """Punctuation that is removed: of every script, or ASCII only (squad)."""
     baseline: str = "vanilla"
-    """The method that all others are compared with, or none."""
+    """Method that all others are compared with, or none."""
     compared: list[str] = []
-    """Metrics to compare; empty: accuracy, f1 and evidence recall."""
+    """Metrics to compare; []: accuracy, f1 and evidence recall."""
 
 
 class CacheSettings(_Settings):
-    """How replies of language models and embedding services are stored and reused."""
+    """Store of replies of language models and embedding services."""
 
     mode: Annotated[Literal["write", "read", "off"], ON_OFF] = "write"
-    """Reuse and store; only reuse; neither."""
+    """write: reuse and store; read: only reuse; off: neither."""
     path: str | None = None
-    """File of the replies; HOME/cache/replies.sqlite."""
+    """File of the replies; default: HOME/cache/replies.sqlite."""
 
 
 class BudgetSettings(_Settings):
-    """Where a run stops before it costs more; it can be resumed with a larger budget."""
+    """Cost at which a run stops; it can be resumed with a larger budget."""
 
     tokens: PositiveInt | None = None
-    """Prompt and completion tokens together."""
+    """Prompt and completion tokens."""
     usd: Annotated[float, Field(gt=0)] | None = None
-    """US dollars, at the model's configured prices."""
+    """US dollars, by the prices of the model."""
 
 
 class FailureSettings(_Settings):
-    """When the failures of one step stop the run."""
+    """Failures of a step at which a run stops."""
 
     limit: Share = 0.2
-    """Share of a step's calls that may fail."""
+    """Maximum share of a step's calls that fail."""
     after: PositiveInt = 50
-    """The share is computed over at least this many calls."""
+    """Minimum number of calls for this share."""
     allow_cut: bool | Share = 0.02
-    """Share of an extraction's replies that may be cut at their limit; true: all."""
+    """Maximum share of an extraction's replies that are cut at their limit; true: no maximum."""
 
 
 class RunSettings(_Settings):
-    """One run: a data set, a method, models, and how much of it to do."""
+    """Settings of one run."""
 
     dataset: DatasetSettings
     method: dict[str, Any]
-    """A file of configs/method; method.NAME=VALUE."""
+    """A file of configs/method; its parameters: method.NAME=VALUE."""
     llm: dict[str, Any]
     """The model that answers."""
     llm_build: dict[str, Any] | None = None
-    """The model that builds, if another."""
+    """The model that builds; default: llm."""
     llm_judge: dict[str, Any] | None = None
-    """The model that judges answers: `judge`."""
+    """The model that judges answers (`judge`)."""
     embedder: dict[str, Any]
     """The model that embeds."""
     nlp: dict[str, Any] = NLP
     """The tagger and parser; nlp.model=PACKAGE."""
     cross_encoder: dict[str, Any] = CROSS_ENCODER
-    """What reranks chunks in chunk.rerank.cross_encoder; cross_encoder.model=NAME_OR_FOLDER."""
+    """The model of chunk.rerank.cross_encoder; cross_encoder.model=NAME_OR_FOLDER."""
     chunking: dict[str, Any] = {"variant": "auto"}
     """auto, token, separator or presplit; chunking.size=600."""
     pooling: dict[str, Any] | None = None
-    """Of paths into relationships: pooling.search=bfs."""
+    """Path pooling of relationships; pooling.search=bfs."""
     build: dict[str, Any] = {}
-    """Variants of artifacts: build.graph.synonymy=add."""
+    """Variants and settings of artifacts: build.graph.synonymy=add."""
     graph: GraphSettings = GraphSettings()
     profile: Profile = "default"
-    """Source of a method's values where sources disagree."""
+    """Source of a method's parameters, if sources differ."""
     fidelity: Fidelity = "default"
-    """paper: ask a language model wherever the method's paper does."""
+    """paper: use a language model wherever the method's paper does."""
     limit: PositiveInt | None = None
-    """Only the first questions, stratified by type."""
+    """Number of questions, stratified by type."""
     split: Split = "all"
-    """dev or test: part of the questions, by the hash of their ids."""
+    """dev or test: a part of the questions, by the hash of their ids."""
     dev_share: Annotated[float, Field(gt=0, lt=1)] = DEV_SHARE
-    """Of the questions in split=dev."""
+    """Share of the questions in split=dev."""
     objective: str | None = None
-    """In a sweep: the metric of the best cell, e.g. evidence_recall@5."""
+    """Metric that selects the best cell of a sweep, e.g. evidence_recall@5."""
     answer: Switch | PositiveInt = "on"
-    """off: stop at the packed context; N: the first N questions."""
+    """off: stop at the packed context; N: answer the first N questions."""
     answers: Literal["auto"] | FormName = "auto"
-    """Their form; auto: as the data set's card says; free: the same, no answer has to be short."""
+    """Form of the answers; auto: that of the data set's card; free: the same, but never short."""
     answer_tokens: Literal["auto"] | PositiveInt = "auto"
-    """Most tokens of an open answer (regime=published: of any); auto: 512, under a profile 2,048
-    (zhou2025: 4,096), or what the reader's window leaves of them."""
+    """Maximum tokens of an open answer (regime=published: of any answer), within the window; auto:
+    512, under a profile 2,048 (zhou2025: 4,096)."""
     regime: Regime = "house"
-    """house: one clause in every method's prompt, one prompt for prose, budgets filled; published:
-    each method's own prompt and clause, its own k, and a number of tokens only as a cap."""
+    """house: one clause in every answer prompt, one prompt for prose, filled context budgets;
+    published: each method's own prompt, clause and k, and budget_context=N only as a cap."""
     budget_context: Annotated[
         PositiveInt | Literal["auto", "native"],
         BeforeValidator(lambda value: "native" if value is None else value),
     ] = "auto"
-    """Context tokens in every method's prompt, filled unless method.top_k=N (regime=published: at
-    most so many); auto: a profile's, or room for 4 whole chunks (2,400 at least) within the
-    reader's window; native: each method's own."""
+    """Context tokens of every method, filled unless method.top_k=N is set (regime=published: the
+    maximum); auto: 4 whole chunks, at least 2,400, within the window, or the budget of the profile;
+    native: each method's own."""
     repeats: PositiveInt = 1
-    """Times the answering model is asked; the table has mean and spread."""
+    """Repeats of every answer; the table has mean and standard deviation."""
     reference_rows: Switch = "on"
-    """Closed-book, BM25, VanillaRAG and the oracle below the table, unless it has the baseline."""
+    """Add closed-book, BM25, VanillaRAG and oracle to a table without the baseline."""
     trace: Annotated[Literal["ids", "off"], ON_OFF] = "ids"
-    """What a record stores of every step."""
+    """ids: store the output of every step; off: do not."""
     seed: int = 0
     """Random seed."""
     workers: PositiveInt = 4
-    """Questions answered at a time."""
+    """Questions that are answered in parallel."""
     nlp_workers: Literal["auto"] | PositiveInt = "auto"
-    """Processes that read sentences; auto: spaCy on all cores, once a list has 500 new texts."""
+    """Processes that tag texts; auto: all cores with spaCy, for at least 500 new texts."""
     parallel: Literal["local", "ray"] = "local"
-    """Backend that tags and embeds texts: local processes, or Ray."""
+    """Backend that tags and embeds texts: local processes or Ray."""
     shard: Annotated[str, Field(pattern=r"^[1-9]\d*/[1-9]\d*$")] | None = None
-    """3/20: the third of twenty parts."""
+    """Part of the questions; 3/20: the third of twenty."""
     cache: CacheSettings = CacheSettings()
     budget: BudgetSettings = BudgetSettings()
     failures: FailureSettings = FailureSettings()
     paths: PathSettings = PathSettings()
     plugins: list[str] = []
-    """Your own packages, installed or here, that register operators."""
+    """Your packages, installed or in this folder, that register operators."""
     evaluation: EvaluationSettings = EvaluationSettings()
     columns: Literal["main", "all"] = "main"
-    """all: every column of the table, and costs."""
+    """main or all: columns of the table."""
     given: list[str] = []
-    """Paths of the method's parameters that were set; not a setting."""
+    """Paths of the method's parameters that were set."""
     row: str | None = None
-    """Row of a paper that was chosen; not a setting."""
+    """Row of a paper's table."""
 
     @field_validator("pooling")
     @classmethod
@@ -245,17 +244,17 @@ class RunSettings(_Settings):
 
     @property
     def part(self) -> tuple[int, int]:
-        """The shard as (which, of how many), counted from 1; (1, 1) for the whole run."""
+        """The shard as (number, total), counted from 1; (1, 1) for the whole run."""
         if self.shard is None:
             return 1, 1
         which, _, total = self.shard.partition("/")
         if int(which) > int(total):
-            raise UserError(f"shard={self.shard}: there is no part {which} of {total}.")
+            raise UserError(f"shard={self.shard}: the number exceeds the total.")
         return int(which), int(total)
 
     @property
     def found(self) -> "RunSettings":
-        """The same with its files by absolute path: they are found from any folder."""
+        """The settings with absolute paths, valid in any working directory."""
         graph = self.graph.model_copy(update=_absolute(self.graph, "import_from", "checkpoint"))
         cache = self.cache.model_copy(update=_absolute(self.cache, "path"))
         method, prompts = self.method, self.method.get("prompts")
@@ -266,18 +265,18 @@ class RunSettings(_Settings):
 
     @property
     def open_tokens(self) -> int | None:
-        """The most tokens of an open answer, as published of any; None for those of its form."""
+        """Maximum tokens of an open answer, or of any if published; None: those of its form."""
         own = self.answer_tokens
         return ANSWER_TOKENS.get(self.profile) if own == "auto" else own
 
     @property
     def answering(self) -> bool:
-        """Whether any question is answered."""
+        """Whether questions are answered."""
         return self.answer != "off"
 
 
 def check_settings(values: Mapping[str, Any]) -> RunSettings:
-    """Return the checked settings; raise one UserError that lists every problem."""
+    """Return the checked settings; raises one UserError that lists every problem."""
     refuse_secrets("", values)
     for model in values.values():
         if isinstance(model, Mapping) and isinstance(variable := model.get("api_key_env"), str):
@@ -289,7 +288,7 @@ def check_settings(values: Mapping[str, Any]) -> RunSettings:
         for setting, reason in (_problem(dict(fault)) for fault in error.errors()):
             problems.setdefault(setting, []).append(reason)
         lines = "\n".join(f"  {name}{' or '.join(each)}" for name, each in problems.items())
-        raise UserError(f"{len(problems)} setting(s) are wrong:\n{lines}") from None
+        raise UserError(f"{len(problems)} invalid setting(s):\n{lines}") from None
 
 
 def _problem(fault: dict[str, Any]) -> tuple[str, str]:
@@ -305,7 +304,7 @@ def _problem(fault: dict[str, Any]) -> tuple[str, str]:
 
 
 def defaults() -> dict[str, Any]:
-    """Return every setting with its default, nested as they are; none of models."""
+    """Return every setting with its default, nested, without those of models."""
     values: dict[str, Any] = {}
     for name, field in RunSettings.model_fields.items():
         if name not in NO_SETTINGS:
@@ -316,7 +315,11 @@ def defaults() -> dict[str, Any]:
 
 
 def explained(model: type[BaseModel] = RunSettings, above: str = "") -> list[tuple[str, str, str]]:
-    """Return (name, default, meaning) of every run setting, for `--help` and the docs."""
+    """Return (name, default, meaning) of every setting, for `--help` and the docs.
+
+    >>> [row for row in explained() if row[0] == "seed"]
+    [('seed', '0', 'Random seed')]
+    """
     rows: list[tuple[str, str, str]] = []
     for name, field in model.model_fields.items():
         inner, default = field.annotation, field.default
