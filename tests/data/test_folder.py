@@ -1,11 +1,11 @@
 """A folder of texts becomes documents by sections and pages."""
 
 import json
+import zipfile
 from pathlib import Path
 
 import numpy as np
 import pytest
-from office_files import write_docx, write_pdf
 from published_sets import written
 from toy_runs import WEIGHTLESS
 
@@ -20,6 +20,46 @@ from graphrag_bench.run.experiment import Experiment
 from graphrag_bench.run.scoring import question_scores
 
 NOTES = "# Boats\nAll float.\n## Red\nUna's.\n## Blue\nBo's.\n### Old\nSunk.\n"
+
+
+_W = 'xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main"'
+_HEADING = '<w:pPr><w:pStyle w:val="H1"/></w:pPr>'
+_STYLES = (
+    f'<w:styles {_W}><w:style w:type="paragraph" w:styleId="H1"><w:name w:val="heading 1"/>'
+    "</w:style></w:styles>"
+)
+
+
+def write_pdf(path: Path, pages: list[str]) -> None:
+    """A PDF with one line of text on each page; an empty text is an empty page."""
+    kids = " ".join(f"{4 + 2 * at} 0 R" for at in range(len(pages)))
+    objects = [
+        "<< /Type /Catalog /Pages 2 0 R >>",
+        f"<< /Type /Pages /Kids [{kids}] /Count {len(pages)} >>",
+        "<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >>",
+    ]
+    for at, text in enumerate(pages):
+        stream = f"BT /F1 12 Tf 72 720 Td ({text}) Tj ET"
+        objects += [
+            f"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 612 792] /Contents {5 + 2 * at} 0 R "
+            "/Resources << /Font << /F1 3 0 R >> >> >>",
+            f"<< /Length {len(stream)} >>\nstream\n{stream}\nendstream",
+        ]
+    rows = (f"{number} 0 obj\n{content}\nendobj\n" for number, content in enumerate(objects, 1))
+    trailer = f"trailer\n<< /Size {len(objects) + 1} /Root 1 0 R >>\nstartxref\n0\n%%EOF\n"
+    path.write_text("%PDF-1.4\n" + "".join(rows) + trailer, encoding="latin-1")
+
+
+def write_docx(path: Path, paragraphs: list[tuple[str, bool]]) -> None:
+    """A .docx of (text, whether it is a heading of level 1)."""
+    rows = "".join(
+        f"<w:p>{_HEADING if heading else ''}<w:r><w:t>{text}</w:t></w:r></w:p>"
+        for text, heading in paragraphs
+    )
+    with zipfile.ZipFile(path, "w") as archive:
+        document = f"<w:document {_W}><w:body>{rows}</w:body></w:document>"
+        archive.writestr("word/document.xml", document)
+        archive.writestr("word/styles.xml", _STYLES)
 
 
 def read(folder: Path, home: Path | None = None) -> Dataset:

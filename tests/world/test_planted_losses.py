@@ -20,7 +20,7 @@ from graphrag_bench.world.reader import WorldReader
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("home")]
 
-SIZES: dict[str, Any] = {"size": 60, "n_questions": 24, "noise": 0.2, "contradictions": 0.0}
+SIZES: dict[str, Any] = {"size": 40, "n_questions": 12, "noise": 0.2, "contradictions": 0.0}
 WORLD = [
     "dataset=world", *(f"dataset.{name}={value}" for name, value in SIZES.items()),
     "embedder=hashing", "llm=world_reader", "nlp._target_=toy_runs.Capitals", "reference_rows=off",
