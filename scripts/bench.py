@@ -1,10 +1,10 @@
 """Benchmarks by suite: this project against a reference that does the same, in one process.
 
-bench_graphs.py, bench_models.py and bench_runs.py have the cases. A case returns our rate, the
-reference's, their unit and further columns: rates are items a second at the median over repeats in
-which both take turns; p50 and p95 are ours, p95 the slow end. Results that differ from the
-reference are an error. Each case runs in its own process; `peak_mb` is the most memory that it had.
-Output: a Markdown table for each case.
+bench_graphs.py, bench_models.py and bench_runs.py have the cases. A case returns our rate,
+the reference's rate, their unit and further columns. Rates are median items a second over repeats
+in which both take turns; p50 and p95 are ours, p95 is the slow end. Results that differ from the
+reference are errors. Each case runs in its own process, with `peak_mb` as its peak memory. Output:
+a Markdown table for each case.
 
   python scripts/bench.py embed                    all cases of the suite `embed`
   python scripts/bench.py embed --only names       one case
@@ -22,7 +22,7 @@ from pathlib import Path
 
 import numpy as np
 
-Numbers = tuple[float, float, str, Mapping[str, float]]
+Measurement = tuple[float, float, str, Mapping[str, float]]
 """Our rate, the reference's, their unit; further columns."""
 SUITES = {
     "ppr": "bench_graphs", "vdb": "bench_graphs", "embed": "bench_models", "llm": "bench_models",
@@ -42,30 +42,30 @@ def seconds(call: Callable[[], object]) -> float:
 def in_turns(
     ours: Callable[[], object], reference: Callable[[], object], n_repeats: int
 ) -> tuple[list[float], list[float]]:
-    """Return the seconds of both over repeats that take turns."""
+    """Return the seconds of both functions, called in turns."""
     pairs = [(seconds(ours), seconds(reference)) for _ in range(n_repeats)]
     return [mine for mine, _ in pairs], [other for _, other in pairs]
 
 
 def rates(
     n_items: int, mine: Sequence[float], other: Sequence[float], unit: str, **more: float
-) -> Numbers:
-    """Return items a second of both at the median, with p50 and p95 of ours."""
+) -> Measurement:
+    """Return the median rates of both in items a second, with p50 and p95 of ours."""
     p50, p95 = (n_items / float(np.percentile(mine, part)) for part in (50, 95))
     return p50, n_items / float(np.median(other)), unit, {"p50": p50, "p95": p95, **more}
 
 
 def milliseconds(
     n_questions: int, mine: Sequence[float], other: Sequence[float], **more: float
-) -> Numbers:
-    """Return questions a second of both at the median, with p50 and p95 of ours in ms a call."""
+) -> Measurement:
+    """Return the median rates of both in questions a second, with our p50 and p95 in ms a call."""
     ours, reference, unit, _ = rates(n_questions, mine, other, "questions/s")
     times = {f"p{part}": 1000 * float(np.percentile(mine, part)) for part in (50, 95)}
     return ours, reference, unit, {**times, **more}
 
 
 def main() -> None:
-    """Measure one case in this process, or all cases of a suite in a process each."""
+    """Measure one case in this process, or each case of a suite in its own process."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -85,7 +85,10 @@ def main() -> None:
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     columns = {"case": options.only, "ours": ours, "reference": reference,
                "ratio": ours / reference, "unit": unit, **more, "peak_mb": peak}  # fmt: skip
-    cells = (one if isinstance(one, str) else f"{one:,.4g}" for one in columns.values())
+    cells = (
+        one if isinstance(one, str) else f"{one:,.{3 if one < 100 else 0}f}"
+        for one in columns.values()
+    )
     print(f"| {' | '.join(columns)} |\n|{'---|' * len(columns)}\n| {' | '.join(cells)} |")
 
 

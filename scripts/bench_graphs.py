@@ -20,7 +20,7 @@ from typing import Any
 import faiss
 import igraph
 import numpy as np
-from bench import Numbers, in_turns, milliseconds, seconds
+from bench import Measurement, in_turns, milliseconds, seconds
 from numpy.lib.format import open_memmap
 from scipy.sparse import csr_matrix, diags, triu
 
@@ -42,7 +42,7 @@ LEAST_RECALL = 0.99
 BLOCK = 50_000
 
 
-def drawn(n_nodes: int, n_draws: int) -> IntArray:
+def draw_nodes(n_nodes: int, n_draws: int) -> IntArray:
     """Draw nodes with power-law weights; the hubs have random ids."""
     weights = (1.0 + np.arange(n_nodes)) ** (-1.0 / (EXPONENT - 1.0))
     chance = np.random.default_rng(0).random(n_draws)
@@ -51,15 +51,15 @@ def drawn(n_nodes: int, n_draws: int) -> IntArray:
     return np.asarray(order[np.minimum(places, n_nodes - 1)], np.int64)
 
 
-def walk_over(n_nodes: int, n_relationships: int) -> tuple[Graph, Walk]:
+def random_graph(n_nodes: int, n_relationships: int) -> tuple[Graph, Walk]:
     """Return a random graph and its walk; weights of parallel relationships are added."""
-    ends = drawn(n_nodes, 2 * n_relationships).reshape(2, -1)
+    ends = draw_nodes(n_nodes, 2 * n_relationships).reshape(2, -1)
     graph = Graph.from_arrays(ends[0], ends[1], n_nodes=n_nodes)
     return graph, walk_of_nodes(graph)
 
 
-def seeds(strength: FloatArray, n_questions: int) -> list[IntArray]:
-    """Return three connected seeds for each question; every second question has a hub."""
+def draw_seeds(strength: FloatArray, n_questions: int) -> list[IntArray]:
+    """Return three seeds with relationships for each question; every second one has a hub."""
     chance = np.random.default_rng(2)
     joined = np.flatnonzero(strength > 0)
     hubs = np.argsort(-strength, kind="stable")[: 10 * n_questions]
@@ -88,8 +88,8 @@ Question = tuple[Callable[[], Ranked[Any]], Callable[[], FloatArray]]
 """Functions for our ranking, and for the exact scores of all candidates."""
 
 
-def against_exact(questions: Iterable[Question], top: int, **more: float) -> Numbers:
-    """Return the times of both for every question, and the mean overlap of the top k."""
+def compare_with_exact(questions: Iterable[Question], top: int, **more: float) -> Measurement:
+    """Return the rates of both functions over the questions, and the mean overlap of the top k."""
     mine, other, overlap = [], [], []
     for ours, exact in questions:
         found, scores = ours(), exact()
@@ -100,9 +100,9 @@ def against_exact(questions: Iterable[Question], top: int, **more: float) -> Num
     return milliseconds(1, mine, other, overlap=statistics.fmean(overlap), **more)
 
 
-def top100(damping: float) -> Numbers:
+def top100(damping: float) -> Measurement:
     """Measure `node.ppr`: the top 100 of a million nodes, one question at a time."""
-    graph, walk = walk_over(N_NODES, N_RELATIONSHIPS)
+    graph, walk = random_graph(N_NODES, N_RELATIONSHIPS)
     exact, settings = prpack(walk), {"damping": damping, "reset": "uniform"}
 
     def ours(rows: IntArray) -> Ranked[Node]:
@@ -111,15 +111,15 @@ def top100(damping: float) -> Numbers:
 
     questions = (
         (partial(ours, rows), exact(rows, np.ones(len(rows)), damping))
-        for rows in seeds(walk.strength, N_QUESTIONS)
+        for rows in draw_seeds(walk.strength, N_QUESTIONS)
     )
-    return against_exact(questions, 100)
+    return compare_with_exact(questions, 100)
 
 
-def chunk_ppr_100k() -> Numbers:
+def chunk_ppr_100k() -> Measurement:
     """Measure `chunk.ppr` over 300,000 entities and 100,000 passages, 200 of them in the reset."""
     n_nodes, n_chunks, per_chunk = 300_000, 100_000, 8
-    where = drawn(n_nodes, n_chunks * per_chunk), np.arange(n_chunks * per_chunk) // per_chunk
+    where = draw_nodes(n_nodes, n_chunks * per_chunk), np.arange(n_chunks * per_chunk) // per_chunk
     inside = csr_matrix((np.ones(len(where[0]), bool), where), shape=(n_nodes, n_chunks))
     inside.sum_duplicates()
     none = np.zeros(0, np.int64)
@@ -146,7 +146,7 @@ def chunk_ppr_100k() -> Numbers:
                        passage_weight=0.2, top_k=10)  # fmt: skip
         return lambda: ours()[0], theirs
 
-    return against_exact(map(question, seeds(walk.strength[:n_nodes], N_QUESTIONS)), 10)
+    return compare_with_exact(map(question, draw_seeds(walk.strength[:n_nodes], N_QUESTIONS)), 10)
 
 
 def unit_rows(n_rows: int, seed: int) -> Vectors:
@@ -156,7 +156,7 @@ def unit_rows(n_rows: int, seed: int) -> Vectors:
 
 
 @contextmanager
-def mapped(n_rows: int) -> Iterator[VectorIndex]:
+def mapped_index(n_rows: int) -> Iterator[VectorIndex]:
     """Open an index of random vectors, mapped from a file that is written in blocks."""
     with TemporaryDirectory() as folder:
         shape = (n_rows, DIMENSION)
@@ -167,10 +167,10 @@ def mapped(n_rows: int) -> Iterator[VectorIndex]:
         yield VectorIndex.load(Path(folder))
 
 
-def searched(n_rows: int, n_questions: int, n_repeats: int) -> Numbers:
+def search(n_rows: int, n_questions: int, n_repeats: int) -> Measurement:
     """Measure a vector search; raises AssertionError if the recall against faiss is too low."""
     questions = unit_rows(n_questions, seed=0)
-    with mapped(n_rows) as ours:
+    with mapped_index(n_rows) as ours:
 
         def raw() -> IntArray:
             hits = faiss.knn(questions, ours.vectors, TOP_K, metric=faiss.METRIC_INNER_PRODUCT)
@@ -191,8 +191,8 @@ SUITES = {
         "chunk_ppr_100k": chunk_ppr_100k,
     },
     "vdb": {
-        "batch_1m": partial(searched, 1_000_000, 1000, 3),
-        "one_1m": partial(searched, 1_000_000, 1, 15),
-        "batch_100k": partial(searched, 100_000, 1000, 6),
+        "batch_1m": partial(search, 1_000_000, 1000, 3),
+        "one_1m": partial(search, 1_000_000, 1, 15),
+        "batch_100k": partial(search, 100_000, 1000, 6),
     },
 }

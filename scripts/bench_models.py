@@ -19,7 +19,7 @@ from tempfile import TemporaryDirectory
 
 import numpy as np
 import openai  # noqa: F401  (a second of import is not part of a call)
-from bench import Numbers, in_turns, rates, seconds
+from bench import Measurement, in_turns, rates, seconds
 from fake_openai import running
 from pydantic import BaseModel
 
@@ -62,7 +62,7 @@ def passages() -> list[str]:
     return [" ".join(chance.choice(PLAIN.split(), N_TOKENS - 2)) for _ in range(N_PASSAGES)]
 
 
-def embedded(texts: Sequence[str], kind: TextKind = "passage") -> Numbers:
+def embed(texts: Sequence[str], kind: TextKind = "passage") -> Measurement:
     """Measure embedding; raises AssertionError if the vectors differ."""
     model, raw = SentenceEmbedder(), SentenceEmbedder(precision="float32")._loaded
 
@@ -81,15 +81,15 @@ def embedded(texts: Sequence[str], kind: TextKind = "passage") -> Numbers:
     return rates(len(texts), *in_turns(ours, reference, N_REPEATS), "texts/s", cosine=worst)
 
 
-def question() -> Numbers:
+def question() -> Measurement:
     """Measure one question in milliseconds (lower is better)."""
     text = "Who founded the observatory of the city on the river?"
-    mine, other, _, more = embedded([text], "question")
+    mine, other, _, more = embed([text], "question")
     times = {name: 1000 / more[name] for name in ("p50", "p95")}
     return 1000 / mine, 1000 / other, "ms", {**more, **times}
 
 
-def stored() -> Numbers:
+def read_stored() -> Measurement:
     """Measure reading stored vectors of names against embedding them."""
     model, texts = SentenceEmbedder(), names()
     with TemporaryDirectory() as folder:
@@ -107,7 +107,7 @@ class Answer(BaseModel):
     answer: str
 
 
-def calls(latency: float) -> Numbers:
+def calls(latency: float) -> Measurement:
     """Measure calls; raises AssertionError for a lost, repeated or mixed-up reply."""
     words, items = " ".join(["word"] * 300), [str(n) for n in range(N_CALLS)]
     prompts = [(Message("user", f"Question #{n}. {words}"),) for n in items]
@@ -133,10 +133,10 @@ def calls(latency: float) -> Numbers:
 
 SUITES = {
     "embed": {
-        "names": lambda: embedded(names()),
-        "passages": lambda: embedded(passages()),
+        "names": lambda: embed(names()),
+        "passages": lambda: embed(passages()),
         "question": question,
-        "stored": stored,
+        "stored": read_stored,
     },
     "llm": {"throughput": partial(calls, 0.5), "throughput_50ms": partial(calls, 0.05)},
 }

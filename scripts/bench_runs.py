@@ -20,7 +20,7 @@ from typing import Any
 
 import faiss
 import numpy as np
-from bench import Numbers, in_turns, rates, seconds
+from bench import Measurement, in_turns, rates, seconds
 
 from graphrag_bench.config.compose import compose_settings
 from graphrag_bench.data.chunks import ChunkTable
@@ -38,7 +38,7 @@ QUIET = Progress(quiet=True)
 GRAPHRAG_BENCH = (sys.executable, "-m", "graphrag_bench.cli.main")
 
 
-def answering() -> Numbers:
+def answer_questions() -> Measurement:
     """Measure a run of questions against a plain loop, in turns."""
     words = ("dataset=world", f"dataset.size={N_CHUNKS}", f"dataset.n_questions={N_QUESTIONS}",
              "method=vanilla", "llm=scripted", "embedder=hashing",
@@ -75,7 +75,7 @@ def plain_loop(experiment: Experiment, resources: Mapping[str, Any], path: Path)
             rows.write(json.dumps(row) + "\n")
 
 
-def starts(*arguments: str) -> Numbers:
+def start_command(*arguments: str) -> Measurement:
     """Measure the start of a command against `import numpy`."""
     mine, other = in_turns(
         lambda: run_command(*GRAPHRAG_BENCH, *arguments),
@@ -85,12 +85,12 @@ def starts(*arguments: str) -> Numbers:
     return rates(1, mine, other, "starts/s", seconds=float(np.median(mine)))
 
 
-def stored(*arguments: str) -> Numbers:
+def start_stored_run(*arguments: str) -> Measurement:
     """Measure the start of a run whose results are all stored."""
     with TemporaryDirectory() as home:
         words = ("run", "dataset=toy", "method=bm25", "answer=off", *arguments)
         run_command(*GRAPHRAG_BENCH, *words, f"paths.home={home}")
-        return starts(*words, f"paths.home={home}")
+        return start_command(*words, f"paths.home={home}")
 
 
 def run_command(*command: str) -> None:
@@ -104,7 +104,7 @@ def chunks(size: int) -> ChunkTable:
     return ChunkTable.of([(one.id, one.title, one.text) for one in world])
 
 
-def tagging() -> Numbers:
+def tagging() -> Measurement:
     """Measure building an entity-passage graph against tagging alone."""
     table, nlp, quiet = chunks(1000), Spacy(), Progress(quiet=True)
     texts, raw = [*dict.fromkeys(table.titles), *table.texts], nlp._loaded
@@ -120,11 +120,11 @@ def tagging() -> Numbers:
 
 SUITES = {
     "endtoend": {
-        "answering": answering,
-        "help": partial(starts, "--help"),
-        "plan": partial(starts, "plan", "dataset=sample", "method=hipporag"),
-        "run": partial(stored, "reference_rows=off"),
-        "run_references": stored,
+        "answering": answer_questions,
+        "help": partial(start_command, "--help"),
+        "plan": partial(start_command, "plan", "dataset=sample", "method=hipporag"),
+        "run": partial(start_stored_run, "reference_rows=off"),
+        "run_references": start_stored_run,
     },
     "build": {"spacy": tagging},
 }

@@ -26,9 +26,9 @@ _JSON = (
     '{"QUESTION": [PASSAGE, ...] or {PASSAGE: SCORE, ...}, ...}, rows {"question": ..., '
     '"documents": [PASSAGE, ...], "answer": ...}, or {"retrieved_docs": [[PASSAGE, ...], ...]}'
 )
-Places = Sequence[Sequence[str]]
+RankGroups = Sequence[Sequence[str]]
 """Passages by rank; passages of equal score share a rank."""
-RankingRow = tuple[str, str, Places, object]
+RankingRow = tuple[str, str, RankGroups, object]
 """The place in the file, the question, its passages by rank, its answer."""
 
 
@@ -68,24 +68,24 @@ class Rankings:
 def read_rankings(path: Path, dataset: Dataset) -> Rankings:
     """Return the rankings of a file in TREC or JSON format.
 
-    A passage is a document id, an evidence item, or the text of a document with or without its
-    title, up to white space: it stands for all documents of that text. A document counts at its
-    best rank. A passage without a match keeps its rank. A question is an id or a text. Raises
-    UserError for an unknown or repeated question, and for an answer that is not a text, or a list
-    of texts where the question requires a list.
+    A passage is a document id, an evidence item, or a text, which matches all documents with that
+    text, with or without their title, up to white space. A document counts at its best rank; a
+    passage without a match keeps its rank. A question is an id or a text. An answer is a text, or a
+    list of texts if the question requires a list. Raises UserError for another answer, and for an
+    unknown or repeated question.
     """
     matcher = _Matcher(dataset)
     if not (first := read_text(path).lstrip()[:1]):
         raise UserError(f"{path} is empty.")
     is_json = first in "{["
     rankings: dict[str, Ranking] = {}
-    for place, name, places, answer in _json(path, dataset) if is_json else _trec(path):
+    for place, name, groups, answer in _json(path, dataset) if is_json else _trec(path):
         question = matcher.question(place, name)
         if question in rankings:
             raise UserError(f"{place}: question '{question}' occurs twice.")
         ranks = shared_ranks(
             [one for passage in passages for one in matcher.documents(passage)]
-            for passages in places
+            for passages in groups
         )
         wants_list = dataset.card.form_of(dataset.gold[question].type) == "list"
         text = None if answer is None else _answer(f"{place}, '{question}'", answer, wants_list)
@@ -114,9 +114,9 @@ def _trec(path: Path) -> Iterator[RankingRow]:
                 f"{path}: question '{question}' has ranks that are not in the order of the scores, "
                 "highest first."
             )
-        groups = groupby(rows, key=itemgetter(0, 1))
-        places = [[one for *_, one in group if one != NO_PASSAGE] for _, group in groups]
-        yield str(path), question, places, None
+        tied = groupby(rows, key=itemgetter(0, 1))
+        groups = [[one for *_, one in group if one != NO_PASSAGE] for _, group in tied]
+        yield str(path), question, groups, None
 
 
 def _json(path: Path, dataset: Dataset) -> Iterator[RankingRow]:
@@ -146,7 +146,7 @@ def _json(path: Path, dataset: Dataset) -> Iterator[RankingRow]:
                 yield place, question.id, [[one] for one in passages], answer
         else:
             for name, passages in item.items():
-                yield place, name, _places(f"{place}, '{name}'", passages), None
+                yield place, name, _rank_groups(f"{place}, '{name}'", passages), None
     if unread:
         warn(f"{path}: ignored fields: {', '.join(sorted(unread))}.")
 
@@ -159,7 +159,7 @@ def _negative(score: object) -> float:
     return -value
 
 
-def _places(place: str, passages: object) -> Places:
+def _rank_groups(place: str, passages: object) -> RankGroups:
     if isinstance(passages, dict):  # passages with scores, the format of ranx and BEIR
         groups: dict[float, list[str]] = defaultdict(list)
         for name, score in passages.items():

@@ -65,7 +65,7 @@ class Rows:
         self._note("document", document.id, place)
         self.documents[document.id] = document
 
-    def number(self, place: Place, title: str, text: str) -> str:
+    def add_numbered(self, place: Place, title: str, text: str) -> str:
         """Add a document with its row number as id, and return the id."""
         number = str(len(self.documents))
         self.add_document(place, Document(number, title, text))

@@ -14,9 +14,10 @@ from graphrag_bench.fingerprint import digest, file_digest
 
 @dataclass(frozen=True)
 class TrainingSet:
-    """Training questions: their part of keys, a reader of the first n (None: all), their number.
+    """Training questions of a scorer.
 
-    `validation` reads the questions for model selection; None without validation questions.
+    `identity` is a part of keys. `read(n)` returns the first n questions (None: all), `size()` the
+    number of questions, `validation()` those for model selection; it is None if there are none.
     """
 
     identity: str

@@ -44,7 +44,7 @@ class _PassageRows(Rows):
         """Read a file of passages; a lookup finds the last of equal passages."""
         rows = cls()
         for place, passage in records(corpus, _Passage):
-            rows.ids[passage.content] = rows.number(place, passage.title, passage.text)
+            rows.ids[passage.content] = rows.add_numbered(place, passage.title, passage.text)
         return rows
 
     @classmethod
@@ -58,7 +58,7 @@ class _PassageRows(Rows):
         for place, one in passages:
             if one.content not in rows.ids:
                 place = f"{place}, passage {len(rows.documents)}"
-                rows.ids[one.content] = rows.number(place, one.title, one.text)
+                rows.ids[one.content] = rows.add_numbered(place, one.title, one.text)
         return rows
 
     def evidence(self, passages: Iterable[_Passage]) -> tuple[str, ...]:
@@ -66,7 +66,7 @@ class _PassageRows(Rows):
         absent = "(paragraph not in corpus)"
         return not_blank([self.ids.get(one.content, f"{one.title} {absent}") for one in passages])
 
-    def ask(self, place: str, text: str, gold: Gold) -> None:
+    def add_numbered_question(self, place: str, text: str, gold: Gold) -> None:
         """Add a question with its row number as id."""
         self.add_question(place, Question(str(len(self.questions)), text), gold)
 
@@ -215,7 +215,7 @@ def nq(corpus: Path, questions: Path) -> Rows:
     for place, row in records(questions, _NaturalQuestion):
         marked = (one for one in row.contexts if one.is_supporting)
         gold = Gold(not_blank(row.reference), rows.evidence(marked))
-        rows.ask(place, row.question, gold)
+        rows.add_numbered_question(place, row.question, gold)
     return rows
 
 
@@ -281,7 +281,7 @@ def multihoprag(corpus: Path, questions: Path) -> Rows:
     rows = _PassageRows()
     by_name: dict[str, str] = {}
     for place, article in records(corpus, _Passage):
-        number = rows.number(place, article.title, article.text)
+        number = rows.add_numbered(place, article.title, article.text)
         for name in not_blank([article.url, article.title]):
             by_name.setdefault(name.strip(), number)
     for place, row in records(questions, _Query):
@@ -293,7 +293,7 @@ def multihoprag(corpus: Path, questions: Path) -> Rows:
         evidence = tuple(dict.fromkeys(articles))
         spans = tuple(fact.fact.strip() for fact in row.evidence_list if fact.fact.strip())
         gold = Gold((row.answer,), evidence, row.question_type, len(evidence) or None, spans=spans)
-        rows.ask(place, row.query, gold)
+        rows.add_numbered_question(place, row.query, gold)
     return rows
 
 
@@ -320,7 +320,7 @@ def zhou2025(corpus: Path, questions: Path) -> Rows:
     rows = _PassageRows.numbered(corpus)
     for place, row in records(questions, _ZhouQuestion):
         gold = Gold(not_blank(row.answer), sub_answers=_sub_answers(row.qa_pairs))
-        rows.ask(place, row.question, gold)
+        rows.add_numbered_question(place, row.question, gold)
     return rows
 
 
@@ -336,7 +336,9 @@ def ultradomain(corpus: Path, questions: Path) -> Rows:
     """
     rows = _PassageRows.numbered(corpus)
     for place, row in records(questions, _Abstract):
-        rows.ask(place, row.question, Gold(not_blank([row.answer]), type="abstract"))
+        rows.add_numbered_question(
+            place, row.question, Gold(not_blank([row.answer]), type="abstract")
+        )
     return rows
 
 
@@ -358,7 +360,7 @@ def ultradomain_original(corpus: Path, questions: Path) -> Rows:
     for place, row in records(questions, _Published):
         if row.context not in numbers:
             title = (row.title or "").strip()
-            numbers[row.context] = rows.number(f"{place}, context", title, row.context)
+            numbers[row.context] = rows.add_numbered(f"{place}, context", title, row.context)
         gold = Gold(not_blank(row.answers), (numbers[row.context],))
-        rows.ask(place, row.question, gold)
+        rows.add_numbered_question(place, row.question, gold)
     return rows
