@@ -68,6 +68,6 @@ def stepwise(
     first = {**reader_values(question, context.pieces), "reasoning": ""}
     steps = reply(llm, steps_prompt.render(first), max_tokens=REASONING_TOKENS).text.strip()
     thought = Piece("reasoning", "steps", steps, 1.0, count_tokens(steps))
-    shown = reader_values(question, (*context.pieces, thought))
-    chat = prompt.render({**shown, "pieces": context.pieces, "reasoning": steps})
+    values = reader_values(question, (*context.pieces, thought))
+    chat = prompt.render({**values, "pieces": context.pieces, "reasoning": steps})
     return answer_of(llm, chat, question, max_tokens)

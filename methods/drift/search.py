@@ -211,10 +211,10 @@ def passage(
     follow-up.
     Source: this project; DRIFT's local search without a language model.
     """
-    known, asked = {one.text for one in trail.findings}, set(words(question.text))
+    known, question_words = {one.text for one in trail.findings}, set(words(question.text))
 
     def share(text: str) -> float:
-        return len(asked.intersection(words(text))) / max(len(asked), 1)
+        return len(question_words.intersection(words(text))) / max(len(question_words), 1)
 
     new = [
         DriftAnswer(piece.text, max(1, round(100 * share(piece.text))), piece.chunks or ())
@@ -244,8 +244,8 @@ def answer(
     Source: Microsoft GraphRAG's DRIFT search, released code (actions and their local search).
     """
     current = trail.current.text if trail.current else question.text
-    shown = {"question": question.text, "follow_up": current, "pieces": context.pieces}
-    chat = prompt.render({**shown, "most": max_follow_ups})
+    values = {"question": question.text, "follow_up": current, "pieces": context.pieces}
+    chat = prompt.render({**values, "most": max_follow_ups})
     shape = reply_of(max_follow_ups)
     most = reply_tokens(llm, chat, question.open_tokens or PARAGRAPH)
     finding = ask(

@@ -143,8 +143,10 @@ def read_names(
             title, inside = titles.get(chunk_table.titles[row], (None, ()))
             all_names = (*inside, *_named(sentences, name_of))
             names = tuple(name for name in all_names if len(name.key) > 1)
-            own = title if title and len(title.key) > 1 else None
-            readings.append(ChunkNames(chunk_table.documents_of(row)[0], own, names, texts[row]))
+            title_name = title if title and len(title.key) > 1 else None
+            readings.append(
+                ChunkNames(chunk_table.documents_of(row)[0], title_name, names, texts[row])
+            )
             advance(1)
     return readings
 

@@ -64,7 +64,7 @@ def initialise(network: "ModuleDict", chance: np.random.Generator) -> None:
             values.data = torch.from_numpy(drawn)
 
 
-def loss_of(scores: "Tensor", wanted: "Tensor") -> "Tensor":
+def loss_of(scores: "Tensor", targets: "Tensor") -> "Tensor":
     """Return the release's loss of logits (questions, nodes) against wanted nodes, 0 or 1.
 
     0.3 times the entity loss plus 0.7 times the list loss. The entity loss is cross-entropy: the
@@ -76,29 +76,29 @@ def loss_of(scores: "Tensor", wanted: "Tensor") -> "Tensor":
     from torch.nn import functional
 
     chance = torch.sigmoid(scores)
-    each = functional.binary_cross_entropy_with_logits(scores, wanted, reduction="none")
-    n_wanted = wanted.sum(dim=1, keepdim=True)
-    hard = (scores.detach() / TEMPERATURE).masked_fill(wanted > 0, -torch.inf)
-    weight = wanted / n_wanted + torch.softmax(hard, dim=1)
+    each = functional.binary_cross_entropy_with_logits(scores, targets, reduction="none")
+    n_targets = targets.sum(dim=1, keepdim=True)
+    hard = (scores.detach() / TEMPERATURE).masked_fill(targets > 0, -torch.inf)
+    weight = targets / n_targets + torch.softmax(hard, dim=1)
     entity = (each * weight).sum(dim=1) / weight.sum(dim=1)
     share = chance / (chance.sum(dim=1, keepdim=True) + _LEAST)
-    ranked = (-torch.log(share + _LEAST) * wanted).sum(dim=1) / n_wanted.squeeze(1)
+    ranked = (-torch.log(share + _LEAST) * targets).sum(dim=1) / n_targets.squeeze(1)
     return ENTITY_SHARE * entity.mean() + LIST_SHARE * ranked.mean()
 
 
 class TrainingGraph(NamedTuple):
     """Graph with training questions.
 
-    `relations` float32 (n_kinds, d) and `questions` float32 (n, d) are text vectors. `start`
-    float32 (n, n_nodes) is the state with which each question begins; `wanted` float32 (n, n_nodes)
-    is 1 for nodes of its evidence. `is_dev` is bool (n,).
+    `relations` float32 (n_kinds, d) and `questions` float32 (n, d) are text vectors. `start` and
+    `targets` are float32 (n, n_nodes): the state with which a question begins, and 1 for nodes of
+    its evidence. `is_dev` is bool (n,).
     """
 
     edges: KindedEdges
     relations: Vectors
     questions: Vectors
     start: Vectors
-    wanted: Vectors
+    targets: Vectors
     is_dev: NDArray[np.bool_]
 
 
@@ -154,7 +154,7 @@ def trained_weights(
 def _training_graph(
     world: World, table: ChunkTable, graph: Graph, embedder: Embedder, is_dev: NDArray[np.bool_]
 ) -> TrainingGraph:
-    texts, start, wanted, rows = [], [], [], []
+    texts, start, targets, rows = [], [], [], []
     weight = mention_weights(graph)
     for number, chain in enumerate(world.chains):
         node = graph.row_of.get(normalise_name(world.entities[chain.start].name))
@@ -166,13 +166,13 @@ def _training_graph(
         shares[node] = weight[node]
         texts.append(chain.text)
         start.append(shares)
-        wanted.append(evidence)
+        targets.append(evidence)
         rows.append(number)
     edges, relations = edges_of(graph)
     return TrainingGraph(
         edges,
         embedder.encode(list(relations), kind="passage"), embedder.encode(texts, kind="question"),
-        np.array(start), np.array(wanted), is_dev[rows],
+        np.array(start), np.array(targets), is_dev[rows],
     )  # fmt: skip
 
 
@@ -199,12 +199,12 @@ def _train(
     with one_thread(), progress.task("training epochs", epochs) as advance:
         for epoch in range(1, epochs + 1):
             losses = 0.0
-            for logit, wanted in _batches(network, graphs, chance):
+            for logit, targets in _batches(network, graphs, chance):
                 steps.zero_grad()
-                loss = loss_of(logit, wanted)
+                loss = loss_of(logit, targets)
                 loss.backward()
                 steps.step()
-                losses += float(loss.detach()) * len(wanted)
+                losses += float(loss.detach()) * len(targets)
             measured = _measure(network, graphs)
             advance(1)
             if measured["dev_loss"] < best:
@@ -239,7 +239,7 @@ def _batches(
         for at in range(0, len(rows), BATCH):
             some = rows[at : at + BATCH]
             inputs = map(torch.from_numpy, (one.relations, one.questions[some], one.start[some]))
-            yield logits(network, True, one.edges, *inputs), torch.from_numpy(one.wanted[some])
+            yield logits(network, True, one.edges, *inputs), torch.from_numpy(one.targets[some])
 
 
 def _measure(network: "ModuleDict", graphs: Sequence[TrainingGraph]) -> dict[str, float]:
@@ -247,9 +247,9 @@ def _measure(network: "ModuleDict", graphs: Sequence[TrainingGraph]) -> dict[str
 
     losses, recalls = 0.0, []
     with torch.no_grad():
-        for logit, wanted in _batches(network, graphs, None):
-            losses += float(loss_of(logit, wanted)) * len(wanted)
-            for scores, gold in zip(logit.numpy(), wanted.numpy(), strict=True):
+        for logit, targets in _batches(network, graphs, None):
+            losses += float(loss_of(logit, targets)) * len(targets)
+            for scores, gold in zip(logit.numpy(), targets.numpy(), strict=True):
                 best: Ranked[Any] = Ranked.top(scores, N_BEST)
                 recalls.append(float(gold[best.ids].sum(dtype=float) / gold.sum(dtype=float)))
     mean = {"dev_loss": losses / len(recalls), "dev_recall": float(np.mean(recalls))}

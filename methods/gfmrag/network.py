@@ -158,10 +158,10 @@ def logits(
         for at in range(0, len(edges.source), _BLOCK)
     ]
     question, first = network["question_mlp"](questions), network["rel_mlp"](relations)
-    began = start.unsqueeze(-1) * question.unsqueeze(1)
-    state = began
+    initial = start.unsqueeze(-1) * question.unsqueeze(1)
+    state = initial
     for layer in network["entity_model"]["layers"]:
-        relation, sums = layer["relation_projection"](first), began
+        relation, sums = layer["relation_projection"](first), initial
         for source, kind, target in blocks:
             sums = sums.index_add(1, target, state[:, source] * relation[kind])
         output = layer["linear"](torch.cat([state, sums], dim=-1))

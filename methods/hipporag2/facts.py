@@ -89,6 +89,8 @@ def filter_llm(
     triples = [", ".join(graph.triple(row)) for row in relationships.ids.tolist()]
     numbers = list(range(1, len(triples) + 1))
     chat = prompt.render({"question": question.text, "triples": triples})
-    every = Useful(useful=numbers)
-    reply = ask(llm, chat, Useful, max_tokens=REPLY_TOKENS, purpose="triple filter", fallback=every)
+    all_useful = Useful(useful=numbers)
+    reply = ask(
+        llm, chat, Useful, max_tokens=REPLY_TOKENS, purpose="triple filter", fallback=all_useful
+    )
     return relationships.take(np.isin(numbers, reply.useful))

@@ -87,8 +87,8 @@ def nlp_questions(*, chunk_table: ChunkTable, nlp: Nlp, progress: Progress) -> P
             if named or title:
                 text = f"{title}: {sentence.text}" if title else sentence.text
                 rows.append((chunk, True, text, (title, *named)))
-        own = {"", normalise_name(title)}
-        others = (name for key, name in raised.items() if key not in own)
+        title_names = {"", normalise_name(title)}
+        others = (name for key, name in raised.items() if key not in title_names)
         rows += ((chunk, False, f"What is {name}?", (name,)) for name in others)
     return _pseudo_questions(rows)
 
@@ -234,12 +234,12 @@ def _match(
             shared = (named[rows] @ named[answering].T).toarray()
             either = n_names[rows, None] + n_names[answering] - shared
             cosine = vectors[rows] @ vectors[answering].T
-            alike = np.round((shared / np.maximum(either, 1) + cosine) / 2, DECIMALS)
+            scores = np.round((shared / np.maximum(either, 1) + cosine) / 2, DECIMALS)
             proposed = (proposing[rows] @ proposing[answering].T).toarray() > 0
             for row, near in enumerate(answered.search(vectors[rows], n_own + 1)):
                 proposed[row, near.ids] = True
-            alike[~proposed | (of[rows, None] == of[answering])] = -np.inf
-            best[at : at + _BLOCK], similarity[at : at + _BLOCK] = alike.argmax(1), alike.max(1)
+            scores[~proposed | (of[rows, None] == of[answering])] = -np.inf
+            best[at : at + _BLOCK], similarity[at : at + _BLOCK] = scores.argmax(1), scores.max(1)
             advance(len(rows))
     matched = np.isfinite(similarity)
     return raised[matched], answering[best[matched]], similarity[matched]

@@ -53,12 +53,12 @@ def hybrid(
     vectors = embedder.encode([one.text for one in question], kind="question")
     rankings = []
     for names, near in zip(mentions, relationship_index.search(vectors, n_candidates), strict=True):
-        wanted, words = names_of(names), graph.keywords
+        question_names, words = names_of(names), graph.keywords
         name_sets = [
             set(words[row].split(SEPARATOR)) - {""} if words else set() for row in near.ids
         ]
-        alike = np.array([jaccard(one, wanted) for one in name_sets])
-        rankings.append(best_rows(near.ids, (near.scores + alike) / 2, top_k))
+        overlap = np.array([jaccard(one, question_names) for one in name_sets])
+        rankings.append(best_rows(near.ids, (near.scores + overlap) / 2, top_k))
     return rankings
 
 
@@ -129,11 +129,11 @@ def hops_nearest(
     """
     vector = embedder.encode([question.text], kind="question")
 
-    def choose(leaving: Sequence[IntArray]) -> list[int]:
+    def choose(choices: Sequence[IntArray]) -> list[int]:
         scores = (
-            products(vector, relationship_index.vectors, rows[None, :])[0] for rows in leaving
+            products(vector, relationship_index.vectors, rows[None, :])[0] for rows in choices
         )
-        pairs = zip(leaving, scores, strict=True)
+        pairs = zip(choices, scores, strict=True)
         return [int(rows[best_first(cosine, rows)[0]]) for rows, cosine in pairs]
 
     return _follow(relationships, graph, n_hops, width, choose)
@@ -164,9 +164,9 @@ def hops_llm(
     Source: HopRAG (Liu et al. 2025), retrieve, reason, prune.
     """
 
-    def choose(leaving: Sequence[IntArray]) -> list[int]:
+    def choose(choices: Sequence[IntArray]) -> list[int]:
         return ask_about(
-            llm, leaving, lambda rows: prompt.render(_prompt_values(question, graph, rows)),
+            llm, choices, lambda rows: prompt.render(_prompt_values(question, graph, rows)),
             _first_match(r"\d+", CHOOSING), _followed_row,
             fallback=lambda _: NONE, max_tokens=REPLY_TOKENS, retry=False,
         )  # fmt: skip
@@ -182,10 +182,10 @@ def _follow(
     out = graph.out_neighbours
     new = list(first)
     for _ in range(n_hops):
-        every = (out.rows[out.starts[node] : out.starts[node + 1]] for node in new)
-        leaving = [rows.astype(np.int64) for rows in every if len(rows)]
+        outgoing = (out.rows[out.starts[node] : out.starts[node + 1]] for node in new)
+        choices = [rows.astype(np.int64) for rows in outgoing if len(rows)]
         new = []
-        for row in choose(leaving) if leaving else ():
+        for row in choose(choices) if choices else ():
             if row != NONE:
                 node = int(graph.target[row])
                 if node not in visits:
@@ -282,9 +282,9 @@ def judged_llm(
 
     def judge(nodes: Sequence[int]) -> Sequence[bool]:
         assert graph.descriptions is not None
-        shown = [{"question": question.text, "passage": graph.descriptions[row]} for row in nodes]
+        values = [{"question": question.text, "passage": graph.descriptions[row]} for row in nodes]
         return ask_about(
-            llm, shown, prompt.render, _first_match(r"\b(yes|no)\b", JUDGING),
+            llm, values, prompt.render, _first_match(r"\b(yes|no)\b", JUDGING),
             lambda word, _: word == "yes",
             fallback=lambda _: False, max_tokens=REPLY_TOKENS, retry=False,
         )  # fmt: skip
@@ -314,9 +314,9 @@ def _count_visits(
             break
         near = [row_ids(graph.adjacency, node).tolist() for node in here]
         here = unique([other for some in near for other in some])[: 2 * width]
-    wanted = names_of(mentions)
+    question_names = names_of(mentions)
     scores = {
-        node: jaccard(questions.names_of(row_ids(graph.node_chunk, node)), wanted)
+        node: jaccard(questions.names_of(row_ids(graph.node_chunk, node)), question_names)
         + (visits[node] if helpful else 0)
         for node, helpful in helps.items()
     }

@@ -378,8 +378,8 @@ def _fill_pool(
     """Return the chunks of keywords that do not fill the pool, and the last keyword's new ones."""
     rows: IntArray = np.zeros(0, np.int64)
     for keyword in keywords.tolist():
-        own = row_ids(keyword_graph.keyword_chunk, keyword)
-        new = own[~np.isin(own, rows)]
+        chunks = row_ids(keyword_graph.keyword_chunk, keyword)
+        new = chunks[~np.isin(chunks, rows)]
         room -= sum(map(size, new.tolist()))
         if room <= 0:
             return rows, new

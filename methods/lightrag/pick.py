@@ -116,9 +116,9 @@ def _best(
     """
     n_rows, first, before = 0, dict[int, None](), seen or set()
     for row in ranked.ids.tolist():
-        own = row_ids(incidence, row).tolist()
-        new = [one for one in own if one not in first and one not in before]
-        n_rows += bool(own if seen is None else new)
-        first.update(dict.fromkeys(new))
+        chunks = row_ids(incidence, row).tolist()
+        new_chunks = [one for one in chunks if one not in first and one not in before]
+        n_rows += bool(chunks if seen is None else new_chunks)
+        first.update(dict.fromkeys(new_chunks))
     among = np.array(list(first), np.int64)
     return Ranked[Chunk].top(scores, int(PER_ROW * n_rows / 2), among=among)

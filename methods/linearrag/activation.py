@@ -173,8 +173,10 @@ def _activate(
         passing, now = now, np.zeros(len(start))
         used: list[int] = []
         for node in np.flatnonzero((passing > 0) & (passing >= threshold)).tolist():
-            own = row_ids(tri_graph.entity_sentence, node)
-            best = Ranked[Node].top(cosine, sentences_per_node, among=own[~visited[own]])
+            sentences = row_ids(tri_graph.entity_sentence, node)
+            best = Ranked[Node].top(
+                cosine, sentences_per_node, among=sentences[~visited[sentences]]
+            )
             used += best.ids.tolist()
             for sentence in best.ids.tolist():
                 score = passing[node] * cosine[sentence]

@@ -235,11 +235,11 @@ def _add_attributes(nodes: _Nodes, describe: Describe) -> None:
     is_unit = np.array([kind == UNIT for kind in nodes.types])
     near = {entity: row_ids(graph.adjacency, entity) for entity in nodes.of(ENTITY)}
     units = {entity: rows[is_unit[rows]].tolist() for entity, rows in near.items()}
-    chosen = [entity for entity, rows in units.items() if important[entity] and len(rows) > 1]
-    chosen = chosen or [max(units, key=lambda entity: len(units[entity]))]
-    names = [nodes.names[entity] for entity in chosen]
-    texts = describe(names, [nodes.texts_of(units[entity]) for entity in chosen])
-    for entity, text in zip(chosen, texts, strict=True):
+    selected = [entity for entity, rows in units.items() if important[entity] and len(rows) > 1]
+    selected = selected or [max(units, key=lambda entity: len(units[entity]))]
+    names = [nodes.names[entity] for entity in selected]
+    texts = describe(names, [nodes.texts_of(units[entity]) for entity in selected])
+    for entity, text in zip(selected, texts, strict=True):
         attribute = nodes.add(ATTRIBUTE, nodes.names[entity], text, nodes.chunks[entity])
         nodes.join(attribute, [entity])
 
@@ -321,13 +321,13 @@ def phrase(mentions: Mentions, *, graph: Graph, types: tuple[str, ...] = ()) -> 
     are ignored. With `types` only nodes of these types are searched. Score: 1, ties by lower id.
     Source: NodeRAG (Xu et al. 2025), exact matching of the dual search; its release.
     """
-    wanted = [f" {name} " for name in map(normalise_name, mentions.names) if name]
+    names = [f" {name} " for name in map(normalise_name, mentions.names) if name]
     typed = nodes_of_types(graph, types)
     rows = np.arange(graph.n_nodes) if typed is None else np.flatnonzero(typed)
-    if not wanted:
+    if not names:
         return Ranked.empty()
     texts = _phrases(graph)
-    matching = [row for row in rows.tolist() if any(name in texts[row] for name in wanted)]
+    matching = [row for row in rows.tolist() if any(name in texts[row] for name in names)]
     return Ranked[Node](np.array(matching, np.int64), np.ones(len(matching)))
 
 
@@ -390,8 +390,8 @@ def quota(
     def best(n: int, *types: str) -> IntArray:
         return Ranked[Node].top(scores, n, np.flatnonzero(has_type(*types) & (scores > 0))).ids
 
-    chosen = [best(n_others, UNIT, ATTRIBUTE, ELEMENT), best(n_relationships, RELATIONSHIP)]
+    selected = [best(n_others, UNIT, ATTRIBUTE, ELEMENT), best(n_relationships, RELATIONSHIP)]
     for n, kind, described_type in ((n_entities, ENTITY, ATTRIBUTE), (n_titles, TITLE, ELEMENT)):
         near = graph.adjacency[best(n, kind)].indices
-        chosen.append(near[has_type(described_type)[near]])
-    return Ranked[Node].top(scores, None, np.unique(np.concatenate(chosen)))
+        selected.append(near[has_type(described_type)[near]])
+    return Ranked[Node].top(scores, None, np.unique(np.concatenate(selected)))

@@ -309,10 +309,12 @@ def rephrase(
         llm.meter.fallbacks += 1
         text = question.text
         answers = dict(zip(dependencies.ids, dependencies.answers, strict=True))
-        for shown, name in placeholders(text):
+        for placeholder, name in placeholders(text):
             if name in answers:
                 sentence = re.split(r"(?<=[.!?])\s+", answers[name].strip())[0]
-                text = text.replace(shown, " ".join(sentence.split()[:MOST_WORDS]).rstrip("."))
+                text = text.replace(
+                    placeholder, " ".join(sentence.split()[:MOST_WORDS]).rstrip(".")
+                )
     return replace(question, text=text)
 
 
@@ -346,12 +348,12 @@ def leaf_or_theme(
     among = among[reports.ratings[among] >= 0]
     if levels == "chosen" and len(among):
         (vector,) = embedder.encode([question.text], kind="question")
-        own, below = np.full((2, len(communities)), -np.inf)
-        own[among] = np.round(community_index.scores(vector)[among], DECIMALS)
+        similarity, below = np.full((2, len(communities)), -np.inf)
+        similarity[among] = np.round(community_index.scores(vector)[among], DECIMALS)
         children = [(row, up) for row, up in enumerate(communities.parent.tolist()) if up >= 0]
         for row, up in reversed(children):
-            below[up] = max(below[up], own[row], below[row])
-        divided = below > own
+            below[up] = max(below[up], similarity[row], below[row])
+        divided = below > similarity
         reached = np.ones(len(communities), bool)
         for row, up in children:
             reached[row] = reached[up] and divided[up]

@@ -48,8 +48,8 @@ class StepsReply(BaseModel):
 
 
 def _normal_key(name: str) -> str:
-    apart = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name)
-    return " ".join(re.findall(r"\w+", apart.replace("_", " ").casefold()))
+    words = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name)
+    return " ".join(re.findall(r"\w+", words.replace("_", " ").casefold()))
 
 
 def _texts(value: Any) -> list[str]:
@@ -92,12 +92,15 @@ def reasoning_steps_llm(
     )  # fmt: skip
     queries: dict[str, list[str]] = {}
     for row, step in enumerate(read.reasoning_steps):
-        own = read.extended_queries[row : row + 1] or [[]]
-        queries.setdefault(step, own[0][:n_queries])
+        queries_of_step = read.extended_queries[row : row + 1] or [[]]
+        queries.setdefault(step, queries_of_step[0][:n_queries])
     if not queries:
         return ReasoningSteps((question.text,), ((question.text,),))
     first = list(queries.items())[:n_steps]
-    padded = [(*own, *[step] * (n_queries - len(own))) for step, own in first]
+    padded = [
+        (*queries_of_step, *[step] * (n_queries - len(queries_of_step)))
+        for step, queries_of_step in first
+    ]
     return ReasoningSteps(tuple(step for step, _ in first), tuple(padded))
 
 
@@ -175,10 +178,10 @@ def by_step(
     best, by = np.full((2, len(nodes), len(reasoning_steps)), -np.inf)
     np.maximum.at(best.T, of, similarity.T)
     np.maximum.at(by.T, of, (rank if assign == "rank" else similarity).T)
-    chosen = np.argmax(np.round(by, DECIMALS), axis=1)
-    scores = best[np.arange(len(nodes)), chosen]
+    step = np.argmax(np.round(by, DECIMALS), axis=1)
+    scores = best[np.arange(len(nodes)), step]
     order = best_first(scores, nodes)
-    return StepNodes(nodes[order], chosen[order] + 1, scores[order], len(reasoning_steps))
+    return StepNodes(nodes[order], step[order] + 1, scores[order], len(reasoning_steps))
 
 
 @operator("path.k_shortest")

@@ -75,8 +75,8 @@ def alive_paths(
         resource, expanded = _flow(ways, start, NOBODY, rules)
         is_open = ~expanded[ends] | rules.expand_target
         flows = [(resource, expanded, is_open)]
-        own = ends[~is_open & (ends != start)]
-        flows += [(*_flow(ways, start, end, rules), ends == end) for end in own]
+        expanded_ends = ends[~is_open & (ends != start)]
+        flows += [(*_flow(ways, start, end, rules), ends == end) for end in expanded_ends]
         for resource, expanded, is_end in flows:
             walks = np.array([[start]], np.int64)[: int(expanded[start])]
             for hops in range(1, rules.max_hops + 1):

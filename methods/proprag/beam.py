@@ -143,8 +143,8 @@ def _linked_facts(graph: Graph, facts: IntArray) -> Any:
     joining = joining[graph.synonym[joining]]
     ends = np.stack([graph.source[joining], graph.target[joining]])
     head, tail = np.searchsorted(rows, ends[:, np.isin(ends, rows).all(axis=0)])
-    alike = bool_csr(head, tail, (len(rows), len(rows))).astype(np.int64)
-    near = named + named @ (alike + alike.T)
+    synonyms = bool_csr(head, tail, (len(rows), len(rows))).astype(np.int64)
+    near = named + named @ (synonyms + synonyms.T)
     joined = (near @ named.T).astype(bool).tocsr()
     joined.sort_indices()
     return joined
@@ -160,14 +160,14 @@ def _path_through(graph: Graph, facts: Sequence[int]) -> tuple[tuple[int, ...], 
 
 
 def _entities_between(graph: Graph, last: int, fact: int) -> tuple[int, ...]:
-    own, other = row_ids(graph.adjacency, last), row_ids(graph.adjacency, fact)
-    shared = np.intersect1d(own, other)
+    entities, other = row_ids(graph.adjacency, last), row_ids(graph.adjacency, fact)
+    shared = np.intersect1d(entities, other)
     if len(shared):
         return (int(shared[0]),)
-    for entity in np.sort(own).tolist():
-        alike = np.intersect1d(row_ids(graph.adjacency, entity), other)
-        if len(alike):
-            return (entity, int(alike[0]))
+    for entity in np.sort(entities).tolist():
+        synonyms = np.intersect1d(row_ids(graph.adjacency, entity), other)
+        if len(synonyms):
+            return (entity, int(synonyms[0]))
     return ()
 
 
