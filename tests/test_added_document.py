@@ -55,7 +55,7 @@ def run(data: Dataset, home: Path, method: str, **settings: object) -> Counter[s
     ("method", "settings", "n_prompts"),
     [("hipporag", {}, 0), ("llightrag", {"build": {"text_extraction": "llm"}}, 2)],
 )
-def test_one_more_document_costs_its_own_texts_readings_and_calls(
+def test_added_document_costs_only_its_own_calls(
     method: str, settings: dict[str, object], n_prompts: int, tmp_path: Path
 ) -> None:
     """One passage and three names are new: at most as many texts; its extraction and a gleaning."""

@@ -37,7 +37,7 @@ def test_steps_are_replaced_added_and_deleted() -> None:
     assert operators(pipeline) == ["chunk.bm25", *rest]
 
 
-def test_changed_steps_are_checked_before_anything_runs(home: Path) -> None:
+def test_edited_steps_are_checked_before_a_run(home: Path) -> None:
     pipeline = gb.method("vanilla", **WEIGHTLESS)
     del pipeline.steps["retrieve"][0]
     with pytest.raises(UserError, match="reads 'chunks', which no earlier step writes"):
@@ -45,7 +45,7 @@ def test_changed_steps_are_checked_before_anything_runs(home: Path) -> None:
     assert not list(home.iterdir())
 
 
-def test_a_data_set_of_lists_and_a_model_that_is_an_object(home: Path) -> None:
+def test_data_set_from_lists_and_model_object(home: Path) -> None:
     mine = gb.dataset_of(
         ["Ada built the mill.", {"id": "otto", "text": "Otto sold it."}],
         [{"text": "Who built the mill?", "answers": ["Ada"], "evidence": ["d0"]}],
@@ -58,7 +58,7 @@ def test_a_data_set_of_lists_and_a_model_that_is_an_object(home: Path) -> None:
     assert (row["question"], row["evidence_recall@5"]) == ("q0", 1.0)
 
 
-def test_ask_gives_answer_context_and_trace(home: Path) -> None:
+def test_ask_returns_answer_context_and_trace(home: Path) -> None:
     answered = hipporag().ask("Who founded the Norvik Observatory?", "toy")
     assert answered.answer == "Ada Marsh"
     assert len(answered.context.pieces) == 8
@@ -70,7 +70,7 @@ def test_ask_gives_answer_context_and_trace(home: Path) -> None:
     assert not (home / "runs").exists()
 
 
-def test_a_run_has_the_folder_key_and_figures_of_the_command_line(home: Path) -> None:
+def test_run_equals_that_of_the_command_line(home: Path) -> None:
     settings = ["method=hipporag", "method.damping=0.3", "limit=2", "reference_rows=off"]
     shell = ran(*TOY, *settings, "paths.home=shell")
     python = hipporag(damping=0.3).run("toy", limit=2, reference_rows="off")
@@ -82,7 +82,7 @@ def test_a_run_has_the_folder_key_and_figures_of_the_command_line(home: Path) ->
         assert (python.folder / name).read_bytes() == (shell.folder / name).read_bytes()
 
 
-def test_a_setting_that_differs_among_runs_is_a_column_of_their_data_frame() -> None:
+def test_differing_settings_are_columns_of_the_data_frame() -> None:
     for size, drop in ((1, 0.0), (3, 0.5)):
         settings = {"limit": 1, "answer": "off", "build": {"graph": {"edge_drop": drop}}}
         hipporag(damping=size / 10).run("toy", **settings)
@@ -110,7 +110,7 @@ HEAD = {"op": "chunk.head", "top_k": 1}
         (lambda rows: [dict(row) for row in rows], False),
     ],
 )
-def test_a_run_of_edited_steps_is_not_that_of_the_method(
+def test_edited_steps_change_name_and_role(
     rows: Callable[[list[Any]], list[Any]], edited: bool
 ) -> None:
     pipeline = gb.method("vanilla", **WEIGHTLESS, top_k=3)
@@ -121,7 +121,7 @@ def test_a_run_of_edited_steps_is_not_that_of_the_method(
     assert method.role == ("" if edited else "baseline")
 
 
-def test_a_renamed_method_keeps_the_numbers_of_items_that_were_set() -> None:
+def test_renamed_method_keeps_top_k() -> None:
     toy = gb.dataset("toy")
     for pipeline in (gb.method("vanilla", top_k=2), gb.method("vanilla", top_k=2).renamed("two")):
         assert pipeline.experiment(toy, embedder="hashing").context_budget.filling == ""

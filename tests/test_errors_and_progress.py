@@ -13,14 +13,14 @@ from graphrag_bench.progress import Progress
 METHODS = ["bm25", "hipporag", "lightrag", "vanilla", "zeroshot"]
 
 
-def test_an_error_of_the_disk_says_what_is_wrong_with_which_file():
+def test_disk_error_names_the_file():
     full = message_of(OSError(errno.ENOSPC, "No space left", "runs/x"))
     assert full == "No space left: runs/x"
     assert "ZeroDivisionError" in message_of(ZeroDivisionError("of the program"))
     assert [exit_code_of(one) for one in (UserError(""), OSError(), ValueError())] == [2, 2, 1]
 
 
-def test_an_unknown_name_is_answered_with_the_nearest_or_with_all():
+def test_unknown_name_gets_the_nearest_or_all_names():
     assert nearest("25", METHODS) == ["bm25"] and nearest("hiporag", METHODS)[0] == "hipporag"
     assert "'vanilla'" in str(unknown("method", "vanila", METHODS))
     assert "a, b" in str(unknown("method", "xyz", ["b", "a"]))
@@ -44,7 +44,7 @@ def shown(clock: list[float], every: float, *steps: int, total: int, **settings)
     return stream.getvalue().splitlines()
 
 
-def test_a_log_shows_count_rate_and_time_left(clock):
+def test_log_shows_count_rate_and_time_left(clock):
     lines = shown(clock, 60.0, 30, 30, 30, total=90, part="cell 2 of 5")
     assert lines == [
         "cell 2 of 5: embedding: 30/90, 0.5/s, 120 s left",
@@ -54,7 +54,7 @@ def test_a_log_shows_count_rate_and_time_left(clock):
     assert shown(clock, 60.0, 5, total=5, quiet=True) == shown(clock, 60.0, total=0) == []
 
 
-def test_a_log_has_a_line_every_thirty_seconds_whatever_the_number_of_tasks(clock):
+def test_log_has_a_line_every_thirty_seconds(clock):
     stream = io.StringIO()
     run = Progress(stream=stream)
     for label in ("reading", "embedding", "answering"):

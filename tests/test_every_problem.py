@@ -31,7 +31,7 @@ NAMED = [
 """What is wrong, and the valid name that its line has."""
 
 
-def test_every_problem_is_told_in_one_message(home: Path) -> None:
+def test_all_problems_are_in_one_message(home: Path) -> None:
     Path("mine.yaml").write_text(METHOD)
     words = ["method=./mine.yaml", "limit=many", "workers=0"]
     lines = refused(*TOY, *words, name="plan").splitlines()
@@ -50,6 +50,6 @@ def test_every_problem_is_told_in_one_message(home: Path) -> None:
         (lambda: gb.method("bm25", llm="scrpted").ask("Who?", "toy"), "scrpted"),
     ],
 )
-def test_python_names_what_is_wrong(call: Callable[[], object], named: str) -> None:
+def test_python_errors_name_the_problem(call: Callable[[], object], named: str) -> None:
     with pytest.raises(UserError, match=named):
         call()

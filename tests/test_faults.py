@@ -87,7 +87,7 @@ def towns(undisturbed: Towns, home: Path) -> Towns:
     ],
     ids=lambda fault: fault.where,
 )
-def test_a_killed_run_goes_on_to_the_same_bytes(towns: Towns, fault: Fault) -> None:
+def test_killed_run_resumes_to_the_same_bytes(towns: Towns, fault: Fault) -> None:
     url = towns.fake.scenario(reads=True)
     assert start(towns.words(url), towns.home, fault).ended().code == -9
     towns.finish(url)
@@ -95,7 +95,7 @@ def test_a_killed_run_goes_on_to_the_same_bytes(towns: Towns, fault: Fault) -> N
 
 
 @pytest.mark.parametrize("n_calls", [5, 15], ids=["building", "answering"])
-def test_a_kill_doubles_no_call_but_those_in_flight(towns: Towns, n_calls: int) -> None:
+def test_kill_repeats_only_calls_in_flight(towns: Towns, n_calls: int) -> None:
     url = towns.fake.scenario(reads=True, latency=0.05)
     process = start(towns.words(url), towns.home)
     wait_for_calls(towns.fake, url, n_calls, process)
@@ -110,7 +110,7 @@ def test_a_kill_doubles_no_call_but_those_in_flight(towns: Towns, n_calls: int) 
 # ---- two processes, shards and budgets
 
 
-def test_two_processes_at_one_home_build_and_pay_once(towns: Towns) -> None:
+def test_two_processes_build_and_pay_once(towns: Towns) -> None:
     url = towns.fake.scenario(reads=True, latency=0.02)
     both = [start(towns.words(url), towns.home) for _ in range(2)]
     ends = [process.ended() for process in both]
@@ -129,7 +129,7 @@ def test_shards_equal_one_process(towns: Towns) -> None:
     assert towns.answered(url).total() == N_CALLS
 
 
-def test_a_budget_stops_the_run_and_a_larger_one_goes_on(towns: Towns) -> None:
+def test_budget_stops_the_run_and_a_larger_one_resumes_it(towns: Towns) -> None:
     url = towns.fake.scenario(reads=True)
     assert "budget.tokens=5000" in refusal(*towns.words(url, "budget.tokens=5000")[1:], exit_code=1)
     assert 0 < towns.fake.stats(url).tokens <= 5000
@@ -141,7 +141,7 @@ def test_a_budget_stops_the_run_and_a_larger_one_goes_on(towns: Towns) -> None:
 
 
 @pytest.mark.parametrize("fault", ["429", "timeout", "cut"])
-def test_faults_of_the_server_change_nothing(towns: Towns, fault: str) -> None:
+def test_server_faults_change_no_result(towns: Towns, fault: str) -> None:
     scenario = {"timeout": 0.1, "retry_after": 0.01, "shares": {fault: 0.3}}
     url = towns.fake.scenario(reads=True, **scenario)
     towns.finish(url)
@@ -149,7 +149,7 @@ def test_faults_of_the_server_change_nothing(towns: Towns, fault: str) -> None:
     assert towns.answered(url).total() == N_CALLS
 
 
-def test_a_broken_reply_is_paid_for_and_corrected_by_a_second_one(towns: Towns) -> None:
+def test_invalid_json_is_corrected_by_a_second_call(towns: Towns) -> None:
     url = towns.fake.scenario(reads=True, shares={"broken": 0.3})
     run = run_folder(*towns.words(url)[1:])
     (folder,) = towns.whole.glob("runs/*/*/*")
@@ -158,7 +158,7 @@ def test_a_broken_reply_is_paid_for_and_corrected_by_a_second_one(towns: Towns) 
     assert n_faults > 0 and towns.answered(url).total() <= N_CALLS + n_faults
 
 
-def test_an_outage_stops_the_build_and_the_next_run_asks_for_the_rest_alone(towns: Towns) -> None:
+def test_outage_stops_the_build_and_the_next_run_resumes_it(towns: Towns) -> None:
     failing = towns.fake.scenario(reads=True, out_after=3)
     words = towns.words(failing, *IMPATIENT, IN_ORDER)
     assert "extraction.llm" in refusal(*words[1:], exit_code=1)
@@ -174,9 +174,7 @@ def on_toy(url: str, *settings: str) -> list[str]:
             *settings]  # fmt: skip
 
 
-def test_a_fifth_of_failing_calls_stops_a_step_and_fewer_are_counted(
-    fake: FakeOpenAI, home: Path
-) -> None:
+def test_failure_limit_stops_a_step(fake: FakeOpenAI, home: Path) -> None:
     url = fake.scenario(reads=True, filter_word=UNREAD)
     message = refusal(*on_toy(url, "failures.after=4"), exit_code=1)
     assert "extraction.llm" in message and "failures.limit" in message
@@ -192,7 +190,7 @@ def test_a_fifth_of_failing_calls_stops_a_step_and_fewer_are_counted(
 # ---- a disk that is full, and files that are damaged
 
 
-def test_a_full_disk_ends_in_one_error_and_the_rest_is_done_later(towns: Towns) -> None:
+def test_full_disk_ends_in_one_error_and_the_run_resumes(towns: Towns) -> None:
     url = towns.fake.scenario(reads=True)
     stopped = start(towns.words(url), towns.home, Fault(most_bytes=2_000)).ended()
     assert stopped.code in (1, 2), stopped.err
@@ -200,9 +198,7 @@ def test_a_full_disk_ends_in_one_error_and_the_rest_is_done_later(towns: Towns) 
     towns.finish(url)
 
 
-def test_a_damaged_run_is_named_and_left_out_and_one_question_lost_is_asked_again(
-    home: Path,
-) -> None:
+def test_damaged_run_is_reported_and_a_lost_row_is_run_again(home: Path) -> None:
     words = [*TOY, "answer=off", "reference_rows=off"]
     folder = run_folder(*words, "method=bm25")
     whole = (folder / "records.jsonl").read_bytes()
@@ -218,7 +214,7 @@ def test_a_damaged_run_is_named_and_left_out_and_one_question_lost_is_asked_agai
     assert "metrics.json" in refusal(*words, "method=bm25")
 
 
-def test_a_changed_artifact_is_named_by_verify_and_a_cut_one_when_it_is_loaded(home: Path) -> None:
+def test_changed_artifact_is_found_by_verify(home: Path) -> None:
     run_folder(*TOY, "method=vanilla", "answer=off", "reference_rows=off")
     (path,) = home.glob("artifacts/toy/chunk_index/*/vectors.npy")
     bytes_ = path.read_bytes()
@@ -240,7 +236,7 @@ def packed(path: Path, info: tarfile.TarInfo, text: bytes = b"x") -> Path:
 
 
 @pytest.mark.parametrize("name", ["../../evil/a/b", "toy/graph/0123/x", "x", "a link"])
-def test_an_archive_with_another_path_or_a_link_is_refused(home: Path, name: str) -> None:
+def test_archive_with_an_unsafe_path_or_link_is_refused(home: Path, name: str) -> None:
     info = tarfile.TarInfo("toy/graph/0123/recipe.json" if name == "a link" else name)
     if name == "a link":
         info.type, info.linkname = tarfile.SYMTYPE, "/etc/passwd"
@@ -250,7 +246,7 @@ def test_an_archive_with_another_path_or_a_link_is_refused(home: Path, name: str
     assert [path.name for path in home.rglob("*") if path.is_file()] == ["a.tar.gz"]
 
 
-def test_yaml_and_methods_run_nothing_and_are_refused_with_their_names(home: Path) -> None:
+def test_yaml_and_methods_execute_no_code(home: Path) -> None:
     for text in ("a: !!python/object/apply:os.system ['touch ran']", "a: [1"):
         with pytest.raises(UserError, match=r"card\.yaml"):
             read_yaml(text, "card.yaml")
@@ -269,7 +265,7 @@ STEERING = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud
 EVIL = "\x1b]0;owned\x07\x1b[31mred\u202e\r\x00 ../../evil {x} ${llm.model} {{x}} <script>evil()"
 
 
-def test_hostile_texts_are_never_a_path_a_template_html_or_an_escape(home: Path) -> None:
+def test_hostile_texts_are_only_data(home: Path) -> None:
     corpus = [
         {"id": f"d{row}{EVIL}", "title": f"Alba{EVIL}{row}", "text": f"Ada Marsh made{EVIL} {row}."}
         for row in range(3)

@@ -62,9 +62,7 @@ def _text(output: nbformat.NotebookNode) -> str:
     return str(output.data["text/plain"])
 
 
-def test_a_cell_that_runs_again_with_an_edit_takes_the_earlier_ones_place(
-    printed: list[str],
-) -> None:
+def test_edited_notebook_cell_replaces_the_operator(printed: list[str]) -> None:
     """The passage of q1 is among the three longest of eight, and not among the shortest."""
     (first, longest), (second, shortest) = printed[2].split(), printed[4].split()
     assert first != second

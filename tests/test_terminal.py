@@ -20,14 +20,14 @@ EVIL = "\x1b]0;owned\x07\x1b[31mred\x9b2J\u202eorder\u2066\r\x00"
 STEERING = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 
 
-def test_what_people_write_stays() -> None:
+def test_printable_text_is_unchanged() -> None:
     text = "Schrödinger – ωμέγα, كتاب, नमस्ते\u200d, 👩\u200d🔬\ta\nb"
     assert clean(text) == text
     assert clean_line("a\nb\tc") == "a b c"
     assert clean("a\x1b[31mb") == "a [31mb"
 
 
-def test_a_stream_of_few_signs_gets_question_marks(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_unencodable_characters_become_question_marks(monkeypatch: pytest.MonkeyPatch) -> None:
     stored = io.TextIOWrapper(io.BytesIO(), encoding="ascii")
     monkeypatch.setattr(sys, "stdout", stored)
     with clean_output():
@@ -49,7 +49,7 @@ SERVER += ["llm.model=m", "llm.api_key_env=null"]
 
 
 @pytest.mark.parametrize("address", SECRETS)
-def test_an_address_with_a_secret_is_refused_without_it(address: str) -> None:
+def test_address_with_a_secret_is_refused_without_printing_it(address: str) -> None:
     for refuse in (check_server, refuse_secrets):
         with pytest.raises(UserError, match=r"llm\.base_url.*host:81/v1") as raised:
             refuse("llm.base_url", address)
@@ -58,7 +58,7 @@ def test_an_address_with_a_secret_is_refused_without_it(address: str) -> None:
         refuse_secrets("", {"llm": {"base_url": [address]}})
 
 
-def test_what_holds_no_secret_is_left_alone() -> None:
+def test_text_without_a_secret_is_unchanged() -> None:
     for text in ("http://host:81/v1?version=2", "C:/x@y", "a@b.org", "http://host/a@b"):
         assert without_secrets(text) == text
 
@@ -67,7 +67,7 @@ def test_what_holds_no_secret_is_left_alone() -> None:
     "address",
     ["http://", "http://:80/v1", "http://127.0.0.1:99999/v1", "http://127.0.0.1:0/v1", "ftp://h/v"],
 )
-def test_an_address_that_names_no_server_is_refused(address: str) -> None:
+def test_invalid_server_address_is_refused(address: str) -> None:
     with pytest.raises(UserError, match=r"embedder\.base_url") as raised:
         check_server("embedder.base_url", address)
     assert address in str(raised.value)

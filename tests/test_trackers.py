@@ -59,7 +59,7 @@ def logged(folder: Path, config: DictConfig) -> tuple[Any, Any]:
     return client, entry
 
 
-def test_a_job_is_a_run_of_mlflow(run: Path, tmp_path: Path) -> None:
+def test_mlflow_logs_a_job(run: Path, tmp_path: Path) -> None:
     runs = (str(run), str(run.parent / "reference"))
     client, entry = logged(tmp_path, job(tmp_path, status="done", runs=runs))
     assert entry.info.status == "FINISHED"
@@ -72,15 +72,13 @@ def test_a_job_is_a_run_of_mlflow(run: Path, tmp_path: Path) -> None:
     assert {one.path for one in client.list_artifacts(entry.info.run_id)} == {"table.md", "page"}
 
 
-def test_a_failed_job_is_a_failed_run_with_its_error(tmp_path: Path) -> None:
+def test_mlflow_logs_a_failed_job_with_its_error(tmp_path: Path) -> None:
     _, entry = logged(tmp_path, job(tmp_path, error="x" * 9000))
     assert (entry.info.status, entry.data.tags["error"]) == ("FAILED", "x" * 9000)
     assert entry.data.params == {"method": "bm25", "method.top_k": "4"}
 
 
-def test_a_job_is_a_run_of_wandb(
-    run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_wandb_logs_a_job(run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     service = MagicMock()
     monkeypatch.setitem(sys.modules, "wandb", service)
     monkeypatch.setattr(trackers, "find_spec", lambda package: package)
@@ -94,9 +92,7 @@ def test_a_job_is_a_run_of_wandb(
     sent.finish.assert_called_once_with(exit_code=1)
 
 
-def test_a_tracker_without_its_package_is_refused_and_one_has_its_home(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_tracker_needs_its_package_and_stores_in_the_home(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(trackers, "find_spec", lambda package: None)
     with pytest.raises(UserError, match="mlflow"):
         MLflow("a", "b")

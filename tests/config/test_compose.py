@@ -24,7 +24,7 @@ WORDS = [
 
 
 @pytest.mark.parametrize("words", WORDS, ids=" ".join)
-def test_words_come_to_what_hydra_itself_prints(words: list[str]) -> None:
+def test_composition_equals_hydras_own(words: list[str]) -> None:
     ours = compose_settings(words)
     theirs = yaml.safe_load(command("run", "--cfg", "job", "--resolve", *words).out)
     assert ours.pop("given") is not None and ours.pop("row") is None
@@ -32,7 +32,7 @@ def test_words_come_to_what_hydra_itself_prints(words: list[str]) -> None:
     assert ours == theirs
 
 
-def test_python_and_words_are_the_same_run_where_a_profile_chooses_the_chunks_too() -> None:
+def test_python_and_command_line_have_the_same_key() -> None:
     words = ["dataset=toy", "method=ketrag", "embedder=hashing", "llm=scripted", "limit=2",
              "profile=upstream", "method.top_k=7", "build.graph=tkg"]  # fmt: skip
     ours = gb.method("ketrag", embedder="hashing", llm="scripted", limit=2, profile="upstream",
@@ -43,13 +43,13 @@ def test_python_and_words_are_the_same_run_where_a_profile_chooses_the_chunks_to
     assert one == other
 
 
-def test_a_mapping_for_a_group_takes_the_place_of_its_choice() -> None:
+def test_mapping_replaces_the_choice_of_a_group() -> None:
     values = compose_settings([], {"llm": {"_target_": "mine.Model"}, "evaluation": {"cuts": [3]}})
     assert values["llm"] == {"_target_": "mine.Model"}
     assert values["evaluation"] == {**defaults()["evaluation"], "cuts": [3]}
 
 
-def test_what_the_primary_configuration_and_an_experiment_set_counts(home: Path) -> None:
+def test_primary_configuration_and_experiment_set_values(home: Path) -> None:
     (home / "configs").mkdir()
     text = (project_folder("configs") / "run.yaml").read_text("utf-8") + "\nlimit: 5\n"
     (home / "configs" / "run.yaml").write_text(f"{text}method: {{top_k: 9}}\nanswer: off\n")
@@ -60,7 +60,7 @@ def test_what_the_primary_configuration_and_an_experiment_set_counts(home: Path)
     assert check_settings(values).answer == "off"
 
 
-def test_the_cells_are_those_of_hydras_own_sweeper() -> None:
+def test_cells_equal_those_of_hydras_sweeper() -> None:
     config = composition(["experiment=retrieval_only"])
     config.hydra.sweeper.params = {"seed": "1,2", "limit": "choice(3,4)"}
     assert cells(config, ["method=glob(raptor*)", "limit=7"]) == [
@@ -70,7 +70,7 @@ def test_the_cells_are_those_of_hydras_own_sweeper() -> None:
     ]
 
 
-def test_every_card_is_a_choice_and_every_method_has_its_name_and_its_papers_profile() -> None:
+def test_cards_are_choices_and_methods_have_a_paper_profile() -> None:
     assert set(card_names()) <= set(names("dataset"))
     for name in names("method"):
         file = method_file(name)

@@ -43,7 +43,7 @@ PLACES = {
 
 
 @pytest.mark.parametrize("place", PLACES)
-def test_a_method_of_ones_own_is_found_wherever_it_is(place: str, home: Path) -> None:
+def test_own_method_is_found(place: str, home: Path) -> None:
     file, words = PLACES[place]
     write(home / file, "mine")
     (home / "mylab").mkdir(exist_ok=True)
@@ -69,7 +69,7 @@ def plug_in(folder: Path, name: str) -> None:
 
 
 @pytest.mark.usefixtures("open_registries")
-def test_a_package_is_a_plug_in_by_its_path(home: Path) -> None:
+def test_package_is_a_plug_in_by_its_path(home: Path) -> None:
     plug_in(home / "else", "pathlab")
     load_plugins(["./else/pathlab"])
     assert "question.pathlab" in operators
@@ -82,7 +82,7 @@ def test_a_package_is_a_plug_in_by_its_path(home: Path) -> None:
 
 
 @pytest.mark.usefixtures("open_registries")
-def test_an_installed_package_is_a_plug_in_by_its_entry_point(
+def test_installed_package_is_a_plug_in_by_its_entry_point(
     home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     plug_in(home, "pointlab")
@@ -95,7 +95,7 @@ def test_an_installed_package_is_a_plug_in_by_its_entry_point(
     plugins.installed.cache_clear()
 
 
-def test_data_sets_models_and_studies_are_files_too(home: Path) -> None:
+def test_data_sets_models_and_experiments_may_be_files(home: Path) -> None:
     write(home / "mine.yaml", "mine")
     (home / "set.yaml").write_text("defaults: [world]\nsize: 20\nhops: 1\n")
     (home / "reader.yaml").write_text("_target_: toy_runs.reader\n")
@@ -107,7 +107,7 @@ def test_data_sets_models_and_studies_are_files_too(home: Path) -> None:
     assert (values["method"]["name"], values["answer"]) == ("mine", "off")
 
 
-def test_an_own_file_comes_before_ours_but_a_method_has_a_name_of_its_own(home: Path) -> None:
+def test_own_files_come_first_but_need_their_own_method_name(home: Path) -> None:
     other = write(home / "mine.yaml", "vanilla")
     with pytest.raises(UserError, match=str(other)):
         compose_settings(["method=./mine.yaml"])
@@ -115,7 +115,7 @@ def test_an_own_file_comes_before_ours_but_a_method_has_a_name_of_its_own(home: 
     assert compose_settings(["method=vanilla"])["method"]["name"] == "mine"
 
 
-def test_a_file_that_cannot_be_read_hurts_only_who_asks_for_it(home: Path) -> None:
+def test_invalid_file_affects_only_its_own_choice(home: Path) -> None:
     write(home / "configs" / "method" / "mine.yaml", "mine")
     text = "name: broken\nretrieve:\n  - {{op: chunk.bm25\ngenerate: []\n"
     broken = write(home / "configs" / "method" / "broken.yaml", "broken", text)
@@ -132,14 +132,14 @@ def test_a_file_that_cannot_be_read_hurts_only_who_asks_for_it(home: Path) -> No
     [(b"\xff\xfe", "utf-8"), (b"- a\n- b\n", "a mapping"), (b"name: x\nname: y\n", "line 2: "),
      (b"name: mine\nfile: x\n", "'file'")],
 )  # fmt: skip
-def test_what_is_no_method_is_named_with_its_file(content: bytes, name: str, home: Path) -> None:
+def test_invalid_method_file_is_named(content: bytes, name: str, home: Path) -> None:
     (home / "mine.yaml").write_bytes(content)
     with pytest.raises(UserError, match=name) as refusal:
         compose_settings(["method=./mine.yaml"])
     assert str(home / "mine.yaml") in str(refusal.value)
 
 
-def test_a_package_that_raises_is_named_with_its_file_and_line(home: Path) -> None:
+def test_failing_package_is_named_with_file_and_line(home: Path) -> None:
     (home / "raising_lab.py").write_text("x = 1\ny = x.nothing\n")
     with pytest.raises(UserError, match=r'raising_lab.py", line 2(.|\n)*AttributeError') as refusal:
         load_plugins(["raising_lab"])

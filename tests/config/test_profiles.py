@@ -31,24 +31,24 @@ PLAIN = {key: FILE[key] for key in ("name", "damping", "top_k", "form", "build")
         ("default", "default", {"mode": "off"}, {}),
     ],
 )  # fmt: skip
-def test_sources_change_what_they_state_and_leave_the_rest(
+def test_profiles_change_only_stated_values(
     profile: str, fidelity: str, pooling: object, changed: dict[str, object]
 ) -> None:
     assert with_profile(FILE, profile, fidelity, pooling) == {**PLAIN, **changed}
     assert FILE["build"] == {"graph": "kg"}
 
 
-def test_a_profile_that_sets_what_the_method_lacks_is_refused() -> None:
+def test_profile_with_an_unknown_setting_is_refused() -> None:
     with pytest.raises(UserError, match=r"dampin'.*damping"):
         with_profile({**FILE, "profiles": {"upstream": {"dampin": 1}}}, "upstream", "default")
 
 
-def test_a_profile_can_lift_a_bound() -> None:
+def test_profile_can_set_null() -> None:
     """`null` in a file is no value on the command line too, and not the word None."""
     assert compose_settings(["method=pathcorag", "profile=paper"])["method"]["max_pairs"] is None
 
 
-def test_a_profile_can_choose_the_chunks_and_a_chosen_chunking_wins() -> None:
+def test_chunking_overrides_that_of_the_profile() -> None:
     words = ["method=ketrag", "dataset=toy", "profile=upstream"]
     own = {"variant": "separator", "size": 150, "overlap": 0}
     whole = compose_settings(words)
@@ -58,7 +58,7 @@ def test_a_profile_can_choose_the_chunks_and_a_chosen_chunking_wins() -> None:
     assert compose_settings([*words, "chunking=token"])["chunking"] == {"variant": "token"}
 
 
-def test_what_the_user_sets_wins_over_the_profile_even_when_it_is_the_default() -> None:
+def test_user_settings_override_the_profile() -> None:
     for name, source, setting, theirs, own in (
         ("hipporag", {"profile": "zhou2025"}, "damping", 0.1, 0.5),
         ("subgraphrag", {"pooling": "rerank"}, "form", "paths", "triplets"),

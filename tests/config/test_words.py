@@ -19,7 +19,7 @@ SIGNS = st.sampled_from("aZ9 ~;=#!&<>'\"|()[]{}:.,/-_éß文档🜁ж")
 
 
 @given(st.text(SIGNS, min_size=1).filter(lambda text: text[0] not in "[{'\"," and "," not in text))
-def test_a_text_is_that_text_and_no_error(text: str) -> None:
+def test_any_text_is_parsed_as_that_text(text: str) -> None:
     read = str(PARSER.parse_override(quote(f"name=x{text}")).value())
     assert read.strip() == f"x{text}".strip()
 
@@ -30,14 +30,12 @@ def test_a_text_is_that_text_and_no_error(text: str) -> None:
      ("{k: é, b: 2}", {"k": "é", "b": 2}), ("a=b", "a=b"), ("x;y", "x;y"), ("3", 3),
      ("'é'", "é"), ("https://x/y?z=1", "https://x/y?z=1"), ("null", None)],
 )  # fmt: skip
-def test_what_hydra_cannot_read_is_quoted_and_the_rest_is_as_it_was(
-    value: str, read: object
-) -> None:
+def test_only_unparsable_values_are_quoted(value: str, read: object) -> None:
     assert value_of(value) == read
 
 
 @pytest.mark.parametrize("group", ["row", "experiment", "llm@llm_build", "llm@llm_judge"])
-def test_null_is_no_choice_where_none_is_needed(group: str) -> None:
+def test_null_deselects_an_optional_group(group: str) -> None:
     assert compose_settings([*TOY, f"{group}=null"]) == compose_settings(TOY)
 
 
@@ -47,12 +45,12 @@ def test_null_is_no_choice_where_none_is_needed(group: str) -> None:
      ("dataset=1.5", "'1.5'"), ("llm=true", "'true'"), ("hydra/launcher=null", "'null'"),
      ("method=[bm25,vanilla]", "-m method=bm25,vanilla"), ("method=bm25,vanilla", "run -m")],
 )  # fmt: skip
-def test_a_choice_is_one_name(word: str, name: str) -> None:
+def test_choice_is_a_single_name(word: str, name: str) -> None:
     with pytest.raises(UserError, match=name):
         compose_settings([*TOY, word])
 
 
-def test_a_choice_may_look_like_a_number(home: Path) -> None:
+def test_choice_may_look_like_a_number(home: Path) -> None:
     (home / "configs" / "dataset").mkdir(parents=True)
     (home / "configs" / "dataset" / "2024.yaml").write_text("name: toy\n")
     assert compose_settings([*TOY, "dataset=2024"])["dataset"]["name"] == "toy"
@@ -63,12 +61,12 @@ def test_a_choice_may_look_like_a_number(home: Path) -> None:
     [("launcher=joblib", "joblib"), ("launcher=submitit_slurm", "submitit"),
      ("sweeper=optuna", "tuning")],
 )  # fmt: skip
-def test_a_plug_in_of_hydra_that_is_not_installed_names_its_extra(choice: str, extra: str) -> None:
+def test_missing_hydra_plugin_names_its_extra(choice: str, extra: str) -> None:
     group, _, name = choice.partition("=")
     assert f"graphrag-bench[{extra}]" in str(unknown_choice(f"hydra/{group}", name, ["basic"]))
 
 
-def test_a_leading_tilde_is_the_home_in_words_files_and_python(
+def test_tilde_is_expanded_in_words_files_and_python(
     home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("HOME", "/me")

@@ -44,7 +44,7 @@ pytestmark = pytest.mark.usefixtures("home")
     ],
     ids=lambda text: text[:40],
 )  # fmt: skip
-def test_what_is_wrong_is_named_with_what_would_be_right(words: str, names: str) -> None:
+def test_invalid_setting_is_named_with_the_valid_one(words: str, names: str) -> None:
     with pytest.raises(UserError) as refusal:
         values = compose_settings([*TOY, "method=vanilla", *words.split()])
         experiment = Command().experiment(values, swept=False)
@@ -54,7 +54,7 @@ def test_what_is_wrong_is_named_with_what_would_be_right(words: str, names: str)
     assert len(message) < 1500
 
 
-def test_a_value_that_hydra_cannot_read_is_named_alone_with_how_to_quote_it() -> None:
+def test_unparsable_value_is_named_with_a_hint_on_quoting() -> None:
     word = "dataset.root=[/data (old"
     with pytest.raises(UserError, match="quotes") as refusal:
         compose_settings([*TOY, word])
@@ -66,13 +66,13 @@ def test_a_value_that_hydra_cannot_read_is_named_alone_with_how_to_quote_it() ->
     [("method.damping=interval(0,1)", "interval"), ("method=glob(nono*)", "bm25"),
      ("method=choice(bm52)", "bm25")],
 )  # fmt: skip
-def test_a_sweep_that_gives_no_cells_is_refused(word: str, name: str) -> None:
+def test_sweep_without_cells_is_refused(word: str, name: str) -> None:
     with pytest.raises(UserError, match=name):
         for cell in cells(composition(TOY), [*TOY, word]) or ():
             compose_settings(cell)
 
 
-def test_commands_end_with_2_before_anything_is_written(home: Path) -> None:
+def test_invalid_commands_exit_with_2_and_write_nothing(home: Path) -> None:
     for words, name in (
         (["--limit", "3"], "--limit"),
         (["method=vanilla,bm25"], "-m"),

@@ -45,21 +45,21 @@ def blocks_of(name: str, setting: str, *words: str) -> list[object]:
     return [op.settings.get(setting) for op in packers(prepared(name, *words).method.pipeline)]
 
 
-def test_rows_that_fill_the_budget_are_all_taken_and_others_as_many_as_stated() -> None:
+def test_blocks_that_fill_the_budget_take_all_rows() -> None:
     native = ("budget_context=native", "method.top_k=4")
     assert [blocks_of("vanilla", "top_k", *words) for words in ((), native)] == [[None], [4]]
     assert blocks_of("llightrag", "top_k") == ["auto", "auto", None]
     assert blocks_of("llightrag", "top_k", "profile=upstream")[:2] == [None, None]
 
 
-def test_tokens_of_a_block_s_own_are_the_same_part_of_another_budget() -> None:
+def test_fixed_tokens_of_a_block_scale_with_the_budget() -> None:
     """3,000 of 16,000 are 375 of 2,000."""
     words = ("profile=upstream", "budget_context=2000")
     assert blocks_of("fastgraphrag", "share", *words) == [500, 375, 1125]
     assert blocks_of("vanilla", "share", *words) == [1.0]
 
 
-def test_a_block_s_own_budget_holds_only_where_the_method_keeps_its_own() -> None:
+def test_point_budget_applies_to_native_budgets_only() -> None:
     points = "method.point_budget=300"
     assert blocks_of("pankrag", "budget", points).count(300) == 0
     assert blocks_of("pankrag", "budget", points, "budget_context=native").count(300) == 1
@@ -67,7 +67,7 @@ def test_a_block_s_own_budget_holds_only_where_the_method_keeps_its_own() -> Non
 
 
 @pytest.mark.parametrize("profile", ["default", "paper", "zhou2025", "upstream"])
-def test_blocks_with_tokens_of_their_own_have_a_budget_that_holds_them(profile: str) -> None:
+def test_fixed_tokens_of_blocks_fit_the_budget_of_the_method(profile: str) -> None:
     """Else the first blocks fill a smaller window, and the last, PathRAG's paths, are cut whole."""
     unpacked = set()
     for name in names("method"):
@@ -89,7 +89,7 @@ def lists(pipeline: Pipeline) -> dict[str, int | None]:
     [("vanilla", "chunk", "chunk.vdb"), ("raptor", "node", "node.vdb"), ("rerank", "chunk", ""),
      ("graphrag_er", "", "")],
 )  # fmt: skip
-def test_lists_are_long_enough_to_fill_the_budget_but_for_those_that_a_model_reads(
+def test_lists_are_lengthened_to_fill_the_budget_unless_a_model_reads_them(
     name: str, filling: str, listing: str
 ) -> None:
     plain = pipeline_of(name)
@@ -101,7 +101,7 @@ def test_lists_are_long_enough_to_fill_the_budget_but_for_those_that_a_model_rea
     assert changed == ({listing: 20} if listing else {})
 
 
-def test_the_window_cuts_groups_and_a_profile_s_budget_with_its_blocks() -> None:
+def test_window_limits_groups_and_the_budget_of_a_profile() -> None:
     for window, most in ((None, 12000), (8192, 6100)):
         (step,) = map_steps(served("ggraphrag", window, "profile=upstream").method.pipeline)
         assert step.settings["group_tokens"] == most
@@ -113,7 +113,7 @@ def test_the_window_cuts_groups_and_a_profile_s_budget_with_its_blocks() -> None
     assert [block.n_tokens for block in blocks] == [1525, 1144, 3431]
 
 
-def test_the_budget_is_in_the_key_and_its_absence_too() -> None:
+def test_key_contains_the_budget() -> None:
     keys = {prepared("vanilla", *words).key for words in ([], ["budget_context=1000"],
             ["regime=published", "budget_context=1000"], ["budget_context=native"])}  # fmt: skip
     assert len(keys) == 4
@@ -135,7 +135,7 @@ def test_the_budget_is_in_the_key_and_its_absence_too() -> None:
         (["method.budget=60"], None, 2),
     ],
 )
-def test_an_equal_budget_is_filled_and_a_native_one_keeps_the_method_s_own_number(
+def test_equal_budgets_are_filled_and_native_ones_keep_k(
     words: list[str], budget: int | None, n_passages: int
 ) -> None:
     folder = run_folder(*QUIET, "method=vanilla", *words)
@@ -144,7 +144,7 @@ def test_an_equal_budget_is_filled_and_a_native_one_keeps_the_method_s_own_numbe
     assert ("context budgets: native" in table_of(folder)) == (budget is None)
 
 
-def test_as_published_no_window_is_larger_than_the_source_s() -> None:
+def test_published_regime_caps_the_window_at_that_of_the_source() -> None:
     for own, *windows in ((None, None, 8096), (4096, 4096, 4096), (128_000, 128_000, 8096)):
         runs = (served("vanilla", own, "profile=zhou2025", f"regime={regime}")
                 for regime in ("house", "published"))  # fmt: skip
@@ -159,7 +159,7 @@ def test_as_published_no_window_is_larger_than_the_source_s() -> None:
         (["method=vanilla", "budget_context=nativ"], "native"),
     ],
 )
-def test_what_cannot_be_kept_is_refused(words: list[str], part: str) -> None:
+def test_conflicting_budgets_are_refused(words: list[str], part: str) -> None:
     assert part in refusal(*QUIET, *words)
 
 
@@ -181,7 +181,7 @@ def kinds(folder: Path) -> list[str]:
     return [piece["kind"] for piece in row["context"]["pieces"]]  # type: ignore[index]
 
 
-def test_auto_has_room_for_four_whole_chunks_within_2400_and_what_the_window_leaves() -> None:
+def test_auto_fits_four_chunks_within_the_window() -> None:
     """4 x 1,260 / 0.33 = 15,273; (8,192 - 1,112) / 1.15 = 6,156."""
     large, small = ChunkSize(1260, 1260), ChunkSize(120, 130)
     assert ContextWindow(large, 128_000, 1100).auto == 15_300
@@ -191,9 +191,7 @@ def test_auto_has_room_for_four_whole_chunks_within_2400_and_what_the_window_lea
     assert ContextWindow(small, 2048, 1112).auto == 900
 
 
-def test_a_prompt_that_can_hold_no_chunk_is_refused_with_the_budget_that_would_do(
-    books: list[str],
-) -> None:
+def test_prompt_without_room_for_a_chunk_is_refused(books: list[str]) -> None:
     assert "budget_context=3200" in refusal(*books, "method=llightrag", "llm.window=4096")
     folder = run_folder(*books, "method=llightrag", "llm.window=4096", "budget_context=1000")
     assert "chunk" not in kinds(folder)
@@ -203,7 +201,7 @@ def test_a_prompt_that_can_hold_no_chunk_is_refused_with_the_budget_that_would_d
     assert "5000" in message and "4,096" in message
 
 
-def test_the_chunk_size_is_that_of_the_chunks_as_the_run_cuts_them(books: list[str]) -> None:
+def test_chunk_size_follows_the_chunking(books: list[str]) -> None:
     for size, least, most in ((1200, 1000, 1300), (300, 250, 350)):
         words = [*books, "method=vanilla", "llm.window=128000", f"chunking.size={size}"]
         assert least < Experiment.prepare(compose_settings(words)).window.chunk.typical < most

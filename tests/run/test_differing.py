@@ -51,19 +51,19 @@ def columns(*runs: StoredRun) -> dict[str, list[object]]:
          {}),
     ],
 )  # fmt: skip
-def test_a_setting_that_differs_is_a_column(
+def test_differing_setting_is_a_column(
     runs: list[StoredRun], expected: dict[str, list[object]]
 ) -> None:
     assert columns(*runs) == expected
 
 
-def test_a_parameter_is_compared_among_the_methods_that_have_it() -> None:
+def test_parameter_is_compared_between_methods_that_have_it() -> None:
     slow, fast = (run(parameters={"damping": value}) for value in (0.1, 0.5))
     assert columns(slow, run("words")) == {}
     assert columns(slow, run("words"), fast) == {"method.damping": [0.1, None, 0.5]}
 
 
-def test_a_setting_of_a_step_is_a_column_where_no_parameter_explains_it() -> None:
+def test_step_setting_is_a_column_unless_a_parameter_explains_it() -> None:
     path = "method.retrieve.0.top_k"
     assert columns(run(step=2), run(step=4)) == {path: [2, 4]}
     named = [run(step=size, parameters={"top_k": size}) for size in (2, 4)]
@@ -72,7 +72,7 @@ def test_a_setting_of_a_step_is_a_column_where_no_parameter_explains_it() -> Non
     assert columns(run(step=2), run("words", step=4)) == {}
 
 
-def test_an_imported_run_differs_in_nothing_that_it_does_not_know() -> None:
+def test_imported_run_does_not_differ_in_unknown_settings() -> None:
     other = run("imported-x", imported={"file": "results"})
     for name in ("llm", "build", "pooling", "limit"):
         del other.config[name]  # type: ignore[attr-defined]

@@ -31,7 +31,7 @@ def prepared(home: Path, method: str, *settings: str) -> Experiment:
 
 
 @pytest.mark.parametrize("method", MODELS)
-def test_no_step_costs_more_than_the_plan_says(home: Path, method: str) -> None:
+def test_actual_costs_are_within_the_planned_maximum(home: Path, method: str) -> None:
     experiment = prepared(home, method)
     before = {row.step: row for row in estimates(experiment, LIMIT, LIMIT)}
     cost = execute(experiment, Progress(quiet=True)).metrics["cost"]["steps"]
@@ -43,21 +43,21 @@ def test_no_step_costs_more_than_the_plan_says(home: Path, method: str) -> None:
             assert getattr(before[step].expected, name) <= getattr(before[step].most, name)
 
 
-def test_rounds_and_items_count_as_often_as_they_may_run(home: Path) -> None:
+def test_estimate_counts_rounds(home: Path) -> None:
     """Eight thoughts for each question, one call each."""
     (thoughts,) = estimates(prepared(home, "ircot"), LIMIT, 0)  # nothing is answered
     assert thoughts.step.endswith("thoughts.next")
     assert (thoughts.most.calls, thoughts.expected.calls) == (8 * LIMIT, 4 * LIMIT)
 
 
-def test_a_prompt_has_room_for_the_context_budget_and_no_more_than_the_window(home: Path) -> None:
+def test_estimate_of_a_prompt_includes_the_context_budget(home: Path) -> None:
     runs = (prepared(home, "vanilla", f"budget_context={n}") for n in (100, 1100))
     (small,), (large,) = (estimates(run, 1, 1) for run in runs)
     assert large.most.prompt_tokens - small.most.prompt_tokens == 1000
     assert large.most.completion_tokens == small.most.completion_tokens
 
 
-def test_a_price_that_is_not_known_is_none(home: Path) -> None:
+def test_unknown_price_is_none(home: Path) -> None:
     served = ["llm=openai_compatible", "llm.base_url=http://127.0.0.1:9/v1", "llm.api_key_env=null",
               "llm.model=m",
               "llm._target_=graphrag_bench.llm.openai_compatible.OpenAICompatible"]  # fmt: skip
@@ -77,7 +77,9 @@ def test_a_price_that_is_not_known_is_none(home: Path) -> None:
         ("raptor", ["build.graph=tree_llm"], 1.4),  # the clusters are not known before
     ],
 )
-def test_building_is_expected(home: Path, method: str, settings: list[str], most: float) -> None:
+def test_expected_tokens_of_a_build_are_close(
+    home: Path, method: str, settings: list[str], most: float
+) -> None:
     experiment = prepared(home, method, "dataset=sample", *settings, "answer=off")
     (row,) = [one for one in estimates(experiment, LIMIT, 0) if one.stage == "build"]
     cost = execute(experiment, Progress(quiet=True)).metrics["cost"]["steps"]

@@ -95,14 +95,14 @@ PATH_PACKED = row(
          replace(BUILT, chunks=SAME, graph=None), {"a": True, "b": True}),
     ],
 )  # fmt: skip
-def test_a_stage_says_which_documents_passed_it(
+def test_funnel_stage_lists_documents_that_pass(
     stage: str, line: dict[str, Any], built: FunnelArtifacts, expected: dict[str, bool | None]
 ) -> None:
     documents = evidence_documents(line, Gold(evidence=tuple(expected)), built, True)
     assert {one.document: one.passed.get(stage) for one in documents} == expected
 
 
-def test_a_file_has_come_as_far_as_any_of_its_parts() -> None:
+def test_file_passes_a_stage_if_any_part_does() -> None:
     gold = Gold(evidence=("notes.md", "c"), parts=(("notes.md", ("a", "c")),))
     documents = evidence_documents(row(documents=["a"]), gold, BUILT, True)
     assert [one.document for one in documents] == ["notes.md", "c"]

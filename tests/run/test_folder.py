@@ -32,9 +32,7 @@ def files(folder: RunFolder) -> set[str]:
     return {path.name for path in folder.path.iterdir()}
 
 
-def test_rows_are_kept_as_they_come_and_put_in_the_order_of_the_questions(
-    folder: RunFolder,
-) -> None:
+def test_records_are_sorted_by_question(folder: RunFolder) -> None:
     append(folder, row("c"), row("a", answer="東京"))
     assert names(folder.file("journal")) == ["c", "a"]
     assert folder.rows()["a"] == row("a", answer="東京")
@@ -56,7 +54,7 @@ def test_rows_are_kept_as_they_come_and_put_in_the_order_of_the_questions(
         ([row("a", "retrieved"), row("a", "failed")], set(), {"a"}),  # takes nothing away
     ],
 )
-def test_the_row_that_says_most_counts_and_decides_what_is_done(
+def test_most_complete_row_of_a_question_counts(
     folder: RunFolder, rows: list[Row], done: set[str], done_without_answers: set[str]
 ) -> None:
     append(folder, *rows)
@@ -65,9 +63,7 @@ def test_the_row_that_says_most_counts_and_decides_what_is_done(
 
 
 @pytest.mark.parametrize("cut", [1, 5])
-def test_a_last_line_that_was_cut_is_passed_over_and_rows_after_it_count(
-    folder: RunFolder, cut: int
-) -> None:
+def test_truncated_last_line_is_skipped(folder: RunFolder, cut: int) -> None:
     append(folder, row("a"), row("b", answer="東京"))
     journal = folder.file("journal")
     journal.write_bytes(journal.read_bytes()[:-cut])
@@ -94,15 +90,11 @@ def scoring(answered: int = 10, **changes: Any) -> Row:
         (scoring(), {}, False),
     ],
 )
-def test_a_scoring_is_narrower_when_all_it_is_of_is_in_the_other(
-    new: Row, stored: Row, narrower: bool
-) -> None:
+def test_scoring_of_a_subset_is_narrower(new: Row, stored: Row, narrower: bool) -> None:
     assert is_narrower(new, stored) is narrower
 
 
-def test_contexts_are_kept_in_question_order_each_once_and_shards_are_joined(
-    folder: RunFolder,
-) -> None:
+def test_contexts_of_shards_are_merged_in_question_order(folder: RunFolder) -> None:
     parts = [RunFolder(folder.path, f"{number}-of-2") for number in (1, 2)]
     for part, name, text in ((0, "c", "C"), (0, "a", "cut off"), (0, "a", "A"), (1, "b", "B")):
         parts[part].append(row(name), [], [{"question": name, "texts": [text]}])

@@ -39,9 +39,7 @@ def documents(run: StoredRun) -> dict[str, list[str]]:
         '{"q1": {"isk": 0.1, "norvik": 7, "lund": 0.5, "ada": 0.5}}',
     ],
 )
-def test_documents_are_ranked_by_score_and_those_of_one_score_share_a_rank(
-    tmp_path: Path, text: str
-) -> None:
+def test_imported_documents_with_equal_scores_share_a_rank(tmp_path: Path, text: str) -> None:
     run = imported(tmp_path, text)
     assert run.rows["q1"]["documents"] == ["norvik", "lund", "ada", "isk"]
     assert run.rows["q1"]["ranks"] == [1, 2, 2, 3]
@@ -49,9 +47,7 @@ def test_documents_are_ranked_by_score_and_those_of_one_score_share_a_rank(
     assert run.metrics["n"] == 1 and run.metrics["selected"] == 6
 
 
-def test_rows_name_a_question_by_its_text_and_a_passage_by_its_text_with_or_without_title(
-    tmp_path: Path,
-) -> None:
+def test_imported_rows_may_use_texts_for_ids(tmp_path: Path) -> None:
     rows = [
         {"question": Q2, "docs": [f"Lund  Harbour\n{LUND}", ADA.replace(" ", "\n")], "answer": "x"},
         {"question": "q1", "documents": ["ada"], "answer": None},
@@ -61,7 +57,7 @@ def test_rows_name_a_question_by_its_text_and_a_passage_by_its_text_with_or_with
     assert [run.rows[name]["status"] for name in ("q1", "q2")] == ["retrieved", "answered"]
 
 
-def test_an_answer_may_be_a_number_and_a_list_where_the_question_wants_one(tmp_path: Path) -> None:
+def test_imported_answers_may_be_numbers_and_lists(tmp_path: Path) -> None:
     row = {"question": "q1", "docs": ["ada"], "answer": 1914, "doc_scores": [0.5]}
     assert imported(tmp_path, json.dumps(row)).rows["q1"]["answer"] == "1914"
     thinking = {**row, "answer": "<think>Ada Marsh?</think>Otto"}
@@ -73,7 +69,7 @@ def test_an_answer_may_be_a_number_and_a_list_where_the_question_wants_one(tmp_p
     assert read_rankings(file, dataset).of["q1"].answer == "ans: Ada Marsh\nans: Otto"
 
 
-def test_nothing_of_an_imported_run_is_guessed(tmp_path: Path) -> None:
+def test_unknown_values_of_an_imported_run_stay_empty(tmp_path: Path) -> None:
     run = imported(tmp_path, '{"q1": ["ada"]}')
     numbers = run.metrics
     assert set(numbers["usage"].values()) == {None} and numbers["cost"]["steps"] == {}
@@ -83,9 +79,7 @@ def test_nothing_of_an_imported_run_is_guessed(tmp_path: Path) -> None:
     assert numbers["method"] == "imported-other"
 
 
-def test_a_passage_that_matches_nothing_keeps_its_rank_and_is_counted_where_it_is_allowed(
-    tmp_path: Path,
-) -> None:
+def test_unmatched_passage_keeps_its_rank(tmp_path: Path) -> None:
     text = json.dumps({"q1": ["no such text", "ada"]})
     with pytest.raises(UserError, match="no such text"):
         imported(tmp_path, text)
@@ -112,14 +106,14 @@ def test_a_passage_that_matches_nothing_keeps_its_rank_and_is_counted_where_it_i
         ('{"question": "q1", "docs": [], "answer": ["Ada", "Otto"]}', "q1"),
     ],
 )  # fmt: skip
-def test_what_is_no_such_file_is_refused_with_its_place(
+def test_invalid_results_file_is_refused_with_the_line(
     tmp_path: Path, text: str, name: str
 ) -> None:
     with pytest.raises(UserError, match=name):
         imported(tmp_path, text)
 
 
-def test_an_exported_run_that_is_imported_has_the_same_scores(tmp_path: Path) -> None:
+def test_export_and_import_keep_scores(tmp_path: Path) -> None:
     words = [*TOY, "method=bm25", "reference_rows=off", "answer=off", f"paths.home={tmp_path}"]
     own = find_run(str(run_folder(*words)), tmp_path)
     assert export_trec(own, tmp_path / "trec") == 6
@@ -131,7 +125,7 @@ def test_an_exported_run_that_is_imported_has_the_same_scores(tmp_path: Path) ->
     assert one == other and len(names) == 10
 
 
-def test_trec_eval_agrees_with_our_recall_mrr_and_ndcg(tmp_path: Path) -> None:
+def test_recall_mrr_and_ndcg_equal_those_of_trec_eval(tmp_path: Path) -> None:
     """Of all documents in an order that has nothing to do with the questions."""
     pytrec_eval = pytest.importorskip("pytrec_eval")
     names = ["isk", "ada", "mira", "tarn", "lund", "velia", "otto", "norvik"]

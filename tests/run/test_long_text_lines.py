@@ -19,7 +19,7 @@ def served(url: str, *more: str) -> list[str]:
     return [*words, "embedder=openai_compatible", *(f"embedder.{one}" for one in own), *more]
 
 
-def test_plan_and_run_say_what_the_embedder_reads_and_metrics_count_it(fake: FakeOpenAI) -> None:
+def test_long_texts_are_reported_by_plan_run_and_metrics(fake: FakeOpenAI) -> None:
     words = served(fake.scenario(), *ALONE)
     assert "overlapping windows" in plan_of(*words) and LONGER not in plan_of(*words)
     ended = ran(*words)

@@ -66,7 +66,7 @@ def unordered(context: Context) -> list[object]:
 
 
 @pytest.mark.parametrize("name", TABLES)
-def test_rerank_changes_the_order_of_the_relationships_and_nothing_else(name: str) -> None:
+def test_rerank_changes_only_the_order_of_relationships(name: str) -> None:
     """With 300 tokens the tables of most of the methods are cut."""
     base = final(method(name), 300)
     new = final(method(name), 300, mode="rerank")
@@ -78,7 +78,7 @@ def test_rerank_changes_the_order_of_the_relationships_and_nothing_else(name: st
         assert one is other or one.ids.tolist() == other.ids.tolist()
 
 
-def test_the_path_from_the_question_s_entity_comes_up_by_its_pooled_scores() -> None:
+def test_pooling_raises_the_path_from_the_question_entity() -> None:
     """Base scores, sums of degrees: Ada-Norvik 3, Norvik-Tarn 5, Tarn-Velia 4, Otto-Tarn 8, four
     more of Otto 6; the lowest is 3. The path of three from Ada has mean 4: its rows have 4 + 3,
     4 + 3/2 and 4 + 3/3; the others stand for themselves, 8 + 3 and 6 + 3.
@@ -91,7 +91,7 @@ def test_the_path_from_the_question_s_entity_comes_up_by_its_pooled_scores() -> 
     assert new.scores.tolist() == pytest.approx([5, 5.5, 7, 9, 9, 9, 9, 11])
 
 
-def test_reselect_keeps_as_many_and_takes_them_from_a_longer_list() -> None:
+def test_reselect_keeps_the_number_of_relationships() -> None:
     plain = method("glightrag", top_k=3)
     base = final(plain)
     new = final(plain, mode="reselect")
@@ -108,7 +108,7 @@ def test_reselect_keeps_as_many_and_takes_them_from_a_longer_list() -> None:
 
 
 @pytest.mark.parametrize("mode", ["rerank", "reselect"])
-def test_exactly_the_methods_that_pack_relationships_can_be_pooled(mode: str) -> None:
+def test_methods_that_pack_relationships_can_be_pooled(mode: str) -> None:
     assert set(able_to_pool()) == set(ALL)
     message = refused(*TOY, "method=hipporag", f"pooling={mode}", name="plan")
     assert "hipporag" in message and "fastgraphrag, glightrag" in message

@@ -9,9 +9,7 @@ from scripts import ways
 
 
 @pytest.mark.slow
-def test_a_run_enters_twelve_rooms_before_its_first_step_and_makes_everything_once(
-    home: Path,
-) -> None:
+def test_preparation_enters_few_modules_and_makes_objects_once(home: Path) -> None:
     ways.run(home)
     shutil.rmtree(home / "runs")
     rooms, made = ways.preparation(home)

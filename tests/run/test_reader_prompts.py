@@ -41,7 +41,7 @@ def prompt_files(experiment: Experiment, *stages: str) -> set[str]:
 
 
 @pytest.mark.parametrize("name", names("method"))
-def test_the_house_has_one_clause_in_every_form_and_one_prompt_for_prose(name: str) -> None:
+def test_house_regime_has_one_clause_and_one_prose_prompt(name: str) -> None:
     house, published = (by_python(name, regime=regime) for regime in ("house", "published"))
     assert COMMON.name in prompt_files(house, "generate")
     assert COMMON.name not in prompt_files(house, "convert", "retrieve")
@@ -56,14 +56,14 @@ def test_the_house_has_one_clause_in_every_form_and_one_prompt_for_prose(name: s
         assert (text == wording(COMMON, form)) == answer_form(form).prose
 
 
-def test_a_prompt_of_ones_own_without_the_clause_is_named_by_plan(tmp_path: Path) -> None:
+def test_plan_names_a_prompt_without_the_clause(tmp_path: Path) -> None:
     (tmp_path / "answer.j2").write_text("{{ question }} {{ pieces }} {{ manner }}")
     plan = plan_of(*TOY, "method=vanilla", "answers=short", f"method.prompts={tmp_path}")
     assert answer_form("short").licence in plan
     assert "'licence': methods:vanilla/prompts/answer.j2" in plan
 
 
-def test_it_is_in_the_key_by_content(tmp_path: Path) -> None:
+def test_key_contains_the_prompt(tmp_path: Path) -> None:
     (tmp_path / "common.j2").write_text("Another: {{ question }} {{ blocks }}")
     words = [[], ["regime=published"], [f"method.prompts={tmp_path}"]]
     runs = [Experiment.prepare(compose_settings([*TOY, "method=vanilla", *more])) for more in words]

@@ -28,7 +28,7 @@ def finished(*trace: StepTrace, **slots: Any) -> QuestionResult:
     return QuestionResult(QUESTION, RetrievalState(QUESTION).write(slots), trace)
 
 
-def test_an_answered_question_holds_answer_documents_and_context() -> None:
+def test_answered_row_has_answer_documents_and_context() -> None:
     context = Context((PIECE,), (("chunk", "a"),))
     chunks = ranked((1, 0.9), (0, 0.4), (2, 0.1))
     row = record(finished(chunks=chunks, context=context, answer=Answer("Ada")), TABLE)
@@ -41,7 +41,7 @@ def test_an_answered_question_holds_answer_documents_and_context() -> None:
     }  # fmt: skip
 
 
-def test_without_an_answer_it_is_retrieved_and_without_chunks_it_has_no_documents() -> None:
+def test_status_is_retrieved_without_an_answer() -> None:
     row = record(finished(chunks=ranked((0, 1.0))), TABLE)
     assert row["status"] == "retrieved" and "answer" not in row
     assert "documents" not in record(finished(answer=Answer("Ada")), TABLE)
@@ -53,7 +53,7 @@ def test_without_an_answer_it_is_retrieved_and_without_chunks_it_has_no_document
     assert "documents" not in failed
 
 
-def test_calls_are_summed_over_the_steps_and_told_apart_by_step() -> None:
+def test_row_has_calls_in_total_and_by_step() -> None:
     first = step("convert.0", calls=Usage(2, 30, 10, unreadable=1))
     last = step("generate.0", calls=Usage(1, 100, 5))
     row = record(finished(first, step("retrieve.0"), last), TABLE)
@@ -64,7 +64,7 @@ def test_calls_are_summed_over_the_steps_and_told_apart_by_step() -> None:
     }
 
 
-def test_a_row_holds_no_time_and_times_of_a_repeated_step_add_up() -> None:
+def test_row_has_no_times_and_timing_sums_repeated_steps() -> None:
     slow, fast = (finished(step("retrieve.0", seconds)) for seconds in (9.0, 0.1))
     assert record(slow, TABLE) == record(fast, TABLE)
     assert "trace" not in record(fast, TABLE, "off")

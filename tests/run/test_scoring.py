@@ -40,7 +40,7 @@ def packed(*pieces: tuple[str, str, int], **documents: list[str]) -> dict[str, o
     return {"pieces": rows, "cut": []}
 
 
-def test_evidence_is_scored_at_every_cut():
+def test_evidence_metrics_at_each_cutoff():
     ranked = row("two", documents=["x", "a", "y", "b"])
     ndcg = {"ndcg@2": 0.6309 / (1 + 0.6309), "ndcg@4": (0.6309 + 0.4307) / (1 + 0.6309)}
     assert question_scores(ranked, GOLD["two"], Scoring(cuts=(2, 4))) == {
@@ -50,7 +50,7 @@ def test_evidence_is_scored_at_every_cut():
     }  # fmt: skip
 
 
-def test_evidence_is_cut_when_it_was_packed_off_and_nothing_of_its_document_was_kept():
+def test_evidence_cut_counts_documents_that_the_budget_removed():
     def cut(inside: list[str], off: list[str]) -> float:
         context = packed(*(("chunk", name, 3) for name in inside))
         context |= {"cut": [["chunk", name] for name in off] + [["node", "b"]]}
@@ -61,7 +61,7 @@ def test_evidence_is_cut_when_it_was_packed_off_and_nothing_of_its_document_was_
     assert cut(["x"], ["y"]) == 0.0  # not retrieved at all; the node of that name is not a document
 
 
-def test_means_are_over_the_questions_that_have_the_metric():
+def test_means_cover_questions_with_the_metric():
     rows = (
         row("two", answer="Ada Marsh", documents=["a", "x"]),
         row("one", "retrieved", documents=["c", "x"]),
@@ -74,7 +74,7 @@ def test_means_are_over_the_questions_that_have_the_metric():
     assert scores["metrics"]["exact_match"] == {"mean": 1.0, "low": 1.0, "high": 1.0, "n": 1}
 
 
-def test_failed_questions_are_counted_and_not_averaged_and_their_cost_is_in_the_usage():
+def test_failed_questions_are_counted_but_not_averaged():
     late = {**failed("two", "late"), "calls": 3, "prompt_tokens": 70}
     scores = score([row("one", answer="Norvik", answer_cut=True), late], GOLD, [])
     assert (scores["n"], scores["failed"], scores["answers_cut"]) == (2, 1, 1.0)
@@ -82,7 +82,7 @@ def test_failed_questions_are_counted_and_not_averaged_and_their_cost_is_in_the_
     assert (scores["usage"]["calls"], scores["usage"]["prompt_tokens"]) == (4, 170)
 
 
-def test_shares_of_calls_that_went_wrong_are_given_by_step():
+def test_shares_of_failed_calls_by_step():
     rows = [
         row("one", steps={"convert.0": {"calls": 3, "unreadable": 2, "fallbacks": 1}}),
         row("two", steps={"convert.0": {"calls": 1}, "generate.0": {"calls": 1}}),
@@ -93,7 +93,7 @@ def test_shares_of_calls_that_went_wrong_are_given_by_step():
     assert rates["generate.0"]["calls"] == 1
 
 
-def test_usage_sums_calls_and_tokens_and_takes_the_seconds_of_the_last_try():
+def test_usage_sums_calls_and_takes_seconds_of_the_last_try():
     tries = (("one", "retrieve.0", 9.0), ("one", "retrieve.0", 1.0), ("one", "generate.0", 2.0),
              ("not asked for", "retrieve.0", 5.0))  # fmt: skip
     timing = [dict(zip(("question", "step", "seconds"), one, strict=True)) for one in tries]
@@ -105,7 +105,7 @@ def test_usage_sums_calls_and_tokens_and_takes_the_seconds_of_the_last_try():
     assert usage["seconds_per_question"] == 1.5
 
 
-def test_the_digest_of_contexts_is_that_of_their_pieces_and_room_is_what_was_left_of_cut_kinds():
+def test_digest_and_room_of_contexts():
     """One of the two contexts is cut and holds two chunks and a path: there is room for both."""
 
     def contexts(tokens: int, *, answer: str = "x") -> dict:
@@ -121,7 +121,7 @@ def test_the_digest_of_contexts_is_that_of_their_pieces_and_room_is_what_was_lef
     assert score([row("one", context=packed())], GOLD, [])["contexts"] == {}
 
 
-def test_questions_of_one_scope_are_drawn_together_for_the_interval():
+def test_interval_resamples_whole_scopes():
     """Two scopes of two questions: all of the one is found, nothing of the other."""
     rows = [row(f"q{n}", "retrieved", scope="ab"[n // 2], documents=["d"] if n < 2 else [])
             for n in range(4)]  # fmt: skip
@@ -130,7 +130,7 @@ def test_questions_of_one_scope_are_drawn_together_for_the_interval():
     assert interval == {"mean": 0.5, "low": 0.0, "high": 1.0, "n": 4, "clusters": 2}
 
 
-def test_a_set_is_scored_by_what_its_card_names_what_is_asked_for_and_what_its_gold_has() -> None:
+def test_metrics_follow_from_card_settings_and_gold() -> None:
     card = ("accuracy", "recall", "exact_match", "f1")
     toy, settings = dataset("toy"), EvaluationSettings.model_validate({})
     more = EvaluationSettings.model_validate({"metrics": ["meteor", "f1"]})
@@ -142,7 +142,7 @@ def test_a_set_is_scored_by_what_its_card_names_what_is_asked_for_and_what_its_g
     assert metric_names(parts, settings) == (*card, "strrec", "strem", "strhit")
 
 
-def test_evidence_counts_in_the_first_tokens_of_the_context_alone() -> None:
+def test_evidence_at_tokens_counts_the_first_tokens() -> None:
     """A row is evidence of the documents that it names; a node of none by its own name."""
 
     def evidence(*pieces: tuple[str, str, int], **documents: list[str]) -> list[float]:
@@ -158,9 +158,7 @@ def test_evidence_counts_in_the_first_tokens_of_the_context_alone() -> None:
     assert evidence(*path[:2], a=[], p=["a"]) == [0.0, 0.5, 0.5, 0.5]
 
 
-def test_a_piece_that_names_no_documents_leaves_the_evidence_untold_and_an_empty_one_has_none() -> (
-    None
-):
+def test_evidence_is_unknown_for_pieces_without_documents() -> None:
     nodes = question_scores(row("two", context=packed(("node", "a", 9))), GOLD["two"])
     assert set(nodes) == {"evidence_cut"}
     empty = question_scores(row("two", context=packed()), GOLD["two"])
@@ -168,7 +166,7 @@ def test_a_piece_that_names_no_documents_leaves_the_evidence_untold_and_an_empty
     assert empty["evidence_at_tokens@500"] == 0.0
 
 
-def test_the_answer_and_the_sentences_are_looked_for_in_the_texts_of_the_context() -> None:
+def test_answer_and_spans_are_searched_in_context_texts() -> None:
     line = row("q", context=packed(("chunk", "a", 60), ("relationship", "7", 30)))
     gold = Gold(answers=("Ada Marsh",), spans=("Ada Marsh was born in Lund.", "Lund is old."))
     texts = {"q": ["Ada Marsh was born in Lund. She left.", "Ada Marsh, left, Lund"]}
@@ -191,9 +189,7 @@ def verdict(question: str, value: object, metric: str = "judged_correct") -> dic
     return {"question": question, "metric": metric, "value": value, "model": "any"}
 
 
-def test_the_last_judgement_counts_and_two_judges_of_one_metric_are_told_apart(
-    tmp_path: Path,
-) -> None:
+def test_last_judgement_of_each_judge_counts(tmp_path: Path) -> None:
     assert judged_scores(RunFolder(tmp_path)) == judged_scores(judged(tmp_path)) == {}
     last = [verdict("one", 0), verdict("two", None), verdict("one", 1)]
     assert judged_scores(judged(tmp_path, *last)) == {
@@ -211,14 +207,14 @@ def test_the_last_judgement_counts_and_two_judges_of_one_metric_are_told_apart(
     [({"question": "one", "value": 1}, "row 1: .*metric"), (verdict("one", 2), "row 1: value 2"),
      (verdict("one", 1, "accuracy"), "'accuracy'")],
 )  # fmt: skip
-def test_a_judgement_that_cannot_be_used_is_refused_with_its_place(
+def test_invalid_judgement_is_refused_with_its_row(
     tmp_path: Path, wrong: object, name: str
 ) -> None:
     with pytest.raises(UserError, match=name):
         judged_scores(judged(tmp_path, wrong))
 
 
-def test_a_judgement_that_could_not_be_read_is_missing_and_counted_and_never_0() -> None:
+def test_unreadable_judgement_is_missing() -> None:
     rows = [row("one", answer="Norvik"), row("two", answer="Marsh"), failed("three")]
     verdicts = {"one": {"correct": 1.0}, "two": {"correct": None}, "three": {"correct": None}}
     scores = score(rows, GOLD, [], Scoring(judged=verdicts))
@@ -228,7 +224,7 @@ def test_a_judgement_that_could_not_be_read_is_missing_and_counted_and_never_0()
     assert score(rows, GOLD, [])["missing"] == {}
 
 
-def test_a_run_that_names_everything_is_flagged_and_no_short_wrong_or_wanted_one() -> None:
+def test_long_answers_are_flagged() -> None:
     names = "Norvik, Lund, Ostra, Ada Marsh, Kessel, Tarn, Brandt, Elm"
     everything = " and ".join([names] * 3)
     long = score([row("one", answer=everything), row("two", answer=everything)], GOLD, [])

@@ -30,7 +30,7 @@ def calls(run: RunResult) -> list[tuple[str, str]]:
     return sorted((line.step, line.item) for line in read_ledger(run.folder.file("ledger")))
 
 
-def test_the_second_cell_makes_no_model_and_loads_no_graph_but_has_its_own_budget(
+def test_second_cell_reuses_models_and_artifacts(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     made, loads = (Mock(wraps=one) for one in (models.make_model, models.load_artifact))
@@ -52,7 +52,7 @@ def test_the_second_cell_makes_no_model_and_loads_no_graph_but_has_its_own_budge
     common.close()
 
 
-def test_what_was_used_longest_ago_is_closed() -> None:
+def test_least_recently_used_entry_is_closed() -> None:
     closed: list[str] = []
     each = {name: SimpleNamespace(close=partial(closed.append, name)) for name in "abc"}
     common = ProcessCache()
@@ -63,7 +63,7 @@ def test_what_was_used_longest_ago_is_closed() -> None:
     assert closed == ["b", "a", "c"]
 
 
-def test_artifacts_are_bounded_and_loaded_again_once_they_are_built_again(
+def test_artifact_cache_is_bounded_and_reloads_rebuilt_artifacts(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     loads = Mock(side_effect=lambda _, folder: (folder / "text").read_text())
@@ -90,7 +90,7 @@ def test_artifacts_are_bounded_and_loaded_again_once_they_are_built_again(
 
 
 @pytest.mark.parametrize("setting", ["repeats=1", "repeats=2", "shard=1/2"])
-def test_each_ledger_of_a_run_counts_once_against_its_budget(tmp_path: Path, setting: str) -> None:
+def test_each_ledger_counts_once(tmp_path: Path, setting: str) -> None:
     """Those of the run, of its repeats and of its shards, the own one too."""
     first = cell(tmp_path, "budget.tokens=99", setting)
     experiment = [first, *first.trials()][-1]

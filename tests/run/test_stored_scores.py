@@ -46,7 +46,7 @@ def recalls(runs: Sequence[StoredRun], metric: str = "evidence_recall@1") -> lis
     return [run.metrics["metrics"][metric]["mean"] for run in runs]
 
 
-def test_runs_before_and_after_a_correction_of_gold_are_scored_by_the_new_one(home: Path) -> None:
+def test_runs_are_scored_by_the_current_gold(home: Path) -> None:
     before = run("bm25")
     write_set(Path("town"), CORPUS, questions("bo", "una"))
     after = run("vanilla")
@@ -65,7 +65,7 @@ def test_runs_before_and_after_a_correction_of_gold_are_scored_by_the_new_one(ho
     assert "regraded" not in metrics(before)
 
 
-def test_several_golds_that_are_not_at_hand_are_refused_with_the_folder(home: Path) -> None:
+def test_different_gold_without_data_set_is_refused(home: Path) -> None:
     run("bm25")
     write_set(Path("town"), CORPUS, questions("bo", "una"))
     run("vanilla")
@@ -89,7 +89,7 @@ def imported(home: Path, name: str) -> StoredRun:
     return import_run(ResultsFile(file, name), DatasetSettings(name="jsonl", root="town"), home)
 
 
-def test_runs_scored_by_two_rules_are_scored_by_that_of_the_first(home: Path) -> None:
+def test_runs_are_scored_by_the_rule_of_the_first(home: Path) -> None:
     first, second = imported(home, "a"), imported(home, "bb")
     rescore(second, {"containment": "token_boundary"})
     again = [find_run(one.folder.path.name, home) for one in (first, second)]
@@ -104,9 +104,7 @@ def test_runs_scored_by_two_rules_are_scored_by_that_of_the_first(home: Path) ->
     assert stored_runs(home).columns.isin(["evaluation.containment"]).any()
 
 
-def test_a_run_is_read_from_any_folder_and_exports_without_its_data_set(
-    home: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_run_is_read_from_any_folder(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = run("bm25")
     monkeypatch.chdir(home.parent)
     stored = find_run(str(path), ".")
@@ -121,7 +119,7 @@ def test_a_run_is_read_from_any_folder_and_exports_without_its_data_set(
     assert not (Path("alone") / QRELS).exists()
 
 
-def test_the_root_of_a_file_of_a_data_set_is_beside_it(
+def test_root_is_relative_to_the_file_of_the_data_set(
     home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (home / "town.yaml").write_text("name: jsonl\nroot: town\n")

@@ -42,7 +42,7 @@ def rows(folder: str | Path = "s") -> list[str]:
     return [line.split("|")[1].strip() for line in lines if line.startswith("| ")][1:]
 
 
-def test_a_failed_cell_is_a_row_and_the_others_finish() -> None:
+def test_failed_cell_is_a_row() -> None:
     words = ["run", "-m", *QUIET, "method=bm25", "dataset=toy,musique", "hydra.sweep.dir=s"]
     ended = command(*words)
     assert ended.code == 1
@@ -64,9 +64,7 @@ def test_a_failed_cell_is_a_row_and_the_others_finish() -> None:
         (["method=hipporag,vanilla", "method.damping=0.3"], "'method.damping' of method 'vanilla'"),
     ],
 )  # fmt: skip
-def test_a_sweep_with_a_cell_that_cannot_be_composed_is_refused_before_it_begins(
-    home: Path, words: list[str], named: str
-) -> None:
+def test_sweep_with_an_invalid_cell_is_refused(home: Path, words: list[str], named: str) -> None:
     message = refused("-m", *QUIET, *words, "hydra.sweep.dir=s")
     assert named in message and "method=hipporag" not in message and "Path-based" not in message
     assert not (home / "s" / "0").exists()
@@ -80,14 +78,14 @@ def test_a_sweep_with_a_cell_that_cannot_be_composed_is_refused_before_it_begins
         (["-m", "row=glob(pathpooling.fig8.S-RAG.*)", "method.scorer=cosine"], 4),
     ],
 )
-def test_a_sweep_over_methods_sets_what_all_of_them_have(words: list[str], n_runs: int) -> None:
+def test_sweep_over_methods_sets_shared_parameters(words: list[str], n_runs: int) -> None:
     """The two rows of PathRAG are one run under two names."""
     ended = command("plan", *words, *QUIET, "limit=1")
     assert ended.code == 0, ended.err
     assert f"\n{ended.out}".count("\nmethod ") == n_runs
 
 
-def test_a_package_that_one_cell_lacks_is_named_before_the_first_begins(
+def test_missing_package_of_a_cell_is_reported_first(
     home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(clustering, "find_spec", lambda name: None)
@@ -97,7 +95,7 @@ def test_a_package_that_one_cell_lacks_is_named_before_the_first_begins(
     assert not (home / "s" / "0").exists()
 
 
-def test_a_cell_in_which_the_program_fails_ends_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_exception_in_a_cell_ends_only_that_cell(monkeypatch: pytest.MonkeyPatch) -> None:
     broken = Mock(side_effect=[ZeroDivisionError, DEFAULT], wraps=module.execute)
     monkeypatch.setattr(module, "execute", broken)
     ended = command("run", "-m", *QUIET, "method=bm25,vanilla", "hydra.sweep.dir=s")
@@ -105,7 +103,7 @@ def test_a_cell_in_which_the_program_fails_ends_alone(monkeypatch: pytest.Monkey
     assert cells("s") == ["failed", "done"]
 
 
-def test_every_metric_of_a_run_could_have_been_named_before_it() -> None:
+def test_metrics_are_known_before_the_run() -> None:
     """More of some is not better: they are compared, and no sweep looks for them."""
     values = compose_settings(["dataset=toy", "method=bm25"])
     known: Any = metrics(run_folder(*TOY, "reference_rows=off", "method=bm25"))["metrics"]
@@ -125,7 +123,7 @@ def test_every_metric_of_a_run_could_have_been_named_before_it() -> None:
         (["dataset=jsonl", "dataset.root=mine"], ["zeroshot", "bm25", "vanilla"]),
     ],
 )
-def test_the_reference_rows_are_what_the_questions_and_the_texts_allow(
+def test_reference_rows_depend_on_questions_and_documents(
     home: Path, words: list[str], methods: list[str]
 ) -> None:
     question = {"id": "q", "text": "Who made it?", "answers": ["Ada Marsh"]}
@@ -135,7 +133,7 @@ def test_the_reference_rows_are_what_the_questions_and_the_texts_allow(
     assert [str(one.method["name"]) for one in rows] == methods
 
 
-def test_each_of_them_runs_once_in_a_sweep_with_its_own_settings() -> None:
+def test_reference_rows_run_once_in_a_sweep() -> None:
     asked.clear()
     ended = ran("-m", *TOY, "limit=2", "method=hipporag,bm25", "method.top_k=1,2")
     cells = ["hipporag", "hipporag", "bm25", "bm25"]
@@ -145,9 +143,7 @@ def test_each_of_them_runs_once_in_a_sweep_with_its_own_settings() -> None:
     assert [name.endswith("(reference)") for name in names] == [False] * 4 + [True] * 3
 
 
-def test_the_rows_of_a_sweep_are_the_cells_in_the_order_of_the_command_each_once(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_table_has_cells_in_the_order_of_the_command(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "100")
     words = ["method=vanilla,bm25", "method.top_k=two,3,2,3", "hydra.sweep.dir=s"]
     names = [f"{title} top_k={k}" for title in ("VanillaRAG", "BM25") for k in ("two", 3, 2)]
@@ -161,7 +157,7 @@ def test_the_rows_of_a_sweep_are_the_cells_in_the_order_of_the_command_each_once
         assert [line.partition(",")[0] for line in table.splitlines()[1:]] == names
 
 
-def test_cells_that_differ_in_their_extent_share_a_folder_and_have_rows_of_their_own() -> None:
+def test_cells_that_differ_in_limit_share_a_run_folder() -> None:
     words = [*QUIET, "method=bm25"]
     ended = ran("-m", *words, "limit=2,4", "hydra.sweep.dir=s")
     assert rows() == ["BM25 limit=2", "BM25 limit=4"]
@@ -171,7 +167,7 @@ def test_cells_that_differ_in_their_extent_share_a_folder_and_have_rows_of_their
     assert len(ended.folders) == 1 and metrics(ended.folder)["n"] == 4
 
 
-def test_runs_and_sweeps_leave_what_they_did_not_write(home: Path) -> None:
+def test_runs_and_sweeps_keep_foreign_files(home: Path) -> None:
     (home / "mine").mkdir()
     (home / "run").mkdir()
     mine = home / "mine" / "cell.json", home / "run" / "mine"
@@ -185,7 +181,7 @@ def test_runs_and_sweeps_leave_what_they_did_not_write(home: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["table.md", "table.csv", "cell.json", "sweep.json"])
-def test_a_folder_with_a_file_that_would_be_overwritten_is_refused(home: Path, name: str) -> None:
+def test_overwriting_a_foreign_file_is_refused(home: Path, name: str) -> None:
     (home / name).write_text("mine")
     with pytest.raises(UserError, match=name):
         refuse_overwriting(home)
@@ -195,7 +191,7 @@ def test_a_folder_with_a_file_that_would_be_overwritten_is_refused(home: Path, n
     refuse_overwriting(home)
 
 
-def test_a_job_that_was_killed_is_a_failed_cell_of_its_sweep(home: Path) -> None:
+def test_killed_job_is_a_failed_cell(home: Path) -> None:
     words = (("method=bm25", "limit=1"), ("method=bm25", "limit=2"))
     write(home, Sweep("now", ("limit",), words))
     write(home / "1", Cell("now", 1, words[1], "BM25", "limit=2"))
@@ -205,9 +201,7 @@ def test_a_job_that_was_killed_is_a_failed_cell_of_its_sweep(home: Path) -> None
     ]  # fmt: skip
 
 
-def test_a_cell_whose_questions_all_failed_has_failed_and_its_log_says_why(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_cell_with_only_failed_questions_has_failed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(toy_runs, "fails_on", {"Question"})
     words = [*TOY, "reference_rows=off", "limit=2", "method=bm25,vanilla", "hydra.sweep.dir=s"]
     assert command("run", "-m", *words).code == 1
@@ -217,7 +211,7 @@ def test_a_cell_whose_questions_all_failed_has_failed_and_its_log_says_why(
         assert "answer.direct" in Path("s", cell, "run.log").read_text()
 
 
-def test_the_plan_of_a_sweep_sums_what_is_left_and_counts_an_artifact_once() -> None:
+def test_plan_of_a_sweep_counts_an_artifact_once() -> None:
     words = [*TOY, "method=hipporag", "method.conversion=llm", "reference_rows=off"]
 
     def left(*more: str) -> list[int]:
@@ -232,9 +226,7 @@ def test_the_plan_of_a_sweep_sums_what_is_left_and_counts_an_artifact_once() -> 
     assert left()[0] == 0 and left()[1] <= 6 * 3
 
 
-def test_a_run_leaves_its_configuration_and_its_log_in_one_folder_wherever_hydra_works(
-    home: Path,
-) -> None:
+def test_configuration_and_log_are_in_the_run_folder(home: Path) -> None:
     words = [*QUIET, "method=bm25", "hydra.run.dir=out", "hydra.job.chdir=true"]
     folder = ran(*words).folder
     assert folder.parents[2] == home / "runs" and (home / "out" / "run").resolve() == folder
@@ -245,7 +237,7 @@ def test_a_run_leaves_its_configuration_and_its_log_in_one_folder_wherever_hydra
 
 
 @pytest.mark.parametrize("name", [name for name in built_in("experiment") if "/" not in name])
-def test_an_experiment_is_a_sweep_whose_first_and_last_cells_are_different_runs(name: str) -> None:
+def test_experiments_are_sweeps_over_different_runs(name: str) -> None:
     if name == "tuning":
         pytest.importorskip("hydra_plugins.hydra_optuna_sweeper")
     small = ["dataset.size=20", "embedder=hashing"] if name.startswith("world") else TOY
@@ -258,7 +250,7 @@ def test_an_experiment_is_a_sweep_whose_first_and_last_cells_are_different_runs(
     assert (cell_identity(first) == cell_identity(last)) == (name == "tuning")
 
 
-def test_a_secret_in_a_file_is_refused_before_anything_is_written(home: Path) -> None:
+def test_secret_in_a_file_is_refused_before_writing(home: Path) -> None:
     file = home / "configs" / "llm" / "mine.yaml"
     file.parent.mkdir(parents=True)
     file.write_text("_target_: toy_runs.reader\nbase_url: https://me:secret@host/v1\n")

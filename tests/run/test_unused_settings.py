@@ -31,9 +31,7 @@ def check(home: Path, methods: str, words: str) -> None:
         ("bm25", "graph.import_from=own.graphml", ["graph.import_from"]),
     ],
 )
-def test_a_setting_that_nothing_reads_is_refused_by_name(
-    home: Path, methods: str, words: str, named: list[str]
-) -> None:
+def test_unused_setting_is_refused(home: Path, methods: str, words: str, named: list[str]) -> None:
     with pytest.raises(UserError) as refusal:
         check(home, methods, words)
     assert [name for name in named if name not in str(refusal.value)] == []
@@ -54,11 +52,11 @@ def test_a_setting_that_nothing_reads_is_refused_by_name(
         ("bm25", "profile=zhou2025 fidelity=paper graph.per=all method.title=mine embedder=bge"),
     ],
 )
-def test_a_setting_that_is_read_or_says_how_is_taken(home: Path, methods: str, words: str) -> None:
+def test_used_setting_is_accepted(home: Path, methods: str, words: str) -> None:
     check(home, methods, words)
 
 
-def test_commands_refuse_them() -> None:
+def test_commands_refuse_unused_settings() -> None:
     words = [*TOY, "method=bm25", "embedder.dimension=64"]
     for name, more in (("run", []), ("ask", ["Who was it?"])):
         assert "embedder.dimension" in refused(*words, *more, name=name)
