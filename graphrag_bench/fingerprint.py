@@ -236,9 +236,9 @@ _loaded: dict[str, tuple[list[object], _ModuleCode]] = {}
 
 
 def _module(name: str) -> _ModuleCode | None:
-    """Return a module as it was when first asked for; None for a module without a file.
+    """Return a module as first asked for; None for a module without a file.
 
-    An edit of the file counts after a reload, which replaces the spec, or after `%autoreload`,
+    Edits of its file count only after a reload, which replaces the spec, or after `%autoreload`,
     which replaces code in place.
     """
     if (spec := _spec(name)) is None:

@@ -219,7 +219,7 @@ def test_duplicate_and_unknown_names_are_refused(lab):
 def test_a_reload_registers_the_new_code(lab):
     before = echoed()
     edit(lab / "lab.py", "word(question.text)", "word(question.text) + '!'")
-    assert echoed() == before  # the old code is what runs
+    assert echoed() == before  # the old code still runs
     importlib.reload(sys.modules["lab"])
     assert echoed()[0] == "ADA!" and echoed()[1] != before[1]
     edit(lab / "lab.py", " + '!'", "")

@@ -57,7 +57,7 @@ SOMETHING_FROM_NOTHING = {
     *("node.ppr", "chunk.ppr"),  # without seeds the walk starts everywhere
     *("node.match", "node.link", "node.by_keyword", "query.low", "query.high"),  # the question
     *("relationship.hybrid", "chunk.pick.similar_and_dense"),  # the vectors alone decide
-    *("drift.primer.nlp", "thoughts.next"),  # a follow-up is asked of the question alone
+    *("drift.primer.nlp", "thoughts.next"),  # a follow-up of the question
 }
 """Operators that return rows for empty input."""
 PROMPT = Prompt("methods:vanilla/prompts/answer.j2")
@@ -212,7 +212,7 @@ def test_empty_input_gives_empty_output(op, world):
         for value in result.values()
         if isinstance(value, COUNTED | Context)
     ]
-    # without facts there are no relationships, and no chunk that is as near as the threshold asks
+    # without facts there are no relationships, and no chunk is above the threshold
     needs_facts = op.writes == ("relationships",) or op.name == "chunk.pick.similar_and_dense"
     there_are_some = any(world.facts) or not needs_facts
     assert any(sizes) == (op.name in SOMETHING_FROM_NOTHING and there_are_some)
@@ -443,7 +443,7 @@ def test_builders_make_the_declared_calls_and_refuse_unreadable_models(
         for words in ("(0%)", "it depends", f"build.{builder.resource}="):
             assert words in str(raised.value)
     n_chunks = len({document.passage for document in CORPUS.documents})
-    if isinstance(builder.calls, int):  # others cannot know before what will be there
+    if isinstance(builder.calls, int):  # other builders estimate their calls
         assert counting.n_calls <= builder.calls * n_chunks * (2 if model is Babbling else 1)
 
 

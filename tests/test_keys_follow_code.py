@@ -47,7 +47,7 @@ def executed(tmp_path_factory: pytest.TempPathFactory) -> dict[str, set[str]]:
             return
         while id(above.f_code) not in names:
             if above.f_back is None or above.f_back.f_code.co_qualname.startswith("RowScores."):
-                return  # scores that are computed when read are of the operator that gave them
+                return  # lazy scores belong to the operator that returned them
             above = above.f_back
         ran_by[code.co_filename].add(names[id(above.f_code)])
 

@@ -217,7 +217,7 @@ class OperatorStep(Step):
             pool.shutdown(cancel_futures=True)
 
     def _call(self, states: Sequence[RetrievalState], execution: Execution) -> list[_Result]:
-        """Call the operator once; on failure all results are the failure."""
+        """Call the operator once; if it fails, every result is the failure."""
         needs = {name: execution.resources[name] for name in self.operator.needs}
         models = sorted(_MODELS.intersection(needs))
         for name in models:

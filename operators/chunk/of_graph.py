@@ -93,9 +93,9 @@ def occurrence(
     """Return the chunks that contain both ends of the most relationships.
 
     Score with `count`: the number of given relationships whose source and target both occur in the
-    chunk. Ties by lower id; chunks with none are dropped. `entity_order` needs `use: [nodes]` and
-    returns the chunks of the first node, then those of the second, and so on; score: the number of
-    the node's neighbours in the chunk, ties by lower id.
+    chunk; chunks without any are dropped. With `entity_order` (which needs `use: [nodes]`) the
+    chunks of the first node come first, then those of the second; score: the number of the node's
+    neighbours in the chunk. Ties by lower id.
     Source: Zhou et al. 2025, section 6.1, chunk "Occurrence" (`count`); `entity_order` as Microsoft
     GraphRAG and their released code.
     """

@@ -47,9 +47,9 @@ def with_block(
 ) -> Context:
     """Return the context with the first pieces of a block that fit.
 
-    The room is the sum of the shares so far times the budget, less the tokens of the context. A
-    share above 1 is a number of tokens of the block alone. Without a budget only that number limits
-    the block. The ids of the other pieces are listed in `cut`.
+    A block can use the budget up to the sum of the shares so far. A share above 1 is a number of
+    tokens for this block; without a budget it is the only limit. The ids of the other pieces are
+    listed in `cut`.
     """
     before = context or Context(())
     n_tokens = [piece.n_tokens for piece in pieces]

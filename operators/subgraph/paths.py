@@ -110,13 +110,13 @@ def agent_path(
     top_k: PositiveInt = 5,
     max_tokens: PositiveInt = 240,
 ) -> Subgraph:
-    """Return the up to `top_k` triples that the model finds most helpful, best first.
+    """Return at most `top_k` triples that the model finds helpful, best first.
 
     A step uses `subgraph` (its paths, or its relationships without paths), `relationships`, or
-    both; the first 60 triples are shown, in their stored direction. A triple of the reply that was
-    shown becomes its relationship, in either direction; any other triple is kept as text. After two
-    replies without a triple the first `top_k` triples are returned, which counts as a fallback.
-    Without triples no call is made. Raises CallFailed if the model fails.
+    both. The model is shown the first 60 triples in their stored direction. A triple of the reply
+    that was shown becomes its relationship, in either direction; any other triple is kept as text.
+    After two replies without a triple the first `top_k` triples are returned, which counts as a
+    fallback. Without triples no call is made. Raises CallFailed if the model fails.
     Source: Zhou et al. 2025, section 6.1, subgraph "AgentPath"; DALK (Li et al. 2024), section 3.3.
     """
     paths = _paths_of(subgraph, relationships)

@@ -63,7 +63,7 @@ def test_relation_scores_are_parsed_in_many_formats(graph, reply):
 
 
 def test_the_relation_of_the_last_hop_is_not_followed_back(graph):
-    """Norvik was reached from Ada along `founded`, so only `stands on` is left there."""
+    """Norvik was reached from Ada along `founded`, so `stands on` is the only choice."""
     before = Exploration((), ((Hop(0, True, 0.7),),))
     llm = replying("{stands on (Score: 1)}")
     assert chosen(graph, llm, NORVIK, exploration=before) == [(NORVIK, "stands on", True, 1.0)]

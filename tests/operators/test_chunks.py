@@ -30,7 +30,7 @@ def scores(*values: float) -> RelationshipScores:
 
 
 def test_aggregator_sums_the_scores_of_relationships_or_nodes():
-    """Relationship 0, of 0 and 1, is read from the chunks 0 and 1; 1, of 1 and 2, from chunk 1."""
+    """Relationship 0-1 is in chunks 0 and 1, relationship 1-2 in chunk 1."""
     graph = Graph.from_arrays(
         [0, 1], [1, 2],
         node_chunk=[[1, 1, 0], [1, 1, 0], [0, 1, 0]],
@@ -45,7 +45,7 @@ def test_aggregator_sums_the_scores_of_relationships_or_nodes():
 
 
 def test_min_max_scales_scores_to_the_weight():
-    """12, 6 and 2 lie 10, 4 and 0 above the lowest."""
+    """(12 - 2) / 10, (6 - 2) / 10 and 0, times 0.5."""
     result = min_max(ranked(4, 9, 1, scores=(12.0, 6.0, 2.0)), weight=0.5)
     check(result, [4, 9, 1], [0.5, 0.2, 0.0])
     assert min_max(ranked(3, scores=(-0.2,))).scores.tolist() == [1.0]
@@ -82,7 +82,7 @@ def test_vector_search_takes_the_best_score_over_texts():
 
 @pytest.fixture
 def named():
-    """A - B from chunk 0, B - C from 1 and 2, A - C from none; which chunks name each node."""
+    """A - B is in chunk 0, B - C in 1 and 2, A - C in none."""
     return Graph.from_arrays(
         [A, B, A], [B, C, C],
         node_chunk=[[1, 1, 0], [1, 1, 0], [0, 1, 1]],
@@ -96,7 +96,7 @@ def test_chunks_of_rows_come_in_row_order_with_the_first_score(named):
     assert fromrel(rows, graph=named, top_k=1).items() == [(1, 0.9)]
     nodes = ranked(C, A, scores=(0.9, 0.5))
     assert leaves(nodes, graph=named, top_k=None).items() == [(1, 0.9), (2, 0.9), (0, 0.5)]
-    # Nodes 0 and 1 are leaves, 2 their summary, which stands for no chunk.
+    # Nodes 0 and 1 are leaves; node 2 is their summary and has no chunk.
     tree = Graph.from_arrays([2, 2], [0, 1], node_chunk=[[1, 0], [0, 1], [0, 0]])
     assert leaves(ranked(2, 1, 0, scores=(0.9, 0.8, 0.7)), graph=tree).items() == [
         (1, 0.8), (0, 0.7)
@@ -123,7 +123,7 @@ def test_occurrence_counts_relationships_with_both_ends_in_the_chunk(named):
 
 
 def test_occurrence_by_entity_ranks_chunks_by_neighbours(named):
-    """C's: chunk 1 names A and B, chunk 2 neither. A's: chunk 0 names B, and 1 is there already."""
+    """C: chunk 1 names A and B, chunk 2 neither. A: chunk 0 names B; chunk 1 is already ranked."""
     by = {"graph": named, "scoring": "entity_order"}
     assert occurrence(ranked(0), ranked(C, A, C), **by, top_k=9).items() == [(1, 2), (2, 0), (0, 1)]
     assert occurrence(ranked(0), ranked(C, A), **by, top_k=2).items() == [(1, 2), (2, 0)]
@@ -160,14 +160,14 @@ def test_rerank_retries_unreadable_replies_once(nonsense):
 
 
 def test_a_good_chunk_climbs_through_overlapping_windows():
-    """Rows 0 to 4, windows of 4 by 2: rows 1-4 first, then 0-3; each turns its last one up."""
+    """Rows 0 to 4, windows of 4 by 2: rows 1-4 first, then 0-3; the last of a window moves up."""
     llm = replying('{"order": [4, 1, 2, 3]}', '{"order": [2, 1, 3, 4]}')
     result = rerank(WHO, ranked(0, 1, 2, 3, 4), chunk_table=TABLE, llm=llm, window=4)
     assert result.ids.tolist() == [4, 0, 1, 2, 3]
 
 
 class Fixed:
-    """Scores passages by their titles."""
+    """A cross-encoder that scores passages by their titles."""
 
     identity = "fixed"
 
@@ -220,7 +220,7 @@ def routed(**settings):
 
 
 def test_a_child_scores_its_best_route_times_the_parents_share() -> None:
-    """Otto: by Ada's sentence, the question naming her, or by Malmo's, half of the half of 0.5."""
+    """Otto has two routes: by Ada, whom the question names, and by Malmo (0.5 * 0.5 * 0.5)."""
     assert ABOVE > 0.5 * 0.5 * 0.5
     check(routed(), [1, 2, 0, 3, 4], [ABOVE, ABOVE, 0, 0, 0])
     check(routed(other_parents=1.0, parent_weight=0.0), [1, 2, 0, 3, 4], [0.5, ABOVE, 0, 0, 0])

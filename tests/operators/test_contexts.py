@@ -62,7 +62,7 @@ LINE = Graph.from_arrays(range(6), range(1, 7))
 
 
 class Counting:
-    """A tokenizer whose counts a function gives."""
+    """A tokenizer that counts with a function."""
 
     identity = "counting"
 
@@ -121,7 +121,7 @@ def test_duplicate_rows_are_packed_once_at_their_first_place(cut: str):
 
 
 def test_a_share_above_1_limits_the_block_in_tokens():
-    """Of 100 tokens the first block may take 35 and takes 10; half of the rest is 50, not 75."""
+    """The first block takes 10 of 35 tokens; the second may take half of 100 tokens more."""
     first = block(ranked(0), budget=100, share=35)
     assert (first.n_tokens, first.share) == (10, 0.1)
     after = block(ranked(0, 1, 2, 3, 4, 5), first, budget=100, share=0.5)
@@ -184,7 +184,7 @@ def graph() -> Graph:
 
 
 def test_fitting_cuts_nodes_and_chunks_at_a_number_of_tokens(graph):
-    """Three words and six: eight hold the first alone; entities are neither counted nor cut."""
+    """The hyperedges have 3 and 6 words; entities are neither counted nor cut."""
     nodes, hyperedges = ranked(MET, BO, MOVED, ADA), {"types": ("hyperedge",)}
     for settings, ids in (
         ({**hyperedges, "tokens": 8}, [MET, BO, ADA]),
@@ -215,7 +215,7 @@ REPORTS = Context(
 
 
 def read(**settings: Any) -> tuple[list[str], Context]:
-    """The last message of every call, and the context that was read."""
+    """The last message of each call, and the context of the pieces that were read."""
     llm = Scripted(answer=lambda chat: REPLY)
     _, context = map_points(FOUND, REPORTS, llm=llm, **settings)
     return [chat[-1].content for chat in llm.prompts], context

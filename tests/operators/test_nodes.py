@@ -30,7 +30,7 @@ A, B, C, D = range(4)
 
 
 def test_node_search_scores_by_cosine_or_share():
-    """Cosines 1 and 0.5 become 1 and 0.75, of 1.75 together."""
+    """Cosines 1 and 0.5 become 1 and 0.75, with the sum 1.75."""
     needs = {"node_index": at(0, 60, 90), "embedder": Planted(angle)}
     needs["graph"] = Graph.from_arrays([], [], n_nodes=3)
     check(alone(node_vdb)(Question("q", "0"), top_k=2, **needs), [0, 1], [1.0, 0.5])
@@ -39,7 +39,7 @@ def test_node_search_scores_by_cosine_or_share():
 
 
 def test_tfidf_ranks_nodes_or_given_candidates():
-    """Of four texts dog and blue are in two, red and cat in one."""
+    """`dog` and `blue` are in two of four texts, `red` and `cat` in one."""
     passages = Tfidf.of(["red dog", "blue dog", "blue cat sleeps", "green frog"])
     result = tfidf(Question("q", "a red dog"), tfidf=passages)
     assert result.ids.tolist() == [0, 1]
@@ -50,7 +50,7 @@ def test_tfidf_ranks_nodes_or_given_candidates():
 
 @pytest.fixture
 def star():
-    """A joined to B (1), C (3) and D (1); C to D (2)."""
+    """A - B (weight 1), A - C (3), A - D (1), C - D (2)."""
     return Graph.from_arrays([A, A, D, C], [B, C, A, D], weight=[1, 3, 1, 2])
 
 
@@ -64,7 +64,7 @@ def test_onehop_ranks_neighbours_by_weight_per_node(star):
 
 
 def test_relnode_scores_ends_by_best_or_mean(star):
-    """Rows 3 and 1: C - D, then A - C, of which C is there already."""
+    """Rows 3 and 1 are C - D and A - C."""
     rows = ranked(3, 1, scores=(0.9, 0.4))
     assert relnode(rows, graph=star).items() == [(C, 0.9), (D, 0.9), (A, 0.4)]
     check(relnode(rows, graph=star, score="mean"), [C, D, A], [0.65, 0.9, 0.4])
@@ -79,7 +79,7 @@ def test_relnode_scores_ends_by_best_or_mean(star):
     ],
 )
 def test_expand_scores_neighbours_by_sum_best_or_degree(star, score, expected):
-    """C (0.9) brings A and D, B (0.5) brings A. Degrees: A 3, B 1, C 2, D 2."""
+    """C (0.9) is adjacent to A and D, B (0.5) to A. Degrees: A 3, B 1, C 2, D 2."""
     result = expand(ranked(B, C, scores=(0.5, 0.9)), graph=star, score=score)
     check(result, [node for node, _ in expected], [value for _, value in expected])
     equal = expand(ranked(B, C, scores=(0.5, 0.9)), graph=star, score=score, equal_scores=True)
@@ -90,7 +90,7 @@ TITLED = ChunkTable.of([("a", "Ada (person)", "x"), ("b", "Norvik", "y")])
 
 
 def linked(names: list[str], vectors, text: str, *mentions: str, embedder=None, **settings):
-    """Rows and scores that `node.link` finds in a graph of these names."""
+    """Rows and scores of `node.link` in a graph of these names."""
     result = alone(link)(
         Mentions(mentions), Question("q", text),
         graph=Graph.from_arrays([0], [1], names=names), chunk_table=TITLED,
@@ -101,7 +101,7 @@ def linked(names: list[str], vectors, text: str, *mentions: str, embedder=None, 
 
 
 def meant(name: str) -> tuple[float, ...]:
-    """`the observatory` is meant to be norvik (0.9); every other name is meant to be ada (0.5)."""
+    """The vector of `the observatory` is norvik's (0.9), that of other names ada's (0.5)."""
     return (0, 0, 0, 0.9) if name == "the observatory" else (0.5, 0, 0, 0)
 
 
@@ -153,7 +153,7 @@ HOME = ("Was Nashville home to Hank Snow?", ("nashville", "hank snow"))
         (*HOME, {"parts": ("mentions", "dictionary")}, ["nashville", "hank snow"]),
         (*HOME, {"parts": ("dictionary",)}, ["hank snow"]),
         (*HOME, {"parts": ("mentions",)}, ["nashville", "hank snow"]),
-        # names of one word count where they are titles, or are written as names
+        # names of one word match if they are titles or capitalised
         ("what is love in nashville", (), {}, ["love"]),
         ("what is love in nashville", (), {"single_words": "any"}, ["love", "nashville"]),
         ("Which state is it?", ("state",), {}, []),
@@ -181,7 +181,7 @@ PEOPLE = replace(
 
 @pytest.mark.parametrize("op", TYPED, ids=lambda op: op.name)
 def test_operators_return_only_nodes_of_the_given_types(op: Operator) -> None:
-    """In the first world, where every second node is a place."""
+    """Every second node is a place."""
     resources, values = WORLDS[0].resources, WORLDS[0].values("several")
     base = resources["graph"]
     kinds = [("person", "place")[row % 2] for row in range(base.n_nodes)]
@@ -227,7 +227,7 @@ def test_aggregator_scores_relationships_by_the_sum_of_their_ends(
 
 @pytest.fixture
 def kite():
-    """0 joined to 1, 2 and 3; 1 to 2; 3 to 4. Degrees 3, 2, 2, 2, 1."""
+    """0 is adjacent to 1, 2 and 3, 1 to 2, 3 to 4. Degrees 3, 2, 2, 2, 1."""
     return Graph.from_arrays([0, 1, 4, 0, 3], [1, 2, 3, 2, 0], weight=[1, 9, 1, 2, 1])
 
 
@@ -252,13 +252,13 @@ def test_relationships_at_nodes_are_ordered_by_degree_or_links(ends, nodes, sett
 
 
 def test_relationships_at_a_node_are_ordered_by_degree_weight_and_id(kite):
-    """Rows 0, 3 and 4 have 3 + 2, row 3 the most weight."""
+    """Rows 0, 3 and 4 have degrees 3 + 2; row 3 has the most weight."""
     result = relationships.onehop(falling(0), graph=kite)
     assert result.items() == [(3, 5.0), (0, 5.0), (4, 5.0)]
 
 
 def test_relationship_search_orders_by_similarity_or_degree(kite):
-    """Row i lies on axis 0 by 0.9, 0.8, 0.7, 0.6 and 0.5."""
+    """The cosines of the rows are 0.9, 0.8, 0.7, 0.6 and 0.5."""
     vectors = np.zeros((5, 5), np.float32)
     vectors[:, 0] = [0.9, 0.8, 0.7, 0.6, 0.5]
     needs = {
@@ -275,7 +275,7 @@ def test_relationship_search_orders_by_similarity_or_degree(kite):
 
 @pytest.mark.parametrize("seed", range(8))
 def test_relationships_at_nodes_match_a_full_scan(seed):
-    """In a graph with loops, parallel rows and weights of 0."""
+    """The graph has loops, parallel rows and weights of 0."""
     chance = np.random.default_rng(seed)
     graph = Graph.from_arrays(*chance.integers(12, size=(2, 40)), weight=chance.integers(0, 3, 40))
     nodes = chance.integers(graph.n_nodes, size=seed % 5)

@@ -23,7 +23,7 @@ QUESTION = Question("q", "Who taught whom?")
 
 @pytest.fixture
 def line():
-    """A - B - C - D, and E apart; the row of B and C is stored from C to B."""
+    """A - B - C - D, and E without neighbours; B - C is stored from C to B."""
     names = ["ada", "bruno", "carla", "dina", "egon"]
     return Graph.from_arrays([A, C, C], [B, B, D], names=names)
 
@@ -36,12 +36,12 @@ PARALLEL = Graph.from_arrays([B, A, B], [C, B, A])
 @pytest.mark.parametrize(
     ("graph", "nodes", "walks"),
     [
-        (None, (C, A, D), [(C, D)]),  # the walk starts at the first node, and goes on from D
+        (None, (C, A, D), [(C, D)]),  # starts at the first node
         (None, (D, A, C), [(D, C, B, A)]),
         (None, (A, E), []),
-        (STAR, (A, E, D), [(A, D, E)]),  # the nearest is reached first, of equal ones the lowest
+        (STAR, (A, E, D), [(A, D, E)]),  # nearest first, ties by lower id
         (STAR, (A, C, B), [(A, B, A, C)]),
-        (SQUARE, (A, D), [(A, B, D)]),  # and so are the nodes on the way
+        (SQUARE, (A, D), [(A, B, D)]),  # ties on the way by lower id
     ],
 )
 def test_a_path_continues_to_the_nearest_unvisited_node(line, graph, nodes, walks):
@@ -66,13 +66,13 @@ def test_path_lengths_match_networkx(seed):
 
 
 def test_relationship_prizes_follow_distinct_similarities():
-    """3/2 for the two best; 1.5 * 0.99 - 0.01 = 1.475 for the next, not 2; then 1; then nothing."""
+    """3 / 2 for the two best, then 1.5 * 0.99 - 0.01 = 1.475, then 1, then 0."""
     prizes = relationship_prizes(np.array([0.9, 0.9, 0.7, 0.2, 0.1]), 3)
     np.testing.assert_allclose(prizes, [1.5, 1.5, 1.475, 1.0, 0.0])
 
 
 def test_steiner_connects_and_ranks_prized_nodes(line):
-    """D has the prize 2, A 1; B and C only connect them, at 3 times 0.5."""
+    """D has the prize 2, A 1; B and C connect them for 3 * 0.5."""
     subgraph, nodes, rows = steiner(falling(D, A), falling(), graph=line)
     assert nodes.items() == [(D, 2.0), (A, 1.0), (B, 0.0), (C, 0.0)]
     assert rows.ids.tolist() == [0, 1, 2]
@@ -83,12 +83,12 @@ def test_steiner_connects_and_ranks_prized_nodes(line):
     ("graph", "node_prizes", "prizes", "expected"),
     [
         (None, [2, 0, 1, 0, 0], [0, 0, 0], ([A, B, C], [0, 1])),
-        # the row of C and D has a node in its middle with a prize of 1.99 - 0.5
+        # C - D has a virtual node with the prize 1.99 - 0.5
         (None, [0] * 5, [0, 0, 1.99], ([C, D], [2])),
-        # a row costs about 0.5, more than B is worth; a prize of 0.4 leaves 0.1 of it
+        # a row costs about 0.5, more than the prize of B; a prize of 0.4 lowers it to 0.1
         (None, [5, 0.2, 0, 0, 0], [0, 0, 0.5], ([A], [])),
         (None, [5, 0.2, 0, 0, 0], [0.4, 0, 0.5], ([A, B], [0])),
-        (PARALLEL, [1, 1, 0], [0, 0, 0.9], ([A, B], [2])),  # of two rows the prized one
+        (PARALLEL, [1, 1, 0], [0, 0, 0.9], ([A, B], [2])),  # the row with a prize
     ],
 )
 def test_the_steiner_tree_weighs_prizes_against_costs(line, graph, node_prizes, prizes, expected):
@@ -145,7 +145,7 @@ def layers(*ratings: float) -> dict[str, object]:
 
 
 def test_communities_are_ranked_by_their_number_of_given_nodes():
-    """X holds two of the nodes, Y and Z one; of these Y has the better rating."""
+    """X has two of the nodes; Y and Z have one, and Y has the better rating."""
     check(entity(SEEDS, **layers()), [X, Y, Z], [2 + 3 / 11, 1 + 9 / 11, 1 + 5 / 11])
     assert entity(ranked(3), **layers()).ids.tolist() == []
     assert entity(ranked(3), level=3, **layers()).ids.tolist() == [FINE]
@@ -162,12 +162,12 @@ def test_layer_ranks_communities_by_their_number_of_chunks():
 
 @pytest.mark.parametrize(("level", "expected"), [(0, [Y, X]), (1, [Y, Z]), (3, [Y, FINE])])
 def test_one_level_includes_coarser_communities_without_children(level, expected):
-    """Z divides X, and FINE divides Z; nothing divides Y."""
+    """Z is a child of X, FINE a child of Z; Y has no children."""
     assert layer(level=level, levels="at", **layers()).ids.tolist() == expected
 
 
 def test_community_search_ranks_reports_by_similarity():
-    """Along axis 0 the reports lie by 0.2, 0.8, 0.6, 0 (none) and 0.4; along axis 1 X alone."""
+    """Cosines to 0: 0.2, 0.8, 0.6, 0 (no report), 0.4; to 1: -0.5 for X, else 0."""
     vectors = np.array([[0.2, -0.5], [0.8, 0], [0.6, 0], [0, 0], [0.4, 0]], np.float32)
     needs = {
         "community_index": VectorIndex(vectors),

@@ -20,7 +20,7 @@ PATH = Graph.from_arrays([A, B], [B, C], n_nodes=4)
 
 
 def masses(graph: Graph, *seeds: int, **settings) -> list[float]:
-    """The mass of every node, six decimals."""
+    """The mass of every node, to six decimals."""
     return alone(ppr)(ranked(*seeds), graph=graph, **settings)[1].values.round(6).tolist()
 
 
@@ -58,7 +58,7 @@ def test_specificity_weights_seeds_by_their_number_of_chunks():
         node_chunk=[[1, 1, 0], [1, 1, 1], [0, 0, 1], [0, 0, 0]],
         relationship_chunk=[[1, 1, 0], [0, 0, 1]], n_nodes=4,
     )  # fmt: skip
-    still = {"damping": 0.0}  # the mass is the reset itself
+    still = {"damping": 0.0}  # the mass is the restart distribution
     assert masses(in_chunks, A, C, **still) == [0.333333, 0.0, 0.666667, 0.0]
     for reset in ("specificity", "uniform"):
         once = masses(in_chunks, C, D, reset=reset, **still)
@@ -130,7 +130,7 @@ def test_chunk_ppr_restarts_at_nodes_and_chunks():
     # Restart: C 1, chunk 1 at 0.05 * 1. Chunk 2 gets 1/3 of C's walk, chunk 1 less than 0.05.
     assert walked(ranked(C), 0, 1.0, 0, top_k=1).ids.tolist() == [2]
     assert walked(ranked(C), 0, 1.0, 0, passage_weight=5.0, top_k=1).ids.tolist() == [1]
-    # C and its chunk alone: c = 0.5 * p + 0.5, p = 0.5 * c, so c = 2/3 and p = 1/3.
+    # C and its chunk: c = 0.5 * p + 0.5, p = 0.5 * c, so c = 2/3 and p = 1/3.
     two = Graph.from_arrays([], [], node_chunk=[[1, 0], [0, 1]], n_nodes=2)
     check(walked(ranked(A, B, scores=(3.0, 1.0)), 0, 0, graph=two), [0, 1], [1.0, 1 / 3])
     once = walked(ranked(A), 0, 0, -1.0, top_k=3)

@@ -72,7 +72,7 @@ def test_a_valid_pipeline_has_no_problems(steps: Sequence[Any]) -> None:
          "retrieve.1 repeat", "reads 'node_scores'"),
         ([START, {"each": "question", "steps": [CHUNKS]}], "retrieve.1 each", "has no items"),
         ([START, CHUNKS, {"each": "chunks", "steps": [ANSWER]}], "retrieve.2 each", "merged"),
-        # of no item there are no chunks, but there is no mass that sums to 1
+        # without items chunks are empty, but node scores have no empty value
         ([START, {"each": "nodes", "steps": [MASS]}, {"op": "tiny.heaviest"}],
          "retrieve.2 tiny.heaviest", f"'node_scores', {UNWRITTEN}"),
         (["tiny.start"], "retrieve.0", "'tiny.start'"),

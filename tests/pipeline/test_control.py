@@ -80,9 +80,9 @@ def test_repeat_keeps_rows_of_earlier_rounds(keep, expected):
 @pytest.mark.parametrize(
     ("step", "expected"),
     [
-        (each("nodes", CHUNKS), [4, 2]),  # a slot that is left alone keeps all
+        (each("nodes", CHUNKS), [4, 2]),  # the inner steps do not write nodes
         (each("nodes", GROW), [5, 3]),
-        (each("nodes", FIRST), [4, 2]),  # also when every item gave exactly one
+        (each("nodes", FIRST), [4, 2]),  # also if every item gives one node
         (each("nodes", arms(low=[repeat(2, GROW)], high=[{**GROW, "unit": "ten"}]), merge="union"),
          [6, 14, 4, 12]),
     ],
@@ -99,7 +99,7 @@ def test_items_of_all_questions_run_as_one_block():
     result = outcomes([START, each("nodes", CHUNKS)], "1 13", "2 3")
     assert result[0].message == "unlucky"
     assert result[1].get("chunks").ids.tolist() == [2, 3]
-    # Of no item there are empty lists, so that a later step has something to read.
+    # Without items the lists are empty.
     (outcome,) = outcomes([START, each("nodes", CHUNKS)], "none")
     assert [len(outcome.get(slot)) for slot in ("chunks", "nodes")] == [0, 0]
 
@@ -113,7 +113,7 @@ def test_the_description_contains_the_code_of_combinators(monkeypatch):
 
 
 def test_a_combinator_is_a_class_whose_fields_are_its_keys(monkeypatch) -> None:
-    monkeypatch.setitem(registered, "twice", Repeat)  # and gone again afterwards
+    monkeypatch.setitem(registered, "twice", Repeat)  # removed after the test
     assert nodes([START, {"twice": 2, "steps": [GROW]}], "1") == [3]
     _, problems = build({"retrieve": [{"twice": 2, "steps": [{"op": "no.such"}], "times": 3}]})
     assert "'times'" in problems[0] and "no.such" in problems[1]

@@ -25,7 +25,7 @@ def problems(*steps: dict[str, Any]) -> list[str]:
 
 
 def test_two_lists_of_one_type_are_read_by_name():
-    """`apart(seeds, nodes)` gives the nodes that are no seeds."""
+    """`apart(seeds, nodes)` returns the nodes that are not seeds."""
     (outcome,) = outcomes([START, SEEDS, APART], "3 5 3 7")
     assert outcome.get("seeds").ids.tolist() == [3]
     assert outcome.get("nodes").ids.tolist() == [5, 7]

@@ -29,7 +29,7 @@ def test_sub_questions_get_the_answers_they_depend_on() -> None:
     assert answer(resolved("1-1: 5; 2-1: 7; final(1-1 2-1): 1")) == "13"
     assert answer(resolved("1-1(1-2): 1; 1-2(1-1): 2; final(1-2): 0")) == "3"
     result = resolved("1-1: 5; final(1-1): 1", {"op": "tiny.rephrased"})
-    assert answer(result) == "56"  # what is asked is 1 and 50, and the answer 5
+    assert answer(result) == "56"  # 1 + 50 + the answer 5
     assert isinstance(result, RetrievalState) and result.question.text == "1 50"
 
 
@@ -56,7 +56,7 @@ def test_sub_questions_run_as_one_block_and_fail_their_question() -> None:
 
 def test_at_most_keeps_sub_questions_in_dependency_order() -> None:
     text = "1-2(1-1): 7; 1-1: 5; 3-1: 100; final(1-2): 9"
-    assert answer(resolved(text, at_most=2)) == "114"  # 1-1 and 3-1 have no needs: both are taken
+    assert answer(resolved(text, at_most=2)) == "114"  # 1-1 and 3-1 depend on nothing
     assert answer(resolved(text, at_most=2, prune_unused=True)) == "21"
 
 

@@ -90,7 +90,7 @@ def test_a_batch_that_raises_is_replaced_by_single_calls():
     result = outcomes([START, {"op": "tiny.twice"}], "1", "2", "3")
     assert [one.get("nodes").ids.tolist() for one in result] == [[2], [4], [6]]
     assert tiny_operators.blocks == [3]
-    # One bad question becomes one failure, not a lost block.
+    # A bad question fails alone.
     result = outcomes([START, {"op": "tiny.twice"}], "1", "13", "3")
     assert tiny_operators.blocks[1:] == [3, 1, 1, 1]
     assert isinstance(result[1], Failure)
