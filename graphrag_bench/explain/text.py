@@ -22,7 +22,7 @@ def answer_lines(plain: Plain, *, whole: bool = False) -> Iterator[str]:
     yield from (f"fallback: {reason}" for reason in plain["fallbacks"])
     yield ""
     n_tokens = sum(piece["tokens"] for piece in plain["context"])
-    yield f"context: {len(plain['context'])} rows, {n_tokens} tokens"
+    yield f"context: {len(plain['context'])} pieces, {n_tokens} tokens"
     for piece in plain["context"]:
         yield from _piece(piece, whole)
     if cut := plain.get("cut"):
@@ -48,7 +48,7 @@ def short_answer_lines(plain: Plain, model: str) -> Iterator[str]:
     yield f"answered by {model}" + (f": {SMALL_MODEL_NOTE}" if PACKAGED in model else "")
     yield from (f"fallback: {reason}" for reason in plain["fallbacks"])
     rows = plain["context"]
-    yield f"from {len(rows)} rows of context" + (", the first:" if rows[MAX_PIECES:] else ":")
+    yield f"from {len(rows)} pieces of context" + (", the first:" if rows[MAX_PIECES:] else ":")
     for piece in rows[:MAX_PIECES]:
         yield from _piece(piece, whole=False)
 
@@ -81,7 +81,7 @@ def usage_text(usage: Plain) -> str:
 def _slot(name: str, value: Any) -> Iterator[str]:
     name = name.replace("_", " ")
     if name == "context":
-        yield f"{name}: {len(value['pieces'])} rows, {len(value['cut'])} cut"
+        yield f"{name}: {len(value['pieces'])} pieces, {len(value['cut'])} cut"
     elif isinstance(value, dict):
         for part, inner in value.items():
             yield from _slot(f"{name}, {part}", inner) if inner else ()
