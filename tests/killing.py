@@ -1,4 +1,4 @@
-"""Processes of the command that end in the middle, and what they leave behind.
+"""Command processes that are killed, and the files they leave.
 
 Each is forked from a server process that has imported the package, which takes some milliseconds.
 """
@@ -31,7 +31,7 @@ CONCURRENCY = 4
 _FORKS = multiprocessing.get_context("forkserver")
 _FORKS.set_forkserver_preload([__name__])
 _TIMED = ("budget", "ledger", "timing", "environment.json", "metrics.json", "config.yaml")
-"""Files that hold times, costs, addresses or machines."""
+"""Files with times, costs, addresses or the environment."""
 _FOUNDERS = {
     "Alba": "Jorwick Marsh", "Aldor": "Jorthal Marsh", "Alfast": "Jorsund Marsh",
     "Algard": "Jorney Marsh", "Alholm": "Jormere Marsh", "Almere": "Jorholm Marsh",
@@ -39,7 +39,7 @@ _FOUNDERS = {
 
 
 def tiny_set(folder: Path) -> Path:
-    """A folder with a set of six one-line towns, and a question about each but the last."""
+    """Write a set of six documents about towns and five questions."""
     corpus = [
         {"id": town, "title": town, "text": f"{town} was founded by {founder}. {town} is a town."}
         for town, founder in _FOUNDERS.items()
@@ -53,13 +53,13 @@ def tiny_set(folder: Path) -> Path:
 
 
 def served(url: str) -> list[str]:
-    """The settings of a language model at this address."""
+    """Return the settings of a language model at this address."""
     return ["llm=openai_compatible", "llm.model=fake", f"llm.base_url={url}",
             "llm.api_key_env=null", f"llm.limits.concurrency={CONCURRENCY}"]  # fmt: skip
 
 
 def built_by_llm(root: Path, home: Path, url: str, *more: str) -> list[str]:
-    """The words of a run that asks a model in building and in answering."""
+    """Return the command of a run whose build and answers call a model."""
     return ["run", "dataset=jsonl", f"dataset.root={root}", "method=hipporag",
             "method.conversion=llm", "build.extraction=llm", "embedder=hashing",
             "reference_rows=off", f"paths.home={home}", *served(url), *more]  # fmt: skip
@@ -67,7 +67,7 @@ def built_by_llm(root: Path, home: Path, url: str, *more: str) -> list[str]:
 
 @dataclass(frozen=True)
 class Fault:
-    """What befalls a process: kill -9 at call `number` of a function, or files that may not grow.
+    """A fault of a process: SIGKILL at call `number` of a function, or a limit of file sizes.
 
     `where` is `rename` or `replace` of a path, or `append`, of which half is written before.
     """
@@ -77,7 +77,7 @@ class Fault:
     most_bytes: int | None = None
 
     def strike(self) -> None:
-        """Let it befall this process."""
+        """Apply the fault to this process."""
         if self.most_bytes is not None:
             resource.setrlimit(resource.RLIMIT_FSIZE, (self.most_bytes, self.most_bytes))
         if self.where == "append":
@@ -107,14 +107,14 @@ def _half(path: Path, rows: Any) -> None:
 
 @dataclass
 class Started:
-    """A process of the command at work."""
+    """A running command."""
 
     process: Any
     out: Path
 
     @property
     def alive(self) -> bool:
-        """Whether it is still at work."""
+        """Whether it is still running."""
         return bool(self.process.is_alive())
 
     def send(self, number: signal.Signals) -> None:
@@ -122,20 +122,20 @@ class Started:
         os.kill(self.process.pid, number)
 
     def ended(self) -> Ended:
-        """Exit code and output, after waiting for it; minus the signal that killed it."""
+        """Wait for it; return exit code (minus the signal that killed it) and output."""
         self.process.join(60)
         assert self.process.exitcode is not None
         out, err = (self.out.with_suffix(f".{name}").read_text() for name in ("out", "err"))
         return Ended(self.process.exitcode, out, err)
 
     def killed(self) -> None:
-        """End it with SIGKILL, wherever it is."""
+        """Kill it with SIGKILL."""
         self.process.kill()
         self.process.join()
 
 
 def start(words: list[str], folder: Path, fault: Fault | None = None) -> Started:
-    """Start a command, with a working folder and files for what it says in `folder`."""
+    """Start a command; `folder` is its working directory and has its output."""
     out = folder / f"said-{time.monotonic_ns()}"
     process = _FORKS.Process(target=_work, args=(words, out, fault or Fault()))
     with pytest.MonkeyPatch.context() as patch:  # else the server does not find what it preloads
@@ -157,13 +157,13 @@ def _work(words: list[str], out: Path, fault: Fault) -> None:
 
 
 def wait_for_calls(fake: FakeOpenAI, url: str, n_calls: int, *started: Started) -> None:
-    """Wait until the server has seen so many calls, or one of the processes has ended."""
+    """Wait until the server has received `n_calls`, or a process has ended."""
     while fake.stats(url).requests < n_calls and all(one.alive for one in started):
         time.sleep(0.005)
 
 
 def determined(home: Path) -> dict[str, bytes]:
-    """The files of runs and artifacts that the configuration alone determines, by path."""
+    """Return the files that depend only on the configuration, by path."""
     result = {}
     for path in sorted([*home.glob("runs/**/*"), *home.glob("artifacts/**/*")]):
         if path.is_dir() or path.name.startswith(_TIMED) or path.suffix in (".lock", ".new"):

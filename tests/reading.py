@@ -1,4 +1,4 @@
-"""What a model that knows only capital letters would reply: names, facts and answers of a prompt.
+"""Replies of a fake model that extracts capitalised names.
 
 The fake server replies so in its scenario `reads=True`; the same prompt always gets the same reply.
 """
@@ -13,7 +13,7 @@ _ASKING = {"Who", "What", "Where", "When", "Which", "How", "Question", "Short", 
 
 
 def reply(body: dict[str, Any]) -> str:
-    """The reply to a chat request: JSON where a schema asks for it, otherwise a name."""
+    """Return the reply to a chat request: JSON for a schema, else a name."""
     text = _last_with(body, ("Passage:", "Question:"))
     form = body.get("response_format") or {}
     fields = form.get("json_schema", {}).get("schema", {}).get("properties", {})
@@ -28,13 +28,13 @@ def reply(body: dict[str, Any]) -> str:
 
 
 def prompt_digest(body: dict[str, Any]) -> str:
-    """What tells calls apart: the messages, the limit of tokens and the form asked for."""
+    """Return a digest of a request: messages, token limit and response format."""
     message = [body["messages"], body.get("max_tokens"), body.get("response_format")]
     return hashlib.sha256(json.dumps(message, sort_keys=True).encode()).hexdigest()[:16]
 
 
 def _last_with(body: dict[str, Any], words: tuple[str, ...]) -> str:
-    """The last message of the user that holds one of the words, else the last message."""
+    """Return the last user message that contains one of the words, else the last message."""
     texts = [str(message["content"]) for message in body["messages"] if message["role"] == "user"]
     fitting = [text for text in texts if any(word in text for word in words)]
     return [*texts, *fitting][-1]
@@ -45,7 +45,7 @@ def _names(text: str) -> list[str]:
 
 
 def _facts(passage: str) -> list[list[str]]:
-    """[name, the words between, next name] within each sentence."""
+    """Return [name, words between, next name] within each sentence."""
     facts = []
     for sentence in re.split(r"(?<=\.)\s|\n", passage):
         result = list(NAME.finditer(sentence))

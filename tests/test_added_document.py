@@ -1,4 +1,4 @@
-"""A corpus to which a document is added costs what the document costs."""
+"""Costs of a document that is added to a corpus."""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -17,7 +17,7 @@ from graphrag_bench.llm.calls import Chat, Completion
 from graphrag_bench.llm.scripted import Scripted
 
 noted: Counter[str] = Counter()
-"""The texts that were embedded and read, and the prompts that were sent."""
+"""Numbers of embedded texts, tagged texts and prompts."""
 NEW = Document("new", "Vera Lindt", "Vera Lindt met Zora Quill in Osterby.")
 
 
@@ -42,7 +42,7 @@ def reader() -> Scripted:
 
 
 def run(data: Dataset, home: Path, method: str, **settings: object) -> Counter[str]:
-    """What a run embeds, reads and asks."""
+    """Run, and return the numbers of embedded texts, tagged texts and prompts."""
     noted.clear()
     named = {"embedder": "Embedder", "nlp": "Tagger", "llm": "reader"}
     models = {role: {"_target_": f"test_added_document.{name}"} for role, name in named.items()}
@@ -58,7 +58,7 @@ def run(data: Dataset, home: Path, method: str, **settings: object) -> Counter[s
 def test_added_document_costs_only_its_own_calls(
     method: str, settings: dict[str, object], n_prompts: int, tmp_path: Path
 ) -> None:
-    """One passage and three names are new: at most as many texts; its extraction and a gleaning."""
+    """One passage and three names are new, and two calls: extraction and gleaning."""
     first = gb.dataset("toy")
     whole = run(first, tmp_path, method, **settings)
     more = run(replace(first, documents=(*first.documents, NEW)), tmp_path, method, **settings)

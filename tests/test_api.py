@@ -1,4 +1,4 @@
-"""The Python interface gives what the command line gives, and can be looked at and changed."""
+"""The Python interface: editable pipelines, and the same runs as the command line."""
 
 from collections.abc import Callable
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""What a user sees: errors with the nearest valid names, and how far long work has come."""
+"""Error messages and progress."""
 
 import errno
 import io
@@ -28,14 +28,14 @@ def test_unknown_name_gets_the_nearest_or_all_names():
 
 @pytest.fixture
 def clock(monkeypatch):
-    """A clock of seconds that the test sets, in a list of one."""
+    """Replace the clock by a list with the current second."""
     now = [0.0]
     monkeypatch.setattr(progress, "time", SimpleNamespace(monotonic=lambda: now[0]))
     return now
 
 
 def shown(clock: list[float], every: float, *steps: int, total: int, **settings) -> list[str]:
-    """The lines of a log after steps of work that take so many seconds each."""
+    """Return the lines of a log after `steps` that take `every` seconds each."""
     stream = io.StringIO()
     with Progress(stream=stream, **settings).task("embedding", total) as advance:
         for step in steps:

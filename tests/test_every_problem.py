@@ -1,4 +1,4 @@
-"""What a user got wrong is told at once, with the nearest names."""
+"""All problems of a command are reported together, with the nearest names."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -28,7 +28,7 @@ NAMED = [
     ("'chunk.vbd'", "'chunk.vdb'"), ("'dampin'", "'damping'"), ("'zero'", "integer"),
     ("'contxt'", "context"), ("answr.j2", "'answer.j2'"), ("'many'", ""), ("workers=0", ""),
 ]  # fmt: skip
-"""What is wrong, and the valid name that its line has."""
+"""Each problem, and the valid name in its line."""
 
 
 def test_all_problems_are_in_one_message(home: Path) -> None:

@@ -1,4 +1,4 @@
-"""Whatever happens to a run ends in its result or in one clear error, and nothing is paid twice.
+"""Faults end in the result or in one error, and no call is paid twice.
 
 Real processes are killed with SIGKILL, real servers fail, and texts and files are hostile.
 """
@@ -31,16 +31,16 @@ from graphrag_bench.files import project_folder, read_yaml
 pytestmark = pytest.mark.slow
 
 N_CALLS = 22
-"""Two for each of 6 documents and two for each of 5 questions, no two alike."""
+"""Two distinct calls for each of 6 documents and of 5 questions."""
 UNREAD = "Otto Brandt"
-"""Two of the eight passages of toy name him."""
+"""A name in two of the eight passages of toy."""
 IMPATIENT = ["llm.retries=2"]
 IN_ORDER = "llm.limits={concurrency: 1}"
 
 
 @dataclass(frozen=True)
 class Towns:
-    """A run on six towns, and the home of the same run that nothing has disturbed."""
+    """A run on six towns, and the home (`whole`) of the same run without faults."""
 
     fake: FakeOpenAI
     root: Path
@@ -54,7 +54,7 @@ class Towns:
         return self.fake.stats(url).answered
 
     def finish(self, url: str, *more: str) -> None:
-        """Run to the end, which must leave the files of the undisturbed run."""
+        """Run to the end; the files must equal those of the run without faults."""
         run_folder(*self.words(url, *more)[1:])
         assert determined(self.home) == determined(self.whole)
 
@@ -71,7 +71,7 @@ def undisturbed(fake: FakeOpenAI, tmp_path_factory: pytest.TempPathFactory) -> T
 
 @pytest.fixture
 def towns(undisturbed: Towns, home: Path) -> Towns:
-    """A run of the towns in a home of its own."""
+    """Return a run of the towns in an empty home."""
     return Towns(undisturbed.fake, undisturbed.root, home, undisturbed.home)
 
 

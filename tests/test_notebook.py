@@ -1,4 +1,4 @@
-"""A notebook defines an operator, runs it, and edits it."""
+"""A notebook that defines, runs and edits an operator."""
 
 import os
 from pathlib import Path
@@ -41,7 +41,7 @@ print(run.key, row["evidence_recall@5"])
 
 @pytest.fixture(scope="module")
 def printed(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
-    """What the cells of one executed notebook have printed."""
+    """Return the output of each cell of an executed notebook."""
     shortest = OPERATOR.replace("lengths, top_k", "-lengths, top_k")
     commented = shortest.replace("    lengths =", "    # characters\n    lengths =")
     cells = [SETUP, OPERATOR, RUN, shortest, RUN, commented, RUN]
@@ -56,14 +56,14 @@ def printed(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
 
 
 def _text(output: nbformat.NotebookNode) -> str:
-    """What an output says: printed text, or the text of what was displayed."""
+    """Return the printed or displayed text of an output."""
     if output.output_type == "stream":
         return str(output.text) if output.name == "stdout" else ""
     return str(output.data["text/plain"])
 
 
 def test_edited_notebook_cell_replaces_the_operator(printed: list[str]) -> None:
-    """The passage of q1 is among the three longest of eight, and not among the shortest."""
+    """The passage of q1 is among the three longest, not among the three shortest."""
     (first, longest), (second, shortest) = printed[2].split(), printed[4].split()
     assert first != second
     assert (longest, shortest) == ("1.0", "0.0")

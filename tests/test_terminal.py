@@ -1,4 +1,4 @@
-"""Nothing that a corpus or a model wrote steers the terminal, and no secret reaches a file."""
+"""Terminal output has no control characters, and addresses have no secrets."""
 
 import io
 import re

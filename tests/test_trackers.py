@@ -1,4 +1,4 @@
-"""Jobs of Hydra in experiment trackers, read back from MLflow's local store."""
+"""Jobs of Hydra in experiment trackers."""
 
 import sys
 from pathlib import Path
@@ -22,13 +22,13 @@ CONFIGS = Path(__file__).parents[1] / "configs" / "hydra" / "callbacks"
 
 @pytest.fixture
 def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The folder of a run of BM25 on toy that retrieved."""
+    """Return the folder of a run of BM25 on toy with answer=off."""
     monkeypatch.chdir(tmp_path)
     return run_folder(*TOY, "method=bm25", "answer=off", "reference_rows=off", "seed=7")
 
 
 def job(folder: Path, **cell: Any) -> DictConfig:
-    """The configuration of a Hydra job that left a cell with these fields."""
+    """Return the configuration of a Hydra job whose cell has these fields."""
     output = folder / "jobs" / "3"
     output.mkdir(parents=True)
     write(output, Cell("", 0, (), "", "", **cell))
@@ -41,13 +41,13 @@ def job(folder: Path, **cell: Any) -> DictConfig:
 
 @pytest.fixture(autouse=True)
 def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Allow a store of files, which opens a hundred times faster than one of SQLite."""
+    """Allow MLflow's file store, which opens a hundred times faster than SQLite."""
     monkeypatch.setenv("MLFLOW_ALLOW_FILE_STORE", "true")
     monkeypatch.setenv("MLFLOW_DISABLE_TELEMETRY", "true")
 
 
 def logged(folder: Path, config: DictConfig) -> tuple[Any, Any]:
-    """A client and the one run of the tracker that a job became."""
+    """Log a job; return the client and the tracker's only run."""
     from mlflow import MlflowClient
 
     store = (folder / "mlruns").as_uri()

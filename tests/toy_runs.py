@@ -1,4 +1,4 @@
-"""The command on the toy set in the process, with a reader and a tagger that need no weights."""
+"""Runs of commands on the toy set, with a reader and a tagger without weights."""
 
 import contextlib
 import io
@@ -42,20 +42,20 @@ QUICK: Mapping[str, Sequence[str]] = {
         "build.gnn_weights.epochs=1",
     )
 }  # fmt: skip
-"""Settings of methods that train something for longer than a test may take."""
+"""Settings that shorten the training of methods."""
 READER = {"_target_": "toy_runs.reader", "replies": {"capital of France": "Paris"}}
 TAGGER = {"_target_": "toy_runs.Capitals"}
 
 asked: list[str] = []
-"""Every prompt that reached the reader, in order."""
+"""Prompts of the reader, in order."""
 fails_on: set[str] = set()
-"""The reader gives no reply to a prompt that holds one of these."""
+"""The reader refuses prompts that contain one of these texts."""
 stops_on: set[str] = set()
-"""The reader stops the run at a prompt that holds one of these."""
+"""The reader stops the run at prompts that contain one of these texts."""
 
 
 def reader(replies: Mapping[str, str] | Sequence[tuple[str, str]] = ()) -> Scripted:
-    """A model that answers every question with `Ada Marsh`, and lists names when asked for them."""
+    """Return a model that answers `Ada Marsh` and extracts capitalised names."""
     return Scripted(replies, ada_marsh)
 
 
@@ -84,7 +84,7 @@ def ada_marsh(chat: Chat) -> str | CallFailed:
 
 
 def planned(names: Sequence[str]) -> dict[str, object]:
-    """A plan that asks of each name, then for an overview of the first, then of all together."""
+    """Return a plan: a question for each name, an overview of the first, and a final question."""
 
     def hop(name: str, query: str, *, abstract: bool = False) -> dict[str, object]:
         return {"hop_id": name, "sub_query": query, "if_abstract": abstract, "dependencies": []}
@@ -97,7 +97,7 @@ def planned(names: Sequence[str]) -> dict[str, object]:
 
 
 class Capitals:
-    """A tagger to whom a run of capitalised words is a name, and the words between a relation."""
+    """Tagger: capitalised words are names, and the words between two names a relation."""
 
     identity = "capitals:1"
 
@@ -153,7 +153,7 @@ def command(*arguments: str) -> Ended:
 
 
 def shell(*arguments: str) -> Ended:
-    """The command in a process of its own, in the working folder; dear, a second each."""
+    """Run a command in a new process, which takes a second."""
     path = f"{Path(graphrag_bench.__file__).parents[1]}{os.pathsep}{Path(__file__).parent}"
     done = subprocess.run(
         [sys.executable, "-m", "graphrag_bench.cli.main", *arguments],
@@ -166,35 +166,35 @@ def shell(*arguments: str) -> Ended:
 
 
 def ran(*arguments: str) -> Ended:
-    """The command `run`, which must succeed."""
+    """Run the command `run`, which must succeed."""
     ended = command("run", *arguments)
     assert ended.code == 0, ended.err
     return ended
 
 
 def run_folder(*words: str) -> Path:
-    """The folder of a run that is done by functions: without a table and reference rows."""
+    """Run by functions, without table and reference rows; return the run folder."""
     return execute(Experiment.prepare(compose_settings(words))).folder.path.resolve()
 
 
 def by_python(method: str, **settings: object) -> Experiment:
-    """A checked run of a method on the toy set; Hydra composes the rest once for all methods."""
+    """Prepare a method on the toy set by the Python interface."""
     models = {"embedder": "hashing", "llm": "scripted", "nlp": TAGGER}
     return api.method(method, **models, **settings).experiment(api.dataset("toy"))
 
 
 def table_of(folder: Path) -> str:
-    """The table that a command writes of a stored run alone."""
+    """Return the table of a stored run."""
     return markdown(run_table([metrics(folder)]))
 
 
 def plan_of(*words: str) -> str:
-    """The plan of a run of these words."""
+    """Return the plan of a run."""
     return describe(Experiment.prepare(compose_settings(words)))
 
 
 def refusal(*words: str, exit_code: int = 2) -> str:
-    """The message of the error that a run of these words ends in."""
+    """Run by functions; return the message of its UserError."""
     with pytest.raises(UserError) as error:
         run_folder(*words)
     assert error.value.exit_code == exit_code
@@ -202,7 +202,7 @@ def refusal(*words: str, exit_code: int = 2) -> str:
 
 
 def refused(*arguments: str, name: str = "run", code: int = 2) -> str:
-    """The one message of a command that must be refused, or be stopped (`code=1`)."""
+    """Run a command that must fail; return its only message."""
     ended = command(name, *arguments)
     assert ended.code == code, ended.out
     message = [line for line in ended.err.splitlines() if line.startswith("graphrag-bench")]
@@ -224,7 +224,7 @@ def write_set(
     corpus: Sequence[Mapping[str, object]] | bytes,
     questions: Sequence[Mapping[str, object]] | bytes,
 ) -> Path:
-    """A folder with `corpus.jsonl` and `questions.jsonl` of these rows, or of these bytes."""
+    """Write `corpus.jsonl` and `questions.jsonl` from rows or bytes; return the folder."""
     folder.mkdir(parents=True, exist_ok=True)
     for name, rows in (("corpus", corpus), ("questions", questions)):
         lines = rows if isinstance(rows, bytes) else "".join(map(_line, rows)).encode()

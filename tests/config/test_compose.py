@@ -1,4 +1,4 @@
-"""Words and values become the settings that Hydra composes of them; errors name the nearest."""
+"""Composition of settings by Hydra."""
 
 from pathlib import Path
 

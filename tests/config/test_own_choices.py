@@ -1,4 +1,4 @@
-"""Methods, data sets, models and packages of one's own, used from outside the checkout."""
+"""Methods, data sets, models and packages of the user."""
 
 from importlib.metadata import EntryPoint
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Profiles lay a source's values over a method's file, and the user's over those."""
+"""Profiles override a method's file, and settings of the user override profiles."""
 
 import pytest
 
@@ -44,7 +44,7 @@ def test_profile_with_an_unknown_setting_is_refused() -> None:
 
 
 def test_profile_can_set_null() -> None:
-    """`null` in a file is no value on the command line too, and not the word None."""
+    """`null` in a profile is None, not the text."""
     assert compose_settings(["method=pathcorag", "profile=paper"])["method"]["max_pairs"] is None
 
 

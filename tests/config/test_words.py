@@ -1,4 +1,4 @@
-"""Words of a command as Hydra's grammar reads them: quoted where they need it, `~` as the home."""
+"""Quoting and `~` in the words of a command."""
 
 from pathlib import Path
 

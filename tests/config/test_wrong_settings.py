@@ -1,4 +1,4 @@
-"""Whatever a user gets wrong in a setting is one message that names it, and what would be right."""
+"""Errors of settings name the setting and the valid value."""
 
 from pathlib import Path
 

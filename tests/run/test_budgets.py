@@ -1,4 +1,4 @@
-"""The context budget: what packers are given, and what it comes to in a run."""
+"""Context budgets: the settings of packing steps, and the contexts of runs."""
 
 from pathlib import Path
 
@@ -29,19 +29,19 @@ def pipeline_of(name: str, profile: str = "default") -> Pipeline:
 
 
 def prepared(name: str, *words: str) -> Experiment:
-    """A checked run of a method on the toy set, whose reader has a window of 8,192 tokens."""
+    """Prepare a method on the toy set, with a reader whose window has 8,192 tokens."""
     base = ["dataset=toy", "embedder=hashing", f"method={name}"]
     return Experiment.prepare(compose_settings([*base, *words]))
 
 
 def served(name: str, window: int | None, *words: str) -> Experiment:
-    """The same with a reader of that window behind an API."""
+    """Prepare a method with a reader of this window behind an API."""
     reader = "llm=openai_compatible", "llm.model=m", f"llm.window={window or 'null'}"
     return prepared(name, *reader, *words)
 
 
 def blocks_of(name: str, setting: str, *words: str) -> list[object]:
-    """What every block of a method's contexts has as a setting once the budget is known."""
+    """Return a setting of every block of a method, after the budget is applied."""
     return [op.settings.get(setting) for op in packers(prepared(name, *words).method.pipeline)]
 
 
@@ -68,7 +68,7 @@ def test_point_budget_applies_to_native_budgets_only() -> None:
 
 @pytest.mark.parametrize("profile", ["default", "paper", "zhou2025", "upstream"])
 def test_fixed_tokens_of_blocks_fit_the_budget_of_the_method(profile: str) -> None:
-    """Else the first blocks fill a smaller window, and the last, PathRAG's paths, are cut whole."""
+    """Otherwise the last block, PathRAG's paths, is cut entirely."""
     unpacked = set()
     for name in names("method"):
         raw = method_values(with_profile(method_file(name), profile, "default"))
@@ -168,7 +168,7 @@ LONG = "Ada Marsh wrote to Otto Brandt about the bridge at Norvik, and he answer
 
 @pytest.fixture
 def books(tmp_path: Path) -> list[str]:
-    """Three texts of about 5,400 tokens each, cut by tokens as the papers cut them."""
+    """Settings of a set of three texts of about 5,400 tokens, chunked by tokens."""
     rows = [{"id": f"b{n}", "title": f"Book {n}", "text": LONG * 300} for n in range(3)]
     folder = write_set(tmp_path / "books", rows, [{"id": "q", "text": "Who?", "evidence": ["b0"]}])
     data = ["dataset=jsonl", f"dataset.root={folder}", "chunking=token"]
@@ -176,7 +176,7 @@ def books(tmp_path: Path) -> list[str]:
 
 
 def kinds(folder: Path) -> list[str]:
-    """The kinds of the pieces in the context of the only question."""
+    """Return the kinds of the pieces in the context of the only question."""
     (row,) = records(folder)
     return [piece["kind"] for piece in row["context"]["pieces"]]  # type: ignore[index]
 

@@ -1,4 +1,4 @@
-"""The settings in which stored runs differ: what is a column and what is not."""
+"""Settings that differ between stored runs, and become columns."""
 
 from pathlib import Path
 from typing import Any
@@ -11,7 +11,7 @@ from graphrag_bench.run.stored_settings import differing_settings
 
 
 def run(method: str = "walk", step: int = 2, evaluation: Any = None, **config: Any) -> StoredRun:
-    """A run of these settings, with one step that takes `step`, that needs no folder."""
+    """Return a run with these settings and one step with `top_k=step`, without a folder."""
     own = {"name": method, **config.pop("parameters", {}),
            "retrieve": [{"op": "walk", "top_k": step}]}  # fmt: skip
     stored = StoredRun(RunFolder(Path("runs", "toy", method, "key")))

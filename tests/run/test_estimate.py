@@ -1,4 +1,4 @@
-"""What a run costs at most, against what it then costs."""
+"""Estimated costs compared with actual costs."""
 
 from pathlib import Path
 
@@ -15,7 +15,7 @@ pytestmark = pytest.mark.slow
 
 LIMIT = 2
 MODELS = ["ggraphrag", "drift", "ircot", "tog", "pankrag", "rerank", "hoprag", "kgp", "lgraphrag"]
-"""Methods that ask a model in each of the ways that there are."""
+"""Methods that cover every kind of model call."""
 
 
 @pytest.fixture(scope="module")
@@ -44,7 +44,7 @@ def test_actual_costs_are_within_the_planned_maximum(home: Path, method: str) ->
 
 
 def test_estimate_counts_rounds(home: Path) -> None:
-    """Eight thoughts for each question, one call each."""
+    """At most eight thoughts per question, one call each."""
     (thoughts,) = estimates(prepared(home, "ircot"), LIMIT, 0)  # nothing is answered
     assert thoughts.step.endswith("thoughts.next")
     assert (thoughts.most.calls, thoughts.expected.calls) == (8 * LIMIT, 4 * LIMIT)

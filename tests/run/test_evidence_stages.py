@@ -1,4 +1,4 @@
-"""Rows held against a graph of five nodes and three chunks, verdict by verdict.
+"""Stages of the funnel on a graph of five nodes and three chunks.
 
 Chunk 0 (document a) states "0 - 1", chunk 1 (document b) states "1 - 2", chunk 2 (document c)
 states nothing but names node 3; nodes 0 and 4 are synonyms.
@@ -46,14 +46,14 @@ def context(*pieces: dict[str, Any], cut: tuple[tuple[str, str], ...] = ()) -> d
 RANKED = {"step": "x", "wrote": {"relationships": {"ids": [1], "scores": [1.0]}}}
 NAMED_ALONE = replace(BUILT, graph=Graph.from_arrays([], [], NODE_CHUNK, n_nodes=5))
 CHUNK_NODES = replace(BUILT, graph=Graph.from_arrays([0], [1], np.eye(3), [[1, 1, 0]], n_nodes=3))
-"""The nodes are the chunks; what joins 0 and 1 is no statement, and no node of the other."""
+"""The nodes are the chunks; the relationship 0 - 1 is no statement of a chunk."""
 
 
 SAME = ChunkTable.of([("a", "", "same"), ("b", "", "same")])
 PACKED = context(piece("relationship", "0+1", "a", "b"), cut=(("chunk", "c"),))
 PATHS = [{"nodes": [0, 1], "relationships": [0], "score": 0.2, "transition": 0},
          {"nodes": [1, 2], "relationships": [1], "score": 0.9, "transition": 0}]  # fmt: skip
-"""Pieces number them best first: path 0 is over relationship 1, path 1 over relationship 0."""
+"""Pieces are numbered by score: path 0 has relationship 1, path 1 relationship 0."""
 PATH_PACKED = row(
     context=context(piece("path", "0", "b"), cut=(("path", "1"),)),
     trace=[{"step": "x", "wrote": {"paths": PATHS}}],

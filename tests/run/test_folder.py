@@ -1,4 +1,4 @@
-"""The run folder: nothing that was paid for is lost, and nothing is done twice."""
+"""The run folder: rows survive kills, and finished questions are not run again."""
 
 from pathlib import Path
 from typing import Any

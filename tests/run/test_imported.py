@@ -1,4 +1,4 @@
-"""Results of others as runs: every format, what matches nothing, and export followed by import."""
+"""Import of external results in every format, and export."""
 
 import json
 from dataclasses import replace
@@ -126,7 +126,7 @@ def test_export_and_import_keep_scores(tmp_path: Path) -> None:
 
 
 def test_recall_mrr_and_ndcg_equal_those_of_trec_eval(tmp_path: Path) -> None:
-    """Of all documents in an order that has nothing to do with the questions."""
+    """The rankings have all documents in arbitrary order."""
     pytrec_eval = pytest.importorskip("pytrec_eval")
     names = ["isk", "ada", "mira", "tarn", "lund", "velia", "otto", "norvik"]
     order = {f"q{n}": names[n:] + names[: n - 1] for n in range(1, 7)}

@@ -1,4 +1,4 @@
-"""What plan, run and their notes say of texts that are longer than the embedder reads."""
+"""Reports of plan and run on texts longer than the window of the embedder."""
 
 import pytest
 from fake_openai import FakeOpenAI
@@ -12,7 +12,7 @@ pytestmark = pytest.mark.usefixtures("home")
 
 
 def served(url: str, *more: str) -> list[str]:
-    """The toy set with an embedder behind an API that reads 15 tokens."""
+    """Return the settings of an embedder behind an API with a window of 15 tokens."""
     own = ("model=fake", "dimension=8", f"base_url={url}", "api_key_env=null", "window=15",
            "tokenizer=cl100k")  # fmt: skip
     words = [word for word in TOY if not word.startswith("embedder")]

@@ -1,4 +1,4 @@
-"""`pooling=rerank` and `pooling=reselect` on methods whose files know nothing of them."""
+"""`pooling=rerank` and `pooling=reselect` on every method that packs relationships."""
 
 from pathlib import Path
 from typing import Any
@@ -21,7 +21,7 @@ pytestmark = pytest.mark.slow
 
 TABLES = ["lgraphrag", "vgraphrag", "llightrag", "glightrag", "hlightrag", "fastgraphrag",
           "graphrag_er", "gretriever", "lightrag_mix"]  # fmt: skip
-"""Methods that pack ranked relationships as a table, in a stage of their own."""
+"""Methods that pack ranked relationships as a table."""
 ALL = [*TABLES, "pankrag", "ketrag", "hirag", "youtugraphrag", "youtugraphrag_agent",
        *({"subgraphrag"} & set(names("method")))]  # fmt: skip
 """Every method that packs ranked relationships."""
@@ -49,7 +49,7 @@ def method(name: str, **settings: Any) -> dict[str, Any]:
 
 
 def final(values: dict[str, Any], budget: int | None = None, **pooling: Any) -> RetrievalState:
-    """The state that a method packs for the question in the planted world."""
+    """Return the final state of a method for the question in the planted world."""
     pipeline, problems = build(values, StepOptions(pooling=pooling or None))
     assert not problems
     resources = {**CHAIN.resources, "context_budget": ContextBudget(budget)}
@@ -60,14 +60,14 @@ def final(values: dict[str, Any], budget: int | None = None, **pooling: Any) -> 
 
 
 def unordered(context: Context) -> list[object]:
-    """The pieces, with the lines of the relationships sorted without the number that opens each."""
+    """Return the pieces, with the rows of relationships sorted and without row numbers."""
     lines = [one.text.partition(",")[2] for one in context.pieces if one.kind == "relationship"]
     return [*(one for one in context.pieces if one.kind != "relationship"), sorted(lines)]
 
 
 @pytest.mark.parametrize("name", TABLES)
 def test_rerank_changes_only_the_order_of_relationships(name: str) -> None:
-    """With 300 tokens the tables of most of the methods are cut."""
+    """300 tokens cut the tables of most methods."""
     base = final(method(name), 300)
     new = final(method(name), 300, mode="rerank")
     before, after = base.get("context"), new.get("context")

@@ -1,4 +1,4 @@
-"""A run is prepared in one pass."""
+"""Preparation of a run in one pass."""
 
 import shutil
 from pathlib import Path

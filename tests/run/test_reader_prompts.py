@@ -1,4 +1,4 @@
-"""Whose prompt answers in which regime: one clause and one prompt for prose, or each its own."""
+"""Answer prompts of the regimes house and published."""
 
 from pathlib import Path
 
@@ -17,7 +17,7 @@ IN_SEARCH = {"tog": ["answer.if_enough (retrieve)"], "pankrag": ["answer.direct 
 
 
 def final_prompt(experiment: Experiment) -> Prompt:
-    """The prompt of the method's last answer."""
+    """Return the prompt of the method's last answer."""
     steps = experiment.method.pipeline.generate
     ops = [op for step in steps for op in step.operators() if "answer" in op.operator.returns]
     prompt = ops[-1].settings["prompt"]
@@ -26,7 +26,7 @@ def final_prompt(experiment: Experiment) -> Prompt:
 
 
 def wording(prompt: Prompt, form: FormName) -> str:
-    """What the prompt says of one passage, with a question that wants this form."""
+    """Render the prompt for one passage and a question of this answer form."""
     passage = Piece("chunk", "1", "Ada.", 1.0, 5)
     values = reader_values(Question("q", "Who?", form=form), [passage])
     chat = prompt.render({**values, "points": (), "triples": (), "reasoning": ""})
@@ -34,7 +34,7 @@ def wording(prompt: Prompt, form: FormName) -> str:
 
 
 def prompt_files(experiment: Experiment, *stages: str) -> set[str]:
-    """The names of the prompts of the steps of these stages."""
+    """Return the names of the prompts in these stages."""
     steps = [step for stage in stages for step in getattr(experiment.method.pipeline, stage)]
     values = [value for one in steps for op in one.operators() for value in op.settings.values()]
     return {file.name for value in values if isinstance(value, Prompt) for file in value.files}

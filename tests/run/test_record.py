@@ -1,4 +1,4 @@
-"""The row of a question: what only the configuration determines."""
+"""The stored row of a question."""
 
 from typing import Any
 
@@ -12,7 +12,7 @@ from graphrag_bench.values import Answer, Chunk, Context, Piece, Question, Ranke
 
 QUESTION = Question("q", "Who?", scope="book")
 TABLE = ChunkTable.of([("a", "", "one"), ("b", "", "two"), ("c", "", "two"), ("a", "", "three")])
-"""Chunk 1 is the same text in the documents b and c; chunk 2 is of a, as chunk 0."""
+"""Chunk 1 is the same text in documents b and c; chunks 0 and 2 are of document a."""
 PIECE = Piece("chunk", "b", "two", 0.50000004, 1)
 
 

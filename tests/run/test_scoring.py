@@ -1,4 +1,4 @@
-"""Stored rows and gold to metrics, by hand: evidence, context, answer, a judge's word, lengths."""
+"""Metrics of stored rows, calculated by hand."""
 
 import json
 from dataclasses import replace
@@ -32,7 +32,7 @@ def failed(question: str, message: str = "unlucky") -> dict:
 
 
 def packed(*pieces: tuple[str, str, int], **documents: list[str]) -> dict[str, object]:
-    """Pieces of kind, id and tokens; `documents` by the id of a piece that names some."""
+    """Return a context of pieces (kind, id, tokens); `documents` by the id of a piece."""
     rows = [{"kind": kind, "id": name, "score": 1.0, "tokens": n} for kind, name, n in pieces]
     for one in rows:
         if one["id"] in documents:
@@ -106,7 +106,7 @@ def test_usage_sums_calls_and_takes_seconds_of_the_last_try():
 
 
 def test_digest_and_room_of_contexts():
-    """One of the two contexts is cut and holds two chunks and a path: there is room for both."""
+    """One of two contexts is cut; it has two chunks and a path."""
 
     def contexts(tokens: int, *, answer: str = "x") -> dict:
         cut = packed(("chunk", "a", tokens), ("chunk", "a", 9), ("path", "a", 9))
@@ -122,7 +122,7 @@ def test_digest_and_room_of_contexts():
 
 
 def test_interval_resamples_whole_scopes():
-    """Two scopes of two questions: all of the one is found, nothing of the other."""
+    """Two scopes of two questions, with recall 1 and recall 0."""
     rows = [row(f"q{n}", "retrieved", scope="ab"[n // 2], documents=["d"] if n < 2 else [])
             for n in range(4)]  # fmt: skip
     gold = {one["question"]: Gold((), ("d",)) for one in rows}
@@ -143,7 +143,7 @@ def test_metrics_follow_from_card_settings_and_gold() -> None:
 
 
 def test_evidence_at_tokens_counts_the_first_tokens() -> None:
-    """A row is evidence of the documents that it names; a node of none by its own name."""
+    """A piece counts for the documents that it lists; a node lists none of its own."""
 
     def evidence(*pieces: tuple[str, str, int], **documents: list[str]) -> list[float]:
         line = row("two", context=packed(*pieces, **documents))

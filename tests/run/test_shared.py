@@ -1,4 +1,4 @@
-"""What the runs of one process share: made once, closed when displaced, never what a run spends."""
+"""The cache that the runs of a process share."""
 
 import shutil
 from collections import Counter
@@ -91,7 +91,7 @@ def test_artifact_cache_is_bounded_and_reloads_rebuilt_artifacts(
 
 @pytest.mark.parametrize("setting", ["repeats=1", "repeats=2", "shard=1/2"])
 def test_each_ledger_counts_once(tmp_path: Path, setting: str) -> None:
-    """Those of the run, of its repeats and of its shards, the own one too."""
+    """Ledgers of the run, its repeats and its shards."""
     first = cell(tmp_path, "budget.tokens=99", setting)
     experiment = [first, *first.trials()][-1]
     own = experiment.folder.file("ledger")

@@ -1,4 +1,4 @@
-"""Stored runs are read by one gold and one rule of scoring, from any folder."""
+"""Scores of stored runs: one gold, one rule, from any folder."""
 
 import json
 import shutil

@@ -1,4 +1,4 @@
-"""Sweeps: cells that fail, tables, what is refused, reference rows, the plan, our experiments."""
+"""Sweeps: failed cells, tables, checks, reference rows, plans and experiments."""
 
 import json
 import re
@@ -31,13 +31,13 @@ pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("home")]
 
 
 def cells(folder: str) -> list[object]:
-    """The states of the cells of a sweep."""
+    """Return the status of each cell of a sweep."""
     files = sorted(Path(folder).glob("*/cell.json"))
     return [json.loads(file.read_text("utf-8"))["status"] for file in files]
 
 
 def rows(folder: str | Path = "s") -> list[str]:
-    """The names of the rows of the table in a folder."""
+    """Return the names of the rows of the table in a folder."""
     lines = Path(folder, "table.md").read_text("utf-8").partition("\n\n**")[0].splitlines()
     return [line.split("|")[1].strip() for line in lines if line.startswith("| ")][1:]
 
@@ -79,7 +79,7 @@ def test_sweep_with_an_invalid_cell_is_refused(home: Path, words: list[str], nam
     ],
 )
 def test_sweep_over_methods_sets_shared_parameters(words: list[str], n_runs: int) -> None:
-    """The two rows of PathRAG are one run under two names."""
+    """Two rows of PathRAG are the same run."""
     ended = command("plan", *words, *QUIET, "limit=1")
     assert ended.code == 0, ended.err
     assert f"\n{ended.out}".count("\nmethod ") == n_runs
@@ -104,7 +104,7 @@ def test_exception_in_a_cell_ends_only_that_cell(monkeypatch: pytest.MonkeyPatch
 
 
 def test_metrics_are_known_before_the_run() -> None:
-    """More of some is not better: they are compared, and no sweep looks for them."""
+    """Descriptive metrics are compared but cannot be objectives."""
     values = compose_settings(["dataset=toy", "method=bm25"])
     known: Any = metrics(run_folder(*TOY, "reference_rows=off", "method=bm25"))["metrics"]
     check_names(check_settings({**values, "evaluation": {"compared": list(known)}}))

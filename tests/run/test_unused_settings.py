@@ -1,4 +1,4 @@
-"""A setting that is given and changes no step and no artifact is an error that names it."""
+"""Settings without effect are errors."""
 
 from pathlib import Path
 
@@ -12,7 +12,7 @@ from graphrag_bench.run.experiment import Experiment
 
 
 def check(home: Path, methods: str, words: str) -> None:
-    """What a command checks of these words for these methods."""
+    """Check the overrides of a command over these methods."""
     (home / "own.graphml").write_text("<graphml><graph><node id='ada'/></graph></graphml>")
     given = words.split()
     every = [compose_settings([*TOY, f"method={name}", *given]) for name in methods.split(",")]
