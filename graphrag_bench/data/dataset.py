@@ -193,12 +193,12 @@ class Gold:
     parts: tuple[tuple[str, tuple[str, ...]], ...] = ()
 
 
-def documents_of(gold: Gold, evidence: str) -> tuple[str, ...]:
+def item_documents(gold: Gold, evidence: str) -> tuple[str, ...]:
     """Return the documents of an evidence item: one document, or all of a file."""
     return dict(gold.parts).get(evidence, (evidence,))
 
 
-def name_of(gold: Gold, document: str) -> str:
+def evidence_name(gold: Gold, document: str) -> str:
     """Return the evidence item of a document: its file, or its own id."""
     return next((file for file, documents in gold.parts if document in documents), document)
 
@@ -207,7 +207,7 @@ def evidence_names(gold: Gold, documents: Sequence[str]) -> list[str]:
     """Return the evidence items of documents; a file occurs once."""
     names: dict[str, None] = {}
     for document in documents:
-        name = name_of(gold, document)
+        name = evidence_name(gold, document)
         names[document if name in names else name] = None
     return list(names)
 
@@ -218,7 +218,7 @@ class Dataset:
 
     `settings` are the non-default settings of a synthetic set, `subgraphs` the triples of the
     documents, `training` and `validation` the files for trained scorers. `questions_file` replaces
-    the questions of the set. `fault` is an error in the gold, which makes scoring impossible.
+    the questions of the set. `gold_error` is an error in the gold, which makes scoring impossible.
     """
 
     name: str
@@ -233,7 +233,7 @@ class Dataset:
     training: Path | None = None
     validation: Path | None = None
     questions_file: Path | None = None
-    fault: str = ""
+    gold_error: str = ""
 
     @property
     def question_set(self) -> str:

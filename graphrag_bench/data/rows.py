@@ -86,7 +86,7 @@ class Rows:
             raise UserError(f"{place}: the id '{name}' occurs twice ({first}).")
         self.places[kind, name] = place
 
-    def check(self, corpus: Path) -> str:
+    def gold_error(self, corpus: Path) -> str:
         """Return the first error in the evidence, or ""; `corpus` is its file or folder.
 
         Evidence is wrong if it is not in the corpus, or in another scope than the question. For

@@ -11,7 +11,7 @@ import numpy as np
 
 from graphrag_bench.algorithms.graph import Graph
 from graphrag_bench.data.chunks import ChunkTable
-from graphrag_bench.data.dataset import Gold, documents_of
+from graphrag_bench.data.dataset import Gold, item_documents
 from graphrag_bench.errors import UserError
 from graphrag_bench.explain.names import LocatedDocument, RunArtifacts, relationships_in
 from graphrag_bench.report.rendering import Table
@@ -275,7 +275,7 @@ def evidence_documents(
     *retrieved* if it is in the prompt, has a ranked chunk, or states a retrieved relationship. One
     chunk, or one part of a file, is enough. A failed question has the stages before the failure.
     """
-    parts = {name: documents_of(gold, name) for name in gold.evidence}
+    parts = {name: item_documents(gold, name) for name in gold.evidence}
     chunks = ChunkTable.of([]) if artifacts.chunks is None else artifacts.chunks
     passages = {
         one: LocatedDocument(one, chunks, artifacts.graph)

@@ -8,7 +8,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from graphrag_bench.data.dataset import Gold, name_of
+from graphrag_bench.data.dataset import Gold, evidence_name
 from graphrag_bench.errors import UserError, unknown
 from graphrag_bench.explain.names import ArtifactNames, LocatedDocument, RunArtifacts, named_steps
 from graphrag_bench.explain.text import answer_lines
@@ -149,8 +149,10 @@ def evidence_places(row: Row, gold: Gold) -> dict[str, list[str]]:
     """
     outside = RETRIEVED if is_imported(row) else OUTSIDE
     pieces = (row.get("context") or {}).get("pieces", [])
-    inside = {name_of(gold, str(name)) for piece in pieces for name in documents_in(piece) or ()}
-    retrieved = {name_of(gold, str(name)) for name in row.get("documents", ())}
+    inside = {
+        evidence_name(gold, str(name)) for piece in pieces for name in documents_in(piece) or ()
+    }
+    retrieved = {evidence_name(gold, str(name)) for name in row.get("documents", ())}
     places: dict[str, list[str]] = {IN_CONTEXT: [], outside: [], MISSED: []}
     for name in gold.evidence:
         place = IN_CONTEXT if name in inside else outside if name in retrieved else MISSED

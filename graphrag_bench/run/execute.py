@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from graphrag_bench.data.chunks import ChunkTable
-from graphrag_bench.data.dataset import documents_of
+from graphrag_bench.data.dataset import item_documents
 from graphrag_bench.errors import UserError
 from graphrag_bench.llm.calls import RunStopped
 from graphrag_bench.pipeline.pipeline import QuestionResult, run
@@ -48,8 +48,8 @@ def execute(experiment: Experiment, progress: Progress | None = None) -> RunResu
     works on the run or shard, and RunStopped if no further call can succeed; finished rows stay.
     """
     progress = progress or Progress()
-    if experiment.dataset.fault:
-        raise UserError(experiment.dataset.fault)
+    if experiment.dataset.gold_error:
+        raise UserError(experiment.dataset.gold_error)
     selected, to_answer = experiment.selection()
     settings = experiment.settings
     if not selected:
@@ -174,7 +174,7 @@ def start_state(experiment: Experiment, question: Question, table: ChunkTable) -
     if experiment.method.keys.given != "gold_chunks":
         return state
     gold = experiment.dataset.gold[question.id]
-    documents = [one for name in gold.evidence for one in documents_of(gold, name)]
+    documents = [one for name in gold.evidence for one in item_documents(gold, name)]
     ids = [chunk for document in documents for chunk in table.chunks_of(document)]
     chunks = np.array(list(dict.fromkeys(ids)), np.int64)
     return state.write({"chunks": Ranked[Chunk](chunks, np.ones(len(chunks)))})

@@ -8,7 +8,7 @@ from statistics import fmean
 from typing import Any
 
 from graphrag_bench.config.settings import DatasetSettings, EvaluationSettings
-from graphrag_bench.data.dataset import Dataset, Gold, evidence_names, name_of
+from graphrag_bench.data.dataset import Dataset, Gold, evidence_name, evidence_names
 from graphrag_bench.data.readers import read_dataset
 from graphrag_bench.errors import UserError
 from graphrag_bench.evaluation import retrieval
@@ -151,7 +151,11 @@ def _of_context(row: Row, gold: Gold, scoring: Scoring) -> dict[str, float]:
     scores: dict[str, float] = {}
     if gold.evidence:
         packed = [name for item in items for name in item.documents or ()]
-        cut = [name_of(gold, one) for kind, one in row["context"].get("cut", ()) if kind == "chunk"]
+        cut = [
+            evidence_name(gold, one)
+            for kind, one in row["context"].get("cut", ())
+            if kind == "chunk"
+        ]
         scores["evidence_cut"] = retrieval.evidence_cut(packed, cut, gold.evidence)
         if all(item.documents is not None for item in items):
             scores["evidence_in_context"] = evidence_within(items, gold.evidence)
@@ -172,8 +176,8 @@ def _items(row: Row, gold: Gold, texts: Sequence[str | None]) -> list[ContextIte
     known = texts if len(texts) == len(pieces) else [None] * len(pieces)
     for piece, text in zip(pieces, known, strict=True):
         documents = documents_in(piece)
-        names = None if documents is None else tuple(name_of(gold, one) for one in documents)
-        name = name_of(gold, piece["id"]) if piece["kind"] == "chunk" else piece["id"]
+        names = None if documents is None else tuple(evidence_name(gold, one) for one in documents)
+        name = evidence_name(gold, piece["id"]) if piece["kind"] == "chunk" else piece["id"]
         items.append(ContextItem(piece["kind"], name, piece["tokens"], text, names))
     return items
 

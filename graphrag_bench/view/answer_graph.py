@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from graphrag_bench.algorithms.graph import Graph
-from graphrag_bench.data.dataset import Gold, documents_of
+from graphrag_bench.data.dataset import Gold, item_documents
 from graphrag_bench.explain.names import ArtifactNames, has_keys, relationships_in, scores_of
 from graphrag_bench.run.folder import Row
 from graphrag_bench.text import normalise_name, short
@@ -183,7 +183,7 @@ class _Drawing:
     def __init__(self, rows: TraceRows, gold: Gold, names: ArtifactNames) -> None:
         self.rows, self.names, self.graph = rows, names, names.graph
         table = names.chunk_table
-        documents = [one for name in gold.evidence for one in documents_of(gold, name)]
+        documents = [one for name in gold.evidence for one in item_documents(gold, name)]
         chunks = [chunk for one in documents for chunk in table.chunks_of(one)] if table else []
         self.gold_chunks = dict.fromkeys(chunks)
         self.answers = {normalise_name(one) for one in gold.answers}

@@ -123,7 +123,7 @@ def _tied(keys: Sequence[Key], one: int, other: int) -> bool:
     return all(abs(a - b) <= CLOSE * max(1.0, abs(a), abs(b)) for a, b in pairs)
 
 
-def kind_of(differences: Sequence[Difference]) -> Kind:
+def worst_kind(differences: Sequence[Difference]) -> Kind:
     """Return the kind of a question: the gravest of its lists."""
     return max((one.kind for one in differences), key=KINDS.index, default="same")
 

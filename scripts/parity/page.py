@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from parity.comparison import KINDS, Case, Difference, Kind, badge, kind_of
+from parity.comparison import KINDS, Case, Difference, Kind, badge, worst_kind
 from scripts.markdown import table, with_part
 
 UNEXPLAINED = "**No reason is known.**"
@@ -23,7 +23,7 @@ class Result:
     @property
     def kinds(self) -> list[Kind]:
         """The kind of each question."""
-        return [kind_of(result) for result in self.differences.values()]
+        return [worst_kind(result) for result in self.differences.values()]
 
     def first(self) -> list[Difference]:
         """Return the first difference of every stage and kind, in the order of the questions."""

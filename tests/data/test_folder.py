@@ -10,7 +10,7 @@ from published_sets import written
 from toy_runs import WEIGHTLESS
 
 from graphrag_bench.config.compose import compose_settings
-from graphrag_bench.data.dataset import Dataset, Document, documents_of
+from graphrag_bench.data.dataset import Dataset, Document, item_documents
 from graphrag_bench.data.readers import folder as folder_reader
 from graphrag_bench.data.readers import read_dataset
 from graphrag_bench.data.readers.folder import page, sections
@@ -237,8 +237,8 @@ def test_any_part_of_a_file_is_its_evidence(tmp_path: Path) -> None:
     rows = [{"id": "q", "text": "Who?", "evidence": ["notes.md", "a.txt"]}]
     files = {"notes.md": NOTES, "a.txt": "Una.", "questions.jsonl": rows}
     gold = read(written(tmp_path / "texts", files)).gold["q"]
-    assert documents_of(gold, "a.txt") == ("a.txt",)
-    assert documents_of(gold, "notes.md") == tuple(f"notes.md#{n}" for n in (1, 2, 3, 4))
+    assert item_documents(gold, "a.txt") == ("a.txt",)
+    assert item_documents(gold, "notes.md") == tuple(f"notes.md#{n}" for n in (1, 2, 3, 4))
     documents = ["notes.md#3", "notes.md#1", "b.txt"]
     one = question_scores({"question": "q", "documents": documents}, gold)
     assert (one["evidence_recall@2"], one["mrr"]) == (0.5, 1.0)

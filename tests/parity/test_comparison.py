@@ -10,7 +10,7 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "scripts"))
 
-from parity.comparison import Difference, Ranking, badge, cases, compare, kind_of  # noqa: E402
+from parity.comparison import Difference, Ranking, badge, cases, compare, worst_kind  # noqa: E402
 from parity.page import PAGE, UNEXPLAINED, Result, unexplained, with_results  # noqa: E402
 
 
@@ -58,7 +58,7 @@ def test_a_difference_after_a_tie_follows_from_it():
 def test_the_badge_is_that_of_the_worst_question():
     every = [["same"] * 2, ["same", "ties", "follows"], ["same", "ties", "differs"], []]
     assert [*map(badge, every)] == ["same", "same but ties", "differs", "differs"]
-    assert kind_of([]) == "same"
+    assert worst_kind([]) == "same"
 
 
 def planted(case: str) -> Result:

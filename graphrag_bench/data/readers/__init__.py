@@ -47,7 +47,7 @@ def read_dataset(
     of `fetch`. `openie` names one of several OpenIE files. `questions` is a file, or a folder with
     `questions.jsonl`, that replaces the questions of the set. `settings` are those of a synthetic
     set. Raises UserError for unknown names, and for errors in the files, with file and line; an
-    error in the gold is `Dataset.fault` if not `scored`.
+    error in the gold is `Dataset.gold_error` if not `scored`.
 
     >>> toy = read_dataset("toy")
     >>> len(toy.documents), toy.questions[0].text, toy.gold["q1"].answers
@@ -83,12 +83,14 @@ def read_dataset(
         subgraphs=rows.subgraphs,
         training=extra.get("training"),
         validation=extra.get("validation"),
-        fault=rows.check(folder if layout.reader == FOLDER else _files(folder, layout)[0]),
+        gold_error=rows.gold_error(
+            folder if layout.reader == FOLDER else _files(folder, layout)[0]
+        ),
     )
     if questions is not None:
         dataset = _with_questions(dataset, Path(questions), rows.files)
-    if scored and dataset.fault:
-        raise UserError(dataset.fault)
+    if scored and dataset.gold_error:
+        raise UserError(dataset.gold_error)
     return dataset
 
 
@@ -113,10 +115,12 @@ def _with_questions(dataset: Dataset, place: Path, files: dict[str, list[str]]) 
         )
     rows = Rows({document.id: document for document in dataset.documents}, files=files)
     add_questions(rows, file, ids=dataset.card.reader != FOLDER)
-    fault = rows.check(Path(dataset.root or file) if dataset.card.reader == FOLDER else file)
+    gold_error = rows.gold_error(
+        Path(dataset.root or file) if dataset.card.reader == FOLDER else file
+    )
     questions = tuple(rows.questions.values())
     changed = replace(
-        dataset, questions=questions, gold=rows.gold, questions_file=file, fault=fault
+        dataset, questions=questions, gold=rows.gold, questions_file=file, gold_error=gold_error
     )
     return replace(changed, name=f"{dataset.name}-{changed.question_set}")
 

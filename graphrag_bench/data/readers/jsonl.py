@@ -168,7 +168,7 @@ class _DocumentNames:
         """Return the id of an item's document, or the title or text that several documents share.
 
         An item is an id, title or text, the first element of a list (HotpotQA's facts), or a field
-        of an object. An unknown item is returned unchanged: `Rows.check` reports it.
+        of an object. An unknown item is returned unchanged: `Rows.gold_error` reports it.
         """
         if isinstance(item, dict):
             names = [str(item[name]) for name in _NAMES if name in item]
