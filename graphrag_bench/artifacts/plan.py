@@ -41,7 +41,7 @@ class PlannedArtifact:
         return digest(*self._parts.values(), dict(self.inputs))
 
     @property
-    def own_settings(self) -> dict[str, Any]:
+    def all_settings(self) -> dict[str, Any]:
         """All settings, including `thinning`."""
         return {**self.settings, **self.thinning}
 

@@ -12,10 +12,10 @@ from typing import Any
 
 from graphrag_bench.artifacts.store import (
     DamagedArtifact,
-    content_of,
     fault_of,
     is_stored,
     read_recipe,
+    recipe_digest,
 )
 from graphrag_bench.errors import UserError, by_prefix
 from graphrag_bench.fingerprint import digest
@@ -42,7 +42,7 @@ class StoredArtifact:
         return sum(path.stat().st_size for path in self.files)
 
     @property
-    def place(self) -> str:
+    def path(self) -> str:
         """Its folder below `artifacts`, with forward slashes."""
         return f"{self.dataset}/{self.resource}/{self.key}"
 
@@ -65,15 +65,15 @@ def find(artifacts: Path, key: str) -> StoredArtifact:
 
 def with_inputs(artifacts: Path, one: StoredArtifact) -> list[StoredArtifact]:
     """Return the stored inputs of an artifact, direct and indirect, and then the artifact."""
-    every = {item.place: item for item in stored_artifacts(artifacts)}
+    every = {item.path: item for item in stored_artifacts(artifacts)}
     ordered: dict[str, StoredArtifact] = {}
 
     def visit(item: StoredArtifact) -> None:
         for resource, key in sorted(item.recipe["inputs"].items()):
             below = every.get(f"{item.dataset}/{resource}/{key}")
-            if below is not None and below.place not in ordered:
+            if below is not None and below.path not in ordered:
                 visit(below)
-        ordered[item.place] = item
+        ordered[item.path] = item
 
     visit(one)
     return list(ordered.values())
@@ -95,12 +95,12 @@ def export_artifacts(items: Sequence[StoredArtifact], file: Path) -> str:
                 if fault := fault_of(item.folder):
                     raise DamagedArtifact(item.folder, fault)
                 for path in item.files:
-                    name = f"{item.place}/{path.relative_to(item.folder).as_posix()}"
+                    name = f"{item.path}/{path.relative_to(item.folder).as_posix()}"
                     archive.add(path, name, recursive=False, filter=_plain)
         new.replace(file)
     finally:
         new.unlink(missing_ok=True)
-    return digest({item.place: content_of(item.folder) for item in items})
+    return digest({item.path: recipe_digest(item.folder) for item in items})
 
 
 def _plain(info: tarfile.TarInfo) -> tarfile.TarInfo:
@@ -139,7 +139,7 @@ def _unpacked(file: Path, scratch: Path) -> dict[str, str]:
         place = folder.relative_to(scratch).as_posix()
         if fault := fault_of(folder):
             raise UserError(f"{file} is damaged: {place}: {fault}.")
-        contents[place] = content_of(folder)
+        contents[place] = recipe_digest(folder)
     if not contents:
         raise UserError(f"{file} holds no artifacts.")
     return contents

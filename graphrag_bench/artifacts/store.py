@@ -224,7 +224,7 @@ def fault_of(folder: Path) -> str:
     return f"changed or missing: {', '.join(sorted(changed))}" if changed else ""
 
 
-def content_of(folder: Path) -> str:
+def recipe_digest(folder: Path) -> str:
     """Return the sha256 of the recipe, which holds the sha256 of all other files."""
     return _sha256(folder / RECIPE)
 

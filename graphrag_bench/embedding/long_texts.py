@@ -40,7 +40,7 @@ class TextLengths:
     longest: int = 0
 
     @property
-    def reading(self) -> str:
+    def description(self) -> str:
         """A description of the window and of the treatment of longer texts."""
         if self.long_texts is None:
             return "texts of any length"
@@ -64,16 +64,16 @@ class TextLengths:
 
     @property
     def row(self) -> dict[str, Any]:
-        """The fields as JSON."""
+        """The fields by name."""
         return asdict(self)
 
     @classmethod
     def from_row(cls, row: Mapping[str, Any]) -> "TextLengths":
-        """Return the object of a `row`."""
+        """Return the lengths that `row` stored."""
         return cls(**{name: row[name] for name in cls.__dataclass_fields__})
 
     def plus(self, other: "TextLengths") -> "TextLengths":
-        """Return the sum of both."""
+        """Return the lengths of both lists of texts together."""
         return replace(
             self,
             n_texts=self.n_texts + other.n_texts,
@@ -83,10 +83,10 @@ class TextLengths:
 
 
 @dataclass(frozen=True)
-class Windowing:
-    """Encoding of texts of any length, with windows of `size` tokens; None for no limit.
+class WindowEncoder:
+    """Encoder of texts of any length, in windows of `size` tokens; None for no limit.
 
-    Prefix and special tokens count. With `cut` the model itself token_windows long texts.
+    Prefix and special tokens count. With `cut` the model cuts long texts.
     Deviation: the papers do not mention passages longer than the window of their embedder. By
     default the whole passage counts.
     """

@@ -12,7 +12,7 @@ from pydantic import PositiveInt
 
 from graphrag_bench.embedding.cached_models import vectors_of
 from graphrag_bench.embedding.embedder import TextKind, Vectors, blocks
-from graphrag_bench.embedding.long_texts import LongTexts, TextLengths, Windowing
+from graphrag_bench.embedding.long_texts import LongTexts, TextLengths, WindowEncoder
 from graphrag_bench.embedding.tokenizer import tokenizer_of
 from graphrag_bench.llm.cache import Cache, StoredVector, vector_key
 from graphrag_bench.llm.calls import CallFailed, CallOutcome, Completion, RunStopped
@@ -99,15 +99,15 @@ class OpenAIEmbedder:
 
     def text_lengths(self, texts: Sequence[str]) -> TextLengths:
         """Return how many passages are longer than the window."""
-        return self._windowing.text_lengths(texts, self.prefixes["passage"])
+        return self._encoder.text_lengths(texts, self.prefixes["passage"])
 
     @cached_property
-    def _windowing(self) -> Windowing:
+    def _encoder(self) -> WindowEncoder:
         tokens = tokenizer_of(self.tokenizer, self.model, "embedder")
         size = self.window
         if size is not None and tokens.is_estimate and self.long_texts != "cut":
             size = int(size * _FILLED)
-        return Windowing(size, self.long_texts, tokens)
+        return WindowEncoder(size, self.long_texts, tokens)
 
     def attached(
         self, *, store: Cache | None = None, budget: Budget | None = None, log: Log | None = None
@@ -120,7 +120,7 @@ class OpenAIEmbedder:
     def encode(self, texts: Sequence[str], *, kind: TextKind) -> Vectors:
         """Return float32 (n, dimension), one unit vector per text; raises CallFailed."""
         size = 1 if kind == "question" else self.batch_size
-        return self._windowing.encode(
+        return self._encoder.encode(
             texts, self.prefixes[kind], lambda prefixed: self._in_blocks(prefixed, size)
         )
 

@@ -13,7 +13,7 @@ import numpy as np
 from pydantic import PositiveInt
 
 from graphrag_bench.embedding.embedder import Embedder, TextKind, Vectors
-from graphrag_bench.embedding.long_texts import LongTexts, TextLengths, Windowing
+from graphrag_bench.embedding.long_texts import LongTexts, TextLengths, WindowEncoder
 from graphrag_bench.embedding.model_files import (
     cached_folder,
     dimension_in_files,
@@ -113,10 +113,10 @@ class SentenceEmbedder(Embedder):
 
         The window is unknown if the model is not loaded and its files do not state it.
         """
-        windowing = self._windowing if "_loaded" in vars(self) else self._of_files
-        if windowing is None:
+        encoder = self._encoder if "_loaded" in vars(self) else self._of_files
+        if encoder is None:
             return TextLengths(None, self.long_texts, len(texts))
-        return windowing.text_lengths(texts, self.prefixes["passage"])
+        return encoder.text_lengths(texts, self.prefixes["passage"])
 
     @property
     def dimension(self) -> int:
@@ -127,10 +127,10 @@ class SentenceEmbedder(Embedder):
         """Return float32 (n, dimension), one unit vector per text."""
         if not texts:
             return np.zeros((0, self.dimension), np.float32)
-        windowing, single = self._windowing, kind == "question"
+        encoder, single = self._encoder, kind == "question"
         if (batches := self._batches) is not None:
-            windowing = replace(windowing, tokens=batches.tokens)  # tokenise once
-        return windowing.encode(
+            encoder = replace(encoder, tokens=batches.tokens)  # tokenise once
+        return encoder.encode(
             texts, self.prefixes[kind], lambda prefixed: self._encode(prefixed, single)
         )
 
@@ -146,7 +146,7 @@ class SentenceEmbedder(Embedder):
 
     @cached_property
     def _batches(self) -> TokenBatches | None:
-        model, size = self._loaded, self._windowing.size
+        model, size = self._loaded, self._encoder.size
         if size is None or not takes_tokens(model):
             return None
         return TokenBatches(model, size, self._number_format)
@@ -165,30 +165,30 @@ class SentenceEmbedder(Embedder):
         return folder if folder.is_dir() else cached_folder(self.model, self.revision)
 
     @property
-    def _of_files(self) -> Windowing | None:
+    def _of_files(self) -> WindowEncoder | None:
         folder = self._files
         file = tokenizer_file(folder) if folder else None
         size = self.window_setting or (window_in_files(folder) if folder else None)
         if file is None or size is None:
             return None
         tokens = FastTokenizer(partial(file.read_text, encoding="utf-8"))
-        return Windowing(size, self.long_texts, tokens)
+        return WindowEncoder(size, self.long_texts, tokens)
 
     @cached_property
-    def _windowing(self) -> Windowing:
-        if (windowing := self._of_files) is not None:
-            return windowing
+    def _encoder(self) -> WindowEncoder:
+        if (encoder := self._of_files) is not None:
+            return encoder
         loaded = self._loaded
         size = self.window_setting or finite(loaded.max_seq_length)
         fast = getattr(loaded.tokenizer, "backend_tokenizer", None)
         if size is None or (fast is None and self.long_texts == "cut"):
-            return Windowing(None, self.long_texts, OpenAIEncoding(is_estimate=True))
+            return WindowEncoder(None, self.long_texts, OpenAIEncoding(is_estimate=True))
         if fast is None:
             raise UserError(
                 f"The embedder '{self.model}' has no fast tokenizer, which windows need: set "
                 "embedder.long_texts=cut."
             )
-        return Windowing(size, self.long_texts, FastTokenizer(fast.to_str))
+        return WindowEncoder(size, self.long_texts, FastTokenizer(fast.to_str))
 
     @cached_property
     def _loaded(self) -> Any:

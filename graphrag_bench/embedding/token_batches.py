@@ -69,7 +69,7 @@ class TokenBatches:
         convert_weights(model, precision)
 
     def encode(self, texts: list[str], *, single: bool = False) -> Vectors:
-        """Return float32 (n, dimension), one normalised vector per text; longer texts are cut.
+        """Return float32 (n, dimension), one unit vector per text; longer texts are cut.
 
         With `single` a batch has one text, which is faster for a question than a full batch.
         """
@@ -159,6 +159,6 @@ def autocast(device: str, precision: NumberFormat) -> AbstractContextManager[Any
 
 
 def normalised(rows: Vectors) -> Vectors:
-    """Return the rows normalised; rows of zeros stay."""
+    """Return the rows with a norm of 1; rows of zeros stay."""
     norms = np.linalg.norm(rows, axis=1, keepdims=True)
     return np.asarray(rows / np.maximum(norms, np.float32(1e-12)), np.float32)

@@ -117,7 +117,7 @@ def model_of(how: WorkerModel) -> Any:
 
 
 class ParallelTagger:
-    """Tagger that reads lists of at min_texts `min_texts` texts in workers."""
+    """Tagger that reads lists of at least `min_texts` texts in workers."""
 
     def __init__(self, inner: Nlp, workers: Workers, how: WorkerModel, min_texts: int) -> None:
         self.inner = inner

@@ -258,9 +258,9 @@ def reply_key(identity: str, request: Request) -> tuple[str, bytes]:
 
 
 def cache_stats(path: str | Path) -> dict[str, Counter[str]]:
-    """Return counts by model identity, from a cache or an exported file.
+    """Return the counts of each model, by its identity, in a cache or an exported file.
 
-    Counted are replies by verdict, `vectors`, tokens, `usd`, and replies that were `cut`.
+    The counts are replies by verdict, `vectors`, tokens, `usd`, and `cut` replies.
     """
     models: dict[str, Counter[str]] = {}
     for row in rows_in(path):

@@ -159,7 +159,7 @@ class ChatModel(ABC):
             self.meter.replies += [outcomes[position] for position in in_order]
             lost = [position for position in in_order if outcomes[position].of_server]
         if lost and self.stop_on_outage:
-            raise ServerFailed(f"The server failed. The last of its failures: {outcomes[lost[-1]]}")
+            raise ServerFailed(f"The server failed. Last failure: {outcomes[lost[-1]]}")
 
     def _as_completed(self, calls: Sequence[tuple[Request, str]]) -> CompletedCalls:
         if len(calls) == 1 or self.concurrency == 1:

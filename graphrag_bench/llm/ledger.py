@@ -200,8 +200,8 @@ class Budget:
             while problem := self._problem(most):
                 if self._n_calls == 0:
                     raise BudgetSpent(
-                        f"{problem}. Finished work is kept: raise the budget and run the same "
-                        "command again."
+                        f"{problem}. Results so far are kept: raise the budget and run the "
+                        "same command again."
                     )
                 self._changed.wait()
             self._reserved += most
@@ -228,8 +228,8 @@ class Budget:
             now, reserved, more = (getattr(of, name) for of in (spent, self._reserved, most))
             if limit is not None and now + reserved + more > limit + 1e-12:
                 return (
-                    f"budget.{name}={limit} could be passed: {round(now, 4)} are spent and the "
-                    f"next call may take {round(more, 4)}"
+                    f"budget.{name}={limit} could be exceeded: {round(now, 4)} are spent, and the "
+                    f"next call may cost {round(more, 4)}"
                 )
         return ""
 

@@ -41,14 +41,13 @@ class FailureGate:
             problem = (
                 f"Step {self.step}: {self.failures} of {self.calls} calls failed "
                 f"({self.failures / self.calls:.0%}, the limit is {self.limit:.0%} of {least}), "
-                f"the last {self._n_of_server} of them by the server. The last one: "
+                f"the last {self._n_of_server} of them by the server. Last failure: "
                 f"{sample[:300]!r}. "
             )
         if of_server:
-            raise ServerFailed(f"{problem}Run the same command again when the server is well.")
+            raise ServerFailed(f"{problem}Run the same command again when the server is available.")
         raise RunStopped(
-            f"{problem}Try a larger model, a larger max_tokens, or raise failures.limit if you "
-            "accept this."
+            f"{problem}Use a larger model or max_tokens, or accept more failures by failures.limit."
         )
 
 

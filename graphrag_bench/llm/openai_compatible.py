@@ -49,8 +49,8 @@ _FINISHES = {"length": "length", "max_tokens": "length", "content_filter": "cont
 class OpenAICompatible(ChatModel):
     """Model of a server with `/chat/completions`: OpenAI, vLLM, Ollama, llama.cpp and others.
 
-    `limits` hold for all callers and threads of the object. An unsupported field of `dialect` stops
-    the run.
+    `limits` hold for all callers and threads of the object. A request field that the server does
+    not support stops the run; `dialect` can leave it out.
     """
 
     def __init__(
@@ -93,7 +93,7 @@ class OpenAICompatible(ChatModel):
 
     @cached_property
     def identity(self) -> str:
-        """The model's name and a fingerprint of the decoding settings."""
+        """The model's name and the digest of the decoding settings."""
         return f"{self.model}:{digest(self.decoding.model_dump())}"
 
     def call(self, request: Request) -> Completion:

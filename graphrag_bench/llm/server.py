@@ -1,4 +1,4 @@
-"""A server that speaks the OpenAI protocol: client, key, rate limits, and what errors mean."""
+"""Client of a server that speaks the OpenAI protocol: key, rate limits and errors."""
 
 import json
 import math
@@ -41,7 +41,7 @@ _NOT_SUPPORTED = re.compile(
 
 
 class RateLimiter:
-    """Limit of requests and tokens per minute, with a minute 2 % longer for network delays."""
+    """Limits of requests and tokens per minute. A minute is 2 % longer, for network delays."""
 
     def __init__(self, requests: int | None, tokens: int | None, minute: float = 60.0) -> None:
         self.requests = requests or math.inf
@@ -202,7 +202,7 @@ class Server:
             if self._proven:
                 raise
             self._stop = ServerFailed(
-                f"The server at {self.address} has taken no call: {failure}. Start it, or "
+                f"The server at {self.address} accepted no call: {failure}. Start it, or "
                 f"correct {self.group}.base_url."
             )
         except RunStopped as stop:
@@ -223,7 +223,7 @@ class Server:
             response = client.post(path, cast_to=httpx.Response, body=body)
             answer = self._answer(response.text, body)
         except openai.APIStatusError as error:
-            answer = self._meaning(error.status_code, self._hidden(error.response.text), body)
+            answer = self._error_for(error.status_code, self._hidden(error.response.text), body)
         except openai.APIConnectionError as error:
             cause = error.__cause__ or error
             problem = self._hidden(f"no answer: {type(cause).__name__}: {cause}")
@@ -248,10 +248,10 @@ class Server:
         if not (error := parsed.get("error")):
             return parsed
         code = error.get("code") if isinstance(error, Mapping) else None
-        return self._meaning(code if isinstance(code, int) else 502, self._hidden(text), sent)
+        return self._error_for(code if isinstance(code, int) else 502, self._hidden(text), sent)
 
-    def _meaning(self, status: int, text: str, sent: Body) -> CallFailed | RunStopped:
-        """Return the error for an HTTP status: of this call, or of the run."""
+    def _error_for(self, status: int, text: str, sent: Body) -> CallFailed | RunStopped:
+        """Return the error for an HTTP status, which fails the call or stops the run."""
         message = text[:500]
         at_fault = f"{message} (HTTP {status})"
         what = "text" if self.group == "embedder" else "prompt"

@@ -121,8 +121,8 @@ def _vector(model: Embedder) -> str:
         raise UserError(f"A vector has {len(row)} numbers; embedder.dimension={model.dimension}.")
     if abs(norm - 1.0) > 1e-3:
         raise UserError(f"A vector has the norm {norm:.4f}; indices need norm 1.")
-    reading = model.text_lengths(()).reading
-    return f"{len(row)} numbers, length {norm:.3f}: {model.identity}; {reading}"
+    window = model.text_lengths(()).description
+    return f"{len(row)} numbers, length {norm:.3f}: {model.identity}; {window}"
 
 
 def _sentence(model: Nlp) -> str:

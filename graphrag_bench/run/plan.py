@@ -80,7 +80,7 @@ def _artifact_lines(experiment: Experiment) -> Iterator[str]:
         yield f"  one set of artifacts for each of {len(experiment.dataset.scopes())} scopes:"
     for item in experiment.plan:
         state = "reuse" if store.holds(item) else "build"
-        own = ", ".join(f"{k}={v}" for k, v in item.own_settings.items())
+        own = ", ".join(f"{k}={v}" for k, v in item.all_settings.items())
         yield f"  {state}  {item.builder.name:<26} {item.key}  {own}"
         if item.trained_on:
             yield f"         trained on {item.trained_on}"
@@ -225,7 +225,7 @@ def _embedder_lines(experiment: Experiment) -> Iterator[str]:
         return
     embedder: Embedder = experiment.models.unwrapped("embedder")
     lengths = embedder.text_lengths(())
-    yield f"embedder: {lengths.reading}; {experiment.models.identity('embedder')}"
+    yield f"embedder: {lengths.description}; {experiment.models.identity('embedder')}"
     if lengths.window is None or experiment.settings.graph.per != "all":
         return
     store = experiment.store()

@@ -6,7 +6,7 @@ import re
 import numpy as np
 import pytest
 
-from graphrag_bench.embedding.long_texts import TextLengths, Windowing, token_windows
+from graphrag_bench.embedding.long_texts import TextLengths, WindowEncoder, token_windows
 from graphrag_bench.embedding.model_files import tokenizer_file, window_in_files
 from graphrag_bench.embedding.openai_embedder import OpenAIEmbedder
 from graphrag_bench.errors import UserError
@@ -36,7 +36,7 @@ class Seen:
 
 
 def windowing(size=10, mode="windows"):
-    return Windowing(size, mode, Words())
+    return WindowEncoder(size, mode, Words())
 
 
 TEN = "a b c d e f g h i j"
@@ -117,7 +117,7 @@ def test_the_window_is_the_smallest_number_in_the_files(tmp_path, files, window)
 
 def test_windows_are_three_quarters_with_an_estimating_tokenizer():
     def windowing(name, **settings):
-        return OpenAIEmbedder(name, 8, **settings)._windowing
+        return OpenAIEmbedder(name, 8, **settings)._encoder
 
     own = windowing("text-embedding-3-small")
     assert (own.size, own.tokens.is_estimate) == (8192, False)

@@ -41,7 +41,7 @@ def test_server_errors_are_retried_after_the_stated_wait(fake, chat):
 def test_calls_fail_after_the_last_retry(fake, chat):
     url = fake.scenario(fail_word="bad", retry_after=0.01)
     model = client(url, retries=3)
-    with pytest.raises(RunStopped, match="taken no call"):
+    with pytest.raises(RunStopped, match="accepted no call"):
         ask(model, chat("bad"))
     model.server._stopped_at = 0.0
     assert ask(model, chat("good")).text
