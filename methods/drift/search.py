@@ -83,7 +83,7 @@ class Trail:
 @value("none_open")
 @dataclass(frozen=True)
 class NoneOpen:
-    """All follow-ups have been searched for; the number of searches."""
+    """End of the search: no follow-up is left. Has the number of searches."""
 
     n_searched: int
 

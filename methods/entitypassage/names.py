@@ -158,10 +158,10 @@ Definition = tuple[Name, Name, str]
 def merged_names(
     chunks: Sequence[ChunkNames], redirects: Mapping[str, Sequence[str]]
 ) -> tuple[dict[str, Name], list[Merge]]:
-    """Return the name of each alias, by the alias's key, and the merges.
+    """Return the name that replaces each alias, by the alias's key, and the list of merges.
 
-    `redirects` lists, for each document, other names of its title. Redirects precede acronyms. An
-    alias with several names is not merged, and a title is not an alias.
+    `redirects` lists other names of each document's title. Redirects precede acronyms. An alias
+    with several names is not merged, and a title is not an alias.
     """
     title_of = {row.document: row.title for row in chunks if row.title}
     titles = {row.title.key for row in chunks if row.title}

@@ -149,9 +149,9 @@ def query_gnn(
     """Rank nodes by how likely the answer needs them, as scored by the graph network.
 
     The network starts with the question's state at the given nodes and passes it along the
-    relationships; without nodes nothing is found. Score: a logit; ties by lower id; `top_k=None`
-    returns all nodes. With `inverse_start` a node starts with 1 / (number of its chunks), else with
-    1.
+    relationships; without nodes no node is returned. With `inverse_start` a node starts with 1 /
+    (number of its chunks), else with 1. Score: a logit; ties by lower id; `top_k=None` returns all
+    nodes.
     Source: GFM-RAG (Luo et al. 2025), its release (`init_entities_weight`).
     """
     vectors = embedder.encode([one.text for one in question], kind="question")

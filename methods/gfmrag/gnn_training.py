@@ -65,12 +65,12 @@ def initialise(network: "ModuleDict", chance: np.random.Generator) -> None:
 
 
 def loss_of(scores: "Tensor", targets: "Tensor") -> "Tensor":
-    """Return the release's loss of logits (questions, nodes) against wanted nodes, 0 or 1.
+    """Return the release's loss of logits (questions, nodes) against target nodes, 0 or 1.
 
-    0.3 times the entity loss plus 0.7 times the list loss. The entity loss is cross-entropy: the
-    mean over wanted nodes and the mean over the others, weighted by a softmax of their logits /
-    0.2, half each. The list loss is the mean over wanted nodes of -log(the node's share of all
-    chances). Every question needs a wanted and an unwanted node.
+    0.3 times the entity loss plus 0.7 times the list loss. The entity loss is the cross-entropy,
+    half from the mean over target nodes and half from the mean over other nodes, weighted by a
+    softmax of their logits / 0.2. The list loss is the mean over target nodes of -log(probability /
+    sum of all probabilities). Every question needs a target and another node.
     """
     import torch
     from torch.nn import functional

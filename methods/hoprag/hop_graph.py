@@ -35,7 +35,7 @@ _BLOCK = 64
 QuestionRow = tuple[int, bool, str, tuple[str, ...]]
 """A question: its chunk, whether the chunk answers it, its text, and the names in it."""
 SEPARATOR = "; "
-"""Separates the names in a relationship's keywords."""
+"""Separator of the names in a relationship's keywords."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -46,8 +46,8 @@ def hybrid(
     """Rank relationships by the mean of vector similarity and name overlap with the question.
 
     Score: the mean of the cosine and of the Jaccard index of the relationship's keywords and the
-    question's names, -0.5..1. Only the `n_candidates` of highest cosine are scored; any other
-    scores at most (1 + the last candidate's cosine) / 2. Ties by lower id.
+    question's names, -0.5..1. Only the `n_candidates` of highest cosine are scored; all others
+    would score at most (1 + the last candidate's cosine) / 2. Ties by lower id.
     Source: HopRAG (Liu et al. 2025), hybrid search of edges.
     """
     vectors = embedder.encode([one.text for one in question], kind="question")
@@ -99,7 +99,7 @@ NEXT = Prompt("methods:hoprag/prompts/next_question.j2")
 HELPFUL = Prompt("methods:hoprag/prompts/helpful.j2")
 CHOOSING, JUDGING = "choose a follow-up question", "judge a passage"
 REPLY_TOKENS = 8
-"""A number, or yes or no."""
+"""Tokens of a reply: a number, or yes or no."""
 LEAST_COSINE = 0.7
 """Threshold of a helpful passage without a model; as in released code a6e425b."""
 NONE = -1

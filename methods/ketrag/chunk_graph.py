@@ -251,9 +251,10 @@ def core_llm(
     continue_prompt: Prompt = CONTINUE,
     more_prompt: Prompt = MORE,
 ) -> TextExtraction:
-    """Extract records by `text_extraction.llm` from the core chunks of `text_extraction.core_nlp`.
+    """Extract records by `text_extraction.llm` from the core chunks alone.
 
-    Raises UserError if no reply about a core chunk can be read.
+    Core chunks, `share` and `join_tokens` are those of `text_extraction.core_nlp`. Raises UserError
+    if no reply about a core chunk can be read.
     Source: KET-RAG (Huang et al. 2025), the skeleton; its share as in released code.
     """
     extract = partial(

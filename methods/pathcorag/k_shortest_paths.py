@@ -62,13 +62,13 @@ class PartialPaths(NamedTuple):
         return cls(nodes, sums)
 
     def take(self, rows: IntArray) -> "PartialPaths":
-        """Return the walks at some rows."""
+        """Return the paths at some rows."""
         return PartialPaths(self.nodes[rows], self.sums[rows])
 
     def joined_with(self, others: "PartialPaths") -> "PartialPaths":
-        """Join each walk to the reversal of each of `others` with the same end, if simple.
+        """Join each path with the reversal of each of `others` that has the same end.
 
-        `others` are sorted by their last node.
+        `others` are sorted by their last node. Paths with a repeated node are left out.
         """
         ends = others.nodes[:, -1]
         first, last = (np.searchsorted(ends, self.nodes[:, -1], side) for side in ("left", "right"))
@@ -131,8 +131,8 @@ def _connected(graph: Graph, pairs: IntArray) -> NDArray[np.bool_]:
 def _yen(graph: Graph, source: int, target: int, k: int, most: int) -> list[NodePath]:
     """Return the `k` shortest loopless paths of at most `most` hops, ties by node tuple.
 
-    Yen's algorithm with Lawler's rule: a path is deviated from only at or after the node at which
-    it deviated itself, and of each deviation only the best path waits.
+    Yen's algorithm with Lawler's rule: a path is left only at or after the node where it left an
+    earlier path, and only the best path of each such branch is a candidate.
     """
     ways, shortest_way = graph.neighbours, _compiled_shortest_way()
     blocked, banned = np.zeros((2, graph.n_nodes), bool)

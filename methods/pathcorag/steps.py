@@ -128,7 +128,7 @@ def among(nodes: Ranked[Node], *, graph: Graph) -> Ranked[Relationship]:
     """Rank relationships with both ends among the nodes, by the better-ranked end.
 
     Score: that of the better-ranked end. Ties by lower id.
-    Source: PathCoRAG, section 4.4; where no path is found, this project's choice.
+    Source: PathCoRAG, section 4.4; its use without a path is this project's.
     """
     ids, places = np.unique(nodes.ids, return_index=True)
     rows = graph.relationships_at(ids)

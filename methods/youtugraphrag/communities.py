@@ -55,7 +55,7 @@ def dual(*, graph: Graph, embedder: Embedder, progress: Progress) -> Communities
 
 
 def subgraph_texts(graph: Graph) -> list[str]:
-    """Return the text of each node: its triples as a head and its attributes, or its name."""
+    """Return the text of each node: its triples as head and its attributes, else its name."""
     names, relations = list(graph.names), list(graph.relations)
     facts: list[list[str]] = [[] for _ in names]
     for row, (head, tail) in enumerate(zip(graph.source, graph.target, strict=True)):

@@ -42,7 +42,7 @@ ATTRIBUTE_TYPES = (
 
 
 COPULA, IS = "be", "is"
-"""The relation of "X was a Y", and the name of the attribute made of it."""
+"""The relation of "X was a Y", and the name of its attribute."""
 INFORMATIVE = ("DATE", "TIME", "PERCENT", "MONEY", "QUANTITY")
 """Labels of numbers that are informative on their own."""
 COUNT = "CARDINAL"
@@ -80,7 +80,7 @@ class SchemaExtraction(Extracted[SchemaRecords]):
 
 
 class StatedValue(BaseModel):
-    """A named value."""
+    """An attribute: its name and its value."""
 
     name: str
     value: str
