@@ -76,7 +76,8 @@ def test_every_command_of_a_page_runs(
         assert ended.code == 0, f"{text}\n{ended.out}\n{ended.err}"
     elif text:
         weightless = 'run("toy", embedder="hashing", nlp={"_target_": "toy_runs.Capitals"}'
-        exec(text.replace('run("sample"', 'run("toy"').replace('run("toy"', weightless), {})
+        small_text = text.replace('run("sample"', 'run("toy"').replace('run("toy"', weightless)
+        exec(small_text, {"__name__": "page"})  # an operator needs the name of its module
     else:
         space: dict[str, Any] = {}
         exec(files[-1].text, space)
