@@ -18,7 +18,7 @@ from typing import Any
 
 import pytest
 from fake_openai import FakeOpenAI
-from toy_runs import Ended, write_set
+from toy_runs import CommandResult, write_set
 
 from graphrag_bench.cli.main import main
 from graphrag_bench.config.plugins import load_plugins
@@ -76,7 +76,7 @@ class Fault:
     number: int = 0
     most_bytes: int | None = None
 
-    def strike(self) -> None:
+    def apply(self) -> None:
         """Apply the fault to this process."""
         if self.most_bytes is not None:
             resource.setrlimit(resource.RLIMIT_FSIZE, (self.most_bytes, self.most_bytes))
@@ -121,12 +121,12 @@ class Started:
         """Send it a signal."""
         os.kill(self.process.pid, number)
 
-    def ended(self) -> Ended:
+    def ended(self) -> CommandResult:
         """Wait for it; return exit code (minus the signal that killed it) and output."""
         self.process.join(60)
         assert self.process.exitcode is not None
         out, err = (self.out.with_suffix(f".{name}").read_text() for name in ("out", "err"))
-        return Ended(self.process.exitcode, out, err)
+        return CommandResult(self.process.exitcode, out, err)
 
     def killed(self) -> None:
         """Kill it with SIGKILL."""
@@ -149,7 +149,7 @@ def _work(words: list[str], out: Path, fault: Fault) -> None:
     os.chdir(out.parent)
     with out.with_suffix(".out").open("w") as sys.stdout, out.with_suffix(".err").open("w") as err:
         sys.stderr = err
-        fault.strike()
+        fault.apply()
         code = main(words)
         sys.stdout.flush()
         err.flush()

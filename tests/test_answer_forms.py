@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from toy_runs import TOY, WEIGHTLESS, by_python, refusal, write_set
+from toy_runs import TOY, WEIGHTLESS, by_python, run_error, write_set
 
 from graphrag_bench.config.compose import compose_settings
 from graphrag_bench.config.sources import names
@@ -67,7 +67,7 @@ def test_the_answers_setting_overrides_the_card(tmp_path: Path) -> None:
     folder = write_set(tmp_path, [{"id": "d", "text": "Words."}], [options, themes])
     result = experiment(f"dataset.root={folder}", dataset="jsonl")
     assert [q.form for q in result.dataset.questions] == ["choice", "paragraph"]
-    assert "answers='essay'" in refusal(*TOY, "answers=essay")
+    assert "answers='essay'" in run_error(*TOY, "answers=essay")
 
 
 @pytest.mark.parametrize(("form", "n_abstract"), [("auto", 1), ("short", 1), ("paragraph", 6)])

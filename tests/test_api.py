@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from toy_runs import READER, TAGGER, TOY, metrics, ran
+from toy_runs import READER, TAGGER, TOY, metrics, run_command
 
 import graphrag_bench as gb
 from graphrag_bench.api import EditablePipeline
@@ -72,7 +72,7 @@ def test_ask_returns_answer_context_and_trace(home: Path) -> None:
 
 def test_run_equals_that_of_the_command_line(home: Path) -> None:
     settings = ["method=hipporag", "method.damping=0.3", "limit=2", "reference_rows=off"]
-    shell = ran(*TOY, *settings, "paths.home=shell")
+    shell = run_command(*TOY, *settings, "paths.home=shell")
     python = hipporag(damping=0.3).run("toy", limit=2, reference_rows="off")
     assert python.folder.resolve() == home / "runs" / "toy" / "hipporag" / shell.folder.name
     assert python.key == shell.folder.name

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from toy_runs import TOY, refused
+from toy_runs import TOY, command_error
 
 import graphrag_bench as gb
 from graphrag_bench.errors import UserError
@@ -34,7 +34,7 @@ NAMED = [
 def test_all_problems_are_in_one_message(home: Path) -> None:
     Path("mine.yaml").write_text(METHOD)
     words = ["method=./mine.yaml", "limit=many", "workers=0"]
-    lines = refused(*TOY, *words, name="plan").splitlines()
+    lines = command_error(*TOY, *words, name="plan").splitlines()
     lacking = [pair for pair in NAMED if not any(pair[0] in x and pair[1] in x for x in lines)]
     assert not lacking
 

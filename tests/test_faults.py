@@ -22,7 +22,7 @@ from killing import (
     tiny_set,
     wait_for_calls,
 )
-from toy_runs import TOY, WEIGHTLESS, command, metrics, records, refusal, run_folder, write_set
+from toy_runs import TOY, WEIGHTLESS, command, metrics, records, run_error, run_folder, write_set
 
 from graphrag_bench.artifacts.sharing import import_artifacts
 from graphrag_bench.errors import UserError
@@ -131,7 +131,9 @@ def test_shards_equal_one_process(towns: Towns) -> None:
 
 def test_budget_stops_the_run_and_a_larger_one_resumes_it(towns: Towns) -> None:
     url = towns.fake.scenario(reads=True)
-    assert "budget.tokens=5000" in refusal(*towns.words(url, "budget.tokens=5000")[1:], exit_code=1)
+    assert "budget.tokens=5000" in run_error(
+        *towns.words(url, "budget.tokens=5000")[1:], exit_code=1
+    )
     assert 0 < towns.fake.stats(url).tokens <= 5000
     towns.finish(url, "budget.tokens=90000")
     assert towns.answered(url).total() == N_CALLS
@@ -161,7 +163,7 @@ def test_invalid_json_is_corrected_by_a_second_call(towns: Towns) -> None:
 def test_outage_stops_the_build_and_the_next_run_resumes_it(towns: Towns) -> None:
     failing = towns.fake.scenario(reads=True, out_after=3)
     words = towns.words(failing, *IMPATIENT, IN_ORDER)
-    assert "extraction.llm" in refusal(*words[1:], exit_code=1)
+    assert "extraction.llm" in run_error(*words[1:], exit_code=1)
     assert not list(towns.home.glob("artifacts/*/extraction/*/recipe.json"))
     healthy = towns.fake.scenario(reads=True)
     towns.finish(healthy)
@@ -176,7 +178,7 @@ def on_toy(url: str, *settings: str) -> list[str]:
 
 def test_failure_limit_stops_a_step(fake: FakeOpenAI, home: Path) -> None:
     url = fake.scenario(reads=True, filter_word=UNREAD)
-    message = refusal(*on_toy(url, "failures.after=4"), exit_code=1)
+    message = run_error(*on_toy(url, "failures.after=4"), exit_code=1)
     assert "extraction.llm" in message and "failures.limit" in message
     assert not list(home.rglob("records.jsonl"))
     words = on_toy(fake.scenario(reads=True, filter_word=UNREAD), "paths.home=two")
@@ -211,7 +213,7 @@ def test_damaged_run_is_reported_and_a_lost_row_is_run_again(home: Path) -> None
         shown = command(name, *more)
         assert shown.code == 0, shown.err
         assert folder.name in shown.out + shown.err and other.name[:6] in shown.out + other.name
-    assert "metrics.json" in refusal(*words, "method=bm25")
+    assert "metrics.json" in run_error(*words, "method=bm25")
 
 
 def test_changed_artifact_is_found_by_verify(home: Path) -> None:
@@ -222,7 +224,7 @@ def test_changed_artifact_is_found_by_verify(home: Path) -> None:
     ended = command("artifacts", "verify")
     assert ended.code == 1 and "vectors.npy" in ended.out
     path.write_bytes(bytes_[:40])
-    assert path.parent.name in refusal(*TOY, "method=vanilla", "method.top_k=1", "answer=off")
+    assert path.parent.name in run_error(*TOY, "method=vanilla", "method.top_k=1", "answer=off")
 
 
 # ---- hostile archives and files
@@ -255,7 +257,7 @@ def test_yaml_and_methods_execute_no_code(home: Path) -> None:
     target = "top_k: {_target_: subprocess.getoutput, cmd: touch ran}"
     evil = re.sub("(?m)^top_k: .*$", target, vanilla.replace("vanilla", "evil"))
     (home / "configs" / "method" / "evil.yaml").write_text(evil)
-    assert "evil" in refusal(*TOY, "method=evil")
+    assert "evil" in run_error(*TOY, "method=evil")
     assert not (home / "ran").exists() and not list(home.glob("runs/*/*/*"))
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from types import CodeType, FrameType
 
 import pytest
-from toy_runs import TOY, ran
+from toy_runs import TOY, run_command
 
 from graphrag_bench import fingerprint
 from graphrag_bench.config.plugins import load_plugins
@@ -58,7 +58,7 @@ def executed(tmp_path_factory: pytest.TempPathFactory) -> dict[str, set[str]]:
         for method in METHODS:
             sys.settrace(note)
             try:
-                ran(*words, f"method={method}", "limit=2")
+                run_command(*words, f"method={method}", "limit=2")
             finally:
                 sys.settrace(None)
     return {file: ran_by[file] for file in sorted(ran_by) if not file.endswith(APART)}

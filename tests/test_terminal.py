@@ -1,7 +1,6 @@
 """Terminal output has no control characters, and addresses have no secrets."""
 
 import io
-import re
 import sys
 
 import pytest
@@ -15,9 +14,6 @@ from graphrag_bench.terminal import (
     refuse_secrets,
     without_secrets,
 )
-
-EVIL = "\x1b]0;owned\x07\x1b[31mred\x9b2J\u202eorder\u2066\r\x00"
-STEERING = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 
 
 def test_printable_text_is_unchanged() -> None:

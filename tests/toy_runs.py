@@ -46,7 +46,7 @@ QUICK: Mapping[str, Sequence[str]] = {
 READER = {"_target_": "toy_runs.reader", "replies": {"capital of France": "Paris"}}
 TAGGER = {"_target_": "toy_runs.Capitals"}
 
-asked: list[str] = []
+reader_prompts: list[str] = []
 """Prompts of the reader, in order."""
 fails_on: set[str] = set()
 """The reader refuses prompts that contain one of these texts."""
@@ -61,7 +61,7 @@ def reader(replies: Mapping[str, str] | Sequence[tuple[str, str]] = ()) -> Scrip
 
 def ada_marsh(chat: Chat) -> str | CallFailed:
     text, names = last_user_message(chat), Capitals().entities(last_user_message(chat))
-    asked.append(text)
+    reader_prompts.append(text)
     if any(words in text for words in stops_on):
         raise RunStopped("the reader was told to stop")
     if any(words in text for words in fails_on):
@@ -121,7 +121,7 @@ def _sentence(text: str) -> Sentence:
 
 
 @dataclass(frozen=True)
-class Ended:
+class CommandResult:
     """Exit code, standard output and standard error of a command."""
 
     code: int
@@ -145,14 +145,14 @@ class Ended:
         return [folder.parent.name for folder in self.folders]
 
 
-def command(*arguments: str) -> Ended:
+def command(*arguments: str) -> CommandResult:
     out, err = io.StringIO(), io.StringIO()
     with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
         code = main(list(arguments))
-    return Ended(code, out.getvalue(), err.getvalue())
+    return CommandResult(code, out.getvalue(), err.getvalue())
 
 
-def shell(*arguments: str) -> Ended:
+def shell(*arguments: str) -> CommandResult:
     """Run a command in a new process, which takes a second."""
     path = f"{Path(graphrag_bench.__file__).parents[1]}{os.pathsep}{Path(__file__).parent}"
     done = subprocess.run(
@@ -162,10 +162,10 @@ def shell(*arguments: str) -> Ended:
         check=False,
         env={**os.environ, "PYTHONPATH": path},
     )
-    return Ended(done.returncode, done.stdout, done.stderr)
+    return CommandResult(done.returncode, done.stdout, done.stderr)
 
 
-def ran(*arguments: str) -> Ended:
+def run_command(*arguments: str) -> CommandResult:
     """Run the command `run`, which must succeed."""
     ended = command("run", *arguments)
     assert ended.code == 0, ended.err
@@ -193,7 +193,7 @@ def plan_of(*words: str) -> str:
     return describe(Experiment.prepare(compose_settings(words)))
 
 
-def refusal(*words: str, exit_code: int = 2) -> str:
+def run_error(*words: str, exit_code: int = 2) -> str:
     """Run by functions; return the message of its UserError."""
     with pytest.raises(UserError) as error:
         run_folder(*words)
@@ -201,7 +201,7 @@ def refusal(*words: str, exit_code: int = 2) -> str:
     return str(error.value)
 
 
-def refused(*arguments: str, name: str = "run", code: int = 2) -> str:
+def command_error(*arguments: str, name: str = "run", code: int = 2) -> str:
     """Run a command that must fail; return its only message."""
     ended = command(name, *arguments)
     assert ended.code == code, ended.out

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from toy_runs import TOY, asked, command, run_folder
+from toy_runs import TOY, command, reader_prompts, run_folder
 
 from graphrag_bench.embedding.embedder import Hashing
 from graphrag_bench.explain.text import row_text
@@ -24,15 +24,15 @@ def shown(folder: Path, *words: str) -> str:
 
 
 def test_ask_answers_with_several_methods_and_pays_once() -> None:
-    asked.clear()
+    reader_prompts.clear()
     settings = [*TOY, "method=bm25,hipporag", QUESTION]
     out = command("ask", *settings).out
     assert re.findall("(?m)^==.*", out) == ["== BM25 ==", "== HippoRAG =="]
-    n_paid = len(asked)
+    n_paid = len(reader_prompts)
     whole = command("ask", "--details", *settings).out
     assert "norvik observatory —occurs with→ mount tarn" in whole and "retrieve.0" not in out
     one, two = json.loads(command("ask", "--json", *settings).out)
-    assert len(asked) == n_paid
+    assert len(reader_prompts) == n_paid
     assert (one["method"], two["method"], two["answer"]) == ("bm25", "hipporag", "Ada Marsh")
     step = next(s for s in two["steps"] if "node.link" in s["step"])
     (node,) = step["wrote"]["nodes"]
@@ -52,7 +52,7 @@ def test_show_prints_a_question_with_gold_and_calls_and_a_run_with_its_questions
     home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folder = run_folder(*HIPPORAG)
-    asked.clear()
+    reader_prompts.clear()
     monkeypatch.delattr(Hashing, "encode")  # show must not embed
     whole = shown(folder, "q1")
     lines = whole.splitlines()
@@ -70,7 +70,7 @@ def test_show_prints_a_question_with_gold_and_calls_and_a_run_with_its_questions
     (of_run,) = json.loads(shown(folder, "--json"))
     assert [one["id"] for one in of_run["questions"]] == [f"q{n}" for n in range(1, 7)]
     assert of_run["stages"][0]["stage"] == "corpus"
-    assert asked == []
+    assert reader_prompts == []
     shutil.rmtree(home / "artifacts")
     (home / "cache" / "replies.sqlite").unlink()
     assert "row " in shown(folder, "q1")

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from data.test_fetching import NEWS, hub, news_files
 from file_server import FileServer, serving
-from toy_runs import TOY, WEIGHTLESS, command, metrics, refused, run_folder, write_set
+from toy_runs import TOY, WEIGHTLESS, command, command_error, metrics, run_folder, write_set
 
 from graphrag_bench.config.compose import compose_settings
 from graphrag_bench.errors import UserError
@@ -74,10 +74,10 @@ def test_evidence_missing_from_the_corpus_is_named_with_file_and_line(home: Path
 def test_data_without_questions_or_documents_of_a_scope_are_refused() -> None:
     words = ["dataset=jsonl", "dataset.root=books", *WEIGHTLESS, "method=vanilla"]
     write_set(Path("books"), PASSAGES, b"")
-    assert "books" in refused(*words)
+    assert "books" in command_error(*words)
     write_set(Path("books"), PASSAGES, [{**QUESTION, "scope": "book 2"}])
     for name in ("run", "ablate"):
-        message = refused(*words, "graph.per=partition", name=name)
+        message = command_error(*words, "graph.per=partition", name=name)
         assert "'book 2'" in message and "graph.per=all" in message
 
 

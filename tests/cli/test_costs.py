@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from fake_openai import FakeOpenAI
 from killing import served
-from toy_runs import metrics, refusal, run_folder, write_set
+from toy_runs import metrics, run_error, run_folder, write_set
 
 from graphrag_bench.errors import UserError
 from graphrag_bench.run.folder import RunFolder
@@ -57,7 +57,7 @@ def test_the_cost_has_the_build_of_every_scope_and_no_file_stays_open(fake: Fake
 
 def test_failures_are_counted_over_all_scopes(fake: FakeOpenAI) -> None:
     url = fake.scenario(reads=True, filter_word="Short answer")
-    assert "answer.direct" in refusal(*SCOPED, *served(url), "failures.after=15", exit_code=1)
+    assert "answer.direct" in run_error(*SCOPED, *served(url), "failures.after=15", exit_code=1)
 
 
 def test_a_leftover_scratch_folder_counts_no_call_twice(fake: FakeOpenAI, home: Path) -> None:

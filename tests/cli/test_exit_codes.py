@@ -10,7 +10,16 @@ import pytest
 import toy_runs
 from fake_openai import FakeOpenAI
 from killing import CONCURRENCY, built_by_llm, start, tiny_set, wait_for_calls
-from toy_runs import TOY, Ended, command, records, refusal, refused, run_folder, shell
+from toy_runs import (
+    TOY,
+    CommandResult,
+    command,
+    command_error,
+    records,
+    run_error,
+    run_folder,
+    shell,
+)
 
 from graphrag_bench.cli import doctor
 
@@ -44,9 +53,9 @@ def test_a_stopped_run_exits_with_1_and_wrong_input_with_2_and_rows_stay() -> No
     folder = run_folder(*VANILLA, "limit=2")
     before = (folder / "records.jsonl").read_bytes()
     toy_runs.stops_on.add("Question")
-    refused(*VANILLA, "limit=4", code=1)
+    command_error(*VANILLA, "limit=4", code=1)
     for word in ("method.top_k=none", "llm.replys=3"):
-        refusal(*VANILLA, word)
+        run_error(*VANILLA, word)
     assert (folder / "records.jsonl").read_bytes() == before
 
 
@@ -95,7 +104,7 @@ def lab(home: Path, open_registries: None) -> None:
     (home / "failing_lab.py").write_text(OPERATORS)
 
 
-def run_lab(step: str, *words: str) -> Ended:
+def run_lab(step: str, *words: str) -> CommandResult:
     Path("mine.yaml").write_text(METHOD.format(step=step))
     settings = [*TOY, "plugins=[failing_lab]", "method=./mine.yaml", "reference_rows=off"]
     return command("run", *settings, *words)

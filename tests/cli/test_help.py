@@ -5,7 +5,7 @@ from importlib import import_module
 from pathlib import Path
 
 import pytest
-from toy_runs import TOY, command, refused
+from toy_runs import TOY, command, command_error
 
 from graphrag_bench.cli.ask import UNUSED
 from graphrag_bench.cli.main import GROUPS
@@ -69,12 +69,12 @@ def test_a_plan_is_printed_as_json() -> None:
 def test_an_unknown_argument_is_named_with_the_nearest_valid_one(
     name: str, words: str, named: str
 ) -> None:
-    message = refused(*words.split(), name=name)
+    message = command_error(*words.split(), name=name)
     assert [one for one in named.split("; ") if one not in message] == []
 
 
 def test_ask_refuses_all_settings_without_effect_at_once() -> None:
-    message = refused(*TOY, *(f"{name}=1" for name in UNUSED), "Who?", name="ask")
+    message = command_error(*TOY, *(f"{name}=1" for name in UNUSED), "Who?", name="ask")
     assert [name for name in UNUSED if name not in message] == []
     assert set(UNUSED) <= set(RunSettings.model_fields)
 

@@ -9,7 +9,7 @@ import planted_judges
 import pytest
 import toy_runs
 from filelock import FileLock
-from toy_runs import TOY, command, refused, run_folder
+from toy_runs import TOY, command, command_error, run_folder
 
 pytestmark = pytest.mark.slow
 
@@ -69,7 +69,7 @@ def test_every_answer_has_every_metric_and_a_second_command_makes_no_call(run: P
 
 def test_a_second_judge_is_refused_and_a_locked_run_can_be_judged(run: Path) -> None:
     with FileLock(run / "judge.lock"):
-        assert str(run) in refused(str(run), *JUDGE, name="judge")
+        assert str(run) in command_error(str(run), *JUDGE, name="judge")
     assert planted_judges.prompts == []
     with FileLock(run / "run.lock"):
         assert len(judged(run, *FIRST)) == 3
@@ -80,10 +80,10 @@ def test_the_judge_reads_the_stored_contexts(tmp_path: Path, method: str) -> Non
     run = run_folder(*TOY, f"method={method}", "limit=2", f"paths.home={tmp_path}")
     for name in ("artifacts", "cache"):
         shutil.rmtree(tmp_path / name)
-    toy_runs.asked.clear()
+    toy_runs.reader_prompts.clear()
     values = judged(run, "--metrics", "context_precision")
     assert len(values) == 2 and None not in values.values()
-    assert toy_runs.asked == [] and not (tmp_path / "artifacts").exists()
+    assert toy_runs.reader_prompts == [] and not (tmp_path / "artifacts").exists()
 
 
 def test_a_context_that_does_not_match_its_stored_texts_is_not_judged(run: Path) -> None:
@@ -97,14 +97,14 @@ def test_a_context_that_does_not_match_its_stored_texts_is_not_judged(run: Path)
 def test_without_stored_contexts_only_metrics_without_a_context_are_judged(run: Path) -> None:
     (run / "contexts.jsonl").unlink()
     assert {metric for metric, _ in judged(run)} == {"judged_correctness", "answer_relevance"}
-    assert "trace=off" in refused(str(run), *JUDGE, "--metrics", "faithfulness", name="judge")
+    assert "trace=off" in command_error(str(run), *JUDGE, "--metrics", "faithfulness", name="judge")
 
 
 def test_two_runs_are_compared_unless_each_or_metrics_is_given(runs: list[str]) -> None:
     for more in (["--each"], list(FIRST)):
         assert judge(*runs[:2], *JUDGE, *more, "--limit", "1").count("judged: ") == 2
     for words in ((*runs[:2], "--each", "protocol=house"), (runs[0], "--criteria", "overall")):
-        assert "--criteria" in refused(*words, *JUDGE, name="judge")
+        assert "--criteria" in command_error(*words, *JUDGE, name="judge")
 
 
 def test_verdicts_are_stored_and_no_call_is_repeated(runs: list[str]) -> None:
@@ -123,7 +123,7 @@ def test_verdicts_are_stored_and_no_call_is_repeated(runs: list[str]) -> None:
 def test_a_stopped_command_resumes(runs: list[str]) -> None:
     more = (*LONGER, "--criteria", "coherence")
     planted_judges.stops_on.add("Did Mira Holt")
-    refused(*runs[:2], *more, name="judge", code=1)
+    command_error(*runs[:2], *more, name="judge", code=1)
     before = len(planted_judges.prompts)
     planted_judges.stops_on.clear()
     lines = judge(*runs[:2], *more).splitlines()

@@ -5,7 +5,7 @@ import re
 from pathlib import Path
 
 import pytest
-from toy_runs import WEIGHTLESS, command, metrics, records, refused, run_folder
+from toy_runs import WEIGHTLESS, command, command_error, metrics, records, run_folder
 
 from graphrag_bench.data.readers import read_dataset
 from graphrag_bench.errors import UserError
@@ -50,7 +50,7 @@ def test_the_command_is_reproducible_and_overwrites_no_edit(tmp_path: Path) -> N
     assert folder_of(*TEMPLATE, home, "seed=1") != folder
     edited = first.split(b"\n", 1)[1]
     (folder / "questions.jsonl").write_bytes(edited)
-    assert "out=FOLDER" in refused(*TOY, *TEMPLATE, home, name="questions")
+    assert "out=FOLDER" in command_error(*TOY, *TEMPLATE, home, name="questions")
     assert (folder / "questions.jsonl").read_bytes() == edited
 
 

@@ -8,11 +8,11 @@ import pytest
 from toy_runs import (
     TOY,
     WEIGHTLESS,
-    asked,
     metrics,
-    ran,
+    reader_prompts,
     records,
-    refusal,
+    run_command,
+    run_error,
     run_folder,
     table_of,
     write_set,
@@ -27,7 +27,7 @@ VANILLA = [*TOY, "method=vanilla", "reference_rows=off"]
 
 
 def test_a_run_prints_its_table_and_its_folder(home: Path) -> None:
-    ended = ran(*TOY, "method=bm25", "limit=3")
+    ended = run_command(*TOY, "method=bm25", "limit=3")
     assert ended.methods == ["bm25", "zeroshot", "vanilla", "oracle"]
     assert ended.folder.parent == home / "runs" / "toy" / "bm25"
     assert ended.out.splitlines()[-1] == f"run: {ended.folders[-1]}"
@@ -38,15 +38,15 @@ def test_a_run_prints_its_table_and_its_folder(home: Path) -> None:
 def test_a_larger_limit_resumes_and_a_smaller_limit_keeps_the_scores() -> None:
     off = [*VANILLA, "cache.mode=off"]
     folder = run_folder(*off, "limit=2")
-    assert len(asked) == 2
+    assert len(reader_prompts) == 2
     before = records(folder)
     assert run_folder(*off) == folder
-    assert len(asked) == len(set(asked)) == 6
+    assert len(reader_prompts) == len(set(reader_prompts)) == 6
     assert [row for row in records(folder) if row in before] == before
     stored = (folder / "metrics.json").read_bytes()
-    ran(*off, "limit=2")
+    run_command(*off, "limit=2")
     assert (folder / "metrics.json").read_bytes() == stored
-    assert metrics(folder)["n"] == len(asked) == 6
+    assert metrics(folder)["n"] == len(reader_prompts) == 6
 
 
 def test_only_requested_answers_are_generated() -> None:
@@ -54,7 +54,7 @@ def test_only_requested_answers_are_generated() -> None:
     for n_answers, word in ((0, "answer=off"), (2, "answer=2"), (6, "answer=on")):
         folders.add(folder := run_folder(*VANILLA, word))
         numbers: Any = metrics(folder)
-        assert (numbers["n"], numbers["answered"], len(asked)) == (6, n_answers, n_answers)
+        assert (numbers["n"], numbers["answered"], len(reader_prompts)) == (6, n_answers, n_answers)
         assert ("accuracy" in numbers["metrics"]) == (n_answers > 0)
         assert numbers["metrics"]["evidence_recall@2"]["n"] == 5
     assert len(folders) == 1
@@ -93,16 +93,16 @@ MOODY = [f"llm._target_={__name__}.moody" if "llm._t" in word else word for word
 def test_repeats_resume_and_keep_earlier_answers() -> None:
     first = run_folder(*VANILLA)
     before = (first / "records.jsonl").read_bytes()
-    asked.clear()
+    reader_prompts.clear()
     assert run_folder(*VANILLA, "repeats=3") == first
-    assert len(asked) == 12
+    assert len(reader_prompts) == 12
     assert (first / "records.jsonl").read_bytes() == before
     file = first / "trial-1" / "records.jsonl"
     whole = file.read_text()
     file.write_text("".join(whole.splitlines(keepends=True)[:4]))
-    asked.clear()
+    reader_prompts.clear()
     run_folder(*VANILLA, "repeats=2", "cache.mode=off")  # resumes a cut repeat
-    assert (len(asked), file.read_text()) == (2, whole)
+    assert (len(reader_prompts), file.read_text()) == (2, whole)
 
 
 def test_mean_and_spread_over_repeats() -> None:
@@ -133,8 +133,8 @@ def test_a_budget_includes_the_repeats() -> None:
     used: Any = metrics(run_folder(*VANILLA))["usage"]
     spent = used["prompt_tokens"] + used["completion_tokens"]
     budget = f"budget.tokens={round(spent * 1.5)}"
-    assert "answer=off" in refusal(*VANILLA, "answer=off", "repeats=2")
-    assert "budget.tokens" in refusal(*VANILLA, "repeats=3", budget, exit_code=1)
+    assert "answer=off" in run_error(*VANILLA, "answer=off", "repeats=2")
+    assert "budget.tokens" in run_error(*VANILLA, "repeats=3", budget, exit_code=1)
     folder = run_folder(*VANILLA, "repeats=3", f"budget.tokens={spent * 4}")
     repeats: Any = metrics(folder)["repeats"]
     assert repeats["cost"]["paid"]["calls"] == 12

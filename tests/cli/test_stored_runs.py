@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 import toy_runs
 from filelock import FileLock
-from toy_runs import TOY, WEIGHTLESS, command, metrics, refused, run_folder, write_set
+from toy_runs import TOY, WEIGHTLESS, command, command_error, metrics, run_folder, write_set
 
 from graphrag_bench.errors import UserError
 from graphrag_bench.papers.printed import table_names
@@ -86,7 +86,7 @@ def test_runs_over_different_versions_of_a_corpus_are_not_paired() -> None:
         write_set(Path("mine"), corpus, [{"id": "q", "text": "Who rows?", "evidence": ["a"]}])
         words = ["dataset=jsonl", "dataset.root=mine", *WEIGHTLESS, "answer=off", "method=bm25"]
         runs.append(str(run_folder(*words)))
-    assert Path(runs[0]).name in refused(*runs, name="diff")
+    assert Path(runs[0]).name in command_error(*runs, name="diff")
     one = {"method": "vanilla", "dataset": "toy", "corpus": "aa"}
     other = {"method": "bm25", "dataset": "toy", "corpus": "bb"}
     assert baseline_of(other, [one, other], "vanilla") is None
@@ -96,9 +96,9 @@ def test_runs_over_different_versions_of_a_corpus_are_not_paired() -> None:
 
 def test_scoring_again_keeps_metrics_and_costs() -> None:
     before = metrics(folder("bm25"))
-    toy_runs.asked.clear()
+    toy_runs.reader_prompts.clear()
     assert f"scored: {folder('bm25')}" in printed("runs", "score", folder("bm25"))
-    assert metrics(folder("bm25")) == before and not toy_runs.asked
+    assert metrics(folder("bm25")) == before and not toy_runs.reader_prompts
     after = again(metrics=["recall_concat"])
     assert set(after["metrics"]) - {*before["metrics"]} == {"recall_concat"}
     for name in ("cost", "estimate", "settings", "key", "usage"):
@@ -128,7 +128,7 @@ def test_scores_are_compared_with_the_run_of_the_baseline() -> None:
     rows = shown[shown.index("differences from VanillaRAG") :]
     assert "mrr" in rows and "evidence_recall@5" not in rows
     wrong = ("score", str(folder("bm25")), "evaluation.baseline=vanila")
-    assert "'vanila'" in refused(*wrong, name="runs")
+    assert "'vanila'" in command_error(*wrong, name="runs")
 
 
 def test_locked_runs_and_other_folders_are_not_removed(home: Path) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from fake_openai import FakeOpenAI
-from toy_runs import TOY, asked, command, plan_of, records, refused, run_folder
+from toy_runs import TOY, command, command_error, plan_of, reader_prompts, records, run_folder
 
 from graphrag_bench.artifacts import sharing
 from graphrag_bench.errors import UserError
@@ -62,7 +62,7 @@ def test_an_exported_graphml_file_can_be_imported() -> None:
     name = "graph.graphml"
     assert command("artifacts", "export", key_of("graph"), name).code == 0
     other = key_of("extraction")
-    assert other in refused("export", other, name, name="artifacts")
+    assert other in command_error("export", other, name, name="artifacts")
     words = [*HIPPORAG, "answer=off", f"graph.import_from={name}", "paths.home=new"]
     assert records(run_folder(*words))[0]["documents"]
 
@@ -84,9 +84,9 @@ def test_exported_replies_are_reused_in_another_home() -> None:
     name = "shared.jsonl.gz"
     assert command("cache", "export", name).out.split()[0] == "6"
     assert command("cache", "import", name, "--home", "other").out.split()[0] == "6"
-    asked.clear()
+    reader_prompts.clear()
     run_folder(*HIPPORAG, "paths.home=other")
-    assert not asked
+    assert not reader_prompts
 
 
 def test_no_file_has_the_api_key(

@@ -3,7 +3,7 @@
 import shlex
 
 import pytest
-from toy_runs import TOY, asked, command, metrics, ran, records, refused
+from toy_runs import TOY, command, command_error, metrics, reader_prompts, records, run_command
 
 from graphrag_bench.config.compose import compose_settings
 from graphrag_bench.config.settings import check_settings
@@ -24,9 +24,9 @@ pytest.importorskip("hydra_plugins.hydra_optuna_sweeper")
 
 
 def test_optuna_tunes_on_dev_and_prints_the_command_for_test() -> None:
-    asked.clear()
-    ended = ran(*OPTUNA, INTERVAL)
-    assert not asked
+    reader_prompts.clear()
+    ended = run_command(*OPTUNA, INTERVAL)
+    assert not reader_prompts
     assert len(ended.folders) == 2
     seen = {str(row["question"]) for folder in ended.folders for row in records(folder)}
     assert seen == DEV and 0 < len(DEV) < len(IDS)
@@ -34,7 +34,7 @@ def test_optuna_tunes_on_dev_and_prints_the_command_for_test() -> None:
     for folder in ended.folders:
         assert (folder / "table.md").read_text().count(f"({MARK}2 configurations) |") == 1
     line = next(line for line in ended.out.splitlines() if "graphrag-bench run" in line)
-    again = ran(*shlex.split(line)[2:])
+    again = run_command(*shlex.split(line)[2:])
     assert again.folder in ended.folders
     assert MARK not in again.out
     assert metrics(again.folder)["n"] == len(IDS) - len(DEV)
@@ -43,14 +43,16 @@ def test_optuna_tunes_on_dev_and_prints_the_command_for_test() -> None:
 def test_the_selected_run_is_marked_in_every_table() -> None:
     quiet = [*HIPPORAG, "answer=off"]
     sweep = ["-m", *quiet, "method.damping=0.3,0.5", "split=dev"]
-    ended = ran(*sweep, "objective=evidence_recall@2")
+    ended = run_command(*sweep, "objective=evidence_recall@2")
     best = next(line for line in ended.out.splitlines() if line.startswith("  /")).strip()
-    ends = {word: ran(*quiet, f"method.damping={word}", "split=dev") for word in ("0.3", "0.5")}
+    ends = {
+        word: run_command(*quiet, f"method.damping={word}", "split=dev") for word in ("0.3", "0.5")
+    }
     marked = [word for word, end in ends.items() if MARK in end.out]
     assert marked == [word for word, end in ends.items() if str(end.folder) == best]
     words = [*quiet, f"method.damping={marked[0]}"]
-    assert MARK not in ran(*words, "split=test").out
-    assert MARK in ran(*words, "split=all").out  # includes dev
+    assert MARK not in run_command(*words, "split=test").out
+    assert MARK in run_command(*words, "split=all").out  # includes dev
 
 
 @pytest.mark.parametrize(
@@ -65,8 +67,8 @@ def test_an_invalid_objective_is_refused(more: str, name: str) -> None:
 
 
 def test_an_invalid_tuning_sweep_is_refused() -> None:
-    assert "objective=" in refused(*OPTUNA, INTERVAL, "objective=null")
-    assert "damping" in refused(*OPTUNA, "method.dampng=interval(0.1,0.9)")
-    assert "-m" in refused(*HIPPORAG, "objective=evidence_recall@5")
+    assert "objective=" in command_error(*OPTUNA, INTERVAL, "objective=null")
+    assert "damping" in command_error(*OPTUNA, "method.dampng=interval(0.1,0.9)")
+    assert "-m" in command_error(*HIPPORAG, "objective=evidence_recall@5")
     ended = command("run", *OPTUNA, "method.damping=interval(1.1,1.9)")
     assert ended.code == 1 and "2 failed" in ended.err

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from toy_runs import TOY, command, refused
+from toy_runs import TOY, command, command_error
 
 from graphrag_bench.config.compose import cells, compose_settings, composition
 from graphrag_bench.errors import UserError
@@ -79,6 +79,6 @@ def test_invalid_commands_exit_with_2_and_write_nothing(home: Path) -> None:
         (["method.damping=interval(0.1,0.9)"], "run -m"),
         (["-m", "method=vanilla,hipporag", "method.dampnig=1,2"], "method.damping"),
     ):
-        assert name in refused(*TOY, *words)
+        assert name in command_error(*TOY, *words)
     assert command("rum").code == 2
     assert list(home.iterdir()) == []

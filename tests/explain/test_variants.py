@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from toy_runs import TOY, command, refused, run_folder
+from toy_runs import TOY, command, command_error, run_folder
 
 from graphrag_bench.config.plugins import load_plugins
 from graphrag_bench.errors import UserError
@@ -98,7 +98,7 @@ def test_show_prints_ranks_of_a_passage_and_the_step_that_lost_it(home: Path) ->
     out = next(row.id for row in run(home).require_dataset().documents if row.id not in rows)
     assert "lost at " in command("show", path, "q1", out).out
     for words, name in (("q1 adda", "'ada'"), ("q11 ada", "q1"), ("q1 ada --calls", "--calls")):
-        assert name in refused(path, *words.split(), name="show")
+        assert name in command_error(path, *words.split(), name="show")
 
 
 def test_an_ablation_has_every_removable_step_and_names_the_others(home: Path) -> None:

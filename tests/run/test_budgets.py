@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from toy_runs import TOY, metrics, records, refusal, run_folder, table_of, write_set
+from toy_runs import TOY, metrics, records, run_error, run_folder, table_of, write_set
 
 from graphrag_bench.config.compose import compose_settings, method_values
 from graphrag_bench.config.plugins import load_plugins
@@ -160,7 +160,7 @@ def test_published_regime_caps_the_window_at_that_of_the_source() -> None:
     ],
 )
 def test_conflicting_budgets_are_refused(words: list[str], part: str) -> None:
-    assert part in refusal(*QUIET, *words)
+    assert part in run_error(*QUIET, *words)
 
 
 LONG = "Ada Marsh wrote to Otto Brandt about the bridge at Norvik, and he answered. "
@@ -192,12 +192,12 @@ def test_auto_fits_four_chunks_within_the_window() -> None:
 
 
 def test_prompt_without_room_for_a_chunk_is_refused(books: list[str]) -> None:
-    assert "budget_context=3200" in refusal(*books, "method=llightrag", "llm.window=4096")
+    assert "budget_context=3200" in run_error(*books, "method=llightrag", "llm.window=4096")
     folder = run_folder(*books, "method=llightrag", "llm.window=4096", "budget_context=1000")
     assert "chunk" not in kinds(folder)
     assert metrics(folder)["usage"]["contexts_without_chunks"] == 1
     words = [*books, "answer=on", "method=vanilla", "llm.window=4096", "budget_context=5000"]
-    message = refusal(*words)
+    message = run_error(*words)
     assert "5000" in message and "4,096" in message
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 from fake_openai import FakeOpenAI
-from toy_runs import TOY, metrics, plan_of, ran
+from toy_runs import TOY, metrics, plan_of, run_command
 
 ALONE = ["method=vanilla", "reference_rows=off", "limit=2"]
 LONGER = "chunks are longer than the window of 15 tokens"
@@ -22,10 +22,10 @@ def served(url: str, *more: str) -> list[str]:
 def test_long_texts_are_reported_by_plan_run_and_metrics(fake: FakeOpenAI) -> None:
     words = served(fake.scenario(), *ALONE)
     assert "overlapping windows" in plan_of(*words) and LONGER not in plan_of(*words)
-    ended = ran(*words)
+    ended = run_command(*words)
     assert LONGER in ended.err.splitlines()[0] and LONGER in plan_of(*words)
     assert "longer texts are cut" in plan_of(*words, "embedder.long_texts=cut")
     (row,) = metrics(ended.folder)["long_texts"]
     assert row["what"] == "chunks" and row["n_long"] and row["long_texts"] == "windows"
-    again = ran(*words)
+    again = run_command(*words)
     assert metrics(again.folder)["long_texts"] == [row] and LONGER not in again.err

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 from small_worlds import World
-from toy_runs import TOY, refused
+from toy_runs import TOY, command_error
 
 from graphrag_bench.config.compose import method_values
 from graphrag_bench.config.plugins import load_plugins
@@ -110,7 +110,7 @@ def test_reselect_keeps_the_number_of_relationships() -> None:
 @pytest.mark.parametrize("mode", ["rerank", "reselect"])
 def test_methods_that_pack_relationships_can_be_pooled(mode: str) -> None:
     assert set(able_to_pool()) == set(ALL)
-    message = refused(*TOY, "method=hipporag", f"pooling={mode}", name="plan")
+    message = command_error(*TOY, "method=hipporag", f"pooling={mode}", name="plan")
     assert "hipporag" in message and "fastgraphrag, glightrag" in message
     for name in ALL:
         pipeline, problems = build(method(name), StepOptions(pooling={"mode": mode}))

@@ -10,7 +10,16 @@ from unittest.mock import DEFAULT, Mock
 import pytest
 import toy_runs
 from hydra.types import RunMode
-from toy_runs import TOY, asked, command, metrics, ran, refused, run_folder, write_set
+from toy_runs import (
+    TOY,
+    command,
+    command_error,
+    metrics,
+    reader_prompts,
+    run_command,
+    run_folder,
+    write_set,
+)
 
 from graphrag_bench.algorithms import clustering
 from graphrag_bench.config import compose
@@ -65,7 +74,7 @@ def test_failed_cell_is_a_row() -> None:
     ],
 )  # fmt: skip
 def test_sweep_with_an_invalid_cell_is_refused(home: Path, words: list[str], named: str) -> None:
-    message = refused("-m", *QUIET, *words, "hydra.sweep.dir=s")
+    message = command_error("-m", *QUIET, *words, "hydra.sweep.dir=s")
     assert named in message and "method=hipporag" not in message and "Path-based" not in message
     assert not (home / "s" / "0").exists()
 
@@ -134,11 +143,11 @@ def test_reference_rows_depend_on_questions_and_documents(
 
 
 def test_reference_rows_run_once_in_a_sweep() -> None:
-    asked.clear()
-    ended = ran("-m", *TOY, "limit=2", "method=hipporag,bm25", "method.top_k=1,2")
+    reader_prompts.clear()
+    ended = run_command("-m", *TOY, "limit=2", "method=hipporag,bm25", "method.top_k=1,2")
     cells = ["hipporag", "hipporag", "bm25", "bm25"]
     assert ended.methods == [*cells, "zeroshot", "vanilla", "oracle"]
-    assert len(asked) == len(set(asked))
+    assert len(reader_prompts) == len(set(reader_prompts))
     names = rows(ended.folder)
     assert [name.endswith("(reference)") for name in names] == [False] * 4 + [True] * 3
 
@@ -159,7 +168,7 @@ def test_table_has_cells_in_the_order_of_the_command(monkeypatch: pytest.MonkeyP
 
 def test_cells_that_differ_in_limit_share_a_run_folder() -> None:
     words = [*QUIET, "method=bm25"]
-    ended = ran("-m", *words, "limit=2,4", "hydra.sweep.dir=s")
+    ended = run_command("-m", *words, "limit=2,4", "hydra.sweep.dir=s")
     assert rows() == ["BM25 limit=2", "BM25 limit=4"]
     first, second = ended.err.splitlines()
     assert first == "cell 1 of 2 (BM25 limit=2)"
@@ -174,9 +183,9 @@ def test_runs_and_sweeps_keep_foreign_files(home: Path) -> None:
     for file in mine:
         file.write_text('{"number": 0}')
     words = [*QUIET, "method=bm25"]
-    ran(*words, "hydra.run.dir=.")
+    run_command(*words, "hydra.run.dir=.")
     for _ in range(2):
-        assert len(ran("-m", *words, "method.top_k=1,2", "hydra.sweep.dir=.").folders) == 2
+        assert len(run_command("-m", *words, "method.top_k=1,2", "hydra.sweep.dir=.").folders) == 2
     assert [file.read_text() for file in mine] == ['{"number": 0}'] * 2
 
 
@@ -228,7 +237,7 @@ def test_plan_of_a_sweep_counts_an_artifact_once() -> None:
 
 def test_configuration_and_log_are_in_the_run_folder(home: Path) -> None:
     words = [*QUIET, "method=bm25", "hydra.run.dir=out", "hydra.job.chdir=true"]
-    folder = ran(*words).folder
+    folder = run_command(*words).folder
     assert folder.parents[2] == home / "runs" and (home / "out" / "run").resolve() == folder
     for place in (home / "out", folder):
         files = {path.name for path in (place / ".hydra").iterdir()}

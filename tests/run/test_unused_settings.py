@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from toy_runs import TOY, refused
+from toy_runs import TOY, command_error
 
 from graphrag_bench.config.compose import compose_settings
 from graphrag_bench.errors import UserError
@@ -59,4 +59,4 @@ def test_used_setting_is_accepted(home: Path, methods: str, words: str) -> None:
 def test_commands_refuse_unused_settings() -> None:
     words = [*TOY, "method=bm25", "embedder.dimension=64"]
     for name, more in (("run", []), ("ask", ["Who was it?"])):
-        assert "embedder.dimension" in refused(*words, *more, name=name)
+        assert "embedder.dimension" in command_error(*words, *more, name=name)
