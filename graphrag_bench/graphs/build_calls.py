@@ -1,6 +1,6 @@
 """Calls of the build model about many chunks, clusters or nodes."""
 
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias, TypeVar
 
@@ -84,15 +84,20 @@ class Extractor:
         return in_order
 
     def texts(
-        self, chats: Sequence[Chat], items: Sequence[str], step: str, advice: str
+        self,
+        chats: Sequence[Chat],
+        items: Sequence[str],
+        step: str,
+        advice: str,
+        is_valid: Callable[[str], bool] = bool,
     ) -> list[str | None]:
-        """Return the text of each reply, None for a failed call or an empty reply.
+        """Return the text of each reply, None for a failed call or an invalid text.
 
         Each None is counted as a fallback. Raises UserError when all are None.
         """
 
         def read(text: str, cut: bool) -> str:
-            if not text.strip():
+            if not is_valid(text.strip()):
                 raise UnreadableReply(step, text)
             return text.strip()
 
@@ -148,7 +153,7 @@ def require_any_success(step: str, failures: Sequence[object], n_replies: int, a
     """Raise UserError, with the last failure and the advice, when all replies of a step failed."""
     if n_replies and len(failures) == n_replies:
         raise UserError(
-            f"Step '{step}': none of {n_replies} replies could be used. Last failure: "
+            f"Step '{step}': none of {n_replies} replies (0%) could be used. Last failure: "
             f"{str(failures[-1])[:300]}. {advice}"
         )
 

@@ -35,7 +35,7 @@ from graphrag_bench.graphs.sentences import (
 from graphrag_bench.llm.chat import ChatModel
 from graphrag_bench.progress import Progress
 from graphrag_bench.prompts import Prompt
-from graphrag_bench.text import count_tokens
+from graphrag_bench.text import count_tokens, words
 
 TreeClustering = Literal["gmm", "kmeans"]
 Threshold = Annotated[float, Field(ge=0, lt=1)]
@@ -58,6 +58,9 @@ CLUSTER_SIZE = 10
 """Nodes of a cluster of balanced k-means; ours."""
 SUMMARY_TOKENS = 100
 """Source: RAPTOR's code."""
+_STEM = 6
+_LEAST_SHARED = 1 / 3
+"""Share of the content words of a summary that must occur in the leaves."""
 _ADVICE = "The model or its window may be too small. build.graph=tree needs no model."
 LEAF, SUMMARY_NODE = "chunk", "summary"
 """Prefixes of node names: `chunk 12` is a leaf, `summary 2.0` the first summary of layer 2."""
@@ -108,8 +111,8 @@ def tree(
     parent, and nodes without a parent join the next layer's clustering. Growth ends after 5 layers,
     or at 11 nodes or fewer. A summary has at most 100 tokens. `tree_llm` makes one call for each
     cluster; texts that do not fit the window together are each cut to an equal share. The first
-    words of the texts replace an empty reply or a failed call, which is counted; raises UserError
-    when all replies of a layer fail.
+    words of the texts replace a failed call, and a reply that shares too few words with them. Both
+    are counted; raises UserError when all replies of a layer fail.
     Source: RAPTOR (Sarthi et al. 2024), section 3 and its code (dimension, layers, tokens); Zhou
     et al. 2025, sections 4 and 7.1 (k-means).
     Deviation: PCA where RAPTOR has UMAP (`reduction="umap"`, an extra); `tree` extracts sentences
@@ -231,6 +234,11 @@ def _by_model(
 ) -> SummariseRows:
     every = [" ".join(text.split()) for text in leaves]
     room = text_budget(llm, prompt, SUMMARY_TOKENS)
+    known = frozenset(stem for text in leaves for stem in _stems(text))
+
+    def is_summary(text: str) -> bool:
+        stems = _stems(text)
+        return bool(stems) and sum(map(known.__contains__, stems)) >= _LEAST_SHARED * len(stems)
 
     def summaries(families: Sequence[Sequence[int]]) -> list[str]:
         clusters = [[every[row] for row in family] for family in families]
@@ -238,7 +246,8 @@ def _by_model(
             prompt.render({"texts": "\n\n".join(_fit_texts(texts, room))}) for texts in clusters
         ]
         items = [f"cluster of {family[0]}" for family in families]
-        replies = Extractor(llm, SUMMARY_TOKENS, progress).texts(chats, items, STEP, _ADVICE)
+        extractor = Extractor(llm, SUMMARY_TOKENS, progress)
+        replies = extractor.texts(chats, items, STEP, _ADVICE, is_summary)
         written = [
             reply
             or " ".join(first_tokens(text, SUMMARY_TOKENS // len(texts) or 1) for text in texts)
@@ -248,6 +257,21 @@ def _by_model(
         return written
 
     return summaries
+
+
+def _stems(text: str) -> list[str]:
+    """Return the first letters of the content words of a text; all words that are not ASCII count.
+
+    Korean words are cut to one letter, and scripts without spaces have words of one character.
+    """
+    from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
+
+    return [
+        word[: 1 if "\uac00" <= word[0] <= "\ud7af" else _STEM]
+        for word in words(text)
+        if not word.isascii()
+        or (len(word) > 3 and not word.isdigit() and word not in ENGLISH_STOP_WORDS)
+    ]
 
 
 def _fit_texts(texts: Sequence[str], room: int) -> Sequence[str]:
