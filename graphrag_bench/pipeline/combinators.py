@@ -194,7 +194,7 @@ class Repeat(Nested):
         return outcome.write({**slots, **last})
 
     def check(self, checker: Checker) -> None:
-        """Check the inner steps once; a step, if only sometimes, must write `until`."""
+        """Check the inner steps once; one of them must write `until`, at least sometimes."""
         for step in self.steps:
             step.check(checker)
         written = {op.writes(slot) for op in self.operators() for slot in op.operator.returns}

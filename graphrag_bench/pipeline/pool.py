@@ -1,11 +1,12 @@
 """Path pooling: steps that a run may put before a packer with the key `path_pooling`.
 
     {op: context.relationships, share: 0.2, path_pooling: {entities: nlp}}
-With `pooling=rerank` the relationships that fit the packer's prompt are pooled. With `reselect` the
-relationships of `search`, whose lists are at least `coarse_k` long, are pooled, and `keep` of them
-stay. Paths start at the entities of the question: `question.entities.KIND` or the method's
-mentions, linked to nodes; or the method's nodes if they are `linked`. `scores` is the setting of
-`path.pool`.
+
+`pooling=rerank` pools the relationships that fit the packer's prompt. `pooling=reselect` pools
+those of `search`, whose lists are at least `coarse_k` long, and keeps `keep` of them. Paths start
+at the entities of the question, which are found by `question.entities.KIND` (or are the method's
+mentions) and linked to nodes; if the method's nodes are `linked`, they are the entities. `scores`
+is the setting of `path.pool`.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -26,7 +27,7 @@ _FITTING = {"context.relationships": "relationship.fitting"}
 """The operator that finds the relationships that a packer would keep, by packer."""
 _LINKING = ("dictionary", "mentions", "vectors")
 _COARSE_K, _DEFAULT_KEEP = 500, 200
-"""Relationships that `reselect` pools, and that it keeps where the method has no number."""
+"""Relationships that `reselect` pools and, by default, keeps."""
 Item = Mapping[str, Any]
 
 

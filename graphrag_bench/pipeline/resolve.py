@@ -94,7 +94,7 @@ class Resolve(Nested):
     def _merged(self, plan_run: "_PlanRun") -> Outcome:
         if plan_run.failure is not None:
             return plan_run.failure
-        outcomes = list(plan_run.done.values())
+        outcomes = list(plan_run.states.values())
         new = merged_slots(plan_run.start, outcomes, self.merge)
         final = outcomes[-1]
         last = {s: v for s in new if s not in MERGEABLE and (v := final.get(s)) is not None}
@@ -121,7 +121,7 @@ class _PlanRun:
         self.start = state
         self.plan = plan
         self.layers = plan.layers()
-        self.done: dict[str, RetrievalState] = {}
+        self.states: dict[str, RetrievalState] = {}
         self.failure: Failure | None = None
 
     def layer(self, number: int) -> list[SubQuestion]:
@@ -143,7 +143,7 @@ class _PlanRun:
         return replace(state, question=question)
 
     def _answer(self, name: str) -> str:
-        answer = self.done[name].get("answer")
+        answer = self.states[name].get("answer")
         assert isinstance(answer, Answer)
         return answer.text
 
@@ -151,4 +151,4 @@ class _PlanRun:
         if isinstance(outcome, Failure):
             self.failure = self.failure or outcome
         else:
-            self.done[one.id] = outcome
+            self.states[one.id] = outcome
