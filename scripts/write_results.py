@@ -20,7 +20,7 @@ from scripts.markdown import table, with_part
 
 ROOT = Path(__file__).resolve().parent.parent
 RESULTS = ROOT / "docs" / "results"
-SETS = ("sample",)
+SETS = ("musique", "sample")
 N_HEAD = 8
 """Methods in the README."""
 UNVERIFIED = " (?)"
@@ -88,7 +88,7 @@ def pages() -> dict[Path, str]:
         ROOT / "README.md", RESULTS / "README.md", RESULTS / "field.md", RESULTS / "methods.md"
     )  # fmt: skip
     parts = {
-        readme: {"held-out": held_out(), "methods": methods("sample", readme, N_HEAD)},
+        readme: {"held-out": held_out(), "methods": methods("musique", readme, N_HEAD)},
         front: {
             "held-out": held_out(),
             "papers": papers(),
