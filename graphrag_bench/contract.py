@@ -209,6 +209,16 @@ def operator(
     maximum number of LLM calls for one question. `order`: the order of the result in words, if it
     is not by score. `supplies`: the variables of its prompts. `table3`: its name in Table 3 of Zhou
     et al. 2025. Raises ContractError for a signature that is not a contract.
+
+    >>> import graphrag_bench as gb
+    >>> @gb.operator("chunk.by_length")
+    ... def by_length(
+    ...     question: gb.Question, *, chunk_table: gb.ChunkTable, top_k: int = 4
+    ... ) -> gb.Ranked[gb.Chunk]:
+    ...     return gb.Ranked.top([len(text) for text in chunk_table.texts], k=top_k)
+    >>> step = operators.get("chunk.by_length")
+    >>> step.needs, step.writes, list(step.settings)
+    (('chunk_table',), ('chunks',), ['top_k'])
     """
 
     def register(function: F) -> F:
@@ -244,6 +254,14 @@ def artifact(
     that are neither needs nor settings, so that one function can be registered several times.
     `trained_on`: a function of the settings that says what a trained artifact is trained on. Raises
     ContractError for a signature that is not a contract.
+
+    >>> import graphrag_bench as gb
+    >>> @gb.artifact("graph.chain")
+    ... def chain(*, chunk_table: gb.ChunkTable, step: int = 1) -> gb.Graph:
+    ...     rows = range(len(chunk_table) - step)
+    ...     return gb.Graph.from_arrays(rows, [row + step for row in rows])
+    >>> builders.get("graph.chain").needs
+    ('chunk_table',)
     """
 
     def register(function: F) -> F:

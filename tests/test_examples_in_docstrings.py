@@ -17,6 +17,7 @@ MODULES = sorted(
 SAME = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
 
 
+@pytest.mark.usefixtures("open_registries")
 @pytest.mark.parametrize("name", MODULES)
 def test_examples_print_what_they_say(name: str, tmp_path, monkeypatch) -> None:
     """Tests run in an empty folder, which is the home of the runs that an example makes."""
