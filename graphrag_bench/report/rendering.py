@@ -150,20 +150,21 @@ def _column_groups(
 ) -> Iterator[tuple[Sequence[int], bool]]:
     """The columns of each part of a table, and whether its numbers fit on one line.
 
-    Each part repeats the texts.
+    Each part repeats the texts, or the first text alone if all take more than half of the room.
     """
     every = range(len(widths))
     folded = [min(width, 3 + _FOLDED) if at in texts else width for at, width in enumerate(widths)]
-    numbers = [at for at in every if at not in texts]
-    beside = room - sum(widths[at] for at in texts)
-    if sum(folded) <= room or any(widths[at] > beside for at in numbers):
+    repeated = texts if 2 * sum(widths[at] for at in texts) <= room else texts[:1]
+    others = [at for at in every if at not in repeated]
+    beside = room - sum(widths[at] for at in repeated)
+    if sum(folded) <= room and repeated == texts or any(widths[at] > beside for at in others):
         yield every, sum(folded) <= room
         return
-    while numbers:
-        ends = accumulate(widths[at] for at in numbers)
+    while others:
+        ends = accumulate(widths[at] for at in others)
         n = sum(end <= beside for end in ends)
-        yield [*texts, *numbers[:n]], True
-        numbers = numbers[n:]
+        yield [*repeated, *others[:n]], True
+        others = others[n:]
 
 
 def _two_lines(head: str) -> str:
