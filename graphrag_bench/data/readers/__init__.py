@@ -67,6 +67,7 @@ def read_dataset(
     folder = _folder(card, root, Path(home))
     layout = _layout(folder, card)
     rows = _rows(folder, layout, Path(home))
+    corpus = folder if layout.reader == FOLDER else _files(folder, layout)[0]
     extra = {
         part: folder / layout.files[part]
         for part in ("training", "validation")
@@ -83,9 +84,7 @@ def read_dataset(
         subgraphs=rows.subgraphs,
         training=extra.get("training"),
         validation=extra.get("validation"),
-        gold_error=rows.gold_error(
-            folder if layout.reader == FOLDER else _files(folder, layout)[0]
-        ),
+        gold_error=rows.gold_error(corpus),
     )
     if questions is not None:
         dataset = _with_questions(dataset, Path(questions), rows.files)
@@ -115,13 +114,11 @@ def _with_questions(dataset: Dataset, place: Path, files: dict[str, list[str]]) 
         )
     rows = Rows({document.id: document for document in dataset.documents}, files=files)
     add_questions(rows, file, ids=dataset.card.reader != FOLDER)
-    gold_error = rows.gold_error(
-        Path(dataset.root or file) if dataset.card.reader == FOLDER else file
-    )
-    questions = tuple(rows.questions.values())
+    corpus = Path(dataset.root or file) if dataset.card.reader == FOLDER else file
     changed = replace(
-        dataset, questions=questions, gold=rows.gold, questions_file=file, gold_error=gold_error
-    )
+        dataset, questions=tuple(rows.questions.values()), gold=rows.gold, questions_file=file,
+        gold_error=rows.gold_error(corpus),
+    )  # fmt: skip
     return replace(changed, name=f"{dataset.name}-{changed.question_set}")
 
 
