@@ -121,7 +121,7 @@ def import_artifacts(file: Path, artifacts: Path) -> tuple[list[str], list[str],
         for place in new:
             target = artifacts / place
             target.parent.mkdir(parents=True, exist_ok=True)
-            shutil.rmtree(target, ignore_errors=True)  # it has no recipe
+            shutil.rmtree(target, ignore_errors=True)  # a folder without a recipe
             (scratch / place).rename(target)
         return new, [place for place in contents if place not in new], digest(contents)
     finally:

@@ -136,7 +136,7 @@ class Store:
             shutil.copyfile(scratch / LEDGER, new / LEDGER)
         write_recipe(new, recipe)
         target = self.root / planned.resource / planned.key
-        shutil.rmtree(target, ignore_errors=True)  # it has no recipe
+        shutil.rmtree(target, ignore_errors=True)  # a folder without a recipe
         new.rename(target)
 
     def _metered(self, planned: PlannedArtifact, llm: ChatModel, scratch: Path) -> ChatModel:
@@ -163,7 +163,7 @@ class Store:
 
 
 def load_artifact(produces: Any, folder: Path) -> Any:
-    """Return the object that a class loads from a folder; raises DamagedArtifact if it cannot."""
+    """Return the object that a class loads from a folder; raises DamagedArtifact."""
     try:
         return produces.load(folder)
     except (OSError, ValueError, LookupError, EOFError) as error:

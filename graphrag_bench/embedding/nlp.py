@@ -20,7 +20,7 @@ _OBJECTS = ("dobj", "attr", "dative", "oprd")
 NUMERIC = ("DATE", "TIME", "PERCENT", "MONEY", "QUANTITY", "ORDINAL", "CARDINAL")
 """Labels of numbers, amounts and dates."""
 _MAX_PIECE = 100_000
-"""The most characters of one call, which takes a gigabyte."""
+"""The most characters of one call of spaCy, which then needs a gigabyte."""
 _ENDS = ("\n\n", "\n", ". ", " ")
 _PERSONAL = frozenset({"he", "she", "it", "they"})
 

@@ -26,8 +26,8 @@ from graphrag_bench.text import count_tokens
 
 _TOKENS_PER_CALL = 300_000
 """OpenAI's limit of one call."""
-_FILLED = 0.75
-"""The share of a window that is used if its tokens are counted by another tokenizer."""
+_SAFE_SHARE = 0.75
+"""The share of the window that is used if the tokenizer is an estimate."""
 
 
 class OpenAIEmbedder:
@@ -106,7 +106,7 @@ class OpenAIEmbedder:
         tokens = tokenizer_of(self.tokenizer, self.model, "embedder")
         size = self.window
         if size is not None and tokens.is_estimate and self.long_texts != "cut":
-            size = int(size * _FILLED)
+            size = int(size * _SAFE_SHARE)
         return WindowEncoder(size, self.long_texts, tokens)
 
     def attached(

@@ -129,7 +129,7 @@ class SentenceEmbedder(Embedder):
             return np.zeros((0, self.dimension), np.float32)
         encoder, single = self._encoder, kind == "question"
         if (batches := self._batches) is not None:
-            encoder = replace(encoder, tokens=batches.tokens)  # tokenise once
+            encoder = replace(encoder, tokens=batches.tokens)  # tokenise each text once
         return encoder.encode(
             texts, self.prefixes[kind], lambda prefixed: self._encode(prefixed, single)
         )

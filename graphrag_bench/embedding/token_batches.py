@@ -101,7 +101,7 @@ class TokenBatches:
             with ThreadPoolExecutor(n_cores, "embed", torch.set_num_threads, (1,)) as pool:
                 yield from pool.map(run, plan)
         finally:
-            torch.set_num_threads(n_threads)  # of later threads
+            torch.set_num_threads(n_threads)  # also for threads that start later
 
     def _vectors(self, batch: _Batch, read: list[Any], n_tokens: int) -> Vectors:
         import torch

@@ -30,7 +30,7 @@ TEXTS_PER_BLOCK = 32
 BLOCKS_PER_WORKER = 16
 """Blocks per worker in one request. With fewer, workers idle longer at its end."""
 MIN_CHARACTERS = 20_000
-"""Shorter lists of passages, in characters, are embedded in this process."""
+"""Passages with fewer characters in total are embedded in this process."""
 _MIN_BLOCK = 10_000
 
 
@@ -158,7 +158,7 @@ def _read(how: WorkerModel, texts: Sequence[str]) -> list[list[Sentence]]:
 
 
 class ParallelEmbedder(EmbedderWrapper):
-    """Embedder that encodes passages in workers, if they have `MIN_CHARACTERS` together."""
+    """Embedder that encodes passages in workers if they have `MIN_CHARACTERS` in total."""
 
     def __init__(self, inner: Embedder, workers: Workers, how: WorkerModel) -> None:
         self.inner = inner

@@ -73,7 +73,7 @@ class ChatModel(ABC):
 
     @property
     def _root(self) -> "ChatModel":
-        return self._original or self  # which loads its weights once for all attached ones
+        return self._original or self  # the original loads the weights once
 
     @cached_property
     def _threads(self) -> ThreadPoolExecutor:

@@ -16,7 +16,7 @@ from graphrag_bench.prompts import Prompt
 from graphrag_bench.text import count_tokens, encodable
 
 TIMEOUT, RETRIES = 300.0, 10
-"""Seconds of one try, and tries after the first, which wait about a minute in all."""
+"""Seconds of one try, and the number of retries, which take about a minute in all."""
 _MIN_CUT = 256
 _SCHEMA = Prompt("graphrag_bench.llm:prompts/schema.j2")
 _TAG = r"(?:\w+:)?(?:ant)?(?:think(?:ing)?|thoughts?|reason(?:ing)?|reflection|scratchpad|analysis)"

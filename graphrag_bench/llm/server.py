@@ -25,7 +25,7 @@ Body = Mapping[str, Any]
 OPENAI = "https://api.openai.com/v1"
 CONNECT_SECONDS = 10.0
 LIST_SECONDS = 3.0
-"""How long the list of a server's models may take."""
+"""Time limit of the request for a server's models."""
 _FIRST_RETRIES = 2
 _SECONDS_OF_A_STOP = 5.0
 _OVERFLOW = re.compile(
