@@ -275,7 +275,7 @@ def _replaceable_objects(module: ModuleType) -> list[object]:
 
 
 def _imported_names(base: str, names: tuple[str, ...], spec: ModuleSpec) -> Iterator[str]:
-    """Yield the possible modules of an import, with their packages."""
+    """Yield the names that may be modules of an import, with their packages."""
     try:
         base = resolve_name(base, spec.parent)
     except ImportError:  # beyond the top-level package

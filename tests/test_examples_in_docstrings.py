@@ -11,7 +11,7 @@ import graphrag_bench
 ROOT = Path(graphrag_bench.__file__).parents[1]
 MODULES = sorted(
     ".".join(path.relative_to(ROOT).with_suffix("").parts)
-    for path in ROOT.glob("graphrag_bench/**/*.py")
+    for path in [*ROOT.glob("graphrag_bench/**/*.py"), *ROOT.glob("operators/**/*.py")]
     if path.stem not in {"__init__", "__main__"}
 )
 SAME = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS

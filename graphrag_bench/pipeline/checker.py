@@ -60,7 +60,7 @@ class Checker:
         self.written.add(slot)
 
     def read_maybe(self, label: str, slot: str) -> None:
-        """As `read`, for a combinator: a slot that may have been written is enough."""
+        """Check that a slot was written, at least sometimes, and mark it as read."""
         if slot in self.maybe:
             self.unread.pop(slot, None)
         else:

@@ -90,9 +90,8 @@ def chunks_context(
 ) -> Context:
     """Add the first `top_k` chunks to the context, as text or as CSV rows.
 
-    `auto` is 4, None is no limit. Unless `bounded`, the context budget does not apply: for a
-    context that is read in groups. The id of a piece is its first document; the others are in
-    `also`.
+    The default `auto` is 4, None is no limit. `bounded=False` ignores the context budget, for a
+    context that is read in groups. The id of a piece is its first document; `also` has the others.
     Source: Zhou et al. 2025, section 6.2; budget shares of their released code (0.33 for chunks
     next to other blocks).
     """
@@ -124,11 +123,11 @@ def nodes_context(
 ) -> Context:
     """Add nodes to the context: name, type, description and degree as CSV, or the description.
 
-    `form="bare"` leaves out the degree; `text` is the description, or the name without one. Up to
-    `attributes` attributes follow as "name: value", those stated by the most chunks first. Rows
-    keep their order. The last rows are cut beyond `top_k` (auto: 40, None: no limit) or the budget;
-    `cut="lowest"` cuts the rows with the lowest scores instead, ties by higher id. With `types`
-    only nodes of these types are added.
+    `form="bare"` is CSV without the degree; `text` is the description, or the name of a node
+    without one. Up to `attributes` attributes follow as "name: value", the most frequent in chunks
+    first. Rows keep their order. Rows beyond `top_k` (auto: 40, None: no limit) or the budget are
+    cut from the end; `cut="lowest"` cuts the rows with the lowest scores instead, ties by higher
+    id. With `types` only nodes of these types are added.
     Source: Zhou et al. 2025, section 6.2; the entity table of Microsoft GraphRAG's local search;
     PathCoRAG, figure 6 (`bare`).
     """
@@ -154,9 +153,10 @@ def relationships_context(
 ) -> Context:
     """Add relationships to the context, as CSV rows or as "head, relation, tail" lines.
 
-    The rank of a row is the sum of the degrees of its ends; `form="bare"` leaves out weight and
-    rank. Rows keep their order. The last rows are cut beyond `top_k` (auto: 200, None: no limit) or
-    the budget; `cut="lowest"` cuts the rows with the lowest scores instead, ties by higher id.
+    The rank of a row is the sum of the degrees of its ends; `form="bare"` is CSV without weight and
+    rank. Rows keep their order. Rows beyond `top_k` (auto: 200, None: no limit) or the budget are
+    cut from the end; `cut="lowest"` cuts the rows with the lowest scores instead, ties by higher
+    id.
     Source: Zhou et al. 2025, section 6.2; the relationship table of Microsoft GraphRAG; PathCoRAG's
     released code (`bare`).
     """
@@ -249,8 +249,8 @@ def communities_context(
 ) -> Context:
     """Add the first `top_k` community reports to the context, as text or as CSV rows.
 
-    None is no limit; communities without a report are skipped. Unless `bounded`, the context budget
-    does not apply: for a context that is read in groups.
+    None is no limit; communities without a report are skipped. `bounded=False` ignores the context
+    budget, for a context that is read in groups.
     Source: Zhou et al. 2025, section 6.2; budget share 0.27 in their released code.
     """
     pieces = []

@@ -65,9 +65,9 @@ def expand(
 
     Score: the sum or the best of the scores of the adjacent given nodes, or with `degree` the
     highest sum of the degrees of both ends. A duplicate node counts with its best score. Ties by
-    lower id. With `equal_scores` the order stays and every score is 1. The given nodes are left
-    out, or come first with their own scores (`include_seeds`); `top_k` limits the neighbours only.
-    With `types` only neighbours of these types are returned.
+    lower id. `equal_scores` sets every score to 1 without changing the order. The given nodes are
+    left out, or come first with their own scores (`include_seeds`); `top_k` limits the neighbours
+    only. With `types` only neighbours of these types are returned.
     Source: HyperGraphRAG (Luo et al. 2025), bidirectional expansion (`degree`: its release);
     PropRAG (Wang and Han 2025), entities of propositions (`sum`: its release).
     """
