@@ -15,7 +15,7 @@ def _here(home: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.setenv("COLUMNS", "400")
     yield
     for module in (toy_runs, planted_judges):
-        for name in ("asked", "prompts", "fails_on", "stops_on"):
+        for name in ("reader_prompts", "prompts", "fails_on", "stops_on"):
             getattr(module, name, set()).clear()
 
 

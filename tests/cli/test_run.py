@@ -133,7 +133,7 @@ def test_a_budget_includes_the_repeats() -> None:
     used: Any = metrics(run_folder(*VANILLA))["usage"]
     spent = used["prompt_tokens"] + used["completion_tokens"]
     budget = f"budget.tokens={round(spent * 1.5)}"
-    assert "answer=off" in run_error(*VANILLA, "answer=off", "repeats=2")
+    assert "answer=on" in run_error(*VANILLA, "answer=off", "repeats=2")
     assert "budget.tokens" in run_error(*VANILLA, "repeats=3", budget, exit_code=1)
     folder = run_folder(*VANILLA, "repeats=3", f"budget.tokens={spent * 4}")
     repeats: Any = metrics(folder)["repeats"]
