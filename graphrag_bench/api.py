@@ -130,7 +130,7 @@ def method(source: str | Mapping[str, Any], **settings: Any) -> "EditablePipelin
         else:
             hint = did_you_mean(name, [*known, *_RUN_SETTINGS], known)
             errors.errors.append(UserError(f"There is no setting '{name}'. {hint}"))
-    errors.refuse()
+    errors.raise_all()
     plain: dict[str, Any] = method_values(raw)
     steps = paths_of({stage: raw.get(stage) for stage in STAGES}, lists=True)
     set_ones = {name for name in settings if name in known}

@@ -32,7 +32,7 @@ class ErrorCollector:
                 self.errors.append(error)
             return None
 
-    def refuse(self) -> None:
+    def raise_all(self) -> None:
         """Raise the only stored error, or one error with the messages of all."""
         if self.errors:
             one = len(self.errors) == 1

@@ -13,7 +13,7 @@ from dataclasses import fields
 from itertools import count, pairwise
 
 from graphrag_bench import api
-from graphrag_bench.config.sources import built_in
+from graphrag_bench.config.sources import built_in_names
 from graphrag_bench.pipeline.pipeline import STAGES, Pipeline
 from graphrag_bench.pipeline.steps import OperatorStep, Step, Steps
 from graphrag_bench.view.page import write_demo
@@ -40,7 +40,7 @@ def copy() -> None:
         if not name.startswith("tests/"):
             (PAGES / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy(ROOT / name, PAGES / name)
-    for name in built_in("method"):
+    for name in built_in_names("method"):
         lines = flow_chart(method_pipeline(name), "../../docs/operators.html")
         with (PAGES / page_of(name).relative_to(ROOT)).open("a", encoding="utf-8") as page:
             page.write(f"\n## Pipeline of `{name}`\n\nDashed: may call a language model.\n\n")

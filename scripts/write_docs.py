@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 from graphrag_bench import api
 from graphrag_bench.algorithms.graph import ATTRIBUTES
 from graphrag_bench.config.plugins import load_plugins
-from graphrag_bench.config.sources import built_in, method_file
+from graphrag_bench.config.sources import built_in_names, method_file
 from graphrag_bench.contract import (
     REQUIRED,
     TABLE3,
@@ -200,10 +200,10 @@ def methods_page() -> str:
              "calls")  # fmt: skip
     toy = api.dataset("toy")
     lines = ["# Methods", "", NOTE, "", "## Parts of each method, as in Zhou et al. 2025, Table 1"]
-    lines += ["", *table(heads, [_method_row(name, toy) for name in built_in("method")])]
+    lines += ["", *table(heads, [_method_row(name, toy) for name in built_in_names("method")])]
     lines += ["", "Calls: the most model calls of a question, with conversion and answer.", ""]
     lines += ["## Settings of the profiles", "", _PROFILES]
-    rows = [row for name in built_in("method") for row in profile_rows(name)]
+    rows = [row for name in built_in_names("method") for row in profile_rows(name)]
     lines += table(("method", "setting", "default", *SOURCES), rows)
     return "\n".join(lines).rstrip() + "\n"
 

@@ -13,7 +13,7 @@ import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from graphrag_bench.config.sources import built_in, method_file
+from graphrag_bench.config.sources import built_in_names, method_file
 from graphrag_bench.papers.printed import load_paper, load_table, paper_names, table_names
 from scripts import write_board, write_docs
 from scripts.markdown import table, with_part
@@ -41,7 +41,7 @@ def mean(cell: str) -> str:
 
 def titles() -> dict[str, str]:
     """Return the name of the built-in method of each title."""
-    return {method_file(name)["title"]: name for name in built_in("method")}
+    return {method_file(name)["title"]: name for name in built_in_names("method")}
 
 
 def link(title: str, page: Path) -> str:

@@ -13,7 +13,7 @@ from graphrag_bench.cli import main
 from graphrag_bench.cli.parsing import Parser, is_setting, setting_name
 from graphrag_bench.config import compose
 from graphrag_bench.config.compose import compose_settings, parse_overrides
-from graphrag_bench.config.settings import check_settings, explained
+from graphrag_bench.config.settings import check_settings, described_settings
 from graphrag_bench.config.sources import GROUPS, ROLES
 from graphrag_bench.config.words import quote
 from graphrag_bench.errors import UserError
@@ -70,7 +70,11 @@ def documented(file: Path) -> list[str]:
 def check(command: str, words: list[str]) -> None:
     """Raise for an unknown command or words that it does not take."""
     assert command in COMMANDS
-    known = {name.partition(".")[0] for name, *_ in explained()} | {*GROUPS, *ROLES, "hydra"}
+    known = {name.partition(".")[0] for name, *_ in described_settings()} | {
+        *GROUPS,
+        *ROLES,
+        "hydra",
+    }
     if not words or "--help" in words:
         return
     if command in OF_RUNS:

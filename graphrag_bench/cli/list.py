@@ -17,7 +17,7 @@ from collections.abc import Iterator
 from graphrag_bench.cli.parsing import CONFIG_DIR, WIDTH, Parser
 from graphrag_bench.config.compose import value_of
 from graphrag_bench.config.plugins import load_plugins
-from graphrag_bench.config.sources import built_in, file_of, method_file, names, read
+from graphrag_bench.config.sources import built_in_names, file_of, method_file, names, read_mapping
 from graphrag_bench.contract import builders, operators, paper_first
 from graphrag_bench.data.dataset import card_names, load_card
 from graphrag_bench.errors import UserError, unknown
@@ -75,7 +75,7 @@ def entries(kind: str) -> Iterator[tuple[str, str, str]]:
         yield from ((one.name, _first_line(one.function.__doc__), "") for one in builders.all())
     else:
         group = GROUPS[kind]
-        ours = built_in(group)
+        ours = built_in_names(group)
         yield from ((name, _about(group, name), "") for name in ours)
         for name in sorted({*names(group)} - {*ours}):
             file = str(file_of(group, name) or "")
@@ -93,7 +93,7 @@ def _about(group: str, name: str) -> str:
         unchecked = "" if card.verified else "; format not checked"
         return f"{card.title} [{card.license}{unchecked}]"
     if file := file_of(group, name):
-        read(file)
+        read_mapping(file)
     return ""
 
 

@@ -11,8 +11,8 @@ from typing import Any, NoReturn
 
 from graphrag_bench.config.compose import value_of
 from graphrag_bench.config.plugins import config_folders
-from graphrag_bench.config.settings import explained
-from graphrag_bench.config.sources import GROUPS, ROLES, add_folders, file_of, names, read
+from graphrag_bench.config.settings import described_settings
+from graphrag_bench.config.sources import GROUPS, ROLES, add_folders, file_of, names, read_mapping
 from graphrag_bench.errors import UserError, did_you_mean, unknown
 from graphrag_bench.report.tables import COLUMNS
 
@@ -192,7 +192,7 @@ def add_settings_help(parser: Parser, usage: str, *, without: Collection[str] = 
 
 def setting_rows(of: str = "", without: Collection[str] = ()) -> Iterable[tuple[str, str]]:
     """Yield `NAME=DEFAULT` and the meaning of the settings of a run whose names begin with `of`."""
-    for name, default, meaning in explained():
+    for name, default, meaning in described_settings():
         if name not in GROUPS and name.startswith(of) and not _within(name, without):
             yield f"{name}={default}", meaning
 
@@ -215,7 +215,7 @@ def register_folders(words: Sequence[str]) -> list[str]:
             if name == "plugins":
                 plugins += _as_list(name, value)
             elif name == "experiment" and (file := file_of(name, value)):
-                plugins += read(file).get("plugins") or []
+                plugins += read_mapping(file).get("plugins") or []
     add_folders([*places, *config_folders(plugins)])
     return rest
 

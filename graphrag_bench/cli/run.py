@@ -54,7 +54,7 @@ from graphrag_bench.config.compose import (
     plain_errors,
     settings_of,
 )
-from graphrag_bench.config.settings import explained
+from graphrag_bench.config.settings import described_settings
 from graphrag_bench.config.words import quote
 from graphrag_bench.errors import (
     MissingPackage,
@@ -109,7 +109,7 @@ def run(arguments: Sequence[str], callback: str = "") -> int:
     """
     for name in (word.partition("=")[0] for word in arguments if word.startswith("--")):
         if name not in _OPTIONS:
-            own = [f"{one}=" for one, *_ in explained()] + ["--json"] * bool(callback)
+            own = [f"{one}=" for one, *_ in described_settings()] + ["--json"] * bool(callback)
             raise unknown("option", name, [*_OPTIONS, *own])
     with plain_errors():
         words = [quote(word) for word in sorted(arguments, key=is_setting)]

@@ -31,7 +31,7 @@ def load_plugins(names: Sequence[str] = ()) -> None:
     for name in (*BUILDERS, *BUILT_IN):
         import_below(name)
     add_folders(config_folders(names))
-    for name in map(_on_path, [*installed(), *names]):
+    for name in map(_on_path, [*entry_point_packages(), *names]):
         _attempt(name, partial(import_module, name))
 
 
@@ -40,7 +40,7 @@ def config_folders(names: Sequence[str]) -> list[Path]:
 
     Packages of entry points come first.
     """
-    names, here = [*installed(), *names], str(Path.cwd())
+    names, here = [*entry_point_packages(), *names], str(Path.cwd())
     if names and here not in sys.path and "" not in sys.path:
         sys.path.append(here)
     invalidate_caches()
@@ -54,7 +54,7 @@ def config_folders(names: Sequence[str]) -> list[Path]:
 
 
 @cache
-def installed() -> list[str]:
+def entry_point_packages() -> list[str]:
     """Return the packages of the entry points, sorted."""
     return sorted({point.module for point in entry_points(group=ENTRY_POINTS)})
 

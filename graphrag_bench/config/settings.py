@@ -73,7 +73,7 @@ class DatasetSettings(_Settings):
     """File of `graphrag-bench questions` that replaces the set's own questions."""
 
     @property
-    def found(self) -> "DatasetSettings":
+    def absolute(self) -> "DatasetSettings":
         """The settings with absolute paths, valid in any working directory."""
         return self.model_copy(update=_absolute(self, "root", "openie", "questions"))
 
@@ -253,14 +253,19 @@ class RunSettings(_Settings):
         return int(which), int(total)
 
     @property
-    def found(self) -> "RunSettings":
+    def absolute(self) -> "RunSettings":
         """The settings with absolute paths, valid in any working directory."""
         graph = self.graph.model_copy(update=_absolute(self.graph, "import_from", "checkpoint"))
         cache = self.cache.model_copy(update=_absolute(self.cache, "path"))
         method, prompts = self.method, self.method.get("prompts")
         if isinstance(prompts, str):
             method = {**method, "prompts": str(Path(prompts).absolute())}
-        changed = {"dataset": self.dataset.found, "graph": graph, "cache": cache, "method": method}
+        changed = {
+            "dataset": self.dataset.absolute,
+            "graph": graph,
+            "cache": cache,
+            "method": method,
+        }
         return self.model_copy(update=changed)
 
     @property
@@ -294,7 +299,7 @@ def check_settings(values: Mapping[str, Any]) -> RunSettings:
 def _problem(fault: dict[str, Any]) -> tuple[str, str]:
     path = [str(part) for part in fault["loc"]]
     if fault["type"] == "extra_forbidden":
-        name, known = ".".join(path), [name for name, *_ in explained()]
+        name, known = ".".join(path), [name for name, *_ in described_settings()]
         return f"There is no setting '{name}'. ", did_you_mean(name, known)
     if fault["type"] == "dict_type" and path[0] in ("llm_build", "llm_judge"):
         return f"{path[0]}={fault['input']!r}: ", f"write llm@{path[0]}={fault['input']}."
@@ -303,7 +308,7 @@ def _problem(fault: dict[str, Any]) -> tuple[str, str]:
     return f"{'.'.join(names)}={fault['input']!r}: ", f"{fault['msg']}."
 
 
-def defaults() -> dict[str, Any]:
+def default_settings() -> dict[str, Any]:
     """Return every setting with its default, nested, without those of models."""
     values: dict[str, Any] = {}
     for name, field in RunSettings.model_fields.items():
@@ -314,17 +319,19 @@ def defaults() -> dict[str, Any]:
     return values
 
 
-def explained(model: type[BaseModel] = RunSettings, above: str = "") -> list[tuple[str, str, str]]:
+def described_settings(
+    model: type[BaseModel] = RunSettings, above: str = ""
+) -> list[tuple[str, str, str]]:
     """Return (name, default, meaning) of every setting, for `--help` and the docs.
 
-    >>> [row for row in explained() if row[0] == "seed"]
+    >>> [row for row in described_settings() if row[0] == "seed"]
     [('seed', '0', 'Random seed')]
     """
     rows: list[tuple[str, str, str]] = []
     for name, field in model.model_fields.items():
         inner, default = field.annotation, field.default
         if isinstance(inner, type) and issubclass(inner, BaseModel):
-            rows += explained(inner, f"{name}.")
+            rows += described_settings(inner, f"{name}.")
         elif name not in NO_SETTINGS:
             plain = not field.is_required() and not isinstance(default, dict | None)
             meaning = " ".join(str(field.description).split()).removesuffix(".")

@@ -36,7 +36,7 @@ from hydra.plugins.config_source import ConfigResult, ConfigSource
 from hydra.plugins.search_path_plugin import SearchPathPlugin
 from omegaconf import OmegaConf
 
-from graphrag_bench.config.settings import Fidelity, Profile, defaults
+from graphrag_bench.config.settings import Fidelity, Profile, default_settings
 from graphrag_bench.data.dataset import card_names
 from graphrag_bench.errors import UserError, did_you_mean, unknown
 from graphrag_bench.files import expand_home, project_folder, read_yaml
@@ -100,7 +100,7 @@ def names(group: str, within: Sequence[Path] | None = None) -> list[str]:
     return sorted({*files, *cards, *_FIXED.get(group, ()), *of_papers})
 
 
-def built_in(group: str) -> list[str]:
+def built_in_names(group: str) -> list[str]:
     """Return the built-in choices of a group, sorted."""
     return names(group, [project_folder("configs")])
 
@@ -130,7 +130,7 @@ def unknown_choice(group: str, name: str, valid: Iterable[str] | None = None) ->
     return unknown(group, name, valid or names(group))
 
 
-def read(path: Path) -> dict[str, Any]:
+def read_mapping(path: Path) -> dict[str, Any]:
     """Return the mapping in a YAML file; raises UserError with file and line."""
     try:
         content = copy.deepcopy(_parsed(path.read_text(encoding="utf-8"), str(path)))
@@ -169,12 +169,12 @@ def method_file(name: str, above: tuple[str, ...] = ()) -> dict[str, Any]:
 
 
 def _method(path: Path) -> dict[str, Any]:
-    content = read(path)
+    content = read_mapping(path)
     if path.is_relative_to(project_folder("configs").resolve()):
         return content
     if FILE in content:
         raise UserError(f"{path}: a parameter cannot be named '{FILE}'. Choose another name.")
-    if content.get("name") in built_in("method"):
+    if content.get("name") in built_in_names("method"):
         raise UserError(f"{path}: '{content['name']}' is a built-in method. Choose another name.")
     return {**content, FILE: str(path)}
 
@@ -312,11 +312,11 @@ def _content(group: str, name: str) -> dict[str, Any] | None:
         if group == "dataset":
             return _with_own_paths(file)
         if group != "method":
-            return read(file)
+            return read_mapping(file)
         method = without_chunking(_method(file))
         return {key: value for key, value in method.items() if key not in KEYS}
     if (group, name) == ("", "settings"):
-        return defaults()
+        return default_settings()
     if group == "source":
         if len(words := name.split(":")) < 4:
             raise UserError(f"source@method={name}: choose a method by method=NAME.")
@@ -336,7 +336,7 @@ def _content(group: str, name: str) -> dict[str, Any] | None:
 
 def _with_own_paths(file: Path) -> dict[str, Any]:
     """Return a data set's choice; its paths are relative to the file if they exist there."""
-    content = read(file)
+    content = read_mapping(file)
     paths = {name: file.parent / str(content.get(name) or "") for name in _OF_DATASET}
     there = {name: str(path) for name, path in paths.items() if content.get(name) and path.exists()}
     return {**content, **there}

@@ -90,7 +90,7 @@ class RunArtifacts:
 
     def of_scope(self, scope: str | None) -> ArtifactNames:
         """Return the names of the artifacts of a scope; the last scope is cached."""
-        keys = self._references.within(scope)
+        keys = self._references.keys_for(scope)
         if keys != self._loaded[0]:
             artifacts: dict[str, Any] = {}
             for name, kind in _KINDS.items():

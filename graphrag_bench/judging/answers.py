@@ -17,7 +17,7 @@ from graphrag_bench.llm.meter import FailureGate
 from graphrag_bench.progress import Progress
 from graphrag_bench.prompts import Prompt
 from graphrag_bench.run.folder import Row, append_lines, file_lock, write_rows
-from graphrag_bench.run.judged import JUDGED, in_order, judged_rows
+from graphrag_bench.run.judged import JUDGED, judged_rows, sort_rows
 from graphrag_bench.run.models import Models
 from graphrag_bench.run.record import context_texts
 from graphrag_bench.run.stored import StoredRun
@@ -137,7 +137,7 @@ def judge_answers(
                     progress.say(f"{name}: the contexts of {lost} answers {LOST_CONTEXTS}")
             if part:
                 _judge(folder, name, part, models, progress)
-        rows = in_order(judged_rows(folder), [q.id for q in dataset.questions], list(MEASURES))
+        rows = sort_rows(judged_rows(folder), [q.id for q in dataset.questions], list(MEASURES))
         write_rows(folder / JUDGED, rows)
     return rows
 

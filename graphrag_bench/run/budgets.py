@@ -68,7 +68,7 @@ def context_budget(
     if number is not None and settings.answering:
         window.require(number)
     if is_native(settings):
-        bounds = [n for n in (own_budget(settings), number, window.left) if n is not None]
+        bounds = [n for n in (own_budget(settings), number, window.tokens_left) if n is not None]
         return ContextBudget(min(bounds, default=None))
     if number is not None and _OWN in settings.given and own is not None:
         raise UserError(f"{_OWN}={own} and budget_context={wish} both set the context budget.")
@@ -132,8 +132,8 @@ def with_budget(
             new = _of_block(op, budget, settings)
         if id(op) in lists:
             new["top_k"] = max(least, op.settings["top_k"])
-        if "group_tokens" in op.settings and window.left is not None:
-            new["group_tokens"] = min(op.settings["group_tokens"], window.left)
+        if "group_tokens" in op.settings and window.tokens_left is not None:
+            new["group_tokens"] = min(op.settings["group_tokens"], window.tokens_left)
         return replace(op, settings={**op.settings, **new})
 
     return pipeline.mapped(changed)
@@ -247,7 +247,7 @@ def empty_blocks(
         return ""
     best = max(chunks, key=lambda block: block.share)
     enough = round_up_to_hundred(window.chunk.typical / best.share)
-    larger = window.left is not None and window.left < enough
+    larger = window.tokens_left is not None and window.tokens_left < enough
     return (
         f"no chunk fits: chunks have {best.n_tokens:,} of {budget.tokens:,} tokens of context, and "
         f"a typical chunk takes {window.chunk.typical:,}. Set budget_context={enough}"

@@ -8,7 +8,14 @@ from typing import Any
 
 from graphrag_bench.config.compose import PRIMARY, compose_settings, method_values
 from graphrag_bench.config.settings import RunSettings
-from graphrag_bench.config.sources import built_in, file_of, method_file, names, read, with_profile
+from graphrag_bench.config.sources import (
+    built_in_names,
+    file_of,
+    method_file,
+    names,
+    read_mapping,
+    with_profile,
+)
 from graphrag_bench.errors import UserError, did_you_mean, unknown
 from graphrag_bench.evaluation.metrics import UNDIRECTED, metric_names
 from graphrag_bench.progress import Progress
@@ -156,8 +163,8 @@ def reference_settings(experiment: Experiment, asked: Sequence[str]) -> list[Run
 def _in_role() -> dict[str, list[str]]:
     """Return the built-in methods by role, in the order of the table."""
     roles: dict[str, list[str]] = {"floor": [], "baseline": [], "ceiling": []}
-    for name in built_in("method"):
-        if (file := file_of("method", name)) and (role := read(file).get("role")):
+    for name in built_in_names("method"):
+        if (file := file_of("method", name)) and (role := read_mapping(file).get("role")):
             roles[role].append(name)
     return roles
 
@@ -201,7 +208,7 @@ def refuse_unused(overrides: Sequence[str], experiments: Sequence[Experiment]) -
 def _unused(experiment: Experiment, name: str) -> str:
     """Return why an experiment does not read a setting; "" if it does."""
     first, *rest = name.replace("method.build.", "build.", 1).split(".")
-    settings, used = experiment.settings, experiment.used
+    settings, used = experiment.settings, experiment.used_resources
     planned = {item.resource for item in experiment.plan}
     method = f"method '{experiment.method.name}'"
     if first == "build" and rest and rest[0] not in planned:

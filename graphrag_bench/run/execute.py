@@ -86,14 +86,14 @@ def _finish(
     which, total = experiment.settings.part
     mine = [q for row, q in enumerate(selected) if row % total == which - 1]
     unstated = {"paths", "shard", "row"}
-    folder.write_config(experiment.settings.found.model_dump(exclude=unstated))
+    folder.write_config(experiment.settings.absolute.model_dump(exclude=unstated))
     if not (folder.path / ENVIRONMENT).is_file():
         folder.write_json(ENVIRONMENT, environment(experiment.settings.seed))
     write_references(experiment, selected)
     _charge(experiment, folder, selected)
     failed: list[Failed] = []
     for answering in (True, False):
-        done = folder.done(answering)
+        done = folder.finished_questions(answering)
         part = [q for q in mine if (q.id in to_answer) == answering and q.id not in done]
         if part:
             failed += _work(experiment, part, answering, progress)

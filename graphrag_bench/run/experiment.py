@@ -174,7 +174,7 @@ class Experiment:
         for question in sorted(questions, key=lambda one: one.scope or ""):
             groups.setdefault(question.scope, []).append(question)
         return [
-            (scope, self.models.over(self.dataset.within(scope)), own)
+            (scope, self.models.over_corpus(self.dataset.within(scope)), own)
             for scope, own in groups.items()
         ]
 
@@ -190,7 +190,7 @@ class Experiment:
         return [path for item in self.artifacts_for(questions) for path in store.ledgers(item)]
 
     @property
-    def used(self) -> set[str]:
+    def used_resources(self) -> set[str]:
         """The resources that steps or artifacts need."""
         built = {need for item in self.plan for need in item.inputs}
         return built | self.method.pipeline.needs()
@@ -282,15 +282,15 @@ def _checked_pipeline(
     settings: RunSettings, keys: MethodKeys, options: StepOptions, dataset: Dataset
 ) -> tuple[Pipeline, Choices]:
     """Return the steps of a method, and the variants and settings of its artifacts."""
-    gathered = ErrorCollector()
+    errors = ErrorCollector()
     pipeline, problems = build(settings.method, options)
-    choices = gathered.attempt(lambda: artifact_choices(settings, keys.build or {}, dataset))
+    choices = errors.attempt(lambda: artifact_choices(settings, keys.build or {}, dataset))
     graph = variants("graph").get(str((choices or {}).get("graph", {}).get("variant")))
     attributes = builders.get(graph).provides if graph else None
-    gathered.attempt(lambda: _check_steps(settings.method, pipeline, problems, attributes))
+    errors.attempt(lambda: _check_steps(settings.method, pipeline, problems, attributes))
     if keys.prompts is not None:
-        gathered.attempt(partial(check_prompts, Path(keys.prompts), pipeline))
-    gathered.refuse()
+        errors.attempt(partial(check_prompts, Path(keys.prompts), pipeline))
+    errors.raise_all()
     assert choices is not None
     return pipeline, choices
 
@@ -303,33 +303,33 @@ def _checked_inputs(
     Raises one UserError for invalid settings, an unreadable data set and unknown or unused
     parameters; if there is any, for invalid steps too.
     """
-    gathered = ErrorCollector()
+    errors = ErrorCollector()
     if isinstance(values, RunSettings):
         settings: RunSettings | None = values
         plugins, method = values.plugins, values.method
     else:
-        settings = gathered.attempt(lambda: check_settings(values))
+        settings = errors.attempt(lambda: check_settings(values))
         plugins, method = values.get("plugins") or [], values.get("method") or {}
-    gathered.attempt(lambda: load_plugins(list(map(str, plugins))))
+    errors.attempt(lambda: load_plugins(list(map(str, plugins))))
     if settings is not None:
         if dataset is None:
-            dataset = gathered.attempt(lambda: shared.dataset(settings))
+            dataset = errors.attempt(lambda: shared.dataset(settings))
         if dataset is not None:
             form = None if settings.answers == "auto" else settings.answers
             published = settings.regime == "published"
             formed = dataset.in_form(form, settings.open_tokens, published=published)
-            gathered.attempt(lambda: check_scoring(formed, settings.evaluation, settings.answering))
+            errors.attempt(lambda: check_scoring(formed, settings.evaluation, settings.answering))
             dataset = dataset if formed.questions == dataset.questions else formed
     file = None
     if isinstance(method, Mapping):
-        gathered.attempt(lambda: read_keys(method))
+        errors.attempt(lambda: read_keys(method))
         if (file := raw_method(method)) is not None:
-            gathered.attempt(lambda: check_parameters(file, method))
-        if gathered.errors:
+            errors.attempt(lambda: check_parameters(file, method))
+        if errors.errors:
             prompts = method.get("prompts")
             options = StepOptions(prompts if isinstance(prompts, str) else None)
-            gathered.attempt(lambda: _check_steps(method, *build(method, options)))
-    gathered.refuse()
+            errors.attempt(lambda: _check_steps(method, *build(method, options)))
+    errors.raise_all()
     assert settings is not None
     assert dataset is not None
     return settings, dataset, file

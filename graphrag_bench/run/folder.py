@@ -88,7 +88,7 @@ class RunFolder:
                     rows[row["question"]] = row
         return rows
 
-    def done(self, answering: bool) -> set[str]:
+    def finished_questions(self, answering: bool) -> set[str]:
         """Return the questions that are finished: answered, or retrieved if not `answering`."""
         enough = {"answered"} if answering else {"answered", "retrieved"}
         return {name for name, row in self.rows().items() if row["status"] in enough}

@@ -66,7 +66,7 @@ def import_run(
     evaluation, folder = EvaluationSettings.model_validate({}), RunFolder(path)
     rows = {q.id: _row(q, rankings.of[q.id]) for q in dataset.questions if q.id in rankings.of}
     config = {
-        "dataset": settings.found.model_dump(), "method": {"name": method}, "imported": origin,
+        "dataset": settings.absolute.model_dump(), "method": {"name": method}, "imported": origin,
         "evaluation": evaluation.model_dump(),
     }  # fmt: skip
     about = {

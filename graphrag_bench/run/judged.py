@@ -35,7 +35,7 @@ def judged_values(rows: Iterable[Row]) -> dict[str, dict[str, dict[str, float | 
     return judges
 
 
-def in_order(rows: Iterable[Row], questions: Sequence[str], metrics: Sequence[str]) -> list[Row]:
+def sort_rows(rows: Iterable[Row], questions: Sequence[str], metrics: Sequence[str]) -> list[Row]:
     """Sort rows by question, metric and judge, in the given orders; unknown names come last."""
     first, second = ({name: at for at, name in enumerate(of)} for of in (questions, metrics))
 

@@ -74,7 +74,7 @@ class Models(Mapping[str, Any]):
         self._first: Models | None = None
         self._trial = 0
 
-    def over(self, dataset: Dataset) -> "Models":
+    def over_corpus(self, dataset: Dataset) -> "Models":
         """Return the same models over another corpus, with the same cache, budget and ledger."""
         other = copy.copy(self)
         other.corpus, other._first = dataset, self._first or self

@@ -103,7 +103,9 @@ def _step_lines(experiment: Experiment) -> Iterator[str]:
 def remaining(experiment: Experiment) -> tuple[int, int]:
     """Return the number of questions left to run, and of those to answer among them."""
     selected, to_answer = experiment.selection()
-    done = {answering: experiment.folder.done(answering) for answering in (True, False)}
+    done = {
+        answering: experiment.folder.finished_questions(answering) for answering in (True, False)
+    }
     rest = [one.id in to_answer for one in selected if one.id not in done[one.id in to_answer]]
     return len(rest), sum(rest)
 
@@ -221,7 +223,7 @@ def _budget(experiment: Experiment) -> str:
 
 def _embedder_lines(experiment: Experiment) -> Iterator[str]:
     """Yield how the embedder reads long texts, and how many of each index are longer."""
-    if "embedder" not in experiment.used:
+    if "embedder" not in experiment.used_resources:
         return
     embedder: Embedder = experiment.models.unwrapped("embedder")
     lengths = embedder.text_lengths(())

@@ -111,7 +111,7 @@ def _prices(experiment: Experiment) -> dict[str, str]:
     return {
         models.identity(name): f"{prices.prompt:g} / {prices.completion:g}"
         for name, prices in priced.items()
-        if name in experiment.used and prices is not None
+        if name in experiment.used_resources and prices is not None
     }
 
 
@@ -204,7 +204,7 @@ class References:
     keys: Mapping[str | None, Mapping[str, str]]
     shared: str = ""
 
-    def within(self, scope: str | None) -> Mapping[str, str]:
+    def keys_for(self, scope: str | None) -> Mapping[str, str]:
         """Return the keys of the artifacts of a scope; {} if unknown."""
         return self.keys.get(None if set(self.keys) == {None} else scope, {})
 

@@ -83,7 +83,7 @@ Datasets = dict[str, Dataset | UserError]
 
 def dataset_key(settings: DatasetSettings, home: str | Path) -> str:
     """Return the cache key of a data set."""
-    return f"{Path(home).resolve()}: {settings.found.model_dump_json()}"
+    return f"{Path(home).resolve()}: {settings.absolute.model_dump_json()}"
 
 
 def metric_names(dataset: Dataset, evaluation: EvaluationSettings) -> tuple[str, ...]:

@@ -320,7 +320,7 @@ def relocate(run: StoredRun, changes: Mapping[str, Any]) -> StoredRun:
 
     Raises UserError if the data set cannot be read or has another corpus.
     """
-    source = DatasetSettings.model_validate({**run.config["dataset"], **changes}).found
+    source = DatasetSettings.model_validate({**run.config["dataset"], **changes}).absolute
     dataset = dataset_of(source, run.home or Path())
     if dataset.corpus_digest != run.folder.metrics().get("corpus"):
         raise UserError(f"'{source.root}' has another corpus than {run.folder.path}.")

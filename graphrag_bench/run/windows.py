@@ -50,7 +50,7 @@ class ContextWindow:
     `tokens` is its size, None if unknown; `reserved` the tokens of instructions, question and
     answer; `margin` the reader's tokens per counted token, at most.
 
-    >>> ContextWindow(ChunkSize(typical=1200, long=1260), tokens=8192, reserved=1112).left
+    >>> ContextWindow(ChunkSize(typical=1200, long=1260), tokens=8192, reserved=1112).tokens_left
     7000
     """
 
@@ -64,7 +64,7 @@ class ContextWindow:
         return max(1, int(rest) // 100 * 100 if rest >= 100 else int(rest))
 
     @property
-    def left(self) -> int | None:
+    def tokens_left(self) -> int | None:
         """Tokens left for the context, rounded down to hundreds; None if the window is unknown."""
         return None if self.tokens is None else self._within(self.tokens)
 
@@ -80,10 +80,10 @@ class ContextWindow:
 
     def require(self, n_tokens: int) -> None:
         """Raise UserError if the window leaves fewer tokens than `n_tokens`."""
-        if self.left is not None and n_tokens > self.left:
+        if self.tokens_left is not None and n_tokens > self.tokens_left:
             raise UserError(
                 f"budget_context={n_tokens} does not fit the reader's window of {self.tokens:,} "
-                f"tokens, which leaves {self.left}. Set llm.context (local model) or llm.window."
+                f"tokens, which leaves {self.tokens_left}. Set llm.window, or llm.context if local."
             )
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import jinja2
 
-from graphrag_bench.config.sources import built_in
+from graphrag_bench.config.sources import built_in_names
 from graphrag_bench.contract import operators
 from graphrag_bench.errors import UserError, unknown
 
@@ -49,7 +49,7 @@ class Skeleton:
                 raise UserError(f"The name '{word}' is reserved. Choose another name.")
         if operator in {one.name for one in operators.all()}:
             raise UserError(f"The operator '{operator}' exists. Choose another name.")
-        if name in built_in("method"):
+        if name in built_in_names("method"):
             raise UserError(f"The method '{name}' exists. Choose another name.")
         return cls(kind, name, package)
 

@@ -14,7 +14,7 @@ from typing import Any
 from graphrag_bench.config.compose import compose_settings, value_of
 from graphrag_bench.config.plugins import load_plugins
 from graphrag_bench.config.settings import check_settings
-from graphrag_bench.config.sources import built_in, file_of, read
+from graphrag_bench.config.sources import built_in_names, file_of, read_mapping
 from graphrag_bench.errors import UserError
 from graphrag_bench.run.experiment import Experiment
 from graphrag_bench.run.folder import ENVIRONMENT, paths_of, read_json, write_whole
@@ -158,10 +158,10 @@ def _overrides(run: StoredRun, home: Path) -> list[str]:
 
 
 def _choice(group: str, own: Any) -> str:
-    files = {name: file for name in built_in(group) if (file := file_of(group, name))}
+    files = {name: file for name in built_in_names(group) if (file := file_of(group, name))}
 
     def distance(name: str) -> int:
-        return len(paths_of(own).items() ^ paths_of(read(files[name])).items())
+        return len(paths_of(own).items() ^ paths_of(read_mapping(files[name])).items())
 
     return f"{group}={min(files, key=distance)}"
 

@@ -8,7 +8,7 @@ from toy_runs import command
 
 import graphrag_bench as gb
 from graphrag_bench.config.compose import cells, compose_settings, composition
-from graphrag_bench.config.settings import check_settings, defaults
+from graphrag_bench.config.settings import check_settings, default_settings
 from graphrag_bench.config.sources import method_file, names
 from graphrag_bench.data.dataset import card_names
 from graphrag_bench.files import project_folder
@@ -46,7 +46,7 @@ def test_python_and_command_line_have_the_same_key() -> None:
 def test_mapping_replaces_the_choice_of_a_group() -> None:
     values = compose_settings([], {"llm": {"_target_": "mine.Model"}, "evaluation": {"cuts": [3]}})
     assert values["llm"] == {"_target_": "mine.Model"}
-    assert values["evaluation"] == {**defaults()["evaluation"], "cuts": [3]}
+    assert values["evaluation"] == {**default_settings()["evaluation"], "cuts": [3]}
 
 
 def test_primary_configuration_and_experiment_set_values(home: Path) -> None:

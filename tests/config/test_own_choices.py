@@ -88,11 +88,11 @@ def test_installed_package_is_a_plug_in_by_its_entry_point(
     plug_in(home, "pointlab")
     point = EntryPoint("any", "pointlab", "graphrag_bench.plugins")
     monkeypatch.setattr(plugins, "entry_points", lambda group: [point])
-    plugins.installed.cache_clear()
+    plugins.entry_point_packages.cache_clear()
     load_plugins()
     assert "question.pointlab" in operators
     assert compose_settings(register_folders(["method=pointlab"]))["method"]["title"] == "Pointlab"
-    plugins.installed.cache_clear()
+    plugins.entry_point_packages.cache_clear()
 
 
 def test_data_sets_models_and_experiments_may_be_files(home: Path) -> None:

@@ -58,8 +58,8 @@ def test_most_complete_row_of_a_question_counts(
     folder: RunFolder, rows: list[Row], done: set[str], done_without_answers: set[str]
 ) -> None:
     append(folder, *rows)
-    assert folder.done(answering=True) == done
-    assert folder.done(answering=False) == done_without_answers
+    assert folder.finished_questions(answering=True) == done
+    assert folder.finished_questions(answering=False) == done_without_answers
 
 
 @pytest.mark.parametrize("cut", [1, 5])

@@ -25,7 +25,7 @@ from graphrag_bench.algorithms import clustering
 from graphrag_bench.config import compose
 from graphrag_bench.config.compose import compose_settings
 from graphrag_bench.config.settings import check_settings
-from graphrag_bench.config.sources import built_in
+from graphrag_bench.config.sources import built_in_names
 from graphrag_bench.errors import UserError
 from graphrag_bench.evaluation.metrics import UNDIRECTED
 from graphrag_bench.run import command as module
@@ -245,7 +245,7 @@ def test_configuration_and_log_are_in_the_run_folder(home: Path) -> None:
         assert (place / "run.log").is_file()
 
 
-@pytest.mark.parametrize("name", [name for name in built_in("experiment") if "/" not in name])
+@pytest.mark.parametrize("name", [name for name in built_in_names("experiment") if "/" not in name])
 def test_experiments_are_sweeps_over_different_runs(name: str) -> None:
     if name == "tuning":
         pytest.importorskip("hydra_plugins.hydra_optuna_sweeper")
