@@ -94,7 +94,7 @@ demo: $(VENV)/.installed
 	  reference_rows=off limit=20 paths.home=build/demo
 	$(BIN)/graphrag-bench view build/demo/runs/sample/entitypassage build/demo/runs/sample/hipporag \
 	  build/demo/runs/sample/pathrag --home build/demo --out build/demo/page
-	cd build/demo/page/data && find . -name '*.js' | LC_ALL=C sort | tar --mtime=@0 --owner=0 --group=0 \
+	cd build/demo/page/data && find * -name '*.js' | LC_ALL=C sort | tar --mtime=@0 --owner=0 --group=0 \
 	  --numeric-owner -cJf $(CURDIR)/graphrag_bench/view/demo.tar.xz -T -
 
 docs: $(VENV)/.installed-docs
