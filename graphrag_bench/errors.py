@@ -74,10 +74,13 @@ def exit_code_of(error: Exception) -> int:
 
 
 class UnreadableReply(Exception):
-    """A model's reply could not be parsed; `problem` is the reason, for the corrective retry."""
+    """A model's reply could not be parsed; `problem` is the reason, for the corrective retry.
+
+    `problem` is part of a prompt: another wording changes answers.
+    """
 
     def __init__(
-        self, purpose: str, reply: str, problem: str = "it does not have the requested form"
+        self, purpose: str, reply: str, problem: str = "it has not the form asked for"
     ) -> None:
         super().__init__(f"unreadable reply for {purpose}: {reply[:200]!r}")
         self.purpose = purpose
