@@ -21,8 +21,8 @@ _READING_VERSION = 1
 class CachedEmbedder(EmbedderWrapper):
     """Embedder that encodes only the texts without a cached vector.
 
-    The key of a vector has the embedder's identity, the code of an embedder of yours, the kind of
-    text, and the text.
+    The key of a vector includes the embedder's identity, the kind of text, and the text. For an
+    embedder of a plug-in it also includes the code.
     """
 
     def __init__(self, inner: Embedder, cache: Cache) -> None:
@@ -60,7 +60,7 @@ def vectors_of(rows: Sequence[StoredVector]) -> Vectors:
 class CachedTagger:
     """Tagger that reads only the texts without a cached result.
 
-    The key of a result has the tagger's identity and the text.
+    The key of a result includes the tagger's identity and the text.
     """
 
     def __init__(self, inner: Nlp, cache: Cache) -> None:

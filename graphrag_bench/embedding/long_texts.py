@@ -27,7 +27,7 @@ _TREATMENT = {"windows": "are embedded in overlapping windows", "cut": "are cut"
 
 @dataclass(frozen=True)
 class TextLengths:
-    """How many texts are longer than an embedder's window. A `window` of None is unknown.
+    """Number of texts that are longer than an embedder's window. A `window` of None is unknown.
 
     Lengths are in tokens of the embedder, or of cl100k if its tokenizer is unknown, with prefix
     and special tokens. A `long_texts` of None means that the embedder has no window.

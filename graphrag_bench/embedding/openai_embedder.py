@@ -112,7 +112,7 @@ class OpenAIEmbedder:
     def attached(
         self, *, store: Cache | None = None, budget: Budget | None = None, log: Log | None = None
     ) -> "OpenAIEmbedder":
-        """Return the same embedder, with its limits and connections, and these parts."""
+        """Return a copy with these parts that shares limits and connections."""
         other = copy.copy(self)
         other._store, other._budget, other._log = store, budget or Budget(), log
         return other

@@ -239,17 +239,17 @@ def _row(kind: str, key: str, identity: str, value: bytes, more: str) -> Any:
 
 
 def vector_key(identity: str, kind: str, text: str) -> str:
-    """Return the key of a vector: of the embedder's identity, the kind of text, and the text."""
+    """Return the cache key of the vector of a text, which is a question or a passage."""
     return row_key(identity, kind, text)
 
 
 def row_key(*parts: object) -> str:
-    """Return the digest of JSON values as a key."""
+    """Return the cache key of JSON values: the beginning of their sha256."""
     return hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:KEY_DIGITS]
 
 
 def reply_key(identity: str, request: Request) -> tuple[str, bytes]:
-    """Return the key of a call, of the identity and the whole request, and its compressed JSON."""
+    """Return the cache key of a request to a model, and the request as compressed JSON."""
     messages = [[message.role, message.content] for message in request.prompt]
     values = {**vars(request), "identity": identity, "messages": messages}
     del values["prompt"]

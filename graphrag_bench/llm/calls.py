@@ -24,7 +24,7 @@ class Request:
 
 @dataclass(frozen=True, kw_only=True)
 class ModelCall:
-    """Usage of one call, in tokens as the server counts them.
+    """Usage of one call, in tokens of the server.
 
     `seconds` is the time of the last try, 0 for a cached reply. `fingerprint` names the server's
     build. `reasoning_tokens` are part of `completion_tokens`. `key` is the cache key, or "".

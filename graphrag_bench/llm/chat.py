@@ -40,8 +40,8 @@ _MIN_SHARE, _STEP = 16, 256
 class ChatModel(ABC):
     """Base class of language models; a subclass defines `identity` and `call`.
 
-    A list of prompts is called in up to `concurrency` threads. `attached` returns the same model
-    with a cache, a budget and a log, and with a `meter` of its own.
+    A list of prompts is called in up to `concurrency` threads. `attached` returns a copy with
+    a cache, a budget, a log and a new `meter`.
     """
 
     window: int | None = None
@@ -60,11 +60,11 @@ class ChatModel(ABC):
     @property
     @abstractmethod
     def identity(self) -> str:
-        """Name, revision and decoding settings: what can change a reply. No address, no key."""
+        """Everything that can change a reply: name, revision, decoding. No address and no key."""
 
     @abstractmethod
     def call(self, request: Request) -> Completion:
-        """Return the reply to one request; raises CallFailed, or RunStopped when all would fail."""
+        """Return the reply to one request; raises CallFailed, or RunStopped if all would fail."""
 
     @cached_property
     def meter(self) -> Meter:
@@ -89,7 +89,7 @@ class ChatModel(ABC):
         gate: FailureGate | None = None,
         stop_on_outage: bool = False,
     ) -> Self:
-        """Return the same model with these parts; parts that are not given stay.
+        """Return a copy with these parts; parts that are not given stay.
 
         `trial` numbers the repeat: other cache rows and another seed, the same identity. `log` is
         called with each outcome and its item, in any thread. `gate` limits the failure rate of a

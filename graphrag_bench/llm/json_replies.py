@@ -37,9 +37,9 @@ def read_json(text: str, model: type[ModelT], *, purpose: str = "", repair: bool
     """Return the first object of a reply that fits `model`; raises UnreadableReply.
 
     Candidates are the whole text, the first code fence, each balanced object, and with `repair` the
-    result of json-repair. Numbers are read as text if the model needs text; other items in a list
-    of texts are dropped. Texts that end inside a string are never repaired: the last name may be
-    half a name. For the same reason `repair` should be false for replies cut at `max_tokens`.
+    result of json-repair. Numbers are read as text if the model needs text, and invalid items in
+    lists of texts are dropped. Texts that end inside a string are never repaired: the last name may
+    be half a name. For the same reason `repair` should be false for replies cut at `max_tokens`.
 
     >>> class City(BaseModel):
     ...     name: str

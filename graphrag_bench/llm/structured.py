@@ -83,7 +83,7 @@ def ask(
 
 
 def or_fallback(llm: ChatModel, result: T | UnreadableReply | CallFailed, fallback: T | None) -> T:
-    """Return the value of a result, else the fallback, which is counted; else raise the failure."""
+    """Return the value of a result or the fallback, which is counted, or raise the failure."""
     if not isinstance(result, UnreadableReply | CallFailed):
         return result
     if fallback is None:
