@@ -178,7 +178,7 @@ class EditablePipeline:
         return {stage: self.method.setdefault(stage, []) for stage in STAGES}
 
     def renamed(self, name: str) -> "EditablePipeline":
-        """Return a copy under another name, which its runs are stored and shown under.
+        """Return a copy with another name, for its run folders and tables.
 
         >>> method("bm25").renamed("mine")
         <Pipeline mine: 3 steps; print(pipeline) shows them>

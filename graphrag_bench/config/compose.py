@@ -200,7 +200,7 @@ def plain_errors() -> Iterator[None]:
     except HydraException as error:
         own = error.__cause__
         raise own if isinstance(own, UserError) else UserError(_message(error)) from None
-    except (TypeError, ValueError) as error:  # of OmegaConf for an index, of Python for a number
+    except (TypeError, ValueError) as error:  # a bad index or a long number
         if not str(error).startswith(("Index ", "Exceeds the limit")):
             raise
         raise UserError(f"{error}. Name a step by its position, e.g. method.retrieve.0.") from None

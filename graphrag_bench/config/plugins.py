@@ -46,7 +46,7 @@ def config_folders(names: Sequence[str]) -> list[Path]:
     invalidate_caches()
     folders = []
     for name in map(_on_path, names):
-        spec = _attempt(name, partial(find_spec, name))  # imports the packages above it
+        spec = _attempt(name, partial(find_spec, name))  # imports its parent packages
         if spec is None:
             raise UserError(f"plugins: no package '{name}' is installed or in {here}.")
         folders += [Path(path, "configs") for path in spec.submodule_search_locations or ()]

@@ -303,7 +303,7 @@ def _problem(fault: dict[str, Any]) -> tuple[str, str]:
         return f"There is no setting '{name}'. ", did_you_mean(name, known)
     if fault["type"] == "dict_type" and path[0] in ("llm_build", "llm_judge"):
         return f"{path[0]}={fault['input']!r}: ", f"write llm@{path[0]}={fault['input']}."
-    types = ("constrained", "literal", "int", "bool", "function")  # how members of a union begin
+    types = ("constrained", "literal", "int", "bool", "function")  # members of a union
     names = [part for part in path if not part.startswith(types)]
     return f"{'.'.join(names)}={fault['input']!r}: ", f"{fault['msg']}."
 

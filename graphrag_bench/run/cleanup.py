@@ -94,7 +94,7 @@ def garbage(home: Path) -> tuple[list[Garbage], list[str]]:
                 whole_sets[path.parts[-3]] = f"{path} has no list of its artifacts"
         except DamagedRun as error:
             whole_sets[path.parts[-3]] = str(error)
-    keys = {place.partition("/")[2] for place in used}  # whatever the name of the data set
+    keys = {place.partition("/")[2] for place in used}  # without the data set
     artifacts, runs = home / "artifacts", home / "runs"
     items: list[Garbage] = []
     for folder in sorted(artifacts.glob("*/*/*")):

@@ -78,7 +78,7 @@ def condition_values(settings: RunSettings, pipeline: Pipeline) -> dict[str, obj
     """Return the settings that decide a run's results, by path, and values derived from them.
 
     Derived are `prompt`, `question` and `clause` of the last answer, its `answer_tokens`, the
-    context `budget`, the `window` of the source and the judge's `protocol`. None is no limit.
+    context `budget`, the `window` of the source and the judge's `protocol`. None means no limit.
     """
     published = settings.regime == "published"
     bounds = [own_budget(settings), settings.budget_context]

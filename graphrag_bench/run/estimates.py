@@ -63,7 +63,7 @@ class Estimate:
 
 
 def total(loads: Iterable[Load]) -> Load:
-    """Return the sum of loads; its dollars are None if those of any load are.
+    """Return the sum of loads; dollars are None if any load has no known price.
 
     >>> total([Load(1, 100, 10, 0.5), Load(2, 50, 5, 0.25)])
     Load(calls=3, prompt_tokens=150, completion_tokens=15, usd=0.75)
@@ -221,7 +221,7 @@ def _tokens(
 
 
 def _packed(experiment: Experiment) -> float:
-    """Return the expected tokens of a context: those of its blocks, of chunks at most top-k."""
+    """Return the expected tokens of a context, with at most top-k chunks."""
     typical, budget = experiment.window.chunk.typical, experiment.context_budget
     total = 0.0
     for block in budgets.context_blocks(experiment.method.pipeline, budget, typical):

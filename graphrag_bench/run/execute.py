@@ -183,7 +183,7 @@ def start_state(experiment: Experiment, question: Question, table: ChunkTable) -
 def _report_failures(
     folder: RunFolder, label: str, failed: Sequence[Failed], progress: Progress
 ) -> None:
-    """Write `failures.txt`: each kind of failure once, with lines of code, unlike records."""
+    """Write `failures.txt` with each kind of failure once and its lines of code."""
     path = folder.file("failures", "txt")
     if not failed:
         path.unlink(missing_ok=True)

@@ -179,7 +179,7 @@ class RunFolder:
     def write_config(self, settings: Mapping[str, Any]) -> None:
         """Write `config.yaml` atomically."""
         text = yaml.safe_dump(dict(settings), sort_keys=False, allow_unicode=True)
-        write_whole(self.path / CONFIG, text)  # unsorted: branches have an order
+        write_whole(self.path / CONFIG, text)  # not sorted: the order of steps counts
 
     def config(self) -> dict[str, Any]:
         """Return the settings of the run; raises DamagedRun."""

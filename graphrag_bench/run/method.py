@@ -92,7 +92,7 @@ class Method:
 
 
 def read_keys(config: Mapping[str, Any]) -> MethodKeys:
-    """Return the keys of a method, without its parameters and steps; raises UserError."""
+    """Return the keys of a method; raises UserError for invalid values."""
     try:
         return MethodKeys.model_validate(dict(config))
     except ValidationError as error:

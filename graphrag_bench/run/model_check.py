@@ -51,7 +51,7 @@ class Check:
 
 
 def check_models(settings: RunSettings) -> list[Check]:
-    """Check the models of a run; the first failed check of a model is its last.
+    """Check the models of a run; a model is not checked further after a failure.
 
     Raises UserError for invalid model settings before the first call.
     """

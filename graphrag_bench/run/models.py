@@ -341,7 +341,7 @@ class _Recent(Generic[T]):
 
     def get(self, key: Hashable, make: Callable[[], T], weigh: Callable[[], int] = lambda: 1) -> T:
         if key in self._weighed:
-            self._weighed[key] = self._weighed.pop(key)  # as the last one
+            self._weighed[key] = self._weighed.pop(key)  # move to the end
         else:
             value, weight = make(), weigh()
             self.shrink(self._most - weight)

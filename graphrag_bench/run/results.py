@@ -186,7 +186,7 @@ def reopen(run: StoredRun, home: Path, changed: Mapping[str, Any] | None = None)
     run.require_steps()
     values = {**run.config, "paths": {"home": str(run.home or home)}, **(changed or {})}
     try:
-        return Experiment.prepare(values, run.dataset, swept=True)  # it may be a cell
+        return Experiment.prepare(values, run.dataset, swept=True)  # the run may be a cell
     except UserError as error:
         raise UserError(
             f"The settings of {run.folder.path} are not valid in this version: {error}"

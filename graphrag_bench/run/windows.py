@@ -111,7 +111,7 @@ def context_window(settings: RunSettings, dataset: Dataset, models: Models) -> C
 def chunk_size(settings: RunSettings, dataset: Dataset) -> ChunkSize:
     """Return the tokens of a corpus' chunks as the run will cut them.
 
-    Counted in at most 200 documents, evenly spaced, and only in the beginning of long ones.
+    At most 200 evenly spaced documents are counted, of long ones only the beginning.
     """
     documents, size = dataset.documents, _size_of_chunks(settings, dataset)
     if not documents:
