@@ -23,13 +23,13 @@ CHANGED = {
     "1_Pooling/config.json": '{"word_embedding_dimension": 3, "pooling_mode_mean_tokens": null}',
     "2_Normalize/config.json": "[]",
 }
-"""What is read must stay JSON."""
+"""Other contents for files that must stay JSON."""
 
 
 @pytest.fixture(autouse=True)
 def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    fingerprint._content_of.cache_clear()
+    fingerprint._cached_digest.cache_clear()
     return tmp_path / "cache" / "graphrag-bench" / "weights.json"
 
 
@@ -82,7 +82,7 @@ def test_digests_of_files_are_shared_by_processes(
     result = identity(folder)
     assert sorted(read) == sorted(Path(name).name for name in FILES)
     for _ in range(2):
-        fingerprint._content_of.cache_clear()  # as in a new process
+        fingerprint._cached_digest.cache_clear()  # as in a new process
         assert identity(folder) == result
     assert len(read) == len(FILES)
     (folder / "vocab.txt").write_text("one\ntwo\nthree")
