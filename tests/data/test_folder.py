@@ -154,7 +154,6 @@ def test_unreadable_files_are_skipped_with_a_reason(
         "utf16.txt": "Una rows.".encode("utf-16-le"),
         "iso.txt": "東京は日本の首都です。".encode("iso2022_jp"),
         "sjis.txt": "東京は日本の首都です。".encode("shift_jis"),
-        "latin.txt": "Le café".encode("cp1252"),
         "crew.html": b"PK\x03\x04 Una rows.",
         "broken.pdf": b"%PDF-1.4 nothing",
         "cut.pdf": (folder / "cut.pdf").read_bytes()[:300],
@@ -169,17 +168,24 @@ def test_unreadable_files_are_skipped_with_a_reason(
     assert "UTF-8" in lines["russian.txt"] and ".pdf" in lines["sums.xlsx"]
 
 
-def test_byte_order_marks_and_encodings_of_pages_are_respected(tmp_path: Path) -> None:
+def test_western_texts_marked_ones_and_pages_that_name_their_encoding_are_read(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    western = "Le café est à côté de l’hôtel «\xa0Béla\xa0» – 5 €."
     contents = {
         "a.txt": "東京 Una".encode("utf-16"),
         "b.html": '<meta charset="koi8-r"><p>Москва'.encode("koi8-r"),
         "c.html": '<meta charset="iso-8859-1"><p>5 €'.encode("cp1252"),
+        "d.txt": western.encode("cp1252"),
     }
     folder = tmp_path / "texts"
     folder.mkdir()
     for name, content in contents.items():
         (folder / name).write_bytes(content)
-    assert [document.text for document in read(folder).documents] == ["東京 Una", "Москва", "5 €"]
+    texts = [document.text for document in read(folder).documents]
+    assert texts == ["東京 Una", "Москва", "5 €", western]
+    said = capsys.readouterr().err
+    assert "d.txt" in said and "a.txt" not in said
 
 
 def test_a_folder_without_readable_files_is_an_error(tmp_path: Path) -> None:

@@ -7,8 +7,7 @@ pages; the last two need the extra `docs`.
 import json
 import re
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from html.parser import HTMLParser
 from importlib import import_module
@@ -24,34 +23,40 @@ from graphrag_bench.errors import UserError, result_or_error
 from graphrag_bench.fingerprint import digest, file_digest
 from graphrag_bench.text import encodable
 
-VERSION = 4
+VERSION = 5
 """Version of the conversions of .docx and .pdf files: part of the name of a stored one."""
 _FRONT_MATTER = re.compile(
     r"(---|\+\+\+)[ \t]*\n(?=(?:#.*\n)*[\w\"'-][^\n:=]*[:=])(?:.*\n)*?(?:\1|\.\.\.)[ \t]*(?:\n|\Z)"
 )
+_SIGNATURES = {b"%PDF-": "a PDF", b"{\\rtf": "RTF", b"PK\x03\x04": "an archive or office file"}
 _BYTE_ORDER = {b"\xff\xfe\0\0": "utf-32", b"\0\0\xfe\xff": "utf-32", b"\xff\xfe": "utf-16",
                b"\xfe\xff": "utf-16"}  # fmt: skip
-_CHARSET = re.compile(rb"<meta[^>]+charset=[\"']?([\w-]+)", re.IGNORECASE)
-_WESTERN = {"iso-8859-1": "cp1252", "latin1": "cp1252", "us-ascii": "cp1252"}
-"""Encodings of web pages that browsers read as Windows-1252."""
-_CONTROL = re.compile("[\0-\x08\x0e-\x1f]")
-_FORMATS = (".docx", ".pdf")
-"""Formats whose conversions are stored."""
-_HEADINGS = ("h1", "h2", "h3", "h4", "h5", "h6")
-_UNSEEN = ("script", "style", "template", "noscript")
-_PARAGRAPHS = "article blockquote dl ol p pre section ul"
-_LINES = (
-    "address aside body caption dd details dialog div dt fieldset figcaption figure footer form h1 "
-    "h2 h3 h4 h5 h6 head header hr html legend li main nav option summary"
+_ESCAPED = re.compile(rb"\x1b(?:\$|\([IJ])")
+"""Escape sequences that switch character sets in ISO 2022 texts (Japanese, Korean, Chinese)."""
+_NOT_WESTERN = re.compile(
+    "[\\x00-\\x08\\x0e-\\x1f]|[^\\W\\d_\\x00-\\x7f]{3}"
+    "|[^\\W\\d_][\u00a1\u00a3-\u00a9\u00ac\u00ae-\u00b3\u00b5-\u00b6\u00b8-\u00b9\u00bc-\u00bf\u00d7\u00f7][^\\W\\d_]"
 )
-_TAGS = {"\1": "table", "\2": "tr", "\3": "td th", "\4": _PARAGRAPHS, "\5": _LINES, "\6": "br"}
-_MARKS = {tag: mark for mark, tags in _TAGS.items() for tag in tags.split()}
-"""The mark of a tag in the text of a page; the lowest of adjacent marks becomes the break."""
-_BREAKS = {"\1": "\n\n", "\2": "\n", "\3": "\t", "\4": "\n\n", "\5": "\n", "\6": "\n"}
+"""What other alphabets look like in Windows-1252: no word of a Western language has these."""
+_WESTERN, _LATIN_1 = "cp1252", ("iso-8859-1", "latin1", "us-ascii")
+"""A page in Latin-1 is read as Windows-1252, as browsers do."""
+_CHARSET = re.compile(rb"<meta[^>]+charset=[\"']?([\w-]+)", re.IGNORECASE)
+_HEADINGS = ("h1", "h2", "h3", "h4", "h5", "h6")
+_BLOCKS = {"article", "blockquote", "dl", "ol", "p", "pre", "section", "table", "ul"}
+"""Blocks with an empty line around them; a heading that was not closed ends where one begins."""
+_ROWS = {"table", "tbody", "tfoot", "thead", "tr"}
+_LINES = _ROWS | {
+    "address", "aside", "body", "caption", "dd", "details", "dialog", "div", "dt", "fieldset",
+    "figcaption", "figure", "footer", "form", "h1", "h2", "h3", "h4", "h5", "h6", "head", "header",
+    "hr", "html", "legend", "li", "main", "nav", "option", "summary",
+}  # fmt: skip
+_FORMATS = (".docx", ".pdf")
+"""Files that are no texts themselves; what they give is stored."""
+_UNSEEN = {"script", "style", "template", "noscript"}
 
 
 TextBlock = tuple[int, str, str]
-"""The level of a heading (0: no heading), the heading, and the text below it."""
+"""The level of a heading (0: none), the heading, and the text below it."""
 
 
 class Unreadable(Exception):
@@ -76,44 +81,52 @@ def folder_rows(folder: Path, store: Path) -> Rows:
     with optional ids; evidence may name a file, any part of which counts. A warning lists
     unreadable files with reasons; raises UserError if all are. `store` caches conversions.
     """
-    rows, unreadable = Rows(), list[str]()
-    files = {file.relative_to(folder).as_posix(): file for file in folder.rglob("*")}
-    for name, file in sorted(files.items()):
-        hidden = any(part.startswith(".") for part in name.split("/"))
-        if hidden or name == QUESTIONS or not file.is_file():
-            continue
+    rows, unreadable, western = Rows(), list[str](), list[str]()
+    for name, file in _visible(folder):
         try:
             parts = _parts(file, store)
         except Unreadable as error:
             unreadable.append(f"{name}: {error}")
             continue
+        plain = file.suffix.lower() in _FORMATS or all(part.text.isascii() for part in parts)
+        if not plain and _decoded(file)[1] == _WESTERN:
+            western.append(name)
         for part in parts:
             identity = f"{name}{part.mark}" if len(parts) > 1 else name
             rows.add_document(f"{file}", Document(identity, part.title, part.text))
             if len(parts) > 1:
                 rows.files.setdefault(name, []).append(identity)
-    listed = "\n  ".join(unreadable)
     if not rows.documents:
-        raise UserError(f"'{folder}' has no readable file:\n  {listed or 'the folder is empty'}")
-    if unreadable:
-        warn(f"{folder}: {len(unreadable)} file(s) are skipped:\n  {listed}")
+        listed = "\n  ".join(unreadable) or "it holds no file"
+        raise UserError(f"'{folder}' has nothing that can be read:\n  {listed}")
+    for what, names in (("left out", unreadable), ("read as Windows-1252 (Latin-1)", western)):
+        if names:
+            listed = "\n  ".join(names)
+            warn(f"{folder}: {len(names)} file(s) are {what}:\n  {listed}")
     if (folder / QUESTIONS).is_file():
         add_questions(rows, folder / QUESTIONS, ids=False)
     return rows
 
 
+def _visible(folder: Path) -> Iterator[tuple[str, Path]]:
+    files = [(file.relative_to(folder), file) for file in folder.rglob("*") if file.is_file()]
+    for name, file in sorted((place.as_posix(), file) for place, file in files):
+        if name != QUESTIONS and not any(part.startswith(".") for part in name.split("/")):
+            yield name, file
+
+
 def _parts(file: Path, store: Path) -> list[Section]:
     suffix = file.suffix.lower()
     if str(file) != encodable(str(file)):
-        raise Unreadable("file name is not UTF-8")
+        raise Unreadable("its name is not UTF-8")
     convert = _CONVERTERS.get(suffix)
     if convert is None:
         raise Unreadable(f"not one of {', '.join(sorted(_CONVERTERS))}")
     parts = _stored(file, store, convert) if suffix in _FORMATS else convert(file)
     if parts := [part for part in parts if part.text.strip()]:
         return parts
-    scan = " (a scan?)" if suffix == ".pdf" else ""
-    raise Unreadable(f"no text{scan}")
+    scan = " (a scan without recognised text?)" if suffix == ".pdf" else ""
+    raise Unreadable(f"it holds no text{scan}")
 
 
 def _stored(file: Path, store: Path, convert: Callable[[Path], list[Section]]) -> list[Section]:
@@ -129,21 +142,39 @@ def _stored(file: Path, store: Path, convert: Callable[[Path], list[Section]]) -
     return parts
 
 
-def _decoded(file: Path) -> str:
-    """Return a text in UTF-8, UTF-16 or UTF-32 with a byte order mark, or a page's encoding."""
+def _decoded(file: Path) -> tuple[str, str]:
+    """Return the text of a file and its encoding; raises Unreadable for other files.
+
+    The encoding is UTF-8, UTF-16 or UTF-32 with a byte order mark, the one that a web page states,
+    or Windows-1252 if the letters are those of a Western language.
+    """
     content = file.read_bytes()
-    marked = (of for mark, of in _BYTE_ORDER.items() if content.startswith(mark))
-    encodings = [next(marked, "utf-8-sig")]
-    if file.suffix.lower() in (".html", ".htm") and (named := _CHARSET.search(content[:2048])):
-        encoding = named[1].decode("ascii", "replace").lower()
-        encodings.append(_WESTERN.get(encoding, encoding))
-    for encoding in encodings:
-        with suppress(UnicodeDecodeError, LookupError):
-            text = content.decode(encoding)
-            if _CONTROL.search(text):
-                raise Unreadable("control characters: not a text, or not UTF-8")
-            return text
-    raise Unreadable(f"not {' or '.join(encodings)}".replace("utf-8-sig", "UTF-8"))
+    if name := next((of for start, of in _SIGNATURES.items() if content.startswith(start)), ""):
+        raise Unreadable(f"not a text: {name}")
+    if marked := next((of for mark, of in _BYTE_ORDER.items() if content.startswith(mark)), ""):
+        return _as(content, marked), marked
+    if b"\0" in content:
+        raise Unreadable("NUL bytes: not a text, or UTF-16 without a byte order mark")
+    if _ESCAPED.search(content):
+        raise Unreadable("not UTF-8 (escape sequences of ISO 2022)")
+    try:
+        return content.decode("utf-8-sig"), "utf-8"
+    except UnicodeDecodeError as error:
+        fault = Unreadable(f"not UTF-8 (byte {error.start})")
+    named = _CHARSET.search(content[:2048]) if file.suffix.lower() in (".html", ".htm") else None
+    if named and (encoding := named[1].decode("ascii", "replace").lower()) != "utf-8":
+        return _as(content, _WESTERN if encoding in _LATIN_1 else encoding), encoding
+    text = result_or_error(lambda: content.decode(_WESTERN))
+    if not isinstance(text, str) or _NOT_WESTERN.search(text):
+        raise fault
+    return text, _WESTERN
+
+
+def _as(content: bytes, encoding: str) -> str:
+    try:
+        return content.decode(encoding)
+    except (UnicodeDecodeError, LookupError):
+        raise Unreadable(f"not {encoding}, as it says") from None
 
 
 def sections(text: str) -> list[Section]:
@@ -177,10 +208,10 @@ def sections(text: str) -> list[Section]:
 
 
 def _sections(blocks: Sequence[TextBlock], name: str = "") -> list[Section]:
-    """Return a section for each text; a heading without text or subheadings becomes a text.
+    """Return a section for each text; a heading above no text and no other is a text of its own.
 
-    A title is the headings above a text, joined by ` > `. It starts with `name`, unless the only
-    heading of level 1 is among them. Adjacent headings without text are one section.
+    A title is the headings above a text, joined by ` > `, behind `name`, unless the only heading of
+    level 1 is among them. Neighbours that are headings alone are one section.
     """
     trail: list[tuple[int, str]] = []
     parts: list[Section] = []
@@ -206,73 +237,90 @@ class _Page(HTMLParser):
 
     def __init__(self) -> None:
         super().__init__()
-        self.title, self.blocks = "", list[TextBlock]()
+        self.title = ""
+        self.blocks: list[TextBlock] = []
         self._level, self._heading, self._written = 0, "", ""
+        self._n_breaks = 0
         self._in: Counter[str] = Counter()
 
     def handle_starttag(self, tag: str, attrs: object) -> None:
-        """Begin a block, line or cell; a block ends an unclosed heading."""
+        """Begin a block, a line or a cell."""
         if tag in _HEADINGS:
-            self.close_block()
-            self._level = int(tag[1])
-        if tag in _HEADINGS or _MARKS.get(tag) in ("\1", "\4"):
+            self._end()
+            self._level, self._heading, self._written = int(tag[1]), "", ""
+        if tag in _HEADINGS or tag in _BLOCKS:
             self._in -= Counter({heading: self._in[heading] for heading in _HEADINGS})
+        if tag in ("td", "th") and self._in["cell"]:
+            self._n_breaks, self._written = 0, self._written + "\t"
         self._in[tag] += 1
-        self._write(_MARKS.get(tag, ""))
+        self._break(tag)
+        self._in["cell"] = int(tag in ("td", "th") or (tag not in _ROWS and self._in["cell"]))
 
     def handle_endtag(self, tag: str) -> None:
-        """End a block or line."""
+        """End a block or a line."""
         self._in[tag] = max(self._in[tag] - 1, 0)
-        if tag not in ("br", "td", "th"):
-            self._write(_MARKS.get(tag, ""))
+        if tag != "br":
+            self._break(tag)
 
     def handle_data(self, data: str) -> None:
-        """Add text; outside of `pre`, white space becomes one space."""
+        """Add the text, white space as one space outside of `pre`."""
         if any(self._in[tag] for tag in _UNSEEN):
             return
         if self._in["title"]:
             self.title += "" if self._in["svg"] else data
+        elif any(self._in[tag] for tag in _HEADINGS):
+            self._heading += data
         else:
-            self._write(data if self._in["pre"] else re.sub(r"\s+", " ", data))
+            text = data if self._in["pre"] else " ".join(f"<{data}>".split())[1:-1]
+            self._in["cell"] += bool(self._in["cell"] == 1 and text.strip())
+            if self._n_breaks and text.strip():
+                before = self._written.rstrip(" \t")
+                n_there = len(before) - len(before.rstrip("\n"))
+                self._written = before + "\n" * (self._n_breaks - n_there)
+                self._n_breaks = 0
+            at_start = self._n_breaks or self._written[-1:] in ("", " ", "\n", "\t")
+            self._written += text.lstrip(" ") if at_start and not self._in["pre"] else text
 
-    def _write(self, text: str) -> None:
-        if any(self._in[heading] for heading in _HEADINGS):
-            self._heading += " " if text in _BREAKS else text
-        else:
-            self._written += text.lstrip(" ") if self._written.endswith(" ") else text
+    def close(self) -> None:
+        """End the last block."""
+        super().close()
+        self._end()
 
-    def close_block(self) -> None:
-        """End the text below a heading."""
-        text = re.sub(r" *[\1-\6][ \1-\6]*", _line_break, self._written)
-        self.blocks.append((self._level, " ".join(self._heading.split()), text))
-        self._heading = self._written = ""
+    def _end(self) -> None:
+        self.blocks.append((self._level, " ".join(self._heading.split()), self._written))
+        self._n_breaks = 0
 
-
-def _line_break(run: re.Match[str]) -> str:
-    lowest = min(run[0].replace(" ", ""))
-    return _BREAKS[lowest] * (run[0].count("\6") if lowest == "\6" else 1)
+    def _break(self, tag: str) -> None:
+        if tag in _ROWS:
+            self._written = self._written.rstrip(" \t")
+            self._n_breaks *= not self._in["cell"]
+        if tag == "br":
+            self._written += "\n"
+        elif tag in _BLOCKS | _LINES and self._written and (self._in["cell"] != 1 or tag in _ROWS):
+            self._n_breaks = max(self._n_breaks, 2 if tag in _BLOCKS else 1)
+        if any(self._in[heading] for heading in _HEADINGS) and tag in _BLOCKS | _LINES | {"br"}:
+            self._heading += " "
 
 
 def page(text: str) -> list[Section]:
-    """Return the sections of a web page, with the marks `#1`, `#2`."""
+    """Return the sections of a web page at its headings, `#1`, `#2`, its text as it is shown."""
     read = _Page()
     read.feed(text)
     read.close()
-    read.close_block()
     return _sections(read.blocks, " ".join(read.title.split()))
 
 
 def office(file: Path) -> list[Section]:
-    """Return the sections of a .docx file; raises Unreadable."""
+    """Return the sections of a .docx file at its headings; raises Unreadable."""
     mammoth = _module("mammoth")
     if not is_zipfile(file):
-        raise Unreadable("not a .docx file, or a truncated one")
+        raise Unreadable("not a .docx file (no archive, or one that is cut)")
     with file.open("rb") as content:
         return page(_converted(lambda: str(mammoth.convert_to_html(content).value)))
 
 
 def pages(file: Path) -> list[Section]:
-    """Return the pages of a PDF, without titles, with the marks `#p1`, `#p2`; raises Unreadable."""
+    """Return the pages of a PDF, marked `#p1`, `#p2`, without titles; raises Unreadable."""
     high_level = _module("pdfminer.high_level")
     text = _converted(lambda: str(high_level.extract_text(str(file))))
     numbered = enumerate(text.split("\f"), start=1)
@@ -288,19 +336,19 @@ def _module(name: str) -> Any:
 
 
 def _converted(convert: Callable[[], str]) -> str:
-    """Return the converted text; mammoth and pdfminer raise any error for damaged files."""
+    """The text; mammoth and pdfminer raise whatever they meet in a damaged file."""
     result = result_or_error(convert)
     if isinstance(result, Exception):
         line = " ".join(f"{type(result).__name__}: {result}".split())[:120]
-        raise Unreadable(f"conversion failed ({line})")
+        raise Unreadable(f"not converted ({line})")
     return result
 
 
 _CONVERTERS: Mapping[str, Callable[[Path], list[Section]]] = {
-    ".txt": lambda file: [Section("", _decoded(file), "")],
-    ".md": lambda file: sections(_decoded(file)),
-    ".html": lambda file: page(_decoded(file)),
-    ".htm": lambda file: page(_decoded(file)),
+    ".txt": lambda file: [Section("", _decoded(file)[0], "")],
+    ".md": lambda file: sections(_decoded(file)[0]),
+    ".html": lambda file: page(_decoded(file)[0]),
+    ".htm": lambda file: page(_decoded(file)[0]),
     ".docx": office,
     ".pdf": pages,
 }
