@@ -41,9 +41,17 @@ _FINAL = re.compile(r"(?s:.*)(?:<\|channel\|>\s*final[^<\n]*(?:<\|constrain\|>\w
 _OUTER = re.compile(
     r"\A\s*<\|begin_of_solution\|>|(?:\s*<\|(?:return|end|im_end|eot_id|end_of_solution)\|>)+\s*\Z"
 )
-_FINISHES = {"length": "length", "max_tokens": "length", "content_filter": "content_filter",
-             "refusal": "refused", "error": "failed"}  # fmt: skip
-"""Meanings of finish reasons; all others mean `stop`."""
+_FINISHES = {
+    "length": "length max_tokens max_length max_new_tokens max_output_tokens model_length "
+    "token_limit model_context_window_exceeded context_length_exceeded",
+    "content_filter": "content_filter content_filtered safety recitation blocklist spii sensitive "
+    "prohibited_content language image_safety guardrail_intervened",
+    "refused": "refusal",
+    "failed": "error network_error insufficient_system_resource malformed_function_call",
+}
+_MEANINGS = {name: meaning for meaning, names in _FINISHES.items() for name in names.split()}
+"""Meanings of finish reasons; all others mean `stop`. Source: the references of OpenAI, Anthropic,
+Gemini, Cohere, Mistral, TGI, Bedrock, DeepSeek and Zhipu."""
 
 
 class OpenAICompatible(ChatModel):
@@ -148,7 +156,8 @@ def completion(answer: Mapping[str, Any], request: Request, prices: Prices) -> C
     """
     choice, message = _choice(answer)
     whole = encodable(message["content"])
-    finish = _FINISHES.get(str(choice.get("finish_reason")).lower(), "stop")
+    reason = str(choice.get("finish_reason")).lower().removeprefix("finish_reason_")
+    finish = _MEANINGS.get(reason, "stop")
     reasoning = str(message.get("reasoning_content") or message.get("reasoning") or "")
     text = _until(without_reasoning(whole), request.stop)
     usage = answer.get("usage")

@@ -94,8 +94,9 @@ def test_reasoning_is_removed_and_mentions_of_tags_stay(text, answer):
 
 @pytest.mark.parametrize(
     ("finish", "meaning"),
-    [("MAX_TOKENS", "length"), ("content_filter", "content_filter"), ("refusal", "refused"),
-     ("end_turn", "stop"), (None, "stop")],
+    [("MAX_TOKENS", "length"), ("FINISH_REASON_MAX_TOKENS", "length"), ("model_length", "length"),
+     ("content_filter", "content_filter"), ("SAFETY", "content_filter"), ("refusal", "refused"),
+     ("insufficient_system_resource", "malformed"), ("end_turn", "stop"), (None, "stop")],
 )  # fmt: skip
 def test_finish_reasons_are_translated(fake, chat, finish, meaning):
     model = client(fake.scenario(finish=finish))
