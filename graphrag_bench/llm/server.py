@@ -38,6 +38,17 @@ _NO_QUOTA = re.compile(r"""["'](code|type)["']:\s*["']insufficient_quota["']""")
 _NOT_SUPPORTED = re.compile(
     r"support|unrecogni[sz]ed|unknown|unexpected|not permitted|not allowed|extra|deprecated", re.I
 )
+_SETTINGS = {
+    "max_tokens": "dialect.length=max_completion_tokens",
+    "max_completion_tokens": "dialect.length=max_tokens",
+    "response_format": "dialect.schema_as=json_object or words",
+    "temperature": "dialect.temperature=false",
+    "seed": "dialect.seed=false",
+    "stop": "dialect.stop=false",
+    "top_p": "decoding.top_p=null",
+    "dimensions": "shorten=false",
+}
+"""The setting that leaves a field of a request out, or replaces it."""
 
 
 class RateLimiter:
@@ -242,6 +253,11 @@ class Server:
                 parsed = json.loads(self._hidden(json.dumps(parsed, ensure_ascii=False)))
         except (ValueError, RecursionError):
             parsed = None
+        if text.lstrip()[:1] == "<" and not self._proven:
+            return NotAccepted(
+                f"{self.address} answers with a web page, so it is not an OpenAI API: "
+                f"{self._hidden(text)[:200]!r}. {self.group}.base_url mostly ends in /v1."
+            )
         if not isinstance(parsed, dict):
             shown = self._hidden(text)[:200]
             return CallFailed("malformed", f"The answer is not a JSON object: {shown!r}")
@@ -274,13 +290,11 @@ class Server:
                 f"{self.address} has no model '{self.model}', or no API at this path: {at_fault}. "
                 f"Check {self.group}.model and {self.group}.base_url (it ends in /v1)."
             )
-        fields = {*sent, "json_schema", "json_object"} - {"model", "messages", "input"}
-        words = {*re.findall(r"\w+", message)}
-        if fields & words and _NOT_SUPPORTED.search(message):
-            names = "shorten" if self.group == "embedder" else "dialect or llm.decoding"
+        if (field := unsupported_field(message, sent)) is not None:
+            setting = _SETTINGS.get(field, f"decoding.extra without '{field}'")
             return NotAccepted(
-                f"{self.address} does not support a field of the request: {at_fault}. "
-                f"Change {self.group}.{names}."
+                f"{self.address} does not support the field '{field}': {at_fault}. "
+                f"Set {self.group}.{setting}."
             )
         return CallFailed("refused", at_fault)
 
@@ -291,6 +305,25 @@ class Server:
         if self.api_key_env is not None:
             text = text.replace(self.key.get_secret_value(), "<api key>")
         return encodable(text)
+
+
+def unsupported_field(message: str, sent: Body) -> str | None:
+    """Return the field of a request that an error message calls unsupported, or None.
+
+    The `param` of the error counts before a quoted name, and that before a plain word.
+
+    >>> unsupported_field("Unsupported value: 'seed' does not stop here", {"seed": 1, "stop": []})
+    'seed'
+    """
+    if not _NOT_SUPPORTED.search(message):
+        return None
+    names = sorted(set(sent) - {"model", "messages", "input"}, key=len, reverse=True)
+    for form in (r'"param": ?"{}"', r"[\'\"`]{}[\'\"`]", r"\b{}\b"):
+        for name in names:
+            if re.search(form.format(re.escape(name)), message):
+                return name
+    schema = "response_format" in sent and re.search("json_schema|json_object", message)
+    return "response_format" if schema else None
 
 
 def token_count(usage: object, name: str) -> int | None:

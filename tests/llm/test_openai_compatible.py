@@ -10,6 +10,7 @@ from graphrag_bench.errors import UserError
 from graphrag_bench.llm.calls import CallFailed, Completion, RunStopped
 from graphrag_bench.llm.chat import reply
 from graphrag_bench.llm.openai_compatible import OpenAICompatible, without_reasoning
+from graphrag_bench.llm.server import unsupported_field
 
 SCHEMA = {"type": "object", "properties": {"answer": {"type": "string"}}}
 
@@ -126,13 +127,35 @@ def test_a_dialect_drops_and_renames_request_fields(fake, chat):
     assert not {"temperature", "seed", "max_tokens", "stop"} & set(body)
 
 
-@pytest.mark.parametrize("field", ["max_tokens", "temperature", "seed", "json_schema", "top_k"])
-def test_an_unsupported_field_stops_the_run_at_the_first_call(fake, chat, field):
+@pytest.mark.parametrize(
+    ("field", "setting"),
+    [
+        ("max_tokens", "llm.dialect.length=max_completion_tokens"),
+        ("temperature", "llm.dialect.temperature=false"),
+        ("seed", "llm.dialect.seed=false"),
+        ("json_schema", "llm.dialect.schema_as"),
+        ("top_k", "llm.decoding.extra"),
+    ],
+)
+def test_an_unsupported_field_stops_the_run_at_the_first_call(fake, chat, field, setting):
     url = fake.scenario(refuse=[field])
     model = client(url, decoding={"extra": {"top_k": 3}})
-    with pytest.raises(RunStopped, match=f"{field}.*llm.dialect"):
+    with pytest.raises(RunStopped, match=f"{field}.*{setting}"):
         ask(model, chat("x"), stop=["\n"], schema=SCHEMA)
     assert fake.stats(url).requests == 1
+
+
+@pytest.mark.parametrize(
+    ("message", "field"),
+    [
+        ('{"error": {"message": "unsupported, stop it", "param": "temperature"}}', "temperature"),
+        ("Unsupported value: 'seed' is not supported, stop", "seed"),
+        ("temperature must be below 2", None),
+        ("this model is not supported", None),
+    ],
+)
+def test_the_unsupported_field_is_read_from_the_message(message, field):
+    assert unsupported_field(message, {"model": 1, "seed": 3, "temperature": 4, "stop": 5}) == field
 
 
 def test_a_wrong_value_fails_one_call(fake, chat):

@@ -55,7 +55,7 @@ def test_calls_fail_after_the_last_retry(fake, chat):
     [
         ({"models": ["other"]}, "'fake'.*base_url"),
         ({"raw_status": 402, "raw_body": '{"error": "pay first"}'}, "quota.*pay first"),
-        ({"raw_status": 200, "raw_body": "<html>hello</html>"}, "hello.*base_url"),
+        ({"raw_status": 200, "raw_body": "<html>hello</html>"}, "web page.*hello.*base_url.*/v1"),
         ({"raw_status": 200, "raw_body": '{"error": {"code": 401, "message": "no"}}'}, "HTTP 401"),
     ],
 )
