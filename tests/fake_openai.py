@@ -32,14 +32,16 @@ class Scenario:
     """How the server behaves; times are in seconds.
 
     `shares` gives the rate of each fault: 429, timeout, broken (half a JSON reply) and cut (half a
-    body). `minute` is the length of the window in which requests and tokens are counted. With
-    `reads` replies are read out of the prompts, and calls are counted by the whole prompt. Prompts
-    with `fail_word` get HTTP 500; so do all prompts after `out_after` requests.
+    body). `wait_text` is the message of a 429 without the header `retry-after`. `minute` is the
+    length of the window in which requests and tokens are counted. With `reads` replies are read out
+    of the prompts, and calls are counted by the whole prompt. Prompts with `fail_word` get HTTP
+    500; so do all prompts after `out_after` requests.
     """
 
     latency: float = 0.0
     shares: dict[str, float] = field(default_factory=dict)
     retry_after: float = 0.05
+    wait_text: str = ""
     timeout: float = 2.0
     seed: int = 0
     minute: float = 60.0
@@ -333,8 +335,9 @@ async def api(
     if fault:
         stats.faults[fault] += 1
     if fault in ("429", "500"):
-        wait = f"retry-after: {scenario.retry_after}\r\n"
-        return await send(writer, int(fault), {"error": {"message": "try later"}}, wait)
+        wait = "" if scenario.wait_text else f"retry-after: {scenario.retry_after}\r\n"
+        message = scenario.wait_text or "try later"
+        return await send(writer, int(fault), {"error": {"message": message}}, wait)
     await asyncio.sleep(scenario.timeout if fault == "timeout" else scenario.latency)
     if fault == "timeout":
         writer.transport.abort()

@@ -35,6 +35,14 @@ _OVERFLOW = re.compile(
 )
 _FILTERED = re.compile(r"content.?(filter|policy|management)|safety system|moderation", re.I)
 _NO_QUOTA = re.compile(r"""["'](code|type)["']:\s*["']insufficient_quota["']""")
+_WAIT = re.compile(
+    r"(?:try again|retry|wait|available|reset)[^\d{}\[\]]{0,40}?((?:\d+(?:\.\d+)?\s*"
+    r"(?:ms|milliseconds?|h(?:ours?)?|m(?:in(?:ute)?s?)?|s(?:ec(?:ond)?s?)?)(?![a-z])[\s,]*)+)"
+    r"|retry[ _-]?after\W{1,5}(\d+(?:\.\d+)?)",
+    re.IGNORECASE,
+)
+_TIME = re.compile(r"(\d+(?:\.\d+)?)\s*(ms|milli|h|m|s)?", re.IGNORECASE)
+_UNITS = {"ms": 0.001, "milli": 0.001, "": 1.0, "s": 1.0, "m": 60.0, "h": 3600.0}
 _NOT_SUPPORTED = re.compile(
     r"support|unrecogni[sz]ed|unknown|unexpected|not permitted|not allowed|extra|deprecated", re.I
 )
@@ -76,6 +84,27 @@ class RateLimiter:
                 pause(self._admitted[0][0] + self.minute - time.monotonic())
                 self._admitted.popleft()
             self._admitted.append((time.monotonic(), n_tokens))
+
+
+def stated_wait(text: str) -> float | None:
+    """Return the seconds after which a message asks to be called again, or None.
+
+    >>> stated_wait("Rate limit reached. Please try again in 1m2.5s. Visit billing.")
+    62.5
+    """
+    if not (found := _WAIT.search(text)):
+        return None
+    parts = _TIME.findall(found[1] or found[2])
+    return sum(float(n) * _UNITS[unit.lower()] for n, unit in parts)
+
+
+def _state_wait(response: Any) -> None:
+    """Copy the wait that the text of a 429 states to `Retry-After`, which `openai` waits for."""
+    if response.status_code != 429 or {"retry-after", "retry-after-ms"} & {*response.headers}:
+        return
+    response.read()
+    if (seconds := stated_wait(response.text[:2000])) is not None:
+        response.headers["retry-after"] = f"{seconds:.3f}"
 
 
 class _Tries(threading.local):
@@ -140,7 +169,7 @@ class Server:
         import openai
 
         timeout = openai.Timeout(self.timeout, connect=min(CONNECT_SECONDS, self.timeout))
-        hooks: dict[str, list[Any]] = {"request": [self._before_try]}
+        hooks: dict[str, list[Any]] = {"request": [self._before_try], "response": [_state_wait]}
         return openai.OpenAI(
             api_key=self.key.get_secret_value(),
             base_url=self.address,

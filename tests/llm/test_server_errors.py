@@ -4,6 +4,7 @@ import logging
 import pickle
 import socket
 import threading
+import time
 import traceback
 
 import pytest
@@ -14,7 +15,7 @@ from graphrag_bench.errors import UserError
 from graphrag_bench.llm.calls import CallFailed, Completion, RunStopped
 from graphrag_bench.llm.chat import reply
 from graphrag_bench.llm.openai_compatible import OpenAICompatible
-from graphrag_bench.llm.server import RateLimiter
+from graphrag_bench.llm.server import RateLimiter, stated_wait
 
 pytestmark = pytest.mark.slow
 
@@ -36,6 +37,28 @@ def test_server_errors_are_retried_after_the_stated_wait(fake, chat):
     replies = client(busy).complete([chat(f"#{n}") for n in range(10)], max_tokens=5)
     assert [one.text for one in replies] == [f"reply {n}" for n in range(10)]
     assert sum(one.retries for one in replies) == fake.stats(busy).faults["429"] > 0
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds"),
+    [
+        ("Please try again in 1m2.5s. Visit billing to add credits.", 62.5),
+        ("Please retry after 20 seconds", 20),
+        ('{"error": {"details": [{"retryDelay": "34s"}]}}', 34),
+        ('{"retry_after": 3}', 3),
+        ("try again in 120ms", 0.12),
+        ("You exceeded your quota. Check your plan and billing.", None),
+    ],
+)
+def test_a_wait_is_read_from_words(text, seconds):
+    assert stated_wait(text) == seconds
+
+
+def test_a_429_is_retried_after_the_wait_in_its_text(fake, chat):
+    text = "Quota exceeded, please try again in 1.2s, or visit billing."
+    url = fake.scenario(shares={"429": 0.5}, wait_text=text, seed=1)
+    began, answer = time.monotonic(), ask(client(url), chat("x"))
+    assert answer.retries > 0 and time.monotonic() - began >= 1.2 * answer.retries
 
 
 def test_calls_fail_after_the_last_retry(fake, chat):
