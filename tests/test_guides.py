@@ -1,4 +1,4 @@
-"""The README and the guides run block by block, on small data without weights."""
+"""The guides run block by block on small data without weights, the README as it is."""
 
 import os
 import shlex
@@ -19,7 +19,7 @@ SKIPPED = ("gpt-4o-mini", "OPENAI_API_KEY", "launcher=joblib")
 HYDRA = (ROOT / "docs" / "guides" / "hydra.md").read_text("utf-8")
 """The guide whose commands print what stands below them."""
 REFUSED = ("method.dampng", "hydra.nonsense")
-PAGES = [page for page in follow.pages() if page.name != "hydra.md"]
+PAGES = [page for page in follow.pages() if page.name not in ("hydra.md", "README.md")]
 OF_RUNS = {"ablate", "ask", "run", "plan"}
 
 
@@ -117,6 +117,11 @@ def test_the_hydra_guide_shows_the_real_output(
         for line, lines in block.dialogue if block.language == "console" else ():
             out = printed(line).replace(f"{hydra_folder}/", "")
             assert [one for one in lines if one not in out] == [], f"{line}\n{out}"
+
+
+@pytest.mark.real
+def test_the_readme_prints_what_it_says(tmp_path: Path) -> None:
+    assert follow.check(ROOT / "README.md", tmp_path) == []
 
 
 def test_the_readme_is_short_and_links_every_guide() -> None:
