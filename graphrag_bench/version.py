@@ -9,7 +9,7 @@ from typing import Any
 
 from graphrag_bench.files import checkout
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 
 _PACKAGES = (
