@@ -11,6 +11,7 @@ import posixpath
 import re
 import sys
 from collections.abc import Iterator, Mapping
+from functools import cache
 from pathlib import Path
 
 from graphrag_bench.config.sources import built_in_names, method_file
@@ -39,6 +40,7 @@ def mean(cell: str) -> str:
     return cell.partition(" ")[0] or "–"
 
 
+@cache
 def titles() -> dict[str, str]:
     """Return the name of the built-in method of each title."""
     return {method_file(name)["title"]: name for name in built_in_names("method")}
@@ -104,6 +106,7 @@ def pages() -> dict[Path, str]:
     return {path: _with(path.read_text("utf-8"), of) for path, of in parts.items()}
 
 
+@cache
 def papers() -> list[str]:
     """Return the table of the papers with the number of their tables and of printed numbers."""
     lines = []
@@ -126,6 +129,7 @@ def _with(text: str, parts: Mapping[str, list[str]]) -> str:
     return text
 
 
+@cache
 def figures() -> dict[str, set[str]]:
     """Return the figures of three decimals of each method, by the names that a page may use."""
     result: dict[str, set[str]] = {}
