@@ -111,7 +111,7 @@ def did_you_mean(
     n: int = 3,
     prefix: str = "",
 ) -> str:
-    """Return a hint with up to `n` nearest names, or all of `listed` (default: `valid`) if none.
+    """Return a hint with up to `n` nearest names, else all of `listed` (default: `valid`).
 
     `prefix` is written before each name.
 

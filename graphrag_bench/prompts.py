@@ -128,7 +128,7 @@ Filling = Literal["", "chunk", "node"]
 
 @dataclass(frozen=True)
 class ContextBudget:
-    """A limit on the tokens of a prompt's context; None is no limit.
+    """A limit on the tokens of a prompt's context; None means no limit.
 
     *equal*: every method gets the same number of tokens, filled with rows of the kind `filling`.
     *native*: a method keeps its own top-k and its own budget, within the window of the reader.
@@ -186,7 +186,7 @@ class AnswerForm:
 def answer_form(
     name: FormName, open_tokens: int | None = None, *, all_forms: bool = False
 ) -> AnswerForm:
-    """Return the form of a name; raises KeyError for an unknown name.
+    """Return the answer form with this name; raises KeyError for an unknown name.
 
     `open_tokens` replaces the token limit of open forms, or of all forms with `all_forms`.
 

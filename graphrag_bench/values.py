@@ -357,7 +357,7 @@ def slot_names() -> frozenset[str]:
 
 
 def slot_of(annotation: Any) -> str | None:
-    """Return the slot of a type, None for a type that has none."""
+    """Return the slot of a type; None for a type without a slot."""
     return _slots.get(annotation) if isinstance(annotation, Hashable) else None
 
 

@@ -168,7 +168,7 @@ class Merge:
 
 
 def save_merges(folder: Path, merges: Iterable[Merge]) -> None:
-    """Write a JSON line for each merge; without merges no file."""
+    """Write a JSON line for each merge; no file is written if there are no merges."""
     lines = [json.dumps(asdict(merge), ensure_ascii=False) for merge in merges]
     if lines:
         (folder / FILE).write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")

@@ -1,4 +1,4 @@
-"""Random walks on a graph, and personalised PageRank: exact, or its top by forward push."""
+"""Random walks, and personalised PageRank: exact, or its largest values by forward push."""
 
 import math
 from collections.abc import Iterator, Sequence
@@ -179,7 +179,7 @@ _STILL = 1e-10
 
 
 def personalised_pagerank(walk: Walk, reset: FloatArray, damping: float) -> FloatArray:
-    """Return personalised PageRank of one or more resets, float64, the shape of `reset`.
+    """Return the personalised PageRank of each restart distribution, float64, shaped as `reset`.
 
     `reset` is (n_nodes,) or (n_nodes, n_resets), not negative, and normalised to sum to 1; a column
     of zeros is uniform. `damping` is the chance that the walk goes on, in [0, 1). Solves
@@ -225,7 +225,7 @@ def _enough(damping: float) -> int:
 def pushed_pagerank(
     walk: Walk, reset: Reset, damping: float, top_k: int, first: int = 0, error: float = ERROR
 ) -> Mass:
-    """Return the mass near the reset by forward push; rows out of reach are left out, as 0.
+    """Return the mass near the reset by forward push; rows that are not reached are left out.
 
     Bound: the mass of node v differs from the exact mass by at most `error` * strength(v) / mean
     strength of the walk. The work depends on reset, `damping` and `error`, not on the graph's size.

@@ -55,7 +55,7 @@ class Exploration:
 
     @property
     def last(self) -> tuple[Hop, ...]:
-        """The hops of the last round, () before the first."""
+        """The hops of the last round; () before the first round."""
         return self.rounds[-1] if self.rounds else ()
 
     @property
@@ -118,7 +118,7 @@ class Route:
 @value("routes")
 @dataclass(frozen=True)
 class Routes:
-    """The best route to each ranked chunk, in the order of the chunks that have one."""
+    """The best route to each ranked chunk, in rank order; chunks without a route are left out."""
 
     routes: tuple[Route, ...] = ()
 

@@ -1,1 +1,1 @@
-"""The command line: one module for each sub-command; importing this package imports none."""
+"""The command line: one module for each sub-command; importing the package imports no module."""

@@ -4,8 +4,8 @@ Results are stored in HOME/runs; repeat the command to resume. The command is a 
 --cfg, --info, --multirun, --config-dir and key=value, +key, ++key, ~key work as in Hydra's
 documentation (--hydra-help).
 
-In a sweep (-m) cells share artifacts and replies. A failed cell is a row of the table; repeat the
-command to retry it.
+In a sweep (-m) cells share artifacts and replies. A failed cell becomes a row of the table; repeat
+the command to retry it.
 
 examples
   graphrag-bench run dataset=sample method=hipporag limit=5

@@ -151,7 +151,7 @@ def settings_of(config: DictConfig, hydra: Any) -> dict[str, Any]:
 
 
 def method_values(method: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a method's settings with resolved interpolations, those of other settings excepted."""
+    """Return a method's settings, resolved; interpolations of other settings stay as text."""
     return dict(resolve({"method": sources.without_chunking(method)})["method"])
 
 

@@ -26,7 +26,7 @@ from graphrag_bench.terminal import refuse_secrets
 Profile = Literal["default", "paper", "zhou2025", "upstream"]
 Fidelity = Literal["default", "paper"]
 NO_SETTINGS = {"given", "row"}
-"""Fields that are no settings: the paths of the method's parameters that were set, and the row."""
+"""Fields that are not settings: the paths of the method's parameters that were set, and the row."""
 LEAST_IN_PROCESSES = 500
 """`nlp_workers=auto` starts processes for at least this many new texts."""
 BUDGETS = {"zhou2025": 7500}
@@ -204,7 +204,7 @@ class RunSettings(_Settings):
         PositiveInt | Literal["auto", "native"],
         BeforeValidator(lambda value: "native" if value is None else value),
     ] = "auto"
-    """Context tokens of every method, filled unless method.top_k=N is set (regime=published: the
+    """Context tokens, which each method fills unless method.top_k=N is set (regime=published: the
     maximum); auto: 4 whole chunks, at least 2,400, within the window, or the budget of the profile;
     native: each method's own."""
     repeats: PositiveInt = 1
@@ -270,7 +270,7 @@ class RunSettings(_Settings):
 
     @property
     def open_tokens(self) -> int | None:
-        """Maximum tokens of an open answer, or of any if published; None: those of its form."""
+        """Maximum tokens of an open answer, or of any answer if published; None: by its form."""
         own = self.answer_tokens
         return ANSWER_TOKENS.get(self.profile) if own == "auto" else own
 
@@ -309,7 +309,7 @@ def _problem(fault: dict[str, Any]) -> tuple[str, str]:
 
 
 def default_settings() -> dict[str, Any]:
-    """Return every setting with its default, nested, without those of models."""
+    """Return every setting with its default, nested, without the settings of models."""
     values: dict[str, Any] = {}
     for name, field in RunSettings.model_fields.items():
         if name not in NO_SETTINGS:

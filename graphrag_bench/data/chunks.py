@@ -48,7 +48,7 @@ class ChunkTable(Columns):
         return self.documents.take(row_ids(self.chunk_document, row))
 
     def chunks_of(self, document: str) -> list[int]:
-        """Return the chunks of a document in table order; none for an unknown document."""
+        """Return the chunks of a document in table order; [] for an unknown document."""
         row = self._document_rows.get(document)
         return [] if row is None else row_ids(self._document_chunk, row).tolist()
 

@@ -129,7 +129,7 @@ class Card(_Part):
 
     @property
     def shapes(self) -> list[Layout]:
-        """The layouts to look for in a folder, the card's own first; none for a synthetic set."""
+        """The layouts to look for in a folder, the card's own first; [] for a synthetic set."""
         own = Layout(reader=self.reader, files=self.files)
         return [] if self.made_by else [own, *self.layouts]
 

@@ -185,7 +185,7 @@ def unpack(archive: Path, members: Mapping[str, str], folder: Path) -> list[str]
 
 
 def read_manifest(folder: Path) -> list[Fetched]:
-    """Return the files of an earlier download; none without a manifest."""
+    """Return the files of an earlier download; [] without a manifest."""
     file = folder / MANIFEST
     rows = json.loads(file.read_text(encoding="utf-8"))["files"] if file.is_file() else []
     return [Fetched(**{**row, "holds": tuple(row["holds"])}) for row in rows]

@@ -152,7 +152,7 @@ def _json(path: Path, dataset: Dataset) -> Iterator[RankingRow]:
 
 
 def _negative(score: object) -> float:
-    """Return a sort key, highest score first; raises ValueError for what is no number."""
+    """Return a sort key, highest score first; raises ValueError unless `score` is a number."""
     number = isinstance(score, str | int | float) and not isinstance(score, bool)
     if not number or math.isnan(value := float(score)):  # type: ignore[arg-type]
         raise ValueError(score)
@@ -166,7 +166,9 @@ def _rank_groups(place: str, passages: object) -> RankGroups:
             try:
                 groups[_negative(score)].append(name)
             except ValueError:
-                raise UserError(f"{place}: passage '{name}' has the score {score!r}.") from None
+                raise UserError(
+                    f"{place}: passage '{name}': the score {score!r} is not a number."
+                ) from None
         return [groups[key] for key in sorted(groups)]
     if not isinstance(passages, list) or not all(type(p) in (str, int) for p in passages):
         raise UserError(f"{place}: expected a list of passages, as in {_JSON}.")
@@ -214,7 +216,9 @@ class _Matcher:
             return name
         ids = self._questions.get(without_spaces(name), [])
         if len(ids) != 1:
-            what = "is the text of several questions" if ids else "is no id or text of a question"
+            what = (
+                "is the text of several questions" if ids else "is not the id or text of a question"
+            )
             hint = f"{', '.join(ids)}." if ids else did_you_mean(name, sorted(self._ids))
             raise UserError(f"{place}: '{name[:80]}' {what}. {hint}")
         return ids[0]

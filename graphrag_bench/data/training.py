@@ -27,7 +27,7 @@ class TrainingSet:
 
 
 def training_set(dataset: Dataset) -> TrainingSet:
-    """Return the questions of a set's training file and, if it has one, of its validation file.
+    """Return the training questions of a data set, and its validation questions if it has any.
 
     Raises UserError without a training file and, when reading, for a question of the run.
     """

@@ -27,7 +27,7 @@ class Embedder(Protocol):
 
     @property
     def identity(self) -> str:
-        """Everything that can change a vector: name, revision, dimension, prefixes and others."""
+        """Everything that can change a vector: name, revision, dimension, prefixes, and so on."""
         ...
 
     @property

@@ -56,7 +56,7 @@ def n_positions(folder: Path) -> int | None:
 
 
 def tokenizer_file(folder: Path) -> Path | None:
-    """Return the path of the model's `tokenizer.json`; None if there is none."""
+    """Return the path of the model's `tokenizer.json`; None if it does not exist."""
     files = (part / TOKENIZER for part in _parts(folder))
     return next((file for file in files if file.is_file()), None)
 
@@ -73,7 +73,7 @@ def cached_folder(name: str, revision: str) -> Path | None:
 
 
 def hub_file(setting: str, name: str, file: str, revision: str = "") -> Path:
-    """Return a file of a hub model, downloaded if needed; raises UserError if there is none."""
+    """Return a file of a hub model, downloaded if needed; raises UserError if it is missing."""
     from huggingface_hub import hf_hub_download
 
     try:
@@ -112,7 +112,7 @@ class Checkpoint:
         return config
 
     def file(self, name: str) -> Path:
-        """Return one of its files, downloaded if needed; raises UserError if there is none."""
+        """Return one of its files, downloaded if needed; raises UserError if it is missing."""
         folder = Path(self.model).expanduser()
         if not folder.is_dir():
             return hub_file("graph.checkpoint", self.model, name, self.revision)

@@ -53,7 +53,7 @@ class Nlp(Protocol):
 
     @property
     def identity(self) -> str:
-        """Everything that can change the output: name, version and others."""
+        """Everything that can change the output: name, version, and so on."""
         ...
 
     def sentences(self, texts: Sequence[str]) -> Iterator[list[Sentence]]:

@@ -186,7 +186,7 @@ _IMPORTED = FunnelArtifacts(
 
 
 def is_right(scores: Mapping[str, float]) -> bool | None:
-    """Return whether a question was answered right; None without an answer or gold.
+    """Return whether a question was answered correctly; None without an answer or gold.
 
     >>> is_right({"accuracy": 1.0, "f1": 0.4}), is_right({"f1": 1.0})
     (True, None)
@@ -225,7 +225,7 @@ def run_funnel(run: StoredRun, home: Path) -> Funnel:
 
 
 def funnel_or_reason(run: StoredRun, home: Path) -> Funnel | str:
-    """Return the funnel of a run, or the reason that it has none."""
+    """Return the funnel of a run, or the reason why it has no funnel."""
     try:
         return run_funnel(run, home)
     except UserError as error:

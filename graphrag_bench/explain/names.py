@@ -79,7 +79,7 @@ def _relationship(graph: Graph, row: int) -> Named:
 
 
 class RunArtifacts:
-    """The artifacts of a stored run; `home` holds artifacts/ for a run outside a home."""
+    """The artifacts of a stored run; `home` is used if the run folder is not inside a home."""
 
     def __init__(self, run: StoredRun, home: Path) -> None:
         self._references = read_references(run.folder) or References("", {})

@@ -33,7 +33,7 @@ _USAGE = ("calls", "prompt_tokens", "completion_tokens")
 
 
 class RunQuestions:
-    """The questions of a stored run; `home` holds artifacts/ and cache/ of a run outside a home."""
+    """The questions of a stored run; `home` is used if the run folder is not inside a home."""
 
     def __init__(self, run: StoredRun, home: Path) -> None:
         self.run, self.home = run, run.home or home

@@ -67,7 +67,7 @@ def _piece(piece: Plain, whole: bool) -> Iterator[str]:
 
 
 def usage_text(usage: Plain) -> str:
-    """Return LLM calls and tokens as text; "" for none.
+    """Return LLM calls and tokens as text; "" without calls.
 
     >>> usage_text({"calls": 2, "prompt_tokens": 1500, "completion_tokens": 40})
     '2 LLM calls, 1,500 + 40 tokens'

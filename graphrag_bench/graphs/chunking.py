@@ -78,7 +78,7 @@ def separator(
 
 
 def windows(tokens: Sequence[int], size: int, overlap: int) -> Iterator[Sequence[int]]:
-    """Yield the windows of a sequence of tokens; none of an empty one."""
+    """Yield the windows of a sequence of tokens; an empty sequence has no window."""
     return (tokens[start : start + size] for start in range(0, len(tokens), size - overlap))
 
 

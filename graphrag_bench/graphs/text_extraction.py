@@ -66,7 +66,7 @@ def nlp_text_extraction(
     """Described entities and relationships of each sentence by spaCy.
 
     The type of an entity is its NER label, "" for a title without one; its description is the
-    sentence. Dates, amounts and counts are no entities. Two entities are related by a
+    sentence. Dates, amounts and counts are not entities. Two entities are related by a
     subject-verb-object relation, or, in sentences of at most 8 distinct entities, by sharing the
     sentence. The description of a relationship is the sentence, its keywords the lemmas, its
     strength 1. The title of a passage replaces he, she, it and they as a subject, is related to the
@@ -157,7 +157,7 @@ def llm_text_extraction(
 def nlp_facts(*, chunk_table: ChunkTable, nlp: Nlp, progress: Progress) -> FactExtraction:
     """Sentences of each chunk as facts, with their named entities by spaCy.
 
-    The description of an entity is the sentence. Dates, amounts and counts are no entities. The
+    The description of an entity is the sentence. Dates, amounts and counts are not entities. The
     title of a passage is the first entity of each of its sentences, and precedes sentences that do
     not name it ("title: sentence"). Sentences without entities are left out.
     Source: ours, so that hypergraphs of facts can be built without a language model.

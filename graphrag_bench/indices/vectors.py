@@ -62,7 +62,7 @@ def named_text(name: str, described: str) -> str:
 
 
 def node_texts(graph: Graph) -> list[str]:
-    """Return the description of each node, its name if it has none."""
+    """Return the description of each node, or its name if it has no description."""
     return [text or name for name, text in zip(graph.names, _descriptions(graph), strict=True)]
 
 
@@ -114,7 +114,7 @@ def relationship_texts(graph: Graph, text: RelationshipText = "context") -> list
 
 @artifact("community_index")
 def community_index(*, reports: Reports, embedder: Embedder, progress: Progress) -> VectorIndex:
-    """Vectors of communities by their reports; zeros (cosine 0) for communities without one.
+    """Vectors of communities by their reports; zeros (cosine 0) without a report.
 
     Source: Zhou et al. 2025, section 6.3 (community vectors of VGraphRAG and CheapRAG).
     """

@@ -113,7 +113,7 @@ def _share(ask: Ask, n: int) -> Judging:
 
 
 def context_relevance(case: AnswerToJudge, models: JudgeModels) -> Judging:
-    """Judge whether the context suffices to answer the question: fully 1, partly 0.5, not 0.
+    """Judge whether the context suffices to answer the question: 1 fully, 0.5 partly, 0 not.
 
     An empty context, or one that is part of the question, has 0. Deviation: rated once; the
     released evaluation averages two ratings, which are equal at temperature 0.

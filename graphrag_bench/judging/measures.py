@@ -69,7 +69,7 @@ class AnswerToJudge:
 
     @property
     def refused(self) -> bool:
-        """Whether the answer is a refusal and no gold answer is one."""
+        """Whether the answer is a refusal and no gold answer is a refusal."""
         return refuses(self.answer, self.golds) and not any(map(abstains, self.golds))
 
     @property

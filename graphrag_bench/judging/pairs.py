@@ -132,7 +132,7 @@ class Duel:
 
 @dataclass(frozen=True)
 class HeadToHead:
-    """A against B over `n` questions with verdicts in both orders; `missing` questions lack one.
+    """A against B over `n` questions with verdicts in both orders; `missing` lack a verdict.
 
     `names` are the titles of A and B and the criterion. `rate` is the win rate of A; a tie counts
     half. `flips` is the share of questions whose winner changes with the order, `first` the share
@@ -434,7 +434,7 @@ class StoredVerdicts:
         )
 
     def judged(self, folder: Path, metric: str, judge: str, scopes: Scopes) -> Mean | None:
-        """Return the mean judged value, in 0..1, over the questions with one; None without."""
+        """Return the mean judged value, in 0..1, over the judged questions; None without any."""
         return mean_of(self._of_run(folder).get(judge, {}).get(metric, {}), scopes)
 
     def _of_run(self, folder: Path) -> Values:

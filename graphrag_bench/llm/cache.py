@@ -187,7 +187,7 @@ class Cache:
         return {row.key: row for row in starmap(_row, rows)}
 
     def get(self, key: str) -> StoredReply | None:
-        """Return the reply of a key, whatever its verdict; None if there is none."""
+        """Return the reply of a key, whatever its verdict; None if no reply is stored."""
         return self.get_many(StoredReply, [key]).get(key)
 
     def put(self, *rows: CacheRow) -> int:

@@ -243,7 +243,7 @@ class ChatModel(ABC):
 
 
 def estimated_tokens(prompt: Chat) -> int:
-    """Return an estimate of a prompt's tokens: those of cl100k, and eight per message."""
+    """Return an estimate of a prompt's tokens: its cl100k tokens and eight per message."""
     return sum(count_tokens(message.content) + TOKENS_PER_MESSAGE for message in prompt)
 
 
@@ -255,7 +255,7 @@ def reply(
     stop: Sequence[str] = (),
     schema: Schema | None = None,
 ) -> Completion:
-    """Return the reply to one prompt; raises CallFailed if there is none."""
+    """Return the reply to one prompt; raises CallFailed if the call fails."""
     outcome = llm.complete([prompt], max_tokens=max_tokens, stop=stop, schema=schema)[0]
     if isinstance(outcome, CallFailed):
         raise outcome

@@ -32,7 +32,7 @@ class LedgerLine(ModelCall):
 
 
 class Ledger:
-    """File of JSON lines. Each line is one write, so that a killed process loses none."""
+    """File of JSON lines. Each line is one write, so that a killed process loses no line."""
 
     def __init__(self, path: str | Path) -> None:
         self.path = Path(path)

@@ -169,7 +169,7 @@ class PaperTable:
 
 @dataclass(frozen=True)
 class Recipe:
-    """The run behind a cell's figure, as settings; `extra` are those of one of several runs."""
+    """The run behind a cell's figure, as settings; `extra` are set for one of several runs."""
 
     table: PaperTable
     cell: PrintedCell
@@ -177,7 +177,7 @@ class Recipe:
 
     @property
     def method_name(self) -> str:
-        """The paper's name of the method that runs, which differs on some sets from the printed."""
+        """The paper's name of the method that runs; on some sets it is not the printed name."""
         return self.place.methods.get(self.cell.method, self.cell.method)
 
     @property
@@ -212,11 +212,11 @@ class Recipe:
 
     @property
     def n_questions(self) -> int | None:
-        """The printed number of questions; None if the paper has none."""
+        """The printed number of questions; None if the paper prints none."""
         return int(self.sampled) if self.sampled else self.place.questions
 
     def on(self, *extra: str) -> "Recipe":
-        """Return one of several runs, with those of the settings that concern its method."""
+        """Return one of several runs, with the settings that concern its method."""
         return replace(self, extra=self.relevant(extra))
 
     @property
@@ -316,7 +316,7 @@ def table_names() -> list[str]:
 
 @cache
 def printed_sizes(paper_name: str, card: str) -> tuple[PrintedSize, ...]:
-    """Return the printed numbers of documents and tokens of a card's corpus; () for none.
+    """Return the printed numbers of documents and tokens of a card's corpus; () if none is printed.
 
     Printed chunks are the texts of a set before chunking (zhou2025/table4, notes).
     """

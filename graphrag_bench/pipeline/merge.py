@@ -134,7 +134,7 @@ _RANKED: Mapping[str, Callable[[Sequence[Ranked[Any]]], Ranked[Any]]] = {
 
 
 def empty(slot: str) -> Any:
-    """Return the empty value of a slot, or None if its type has none."""
+    """Return the empty value of a slot, or None if its type has no empty value."""
     if slot in ("nodes", "relationships", "chunks", "communities"):
         return Ranked.empty()
     return {"mentions": Mentions(()), "query": Query(()), "keywords": Keywords((), ())}.get(slot)

@@ -169,7 +169,7 @@ def imported_notes(runs: Sequence[RunMetrics]) -> Iterator[Note]:
             yield Note("imported", f"{title}: published at {reference}")
         if unmatched := source.get("unmatched"):
             of = source["passages"]
-            text = f"{title}: {unmatched} of {of} passages match no document and are no evidence"
+            text = f"{title}: {unmatched} of {of} passages match no document and are not evidence"
             yield _warning("unmatched", text)
         if n < selected:
             text = f"{title}: its file has {n} of {selected} questions; means are over these"

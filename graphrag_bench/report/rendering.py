@@ -17,7 +17,7 @@ MISSING = "–"
 FEW = 10
 """Number of questions below which no interval is printed."""
 WIDTH = 100
-"""Characters of a line if the output is no terminal and `COLUMNS` is not set."""
+"""Characters of a line if the output is not a terminal and `COLUMNS` is not set."""
 _FOLDED = 12
 """Least width of a folded text."""
 _MARKDOWN = re.compile(r"([\\|<>`])")

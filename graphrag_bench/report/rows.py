@@ -268,7 +268,7 @@ def differing_settings(runs: Sequence[RunMetrics]) -> list[str]:
 
 
 def above_steps(names: Iterable[str]) -> list[str]:
-    """Return the settings outside of steps; all settings if there are none."""
+    """Return the settings outside of steps; all settings if every one is inside a step."""
     every = list(names)
     return [name for name in every if not name.startswith(_STEPS)] or every
 

@@ -73,7 +73,7 @@ class RunFolder:
         return self.path / (f"{name}.{self.shard}.{suffix}" if self.shard else f"{name}.{suffix}")
 
     def files(self, name: str) -> list[Path]:
-        """Return the files of this name of all shards, that of the unsharded run first."""
+        """Return the files of this name of all shards; the file of the unsharded run is first."""
         return sorted(self.path.glob(f"{name}.jsonl")) + sorted(self.path.glob(f"{name}.*.jsonl"))
 
     def rows(self) -> dict[str, Row]:

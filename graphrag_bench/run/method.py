@@ -104,7 +104,7 @@ def read_keys(config: Mapping[str, Any]) -> MethodKeys:
 def is_edited(
     settings: RunSettings, file: Mapping[str, Any] | None, pipeline: Pipeline, options: StepOptions
 ) -> bool:
-    """Return whether a pipeline differs from that of its method's file.
+    """Return whether a pipeline differs from the pipeline in its method's file.
 
     The file is read with the profile, fidelity, pooling and parameters of the run.
     """

@@ -1,4 +1,4 @@
-"""The models of a run, made on first use, so that a finished run loads none."""
+"""The models of a run, made on first use, so that a finished run loads no model."""
 
 import copy
 import json
@@ -175,7 +175,7 @@ class Models(Mapping[str, Any]):
 
     @cached_property
     def llm_judge(self) -> ChatModel:
-        """The model that judges; raises UserError if none is set."""
+        """The model that judges; raises UserError if no judge is set."""
         return self._language_model("llm_judge")
 
     def _language_model(self, group: str, trial: int = 0) -> ChatModel:
@@ -232,7 +232,7 @@ class Models(Mapping[str, Any]):
 
     @property
     def import_from(self) -> Path:
-        """The file or folder of the graph to import; raises UserError if none is set."""
+        """The file or folder of the graph to import; raises UserError if no path is set."""
         if self.settings.graph.import_from is None:
             raise UserError("An imported graph needs graph.import_from=PATH.")
         return file_of(Path(self.settings.graph.import_from))

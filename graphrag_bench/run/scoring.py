@@ -57,7 +57,7 @@ PLAIN = Scoring()
 def scoring_of(
     dataset: Dataset, evaluation: EvaluationSettings, folder: RunFolder, rows: Mapping[str, Row]
 ) -> Scoring:
-    """Return the scoring of a run, with its context texts and judged values."""
+    """Return how a run is scored, with its context texts and judged values."""
     return Scoring(
         metric_names(dataset, evaluation),
         {question.id: question.text for question in dataset.questions},

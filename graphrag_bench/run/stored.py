@@ -145,7 +145,7 @@ class StoredRun:
 
     @property
     def evaluation(self) -> EvaluationSettings:
-        """The settings of its last scoring, without those that no longer exist."""
+        """The settings of its last scoring, without settings that no longer exist."""
         return evaluation(self._scoring(self.metrics))
 
     def _scoring(self, metrics: Mapping[str, Any]) -> dict[str, Any]:

@@ -42,7 +42,7 @@ class Figure:
 
 @dataclass(frozen=True)
 class CellEntry:
-    """Content beside a printed cell: a figure, what is missing for one, or the reason for none.
+    """Content next to a printed cell: a figure, what a figure needs, or why there is none.
 
     `runs` are the settings of missing runs, `missing_parts` names other parts, `unjudged` are the
     keys of stored runs, or pairs of runs, without verdicts. A mean over runs may have a figure and
@@ -57,7 +57,7 @@ class CellEntry:
 
 
 def count_of_runs(n_runs: int) -> str:
-    """Return `1 run`, `2 runs` and so on; "" for none."""
+    """Return `1 run`, `2 runs` and so on; "" for no run."""
     return f"{n_runs} run{'s' if n_runs > 1 else ''}" if n_runs else ""
 
 

@@ -109,7 +109,7 @@ class Grade:
 
 
 def grade(one: RunConditions, recipe: Recipe, judge: str = "", protocol: str = "") -> Grade:
-    """Return the grade of a run's figure against a printed one; `judge` is that of judged figures.
+    """Return the grade of a run's figure against a printed one; `judge` is the run's judge.
 
     C if the data set, corpus size, language model, judge or part of the questions differs or is
     unknown, or if the regime is not `published`. A if data, models, settings and prompts are equal;

@@ -58,7 +58,7 @@ _UNSAFE = ("<", "\u2028", "\u2029")
 
 
 def set_columns(dataset: Dataset | None, names: Sequence[str]) -> Plain:
-    """Return questions with their gold as columns; without the data set, texts are the ids."""
+    """Return questions with their gold as columns; without the data set, ids replace the texts."""
     texts = {one.id: one.text for one in dataset.questions} if dataset else {}
     gold = [(dataset.gold.get(name) if dataset else None) or Gold() for name in names]
     return {
@@ -235,7 +235,7 @@ def write_demo(page: Path) -> Path:
 def _write_static(page: Path) -> None:
     is_page = all((page / name).is_file() for name in (INDEX, "parts.js"))
     if page.is_file() or (page.is_dir() and any(page.iterdir()) and not is_page):
-        raise UserError(f"{page} exists and is no run page. Choose a new or empty folder.")
+        raise UserError(f"{page} exists and is not a run page. Choose a new or empty folder.")
     if (page / FOLDER).exists():
         shutil.rmtree(page / FOLDER)
     shutil.copytree(STATIC, page, dirs_exist_ok=True)

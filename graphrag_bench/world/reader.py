@@ -1,4 +1,4 @@
-"""A scripted language model that answers exactly if its prompt has the facts."""
+"""A scripted language model that answers if and only if its prompt has the facts."""
 
 import json
 import re
@@ -26,7 +26,7 @@ UNKNOWN = "unknown"
 
 
 class WorldReader(Scripted):
-    """A reader without weights that knows the grammar of the synthetic world and none of its facts.
+    """A reader without weights that knows the grammar of the synthetic world but none of its facts.
 
     It reads the statements of the user's messages (sentences, triples, rows of tables) and follows
     the question's relations from the entity in the question: the answer is the last name, as

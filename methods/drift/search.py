@@ -56,12 +56,12 @@ class Trail:
 
     @property
     def current(self) -> FollowUp | None:
-        """The current follow-up; None after the last."""
+        """The current follow-up; None after the last follow-up."""
         return self.follow_ups[self.n_searched] if self.n_searched < len(self.follow_ups) else None
 
     @property
     def query(self) -> Query:
-        """The current follow-up as a query; empty after the last."""
+        """The current follow-up as a query; empty after the last follow-up."""
         return Query((self.current.text,) if self.current else ())
 
     def searched(self, findings: Sequence[DriftAnswer], new: Sequence[str], depth: int) -> "Trail":
@@ -83,7 +83,7 @@ class Trail:
 @value("none_open")
 @dataclass(frozen=True)
 class NoneOpen:
-    """End of the search: no follow-up is left. Has the number of searches."""
+    """End of the search, because no follow-up is left; with the number of searches."""
 
     n_searched: int
 
@@ -204,7 +204,7 @@ LOCAL = Prompt("methods:drift/prompts/local.j2")
 def passage(
     question: Question, trail: Trail, context: Context
 ) -> tuple[Trail, Query, NoneOpen | None]:
-    """Add the context's new passages to the trail as answers, and move to the next follow-up.
+    """Store the context's new passages as answers in the trail, and go to the next follow-up.
 
     Passages are the chunks of the context. Score: 100 times the share of the question's distinct
     words in the passage, rounded, at least 1. No follow-up is added. The search ends after the last

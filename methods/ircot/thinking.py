@@ -32,7 +32,7 @@ class Thoughts:
 @value("finished")
 @dataclass(frozen=True)
 class EndOfThought:
-    """Why a chain of thought ended: its last sentence, or that there was none."""
+    """Why a chain of thought ended: its last sentence, or "no thought" after an empty reply."""
 
     reason: str
 

@@ -93,7 +93,7 @@ LongText = Annotated[str, BeforeValidator(_text), _schema_limit(maxLength=400)]
 
 
 class _Lenient(BaseModel):
-    """Reply whose fields may have other names; a reply that is no object is its field `BARE`."""
+    """Reply whose fields may have other names; any other reply becomes its field `BARE`."""
 
     BARE: ClassVar[str]
 
@@ -175,7 +175,7 @@ def bounded_reply(max_sequences: int, max_hops: int) -> type[PlanReply]:
 def plan_of(
     reply: PlanReply, original: str, *, kind: QuestionKind = "specific", rewritten: bool = False
 ) -> Plan:
-    """Return the normalised plan of a reply; without sub-questions if it has none.
+    """Return the normalised plan of a reply, with an empty list if there are no sub-questions.
 
     Ids become `sequence-hop`; a repeated id is renumbered. A placeholder that names a sub-question
     makes it a dependency. The final question is `original`, or the plan's wording if `rewritten`;

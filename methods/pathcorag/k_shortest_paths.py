@@ -86,7 +86,7 @@ def shortest_paths(
 
     `pairs` is int64 (n_pairs, 2); a pair comes once and has different ends. Returns for each path
     the row of its pair, int64 (n,), and its nodes, int64 (n, longest + 1), padded with -1. A path
-    visits no node twice and follows relationships in either direction; `most=None` is no bound.
+    visits no node twice and follows relationships in either direction; `most=None` means no bound.
     Ties up to four hops: the higher sum of similarities, then the lower node tuple; beyond, the
     lower tuple.
     Source: PathCoRAG, section 4.3 and appendix B (Yen's algorithm).
@@ -165,7 +165,7 @@ def shortest_way(
     starts: Int32Array, nodes: Int32Array, source: int, target: int,
     blocked: NDArray[np.bool_], banned: NDArray[np.bool_],
 ) -> Int32Array:  # fmt: skip
-    """Return the nodes of the shortest path, ties by node tuple; empty if there is none.
+    """Return the nodes of the shortest path, ties by node tuple; empty if there is no path.
 
     The path avoids nodes that are `blocked`, (n_nodes,), and its first hop avoids nodes that are
     `banned`.

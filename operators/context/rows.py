@@ -90,7 +90,7 @@ def chunks_context(
 ) -> Context:
     """Add the first `top_k` chunks to the context, as text or as CSV rows.
 
-    The default `auto` is 4, None is no limit. `bounded=False` ignores the context budget, for a
+    The default `auto` is 4, None means no limit. `bounded=False` ignores the context budget, for a
     context that is read in groups. The id of a piece is its first document; `also` has the others.
     Source: Zhou et al. 2025, section 6.2; budget shares of their released code (0.33 for chunks
     next to other blocks).
@@ -249,8 +249,8 @@ def communities_context(
 ) -> Context:
     """Add the first `top_k` community reports to the context, as text or as CSV rows.
 
-    None is no limit; communities without a report are skipped. `bounded=False` ignores the context
-    budget, for a context that is read in groups.
+    None means no limit; communities without a report are skipped. `bounded=False` ignores the
+    context budget, for a context that is read in groups.
     Source: Zhou et al. 2025, section 6.2; budget share 0.27 in their released code.
     """
     pieces = []
@@ -279,7 +279,7 @@ def nodes_fitting(
 ) -> Ranked[Node]:
     """Return the first nodes whose descriptions take at most `tokens` together.
 
-    None is no limit. A node without a description counts by its name. With `types` only nodes of
+    None means no limit. A node without a description counts by its name. With `types` only nodes of
     these types are counted and cut; the others stay.
     Source: HyperGraphRAG (Luo et al. 2025), its release: each search is cut by itself.
     """
@@ -304,7 +304,7 @@ def chunks_fitting(
     tokenizer: Tokenizer,
     tokens: NonNegativeInt | None = None,
 ) -> Ranked[Chunk]:
-    """Return the first chunks that take at most `tokens` together; None is no limit.
+    """Return the first chunks that take at most `tokens` together; None means no limit.
 
     Source: HyperGraphRAG (Luo et al. 2025), its release: each search is cut by itself.
     """

@@ -127,7 +127,7 @@ def communities(*, import_from: Path, graph: Graph, chunk_table: ChunkTable) -> 
 
 @artifact("reports.msgraphrag")
 def reports(*, import_from: Path, communities: Communities) -> Reports:
-    """Import reports with title, full content and rank; "" and 0 for communities without one.
+    """Import reports with title, full content and rank; "" and 0 for communities without a report.
 
     Raises UserError for the communities of another graph.
     """
@@ -194,10 +194,10 @@ def read_parquet(folder: Path, name: str, columns: Sequence[str]) -> list[Parque
 
 
 def text_of(value: Any) -> str:
-    """Return the text of a cell; "" for an empty one."""
+    """Return the text of a cell; "" for an empty cell."""
     return value if isinstance(value, str) else ""
 
 
 def list_of(value: Any) -> list[str]:
-    """Return the ids in a cell; none for an empty one."""
+    """Return the ids in a cell; [] for an empty cell."""
     return [str(item) for item in value] if isinstance(value, list) else []
