@@ -103,22 +103,23 @@ HEAD = {"op": "chunk.head", "top_k": 1}
 
 
 @pytest.mark.parametrize(
-    ("rows", "edited"),
+    ("rows", "edits"),
     [
-        (lambda rows: [*rows, HEAD], True),
-        (lambda rows: [{**rows[0], "top_k": 1}], True),
-        (lambda rows: [dict(row) for row in rows], False),
+        (lambda rows: [*rows, HEAD], "+ chunk.head"),
+        (lambda rows: [{**rows[0], "top_k": 1}], "+ chunk.vdb.top_k=1"),
+        (lambda rows: [{"op": "chunk.bm25", "top_k": 2}], "+ chunk.bm25 - chunk.vdb"),
+        (lambda rows: [dict(row) for row in rows], ""),
     ],
 )
 def test_edited_steps_change_name_and_role(
-    rows: Callable[[list[Any]], list[Any]], edited: bool
+    rows: Callable[[list[Any]], list[Any]], edits: str
 ) -> None:
     pipeline = gb.method("vanilla", **WEIGHTLESS, top_k=3)
     pipeline.steps["retrieve"][:] = rows(pipeline.steps["retrieve"])
     method = pipeline.experiment(gb.dataset("toy"), answer="off").method
-    end = " (edited)" * edited
-    assert (method.name, method.title) == (f"vanilla{end}", f"VanillaRAG{end}")
-    assert method.role == ("" if edited else "baseline")
+    named = (f"vanilla {edits}".strip(), f"VanillaRAG {edits}".strip())
+    assert (method.name, method.title) == named
+    assert method.role == ("" if edits else "baseline")
 
 
 def test_renamed_method_keeps_top_k() -> None:

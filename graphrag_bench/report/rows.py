@@ -186,7 +186,7 @@ def _titled(run: RunMetrics, *parts: str) -> RunMetrics:
 
 
 def _cells(runs: Sequence[RunMetrics]) -> list[RunMetrics]:
-    titles = [f"{run['title']} {run['varied']}".strip() for run in runs]
+    titles = [f"{_stock_title(run)} {run['varied']}".strip() for run in runs]
     unlike = len(set(titles)) == len({(run["method"], run["varied"]) for run in runs})
     return [
         _titled(
@@ -198,6 +198,13 @@ def _cells(runs: Sequence[RunMetrics]) -> list[RunMetrics]:
         )
         for run, title in zip(runs, titles, strict=True)
     ]
+
+
+def _stock_title(run: RunMetrics) -> str:
+    """Return the title of a cell, without the edits of its steps if the sweep varies these."""
+    stages = ("convert.", "retrieve.", "generate.")
+    varies_steps = any(stage in run["varied"] for stage in stages)
+    return str(run["title"]).removesuffix(run.get("edits", "") if varies_steps else "").strip()
 
 
 def _doubt_mark(run: RunMetrics) -> str:

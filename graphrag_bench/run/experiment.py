@@ -34,8 +34,8 @@ from graphrag_bench.run.method import (
     artifact_choices,
     check_parameters,
     check_prompts,
+    edits_of,
     extractions,
-    is_edited,
     read_keys,
     unresolved,
 )
@@ -102,11 +102,11 @@ class Experiment:
         stated = {"budget_context": reported_budget(settings, pipeline, budget), "pooling": pooling}
         parameters = {key: value for key, value in settings.method.items() if key not in RESERVED}
         pipeline_run = with_budget(pipeline, budget, settings, window)
-        edited = is_edited(settings, file, pipeline, options)
+        edits = edits_of(settings, file, pipeline, options)
         experiment = cls(
             settings.model_copy(update=stated),
             dataset,
-            Method(keys, parameters, pipeline_run, pooling is not None, edited),
+            Method(keys, parameters, pipeline_run, pooling is not None, edits),
             models,
             choices,
             window,

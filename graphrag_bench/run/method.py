@@ -3,6 +3,7 @@
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from difflib import SequenceMatcher
 from pathlib import Path
 from typing import Any, Literal
 
@@ -56,39 +57,37 @@ _REFERENCE = re.compile(r"(?:\bmethod[.\[]|\$\{\.+)(\w+)")
 RESERVED = frozenset({*MethodKeys.model_fields, "budget", FILE, *KEYS, *STAGES})
 FIRST_SLOTS = {"gold_chunks": "chunks"}
 """The slot that each value of `given` fills."""
-EDITED = " (edited)"
-"""The end of the name and title of a method whose steps are not those of its file."""
 
 
 @dataclass(frozen=True)
 class Method:
     """A method: its keys, its parameters by name, and its pipeline.
 
-    `pooled`: its relationships are pooled. `edited`: its steps differ from those of its file; an
-    edited method has "(edited)" in its name and title, and no role.
+    `pooled`: its relationships are pooled. `edits`: how its steps differ from those of its file; an
+    edited method has them in its name and title, and no role.
     """
 
     keys: MethodKeys
     parameters: Mapping[str, Any]
     pipeline: Pipeline
     pooled: bool = False
-    edited: bool = False
+    edits: str = ""
 
     @property
     def name(self) -> str:
         """Its name in commands."""
-        return f"{self.keys.name}{EDITED * self.edited}"
+        return f"{self.keys.name} {self.edits}".strip()
 
     @property
     def title(self) -> str:
         """Its name in tables."""
         pooled = " + pooling" * self.pooled
-        return f"{self.keys.title or self.keys.name}{pooled}{EDITED * self.edited}"
+        return f"{self.keys.title or self.keys.name}{pooled} {self.edits}".strip()
 
     @property
     def role(self) -> str:
         """Its role as a reference row; "" without one."""
-        return "" if self.edited else self.keys.role or ""
+        return "" if self.edits else self.keys.role or ""
 
 
 def read_keys(config: Mapping[str, Any]) -> MethodKeys:
@@ -101,21 +100,41 @@ def read_keys(config: Mapping[str, Any]) -> MethodKeys:
         raise UserError("\n".join(problems)) from None
 
 
-def is_edited(
+def edits_of(
     settings: RunSettings, file: Mapping[str, Any] | None, pipeline: Pipeline, options: StepOptions
-) -> bool:
-    """Return whether a pipeline differs from the pipeline in its method's file.
+) -> str:
+    """Return how a pipeline differs from the one in its method's file, e.g. `+ chunk.head`.
 
-    The file is read with the profile, fidelity, pooling and parameters of the run.
+    The file is read with the profile, fidelity, pooling and parameters of the run. Named are added
+    and removed operators, and settings that no parameter sets; "" if there are none.
     """
     if file is None or file.get("name") != settings.method.get("name"):
-        return False
+        return ""
     given = {key: value for key, value in settings.method.items() if key not in STAGES}
     source = with_profile(file, settings.profile, settings.fidelity, settings.pooling)
     own = method_values({**source, **given})
     if all((own.get(stage) or []) == (settings.method.get(stage) or []) for stage in STAGES):
-        return False
-    return build(own, options)[0].describe() != pipeline.describe()
+        return ""
+    stock, _ = build(own, options)
+    before, after = stock.operators(), pipeline.operators()
+    names = [[op.operator.name for op in ops] for ops in (before, after)]
+    words = []
+    for kind, a, b, c, d in SequenceMatcher(a=names[0], b=names[1], autojunk=False).get_opcodes():
+        if kind != "equal":
+            words += [f"+ {name}" for name in names[1][c:d]]
+            words += [f"- {name}" for name in names[0][a:b]]
+            continue
+        for old, new in zip(before[a:b], after[c:d], strict=True):
+            words += [
+                f"+ {new.operator.name}.{name}={getattr(value, 'name', value)}"
+                for name, value in new.settings.items()
+                if old.settings.get(name, value) != value
+            ]
+            if old.use != new.use:
+                words.append(f"+ {new.operator.name}.use={','.join(new.use.values())}")
+    if sorted(names[0]) == sorted(names[1]) and names[0] != names[1]:
+        words = [word for word in words if "=" in word] + ["(reordered)"]
+    return " ".join(words) or "(edited)" * (stock.describe() != pipeline.describe())
 
 
 def able_to_pool() -> list[str]:

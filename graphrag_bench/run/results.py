@@ -46,6 +46,7 @@ def results(experiment: Experiment, selected: Sequence[Question]) -> dict[str, A
         "gold": dataset.gold_digest,
         "method": method.name,
         "title": method.title,
+        "edits": method.edits,
         "role": method.role,
         "verified": str(method.keys.verified).lower(),
         "parameters": dict(method.parameters),
