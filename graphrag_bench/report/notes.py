@@ -119,6 +119,9 @@ def _of_any_run(runs: Sequence[RunMetrics]) -> Iterator[Note]:
     doubted = {f"{run['method']} (verified: {unverified(run)})" for run in runs if unverified(run)}
     if names := ", ".join(sorted(doubted)):
         yield Note("verified", f"(?): not fully checked against its paper, see its page: {names}")
+    if any(run.get("whole_corpus") for run in runs):
+        text = "the whole corpus fits into the context: set a smaller budget_context"
+        yield _warning("whole corpus", text)
     if any(run["cost"]["mixed"] for run in runs):
         text = "one step was served by several models or builds: see cost.models"
         yield _warning("mixed models", text)

@@ -12,17 +12,19 @@ cap), and by default a profile other than `default` and `method.budget=N`.
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from itertools import chain
+from itertools import accumulate, chain
 from typing import Any, Literal
 
 from graphrag_bench.config.settings import BUDGETS, RunSettings
+from graphrag_bench.data.dataset import Dataset
 from graphrag_bench.errors import UserError
 from graphrag_bench.pipeline.combinators import Switch
 from graphrag_bench.pipeline.pipeline import Pipeline
 from graphrag_bench.pipeline.steps import OperatorStep
 from graphrag_bench.prompts import UNBOUNDED, ContextBudget, Filling
 from graphrag_bench.run.method import references
-from graphrag_bench.run.windows import ContextWindow, round_up_to_hundred
+from graphrag_bench.run.windows import CHARACTERS_A_TOKEN, ROW, ContextWindow, round_up_to_hundred
+from graphrag_bench.text import count_tokens
 
 FEWEST_TOKENS = 50
 """Assumed minimum of the mean tokens of a chunk: sets how many chunks fill the budget."""
@@ -232,6 +234,18 @@ def context_blocks(pipeline: Pipeline, budget: ContextBudget, typical: int) -> l
         share = min(share / tokens, 1.0) if alone and tokens else share
         blocks.append(Block(op, share, n_tokens, whole, alone))
     return blocks
+
+
+def holds_corpus(dataset: Dataset, pipeline: Pipeline, budget: ContextBudget) -> bool:
+    """Return whether all documents fit into a context that is filled with chunks."""
+    if budget.filling != "chunk" or not dataset.documents:
+        return False
+    blocks = context_blocks(pipeline, budget, typical=1)
+    most = max((block.whole for block in blocks if block.whole is not None), default=0) / ROW
+    if sum(len(document.text) for document in dataset.documents) > CHARACTERS_A_TOKEN * most:
+        return False  # the tokenizer is slow to load
+    totals = accumulate(count_tokens(document.passage) for document in dataset.documents)
+    return all(total <= most for total in totals)
 
 
 def empty_blocks(

@@ -182,6 +182,8 @@ def context_lines(experiment: Experiment) -> Iterator[str]:
             )
         n_groups = f"{op.settings['max_groups']:,} groups, {each}"
         yield f"  {op.operator.name:<24} reads at most {n_groups}"
+    if budgets.holds_corpus(experiment.dataset, pipeline, budget):
+        yield "  ! the whole corpus fits into the context: retrieval decides nothing here"
     if reason := budgets.empty_blocks(pipeline, budget, experiment.window):
         yield f"  ! {reason}"
 

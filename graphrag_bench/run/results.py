@@ -11,7 +11,7 @@ from graphrag_bench.embedding.long_texts import TextLengths
 from graphrag_bench.errors import UserError
 from graphrag_bench.llm.ledger import lines_by, models_of, read_ledger, sums
 from graphrag_bench.pipeline.reader_prompts import common_forms, own_answers
-from graphrag_bench.run.budgets import packers
+from graphrag_bench.run.budgets import holds_corpus, packers
 from graphrag_bench.run.conditions import result_settings
 from graphrag_bench.run.estimates import estimates
 from graphrag_bench.run.experiment import Experiment, forms_of
@@ -58,6 +58,7 @@ def results(experiment: Experiment, selected: Sequence[Question]) -> dict[str, A
         "own_answers": own_answers(method.pipeline.operators()) if common else [],
         "budget_context": shared if isinstance(shared, int) and packers(method.pipeline) else None,
         "fill_context": _filled(experiment),
+        "whole_corpus": holds_corpus(dataset, method.pipeline, experiment.context_budget),
         "commit": commit(),
         "extraction": experiment.extraction,
         "extraction_statistics": _statistics(recipes),

@@ -29,7 +29,7 @@ RESERVED = 600
 ROW = 1.05
 """Tokens of a row of a prompt per token of its chunk: row number and quotes add 5 %."""
 _SAMPLE = 200
-_CHARACTERS_A_TOKEN = 8
+CHARACTERS_A_TOKEN = 8
 
 
 @dataclass(frozen=True)
@@ -116,7 +116,7 @@ def chunk_size(settings: RunSettings, dataset: Dataset) -> ChunkSize:
     documents, size = dataset.documents, _size_of_chunks(settings, dataset)
     if not documents:
         return ChunkSize(0, 0)
-    most = None if size is None else size * _CHARACTERS_A_TOKEN
+    most = None if size is None else size * CHARACTERS_A_TOKEN
     counts = []
     places = np.linspace(0, len(documents) - 1, _SAMPLE).tolist()
     for document in (documents[row] for row in sorted({round(place) for place in places})):

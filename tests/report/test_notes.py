@@ -40,6 +40,7 @@ BUDGET = {"budget_context": 2400}
         ([run("A"), run("B", regime="published")], "regimes", ["house: A; published: B"]),
         ([run("A", flags=["names everything"])], "answers", ["A: names everything"]),
         ([run("A", failed=2)], "failed", []),
+        ([run("A", whole_corpus=True)], "whole corpus", ["budget_context"]),
         ([repeated(0)], "repeats", ["A: all 3"]),
         ([SHORT, LONG], "contexts", ["BM25 600", "HippoRAG 66", "budget_context=N"]),
         ([SHORT | BUDGET, LONG | BUDGET], "contexts", ["fill 2,400"]),

@@ -10,7 +10,7 @@ from graphrag_bench.config.plugins import load_plugins
 from graphrag_bench.config.sources import method_file, names, with_profile
 from graphrag_bench.pipeline.pipeline import Pipeline, build
 from graphrag_bench.prompts import ContextBudget
-from graphrag_bench.run.budgets import context_blocks, map_steps, packers
+from graphrag_bench.run.budgets import context_blocks, holds_corpus, map_steps, packers
 from graphrag_bench.run.experiment import Experiment
 from graphrag_bench.run.windows import LEAST, ChunkSize, ContextWindow
 
@@ -111,6 +111,17 @@ def test_window_limits_groups_and_the_budget_of_a_profile() -> None:
     assert both.context_budget.tokens == 90
     blocks = context_blocks(cut.method.pipeline, cut.context_budget, cut.window.chunk.typical)
     assert [block.n_tokens for block in blocks] == [1525, 1144, 3431]
+
+
+@pytest.mark.parametrize(
+    ("name", "budget", "held"),
+    [("bm25", "2400", True), ("bm25", "100", False), ("bm25", "native", False)],
+)
+def test_corpus_that_fits_into_the_context_is_found(name: str, budget: str, held: bool) -> None:
+    """The toy set has 8 documents of about 26 tokens."""
+    experiment = prepared(name, f"budget_context={budget}")
+    method, limit = experiment.method, experiment.context_budget
+    assert holds_corpus(experiment.dataset, method.pipeline, limit) is held
 
 
 def test_key_contains_the_budget() -> None:
