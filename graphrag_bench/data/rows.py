@@ -9,6 +9,7 @@ from functools import cache
 from importlib import import_module
 from pathlib import Path
 from string import ascii_uppercase
+from types import MappingProxyType
 from typing import Annotated, Any, TypeVar
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, ValidationError
@@ -293,8 +294,13 @@ def pyarrow(module: str) -> Any:
         raise UserError(why) from None
 
 
-def checked_row(place: Place, content: Any, shape: type[R]) -> R:
-    """Return the validated row; raises UserError for a wrong or missing field."""
+def checked_row(
+    place: Place, content: Any, shape: type[R], written: Mapping[str, str] = MappingProxyType({})
+) -> R:
+    """Return the validated row; raises UserError for a wrong or missing field.
+
+    `written` are the names in the file of fields that have other names there.
+    """
     if not isinstance(content, dict):
         names = [of.alias or name for name, of in shape.model_fields.items()]
         raise UserError(
@@ -304,7 +310,8 @@ def checked_row(place: Place, content: Any, shape: type[R]) -> R:
         return shape.model_validate(content)
     except ValidationError as error:
         fault = error.errors()[0]
-        path = ".".join(map(str, fault["loc"]))
+        first, *others = map(str, fault["loc"])
+        path = ".".join([written.get(first, first), *others])
         if fault["type"] != "missing":
             raise UserError(f"{place}: field '{path}': {fault['msg']}.") from None
         hint = did_you_mean(path, content)

@@ -74,7 +74,8 @@ def test_jsonl_accepts_the_field_names_of_other_tools(
     ("fields", "message"),
     [
         ({"supporting_facts": [["Tarnum", 0]]}, "line 1.*Tarnum"),
-        ({"question_type": ["bridge"]}, "line 1.*'type'"),
+        ({"question_type": ["bridge"]}, "line 1.*'question_type'"),
+        ({"golden_answers": [None]}, "line 1.*'golden_answers.0'"),
         ({"evidence": ["e", "f"], "scope": "s"}, "line 1: question 'q1'.*'f'"),
     ],
 )

@@ -94,6 +94,7 @@ def _read(path: Path, shape: type[R]) -> Iterator[tuple[Place, R]]:
     unread: dict[str, None] = {}
     for place, content in json_line_objects(path):
         row: Any = content
+        written: dict[str, str] = {}
         if isinstance(content, Mapping):
             row, others = {}, list[str]()
             for name in sorted(content, key=lambda one: one in shape.other_names):
@@ -103,13 +104,15 @@ def _read(path: Path, shape: type[R]) -> Iterator[tuple[Place, R]]:
                     others.append(name)
                 elif several:  # the values of all names are united
                     row[own] = [*row.get(own, ()), *_several(content[name])]
+                    written[own] = name
                 else:
                     row[own] = content[name]
+                    written[own] = name
             for name in others:
                 if close := get_close_matches(name, shape.model_fields.keys() - row, 1, 0.8):
                     raise UserError(f"{place}: no field '{name}'. Did you mean '{close[0]}'?")
             unread |= dict.fromkeys(others)
-        yield place, checked_row(place, row, shape)
+        yield place, checked_row(place, row, shape, written)
     if unread:
         warn(f"{path}: ignored fields: {', '.join(unread)}.")
 
