@@ -275,5 +275,5 @@ def detectable_share(n_questions: int) -> float:
     0.198102
     """
     if n_questions < 1:
-        raise ValueError("no questions, no difference to detect")
+        raise ValueError("a detectable difference needs at least one question")
     return round(min(1.0, _REACH * math.sqrt(DISCORDANT / n_questions)), 6)

@@ -200,7 +200,7 @@ def by_keyword(
     `joined` searches once, for all keywords joined by commas. Without keywords the question is the
     query.
     Source: PathRAG (Chen et al. 2025), "Node Retrieval"; `joined` as in the released code. The
-    turns are this project's.
+    order of turns is this project's choice.
     """
     texts = [
         (", ".join(one.low),) if one.low and node_query == "joined" else one.low for one in keywords
