@@ -38,6 +38,9 @@ def results(experiment: Experiment, selected: Sequence[Question]) -> dict[str, A
     metrics = score(rows, dataset.gold, folder.timing(), scoring)
     forms, shared = forms_of(selected), settings.budget_context
     recipes = list(_recipes(experiment, selected))
+    counts = len(rows), metrics["answered"]
+    valid = _still_valid(experiment, *counts)
+    of_context = dataset, method.pipeline, experiment.context_budget
     common = common_forms(settings.regime, forms)
     return metrics | {
         "dataset": dataset.name,
@@ -58,7 +61,7 @@ def results(experiment: Experiment, selected: Sequence[Question]) -> dict[str, A
         "own_answers": own_answers(method.pipeline.operators()) if common else [],
         "budget_context": shared if isinstance(shared, int) and packers(method.pipeline) else None,
         "fill_context": _filled(experiment),
-        "whole_corpus": holds_corpus(dataset, method.pipeline, experiment.context_budget),
+        "whole_corpus": valid["whole_corpus"] if valid else holds_corpus(*of_context),
         "commit": commit(),
         "extraction": experiment.extraction,
         "extraction_statistics": _statistics(recipes),
@@ -69,21 +72,23 @@ def results(experiment: Experiment, selected: Sequence[Question]) -> dict[str, A
         "selected": len(selected),
         "build_rates": _build_rates(recipes),
         "cost": cost(experiment, selected),
-        "estimate": _estimate(experiment, len(rows), metrics["answered"]),
+        "estimate": valid["estimate"] if valid else _estimate(experiment, *counts),
     }
 
 
-def _estimate(experiment: Experiment, n_rows: int, n_answered: int) -> dict[str, Any]:
-    """Return the expected calls and tokens of each step, from `metrics.json` if still valid.
+def _still_valid(experiment: Experiment, n_rows: int, n_answered: int) -> Mapping[str, Any]:
+    """Return the stored metrics of the same questions by the same code, or an empty mapping.
 
-    Loading a tokenizer would take a third of the time of a finished run.
+    What needs a tokenizer is taken from them: loading it takes a third of a finished run's time.
     """
     stored = experiment.folder.metrics()
     same = {"commit": commit(), "n": n_rows, "answered": n_answered}
     same |= {name: getattr(experiment.settings, name) for name in ("split", "limit", "dev_share")}
-    if not commit().endswith("+") and same.items() <= stored.items():
-        estimate: dict[str, Any] = stored["estimate"]
-        return estimate
+    valid = not commit().endswith("+") and same.items() <= stored.items()
+    return stored if valid else {}
+
+
+def _estimate(experiment: Experiment, n_rows: int, n_answered: int) -> dict[str, Any]:
     rows = estimates(experiment, n_rows, n_answered, unpaid=False)
     return {row.step: asdict(row.expected if row.stage == "build" else row.most) for row in rows}
 
