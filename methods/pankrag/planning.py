@@ -93,7 +93,7 @@ LongText = Annotated[str, BeforeValidator(_text), _schema_limit(maxLength=400)]
 
 
 class _Lenient(BaseModel):
-    """Reply whose fields may have other names; any other reply becomes its field `BARE`."""
+    """Reply whose fields may have other names; a reply that is not an object fills `BARE`."""
 
     BARE: ClassVar[str]
 

@@ -74,7 +74,7 @@ class Involved:
 
 
 class InvolvedTypes(BaseModel):
-    """Involved types in a reply."""
+    """Types that a sub-question involves, as the model replies."""
 
     nodes: list[str] = []
     relations: list[str] = []
