@@ -41,6 +41,10 @@ class Plans(Results):
 
     name = "plan"
 
+    def __init__(self) -> None:
+        super().__init__()
+        self.command.sized = True
+
     def plan(self, outcomes: Outcomes) -> int:
         """Print the plans; return 1 if a cell cannot run."""
         seen: dict[str, Experiment] = {}

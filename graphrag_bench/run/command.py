@@ -23,6 +23,7 @@ from graphrag_bench.run.execute import execute
 from graphrag_bench.run.experiment import Experiment
 from graphrag_bench.run.folder import RunLocked
 from graphrag_bench.run.models import ProcessCache, key_of, process_cache
+from graphrag_bench.run.sized import stand_in
 from graphrag_bench.run.stored import EXTENT
 
 NONE = "none"
@@ -61,10 +62,12 @@ def methods_of(outcomes: Outcomes) -> dict[str, list[str]]:
 class Command:
     """The experiments of one command, each prepared once.
 
+    With `sized`, a paper's row whose data set is not on disk is prepared with its printed sizes.
     Pickling empties it: a worker of a launcher prepares its own cells.
     """
 
     shared: ProcessCache = field(default_factory=process_cache)
+    sized: bool = False
     _prepared: dict[str, Experiment] = field(default_factory=dict)
 
     def __reduce__(self) -> tuple[type["Command"], tuple[()]]:
@@ -74,7 +77,8 @@ class Command:
         """Return the checked experiment of composed settings."""
         name = key_of([values, swept])
         if name not in self._prepared:
-            experiment = Experiment.prepare(values, swept=swept, shared=self.shared)
+            data = stand_in(values) if self.sized and values.get("row") else None
+            experiment = Experiment.prepare(values, data, swept=swept, shared=self.shared)
             check_names(experiment.settings)
             self._prepared[name] = experiment
         return self._prepared[name]

@@ -32,6 +32,7 @@ from graphrag_bench.run.estimates import (
     total,
 )
 from graphrag_bench.run.experiment import Experiment, answering_steps, forms_of
+from graphrag_bench.run.sized import SIZES
 from graphrag_bench.values import Question
 
 
@@ -69,6 +70,8 @@ def _method_lines(experiment: Experiment) -> Iterator[str]:
     method, settings = experiment.method, experiment.settings
     sources = f"regime {settings.regime}, profile {settings.profile}, fidelity {settings.fidelity}"
     yield f"method {method.name} on {experiment.dataset.name} ({sources})"
+    if experiment.dataset.name.endswith(SIZES):
+        yield "  ! the data set is not on disk: sizes are the printed ones, keys are not the run's"
     yield from (f"  method.{name} = {value}" for name, value in method.parameters.items())
     yield from (f"  pooling.{name} = {value}" for name, value in (settings.pooling or {}).items())
 

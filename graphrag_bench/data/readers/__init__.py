@@ -3,7 +3,7 @@
 A reader is a function of the corpus file and the questions file; a card names it.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
@@ -127,14 +127,24 @@ def data_folder(name: str, home: str | Path) -> Path:
     return Path(home) / "data" / name
 
 
+def is_on_disk(card: Card, home: Path) -> bool:
+    """Return whether the files of a data set are in the card's folder or below `home`."""
+    return any(True for _ in _places(card, home))
+
+
+def _places(card: Card, home: Path) -> Iterator[Path]:
+    for folder in (project_folder("datasets") / card.name, data_folder(card.name, home)):
+        if any(_complete(folder, layout) for layout in card.shapes):
+            yield folder
+
+
 def _folder(card: Card, root: str | Path | None, home: Path) -> Path:
     if root:
         if not Path(root).is_dir():
             raise UserError(f"dataset.root: no folder '{root}'.")
         return Path(root)
-    for folder in (project_folder("datasets") / card.name, data_folder(card.name, home)):
-        if any(_complete(folder, layout) for layout in card.shapes):
-            return folder
+    for folder in _places(card, home):
+        return folder
     fetched = card.source is not None and (card.source.downloads or card.source.by_hand)
     how = f"Fetch it (graphrag-bench fetch dataset={card.name}), or set" if fetched else "Set"
     raise UserError(f"Data set '{card.name}' is not on disk. {how} its folder: dataset.root=PATH.")
