@@ -19,11 +19,11 @@ from graphrag_bench.config.sources import (
 from graphrag_bench.errors import UserError, did_you_mean, unknown
 from graphrag_bench.evaluation.metrics import UNDIRECTED, metric_names
 from graphrag_bench.progress import Progress
+from graphrag_bench.run.estimates import stand_in
 from graphrag_bench.run.execute import execute
 from graphrag_bench.run.experiment import Experiment
 from graphrag_bench.run.folder import RunLocked
 from graphrag_bench.run.models import ProcessCache, key_of, process_cache
-from graphrag_bench.run.sized import stand_in
 from graphrag_bench.run.stored import EXTENT
 
 NONE = "none"

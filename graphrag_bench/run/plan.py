@@ -25,6 +25,7 @@ from graphrag_bench.prompts import FormName, Prompt, answer_form
 from graphrag_bench.run import budgets, windows
 from graphrag_bench.run.conditions import condition_lines
 from graphrag_bench.run.estimates import (
+    SIZES,
     estimate_head,
     estimate_line,
     estimate_lines,
@@ -32,7 +33,6 @@ from graphrag_bench.run.estimates import (
     total,
 )
 from graphrag_bench.run.experiment import Experiment, answering_steps, forms_of
-from graphrag_bench.run.sized import SIZES
 from graphrag_bench.values import Question
 
 

@@ -7,8 +7,7 @@ import pytest
 from graphrag_bench.config.compose import compose_settings
 from graphrag_bench.errors import UserError
 from graphrag_bench.run.command import Command
-from graphrag_bench.run.estimates import estimates
-from graphrag_bench.run.sized import SIZES, stand_in
+from graphrag_bench.run.estimates import SIZES, estimates, stand_in
 from graphrag_bench.text import count_tokens
 
 ROW = "zhou2025.table5.VanillaRAG"
