@@ -162,7 +162,7 @@ class Builder(Registered):
 
     @property
     def variant(self) -> str:
-        """The name of the variant that it builds."""
+        """The name of the variant that the builder builds."""
         return self.name.partition(".")[2] or self.name
 
 

@@ -129,7 +129,7 @@ def choose_nodes(
     max_groups: PositiveInt = 24,
     max_tokens: PositiveInt = 160,
 ) -> tuple[Ranked[Node], Exploration]:
-    """Return the next nodes, and the exploration with the hops to them as its next round.
+    """Return the next nodes, and the exploration with a new round of the hops to these nodes.
 
     The candidates of a chosen relation are the nodes at its other end (with `use: [nodes]` only
     these). The model scores them, 0..1, in one call per relation; a single candidate takes the

@@ -292,6 +292,6 @@ def min_max(chunks: Ranked[Chunk], *, weight: NonNegativeFloat = 1.0) -> Ranked[
 def head(chunks: Ranked[Chunk], *, top_k: PositiveInt = 4) -> Ranked[Chunk]:
     """Return the first `top_k` chunks with their scores.
 
-    Source: this project, for an arm of a branch that keeps the chunks it is given.
+    Source: this project; for a branch with one arm that keeps its input chunks.
     """
     return chunks.head(top_k)

@@ -99,7 +99,7 @@ PROTOCOLS: Mapping[str, Protocol] = {
 
 
 def select_protocol(runs: Sequence[StoredRun], name: str = "") -> Protocol:
-    """Return the protocol of a name; for "" `paper` if all runs are as published, else `house`."""
+    """Return the named protocol; by default `paper` if all runs are as published, else `house`."""
     if name and name not in PROTOCOLS:
         raise unknown("protocol", name, PROTOCOLS)
     regimes = {regime_of(run.metrics) for run in runs}

@@ -143,7 +143,7 @@ class Grid(_Entry):
 
 
 class TableShape(_Entry):
-    """One table or figure, with `grids` of its cells without numbers.
+    """One table or figure; `grids` describe its cells, without the numbers.
 
     `shows` describes these cells. `graph` is the method whose graph sizes are printed. `settings`
     and `methods` override those of the paper. `notes` explain differences from the printed figures

@@ -105,7 +105,7 @@ def check_scoring(dataset: Dataset, evaluation: EvaluationSettings, answering: b
 
 
 def question_scores(row: Row, gold: Gold, scoring: Scoring = PLAIN) -> dict[str, float]:
-    """Return the metrics of one question that its gold allows.
+    """Return the metrics that can be computed from the gold of one question.
 
     Judged values are added; an unreadable judgement is missing, never 0.
 

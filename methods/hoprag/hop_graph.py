@@ -176,7 +176,7 @@ def hop(
     progress: Progress,
     max_df: PositiveInt | None = MAX_DF,
 ) -> Graph:
-    """Build the graph of passages, with edges from raised questions to the passages that answer.
+    """Build the graph of passages; an edge leads from a raised question to a passage that answers.
 
     Node i is chunk i, described by the passage. A raised question is matched with the most similar
     question answered by another passage. Similarity: the mean of the Jaccard index of their names,

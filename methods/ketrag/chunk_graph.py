@@ -339,7 +339,7 @@ def by_keyword(
     top_k: PositiveInt = 10,
     tokens: PositiveInt | None = None,
 ) -> list[Ranked[Chunk]]:
-    """Rank the chunks of the keywords nearest to the question or its query by their own similarity.
+    """Rank the chunks of the nearest keywords by similarity to the question or its query.
 
     The `n_keywords` nearest keywords, by mean cosine of their sentences, add their chunks to a pool
     of `pool` chunks: nearest keyword first, most similar chunk first. The `top_k` most similar

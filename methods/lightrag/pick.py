@@ -28,7 +28,7 @@ PER_ROW, MIN_COSINE = 5, 0.2
 
 @operator("chunk.pick.none", order="the order given")
 def as_found(chunks: Ranked[Chunk], *, top_k: PositiveInt | None = None) -> Ranked[Chunk]:
-    """Keep the first `top_k` chunks as found; all for None.
+    """Keep the first `top_k` chunks in their order, or all chunks for None.
 
     Source: Zhou et al. 2025, section 6.1: chunks by occurrence or of relationships, as found.
     """

@@ -126,7 +126,7 @@ def activate(
     threshold: Annotated[float, Field(ge=0, le=1)] = 0.5,
     sentences_per_node: PositiveInt = 1,
 ) -> list[tuple[Ranked[Node], NodeScores]]:
-    """Activate nodes from the given ones along sentences; return the nodes and their activation.
+    """Spread activation from the given nodes along sentences; return the active nodes.
 
     In each round an active node takes the `sentences_per_node` sentences that name it and are most
     similar to the question, except those taken in earlier rounds. It passes its score times the

@@ -193,7 +193,7 @@ def by_keyword(
     min_score: Annotated[float, Field(ge=-1, le=1)] = -1.0,
     top_k: PositiveInt = 40,
 ) -> list[Ranked[Node]]:
-    """Rank nodes by similarity to the low-level keywords, which take turns until `top_k` nodes.
+    """Rank up to `top_k` nodes by similarity to the low-level keywords, which choose in turn.
 
     At its turn a keyword takes its most similar node that is not taken yet, and is skipped when no
     such node reaches `min_score`. Score: the cosine of node and keyword, -1..1; ties by lower id.

@@ -180,7 +180,7 @@ def of_paths(
     n_paths: PositiveInt = 5,
     top_k: PositiveInt = 5,
 ) -> Ranked[Node]:
-    """Rank the entities of the facts on the best paths, and of the facts that start paths.
+    """Rank the entities of two kinds of facts: facts on the best paths, and facts that start paths.
 
     Entities are nodes of the given `types`, facts are the other nodes of a path; without types all
     nodes of a path are facts and all their neighbours entities. Both the first `n_paths` paths and

@@ -113,7 +113,7 @@ def triples_context(
     context_budget: ContextBudget,
     form: TripleForm = "triplets",
 ) -> Context:
-    """Build a context of triples, one a line, or chained into paths, in the order given.
+    """Build a context of triples, one per line, or chained into paths, in the order given.
 
     A line is "(head, relation, tail)". With `form="paths"` a line is continued, "->relation->tail",
     while the tail of a triple is the head of the next one; triples are not moved. Triples with the

@@ -281,7 +281,7 @@ def nodes_fitting(
 
     None means no limit. A node without a description counts by its name. With `types` only nodes of
     these types are counted and cut; the others stay.
-    Source: HyperGraphRAG (Luo et al. 2025), its release: each search is cut by itself.
+    Source: HyperGraphRAG (Luo et al. 2025), its release: each search is cut separately.
     """
     if tokens is None:
         return nodes
@@ -306,7 +306,7 @@ def chunks_fitting(
 ) -> Ranked[Chunk]:
     """Return the first chunks that take at most `tokens` together; None means no limit.
 
-    Source: HyperGraphRAG (Luo et al. 2025), its release: each search is cut by itself.
+    Source: HyperGraphRAG (Luo et al. 2025), its release: each search is cut separately.
     """
     if tokens is None:
         return chunks
