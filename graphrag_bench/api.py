@@ -178,7 +178,7 @@ class EditablePipeline:
         return {stage: self.method.setdefault(stage, []) for stage in STAGES}
 
     def renamed(self, name: str) -> "EditablePipeline":
-        """Return a copy with another name, for its run folders and tables.
+        """Return a copy with another name, which run folders and tables show.
 
         >>> method("bm25").renamed("mine")
         <Pipeline mine: 3 steps; print(pipeline) shows them>
@@ -235,7 +235,7 @@ class EditablePipeline:
     def ask(self, question: str, data: Dataset | str = "sample") -> TracedAnswer:
         """Answer one question, with its context and trace; nothing is stored.
 
-        A failed step raises its error.
+        If a step fails, its error is raised.
 
         >>> from graphrag_bench.llm.scripted import Scripted
         >>> reader = Scripted({"Norvik": "Ada Marsh"})

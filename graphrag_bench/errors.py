@@ -40,9 +40,9 @@ class ErrorCollector:
 
 
 def result_or_error(work: Callable[[], T]) -> T | Exception:
-    """Return the result of `work`, which may run code of the user, or the error it raised.
+    """Return the result of `work`, which may run a user's code, or the error that it raised.
 
-    A UserError is raised.
+    A UserError is raised, not returned.
     """
     try:
         return work()
@@ -53,7 +53,7 @@ def result_or_error(work: Callable[[], T]) -> T | Exception:
 
 
 def message_of(error: Exception) -> str:
-    """Return the message of an error, with the file of an OSError and the type of others.
+    """Return the message of an error: with the file for an OSError, else with the error type.
 
     >>> message_of(FileNotFoundError(2, "No such file", "card.yaml"))
     'No such file: card.yaml'
@@ -76,7 +76,7 @@ def exit_code_of(error: Exception) -> int:
 class UnreadableReply(Exception):
     """A model's reply could not be parsed; `problem` is the reason, for the corrective retry.
 
-    `problem` is part of a prompt: another wording changes answers.
+    `problem` is part of a prompt, so changing its wording changes answers.
     """
 
     def __init__(

@@ -54,7 +54,7 @@ _Loader.add_implicit_resolver(
 def read_yaml(text: str, where: str) -> object:
     """Parse a YAML text; raises UserError with the line number.
 
-    Dates stay texts, numbers as `1e-3` are floats, and duplicate keys are errors.
+    Dates are kept as text, numbers such as `1e-3` are floats, and duplicate keys are errors.
 
     >>> read_yaml("rate: 1e-3", "card.yaml")
     {'rate': 0.001}
@@ -73,7 +73,7 @@ def read_yaml(text: str, where: str) -> object:
 
 
 def expand_home(value: Any) -> Any:
-    """Return settings with the user's home folder for a leading `~`, at any depth."""
+    """Return settings with each leading `~`, at any depth, replaced by the user's home folder."""
     if isinstance(value, str):
         return str(Path(value).expanduser()) if value == "~" or value.startswith("~/") else value
     if isinstance(value, Mapping):

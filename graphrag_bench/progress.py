@@ -19,7 +19,7 @@ _LEAST_SECONDS, _LEAST_SHARE, _LEAST_ITEMS = 10.0, 0.05, 200
 
 
 def no_advance(n: int) -> None:
-    """Show nothing."""
+    """Ignore the advance: show no progress."""
 
 
 @dataclass

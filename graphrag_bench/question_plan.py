@@ -14,7 +14,7 @@ FINAL = "final"
 
 
 def kind_of(question: Question) -> QuestionKind:
-    """Return the kind that the data set gives, else abstract for prose answers."""
+    """Return the kind of a question: the data set's, else abstract for prose answers."""
     prose = answer_form(question.form).prose
     return "abstract" if (prose if question.abstract is None else question.abstract) else "specific"
 
@@ -35,7 +35,7 @@ class Plan:
     """Sub-questions in the order of the plan's text, and the final question.
 
     Dependencies are valid and acyclic; `fixes` lists what was changed for that. `fallback` is the
-    reason for a plan that is not the model's.
+    reason if the plan does not come from the model.
     """
 
     sub_questions: tuple[SubQuestion, ...]
@@ -105,8 +105,8 @@ def checked_plan(
 ) -> Plan:
     """Return a plan without dangling, duplicate or circular dependencies.
 
-    A cycle loses the edge to its last sub-question in the text. A final question without
-    dependencies gets the sub-questions that no other needs.
+    In a cycle, the edge to the sub-question that comes last in the text is removed. A final
+    question without dependencies gets the sub-questions that no other needs.
     Source: the plan normalisation of the project's PankRAG page, rules 4, 6 and 8.
 
     >>> plan = checked_plan(
@@ -142,7 +142,7 @@ def checked_plan(
 
 
 def _circle(needs: Mapping[str, Sequence[str]]) -> Sequence[str]:
-    """Return a cycle, each needed by the next and the first also last; () without one."""
+    """Return a cycle in which each is needed by the next, first and last equal; () if none."""
     try:
         TopologicalSorter(needs).prepare()
     except CycleError as error:

@@ -1,7 +1,7 @@
-"""Terminal output without control characters and secrets, and signals.
+"""Terminal output without control characters or secrets, and handling of signals.
 
 The command line prints inside `clean_output`, which cleans answers, ids, tables, progress and
-errors. Code that draws with colours takes the stream itself by `unwrapped`.
+errors. Code that draws with colours gets the original stream from `unwrapped`.
 """
 
 import os
@@ -55,7 +55,7 @@ class _Clean:
 
 
 def unwrapped(stream: TextIO) -> TextIO:
-    """Return the stream inside a cleaned one."""
+    """Return the original stream that a cleaned stream wraps."""
     return stream.stream if isinstance(stream, _Clean) else stream
 
 

@@ -1,7 +1,8 @@
 """Compare two runs question by question and setting by setting.
 
-It prints the paired difference of every metric with its interval, the questions gained and lost,
-and the settings that differ, over the questions scored in both. No model is called.
+Over the questions scored in both runs, it prints the paired difference of every metric with its
+interval, and the questions gained and lost. It also prints the settings that differ. No model is
+called.
 
 example
   graphrag-bench diff 0a1b2c3d4e5f f5e4d3c2b1a0

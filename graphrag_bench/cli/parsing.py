@@ -36,8 +36,8 @@ _FOLDERS = ("--config-dir", "-cd", "--config-path", "-cp")
 class Parser(argparse.ArgumentParser):
     """A parser of options, words and settings NAME=VALUE, without abbreviations.
 
-    The help shows `about` above the options, and its part from "example" on below them. Errors
-    are UserErrors that name the nearest valid name.
+    The help shows `about` above the options; the part that begins with "example" follows them.
+    Errors are UserErrors that name the nearest valid name.
     """
 
     def __init__(self, command: str, about: str) -> None:
@@ -80,7 +80,7 @@ class Parser(argparse.ArgumentParser):
         self._settings |= {name: name for name, *_ in rows}
 
     def add_word(self, name: str, shown: str, meaning: str, n: str | None = None) -> None:
-        """Accept words, `n` as argparse's nargs; the help calls them `shown`."""
+        """Accept positional words; `n` is argparse's nargs, `shown` their name in the help."""
         self.add_argument(name, metavar=shown, help=meaning, nargs=n)
 
     def add_flag(self, name: str, meaning: str, *short: str) -> None:
@@ -96,7 +96,7 @@ class Parser(argparse.ArgumentParser):
         self._names.append(name)
 
     def add_home(self, default: str | None = ".", meaning: str = HOME) -> None:
-        """Accept `--home`, or `paths.home=` as in a run."""
+        """Accept `--home`, and `paths.home=` as `run` does."""
         self.add_option("--home", "HOME", meaning, default)
         self._settings["paths.home"] = "home"
 
@@ -226,7 +226,7 @@ def _as_list(name: str, text: str) -> list[str]:
 
 
 def is_setting(argument: str) -> bool:
-    """Return whether an argument is a setting, and not a text with `=` in it.
+    """Return whether an argument is a setting rather than a text that contains `=`.
 
     >>> is_setting("method.top_k=5"), is_setting("Is 1 + 1 = 2?")
     (True, False)

@@ -1,8 +1,8 @@
 r"""Generate questions for a corpus, and write both into a folder.
 
-Run the questions on the same data set, which reuses its graphs (dataset.questions=FOLDER), or run
-the folder as a new data set (dataset=jsonl dataset.root=FOLDER). The model is llm@llm_build=, by
-default llm=.
+To reuse stored graphs, run the questions on the same data set (dataset.questions=FOLDER). You can
+also run the folder as a new data set (dataset=jsonl dataset.root=FOLDER). The model is
+llm@llm_build=, by default llm=.
 
 examples
   graphrag-bench questions dataset=sample kind=specific wording=template n=30

@@ -296,11 +296,11 @@ class Results(Callback):
         )
 
     def plan(self, outcomes: Outcomes) -> int | None:
-        """Return the exit code of a command that only plans, else None."""
+        """Return the exit code if the command only plans, else None."""
         return None
 
     def _or_exit(self, work: Callable[[], int]) -> None:
-        """Exit if `work` fails: Hydra turns a callback's exception into a warning."""
+        """Exit if `work` fails, because Hydra turns an exception in a callback into a warning."""
         code = _outcome(work)
         if isinstance(code, Exception):
             sys.stderr.write(f"graphrag-bench {self.name}: {message_of(code)}\n")

@@ -91,7 +91,7 @@ def main(options: Namespace) -> None:
 
 
 def _is_run(word: str, first: str, home: Path) -> bool:
-    """Return whether the word after a run is another run, and not a question of the first."""
+    """Return whether the word after a run names another run rather than a question."""
     if Path(word).is_dir():
         return True
     try:

@@ -1,4 +1,4 @@
-"""Composition of settings by Hydra, in its application and outside of it."""
+"""Composition of settings by Hydra, inside and outside of a Hydra application."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -84,8 +84,8 @@ def _hydra() -> Iterator[ConfigLoader]:
 def cells(config: DictConfig, overrides: Sequence[str]) -> list[list[str]] | None:
     """Return the overrides of every cell of a sweep, as Hydra's basic sweeper expands them.
 
-    Overrides of the command replace parameters of the sweeper. None for a sweeper that chooses one
-    cell after the other. Raises UserError for a sweep without cells.
+    Overrides of the command replace parameters of the sweeper. Returns None for a sweeper that
+    chooses cells one at a time. Raises UserError for a sweep without cells.
     """
     if config.hydra.runtime.choices["hydra/sweeper"] != "basic":
         return None
@@ -131,8 +131,9 @@ def value_of(text: str, name: str = "value") -> Any:
 def settings_of(config: DictConfig, hydra: Any) -> dict[str, Any]:
     """Return the settings in Hydra's composition; `hydra` is its `hydra` node.
 
-    Unresolvable interpolations stay, for the check of the method. `given` has the paths of the
-    method's settings that an override sets or that differ from its file, `row` the paper's row.
+    Unresolvable interpolations are kept, and the check of the method reports them. `given` has the
+    paths of the method's settings that an override sets or that differ from its file, `row` the
+    paper's row.
     """
     plain: Any = OmegaConf.to_container(config)
     plain.pop("hydra", None)

@@ -1,4 +1,4 @@
-"""Plug-in packages: their operators and builders are imported, their configs searched."""
+"""Plug-in packages: import of their operators and builders, and search of their configs."""
 
 import sys
 import traceback

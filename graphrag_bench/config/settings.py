@@ -54,7 +54,7 @@ class _Settings(BaseModel):
 
 
 def _absolute(settings: BaseModel, *names: str) -> dict[str, str]:
-    """Return the absolute paths of those settings that name an existing file or folder."""
+    """Return absolute paths for the settings that name an existing file or folder."""
     paths = {name: Path(own) for name in names if (own := getattr(settings, name))}
     return {name: str(path.absolute()) for name, path in paths.items() if path.exists()}
 
@@ -270,7 +270,7 @@ class RunSettings(_Settings):
 
     @property
     def open_tokens(self) -> int | None:
-        """Maximum tokens of an open answer, or of any answer if published; None: by its form."""
+        """Token limit of an open answer, or of any answer if published; None: set by its form."""
         own = self.answer_tokens
         return ANSWER_TOKENS.get(self.profile) if own == "auto" else own
 

@@ -16,8 +16,8 @@ A method's file may have profiles, the values of its sources:
     fidelity: {conversion: llm, build.extraction: llm}
 
 `profile=zhou2025` applies the first mapping to the file, `fidelity=paper` the last; settings of the
-user override both. `unstated` marks a value that a source does not state: that of the file stays.
-`pooled: {form: paths}` has the changes for path pooling (pooling=rerank, reselect).
+user override both. `unstated` marks a value that a source does not state; the value in the file is
+kept. `pooled: {form: paths}` has the changes for path pooling (pooling=rerank, reselect).
 """
 
 import copy
@@ -124,7 +124,7 @@ def file_of(group: str, name: str) -> Path | None:
 
 
 def unknown_choice(group: str, name: str, valid: Iterable[str] | None = None) -> UserError:
-    """Return the error for an unknown choice: the nearest of the `valid` ones, or its extra."""
+    """Return the error for an unknown choice; it names the nearest choices or a missing extra."""
     if group.startswith("hydra/") and (extra := _EXTRAS.get(name)):
         return UserError(f"{group}={name} needs an extra: pip install 'graphrag-bench[{extra}]'.")
     return unknown(group, name, valid or names(group))
@@ -256,7 +256,7 @@ def profiled_method(name: str, profile: str, fidelity: str, pooling: str) -> dic
 class _Choices(ConfigSource):
     """Serves the folders and the computed choices.
 
-    Its path has the folders, because the workers of a launcher receive this source.
+    Its path contains the folders, so that workers of a launcher receive them.
     """
 
     def __setstate__(self, state: dict[str, Any]) -> None:

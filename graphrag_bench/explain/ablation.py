@@ -37,9 +37,9 @@ _STAGES = ("convert", "retrieve")
 class Change:
     """One change of a step.
 
-    `set` gives a setting another value, `drop` removes the step, `case` fixes a switch to one
-    case, `arm` removes one arm of a branch. `step` is an operator (every step with it is changed)
-    or a place, as `retrieve.1.cases.otherwise.0`.
+    `set` gives a setting another value, `drop` removes the step, `case` fixes a switch to one case,
+    `arm` removes one arm of a branch. `step` is an operator (every step with it is changed) or a
+    place such as `retrieve.1.cases.otherwise.0`.
     """
 
     kind: Kind
@@ -92,7 +92,7 @@ def apply_changes(method: Mapping[str, Any], changes: Sequence[Change]) -> dict[
 
 @dataclass(frozen=True)
 class StepPlace:
-    """A step by its list, its row in the list, and its path in the method."""
+    """The position of a step: the list that contains it, its index there, and its path."""
 
     items: list[Item]
     row: int
@@ -115,7 +115,7 @@ class StepPlace:
 
     @property
     def names(self) -> tuple[str, str, str]:
-        """The names that find this step: operator, path, and both as in a trace."""
+        """The names by which this step can be found: operator, path, and both as in a trace."""
         return self.name, self.path, f"{self.path} {self.name}"
 
 

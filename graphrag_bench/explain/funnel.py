@@ -61,16 +61,16 @@ class EvidenceDocument:
 
     @property
     def lost(self) -> str | None:
-        """The first stage that it did not pass and that no later stage recovered, or None."""
+        """The first stage that lost the document for good, or None."""
         found = [STAGES.index(stage) for stage in _RETRIEVAL if self.passed.get(stage)]
         after = STAGES[max(found, default=-1) + 1 :]
         return next((stage for stage in after if self.passed.get(stage) is False), None)
 
     def state(self, stage: str) -> State:
-        """Return its state at a stage.
+        """Return the state of the document at a stage.
 
-        "absent": an earlier stage lost it. "recovered": this stage missed it, and a later stage
-        found it. No stage of a failed question is "unknown".
+        "absent" means that an earlier stage lost it, "recovered" that this stage missed it and a
+        later stage found it. A failed question has no "unknown" stage.
         """
         end = STAGES.index(self.lost) if self.lost else len(STAGES)
         if STAGES.index(stage) >= end:
@@ -83,7 +83,7 @@ class EvidenceDocument:
 
 @dataclass(frozen=True)
 class StageCount:
-    """The number of documents that a stage `lost`, and that are left (`rest`) after it."""
+    """The number of documents that a stage `lost`, and the number left after it (`rest`)."""
 
     stage: str
     lost: int
@@ -386,7 +386,7 @@ class _StoredRow:
         return np.unique(np.concatenate([*nodes, graph.source[ends], graph.target[ends]]))
 
     def linked(self, passages: Sequence[LocatedDocument]) -> set[str] | None:
-        """The documents whose nodes the first steps reach; see `evidence_documents`."""
+        """Return the documents with a node that the first steps reach; see `evidence_documents`."""
         from scipy.sparse import coo_array
         from scipy.sparse.csgraph import connected_components
 

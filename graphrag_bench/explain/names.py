@@ -49,7 +49,7 @@ class ArtifactNames:
     def row(self, kind: str, row: int) -> Named:
         """Return the names of a row of `kind` nodes, relationships, chunks or communities.
 
-        Only the id if the artifact is missing.
+        If the artifact is missing, only the id is returned.
         """
         graph, table, reports = self.graph, self.chunk_table, self.reports
         named: Named = {"id": row}
@@ -142,7 +142,7 @@ def has_keys(value: Any, *keys: str) -> TypeGuard[dict[str, Any]]:
 def relationships_in(value: Any) -> dict[int, float | None]:
     """Return the relationships in a recorded ranking, subgraph, exploration or list of paths.
 
-    Each with its score, or None.
+    The value of each is its score, or None.
     """
     if isinstance(value, list):
         return {row: None for path in value for row in path["relationships"]}

@@ -122,8 +122,8 @@ def explanation(
 ) -> Plain:
     """Return a question with its answer, fallbacks, context, usage and steps, names for ids.
 
-    `head` has the first fields, `texts` the text of each piece of context, or None. `cut` lists
-    the kind and id of what the budget left out.
+    `head` has the first fields, `texts` the text of each piece of context, or None. `cut` lists the
+    kind and id of each piece that the budget left out.
     """
     context = row.get("context") or {}
     pieces = context.get("pieces", [])

@@ -41,7 +41,7 @@ def describe(dataset: Dataset) -> str:
 
 
 def abstract_questions(llm: ChatModel, description: str, n: int = MAX_QUESTIONS) -> list[QA]:
-    """Return up to `n` questions, at most 125, in turn from all tasks.
+    """Return up to `n` questions (at most 125), taken from the tasks in turn.
 
     Missing items of a reply are requested again, at most twice. Raises UserError if no user, task
     or question can be read; RunStopped if calls keep failing.

@@ -57,9 +57,9 @@ class Chains:
     def sample(self, hops: int, n: int, rng: np.random.Generator) -> list[tuple[int, ...]]:
         """Sample up to `n` distinct chains of `hops` facts.
 
-        A chain repeats no node, and no single fact joins its ends. Its relations lead from the
-        first node only to the last. Names, or relations, count as equal if the words of one
-        contain the words of the other.
+        A chain repeats no node, and no single fact joins its ends. From the first node, its
+        relations lead only to the last node. Names, or relations, count as equal if the words of
+        one contain the words of the other.
         """
         chains: dict[tuple[int, tuple[str, ...]], tuple[int, ...]] = {}
         for first in rng.permutation(self.rows).tolist():
@@ -100,7 +100,7 @@ class Chains:
 
 
 def _equal_names(names: Iterable[str]) -> list[set[int]]:
-    """Return for each name the rows of equal names: the words of one contain those of the other."""
+    """Return the rows of equal names for each name (see `Chains.sample`)."""
     rows: dict[tuple[str, ...], list[int]] = defaultdict(list)
     words = [tuple(normalise_name(name).split()) for name in names]
     for row, own in enumerate(words):
@@ -179,7 +179,7 @@ def specific_questions(
     llm: ChatModel | None,
     seed: int = 0,
 ) -> tuple[list[QA], int]:
-    """Return up to `n` questions, split evenly over `hops`, and the number of refused wordings.
+    """Return up to `n` questions, split evenly over `hops`, and the count of refused wordings.
 
     Without `llm` a template words them. A wording that contains the answer or an intermediate
     name, or is unreadable, is refused and replaced by another chain.

@@ -5,8 +5,9 @@ equal cost. `budget_context=N` sets the number; `auto` derives it from the chunk
 the window of the reader (`run.windows.ContextWindow`).
 
 *native*: each method keeps its own k, or the `budget` of its file or profile, within the window of
-the reader. Native are `budget_context=native`, `regime=published` (`budget_context=N` is then a
-cap), and by default a profile other than `default` and `method.budget=N`.
+the reader. This mode applies with `budget_context=native` and with `regime=published`
+(`budget_context=N` is then a cap). It is the default for `method.budget=N` and for any profile
+other than `default`.
 """
 
 import math
@@ -56,7 +57,7 @@ def context_budget(
     """Return the context budget of a run, unbounded for a pipeline that packs no context.
 
     An equal budget is not filled if the command sets a number of items (`method.top_k=8`) that
-    filling would change; `file` is the method's file, which shows the steps that read a parameter.
+    filling would change; `file` is the method's file, which shows which steps read a parameter.
     Raises UserError for a number of tokens that no step uses (unless `swept`), that exceeds the
     window, or that conflicts with `method.budget`.
     """
@@ -81,7 +82,7 @@ def context_budget(
 
 
 def own_budget(settings: RunSettings) -> int | None:
-    """Return the context budget of the method in tokens, else that of its profile, else None."""
+    """Return the method's context budget in tokens, else the budget of its profile, else None."""
     own: int | None = settings.method.get("budget")
     return own or BUDGETS.get(settings.profile)
 
@@ -110,7 +111,7 @@ def map_steps(pipeline: Pipeline) -> list[OperatorStep]:
 
 
 def _filling(pipeline: Pipeline) -> Filling:
-    """Return the kind of rows that fill a context: chunks, or nodes if it has only nodes."""
+    """Return the kind of rows that fill the context: "node" if it has only nodes."""
     kinds = {op.operator.name.removeprefix("context.") for op in packers(pipeline)}
     return "chunk" if "chunks" in kinds else "node" if kinds == {"nodes"} else ""
 
@@ -161,7 +162,7 @@ def _of_block(op: OperatorStep, budget: ContextBudget, settings: RunSettings) ->
 
 
 def _outer_lists(pipeline: Pipeline, slot: str) -> list[OperatorStep]:
-    """Return the steps with a `top_k` whose only output that a step reads is this slot.
+    """Return the steps with a `top_k` whose only output used by other steps is this slot.
 
     They follow the last step that gives such rows to a model, where longer lists would cost calls.
     Lists inside branches, `each` and `repeat` keep their length.
@@ -223,7 +224,7 @@ class Block:
 
 
 def context_blocks(pipeline: Pipeline, budget: ContextBudget, typical: int) -> list[Block]:
-    """Return the blocks of every prompt of a method, in order; `typical` are a chunk's tokens."""
+    """Return the blocks of every prompt of a method, in order; `typical`: tokens per chunk."""
     blocks = []
     for op in packers(pipeline):
         share = op.settings.get("share", 1.0)
@@ -237,7 +238,7 @@ def context_blocks(pipeline: Pipeline, budget: ContextBudget, typical: int) -> l
 
 
 def holds_corpus(dataset: Dataset, pipeline: Pipeline, budget: ContextBudget) -> bool:
-    """Return whether all documents fit into a context that is filled with chunks."""
+    """Return whether the whole corpus fits into a context that is filled with chunks."""
     if budget.filling != "chunk" or not dataset.documents:
         return False
     blocks = context_blocks(pipeline, budget, typical=1)

@@ -24,14 +24,14 @@ class Garbage(NamedTuple):
 
 
 def size(path: Path) -> int:
-    """Return the bytes of a file, or of all files in a folder, without following links."""
+    """Return the size in bytes of a file or folder, without following links."""
     if path.is_symlink() or path.is_file():
         return path.lstat().st_size
     return sum(inner.lstat().st_size for inner in path.rglob("*") if not inner.is_dir())
 
 
 def run_folders(home: Path) -> list[Path]:
-    """Return all run folders below a home, unfinished ones too, by data set, method and key.
+    """Return all run folders below a home, finished or not, sorted by data set, method and key.
 
     Links to folders elsewhere are omitted.
     """
@@ -46,7 +46,7 @@ def run_folders(home: Path) -> list[Path]:
 
 
 def find_folder(name: str, home: Path) -> Path:
-    """Return the run folder of a path or a key prefix, finished or not.
+    """Return the folder of a finished or unfinished run, given its path or a key prefix.
 
     Raises UserError if none or more than one matches, and for a folder outside HOME/runs.
     """

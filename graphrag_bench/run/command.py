@@ -1,4 +1,4 @@
-"""One command: its cells, their reference rows, and the checks before its first run."""
+"""The cells of one command, their reference rows, and the checks before the first run."""
 
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -50,7 +50,7 @@ Outcomes = Sequence[tuple[Sequence[str], Experiment | UserError]]
 
 
 def methods_of(outcomes: Outcomes) -> dict[str, list[str]]:
-    """Return the methods of the valid cells, by data set."""
+    """Return the methods of the valid cells, grouped by data set."""
     methods: dict[str, list[str]] = {}
     for _, one in outcomes:
         if isinstance(one, Experiment):
@@ -62,8 +62,8 @@ def methods_of(outcomes: Outcomes) -> dict[str, list[str]]:
 class Command:
     """The experiments of one command, each prepared once.
 
-    With `sized`, a paper's row whose data set is not on disk is prepared with its printed sizes.
-    Pickling empties it: a worker of a launcher prepares its own cells.
+    With `sized`, a paper's row whose data set is not on disk is prepared with its printed sizes. A
+    pickled command is empty, because each worker of a launcher prepares its own cells.
     """
 
     shared: ProcessCache = field(default_factory=process_cache)
@@ -86,9 +86,9 @@ class Command:
     def cells(
         self, cells: Sequence[Sequence[str]], name: str = PRIMARY
     ) -> Iterator[tuple[Sequence[str], Experiment | UserError]]:
-        """Yield the overrides of each cell with its checked experiment or its error.
+        """Yield the overrides of each cell with its checked experiment, or with its error.
 
-        Raises UserError, which names the first three, if Hydra cannot compose some cells.
+        Raises UserError if Hydra cannot compose some cells; the message names the first three.
         """
         settings: list[Mapping[str, Any]] = []
         wrong: list[str] = []
@@ -165,7 +165,7 @@ def reference_settings(experiment: Experiment, asked: Sequence[str]) -> list[Run
 
 @cache
 def _in_role() -> dict[str, list[str]]:
-    """Return the built-in methods by role, in the order of the table."""
+    """Return the built-in methods of each role, in the order of the table."""
     roles: dict[str, list[str]] = {"floor": [], "baseline": [], "ceiling": []}
     for name in built_in_names("method"):
         if (file := file_of("method", name)) and (role := read_mapping(file).get("role")):

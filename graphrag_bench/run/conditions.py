@@ -77,8 +77,9 @@ def result_settings(settings: RunSettings) -> dict[str, Any]:
 def condition_values(settings: RunSettings, pipeline: Pipeline) -> dict[str, object]:
     """Return the settings that decide a run's results, by path, and values derived from them.
 
-    Derived are `prompt`, `question` and `clause` of the last answer, its `answer_tokens`, the
-    context `budget`, the `window` of the source and the judge's `protocol`. None means no limit.
+    The derived values are `prompt`, `question` and `clause` of the last answer, its
+    `answer_tokens`, the context `budget`, the `window` of the source and the judge's `protocol`.
+    None means no limit.
     """
     published = settings.regime == "published"
     bounds = [own_budget(settings), settings.budget_context]

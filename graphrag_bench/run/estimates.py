@@ -50,7 +50,7 @@ _TOKENS_OF_COMMUNITY = 100
 
 @dataclass(frozen=True)
 class Load:
-    """Calls of a model with their tokens and US dollars; None without a known price."""
+    """Calls of a model with their tokens and cost; `usd` is None without a known price."""
 
     calls: int
     prompt_tokens: int
@@ -133,8 +133,9 @@ def estimates(
 ) -> list[Estimate]:
     """Return the estimate of each step that calls a model.
 
-    `n_early` questions are retrieved, `n_answers` of them answered. With `unpaid` stored artifacts
-    cost nothing. Expected costs follow from the size of the corpus and the means in `expected.py`.
+    `n_early` questions are retrieved, and `n_answers` of them are answered. With `unpaid`, stored
+    artifacts cost nothing. Expected costs follow from the size of the corpus and the means in
+    `expected.py`.
     """
     rows = list(_building(experiment, unpaid=unpaid))
     lengths = cache(partial(_lengths, experiment.dataset.questions))
@@ -154,7 +155,7 @@ def estimates(
 def _weighted(
     steps: Sequence[Step], times: int = 1, usual: float = 1.0
 ) -> Iterator[tuple[OperatorStep, int, float]]:
-    """Yield each step with its maximum and its expected number of runs."""
+    """Yield each step with the maximum and the expected number of times it runs."""
     for step in steps:
         if isinstance(step, Repeat | Each):
             most = step.times if isinstance(step, Repeat) else step.at_most

@@ -41,7 +41,7 @@ class RunResult:
 
 
 def execute(experiment: Experiment, progress: Progress | None = None) -> RunResult:
-    """Build, retrieve, answer and score whatever the run folder lacks.
+    """Complete a run: build, retrieve, answer and score whatever its folder lacks.
 
     Failed questions are run again. Metrics cover all rows of the folder, including other shards
     and repeats; a stored scoring of more questions is kept. Raises RunLocked if another process
@@ -183,7 +183,7 @@ def start_state(experiment: Experiment, question: Question, table: ChunkTable) -
 def _report_failures(
     folder: RunFolder, label: str, failed: Sequence[Failed], progress: Progress
 ) -> None:
-    """Write `failures.txt` with each kind of failure once and its lines of code."""
+    """Write `failures.txt`: each distinct failure once, with its lines of code."""
     path = folder.file("failures", "txt")
     if not failed:
         path.unlink(missing_ok=True)

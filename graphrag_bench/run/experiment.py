@@ -55,9 +55,9 @@ GIVEN = frozenset({*Models.NAMES, BUDGET})
 class Experiment:
     """The checked settings of a run and everything that follows from them; nothing has run yet.
 
-    `settings` have the resolved context budget and path pooling. `choices` have the variant and
-    settings of each resource. `budget_set`: the command sets the context budget. `trial` numbers
-    the repeats of the answering model from 0.
+    `settings` contains the resolved context budget and path pooling, `choices` the variant and
+    settings of each resource. `budget_set` is true if the command sets the context budget. `trial`
+    numbers the repeats of the answering model from 0.
     """
 
     settings: RunSettings
@@ -79,7 +79,7 @@ class Experiment:
         swept: bool = False,
         shared: ProcessCache | None = None,
     ) -> "Experiment":
-        """Check settings and make an experiment of them; no model is loaded.
+        """Check settings and return their experiment, without loading a model.
 
         In a cell of a sweep (`swept`), `build` settings of artifacts that the method lacks, and a
         path pooling or context budget that it cannot use, have no effect. Experiments with the same
@@ -144,7 +144,7 @@ class Experiment:
 
     @cached_property
     def needed_artifacts(self) -> frozenset[str]:
-        """The artifacts that the steps need, and the chunk table, which records need."""
+        """The artifacts that the steps need, plus the chunk table for writing records."""
         return frozenset((self.method.pipeline.needs() - GIVEN) | {"chunk_table"})
 
     @cached_property
@@ -163,7 +163,7 @@ class Experiment:
     def by_scope(
         self, questions: Sequence[Question]
     ) -> list[tuple[str | None, Models, list[Question]]]:
-        """Return (scope, models, questions) of every graph that the questions need, by scope.
+        """Return (scope, models, questions) for each graph that the questions need, by scope.
 
         With `graph.per=all` there is one graph, whose scope is None. Raises UserError for a scope
         without documents.
@@ -222,7 +222,7 @@ class Experiment:
 
     @property
     def run_path(self) -> Path:
-        """The folder of the run, which contains those of its further repeats."""
+        """The folder of the run, which contains the folders of later repeats."""
         name = safe_name(self.method.keys.name)
         return self.home / "runs" / safe_name(self.dataset.name) / name / self.key
 
@@ -364,9 +364,10 @@ def forms_of(questions: Sequence[Question]) -> dict[FormName, int]:
 
 
 def _forms_in_key(pipeline: Pipeline, questions: Sequence[Question]) -> list[Any]:
-    """Return the answer forms for the run key: that of each question, and their content.
+    """Return the answer form of each question and the content of the forms, for the run key.
 
-    Empty if no answer depends on them: custom prompts without a form, and `max_tokens` set.
+    The list is empty if no answer depends on them: prompts are custom without a form, and
+    `max_tokens` is set.
     """
     if not any(map(_follows_form, answering_steps(pipeline))):
         return []

@@ -73,11 +73,11 @@ class RunFolder:
         return self.path / (f"{name}.{self.shard}.{suffix}" if self.shard else f"{name}.{suffix}")
 
     def files(self, name: str) -> list[Path]:
-        """Return the files of this name of all shards; the file of the unsharded run is first."""
+        """Return the files with this name from all shards, that of the unsharded run first."""
         return sorted(self.path.glob(f"{name}.jsonl")) + sorted(self.path.glob(f"{name}.*.jsonl"))
 
     def rows(self) -> dict[str, Row]:
-        """Return the stored row of each question id; of two rows the more complete one."""
+        """Return the stored row of each question id; if there are two, the more complete one."""
         rows: dict[str, Row] = {}
         for path in (*self.files("records"), *self.files("journal")):
             for row in read_lines(path):
@@ -89,7 +89,7 @@ class RunFolder:
         return rows
 
     def finished_questions(self, answering: bool) -> set[str]:
-        """Return the questions that are finished: answered, or retrieved if not `answering`."""
+        """Return the ids of the questions answered, or retrieved if not `answering`."""
         enough = {"answered"} if answering else {"answered", "retrieved"}
         return {name for name, row in self.rows().items() if row["status"] in enough}
 
@@ -163,7 +163,7 @@ class RunFolder:
         return new
 
     def add_selection(self, selection: Mapping[str, Any]) -> list[dict[str, Any]]:
-        """Add a sweep that the run was the best of to `selections`, and return all of them."""
+        """Add a sweep in which this run was best to `selections`, and return all selections."""
         stored = self.metrics()
         selections: list[dict[str, Any]] = stored.get(SELECTED, [])
         if selection not in selections:
@@ -192,7 +192,7 @@ class RunFolder:
 
 
 def paths_of(value: Any, path: str = "", *, lists: bool = False) -> dict[str, Any]:
-    """Return the leaves of nested mappings, and with `lists` of lists, by their path.
+    """Return the leaves of nested mappings by path; with `lists`, of nested lists too.
 
     >>> paths_of({"graph": {"per": "all"}, "cuts": [2, 5]})
     {'graph.per': 'all', 'cuts': [2, 5]}
@@ -210,7 +210,7 @@ def paths_of(value: Any, path: str = "", *, lists: bool = False) -> dict[str, An
 
 
 def read_json(path: Path) -> dict[str, Any]:
-    """Return the mapping in a JSON file, {} if missing; raises DamagedRun for anything else."""
+    """Return the mapping in a JSON file, or {} if it is missing; raises DamagedRun otherwise."""
     try:
         return _mapping(path, json.loads(path.read_bytes()))
     except FileNotFoundError:

@@ -114,7 +114,7 @@ def _row(question: Question, ranking: Ranking) -> Row:
 def export_trec(run: StoredRun, folder: Path) -> int:
     """Write `run.trec` and `qrels.trec` of the scored questions; return their number.
 
-    Without the data set all questions are written, and no `qrels.trec`. A question without
+    Without the data set, all questions are written and `qrels.trec` is omitted. A question without
     documents has `NO_PASSAGE`. Documents of one rank share a score; trec_eval sorts them by name.
     Evidence with several documents has its own name. Raises UserError for a run without rankings
     and for a name with white space.

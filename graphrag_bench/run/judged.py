@@ -14,7 +14,7 @@ null with `missing` and `reason`), `judge` (model identity), `how` (fingerprint 
 
 
 def judged_rows(folder: Path) -> list[Row]:
-    """Return the last row of each question, metric, judge and set of prompts, in file order."""
+    """Return the last row for each question, metric, judge and prompt set, in file order."""
     latest: dict[tuple[object, ...], Row] = {}
     for row in read_lines(folder / JUDGED):
         key = tuple(row.get(name) for name in ("question", "metric", "judge", "how"))
@@ -24,9 +24,9 @@ def judged_rows(folder: Path) -> list[Row]:
 
 
 def judged_values(rows: Iterable[Row]) -> dict[str, dict[str, dict[str, float | None]]]:
-    """Return the values by judge, metric and question; None is missing and must not be averaged.
+    """Return judged values by judge, metric and question; do not average None (missing).
 
-    Of rows that differ only in their prompts the last one counts.
+    If rows differ only in their prompts, the last one is used.
     """
     judges: dict[str, dict[str, dict[str, float | None]]] = {}
     for row in rows:

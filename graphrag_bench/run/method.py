@@ -63,8 +63,8 @@ FIRST_SLOTS = {"gold_chunks": "chunks"}
 class Method:
     """A method: its keys, its parameters by name, and its pipeline.
 
-    `pooled`: its relationships are pooled. `edits`: how its steps differ from those of its file; an
-    edited method has them in its name and title, and no role.
+    `pooled` is true if its relationships are pooled. `edits` lists the differences from the steps
+    in its file; an edited method has them in its name and title, and has no role.
     """
 
     keys: MethodKeys
@@ -103,10 +103,11 @@ def read_keys(config: Mapping[str, Any]) -> MethodKeys:
 def edits_of(
     settings: RunSettings, file: Mapping[str, Any] | None, pipeline: Pipeline, options: StepOptions
 ) -> str:
-    """Return how a pipeline differs from the one in its method's file, e.g. `+ chunk.head`.
+    """Return the differences between a pipeline and its method's file, e.g. `+ chunk.head`.
 
-    The file is read with the profile, fidelity, pooling and parameters of the run. Named are added
-    and removed operators, and settings that no parameter sets; "" if there are none.
+    The file is read with the profile, fidelity, pooling and parameters of the run. The text names
+    added and removed operators, and changed settings that no parameter sets; it is "" without
+    differences.
     """
     if file is None or file.get("name") != settings.method.get("name"):
         return ""
@@ -160,7 +161,7 @@ def unresolved(config: Mapping[str, Any]) -> list[str]:
 
 
 def check_prompts(folder: Path, pipeline: Pipeline) -> None:
-    """Raise UserError if a folder has no file named as a prompt of the pipeline."""
+    """Raise UserError if no file of a folder has the name of a prompt of the pipeline."""
     if not folder.is_dir():
         raise UserError(f"method.prompts: no folder '{folder}'.")
     values = [value for op in pipeline.operators() for value in op.settings.values()]

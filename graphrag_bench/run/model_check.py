@@ -42,7 +42,7 @@ class City(BaseModel):
 
 @dataclass(frozen=True)
 class Check:
-    """One check of a model (`part`): the observation, or what to fix."""
+    """One check of a model (`part`), with what was observed or what to fix."""
 
     part: str
     name: str

@@ -53,7 +53,7 @@ _CODED = ("llm", "llm_build", "embedder", "nlp", "cross_encoder")
 class Models(Mapping[str, Any]):
     """Resources that are given, not built: corpus, files to import, and models, by name.
 
-    Objects are made at the first look-up.
+    Each object is created at its first look-up.
     """
 
     NAMES = (
@@ -124,7 +124,7 @@ class Models(Mapping[str, Any]):
 
     @cached_property
     def embedder(self) -> Embedder:
-        """The embedder with its store of vectors; one behind an API uses cache and budget."""
+        """The embedder with its vector store; an embedding API uses the cache and budget too."""
         model: Embedder = self.unwrapped("embedder")
         if isinstance(model, OpenAIEmbedder):
             log = self.ledger.logger("embedding", "embedder", kind="embedding")
@@ -208,7 +208,7 @@ class Models(Mapping[str, Any]):
 
     @cached_property
     def budget(self) -> Budget:
-        """The budget of the run, less the costs in its ledgers."""
+        """The budget of the run minus the costs in its ledgers."""
         limits = self.settings.budget
         if limits.tokens is None and limits.usd is None:
             return Budget()
@@ -280,7 +280,7 @@ class Models(Mapping[str, Any]):
         return str(model.identity)
 
     def identity_of(self, name: str) -> str:
-        """Return the identity in keys, with the code of a class of the user."""
+        """Return the identity of a resource in keys, including the code of a user's class."""
         return identity_of(self.unwrapped(name)) if name in _CODED else self.identity(name)
 
 
@@ -297,7 +297,7 @@ class ProcessCache:
         self._kinds: dict[str, _Recent[Any]] = {}
 
     def dataset(self, settings: RunSettings) -> Dataset:
-        """Return the data set of a run; raises UserError, except for faults in its gold."""
+        """Return the data set of a run; raises UserError for any fault except in the gold."""
         name = dataset_key(settings.dataset, settings.paths.home)
         known = self.datasets.get(name)
         if not isinstance(known, Dataset):

@@ -104,7 +104,7 @@ def _step_lines(experiment: Experiment) -> Iterator[str]:
 
 
 def remaining(experiment: Experiment) -> tuple[int, int]:
-    """Return the number of questions left to run, and of those to answer among them."""
+    """Return the number of questions left to run, and how many of them are to be answered."""
     selected, to_answer = experiment.selection()
     done = {
         answering: experiment.folder.finished_questions(answering) for answering in (True, False)
@@ -227,7 +227,7 @@ def _budget(experiment: Experiment) -> str:
 
 
 def _embedder_lines(experiment: Experiment) -> Iterator[str]:
-    """Yield how the embedder reads long texts, and how many of each index are longer."""
+    """Yield how the embedder handles long texts, and the number of long texts in each index."""
     if "embedder" not in experiment.used_resources:
         return
     embedder: Embedder = experiment.models.unwrapped("embedder")

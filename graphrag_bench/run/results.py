@@ -79,7 +79,8 @@ def results(experiment: Experiment, selected: Sequence[Question]) -> dict[str, A
 def _still_valid(experiment: Experiment, n_rows: int, n_answered: int) -> Mapping[str, Any]:
     """Return the stored metrics of the same questions by the same code, or an empty mapping.
 
-    What needs a tokenizer is taken from them: loading it takes a third of a finished run's time.
+    Values that need a tokenizer are taken from the stored metrics, because loading the tokenizer
+    takes a third of a finished run's time.
     """
     stored = experiment.folder.metrics()
     same = {"commit": commit(), "n": n_rows, "answered": n_answered}
@@ -130,7 +131,7 @@ def _recipes(experiment: Experiment, selected: Sequence[Question]) -> Iterator[S
 
 
 def _statistics(recipes: Sequence[StoredArtifact]) -> dict[str, Any]:
-    """Add up what was counted in reading the chunks for every graph; a share is their mean."""
+    """Return extraction statistics over all graphs: counts are summed, shares averaged."""
     columns: dict[str, list[float]] = {}
     for item, recipe in recipes:
         counted = recipe.get("statistics", {})
@@ -163,7 +164,7 @@ def _long_texts(recipes: Sequence[StoredArtifact]) -> list[dict[str, Any]]:
 
 
 def _training(recipes: Sequence[StoredArtifact]) -> dict[str, Any]:
-    """What each trained artifact was trained on, and whether that was all there is."""
+    """Return the training data of each trained artifact, and whether all of it was used."""
     rows = {item.resource: recipe["statistics"] for item, recipe in recipes if item.trained_on}
     return {name: {k: row[k] for k in ("trained_on", "whole")} for name, row in rows.items()}
 
@@ -223,7 +224,7 @@ class References:
 
 
 def write_references(experiment: Experiment, selected: Sequence[Question]) -> None:
-    """Write the artifacts of these questions, added to those of earlier calls."""
+    """Add the artifacts of these questions to the run's stored references."""
     folder, shared = experiment.folder, experiment.settings.paths.shared_artifacts
     stored = read_references(folder)
     keys = dict(stored.keys) if stored else {}

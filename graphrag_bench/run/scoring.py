@@ -38,8 +38,8 @@ from graphrag_bench.run.record import context_texts, documents_in, is_imported
 class Scoring:
     """How questions are scored: answer `metrics` and the cutoffs k (`cuts`) of ranked evidence.
 
-    By question id: `questions` are their texts, `texts` those of the context (None for an unknown
-    text), `judged` the judged values by metric (None for an unreadable reply).
+    Three mappings are keyed by question id: `questions` (question texts), `texts` (context texts,
+    None if unknown) and `judged` (judged values by metric, None for an unreadable reply).
     """
 
     metrics: tuple[str, ...] = DEFAULT_METRICS
@@ -105,7 +105,7 @@ def check_scoring(dataset: Dataset, evaluation: EvaluationSettings, answering: b
 
 
 def question_scores(row: Row, gold: Gold, scoring: Scoring = PLAIN) -> dict[str, float]:
-    """Return the metrics that can be computed from the gold of one question.
+    """Return the metrics of one question that can be computed from its gold.
 
     Judged values are added; an unreadable judgement is missing, never 0.
 
@@ -289,7 +289,7 @@ times the words of the gold and more than 20 words."""
 
 
 def _flags(metrics: Mapping[str, Any], lengths: Mapping[str, float]) -> list[str]:
-    """Return a warning if long answers explain the accuracy; without F1 it counts as 0."""
+    """Return a warning if long answers explain the accuracy; a missing F1 counts as 0."""
     if not lengths or "accuracy" not in metrics:
         return []
     long = lengths["answer_words"] > max(LONG * lengths["gold_words"], A_SENTENCE)

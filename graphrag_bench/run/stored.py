@@ -53,7 +53,7 @@ class StoredRun:
 
     @cached_property
     def metrics(self) -> Mapping[str, Any]:
-        """The content of `metrics.json`, scored again for the extent if that differs.
+        """The content of `metrics.json`, scored again if it covers another extent.
 
         If the gold of the data set has changed, answers are scored again and `regraded` is set.
         Nothing is written.
@@ -225,7 +225,7 @@ def _extent(metrics: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _within(run: StoredRun, stored: Mapping[str, Any], extent: Mapping[str, Any]) -> dict[str, Any]:
-    """Score the questions of an extent as if no others had been run; nothing is written."""
+    """Score only the questions of an extent, without writing anything."""
     dataset, rows = run.require_dataset(), run.rows
     settings = evaluation(extent.get("evaluation") or run._scoring(stored))
     names = _questions(dataset, extent)
@@ -384,7 +384,7 @@ def stored_differences(runs: Sequence[StoredRun]) -> list[Comparison]:
 
 
 def with_one_rule(runs: Sequence[StoredRun]) -> list[StoredRun]:
-    """Return the runs scored by the rule of the first; `scored_as` then has their stored rule.
+    """Return the runs scored by the rule of the first run; `scored_as` has their stored rule.
 
     Cells of a sweep and runs whose data set cannot be read keep their own rule. Raises UserError if
     runs of one data set were scored by different gold and cannot be scored again.

@@ -1,4 +1,4 @@
-"""The settings of stored runs, and those that differ between runs."""
+"""The settings of stored runs, and the settings that differ between runs."""
 
 import re
 from collections.abc import Sequence
@@ -25,7 +25,7 @@ _ASIDE = re.compile(
 def settings_of(run: StoredRun) -> dict[str, Any]:
     """Return the settings that can change a run's results, by path, and the model identities.
 
-    Unset ones are omitted. A list becomes a text, as in a command, so that it is hashable.
+    Unset settings are omitted. A list becomes text, as in a command, so that it is hashable.
     """
     scoring = paths_of(run.metrics.get("evaluation") or {}, "evaluation")
     models = {name: run.metrics.get(name) or None for name in _MODELS}
@@ -38,7 +38,7 @@ def settings_of(run: StoredRun) -> dict[str, Any]:
 
 
 def differing_settings(runs: Sequence[StoredRun]) -> list[dict[str, Any]]:
-    """Return, for each run, its value or None of every setting that differs between the runs.
+    """Return each run's values of the settings that differ between the runs; None if unset.
 
     Parameters of methods and model identities are compared between the runs that have them. The
     setting of a step is included if runs of one method differ in it and no other setting has the
@@ -48,7 +48,7 @@ def differing_settings(runs: Sequence[StoredRun]) -> list[dict[str, Any]]:
     groups = [set(run.config) for run in runs]
 
     def differs(path: str) -> bool:
-        """Return whether values differ; a missing value counts if the run has its group.
+        """Return whether a setting differs; a missing value counts if the run has its group.
 
         An imported run has only the group `dataset`; other methods lack the parameter.
         """

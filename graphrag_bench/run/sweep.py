@@ -35,9 +35,9 @@ T = TypeVar("T")
 class Sweep:
     """A command with several cells.
 
-    `command` is its time and process id, which its cells repeat; `varied` are the settings that it
-    varies, `methods` its methods by data set, `cells` the overrides of each cell, () if the sweeper
-    chooses one cell after the other.
+    `command` is its time and process id, which each cell stores too. `varied` lists the settings
+    that it varies, `methods` its methods by data set. `cells` has the overrides of each cell; it is
+    () if the sweeper chooses cells one at a time.
     """
 
     command: str = ""
@@ -53,12 +53,12 @@ class Sweep:
         )
 
     def position(self, cell: "Cell") -> str:
-        """Return the place of a cell and what it varies: `cell 2 of 8 (BM25 top_k=3)`."""
+        """Return the number and settings of a cell as text: `cell 2 of 8 (BM25 top_k=3)`."""
         of = f" of {len(self.cells)}" if self.cells else ""
         return f"cell {cell.number + 1}{of} ({cell.name})"
 
     def seconds_left(self, folder: Path) -> float | None:
-        """Return the seconds that the unfinished cells will take; None before the first is done."""
+        """Return the expected seconds of the unfinished cells; None before the first is done."""
         n_done = sum(cell.command == self.command for cell in _cells(folder))
         if not n_done or not self.cells:
             return None
@@ -70,8 +70,8 @@ class Sweep:
 class Cell:
     """A job of Hydra and its result.
 
-    `runs` are the folders of its run and of its reference rows, `problems` what they lack. `error`
-    is "" for a finished job; `extent` has the settings `EXTENT` of the run.
+    `runs` are the folders of its run and its reference rows; `problems` says why they are
+    incomplete. `error` is "" for a finished job; `extent` has the settings `EXTENT` of the run.
     """
 
     command: str
@@ -175,8 +175,8 @@ def table_runs(cells: Sequence[Cell], datasets: Datasets) -> list[StoredRun]:
 def find_runs(names: Sequence[str], home: str | Path) -> list[StoredRun]:
     """Return the runs of folders, key prefixes or methods, each once, scored by one rule.
 
-    The folder of a sweep gives the runs of its table, any other folder all runs below it. Raises
-    UserError for a name without runs.
+    The folder of a sweep stands for the runs of its table, any other folder for all runs below it.
+    Raises UserError for a name without runs.
     """
     runs: list[StoredRun] = []
     for name in names:
@@ -191,7 +191,7 @@ def find_runs(names: Sequence[str], home: str | Path) -> list[StoredRun]:
 
 
 class CellTables(NamedTuple):
-    """The runs of cells and reference rows, their tables, and the tables with every column."""
+    """Tables of cells and reference rows: the runs, the tables, and the tables with all columns."""
 
     runs: Sequence[StoredRun]
     tables: Sequence[Table]
@@ -219,7 +219,7 @@ def cell_tables(every: Sequence[Cell], datasets: Datasets, columns: str = "") ->
 
 
 def add_failed_cells(table: Table, every: Sequence[Cell]) -> Table:
-    """Return a table of cells with rows for the failed ones, in order."""
+    """Return a table of cells with added rows for failed cells, in order."""
     rest, rows = list(table.rows), []
     blank = ("",) * (len(table.heads) - 2)
     for cell in every:

@@ -47,8 +47,8 @@ class ChunkSize:
 class ContextWindow:
     """Context window of the reader, the model that answers.
 
-    `tokens` is its size, None if unknown; `reserved` the tokens of instructions, question and
-    answer; `margin` the reader's tokens per counted token, at most.
+    `tokens` is its size, None if unknown; `reserved` is the number of tokens for instructions,
+    question and answer; `margin` is the maximum number of reader tokens per counted token.
 
     >>> ContextWindow(ChunkSize(typical=1200, long=1260), tokens=8192, reserved=1112).tokens_left
     7000
@@ -90,8 +90,8 @@ class ContextWindow:
 def context_window(settings: RunSettings, dataset: Dataset, models: Models) -> ContextWindow:
     """Return the context window of a run's reader.
 
-    No model is loaded; a server may be asked its window. As published no window is larger than
-    that of the source.
+    No model is loaded; a server may be asked for its window. With `regime=published`, the window is
+    at most that of the source.
     """
     margin = TOKENIZER_RATIO if "(stand-in)" in models.identity("tokenizer") else 1.0
     llm = models.unwrapped("llm")
@@ -111,7 +111,7 @@ def context_window(settings: RunSettings, dataset: Dataset, models: Models) -> C
 def chunk_size(settings: RunSettings, dataset: Dataset) -> ChunkSize:
     """Return the tokens of a corpus' chunks as the run will cut them.
 
-    At most 200 evenly spaced documents are counted, of long ones only the beginning.
+    At most 200 evenly spaced documents are counted, and only the beginning of long ones.
     """
     documents, size = dataset.documents, _size_of_chunks(settings, dataset)
     if not documents:

@@ -37,8 +37,8 @@ _RELATIONSHIPS = ("relationships", "subgraph", "exploration")
 class ProbableWalks:
     """The most probable walk to each vertex; vertices are nodes, then chunks.
 
-    `before` int32 (n_nodes + n_chunks,) is the previous vertex; negative at seeds and where no
-    walk leads.
+    `before` int32 (n_nodes + n_chunks,) is the previous vertex. It is negative at seeds and at
+    vertices that no walk reaches.
     """
 
     before: IntArray
@@ -63,7 +63,7 @@ class ProbableWalks:
         return cls(before, n_nodes)
 
     def to(self, last: Vertex) -> list[Vertex]:
-        """Return the walk to a vertex, or only the vertex if no walk leads to it."""
+        """Return the walk to a vertex, or only the vertex if no walk reaches it."""
         walk, (kind, row) = [last], last
         vertex = row if kind == "n" else self.n_nodes + row
         while 0 <= vertex < len(self.before) and (vertex := int(self.before[vertex])) >= 0:
@@ -213,7 +213,7 @@ class _Drawing:
         return list(dict.fromkeys(ordered))
 
     def unconnected(self, joined: Collection[str]) -> list[str]:
-        """Return the names of found nodes without an edge, except those beyond the bound."""
+        """Return the names of found nodes without an edge, except nodes beyond the limit."""
         beyond = self.candidates[MAX_NODES:]
         rows = [row for row in self.rows.nodes if f"n{row}" not in joined]
         return [self.node(row)["label"] for row in rows if ("n", row) not in beyond]
@@ -285,7 +285,7 @@ class _Drawing:
                 yield edge | {"label": "names", "text": route["sentence"], "route": True}
 
     def _joining(self) -> list[int]:
-        """Return the first relationship between each two drawn nodes."""
+        """Return the first relationship between each pair of drawn nodes."""
         from scipy.sparse import csr_array, triu
 
         if self.graph is None or not self.nodes:

@@ -176,7 +176,7 @@ def _evidence_letters(row: Row, gold: Gold | None) -> str:
 
 
 def part_text(name: str, value: Any) -> str:
-    """Return the JavaScript of a part; no text in it can end the script.
+    """Return a part as JavaScript, escaped so that no text can end the script element.
 
     Raises ValueError for NaN and infinity.
     """
@@ -272,7 +272,7 @@ def _run_row(run: StoredRun, title: str, funnel: Funnel | str) -> Plain:
 
 
 def pair_rows(runs: Sequence[StoredRun]) -> list[Plain]:
-    """Return the paired differences and differing settings of each two runs over one corpus."""
+    """Return the paired differences and differing settings of each pair of runs on one corpus."""
     scores = [scores_of(run) for run in runs]
     rows = []
     for (a, first), (b, second) in combinations(enumerate(runs), 2):
