@@ -151,9 +151,9 @@ _ROLES = ("llm_build", "llm_judge")
 class EditablePipeline:
     """A method whose steps can be read and edited; made by `gb.method`.
 
-    A parameter or step setting that the user sets is not changed to fill the context budget. For
-    this, `given` holds the paths of the parameters that were set, `readers` the paths of the step
-    settings that read them, and `original` the method before its steps were edited.
+    Parameters and step settings that the user sets are not changed to fill the context budget.
+    Therefore `given` holds the paths of the parameters that were set, `readers` the paths of the
+    step settings that read them, and `original` the method before its steps were edited.
     """
 
     method: dict[str, Any]
@@ -233,7 +233,7 @@ class EditablePipeline:
         return Run(execute(self.experiment(corpus, **settings)))
 
     def ask(self, question: str, data: Dataset | str = "sample") -> TracedAnswer:
-        """Answer one question, with its context and trace; nothing is stored.
+        """Answer one question, and return the answer with its context and trace; nothing is stored.
 
         If a step fails, its error is raised.
 

@@ -39,9 +39,9 @@ class Job:
 
     @classmethod
     def read(cls, config: DictConfig) -> "Job":
-        """Read the job of a Hydra configuration; without `cell.json` it has failed.
+        """Read the job of a Hydra configuration; a job without `cell.json` has failed.
 
-        The settings of a job without a scored run are its overrides.
+        If a job has no scored run, its overrides serve as its settings.
         """
         output = Path(config.hydra.runtime.output_dir)
         cell = cell_in(output)
@@ -69,7 +69,7 @@ class Job:
 
 
 class MLflow(Callback):
-    """Log every job to MLflow, a failed one with the status FAILED and the tag `error`."""
+    """Log every job to MLflow; failed jobs get the status FAILED and the tag `error`."""
 
     def __init__(self, tracking_uri: str, experiment: str) -> None:
         _require("mlflow")
@@ -110,7 +110,7 @@ class MLflow(Callback):
 
 
 class WandB(Callback):
-    """Log every job to Weights & Biases, a failed one with exit code 1 and its error as notes.
+    """Log every job to Weights & Biases; failed jobs get exit code 1 and the error as notes.
 
     With `mode="offline"` nothing is sent until `wandb sync`.
     """

@@ -70,7 +70,7 @@ def multiple_values_error(word: str) -> UserError:
 
 @contextmanager
 def _hydra() -> Iterator[ConfigLoader]:
-    """Initialise Hydra temporarily; another program in this process may use it too."""
+    """Initialise Hydra temporarily, because other code in this process may use it too."""
     before = GlobalHydra.instance().hydra
     GlobalHydra.instance().clear()
     try:

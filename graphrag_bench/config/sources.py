@@ -79,7 +79,7 @@ def add_folders(folders: Iterable[str | Path]) -> None:
 
 
 def folders() -> list[Path]:
-    """Return the folders of configurations: `./configs`, those of `add_folders`, built-in."""
+    """Return the config folders: `./configs`, folders from `add_folders`, then the built-in one."""
     every = [(Path.cwd() / "configs").resolve(), *_own, project_folder("configs").resolve()]
     return list(dict.fromkeys([path for path in every if path.is_dir()]))
 
@@ -335,7 +335,7 @@ def _content(group: str, name: str) -> dict[str, Any] | None:
 
 
 def _with_own_paths(file: Path) -> dict[str, Any]:
-    """Return a data set's choice; its paths are relative to the file if they exist there."""
+    """Return a data set's choice; paths that exist beside its file are relative to the file."""
     content = read_mapping(file)
     paths = {name: file.parent / str(content.get(name) or "") for name in _OF_DATASET}
     there = {name: str(path) for name, path in paths.items() if content.get(name) and path.exists()}

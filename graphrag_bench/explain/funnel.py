@@ -175,7 +175,7 @@ class FunnelArtifacts:
         return not (one_each and np.array_equal(chunks.indices, np.arange(chunks.nnz)))
 
     def nodes_of(self, passage: LocatedDocument) -> IntArray:
-        """Return the nodes that a passage names, and the ends of relationships it states."""
+        """Return the nodes that a passage names, and both ends of the relationships it states."""
         return passage.rows["nodes"] if self.states_relationships else passage.named
 
 

@@ -1,4 +1,4 @@
-"""Names for the row ids in a record, and the rank of a document after each step."""
+"""Names of the row ids in a record, and the rank of a document after each step."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

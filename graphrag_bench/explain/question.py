@@ -120,7 +120,7 @@ def explanation(
     seconds: Mapping[str, float],
     names: ArtifactNames,
 ) -> Plain:
-    """Return a question with its answer, fallbacks, context, usage and steps, names for ids.
+    """Return a question, its answer, fallbacks, context, usage and steps, with names for ids.
 
     `head` has the first fields, `texts` the text of each piece of context, or None. `cut` lists the
     kind and id of each piece that the budget left out.

@@ -1,8 +1,8 @@
 """Expected and maximum cost of a run, before any model is loaded.
 
 At the maximum every step makes all its calls, prompts fill the context budget or the window,
-replies reach their limit, and each reply of a build is requested twice. A paper's row whose data
-set is not on disk is estimated over a stand-in of its printed sizes.
+replies reach their limit, and each reply of a build is requested twice. If the data set of a
+paper's row is not on disk, the estimate uses a stand-in of its printed sizes.
 """
 
 import math

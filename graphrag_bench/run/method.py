@@ -49,7 +49,7 @@ class MethodKeys(BaseModel):
 
     @property
     def first_slots(self) -> frozenset[str]:
-        """The slots that are filled before the first step."""
+        """The slots that have a value before the first step."""
         return frozenset({FIRST_SLOTS[self.given]} if self.given else ())
 
 
@@ -75,18 +75,18 @@ class Method:
 
     @property
     def name(self) -> str:
-        """Its name in commands."""
+        """The name of the method in commands."""
         return f"{self.keys.name} {self.edits}".strip()
 
     @property
     def title(self) -> str:
-        """Its name in tables."""
+        """The name of the method in tables."""
         pooled = " + pooling" * self.pooled
         return f"{self.keys.title or self.keys.name}{pooled} {self.edits}".strip()
 
     @property
     def role(self) -> str:
-        """Its role as a reference row; "" without one."""
+        """The role of the method as a reference row; "" if it has none."""
         return "" if self.edits else self.keys.role or ""
 
 

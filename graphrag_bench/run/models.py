@@ -51,7 +51,7 @@ _CODED = ("llm", "llm_build", "embedder", "nlp", "cross_encoder")
 
 
 class Models(Mapping[str, Any]):
-    """Resources that are given, not built: corpus, files to import, and models, by name.
+    """Resources that are not built, by name: the corpus, files to import, and models.
 
     Each object is created at its first look-up.
     """

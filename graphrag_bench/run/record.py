@@ -87,7 +87,7 @@ def _calls_by_step(trace: Sequence[StepTrace]) -> dict[str, dict[str, int]]:
 
 
 def summary(value: Any) -> Any:
-    """Return a slot's value as JSON: ids, rounded scores, names, texts; the length of a vector."""
+    """Return a slot's value as JSON: ids, rounded scores, names, texts, and vector lengths."""
     match value:
         case Ranked():
             return {"ids": value.ids.tolist(), "scores": list(map(_short, value.scores))}

@@ -38,10 +38,10 @@ EXTENT = {"limit", "answer", "evaluation", "repeats", "split", "dev_share"}
 class StoredRun:
     """A stored run, read from its folder.
 
-    `loaded` is its data set if it is in memory; `read` caches the data sets of runs found together.
-    `extent` has the settings `EXTENT` of a sweep's cell: cells that differ only in these share a
-    folder. `varied` has the overrides of the cell, None for a single run. `scored_as` names the
-    stored rule of scoring if another one is applied.
+    `loaded` is its data set if it is in memory; `read` caches the data sets of several runs.
+    `extent` has the settings `EXTENT` of a sweep's cell; cells that differ only in these settings
+    share a folder. `varied` has the overrides of the cell, None for a single run. `scored_as` names
+    the stored rule of scoring if another one is applied.
     """
 
     folder: RunFolder
@@ -105,7 +105,7 @@ class StoredRun:
 
     @cached_property
     def _source(self) -> Dataset | UserError:
-        """Its data set, or the error of reading it."""
+        """The data set of the run, or the error from reading it."""
         if self.loaded is not None:
             return self.loaded
         try:
@@ -125,7 +125,7 @@ class StoredRun:
 
     @property
     def dataset(self) -> Dataset | None:
-        """Its data set; None if it cannot be read."""
+        """The data set of the run; None if it cannot be read."""
         return self._source if isinstance(self._source, Dataset) else None
 
     def require_dataset(self) -> Dataset:
@@ -140,12 +140,12 @@ class StoredRun:
 
     @property
     def gold(self) -> Mapping[str, Gold]:
-        """The gold of its data set; {} if that cannot be read."""
+        """The gold of the data set; {} if the data set cannot be read."""
         return self.dataset.gold if self.dataset else {}
 
     @property
     def evaluation(self) -> EvaluationSettings:
-        """The settings of its last scoring, without settings that no longer exist."""
+        """The evaluation settings of its last scoring, without settings that no longer exist."""
         return evaluation(self._scoring(self.metrics))
 
     def _scoring(self, metrics: Mapping[str, Any]) -> dict[str, Any]:
@@ -160,7 +160,7 @@ class StoredRun:
         return self.scores_by(self.evaluation)
 
     def scores_by(self, settings: EvaluationSettings) -> dict[str, dict[str, float]]:
-        """Return `scores` under other settings of scoring; nothing is written."""
+        """Return the scores under other evaluation settings, without writing anything."""
         if self.dataset is None:
             return {}
         gold = self.dataset.gold

@@ -88,11 +88,11 @@ class Cell:
 
     @property
     def name(self) -> str:
-        """Its name in tables."""
+        """The name of the cell in tables."""
         return f"{self.title} {self.varied}".strip()
 
     def stored(self, datasets: Datasets) -> list[StoredRun]:
-        """Return its run, then its reference rows; `datasets` caches their data sets."""
+        """Return the cell's run, then its reference rows; `datasets` caches their data sets."""
         folders = [RunFolder(Path(path)) for path in self.runs]
         varied = [self.varied, *[None] * len(folders)]
         return [
@@ -134,7 +134,7 @@ def sweep_in(folder: Path) -> Sweep | None:
 
 
 def cell_in(folder: Path) -> Cell | None:
-    """Return the job of a folder, or None."""
+    """Return the job stored in a folder, or None."""
     return _read(folder / CELL, _CELL)
 
 

@@ -70,7 +70,7 @@ class ContextWindow:
 
     @property
     def wanted(self) -> int:
-        """Tokens in which every method can pack `CHUNKS` chunks, rounded up to hundreds."""
+        """Tokens that every method needs to pack `CHUNKS` chunks, rounded up to hundreds."""
         return max(LEAST, round_up_to_hundred(CHUNKS * self.chunk.long / SHARE))
 
     @property

@@ -58,7 +58,7 @@ _UNSAFE = ("<", "\u2028", "\u2029")
 
 
 def set_columns(dataset: Dataset | None, names: Sequence[str]) -> Plain:
-    """Return questions with their gold as columns; without the data set, ids replace the texts."""
+    """Return questions and gold as columns; without the data set, texts are replaced by ids."""
     texts = {one.id: one.text for one in dataset.questions} if dataset else {}
     gold = [(dataset.gold.get(name) if dataset else None) or Gold() for name in names]
     return {
@@ -195,7 +195,7 @@ def write_page(runs: Sequence[StoredRun], page: Path, home: Path) -> Path:
     """Write the page of some runs into a folder; return its index.html.
 
     An existing page is replaced. `home` holds the artifacts of runs outside a home. Raises
-    UserError for another folder that is not empty.
+    UserError if the folder has other files than a page.
     """
     _write_static(page)
     runs, sets = with_one_rule(runs), {}
