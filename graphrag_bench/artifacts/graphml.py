@@ -31,7 +31,7 @@ from graphrag_bench.graphs.text_graph import RKG_ATTRIBUTES, TKG_ATTRIBUTES
 from graphrag_bench.text import normalise_name
 
 CHUNK_FILE = "kv_store_text_chunks.json"
-"""LightRAG's file of chunks, in the folder of its graph."""
+"""LightRAG's chunk file, in the same folder as its graph."""
 SEPARATOR = "<SEP>"
 """Separator of several texts in one field, in LightRAG and nano-graphrag."""
 Fields = Mapping[str, str]
@@ -47,13 +47,13 @@ _NAMESPACE = "http://graphml.graphdrawing.org/xmlns"
 def graphml(*, import_from: Path, chunk_table: ChunkTable, columns: tuple[Column, ...]) -> Graph:
     """Import the graph of a GraphML file.
 
-    A node's name is its attribute name, entity_id, entity_name, title or label, else its id. A
-    relationship's name is its attribute relation, name, label or type, else "related to"; "synonym
-    of" marks a synonymy edge. The default weight is 1. `source_id` lists chunks as LightRAG does:
-    ids of kv_store_text_chunks.json next to the file, or md5 digests of texts, separated by <SEP>.
-    `graphml_tkg` and `graphml_rkg` read `type` or `entity_type` and `description`, and merge the
-    relationships of a pair of nodes. `graphml_rkg` also reads `keywords`, separated by commas.
-    Raises UserError for other files.
+    A node's name is the first of its attributes name, entity_id, entity_name, title and label, else
+    its id. A relationship's name is the first of its attributes relation, name, label and type,
+    else "related to"; "synonym of" marks a synonymy edge. The default weight is 1. `source_id`
+    lists chunks as LightRAG does: ids of kv_store_text_chunks.json next to the file, or md5 digests
+    of texts, separated by <SEP>. `graphml_tkg` and `graphml_rkg` read `type` or `entity_type` and
+    `description`, and merge the relationships of a pair of nodes. `graphml_rkg` also reads
+    `keywords`, separated by commas. Raises UserError for other files.
     """
     file = _read(import_from)
     units = _units(import_from, chunk_table)

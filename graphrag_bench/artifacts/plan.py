@@ -1,4 +1,4 @@
-"""Plan of the artifacts that a run needs, with their keys, in the order of building."""
+"""Plan of the artifacts that a run needs, with their keys, in build order."""
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
@@ -11,13 +11,13 @@ from graphrag_bench.errors import UserError, did_you_mean
 from graphrag_bench.fingerprint import code, digest
 
 UNKEYED_NEEDS = frozenset({"scratch", "progress"})
-"""Needs of builders that are not part of any key."""
+"""Needs of builders that are left out of keys."""
 
 THINNING = {
     "edge_drop": Setting("edge_drop", Share, 0.0),
     "edge_drop_seed": Setting("edge_drop_seed", int, 0),
 }
-"""Settings of every graph, in addition to its builder's: the share of edges removed."""
+"""Settings of every graph, in addition to those of its builder: the share of edges to remove."""
 
 Choice = str | Mapping[str, Any]
 Identities = Mapping[str, Callable[[], str]]
@@ -25,7 +25,7 @@ Identities = Mapping[str, Callable[[], str]]
 
 @dataclass(frozen=True)
 class PlannedArtifact:
-    """Artifact to build or load. `inputs` maps its needs to their keys.
+    """Artifact to build or load; `inputs` maps its needs to their keys.
 
     `thinning` has the settings of `drop_edges` if edges are removed from a graph.
     """
@@ -47,7 +47,7 @@ class PlannedArtifact:
 
     @property
     def resource(self) -> str:
-        """The name of the need that it fills."""
+        """The name of the resource that the artifact provides."""
         return self.builder.resource
 
     @property
@@ -77,7 +77,7 @@ def _as_json(value: Any) -> Any:
 def plan(
     wanted: Iterable[str], choices: Mapping[str, Choice], identities: Identities
 ) -> list[PlannedArtifact]:
-    """Return the wanted artifacts and all their inputs; inputs come first.
+    """Return the wanted artifacts and all their inputs, inputs first.
 
     `choices` gives the variant of a resource (`"kg"`), or a mapping with `variant` and settings.
     `identities` gives the identity of each primitive: corpus, embedder, models.

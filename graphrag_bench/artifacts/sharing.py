@@ -33,22 +33,22 @@ class StoredArtifact:
 
     @property
     def files(self) -> list[Path]:
-        """Its files, sorted."""
+        """The artifact's files, sorted by path."""
         return sorted(path for path in self.folder.rglob("*") if path.is_file())
 
     @property
     def n_bytes(self) -> int:
-        """The size of its files."""
+        """The total size of the artifact's files in bytes."""
         return sum(path.stat().st_size for path in self.files)
 
     @property
     def path(self) -> str:
-        """Its folder below `artifacts`, with forward slashes."""
+        """The artifact's folder relative to `artifacts`, with forward slashes."""
         return f"{self.dataset}/{self.resource}/{self.key}"
 
 
 def stored_artifacts(artifacts: Path) -> list[StoredArtifact]:
-    """Return all artifacts, sorted by data set, resource and key; raises DamagedArtifact."""
+    """Return all stored artifacts, sorted by data set, resource and key; raises DamagedArtifact."""
     folders = [path for path in sorted(artifacts.glob("*/*/*")) if not path.suffix]
     return [
         StoredArtifact(folder, read_recipe(folder), *folder.relative_to(artifacts).parts)
@@ -58,13 +58,13 @@ def stored_artifacts(artifacts: Path) -> list[StoredArtifact]:
 
 
 def find(artifacts: Path, key: str) -> StoredArtifact:
-    """Return the artifact whose key starts with `key`; raises UserError unless it is unique."""
+    """Return the only artifact whose key starts with `key`; else raises UserError."""
     by_key = {one.key: one for one in stored_artifacts(artifacts)}
     return by_prefix(key, by_key, "artifact", artifacts, lambda o: f"{o.dataset} {o.resource}")
 
 
 def with_inputs(artifacts: Path, one: StoredArtifact) -> list[StoredArtifact]:
-    """Return the stored inputs of an artifact, direct and indirect, and then the artifact."""
+    """Return an artifact preceded by all its stored inputs, direct and indirect."""
     every = {item.path: item for item in stored_artifacts(artifacts)}
     ordered: dict[str, StoredArtifact] = {}
 
@@ -110,8 +110,9 @@ def _plain(info: tarfile.TarInfo) -> tarfile.TarInfo:
 def import_artifacts(file: Path, artifacts: Path) -> tuple[list[str], list[str], str]:
     """Import the artifacts of an archive after checking all keys and hashes.
 
-    Returns the new folders, the existing ones, and the content digest. Only this digest shows that
-    nobody has changed an artifact and its hashes together. Raises UserError for a damaged archive.
+    Returns the new folders, the folders that existed, and the content digest. Compare this digest
+    to detect that an artifact and its hashes were changed together. Raises UserError for a damaged
+    archive.
     """
     artifacts.mkdir(parents=True, exist_ok=True)
     scratch = Path(mkdtemp(prefix=".import-", dir=artifacts))
@@ -146,7 +147,7 @@ def _unpacked(file: Path, scratch: Path) -> dict[str, str]:
 
 
 def verify(artifacts: Path) -> Iterator[tuple[Path, str]]:
-    """Yield the folder of every artifact and the difference from its hashes, "" if intact."""
+    """Yield each artifact's folder and how its files differ from its hashes; "" if intact."""
     for folder in sorted(artifacts.glob("*/*/*")):
         if not folder.suffix and is_stored(folder):
             yield folder, fault_of(folder)

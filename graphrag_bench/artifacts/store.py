@@ -23,7 +23,7 @@ from graphrag_bench.progress import Progress
 LEDGER, RECIPE = "ledger.jsonl", "recipe.json"
 _KEY_PARTS = ("builder", "code", "settings", "inputs")
 ALLOWED_CUT = 0.02
-"""The largest share of cut replies in an extraction."""
+"""Largest allowed share of truncated replies in an extraction."""
 _MODELS = ("llm", "llm_build")
 
 
@@ -32,7 +32,7 @@ class Store:
     """Artifacts of one data set under `root`, built when they are first needed.
 
     `shared` is a second, read-only folder of artifacts. A build fails if the server fails, or if
-    more than the share `allow_cut` of an extraction's replies was cut. `load` reads an artifact.
+    the share of truncated replies in an extraction exceeds `allow_cut`. `load` reads an artifact.
     """
 
     root: Path
@@ -179,7 +179,7 @@ def _stopped(planned: PlannedArtifact, error: RunStopped | CallFailed) -> UserEr
 
 
 class DamagedArtifact(UserError):
-    """An artifact that cannot be read, or that was changed after it was written."""
+    """An artifact cannot be read, or was changed after it was written."""
 
     def __init__(self, folder: Path, what: str) -> None:
         super().__init__(f"The artifact {folder} is damaged ({what}). Remove it to build it again.")

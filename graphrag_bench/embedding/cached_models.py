@@ -21,8 +21,8 @@ _READING_VERSION = 1
 class CachedEmbedder(EmbedderWrapper):
     """Embedder that encodes only the texts without a cached vector.
 
-    The key of a vector includes the embedder's identity, the kind of text, and the text. For an
-    embedder of a plug-in it also includes the code.
+    The key of a vector includes the embedder's identity, the kind of text, and the text. For a
+    plug-in's embedder it also includes the code.
     """
 
     def __init__(self, inner: Embedder, cache: Cache) -> None:
@@ -52,7 +52,7 @@ class CachedEmbedder(EmbedderWrapper):
 
 
 def vectors_of(rows: Sequence[StoredVector]) -> Vectors:
-    """Return stored vectors as float32 (n, dimension)."""
+    """Return stored vectors as a float32 array (n, dimension)."""
     numbers = b"".join(row.numbers for row in rows)
     return np.frombuffer(numbers, np.float32).reshape(len(rows), -1).copy()
 
@@ -69,7 +69,7 @@ class CachedTagger:
 
     @property
     def identity(self) -> str:
-        """The identity of the tagger inside."""
+        """The identity of the wrapped tagger."""
         return self.inner.identity
 
     @cached_property

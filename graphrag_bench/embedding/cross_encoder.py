@@ -1,4 +1,4 @@
-"""Cross-encoder of sentence-transformers, which scores question and passage together."""
+"""Cross-encoders of sentence-transformers, which score a question and a passage together."""
 
 from collections.abc import Sequence
 from functools import cached_property
@@ -17,7 +17,7 @@ from graphrag_bench.values import FloatArray
 class CrossEncoder:
     """Cross-encoder with one label, in float32, loaded when first used. There is no default model.
 
-    The tokenizer cuts pairs longer than the window, the longer text first.
+    The tokenizer cuts a pair longer than the window, starting with the longer text.
     """
 
     def __init__(
@@ -37,7 +37,7 @@ class CrossEncoder:
 
     @property
     def identity(self) -> str:
-        """The name with a folder's digest or the revision, and the window of the settings.
+        """The name with the folder's digest or the revision, and the window from the settings.
 
         Raises UserError without a model.
         """
@@ -50,7 +50,7 @@ class CrossEncoder:
         return f"cross-encoder:{model_name(self.model, self.revision)}{code}:{self.window or 'own'}"
 
     def scores(self, question: str, passages: Sequence[str]) -> FloatArray:
-        """Return the model's logits, float64 (n_passages,), without a sigmoid, which makes ties."""
+        """Return the logits, float64 (n_passages,), without a sigmoid, which would make ties."""
         if not passages:
             return np.zeros(0)
         pairs = [(question, passage) for passage in passages]

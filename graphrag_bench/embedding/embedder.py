@@ -17,13 +17,13 @@ from graphrag_bench.text import words
 
 TextKind = Literal["question", "passage"]
 FIRST_BLOCK = 50_000
-"""Characters of the first block of texts."""
+"""Number of characters in the first block of texts."""
 _LARGEST_BLOCK = 1_000_000
 _QUICK_SECONDS = 5.0
 
 
 class Embedder(Protocol):
-    """Encoder of texts as unit vectors."""
+    """Encoder that turns texts into unit vectors."""
 
     @property
     def identity(self) -> str:
@@ -63,7 +63,7 @@ class EmbedderWrapper:
         return self.inner.dimension
 
     def text_lengths(self, texts: Sequence[str]) -> TextLengths:
-        """Return the result of `inner`."""
+        """Return the number of long passages according to `inner`."""
         return self.inner.text_lengths(texts)
 
 
@@ -133,7 +133,7 @@ def blocks(
 ) -> Iterator[list[str]]:
     """Yield blocks of at most `n_texts` texts and a total weight of at most `most`.
 
-    A text that is heavier than `most` is a block. The default weight is the length.
+    A text heavier than `most` gets a block to itself. The default weight is the length.
 
     >>> list(blocks(["a", "bb", "cccc", "d"], most=3))
     [['a', 'bb'], ['cccc'], ['d']]

@@ -13,7 +13,7 @@ from graphrag_bench.embedding.tokenizer import Span, Tokens
 from graphrag_bench.errors import UserError
 
 OVERLAP = 8
-"""Consecutive windows share an eighth of their tokens."""
+"""Divisor of the overlap: consecutive windows share an eighth of their tokens."""
 _AT_ONCE = 1024
 
 Vectors = NDArray[np.float32]
@@ -27,7 +27,7 @@ _TREATMENT = {"windows": "are embedded in overlapping windows", "cut": "are cut"
 
 @dataclass(frozen=True)
 class TextLengths:
-    """Number of texts that are longer than an embedder's window. A `window` of None is unknown.
+    """Number of texts longer than an embedder's window; a `window` of None is unknown.
 
     Lengths are in tokens of the embedder, or of cl100k if its tokenizer is unknown, with prefix
     and special tokens. A `long_texts` of None means that the embedder has no window.
@@ -41,7 +41,7 @@ class TextLengths:
 
     @property
     def description(self) -> str:
-        """A description of the window and of the treatment of longer texts."""
+        """A description of the window and of how longer texts are treated."""
         if self.long_texts is None:
             return "texts of any length"
         if self.window is None:
@@ -73,7 +73,7 @@ class TextLengths:
         return cls(**{name: row[name] for name in cls.__dataclass_fields__})
 
     def plus(self, other: "TextLengths") -> "TextLengths":
-        """Return the lengths of both lists of texts together."""
+        """Return the text lengths of both lists combined."""
         return replace(
             self,
             n_texts=self.n_texts + other.n_texts,
@@ -143,7 +143,7 @@ class WindowEncoder:
 
 
 def token_windows(begins: Sequence[bool], room: int) -> Iterator[Span]:
-    """Yield the first token and the end of each window of at most `room` tokens.
+    """Yield the first and the end position of each window of at most `room` tokens.
 
     `begins` marks the tokens that begin a word. A window ends between words if a word ends in its
     second half. It overlaps the last window by an eighth of `room`, or by up to a quarter to begin

@@ -1,4 +1,4 @@
-"""Models from their settings, and facts in their files: window, dimension, tokenizer, digest."""
+"""Models from their settings, and facts from their files: window, dimension, tokenizer, digest."""
 
 import inspect
 import json
@@ -14,9 +14,9 @@ from graphrag_bench.fingerprint import digest, stored_digest
 _CONFIG, _TOKENIZER_CONFIG, _MODULES = "config.json", "tokenizer_config.json", "modules.json"
 TOKENIZER, WEIGHTS = "tokenizer.json", "model.pth"
 _NO_BOUND = 1_000_000
-"""A larger `model_max_length` means that none is set."""
+"""A `model_max_length` above this value means that no limit is set."""
 _READ = (".json", ".txt", ".model", ".safetensors", ".bin", ".pt", ".py", ".jinja")
-"""Weights, tokenizer, settings of pooling and normalisation, and the model's code."""
+"""File endings in a folder's digest: weights, tokenizer, settings and code."""
 _OFFSET_BY_PADDING = ("roberta", "xlm-roberta", "camembert", "mpnet", "longformer")
 """Models whose positions start after the padding token's."""
 
@@ -112,7 +112,7 @@ class Checkpoint:
         return config
 
     def file(self, name: str) -> Path:
-        """Return one of its files, downloaded if needed; raises UserError if it is missing."""
+        """Return a file of the model, downloaded if needed; raises UserError if it is missing."""
         folder = Path(self.model).expanduser()
         if not folder.is_dir():
             return hub_file("graph.checkpoint", self.model, name, self.revision)
@@ -127,7 +127,7 @@ def first_line(error: Exception) -> str:
 
 
 def finite(stated: Any) -> int | None:
-    """Return a window that a file states; None if it has no bound."""
+    """Return the window stated in a file; None if it is unlimited."""
     return int(stated) if isinstance(stated, int | float) and 0 < stated < _NO_BOUND else None
 
 
@@ -145,7 +145,7 @@ def _json(path: Path) -> dict[str, Any]:
 
 
 def read_json(path: Path) -> Any:
-    """Return the content of a JSON file, or None without one; raises UserError for other files."""
+    """Return the content of a JSON file, None if missing; raises UserError for other files."""
     if not path.is_file():
         return None
     try:
@@ -170,7 +170,7 @@ def folder_digest(folder: Path) -> str:
 
 
 def make_model(group: str, config: Mapping[str, Any]) -> Any:
-    """Return the object of the class that `_target_` names, made with the other settings.
+    """Create the object of the class named by `_target_` with the other settings.
 
     Raises UserError for a wrong target, for an unknown or missing setting, and for a wrong type.
     """

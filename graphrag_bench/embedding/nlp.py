@@ -20,7 +20,7 @@ _OBJECTS = ("dobj", "attr", "dative", "oprd")
 NUMERIC = ("DATE", "TIME", "PERCENT", "MONEY", "QUANTITY", "ORDINAL", "CARDINAL")
 """Labels of numbers, amounts and dates."""
 _MAX_PIECE = 100_000
-"""The most characters of one call of spaCy, which then needs a gigabyte."""
+"""Most characters per call of spaCy, which then needs one gigabyte of memory."""
 _ENDS = ("\n\n", "\n", ". ", " ")
 _PERSONAL = frozenset({"he", "she", "it", "they"})
 
@@ -36,8 +36,8 @@ class Relation(NamedTuple):
 class Sentence(NamedTuple):
     """Sentence with its named entities and their labels, other noun phrases, and relations.
 
-    `pronouns` are its personal pronouns, which may be heads of relations. `lemmas` are the distinct
-    base forms of nouns, verbs and adjectives outside named entities, without stop words.
+    `pronouns` lists its personal pronouns, which may be heads of relations. `lemmas` lists the
+    distinct base forms of nouns, verbs and adjectives outside named entities, without stop words.
     """
 
     text: str
@@ -66,7 +66,7 @@ class Nlp(Protocol):
 
 
 class Spacy:
-    """Pipeline of spaCy with tagger, parser and entity recogniser, loaded when first used."""
+    """spaCy pipeline with tagger, parser and entity recogniser, loaded when first used."""
 
     def __init__(self, model: str = PACKAGED) -> None:
         self.model = model
@@ -94,7 +94,7 @@ class Spacy:
         return [entity.text for piece in _pieces(text) for entity in self._loaded(piece).ents]
 
     def memory_zone(self) -> AbstractContextManager[Any]:
-        """Return a context that frees the words of its texts; spaCy keeps all words otherwise."""
+        """Return a context that frees spaCy's memory of new words, which otherwise grows."""
         zone: AbstractContextManager[Any] = self._loaded.memory_zone()
         return zone
 

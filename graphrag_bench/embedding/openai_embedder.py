@@ -1,4 +1,4 @@
-"""Embeddings from any server that speaks the OpenAI protocol."""
+"""Embeddings from any server with an OpenAI-compatible API."""
 
 import copy
 from collections.abc import Mapping, Sequence
@@ -25,17 +25,17 @@ from graphrag_bench.terminal import check_stop
 from graphrag_bench.text import count_tokens
 
 _TOKENS_PER_CALL = 300_000
-"""OpenAI's limit of one call."""
+"""OpenAI's limit of tokens in one call."""
 _SAFE_SHARE = 0.75
-"""The share of the window that is used if the tokenizer is an estimate."""
+"""Share of the window to use if the tokenizer is only an estimate."""
 
 
 class OpenAIEmbedder:
-    """Embedder behind `/embeddings`, with the limits, cache, budget and ledger of chat models.
+    """Embedder behind `/embeddings`, with limits, cache, budget and ledger like chat models.
 
     Passages are sorted by length and sent in batches of `batch_size`; questions are sent one by
-    one. Each call is one line of the ledger, and so are all cached vectors of a list. Texts longer
-    than the window are sent in overlapping windows, or whole with `long_texts=cut`.
+    one. The ledger gets one line per call, and one line for all cached vectors of a list. Texts
+    longer than the window are sent in overlapping windows, or whole with `long_texts=cut`.
     """
 
     def __init__(
@@ -94,7 +94,7 @@ class OpenAIEmbedder:
 
     @property
     def window(self) -> int | None:
-        """The window in tokens: of the settings, the provider's list or the server."""
+        """The window in tokens, from the settings, the provider's list or the server."""
         return self._window or self.server.window
 
     def text_lengths(self, texts: Sequence[str]) -> TextLengths:
@@ -112,7 +112,7 @@ class OpenAIEmbedder:
     def attached(
         self, *, store: Cache | None = None, budget: Budget | None = None, log: Log | None = None
     ) -> "OpenAIEmbedder":
-        """Return a copy with these parts that shares limits and connections."""
+        """Return a copy with these parts replaced; it shares limits and connections."""
         other = copy.copy(self)
         other._store, other._budget, other._log = store, budget or Budget(), log
         return other
@@ -141,7 +141,7 @@ class OpenAIEmbedder:
 
     @cached_property
     def prices(self) -> Prices:
-        """The prices of the settings, else of the provider's list, else 0."""
+        """The prices from the settings, else from the provider's list, else 0."""
         return prices_of(self.model, self.server.address, self._prices)
 
     def _embedded(self, block: list[str]) -> list[StoredVector]:

@@ -13,7 +13,7 @@ _INSTRUCTIONS = frozenset({"avx512_bf16", "amx_bf16"})
 
 
 def number_format(precision: Precision, device: Device) -> NumberFormat:
-    """Return the number format of a setting on this machine.
+    """Return the number format that a setting selects on this machine.
 
     `auto` is bfloat16 on NVIDIA GPUs that support it and on x86 processors with AVX512-BF16 or AMX,
     and float32 elsewhere.

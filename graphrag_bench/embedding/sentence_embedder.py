@@ -58,7 +58,7 @@ class SentenceEmbedder(Embedder):
         """`model` is the packaged MiniLM, a folder, or a name on the model hub.
 
         `window` overrides the window of the model's files. `precision` is the number format of
-        matrix products; `auto` is bfloat16 if the device computes fast in it.
+        matrix products; `auto` is bfloat16 if the device supports it at full speed.
         """
         self.model = model
         self.revision = revision
@@ -71,7 +71,7 @@ class SentenceEmbedder(Embedder):
 
     @property
     def identity(self) -> str:
-        """Everything that can change a vector, from the revision to the precision.
+        """Everything that can change a vector, such as revision and precision.
 
         A folder is identified by its name and the content of its files, not by its path. Dimension
         and window come from the files; `hub` means that name and revision determine them.
@@ -95,7 +95,7 @@ class SentenceEmbedder(Embedder):
     def window(self) -> int | None:
         """The window in tokens; None if neither the files nor the loaded model state it.
 
-        Raises UserError for a window in the settings that the model has no positions for.
+        Raises UserError if the window in the settings exceeds the model's positions.
         """
         if self.window_setting is not None:
             self._check_window()
@@ -120,7 +120,7 @@ class SentenceEmbedder(Embedder):
 
     @property
     def dimension(self) -> int:
-        """The length of a vector. Loads the model."""
+        """The length of a vector; loads the model."""
         return int(self._loaded.get_embedding_dimension())
 
     def encode(self, texts: Sequence[str], *, kind: TextKind) -> Vectors:

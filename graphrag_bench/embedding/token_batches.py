@@ -1,7 +1,7 @@
 """Encoding by a sentence-transformers model in batches of fixed shapes, on all cores.
 
-The shape of a batch depends on the length of a text only, and one thread computes a batch, so that
-no digit of a vector depends on other texts.
+The shape of a batch depends only on text length, and each batch is computed by one thread.
+Therefore no digit of a vector depends on other texts.
 """
 
 import os
@@ -17,7 +17,7 @@ from graphrag_bench.embedding.precision import NumberFormat
 from graphrag_bench.embedding.tokenizer import FastTokenizer
 
 TOKENS_PER_BATCH = {"cpu": 512, "mps": 4096, "cuda": 16384}
-"""Larger batches are hardly faster, and a batch that is not full costs as much as a full one."""
+"""Larger batches are hardly faster, and a partly filled batch costs as much as a full one."""
 _MAX_THREADS = 16
 _STEPS = ((16, 1), (32, 2), (64, 8))
 """Lengths up to the first number are padded to multiples of the second, longer ones of 16."""
@@ -125,7 +125,7 @@ class TokenBatches:
 
 
 def takes_tokens(model: Any) -> bool:
-    """Return whether a model's only input is the tokens of its fast tokenizer."""
+    """Return whether a model takes only the tokens of its fast tokenizer as input."""
     first = model[0]
     own = type(first).__module__.startswith("sentence_transformers.")
     text_alone = list(getattr(first, "modality_config", {"text": None})) == ["text"]
@@ -149,7 +149,7 @@ def convert_weights(model: Any, precision: NumberFormat) -> None:
 
 
 def autocast(device: str, precision: NumberFormat) -> AbstractContextManager[Any]:
-    """Return a context in which matrix products have this precision, and sums are float32."""
+    """Return a context in which matrix products use this precision and sums use float32."""
     import torch
 
     if precision == "float32":
@@ -159,6 +159,6 @@ def autocast(device: str, precision: NumberFormat) -> AbstractContextManager[Any
 
 
 def normalised(rows: Vectors) -> Vectors:
-    """Return the rows with a norm of 1; rows of zeros stay."""
+    """Scale rows to norm 1; rows of zeros are unchanged."""
     norms = np.linalg.norm(rows, axis=1, keepdims=True)
     return np.asarray(rows / np.maximum(norms, np.float32(1e-12)), np.float32)

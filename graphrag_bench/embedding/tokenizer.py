@@ -1,4 +1,4 @@
-"""Tokenizers of models: by their `tokenizer.json`, or by an encoding of OpenAI's models."""
+"""Tokenizers of models, from a `tokenizer.json` or an encoding of OpenAI's models."""
 
 import os
 import re
@@ -47,7 +47,7 @@ class OpenAIEncoding:
 
 
 class FastTokenizer:
-    """Fast tokenizer of a model, without a limit of length.
+    """Fast tokenizer of a model, without a length limit.
 
     `read` returns the content of its `tokenizer.json`; it is called once, when first needed.
     """
@@ -111,7 +111,7 @@ class HuggingFace(FastTokenizer):
 
     @property
     def identity(self) -> str:
-        """The last part of the name and the digest of the file."""
+        """The last part of the name, and the digest of the file."""
         return f"hf:{Path(self.name).name}@{file_digest(self.file)}"
 
     def count(self, text: str) -> int:
@@ -134,10 +134,10 @@ Tokenizer = OpenAIEncoding | HuggingFace
 
 
 def tokenizer_of(setting: object, model: str, group: str = "llm") -> Tokenizer:
-    """Return the tokenizer of a setting, or the default tokenizer of a model.
+    """Return the tokenizer named by a setting, or the default tokenizer of a model.
 
-    OpenAI's models have o200k or cl100k, other models cl100k as an estimate. Raises UserError for
-    an unknown setting.
+    OpenAI's models use o200k or cl100k; other models use cl100k as an estimate. Raises UserError
+    for an unknown setting.
 
     >>> tokenizer_of(None, "gpt-4o-mini").identity, tokenizer_of(None, "qwen3:8b").identity
     ('o200k', 'cl100k (stand-in)')

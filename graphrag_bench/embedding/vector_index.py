@@ -14,14 +14,14 @@ from graphrag_bench.values import DECIMALS, IntArray, Ranked
 
 _EXTRA_CANDIDATES = 16
 _MAX_CANDIDATES = 2**22
-"""Candidates per block of queries. Each takes 50 bytes, 200 MB in all."""
+"""Candidates per block of queries; each takes 50 bytes, 200 MB in all."""
 
 
 @dataclass(frozen=True, eq=False)
 class VectorIndex(Columns):
     """Index of unit vectors, float32 (n, dimension), in the order of their table.
 
-    `statistics` has the lengths of the texts, in an index that was just built.
+    `statistics` has the lengths of the texts if the index was just built.
     """
 
     vectors: Vectors
@@ -34,8 +34,8 @@ class VectorIndex(Columns):
         """Return the `k` most similar rows of each query, by cosine in [-1, 1], then by id.
 
         A query has the same rows and scores alone and in any batch. BLAS, which faiss uses for
-        batches, may round scores in another way. Therefore faiss returns more than `k` candidates,
-        and the score of each candidate is computed separately. A query is searched again with more
+        batches, may round scores differently. Therefore faiss returns more than `k` candidates, and
+        the score of each candidate is computed separately. A query is searched again with more
         candidates until no other row can reach rank `k`, whatever the rounding.
 
         >>> index = VectorIndex(np.eye(3, dtype=np.float32))
@@ -83,7 +83,7 @@ class VectorIndex(Columns):
 def index_texts(
     texts: Sequence[str], embedder: Embedder, progress: Progress, what: str
 ) -> VectorIndex:
-    """Return the index of the vectors of some texts; reports texts longer than the window."""
+    """Embed texts and return the index of their vectors; reports texts longer than the window."""
     with progress.task(f"embedding {what}", len(set(texts))) as advance:
         vectors = encode_in_blocks(texts, embedder, advance)
     lengths = embedder.text_lengths(texts)
@@ -100,7 +100,7 @@ def _blocks(rows: IntArray, n_candidates: int) -> list[IntArray]:
 def products(queries: Vectors, rows: Vectors, ids: IntArray) -> Vectors:
     """Return the inner product of each query with its rows `ids`, float32 of the shape of `ids`.
 
-    Each product is computed separately, so that it depends on its query and row only.
+    Each product is computed separately, so that it depends only on its query and its row.
     """
     import faiss
 
@@ -113,7 +113,7 @@ def products(queries: Vectors, rows: Vectors, ids: IntArray) -> Vectors:
 
 
 def largest_difference(queries: Vectors) -> NDArray[np.float64]:
-    """Return the largest difference of two float32 inner products with a unit row, (n,).
+    """Return the largest rounding difference of two float32 inner products with a unit row, (n,).
 
     The error of a product is at most n u / (1 - n u) times the norms in any order of summation,
     with dimension n and u = 2**-24. Source: Higham 2002, section 3.1.

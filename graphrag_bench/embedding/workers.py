@@ -28,7 +28,7 @@ Backend = Literal["local", "ray"]
 TEXTS_PER_BLOCK = 32
 """Texts per block of work."""
 BLOCKS_PER_WORKER = 16
-"""Blocks per worker in one request. With fewer, workers idle longer at its end."""
+"""Blocks per worker in one request; with fewer blocks, workers idle longer at the end."""
 MIN_CHARACTERS = 20_000
 """Passages with fewer characters in total are embedded in this process."""
 _MIN_BLOCK = 10_000
@@ -38,7 +38,8 @@ _MIN_BLOCK = 10_000
 class Workers:
     """Pool of `count` workers; None for all CPUs of the machine or of the Ray cluster.
 
-    Ray joins the cluster of the variable RAY_ADDRESS, or starts one on this machine.
+    Ray joins the cluster named by the environment variable RAY_ADDRESS, or starts one on this
+    machine.
     """
 
     count: int | None = None
@@ -92,7 +93,7 @@ def _register_ray() -> None:
 
 @dataclass(frozen=True)
 class WorkerModel:
-    """Settings by which each worker process makes the model, and the identity it must have."""
+    """Settings from which each worker makes the model, and the identity the model must have."""
 
     group: str
     settings: str
@@ -100,7 +101,7 @@ class WorkerModel:
 
     @classmethod
     def of(cls, group: str, settings: Mapping[str, Any], model: Any) -> "WorkerModel":
-        """Return the settings and the identity of a model of this process."""
+        """Return the settings and the identity of a model in this process."""
         return cls(group, json.dumps(dict(settings), sort_keys=True), model.identity)
 
 

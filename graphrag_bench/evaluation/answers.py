@@ -20,13 +20,13 @@ _SPECIAL = frozenset({"yes", "no", "noanswer"})
 
 
 def normalise(text: str, form: NormalForm = "unicode") -> str:
-    """Return a text in the form in which answers are compared.
+    """Return a text in the normalised form in which answers are compared.
 
     `squad` lowers case, deletes ASCII punctuation ("well-known" becomes "wellknown") and English
     articles. `unicode` gives the same for ASCII text; it also applies NFKC and case folding,
     deletes punctuation and symbols of all scripts, and treats each character of a script without
-    spaces as a word. Accents are kept. `raw` keeps articles and signs but strips punctuation around
-    words; it compares texts that are empty in the other forms.
+    spaces as a word. Accents are kept. `raw` keeps articles and symbols but strips punctuation
+    around words; it is used for texts that are empty in the other forms.
     Source: the SQuAD evaluation script (Rajpurkar et al. 2016); Zhou et al. 2025, section 7.1;
     other scripts: MLQA (Lewis et al. 2020).
 
@@ -46,7 +46,7 @@ def normalise(text: str, form: NormalForm = "unicode") -> str:
 
 @dataclass(frozen=True)
 class Matching:
-    """Settings of the comparison of answers with gold answers."""
+    """Settings for comparing answers with gold answers."""
 
     form: NormalForm = "unicode"
     containment: Containment = "substring"
@@ -64,7 +64,8 @@ class Matching:
         """Return a function that tells whether the text contains a gold answer, both normalised.
 
         `substring` compares characters, as the papers do ("know" contains "no"); `token_boundary`
-        compares whole words. A gold answer that normalises to "" is compared raw, by words.
+        compares whole words. A gold answer that normalises to "" is compared by words in the `raw`
+        form.
         """
         plain, raw = self._compared(text), _spaced(raw_words(text))
 
@@ -94,7 +95,7 @@ DEFAULT = Matching()
 def accuracy(answer: str, golds: Sequence[str], matching: Matching = DEFAULT) -> float:
     """Return 1.0 if the answer contains any gold answer, both normalised, else 0.0.
 
-    Long answers score higher: read it together with `answer_words`.
+    Long answers tend to score higher, so read it together with `answer_words`.
 
     >>> accuracy("It flows into the Grey Sea, I think.", ["grey sea", "Norvik"])
     1.0
@@ -139,7 +140,7 @@ def overlap(answer: str, gold: str, matching: Matching = DEFAULT) -> tuple[float
 
 
 def recall(answer: str, golds: Sequence[str], matching: Matching = DEFAULT) -> float:
-    """Return the highest token recall of any gold answer, in 0..1.
+    """Return the highest token recall over the gold answers, in 0..1.
 
     >>> recall("Ada", ["Lund", "Ada Marsh"])
     0.5
@@ -150,7 +151,7 @@ def recall(answer: str, golds: Sequence[str], matching: Matching = DEFAULT) -> f
 def recall_concat(answer: str, golds: Sequence[str], matching: Matching = DEFAULT) -> float:
     """Return the token recall of all gold answers joined, in 0..1.
 
-    With many aliases no answer reaches 1. Source: inferred from the recall that Zhou et al. 2025
+    With many aliases, no answer reaches 1. Source: inferred from the recall that Zhou et al. 2025
     print for PopQA, which is far below their accuracy.
 
     >>> recall_concat("It was Marsh", ["Ada Marsh", "Marsh"])
@@ -160,7 +161,7 @@ def recall_concat(answer: str, golds: Sequence[str], matching: Matching = DEFAUL
 
 
 def f1(answer: str, golds: Sequence[str], matching: Matching = DEFAULT) -> float:
-    """Return the highest token F1 with any gold answer, in 0..1.
+    """Return the highest token F1 over the gold answers, in 0..1.
 
     >>> round(f1("It was Ada Marsh", ["Lund", "Ada Marsh"]), 3)
     0.667
@@ -171,11 +172,12 @@ def f1(answer: str, golds: Sequence[str], matching: Matching = DEFAULT) -> float
 def str_scores(
     answer: str, sub_answers: Sequence[Sequence[str]], matching: Matching = DEFAULT
 ) -> dict[str, float]:
-    """Return the share of sub-answers found (`strrec`), whether all (`strem`) and any (`strhit`).
+    """Return `strrec` (share of sub-answers found), `strem` (all found) and `strhit` (any found).
 
-    A sub-answer is found if the answer contains one of its aliases, both normalised. All are in
-    0..1 and 0 without sub-answers. Source: ALCE (Gao et al. 2023), on ASQA's short answers; Zhou et
-    al. 2025, whose code calls STRREC `str_em` and STREM `str_hit`, and has no STRHIT.
+    A sub-answer is found if the answer contains one of its aliases, both normalised. All values are
+    in 0..1, and 0 if there are no sub-answers. Source: ALCE (Gao et al. 2023), on ASQA's short
+    answers; Zhou et al. 2025, whose code calls STRREC `str_em` and STREM `str_hit`, and has no
+    STRHIT.
 
     >>> str_scores("A. Marsh left in 1914.", [["Ada Marsh", "A. Marsh"], ["Lund"]])
     {'strrec': 0.5, 'strem': 0.0, 'strhit': 1.0}
@@ -205,11 +207,11 @@ _REFUSES = re.compile(
     r"(?:hold|contain|mention|provide|state|specify|include|say|give|answer|have)\b"
 )
 _BEGINNING = 25
-"""Number of first words that are searched for a phrase; later words are part of an answer."""
+"""Number of first words searched for an abstention phrase; later words belong to an answer."""
 
 
 def answer_words(answer: str) -> float:
-    """Return the number of words, articles included; each Chinese character is a word.
+    """Return the number of words, including articles; each Chinese character counts as a word.
 
     >>> answer_words("It is the well-known Ada Marsh.")
     7.0
@@ -218,7 +220,7 @@ def answer_words(answer: str) -> float:
 
 
 def gold_words(golds: Sequence[str], *, together: bool = False) -> float:
-    """Return the number of words of the longest gold answer, or of all of them `together`."""
+    """Return the number of words in the longest gold answer, or with `together` in all of them."""
     counts = [len(words(gold)) for gold in golds]
     return float(sum(counts) if together else max(counts, default=0))
 

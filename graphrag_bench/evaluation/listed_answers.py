@@ -9,12 +9,12 @@ from typing import Final
 from graphrag_bench.evaluation.answers import DEFAULT, Matching, normalise
 
 KGQA = "kgqa"
-"""Name of all list metrics together in a card."""
+"""Name in a card that stands for all list metrics."""
 LISTED = ("hit@1", "hit", "list_precision", "list_recall", "list_f1")
 
 MARK = "ans:"
 SQUAD: Final = "squad"
-"""The form for lists, whatever `evaluation.normaliser` says, as in SubgraphRAG's evaluation."""
+"""Normaliser of list metrics, whatever `evaluation.normaliser` is, as in SubgraphRAG."""
 _NO_ANSWER = ("none", "ans: not available", "ans: no information available")
 _EITHER_WAY = (
     "when", "what year", "which year", "where", "sport", "what countr", "language", "nba finals",
@@ -40,10 +40,10 @@ def list_scores(answer: str, golds: Sequence[str], question: str) -> dict[str, f
     r"""Return the list metrics of an answer by the names of `LISTED`, in 0..1.
 
     A line matches a gold answer that it contains, both normalised; for questions such as "when" and
-    "where" also one that contains the line. For questions about a time, 2014-05-01 counts as 2014.
-    Precision and recall count matched pairs; each line and gold is used once, longest first, ties
-    in order. All are 0 without a line. Source: SubgraphRAG (Li et al., ICLR 2025), also used by
-    path pooling (Wang et al. 2025, section 4.1).
+    "where", also a gold answer that contains the line. For questions about a time, 2014-05-01
+    counts as 2014. Precision and recall count matched pairs. Each line and each gold answer is used
+    once, longest first, ties in order. All are 0 without a line. Source: SubgraphRAG (Li et al.,
+    ICLR 2025), also used by path pooling (Wang et al. 2025, section 4.1).
 
     >>> list_scores("ans: Ostra\nans: Norvik", ["Norvik"], "Which towns did she see?")["hit@1"]
     0.0
@@ -97,17 +97,17 @@ _AROUND = _JOINING_WORDS | _BETWEEN | {
     "the", "my", "final", "best", "correct", "right", "is", "are", "i", "think", "pick", "choose",
     "say", "would", "s", "not", "neither", "between",
 }  # fmt: skip
-"""Words that an answer may have around a lower-case letter of an option."""
+"""Words that an answer may contain around a lower-case option letter."""
 _NOT = frozenset({
     "not", "neither", "nor", "than", "except", "cannot", "t", "over", "instead", "unlike",
 })  # fmt: skip
 _AFTER_A = _JOINS | _NOT | {"is", "are", "was", "were", "because", "since", "as", "rather"}
-"""Words after which a preceding "A" or "I" is a letter and no word."""
+"""Words that make an "A" or "I" before them an option letter rather than a word."""
 _WRONG = re.compile(
     r"\W*\b(?:(?:is|are|was|were)(?:\W+\w+)?\W+(?:wrong|incorrect|false|not)\b|(?:is|are)n['’]t\b)"
 )
 _TEXTS = 0xE000
-"""The first of the private characters that stand for the texts of options in an answer."""
+"""First of the private-use characters that replace the options' texts in an answer."""
 
 
 @dataclass
@@ -120,7 +120,7 @@ class _Named:
 
 
 def read_option(answer: str, options: Sequence[str], matching: Matching = DEFAULT) -> int | None:
-    """Return the index of the option that an answer chooses; None for no or several options.
+    """Return the index of the option that an answer chooses; None unless it chooses exactly one.
 
     The first rule that finds exactly one option decides: (1) the answer is a letter, in any case;
     (2) "the answer is B", "Option B"; (3) it begins with "B." or "B)"; (4) a letter in brackets;
@@ -128,7 +128,7 @@ def read_option(answer: str, options: Sequence[str], matching: Matching = DEFAUL
     letter. Not counted are "A" and "I" before a word, letters in an option's own text, and denied
     options ("not A", "A and C are wrong"). Options joined by "or", "and", "/" are a hedge and
     choose none, except by rules 1 to 3.
-    Source: Zhou et al. 2025, section 7.1, whose language model reads the letter if a rule fails.
+    Source: Zhou et al. 2025, section 7.1, where a language model reads the letter if a rule fails.
 
     >>> read_option("I think it was Lyon.", ["Paris", "Lyon"])
     1

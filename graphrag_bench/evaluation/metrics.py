@@ -21,9 +21,9 @@ from graphrag_bench.evaluation.listed_answers import KGQA, LISTED, choice_scores
 from graphrag_bench.evaluation.reference_texts import bleu, meteor, notes, rouge
 
 DEFAULT_METRICS = ("accuracy", "recall", "exact_match", "f1")
-"""Metrics of a data set whose card names none."""
+"""Default metrics of a data set whose card lists none."""
 CUTOFF, TOKENS = "@k", "@B"
-"""Ends of names with a rank (`evaluation.cuts`) or a number of tokens
+"""Suffixes of names with a rank (`evaluation.cuts`) or a number of tokens
 (`evaluation.evidence_tokens`)."""
 MetricSource = Literal["retrieved", "context", "answer", "judge"]
 """Input of a metric: ranked documents, packed context, answer, or verdict of a judge."""
@@ -32,7 +32,7 @@ _MODULES = {"rouge-score": "rouge_score"}
 
 @dataclass(frozen=True)
 class AnsweredQuestion:
-    """One answered question with its gold, and the settings of the comparison."""
+    """One answered question with its gold data and the settings for comparing answers."""
 
     question: str
     answer: str
@@ -48,8 +48,9 @@ MetricValues = Callable[[AnsweredQuestion], dict[str, float]]
 class Metric:
     """Metric with its source, its meaning and its direction.
 
-    Metrics that a card's `metrics` and `evaluation.metrics` may list have `values` of one answer.
-    `gives` are the names of the values if they differ from `name`; `package` computes them.
+    `values` computes the metric for one answer; only metrics with `values` may be listed in a
+    card's `metrics` and in `evaluation.metrics`. `gives` lists the names of the values if they
+    differ from `name`; `package` is the package that computes them.
     """
 
     name: str
@@ -162,11 +163,11 @@ ANSWER_METRICS: dict[str, Metric] = {one.name: one for one in _ANSWER_METRICS}
 UNDIRECTED = tuple(
     metric.name for metric in (*_CONTEXT_METRICS, *_OTHER_METRICS) if not metric.more_is_better
 )
-"""Descriptive metrics, of which neither direction is better."""
+"""Descriptive metrics, for which neither higher nor lower is better."""
 
 
 def metrics() -> list[Metric]:
-    """Return all metrics, one for each name of a value."""
+    """Return all metrics, one per name of a value."""
     every = (*_CONTEXT_METRICS, *ANSWER_METRICS.values(), *_OTHER_METRICS)
     return [replace(one, name=name) for one in every for name in one.gives or (one.name,)]
 
@@ -174,7 +175,7 @@ def metrics() -> list[Metric]:
 def metric_names(
     sources: Collection[MetricSource], cuts: Sequence[int] = (), tokens: Sequence[int] = ()
 ) -> list[str]:
-    """Return the names of the metrics of some sources, with these ranks and numbers of tokens.
+    """Return the metric names of some sources, with these ranks and numbers of tokens.
 
     >>> metric_names(["retrieved"], cuts=[5])
     ['evidence_recall@5', 'all_evidence@5', 'ndcg@5', 'mrr']
@@ -198,7 +199,7 @@ def metric_values(names: Iterable[str], answered: AnsweredQuestion) -> dict[str,
 
 
 def check_metrics(names: Iterable[str], where: str, installed: bool = True) -> None:
-    """Raise UserError for an unknown metric, and if `installed` for a missing package."""
+    """Raise UserError for an unknown metric and, if `installed`, for a missing package."""
     for name in names:
         if name not in ANSWER_METRICS:
             hint = did_you_mean(name, ANSWER_METRICS)

@@ -16,7 +16,7 @@ from graphrag_bench.text import words
 
 _FLOOR = 0.1
 _NO_SYNONYMS = SimpleNamespace(synsets=lambda word: [])
-"""WordNet without words."""
+"""Stand-in for WordNet that has no synonyms."""
 
 
 def _tokens(text: str) -> list[str]:
@@ -27,7 +27,7 @@ def bleu(answer: str, golds: Sequence[str], order: int) -> float:
     """Return cumulative BLEU up to n-grams of this order, in 0..1.
 
     Smoothing method 1 of Chen & Cherry 2014: an order without a match counts 0.1 matches. 0 if the
-    answer has fewer words than `order`. Source: Papineni et al. 2002, by sacrebleu.
+    answer has fewer words than `order`. Source: Papineni et al. 2002, computed by sacrebleu.
     """
     references = [" ".join(tokens) for gold in golds if (tokens := _tokens(gold))]
     if not references:
@@ -49,7 +49,7 @@ def _bleu(order: int) -> Any:
 def rouge(answer: str, golds: Sequence[str], kind: str) -> float:
     """Return the highest F1 of `rouge1`, `rouge2` or `rougeL` over the golds, without stemming.
 
-    Source: Lin 2004, by rouge-score; highest over references as in SQuALITY.
+    Source: Lin 2004, computed by rouge-score; the maximum over references is as in SQuALITY.
     """
     scorer = _rouge_scorer(kind)
     return max((float(scorer.score(gold, answer)[kind].fmeasure) for gold in golds), default=0.0)
@@ -82,8 +82,8 @@ def meteor(answer: str, golds: Sequence[str]) -> float:
     """Return the highest METEOR over the gold answers, with exact and stem matches.
 
     Synonyms match too if WordNet is installed; values with and without synonyms are not comparable,
-    and `notes` says which they are. Source: Lavie & Agarwal 2007, by nltk (alpha 0.9, beta 3, gamma
-    0.5).
+    and `notes` tells them apart. Source: Lavie & Agarwal 2007, computed by nltk (alpha 0.9, beta 3,
+    gamma 0.5).
     """
     from nltk.translate.meteor_score import meteor_score
 

@@ -46,9 +46,9 @@ def all_evidence(documents: Sequence[str], evidence: Sequence[str], k: int) -> f
 def reciprocal_rank(
     documents: Sequence[str], evidence: Sequence[str], ranks: Sequence[int] | None = None
 ) -> float:
-    """Return 1 / rank of the first gold document, 0 without one; the mean over questions is MRR.
+    """Return 1 / rank of the first gold document, or 0 if none is ranked; its mean is MRR.
 
-    `ranks` are those of the documents, ascending from 1, if several documents share a rank.
+    `ranks` gives each document's rank, ascending from 1; it is needed if documents share ranks.
     Raises ValueError without gold documents.
 
     >>> reciprocal_rank(["x", "a", "y", "b"], ["a", "b"])
@@ -64,9 +64,9 @@ def ndcg(
 ) -> float:
     """Return nDCG@k with gain 1 for each gold document, in 0..1.
 
-    The discount is log2(1 + rank). The ideal ranking has all gold documents first, also those that
-    the corpus lacks. `ranks` are as in `reciprocal_rank`; with shared ranks the gain is at most the
-    ideal one. Raises ValueError without gold documents. Source: Jarvelin & Kekalainen 2002.
+    The discount is log2(1 + rank). The ideal ranking has all gold documents first, including any
+    that the corpus lacks. `ranks` is as in `reciprocal_rank`; with shared ranks the gain is capped
+    at the ideal gain. Raises ValueError without gold documents. Source: Jarvelin & Kekalainen 2002.
 
     >>> round(ndcg(["x", "a", "y", "b"], ["a", "b"], k=4), 3)
     0.651
@@ -93,9 +93,10 @@ TRIVIAL = frozenset({"yes", "no", "noanswer"})
 
 @dataclass(frozen=True)
 class ContextItem:
-    """Item of a context: kind, id (of a document for a chunk), number of tokens and text.
+    """Item of a context: kind, id (for a chunk, its document's id), number of tokens and text.
 
-    `text` is None if unknown. `documents` are those with a text in the item, None if unknown.
+    `text` is None if unknown. `documents` lists the documents with text in the item; None if
+    unknown.
     """
 
     kind: str
@@ -119,7 +120,7 @@ def within(items: Sequence[ContextItem], n_tokens: int | None) -> Sequence[Conte
 def evidence_within(
     items: Sequence[ContextItem], evidence: Sequence[str], n_tokens: int | None = None
 ) -> float:
-    """Return the share of gold documents with a text in the first `n_tokens`, in 0..1.
+    """Return the share of gold documents with a chunk in the first `n_tokens`, in 0..1.
 
     Any chunk of a document counts. Raises ValueError without gold documents.
 
@@ -158,8 +159,8 @@ def answer_within(
 ) -> float | None:
     """Return the share of gold answers that an item contains as whole words, in 0..1.
 
-    `answers` has the aliases of each gold answer. Yes, no and empty answers are left out; None if
-    no answer remains.
+    `answers` has the aliases of each gold answer. Yes, no and empty answers are left out. Returns
+    None if no answer remains.
 
     >>> items = [ContextItem("chunk", "a", 9, "Ada Marsh was born in Lund.")]
     >>> answer_within(items, [["A. Marsh", "Ada Marsh"], ["Tarn"]], Matching())

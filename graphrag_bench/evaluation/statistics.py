@@ -13,14 +13,14 @@ PERMUTATIONS = 9999
 LEVEL, POWER = 0.05, 0.8
 _NEAR = 1e-9
 _SIGNS = 2**18
-"""Signs in memory at a time: 2 MB, which stay in the cache of a core."""
+"""Number of signs in memory at a time: 2 MB, which fit into the cache of a core."""
 
 
 def clusters_of(scopes: Sequence[str | None]) -> NDArray[np.int64] | None:
     """Return the cluster of each value, numbered by first appearance.
 
     Values of one scope share a document and form a cluster; a value without a scope is its own
-    cluster. None if there is only one cluster, or if every cluster holds one value.
+    cluster. Returns None if there is only one cluster, or if every cluster holds one value.
 
     >>> clusters_of(["b", "a", "b", None])
     array([0, 1, 0, 2])
@@ -32,7 +32,7 @@ def clusters_of(scopes: Sequence[str | None]) -> NDArray[np.int64] | None:
 
 
 def cluster_sums(values: NDArray[Any], clusters: NDArray[np.int64] | None) -> NDArray[np.float64]:
-    """Return the sum of each cluster along the first axis; without clusters the values."""
+    """Return the sum of each cluster along the first axis, or the values without clusters."""
     rows = np.asarray(values, np.float64)
     if clusters is None:
         return rows
@@ -206,9 +206,10 @@ class Difference:
 def paired_difference(
     first: Sequence[float], second: Sequence[float], *, scopes: Sequence[str | None] | None = None
 ) -> Difference:
-    """Return second minus first with its interval, p-value (`sign_flip_p`) and wins.
+    """Return the paired difference (second minus first) with interval, p-value and wins.
 
-    Raises ValueError for no values. Source: Efron & Tibshirani 1993, chapters 13 and 15.
+    Raises ValueError for no values.
+    Source: Efron & Tibshirani 1993, chapters 13 and 15.
 
     >>> result = paired_difference([0, 0, 1, 0, 0, 1], [1, 1, 1, 0, 1, 0])
     >>> result.mean, result.p, (result.wins, result.ties, result.losses)
@@ -237,7 +238,7 @@ def paired_difference(
 DISCORDANT = 0.5
 """Assumed share of questions that exactly one of two methods answers correctly.
 
-That of two independent methods with accuracy 0.5.
+It is the value for two independent methods with accuracy 0.5.
 """
 _REACH = NormalDist().inv_cdf(1 - LEVEL / 2) + NormalDist().inv_cdf(POWER)
 
@@ -247,9 +248,9 @@ def detectable_difference(
 ) -> float | None:
     """Return the minimum detectable mean difference (power 80 %, two-sided level 5 %).
 
-    (z_0.975 + z_0.8) times the standard error, clustered by scope. None for fewer than two
-    questions or if all differences are equal. Source: Cohen 1988, section 2.2, paired values;
-    clustered standard error: Miller 2024 (arXiv 2411.00640), section 2.2.
+    It is (z_0.975 + z_0.8) times the standard error, clustered by scope. Returns None for fewer
+    than two questions or if all differences are equal. Source: Cohen 1988, section 2.2, paired
+    values; clustered standard error: Miller 2024 (arXiv 2411.00640), section 2.2.
 
     >>> detectable_difference([1, -1, 1, -1])
     1.617496
@@ -268,7 +269,7 @@ def detectable_share(n_questions: int) -> float:
     """Return the minimum detectable difference of two accuracies before a run, at most 1.
 
     (z_0.975 + z_0.8) * sqrt(`DISCORDANT` / n). Raises ValueError for no questions.
-    Source: Connor 1987, with the variance under the null for both parts, which is the larger one;
+    Source: Connor 1987, with the variance under the null hypothesis (the larger one) in both terms;
     Miller 2024 (arXiv 2411.00640), section 5.
 
     >>> detectable_share(100)

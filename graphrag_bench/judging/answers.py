@@ -34,7 +34,7 @@ BLOCK = 32
 
 @dataclass(frozen=True)
 class Measure:
-    """Judged metric with its prompts and needs; if `named`, it is judged only by name."""
+    """Judged metric with its prompts and needs; if `named`, it is off unless selected by name."""
 
     metric: JudgedMetric
     prompts: tuple[Prompt, ...]
@@ -98,9 +98,9 @@ MEASURES: Mapping[str, Measure] = {
 def select_measures(
     metrics: Sequence[str] = (), stored: StoredRun | None = None
 ) -> dict[str, Measure]:
-    """Return the metrics of these names; by default all that are not `named`.
+    """Return the metrics with these names; by default all metrics that are not `named`.
 
-    Raises UserError for an unknown name, and if an imported run lacks the contexts for one.
+    Raises UserError for an unknown name, and if a metric needs contexts that an imported run lacks.
     """
     for name in metrics:
         if name not in MEASURES:
@@ -222,7 +222,7 @@ def _judge(
 
 
 def judging_lock(folder: Path, lock: str) -> AbstractContextManager[None]:
-    """Lock a folder against a second judging process."""
+    """Lock a folder so that no second process judges it."""
     return file_lock(folder / lock, f"Another process is judging {folder}: wait until it ends.")
 
 

@@ -1,6 +1,6 @@
 """The judged metrics of GraphRAG-Bench (Xiang et al. 2025), selected by name.
 
-Formulas and steps follow its released evaluation (GraphRAG-Bench/GraphRAG-Benchmark,
+Formulas and steps follow the released evaluation (GraphRAG-Bench/GraphRAG-Benchmark,
 `Evaluation/metrics`); the prompts are ours. Deviations: the judge refers to statements by number;
 texts are not cut (there: contexts at 20,000 characters, references and answers at 3,000); an
 unreadable reply gives no value, where correctness there is 0.
@@ -52,7 +52,7 @@ def answer_correctness(case: AnswerToJudge, models: JudgeModels) -> Judging:
 
     True positives are the answer's statements that the gold supports, false positives the others,
     false negatives the gold's statements that the answer lacks. The similarity is (cosine + 1) / 2
-    of the embeddings. An answer without statements has F1 0; a refusal has 0, without a call.
+    of the embeddings. An answer without statements has F1 0. A refusal scores 0, without a call.
     Source: Xiang et al. 2025, `answer_accuracy.py` (the tables' ACC).
     """
     if case.refused:
@@ -84,7 +84,8 @@ def _similarity(case: AnswerToJudge, models: JudgeModels) -> float:
 def coverage(case: AnswerToJudge, models: JudgeModels) -> Judging:
     """Judge the share of the gold answer's statements that the answer contains.
 
-    A refusal has 0, without a call. Source: Xiang et al. 2025, `coverage.py` (the tables' Cov).
+    A refusal scores 0, without a call.
+    Source: Xiang et al. 2025, `coverage.py` (the tables' Cov).
     """
     if case.refused:
         return 0.0
@@ -115,8 +116,8 @@ def _share(ask: Ask, n: int) -> Judging:
 def context_relevance(case: AnswerToJudge, models: JudgeModels) -> Judging:
     """Judge whether the context suffices to answer the question: 1 fully, 0.5 partly, 0 not.
 
-    An empty context, or one that is part of the question, has 0. Deviation: rated once; the
-    released evaluation averages two ratings, which are equal at temperature 0.
+    The value is 0 if the context is empty or part of the question. Deviation: the judge rates once;
+    the released evaluation averages two ratings, which are equal at temperature 0.
     Source: Xiang et al. 2025, `context_relevance.py`.
     """
     text = "\n".join(case.passages or ()).strip()

@@ -1,4 +1,4 @@
-"""Judged metrics of one answer.
+"""Metrics of one answer that need a judge model.
 
 A metric is a generator over one case: it yields prompts, is sent the replies, and returns a value
 in 0..1. An unreadable reply gives no value.
@@ -33,12 +33,13 @@ QUESTIONS = Prompt(f"{PROMPTS}/asked_back.j2")
 RECALL = Prompt(f"{PROMPTS}/context_recall.j2")
 PRECISION = Prompt(f"{PROMPTS}/context_precision.j2")
 N_QUESTIONS = 3
-"""Number of questions that the judge makes from one answer, in one reply.
+"""Number of questions that the judge generates from one answer, in one reply.
 
-Deviation: Es et al. sample one question at a time; at temperature 0 these would be equal.
+Deviation: Es et al. sample one question at a time; at temperature 0 these questions would be
+identical.
 """
 LONG_LIST, WORDS_OF_ENTRY, WORDS_OF_NAME = 5, 6, 4
-"""Fewest entries of a list, most words of an entry, most words of a name."""
+"""Minimum entries of a list, maximum words of an entry, maximum words of a name."""
 _ENTRY = re.compile(r"^\s*(?:[-*•]|\d+[.)])?\s*(.*?)\s*$")
 _BETWEEN = re.compile(r"[\n;,/]|\b(?:and|or|nor)\b", re.IGNORECASE)
 _CLAUSES = re.compile(r"[.!?;:\n]+|\b(?:but|however|though|although|yet)\b", re.IGNORECASE)
@@ -46,16 +47,16 @@ _APOLOGY = re.compile(r"(?:i am |i.?m )?(?:very )?(?:sorry|unfortunately|i apolo
 
 
 class NothingToJudge(Exception):
-    """The answer has nothing to judge, for example no statement."""
+    """The answer has nothing to judge: for example, it makes no statement."""
 
 
 @dataclass(frozen=True)
 class AnswerToJudge:
     """One answer to judge.
 
-    `passages` are the texts of its context in ranked order, None if not stored; `context` is the
-    fingerprint of the recorded context, "" without one. The gold answers are one list if `listed`,
-    else aliases. `statements` are evidence statements of the data set.
+    `passages` has the texts of its context in ranked order, or None if not stored. `context` is the
+    fingerprint of the recorded context, or "". If `listed`, the gold answers form one list, else
+    they are aliases. `statements` has the data set's evidence statements.
     """
 
     id: str
@@ -80,7 +81,7 @@ class AnswerToJudge:
 
 @dataclass(frozen=True)
 class Judgement:
-    """Value in 0..1, or None with the kind of fault in `missing`."""
+    """Judged value in 0..1, or None with the reason in `missing`."""
 
     value: float | None
     missing: Literal["", "failed", "unreadable", "nothing"] = ""
@@ -159,7 +160,7 @@ def in_range(numbers: Sequence[int], n: int, purpose: str, what: str) -> set[int
 def refuses(answer: str, golds: Sequence[str] = ()) -> bool:
     """Return whether an answer is empty or abstains in every clause.
 
-    An answer that contains a gold answer other than yes or no is not a refusal.
+    An answer that contains a gold answer is no refusal, unless that gold answer is yes or no.
 
     >>> refuses("I do not know."), refuses("I do not know, but perhaps Ada Marsh.", ["Ada Marsh"])
     (True, False)
@@ -197,11 +198,12 @@ class _Agreed(BaseModel):
 
 
 def correctness(case: AnswerToJudge, models: JudgeModels) -> Judging:
-    """Judge 1 for an answer that offers the gold and nothing else, else 0.
+    """Judge 1 if the answer offers exactly the gold answer and nothing else, else 0.
 
-    The offers are read from the answer's form (`_by_form`) or by the judge, who does not see the
-    gold: with it, judges overlook wrong offers in a list. If `_mark` does not decide, a second call
-    asks whether offers and gold mean the same. A refusal is right only if the gold is one.
+    The offered answers are read from the answer's form (`_by_form`) or by the judge. The judge does
+    not see the gold answer, because judges who see it overlook wrong items in a list. If `_mark`
+    does not decide, a second call asks whether offers and gold mean the same. A refusal is right
+    only if the gold answer is also a refusal.
     """
     if refuses(case.answer, case.golds):
         return float(not case.refused)
@@ -221,7 +223,7 @@ def correctness(case: AnswerToJudge, models: JudgeModels) -> Judging:
 
 
 def _by_form(case: AnswerToJudge) -> Sequence[str] | None:
-    """The offers of an answer in a form that needs no judge; else None.
+    """The offers of an answer whose form needs no judge, else None.
 
     These are the gold itself, one short name, and the entries of a long list.
     """
@@ -276,8 +278,8 @@ class _Verdicts(BaseModel):
 def faithfulness(case: AnswerToJudge, models: JudgeModels) -> Judging:
     """Judge the share of the answer's statements that the context supports.
 
-    An answer without statements, for example a refusal, has no value. Source: Es et al. 2024,
-    section 3.
+    An answer without statements, for example a refusal, has no value.
+    Source: Es et al. 2024, section 3.
     """
     claimed = [] if refuses(case.answer) else (yield from claims(case, case.answer))
     if not claimed:
@@ -296,10 +298,10 @@ class _AskedBack(BaseModel):
 
 
 def relevance(case: AnswerToJudge, models: JudgeModels) -> Judging:
-    """Judge the mean cosine similarity of the question and questions made from the answer.
+    """Judge the mean cosine similarity of the question to questions generated from the answer.
 
-    At least 0; 0 for evasive answers and refusals. Source: Es et al. 2024, section 3; ragas for
-    evasive answers.
+    The value is at least 0; it is 0 for evasive answers and refusals. Source: Es et al. 2024,
+    section 3; ragas for evasive answers.
     """
     if case.refused:
         return 0.0
@@ -323,7 +325,7 @@ class _Recalled(BaseModel):
 
 
 def recall(case: AnswerToJudge, models: JudgeModels) -> Judging:
-    """Judge the share of the gold answer's statements that the context contains; 0 if it is empty.
+    """Judge the share of the gold answer's statements found in the context; 0 if it is empty.
 
     Source: ragas.
     """
@@ -342,7 +344,8 @@ class _Useful(BaseModel):
 def precision(case: AnswerToJudge, models: JudgeModels) -> Judging:
     """Judge the mean of precision@rank over the ranks of useful passages; 0 for an empty context.
 
-    Source: ragas. Deviation: ragas asks about one piece at a time; here one prompt has all.
+    Source: ragas. Deviation: ragas asks about one passage at a time; here one prompt has all
+    passages.
     """
     if not case.passages:
         return 0.0

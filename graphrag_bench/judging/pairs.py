@@ -41,7 +41,7 @@ PAPER_CRITERIA: Mapping[str, tuple[str, ...]] = {
     "pankrag": CRITERIA[:-1],
     "all": CRITERIA,
 }
-"""Criteria of each paper."""
+"""Judging criteria used by each paper."""
 HOUSE, PAPER = "house", "paper"
 TIE = "tie"
 """The winner of a pair of equal answers."""
@@ -49,7 +49,7 @@ VERDICTS, LEDGER = "verdicts.jsonl", "ledger.jsonl"
 
 
 def parse_criteria(names: Sequence[str]) -> tuple[str, ...]:
-    """Return the criteria named directly or by a paper, in the order of `CRITERIA`."""
+    """Return the criteria of these names or papers, in the order of `CRITERIA`."""
     chosen: set[str] = set()
     for name in names:
         if name not in (*CRITERIA, *PAPER_CRITERIA):
@@ -67,14 +67,14 @@ Winner = Annotated[Literal["Answer 1", "Answer 2"], BeforeValidator(_winner)]
 
 
 class ReasonFirst(BaseModel):
-    """The winner by one criterion, after the reason."""
+    """Winner by one criterion, preceded by the reason."""
 
     reason: str = ""
     winner: Winner
 
 
 class WinnerFirst(BaseModel):
-    """The winner by one criterion, before the explanation."""
+    """Winner by one criterion, followed by the explanation."""
 
     winner: Winner
     reason: str = Field("", alias="explanation")
@@ -82,7 +82,7 @@ class WinnerFirst(BaseModel):
 
 @dataclass(frozen=True)
 class Protocol:
-    """Prompt of the judge, schema of its choice by one criterion, and most tokens of a reply."""
+    """Judging protocol: prompt, schema of the choice by one criterion, and reply token limit."""
 
     name: str
     prompt: Prompt
@@ -123,7 +123,7 @@ class Duel:
 
     @property
     def winner(self) -> str | None:
-        """The winner that needs no judge: TIE for equal answers, else the only non-empty one."""
+        """The winner if no judge is needed: TIE for equal answers, or the only non-empty one."""
         first, second = map(plain, self.answers)
         if first == second:
             return TIE
@@ -132,13 +132,13 @@ class Duel:
 
 @dataclass(frozen=True)
 class HeadToHead:
-    """A against B over `n` questions with verdicts in both orders; `missing` lack a verdict.
+    """Result of A against B over `n` questions judged in both orders; `missing` lack a verdict.
 
     `names` are the titles of A and B and the criterion. `rate` is the win rate of A; a tie counts
-    half. `flips` is the share of questions whose winner changes with the order, `first` the share
-    of verdicts for the answer shown first; equal answers count in neither. `longer` is the share of
-    points of the longer answer. A mean without questions is None. Intervals and `p` (`sign_flip_p`)
-    are over scopes.
+    half. `flips` is the share of questions whose winner changes with the order, and `first` is the
+    share of verdicts for the answer shown first; both leave out equal answers. `longer` is the
+    share of points of the longer answer. A mean without questions is None. Intervals and `p`
+    (`sign_flip_p`) are over scopes.
     """
 
     n: int
@@ -201,7 +201,7 @@ def head_to_head(
 
 @dataclass(frozen=True)
 class AnswerPairs:
-    """Answers of runs, by key, to the questions that all of them have answered."""
+    """Answers of several runs, by run key, to the questions that all runs answered."""
 
     runs: tuple[StoredRun, ...]
     questions: Mapping[str, str]
@@ -377,7 +377,7 @@ Values = Mapping[str, Mapping[str, Mapping[str, float | None]]]
 
 
 def points_won(rows: Iterable[Row]) -> dict[VerdictKey, dict[str, dict[str, float]]]:
-    """Return the points of the first run of a key, by question and by the run shown first.
+    """Return the points of the key's first run, by question and by the run shown first.
 
     1 for a win, 0 for a loss, 0.5 for equal answers; rows without a winner are left out.
     """
@@ -393,7 +393,7 @@ def points_won(rows: Iterable[Row]) -> dict[VerdictKey, dict[str, dict[str, floa
 
 @dataclass
 class StoredVerdicts:
-    """Verdicts below a home: comparisons/*/verdicts.jsonl, and judged.jsonl of each run."""
+    """Verdicts stored in a home: comparisons/*/verdicts.jsonl and each run's judged.jsonl."""
 
     home: Path
     _judged: dict[Path, Values] = field(default_factory=dict)
@@ -409,15 +409,15 @@ class StoredVerdicts:
         }
 
     def judges(self, first: str, second: str, criterion: str) -> list[tuple[str, str]]:
-        """Return the sorted (judge, protocol) that compared two runs, by key, by a criterion."""
+        """Return the sorted (judge, protocol) pairs that compared two runs by a criterion."""
         wanted = first, second, criterion
         return sorted((judge, how) for *key, judge, how in self._points if tuple(key) == wanted)
 
     def win_rate(self, compared: Iterable[VerdictKey], scopes: Scopes) -> Mean | None:
         """Return the win rate of the first runs, in 0..1; None without verdicts in both orders.
 
-        A win in one of two orders counts half. Over several comparisons (criteria, seeds) a
-        question has its mean. The bootstrap draws whole scopes.
+        A win in one of two orders counts half. Over several comparisons (criteria, seeds), a
+        question's mean counts. The bootstrap draws whole scopes.
         """
         points: dict[str, list[float]] = {}
         for one in compared:
@@ -434,7 +434,7 @@ class StoredVerdicts:
         )
 
     def judged(self, folder: Path, metric: str, judge: str, scopes: Scopes) -> Mean | None:
-        """Return the mean judged value, in 0..1, over the judged questions; None without any."""
+        """Return the mean judged value, in 0..1; None without judged questions."""
         return mean_of(self._of_run(folder).get(judge, {}).get(metric, {}), scopes)
 
     def _of_run(self, folder: Path) -> Values:
@@ -444,7 +444,7 @@ class StoredVerdicts:
 
 
 def mean_of(values: Mapping[str, float | None], scopes: Scopes) -> Mean | None:
-    """Return the mean over the questions with a value, drawn by scope; None without values."""
+    """Return the mean over questions with a value, bootstrapped by scope; None without values."""
     known = {question: value for question, value in values.items() if value is not None}
     if not known:
         return None

@@ -1,4 +1,4 @@
-"""Tables of judged answers, of win rates, and of biases of the judge."""
+"""Tables of judged answers, win rates, and judge biases."""
 
 from collections.abc import Sequence
 
@@ -27,7 +27,7 @@ _OF_AUDIT = (
 
 
 def match_table(caption: str, rates: Sequence[HeadToHead]) -> Table:
-    """Return a row for each pair and criterion; Holm's correction is over rows with verdicts."""
+    """Return the win rates per pair and criterion, Holm-corrected over rows with verdicts."""
     corrected = iter(holm([one.p for one in rates if one.n]))
     n_tests = sum(one.n > 0 for one in rates)
     rows = []
@@ -46,7 +46,7 @@ def _drawn(rates: Sequence[HeadToHead]) -> str:
 
 
 def audit_table(rates: Sequence[HeadToHead]) -> Table:
-    """Return a row for each pair and criterion with the judge's biases for place and length."""
+    """Return a table of the judge's position and length biases per pair and criterion."""
     rows = [(*one.names, *map(_percent, (one.flips, one.first, one.longer))) for one in rates]
     notes = (f"intervals as above, over {_drawn(rates)}", *_OF_AUDIT)
     heads = ("flips [95 %]", "first wins [95 %]", "longer wins [95 %]")
@@ -60,7 +60,7 @@ def _percent(mean: Mean | None) -> str:
 
 
 def judged_table(runs: Sequence[tuple[str, Values, Scopes]]) -> Table:
-    """Return a row for each run (title, values, scopes), metric and judge, with the mean."""
+    """Return a table of mean judged values per run (title, values, scopes), metric and judge."""
     heads = ("method", "metric", "n", "missing", "mean [95 %]", "judge")
     rows, clusters = [], set[int]()
     for title, values, scopes in runs:

@@ -1,7 +1,8 @@
 """SQLite cache of replies, vectors and taggings, shared by threads and processes.
 
-One table, `cache`, has the kind of a row, its key, the identity of the model, the value as bytes,
-and the other fields as JSON. Each call commits before it returns. Rows are exported as JSON lines.
+The table `cache` has one row per value: its kind, its key, the identity of the model, the value as
+bytes, and other fields as JSON. Each call commits before it returns. Rows are exported as JSON
+lines.
 """
 
 import base64
@@ -34,7 +35,7 @@ KEY_DIGITS = 32
 VERSION = 4
 """Version of the file format; files of other versions are refused."""
 APPLICATION = 0x47524247
-"""SQLite's application id of these files: `GRBG`."""
+"""SQLite application id of these files: `GRBG`."""
 FORMAT = {"format": "graphrag-bench replies", "version": 1}
 """The first line of an exported file."""
 _EXPORTS = (".jsonl", ".gz")
@@ -89,7 +90,7 @@ class StoredReply(Completion):
 
 @dataclass(frozen=True)
 class StoredVector:
-    """Vector of one text as float32 numbers, with what a server charged for it."""
+    """Vector of one text as float32 numbers, with the server's charge for it."""
 
     __pydantic_config__: ClassVar = _STRICT
     KIND: ClassVar = "vector"
@@ -125,9 +126,9 @@ _KINDS: Mapping[str, type[Any]] = {
 
 
 class Cache:
-    """File of replies, vectors and taggings. With `reading` nothing is created or stored.
+    """Cache file of replies, vectors and taggings; with `reading` nothing is created or stored.
 
-    Raises UserError for a file of another program or version, and if the file cannot be opened.
+    Raises UserError if the file belongs to another program or version, or cannot be opened.
     """
 
     def __init__(self, path: str | Path, *, reading: bool = False) -> None:
@@ -193,8 +194,8 @@ class Cache:
     def put(self, *rows: CacheRow) -> int:
         """Store rows in one transaction and return their number; 0 with `reading`.
 
-        Existing rows stay, but unreadable and failed replies are replaced. Raises RunStopped if
-        the file cannot be written.
+        Existing rows are kept, except unreadable and failed replies, which are replaced. Raises
+        RunStopped if the file cannot be written.
         """
         if self.reading:
             return 0
@@ -213,12 +214,12 @@ class Cache:
                 connection.execute(_SET_VERDICT, (verdict, key))
 
     def lock(self, key: str) -> threading.Lock:
-        """Return the lock of a key, so that two threads do not request the same reply."""
+        """Return the lock of a key, which keeps two threads from requesting the same reply."""
         with self._lock:
             return self._key_locks.setdefault(key, threading.Lock())
 
     def rows(self) -> Iterator[CacheRow]:
-        """Yield all replies, then all vectors, then all taggings, each by key."""
+        """Yield all replies, then vectors, then taggings, each sorted by key."""
         with self._transaction("read") as connection:
             for kind in _KINDS:
                 yield from starmap(_row, connection.execute(f"{_SELECT} ORDER BY key", [kind]))
@@ -239,12 +240,12 @@ def _row(kind: str, key: str, identity: str, value: bytes, more: str) -> Any:
 
 
 def vector_key(identity: str, kind: str, text: str) -> str:
-    """Return the cache key of the vector of a text, which is a question or a passage."""
+    """Return the cache key of the vector of a question or passage."""
     return row_key(identity, kind, text)
 
 
 def row_key(*parts: object) -> str:
-    """Return the cache key of JSON values: the beginning of their sha256."""
+    """Return the cache key of JSON values: the first digits of their sha256."""
     return hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:KEY_DIGITS]
 
 
@@ -300,7 +301,7 @@ def export_rows(cache: str | Path, file: str | Path) -> int:
 def import_rows(file: str | Path, cache: str | Path) -> int:
     """Add the rows of an exported file or of another cache to `cache`, and return their number.
 
-    All rows are added or none. Readable rows of `cache` are not replaced.
+    Either all rows are added or none. Readable rows of `cache` are not replaced.
     """
     rows = list(rows_in(file))  # a damaged file must not create a cache
     with closing(Cache(cache)) as target:

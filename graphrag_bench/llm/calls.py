@@ -13,7 +13,7 @@ Schema = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class Request:
-    """One request; all fields are part of its cache key. `trial` numbers repeats of a prompt."""
+    """One request; all fields are part of its cache key. `trial` is the number of the repeat."""
 
     prompt: Chat
     max_tokens: int
@@ -24,7 +24,7 @@ class Request:
 
 @dataclass(frozen=True, kw_only=True)
 class ModelCall:
-    """Usage of one call, in tokens of the server.
+    """Usage of one call, in tokens as counted by the server.
 
     `seconds` is the time of the last try, 0 for a cached reply. `fingerprint` names the server's
     build. `reasoning_tokens` are part of `completion_tokens`. `key` is the cache key, or "".
@@ -55,8 +55,8 @@ class CallFailed(Exception):
     """Failure of one call; the run continues.
 
     `reason` is `content_filter`, `context_overflow`, `unreadable`, `retries_exhausted`,
-    `malformed`, `refused` or `empty`. `paid` is an unusable reply that was charged, for the
-    ledger. With `of_server` the server or the network failed, and the call may succeed later.
+    `malformed`, `refused` or `empty`. `paid` is an unusable reply that was charged, for the ledger.
+    If `of_server`, the server or the network failed, and the call may succeed later.
     """
 
     retries = 0

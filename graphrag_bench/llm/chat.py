@@ -30,9 +30,9 @@ CompletedCalls = Generator[tuple[int, CallOutcome], None, None]
 Log = Callable[[CallOutcome, str], None]
 TOKENS_PER_MESSAGE = 8
 ESTIMATE_RATIO = 1.2
-"""The most tokens of an unknown tokenizer per token of cl100k, for the cost of a call."""
+"""Upper estimate of an unknown tokenizer's tokens per cl100k token, for the cost of a call."""
 TOKENIZER_RATIO = 1.15
-"""The most tokens of an unknown tokenizer per token of cl100k, for the length of a prompt."""
+"""Upper estimate of an unknown tokenizer's tokens per cl100k token, for prompt lengths."""
 MIN_REPLY = 512
 _MIN_SHARE, _STEP = 16, 256
 
@@ -47,7 +47,7 @@ class ChatModel(ABC):
     window: int | None = None
     """The context window in tokens, prompt and reply together; None if unknown."""
     concurrency: int = 1
-    """The most calls at a time."""
+    """The largest number of calls at a time."""
     prices: Prices = Prices()
     trial: int = 0
     cache: Cache | None = None
@@ -60,7 +60,7 @@ class ChatModel(ABC):
     @property
     @abstractmethod
     def identity(self) -> str:
-        """Everything that can change a reply: name, revision, decoding. No address and no key."""
+        """Everything that can change a reply: name, revision, decoding; no address or key."""
 
     @abstractmethod
     def call(self, request: Request) -> Completion:
@@ -68,7 +68,7 @@ class ChatModel(ABC):
 
     @cached_property
     def meter(self) -> Meter:
-        """Counts of the calls of this object."""
+        """The meter of this object's calls."""
         return Meter()
 
     @property
@@ -89,12 +89,13 @@ class ChatModel(ABC):
         gate: FailureGate | None = None,
         stop_on_outage: bool = False,
     ) -> Self:
-        """Return a copy with these parts; parts that are not given stay.
+        """Return a copy with these parts replaced; omitted parts are kept.
 
-        `trial` numbers the repeat: other cache rows and another seed, the same identity. `log` is
-        called with each outcome and its item, in any thread. `gate` limits the failure rate of a
-        step. With `stop_on_outage`, failures of the server raise ServerFailed at the end of a list.
-        Raises UserError for a budget in dollars if the model has no prices.
+        `trial` is the number of the repeat; each repeat has its own cache rows and seed, but the
+        same identity. `log` is called with each outcome and its item, in any thread. `gate` limits
+        the failure rate of a step. With `stop_on_outage`, ServerFailed is raised after a list of
+        prompts with server failures. Raises UserError for a budget in dollars if the model has no
+        prices.
         """
         other = copy.copy(self)
         other._original = self._root
@@ -243,7 +244,7 @@ class ChatModel(ABC):
 
 
 def estimated_tokens(prompt: Chat) -> int:
-    """Return an estimate of a prompt's tokens: its cl100k tokens and eight per message."""
+    """Estimate a prompt's tokens: its cl100k tokens plus eight per message."""
     return sum(count_tokens(message.content) + TOKENS_PER_MESSAGE for message in prompt)
 
 
@@ -265,13 +266,13 @@ def reply(
 def reserved_tokens(most: int, window: int | None) -> int:
     """Return the tokens reserved for a reply of at most `most` tokens, whatever the prompt.
 
-    That is a sixteenth of the window, and at least 512.
+    The reservation is a sixteenth of the window, but at least 512 tokens.
     """
     return most if window is None else min(most, max(MIN_REPLY, window // _MIN_SHARE))
 
 
 def reply_tokens(llm: ChatModel, chat: Chat, most: int) -> int:
-    """Return the limit of a reply: `most`, or the tokens that the prompt leaves in the window.
+    """Return the token limit of a reply: `most`, or what the prompt leaves of the window.
 
     Limits are multiples of 256, and at least `reserved_tokens`.
     """

@@ -16,7 +16,7 @@ from graphrag_bench.errors import UnreadableReply
 ModelT = TypeVar("ModelT", bound=BaseModel)
 _FENCE = re.compile(r"```[a-zA-Z0-9]*\s*\n?(.*?)```", re.DOTALL)
 _QUOTE = re.compile(r'(?<!\\)(?:\\\\)*"')
-"""Quotes that are not escaped. After an odd number of them a text ends inside a string."""
+"""Unescaped quotes. A text with an odd number of them ends inside a string."""
 _ITEM = re.compile(r"[\s,]*(?=[^\s,\]])")
 """Text before the next item of a list; it does not match at the end of the list."""
 _BRACE = re.compile(r"[{}]")
@@ -62,8 +62,8 @@ def read_lists(
     """Return the merged objects of a reply, whether a list is cut, and the number of dropped items.
 
     Invalid items and objects without valid items are dropped; numbers are read as text. Objects
-    that repeat the format of the prompt are ignored. A bare list is the list of `field`. In a `cut`
-    reply the complete items count. Raises UnreadableReply if nothing is valid.
+    that repeat the format of the prompt are ignored. A bare list is the list of `field`. From a
+    `cut` reply, only complete items are kept. Raises UnreadableReply if nothing is valid.
     """
     properties = schema_of(model)["properties"]
     fields = [name for name, part in properties.items() if part.get("type") == "array"]
@@ -96,7 +96,7 @@ def read_lists(
 
 
 def without_echoes(text: str, prompt: str) -> str:
-    """Return a reply without the JSON objects that also occur in its prompt."""
+    """Remove the JSON objects from a reply that also occur in its prompt."""
     shown = "".join(prompt.split())
     for start, end in reversed(_balanced(text)):
         if end - start >= _MIN_ECHO and "".join(text[start:end].split()) in shown:
@@ -245,7 +245,7 @@ def read_cut_list(text: str, field: str) -> list[Any]:
 
 @lru_cache(maxsize=256)
 def schema_of(model: type[BaseModel]) -> Mapping[str, Any]:
-    """Return the JSON schema for servers: all fields are required, and no others allowed."""
+    """Return the JSON schema for servers; all fields are required, extra fields forbidden."""
     schema: Mapping[str, Any] = _closed(model.model_json_schema())
     return schema
 

@@ -1,4 +1,4 @@
-"""Ledger of model calls as JSON lines, its sums, and budgets."""
+"""Ledger of model calls as JSON lines, sums over it, and budgets."""
 
 import json
 import os
@@ -18,7 +18,7 @@ from graphrag_bench.llm.settings import Prices
 
 @dataclass(frozen=True)
 class LedgerLine(ModelCall):
-    """One call in the ledger; a cached call has the tokens and the price of the original call.
+    """One call in the ledger; a cached call has the original call's tokens and price.
 
     `item` is a question or chunk. `outcome` is `stop`, `length` or the reason of a failure. `kind`
     is `chat` or `embedding`.
@@ -32,7 +32,7 @@ class LedgerLine(ModelCall):
 
 
 class Ledger:
-    """File of JSON lines. Each line is one write, so that a killed process loses no line."""
+    """Ledger as JSON lines; each line is one write, so a killed process loses no line."""
 
     def __init__(self, path: str | Path) -> None:
         self.path = Path(path)
@@ -74,7 +74,7 @@ class Ledger:
 
 
 def read_ledger(*paths: str | Path) -> Iterator[LedgerLine]:
-    """Yield the lines of ledgers, without incomplete lines and missing files."""
+    """Yield the lines of ledgers, skipping incomplete lines and missing files."""
     for path in map(Path, paths):
         with suppress(FileNotFoundError), path.open(encoding="utf-8", errors="replace") as file:
             yield from _lines(file)
@@ -95,7 +95,7 @@ def lines_by(lines: Iterable[LedgerLine], field: str) -> dict[str, list[LedgerLi
 
 
 def sums(lines: Sequence[LedgerLine]) -> dict[str, Any]:
-    """Return sums of `paid` and of `cached` calls, and counts of all.
+    """Return the sums of `paid` and `cached` calls, and counts over all calls.
 
     `truncated` replies reached `max_tokens`; `failed` calls are counted by reason.
     """
@@ -149,11 +149,12 @@ class Budget:
     """Limit on the tokens or US dollars of a run, for all its models and threads.
 
     A call starts if its largest possible cost, the reservations of running calls and the amount
-    spent fit the limit. Otherwise it waits for running calls; without any, the run stops.
+    spent fit the limit together. Otherwise it waits for running calls; if no call is running, the
+    run stops.
 
     The amount spent is `before`, the calls of this object, and new lines in the ledgers that
-    `others` returns: those of other processes of the same run. Their running calls are not known
-    here, and may exceed the budget.
+    `others` returns, which belong to other processes of the same run. Running calls of other
+    processes are unknown here, so the total may exceed the budget.
     """
 
     def __init__(
@@ -173,7 +174,7 @@ class Budget:
 
     @property
     def limited(self) -> bool:
-        """Whether there is a limit."""
+        """Whether the budget has a limit."""
         return self.tokens is not None or self.usd is not None
 
     @property

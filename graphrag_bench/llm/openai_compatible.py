@@ -1,4 +1,4 @@
-"""Chat models behind any server that speaks the OpenAI protocol."""
+"""Chat models behind any server with an OpenAI-compatible API."""
 
 import json
 import re
@@ -16,7 +16,7 @@ from graphrag_bench.prompts import Prompt
 from graphrag_bench.text import count_tokens, encodable
 
 TIMEOUT, RETRIES = 300.0, 10
-"""Seconds of one try, and the number of retries, which take about a minute in all."""
+"""Timeout of one try in seconds, and number of retries; all waits take about a minute."""
 _MIN_CUT = 256
 _SCHEMA = Prompt("graphrag_bench.llm:prompts/schema.j2")
 _TAG = r"(?:\w+:)?(?:ant)?(?:think(?:ing)?|thoughts?|reason(?:ing)?|reflection|scratchpad|analysis)"
@@ -91,12 +91,12 @@ class OpenAICompatible(ChatModel):
 
     @property
     def window(self) -> int | None:  # type: ignore[override]  # asked for when it is wanted
-        """The window in tokens: of the settings, the provider's list or the server."""
+        """The window in tokens, from the settings, the provider's list or the server."""
         return self._window or self.server.window
 
     @cached_property
     def prices(self) -> Prices:  # type: ignore[override]
-        """The prices of the settings, else of the provider's list, else 0."""
+        """The prices from the settings, else from the provider's list, else 0."""
         return prices_of(self.model, self.server.address, self._prices)
 
     @cached_property
@@ -224,9 +224,9 @@ def _until(text: str, stop: Sequence[str]) -> str:
 def without_reasoning(text: str) -> str:
     """Return a reply without its reasoning; "" if the reply ends inside the reasoning.
 
-    Reasoning is at the beginning; a tag later in the text is a mention. Some chat templates write
-    the opening tag themselves, so that a reply has only the closing tag: on its own line, or right
-    after a sentence or a word. A mention has a space or a quote before it.
+    Reasoning is at the beginning; a tag later in the text is only mentioned. Some chat templates
+    write the opening tag themselves, so the reply has only the closing tag, on its own line or
+    right after a sentence or a word. A tag after a space or a quote is only mentioned.
 
     >>> without_reasoning("<think>Rome, or Paris?</think>Paris")
     'Paris'

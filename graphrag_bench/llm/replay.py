@@ -13,7 +13,7 @@ from graphrag_bench.llm.settings import provider_facts
 
 
 class Replay(ChatModel):
-    """Model that returns the replies of a cache or of an exported file, failures included.
+    """Model that returns stored replies and failures from a cache or an exported file.
 
     It has the identity of the recorded model, so that runs and artifacts have the same keys.
     """
@@ -27,7 +27,7 @@ class Replay(ChatModel):
 
     @property
     def window(self) -> int | None:  # type: ignore[override]  # the recorded model's
-        """The window of the settings, or of the recorded model in OpenAI's list."""
+        """The window from the settings, or that of the recorded model in OpenAI's list."""
         return self._window or provider_facts(self.identity.rpartition(":")[0], OPENAI)[0]
 
     @cached_property

@@ -1,4 +1,4 @@
-"""Client of a server that speaks the OpenAI protocol: key, rate limits and errors."""
+"""Client of an OpenAI-compatible server: API key, rate limits and errors."""
 
 import json
 import math
@@ -56,11 +56,11 @@ _SETTINGS = {
     "top_p": "decoding.top_p=null",
     "dimensions": "shorten=false",
 }
-"""The setting that leaves a field of a request out, or replaces it."""
+"""Setting that omits or replaces each field of a request."""
 
 
 class RateLimiter:
-    """Limits of requests and tokens per minute. A minute is 2 % longer, for network delays."""
+    """Limiter of requests and tokens per minute; minutes are 2 % longer to allow for delays."""
 
     def __init__(self, requests: int | None, tokens: int | None, minute: float = 60.0) -> None:
         self.requests = requests or math.inf
@@ -87,7 +87,7 @@ class RateLimiter:
 
 
 def stated_wait(text: str) -> float | None:
-    """Return the seconds after which a message asks to be called again, or None.
+    """Return the retry delay in seconds that an error message states, or None.
 
     >>> stated_wait("Rate limit reached. Please try again in 1m2.5s. Visit billing.")
     62.5
@@ -114,11 +114,12 @@ class _Tries(threading.local):
 class Server:
     """Client of one server: the `openai` client with an address, a key and rate limits.
 
-    Calls go one at a time until the first succeeds: one call finds a wrong key, not one per thread.
+    Calls are sent one at a time until one succeeds, so that a wrong key fails one call and not one
+    per thread.
     """
 
     windows_file: Path | None = None
-    """File that stores the windows that servers have reported, by model."""
+    """File that stores the context windows reported by servers, by model."""
 
     def __init__(
         self,
@@ -133,7 +134,8 @@ class Server:
     ) -> None:
         """Check the address; the first call reads the key from the environment and connects.
 
-        `group` is the settings group that errors name. Raises UserError for an invalid address.
+        `group` is the settings group named in error messages. Raises UserError for an invalid
+        address.
         """
         check_server(f"{group}.base_url", base_url)
         check_variable(api_key_env)
@@ -339,7 +341,8 @@ class Server:
 def unsupported_field(message: str, sent: Body) -> str | None:
     """Return the field of a request that an error message calls unsupported, or None.
 
-    The `param` of the error counts before a quoted name, and that before a plain word.
+    The `param` of the error takes precedence over a quoted name, and a quoted name over a plain
+    word.
 
     >>> unsupported_field("Unsupported value: 'seed' does not stop here", {"seed": 1, "stop": []})
     'seed'

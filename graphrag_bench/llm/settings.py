@@ -1,4 +1,4 @@
-"""Settings of models behind an API, and their prices and windows in a provider's list."""
+"""Settings of API models, with prices and windows from a list of providers."""
 
 import re
 from collections.abc import Mapping
@@ -19,7 +19,7 @@ class _Group(BaseModel):
 
 
 class Decoding(_Group):
-    """Decoding settings, part of the model's identity and of every cache key.
+    """Decoding settings; part of the model's identity and of every cache key.
 
     `seed + trial` is sent as the seed. `extra` holds further fields of the request, e.g. `top_k`.
     """
@@ -31,7 +31,7 @@ class Decoding(_Group):
 
 
 class Dialect(_Group):
-    """Request fields that the server supports, not part of any key.
+    """Request fields that the server supports; not part of any cache key.
 
     `length` names the field for `max_tokens`. A schema is sent as `response_format` of the type
     `schema_as`, or as text in the prompt with `words`.
@@ -45,10 +45,10 @@ class Dialect(_Group):
 
 
 class Limits(_Group):
-    """Rate limits of a server, not part of any key.
+    """Rate limits of a server; not part of any cache key.
 
-    `concurrency` is the most calls at a time. `tokens_per_minute` counts prompt and `max_tokens`
-    when a call starts, as OpenAI and Azure do.
+    `concurrency` is the largest number of calls at a time. `tokens_per_minute` counts prompt and
+    `max_tokens` when a call starts, as OpenAI and Azure do.
     """
 
     concurrency: Count = 16
@@ -90,7 +90,7 @@ def parse_settings(kind: type[GroupT], values: GroupT | Mapping[str, Any] | None
 
 
 def check_variable(variable: str | None) -> None:
-    """Raise UserError for anything but a variable's name, without showing it: it may be the key."""
+    """Raise UserError unless it is a variable name; the text is not shown, as it may be a key."""
     if variable is not None and not _VARIABLE.fullmatch(variable):
         raise UserError(
             "api_key_env must be the name of the environment variable that holds the API key, e.g. "
@@ -124,7 +124,7 @@ def provider_facts(model: str, base_url: str) -> tuple[int | None, Prices | None
 
 
 def prices_of(model: str, base_url: str, settings: Prices | Mapping[str, Any] | None) -> Prices:
-    """Return the prices of the settings, else of the provider's list, else 0."""
+    """Return the prices from the settings, else from the provider's list, else 0."""
     if settings is not None:
         return parse_settings(Prices, settings)
     return provider_facts(model, base_url)[1] or Prices()

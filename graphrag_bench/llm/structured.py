@@ -1,4 +1,4 @@
-"""Replies as pydantic models: one corrective retry, then a fallback or an error."""
+"""Replies parsed as pydantic models, with one corrective retry, then a fallback or an error."""
 
 import json
 from collections.abc import Callable, Sequence
@@ -37,7 +37,7 @@ class ReplyFormat(Generic[T]):
 
 
 def json_format(model: type[ModelT], purpose: str) -> ReplyFormat[ModelT]:
-    """Return the format of replies that are one JSON object of this model."""
+    """Return the format of replies that consist of one JSON object of this model."""
 
     def read(text: str, cut: bool) -> ModelT:
         return read_json(text, model, purpose=purpose, repair=not cut)
@@ -47,7 +47,7 @@ def json_format(model: type[ModelT], purpose: str) -> ReplyFormat[ModelT]:
 
 @dataclass(frozen=True)
 class ListReply(Generic[ModelT]):
-    """Reply with lists; `cut` if it ends inside a list. `skipped` counts invalid items."""
+    """Reply with lists; `cut` if it ends inside a list, with `skipped` invalid items."""
 
     value: ModelT
     cut: bool = False
@@ -75,15 +75,15 @@ def ask(
 ) -> ModelT:
     """Return the reply to one prompt as an instance of `model`.
 
-    Without a `fallback` it raises UnreadableReply if both replies are unreadable, and CallFailed
-    if there is no reply. Raises RunStopped in any case.
+    Without a `fallback`, raises UnreadableReply if both replies are unreadable, and CallFailed if
+    there is no reply. RunStopped is raised with or without a fallback.
     """
     (one,) = ask_each(llm, [chat], json_format(model, purpose), max_tokens=max_tokens, retry=retry)
     return or_fallback(llm, one, fallback)
 
 
 def or_fallback(llm: ChatModel, result: T | UnreadableReply | CallFailed, fallback: T | None) -> T:
-    """Return the value of a result or the fallback, which is counted, or raise the failure."""
+    """Return the value of a result, or count and return the fallback, or raise the failure."""
     if not isinstance(result, UnreadableReply | CallFailed):
         return result
     if fallback is None:
@@ -137,9 +137,9 @@ def ask_each(
 ) -> list[T | UnreadableReply | CallFailed]:
     """Return the parsed reply or the failure of each prompt.
 
-    Unreadable replies are requested once more at the end, with the problem. Verdicts are stored in
-    the cache, and outcomes are reported to the gate. `items` names the subject of each prompt in
-    the ledger, e.g. a chunk id. `advance` is called at each first reply.
+    Unreadable replies are requested once more at the end, with the problem in the prompt. Verdicts
+    are stored in the cache, and outcomes are reported to the gate. `items` names the subject of
+    each prompt in the ledger, e.g. a chunk id. `advance` is called at each first reply.
     """
     results: dict[int, T | UnreadableReply | CallFailed] = {}
     corrections: dict[int, tuple[Completion, Chat]] = {}

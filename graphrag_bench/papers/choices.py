@@ -1,4 +1,4 @@
-"""Models, data sets, rows and tables of the papers as choices of Hydra's groups.
+"""Models, data sets, rows and tables of the papers, as choices of Hydra config groups.
 
 `llm=zhou2025.Llama-3-8B`, `embedder=zhou2025.BGE-M3` and `dataset=zhou2025.PopAll` come from
 `paper.yaml`. `row=pathrag.table2.Random.3` has the settings of a printed row without its data set.
@@ -21,7 +21,7 @@ from graphrag_bench.papers.printed import Recipe, load_paper, load_table, paper_
 _GROUPS = (
     "dataset", "method", "profile", "fidelity", "llm", "embedder", "pooling",
 )  # fmt: skip
-"""Groups that a word `GROUP=CHOICE` may name; all other words set values, also `chunking`."""
+"""Groups that can be set by `GROUP=CHOICE`; all other words, also `chunking`, set values."""
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ class TableRuns:
 
 
 def names(group: str) -> list[str]:
-    """Return the choices that the papers add to a group; [] for other groups."""
+    """Return the choices that the papers add to a config group; [] for other groups."""
     if group == "experiment":
         return [name for name in table_names() if table_runs(name).pairs]
     if group == "row":

@@ -1,4 +1,4 @@
-"""The conditions of a paper's rows, from `printed_tables/<paper>/conditions.yaml`.
+"""Experimental conditions of a paper's rows, from `printed_tables/<paper>/conditions.yaml`.
 
 A condition quotes what the paper states about a run and gives the value of the setting here.
 """
@@ -66,7 +66,7 @@ class Condition(BaseModel):
 
 @cache
 def load_conditions(paper_name: str) -> tuple[Condition, ...]:
-    """Return the conditions of a paper: first those of the paper it is `like`, then its own."""
+    """Return the conditions of a paper, after those of the paper named by its `like`."""
     inherited = load_conditions(like) if (like := load_paper(paper_name).like) else ()
     file = FOLDER / paper_name / "conditions.yaml"
     if not file.is_file():

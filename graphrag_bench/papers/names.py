@@ -6,7 +6,7 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 
 def setting_values(text: str) -> tuple[str, ...]:
-    """Return one setting for each value of `NAME=a,b,c` or `NAME=0..9`; () for ""."""
+    """Return one setting per value of `NAME=a,b,c` or `NAME=0..9`; () for ""."""
     name, _, listed = text.partition("=")
     first, to, last = listed.partition("..")
     values = map(str, range(int(first), int(last) + 1)) if to else listed.split(",")
@@ -20,9 +20,10 @@ class _Entry(BaseModel):
 class PrintedMethod(_Entry):
     """Meaning of a printed method.
 
-    `run` are the settings that a run must have (None: not implemented here), `also` the paper's
-    values of others. `seeds` are the values that the paper averages over (`NAME=0..9`). `ignores`
-    are prefixes of row settings without effect on the method. `source` is the section of the paper.
+    `run` lists the settings that a run must have (None: not implemented here), and `also` the
+    paper's values of other settings. `seeds` lists the values that the paper averages over
+    (`NAME=0..9`). `ignores` lists prefixes of row settings that do not affect the method. `source`
+    is the section of the paper.
     """
 
     run: list[str] | None
@@ -34,11 +35,11 @@ class PrintedMethod(_Entry):
 
 
 class PrintedSetting(_Entry):
-    """Meaning of a printed setting; a list is its `run`.
+    """Meaning of a printed setting; in `paper.yaml`, a bare list is its `run`.
 
-    `run` are the settings that a run must have, `also` further ones. `levels` are values of a
-    setting; the row prints the figure of the lowest or highest (`over`). `layer` is a layer of a
-    tree: `0`, `1`, or `>1` for all above.
+    `run` lists the settings that a run must have, and `also` further settings. `levels` lists
+    values of a setting; the row prints the lowest or highest figure over them (`over`). `layer` is
+    a layer of a tree: `0`, `1`, or `>1` for all above.
     """
 
     run: list[str] = []
@@ -102,11 +103,11 @@ class PrintedModel(_Entry):
 
 
 class PrintedMetric(_Entry):
-    """Source of a figure: in `paper.yaml` one `kind: value`.
+    """Source of a figure; in `paper.yaml`, a single `kind: value`.
 
-    Of several metrics (`a|b`) the first that a run has counts. `judged` is the mean win rate of the
-    `criteria`. `seconds` and `tokens` are of one stage or operator, `time` is of all. `layers` is
-    the share of the row's layer of a tree. `none` gives the reason for no figure.
+    Of several metrics (`a|b`), the first that the run has is used. `judged` is the mean win rate of
+    the `criteria`. `seconds` and `tokens` cover one stage or operator, `time` covers all steps.
+    `layers` is the share of the row's layer of a tree. `none` states why there is no figure.
     """
 
     kind: Literal[
@@ -128,7 +129,7 @@ class PrintedMetric(_Entry):
 
 
 class Grid(_Entry):
-    """Cells without a printed number: all combinations of these names.
+    """Cells without a printed number, as all combinations of these names.
 
     `over` are values of settings (`NAME=a,b,c`), read by `rows` if printed there, else as settings
     of this project. `versus` are the opponents of win rates.
@@ -163,8 +164,8 @@ class TableShape(_Entry):
 class Paper(_Entry):
     """Content of `paper.yaml`.
 
-    `settings` hold for all rows, by the sections in `source`. Fields that are missing are those of
-    the paper that it is `like`.
+    `settings` apply to all rows; `source` names the sections of the paper. Missing fields are taken
+    from the paper named by `like`.
     """
 
     title: str

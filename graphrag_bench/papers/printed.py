@@ -28,11 +28,11 @@ from graphrag_bench.papers.names import (
 
 FOLDER = Path(__file__).parent / "printed_tables"
 _SIZES = ("answer=off", "limit=1")
-"""Settings of a run for sizes: no answers, one question."""
+"""Settings of a run that only measures sizes: one question, no answers."""
 _COUNTING = ("method=bm25", *_SIZES)
-"""Settings of a run for the sizes of a corpus: no model."""
+"""Settings of a run that only measures the size of a corpus, without a model."""
 _PUBLISHED = ("regime=published", "reference_rows=off")
-"""Settings of all runs of a table, which needs no reference rows beside its own."""
+"""Settings of all runs of a table; reference rows are off."""
 _TOLERANCE = 0.02
 """Largest relative difference between a size and the printed one."""
 _ROUNDED = re.compile(r"printed \d+(?:\.(?P<decimals>\d+))?(?P<unit>[KM])$")
@@ -101,7 +101,7 @@ class PrintedSize:
 
 @dataclass(frozen=True)
 class PaperTable:
-    """Table or figure with its cells: printed ones in order, then those without a number."""
+    """Table or figure with its cells: printed cells in order, then cells without a number."""
 
     paper_name: str
     name: str
@@ -116,7 +116,7 @@ class PaperTable:
 
     @property
     def owner(self) -> str:
-        """The paper that defines the models and data sets: that of `like`, or its own."""
+        """The paper that defines the models and data sets: the `like` paper, or this one."""
         return self.paper.like or self.paper_name
 
     @property
@@ -131,17 +131,17 @@ class PaperTable:
 
     @property
     def counts(self) -> bool:
-        """Whether it is a table of sizes."""
+        """Whether the table prints sizes."""
         return self.shape.kind == "counts"
 
     @property
     def counts_questions(self) -> bool:
-        """Whether it is a table of sizes with numbers of questions."""
+        """Whether the table prints sizes that include the number of questions."""
         metrics = (self.paper.metrics[cell.metric] for cell in self.cells)
         return self.counts and ("count", "questions") in {(one.kind, one.value) for one in metrics}
 
     def method(self, name: str) -> PrintedMethod | None:
-        """Return the meaning of a printed method; None for no name or an unknown one."""
+        """Return the meaning of a printed method; None for an empty or unknown name."""
         return self.shape.methods.get(name) or self.paper.methods.get(name)
 
     def metric(self, cell: PrintedCell) -> PrintedMetric:
@@ -169,7 +169,7 @@ class PaperTable:
 
 @dataclass(frozen=True)
 class Recipe:
-    """The run behind a cell's figure, as settings; `extra` are set for one of several runs."""
+    """The run that gives a cell's figure, as settings; `extra` applies to one of several runs."""
 
     table: PaperTable
     cell: PrintedCell
@@ -177,12 +177,12 @@ class Recipe:
 
     @property
     def method_name(self) -> str:
-        """The paper's name of the method that runs; on some sets it is not the printed name."""
+        """The paper's name of the method to run; on some sets it is not the printed name."""
         return self.place.methods.get(self.cell.method, self.cell.method)
 
     @property
     def method(self) -> PrintedMethod | None:
-        """The meaning of the method; None for no name or an unknown one."""
+        """The meaning of the method; None for an empty or unknown name."""
         return self.table.method(self.method_name)
 
     @property
@@ -216,7 +216,7 @@ class Recipe:
         return int(self.sampled) if self.sampled else self.place.questions
 
     def on(self, *extra: str) -> "Recipe":
-        """Return one of several runs, with the settings that concern its method."""
+        """Return the recipe of one of several runs, with the settings that apply to its method."""
         return replace(self, extra=self.relevant(extra))
 
     @property
@@ -239,7 +239,7 @@ class Recipe:
 
     @property
     def row_words(self) -> tuple[str, ...] | None:
-        """The settings of the run without its data set; None without a set or method here.
+        """The settings of the run without its data set; None if its set or method is not here.
 
         Settings of the row override those of its method, then of the table, then of the paper.
         """
@@ -266,7 +266,7 @@ class Recipe:
 
     @property
     def model(self) -> str:
-        """The printed name of the model; of two names of a model, the one in the table."""
+        """The printed name of the model; if it has two names, the one used in the table."""
         name, known = self.cell.llm or self.table.paper.llm, self.table.paper.llms
         same = (
             one for one in self.table.llms if name in known and known[one].run == known[name].run
@@ -279,7 +279,7 @@ class Recipe:
         return self.cell.setting_value("evaluator") or self.table.paper.llm
 
     def relevant(self, words: Iterable[str]) -> tuple[str, ...]:
-        """Return those settings of a row that concern the method."""
+        """Return the settings of a row that apply to the method."""
         ignored = tuple(self.method.ignores) if self.method else ()
         return tuple(word for word in words if word and not word.startswith(ignored))
 
@@ -294,12 +294,12 @@ class Part:
 
     @property
     def sides(self) -> tuple[Recipe, ...]:
-        """The runs: both of a win rate, else one."""
+        """The runs of the part: two for a win rate, else one."""
         return (self.own, self.other) if self.own.cell.versus else (self.own,)
 
 
 def merge_settings(settings: Iterable[str]) -> tuple[str, ...]:
-    """Return the settings without repeated names: the last value, at the first position."""
+    """Merge repeated settings: each name keeps its first position and its last value."""
     by_name = {text.partition("=")[0]: text for text in settings}
     return tuple(by_name.values())
 
@@ -316,7 +316,7 @@ def table_names() -> list[str]:
 
 @cache
 def printed_sizes(paper_name: str, card: str) -> tuple[PrintedSize, ...]:
-    """Return the printed numbers of documents and tokens of a card's corpus; () if none is printed.
+    """Return the printed document and token counts of a card's corpus; () if none is printed.
 
     Printed chunks are the texts of a set before chunking (zhou2025/table4, notes).
     """
@@ -335,7 +335,7 @@ def printed_sizes(paper_name: str, card: str) -> tuple[PrintedSize, ...]:
 
 @cache
 def load_paper(name: str) -> Paper:
-    """Return the checked `paper.yaml` of a paper, merged with that of the paper it is `like`."""
+    """Load and check a paper's `paper.yaml`, merged with that of the paper named by `like`."""
     content: dict[str, Any] = _content(name)
     inherited = _content(content["like"]) if "like" in content else {}
     return Paper.model_validate({**inherited, **content})

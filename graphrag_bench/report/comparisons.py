@@ -23,14 +23,14 @@ _MATCHED_FIELDS = (
     "llm", "embedder", "tokenizer", "budget_context", "profile", "fidelity", "llm_build", "limit",
     "regime",
 )  # fmt: skip
-"""Fields in which a run and its baseline should agree, if there are several baseline runs."""
+"""Fields used to choose among several baseline runs: the closest match is the baseline."""
 QuestionScores = Mapping[str, Mapping[str, float]]
 """The metrics of each question."""
 
 
 @dataclass(frozen=True)
 class ScoredRun:
-    """Content of a run's `metrics.json`, with the metrics and the scope of each question."""
+    """Content of a run's `metrics.json`, with each question's metrics and scope."""
 
     metrics: RunMetrics
     scores: QuestionScores
@@ -61,7 +61,7 @@ class Comparison:
 def comparisons(
     runs: Sequence[ScoredRun], baseline: str, metrics: Sequence[str] = ()
 ) -> list[Comparison]:
-    """Return method minus baseline for each method and metric, in table order.
+    """Return the difference between each method and the baseline on each metric, in table order.
 
     `baseline` is the name of a method; `baseline_of` selects its run. Reference rows and runs
     scored by another rule are left out. Default metrics are `usual_metrics`. The p-values are
@@ -127,9 +127,9 @@ def comparison_table(rows: Sequence[Comparison]) -> Table | None:
 
 
 def baseline_of(run: RunMetrics, runs: Sequence[RunMetrics], baseline: str) -> RunMetrics | None:
-    """Return the baseline run on the same corpus with most fields equal; of ties the first.
+    """Return the best-matching baseline run on the same corpus; the first of equal matches.
 
-    None without a baseline run, and for the baseline run itself.
+    Returns None if there is no baseline run, and for the baseline run itself.
     """
 
     def alike(other: RunMetrics) -> int:
@@ -168,7 +168,7 @@ def paired_differences(
     scopes: Mapping[str, str | None],
     metrics: Iterable[str],
 ) -> Iterator[tuple[str, Difference]]:
-    """Yield second minus first for each metric, over the questions that both runs have."""
+    """Yield the paired difference (second minus first) on each metric, over shared questions."""
     for metric in metrics:
         if questions := _shared(metric, first, second):
             before, after = ([scores[q][metric] for q in questions] for scores in (first, second))
@@ -183,7 +183,7 @@ def format_difference(difference: Difference) -> str:
 
 
 def fewer_questions_note(rows: Sequence[Comparison]) -> list[str]:
-    """Return a note on `n of m`, if a difference is over fewer questions than a mean."""
+    """Return a note that explains `n of m`, if a difference covers fewer questions than a mean."""
     says = "n of m: the difference is over the n questions of both runs, a mean over up to m"
     return [says] if any(row.difference.n != row.n for row in rows) else []
 
@@ -209,7 +209,7 @@ def difference_table(
 
 
 def flipped_line(name: str, first: QuestionScores, second: QuestionScores) -> str:
-    """Return the questions that the second run gained and lost, at most 20 of each."""
+    """Return a line with the questions that the second run gained and lost, at most 20 of each."""
     both = _shared(name, first, second)
     gained = [q for q in both if second[q][name] > first[q][name]]
     lost = [q for q in both if second[q][name] < first[q][name]]

@@ -20,7 +20,7 @@ from graphrag_bench.report.rows import (
 )
 
 MOST_UNEQUAL = 1.1
-"""The ratio of two mean context lengths above which a table has a warning."""
+"""Ratio of two mean context lengths above which the table gets a warning."""
 FEW_CLUSTERS = 10
 _MOST_NAMED = 3
 _WAYS = ("failed", "malformed", "cut")
@@ -30,7 +30,7 @@ _KINDS = {"community": "reports", "path": "paths", "chunk": "chunks", "node": "n
 
 @dataclass(frozen=True)
 class Note:
-    """A note of a table and its subject; the text of a warning begins with `!`."""
+    """Note under a table, with its subject; the text of a warning begins with `!`."""
 
     about: str
     text: str
@@ -180,12 +180,12 @@ def imported_notes(runs: Sequence[RunMetrics]) -> Iterator[Note]:
 
 
 def answers_questions(run: RunMetrics) -> bool:
-    """Return whether a run answers questions, or has answered some."""
+    """Return whether a run is set to answer questions or has already answered some."""
     return bool(run["answered"]) or run.get("answer") != "off"
 
 
 def field_values(runs: Sequence[RunMetrics], name: str) -> str:
-    """Return the values of a field in the runs, sorted; `none` without any."""
+    """Return the sorted values of a field over all runs, or `none` if no run has the field."""
     return ", ".join(sorted({str(run[name]) for run in runs if run[name]})) or "none"
 
 
@@ -210,7 +210,7 @@ def resampling_units(clusters: Iterable[int]) -> str:
 
 
 def scored_again(runs: Sequence[RunMetrics]) -> Iterator[Note]:
-    """Yield the runs whose stored scores used other gold answers or another rule."""
+    """Yield the runs whose stored scores used different gold answers or another scoring rule."""
     if titles := _titles(run for run in runs if run.get("regraded")):
         yield _warning("gold", f"the gold answers changed; scored again for this table: {titles}")
     for words, group in group_by(runs, lambda run: run.get("scored_as", "")).items():
@@ -249,7 +249,7 @@ def _unequal_contexts(runs: Sequence[RunMetrics]) -> Iterator[Note]:
 
 
 def same_contexts(runs: Sequence[RunMetrics]) -> Iterator[Note]:
-    """Yield a warning for runs with equal contexts, with the settings that have no effect.
+    """Yield a warning for runs with equal contexts, naming the settings that had no effect.
 
     Models and prompts are left out.
     """
@@ -296,7 +296,7 @@ def training_notes(runs: Sequence[RunMetrics]) -> list[Note]:
 
 
 def long_text_notes(runs: Sequence[RunMetrics]) -> Iterator[Note]:
-    """Yield how many texts exceed the embedder's window; a warning if they were cut."""
+    """Yield the number of texts longer than the embedder's window; a warning if they were cut."""
     embedding = [run for run in runs if run.get("long_texts")]
     rows = [(run, row) for run in embedding for row in run["long_texts"] if row["n_long"]]
     long = [

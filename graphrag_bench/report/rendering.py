@@ -15,9 +15,9 @@ from graphrag_bench.terminal import clean_line, unwrapped
 
 MISSING = "–"
 FEW = 10
-"""Number of questions below which no interval is printed."""
+"""Fewest questions for which a confidence interval is printed."""
 WIDTH = 100
-"""Characters of a line if the output is not a terminal and `COLUMNS` is not set."""
+"""Line width in characters if the output is not a terminal and `COLUMNS` is not set."""
 _FOLDED = 12
 """Least width of a folded text."""
 _MARKDOWN = re.compile(r"([\\|<>`])")
@@ -34,10 +34,10 @@ _FORMULA = re.compile(r"[=@+-](?!\.?\d[\d.]*(e[+-]?\d+)?$)")
 
 @dataclass(frozen=True)
 class Table:
-    """Table of texts with caption and notes.
+    """Table of text cells with a caption and notes.
 
-    Columns of the heads `texts` are left-aligned. A rule separates the last `n_separate` rows.
-    `advice` are notes on what to read or run next, which LaTeX leaves out.
+    Columns whose head is in `texts` are left-aligned. A rule separates the last `n_separate` rows.
+    `advice` has notes on what to read or run next; LaTeX output omits them.
     """
 
     caption: str
@@ -55,7 +55,7 @@ def format_n(run: Mapping[str, Any]) -> str:
 
 
 def p_column(numbers: Iterable[int]) -> str:
-    """Return the column head of p-values from the sizes of their families."""
+    """Return the head of a column of p-values, with the number of tests corrected for."""
     sizes = sorted({*numbers})
     if sizes in ([], [1]):
         return "p"
@@ -73,7 +73,7 @@ def format_interval(low: float, high: float, n: int, form: str = ".2f") -> str:
 
 
 def format_part(n: int, whole: int) -> str:
-    """Return ` (n of whole)`; "" if n equals `whole`."""
+    """Return ` (n of whole)`, or "" if n equals `whole`."""
     return f" ({n:,} of {whole:,})" if n != whole else ""
 
 
@@ -92,7 +92,7 @@ def format_mean(mean: Mapping[str, Any] | None, whole: int | None = None, marks:
 def show(table: Table) -> None:
     """Print a table in the width of the terminal, `COLUMNS`, or `WIDTH`.
 
-    If it is too wide, its heads take two lines, then texts fold, then it is split by columns.
+    If it is too wide, heads are set in two lines, then texts are folded, then columns are split.
     """
     from rich.console import Console
     from rich.table import Table as RichTable
@@ -121,7 +121,7 @@ def show(table: Table) -> None:
 
 
 def show_tables(tables: Iterable[Table], *, as_json: bool = False) -> None:
-    """Print tables by `show`, or as JSON with captions, notes and rows by head."""
+    """Print tables with `show`, or as JSON with captions, notes and one object per row."""
     if not as_json:
         for table in tables:
             show(table)

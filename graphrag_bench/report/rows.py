@@ -19,8 +19,8 @@ GroupKeyT = TypeVar("GroupKeyT", bound=Hashable)
 def usual_metrics(names: Iterable[str]) -> list[str]:
     """Return the metrics that are compared by default.
 
-    These are evidence recall at 5, or else at the largest k, evidence in the context, accuracy, F1,
-    Hit@1 and list F1.
+    These are evidence recall at 5 (else at the largest k), evidence in context, accuracy, F1, Hit@1
+    and list F1.
 
     >>> usual_metrics(["f1", "mrr", "evidence_recall@2", "evidence_recall@10"])
     ['evidence_recall@10', 'f1']
@@ -42,14 +42,14 @@ RULE = ("normaliser", "containment")
 
 
 def rule_of(run: RunMetrics) -> dict[str, Any]:
-    """Return the settings `RULE` of a run, by path."""
+    """Return a run's values of the `RULE` settings, by path."""
     return {f"evaluation.{name}": run.get("evaluation", {}).get(name) for name in RULE}
 
 
 def group_by(
     items: Iterable[GroupedT], key: Callable[[GroupedT], GroupKeyT]
 ) -> dict[GroupKeyT, list[GroupedT]]:
-    """Return the items grouped by a key, in their order."""
+    """Group items by a key; groups and items keep their order."""
     groups: dict[GroupKeyT, list[GroupedT]] = {}
     for item in items:
         groups.setdefault(key(item), []).append(item)
@@ -65,7 +65,7 @@ def different_corpora(first: RunMetrics, second: RunMetrics) -> bool:
 def runs_by_corpus(
     runs: Sequence[RunMetrics], *, of_each_set: bool = True
 ) -> dict[str, dict[str, list[RunMetrics]]]:
-    """Return the runs by data set and corpus fingerprint, of data sets with several corpora.
+    """Return the runs of data sets with several corpora, by data set and corpus fingerprint.
 
     With `of_each_set` false, all data sets count as one.
     """
@@ -113,7 +113,7 @@ REFERENCE_ROLES = ("floor", "ceiling")
 _ROLES = ("floor", "baseline", "", "ceiling")
 _SOURCES = ("profile", "fidelity")
 FILL_CONTEXT = "fill_context"
-"""Whether passages fill the context budget; off if a command sets their number."""
+"""Setting that fills the context budget with passages; off if a command sets their number."""
 _RECORDED = (*_SOURCES, "llm", "llm_build", "embedder", "extraction", "tokenizer", "corpus")
 _EXTENT = ("regime", "limit", "answer", FILL_CONTEXT)
 _SPLIT = ("split", "dev_share")
@@ -123,8 +123,8 @@ _STEPS = ("method.convert.", "method.retrieve.", "method.generate.")
 def best_run(runs: Sequence[RunMetrics], metric: str) -> tuple[int, dict[str, Any]]:
     """Return the position of the run with the highest mean of `metric`, and the selection's record.
 
-    Of ties the first wins; `n_equal` counts the others. Reference rows and runs with failed
-    questions are left out. Raises UserError if no run or no metric is left.
+    The first of tied runs wins; `n_equal` counts the others. Reference rows and runs with failed
+    questions are left out. Raises UserError if no run remains or none has the metric.
     """
     tuned = [row for row, run in enumerate(runs) if run["role"] not in REFERENCE_ROLES]
     metrics = {row: runs[row]["metrics"] for row in tuned if not runs[row]["failed"]}
@@ -148,9 +148,10 @@ def best_run(runs: Sequence[RunMetrics], metric: str) -> tuple[int, dict[str, An
 
 
 def selection_mark(run: RunMetrics) -> str:
-    """Return `(selected on this split, n configurations)` for a run scored on its selection split.
+    """Return a mark for a run that is scored on the split it was selected on, else "".
 
-    Else "". Only the dev and test parts of one division share no question.
+    The mark is `(selected on this split, n configurations)`. Dev and test parts of one division
+    share no questions; all other parts may.
     """
 
     def overlap(selection: RunMetrics) -> bool:
@@ -233,7 +234,7 @@ def _has_context(run: RunMetrics) -> bool:
 
 
 def parameter_details(groups: Sequence[Hashable], runs: Sequence[RunMetrics]) -> list[str]:
-    """Return for each run the parameters in which the runs of its group differ."""
+    """Return, for each run, the parameters that differ between the runs of its group."""
 
     def parameters(members: Sequence[RunMetrics]) -> list[str]:
         settings = [{**run["settings"], FILL_CONTEXT: run.get(FILL_CONTEXT)} for run in members]

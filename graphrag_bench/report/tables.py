@@ -60,8 +60,9 @@ _ANSWERS = {
 def run_table(runs: Sequence[RunMetrics]) -> Table:
     """Return a table with a row for each run, without empty columns.
 
-    Rates of calls include building. `!` marks a mean with failed questions; then follow the spread
-    over repeats, the interval, and n if the mean is over fewer questions than the run.
+    Call rates include index building. `!` marks a mean over a run with failed questions. A mean is
+    followed by its spread over repeats, its interval, and n if it covers fewer questions than the
+    run.
     """
     ordered = in_table_order(runs)
     names = {name for run in ordered for name in run["metrics"] if name.startswith(EVIDENCE)}
@@ -183,10 +184,10 @@ def _by_cut(name: str) -> tuple[str, int]:
 
 
 def main_metric(runs: Sequence[RunMetrics], metric: str | None = None) -> str:
-    """Return the main metric: `metric`, or the one with most questions over all runs.
+    """Return the main metric: `metric` if given, else the metric with values for most questions.
 
-    Of ties the first of accuracy, F1, Hit@1, list F1, evidence recall at 5 or the largest k; if a
-    context holds no chunks, evidence in context before evidence recall.
+    Ties are broken in this order: accuracy, F1, Hit@1, list F1, evidence recall at 5 or at the
+    largest k. If a context has no chunks, evidence in context comes before evidence recall.
     """
     if metric:
         return metric
@@ -206,8 +207,8 @@ def headline_table(
 ) -> Table:
     """Return a table with a row for each run: n, `main_metric`, difference and p, context, cost.
 
-    The context is in mean tokens. The cost is that of all calls, building and cached calls
-    included, in US dollars if any call had a price, else in tokens.
+    The context length is the mean in tokens. The cost covers all calls, including index building
+    and cached calls; it is in US dollars if any call had a price, else in tokens.
     """
     ordered = in_table_order([{**run, "place": place} for place, run in enumerate(runs)])
     name = main_metric(ordered, metric)
@@ -303,7 +304,7 @@ def select_tables(
     columns: str = COLUMNS[0],
     metric: str | None = None,
 ) -> list[Table]:
-    """Return the headline table of runs; with `columns=all` every table."""
+    """Return the headline table of runs, or every table with `columns=all`."""
     if columns == COLUMNS[0]:
         return [headline_table(runs, differences, metric)]
     tables = [run_table(runs), comparison_table(differences), cost_table(runs)]
@@ -382,7 +383,7 @@ def interval(run: RunMetrics, name: str) -> dict[str, float | None]:
 
 
 def spending(run: RunMetrics) -> dict[str, float | None]:
-    """Return tokens per context, calls and US dollars, cached calls included; None if imported."""
+    """Return context tokens, calls and US dollars (with cached calls); None for an imported run."""
     if run.get("imported"):
         return dict.fromkeys(("context_tokens", "calls", "usd"))
     total = run["cost"]["total"]

@@ -35,17 +35,18 @@ _WITHOUT_EFFECT = re.compile(
     r"|budget|llm_judge|given)(\..*)?"
     r"|.*\.(base_url|api_key_env|timeout|retries|limits\..*|parallel|threads)"
 )
-"""Settings without effect on results, and addresses."""
+"""Settings that do not affect results, and addresses."""
 _STEPS = re.compile(r"method\.(convert|retrieve|generate)\b.*")
 _PATH_OR_ADDRESS = re.compile(r"(?<![\w.-])(~?/\w|~|[A-Za-z]:[\\/]|\\\\\w|[a-z]+://).*", re.DOTALL)
 _SECRET = re.compile(r"(?i)\b(sk|hf|gsk|ghp|xai|pk)[-_][\w-]{16,}|\bbearer\s")
 
 
 def result_of(run: StoredRun, home: str | Path) -> dict[str, Any]:
-    """Return the content of a run's file: settings, metrics with n and interval, command, digests.
+    """Return a run's board entry: settings, metrics with n and interval, command, digests.
 
-    `command` repeats the run; `records` is the sha256 of its rows, `sha256` that of the other
-    fields. Raises UserError for an imported or unfinished run, or without such a command.
+    `command` repeats the run; `records` is the sha256 of its rows, and `sha256` is the digest of
+    the other fields. Raises UserError for an imported or unfinished run, or if no command can
+    repeat the run.
     """
     run.require_steps()
     run.require_dataset()
@@ -69,7 +70,7 @@ def result_of(run: StoredRun, home: str | Path) -> dict[str, Any]:
 
 
 def write_result(run: StoredRun, home: str | Path, folder: str | Path) -> Path:
-    """Write the file of a run into a folder and return its path; raises as `result_of`."""
+    """Write a run's board entry to a folder and return its path; raises like `result_of`."""
     values = result_of(run, home)
     path = Path(folder) / _name(values)
     write_whole(path, json.dumps(values, indent=1, sort_keys=True, ensure_ascii=False) + "\n")
@@ -78,9 +79,9 @@ def write_result(run: StoredRun, home: str | Path, folder: str | Path) -> Path:
 
 
 def read_result(path: Path) -> dict[str, Any]:
-    """Return the content of a file of the board.
+    """Read and check a board entry.
 
-    Raises UserError for a file that is not as `write_result` wrote it, or has a private text.
+    Raises UserError if the file was changed after `write_result`, or contains private text.
     """
     text = path.read_text(encoding="utf-8")
     try:

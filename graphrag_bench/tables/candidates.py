@@ -57,7 +57,7 @@ def _of_another_row(recipe: Recipe, llm: str) -> bool:
 
 
 GradedRow = tuple[TableRow, str]
-"""Row of the paper, and the kind of metric if it is graded separately."""
+"""Row of the paper, with the kind of metric if that kind is graded separately."""
 RunGroup = tuple[str, str, int, str, str]
 
 
@@ -142,7 +142,7 @@ def _judges(
 
 
 def grade_of(part: Part, runs: Sequence[RunConditions], judge: str = "", how: str = "") -> Grade:
-    """Return the grade of a figure: all mismatches of both sides of a part."""
+    """Return the grade of a figure, with all mismatches of every run of its part."""
     sides = zip(runs, part.sides, strict=True)
     return Grade.of(one for run, of in sides for one in grade(run, of, judge, how).mismatches)
 
@@ -165,7 +165,8 @@ def stored_of(part: Part, conditions: Sequence[RunConditions]) -> list[tuple[Run
 def selected_runs(rows: Mapping[GradedRow, Sequence[Candidate]]) -> dict[GradedRow, Candidate]:
     """Return the run of each row among its candidates.
 
-    First the nearest of grade A or B; else the nearest of the group that fills most rows.
+    The nearest run of grade A or B is preferred, then the nearest run of the group that fills most
+    rows.
     """
     groups = {
         llm: _largest_group({row: runs for row, runs in rows.items() if row[0][2] == llm})

@@ -1,4 +1,4 @@
-"""Figures of stored runs for the cells of a paper's table, and what the other cells lack."""
+"""Figures of stored runs for the cells of a paper's table, and what is missing elsewhere."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -25,9 +25,9 @@ from graphrag_bench.tables.measures import FigureSource, FigureValue, reason_wit
 
 @dataclass(frozen=True)
 class Figure:
-    """Figure in the unit of the paper, with its interval if it has one, over `n` questions.
+    """Figure over `n` questions, in the unit of the paper, with its interval if known.
 
-    `metrics` and the folder `run` are of the first run; `judge` includes its protocol.
+    `metrics` and the folder `run` belong to the first run; `judge` includes the protocol.
     """
 
     value: float
@@ -42,11 +42,11 @@ class Figure:
 
 @dataclass(frozen=True)
 class CellEntry:
-    """Content next to a printed cell: a figure, what a figure needs, or why there is none.
+    """Content next to a printed cell: a figure, the missing inputs, or the reason for no figure.
 
     `runs` are the settings of missing runs, `missing_parts` names other parts, `unjudged` are the
-    keys of stored runs, or pairs of runs, without verdicts. A mean over runs may have a figure and
-    lack some.
+    keys of stored runs, or pairs of runs, without verdicts. A mean over several runs may have a
+    figure although some runs are missing.
     """
 
     figure: Figure | None = None
@@ -89,7 +89,7 @@ def cell_entries(
     *,
     papers_prompts: bool = False,
 ) -> dict[PrintedCell, CellEntry]:
-    """Return the content beside each printed cell of a table."""
+    """Return the entry next to each printed cell of a table."""
 
     def row_of(cell: PrintedCell) -> GradedRow:
         kind = table.metric(cell).kind

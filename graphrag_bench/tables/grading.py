@@ -1,4 +1,4 @@
-"""Grades: how far a figure of a stored run is comparable with a printed one."""
+"""Grades of comparability between a figure of a stored run and a printed figure."""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -63,7 +63,7 @@ class RunConditions:
 
 @dataclass(frozen=True)
 class Mismatch:
-    """Field in which a run and a paper's row differ; `theirs` is "" if the paper is silent.
+    """Field in which a run and a paper's row differ; `theirs` is "" if the paper does not say.
 
     If it is `major`, the two figures are not comparable.
     """
@@ -79,7 +79,7 @@ class Mismatch:
 
 @dataclass(frozen=True)
 class Grade:
-    """Grade of a figure: A without mismatches, B with some, C with a major one.
+    """Grade of a figure: A (no mismatch), B (minor mismatches) or C (a major mismatch).
 
     >>> Grade.of([Mismatch("damping", "0.5", "0.1")]).letter
     'B'
@@ -89,7 +89,7 @@ class Grade:
 
     @classmethod
     def of(cls, mismatches: Iterable[Mismatch]) -> "Grade":
-        """Return the grade with these mismatches, major ones first, without repeats."""
+        """Return the grade with these distinct mismatches, major mismatches first."""
         return cls(tuple(sorted(dict.fromkeys(mismatches), key=lambda one: not one.major)))
 
     @property
@@ -109,7 +109,7 @@ class Grade:
 
 
 def grade(one: RunConditions, recipe: Recipe, judge: str = "", protocol: str = "") -> Grade:
-    """Return the grade of a run's figure against a printed one; `judge` is the run's judge.
+    """Grade a run's figure against a printed figure; `judge` is the run's judge.
 
     C if the data set, corpus size, language model, judge or part of the questions differs or is
     unknown, or if the regime is not `published`. A if data, models, settings and prompts are equal;
@@ -212,9 +212,10 @@ def _judge(recipe: Recipe, judge: str, protocol: str) -> Iterator[Mismatch]:
 def different_settings(
     ours: Mapping[str, object], theirs: Mapping[str, object]
 ) -> Iterator[Mismatch]:
-    """Yield the settings that differ, sorted by path; – for a missing value.
+    """Yield the settings that differ, sorted by path, with – for a missing value.
 
-    Titles and the regime are left out; settings of steps are in only if no other differs.
+    Titles and the regime are left out. Settings of steps are included only if no other setting
+    differs.
     """
     undecided = {"method.title", REGIME}
     if "auto" in (ours.get("chunking.variant"), theirs.get("chunking.variant")):
@@ -239,7 +240,7 @@ def _settings(recipe: Recipe) -> dict[str, Any]:
 
 
 def settings_of_words(words: Sequence[str], dataset: str | None) -> dict[str, Any]:
-    """Return the settings by path that a run of these words has, models left out."""
+    """Return the settings, by path, of a run with these command-line words, without models."""
     apart = ("dataset", "llm", "llm_build", "embedder")
     own = [text for text in words if re.split(r"[.=]", text, maxsplit=1)[0] not in apart]
     return with_chunking(_composed(tuple(own)), dataset)
@@ -251,7 +252,7 @@ def _composed(words: tuple[str, ...]) -> dict[str, Any]:
 
 
 def with_chunking(settings: Mapping[str, Any], dataset: str | None) -> dict[str, Any]:
-    """Return the settings of a run with `chunking=auto` replaced by that of the card."""
+    """Return a run's settings, with `chunking=auto` replaced by the card's chunking."""
     named = dict(settings)
     if named.get("chunking.variant") == "auto" and dataset in card_names():
         named["chunking.variant"] = load_card(str(dataset)).chunking

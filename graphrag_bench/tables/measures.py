@@ -1,4 +1,4 @@
-"""Figures of stored runs: means, costs, win rates, corpus sizes, seconds and tokens of steps."""
+"""Figures of stored runs: means, costs, win rates, corpus sizes, and time and tokens per step."""
 
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -54,10 +54,10 @@ def _build_tokens(run: Mapping[str, Any], kind: str) -> FigureValue | None:
 
 
 def seconds(timing: Sequence[Row], cost: Mapping[str, Any], what: str = "") -> FigureValue | None:
-    """Return the mean seconds per question, of all steps or of the stage or operator `what`.
+    """Return the mean seconds per question of all steps, or of the stage or operator `what`.
 
-    None if questions ran in parallel, if replies came from the cache, or if no step is of `what`. A
-    question without such a step counts as 0.
+    Returns None if questions ran in parallel, if replies came from the cache, or if no step matches
+    `what`. A question without a matching step counts as 0.
     """
     if not timing or any(row.get("workers") != 1 for row in timing):
         return None
@@ -82,9 +82,9 @@ def step_tokens(rows: Iterable[Row], what: str) -> FigureValue | None:
 
 
 def layer_share(rows: Iterable[Row], layer: str) -> FigureValue | None:
-    """Return the mean share of a tree's layer (`0`, `1`, `>1`) among the retrieved nodes, in 0..1.
+    """Return the mean share of retrieved nodes in a tree's layer (`0`, `1` or `>1`), in 0..1.
 
-    Nodes that the budget cut count too. None if a node belongs to no tree.
+    Nodes cut by the context budget are counted. None if a node belongs to no tree.
     """
     shares = []
     for row in rows:
@@ -102,7 +102,7 @@ def layer_share(rows: Iterable[Row], layer: str) -> FigureValue | None:
 
 
 def reason_without_figure(table: PaperTable, cell: PrintedCell) -> str:
-    """Return why no figure is comparable with a cell; "" if one is."""
+    """Return the reason why no figure can be compared with a cell; "" if there is none."""
     metric = table.metric(cell)
     if metric.kind == "none":
         return metric.value
@@ -114,7 +114,7 @@ def reason_without_figure(table: PaperTable, cell: PrintedCell) -> str:
 
 @dataclass
 class FigureSource:
-    """Reader of figures of the stored runs below `home`; verdicts and corpora are read once."""
+    """Reader of figures of the stored runs in `home`; verdicts and corpora are read once."""
 
     home: Path
     _sizes: dict[str, Mapping[str, int]] = field(default_factory=dict)
@@ -144,7 +144,7 @@ class FigureSource:
         return self._sizes.setdefault(digest, sizes)
 
     def figure(self, table: PaperTable, cell: PrintedCell, one: Candidate) -> FigureValue | None:
-        """Return the figure of a candidate for a cell; None without one."""
+        """Return a candidate's figure for a cell, or None if the run lacks it."""
         metric = table.metric(cell)
         run, metrics, what = one.run, one.run.metrics, metric.value
         match metric.kind:

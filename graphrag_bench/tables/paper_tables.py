@@ -1,4 +1,4 @@
-"""A paper's table beside figures of stored runs, and the commands for what is missing."""
+"""A paper's table next to figures of stored runs, and the commands for missing runs."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -107,8 +107,8 @@ def _grades(grades: Sequence[Grade]) -> tuple[list[str], list[str]]:
 def comparison_tables(table: PaperTable, filled: Cells, home: Path = Path()) -> list[Table]:
     """Return a table for each data set: the rows of the paper, metrics as columns.
 
-    Differences are printed for grades A and B. A data set without runs has the printed figures
-    alone. The last table ends with `commands`.
+    Differences are printed for grades A and B. For a data set without runs, only printed figures
+    are shown. The last table ends with `commands`.
     """
     blocks = [_block(table, name, filled) for name in table.datasets]
     last = (f"next: {line}" for line in commands(table, filled, home))
@@ -208,7 +208,7 @@ _OF_RUN = ("failed", "dataset", "llm", "embedder", "profile", "fidelity")
 
 
 def long_table(table: PaperTable, filled: Cells) -> Table:
-    """Return a row with all known fields for each printed cell, for CSV."""
+    """Return one CSV row per printed cell, with all known fields."""
     rows = tuple(_long_row(table, cell, filled) for cell in table.cells)
     return Table(_caption(table, ""), _LONG, rows, (), texts=_LONG)
 
@@ -261,7 +261,7 @@ def _compare(table: PaperTable, cells: Sequence[PrintedCell], filled: Cells) -> 
 
 
 def whole_groups(pairs: Sequence[tuple[str, ...]]) -> list[tuple[str, ...]]:
-    """Return one group of all keys if every two of them are a pair, else the pairs."""
+    """Return one group of all keys if every two keys form a pair, else the pairs."""
     keys = tuple(dict.fromkeys(key for pair in pairs for key in pair))
     whole = bool(keys) and len(pairs) == len(keys) * (len(keys) - 1) // 2
     return [keys] if whole else list(pairs)

@@ -33,9 +33,9 @@ ParquetRow = Mapping[str, Any]
 def text_units(*, import_from: Path, corpus: Dataset) -> ChunkTable:
     """Import text units as chunks, in their order.
 
-    A chunk gets the id of the document of the corpus with the same text, ignoring spaces, or whose
-    id or title is the title in the folder. Other documents keep their title as the id. Titles of
-    chunks are empty.
+    A chunk gets the id of the corpus document with the same text (ignoring spaces), or whose id or
+    title equals the title in the folder. Otherwise the title in the folder is used as the id.
+    Titles of chunks are empty.
     """
     units = read_parquet(import_from, "text_units", ("id", "text"))
     if all(unit.get("human_readable_id") is not None for unit in units):
@@ -127,9 +127,9 @@ def communities(*, import_from: Path, graph: Graph, chunk_table: ChunkTable) -> 
 
 @artifact("reports.msgraphrag")
 def reports(*, import_from: Path, communities: Communities) -> Reports:
-    """Import reports with title, full content and rank; "" and 0 for communities without a report.
+    """Import reports with title, content and rank; "" and 0 for communities without a report.
 
-    Raises UserError for the communities of another graph.
+    Raises UserError if the communities belong to another graph.
     """
     rows = _communities(import_from)
     if len(rows) != len(communities):

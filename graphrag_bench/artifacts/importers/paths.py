@@ -12,7 +12,7 @@ _TABLES = {
     "communities": "communities",
     "reports": "community_reports",
 }
-"""The table of Microsoft GraphRAG that each resource is imported from."""
+"""Microsoft GraphRAG's table for each imported resource."""
 _READ = ("entities", "relationships", "communities", "community_reports", "text_units", "documents")
 
 
@@ -34,7 +34,7 @@ def variants_for(path: Path) -> dict[str, str]:
 
 
 def file_of(path: Path) -> Path:
-    """Return the only .graphml file of a folder without parquet files, or else the path."""
+    """Return a folder's only .graphml file if it has no parquet files, else the path itself."""
     if path.is_dir() and not (path / "entities.parquet").is_file():
         inside = sorted(path.glob("*.graphml"))
         return inside[0] if len(inside) == 1 else path

@@ -21,7 +21,7 @@ Chunks = tuple[int, ...]
 
 
 class ImportedNode(NamedTuple):
-    """Node of a file."""
+    """Node in an imported file."""
 
     name: str
     kind: str
@@ -30,7 +30,7 @@ class ImportedNode(NamedTuple):
 
 
 class ImportedRelationship(NamedTuple):
-    """Relationship of a file."""
+    """Relationship in an imported file."""
 
     source: str
     target: str
@@ -93,9 +93,9 @@ def chunks_of(ids: Iterable[str], units: Mapping[str, Chunks]) -> Chunks:
 
 
 def chunks_of_texts(texts: Mapping[str, str], chunk_table: ChunkTable) -> dict[str, Chunks]:
-    """Return the chunks of each text unit by its id: chunks with the same text, ignoring spaces.
+    """Return the chunks of each text unit, by its id: chunks with equal text, ignoring spaces.
 
-    If there are none, the chunks that contain the unit or are contained in it.
+    If no text is equal, these are the chunks that contain the unit or are contained in it.
     """
     squashed = [without_spaces(text) for text in chunk_table.texts]
     same = _rows_of(squashed)
@@ -109,7 +109,7 @@ def chunks_of_texts(texts: Mapping[str, str], chunk_table: ChunkTable) -> dict[s
 
 
 def chunks_by_digest(chunk_table: ChunkTable) -> dict[str, Chunks]:
-    """Return the chunks by LightRAG's ids."""
+    """Return the chunks of each LightRAG chunk id."""
     return _rows_of(map(chunk_id, chunk_table.texts))
 
 
