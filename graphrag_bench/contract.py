@@ -1,4 +1,4 @@
-"""Contracts: what an operator or a builder reads, needs, can be set to, and returns.
+"""Contracts of operators and builders: inputs, resources, settings and outputs.
 
 The signature of a function is its contract. Positional parameters are the state that an operator
 reads, by type; keyword-only parameters without a default are the resources that it needs, by name;
@@ -37,7 +37,7 @@ TABLE3 = {
 
 @dataclass(frozen=True)
 class Read:
-    """A parameter and the slot of its type; an optional one is read only if a step says `use`."""
+    """An input: a parameter and its slot; a step reads an optional input only if `use` names it."""
 
     parameter: str
     slot: str
@@ -53,7 +53,7 @@ class Setting:
     default: Any
 
     def check(self, value: Any) -> Any:
-        """Return the value as the function takes it; raises UserError for a wrong type or range.
+        """Convert a value to the setting's type; raises UserError for a wrong type or range.
 
         >>> Setting("top_k", int, 4).check(10)
         10
@@ -98,9 +98,9 @@ class Operator(Registered):
     table3: str = ""
 
     def __call__(self, rows: Sequence[Sequence[Any]], **named: Any) -> list[Any]:
-        """Return a result for each question; a row has the values that the operator reads.
+        """Return one result per question; each row holds the input values of one question.
 
-        Raises ValueError if a batched function returns another number of results.
+        Raises ValueError if a batched function does not return one result per question.
         """
         if not self.batched:
             return [self.function(*row, **named) for row in rows]
@@ -117,7 +117,7 @@ class Operator(Registered):
         return next(iter(self.returns))
 
     def required(self, settings: Mapping[str, Any]) -> frozenset[str]:
-        """Return the attributes that the graph must have, with these settings.
+        """Return the graph attributes that the operator requires with these settings.
 
         The setting `types` requires node types, `attributes` requires node attributes.
         """
@@ -187,7 +187,7 @@ def resources() -> frozenset[str]:
 
 
 def variants(resource: str) -> dict[str, str]:
-    """Return the names of the builders of a resource, by variant."""
+    """Map each variant of a resource to the name of its builder."""
     names = [name for name in builders.names() if name.partition(".")[0] == resource]
     return {name.partition(".")[2] or name: name for name in names}
 
@@ -358,7 +358,7 @@ _ROWS = {"nodes": "n_nodes", "relationships": "n_relationships", "chunks": "__le
 def by_slot(operator: Operator, result: Any, resources: Mapping[str, Any]) -> dict[str, Any]:
     """Return the result of an operator by slot, without optional values that are None.
 
-    Raises WrongReturn for values of other types than the signature has, for ids outside the graph
+    Raises WrongReturn for values whose types differ from the signature, for ids outside the graph
     or the chunk table (not checked if the operator needs another graph), and for scores that are
     not finite or not one per row. Scores that are computed on access are not checked.
     """

@@ -1,10 +1,10 @@
 """Fingerprints of content and code, which make up every run key and artifact key.
 
-The fingerprint of a function covers its module and all modules that this one imports: in any form,
-at any place, directly or indirectly. Installed libraries are excluded, except this project and the
-package of the function. A module counts as the syntax tree of the loaded source, without comments
-and docstrings. Code without a file, e.g. of a notebook cell, counts as its instructions and the
-globals that they read.
+The fingerprint of a function covers its module and all modules that the module imports, in any
+form, at any place, directly or indirectly. Installed libraries are excluded, except this project
+and the package of the function. A module is represented by the syntax tree of its loaded source,
+without comments and docstrings. Code without a file, e.g. in a notebook cell, is represented by its
+instructions and the globals that they read.
 """
 
 import ast
@@ -58,7 +58,7 @@ def file_digest(path: Path) -> str:
 
 
 def stored_digest(path: Path) -> str:
-    """Return the `file_digest` of a file; it is read again only if its size or times change.
+    """Return the cached `file_digest` of a file; reread the file only if its size or times change.
 
     Digests are kept in the user's cache.
     """
@@ -78,7 +78,7 @@ def _cached_digest(path: Path, stamp: tuple[int, int, int]) -> str:
 
 
 def code(item: Callable[..., Any]) -> str:
-    """Return the fingerprint of a function or class and of all modules that it reaches."""
+    """Return the fingerprint of a function or class and of all modules that it depends on."""
     reached = ReachedCode.of(item)
     return digest(reached.description, sorted(reached.modules.items()))
 
@@ -89,7 +89,7 @@ def is_core(module: str) -> bool:
 
 
 def identity_of(model: Any) -> str:
-    """Return a model's identity, with the code of its class if that is not of this project."""
+    """Return a model's identity, with its class's code if the class is not part of this project."""
     while hasattr(model, "inner") and is_core(type(model).__module__):
         model = model.inner
     own = is_core(type(model).__module__)
@@ -97,7 +97,7 @@ def identity_of(model: Any) -> str:
 
 
 class ReachedCode:
-    """Code that a value reaches: digests of `modules` by name, and the value as JSON."""
+    """Code that a value depends on: digests of `modules` by name, and the value as JSON."""
 
     def __init__(self, package: str) -> None:
         self.modules: dict[str, str] = {}
@@ -107,7 +107,7 @@ class ReachedCode:
 
     @classmethod
     def of(cls, item: Callable[..., Any]) -> "ReachedCode":
-        """Return what a function or class reaches."""
+        """Return the code that a function or class depends on."""
         reached = cls((item.__module__ or "").partition(".")[0])
         reached.description = reached.value(item)
         return reached

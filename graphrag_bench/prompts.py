@@ -1,8 +1,8 @@
 """Prompts: Jinja2 templates whose variables are checked before a run.
 
 A prompt file may have the blocks `system`, `example` with its `reply`, and `user`; an empty block
-is no message. A file without blocks is one user message. Texts of corpora and models are values of
-variables and never parsed as templates.
+adds no message. A file without blocks is one user message. Texts of corpora and models are passed
+as variables and are never parsed as templates.
 """
 
 from collections.abc import Mapping
@@ -63,7 +63,7 @@ class Prompt:
 
     @property
     def files(self) -> "tuple[Prompt, ...]":
-        """The prompts, of one file each, that this prompt renders."""
+        """The single-file prompts that this prompt renders."""
         return (self,)
 
     @property
@@ -210,8 +210,8 @@ def _forms() -> dict[str, AnswerForm]:
 def sub_question_form(whole: FormName, *, abstract: bool) -> FormName:
     """Return the form of a sub-question's answer, given the form of the question.
 
-    It is a paragraph for an abstract sub-question or a summary. A sub-question has no options, so
-    that the answer is short if the question has options.
+    An abstract sub-question, or a sub-question of a summary, is answered by a paragraph. A
+    sub-question has no options, so if the question has options, the form is `short`.
 
     >>> sub_question_form("choice", abstract=False)
     'short'

@@ -54,7 +54,7 @@ def vectors_of(
 def search_each(
     groups: Sequence[Vectors], index: VectorIndex, k: int, among: BoolArray | None = None
 ) -> list[list[Ranked[Any]]]:
-    """Return the `k` most similar rows for each vector of each group, in one search for all.
+    """Return the `k` rows most similar to each vector of each group, in one search for all.
 
     With `among` only these rows are searched, and the cosine of every row is computed.
     """
@@ -67,7 +67,7 @@ def search_each(
 
 
 def best_hits(hits: Sequence[Ranked[Any]], top_k: int) -> Ranked[Any]:
-    """Return the best rows of several lists by their best score, ties by lower id."""
+    """Merge several lists and return the best rows by their best score, ties by lower id."""
     if len(hits) == 1:
         return hits[0]
     if not hits:
@@ -248,7 +248,8 @@ def tfidf(
     """Return the nodes whose texts are most similar to the question by TF-IDF.
 
     Score: cosine of TF-IDF vectors, 0..1; the best score over several query texts. Ties by lower
-    id. A step with `use: [nodes]` ranks only these. Nodes that share no word are dropped.
+    id. A step with `use: [nodes]` ranks only these. Nodes that share no word with the question are
+    dropped.
     Source: Zhou et al. 2025, section 6.1, node "TF-IDF"; KGP (Wang et al. 2024), section 3.
     """
     texts = (question.text,) if query is None else query.texts

@@ -1,4 +1,4 @@
-"""Static check of a pipeline: slots that are written and read, and problems."""
+"""Static check of a pipeline: track written and read slots, and collect problems."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
@@ -9,12 +9,12 @@ from graphrag_bench.values import slot_names
 
 @dataclass
 class Checker:
-    """State of a static check at one place of a pipeline.
+    """State of the static check at one point of a pipeline.
 
-    `written` are slots that are always written by here, `maybe` those that a step may have written:
-    only combinators may read them. `unread` maps each slot that no step has read since it was
-    written to its writer. `resources` are those that a method can use, `attributes` those of its
-    graph; None skips these checks. Copies share `problems`.
+    `written` are the slots that earlier steps always write. `maybe` are the slots that they may
+    write; only combinators may read these. `unread` maps each slot that was written but not read
+    yet to the step that wrote it. `resources` are the resources that a method can use, `attributes`
+    the attributes of its graph; None skips these checks. Copies share `problems`.
     """
 
     resources: frozenset[str] | None = None
@@ -31,7 +31,7 @@ class Checker:
         )
 
     def unread_of(self, arm: "Checker") -> set[str]:
-        """Return the slots that an arm wrote and did not read."""
+        """Return the slots that an arm wrote but did not read."""
         return {slot for slot, writer in arm.unread.items() if self.unread.get(slot) != writer}
 
     def join(self, arms: "Sequence[Checker]") -> None:

@@ -37,13 +37,13 @@ class Nested(Step):
         return [one for some in lists for one in some if _is_steps(one)]
 
     def mapped(self, change: Callable[[OperatorStep], OperatorStep]) -> Step:
-        """Return the combinator with every operator step changed."""
+        """Return a copy with `change` applied to every operator step."""
         return replace(
             self, **self._change_lists(lambda steps: tuple(one.mapped(change) for one in steps))
         )
 
     def describe(self) -> dict[str, Any]:
-        """Return the fields, with their steps described, and the code of the combinator."""
+        """Return the fields, with a description of their steps, and the fingerprint of the code."""
         every = self._change_lists(lambda steps: [one.describe() for one in steps])
         own = {one.name: every[one.name] for one in fields(self) if one.compare}
         return {"step": type(self).__name__, **own, "code": code(type(self))}

@@ -89,7 +89,7 @@ class Branch(Nested):
 @combinator("each")
 @dataclass(frozen=True)
 class Each(Nested):
-    """The inner steps for each item of a slot, on a copy of the state with that item only."""
+    """Loop over the items of a slot; the inner steps run on a copy of the state with one item."""
 
     slot: str
     steps: Steps
@@ -97,7 +97,7 @@ class Each(Nested):
     at_most: PositiveInt = 64
 
     def run(self, states: Sequence[RetrievalState], execution: Execution) -> list[Outcome]:
-        """Return the states with the merged slots of all items; without items, empty lists.
+        """Return the states with the merged slots of all items; empty lists if there are no items.
 
         Only the first `at_most` items are used. A failed item fails the question.
         """
@@ -155,7 +155,7 @@ class Each(Nested):
 @combinator("repeat")
 @dataclass(frozen=True)
 class Repeat(Nested):
-    """The inner steps, up to `times` times, until the slot `until` holds a true value.
+    """Loop that runs the inner steps until the slot `until` is true, at most `times` times.
 
     `keep` selects the rows of the last round (`last`), or merges those of all rounds by first
     appearance (`union`) or by best score (`max`).
@@ -167,7 +167,7 @@ class Repeat(Nested):
     keep: Keep = "last"
 
     def run(self, states: Sequence[RetrievalState], execution: Execution) -> list[Outcome]:
-        """Return each state after its last round; unfinished states run on as one block."""
+        """Return each state after its last round; a round runs all unfinished states as a block."""
         outcomes: list[Outcome] = list(states)
         rounds: list[list[Outcome]] = [[] for _ in states]
         active = list(range(len(states)))
@@ -213,11 +213,11 @@ class Repeat(Nested):
 @combinator("switch")
 @dataclass(frozen=True)
 class Switch(Nested):
-    """The case that the value of a slot selects; without a matching case, no step.
+    """Choice among lists of steps by the value of a slot; no step runs if no case matches.
 
     A missing value or one of length 0 selects `empty`; any other value selects the case of its
-    text, else `some`. `otherwise` matches if no other case does. `fallback` has the reasons of
-    cases that replace the method's own way.
+    text, else `some`. `otherwise` matches if no other case does. `fallback` maps a case to the
+    reason that is recorded as a fallback when the case runs.
     """
 
     slot: str
@@ -227,7 +227,7 @@ class Switch(Nested):
     )
 
     def run(self, states: Sequence[RetrievalState], execution: Execution) -> list[Outcome]:
-        """Return each state after its case; states of one case run as one block."""
+        """Return each state after its case; states with the same case run as one block."""
         names = [self._case(state) for state in states]
         for state, name in zip(states, names, strict=True):
             if name in self.fallback:

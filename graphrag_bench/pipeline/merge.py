@@ -1,4 +1,4 @@
-"""Merging of the slots that several arms, items or rounds wrote."""
+"""Merge slots that several arms, items or rounds wrote."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields
@@ -39,7 +39,7 @@ _RRF_K = 60
 def merged_slots(
     start: RetrievalState, outcomes: Sequence[Outcome], rule: Rule | Keep
 ) -> dict[str, Any]:
-    """Return the slots that any outcome wrote since `start`, merged if several did."""
+    """Return the slots written since `start`; merge each slot that several outcomes wrote."""
     values: dict[str, list[Any]] = {}
     for outcome in outcomes:
         assert isinstance(outcome, RetrievalState)
@@ -56,12 +56,12 @@ def merge(values: Sequence[Any], rule: Rule) -> Any:
     """Return one value from several of the same type; raises TypeError for other types.
 
     Names, texts, subgraphs and paths are joined without duplicates, explorations round by round.
-    Score vectors are summed, each divided by its own sum (`sum`: as they are; `max`: the maximum).
-    Ranked rows follow `rule`: `interleave` takes rank 1 of every list, then rank 2, and keeps the
-    first score of a row; `reciprocal_rank_fusion` scores a row by the sum of 1 / (60 + rank)
-    (Cormack et al. 2009), `sum` by the sum of its scores, `sum_of_normalised` by that sum with each
-    list divided by its own sum, `max` by its best score; `union` keeps the order of first
-    appearance. Ties by lower id.
+    Score vectors are each divided by their own sum, then added (`sum`: added without division;
+    `max`: the maximum is taken). Ranked rows follow `rule`: `interleave` takes rank 1 of every
+    list, then rank 2, and keeps the first score of a row; `reciprocal_rank_fusion` scores a row by
+    the sum of 1 / (60 + rank) (Cormack et al. 2009), `sum` by the sum of its scores,
+    `sum_of_normalised` by that sum with each list divided by its own sum, `max` by its best score;
+    `union` keeps the order of first appearance. Ties by lower id.
 
     >>> left, right = Ranked([7, 3], [0.9, 0.6]), Ranked([3, 9], [0.8, 0.2])
     >>> merge([left, right], "interleave").items()
@@ -141,7 +141,7 @@ def empty(slot: str) -> Any:
 
 
 def split(value: Any) -> list[Any]:
-    """Return a value of the same type for each item; raises TypeError for other types."""
+    """Split a value into values of one item each; raises TypeError for types without items."""
     if isinstance(value, Ranked):
         return [Ranked(value.ids[i : i + 1], value.scores[i : i + 1]) for i in range(len(value))]
     if isinstance(value, Mentions):

@@ -1,4 +1,4 @@
-"""Pipelines: built from a method file with all problems in one error, run in blocks."""
+"""Pipelines: build one from a method file, report all its problems at once, run it in blocks."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -40,20 +40,20 @@ class Pipeline:
     generate: Steps = ()
 
     def steps(self, answering: bool = True) -> Steps:
-        """Return all steps in order; unless `answering`, generation ends with its packing."""
+        """Return all steps in order; without `answering`, only the packing steps of generation."""
         return (*self.convert, *self.retrieve, *(self.generate if answering else self.packing))
 
     @property
     def packing(self) -> Steps:
-        """The steps of generation before the first that may call a model or writes the answer."""
+        """The generation steps before the first that may call a model or writes the answer."""
         return tuple(takewhile(_is_packing, self.generate))
 
     def operators(self, answering: bool = True) -> list[OperatorStep]:
-        """Return all operator steps in order, those inside combinators included."""
+        """Return all operator steps in order, including steps inside combinators."""
         return [op for step in self.steps(answering) for op in step.operators()]
 
     def mapped(self, change: Callable[[OperatorStep], OperatorStep]) -> "Pipeline":
-        """Return the pipeline with every operator step changed."""
+        """Return a copy with `change` applied to every operator step."""
         stages = (self.convert, self.retrieve, self.generate)
         return Pipeline(*(tuple(step.mapped(change) for step in steps) for steps in stages))
 
@@ -107,7 +107,7 @@ class StepOptions:
 
     Files in the folder `prompts` replace prompts of the same file name. `pooling` has the settings
     of path pooling. `regime` selects the answering prompt (see `reader_prompts`); None keeps the
-    method's own. With `all_rows` a list is not truncated where a profile's source names no limit.
+    method's own. `all_rows` keeps lists whole where a profile's source names no limit.
     """
 
     prompts: str | None = None
@@ -255,7 +255,7 @@ class _Builder:
 
 
 def unknown_stages(method: Mapping[str, Any]) -> list[str]:
-    """Return the keys of a method that hold a list of steps and are not a stage."""
+    """Return the keys of a method that hold a list of steps but are not known stages."""
     return [
         key
         for key, items in method.items()
@@ -294,7 +294,7 @@ def raise_problems(problems: Sequence[str], what: str) -> None:
 class QuestionResult:
     """A question with its final state or its failure, and the trace of its steps.
 
-    `fallbacks` are the reasons why a step did not go the method's own way, in order.
+    `fallbacks` lists the reason of each fallback, in order.
     """
 
     question: Question
@@ -318,9 +318,9 @@ def run(
 ) -> Iterator[QuestionResult]:
     """Yield every question after its last step, in the given order.
 
-    `start` returns the first state of a question. Unless `answering`, the last step is the last of
-    packing. Retrieval runs in blocks for batched operators; steps that call a model run in blocks
-    of `execution.workers` questions, so that a killed process loses little.
+    `start` returns the first state of a question. Without `answering`, the run ends after the last
+    packing step. Retrieval runs in blocks for batched operators; steps that call a model run in
+    blocks of `execution.workers` questions, so that a killed process loses little.
     """
     early = (*pipeline.convert, *pipeline.retrieve)
     late = pipeline.generate if answering else pipeline.packing

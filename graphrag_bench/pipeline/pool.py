@@ -1,4 +1,4 @@
-"""Path pooling: steps that a run may put before a packer with the key `path_pooling`.
+"""Path pooling: steps that a run can insert before a packer that has the key `path_pooling`.
 
     {op: context.relationships, share: 0.2, path_pooling: {entities: nlp}}
 

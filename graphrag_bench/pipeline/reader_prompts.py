@@ -1,8 +1,8 @@
 """The answering prompt of a regime.
 
-In the house regime it is the method's own prompt, with the `licence` clause of the answer's form,
-or the common prompt for prose. As published it is the method's own prompt with the clause of its
-source, if any. Only answers of `generate` are affected; prompts of the search stay.
+In the regime `house` it is the method's own prompt, with the `licence` clause of the answer's form,
+or the common prompt for prose. In the regime `published` it is the method's own prompt with the
+clause of its source, if any. Only answers of `generate` are affected; prompts of the search stay.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -27,7 +27,7 @@ READERS: Mapping[Regime, str] = {
 class ReaderPrompt(Prompt):
     """A method's answering prompt; `prose` names the prompt for prose.
 
-    Unless `licensed`, the clause is that of the prompt's source.
+    If `licensed` is False, the prompt has the clause of its source, if any, and no other clause.
     """
 
     prose: str = ""
@@ -35,7 +35,7 @@ class ReaderPrompt(Prompt):
 
     @property
     def files(self) -> tuple[Prompt, ...]:
-        """The method's own prompt, and the one for prose if there is one."""
+        """The method's own prompt, and the prompt for prose, if any."""
         names = [self.name, *([self.prose] if self.prose else [])]
         return tuple(Prompt(name, self.folder) for name in names)
 

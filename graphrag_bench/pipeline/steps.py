@@ -49,7 +49,7 @@ def user_traceback(error: BaseException) -> tuple[str, ...]:
 def attempt(step: str, work: Callable[[], Any]) -> Any:
     """Return the result of `work`, or a Failure for its error.
 
-    A UserError is raised: it would fail every question.
+    A UserError is raised again, because it would fail every question.
     """
     result = result_or_error(work)
     if isinstance(result, Exception):
@@ -116,10 +116,10 @@ class Execution:
 
 
 class Step(ABC):
-    """A step: an operator, or a combinator of lists of steps.
+    """Step of a pipeline: an operator, or a combinator of lists of steps.
 
-    The lists of a combinator are its `parts`; each runs at most once, unless `max_calls` says
-    otherwise.
+    The lists of a combinator are its `parts`; each runs at most once, unless the combinator has its
+    own `max_calls`.
     """
 
     label: str
@@ -143,7 +143,7 @@ class Step(ABC):
         """Return the step's part of the run key: names, settings and code."""
 
     def mapped(self, change: "Callable[[OperatorStep], OperatorStep]") -> "Step":
-        """Return the step with every operator step changed."""
+        """Return a copy with `change` applied to every operator step."""
         return self
 
     def operators(self) -> "list[OperatorStep]":
@@ -159,7 +159,7 @@ Steps = tuple[Step, ...]
 
 
 def checker_after(steps: Steps, checker: Checker, written: Iterable[str] = ()) -> Checker:
-    """Return a copy of the checker after some steps; `written` are slots that they can read."""
+    """Return a copy of the checker after some steps, which can also read the slots `written`."""
     arm = checker.copy()
     arm.written.update(written)
     for step in steps:
@@ -171,9 +171,9 @@ def checker_after(steps: Steps, checker: Checker, written: Iterable[str] = ()) -
 class OperatorStep(Step):
     """An operator with validated settings.
 
-    `use` maps a parameter to the list that it reads instead of the slot of its type; an optional
-    parameter without an entry is None. `list_name` is the list that the step writes instead of its
-    main slot.
+    `use` maps a parameter to the named list that it reads instead of its slot; an optional
+    parameter without an entry is None. `list_name` is the named list that the step writes instead
+    of its main slot.
     """
 
     operator: Operator
@@ -184,12 +184,12 @@ class OperatorStep(Step):
 
     @property
     def reads(self) -> list[tuple[Read, str]]:
-        """The parameters that get a value, each with its list."""
+        """The parameters that get a value, each with the slot or named list that it reads."""
         list_name = [(read, self._source(read)) for read in self.operator.reads]
         return [(read, source) for read, source in list_name if source is not None]
 
     def writes(self, slot: str) -> str:
-        """Return the list that a returned slot is written to."""
+        """Return the slot or named list that a returned slot is written to."""
         return self.list_name if self.list_name and slot == self.operator.main else slot
 
     def _source(self, read: Read) -> str | None:
@@ -301,7 +301,7 @@ class OperatorStep(Step):
         }
 
     def mapped(self, change: "Callable[[OperatorStep], OperatorStep]") -> "OperatorStep":
-        """Return the changed step."""
+        """Return the result of `change` for this step."""
         return change(self)
 
     def operators(self) -> "list[OperatorStep]":

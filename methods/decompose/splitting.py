@@ -40,8 +40,8 @@ def decompose(
     """Ask the model to decompose the question into at most `at_most` distinct sub-questions.
 
     `with_question` adds the question itself in front. If the model returns no sub-question, the
-    question is the only query. After two unreadable replies, or without a reply, it is too, and a
-    fallback is counted.
+    question is the only query. After two unreadable replies, or without a reply, the question is
+    also the only query, and a fallback is counted.
     Source: Press et al. 2023 (self-ask), section 3; Khot et al. 2023 (decomposed prompting).
     """
     chat = prompt.render({"question": question.text, "most": at_most})

@@ -21,7 +21,7 @@ from operators.answer.map_reduce import Importance, Points
 
 @dataclass(frozen=True)
 class FollowUp:
-    """A follow-up question and its depth: 1 from the primer, else 1 + the depth of its search."""
+    """A follow-up question and its depth: 1 if from the primer, else 1 + its parent's depth."""
 
     text: str
     depth: int
@@ -31,7 +31,7 @@ class FollowUp:
 class DriftAnswer:
     """An intermediate answer and its score, 1..100.
 
-    `chunks` are those that it quotes; a model's answer quotes none.
+    `chunks` are the chunks that the answer quotes; an answer of a model quotes none.
     """
 
     text: str
@@ -83,7 +83,7 @@ class Trail:
 @value("none_open")
 @dataclass(frozen=True)
 class NoneOpen:
-    """End of the search, because no follow-up is left; with the number of searches."""
+    """End of the search when no follow-up is left; counts the searches."""
 
     n_searched: int
 
@@ -116,7 +116,7 @@ def reply_of(most: int) -> type[DriftReply]:
 
 
 def follow_ups(findings: Sequence[DriftReply], most: int) -> tuple[str, ...]:
-    """Return the distinct follow-ups of some replies, at most `most` of each."""
+    """Return the distinct follow-ups of some replies, at most `most` per reply."""
     return unique(
         [text.strip() for one in findings for text in one.follow_ups[:most] if text.strip()]
     )
@@ -136,7 +136,7 @@ def titles(
     reports: Reports,
     max_follow_ups: PositiveInt = 5,
 ) -> tuple[Trail, Query]:
-    """Return "title: question" follow-ups for the first reports, and the first as a query.
+    """Return "title: question" follow-ups for the first reports; the first one is the query.
 
     At most `max_follow_ups` distinct follow-ups, in the order of the communities; reports without a
     title are skipped. Without titles the question is the only follow-up. No answer is given.
@@ -163,7 +163,7 @@ def primer(
     folds: PositiveInt = 1,
     max_follow_ups: PositiveInt = 5,
 ) -> tuple[Trail, Query]:
-    """Ask the model for answers and follow-ups from the reports; return the first as a query.
+    """Ask the model for answers and follow-ups from the reports; the first follow-up is the query.
 
     The context's pieces are divided into `folds` consecutive parts, with one call for each
     non-empty part. Answers are scored 1..100; each part gives at most `max_follow_ups` follow-ups.

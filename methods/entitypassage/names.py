@@ -75,7 +75,7 @@ def entity_passage(
     progress: Progress,
     title_weight: NonNegativeInt = 3,
 ) -> Graph:
-    """Build the graph of named entities and passage titles, each in the chunks that name it.
+    """Build a graph of named entities and passage titles, linked to the chunks that name them.
 
     The tagger reads entities in titles and texts; numbers, ordinals, amounts and dates are
     excluded. A title without its bracketed part is an entity. Names lose a leading article and a
@@ -135,7 +135,7 @@ def _named(sentences: Iterable[Sentence], name_of: Callable[[str], Name]) -> Ite
 def read_names(
     chunk_table: ChunkTable, nlp: Nlp, titles: NamedTitles, progress: Progress
 ) -> list[ChunkNames]:
-    """Return the names of each chunk, those inside its title first; single letters are left out."""
+    """Return the names of each chunk, names in its title first; single letters are left out."""
     readings, name_of = [], cache(Name.of)
     texts = list(chunk_table.texts)
     with progress.task("reading names", len(texts)) as advance:

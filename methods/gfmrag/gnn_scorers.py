@@ -1,4 +1,4 @@
-"""GFM-RAG: a graph network applied to one graph; entities and passages ranked by it."""
+"""GFM-RAG: rank the entities and passages of a graph by a graph neural network."""
 
 import re
 from collections.abc import Mapping, Sequence

@@ -120,11 +120,11 @@ def trained_weights(
 
     The world is independent of the run's data set. Its passages become two graphs with synonymy
     edges: one of the stated facts, one as the tagger reads them; training alternates between them.
-    A question starts at the entity that it names, weighted by 1 / (number of its passages), and
-    wants every entity of its gold passages. The epoch with the lowest development loss is kept,
-    ties to the earlier epoch. Results are the same bytes on the same kind of machine. Statistics:
-    losses of the kept epoch, and `dev_recall`, recall@20 of wanted entities. Raises UserError if no
-    question is usable.
+    A question starts at the entity that it names, weighted by 1 / (number of its passages), and its
+    targets are all entities of its gold passages. The epoch with the lowest development loss is
+    kept, ties to the earlier epoch. Results are byte-identical on the same kind of machine.
+    Statistics: losses of the kept epoch, and `dev_recall`, recall@20 of the target entities. Raises
+    UserError if no question is usable.
     Source: GFM-RAG (Luo et al. 2025), its release: loss, AdamW, 5e-4, batches of 8; it has 512
     hidden units in 6 layers.
     Deviation: a smaller network, one synthetic world instead of 60 graphs, and no pretraining on

@@ -190,7 +190,7 @@ class EntityScorer(Columns):
         return self.weights.network()
 
     def logits(self, question: Vectors, start: FloatArray) -> FloatArray:
-        """Return the logit that the answer needs each node, float64 (n_nodes,).
+        """Return the logit of each node: how likely the answer needs it; float64 (n_nodes,).
 
         `question` (d,) is the question's vector; `start` (n_nodes,) is the share of its state with
         which a node begins.

@@ -1,4 +1,4 @@
-"""HiRAG: layers of summary entities above those of the texts, key entities, and their bridge."""
+"""HiRAG: layers of summary entities above extracted entities; key entities and their bridge."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -110,7 +110,7 @@ def layered(
     reduction: Reduction = "pca",
     summary_prompt: Prompt = SUMMARISE,
 ) -> Graph:
-    """Build the textual knowledge graph with layers of entities that summarise clusters below.
+    """Build the textual knowledge graph, with layers of entities that summarise lower layers.
 
     Entities of a layer are clustered by the vectors of their names and descriptions into at most 49
     clusters: by balanced k-means of about 10 (`kmeans`), or by a Gaussian mixture after a

@@ -1,4 +1,4 @@
-"""HopRAG's search: entry edges, hops along questions or by judgement, helpful passages."""
+"""HopRAG's search: first edges, hops by similarity or by a model, and helpful passages."""
 
 import re
 from collections.abc import Callable, Sequence
@@ -232,9 +232,10 @@ def judged_nearest(
     n_hops: PositiveInt = 4,
     width: PositiveInt = 20,
 ) -> Ranked[Node]:
-    """Rank passages like `node.judged.llm`; those with a cosine above 0.7 to the question help.
+    """Rank passages like `node.judged.llm`; a passage helps if its cosine exceeds 0.7.
 
-    A passage is the chunk of a node. No language model is called.
+    The cosine is that of passage and question. A passage is the chunk of a node. No language model
+    is called.
     Source: HopRAG (Liu et al. 2025), released code a6e425b: its traversal with the similarity judge
     of `bfs_sim_node`.
     """

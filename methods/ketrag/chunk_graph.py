@@ -1,4 +1,4 @@
-"""KET-RAG: a graph of nearest chunks, its core chunks, and keywords with their search."""
+"""KET-RAG: a graph of nearest chunks, its core chunks, and search by keywords."""
 
 import math
 from collections.abc import Callable, Mapping, Sequence

@@ -1,4 +1,4 @@
-"""LightRAG's choice of chunks among those of the nodes and relationships found."""
+"""LightRAG's choice of chunks from the retrieved nodes and relationships."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -51,10 +51,10 @@ def similar(
 ) -> list[Ranked[Chunk]]:
     """Rank the chunks of the nodes and of the relationships by similarity to the question.
 
-    The chunks of n nodes give their best 5 n / 2, rounded down. So do the chunks of n
-    relationships, counting only chunks that no node gave and relationships with such a chunk. The
-    two lists alternate, nodes first, each chunk once. If both are empty, the given chunks are kept.
-    Score: cosine, -1..1. Ties by lower id.
+    From the chunks of n nodes, the most similar 5 n / 2 (rounded down) are taken. The same rule
+    applies to relationships, but without the chunks taken from nodes, and without relationships
+    that have no other chunk. The two lists alternate, nodes first, each chunk once. If both are
+    empty, the given chunks are kept. Score: cosine, -1..1. Ties by lower id.
     Source: LightRAG's released code, version 1.5.7: `kg_chunk_pick_method` VECTOR, its default.
     """
     rankings = (nodes, relationships, chunks)

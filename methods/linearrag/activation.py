@@ -199,8 +199,8 @@ def activated(
 ) -> list[ChunkScores]:
     """Add a bonus to the scores of chunks that mention active nodes.
 
-    Score: `ratio` * s + ln(1 + sum over nodes of a * ln(1 + m)) for a chunk of score s that
-    mentions a node of activation a m times; negative activations count as 0.
+    Score: `ratio` * s + ln(1 + sum over nodes of a * ln(1 + m)) for a chunk of score s, where m
+    counts its mentions of a node with activation a; negative activations count as 0.
     Source: LinearRAG (Zhuang et al. 2025), passage scores; `ratio` is that of its released code.
     """
     mentions = tri_graph.mention_weight

@@ -1,4 +1,4 @@
-"""PankRAG: lenient reading of plans, sub-questions with earlier answers, and reranking by these."""
+"""PankRAG: tolerant parsing of plans, rephrased sub-questions, and reranking by their answers."""
 
 import re
 from collections.abc import Mapping, Sequence

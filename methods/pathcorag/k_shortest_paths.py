@@ -84,11 +84,11 @@ def shortest_paths(
 ) -> tuple[IntArray, IntArray]:
     """Return the `k` paths with the fewest hops of each pair (source, target), at most `most` hops.
 
-    `pairs` is int64 (n_pairs, 2); a pair comes once and has different ends. Returns for each path
-    the row of its pair, int64 (n,), and its nodes, int64 (n, longest + 1), padded with -1. A path
-    visits no node twice and follows relationships in either direction; `most=None` means no bound.
-    Ties up to four hops: the higher sum of similarities, then the lower node tuple; beyond, the
-    lower tuple.
+    `pairs` is int64 (n_pairs, 2); pairs are distinct, and source and target differ. Returns for
+    each path the row of its pair, int64 (n,), and its nodes, int64 (n, longest + 1), padded with
+    -1. A path visits no node twice and follows relationships in either direction; `most=None` means
+    no bound. Ties up to four hops: the higher sum of similarities, then the lower node tuple;
+    beyond, the lower tuple.
     Source: PathCoRAG, section 4.3 and appendix B (Yen's algorithm).
     """
     found: list[tuple[int, NodePath]] = []

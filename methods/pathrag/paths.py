@@ -1,4 +1,4 @@
-"""PathRAG: nodes similar to a question's keywords, and the paths between them that flow keeps."""
+"""PathRAG: nodes similar to a question's keywords, and flow-based pruning of their paths."""
 
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
@@ -193,7 +193,7 @@ def by_keyword(
     min_score: Annotated[float, Field(ge=-1, le=1)] = -1.0,
     top_k: PositiveInt = 40,
 ) -> list[Ranked[Node]]:
-    """Rank up to `top_k` nodes by similarity to the low-level keywords, which choose in turn.
+    """Choose up to `top_k` nodes by similarity to the low-level keywords, which take turns.
 
     At its turn a keyword takes its most similar node that is not taken yet, and is skipped when no
     such node reaches `min_score`. Score: the cosine of node and keyword, -1..1; ties by lower id.
@@ -253,13 +253,14 @@ def flow_prune(
     hops; `expand_target` then has no effect. Ties: fewer hops, then lower node tuple. A path and
     its reversal count once; with `node_set` all paths over the same nodes do. `at_most_half` keeps
     at most half of the paths of each length. `select` keeps the best `top_k`, or those with the
-    fewest hops (`hop_first`, ties at random), or a random sample (`random`); `seed` decides chance.
+    fewest hops (`hop_first`, ties at random), or a random sample (`random`); `seed` seeds the
+    random choices.
     Source: PathRAG (Chen et al. 2025), "Path Retrieval", equations 2 to 4, and arXiv v1, 5.1.3 and
     appendix D.1; `edge_flow`, `node_set` and `at_most_half` as in the released code
     (`find_paths_and_edges_with_stats`).
     Deviation: theta is 0.01 (v1: 0.05, set by profile=paper). `max_hops` is the code's; the paper
-    has no bound. The start sends whatever its share; equation 3 exempts no node. All paths of a
-    pair compete; the paper keeps the most reliable ones without saying how many.
+    has no bound. The start sends even if its share is below theta; equation 3 exempts no node. All
+    paths of a pair compete; the paper keeps the most reliable ones without saying how many.
     """
     rules = Rules(alpha, theta, max_hops, expand_target)
     near = graph.neighbours if direction == "both" else graph.out_neighbours

@@ -140,11 +140,11 @@ def triple_weights(
 
     All triples of all training questions (or the first `questions`) are used. The epoch with the
     best recall@100 on the validation questions is kept, ties to the lower loss, then to the earlier
-    epoch; training stops after 10 epochs without a better recall. The bytes are the same on the
+    epoch; training stops after 10 epochs without a better recall. Results are byte-identical on the
     same kind of machine. Raises UserError if fewer than two questions have a path from a topic
     entity to an answer, or all triples lie on one.
     Source: SubgraphRAG (Li et al. 2025), section 3.1 and its code: as many hidden units as
-    embedding dimensions, one question a step, Adam.
+    embedding dimensions, one question per step, Adam.
     Deviation: a set without validation questions holds out a tenth of its training questions.
     """
     data = training.read(questions)

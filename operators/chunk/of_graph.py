@@ -90,7 +90,7 @@ def occurrence(
     scoring: Literal["count", "entity_order"] = "count",
     top_k: PositiveInt = 4,
 ) -> Ranked[Chunk]:
-    """Return the chunks that contain both ends of the most relationships.
+    """Rank chunks by the number of relationships whose source and target they contain.
 
     Score with `count`: the number of given relationships whose source and target both occur in the
     chunk; chunks without any are dropped. With `entity_order` (which needs `use: [nodes]`) the

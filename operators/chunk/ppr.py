@@ -93,7 +93,7 @@ def _of_the_best(mass: Mass, graph: Graph, top_k: int) -> Ranked[Chunk]:
 def specificity(
     nodes: Ranked[Node], *, graph: Graph, top_k: PositiveInt | None = None
 ) -> Ranked[Node]:
-    """Return the nodes by their score divided by their number of chunks.
+    """Rank nodes by their score divided by the number of their chunks.
 
     Chunks are counted through relationships, and at least 1. A duplicate node counts with its best
     score. Ties by lower id.

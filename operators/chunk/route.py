@@ -43,11 +43,12 @@ def route(
     words, ignoring case and accents). Chunks with the same title have no routes between them.
     Route score: max(0, cosine(question, sentence) - median cosine of the given chunks) *
     share(parent) ** `parent_weight`, times `other_parents` unless the question contains the
-    parent's title. The sentence is embedded after the parent's title. share: the former score over
-    the best one, 0..1, negative scores as 0.
+    parent's title. The sentence is embedded after the parent's title. share: the former score
+    divided by the best former score, 0..1; negative scores count as 0.
     Score: `weight` * ln(share + 0.0001) + the best route score (0 without a route) + `title_bonus`
     if the question contains the chunk's title. Ties by lower id. The routes are returned in the
-    order of their chunks; of equal routes the one with the first parent, then the first sentence.
+    order of their chunks; among equal routes to a chunk, the first parent wins, then the first
+    sentence.
     Source: this project.
     """
     results: list[tuple[Ranked[Chunk], Routes]] = []

@@ -38,8 +38,9 @@ def entity(
     """Return the communities of the nodes, down to a level (0 is the coarsest).
 
     Score with `rank="count"`: the number of given nodes in the community + rating / 11, so that the
-    rating breaks ties. With `rank="rating"`: the rating, 0..10 to two decimals, and less than 0.01
-    for the number of nodes. Ties by lower id. Communities without a report are dropped.
+    rating breaks ties. With `rank="rating"`: the rating, 0..10 to two decimals, plus less than 0.01
+    for the number of nodes, which breaks ties. Remaining ties by lower id. Communities without a
+    report are dropped.
     Source: Zhou et al. 2025, section 6.1, community "Entity" (`rating`: the LLM's score); `count`
     as Microsoft GraphRAG's local search does.
     """
@@ -62,11 +63,11 @@ def layer(
     levels: Literal["down_to", "at"] = "down_to",
     top_k: PositiveInt | None = None,
 ) -> Ranked[Community]:
-    """Return all communities down to a level (0 is the coarsest), by their number of chunks.
+    """Rank all communities down to a level (0 is the coarsest) by their number of chunks.
 
     Score: the number of chunks + rating / 11, so that the rating breaks ties. Ties by lower id.
-    With `levels="at"` only the communities of that level are returned, and coarser ones without
-    children. Communities without a report or with a rating below 0 are dropped. The released code
+    With `levels="at"` only communities of that level and coarser communities without children are
+    returned. Communities without a report or with a rating below 0 are dropped. The released code
     takes at most 512.
     Source: Zhou et al. 2025, section 6.1, community "Layer" (down to); Edge et al. 2024, sections
     3.1.6 and 4.1.2 (one level, C0 to C3).

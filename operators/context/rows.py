@@ -277,7 +277,7 @@ def nodes_fitting(
     tokens: NonNegativeInt | None = None,
     types: tuple[str, ...] = (),
 ) -> Ranked[Node]:
-    """Return the first nodes whose descriptions take at most `tokens` together.
+    """Return as many of the first nodes as have descriptions of at most `tokens` in total.
 
     None means no limit. A node without a description counts by its name. With `types` only nodes of
     these types are counted and cut; the others stay.
@@ -304,7 +304,7 @@ def chunks_fitting(
     tokenizer: Tokenizer,
     tokens: NonNegativeInt | None = None,
 ) -> Ranked[Chunk]:
-    """Return the first chunks that take at most `tokens` together; None means no limit.
+    """Return as many of the first chunks as fit into `tokens`; None means no limit.
 
     Source: HyperGraphRAG (Luo et al. 2025), its release: each search is cut separately.
     """
@@ -333,7 +333,7 @@ def fitting(
 ) -> Ranked[Relationship]:
     """Return the first relationships that `context.relationships` keeps with these settings.
 
-    They can then be reordered without any other change of the prompt.
+    Reordering them then changes nothing else in the prompt.
     Source: this project, for path pooling over prompts with a budget.
     """
     limit = DEFAULT_RELATIONSHIPS if top_k == "auto" else top_k

@@ -47,7 +47,7 @@ def match(
 
     Score: 1 for every node. `parts` are applied in their order. `dictionary` takes the longest node
     names in the question that do not overlap, from left to right. `mentions` looks up the mentions
-    that are not part of a name found before. `single_words` says which names of one word match:
+    that are not part of a name found before. `single_words` selects the one-word names that match:
     titles of passages (`titles`), words with a capital or a digit (`proper`), all (`any`) or none;
     a mention of one word also matches if it is capitalised. Case, accents, a possessive `s` and a
     leading article are ignored; of equal names the first node counts.

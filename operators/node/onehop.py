@@ -27,7 +27,7 @@ def onehop(
     top_k: PositiveInt | None = None,
     types: tuple[str, ...] = (),
 ) -> Ranked[Node]:
-    """Return the neighbours of the nodes, grouped by the node that leads to them.
+    """Return the neighbours of the given nodes, in the order of the given nodes.
 
     Score: the summed weight of the relationships between a neighbour and the first node that leads
     to it. Neighbours of one node are sorted by weight, ties by lower id. The given nodes are left

@@ -26,7 +26,7 @@ class NamedEntities(BaseModel):
 def entities_given(question: Question) -> Mentions:
     """Return the entities that the data set gives with the question, without duplicates.
 
-    They are not gold answers: the asker knows what the question is about.
+    These are the topics of the question, not its gold answers.
     Source: RoG (Luo et al. 2024), the field q_entity; SubgraphRAG (Li et al. 2025), section 2.
     """
     return Mentions(unique(question.entities))

@@ -51,7 +51,7 @@ def onehop(
     order: Literal["degree", "links"] = "degree",
     per_node: PositiveInt | None = None,
 ) -> Ranked[Relationship]:
-    """Return the relationships that end at one of the nodes, by the degrees of their ends.
+    """Rank the relationships of the given nodes by the degrees of their ends.
 
     Score: the sum of the degrees of both ends; a degree is the number of neighbours. Ties by higher
     weight, then by lower id, or with `ties="nodes"` by the order of the nodes. `order="links"` puts

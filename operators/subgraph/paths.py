@@ -33,7 +33,7 @@ def khop_path(nodes: Ranked[Node], *, graph: Graph, khop: PositiveInt = 2) -> Su
     A path starts at the first unvisited node and continues to the nearest other one (ties by lower
     id, also on the way) until none is within `khop` hops. A hop is the first relationship of its
     pair; synonymy edges count. A node without a path is left out. The released code of Zhou et al.
-    runs khop 5.
+    uses `khop` 5.
     Source: Zhou et al. 2025, section 6.1, subgraph "KhopPath"; DALK (Li et al. 2024), section 3.2.
     """
     remaining = dict.fromkeys(nodes.ids.tolist())
