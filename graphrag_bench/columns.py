@@ -1,4 +1,4 @@
-"""Columns: arrays, texts and sparse matrices, on disk and loaded by memory map.
+"""Columns: arrays, texts and sparse matrices stored on disk and loaded as memory maps.
 
 Everything is plain `.npy`, written without pickles and read with `allow_pickle=False`.
 """
@@ -44,7 +44,7 @@ class Texts:
 
     @classmethod
     def of(cls, texts: Sequence[str]) -> "Texts":
-        """Return the column of these texts; lone surrogates are replaced."""
+        """Return a column of the given texts; lone surrogates are replaced."""
         encoded = [text.encode("utf-8", errors="replace") for text in texts]
         offsets = np.zeros(len(encoded) + 1, np.int64)
         np.cumsum([len(row) for row in encoded], out=offsets[1:])
@@ -80,7 +80,7 @@ class Texts:
         return [self[int(row)] for row in np.asarray(rows)]
 
     def join_rows(self, matrix: Any, separator: str) -> "Texts":
-        """Return one text for each row of a CSR matrix: the texts of its columns, joined."""
+        """Return a text for each row of a CSR matrix: the texts at its columns, joined."""
         texts = list(self)
         rows = pairwise(matrix.indptr.tolist())
         columns = matrix.indices.tolist()
@@ -95,7 +95,7 @@ def save_sparse(folder: Path, name: str, matrix: Any) -> None:
 
 
 def load_sparse(folder: Path, name: str) -> Any:
-    """Return the SciPy CSR matrix that `save_sparse` wrote, over memory maps."""
+    """Return the SciPy CSR matrix that `save_sparse` wrote, as memory maps."""
     from scipy.sparse import csr_matrix
 
     parts = tuple(load_array(folder, f"{name}.{part}") for part in ("data", "indices", "indptr"))
@@ -107,7 +107,7 @@ NOT_STORED = {"stored": False}
 
 
 class Columns:
-    """A dataclass of arrays, texts and CSR matrices, stored by the names of its fields.
+    """A dataclass of arrays, texts and CSR matrices, each stored under its field name.
 
     A field with `save` and `load` methods is stored in a subfolder. A field that is None, or whose
     metadata are `NOT_STORED`, is not stored.
@@ -129,7 +129,7 @@ class Columns:
 
     @classmethod
     def load(cls, folder: Path) -> Self:
-        """Return the columns that `save` wrote, by memory map."""
+        """Return the columns that `save` wrote, as memory maps."""
         columns: dict[str, Any] = {}
         for name, default in _stored(cls).items():
             if (folder / name).is_dir():
@@ -151,7 +151,7 @@ def _stored(columns: Any) -> dict[str, Any]:
 
 @dataclass(frozen=True, eq=False)
 class TextRows(Columns, Mapping[str, int]):
-    """A mapping of texts to numbers that stays on disk.
+    """A mapping from texts to numbers that is kept on disk.
 
     `texts` are distinct and in the order of the mapping, `numbers` int64 (n,) are their values.
     `sums` uint32 (n,) are the CRC-32 check sums of the texts, ascending; `order` int64 (n,) is the
@@ -195,7 +195,7 @@ class TextRows(Columns, Mapping[str, int]):
 
 
 def incidence(columns_of: Iterable[Iterable[int]], n_columns: int) -> Any:
-    """Return a bool CSR with one row for each list of columns; columns sorted.
+    """Return a bool CSR with one row for each list of column numbers; columns are sorted.
 
     >>> incidence([[2, 0], [], [1, 1]], 3).toarray().astype(int).tolist()
     [[1, 0, 1], [0, 0, 0], [0, 1, 0]]
@@ -207,7 +207,7 @@ def incidence(columns_of: Iterable[Iterable[int]], n_columns: int) -> Any:
 
 
 def bool_csr(rows: NDArray[np.int64], columns: NDArray[np.int64], shape: tuple[int, int]) -> Any:
-    """Return a bool CSR that is true at these cells, each given once or more; columns sorted."""
+    """Return a bool CSR that is true at the given cells, which may repeat; columns are sorted."""
     from scipy.sparse import csr_matrix
 
     return sorted_csr(csr_matrix((np.ones(len(rows), bool), (rows, columns)), shape=shape))
@@ -223,7 +223,7 @@ def count_csr(counts: Mapping[tuple[int, int], int], shape: tuple[int, int]) -> 
 
 
 def sorted_csr(matrix: Any) -> Any:
-    """Return a sparse matrix as CSR, the columns of each row sorted."""
+    """Return a sparse matrix as CSR with the columns of each row sorted."""
     csr = matrix.tocsr()
     csr.sort_indices()
     return csr

@@ -12,13 +12,13 @@ _MARKS = re.compile(r"\{#.*?#\}|\{%.*?%\}|\{\{.*?\}\}", re.DOTALL)
 
 
 def template_tokens(prompt: Prompt) -> int:
-    """Return the tokens (cl100k) of a template without its variables and comments."""
+    """Return the token count (cl100k) of a template without its variables and comments."""
     return count_tokens(_MARKS.sub("", prompt.text).strip())
 
 
 @dataclass(frozen=True)
 class Sizes:
-    """Mean tokens of a chunk, and the number of chunks."""
+    """Mean number of tokens in a chunk, and the number of chunks."""
 
     chunk: float
     n_chunks: int = 0

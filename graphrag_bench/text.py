@@ -1,4 +1,4 @@
-"""Names, words and tokens: the normaliser of entity names, the words of a text, token counts."""
+"""Names, words and tokens: normalise entity names, split texts into words, count tokens."""
 
 import html
 import re
@@ -16,7 +16,7 @@ _ASCII = {code: chr(code).lower() if chr(code).isalnum() else " " for code in ra
 
 
 def normalise_name(name: str) -> str:
-    """Return an entity name in its normal form: case-folded letters and digits of any script.
+    """Return the normal form of an entity name: case-folded letters and digits of any script.
 
     HTML entities are decoded, and every other character becomes a space. Signs that distinguish
     names are kept: C++, C#, Na+, -5, <5, 5%, $5, .NET. A sign between two words is not: AT&T.
@@ -49,7 +49,7 @@ _NOTHING = frozenset(
 
 
 def is_placeholder_name(name: str) -> bool:
-    """Return whether a name stands for no name: "NONE", "N/A", "unknown", "-".
+    """Return whether a name is a placeholder: "NONE", "N/A", "unknown", "-".
 
     >>> is_placeholder_name("(None)"), is_placeholder_name("Na")
     (True, False)
@@ -66,7 +66,7 @@ def fold_case(text: str) -> str:
 
 
 def drop_invisible(text: str) -> str:
-    """Return the text without zero-width characters, which separate no words."""
+    """Return the text without zero-width characters, which do not separate words."""
     return text if text.isascii() else _NO_WIDTH.sub("", text)
 
 
@@ -74,8 +74,8 @@ def words(text: str, *, signs: bool = False, bigrams: bool = False) -> list[str]
     """Return the words of a text in lower case: runs of letters, marks and digits of any script.
 
     In scripts without spaces each character with its marks is a word, or with `bigrams` each pair
-    of neighbours (for retrieval). `signs` keeps the signs of names such as C++, C# and .NET. ASCII
-    text without signs has the words of the `rouge-score` package.
+    of neighbours (for retrieval). `signs` keeps the signs of names such as C++, C# and .NET. For
+    ASCII text without signs the words equal those of the `rouge-score` package.
 
     >>> words("Who wrote C++?"), words("Who wrote C++?", signs=True)
     (['who', 'wrote', 'c'], ['who', 'wrote', 'c++'])
@@ -96,8 +96,8 @@ def words(text: str, *, signs: bool = False, bigrams: bool = False) -> list[str]
 def search_words(text: str) -> list[str]:
     """Return the search terms of a text, unordered.
 
-    Signs are kept (C++), and scripts without spaces give pairs of neighbours. Single letters and
-    digits are dropped, except lone capitals other than A and I ("vitamin C").
+    Signs are kept (C++), and scripts without spaces give pairs of neighbouring characters. Single
+    letters and digits are dropped, except lone capitals other than A and I ("vitamin C").
     """
     every = words(text, signs=True, bigrams=True)
     long = [word for word in every if len(word) > 1 or _UNSPACED.match(word)]
@@ -105,7 +105,7 @@ def search_words(text: str) -> list[str]:
 
 
 def split_unspaced(tokens: Iterable[str]) -> list[str]:
-    """Return the words, with words of scripts without spaces split into characters with marks."""
+    """Return the words, splitting words of scripts without spaces into characters with marks."""
     cut: list[str] = []
     for word in tokens:
         if word.isascii() or not _UNSPACED.search(word):
@@ -196,7 +196,7 @@ _SIGNED = re.compile(
 
 
 def safe_name(name: str) -> str:
-    """Return a name that is valid as a folder: letters, digits, dots, dashes, underscores."""
+    """Return a valid folder name: only letters, digits, dots, dashes and underscores."""
     return re.sub(r"[^\w.-]", "-", name).lstrip(".") or "unnamed"
 
 
@@ -206,7 +206,7 @@ def without_spaces(text: str) -> str:
 
 
 def model_name(identity: str) -> str:
-    """Return the name in a model's identity, without digests of its files and settings."""
+    """Return the model name from a model's identity, without digests of files and settings."""
     return re.sub(r"[@:][0-9a-f]{8,}.*", "", identity)
 
 
@@ -218,7 +218,7 @@ def short(text: str, n_characters: int = 60) -> str:
 
 
 def brief(value: object) -> str:
-    """Return a dataclass as text below 300 characters: texts cut, collections as lengths."""
+    """Return a dataclass as text below 300 characters; long texts are cut, collections counted."""
     every = tuple(getattr(value, "__dataclass_fields__", ()))
     parts = ", ".join(f"{name}={_part(getattr(value, name))}" for name in every)
     return short(f"{type(value).__name__}({parts})", 280)
@@ -276,12 +276,12 @@ def _parts(text: str) -> Iterator[str]:
 
 
 def decode(tokens: Sequence[int], encoding: Encoding = "cl100k") -> str:
-    """Return the text of token ids, without partial characters at its ends."""
+    """Return the text of token ids, dropping partial characters at its ends."""
     return str(_encoder(encoding).decode(list(tokens), errors="ignore"))
 
 
 def token_spans(text: str, encoding: Encoding = "cl100k") -> list[tuple[int, int]]:
-    """Return start and end of each token in characters; tokens may share a character."""
+    """Return the start and end of each token in characters; two tokens may share a character."""
     first = _character_starts(text)
     return [
         (bisect_right(first, start) - 1, bisect_left(first, end))
@@ -290,7 +290,7 @@ def token_spans(text: str, encoding: Encoding = "cl100k") -> list[tuple[int, int
 
 
 def token_cuts(text: str, encoding: Encoding = "cl100k") -> list[int]:
-    """Return the first character of each token, with its marks, and the length of the text."""
+    """Return the offset of the first whole character of each token, and the text's length."""
     starts = _token_starts(text, encoding)
     if text.isascii():
         return starts
@@ -333,7 +333,7 @@ def _whole(text: str) -> str:
 
 
 def n_fitting(n_tokens: Sequence[int], budget: float) -> int:
-    """Return how many items from the front fit a token budget.
+    """Return how many of the first items fit a token budget.
 
     >>> n_fitting([3, 3, 3], budget=8)
     2

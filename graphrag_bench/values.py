@@ -1,4 +1,4 @@
-"""The values that operators exchange, all frozen, and the slot of each type."""
+"""The frozen values that operators exchange, and the slot of each type."""
 
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, is_dataclass
@@ -41,7 +41,7 @@ class Question:
 
     @property
     def answer_form(self) -> AnswerForm:
-        """The form of the answer, with its instruction and its most tokens."""
+        """The form of the answer, with its instruction and its token limit."""
         return answer_form(self.form, self.open_tokens, all_forms=self.published)
 
 
@@ -117,11 +117,11 @@ class Ranked(Generic[T]):
         return type(self)(self.ids[:k], self.scores[:k])
 
     def take(self, places: IntArray | BoolArray | Sequence[int]) -> "Ranked[T]":
-        """Return the rows at these places, in the order given, or where a mask is true."""
+        """Return the rows at the given positions, in that order, or where a mask is true."""
         return type(self)(self.ids[places], self.scores[places])
 
     def distinct(self) -> "Ranked[T]":
-        """Return each row once, at its first place."""
+        """Return each row once, at its first position."""
         return self.take(np.sort(np.unique(self.ids, return_index=True)[1]))
 
     def items(self) -> list[tuple[int, float]]:
@@ -144,7 +144,7 @@ class RowScores:
 
     @classmethod
     def sparse(cls, rows: IntArray, values: FloatArray, n_rows: int) -> Self:
-        """Return scores of some rows, each given once, of a table of `n_rows`; others have 0."""
+        """Return scores of distinct rows of a table with `n_rows` rows; all other rows have 0."""
 
         def read() -> FloatArray:
             dense = np.zeros(n_rows)
@@ -241,10 +241,10 @@ class Query:
 
 @dataclass(frozen=True)
 class Path:
-    """A path: its nodes in order, and the relationship row of each hop.
+    """A path: nodes in order, and the relationship row of each hop.
 
-    `score` is that of the search. `transition` is the number, from 1, of the transition between two
-    reasoning steps that the path belongs to (0: none).
+    `score` is the search score. `transition` numbers, from 1, the transition between two reasoning
+    steps that the path belongs to (0: none).
     """
 
     nodes: tuple[int, ...]
@@ -255,7 +255,7 @@ class Path:
 
 @dataclass(frozen=True)
 class Subgraph:
-    """Distinct nodes and relationship rows, and the paths that they are from.
+    """Distinct nodes and relationship rows, and the paths that they come from.
 
     `texts` are triples that a model wrote and that match no row.
     """
@@ -273,8 +273,9 @@ class Subgraph:
 class Piece:
     """One text of a context.
 
-    `kind` is the kind of row. `id` is the row's id, of a chunk its first document, and `also` its
-    other documents. `chunks` are the chunks that the text quotes, ascending (None: not known).
+    `kind` is the kind of row. `id` is the row's id; for a chunk, it is the first document, and
+    `also` holds the other documents. `chunks` are the chunks that the text quotes, ascending (None:
+    not known).
     """
 
     kind: str
@@ -290,8 +291,8 @@ class Piece:
 class Context:
     """The pieces of the prompt's context, in order.
 
-    `cut` lists (kind, id) of the rows that the budget or a map step left out, a chunk once for each
-    of its documents. `share` is the part of the budget, 0..1, allotted to the pieces.
+    `cut` lists (kind, id) of the rows that the budget or a map step left out; a chunk is listed
+    once for each of its documents. `share` is the part of the budget, 0..1, allotted to the pieces.
     """
 
     pieces: tuple[Piece, ...]
@@ -335,7 +336,7 @@ show_briefly(*(kind for kind in _slots if isinstance(kind, type) and is_dataclas
 def value(slot: str) -> Any:
     """Return a class decorator that registers a value type of a plug-in under a slot.
 
-    Raises ValueError for the slot of another type.
+    Raises ValueError if another type has the slot.
     """
 
     def register(kind: type[T]) -> type[T]:
@@ -363,7 +364,7 @@ def slot_of(annotation: Any) -> str | None:
 
 @dataclass(frozen=True)
 class RetrievalState:
-    """The question and the values that steps have written, by slot."""
+    """The question, and the values that steps have written, by slot."""
 
     question: Question
     slots: Mapping[str, Any] = field(default_factory=dict)
@@ -388,7 +389,7 @@ def unique(items: Sequence[T]) -> tuple[T, ...]:
 
 
 def interleave(lists: Sequence[Ranked[Any]]) -> Ranked[Any]:
-    """Interleave rankings rank by rank; a row keeps its first place and score."""
+    """Interleave rankings rank by rank; a repeated row keeps its first position and score."""
     first: dict[int, float] = {}
     for rank in zip_longest(*(one.items() for one in lists)):
         for pair in filter(None, rank):
@@ -397,7 +398,7 @@ def interleave(lists: Sequence[Ranked[Any]]) -> Ranked[Any]:
 
 
 def best_rows(rows: IntArray, scores: FloatArray, k: int) -> Ranked[Any]:
-    """Return the `k` best of distinct rows, ties by lower id, as `Ranked.top` does."""
+    """Return the `k` best of distinct rows, ties by lower id, as in `Ranked.top`."""
     places = np.arange(len(rows))
     if 0 < k < len(rows) and np.isfinite(scores).all():
         cut = np.partition(scores, len(rows) - k)[len(rows) - k]
@@ -411,7 +412,7 @@ def best_rows(rows: IntArray, scores: FloatArray, k: int) -> Ranked[Any]:
 def best_score_by_id(
     ids: IntArray, scores: FloatArray, least: float = -np.inf
 ) -> tuple[IntArray, FloatArray]:
-    """Return the distinct ids, ascending, and the best score of each, at least `least`."""
+    """Return the distinct ids, ascending, and the best score of each, no lower than `least`."""
     rows, places = np.unique(ids, return_inverse=True)
     best: FloatArray = np.full(len(rows), least)
     np.maximum.at(best, places, scores)
@@ -419,6 +420,6 @@ def best_score_by_id(
 
 
 def best_first(scores: FloatArray, ids: IntArray | None = None) -> IntArray:
-    """Return positions by score (six decimals), highest first; ties by id, else by position."""
+    """Return positions sorted by score (six decimals), highest first; ties by id or position."""
     keys = -np.round(scores, DECIMALS)
     return np.argsort(keys, kind="stable") if ids is None else np.lexsort((ids, keys))

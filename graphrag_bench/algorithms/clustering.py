@@ -36,9 +36,9 @@ class Mixture:
     """Settings of clustering by Gaussian mixtures.
 
     Vectors are reduced to `dimension` by `reduction`. A row joins each component with a posterior
-    above `threshold` (0..1). Clusters above `max_tokens` are split again. The sweep over the number
-    of components ends after `patience` steps without a lower BIC (None: at the last), and is
-    skipped above `max_swept_rows` rows (None: never).
+    above `threshold` (0..1). Clusters above `max_tokens` are split again. The search for the best
+    number of components ends after `patience` steps without a lower BIC (None: it tries all), and
+    is skipped above `max_swept_rows` rows (None: never).
     """
 
     dimension: int
@@ -69,16 +69,17 @@ def mixture_clusters(
 ) -> Clusters:
     """Return soft clusters of the rows of `vectors` (n, d); each row is in at least one.
 
-    All rows are clustered, then the rows of each cluster: reduced, and split into the number of
-    components (1 to min(50, n) - 1) of least BIC, ties to the smaller. `n_tokens` is int64 (n,). A
-    cluster above `max_tokens` with more than dimension + 1 rows is clustered again; under UMAP a
-    cluster that no mixture splits stays whole, as in RAPTOR. Without a sweep the number of
-    components is n // 100 - 1.
+    All rows are clustered, and then the rows of each cluster. Each time the vectors are reduced and
+    split into the number of components (1 to min(50, n) - 1) with the lowest BIC, ties to the
+    smaller number. `n_tokens` is int64 (n,), the tokens of each row. A cluster above `max_tokens`
+    with more than dimension + 1 rows is clustered again; under UMAP a cluster that no mixture
+    splits stays whole, as in RAPTOR. When the search is skipped, the number of components is n //
+    100 - 1.
     Source: RAPTOR (Sarthi et al. 2024), section 3 and its code; the shortcut and the size rule from
     the released code of Zhou et al. 2025.
-    Deviation: PCA leaves no gaps between groups, so balanced k-means splits clusters that no
-    mixture does, into parts of about `max_tokens`. Equal clusters count once. The sweep ends after
-    `mixture.patience` steps without a lower BIC, where RAPTOR tries all (None).
+    Deviation: PCA leaves no gaps between groups, so balanced k-means splits the clusters that no
+    mixture splits, into parts of about `max_tokens`. Equal clusters count once. The search ends
+    after `mixture.patience` steps without a lower BIC, where RAPTOR tries all (None).
     """
     points = np.asarray(vectors, np.float64)
 
@@ -144,7 +145,7 @@ def reduce_dimension(
 ) -> FloatArray:
     """Return the points in fewer dimensions, float64 (n, dimension), rounded to six decimals.
 
-    `umap` (cosine metric) uses `neighbours` and `seed`, and needs the extra of that name.
+    `umap` (cosine metric) uses `neighbours` and `seed`, and needs the extra `umap`.
     """
     if reduction == "pca":
         from sklearn.decomposition import PCA
@@ -218,7 +219,7 @@ def kmeans(vectors: NDArray[Any], n_clusters: int, seed: int) -> IntArray:
 
 @_on_one_thread
 def balanced_clusters(vectors: NDArray[Any], cluster_size: int, rng: Generator) -> Clusters:
-    """Return clusters of about `cluster_size` rows of `vectors` (n, d); each row is in one.
+    """Return clusters of about `cluster_size` rows of `vectors` (n, d); each row is in one cluster.
 
     k-means with k = max(1, n // cluster_size) centres drawn from the rows. After each assignment,
     rows of clusters above 1.2 n / k move to the nearest cluster below n / k, farthest from the

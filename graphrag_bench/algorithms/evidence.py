@@ -1,4 +1,4 @@
-"""Attributes of nodes, and fragments of descriptions, with the chunks that they are from."""
+"""Attributes of nodes and fragments of descriptions, with their source chunks."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -16,10 +16,11 @@ AttributeMention = tuple[int, str, str, tuple[int, ...]]
 
 @dataclass(frozen=True, eq=False)
 class NodeAttributes(Columns):
-    """Distinct attributes (node, name, value), by node, then in order of first mention.
+    """Distinct attributes (node, name, value), sorted by node, then by first mention.
 
-    `node` is int64 (n,). `names` are normalised. `values` are as first written, with single spaces;
-    values of the same normal form are equal. `chunk` is a bool CSR (n, n_chunks).
+    `node` is int64 (n,). `names` are normalised. `values` keep the spelling of their first mention,
+    with single spaces; values of the same normal form are equal. `chunk` is a bool CSR (n,
+    n_chunks).
     """
 
     node: IntArray
@@ -29,7 +30,7 @@ class NodeAttributes(Columns):
 
     @classmethod
     def of(cls, stated: Iterable[AttributeMention], n_chunks: int) -> "NodeAttributes":
-        """Return the table of attributes, without those whose name or value normalises to ""."""
+        """Return the table of attributes; empty normalised names and values are dropped."""
         chunks_of: dict[tuple[int, str, str], tuple[str, dict[int, None]]] = {}
         for node, name, value, chunks in stated:
             key = node, normalise_name(name), normalise_name(value)
@@ -48,13 +49,13 @@ class NodeAttributes(Columns):
         return len(self.node)
 
     def rows_of(self, node: int) -> IntArray:
-        """Return the rows of a node, int64, most chunks first, ties in table order."""
+        """Return the attribute rows of a node, int64, most chunks first, ties in table order."""
         first, last = np.searchsorted(self.node, [node, node + 1])
         n_chunks = np.diff(self.chunk.indptr[first : last + 1]).astype(np.int64)
         return np.asarray(first + np.argsort(-n_chunks, kind="stable"), np.int64)
 
     def text_of(self, row: int) -> str:
-        """Return a row as "name: value"."""
+        """Return an attribute as the text "name: value"."""
         return f"{self.names[row]}: {self.values[row]}"
 
 
@@ -67,7 +68,7 @@ WHOLE = ""
 
 @dataclass(frozen=True, eq=False)
 class Fragments(Columns):
-    """The texts that descriptions are merged from: distinct (row, text, chunk), sorted by row.
+    """Texts that were merged into descriptions: distinct (row, text, chunk), sorted by row.
 
     Fragments of row i are `starts[i]:starts[i + 1]` of `text` (rows of `texts`) and `chunk`, both
     int64 (n,); `starts` is int64 (n_rows + 1,). `texts` are distinct.
@@ -80,7 +81,7 @@ class Fragments(Columns):
 
     @classmethod
     def of(cls, read: Iterable[tuple[int, str, int]], n_rows: int) -> "Fragments":
-        """Return the table of (row, text, chunk), duplicates removed."""
+        """Return the table of (row, text, chunk) tuples, without duplicates."""
         codes: dict[str, int] = {}
         coded = {(row, codes.setdefault(text, len(codes)), chunk) for row, text, chunk in read}
         rows, places, chunks = np.array(sorted(coded), np.int64).reshape(-1, 3).T
@@ -95,7 +96,7 @@ class Fragments(Columns):
         yield from zip(row.tolist(), self.texts.take(self.text), self.chunk.tolist(), strict=True)
 
     def of_row(self, row: int) -> list[tuple[str, int]]:
-        """Return text and chunk of each fragment of a row; [] for a row beyond the table."""
+        """Return the text and chunk of each fragment of a row; [] for a row beyond the table."""
         part = slice(*self.starts[row : row + 2]) if row < len(self) else slice(0)
         return list(zip(self.texts.take(self.text[part]), self.chunk[part].tolist(), strict=True))
 

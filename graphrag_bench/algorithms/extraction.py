@@ -1,4 +1,4 @@
-"""Extractions: triples, described records, n-ary facts, or records by a schema, by chunk."""
+"""What is extracted from each chunk: triples, described records, n-ary facts, schema records."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -11,7 +11,7 @@ RowT = TypeVar("RowT")
 
 @dataclass(frozen=True)
 class Extracted(Generic[RowT]):
-    """One row of class `kind` for each chunk, in chunk order, and statistics.
+    """An extraction: one row of class `kind` for each chunk, in chunk order, and statistics.
 
     `counted` maps the name of a statistic to the field of a row whose items it counts.
     """
@@ -23,14 +23,14 @@ class Extracted(Generic[RowT]):
 
     @classmethod
     def of(cls, rows: Sequence[RowT], counts: Mapping[str, float]) -> Self:
-        """Return the extraction, with the statistics of `counted` before the given ones."""
+        """Return the extraction; the counts of `counted` come before the given statistics."""
         numbers: dict[str, float] = {
             name: sum(len(getattr(row, part)) for row in rows) for name, part in cls.counted.items()
         }
         return cls(tuple(rows), {**numbers, **counts})
 
     def save(self, folder: Path) -> None:
-        """Write a JSON line for each chunk, lone surrogates replaced, and the statistics."""
+        """Write a JSON line for each chunk, and the statistics; lone surrogates are replaced."""
         lines = [json.dumps(asdict(row), ensure_ascii=False) for row in self.rows]  # type: ignore[call-overload]
         text = "".join(f"{line}\n" for line in lines)
         (folder / "rows.jsonl").write_bytes(text.encode("utf-8", errors="replace"))
@@ -50,7 +50,7 @@ class Extracted(Generic[RowT]):
 
 @dataclass(frozen=True)
 class Triple:
-    """A fact as the chunk states it; `weight` is the number of times that it was read."""
+    """A fact as the chunk states it; `weight` is the number of times that it was extracted."""
 
     head: str
     relation: str
@@ -60,7 +60,7 @@ class Triple:
 
 @dataclass(frozen=True)
 class ChunkExtraction:
-    """Entities and triples of a chunk, as written, in order."""
+    """Entities and triples of a chunk, not normalised, in order of extraction."""
 
     entities: tuple[str, ...]
     triples: tuple[Triple, ...]
@@ -68,7 +68,7 @@ class ChunkExtraction:
 
 @dataclass(frozen=True)
 class Extraction(Extracted[ChunkExtraction]):
-    """Entities and triples."""
+    """Entities and triples of every chunk."""
 
     kind = ChunkExtraction
     counted: ClassVar[Mapping[str, str]] = {"triples": "triples"}
@@ -96,7 +96,7 @@ class RelationshipRecord:
 
 @dataclass(frozen=True)
 class ChunkRecords:
-    """Records of a chunk, as written, in order."""
+    """Entity and relationship records of a chunk, not normalised, in order of extraction."""
 
     entities: tuple[EntityRecord, ...] = ()
     relationships: tuple[RelationshipRecord, ...] = ()
@@ -104,7 +104,7 @@ class ChunkRecords:
 
 @dataclass(frozen=True)
 class TextExtraction(Extracted[ChunkRecords]):
-    """Described entities and relationships."""
+    """Described entities and relationships of every chunk."""
 
     kind = ChunkRecords
     counted: ClassVar[Mapping[str, str]] = {
@@ -127,7 +127,7 @@ class FactRecord:
 
 @dataclass(frozen=True)
 class ChunkFacts:
-    """Facts of a chunk, as written, in order."""
+    """Facts of a chunk, not normalised, in order of extraction."""
 
     facts: tuple[FactRecord, ...] = ()
 
@@ -139,7 +139,7 @@ class ChunkFacts:
 
 @dataclass(frozen=True)
 class FactExtraction(Extracted[ChunkFacts]):
-    """N-ary facts."""
+    """N-ary facts of every chunk."""
 
     kind = ChunkFacts
     counted: ClassVar[Mapping[str, str]] = {"fact_records": "facts", "entity_records": "entities"}

@@ -52,14 +52,14 @@ ATTRIBUTES = {
 class Graph(Columns):
     """Nodes, relationships and their chunks.
 
-    `names` (n_nodes,) are unique, and normalised unless the graph came with names of its own.
-    `source`, `target` int64, `weight` float64 and `synonym` bool are (n_relationships,);
-    `relations` are the names of relationships, `facts` their descriptions, `keywords` their themes.
-    `types` and `descriptions` are those of nodes; columns that a graph type lacks are None.
-    `node_chunk` and `relationship_chunk` are bool CSR with a column for each chunk; in an
-    entity-passage graph `node_chunk` is int64, the weight of an edge. `node_fragments` and
-    `fact_fragments` are the texts that descriptions and facts are merged from (None: not known).
-    `merges` are the aliases of nodes. `statistics` are stored in the artifact's recipe alone.
+    `names` (n_nodes,) are unique, and normalised unless the graph has its own names. `source`,
+    `target` int64, `weight` float64 and `synonym` bool are (n_relationships,); `relations` are the
+    names of relationships, `facts` their descriptions, `keywords` their themes. `types` and
+    `descriptions` belong to nodes. A column that the graph type lacks is None. `node_chunk` and
+    `relationship_chunk` are bool CSR with a column for each chunk; in an entity-passage graph
+    `node_chunk` is int64 and holds edge weights. `node_fragments` and `fact_fragments` are the
+    texts that were merged into descriptions and facts (None: not known). `merges` are the aliases
+    of nodes. `statistics` are stored only in the artifact's recipe.
 
     >>> graph = Graph.from_arrays([0, 1], [1, 2], names=["ada", "norvik", "tarn"])
     >>> graph.n_nodes, graph.degree.tolist(), graph.triple(0)
@@ -98,7 +98,8 @@ class Graph(Columns):
     ) -> "Graph":
         """Return a graph from arrays, without synonymy edges; weights are 1 by default.
 
-        Chunks are CSR matrices or dense arrays; `relations` is one name for all rows, or a list.
+        Chunks are CSR matrices or dense arrays. `relations` is one name for all rows, or a list of
+        names.
         """
         from scipy.sparse import csr_matrix, issparse
 
@@ -141,7 +142,7 @@ class Graph(Columns):
 
     @property
     def attributes(self) -> frozenset[str]:
-        """The attributes of this graph, e.g. `node.name`."""
+        """Names of the attributes that this graph has, e.g. `node.name`."""
         have = {name for column, name in ATTRIBUTES.items() if getattr(self, column) is not None}
         return frozenset(have | {"relationship.weight"})
 
@@ -158,33 +159,33 @@ class Graph(Columns):
 
     @cached_property
     def dictionary(self) -> NameDictionary:
-        """Dictionary of node names and aliases, for finding them in texts."""
+        """Dictionary that finds node names and aliases in texts."""
         return NameDictionary.of(self.names, unambiguous_aliases(self.merges, self.names))
 
     @cached_property
     def row_of(self) -> TextRows:
-        """Row of each node by its name."""
+        """Mapping of node names to rows."""
         return TextRows.of_columns(self.names, np.arange(self.n_nodes))
 
     @cached_property
     def chunk_relationship(self) -> Any:
-        """Bool CSR (n_chunks, n_relationships), columns sorted."""
+        """Relationships of each chunk, bool CSR (n_chunks, n_relationships), columns sorted."""
         return sorted_csr(self.relationship_chunk.T)
 
     @cached_property
     def chunk_node(self) -> Any:
-        """CSR (n_chunks, n_nodes), columns sorted."""
+        """Nodes of each chunk, CSR (n_chunks, n_nodes), columns sorted."""
         return sorted_csr(self.node_chunk.T)
 
     @cached_property
     def node_relationship(self) -> Any:
-        """Bool CSR (n_nodes, n_relationships): the rows at each node, sorted."""
+        """Relationships of each node, bool CSR (n_nodes, n_relationships), columns sorted."""
         ends = np.stack([self.source, self.target], axis=1).ravel()
         rows = np.repeat(np.arange(self.n_relationships), 2)
         return bool_csr(ends, rows, (self.n_nodes, self.n_relationships))
 
     def relationships_at(self, nodes: IntArray) -> IntArray:
-        """Return the distinct rows with an end among some nodes, int64, sorted.
+        """Return the relationships that touch any of the nodes, int64, distinct and sorted.
 
         Raises IndexError for an unknown node.
         """
@@ -193,7 +194,7 @@ class Graph(Columns):
 
     @cached_property
     def pairs(self) -> Pairs:
-        """Rows grouped by their unordered ends, sorted by (smaller end, larger end)."""
+        """Node pairs joined by relationships, sorted by (smaller node, larger node)."""
         return Pairs.of_rows(self.source, self.target, self.weight, self.n_nodes)
 
     @cached_property
@@ -233,12 +234,12 @@ class Graph(Columns):
 
     @cached_property
     def walks(self) -> dict[tuple[object, ...], Any]:
-        """Cache of `algorithms.pagerank`: random walks by their settings."""
+        """Cache of random walks by their settings, for `algorithms.pagerank`."""
         return {}
 
     @cached_property
     def pair_chunk(self) -> Any:
-        """Bool CSR (n_pairs, n_chunks): the chunks of any row of a pair."""
+        """Chunks of the relationships of each pair, bool CSR (n_pairs, n_chunks)."""
         rows = np.arange(self.n_relationships)
         group = bool_csr(self.pairs.of, rows, (len(self.pairs.source), len(rows)))
         summed = group.astype(np.int64) @ self.relationship_chunk.astype(np.int64)
@@ -246,7 +247,7 @@ class Graph(Columns):
 
     @cached_property
     def chunks_per_node(self) -> IntArray:
-        """Number of chunks of the relationships of each node, int64 (n_nodes,)."""
+        """Number of chunks that state a relationship of each node, int64 (n_nodes,)."""
         n_pairs = len(self.pairs.source)
         ends = np.concatenate([self.pairs.source, self.pairs.target])
         incident = bool_csr(ends, np.tile(np.arange(n_pairs), 2), (self.n_nodes, n_pairs))
@@ -263,9 +264,9 @@ class Graph(Columns):
         return igraph.Graph(n=self.n_nodes, edges=ends, edge_attrs={"weight": weights})
 
     def triple(self, row: int) -> tuple[str, str, str]:
-        """Return source, relation and target of a row.
+        """Return the source name, relation and target name of a relationship.
 
-        The relation is the row's name, else its keywords, else its description.
+        The relation is the name of the relationship, else its keywords, else its description.
         """
         relation = self.relations[row]
         for column in (self.keywords, self.facts):
@@ -276,8 +277,8 @@ class Graph(Columns):
     def chunks_of_node(self, node: int) -> tuple[int, ...]:
         """Return the chunks that the description of a node quotes, ascending.
 
-        Without fragments, a node of one chunk quotes that chunk. A node without a description
-        quotes none.
+        Without fragments, a node in a single chunk quotes that chunk. A node without a description
+        quotes no chunk.
         """
         described = self.descriptions[node] if self.descriptions else ""
         return _quoted(self.node_fragments, node, described, self.node_chunk)
@@ -285,7 +286,8 @@ class Graph(Columns):
     def chunks_of_relationship(self, row: int) -> tuple[int, ...]:
         """Return the chunks that the description of a relationship quotes, ascending.
 
-        As for a node. A named relationship without a description quotes all its chunks.
+        The rules are those of `chunks_of_node`, but a named relationship without a description
+        quotes all its chunks.
         """
         described = self.facts[row] if self.facts else ""
         if not described and self.relations[row]:
@@ -293,19 +295,19 @@ class Graph(Columns):
         return _quoted(self.fact_fragments, row, described, self.relationship_chunk)
 
     def chunks_of_triples(self, rows: Iterable[int]) -> tuple[int, ...]:
-        """Return the chunks that state any of some relationships, ascending."""
+        """Return the chunks that state at least one of the relationships, ascending."""
         stating = (row_ids(self.relationship_chunk, row).tolist() for row in rows)
         return tuple(sorted({chunk for some in stating for chunk in some}))
 
     def save(self, folder: Path) -> None:
-        """Write columns, merges and views into a folder."""
+        """Write the graph's columns, merges and views into a folder."""
         super().save(folder)
         save_merges(folder, self.merges)
         save_views(folder, self)
 
     @classmethod
     def load(cls, folder: Path) -> "Graph":
-        """Return the graph that `save` wrote, by memory map."""
+        """Return the graph that `save` wrote, as memory maps."""
         graph = replace(super().load(folder), merges=load_merges(folder))
         vars(graph).update(load_views(folder, graph.names))  # the cache of cached properties
         return graph
@@ -334,7 +336,7 @@ show_briefly(Graph)
 
 
 def nodes_of_types(graph: Graph, types: tuple[str, ...]) -> BoolArray | None:
-    """Return which nodes have one of the types, bool (n_nodes,); None for (), which means all.
+    """Return a mask of the nodes with one of the types, bool (n_nodes,); None if `types` is ().
 
     Case is ignored. Raises UserError for a graph without types, and for an unknown type.
     """
@@ -360,8 +362,8 @@ def drop_edges(
 ) -> Graph:
     """Return the graph without a random share of its edges; all nodes stay.
 
-    An edge is a pair of nodes with all its rows: round(share x pairs) pairs are dropped, and a
-    larger share drops the pairs of a smaller one too. Chunks of nodes stay.
+    All relationships of a pair of nodes are dropped together, for round(share x pairs) pairs. A
+    larger share drops all pairs of a smaller share, and more. Nodes keep their chunks.
     Source: PathRAG (Chen et al. 2025), robustness to sparse graphs; drawing and seed are ours.
     """
     n_pairs = len(graph.pairs.source)

@@ -1,4 +1,4 @@
-"""Compiled loops: the decorator, and the loops of forward push."""
+"""Compiled loops: the decorator that compiles, and the loops of forward push."""
 
 from collections.abc import Callable
 from typing import Any, TypeVar
@@ -19,8 +19,8 @@ def kernel(function: F) -> F:
     """Return the function compiled by numba on its first call, cached on disk if possible.
 
     The cache is beside the source, in NUMBA_CACHE_DIR, or in the user's cache folder. Floats are
-    never reordered (no fast math), so a kernel returns the same bits as plain Python. A class that
-    a kernel takes keeps its name and module, by which caches refer to it.
+    never reordered (no fast math), so a kernel returns the same bits as plain Python. Caches refer
+    to a class that a kernel takes by name and module, so neither may change.
     """
     compiled: F
     try:
@@ -36,7 +36,7 @@ AHEAD = 8
 
 @intrinsic  # type: ignore[untyped-decorator]
 def prefetch(_: Any, array: Any, place: Any) -> Any:
-    """Prefetch `array[place]`, (n,); `place` may be out of bounds.
+    """Prefetch `array[place]` into the CPU cache; `place` may be out of bounds.
 
     Without it a push takes 1.6 times as long, waiting for memory.
     """
@@ -58,11 +58,12 @@ def prefetch(_: Any, array: Any, place: Any) -> Any:
 def node_masses(
     touched: Int32Array, strength: FloatArray, state: FloatArray, damping: float, share: float
 ) -> tuple[IntArray, FloatArray, float]:
-    """Return the nodes of a push, int64, their masses, float64, and the flow to a strength of 1.
+    """Return the pushed nodes (int64), their masses (float64), and the flow per unit of strength.
 
     The mass of a node is what the push moved to it, plus (1 - damping) of its residual, plus the
     estimated flow from walks that go on: damping * all residuals * `share` * strength. Residuals
-    are multiplied by strengths in place. One pass, as allocating more arrays is slow.
+    are multiplied by strengths in place. All is done in one pass, because allocating more arrays is
+    slow.
     """
     n, flat = len(touched), state.reshape(-1)
     nodes, masses, own = np.empty(n, np.int64), np.empty(n), np.empty(n)
@@ -108,8 +109,8 @@ def push(
 
     The walk comes to node v from `nodes[starts[v]:starts[v + 1]]` with probabilities `chances`.
     `state` float64 (n, 2) holds residual and mass of each node, divided by its strength; it starts
-    with the residuals of distinct `seeds`. So divided, a node passes to a neighbour its residual
-    times the probability of the way back.
+    with the residuals of distinct `seeds`. With this division, a node passes to a neighbour its
+    residual times the probability of the step back.
     """
     size, flat = len(state) + 1, state.reshape(-1)
     waiting = np.empty(size, np.int32)  # a ring of the nodes whose residual is above the border

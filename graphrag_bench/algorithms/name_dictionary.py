@@ -1,4 +1,4 @@
-"""Dictionary of node names and aliases, for finding them in texts."""
+"""Dictionary that finds node names and aliases in texts."""
 
 import json
 import re
@@ -36,9 +36,9 @@ _ABOVE_AND_BELOW = 200
 
 
 def bare_name(name: str) -> str:
-    """Return a name without brackets, leading article and possessive ending.
+    """Return a name without text in brackets, leading article and possessive ending.
 
-    A part stays if nothing else is left of the name: `(1985)`.
+    A part that is the whole name is kept, as in `(1985)`.
 
     >>> bare_name("The Kraus House (novel)")
     'Kraus House'
@@ -53,7 +53,7 @@ def bare_name(name: str) -> str:
 def key_of(name: str) -> str:
     """Return the lookup key of a name: normalised, without accents and possessive `s`.
 
-    Letters with a stroke are folded as well. An `s` after a single letter stays: `U.S.` is not `U`.
+    Letters with a stroke lose it. An `s` after a single letter stays: `U.S.` is not `U`.
 
     >>> key_of("Schindler's List"), key_of("Tekezé River")
     ('schindler list', 'tekeze river')
@@ -70,7 +70,7 @@ def key_of(name: str) -> str:
 
 
 def title_key(title: str) -> str:
-    """Return the key of a title without brackets, "" for a title that is not matched in texts."""
+    """Return the lookup key of a title without brackets; "" if texts are not searched for it."""
     key = key_of(_BRACKETS.sub(" ", title)) or key_of(title)
     return key if _is_name(key) else ""
 
@@ -83,7 +83,7 @@ def _unaccented(text: str) -> str:
 
 @dataclass(frozen=True)
 class NameDictionary:
-    """Rows by the key of their name, and the most words of a key by its first word."""
+    """Node rows by lookup key, and the length in words of the longest key by its first word."""
 
     row_of: Mapping[str, int]
     longest: Mapping[str, int]
@@ -121,7 +121,7 @@ class NameDictionary:
         return self.row_of.get(key, self.row_of.get(_without_article(key)))
 
     def matches(self, text: str, single: Container[str] | None = None) -> list[tuple[str, int]]:
-        """Return the keys in a text, in its order, with their rows.
+        """Return the keys found in a text, in text order, with their rows.
 
         At each word the longest key is taken, so matches never overlap. Only whole words match.
         Keys of one word match if they are in `single` (None: all). The time is linear in the words
@@ -159,7 +159,7 @@ FILE = "merges.jsonl"
 
 @dataclass(frozen=True)
 class Merge:
-    """An `alias` of `name`, both normalised, with the rule and the document that it is from."""
+    """An `alias` of `name`, both normalised, with the rule and the document that gave it."""
 
     alias: str
     name: str
@@ -184,9 +184,9 @@ def load_merges(folder: Path) -> tuple[Merge, ...]:
 
 
 def unambiguous_aliases(merges: Iterable[Merge], names: Iterable[str]) -> dict[str, int]:
-    """Return the node of each alias whose merges all name the same node, in order of mention.
+    """Return the aliases that name a single node, with that node, in order of mention.
 
-    `names` are those of the nodes. An alias that is also the name of a node is left out.
+    `names` are the node names. An alias that is also the name of a node is left out.
     """
     row_of: dict[str, int] = {}
     for row, name in enumerate(names):

@@ -1,4 +1,4 @@
-"""Random walks, and personalised PageRank: exact, or its largest values by forward push."""
+"""Random walks and personalised PageRank: exact, or by forward push for the largest values."""
 
 import math
 from collections.abc import Iterator, Sequence
@@ -43,7 +43,7 @@ class Walk:
 
 
 def walk_of_nodes(graph: Graph, *, weighted: bool = True) -> Walk:
-    """Return the walk on the nodes of a graph, cached; without `weighted` all weights are 1."""
+    """Return the walk on the nodes of a graph, cached. Without `weighted` all weights are 1."""
     key = ("nodes", weighted)
     if key not in graph.walks:
         weights = graph.adjacency if weighted else graph.adjacency.astype(bool).astype(np.float64)
@@ -65,12 +65,13 @@ def walk_with_chunks(
     contains_weight: float = 1.0,
     cliques: tuple[str, ...] = (),
 ) -> Walk:
-    """Return the walk on nodes followed by chunks, cached.
+    """Return the walk whose rows are the nodes and then the chunks of a graph, cached.
 
     A node is joined to each of its chunks by an edge of weight `contains_weight` (`one`), or of
     that weight divided by the number of nodes in the chunk (`share`). With `relationships`, nodes
-    are joined by the pairs of the graph, synonymy edges included. Nodes of the types `cliques` are
-    replaced by edges between their neighbours, whose weight is the number of shared such nodes.
+    are joined by the pairs of the graph, synonymy edges included. Nodes whose type is in `cliques`
+    are replaced by edges between their neighbours. The weight of such an edge is the number of
+    replaced nodes that the two neighbours share.
     Source: HippoRAG 2 (Gutierrez et al. 2025), section 3.2, passage nodes and contains edges;
     LinearRAG (Zhuang et al. 2025), entities and passages alone; released code of PropRAG
     (dd90210), the entities of a fact as a clique.
@@ -88,7 +89,7 @@ def walk_with_chunks(
 
 
 def walk_among(walk: Walk, rows: IntArray) -> Walk:
-    """Return the walk on some distinct rows of a walk, with the edges between them."""
+    """Return the walk restricted to some distinct rows and the edges between them."""
     from scipy.sparse import diags
 
     weights = walk.transition[rows][:, rows] @ diags(walk.strength[rows])
@@ -133,14 +134,14 @@ REFINE_FACTOR = 4
 
 
 class Reset(NamedTuple):
-    """Restart distribution: distinct rows and their weights, which are not negative."""
+    """Restart distribution: distinct rows and their non-negative weights."""
 
     rows: IntArray
     weights: FloatArray
 
 
 class Mass(NamedTuple):
-    """Mass of a walk: `values` of distinct `rows` (None: all rows); other rows have 0."""
+    """PageRank mass: the `values` of distinct `rows` (None: all rows); other rows have 0."""
 
     rows: IntArray | None
     values: FloatArray
@@ -149,11 +150,10 @@ class Mass(NamedTuple):
 def masses(
     walk: Walk, resets: Sequence[Reset], damping: float, top_k: int, first: int = 0
 ) -> Iterator[Mass]:
-    """Yield the mass of each reset: exact on a walk of up to `EXACT_UP_TO` nodes, else pushed.
+    """Yield the PageRank of each reset: exact up to `EXACT_UP_TO` nodes, else by forward push.
 
-    A reset without weight is uniform, and its mass is computed exactly, once for all resets. A push
-    refines the best `top_k` rows from row `first` on. `damping` is the chance that the walk goes
-    on.
+    A reset without weight is uniform, and its mass is exact and computed once. Forward push refines
+    the best `top_k` rows from row `first` on. `damping` is the probability that the walk continues.
     """
 
     @cache
@@ -181,11 +181,11 @@ _STILL = 1e-10
 def personalised_pagerank(walk: Walk, reset: FloatArray, damping: float) -> FloatArray:
     """Return the personalised PageRank of each restart distribution, float64, shaped as `reset`.
 
-    `reset` is (n_nodes,) or (n_nodes, n_resets), not negative, and normalised to sum to 1; a column
-    of zeros is uniform. `damping` is the chance that the walk goes on, in [0, 1). Solves
-    p = damping * (P^T p + m r) + (1 - damping) r, m the mass of isolated nodes, by power iteration
-    until no column changes by more than 1e-10 (L1). Columns of the result sum to 1; each has the
-    same bits as if computed alone.
+    `reset` is (n_nodes,) or (n_nodes, n_resets), non-negative, and normalised to sum to 1; a column
+    of zeros is uniform. `damping` is the probability that the walk continues, in [0, 1). Solves p =
+    damping * (P^T p + m r) + (1 - damping) r, where m is the mass of isolated nodes, by power
+    iteration until no column changes by more than 1e-10 (L1). Columns of the result sum to 1; each
+    has the same bits as if computed alone.
     Source: Haveliwala 2002; HippoRAG (Gutierrez et al. 2024), section 2.3.
 
     >>> walk = walk_of_nodes(Graph.from_arrays([0, 1], [1, 2]))
@@ -225,7 +225,7 @@ def _enough(damping: float) -> int:
 def pushed_pagerank(
     walk: Walk, reset: Reset, damping: float, top_k: int, first: int = 0, error: float = ERROR
 ) -> Mass:
-    """Return the mass near the reset by forward push; rows that are not reached are left out.
+    """Return the PageRank of rows near the reset by forward push; other rows are left out.
 
     Bound: the mass of node v differs from the exact mass by at most `error` * strength(v) / mean
     strength of the walk. The work depends on reset, `damping` and `error`, not on the graph's size.

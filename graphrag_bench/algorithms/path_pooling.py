@@ -35,8 +35,8 @@ def pool_scores(
 ) -> FloatArray:
     """Return the pooled score of each triple, float64 (n,).
 
-    Triples lead from `source` to `target` (node ids, (n,)), in the order of their base ranks, with
-    `scores` that are not negative. A kernel is a path along triples from an entity to a node, or
+    Triples lead from `source` to `target` (node ids, (n,)), are in the order of their base ranks,
+    and have non-negative `scores`. A kernel is a path along triples from an entity to a node, or
     from a node to an entity: the shortest path (`dijkstra`), each simple path of at most four
     triples (`bfs`), or a path of 256 random walks. `sources` starts paths from the set of entities
     or from each entity. The i-th triple of a kernel scores the kernel's mean or highest score plus

@@ -1,4 +1,4 @@
-"""Values of operators on paths: ranked paths, explorations, reasoning steps, routes."""
+"""Values that path operators exchange: ranked paths, explorations, reasoning steps, routes."""
 
 from dataclasses import dataclass
 
@@ -21,7 +21,7 @@ class RankedPaths:
 
 @dataclass(frozen=True)
 class ChosenRelation:
-    """A relation to follow from a topic node; `forward` if the topic is its subject."""
+    """A relation to follow from a topic node; `forward` means that the topic is its subject."""
 
     topic: int
     relation: str
@@ -31,7 +31,7 @@ class ChosenRelation:
 
 @dataclass(frozen=True)
 class Hop:
-    """A relationship row that was followed, `forward` if from source to target."""
+    """A relationship that was followed; `forward` means from source to target."""
 
     relationship: int
     forward: bool
@@ -45,7 +45,7 @@ class Hop:
 @value("exploration")
 @dataclass(frozen=True)
 class Exploration:
-    """Relations to follow next, and the hops of all rounds, each best first."""
+    """Relations to follow next and the hops of each round, best first."""
 
     chosen: tuple[ChosenRelation, ...] = ()
     rounds: tuple[tuple[Hop, ...], ...] = ()
@@ -79,7 +79,7 @@ class ReasoningSteps:
 @value("step_nodes")
 @dataclass(frozen=True, eq=False)
 class StepNodes:
-    """Distinct nodes with the reasoning step of each.
+    """Distinct nodes, each with its reasoning step.
 
     `ids` is int64 (n,), `steps` int64 (n,) from 1, `scores` float64 (n,) in -1..1: the highest
     cosine of the node with a query of its step. `n_steps` includes steps without a node.
@@ -107,7 +107,7 @@ class StepNodes:
 
 @dataclass(frozen=True)
 class Route:
-    """A sentence of chunk `parent` that names chunk `child`, and the score it adds to the child."""
+    """A link from chunk `parent`, whose sentence names chunk `child`; adds a score to the child."""
 
     parent: int
     child: int

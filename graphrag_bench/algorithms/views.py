@@ -1,4 +1,4 @@
-"""Views of a graph that questions read: computed from its columns, and stored with them."""
+"""Views of a graph that retrieval reads, computed from the graph's columns and stored with them."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -31,14 +31,14 @@ class Neighbours:
 
     @classmethod
     def of_rows(cls, here: IntArray, there: IntArray, n_nodes: int) -> "Neighbours":
-        """Return the neighbours by rows that lead from the nodes `here` to the nodes `there`."""
+        """Return the neighbours, given the start `here` and end `there` of each row."""
         rows, n = np.flatnonzero(here != there), max(n_nodes, 1)
         codes, first = np.unique(here[rows] * n + there[rows], return_index=True)
         starts = np.concatenate([[0], np.cumsum(np.bincount(codes // n, minlength=n_nodes))])
         return cls(*(part.astype(np.int32) for part in (starts, codes % n, rows[first])))
 
     def rows_along(self, walk: Sequence[int]) -> tuple[int, ...]:
-        """Return the row of each hop of a walk; raises KeyError for nodes that are not joined."""
+        """Return the row of each hop of a walk; raises KeyError if two nodes are not joined."""
         rows = []
         for here, there in pairwise(walk):
             begin, end = self.starts[here], self.starts[here + 1]
@@ -96,9 +96,9 @@ def inverse(sums: ArrayLike) -> FloatArray:
 
 @dataclass(frozen=True, eq=False)
 class Views(Columns):
-    """The views of a graph that are stored.
+    """The stored views of a graph.
 
-    `transition` are the values of `Graph.transition`, whose ids and starts are those of
+    `transition` are the values of `Graph.transition`, which has the column ids and row starts of
     `adjacency`; `name_sums` and `name_order` are columns of `Graph.row_of`.
     """
 
@@ -136,7 +136,7 @@ def save_views(folder: Path, graph: Any) -> None:
 
 
 def load_views(folder: Path, names: Texts) -> dict[str, Any]:
-    """Return the stored views by name, by memory map; {} without a subfolder `views`."""
+    """Return the stored views by name, as memory maps; {} without a subfolder `views`."""
     if not (folder / FOLDER).is_dir():
         return {}
     from scipy.sparse import csr_matrix

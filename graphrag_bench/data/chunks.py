@@ -1,4 +1,4 @@
-"""The chunk table: the retrieved units, and the documents that they come from."""
+"""The chunk table: the units of retrieval and their source documents."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ class ChunkTable(Columns):
     """Chunks in corpus order, rows 0..n-1.
 
     `titles` and `texts` are columns; `documents` are document ids; `chunk_document` is a bool CSR
-    (n_chunks, n_documents): a chunk of equal documents has them all.
+    (n_chunks, n_documents): a chunk that occurs in several documents belongs to all of them.
 
     >>> rows = [("d1", "Isk", "A river."), ("d2", "Isk", "A river."), ("d3", "", "The sea.")]
     >>> table = ChunkTable.of(rows)
@@ -63,7 +63,7 @@ class ChunkTable(Columns):
         return matrix
 
     def ranked_documents(self, rows: IntArray) -> dict[str, int]:
-        """Return the ranks of the documents of ranked chunks, as `shared_ranks` does."""
+        """Return the rank of each document of the ranked chunks, by `shared_ranks`."""
         return shared_ranks(self.documents_of(int(row)) for row in rows)
 
     @classmethod
@@ -88,7 +88,7 @@ class ChunkTable(Columns):
 
 
 def shared_ranks(groups: Iterable[Iterable[str]]) -> dict[str, int]:
-    """Return ranks from 1: names that first occur in the same group share a rank.
+    """Return the rank of each name, from 1; names that first occur in the same group share a rank.
 
     >>> shared_ranks([["a"], ["a", "b", "c"], ["d"]])
     {'a': 1, 'b': 2, 'c': 2, 'd': 3}

@@ -1,4 +1,4 @@
-"""A data set: card, documents, questions, and the gold that operators never see."""
+"""A data set: its card, documents, questions, and gold answers, which operators never see."""
 
 import hashlib
 from collections import defaultdict
@@ -37,9 +37,9 @@ class _Part(BaseModel):
 class Download(_Part):
     """A published file: `path` in the hub's data set (may be a pattern), or `url`.
 
-    `to` is its name on disk, by default its own; `size` (bytes) and `sha256` are checked. `members`
-    are the files to extract from an archive: patterns of member names, each with a name on disk
-    ("" keeps the last part of the member's name).
+    `to` is the file name on disk, by default the published name; `size` (bytes) and `sha256` are
+    checked. `members` are the files to extract from an archive: patterns of member names, each with
+    a name on disk ("" keeps the last part of the member's name).
     """
 
     path: str = ""
@@ -57,7 +57,7 @@ class Download(_Part):
 
 
 class Source(_Part):
-    """The source of a published set: `hub` is its name there, `by_hand` a manual instruction."""
+    """The source of a published set: `hub` is its hub name, `by_hand` a manual instruction."""
 
     url: str
     hub: str = ""
@@ -120,7 +120,7 @@ class Card(_Part):
         return by_type.get(question_type, by_type[DEFAULT_FORM])
 
     def abstract_type(self, question_type: str) -> bool | None:
-        """Return whether questions of a type are abstract; None if their answer form decides."""
+        """Return whether questions of a type are abstract; None if the answer form decides it."""
         if question_type == ABSTRACT:
             return True
         if self.abstract is None and isinstance(self.answers, str):
@@ -129,7 +129,7 @@ class Card(_Part):
 
     @property
     def shapes(self) -> list[Layout]:
-        """The layouts to look for in a folder, the card's own first; [] for a synthetic set."""
+        """File layouts to look for in a folder, the main layout first; [] for a synthetic set."""
         own = Layout(reader=self.reader, files=self.files)
         return [] if self.made_by else [own, *self.layouts]
 
@@ -152,7 +152,7 @@ def load_card(name: str) -> Card:
 
 @dataclass(frozen=True)
 class Document:
-    """One row of the corpus; `scope` is its part of the corpus, `aliases` are other titles."""
+    """A document; `scope` is the part of the corpus it belongs to, `aliases` are other titles."""
 
     id: str
     title: str
@@ -162,7 +162,7 @@ class Document:
 
     @property
     def passage(self) -> str:
-        """Title and text on separate lines, or only the text."""
+        """The title and text on separate lines, or only the text if there is no title."""
         return f"{self.title}\n{self.text}" if self.title else self.text
 
 
@@ -170,12 +170,12 @@ class Document:
 class Gold:
     """The gold of a question: alternative `answers`, and the document ids of the `evidence`.
 
-    For questions over a graph, `answer_entities` are the answer nodes, and `in_graph` is whether
+    For questions over a graph, `answer_entities` are the answer nodes, and `in_graph` says whether
     the question's subgraph has one of them. `spans` are sentences of the text that state the
     answer, `statements` paraphrase the evidence. A multiple-choice question has `options`;
     `correct` is the index of the right one. `sub_answers` are the aliases of several answers, all
-    of them required. Evidence may name a file, any document of which counts: `parts` maps such
-    files to their documents.
+    of them required. Evidence may name a file instead of a document. Any document of the file then
+    counts, and `parts` maps the file to its documents.
     """
 
     answers: tuple[str, ...] = ()
@@ -194,12 +194,12 @@ class Gold:
 
 
 def item_documents(gold: Gold, evidence: str) -> tuple[str, ...]:
-    """Return the documents of an evidence item: one document, or all of a file."""
+    """Return the documents of an evidence item: the document itself, or all documents of a file."""
     return dict(gold.parts).get(evidence, (evidence,))
 
 
 def evidence_name(gold: Gold, document: str) -> str:
-    """Return the evidence item of a document: its file, or its own id."""
+    """Return the evidence item of a document: the id of its file, or of the document."""
     return next((file for file, documents in gold.parts if document in documents), document)
 
 
@@ -214,11 +214,12 @@ def evidence_names(gold: Gold, documents: Sequence[str]) -> list[str]:
 
 @dataclass(frozen=True)
 class Dataset:
-    """Documents, questions and gold of a set; every question has a row in `gold`.
+    """Documents, questions and gold of a data set; every question has an entry in `gold`.
 
-    `settings` are the non-default settings of a synthetic set, `subgraphs` the triples of the
-    documents, `training` and `validation` the files for trained scorers. `questions_file` replaces
-    the questions of the set. `gold_error` is an error in the gold, which makes scoring impossible.
+    `settings` are the non-default settings of a synthetic set. `subgraphs` are the triples of the
+    documents. `training` and `validation` are the files for trained scorers. `questions_file`
+    replaces the questions of the set. `gold_error` is an error in the gold that makes scoring
+    impossible.
     """
 
     name: str
@@ -245,12 +246,12 @@ class Dataset:
 
     @property
     def corpus_name(self) -> str:
-        """The name without `question_set`: artifacts depend on the corpus alone."""
+        """The name without `question_set`, since artifacts depend only on the corpus."""
         return self.name.removesuffix(f"-{self.question_set}") if self.question_set else self.name
 
     @property
     def synthetic(self) -> bool:
-        """Whether the set is made from settings."""
+        """Whether the data set is generated from settings."""
         return bool(self.card.made_by)
 
     @cached_property
@@ -274,11 +275,11 @@ class Dataset:
 
     @cached_property
     def gold_digest(self) -> str:
-        """Fingerprint of the gold, which changes scores and no answer."""
+        """Fingerprint of the gold, which affects scores but not answers."""
         return digest([[name, vars(gold)] for name, gold in sorted(self.gold.items())])
 
     def interleaved(self) -> tuple[Question, ...]:
-        """Return the questions in an order whose prefixes all have the set's mix of types.
+        """Return the questions reordered so that every prefix has the set's mix of question types.
 
         Ties between types go to the type that comes first in the set.
         """
@@ -295,12 +296,12 @@ class Dataset:
     def in_form(
         self, form: FormName | None, open_tokens: int | None = None, *, published: bool = False
     ) -> "Dataset":
-        """Return the set with an answer form for every question; None keeps the default forms.
+        """Return the set with one answer form for all questions; None keeps the default forms.
 
-        The default is a choice for a question with options, else the card's form of its type.
-        `free` replaces the short form alone. Replies of open forms (with `published`, of all forms)
-        have at most `open_tokens` tokens; None takes the form's limit. If the card says whether a
-        question is abstract, the form does not change that.
+        The default form is multiple choice for a question with options, else the card's form for
+        its type. `free` replaces only the short form. Replies of open forms (with `published`, of
+        all forms) have at most `open_tokens` tokens (None: the limit of the form). If the card says
+        whether a question is abstract, the form does not change that.
         """
 
         def formed(question: Question) -> Question:
@@ -320,7 +321,7 @@ class Dataset:
         return sorted({question.scope for question in self.questions}, key=lambda s: s or "")
 
     def within(self, scope: str | None) -> "Dataset":
-        """Return the documents and questions of a scope; raises UserError if it has no document."""
+        """Return the set limited to a scope; raises UserError if the scope has no document."""
         documents = tuple(row for row in self.documents if row.scope == scope)
         if not documents:
             raise UserError(
@@ -332,9 +333,9 @@ class Dataset:
 
 
 def is_dev(question_id: str, dev_share: float = DEV_SHARE) -> bool:
-    """Return whether a question is in the dev split; a larger split contains a smaller one.
+    """Return whether a question is in the dev split; a larger dev split contains a smaller one.
 
-    The first 8 bytes of the sha256 of the id, divided by 2**64, are below `dev_share`.
+    It is if the first 8 bytes of the sha256 of its id, divided by 2**64, are below `dev_share`.
 
     >>> [is_dev(f"q{n}") for n in range(4)]
     [True, False, False, True]
@@ -346,7 +347,7 @@ def is_dev(question_id: str, dev_share: float = DEV_SHARE) -> bool:
 def within_split(
     questions: Sequence[Question], split: Split, dev_share: float = DEV_SHARE
 ) -> list[Question]:
-    """Return the questions of a split, in their order."""
+    """Return the questions of a split, in the given order."""
     if split == "all":
         return list(questions)
     return [one for one in questions if is_dev(one.id, dev_share) == (split == "dev")]

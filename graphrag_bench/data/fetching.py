@@ -1,4 +1,4 @@
-"""Download published data sets: list files by huggingface_hub, fetch them by pooch, unpack."""
+"""Download published data sets: list files (huggingface_hub), fetch them (pooch), unpack."""
 
 import json
 import os
@@ -43,10 +43,10 @@ def fetch(
     endpoint: str = HUB,
     progress: Progress = Progress(),  # noqa: B008 (stateless)
 ) -> list[Fetched]:
-    """Download a set into a folder, unless it is complete there, and return its files.
+    """Download a set into a folder, unless a complete copy is there, and return its files.
 
     Raises UserError for a set without downloads (with instructions if it is fetched by hand) and
-    for failed downloads; the same command continues them.
+    for failed downloads; running the same command again resumes them.
     """
     source = card.source
     if source is None:
@@ -192,7 +192,7 @@ def read_manifest(folder: Path) -> list[Fetched]:
 
 
 def differences(dataset: Dataset) -> list[str]:
-    """Return the differences of a set from its card: counts, and ids of pinned rows."""
+    """Return how a set differs from its card, in its counts and in the ids of pinned rows."""
     ids = {
         "documents": [row.id for row in dataset.documents],
         "questions": [row.id for row in dataset.questions],

@@ -1,4 +1,4 @@
-"""Rows of published files (JSON, JSON lines, TSV, parquet), each with its place for errors."""
+"""Rows of published files (JSON, JSON lines, TSV, parquet), with places for error messages."""
 
 import csv
 import json
@@ -27,7 +27,7 @@ _HINTED = 20_000
 
 
 class FileRow(BaseModel):
-    """A row of a published format; numbers are read as texts."""
+    """A row of a published file; numbers are read as text."""
 
     model_config = ConfigDict(extra="ignore", coerce_numbers_to_str=True)
 
@@ -50,8 +50,8 @@ def not_blank(texts: Sequence[str | None]) -> tuple[str, ...]:
 class Rows:
     """The documents and questions of a set by id, with their places in the files.
 
-    `subgraphs` are the triples of the documents. `files` maps a file to its documents where it has
-    several; evidence may name the file.
+    `subgraphs` are the triples of the documents. `files` maps each file with several documents to
+    its documents; evidence may name such a file.
     """
 
     documents: dict[str, Document] = field(default_factory=dict)
@@ -88,7 +88,7 @@ class Rows:
         self.places[kind, name] = place
 
     def gold_error(self, corpus: Path) -> str:
-        """Return the first error in the evidence, or ""; `corpus` is its file or folder.
+        """Return the first error in the evidence, or ""; `corpus` is the corpus file or folder.
 
         Evidence is wrong if it is not in the corpus, or in another scope than the question. For
         evidence that names a file, set `Gold.parts`. Raises UserError for a corpus without text.
@@ -119,7 +119,7 @@ class Rows:
 
 
 def with_options(question: str, options: Sequence[str]) -> str:
-    """Return the question and its options, one a line.
+    """Return the question followed by its options, one per line.
 
     >>> print(with_options("Who rows?", ["Bo", "Una"]))
     Who rows?
@@ -131,7 +131,7 @@ def with_options(question: str, options: Sequence[str]) -> str:
 
 
 def choice_gold(place: Place, options: Sequence[str], correct: int | None, type_: str = "") -> Gold:
-    """Return gold with options; `correct` is the index (from 0) of the option that answers."""
+    """Return multiple-choice gold; `correct` is the index (from 0) of the right option."""
     if correct is not None and not 0 <= correct < len(options):
         raise UserError(
             f"{place}: option {correct + 1} is correct, but there are {len(options)} options."
@@ -147,10 +147,10 @@ def warn(text: str) -> None:
 
 
 def records(path: Path, shape: type[R]) -> Iterator[tuple[Place, R]]:
-    """Yield the place and the checked row of every object of the files of a name.
+    """Yield the place and the validated row of every object in the files that a name matches.
 
-    The ending decides the format: .parquet (read in batches), .json (a list, an object or JSON
-    lines), .tsv (with a header); files with other endings are JSON lines.
+    The file ending determines the format: .parquet (read in batches), .json (a list, an object or
+    JSON lines), .tsv (with a header); files with other endings are JSON lines.
     """
     readers = {".parquet": parquet_objects, ".json": json_objects, ".tsv": _table_rows}
     for file in files_of(path):
@@ -159,7 +159,7 @@ def records(path: Path, shape: type[R]) -> Iterator[tuple[Place, R]]:
 
 
 def n_records(path: Path) -> int:
-    """Return the number of objects in the parquet or JSON lines files of a name."""
+    """Return the number of objects in the parquet or JSON lines files that a name matches."""
 
     def n_rows(file: Path) -> int:
         if file.suffix == ".parquet":
@@ -171,7 +171,7 @@ def n_records(path: Path) -> int:
 
 
 def files_of(path: Path) -> list[Path]:
-    """Return the file or folder of a name, or the files that match it as a pattern, sorted.
+    """Return the file or folder with a name, or the files that match it as a pattern, sorted.
 
     A missing file is replaced by parquet files next to it or in `data/`: `test.parquet`, or shards
     `test-00000-of-00002-...`. Raises UserError if no file is found.
@@ -209,7 +209,7 @@ def json_file(path: Path) -> object:
 
 
 def json_objects(path: Path) -> Iterator[tuple[Place, object]]:
-    """Yield the items of a JSON list, the one object of a file, or its JSON lines."""
+    """Yield the objects of a file: the items of a JSON list, a single object, or JSON lines."""
     lines = list(filter(bytes.strip, _content(path).split(b"\n", 2)))
     with suppress(ValueError):
         if len(lines) > 1 and json.loads(lines[0]) is not None:
@@ -299,7 +299,7 @@ def checked_row(
 ) -> R:
     """Return the validated row; raises UserError for a wrong or missing field.
 
-    `written` are the names in the file of fields that have other names there.
+    `written` maps a field to its name in the file, where the two names differ.
     """
     if not isinstance(content, dict):
         names = [of.alias or name for name, of in shape.model_fields.items()]

@@ -1,4 +1,4 @@
-"""The triples of each document of a data set, as columns."""
+"""The triples of each document of a data set, stored as columns."""
 
 import hashlib
 from collections.abc import Iterable, Mapping, Sequence
@@ -16,7 +16,7 @@ NO_TRIPLES = "(no triples)"
 
 @dataclass(frozen=True, eq=False)
 class Subgraphs:
-    """The triples of each document in file order, with names and relations as written.
+    """The triples of each document in file order; names and relations are not normalised.
 
     `head` and `tail` are int32 (n_triples,) rows of `names`, `relation` are rows of `relations`.
     Document i has the triples `starts[i]:starts[i + 1]`; `place` maps document ids to i.
@@ -36,7 +36,7 @@ class Subgraphs:
 
     @classmethod
     def of(cls, documents: Iterable[tuple[str, Sequence[Sequence[str]]]]) -> "Subgraphs":
-        """Return the subgraphs of (document id, triples) pairs, which are read one at a time."""
+        """Return the subgraphs from (document id, triples) pairs, read one pair at a time."""
         names: dict[str, int] = {}
         relations: dict[str, int] = {}
         place: dict[str, int] = {}

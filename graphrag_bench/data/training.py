@@ -1,4 +1,4 @@
-"""Training questions of scorers, which are never questions of the run."""
+"""Training questions of scorers, kept separate from the questions of the run."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -16,8 +16,9 @@ from graphrag_bench.fingerprint import digest, file_digest
 class TrainingSet:
     """Training questions of a scorer.
 
-    `identity` is a part of keys. `read(n)` returns the first n questions (None: all), `size()` the
-    number of questions, `validation()` those for model selection; it is None if there are none.
+    `identity` is part of the cache keys. `read(n)` returns the first n questions (None: all) and
+    `size()` the number of questions. `validation()` returns the questions for model selection; it
+    is None if there are none.
     """
 
     identity: str

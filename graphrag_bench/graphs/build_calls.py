@@ -1,4 +1,4 @@
-"""Calls of the build model about many chunks, clusters or nodes."""
+"""Calls to the build model for many chunks, clusters or nodes."""
 
 from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
@@ -28,9 +28,10 @@ Result: TypeAlias = T | UnreadableReply | CallFailed
 
 @dataclass
 class Extractor:
-    """A build model with the counts of its replies and of replies cut at their limit.
+    """A build model that counts its replies and the replies cut at their token limit.
 
-    The limit is `max_tokens`; for None it is 4,096 tokens, or what the model's window leaves.
+    The limit is `max_tokens`. If None, it is 4,096 tokens or the rest of the model's context
+    window.
     """
 
     llm: ChatModel
@@ -44,7 +45,7 @@ class Extractor:
         return self.max_tokens or reply_tokens(self.llm, chat, MOST_TOKENS)
 
     def fits(self, chat: Chat) -> bool:
-        """Return whether prompt and reply fit the model's window; true if it is unknown."""
+        """Return whether prompt and reply fit the context window; true if the window is unknown."""
         n_tokens = sum(count_tokens(one.content) for one in chat)
         return (window := self.llm.window) is None or n_tokens + self.limit(chat) <= window
 
@@ -129,7 +130,7 @@ def chunk_faults(
 def list_faults(
     n_chunks: int, *readings: Mapping[int, ListReply[Any]], malformed: Set[int] = frozenset()
 ) -> dict[str, float]:
-    """Return `chunk_faults` of list replies; chunks with skipped items are malformed too."""
+    """Return `chunk_faults` of list replies; chunks with skipped items count as malformed."""
     replies = [(row, reply) for reading in readings for row, reply in reading.items()]
     return chunk_faults(
         n_chunks,
@@ -140,7 +141,7 @@ def list_faults(
 
 
 def chunk_names(chunk_table: ChunkTable) -> list[str]:
-    """Return the first document of each chunk, the name of the chunk in messages."""
+    """Return the first document of each chunk, which messages use as the chunk's name."""
     return [chunk_table.documents_of(row)[0] for row in range(len(chunk_table))]
 
 
@@ -159,7 +160,7 @@ def require_any_success(step: str, failures: Sequence[object], n_replies: int, a
 
 
 def text_budget(llm: ChatModel, prompt: Prompt, max_tokens: int) -> int:
-    """Return how many tokens of texts fit the window together with prompt and reply."""
+    """Return the number of tokens left for texts in the window, besides prompt and reply."""
     if (window := llm.window) is None:
         return _MOST_OF_TEXTS
     reserve = count_tokens(prompt.text) + max_tokens + _BESIDE_TEXTS

@@ -25,7 +25,7 @@ ChunkRow = tuple[str, str, str]
 
 @artifact("chunk_table.presplit")
 def presplit(*, corpus: Dataset) -> ChunkTable:
-    """One chunk for each document that is not blank, without splitting."""
+    """Make one chunk of each document that is not blank, without splitting."""
     return _table(
         (document.id, document.title, document.text.strip()) for document in corpus.documents
     )
@@ -44,8 +44,8 @@ def token(
     Windows start every `size - overlap` tokens, so the last one may lie inside the one before.
     `join="document"` cuts each document. `join="corpus"` first concatenates the documents of each
     scope in corpus order, each as title, newline and text, with a blank line between two; a chunk
-    then has no title and belongs to every document of which it holds a token. Raises UserError when
-    `overlap` is not below `size`.
+    then has no title and belongs to every document it overlaps. Raises UserError when `overlap` is
+    not below `size`.
     Source: Zhou et al. 2025, section 7.1 (1,200 tokens) and Exp.5 (PopAll, HotpotAll and ALCEAll:
     the corpus re-chunked by tokens); overlap of 100 as in their released code.
     """
@@ -66,8 +66,8 @@ def separator(
     """Pieces that end at a separator, merged greedily up to `size` tokens.
 
     Separators are newlines, sentence ends of Latin and CJK scripts, and spaces. A chunk starts with
-    the last `overlap` tokens of the one before it. Tokens are counted by piece, so a chunk may have
-    a token or two more. Raises UserError when `overlap` is not below `size`.
+    the last `overlap` tokens of the one before it. Tokens are counted piece by piece, so a chunk
+    may exceed `size` by a token or two. Raises UserError when `overlap` is not below `size`.
     """
     _refuse(size, overlap)
     return _table(

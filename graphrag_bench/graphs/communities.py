@@ -23,8 +23,8 @@ def leiden(*, graph: Graph, seed: NonNegativeInt = 0xDEADBEEF) -> Communities:
 
     Each connected component of two or more nodes is partitioned. Communities above 10 nodes are
     partitioned again, one level down, until they are small enough or cannot be split. Nodes without
-    a positive edge are in no community; other nodes are in one community of each level down to
-    their last split. Rows are sorted by level, parent and lowest member.
+    a positive edge are in no community; every other node is in one community at each level, down to
+    its last split. Rows are sorted by level, parent and lowest member.
     Source: Traag et al. 2019; Edge et al. 2024 (GraphRAG), section 3.1.4; Zhou et al. 2025, section
     5.
     Deviation: the released code of Zhou et al. takes the largest component alone; textual graphs
@@ -55,7 +55,7 @@ def split_by_leiden(
 
 
 def communities_of(rows: Sequence[CommunityRow], graph: Graph) -> Communities:
-    """Return the communities of a graph from rows, with the chunks of their members."""
+    """Return the communities of a graph from their rows, with the chunks of their members."""
     nodes = incidence((members for _, _, members in rows), graph.n_nodes)
     chunks = sorted_csr(nodes @ graph.node_chunk.astype(bool, copy=False))
     level, parent = (np.array([row[at] for row in rows], np.int64) for at in (0, 1))

@@ -79,8 +79,8 @@ class Triples(BaseModel):
 def openie_file(*, chunk_table: ChunkTable, openie: Path) -> Extraction:
     """Entities and triples of a file in HippoRAG's OpenIE format, matched by passage text.
 
-    Items that are not three texts are skipped and counted; an item whose first element is a list is
-    read as that list. Raises UserError when a chunk has no passage in the file.
+    Items that are not lists of three texts are skipped and counted. If the first element of an item
+    is a list, that list is the item. Raises UserError when a chunk has no passage in the file.
     """
     by_passage: dict[str, Any] = {}
     for document in _documents(openie):
@@ -132,9 +132,9 @@ def nlp_extraction(*, chunk_table: ChunkTable, nlp: Nlp, progress: Progress) -> 
 
     Relations are subject-verb-object triples. Two named entities of a sentence without such a
     relation co-occur, in sentences of at most 8 distinct entities. The title of a passage replaces
-    he, she, it and they as a subject, and co-occurs with the named entities of sentences that do
-    not name it. `statistics["relation_share"]` is the share of sentences with a subject-verb-object
-    relation, 0..1.
+    he, she, it and they as a subject. It also co-occurs with the named entities of sentences that
+    do not contain it. `statistics["relation_share"]` is the share of sentences with a
+    subject-verb-object relation, 0..1.
     """
     rows, n_sentences, n_related = [], 0, 0
     for title, sentences in read_chunks(chunk_table, nlp, progress):
@@ -222,7 +222,7 @@ def llm_extraction(
 
 
 def valid_triples(written: Sequence[Sequence[str]]) -> tuple[Triple, ...]:
-    """Return the rows of three non-empty texts whose head and tail are names."""
+    """Return the triples of non-empty texts whose head and tail are names."""
     whole = (
         Triple(row[0], row[1], row[2])
         for row in written

@@ -68,7 +68,7 @@ def hypergraph_synonymy(
     """Hypergraph with synonymy edges between entities of similar names, weighted by cosine.
 
     Each entity is compared with its `synonyms_per_node` nearest names. A pair at or above the
-    threshold gets an edge, which has no chunk. The rest is `graph.hypergraph`.
+    threshold gets an edge, which has no chunk. Everything else is as in `graph.hypergraph`.
     Source: PropRAG (Wang and Han 2025), propositions, entities and synonym edges; its release.
     """
     facts = _FactMerger(fact_extraction)

@@ -1,4 +1,4 @@
-"""Builders of knowledge graphs from extracted triples, or from those of the data set."""
+"""Builders of knowledge graphs from extracted triples, or from triples of the data set."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -37,9 +37,10 @@ def kg(*, extraction: Extraction, chunk_table: ChunkTable, titles: Titles = "off
     """Knowledge graph of the extracted triples.
 
     Nodes are normalised names of entities and triple ends, in order of first appearance. A
-    relationship is a distinct (head, relation, tail), its weight the number of times it was read.
-    Triples with an empty part or equal ends are dropped. `titles="about"` makes the title of a
-    passage an entity, joined with its other entities. Raises UserError when nothing was extracted.
+    relationship is a distinct (head, relation, tail), weighted by the number of times it was
+    extracted. Triples with an empty part or equal ends are dropped. `titles="about"` makes the
+    title of a passage an entity, joined with its other entities. Raises UserError when nothing was
+    extracted.
     Source: Zhou et al. 2025, section 4; HippoRAG (Gutierrez et al. 2024), section 2.2 (titles are
     ours).
     """
@@ -81,10 +82,10 @@ def _merged(extraction: Extraction, counted: FactCount, signs: bool) -> Merger:
 
 
 def with_titles(extraction: Extraction, chunk_table: ChunkTable, titles: Titles) -> Extraction:
-    """Return the extraction with the title of each chunk as its first entity, unless `off`.
+    """Return the extraction with each chunk's title as its first entity, unless `titles` is `off`.
 
-    The title co-occurs with each entity of the chunk that no triple joins with it. An extraction
-    without entities and triples stays empty, so that titles do not hide the failure.
+    The title co-occurs with each entity of the chunk that shares no triple with it. An empty
+    extraction stays empty, so that titles do not hide the failure.
     """
     if titles == "off" or not any(row.entities or row.triples for row in extraction.rows):
         return extraction
@@ -146,9 +147,10 @@ def kg_synonymy(
     Each node is compared with its `synonyms_per_node` nearest names. A pair at or above the
     threshold gets an edge with its cosine as weight and without a chunk. `synonymy` says what
     happens to a pair that a fact joins: no edge (`skip`), an edge that replaces the facts' weight
-    (`overwrite`), or an edge whose weight is added (`add`). `titles` is that of `graph.kg`. The
-    weight of a fact is the number of times it was read, or with `counted="chunk"` its number of
-    chunks. Without `signs` C++ is C, as in the released code.
+    (`overwrite`), or an edge whose weight is added (`add`). `titles` has the same meaning as in
+    `graph.kg`. The weight of a fact is the number of times it was extracted, or with
+    `counted="chunk"` its number of chunks. Without `signs`, names lose their signs (C++ becomes C),
+    as in the released code.
     Source: HippoRAG (Gutierrez et al. 2024), section 2.2 and appendix B (threshold 0.8).
     """
     rows = with_titles(extraction, chunk_table, titles)
@@ -172,10 +174,10 @@ def kg_synonymy(
 def synonym_pairs(
     vectors: Vectors, per_node: int, threshold: float, progress: Progress
 ) -> tuple[IntArray, FloatArray]:
-    """Return pairs of similar vectors, as low * n + high, ascending, and their cosines.
+    """Return pairs of similar vectors, coded as low * n + high, ascending, and their cosines.
 
     Each vector is compared with its `per_node` nearest others, and pairs at or above the threshold
-    are kept. Cosines are rounded to 6 decimals; a pair has the larger of its two.
+    are kept. Cosines are rounded to 6 decimals; a pair compared twice keeps the larger cosine.
     """
     import faiss
 
@@ -202,7 +204,7 @@ def synonym_pairs(
 def add_relationships(
     graph: Graph, source: IntArray, target: IntArray, weight: FloatArray, relation: str
 ) -> Graph:
-    """Return the graph with further relationships of one name, which have no chunk.
+    """Return the graph with additional relationships of one name, without chunks.
 
     Relationships named `SYNONYM` are synonymy edges.
     """
@@ -224,7 +226,7 @@ def add_relationships(
 
 @artifact("graph.subgraphs", provides=KG_ATTRIBUTES)
 def subgraph_graph(*, corpus: Dataset, chunk_table: ChunkTable) -> Graph:
-    """Knowledge graph of the triples of all documents, names and relations as written.
+    """Knowledge graph of the triples of all documents; names and relations are not normalised.
 
     Nodes are names, relationships the distinct (head, relation, tail), both in order of first
     appearance. A relationship is in the chunks of the documents whose subgraph has it; its weight
@@ -256,7 +258,7 @@ def subgraph_graph(*, corpus: Dataset, chunk_table: ChunkTable) -> Graph:
 
 @artifact("extraction.subgraphs")
 def subgraph_extraction(*, corpus: Dataset, chunk_table: ChunkTable) -> Extraction:
-    """Triples of the data set by chunk, for graphs of normalised names.
+    """Triples of the data set by chunk, for graphs with normalised names.
 
     Raises UserError for a data set without triples, and when a document has more than one chunk.
     """

@@ -1,4 +1,4 @@
-"""Merging of mentions of entities and relationships into a graph."""
+"""Merge mentions of entities and relationships into a graph."""
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -22,9 +22,9 @@ NO_ENTITIES = (
 class Merger:
     """Collector of mentions, merged into nodes and relationships in order of first mention.
 
-    A node is a normalised name, without `signs` its letters and digits alone. A relationship is an
-    unordered pair of nodes, or with `named` a triple (head, name, tail). `nodes` and
-    `relationships` map to rows; `keywords` are pairs of a relationship row and a keyword.
+    A node is a normalised name; without `signs` the name keeps only letters and digits. A
+    relationship is an unordered pair of nodes, or with `named` a triple (head, name, tail). `nodes`
+    and `relationships` map to rows; `keywords` are pairs of a relationship row and a keyword.
     """
 
     def __init__(self, *, named: bool = False, signs: bool = True) -> None:
@@ -110,9 +110,10 @@ class Merger:
         """Return the merged graph, with optional keywords, or attributes and types.
 
         Graphs of unnamed relationships have descriptions. The type of a node is the most frequent
-        one, ties to the first. Descriptions are the distinct ones, up to `most_tokens` but at least
-        one, sorted and joined by a space. Keywords are joined by ", " in order of first mention.
-        Weights are summed. A relationship has the direction of its first mention.
+        one, ties to the first. A description joins the distinct descriptions of the mentions,
+        sorted, with spaces, up to `most_tokens` but at least one. Keywords are joined by ", " in
+        order of first mention. Weights are summed. A relationship has the direction of its first
+        mention.
         """
         n, n_rows = len(self.nodes), len(self.relationships)
         ends, described = np.array(self._ends, np.int64).reshape(-1, 2), not self.named
@@ -144,7 +145,7 @@ def _most_frequent(kinds: Sequence[str]) -> str:
 
 
 def group_by_row(notes: Iterable[tuple[int, str]], n_rows: int) -> list[list[str]]:
-    """Return the texts of each row, in the order given."""
+    """Group texts by row, in the order given."""
     groups: list[list[str]] = [[] for _ in range(n_rows)]
     for row, text in notes:
         groups[row].append(text)

@@ -29,15 +29,15 @@ def passage(
 ) -> Graph:
     """Graph of passages, with an edge between two passages that share an entity.
 
-    Node i is chunk i, its description the passage. The name of an edge lists the shared entities in
+    Node i is chunk i, described by the passage. The name of an edge lists the shared entities in
     order of first appearance; its weight is their number. Entities are the title and the named
     entities of a passage, without numbers and dates, by normalised name. Entities in more than
     `max_df` passages (None: no limit) are ignored, as an entity of m passages gives m (m - 1) / 2
-    edges. The statistics count all entities and the ignored ones.
+    edges. The statistics count all entities and the ignored entities.
     Source: KGP (Wang et al. 2024); Zhou et al. 2025, section 4 and their report, B.8 ("at least";
     the paper itself says "larger than").
-    Deviation: linked by spaCy's entities and equal names, where the released code asks the WAT web
-    service for Wikipedia titles of prior probability above 0.8.
+    Deviation: passages are linked by spaCy's entities and equal names, where the released code asks
+    the WAT web service for Wikipedia titles of prior probability above 0.8.
     """
     names: dict[str, int] = {}
     mentions: list[list[int]] = []

@@ -1,4 +1,4 @@
-"""Parsing of delimited records of entities, relationships and facts in replies."""
+"""Parse delimited records of entities, relationships and facts in model replies."""
 
 import re
 from collections.abc import Iterator
@@ -54,7 +54,7 @@ Record = EntityRecord | RelationshipRecord | FactRecord
 
 @dataclass(frozen=True)
 class RecordReply:
-    """A reply with its records, and its numbers of malformed records and negative strengths.
+    """The records of a reply, and its numbers of malformed records and negative strengths.
 
     `cut` marks a reply that ended at its token limit.
     """
@@ -108,7 +108,7 @@ def read_records(text: str, cut: bool, *, keywords: bool, purpose: str) -> Recor
 
 
 def read_facts(text: str, cut: bool, *, purpose: str) -> RecordReply:
-    """Return the facts of a reply, in records as of `read_records`.
+    """Return the facts of a reply, in the record format of `read_records`.
 
     A fact has a text and, in its last field, a completeness, clipped to 0..10 (default 10). An
     entity has a name and a description, and belongs to the fact before it; before the first fact it
@@ -133,12 +133,12 @@ def read_facts(text: str, cut: bool, *, purpose: str) -> RecordReply:
 
 
 def drops_records(reply: RecordReply, earlier: str) -> bool:
-    """Return whether a corrected reply has no records although the first one resembled records."""
+    """Return whether a corrected reply has no records although the first reply seemed to."""
     return not reply.records and not resembles_no_record(earlier)
 
 
 def resembles_no_record(text: str) -> bool:
-    """Return whether a reply is at most one line, without anything that resembles a record."""
+    """Return whether a reply has at most one line and nothing that resembles a record."""
     words = _END.sub("", text).strip()
     like = r"[|｜{}\t]|&lt;|\\t|[(\[\"'“]\s*(entity|relation|fact)"
     return "\n" not in words and not re.search(like, words, re.IGNORECASE)

@@ -70,8 +70,8 @@ def extractive(
     community covers.
     Source: the layout of reports, GraphRAG (Edge et al. 2024), section 3.1.5; sentences by
     centrality (Erkan and Radev 2004).
-    Deviation: extracted, not written, and rated by coverage instead of a model's judgement;
-    `reports.llm` writes them.
+    Deviation: reports are extracted, not written, and rated by coverage instead of a model's
+    judgement. In `reports.llm` a model writes and rates them.
     """
     contents, rows = Contents(graph, communities), range(len(communities))
     about = [contents.sentences(row, MAX_SENTENCES) for row in rows]
@@ -106,7 +106,7 @@ def _chunks(graph: Graph, communities: Communities, texts: Sequence[str]) -> Any
 
 
 def report_text(blocks: Sequence[tuple[str, str]]) -> str:
-    """Return headings and texts of a report, separated by blank lines."""
+    """Return the headings and texts of a report, separated by blank lines."""
     lines = []
     for number, (heading, text) in enumerate(blocks):
         lines.append(f"{'##' if number else '#'} {heading}")
@@ -115,7 +115,7 @@ def report_text(blocks: Sequence[tuple[str, str]]) -> str:
 
 
 def coverage(communities: Communities) -> FloatArray:
-    """Return ratings by occurrence and size, float64 (n,) in 0..10, one decimal."""
+    """Return community ratings by occurrence and size, float64 (n,) in 0..10, one decimal."""
     sizes = np.log1p(np.diff(communities.nodes.indptr).astype(np.float64))
     sizes = sizes / max(sizes.max(initial=0.0), 1.0)
     return np.asarray(np.round(5.0 * communities.occurrence + 5.0 * sizes, 1), np.float64)
@@ -182,8 +182,8 @@ def llm_reports(
     The prompt holds tables of the members and of the relationships that touch them, within 0.6 of
     the model's window (8,192 tokens if unknown) and 12,000 tokens. Levels go from fine to coarse,
     so that reports on the parts of a large community can replace its rows. A prompt depends on the
-    members of its community alone, so communities that a change of the corpus does not touch use
-    their stored replies. A reply that is still unreadable when asked again becomes the summary of a
+    members of its community alone, so communities that a corpus change leaves unchanged reuse their
+    stored replies. A reply that is still unreadable when asked again becomes the summary of a
     report with rating 0, titled by the three most connected members and marked in `fallback`. After
     a failed call the community has no report. Both are counted; raises UserError when all replies
     are unusable.
@@ -272,7 +272,7 @@ class Contents:
         return sorted(self.graph.relationships_at(nodes).tolist(), key=place)
 
     def rank(self, row: int, members: set[int]) -> int:
-        """Return the summed degree of the ends of a row that are members."""
+        """Return the summed degree of the ends of a relationship that are members."""
         return sum(self.degree[end] for end in self.ends[row] if end in members)
 
     def title(self, community: int) -> str:
@@ -301,7 +301,7 @@ class Contents:
 def report_tables(
     contents: Contents, community: int, texts: Sequence[str], ratings: FloatArray, budget: int
 ) -> str:
-    """Return entities by degree and relationships by rank, half of the budget each.
+    """Return tables of entities by degree and relationships by rank, half the budget each.
 
     If that cuts rows off, reports on parts of the community (`texts` and `ratings` by community)
     come first, the largest occurrence first (ties by text), as many as fit. The occurrence is the

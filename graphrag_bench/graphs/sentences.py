@@ -1,4 +1,4 @@
-"""Sentences: read by a tagger, split by rules, and selected for extractive summaries."""
+"""Sentences: tagging by spaCy, splitting by rules, and selection for extractive summaries."""
 
 import re
 from collections.abc import Collection, Container, Iterable, Iterator, Mapping, Sequence
@@ -27,7 +27,7 @@ _SAME = 0.9
 def read_chunks(
     chunk_table: ChunkTable, nlp: Nlp, progress: Progress
 ) -> Iterator[tuple[str, list[Sentence]]]:
-    """Yield title and sentences of each chunk."""
+    """Yield the title and the tagged sentences of each chunk."""
     texts = list(chunk_table.texts)
     with progress.task("reading sentences", len(texts)) as advance:
         for row, sentences in enumerate(nlp.sentences(texts)):
@@ -53,7 +53,7 @@ def co_occurring(names: Sequence[str], title: str) -> list[tuple[str, str]]:
 
 
 def relations_between(sentence: Sentence, subject: str, names: set[str]) -> Iterator[Triple]:
-    """Yield the relations between `names`; `subject` replaces personal pronouns."""
+    """Yield the relations between `names`; `subject` replaces personal pronouns as subjects."""
     for relation in sentence.relations:
         head, tail = (
             subject if part in sentence.pronouns else part
@@ -134,7 +134,7 @@ class Sentences:
         return [pool[place] for place in sorted(chosen)]
 
     def summary(self, texts: Sequence[str], max_tokens: int) -> str:
-        """Return the central sentences as a text of at most `max_tokens`."""
+        """Return the most central sentences as a text of at most `max_tokens`."""
         rows = self.central([self._row_of[text] for text in texts], max_tokens)
         return self.joined(rows, max_tokens)
 
@@ -158,7 +158,7 @@ def central_texts(
 
 
 def over_limit(groups: Iterable[tuple[Sequence[str], int]]) -> frozenset[str]:
-    """Return the sentences of the groups that exceed their token limits."""
+    """Return the sentences of all groups that exceed their token limit."""
     return frozenset(
         text
         for texts, max_tokens in groups

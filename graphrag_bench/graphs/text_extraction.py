@@ -70,8 +70,8 @@ def nlp_text_extraction(
     subject-verb-object relation, or, in sentences of at most 8 distinct entities, by sharing the
     sentence. The description of a relationship is the sentence, its keywords the lemmas, its
     strength 1. The title of a passage replaces he, she, it and they as a subject, is related to the
-    entities of sentences that do not name it, and is described by the sentences that name it, else
-    by the first one.
+    entities of sentences that do not contain it, and is described by the sentences that contain it,
+    else by the first sentence.
     """
     read = read_chunks(chunk_table, nlp, progress)
     return TextExtraction.of([_records(some, title, keywords) for title, some in read], {})
@@ -127,7 +127,7 @@ def llm_text_extraction(
 
     After the first call, up to `max_gleaning` rounds ask for missed records in the same
     conversation. Between rounds the model is asked whether records are missing, and the chunk is
-    done unless it says yes: at most 2 calls for one round, 2 n for n. `keywords` also asks for the
+    done unless it says yes: at most 2 n calls in all for n rounds. `keywords` also asks for the
     themes of each relationship, for rich knowledge graphs. Raises UserError when no chunk has a
     readable reply.
     Source: Zhou et al. 2025, section 4; GraphRAG (Edge et al. 2024), section 3.1; the rounds as

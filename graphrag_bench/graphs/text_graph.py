@@ -56,14 +56,14 @@ def text_kg(
     Nodes are normalised names in order of first appearance, in each chunk entities before the ends
     of relationships. An end without an entity record has no type and no description. The type of a
     node is its most frequent one, ties to the first. A relationship is an unordered pair of nodes,
-    its weight the sum of the strengths; loops are dropped. Descriptions are the distinct ones,
-    sorted and joined by a space; keywords the distinct ones in order of first appearance, joined by
-    ", ". Raises UserError when nothing was extracted, and for `rkg` without any keyword.
+    its weight the sum of the strengths; loops are dropped. Distinct descriptions are sorted and
+    joined by a space; distinct keywords are joined by ", " in order of first appearance. Raises
+    UserError when nothing was extracted, and for `rkg` without any keyword.
 
     In `tkg_llm` and `rkg_llm` the build model summarises descriptions of 500 tokens or more in at
     most `max_tokens`, from as much as fits its window (at most 32,768 tokens). A description
     without a summary stays as it is; raises UserError when all fail. The number of calls that
-    `plan` prints is a guess, as the number of long descriptions is not known before.
+    `plan` prints is an estimate, because the number of long descriptions is not known in advance.
     Source: Zhou et al. 2025, section 4 and Table 2; released code 4e87938; LightRAG (Guo et al.
     2024), section 3.1 (keywords); GraphRAG (Edge et al. 2024), section 3.1.3 (summaries, with the
     thresholds of Zhou et al.'s code).
@@ -77,7 +77,7 @@ def text_kg(
 def text_graph(
     extraction: TextExtraction, *, keywords: bool, most_tokens: int | None = None
 ) -> Graph:
-    """Return the graph of `text_kg`, its descriptions limited to `most_tokens` (None: no limit)."""
+    """Return the graph of `text_kg` with descriptions of at most `most_tokens` (None: no limit)."""
     merger = Merger()
     for number, row in enumerate(extraction.rows):
         for entity in row.entities:

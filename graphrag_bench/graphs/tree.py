@@ -105,20 +105,20 @@ def tree(
 
     Node i below the number of chunks is chunk i; the others are summaries, layer by layer, each
     joined to the nodes that it summarises. A layer is clustered by Gaussian mixtures (`gmm`, with
-    `reduction` to 10 dimensions and `threshold`) or balanced k-means (`kmeans`). The sweep over the
-    number of components ends after `bic_patience` numbers without a lower BIC (None: tries all),
-    and is skipped above `bic_rows` nodes (None: never). Clusters below `min_cluster_size` get no
-    parent, and nodes without a parent join the next layer's clustering. Growth ends after 5 layers,
-    or at 11 nodes or fewer. A summary has at most 100 tokens. `tree_llm` makes one call for each
-    cluster; texts that do not fit the window together are each cut to an equal share. The first
-    words of the texts replace a failed call, and a reply that shares too few words with them. Both
-    are counted; raises UserError when all replies of a layer fail.
+    `reduction` to 10 dimensions and `threshold`) or balanced k-means (`kmeans`). The search for the
+    best number of components ends after `bic_patience` numbers without a lower BIC (None: it tries
+    all), and is skipped above `bic_rows` nodes (None: never). Clusters below `min_cluster_size` get
+    no parent, and nodes without a parent join the next layer's clustering. Growth ends after 5
+    layers, or at 11 nodes or fewer. A summary has at most 100 tokens. `tree_llm` makes one call for
+    each cluster; texts that do not fit the window together are each cut to an equal share. The
+    first words of the texts replace a failed call, and a reply that shares too few words with them.
+    Both are counted; raises UserError when all replies of a layer fail.
     Source: RAPTOR (Sarthi et al. 2024), section 3 and its code (dimension, layers, tokens); Zhou
     et al. 2025, sections 4 and 7.1 (k-means).
     Deviation: PCA where RAPTOR has UMAP (`reduction="umap"`, an extra); `tree` extracts sentences
     where it asks a language model; RAPTOR tries every number of components (`bic_patience=None`,
-    `bic_rows=None`). Zhou et al. give a parent to clusters of more than two nodes
-    (`min_cluster_size=3`), both codes to all (1).
+    `bic_rows=None`). Zhou et al. give a parent only to clusters of more than two nodes
+    (`min_cluster_size=3`); both released codes give one to all clusters (`min_cluster_size=1`).
     """
     rng = np.random.default_rng(seed)
     mixture = Mixture(
@@ -223,7 +223,7 @@ def _fragments(graph: Graph, sentences: Sequence[Sequence[str]]) -> Fragments:
 
 
 def layer_of(name: str) -> int | None:
-    """Return the layer of a tree's node by its name, 0 for a leaf; None for other names."""
+    """Return the layer of a tree node, read from its name (0 for a leaf); None for other names."""
     kind, _, place = name.partition(" ")
     number = "0" if kind == LEAF and place.isdecimal() else place.partition(".")[0]
     return int(number) if kind in (LEAF, SUMMARY_NODE) and number.isdecimal() else None

@@ -18,19 +18,19 @@ RelationshipText = Literal["context", "description"]
 
 @artifact("chunk_index")
 def chunk_index(*, chunk_table: ChunkTable, embedder: Embedder, progress: Progress) -> VectorIndex:
-    """Vectors of chunks, from title and text."""
+    """Vectors of chunks, embedded by title and text."""
     return index_texts(chunk_table.passages, embedder, progress, "chunks")
 
 
 @artifact("name_index.graph")
 def graph_name_index(*, graph: Graph, embedder: Embedder, progress: Progress) -> VectorIndex:
-    """Vectors of node names, for graphs that are not built from an extraction."""
+    """Vectors of node names, for graphs built without an extraction."""
     return index_texts(list(graph.names), embedder, progress, "node names")
 
 
 @artifact("node_index.name")
 def node_index(*, name_index: VectorIndex) -> VectorIndex:
-    """Vectors of nodes by name.
+    """Vectors of nodes, embedded by name.
 
     Source: Zhou et al. 2025, section 5 (a KG node is embedded by its entity name).
     """
@@ -42,17 +42,18 @@ def node_index(*, name_index: VectorIndex) -> VectorIndex:
 def described_index(
     *, graph: Graph, embedder: Embedder, progress: Progress, named: bool
 ) -> VectorIndex:
-    """Vectors of nodes by "name: description" (`description`) or by description (`text`).
+    """Vectors of nodes, embedded by "name: description" (`description`) or description (`text`).
 
     A node without a description is embedded by its name. Source: Zhou et al. 2025, section 5.
-    Deviation: they embed the description alone, their code name, type and description.
+    Deviation: their paper embeds only the description; their code embeds name, type and
+    description.
     """
     texts = named_node_texts(graph) if named else node_texts(graph)
     return index_texts(texts, embedder, progress, "node descriptions")
 
 
 def named_node_texts(graph: Graph) -> list[str]:
-    """Return "name: description" of each node, its name if it has no description."""
+    """Return "name: description" of each node, or its name if it has no description."""
     return list(map(named_text, graph.names, _descriptions(graph)))
 
 
@@ -98,7 +99,8 @@ def _index_of_filled(
 def relationship_texts(graph: Graph, text: RelationshipText = "context") -> list[str]:
     """Return the text of each relationship: "source relation target description".
 
-    Keywords replace an empty relation. With `description` it is the description, if there is one.
+    Keywords replace an empty relation. With `description`, the text is the description if there is
+    one.
     """
     if text == "description" and graph.facts:
         pairs = zip(graph.facts, relationship_texts(graph), strict=True)
@@ -114,7 +116,7 @@ def relationship_texts(graph: Graph, text: RelationshipText = "context") -> list
 
 @artifact("community_index")
 def community_index(*, reports: Reports, embedder: Embedder, progress: Progress) -> VectorIndex:
-    """Vectors of communities by their reports; zeros (cosine 0) without a report.
+    """Vectors of communities, embedded by their reports; zeros (cosine 0) without a report.
 
     Source: Zhou et al. 2025, section 6.3 (community vectors of VGraphRAG and CheapRAG).
     """

@@ -26,7 +26,7 @@ class Bm25:
 
     @classmethod
     def of(cls, texts: Sequence[str], k1: float = 1.5, b: float = 0.75) -> "Bm25":
-        """Return the index of these texts; raises UserError for texts without a search term."""
+        """Return the index of the texts; raises UserError if no text has a search term."""
         import bm25s
 
         retriever = bm25s.BM25(method="lucene", k1=k1, b=b)
@@ -85,7 +85,7 @@ class Tfidf(Columns):
 
     @classmethod
     def of(cls, texts: Sequence[str]) -> "Tfidf":
-        """Return the index of these texts; raises UserError for texts without a search term."""
+        """Return the index of the texts; raises UserError if no text has a search term."""
         from sklearn.feature_extraction.text import TfidfVectorizer
 
         vectorizer = TfidfVectorizer(analyzer=search_words)

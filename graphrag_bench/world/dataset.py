@@ -1,4 +1,4 @@
-"""A synthetic world as a data set, and more worlds with training questions."""
+"""A synthetic world as a data set, and further worlds for training questions."""
 
 from collections.abc import Mapping
 
@@ -46,8 +46,9 @@ def world_of(dataset: Dataset) -> World:
 def world_dataset(card: Card, world: World) -> Dataset:
     """Return the passages as documents, and a question with gold for each chain.
 
-    Gold answers are name and alias. The evidence is the passages that state the facts of the chain;
-    a removed fact has the id `removed-N`, which no document has. Types are the hops.
+    Gold answers are the name and the alias of the last entity. The evidence is the passages that
+    state the facts of the chain; a removed fact has the id `removed-N`, which no document has.
+    Question types are numbers of hops.
     """
     gold = {}
     for chain in world.chains:
@@ -69,7 +70,7 @@ def world_dataset(card: Card, world: World) -> Dataset:
 def training_worlds(dataset: Dataset) -> TrainingSet:
     """Return training questions of a world with another seed, at most `MOST_TRAINING`.
 
-    A small world has fewer. Validation questions are from a third world.
+    A small world has fewer questions. Validation questions come from a third world.
     """
     settings = WorldSettings.model_validate(dict(dataset.settings))
 

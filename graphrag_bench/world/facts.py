@@ -1,6 +1,6 @@
 """The synthetic world: settings, entities, facts and question chains.
 
-Operators never see these values, but only the texts and questions of the data set.
+Operators see only the texts and questions of the data set, never these values.
 """
 
 from dataclasses import dataclass
@@ -14,9 +14,9 @@ from graphrag_bench.text import show_briefly
 class WorldSettings(BaseModel):
     """Settings of a world, which determine its texts and questions.
 
-    Each setting has its own random stream: another `noise`, `alias_rate` or `removed` keeps the
-    entities, facts and questions, and a higher rate affects a superset of a lower one. Shares are
-    exact, rounded to whole numbers.
+    Each setting has its own random stream. Changing `noise`, `alias_rate` or `removed` keeps the
+    entities, facts and questions, and a higher rate affects a superset of what a lower rate
+    affects. Shares are exact, up to rounding to whole numbers.
     """
 
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
@@ -42,7 +42,7 @@ class WorldSettings(BaseModel):
 
     @property
     def name(self) -> str:
-        """`world` with each non-default setting.
+        """The name of the data set: `world` and each non-default setting.
 
         >>> WorldSettings(size=200, noise=0.3).name
         'world-size200-noise0.3'
@@ -68,7 +68,7 @@ class WorldEntity:
 
 @dataclass(frozen=True)
 class Fact:
-    """A relation between two entities; `names` are head and tail as the sentence writes them.
+    """A relation between two entities; `names` are head and tail as written in the sentence.
 
     `passage` is the id of the passage that states the fact, None for a removed fact.
     """
@@ -115,7 +115,7 @@ class World:
     chains: tuple[Chain, ...]
 
     def evidence(self, chain: Chain) -> tuple[str, ...]:
-        """Return the passages of a chain's facts in order; `removed-N` for a removed fact."""
+        """Return the passage ids of a chain's facts in order; `removed-N` for a removed fact."""
         facts = [self.facts[row] for row in chain.facts]
         return tuple(fact.passage or f"removed-{fact.id}" for fact in facts)
 

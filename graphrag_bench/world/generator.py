@@ -37,12 +37,12 @@ _OF_HEAD = {kind: [one for one in RELATIONS if one.head == kind] for kind in TYP
 
 
 def make_world(settings: WorldSettings) -> World:
-    """Return the world of some settings; equal settings give equal worlds.
+    """Generate the world of the given settings; equal settings give equal worlds.
 
     Every entity has a passage with its name as title, which introduces the entity and, if a fact
-    uses it, its alias, and states `facts_per_passage` facts about the entity. Noise is about the
-    facts of the chains first, then about other facts, in random order. Raises UserError if the
-    world is too small for that many different questions.
+    uses it, its alias, and states `facts_per_passage` facts about the entity. Noise concerns the
+    facts of the chains first, then other facts, in random order. Raises UserError if the world is
+    too small for the number of different questions.
     """
     entities = _entities(settings)
     facts = _facts(settings, entities)
@@ -219,7 +219,7 @@ class InventedNames:
         return names
 
     def draw_near(self, name: str) -> str:
-        """Return a new name: the given name with one more word after its first word."""
+        """Return a new name: the given name with an extra word after its first word."""
         words = name.split()
         place = 2 if words[0] == "The" else 1
         while True:

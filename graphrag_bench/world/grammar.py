@@ -71,7 +71,7 @@ _PARTS = re.compile(r"[\n.;:!?\"]+")
 
 @dataclass(frozen=True)
 class Statement:
-    """A statement of a sentence or row, with names as written; a `rumour` may be false."""
+    """A statement made by a sentence or row, with names as written; a `rumour` may be false."""
 
     head: str
     phrase: str
@@ -99,7 +99,7 @@ def kind_sentence(name: str, kind: str) -> str:
 
 
 def question(start: str, phrases: tuple[str, ...]) -> str:
-    """Return the question for the end of a chain.
+    """Return the question that asks for the last entity of a chain.
 
     >>> question("Ada Marsh", ("worked for", "was founded by"))
     'Who is the founder of the employer of Ada Marsh?'

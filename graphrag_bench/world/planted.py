@@ -1,4 +1,4 @@
-"""Extraction of the facts of a synthetic world without errors, or with a share of misses."""
+"""Extraction of the facts of a synthetic world, without errors or with a share missed."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -34,8 +34,8 @@ def planted_extraction(
 
     By default the extraction is complete: names replace aliases, and rumours give entities but no
     triples. `aliases="as_written"` keeps aliases as separate names, with the triples that introduce
-    them. The exact share `drop` of the facts is missed; a higher share misses a superset. Raises
-    UserError if no chunk states a fact of a synthetic world.
+    them. The exact share `drop` of the facts is missed; a higher share misses the same facts and
+    more. Raises UserError if no chunk states a fact of a synthetic world.
     """
     rows, counts = _read(chunk_table, aliases, drop, "extraction.planted")
     read = [
@@ -55,9 +55,9 @@ def planted_text_extraction(
 ) -> TextExtraction:
     """Extract the described entities and relationships of a synthetic world.
 
-    `aliases` and `drop` are those of `extraction.planted`. The description of an entity is the
-    sentences that introduce it and those of its facts, that of a relationship its sentence, as
-    written. The keyword of a relationship is its role in questions, its strength 1.
+    `aliases` and `drop` are those of `extraction.planted`. An entity is described by the sentences
+    that introduce it and the sentences of its facts, a relationship by its own sentence, as
+    written. The keyword of a relationship is its role in questions; its strength is 1.
     """
     rows, counts = _read(chunk_table, aliases, drop, "text_extraction.planted")
     records = [

@@ -26,14 +26,14 @@ UNKNOWN = "unknown"
 
 
 class WorldReader(Scripted):
-    """A reader without weights that knows the grammar of the synthetic world but none of its facts.
+    """A scripted reader that knows the grammar of the synthetic world but none of its facts.
 
     It reads the statements of the user's messages (sentences, triples, rows of tables) and follows
     the question's relations from the entity in the question: the answer is the last name, as
-    written there. A name is an alias only where the prompt introduces it. If a fact is missing, the
-    answer is `unknown`; if there are several tails, the first one counts. Rumours are ignored. The
-    reader also replies to the prompts of conversion (entities, keywords), OpenIE, map and reduce,
-    and DRIFT. Any other prompt or question stops the run. Tokens are words.
+    written in the last statement. A name is an alias only where the prompt introduces it. If a fact
+    is missing, the answer is `unknown`; if there are several tails, the first one counts. Rumours
+    are ignored. The reader also replies to the prompts of conversion (entities, keywords), OpenIE,
+    map and reduce, and DRIFT. Any other prompt or question stops the run. Tokens are words.
     """
 
     def __init__(self) -> None:
@@ -116,7 +116,7 @@ class WorldPrompt:
         return chain[-1].tail if len(chain) == len(self.question.phrases) else None
 
     def line(self, head: str) -> str:
-        """Return the rest of the last line that begins with `head`, or ""."""
+        """Return the text after `head` in the last line that begins with it, or ""."""
         rest = re.findall(rf"(?m)^{re.escape(head)}(.*)$", self.text)
         return rest[-1].strip() if rest else ""
 

@@ -1,6 +1,6 @@
-"""Read data sets from disk: files become documents, questions and gold.
+"""Read data sets from disk as documents, questions and gold.
 
-A reader is a function of the corpus file and the questions file; a card names it.
+A reader is a function that takes the corpus file and the questions file. The card names its reader.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -41,13 +41,13 @@ def read_dataset(
     questions: str | Path | None = None,
     scored: bool = True,
 ) -> Dataset:
-    """Return the validated data set of a card.
+    """Read and validate the data set of a card.
 
-    It is read from `root`, by default from the card's folder or from `home`/data/<name>, the folder
-    of `fetch`. `openie` names one of several OpenIE files. `questions` is a file, or a folder with
+    The files are in `root`, by default the card's folder or `home`/data/<name>, where `fetch` saves
+    them. `openie` names one of several OpenIE files. `questions` is a file, or a folder with
     `questions.jsonl`, that replaces the questions of the set. `settings` are those of a synthetic
-    set. Raises UserError for unknown names, and for errors in the files, with file and line; an
-    error in the gold is `Dataset.gold_error` if not `scored`.
+    set. Raises UserError for unknown names, and for errors in the files, with file and line;
+    without `scored`, an error in the gold is stored in `Dataset.gold_error` instead.
 
     >>> toy = read_dataset("toy")
     >>> len(toy.documents), toy.questions[0].text, toy.gold["q1"].answers
@@ -123,7 +123,7 @@ def _with_questions(dataset: Dataset, place: Path, files: dict[str, list[str]]) 
 
 
 def data_folder(name: str, home: str | Path) -> Path:
-    """Return the folder of a fetched set, which is also read by default."""
+    """Return the folder where `fetch` saves a set and `read_dataset` looks for it."""
     return Path(home) / "data" / name
 
 

@@ -1,4 +1,4 @@
-"""Read a folder of texts: its files in sections and pages.
+"""Read a folder of text documents, split into sections and pages.
 
 Markdown, web pages and .docx files (by mammoth) are cut at their headings, PDF (by pdfminer) at its
 pages; the last two need the extra `docs`.
@@ -75,11 +75,12 @@ class Section:
 def folder_rows(folder: Path, store: Path) -> Rows:
     """Return the documents of a folder and its sub-folders, in the order of their paths.
 
-    Each section (`notes.md#2`) or page (`report.pdf#p3`) is a document; the id of a file's only
-    part is the file's name. Titles are `<title of the text> > <heading>`. The name of a file is not
-    a title, because it would become an entity of the graph. Questions are in `questions.jsonl`,
-    with optional ids; evidence may name a file, any part of which counts. A warning lists
-    unreadable files with reasons; raises UserError if all are. `store` caches conversions.
+    Each section (`notes.md#2`) or page (`report.pdf#p3`) is a document. If a file has only one
+    part, the id is the file's name. Titles are `<title of the text> > <heading>`. The name of a
+    file is not a title, because it would become an entity of the graph. Questions are in
+    `questions.jsonl`, with optional ids; evidence may name a file, any part of which counts. A
+    warning lists unreadable files with reasons; raises UserError if all files are unreadable.
+    `store` caches conversions.
     """
     rows, unreadable, western = Rows(), list[str](), list[str]()
     for name, file in _visible(folder):
@@ -180,7 +181,7 @@ def _as(content: bytes, encoding: str) -> str:
 def sections(text: str) -> list[Section]:
     r"""Return the sections of a markdown text, with the marks `#1`, `#2`.
 
-    Headings are those of CommonMark, outside of lists, quotes and front matter.
+    Headings follow CommonMark; those in lists, quotes and front matter are ignored.
 
     >>> [(one.title, one.text) for one in sections("# Boats\nAll float.\n## Red\nUna's.")]
     [('Boats', 'All float.'), ('Boats > Red', "Una's.")]
@@ -263,7 +264,7 @@ class _Page(HTMLParser):
             self._break(tag)
 
     def handle_data(self, data: str) -> None:
-        """Add the text, white space as one space outside of `pre`."""
+        """Add the text; outside of `pre`, white space becomes one space."""
         if any(self._in[tag] for tag in _UNSEEN):
             return
         if self._in["title"]:
@@ -303,7 +304,7 @@ class _Page(HTMLParser):
 
 
 def page(text: str) -> list[Section]:
-    """Return the sections of a web page at its headings, `#1`, `#2`, its text as it is shown."""
+    """Return the sections of a web page, marked `#1`, `#2`, with the text as displayed."""
     read = _Page()
     read.feed(text)
     read.close()

@@ -124,7 +124,7 @@ def _several(value: object) -> list[object]:
 
 
 def add_questions(rows: Rows, questions: Path, *, ids: bool = True) -> None:
-    """Add the rows of a `questions.jsonl`; if not `ids`, a missing id is a digest of the text."""
+    """Add the rows of a `questions.jsonl`; without `ids`, a missing id is a digest of the text."""
     documents = _DocumentNames(rows)
     for place, row in _read(questions, _Question):
         if ids and not row.id:
@@ -158,7 +158,7 @@ class _DocumentNames:
 
     @cached_property
     def named(self) -> dict[str, list[str]]:
-        """The document ids of each title, and of each text that is no title."""
+        """Document ids by title, and by text where the text is not a title."""
         names: dict[str, list[str]] = {}
         for name_of in (lambda row: row.title, lambda row: without_spaces(row.text)):
             others: dict[str, list[str]] = {}
@@ -168,7 +168,7 @@ class _DocumentNames:
         return names
 
     def id_of(self, item: Any) -> str:
-        """Return the id of an item's document, or the title or text that several documents share.
+        """Return the document id of an item, or the title or text if several documents share it.
 
         An item is an id, title or text, the first element of a list (HotpotQA's facts), or a field
         of an object. An unknown item is returned unchanged: `Rows.gold_error` reports it.

@@ -1,7 +1,7 @@
 """Readers of questions over many passages: MuSiQue, HotpotQA, 2WikiMultihopQA, PopQA, ...
 
 HippoRAG's folders have a corpus (`corpus.json`: title, text) and a file of questions. If both names
-are one file, the format of the first publication, the corpus is the passages of all questions.
+are the same file (the original publication's format), the corpus is the passages of all questions.
 """
 
 import json
@@ -41,7 +41,7 @@ class _PassageRows(Rows):
 
     @classmethod
     def numbered(cls, corpus: Path) -> "_PassageRows":
-        """Read a file of passages; a lookup finds the last of equal passages."""
+        """Read a file of passages; of equal passages, a lookup finds the last."""
         rows = cls()
         for place, passage in records(corpus, _Passage):
             rows.ids[passage.content] = rows.add_numbered(place, passage.title, passage.text)
@@ -51,7 +51,7 @@ class _PassageRows(Rows):
     def of(
         cls, corpus: Path, questions: Path, passages: Iterable[tuple[str, _Passage]]
     ) -> "_PassageRows":
-        """Read the corpus, or the distinct `passages` of the questions if both are one file."""
+        """Read the corpus, or the questions' distinct `passages` if both are the same file."""
         if corpus != questions:
             return cls.numbered(corpus)
         rows = cls()
@@ -125,7 +125,7 @@ def hotpotqa(corpus: Path, questions: Path) -> Rows:
 
     The text decides between passages of the same title. In `dev.json`,
     `hotpot_dev_distractor_v1.json` and the hub's parquet files the corpus is the passages of all
-    contexts; their sentences are joined with spaces where they have none.
+    contexts; their sentences are joined with a space unless one is there already.
     Source: Yang et al. 2018; Ho et al. 2020.
     """
     read = list(records(questions, _HotpotQuestion))
@@ -242,9 +242,9 @@ def _sub_answers(pairs: Iterable[_Pair]) -> tuple[tuple[str, ...], ...]:
 def alce_asqa(corpus: Path, questions: Path) -> Rows:
     """Return ASQA in ALCE's format; the corpus is the passages that it retrieved.
 
-    `sub_answers` are the short answers of each question-answer pair, `answers` are all of them.
-    There is no evidence. Source: Gao et al. 2023 (ALCE), file
-    `asqa_eval_gtr_top100.json`; Stelmakh et al. 2022 (ASQA).
+    `sub_answers` are the short answers of each question-answer pair, and `answers` all short
+    answers. There is no evidence. Source: Gao et al. 2023 (ALCE), file `asqa_eval_gtr_top100.json`;
+    Stelmakh et al. 2022 (ASQA).
     """
     rows = Rows()
     for place, row in records(questions, _Asqa):
@@ -274,9 +274,9 @@ class _Query(FileRow):
 def multihoprag(corpus: Path, questions: Path) -> Rows:
     """Return MultiHop-RAG: `corpus.json` (news) and `MultiHopRAG.json` (queries); ids are numbers.
 
-    The evidence is the articles of the facts, found by url or else by title; the facts are spans. A
-    null query has neither, and its answer is that the information is insufficient. Queries over n
-    articles have n hops. Source: Tang and Yang 2024.
+    The evidence is the articles of the facts, found by url or else by title; the facts become
+    spans. A null query has no evidence and no spans, and its answer is that the information is
+    insufficient. Queries over n articles have n hops. Source: Tang and Yang 2024.
     """
     rows = _PassageRows()
     by_name: dict[str, str] = {}

@@ -1,4 +1,4 @@
-"""Reader of CWQ and WebQSP in RoG's format: questions with a subgraph each."""
+"""Reader of CWQ and WebQSP in RoG's format: each question has a subgraph."""
 
 from collections.abc import Iterator, Sequence
 from itertools import islice
@@ -34,10 +34,10 @@ def rog(corpus: Path, questions: Path, limit: int | None = None) -> Rows:
     """Return the questions of CWQ or WebQSP with the triples around their entities.
 
     Each row has id, question, answer, q_entity, a_entity and graph (lists of head, relation, tail).
-    It becomes a question and a document of the same id, which is the question's scope. The triples
-    are stored as columns; the document's text is generated from them at each use. `corpus` and
-    `questions` are the same file: JSON lines, parquet, or parquet shards. `limit` reads the first
-    rows only.
+    A row becomes a question and a document with the same id, which is also the question's scope.
+    The triples are stored as columns; the document's text is generated from them at each use.
+    `corpus` and `questions` are the same file: JSON lines, parquet, or parquet shards. `limit`
+    reads the first rows only.
     Source: RoG (Luo et al., ICLR 2024), the published files rmanluo/RoG-cwq and RoG-webqsp.
     """
     rows = Rows()

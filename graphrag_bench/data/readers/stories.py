@@ -1,4 +1,4 @@
-"""Readers of long texts with questions about each: stories, transcripts, books and novels.
+"""Readers of long texts with questions about each text: stories, transcripts, books, novels.
 
 Each text is a document, whose id is the scope of its questions.
 """
@@ -47,7 +47,7 @@ class _QualitySet(FileRow):
 
 
 def quality(corpus: Path, questions: Path) -> Rows:
-    """Return QuALITY: lines of an article with multiple-choice questions by one writer.
+    """Return QuALITY: each line has an article and multiple-choice questions by one writer.
 
     Two lines have the same article. Types are `hard` and `easy`. Labels count from 1; the test
     split has none. Source: Pang et al. 2022, v1.0.1 (htmlstripped files).
@@ -83,7 +83,7 @@ class _Story(FileRow):
 
 
 def squality(corpus: Path, questions: Path) -> Rows:
-    """Return SQuALITY: lines of a story with five questions, each with up to four summaries.
+    """Return SQuALITY: each line has a story and five questions, with up to four summaries each.
 
     The summaries are the answers. The first question, about the plot, has the type `plot`, the
     others `detail`. Source: Wang et al. 2022, v1.3 (txt files).
@@ -107,10 +107,10 @@ class _Transcript(FileRow):
 
 
 def summscreen(corpus: Path, questions: Path) -> Rows:
-    """Return SummScreen in the lines of SCROLLS: a transcript (input) and its recap (output).
+    """Return SummScreen in SCROLLS' format: each line has a transcript (input) and recap (output).
 
-    Every transcript has the question `SUMMARISE` of this project. Source: Chen et al. 2022; Shaham
-    et al. 2022 (SCROLLS, `summ_screen_fd`).
+    Every transcript has the same question, `SUMMARISE`, which is ours. Source: Chen et al. 2022;
+    Shaham et al. 2022 (SCROLLS, `summ_screen_fd`).
     """
     rows = Rows()
     for place, row in records(questions, _Transcript):
@@ -169,7 +169,7 @@ def graphragbench(corpus: Path, questions: Path) -> Rows:
     """Return GraphRAG-Bench: texts (corpus_name, context) and questions (id, source, answer, type).
 
     Each text is a scope; `source` names it. `evidence` paraphrases the text, so that it becomes
-    `statements` and not spans. An id that occurs again gets the name of its text as a suffix.
+    `statements` and not spans. A repeated id gets the name of its text as a suffix.
     Source: Xiang et al. 2025, `Datasets/Corpus` and `Datasets/Questions`.
     """
     rows = Rows()
