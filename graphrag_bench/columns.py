@@ -170,7 +170,7 @@ class TextRows(Columns, Mapping[str, int]):
 
     @classmethod
     def of_columns(cls, keys: Texts, values: NDArray[np.int64]) -> "TextRows":
-        """Return the columns of distinct keys and their values."""
+        """Return a table of distinct keys with their values."""
         sums = np.array([crc32(key.encode()) for key in keys], np.uint32)
         order = np.argsort(sums, kind="stable")
         return cls(keys, values, sums[order], order)

@@ -113,7 +113,9 @@ def products(queries: Vectors, rows: Vectors, ids: IntArray) -> Vectors:
 
 
 def largest_difference(queries: Vectors) -> NDArray[np.float64]:
-    """Return the largest rounding difference of two float32 inner products with a unit row, (n,).
+    """Return, for each query, the most by which float32 rounding can change an inner product.
+
+    The other vector has length 1; two orders of summation are compared. The result has shape (n,).
 
     The error of a product is at most n u / (1 - n u) times the norms in any order of summation,
     with dimension n and u = 2**-24. Source: Higham 2002, section 3.1.

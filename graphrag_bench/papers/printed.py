@@ -177,7 +177,7 @@ class Recipe:
 
     @property
     def method_name(self) -> str:
-        """The paper's name of the method to run; on some sets it is not the printed name."""
+        """The paper's name for the method to run. Some data sets print another name."""
         return self.place.methods.get(self.cell.method, self.cell.method)
 
     @property

@@ -78,7 +78,9 @@ def format_part(n: int, whole: int) -> str:
 
 
 def format_mean(mean: Mapping[str, Any] | None, whole: int | None = None, marks: str = "") -> str:
-    """Return a stored mean with marks, interval and, if below `whole`, its n; – for None.
+    """Return a stored mean with marks and interval, and with its n if n is below `whole`.
+
+    Without a mean it is a dash.
 
     >>> format_mean({"mean": 0.802, "low": 0.74, "high": 0.86, "n": 100})
     '0.802 [0.74, 0.86]'

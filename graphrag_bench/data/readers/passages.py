@@ -240,7 +240,7 @@ def _sub_answers(pairs: Iterable[_Pair]) -> tuple[tuple[str, ...], ...]:
 
 
 def alce_asqa(corpus: Path, questions: Path) -> Rows:
-    """Return ASQA in ALCE's format; the corpus is the passages that it retrieved.
+    """Return ASQA in ALCE's format; the corpus is the passages that ALCE retrieved.
 
     `sub_answers` are the short answers of each question-answer pair, and `answers` all short
     answers. There is no evidence. Source: Gao et al. 2023 (ALCE), file `asqa_eval_gtr_top100.json`;
