@@ -137,8 +137,7 @@ class HeadToHead:
     `names` are the titles of A and B and the criterion. `rate` is the win rate of A; a tie counts
     half. `flips` is the share of questions whose winner changes with the order, and `first` is the
     share of verdicts for the answer shown first; both leave out equal answers. `longer` is the
-    share of points of the longer answer. A mean without questions is None. Intervals and `p`
-    (`sign_flip_p`) are over scopes.
+    share of points of the longer answer. A mean may be None. `p` and intervals are over scopes.
     """
 
     n: int

@@ -13,7 +13,7 @@ from toy_runs import WEIGHTLESS
 from graphrag_bench.config.compose import compose_settings
 from graphrag_bench.llm.ledger import Ledger, LedgerLine, read_ledger
 from graphrag_bench.progress import Progress
-from graphrag_bench.run import models
+from graphrag_bench.run import models, results
 from graphrag_bench.run.execute import RunResult, _charge, execute
 from graphrag_bench.run.experiment import Experiment
 from graphrag_bench.run.models import ProcessCache
@@ -102,3 +102,19 @@ def test_each_ledger_counts_once(tmp_path: Path, setting: str) -> None:
     _charge(experiment, experiment.folder, experiment.dataset.questions)
     assert own in ledgers and len(ledgers) == 4
     assert experiment.models.budget.spent.tokens == 4 * 7
+
+
+def test_a_finished_run_counts_no_tokens_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Only code of the same commit may have stored the counts."""
+    monkeypatch.setattr(results, "commit", lambda: "a")
+    first = execute(cell(tmp_path), Progress(quiet=True)).metrics
+    estimates, fits = Mock(wraps=results.estimates), Mock(wraps=results.holds_corpus)
+    monkeypatch.setattr(results, "estimates", estimates)
+    monkeypatch.setattr(results, "holds_corpus", fits)
+    assert execute(cell(tmp_path), Progress(quiet=True)).metrics["estimate"] == first["estimate"]
+    assert not estimates.called and not fits.called
+    monkeypatch.setattr(results, "commit", lambda: "b")
+    execute(cell(tmp_path), Progress(quiet=True))
+    assert estimates.called and fits.called
