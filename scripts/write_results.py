@@ -1,9 +1,10 @@
 """Write the tables of results into the pages that show them, and check the figures in their prose.
 
-The tables come from docs/results/heldout.csv and docs/results/methods/SET.csv, a file that
-`graphrag-bench table runs/SET columns=all --format csv` printed. A figure of three decimals in the
-README, docs/concepts.md or docs/results/README.md must stand in one of these files or on the board,
-in a row of a method or set that the same paragraph names. Usage: python scripts/write_results.py
+The tables come from docs/results/heldout.csv, judge_bias.csv (scripts/judge_bias.py) and
+methods/SET.csv, a file that `graphrag-bench table runs/SET columns=all --format csv` printed. A
+figure of three decimals in the README, docs/concepts.md, docs/results/README.md or judge_bias.md
+must stand in one of these files or on the board, in a row of a method or set that the same
+paragraph names. Usage: python scripts/write_results.py
 """
 
 import csv
@@ -84,10 +85,32 @@ def methods(name: str, page: Path, n: int | None = None) -> list[str]:
 _AT_5 = "evidence@5 [95 %]"
 
 
+def verdicts() -> list[str]:
+    """Return the table of the judge's verdicts on the answers as a whole, a row a log."""
+    heads = ("set", "A", "B", "pairs", "averaged [95 %]", "A wins both", "B wins both",
+             "position wins both", "of decided pairs", "first wins", "p")  # fmt: skip
+    every = [row for row in rows("judge_bias.csv") if row["criterion"] in ("", "Overall Winner")]
+    own = {"averaged [95 %]": "averaged"}
+    return table(heads, [[row[own.get(head, head)] or "–" for head in heads] for row in every])
+
+
+def criteria() -> list[str]:
+    """Return the share of pairs that a position won in both orders, by log and criterion."""
+    by_log: dict[tuple[str, ...], dict[str, str]] = {}
+    for row in rows("judge_bias.csv"):
+        if row["criterion"]:
+            by_log.setdefault((row["set"], row["A"], row["B"]), {})[row["criterion"]] = row[
+                "position"
+            ]
+    heads = next(iter(by_log.values()))
+    return table(("set", "A", "B", *heads), [(*log, *of.values()) for log, of in by_log.items()])
+
+
 def pages() -> dict[Path, str]:
     """Return the pages with their tables written anew, by path."""
-    readme, front, field, page = (
-        ROOT / "README.md", RESULTS / "README.md", RESULTS / "field.md", RESULTS / "methods.md"
+    readme, front, field, page, judge = (
+        ROOT / "README.md", *(RESULTS / name for name in
+        ("README.md", "field.md", "methods.md", "judge_bias.md")),
     )  # fmt: skip
     parts = {
         readme: {"held-out": held_out(), "methods": methods("musique", readme, N_HEAD)},
@@ -102,6 +125,7 @@ def pages() -> dict[Path, str]:
         },
         field: {"held-out": held_out()},
         page: {name: methods(name, page) for name in SETS},
+        judge: {"verdicts": verdicts(), "criteria": criteria()},
     }
     return {path: _with(path.read_text("utf-8"), of) for path, of in parts.items()}
 
@@ -143,6 +167,8 @@ def figures() -> dict[str, set[str]]:
     for one in write_board.results():
         of = result.setdefault(one["title"], set())
         of |= {f"{value['mean']:.3f}" for value in one["metrics"].values()}
+    judged = " ".join(cell for row in rows("judge_bias.csv") for cell in row.values())
+    result["HiRAG"] = set(_FIGURE.findall(judged))
     names = titles()
     return {**{names[title]: of for title, of in result.items() if title in names}, **result}
 
@@ -163,7 +189,8 @@ def unsupported(text: str) -> Iterator[tuple[str, str]]:
 
 def parted() -> list[str]:
     """Return the figures of the checked pages that no file supports, with page and paragraph."""
-    checked = [ROOT / "README.md", ROOT / "docs" / "concepts.md", RESULTS / "README.md"]
+    checked = [ROOT / "README.md", ROOT / "docs" / "concepts.md", RESULTS / "README.md",
+               RESULTS / "judge_bias.md"]  # fmt: skip
     return [
         f"{path.relative_to(ROOT)}: {figure} in {paragraph[:60]!r}"
         for path in checked

@@ -1,16 +1,18 @@
 """Generated pages, the board, the site and the references match the code."""
 
+import csv
 import re
 import tomllib
 from pathlib import Path
 
+import pytest
 import yaml
 from toy_runs import command
 
 import graphrag_bench
 from graphrag_bench.config.sources import names
 from graphrag_bench.tables.board import BOARD
-from scripts import docs_site, write_board, write_docs, write_results
+from scripts import docs_site, judge_bias, write_board, write_docs, write_results
 
 ROOT = Path(__file__).resolve().parent.parent
 WITHOUT_A_PAPER = {"entitypassage", "example_new_method", "oracle"}
@@ -35,6 +37,20 @@ def test_the_pages_of_results_have_the_figures_of_their_files() -> None:
     assert write_results.parted() == []
     page = "`bm25` and `vanilla` have recall@5 0.509 and 0.625.\n\nLinearRAG has 0.625.\n"
     assert [figure for figure, _ in write_results.unsupported(page)] == ["0.625"]
+
+
+def test_the_counts_of_published_verdicts_are_those_of_the_logs() -> None:
+    logs = ROOT.parent / "shared" / "data" / "judge_logs"
+    if not logs.is_dir():
+        pytest.skip("no judge logs in ../shared/data")
+    every = list(judge_bias.rows(logs))
+    stored = list(csv.reader(judge_bias.CSV.read_text("utf-8").splitlines()))
+    assert stored == [list(judge_bias.HEADS), *every]
+    counts = {tuple(row[:3]): row[6:9] for row in every if row[3] == "Overall Winner"}
+    assert counts["agriculture", "HiRAG", "graphrag"] == ["18", "10", "72"]
+    assert sum(int(row[4]) for row in every if row[3] in ("", "Overall Winner")) == 5331
+    requests = [path for path in logs.glob("mix/mix_eval*.jsonl") if "result" not in path.name]
+    assert len(requests) == 3 and all(map(judge_bias.is_swapped, requests))
 
 
 def test_the_board_has_the_numbers_of_its_files() -> None:
