@@ -170,6 +170,7 @@ class Document:
 class Gold:
     """The gold of a question: alternative `answers`, and the document ids of the `evidence`.
 
+    `grades` is the relevance of each evidence item, 1 or more; () means that all are 1.
     For questions over a graph, `answer_entities` are the answer nodes, and `in_graph` says whether
     the question's subgraph has one of them. `spans` are sentences of the text that state the
     answer, `statements` paraphrase the evidence. A multiple-choice question has `options`;
@@ -191,6 +192,12 @@ class Gold:
     sub_answers: tuple[tuple[str, ...], ...] = ()
     statements: tuple[str, ...] = ()
     parts: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    grades: tuple[int, ...] = ()
+
+    @property
+    def graded(self) -> dict[str, int]:
+        """The grade of each evidence item."""
+        return dict(zip(self.evidence, self.grades or [1] * len(self.evidence), strict=True))
 
 
 def item_documents(gold: Gold, evidence: str) -> tuple[str, ...]:
@@ -276,7 +283,10 @@ class Dataset:
     @cached_property
     def gold_digest(self) -> str:
         """Fingerprint of the gold, which affects scores but not answers."""
-        return digest([[name, vars(gold)] for name, gold in sorted(self.gold.items())])
+        return digest([
+            [name, {part: value for part, value in vars(gold).items() if part != "grades" or value}]
+            for name, gold in sorted(self.gold.items())
+        ])  # fmt: skip
 
     def interleaved(self) -> tuple[Question, ...]:
         """Return the questions reordered so that every prefix has the set's mix of question types.

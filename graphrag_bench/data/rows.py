@@ -79,7 +79,8 @@ class Rows:
             raise UserError(f"{place}: question '{question.id}' has no text.")
         if any(not answer.strip() for answer in gold.answers):
             raise UserError(f"{place}: question '{question.id}' has a blank answer.")
-        self.questions[question.id], self.gold[question.id] = question, gold
+        self.questions[question.id] = question
+        self.gold[question.id] = replace(gold, grades=()) if {*gold.grades} <= {1} else gold
 
     def _note(self, kind: str, name: str, place: Place) -> None:
         if before := self.places.get((kind, name)):

@@ -111,7 +111,9 @@ def _lists(answered: AnsweredQuestion) -> dict[str, float]:
 _CONTEXT_METRICS = (
     Metric("evidence_recall@k", "retrieved", "Share of the gold documents among the first k"),
     Metric("all_evidence@k", "retrieved", "Whether all gold documents are among the first k"),
-    Metric("ndcg@k", "retrieved", "nDCG of the first k, gain 1 for each gold document"),
+    Metric(
+        "ndcg@k", "retrieved", "nDCG of the first k; the gain of a gold document is its grade, or 1"
+    ),
     Metric("mrr", "retrieved", "1 / rank of the first gold document"),
     Metric(
         "evidence_in_context", "context", "Share of the gold documents with a text in the context"

@@ -5,7 +5,7 @@ items that fit into the first B tokens.
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from graphrag_bench.evaluation.answers import Matching
@@ -60,24 +60,32 @@ def reciprocal_rank(
 
 
 def ndcg(
-    documents: Sequence[str], evidence: Sequence[str], k: int, ranks: Sequence[int] | None = None
+    documents: Sequence[str],
+    evidence: Mapping[str, int],
+    k: int,
+    ranks: Sequence[int] | None = None,
 ) -> float:
-    """Return nDCG@k with gain 1 for each gold document, in 0..1.
+    """Return nDCG@k of graded gold documents, in 0..1, as trec_eval computes it.
 
-    The discount is log2(1 + rank). The ideal ranking has all gold documents first, including any
-    that the corpus lacks. `ranks` is as in `reciprocal_rank`; with shared ranks the gain is capped
-    at the ideal gain. Raises ValueError without gold documents. Source: Jarvelin & Kekalainen 2002.
+    The gain is the grade, 1 or more, that `evidence` gives each gold document. The discount is
+    log2(1 + rank). The ideal ranking has all gold documents first, including any that the corpus
+    lacks. `ranks` is as in `reciprocal_rank`; with shared ranks the gain is capped at the ideal
+    gain. Raises ValueError without gold documents. Source: Jarvelin & Kekalainen 2002.
 
-    >>> round(ndcg(["x", "a", "y", "b"], ["a", "b"], k=4), 3)
+    >>> round(ndcg(["x", "a", "y", "b"], {"a": 1, "b": 1}, k=4), 3)
     0.651
+    >>> round(ndcg(["x", "a", "y", "b"], {"a": 1, "b": 3}, k=4), 3)
+    0.53
     """
     gold = _gold(evidence)
     placed = zip(ranks or range(1, len(documents) + 1), documents, strict=True)
-    gained = sum(_discount(rank) for rank, name in placed if rank <= k and name in gold)
-    return min(gained / sum(map(_discount, range(1, min(len(gold), k) + 1))), 1.0)
+    found = ((rank, evidence[name]) for rank, name in placed if rank <= k and name in gold)
+    ideal = enumerate(sorted(evidence.values(), reverse=True)[:k], start=1)
+    gained, most = (sum(gain * _discount(rank) for rank, gain in one) for one in (found, ideal))
+    return min(gained / most, 1.0)
 
 
-def _gold(evidence: Sequence[str]) -> frozenset[str]:
+def _gold(evidence: Collection[str]) -> frozenset[str]:
     if not evidence:
         raise ValueError("a question without evidence cannot be scored by it")
     return frozenset(evidence)

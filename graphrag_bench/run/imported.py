@@ -132,7 +132,7 @@ def export_trec(run: StoredRun, folder: Path) -> int:
         most = max(ranks, default=0)
         for document, rank in zip(documents, ranks, strict=True):
             run_lines.append(_line(name, "Q0", document, str(rank), str(most - rank + 1), tag))
-        gold_lines += [_line(name, "0", one, "1") for one in dict.fromkeys(gold.evidence)]
+        gold_lines += [_line(name, "0", one, str(grade)) for one, grade in gold.graded.items()]
     folder.mkdir(parents=True, exist_ok=True)
     write_whole(folder / TREC, "".join(run_lines))
     if run.dataset:

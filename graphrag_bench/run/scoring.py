@@ -134,7 +134,7 @@ def _of_evidence(row: Row, gold: Gold, cuts: Sequence[int]) -> dict[str, float]:
         within = sum(rank <= k for rank in ranks)
         scores[f"evidence_recall@{k}"] = retrieval.evidence_recall(documents, wanted, within)
         scores[f"all_evidence@{k}"] = retrieval.all_evidence(documents, wanted, within)
-    scores |= {f"ndcg@{k}": retrieval.ndcg(documents, wanted, k, ranks) for k in cuts}
+    scores |= {f"ndcg@{k}": retrieval.ndcg(documents, gold.graded, k, ranks) for k in cuts}
     return scores | {"mrr": retrieval.reciprocal_rank(documents, wanted, ranks)}
 
 

@@ -70,9 +70,26 @@ def test_jsonl_accepts_the_field_names_of_other_tools(
     assert gold.parts == ((("Isk", ("c", "d")),) if evidence == ("Isk",) else ())
 
 
+def test_grades_belong_to_evidence_and_enter_the_digest_only_above_1(tmp_path: Path) -> None:
+    def gold(**fields: object) -> tuple[dict[str, int], str]:
+        row = {"id": "q1", "text": "Which?", "evidence": ["a", "A river.", "b"], **fields}
+        data = read_dataset("jsonl", write_set(tmp_path, FOUND, [row]))
+        return data.gold["q1"].graded, data.gold_digest
+
+    plain, graded = gold(), gold(grades=[1, 2, 3])
+    assert gold(grades=[1, 1, 1]) == plain == ({"a": 1, "b": 1}, plain[1])
+    assert graded[0] == {"a": 1, "b": 3} and graded[1] != plain[1]
+    binary = {"answers": [], "evidence": ["a", "b"], "type": "", "hops": None, "entities": [],
+              "answer_entities": [], "in_graph": None, "spans": [], "options": [], "correct": None,
+              "sub_answers": [], "statements": [], "parts": []}  # fmt: skip
+    assert plain[1] == digest([["q1", binary]])
+
+
 @pytest.mark.parametrize(
     ("fields", "message"),
     [
+        ({"evidence": ["a"], "grades": [0]}, "line 1.*'grades.0'"),
+        ({"evidence": ["a"], "grades": [1, 2]}, "line 1.*q1.*2 grades for 1"),
         ({"supporting_facts": [["Tarnum", 0]]}, "line 1.*Tarnum"),
         ({"question_type": ["bridge"]}, "line 1.*'question_type'"),
         ({"golden_answers": [None]}, "line 1.*'golden_answers.0'"),

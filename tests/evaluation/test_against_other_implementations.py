@@ -86,17 +86,19 @@ def test_rank_metrics_are_those_of_trec_eval() -> None:
     draw = random.Random(0)
     documents = [f"d{n}" for n in range(12)]
     result = {f"q{n:03}": draw.sample(documents, draw.randint(1, 12)) for n in range(CASES)}
-    wanted = {name: draw.sample(documents, draw.randint(1, 5)) for name in result}
+    judged = {name: draw.sample([*documents, "lost"], draw.randint(1, 6)) for name in result}
+    wanted = {name: {d: draw.randint(1, 3) for d in names} for name, names in judged.items()}
+    zeros = {name: {d: 0 for d in draw.sample(documents, 3)} for name in result}
     metrics = ["recip_rank", "ndcg_cut_2", "ndcg_cut_5", "ndcg_cut_10", "recall_5"]
     theirs = RelevanceEvaluator(
-        {name: dict.fromkeys(names, 1) for name, names in wanted.items()}, metrics
+        {name: zeros[name] | names for name, names in wanted.items()}, metrics
     ).evaluate(
         {name: {d: 1.0 - r / 100 for r, d in enumerate(names)} for name, names in result.items()}
     )
     for name in result:
         ours = [
-            reciprocal_rank(result[name], wanted[name]),
+            reciprocal_rank(result[name], [*wanted[name]]),
             *(ndcg(result[name], wanted[name], k) for k in (2, 5, 10)),
-            evidence_recall(result[name], wanted[name], 5),
+            evidence_recall(result[name], [*wanted[name]], 5),
         ]
         assert ours == pytest.approx([theirs[name][metric] for metric in metrics], abs=1e-9)

@@ -7,6 +7,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, ClassVar, TypeVar
 
+from pydantic import PositiveInt
+
 from graphrag_bench.data.dataset import ABSTRACT, Document, Gold
 from graphrag_bench.data.rows import (
     FileRow,
@@ -60,6 +62,7 @@ class _Question(_Named):
     text: str
     answers: list[str] = []
     evidence: list[Any] = []
+    grades: list[PositiveInt] = []
     type: str = ""
     hops: int | None = None
     entities: list[str] = []
@@ -76,10 +79,11 @@ _NAMES = ("passage_id", "psg_id", "doc_id", "docid", "_id", "id", "title", "text
 def jsonl(corpus: Path, questions: Path) -> Rows:
     """Return the rows of `corpus.jsonl` (id, title, text, scope, aliases) and `questions.jsonl`.
 
-    Questions have id, text, answers, evidence, and optionally type, hops, entities, scope, spans
-    (sentences of the evidence), options and correct (the index from 0 of the right option). Options
-    become part of the question, as lines `A. ...`. The field names of FlashRAG, BEIR, DPR and
-    HotpotQA are accepted too; a warning lists ignored fields.
+    Questions have id, text, answers, evidence, and optionally grades (the relevance of each
+    evidence item, from 1), type, hops, entities, scope, spans (sentences of the evidence), options
+    and correct (the index from 0 of the right option). Options become part of the question, as
+    lines `A. ...`. The field names of FlashRAG, BEIR, DPR and HotpotQA are accepted too; a warning
+    lists ignored fields.
     """
     rows = Rows()
     for place, row in _read(corpus, _Document):
@@ -129,13 +133,21 @@ def add_questions(rows: Rows, questions: Path, *, ids: bool = True) -> None:
     for place, row in _read(questions, _Question):
         if ids and not row.id:
             raise UserError(f"{place}: the field 'id' is missing.")
+        if row.grades and len(row.grades) != len(row.evidence):
+            n = f"{len(row.grades)} grades for {len(row.evidence)} evidence items"
+            raise UserError(f"{place}: question '{row.id}' has {n}.")
+        graded: dict[str, int] = {}
+        for item, grade in zip(row.evidence, row.grades or [1] * len(row.evidence), strict=True):
+            evidence = documents.id_of(item)
+            graded[evidence] = max(grade, graded.get(evidence, 0))
         text, choice = with_options(row.text, row.options), Gold()
         if row.options or row.correct is not None:
             choice = choice_gold(place, row.options, row.correct)
         gold = replace(
             choice,
             answers=tuple(dict.fromkeys(row.answers)) or choice.answers,
-            evidence=tuple(dict.fromkeys(map(documents.id_of, row.evidence))),
+            evidence=tuple(graded),
+            grades=tuple(graded.values()),
             type=row.type,
             hops=row.hops,
             entities=tuple(row.entities),
