@@ -1,4 +1,4 @@
-"""List, score, remove, import and export stored runs.
+"""List, score, check, remove, import and export stored runs.
 
 A run is a folder HOME/runs/<data set>/<method>/<key>/.
 
@@ -14,6 +14,11 @@ texts that match but for white space), with or without answers; or {"retrieved_d
 ...], "answers": [...]} in the order of the questions. Imported runs are scored as ours and marked
 `imported`.
 
+check compares metrics with limits and exits with code 0 if all hold, else 3. Quote each condition:
+a shell reads > as a redirection. METRIC is a metric of the table, failed, n, or a figure of usage
+(e.g. context_tokens_per_question). With --interval a limit must hold at the worse end of the 95 %
+interval: the lower end for >=, the upper end for <=.
+
 export --result writes one file for the board: settings, metrics with n and interval, command,
 environment, and the sha256 of the rows, without any path, address or key.
 
@@ -23,12 +28,14 @@ examples
   graphrag-bench runs gc --delete
   graphrag-bench runs score 0a1b2c 9f8e7d evaluation.metrics=[rouge_l,meteor] evaluation.cuts=[1,5]
   graphrag-bench runs score 0a1b2c dataset.root=FOLDER
+  graphrag-bench runs check 0a1b2c "evidence_recall@5>=0.9" "failed<=0" --interval
   graphrag-bench runs import results.jsonl dataset=sample name="HippoRAG 2" reference=URL
   graphrag-bench runs export 0a1b2c --trec folder
   graphrag-bench runs export 0a1b2c --result
 """
 
 import json
+import re
 from argparse import Namespace
 from dataclasses import asdict, replace
 from datetime import datetime
@@ -76,6 +83,9 @@ from graphrag_bench.run.stored_settings import differing_settings
 from graphrag_bench.run.sweep import find_runs
 from graphrag_bench.tables.board import BOARD, write_result
 
+CHECK_FAILED = 3
+"""Exit code of `runs check` if a condition does not hold."""
+_CONDITION = re.compile(r"([^\s<>=]+)\s*(>=|<=)\s*([^\s<>=]+)")
 _FORMATS = ("terminal", "csv")
 _FORMAT = "terminal; or csv: a row per scored run, with differing settings as columns"
 
@@ -84,6 +94,7 @@ def declare(parser: Parser) -> None:
     meaning = "list runs with model, questions, failures and size (default)"
     listing = parser.add_action("ls", _list, meaning, default=True)
     scoring = parser.add_action("score", _score, "score stored answers and contexts again")
+    checking = parser.add_action("check", _check, "compare metrics with limits, for CI")
     removing = parser.add_action("rm", _remove, "remove runs; artifacts are kept")
     collecting = parser.add_action("gc", _collect, "list or remove artifacts that no run uses")
     importing = parser.add_action(
@@ -103,6 +114,10 @@ def declare(parser: Parser) -> None:
     scoring.add_section("settings (default: as last scored)", [
         *setting_rows("evaluation."), ("dataset.root=FOLDER", "the new folder of the data set"),
     ])  # fmt: skip
+    checking.add_word("run", "RUN", RUN)
+    checking.add_word("conditions", '"METRIC>=VALUE"', "a limit: >= or <=, in quotes", "+")
+    meaning = "compare the worse end of the 95 %% interval instead of the mean"
+    checking.add_flag("--interval", meaning, "--lower")
     removing.add_word("runs", "RUN", RUN, "+")
     removing.add_flag("--yes", "remove the runs; without it they are only listed")
     collecting.add_flag("--delete", "remove the listed files")
@@ -119,7 +134,7 @@ def declare(parser: Parser) -> None:
     exporting.add_option("--trec", "FOLDER", "write run.trec and qrels.trec to FOLDER")
     meaning = f"write the file for the board; default folder: {BOARD}"
     exporting.add_option("--result", "FOLDER", meaning, nargs="?", const=BOARD)
-    for action in (listing, scoring, removing, collecting, importing, exporting):
+    for action in (listing, scoring, checking, removing, collecting, importing, exporting):
         action.add_home()
 
 
@@ -158,6 +173,40 @@ def _score(options: Namespace) -> None:
     show_tables([first, metrics_table(metrics), *rest], as_json=options.json)
     for run in () if options.json else runs:
         print(f"scored: {run.folder.path}")
+
+
+def _check(options: Namespace) -> int:
+    text = " ".join(options.conditions)
+    conditions = [(*match.groups(), match[0]) for match in _CONDITION.finditer(text)]
+    if rest := _CONDITION.sub("", text).split():
+        raise UserError(
+            f"'{rest[0]}' is not a condition. Write METRIC>=VALUE or METRIC<=VALUE in quotes, e.g. "
+            '"evidence_recall@5>=0.9": without quotes, a shell writes the output to a file "=0.9".'
+        )
+    stored = find_run(options.run, options.home).metrics
+    plain = {name: stored[name] for name in ("failed", "n")} | stored.get("usage", {})
+    known = {**{name: {"mean": value} for name, value in plain.items()}, **stored["metrics"]}
+    holds = []
+    for name, sign, limit, condition in conditions:
+        if name not in known:
+            raise unknown("metric", name, known)
+        if not re.fullmatch(r"[-+]?(\d+\.?\d*|\.\d+)(e[-+]?\d+)?", limit):
+            raise UserError(f"'{condition}': '{limit}' is not a number.")
+        one = known[name]
+        end = one.get("low" if sign == ">=" else "high", one["mean"])
+        value = end if options.lower else one["mean"]
+        holds.append(value >= float(limit) if sign == ">=" else value <= float(limit))
+        line = f"{'holds' if holds[-1] else 'FAILS'}  {condition}: {one['mean']:.6g}"
+        if "n" in one:
+            line += f" (95 % CI {one['low']:.3f}-{one['high']:.3f}, n = {one['n']}"
+            left = stored["n"] - stored["failed"] - one["n"]
+            line += f"; {stored['failed']} of {stored['n']} failed" * bool(stored["failed"])
+            line += f"; {left} of {stored['n']} not scored" * bool(left) + ")"
+        print(line)
+    if (selected := stored.get("selected", 0)) > stored["n"]:
+        print(f"FAILS  unfinished: {stored['n']} of {selected} questions are stored")
+        holds.append(False)
+    return 0 if all(holds) else CHECK_FAILED
 
 
 def _import(options: Namespace) -> None:

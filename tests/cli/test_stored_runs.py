@@ -94,6 +94,43 @@ def test_runs_over_different_versions_of_a_corpus_are_not_paired() -> None:
     assert baseline_of(other, [one, old, other], "vanilla") is old
 
 
+@pytest.mark.parametrize(
+    ("conditions", "code"),
+    [
+        (["evidence_recall@5>=0.8"], 0),
+        (["evidence_recall@5", ">=", "0.8", "failed<=0"], 0),
+        (["evidence_recall@5 >= 0.81"], 3),
+        (["--interval", "evidence_recall@5>=0.8"], 3),
+        (["--lower", "evidence_recall@5<=0.8"], 3),
+        (["evidence_recall@5>=0.5", "evidence_recall@5<=0.7"], 3),
+        (["evidence_recall@5"], 2),
+        (["evidence_recal@5>=0.8"], 2),
+        (["evidence_recall@5>=80%"], 2),
+        (["evidence_recall@5>0.8"], 2),
+    ],
+)
+def test_check_compares_the_mean_or_the_worse_end_of_its_interval(
+    conditions: list[str], code: int, home: Path
+) -> None:
+    path = folder("bm25") / "metrics.json"
+    values = json.loads(path.read_text())
+    values["metrics"]["evidence_recall@5"] = {"mean": 0.8, "low": 0.6, "high": 0.9, "n": 5}
+    path.write_text(json.dumps(values))
+    ended = command("runs", "check", "bm25", *conditions)
+    assert ended.code == code, ended.err
+    if code == 2:
+        assert "evidence_recall@5" in ended.err and ended.err.count("\n") == 1
+    else:
+        assert "0.600-0.900, n = 5; 1 of 6 not scored" in ended.out
+
+
+def test_check_fails_for_an_unfinished_run_and_says_what_failed(home: Path) -> None:
+    path = folder("bm25") / "metrics.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | {"selected": 9, "failed": 1}))
+    ended = command("runs", "check", "bm25", "mrr>=0")
+    assert ended.code == 3 and "6 of 9" in ended.out and "1 of 6 failed" in ended.out
+
+
 def test_scoring_again_keeps_metrics_and_costs() -> None:
     before = metrics(folder("bm25"))
     toy_runs.reader_prompts.clear()
