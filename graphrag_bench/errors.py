@@ -1,7 +1,8 @@
 """Errors that the user can fix, and their messages with the nearest valid names."""
 
 import difflib
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import TypeVar
 
 T = TypeVar("T")
@@ -15,6 +16,17 @@ class UserError(Exception):
 
 class MissingPackage(UserError):
     """A package of an extra is not installed; the message has the install command."""
+
+
+@contextmanager
+def extra_needed(extra: str) -> Iterator[None]:
+    """Turn an ImportError into the MissingPackage that names the extra to install."""
+    try:
+        yield
+    except ImportError as error:
+        package = str(error.name).partition(".")[0]
+        install = f"pip install 'graphrag-bench[{extra}]'"
+        raise MissingPackage(f"{package} is not installed: {install}") from None
 
 
 class ErrorCollector:

@@ -3,12 +3,14 @@
 import os
 import shlex
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 from toy_runs import WEIGHTLESS, command
 
+from graphrag_bench import api
 from scripts import follow
 
 pytestmark = pytest.mark.slow
@@ -20,6 +22,7 @@ HYDRA = (ROOT / "docs" / "guides" / "hydra.md").read_text("utf-8")
 """The guide whose commands print what stands below them."""
 REFUSED = ("method.dampng", "hydra.nonsense")
 PAGES = [page for page in follow.pages() if page.name not in ("hydra.md", "README.md")]
+MODELS = {"embedder": "hashing", "nlp": {"_target_": "toy_runs.Capitals"}}
 OF_RUNS = {"ablate", "ask", "run", "plan"}
 
 
@@ -75,11 +78,11 @@ def test_every_command_of_a_page_runs(
         ended = command(*small(shlex.split(text)[1:]))
         assert ended.code == 0, f"{text}\n{ended.out}\n{ended.err}"
     elif text:
-        weightless = 'run("toy", embedder="hashing", nlp={"_target_": "toy_runs.Capitals"}'
-        small_text = text.replace('run("sample"', 'run("toy"').replace('run("toy"', weightless)
-        exec(small_text, {"__name__": "page"})  # an operator needs the name of its module
+        small_text = text.replace('("sample"', '("toy"').replace("gb.method(", "weightless(")
+        space = {"__name__": "page"}  # an operator needs the name of its module
+        exec(small_text, space | {"weightless": partial(api.method, **MODELS)})
     else:
-        space: dict[str, Any] = {}
+        space = dict[str, Any]()
         exec(files[-1].text, space)
         tests = [value for name, value in space.items() if name.startswith("test_")]
         assert tests

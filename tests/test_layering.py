@@ -27,7 +27,7 @@ LEVELS: tuple[frozenset[str], ...] = (
     frozenset({"run"}),
     frozenset({"judging", "tables", "explain", "questions"}),
     frozenset({"view", "scaffold"}),
-    frozenset({"cli", "api", "__main__", "trackers"}),
+    frozenset({"cli", "api", "adapters", "__main__", "trackers"}),
 )
 """The modules and folders of `graphrag_bench`, lowest first."""
 

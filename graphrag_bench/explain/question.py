@@ -3,7 +3,7 @@
 import json
 import zlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -160,6 +160,18 @@ def evidence_places(row: Row, gold: Gold) -> dict[str, list[str]]:
     return places
 
 
+def new_question(experiment: Experiment, name: str, text: str) -> Question:
+    """Return a question outside the data set, in its form of answers.
+
+    Raises UserError unless graph.per=all.
+    """
+    if experiment.settings.graph.per != "all":
+        raise UserError("A new question has no scope. Set graph.per=all.")
+    form, card = experiment.settings.answers, experiment.dataset.card
+    form = card.form_of("") if form == "auto" else form
+    return Question(name, text, form=form, abstract=card.abstract_type(""))
+
+
 class AnsweringFailed(UserError):
     """A step failed while answering a valid question."""
 
@@ -185,16 +197,10 @@ class TracedAnswer:
 
         Raises UserError unless graph.per=all, and AnsweringFailed if a step fails.
         """
-        if experiment.settings.graph.per != "all":
-            raise UserError("A new question has no scope. Set graph.per=all.")
-        form, card = experiment.settings.answers, experiment.dataset.card
-        form = card.form_of("") if form == "auto" else form
-        question = Question("asked", text, form=form, abstract=card.abstract_type(""))
+        question = new_question(experiment, "asked", text)
         resources = build_resources(experiment, experiment.models, Progress())
-        gold = {**experiment.dataset.gold, question.id: Gold()}
-        alone = replace(experiment, dataset=replace(experiment.dataset, gold=gold))
-        start = start_state(alone, question, resources["chunk_table"])
-        world, pipeline = Execution(resources), alone.method.pipeline
+        start = start_state(experiment, question, resources["chunk_table"])
+        world, pipeline = Execution(resources), experiment.method.pipeline
         (finished,) = run_pipeline([question], pipeline, world, start=lambda _: start)
         state = finished.outcome
         if isinstance(state, Failure):

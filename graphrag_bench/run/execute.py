@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from graphrag_bench.data.chunks import ChunkTable
-from graphrag_bench.data.dataset import item_documents
+from graphrag_bench.data.dataset import Gold, item_documents
 from graphrag_bench.errors import UserError
 from graphrag_bench.llm.calls import RunStopped
 from graphrag_bench.pipeline.pipeline import QuestionResult, run
@@ -173,7 +173,7 @@ def start_state(experiment: Experiment, question: Question, table: ChunkTable) -
     state = RetrievalState(question)
     if experiment.method.keys.given != "gold_chunks":
         return state
-    gold = experiment.dataset.gold[question.id]
+    gold = experiment.dataset.gold.get(question.id, Gold())
     documents = [one for name in gold.evidence for one in item_documents(gold, name)]
     ids = [chunk for document in documents for chunk in table.chunks_of(document)]
     chunks = np.array(list(dict.fromkeys(ids)), np.int64)

@@ -1,0 +1,28 @@
+"""A method as a LangChain retriever: `pip install 'graphrag-bench[adapters]'`."""
+
+from typing import Any
+
+from graphrag_bench.adapters.retrieval import context_of
+from graphrag_bench.api import EditablePipeline
+from graphrag_bench.data.dataset import Dataset
+from graphrag_bench.errors import extra_needed
+
+with extra_needed("adapters"):
+    from langchain_core.documents import Document
+    from langchain_core.retrievers import BaseRetriever
+
+
+class LangChainRetriever(BaseRetriever):
+    """Retriever of the context that a method packs for its reader: passages, facts, reports.
+
+    The metadata of a document are the `kind`, `id`, `title` and `score` of a piece.
+    """
+
+    experiment: Any
+
+    def __init__(self, pipeline: EditablePipeline, data: Dataset) -> None:
+        super().__init__(experiment=pipeline.experiment(data, answer="off"))
+
+    def _get_relevant_documents(self, query: str) -> list[Document]:
+        pieces = context_of(self.experiment, query)
+        return [Document(page_content=text, metadata=about) for text, about in pieces]

@@ -1,0 +1,30 @@
+"""A method as a LlamaIndex retriever: `pip install 'graphrag-bench[adapters]'`."""
+
+from graphrag_bench.adapters.retrieval import context_of
+from graphrag_bench.api import EditablePipeline
+from graphrag_bench.data.dataset import Dataset
+from graphrag_bench.errors import extra_needed
+
+with extra_needed("adapters"):
+    from llama_index.core.base.base_retriever import BaseRetriever
+    from llama_index.core.schema import NodeWithScore, QueryBundle, TextNode
+
+
+class LlamaIndexRetriever(BaseRetriever):
+    """Retriever of the context that a method packs for its reader: passages, facts, reports.
+
+    The metadata of a node are the `kind`, `id`, `title` and `score` of a piece; prompts omit them.
+    """
+
+    def __init__(self, pipeline: EditablePipeline, data: Dataset) -> None:
+        super().__init__()
+        self._experiment = pipeline.experiment(data, answer="off")
+
+    def _retrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
+        return [
+            NodeWithScore(
+                node=TextNode(text=text, metadata=about, excluded_llm_metadata_keys=[*about]),
+                score=about["score"],
+            )
+            for text, about in context_of(self._experiment, query_bundle.query_str)
+        ]

@@ -1,0 +1,63 @@
+"""Retrieval by a method for questions of other tools, without answers."""
+
+from collections.abc import Mapping
+from threading import Lock
+
+import numpy as np
+
+from graphrag_bench.data.chunks import ChunkTable
+from graphrag_bench.explain.question import AnsweringFailed, new_question
+from graphrag_bench.pipeline.steps import Failure
+from graphrag_bench.run.execute import retrieve
+from graphrag_bench.run.experiment import Experiment
+from graphrag_bench.values import Chunk, Ranked, RetrievalState
+
+_ONE_AT_A_TIME = Lock()
+
+
+def retrieved(
+    experiment: Experiment, texts: Mapping[str, str]
+) -> list[tuple[RetrievalState, ChunkTable]]:
+    """Return the state of each question, given as text by id, with its chunk table.
+
+    An id and text of the data set stand for its question, with its scope and entities. Threads
+    wait for each other. Raises AnsweringFailed for the first question that fails.
+    """
+    known = {(one.id, one.text): one for one in experiment.dataset.questions}
+    asked = [known.get(one) or new_question(experiment, *one) for one in texts.items()]
+    states = []
+    with _ONE_AT_A_TIME:
+        retrieval = retrieve(experiment, asked)
+    for one in retrieval.finished:
+        if isinstance(state := one.outcome, Failure):
+            raise AnsweringFailed(f"{one.question.id}: {state.step}: {state.message}")
+        states.append((state, retrieval.of(one)["chunk_table"]))
+    return states
+
+
+def document_scores(chunks: Ranked[Chunk], table: ChunkTable) -> dict[str, float]:
+    """Return the score of each document, best first, as 32-bit floats that fall with every rank.
+
+    A score is that of the document's first chunk, or the next lower float where it does not fall,
+    so that tools that sort by score keep the order. Documents that first occur in one chunk tie.
+    """
+    scores: dict[str, float] = {}
+    lowest = np.float32(np.inf)
+    for row, score in chunks.items():
+        if new := [name for name in table.documents_of(row) if name not in scores]:
+            lowest = np.fmin(np.float32(score), np.nextafter(lowest, np.float32(-np.inf)))
+            scores |= dict.fromkeys(new, float(lowest))
+    return scores
+
+
+def context_of(experiment: Experiment, text: str) -> list[tuple[str, dict[str, str | float]]]:
+    """Return each piece of a question's context: its text, and its kind, id, title and score.
+
+    Only a passage of a document has a title. Raises AnsweringFailed.
+    """
+    ((state, _),) = retrieved(experiment, {"asked": text})
+    titles = {("chunk", one.id): one.title for one in experiment.dataset.documents}
+    return [
+        (one.text, {"kind": one.kind, "id": one.id, "title": titles.get((one.kind, one.id), ""),
+                    "score": one.score}) for one in state.get("context").pieces
+    ]  # fmt: skip
