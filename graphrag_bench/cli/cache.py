@@ -10,6 +10,7 @@ examples
   graphrag-bench cache export replies.jsonl.gz
   graphrag-bench run llm=replay llm.path=replies.jsonl.gz ...    the same run without a model
   graphrag-bench cache import replies.jsonl.gz                   then runs call only what is missing
+  graphrag-bench cache import replies.jsonl                      replies of a batch (cache.batch)
 """
 
 import json
@@ -18,13 +19,14 @@ from pathlib import Path
 
 from graphrag_bench.cli.parsing import Parser
 from graphrag_bench.errors import UserError
+from graphrag_bench.llm.batch import import_replies, is_batch
 from graphrag_bench.llm.cache import VECTORS, VERDICTS, cache_stats, export_rows, import_rows
 from graphrag_bench.report.rendering import Table, show
 
 _TOKENS = ("prompt_tokens", "completion_tokens")
 _NOTE = (
     "new: not parsed yet; corrected: parsed at the second try; unreadable and failed replies are "
-    "requested again; cut: reached max_tokens; vectors: embedded texts"
+    "requested again; waiting: in a batch file; cut: reached max_tokens; vectors: embedded texts"
 )
 
 
@@ -33,7 +35,9 @@ def declare(parser: Parser) -> None:
     exporting = parser.add_action(
         "export", _export, "write all replies to FILE.jsonl or FILE.jsonl.gz"
     )
-    importing = parser.add_action("import", _import, "import replies; existing ones are kept")
+    importing = parser.add_action(
+        "import", _import, "import an export, or replies of a batch; existing ones are kept"
+    )
     counting.add_json()
     for action in (exporting, importing):
         action.add_word("file", "FILE", "the file of replies")
@@ -76,4 +80,5 @@ def _export(options: Namespace) -> None:
 
 def _import(options: Namespace) -> None:
     store, file = _store(options), options.file
-    print(f"{import_rows(file, store)} rows from {file} to {store}")
+    n = import_replies(file, store) if is_batch(file) else f"{import_rows(file, store)} rows"
+    print(f"{n} from {file} to {store}")

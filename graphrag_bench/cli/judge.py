@@ -8,7 +8,8 @@ Two or more runs are compared pairwise over the questions that all of them answe
 both orders: win rates with intervals, and the position and length bias of the judge. Verdicts are
 stored in HOME/comparisons/<key>/verdicts.jsonl.
 
-Repeat the command to resume; no call is repeated.
+Repeat the command to resume; no call is repeated. With --batch, repeat it with --replies until no
+request is left (OpenAI's batch API or `vllm run-batch`).
 
 examples
   graphrag-bench judge 0a1b2c3d llm@llm_judge=openai_compatible llm_judge.model=gpt-4o-mini
@@ -37,6 +38,7 @@ from graphrag_bench.config.sources import names
 from graphrag_bench.errors import UserError
 from graphrag_bench.evaluation.metrics import metrics
 from graphrag_bench.judging import answers, pairs, tables
+from graphrag_bench.llm.batch import import_replies
 from graphrag_bench.progress import Progress
 from graphrag_bench.report.notes import mixed_regimes
 from graphrag_bench.report.rendering import markdown, show_tables
@@ -77,6 +79,8 @@ def declare(parser: Parser) -> None:
     parser.add_option(
         "--limit", "N", "judge only N questions, stratified by type", type=positive_int
     )
+    parser.add_option("--batch", "FILE", "write the requests to FILE.jsonl instead of sending them")
+    parser.add_option("--replies", "FILE", "import the replies of a batch first")
     parser.add_flag("--plan", "print the maximum number of calls, and make none")
     named = {name: "only with --metrics: " * one.named for name, one in answers.MEASURES.items()}
     judged = [one for one in metrics() if one.source == "judge"]
@@ -98,6 +102,8 @@ def main(options: Namespace) -> None:
         )
     models = Models(settings, runs[0].require_dataset())
     models.identity("llm_judge")
+    if options.replies and models.replies:
+        Progress().say(import_replies(options.replies, models.replies.path))
     if one_by_one:
         _grade(runs, models, wanted, options)
     else:
@@ -119,7 +125,8 @@ def _runs_and_settings(options: Namespace) -> tuple[list[StoredRun], RunSettings
     runs = list({run.folder.path.resolve(): StoredRun(run.folder) for run in found}.values())
     home = options.home or str(runs[0].folder.path.resolve().parents[3])
     paths = checked.paths.model_copy(update={"home": home})
-    return runs, checked.model_copy(update={"paths": paths})
+    cache = checked.cache.model_copy(update={"batch": options.batch or checked.cache.batch})
+    return runs, checked.model_copy(update={"paths": paths, "cache": cache})
 
 
 def _grade(
@@ -137,6 +144,8 @@ def _grade(
     for run in runs:
         rows = answers.judge_answers(run, models, wanted, options.limit, Progress())
         judged.append((str(run.metrics["title"]), judged_values(rows), run.scopes))
+    if models.batch:
+        models.batch.stop()
     show_tables([tables.judged_table(judged)], as_json=options.json)
     for run in () if options.json else runs:
         print(f"judged: {(run.folder.path / 'judged.jsonl').resolve()}")
@@ -148,7 +157,10 @@ def _compare(judging: pairs.PairJudging, options: Namespace) -> None:
         print(f"at most {judging.n_calls()} calls, protocol {protocol.name}")
         return
     judging.models.charge(judging.folder / pairs.LEDGER, tuple)
-    rates = answered.win_rates(judging.run(Progress()), criteria)
+    rows = judging.run(Progress())
+    if judging.models.batch:
+        judging.models.batch.stop()
+    rates = answered.win_rates(rows, criteria)
     judge, n = judging.models.identity("llm_judge"), len(answered.questions)
     matched = tables.match_table(
         f"{n} questions, judged by {judge}, protocol {protocol.name}", rates

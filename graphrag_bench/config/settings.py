@@ -131,6 +131,8 @@ class CacheSettings(_Settings):
     """write: reuse and store; read: only reuse; off: neither."""
     path: str | None = None
     """File of the replies; default: HOME/cache/replies.sqlite."""
+    batch: str | None = None
+    """Write requests without a stored reply to this file (OpenAI's batch format); send none."""
 
 
 class BudgetSettings(_Settings):

@@ -1,7 +1,7 @@
 """Judging of the answers of a stored run, one by one; stored judgements are reused."""
 
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal, TypeVar
@@ -11,6 +11,7 @@ from graphrag_bench.evaluation.listed_answers import KGQA
 from graphrag_bench.fingerprint import code, digest
 from graphrag_bench.judging import graphragbench, measures
 from graphrag_bench.judging.measures import AnswerToJudge, JudgedMetric, JudgeModels, judge
+from graphrag_bench.llm.calls import RequestsWritten
 from graphrag_bench.llm.chat import ChatModel
 from graphrag_bench.llm.ledger import Ledger
 from graphrag_bench.llm.meter import FailureGate
@@ -244,5 +245,6 @@ def in_blocks(
     with progress.task(message, len(todo)) as advance:
         for start in range(0, len(todo), BLOCK):
             part = todo[start : start + BLOCK]
-            append_lines(file, rows_of(part))
+            with suppress(RequestsWritten):  # the next block has requests too
+                append_lines(file, rows_of(part))
             advance(len(part))

@@ -29,7 +29,9 @@ from graphrag_bench.errors import UserError
 from graphrag_bench.llm.calls import CallFailed, Completion, Request, RunStopped
 
 Verdict = Literal["new", "valid", "corrected", "unreadable", "failed"]
-VERDICTS = get_args(Verdict)
+WAITING = "waiting"
+"""Reason of a failure whose request is in a batch file."""
+VERDICTS = (*get_args(Verdict), WAITING)
 VECTORS = "vectors"
 KEY_DIGITS = 32
 VERSION = 4
@@ -268,7 +270,8 @@ def cache_stats(path: str | Path) -> dict[str, Counter[str]]:
         if isinstance(row, StoredTagging):
             continue
         counts = models.setdefault(row.identity, Counter())
-        counts[getattr(row, "verdict", VECTORS)] += 1
+        waits = getattr(row, "reason", "") == WAITING
+        counts[WAITING if waits else getattr(row, "verdict", VECTORS)] += 1
         counts["cut"] += getattr(row, "finish", "") == "length"
         for name in ("prompt_tokens", "completion_tokens", "usd"):
             counts[name] += getattr(row, name, 0)

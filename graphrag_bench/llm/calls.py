@@ -92,4 +92,8 @@ class ServerFailed(RunStopped):
     """The server or the network failed; a later run may succeed."""
 
 
+class RequestsWritten(RunStopped):
+    """Requests without a stored reply were written to a batch file instead of sent."""
+
+
 CallOutcome = Completion | CallFailed

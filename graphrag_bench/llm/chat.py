@@ -53,6 +53,8 @@ class ChatModel(ABC):
     cache: Cache | None = None
     budget: Budget | None = None
     log: Log | None = None
+    batch: "Callable[[ChatModel, Sequence[Request]], None] | None" = None
+    """Called with each list of requests; raises RequestsWritten unless all outcomes are stored."""
     gate: FailureGate | None = None
     stop_on_outage: bool = False
     _original: "ChatModel | None" = None
@@ -148,6 +150,8 @@ class ChatModel(ABC):
             (Request(prompt, max_tokens, tuple(stop), schema, self.trial), item)
             for prompt, item in zip(prompts, items or [""] * len(prompts), strict=True)
         ]
+        if self.batch is not None:
+            self.batch(self, [request for request, _ in calls])
         outcomes: dict[int, CallOutcome] = {}
         completed = self._as_completed(calls)
         try:
@@ -210,7 +214,8 @@ class ChatModel(ABC):
         key, prompt = reply_key(self._root.identity, request)
         with store.lock(key):
             stored = store.get(key)
-            if stored is not None and stored.verdict not in ("unreadable", "failed"):
+            again = stored is None or stored.verdict in ("unreadable", "failed")
+            if stored is not None and (self.batch is not None or not again):
                 return stored.completion
             about: dict[str, Any] = {"key": key, "identity": self._root.identity, "prompt": prompt,
                                      "created": time.time()}  # fmt: skip

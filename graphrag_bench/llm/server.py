@@ -28,12 +28,12 @@ LIST_SECONDS = 3.0
 """Time limit of the request for a server's models."""
 _FIRST_RETRIES = 2
 _SECONDS_OF_A_STOP = 5.0
-_OVERFLOW = re.compile(
+OVERFLOW = re.compile(
     r"context.{0,20}(length|size|window)|maximum context|exceed_context|too many tokens|"
     r"(prompt|input|request) (is|was) too (long|large)|reduce the length",
     re.IGNORECASE,
 )
-_FILTERED = re.compile(r"content.?(filter|policy|management)|safety system|moderation", re.I)
+FILTERED = re.compile(r"content.?(filter|policy|management)|safety system|moderation", re.I)
 _NO_QUOTA = re.compile(r"""["'](code|type)["']:\s*["']insufficient_quota["']""")
 _WAIT = re.compile(
     r"(?:try again|retry|wait|available|reset)[^\d{}\[\]]{0,40}?((?:\d+(?:\.\d+)?\s*"
@@ -304,11 +304,11 @@ class Server:
         what = "text" if self.group == "embedder" else "prompt"
         if status == 402 or (status == 429 and _NO_QUOTA.search(text)):
             return RunStopped(f"The account at {self.address} has no quota left: {message}")
-        if status == 413 or _OVERFLOW.search(message):
+        if status == 413 or OVERFLOW.search(message):
             return CallFailed("context_overflow", f"The {what} does not fit: {message}")
         if status in (408, 409, 429) or status >= 500:
             return CallFailed("retries_exhausted", self._exhausted(f"HTTP {status}: {message}"))
-        if _FILTERED.search(message):
+        if FILTERED.search(message):
             return CallFailed("content_filter", f"The server filtered the {what}: {message}")
         if status in (401, 403):
             key = f"the key in {self.api_key_env}" if self.api_key_env else "a call without a key"

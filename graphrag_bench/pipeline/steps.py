@@ -12,7 +12,7 @@ from typing import Any
 from graphrag_bench.contract import Operator, Read, by_slot
 from graphrag_bench.errors import result_or_error
 from graphrag_bench.fingerprint import code
-from graphrag_bench.llm.calls import Completion
+from graphrag_bench.llm.calls import Completion, RequestsWritten
 from graphrag_bench.llm.chat import ChatModel
 from graphrag_bench.llm.ledger import Ledger
 from graphrag_bench.llm.meter import FailureGate, Meter, Usage
@@ -51,7 +51,11 @@ def attempt(step: str, work: Callable[[], Any]) -> Any:
 
     A UserError is raised again, because it would fail every question.
     """
-    result = result_or_error(work)
+    result: Any
+    try:
+        result = result_or_error(work)
+    except RequestsWritten as waiting:
+        result = waiting
     if isinstance(result, Exception):
         return Failure(
             step, type(result).__name__, str(result) or repr(result), user_traceback(result)

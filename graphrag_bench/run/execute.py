@@ -10,7 +10,7 @@ import numpy as np
 from graphrag_bench.data.chunks import ChunkTable
 from graphrag_bench.data.dataset import Gold, item_documents
 from graphrag_bench.errors import UserError
-from graphrag_bench.llm.calls import RunStopped
+from graphrag_bench.llm.calls import RequestsWritten, RunStopped
 from graphrag_bench.pipeline.pipeline import QuestionResult, run
 from graphrag_bench.pipeline.steps import Execution, Failure
 from graphrag_bench.progress import Advance, Progress
@@ -59,7 +59,8 @@ def execute(experiment: Experiment, progress: Progress | None = None) -> RunResu
     asked = experiment.budget_set
     if reason := empty_blocks(pipeline, budget, experiment.window, asked=asked):
         raise UserError(f"'{experiment.method.name}': {reason}")
-    folder, repeats = experiment.folder, experiment.trials()
+    folder, repeats, batch = experiment.folder, experiment.trials(), experiment.models.batch
+    n_requests = batch.n if batch else 0
     with folder.exclusive():
         answered = [question for question in selected if question.id in to_answer]
         try:
@@ -69,6 +70,8 @@ def execute(experiment: Experiment, progress: Progress | None = None) -> RunResu
         finally:
             for one in (experiment, *repeats):
                 one.models.release()
+        if batch:
+            batch.stop(n_requests)
         metrics, names = results(experiment, selected), [question.id for question in answered]
         stored = StoredRun(folder, experiment.dataset)
         if repeated := repeats_of(stored, names, settings.evaluation):
@@ -120,6 +123,8 @@ def _work(
     for scope, models, part in graphs:
         try:
             resources = build_resources(experiment, models, progress, answering)
+        except RequestsWritten:
+            continue  # the next scope may have requests too
         except UserError as error:
             where = f"scope '{scope}': " if len(graphs) > 1 else ""
             kind = type(error) if isinstance(error, RunStopped) else UserError
@@ -159,6 +164,8 @@ def _run_block(
     start = partial(start_state, experiment, table=table)
     pipeline = experiment.method.pipeline
     for one in run(questions, pipeline, execution, answering=answering, start=start):
+        if one.failure is not None and one.failure.kind == RequestsWritten.__name__:
+            continue
         row = record(one, table, settings.trace)
         contexts = [] if settings.trace == "off" else context_rows(one, table)
         experiment.folder.append(row, timing_rows(one, settings.workers), contexts)

@@ -22,6 +22,7 @@ from graphrag_bench.embedding.tokenizer import Tokenizer, tokenizer_of
 from graphrag_bench.embedding.workers import ParallelEmbedder, ParallelTagger, WorkerModel, Workers
 from graphrag_bench.errors import UserError
 from graphrag_bench.fingerprint import file_digest, identity_of
+from graphrag_bench.llm.batch import BatchFile
 from graphrag_bench.llm.cache import Cache
 from graphrag_bench.llm.chat import ChatModel
 from graphrag_bench.llm.ledger import Budget, Ledger, total_spending
@@ -185,7 +186,15 @@ class Models(Mapping[str, Any]):
             raise UserError(f"{group}._target_ makes a {kind}; a ChatModel is needed.")
         if isinstance(model, Replay):
             return model.attached(trial=trial)
-        return model.attached(store=self.replies, budget=self.budget, trial=trial)
+        model = model.attached(store=self.replies, budget=self.budget, trial=trial)
+        model.batch = self.batch
+        return model
+
+    @property
+    def batch(self) -> BatchFile | None:
+        """The file of requests that are written instead of sent, or None."""
+        path = self.settings.cache.batch
+        return self.shared.get_or_make("batch", path, lambda: BatchFile(path)) if path else None
 
     @cached_property
     def replies(self) -> Cache | None:

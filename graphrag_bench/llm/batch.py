@@ -1,0 +1,126 @@
+"""Batch files: requests in the format of OpenAI's batch API and of `vllm run-batch`, and replies.
+
+The `custom_id` of a request is its cache key. Until its reply is imported, the request is in the
+cache as a failure.
+"""
+
+import json
+import threading
+import zlib
+from collections.abc import Mapping, Sequence
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+from graphrag_bench.errors import UserError
+from graphrag_bench.llm.cache import WAITING, Cache, StoredReply, reply_key
+from graphrag_bench.llm.calls import CallFailed, Completion, Request, RequestsWritten
+from graphrag_bench.llm.chat import ChatModel
+from graphrag_bench.llm.openai_compatible import OpenAICompatible, body, completion
+from graphrag_bench.llm.server import FILTERED, OPENAI, OVERFLOW
+from graphrag_bench.llm.settings import Prices, provider_facts
+from graphrag_bench.prompts import Message
+
+_AGAIN = (WAITING, "retries_exhausted", "malformed")
+"""Failures that are requested again; a filtered or refused prompt would fail again."""
+
+
+class BatchFile:
+    """File of requests without a stored reply; replaces an earlier one, and no other file.
+
+    `n` is the number of requests so far. Raises UserError for a file with other content.
+    """
+
+    def __init__(self, path: str) -> None:
+        self.path, self.n, self._cache = Path(path), 0, Path()
+        self._lock, self._keys = threading.Lock(), set[str]()
+        if self.path.is_file() and self.path.stat().st_size and not is_batch(path):
+            raise UserError(f"'{path}' is not a file of requests. Name another file.")
+        self.path.write_text("")
+
+    def __call__(self, llm: ChatModel, requests: Sequence[Request]) -> None:
+        """Write the requests without a stored outcome; raises RequestsWritten if there are any."""
+        if not isinstance(llm, OpenAICompatible) or llm.cache is None or llm.cache.reading:
+            raise UserError("A batch needs llm=openai_compatible and cache.mode=write.")
+        asked = {reply_key(llm.identity, one): one for one in requests}
+        stored = llm.cache.get_many(StoredReply, [key for key, _ in asked])
+        about: dict[str, Any] = {"identity": llm.identity, "verdict": "failed", "reason": WAITING}
+        waiting = [
+            StoredReply("", key=key, prompt=prompt, **about)
+            for key, prompt in asked
+            if key not in stored or stored[key].reason in _AGAIN
+        ]
+        llm.cache.put(*waiting)
+        with self._lock, self.path.open("a", encoding="utf-8") as out:
+            for row in waiting:
+                if row.key not in self._keys:
+                    sent = body(llm.model, asked[row.key, row.prompt], llm.decoding, llm.dialect)
+                    line = {"custom_id": row.key, "method": "POST", "url": "/v1/chat/completions"}
+                    out.write(json.dumps({**line, "body": sent}) + "\n")
+            self._keys.update(row.key for row in waiting)
+            self.n, self._cache = len(self._keys), llm.cache.path
+        if waiting:
+            self.stop()
+
+    def stop(self, before: int = 0) -> None:
+        """Raise RequestsWritten if there are requests besides the first `before`."""
+        if self.n > before:
+            raise RequestsWritten(
+                f"{self.n} requests are in {self.path}. Import their replies (graphrag-bench cache "
+                f"import REPLIES.jsonl --path {self._cache}), and repeat the command."
+            )
+
+
+def is_batch(file: str | Path) -> bool:
+    """Return whether the first line of a file is a request or a reply of a batch."""
+    try:
+        with Path(file).open(encoding="utf-8-sig") as lines:
+            return "custom_id" in json.loads(next(lines, "[]"))
+    except (OSError, ValueError, TypeError):
+        return False
+
+
+def import_replies(file: str | Path, cache: str | Path) -> str:
+    """Store the replies of a batch, and return a text with the number of lines of each kind.
+
+    `failed` lines have an error or an unusable reply, `known` ones were imported before, `foreign`
+    ones answer no request of this cache, and `unreadable` ones are no JSON.
+    """
+    counts = dict.fromkeys(("replies", "failed", "known", "foreign", "unreadable"), 0)
+    with closing(Cache(cache)) as store, Path(file).open(encoding="utf-8-sig") as lines:
+        for line in filter(str.strip, lines):
+            try:
+                answer = json.loads(line)
+                row = store.get(str(answer["custom_id"]))
+            except (ValueError, TypeError, KeyError):
+                counts["unreadable"] += 1
+                continue
+            kind = "foreign" if row is None else "known"
+            if row is not None and row.reason in _AGAIN:
+                asked = json.loads(zlib.decompress(row.prompt))
+                chat = tuple(Message(*one) for one in asked["messages"])
+                how = {name: asked[name] for name in ("max_tokens", "stop", "schema")}
+                llm = _Answered(row.identity, answer).attached(store=store, trial=asked["trial"])
+                (outcome,) = llm.complete([chat], **how)
+                kind = "failed" if isinstance(outcome, CallFailed) else "replies"
+            counts[kind] += 1
+    return ", ".join(f"{n} {kind}" for kind, n in counts.items())
+
+
+class _Answered(ChatModel):
+    """Model of one line of a batch's replies; `usd` is OpenAI's price without a batch."""
+
+    identity = ""
+
+    def __init__(self, identity: str, answer: Mapping[str, Any]) -> None:
+        self.identity, self.answer = identity, answer
+
+    def call(self, request: Request) -> Completion:
+        response = self.answer.get("response") or {}
+        if self.answer.get("error") or response.get("status_code") != 200:
+            text = json.dumps(self.answer.get("error") or response)[:500]
+            kinds = {"context_overflow": OVERFLOW, "content_filter": FILTERED}
+            final = (kind for kind, pattern in kinds.items() if pattern.search(text))
+            raise CallFailed(next(final, "retries_exhausted"), text)
+        prices = provider_facts(self.identity.rpartition(":")[0], OPENAI)[1] or Prices()
+        return completion(response.get("body") or {}, request, prices)

@@ -1,0 +1,51 @@
+"""A provider of batches: replies to a file of requests, and the same model called directly."""
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import fake_openai
+import planted_judges
+
+from graphrag_bench.llm.calls import Completion, Request
+from graphrag_bench.llm.openai_compatible import OpenAICompatible, body, completion
+from graphrag_bench.prompts import Message
+
+calls: list[str] = []
+"""The last message of each direct call."""
+SERVED = fake_openai.Served(fake_openai.Scenario(reads=True))
+
+
+def reply(sent: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the response body of a request; a judge prefers the longer answer."""
+    answer = fake_openai.chat(SERVED, dict(sent), broken=False)
+    if "\n\nAnswer 2:\n" in sent["messages"][-1]["content"]:
+        chat = tuple(Message(one["role"], one["content"]) for one in sent["messages"])
+        answer["choices"][0]["message"]["content"] = planted_judges._longer(chat)
+    return answer
+
+
+class Direct(OpenAICompatible):
+    """The model without a network."""
+
+    def call(self, request: Request) -> Completion:
+        sent = body(self.model, request, self.decoding, self.dialect)
+        calls.append(sent["messages"][-1]["content"])
+        return completion(reply(sent), request, self.prices)
+
+
+def serve(requests: Path, replies: Path) -> list[dict[str, Any]]:
+    """Write a reply to each request, in reversed order; return the replies."""
+    lines = [json.loads(line) for line in requests.read_text("utf-8").splitlines()]
+    answers = [
+        {"id": "batch_req", "custom_id": one["custom_id"], "error": None,
+         "response": {"status_code": 200, "request_id": "x", "body": reply(one["body"])}}
+        for one in reversed(lines)
+    ]  # fmt: skip
+    write(replies, answers)
+    return answers
+
+
+def write(replies: Path, answers: list[dict[str, Any]]) -> None:
+    replies.write_text("".join(json.dumps(one) + "\n" for one in answers), "utf-8")

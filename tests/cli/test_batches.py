@@ -1,0 +1,145 @@
+"""Requests as batch files instead of calls: the same bytes as by calls, and no network."""
+
+import json
+from collections.abc import Callable
+from contextlib import nullcontext
+from pathlib import Path
+from typing import Any
+
+import batch_server
+import pytest
+from toy_runs import command, records, run_error, run_folder, write_set
+
+from graphrag_bench.llm.batch import import_replies
+from graphrag_bench.llm.cache import cache_stats
+from graphrag_bench.llm.calls import RequestsWritten
+
+pytestmark = pytest.mark.slow
+
+MODEL = ["llm=openai_compatible", "llm._target_=batch_server.Direct", "llm.model=fake",
+         "llm.base_url=http://127.0.0.1:9/v1", "llm.api_key_env=null"]  # fmt: skip
+SET = ["embedder=hashing", *MODEL]
+BUILT = ["method=hipporag", "method.conversion=llm", "build.extraction=llm"]
+JUDGE = ["llm@llm_judge=openai_compatible", *(f"llm_judge{word[3:]}" for word in MODEL[1:])]
+REQUESTS, REPLIES = Path("requests.jsonl"), Path("replies.jsonl")
+BATCH, CACHE = "cache.batch=requests.jsonl", "cache/replies.sqlite"
+TOWNS = ("Alba", "Beldor")
+TOY, BM25 = ["dataset=toy", "limit=2"], "method=bm25"
+DETERMINED = ("records.jsonl", "contexts.jsonl", "verdicts.jsonl", "statistics.json", "answers.txt")
+
+
+def by_batches(*words: str) -> list[int]:
+    """Repeat a run until no request is left; return the size of each batch."""
+    sizes = []
+    while True:
+        try:
+            run_folder(*SET, *words, "paths.home=batch", BATCH)
+        except RequestsWritten as stop:
+            assert (REQUESTS.name in str(stop), stop.exit_code) == (True, 1)
+        else:
+            assert REQUESTS.read_text() == ""
+            return sizes
+        answers = batch_server.serve(REQUESTS, REPLIES)
+        assert len({one["custom_id"] for one in answers}) == len(answers) > 0
+        sizes.append(len(answers))
+        imported = import_replies(REPLIES, "batch/cache/replies.sqlite")
+        assert imported.startswith(f"{len(answers)} replies, 0 failed, 0 known, 0 foreign")
+
+
+def files(home: str) -> dict[str, bytes]:
+    found = [
+        path for path in Path(home).rglob("*") if path.name in DETERMINED or path.suffix == ".npy"
+    ]
+    return {str(path.relative_to(home)): path.read_bytes() for path in found}
+
+
+def test_builds_runs_and_judges_by_batches_have_the_bytes_of_direct_calls(home: Path) -> None:
+    direct = [
+        run_folder(*SET, *words, "paths.home=direct") for words in ([*TOY, *BUILT], [*TOY, BM25])
+    ]
+    assert command("judge", *map(str, direct), *JUDGE).code == 0
+    batch_server.calls.clear()
+    assert by_batches(*TOY, *BUILT) == [8, 8, 2, 2]  # names, triples, conversion, answers
+    assert by_batches(*TOY, BM25) == [2]
+    runs = [str(path) for path in Path("batch").glob("runs/toy/*/*")]
+    judge = ["judge", *runs, *JUDGE, "--batch", str(REQUESTS)]
+    assert command(*judge).code == 1
+    n = len(batch_server.serve(REQUESTS, REPLIES))
+    assert n and command(*judge, "--replies", str(REPLIES)).code == 0
+    assert batch_server.calls == []
+    assert files("batch") == files("direct") and len(files("batch")) > 5
+
+
+def test_the_requests_of_all_scopes_are_in_one_batch(home: Path) -> None:
+    corpus = [{"id": town, "text": f"{town} was founded by Ada Marsh.", "scope": town}
+              for town in TOWNS]  # fmt: skip
+    questions = [{"id": f"q-{town}", "text": f"Who founded {town}?", "answers": ["Ada Marsh"],
+                  "evidence": [town], "scope": town} for town in TOWNS]  # fmt: skip
+    write_set(home / "scoped", corpus, questions)
+    words = ["dataset=jsonl", "dataset.root=scoped", "graph.per=partition"]
+    assert by_batches(*words, *BUILT) == [2, 2, 2, 2]
+
+
+def _error(status: int, message: str) -> Callable[[dict[str, Any]], None]:
+    def change(answer: dict[str, Any]) -> None:
+        answer["response"] = {"status_code": status, "body": {"error": {"message": message}}}
+
+    return change
+
+
+def _expired(answer: dict[str, Any]) -> None:
+    answer.update(response=None, error={"code": "batch_expired", "message": "expired"})
+
+
+def _cut(answer: dict[str, Any]) -> None:
+    answer["response"]["body"]["choices"][0]["finish_reason"] = "length"
+
+
+def _filtered(answer: dict[str, Any]) -> None:
+    answer["response"]["body"]["choices"][0]["finish_reason"] = "content_filter"
+
+
+@pytest.mark.parametrize(
+    ("change", "counted", "n_again", "status"),
+    [
+        (lambda answer: answer.update(custom_id="x"), "1 foreign", 1, "answered"),
+        (_error(500, "busy"), "1 failed", 1, "answered"),
+        (_error(400, "unsupported field"), "1 failed", 1, "answered"),
+        (_expired, "1 failed", 1, "answered"),
+        (_error(400, "maximum context length"), "1 failed", 0, "failed"),
+        (_filtered, "1 failed", 0, "failed"),
+        (_cut, "2 replies", 0, "answered"),
+    ],
+)
+def test_a_reply_that_may_come_later_is_requested_again(
+    home: Path, change: Callable[[dict[str, Any]], None], counted: str, n_again: int, status: str
+) -> None:
+    words = [*TOY, *SET, BM25, BATCH]
+    with pytest.raises(RequestsWritten):
+        run_folder(*words)
+    answers = batch_server.serve(REQUESTS, REPLIES)
+    change(answers[0])
+    batch_server.write(REPLIES, answers)
+    with REPLIES.open("a") as file:
+        file.write('{"custom_id": "torn')
+    imported = import_replies(REPLIES, CACHE)
+    assert counted in imported and "1 unreadable" in imported
+    (counts,) = cache_stats(CACHE).values()
+    assert (counts["waiting"], counts["cut"]) == (int(counted == "1 foreign"), int(change is _cut))
+    with pytest.raises(RequestsWritten) if n_again else nullcontext():
+        run_folder(*words)
+    assert len(REQUESTS.read_text().splitlines()) == n_again
+    batch_server.serve(REQUESTS, REPLIES)
+    command("cache", "import", str(REPLIES))
+    statuses = {row["status"] for row in records(run_folder(*words))}
+    assert statuses == {"answered", status}
+
+
+def test_a_file_of_other_content_is_not_overwritten_and_other_models_are_refused(
+    home: Path,
+) -> None:
+    words = [*TOY, BM25, BATCH]
+    assert "openai_compatible" in run_error(*words, "llm=scripted")
+    REQUESTS.write_text('{"question": "Who?"}\n')
+    assert REQUESTS.name in run_error(*words, *MODEL)
+    assert json.loads(REQUESTS.read_text()) == {"question": "Who?"}
