@@ -9,6 +9,7 @@ examples
   graphrag-bench artifacts export 3f2a graph.tar.gz
   graphrag-bench artifacts import graph.tar.gz --home /scratch/me
   graphrag-bench artifacts export 3f2a graph.graphml
+  graphrag-bench artifacts export 3f2a folder --form neo4j
   graphrag-bench artifacts verify
 """
 
@@ -25,6 +26,10 @@ from graphrag_bench.errors import UserError
 from graphrag_bench.report.rendering import Table, show_tables
 
 _FILE = "FILE.tar.gz, for import; or FILE.graphml, a graph for other tools or graph.import_from"
+_FORMS = ("gfmrag", "neo4j")
+_FORM = (
+    "write the CSV files of a graph to the folder FILE, as GFM-RAG 2 (gfmrag) or Neo4j reads them"
+)
 
 
 def declare(parser: Parser) -> None:
@@ -37,6 +42,7 @@ def declare(parser: Parser) -> None:
     )
     exporting.add_word("key", "KEY", "the key of the artifact, or its beginning")
     exporting.add_word("file", "FILE", _FILE)
+    exporting.add_option("--form", "FORM", _FORM, choices=_FORMS)
     importing.add_word("file", "FILE.tar.gz", "an archive written by export")
     for action in (listing, verifying):
         action.add_json()
@@ -85,17 +91,24 @@ def _export(options: Namespace) -> None:
     folder, file = _folder(options), Path(options.file)
     artifact = sharing.find(folder, options.key)
     items = sharing.with_inputs(folder, artifact)
-    if file.name.endswith((".tar.gz", ".tgz")):
+    if options.form is None and file.name.endswith((".tar.gz", ".tgz")):
         content = sharing.export_artifacts(items, file)
         print(f"{len(items)} artifacts to {file}\ncontent: {content}")
         return
-    if file.suffix != ".graphml":
-        raise UserError(f"'{file}' must end in .tar.gz or .graphml.")
+    if options.form is None and file.suffix != ".graphml":
+        raise UserError(f"'{file}' must end in .tar.gz or .graphml, or needs --form.")
     if artifact.resource != "graph":
-        raise UserError(f"{artifact.key} is a {artifact.resource}. {file.suffix} needs a graph.")
+        form = options.form or file.suffix
+        raise UserError(f"{artifact.key} is a {artifact.resource}. {form} needs a graph.")
     chunks = next((item for item in items if item.resource == "chunk_table"), None)
     if chunks is None:
         raise UserError("The chunk table of the graph is missing. Import or build it.")
-    graph = load_artifact(Graph, artifact.folder)
-    export_graphml(graph, load_artifact(ChunkTable, chunks.folder), file)
+    graph, table = load_artifact(Graph, artifact.folder), load_artifact(ChunkTable, chunks.folder)
+    if options.form is None:
+        export_graphml(graph, table, file)
+    else:
+        from graphrag_bench.adapters import gfmrag, graph_tables, neo4j
+
+        export = {"gfmrag": gfmrag.export_gfm, "neo4j": neo4j.export_neo4j}[options.form]
+        export(*graph_tables.graph_tables(graph, table), file)
     print(f"{graph.n_nodes} nodes and {graph.n_relationships} relationships to {file}")

@@ -1,0 +1,43 @@
+"""A graph as a data set of GFM-RAG 2 and G-reasoner."""
+
+import json
+from pathlib import Path
+
+import pandas as pd
+
+from graphrag_bench.adapters.graph_tables import write_csv
+
+_RELATION = {"SYNONYM_OF": "equivalent", "MENTIONED_IN": "is_mentioned_in"}
+
+
+def export_gfm(nodes: pd.DataFrame, links: pd.DataFrame, folder: Path) -> None:
+    """Write processed/stage1/{nodes,relations,edges}.csv and raw/documents.json of `graph_tables`.
+
+    Chunks are of type `document`, named by their document; " (document)" follows the name of an
+    entity. Attributes are Python literals. Source: gfm-rag 2.0.0, docs/workflow/data_format.md.
+    """
+    is_chunk, stage = nodes["label"] == "Chunk", folder / "processed" / "stage1"
+    taken = is_chunk & nodes["name"].isin(nodes["name"][~is_chunk])
+    names = nodes["name"] + taken.map({True: " (document)", False: ""})
+    passages = (nodes["title"] + "\n" + nodes["text"]).str.removeprefix("\n")
+    about = nodes[["type"]].assign(description=nodes["text"].mask(is_chunk, ""))
+    about["content"] = passages.where(is_chunk, "")
+    kinds = is_chunk.map({True: "document", False: "entity"})
+    table = {"name": names, "type": kinds, "attributes": _literals(about)}
+    write_csv(pd.DataFrame(table), stage / "nodes.csv")
+    relation = links["kind"].map(_RELATION).fillna(links["name"].replace("", "related to"))
+    by_id = dict(zip(nodes["id"], names, strict=True))
+    ends = {end: links[end].map(by_id) for end in ("source", "target")}
+    table = {"source": ends["source"], "relation": relation, "target": ends["target"]}
+    table["attributes"] = _literals(links[["description", "keywords", "weight"]])
+    write_csv(pd.DataFrame(table), stage / "edges.csv")
+    table = {"name": relation.unique(), "attributes": "{}"}
+    write_csv(pd.DataFrame(table), stage / "relations.csv")
+    (folder / "raw").mkdir(exist_ok=True)
+    texts = dict(zip(names[is_chunk], passages[is_chunk], strict=True))
+    (folder / "raw" / "documents.json").write_text(json.dumps(texts, indent=1))
+
+
+def _literals(table: pd.DataFrame) -> list[str]:
+    """Return each row as a Python literal, without empty texts."""
+    return [repr({k: v for k, v in row.items() if v != ""}) for row in table.to_dict("records")]

@@ -1,0 +1,91 @@
+"""Graphs in the CSV files of GFM-RAG 2 and of Neo4j's import, read back with pandas."""
+
+import ast
+import json
+
+import pandas as pd
+import pytest
+from toy_runs import TOY, command, run_folder
+
+from graphrag_bench.adapters.gfmrag import export_gfm
+from graphrag_bench.adapters.graph_tables import graph_tables
+from graphrag_bench.adapters.neo4j import export_neo4j
+from graphrag_bench.algorithms.graph import Graph
+from graphrag_bench.data.chunks import ChunkTable
+
+NASTY = ['a "b", c', "a\r\nb\rc\nd", "=1+1", "\\", " x ", "NA", "007", "é\x00\u2028", "'"]
+TABLE = ChunkTable.of(
+    [("ada", "Ada\nMarsh", NASTY[1]), *((f"d{row}", "", one) for row, one in enumerate(NASTY)),
+     ("long", "", "first"), ("long", "", "second")]
+)  # fmt: skip
+
+
+def graph() -> Graph:
+    mentions = [[row == 0] * len(TABLE) for row in range(len(NASTY) + 1)]
+    mentions[1][2] = True
+    names = ["ada", *NASTY]
+    relations = ["founded", "synonym of", ""]
+    return Graph.from_arrays(
+        [0, 1, 2], [1, 2, 0], mentions, weight=[1, 0.5, 2], names=names, relations=relations
+    )
+
+
+def read(path) -> pd.DataFrame:
+    return pd.read_csv(path, keep_default_na=False, dtype=None)
+
+
+def test_gfm_rag_reads_its_three_files(tmp_path):
+    export_gfm(*graph_tables(graph(), TABLE), tmp_path)
+    stage = tmp_path / "processed" / "stage1"
+    nodes, relations, edges = (read(stage / f"{n}.csv") for n in ("nodes", "relations", "edges"))
+    assert [*nodes.columns] == ["name", "type", "attributes"]
+    assert [*relations.columns] == ["name", "attributes"]
+    assert [*edges.columns] == ["source", "relation", "target", "attributes"]
+    assert nodes.name.nunique() == len(nodes) == 1 + len(NASTY) + len(TABLE)
+    assert nodes.name[: 1 + len(NASTY)].tolist() == ["ada", *NASTY]
+    documents = nodes[nodes.type == "document"]
+    names = documents.name.tolist()
+    assert names[0] == "ada (document)"
+    assert names[-2:] == ["long#1", "long#2"]
+    contents = [ast.literal_eval(one)["content"] for one in documents.attributes]
+    assert contents == TABLE.passages
+    stored = json.loads((tmp_path / "raw" / "documents.json").read_text("utf-8"))
+    assert stored == dict(zip(names, contents, strict=True))
+    assert {*edges.source, *edges.target} <= {*nodes.name}
+    assert relations.name.tolist() == ["founded", "equivalent", "related to", "is_mentioned_in"]
+    assert edges[:3].values.tolist() == [
+        ["ada", "founded", NASTY[0], "{'weight': 1.0}"],
+        [NASTY[0], "equivalent", NASTY[1], "{'weight': 0.5}"],
+        [NASTY[1], "related to", "ada", "{'weight': 2.0}"],
+    ]
+    assert edges[3:][["source", "target"]].values.tolist() == [
+        *(["ada", name] for name in names), [NASTY[0], names[2]],
+    ]  # fmt: skip
+
+
+def test_neo4j_has_ids_labels_and_types(tmp_path):
+    export_neo4j(*graph_tables(graph(), TABLE), tmp_path)
+    nodes, links = read(tmp_path / "nodes.csv"), read(tmp_path / "relationships.csv")
+    assert {":ID", ":LABEL"} < {*nodes.columns}
+    assert {":START_ID", ":END_ID", ":TYPE", "weight:double"} < {*links.columns}
+    assert nodes[":ID"].is_unique
+    assert nodes.groupby(":LABEL").size().to_dict() == {"Chunk": len(TABLE), "Entity": 10}
+    chunks = nodes[nodes[":LABEL"] == "Chunk"]
+    assert chunks.text.tolist() == [*TABLE.texts]
+    assert chunks.title.tolist() == [*TABLE.titles]
+    assert {*links[":START_ID"], *links[":END_ID"]} <= {*nodes[":ID"]}
+    assert links[":TYPE"].tolist()[:4] == ["RELATED_TO", "SYNONYM_OF", "RELATED_TO", "MENTIONED_IN"]
+    assert links["weight:double"].tolist() == [1, 0.5, 2] + [1] * (len(TABLE) + 1)
+
+
+@pytest.mark.parametrize("form", ["gfmrag", "neo4j"])
+def test_export_writes_a_graph_in_both_forms_and_nothing_else(form, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    run_folder("method=hipporag", *TOY, "limit=1", "answer=off")
+    keys = {path.parent.name: path.name for path in tmp_path.glob("artifacts/toy/*/*")}
+    ended = command("artifacts", "export", keys["graph"], "out", "--form", form)
+    assert ended.code == 0, ended.err
+    (nodes,) = (tmp_path / "out").rglob("nodes.csv")
+    n_entities = int(ended.out.split()[0])
+    assert len(read(nodes)) == n_entities + 8
+    assert command("artifacts", "export", keys["chunk_table"], "out", "--form", form).code == 2
