@@ -17,7 +17,7 @@ from graphrag_bench.config.sources import (
     method_file,
     with_profile,
 )
-from graphrag_bench.data.dataset import Dataset
+from graphrag_bench.data.dataset import COLLECTIONS, Dataset
 from graphrag_bench.data.readers import read_dataset
 from graphrag_bench.errors import ErrorCollector, UserError, did_you_mean
 from graphrag_bench.explain.question import RunQuestions, TracedAnswer
@@ -48,7 +48,8 @@ if TYPE_CHECKING:
 
 
 def dataset(
-    name: str,
+    card: str,
+    /,
     root: str | Path | None = None,
     openie: str | Path | None = None,
     *,
@@ -59,7 +60,8 @@ def dataset(
     """Read a data set from `root`, else from `home`/data or the folder of its card.
 
     `questions` is a file or folder of generated questions that replace the set's own. `settings`
-    are those of a synthetic set. Raises UserError for an unknown name and for invalid rows.
+    are those of a synthetic set or a collection (`name`, `split`). Raises UserError for an unknown
+    name and for invalid rows.
 
     >>> toy = dataset("toy")
     >>> len(toy.documents), toy.questions[0].text, toy.gold["q1"].answers
@@ -67,7 +69,7 @@ def dataset(
     >>> len(dataset("world", size=20, n_questions=3).questions)
     3
     """
-    return read_dataset(name, root, openie, settings, home=home, questions=questions)
+    return read_dataset(card, root, openie, settings, home=home, questions=questions)
 
 
 def dataset_of(
@@ -208,6 +210,8 @@ class EditablePipeline:
             if isinstance(rest.get(name), str):
                 chosen.append(f"{'llm@' if name in _ROLES else ''}{name}={rest.pop(name)}")
         source = {"name": data.card.name, "root": data.root, **data.settings}
+        if data.card.name in COLLECTIONS:
+            source["card"] = data.card.name
         files = {"openie": data.openie if data.root else None, "questions": data.questions_file}
         source |= {name: str(path) for name, path in files.items() if path is not None}
         settings = compose_settings(chosen, {**rest, "dataset": source, "method": self.method})

@@ -22,7 +22,7 @@ from graphrag_bench.contract import (
     operators,
     paper_first,
 )
-from graphrag_bench.data.dataset import Card, Dataset, card_names, load_card
+from graphrag_bench.data.dataset import COLLECTIONS, Card, Dataset, card_names, load_card
 from scripts.markdown import table
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -226,6 +226,8 @@ def datasets_page() -> str:
 def _source(card: Card) -> str:
     if card.source is None:
         return "your folder" if card.name in ("folder", "jsonl") else "this project"
+    if card.name in COLLECTIONS:
+        return "by name"
     return "fetch" if card.source.downloads else "by hand"
 
 

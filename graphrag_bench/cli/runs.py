@@ -31,6 +31,7 @@ examples
   graphrag-bench runs check 0a1b2c "evidence_recall@5>=0.9" "failed<=0" --interval
   graphrag-bench runs import results.jsonl dataset=sample name="HippoRAG 2" reference=URL
   graphrag-bench runs export 0a1b2c --trec folder
+  graphrag-bench runs export 0a1b2c --beir folder
   graphrag-bench runs export 0a1b2c --result
 """
 
@@ -68,7 +69,14 @@ from graphrag_bench.report.tables import (
 from graphrag_bench.run import cleanup
 from graphrag_bench.run.command import NONE
 from graphrag_bench.run.folder import METRICS, DamagedRun, RunFolder
-from graphrag_bench.run.imported import QRELS, TREC, ResultsFile, export_trec, import_run
+from graphrag_bench.run.imported import (
+    QRELS,
+    TREC,
+    ResultsFile,
+    export_beir,
+    export_trec,
+    import_run,
+)
 from graphrag_bench.run.stored import (
     StoredRun,
     find_run,
@@ -132,6 +140,7 @@ def declare(parser: Parser) -> None:
         "--allow-unmatched", "import even if over 1 %% of passages match no document"
     )
     exporting.add_option("--trec", "FOLDER", "write run.trec and qrels.trec to FOLDER")
+    exporting.add_option("--beir", "FOLDER", "write the run's data set in BEIR's layout to FOLDER")
     meaning = f"write the file for the board; default folder: {BOARD}"
     exporting.add_option("--result", "FOLDER", meaning, nargs="?", const=BOARD)
     for action in (listing, scoring, checking, removing, collecting, importing, exporting):
@@ -140,12 +149,15 @@ def declare(parser: Parser) -> None:
 
 def _export(options: Namespace) -> None:
     run = find_run(options.run, options.home)
-    if options.trec is None and options.result is None:
-        raise UserError("runs export needs --trec FOLDER or --result.")
+    if options.trec is None and options.beir is None and options.result is None:
+        raise UserError("runs export needs --trec FOLDER, --beir FOLDER or --result.")
     if options.trec is not None:
         n = export_trec(run, Path(options.trec))
         files = f"{Path(options.trec) / TREC}" + f", {QRELS}" * bool(run.dataset)
         print(f"{files}: {n} questions")
+    if options.beir is not None:
+        n = export_beir(run, Path(options.beir))
+        print(f"{options.beir}: {n} questions; read it: dataset=beir dataset.root={options.beir}")
     if options.result is not None:
         print(write_result(run, options.home, options.result))
 

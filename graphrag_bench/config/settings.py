@@ -64,7 +64,11 @@ class DatasetSettings(_Settings):
 
     model_config = ConfigDict(extra="allow")
     name: str
-    """Name of a card in datasets/."""
+    """Name of a card in datasets/; with dataset=beir or ir_datasets, of a set at its publisher."""
+    card: str = ""
+    """Name of the card; default: dataset.name."""
+    split: Text | None = None
+    """Judgements of a BEIR set, qrels/SPLIT.tsv, whose queries are asked; default: test."""
     root: Text | None = None
     """Folder of the files; default: that of the card."""
     openie: Text | None = None
@@ -79,8 +83,11 @@ class DatasetSettings(_Settings):
 
     @property
     def own(self) -> dict[str, Any]:
-        """The settings of a synthetic set, such as `hops`."""
-        return self.model_extra or {}
+        """The settings of a synthetic set, such as `hops`, or of a collection."""
+        chosen = {"name": self.name if self.card not in ("", self.name) else None}
+        chosen |= {"split": self.split}
+        set_ones = {name: value for name, value in chosen.items() if value is not None}
+        return {**set_ones, **(self.model_extra or {})}
 
 
 class GraphSettings(_Settings):

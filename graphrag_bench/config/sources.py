@@ -37,7 +37,7 @@ from hydra.plugins.search_path_plugin import SearchPathPlugin
 from omegaconf import OmegaConf
 
 from graphrag_bench.config.settings import Fidelity, Profile, default_settings
-from graphrag_bench.data.dataset import card_names
+from graphrag_bench.data.dataset import COLLECTIONS, card_names
 from graphrag_bench.errors import UserError, did_you_mean, unknown
 from graphrag_bench.files import expand_home, project_folder, read_yaml
 
@@ -328,7 +328,7 @@ def _content(group: str, name: str) -> dict[str, Any] | None:
     if name in _FIXED.get(group, ()):
         return {group: name}
     if group == "dataset" and name in card_names():
-        return {"name": name}
+        return {"name": name, **({"card": name} if name in COLLECTIONS else {})}
     of_paper = group in _OF_PAPERS and ("." in name or "/" in name)
     inside: dict[str, Any] | None = papers().content(group, name) if of_paper else None
     return inside

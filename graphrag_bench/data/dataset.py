@@ -25,6 +25,8 @@ UNKNOWN = "unknown"
 DEFAULT_FORM = "default"
 ABSTRACT = "abstract"
 """The type of questions about a whole corpus, which `graphrag-bench questions` makes."""
+COLLECTIONS = {"beir": ("name", "split"), "ir_datasets": ("name",)}
+"""Cards of many sets, with the settings that choose a set."""
 Split = Literal["all", "dev", "test"]
 DEV_SHARE = 0.5
 """The default share of the dev split, on which settings may be chosen."""
@@ -223,10 +225,10 @@ def evidence_names(gold: Gold, documents: Sequence[str]) -> list[str]:
 class Dataset:
     """Documents, questions and gold of a data set; every question has an entry in `gold`.
 
-    `settings` are the non-default settings of a synthetic set. `subgraphs` are the triples of the
-    documents. `training` and `validation` are the files for trained scorers. `questions_file`
-    replaces the questions of the set. `gold_error` is an error in the gold that makes scoring
-    impossible.
+    `settings` are the non-default settings of a synthetic set or of a collection. `subgraphs` are
+    the triples of the documents. `training` and `validation` are the files for trained scorers.
+    `questions_file` replaces the questions of the set. `gold_error` is an error in the gold that
+    makes scoring impossible.
     """
 
     name: str
@@ -245,10 +247,10 @@ class Dataset:
 
     @property
     def question_set(self) -> str:
-        """The name of the questions file, or of its folder; "" for the set's own questions."""
+        """The name of the questions file, or of its folder; else the split of a collection."""
         file = self.questions_file
         if file is None:
-            return ""
+            return str(self.settings.get("split", ""))
         return file.resolve().parent.name if file.name == QUESTIONS else file.stem
 
     @property

@@ -1,7 +1,9 @@
 """Rows of published files (JSON, JSON lines, TSV, parquet), with places for error messages."""
 
 import csv
+import gzip
 import json
+import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
@@ -48,22 +50,26 @@ def not_blank(texts: Sequence[str | None]) -> tuple[str, ...]:
 
 @dataclass
 class Rows:
-    """The documents and questions of a set by id, with their places in the files.
+    """The documents and questions of a set by id, with the places of questions in the files.
 
-    `subgraphs` are the triples of the documents. `files` maps each file with several documents to
-    its documents; evidence may name such a file.
+    `absent` is evidence that the corpus lacks and that counts as not found. `subgraphs` are the
+    triples of the documents. `files` maps each file with several documents to its documents;
+    evidence may name such a file.
     """
 
     documents: dict[str, Document] = field(default_factory=dict)
     questions: dict[str, Question] = field(default_factory=dict)
     gold: dict[str, Gold] = field(default_factory=dict)
-    places: dict[tuple[str, str], Place] = field(default_factory=dict)
+    places: dict[str, Place] = field(default_factory=dict)
+    absent: set[str] = field(default_factory=set)
     subgraphs: Subgraphs | None = None
     files: dict[str, list[str]] = field(default_factory=dict)
 
     def add_document(self, place: Place, document: Document) -> None:
         """Add a document; raises UserError for a repeated id."""
-        self._note("document", document.id, place)
+        if document.id in self.documents:
+            number = [*self.documents].index(document.id) + 1
+            raise UserError(f"{place}: the id '{document.id}' occurs twice (document {number}).")
         self.documents[document.id] = document
 
     def add_numbered(self, place: Place, title: str, text: str) -> str:
@@ -74,19 +80,16 @@ class Rows:
 
     def add_question(self, place: Place, question: Question, gold: Gold) -> None:
         """Add a question; raises UserError for a repeated id and for blank texts."""
-        self._note("question", question.id, place)
+        if before := self.places.get(question.id):
+            first = before.rpartition(", ")[2]
+            raise UserError(f"{place}: the id '{question.id}' occurs twice ({first}).")
+        self.places[question.id] = place
         if not question.text.strip():
             raise UserError(f"{place}: question '{question.id}' has no text.")
         if any(not answer.strip() for answer in gold.answers):
             raise UserError(f"{place}: question '{question.id}' has a blank answer.")
         self.questions[question.id] = question
         self.gold[question.id] = replace(gold, grades=()) if {*gold.grades} <= {1} else gold
-
-    def _note(self, kind: str, name: str, place: Place) -> None:
-        if before := self.places.get((kind, name)):
-            first = before.rpartition(", ")[2]
-            raise UserError(f"{place}: the id '{name}' occurs twice ({first}).")
-        self.places[kind, name] = place
 
     def gold_error(self, corpus: Path) -> str:
         """Return the first error in the evidence, or ""; `corpus` is the corpus file or folder.
@@ -101,13 +104,15 @@ class Rows:
         for name, gold in self.gold.items():
             for evidence in gold.evidence:
                 if fault := self._fault(evidence, self.questions[name].scope, corpus):
-                    return f"{self.places['question', name]}: question '{name}' {fault}"
+                    return f"{self.places[name]}: question '{name}' {fault}"
             if files := [one for one in gold.evidence if one in self.files]:
                 parts = tuple((file, tuple(self.files[file])) for file in files)
                 self.gold[name] = replace(gold, parts=parts)
         return ""
 
     def _fault(self, evidence: str, scope: str | None, corpus: Path) -> str:
+        if evidence in self.absent:
+            return ""
         if evidence not in self.files and evidence not in self.documents:
             ids = [*self.files, *self.documents][:_HINTED]
             hint = did_you_mean(evidence, ids, [*ids[:3], "..."])
@@ -151,11 +156,13 @@ def records(path: Path, shape: type[R]) -> Iterator[tuple[Place, R]]:
     """Yield the place and the validated row of every object in the files that a name matches.
 
     The file ending determines the format: .parquet (read in batches), .json (a list, an object or
-    JSON lines), .tsv (with a header); files with other endings are JSON lines.
+    JSON lines), .tsv (with a header); files with other endings are JSON lines. A further ending .gz
+    marks a compressed file.
     """
     readers = {".parquet": parquet_objects, ".json": json_objects, ".tsv": _table_rows}
     for file in files_of(path):
-        for place, content in readers.get(file.suffix, json_line_objects)(file):
+        ending = Path(file.name.removesuffix(".gz")).suffix
+        for place, content in readers.get(ending, json_line_objects)(file):
             yield place, checked_row(place, content, shape)
 
 
@@ -174,8 +181,9 @@ def n_records(path: Path) -> int:
 def files_of(path: Path) -> list[Path]:
     """Return the file or folder with a name, or the files that match it as a pattern, sorted.
 
-    A missing file is replaced by parquet files next to it or in `data/`: `test.parquet`, or shards
-    `test-00000-of-00002-...`. Raises UserError if no file is found.
+    A missing file is replaced by itself with the ending .gz, or by parquet files next to it or in
+    `data/`: `test.parquet`, or shards `test-00000-of-00002-...`. Raises UserError if no file is
+    found.
     """
     if files := _files_of(path):
         return files
@@ -193,8 +201,8 @@ def exists(path: Path) -> bool:
 def _files_of(path: Path) -> list[Path]:
     if path.exists():
         return [path]
-    patterns = [path.name, f"{path.stem}.parquet", f"{path.stem}-*.parquet"]
-    patterns += [f"data/{one}" for one in patterns[1:]]
+    patterns = [path.name, f"{path.name}.gz", f"{path.stem}.parquet", f"{path.stem}-*.parquet"]
+    patterns += [f"data/{one}" for one in patterns[2:]]
     every = (sorted(one for one in path.parent.glob(name) if one.is_file()) for name in patterns)
     return next(filter(None, every), [])
 
@@ -223,16 +231,23 @@ def json_objects(path: Path) -> Iterator[tuple[Place, object]]:
 
 def json_line_objects(path: Path) -> Iterator[tuple[Place, object]]:
     """Yield the objects of JSON lines, one at a time; blank lines are skipped."""
-    _check_exists(path)
-    with path.open("rb") as file:
-        for number, line in enumerate(file, start=1):
-            if line.strip():
-                yield f"{path}, line {number}", _parsed(line, path, number)
+    for number, line in _lines(path):
+        if line.strip():
+            yield f"{path}, line {number}", _parsed(line, path, number)
 
 
 def _content(path: Path) -> bytes:
+    return b"".join(line for _, line in _lines(path))
+
+
+def _lines(path: Path) -> Iterator[tuple[int, bytes]]:
+    """Yield number and content of each line of a file, which may be compressed by gzip."""
     _check_exists(path)
-    return path.read_bytes()
+    try:
+        with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as file:
+            yield from enumerate(file, start=1)
+    except (gzip.BadGzipFile, EOFError, zlib.error) as error:
+        raise UserError(f"{path}: damaged gzip file ({error}).") from None
 
 
 def _check_exists(path: Path) -> None:
@@ -266,9 +281,14 @@ def _parsed(content: bytes, path: Path, line: int = 0) -> object:
 
 
 def _table_rows(path: Path) -> Iterator[tuple[Place, object]]:
-    table = csv.DictReader(read_text(path).splitlines(), delimiter="\t")
-    for number, cells in enumerate(table, start=2):
-        yield f"{path}, line {number}", {name: cell for name, cell in cells.items() if name}
+    lines = (_text(line, path, number) for number, line in _lines(path))
+    table = csv.DictReader(lines, delimiter="\t")
+    try:
+        for cells in table:
+            place = f"{path}, line {table.line_num}"
+            yield place, {name: cell for name, cell in cells.items() if name}
+    except csv.Error as error:
+        raise UserError(f"{path}, line {table.line_num}: {error}.") from None
 
 
 def parquet_objects(path: Path) -> Iterator[tuple[Place, Mapping[str, object]]]:

@@ -44,7 +44,7 @@ def training_set(dataset: Dataset) -> TrainingSet:
     def read(path: Path, n_questions: int | None = None) -> Dataset:
         rows = rog(path, path, n_questions)
         for name in sorted(ids & rows.questions.keys()):
-            raise UserError(f"{rows.places['question', name]}: '{name}' is a question of the run.")
+            raise UserError(f"{rows.places[name]}: '{name}' is a question of the run.")
         return Dataset(
             f"{dataset.name}-training", tuple(rows.documents.values()),
             tuple(rows.questions.values()), rows.gold, dataset.card, subgraphs=rows.subgraphs,

@@ -1,12 +1,15 @@
-"""Import of external results as runs, and export of runs as TREC files."""
+"""Import of external results as runs, and export of runs as TREC and BEIR files."""
 
+import csv
 import hashlib
+from io import StringIO
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from graphrag_bench.config.settings import DatasetSettings, EvaluationSettings
-from graphrag_bench.data.dataset import DEV_SHARE, Gold, evidence_names
+from graphrag_bench.data.dataset import DEV_SHARE, Gold, evidence_names, item_documents
 from graphrag_bench.data.rankings import NO_PASSAGE, Ranking, Rankings, read_rankings
+from graphrag_bench.data.readers import judged
 from graphrag_bench.errors import UserError
 from graphrag_bench.fingerprint import digest
 from graphrag_bench.run.folder import REFERENCES, Row, RunFolder, write_rows, write_whole
@@ -138,6 +141,29 @@ def export_trec(run: StoredRun, folder: Path) -> int:
     if run.dataset:
         write_whole(folder / QRELS, "".join(gold_lines))
     return len(rows)
+
+
+def export_beir(run: StoredRun, folder: Path) -> int:
+    """Write the data set of a run in BEIR's layout; return the number of questions.
+
+    All documents, questions and grades are written; gold answers, scopes and aliases have no place
+    in this layout. A question without gold documents is in no qrels, so it is not asked of the
+    export. Raises UserError if the data set cannot be read.
+    """
+    data = run.require_dataset()
+    documents = ({"_id": one.id, "title": one.title, "text": one.text} for one in data.documents)
+    write_rows(folder / "corpus.jsonl", documents)
+    write_rows(folder / "queries.jsonl", ({"_id": q.id, "text": q.text} for q in data.questions))
+    lines = StringIO()
+    table = csv.writer(lines, delimiter="\t", lineterminator="\n")
+    table.writerow(("query-id", "corpus-id", "score"))
+    for question in data.questions:
+        gold = data.gold[question.id]
+        for name, grade in gold.graded.items():
+            table.writerows((question.id, one, grade) for one in item_documents(gold, name))
+    split = data.settings.get("split", judged.TEST)
+    write_whole(folder / judged.QRELS / f"{split}.tsv", lines.getvalue())
+    return len(data.questions)
 
 
 def _line(*fields: str) -> str:

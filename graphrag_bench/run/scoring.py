@@ -72,7 +72,7 @@ def scoring_of(
 def dataset_of(settings: DatasetSettings, home: str | Path, *, scored: bool = True) -> Dataset:
     """Read the data set of settings; faults in its gold are errors only if `scored`."""
     return read_dataset(
-        settings.name, settings.root, settings.openie, settings.own,
+        settings.card or settings.name, settings.root, settings.openie, settings.own,
         home=home, questions=settings.questions, scored=scored,
     )  # fmt: skip
 

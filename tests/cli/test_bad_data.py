@@ -47,7 +47,7 @@ def test_a_missing_data_set_is_named_with_the_setting_of_its_folder(home: Path) 
         (b'{"id": "a", "text": "x"}\n{oops}\n', [QUESTION], "corpus.jsonl, line 2; JSON"),
         ([{"text": "x"}], [QUESTION], "corpus.jsonl, line 1; 'id'"),
         ([{"id": "a", "text": "x", "tilte": "A"}], [QUESTION], "line 1; 'tilte'; 'title'"),
-        ([*PASSAGES, PASSAGES[0]], [QUESTION], "corpus.jsonl, line 3; 'a'; line 1"),
+        ([*PASSAGES, PASSAGES[0]], [QUESTION], "corpus.jsonl, line 3; 'a'; document 1"),
         ([{"id": "a", "text": " "}], [QUESTION], "corpus.jsonl; blank"),
         (PASSAGES, [{**QUESTION, "answrs": ["x"]}], "questions; line 1; 'answrs'; 'answers'"),
         (PASSAGES, [{**QUESTION, "text": ""}], "questions; line 1; 'q1'"),

@@ -3,7 +3,7 @@
 import pytest
 
 from graphrag_bench.data.dataset import Dataset, card_names, load_card
-from graphrag_bench.data.readers import FOLDER, READERS, read_dataset
+from graphrag_bench.data.readers import FOLDER, PACKAGE, READERS, read_dataset
 from graphrag_bench.evaluation.answers import DEFAULT
 from graphrag_bench.evaluation.metrics import ANSWER_METRICS
 from graphrag_bench.text import normalise_name
@@ -54,9 +54,10 @@ def test_questions_have_evidence_and_no_passage_answers_a_multi_hop_question(own
 def test_every_card_has_a_known_reader_and_known_metrics(name: str) -> None:
     card = load_card(name)
     assert card.name == name
-    assert {layout.reader for layout in card.shapes} <= {*READERS, FOLDER}
+    assert {layout.reader for layout in card.shapes} <= {*READERS, FOLDER, PACKAGE}
     assert set(card.metrics) <= set(ANSWER_METRICS)
-    files = {"questions"} if card.reader == FOLDER else {"corpus", "questions"}
+    special: dict[str, set[str]] = {FOLDER: {"questions"}, PACKAGE: set()}
+    files = special.get(card.reader, {"corpus", "questions"})
     for layout in card.shapes:
         assert set(layout.files) - {"training", "validation"} == files
     assert card.license

@@ -9,23 +9,26 @@ from importlib import import_module
 from pathlib import Path
 from types import MappingProxyType
 
-from graphrag_bench.data.dataset import QUESTIONS, Card, Dataset, Layout, load_card
+from graphrag_bench.data.dataset import COLLECTIONS, QUESTIONS, Card, Dataset, Layout, load_card
 from graphrag_bench.data.readers.jsonl import add_questions
+from graphrag_bench.data.readers.judged import TEST, ir_datasets
 from graphrag_bench.data.rows import Rows, exists
 from graphrag_bench.errors import UserError, did_you_mean, unknown
 from graphrag_bench.files import project_folder
+from graphrag_bench.text import safe_name
 
 _SETTINGS = ("name", "root", "openie", "questions")
-_OWN = ("jsonl", "folder")
+_OWN = ("jsonl", "folder", "beir")
 """Cards of your own sets, which get the names of their folders."""
-FOLDER = "folder"
-"""The reader of a folder of texts."""
+FOLDER, PACKAGE = "folder", "ir_datasets"
+"""The readers of a folder of texts, and of a package."""
 _MODULES = {
     "jsonl": "jsonl",
     "passages": "musique hotpotqa popqa nq multihoprag alce_asqa zhou2025 ultradomain "
     "ultradomain_original",
     "stories": "quality squality summscreen infinitebench graphragbench novelqa",
     "rog": "rog",
+    "judged": "beir",
 }
 READERS = {name: module for module, names in _MODULES.items() for name in names.split()}
 """The module of each reader, which is a function of that name."""
@@ -46,8 +49,9 @@ def read_dataset(
     The files are in `root`, by default the card's folder or `home`/data/<name>, where `fetch` saves
     them. `openie` names one of several OpenIE files. `questions` is a file, or a folder with
     `questions.jsonl`, that replaces the questions of the set. `settings` are those of a synthetic
-    set. Raises UserError for unknown names, and for errors in the files, with file and line;
-    without `scored`, an error in the gold is stored in `Dataset.gold_error` instead.
+    set, or choose the set of a collection. Raises UserError for unknown names, and for errors in
+    the files, with file and line; without `scored`, an error in the gold is stored in
+    `Dataset.gold_error` instead.
 
     >>> toy = read_dataset("toy")
     >>> len(toy.documents), toy.questions[0].text, toy.gold["q1"].answers
@@ -61,30 +65,23 @@ def read_dataset(
         module, _, function = card.made_by.rpartition(".")
         made: Dataset = getattr(import_module(module), function)(card, settings)
         return made
-    for setting in settings:
-        hint = did_you_mean(setting, _SETTINGS)
-        raise UserError(f"No setting 'dataset.{setting}'. {hint}")
-    folder = _folder(card, root, Path(home))
-    layout = _layout(folder, card)
-    rows = _rows(folder, layout, Path(home))
-    corpus = folder if layout.reader == FOLDER else _files(folder, layout)[0]
-    extra = {
-        part: folder / layout.files[part]
-        for part in ("training", "validation")
-        if part in layout.files and exists(folder / layout.files[part])
-    }
+    if others := settings.keys() - set(chosen := COLLECTIONS.get(name, ())):
+        hint = did_you_mean(other := min(others), [*_SETTINGS, *chosen])
+        raise UserError(f"Data set '{name}' has no setting 'dataset.{other}'. {hint}")
+    if "split" in chosen:
+        settings = {"split": TEST, **settings}
+    own, corpus, rows, files = _read(card, root, openie, settings, Path(home))
     dataset = Dataset(
-        name=f"{name}-{folder.resolve().name}" if root and name in _OWN else name,
+        name="-".join(filter(None, [name, own, str(settings.get("split", ""))])),
         documents=tuple(rows.documents.values()),
         questions=tuple(rows.questions.values()),
         gold=rows.gold,
         card=card,
-        openie=_openie_file(folder, openie),
         root=str(root) if root else None,
+        settings=settings,
         subgraphs=rows.subgraphs,
-        training=extra.get("training"),
-        validation=extra.get("validation"),
         gold_error=rows.gold_error(corpus),
+        **files,
     )
     if questions is not None:
         dataset = _with_questions(dataset, Path(questions), rows.files)
@@ -93,7 +90,33 @@ def read_dataset(
     return dataset
 
 
-def _rows(folder: Path, layout: Layout, home: Path) -> Rows:
+def _read(
+    card: Card,
+    root: str | Path | None,
+    openie: str | Path | None,
+    settings: Mapping[str, object],
+    home: Path,
+) -> tuple[str, Path, Rows, dict[str, Path | None]]:
+    """Return the set's own name, its corpus file or folder, its rows and its further files."""
+    member = str(settings.get("name", ""))
+    if card.reader == PACKAGE:
+        if root or openie or not member:
+            raise UserError(f"dataset={card.name} needs dataset.name=NAME, and no other file.")
+        return member, Path(member), ir_datasets(member), {}
+    folder = _folder(card, root, home, member)
+    layout = _layout(folder, card)
+    rows = _rows(folder, layout, home, str(settings.get("split", "")))
+    own = member or folder.resolve().name * bool(root and card.name in _OWN)
+    corpus = folder if layout.reader == FOLDER else _files(folder, layout)[0]
+    files: dict[str, Path | None] = {
+        part: folder / layout.files[part]
+        for part in ("training", "validation")
+        if part in layout.files and exists(folder / layout.files[part])
+    }
+    return own, corpus, rows, {**files, "openie": _openie_file(folder, openie)}
+
+
+def _rows(folder: Path, layout: Layout, home: Path, split: str) -> Rows:
     if layout.reader == FOLDER:
         from graphrag_bench.data.readers.folder import folder_rows
 
@@ -101,8 +124,8 @@ def _rows(folder: Path, layout: Layout, home: Path) -> Rows:
     if layout.reader not in READERS:
         raise unknown("reader", layout.reader, READERS)
     module = import_module(f"graphrag_bench.data.readers.{READERS[layout.reader]}")
-    reader: Callable[[Path, Path], Rows] = getattr(module, layout.reader)
-    return reader(*_files(folder, layout))
+    reader: Callable[..., Rows] = getattr(module, layout.reader)
+    return reader(*_files(folder, layout), *([split] if split else []))
 
 
 def _with_questions(dataset: Dataset, place: Path, files: dict[str, list[str]]) -> Dataset:
@@ -119,12 +142,12 @@ def _with_questions(dataset: Dataset, place: Path, files: dict[str, list[str]]) 
         dataset, questions=tuple(rows.questions.values()), gold=rows.gold, questions_file=file,
         gold_error=rows.gold_error(corpus),
     )  # fmt: skip
-    return replace(changed, name=f"{dataset.name}-{changed.question_set}")
+    return replace(changed, name=f"{dataset.corpus_name}-{changed.question_set}")
 
 
-def data_folder(name: str, home: str | Path) -> Path:
-    """Return the folder where `fetch` saves a set and `read_dataset` looks for it."""
-    return Path(home) / "data" / name
+def data_folder(name: str, home: str | Path, member: str = "") -> Path:
+    """Return the folder of a set, or of a member of a collection, that `fetch` saves."""
+    return Path(home) / "data" / (f"{name}-{safe_name(member)}" if member else name)
 
 
 def is_on_disk(card: Card, home: Path) -> bool:
@@ -132,22 +155,28 @@ def is_on_disk(card: Card, home: Path) -> bool:
     return any(True for _ in _places(card, home))
 
 
-def _places(card: Card, home: Path) -> Iterator[Path]:
-    for folder in (project_folder("datasets") / card.name, data_folder(card.name, home)):
+def _places(card: Card, home: Path, member: str = "") -> Iterator[Path]:
+    own = project_folder("datasets") / card.name
+    for folder in (own, data_folder(card.name, home, member)):
         if any(_complete(folder, layout) for layout in card.shapes):
             yield folder
 
 
-def _folder(card: Card, root: str | Path | None, home: Path) -> Path:
+def _folder(card: Card, root: str | Path | None, home: Path, member: str = "") -> Path:
     if root:
         if not Path(root).is_dir():
             raise UserError(f"dataset.root: no folder '{root}'.")
         return Path(root)
-    for folder in _places(card, home):
+    if card.name in COLLECTIONS and not member:
+        raise UserError(f"dataset={card.name} needs dataset.root=FOLDER or dataset.name=NAME.")
+    for folder in _places(card, home, member):
         return folder
-    fetched = card.source is not None and (card.source.downloads or card.source.by_hand)
-    how = f"Fetch it (graphrag-bench fetch dataset={card.name}), or set" if fetched else "Set"
-    raise UserError(f"Data set '{card.name}' is not on disk. {how} its folder: dataset.root=PATH.")
+    fetched = member or (card.source and (card.source.downloads or card.source.by_hand))
+    words = f"dataset={card.name}" + f" dataset.name={member}" * bool(member)
+    how = f"Fetch it (graphrag-bench fetch {words}), or set" if fetched else "Set"
+    raise UserError(
+        f"Data set '{member or card.name}' is not on disk. {how} its folder: dataset.root=PATH."
+    )
 
 
 def _complete(folder: Path, layout: Layout) -> bool:

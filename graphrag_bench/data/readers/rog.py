@@ -54,5 +54,5 @@ def rog(corpus: Path, questions: Path, limit: int | None = None) -> Rows:
     rows.subgraphs = Subgraphs.of(read())
     for name in rows.questions:
         document = _SubgraphDocument(name, rows.subgraphs)
-        rows.add_document(rows.places["question", name], document)
+        rows.add_document(rows.places[name], document)
     return rows

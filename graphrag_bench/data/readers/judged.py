@@ -1,0 +1,148 @@
+"""Readers of sets with graded judgements: BEIR's layout, and the package ir_datasets."""
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from pydantic import Field
+
+from graphrag_bench.data.dataset import Document, Gold
+from graphrag_bench.data.rows import FileRow, Place, Rows, records, warn
+from graphrag_bench.errors import UserError, unknown
+from graphrag_bench.values import Question
+
+QRELS, TEST = "qrels", "test"
+_ENDINGS = (".jsonl", ".tsv")
+"""File endings of judgements; the last one is read if a split has several."""
+Judgement = tuple[Place, str, str, int]
+"""Place, question id, document id and score."""
+
+
+class _Passage(FileRow):
+    id: str = Field(alias="_id")
+    title: str | None = None
+    text: str | None
+
+
+class _Query(FileRow):
+    id: str = Field(alias="_id")
+    text: str
+
+
+class _Judgement(FileRow):
+    query: str = Field(alias="query-id")
+    document: str = Field(alias="corpus-id")
+    score: int
+
+
+def qrels_files(folder: Path) -> dict[str, Path]:
+    """Return the file of each split: `qrels/SPLIT.tsv` or `.jsonl`, or with `.gz`."""
+    files = sorted((folder / QRELS).glob("[!.]*"))
+    names = [(Path(file.name.removesuffix(".gz")), file) for file in files]
+    return {
+        name.stem: file
+        for ending in _ENDINGS
+        for name, file in names
+        if name.suffix == ending
+    }  # fmt: skip
+
+
+def beir(corpus: Path, queries: Path, split: str) -> Rows:
+    """Return BEIR's layout: passages and queries (_id, text, title), and graded qrels of a split.
+
+    The questions are the queries of the split's qrels (query-id, corpus-id, score). Raises
+    UserError for an unknown split and for two scores of one document.
+    """
+    splits = qrels_files(corpus.parent)
+    if not splits:
+        raise UserError(f"No file '{corpus.parent / QRELS / split}.tsv'.")
+    if split not in splits:
+        raise unknown(
+            f"file '{corpus.parent / QRELS}/SPLIT.tsv' with dataset.split =", split, splits
+        )
+    rows = Rows()
+    judgements = (
+        (place, row.query, row.document, row.score)
+        for place, row in records(splits[split], _Judgement)
+    )
+    for place, passage in records(corpus, _Passage):
+        document = Document(passage.id, passage.title or "", passage.text or "")
+        rows.add_document(place, document)
+    asked = ((place, Question(row.id, row.text)) for place, row in records(queries, _Query))
+    return _add_judged(rows, asked, judgements, str(splits[split]))
+
+
+def ir_datasets(name: str) -> Rows:
+    """Return a set of ir_datasets, e.g. `beir/scifact/test`; the package downloads it.
+
+    Raises UserError without the package, for an unknown name, for a set without documents,
+    queries or qrels, and for a failed download.
+    """
+    try:
+        import ir_datasets as library
+    except ModuleNotFoundError:
+        why = "dataset=ir_datasets needs a package: pip install 'graphrag-bench[ir]'."
+        raise UserError(why) from None
+    try:
+        source: Any = library.load(name)
+    except KeyError:
+        raise unknown("dataset.name of ir_datasets", name, library.registry) from None
+    for part in ("docs", "queries", "qrels"):
+        if not getattr(source, f"has_{part}")():
+            raise UserError(f"dataset.name={name}: the set has no {part} in ir_datasets.")
+    rows = Rows()
+    try:
+        for document in source.docs_iter():
+            title, text = getattr(document, "title", ""), getattr(document, "text", None)
+            text = document.default_text() if text is None else text
+            rows.add_document(name, Document(document.doc_id, title or "", text))
+        asked = [
+            (name, Question(row.query_id, row.default_text())) for row in source.queries_iter()
+        ]
+        judgements = [
+            (name, row.query_id, row.doc_id, row.relevance) for row in source.qrels_iter()
+        ]
+    except OSError as error:
+        raise UserError(f"dataset.name={name}: ir_datasets cannot read it ({error}).") from None
+    return _add_judged(rows, asked, judgements, name)
+
+
+def _add_judged(
+    rows: Rows,
+    queries: Iterable[tuple[Place, Question]],
+    judgements: Iterable[Judgement],
+    source: str,
+) -> Rows:
+    """Add the judged questions; documents with a score of at least 1 are their evidence.
+
+    A message has the numbers of queries and judgements that are left out.
+    """
+    scores: dict[str, dict[str, int]] = {}
+    for place, query, document, score in judgements:
+        if scores.setdefault(query, {}).setdefault(document, score) != score:
+            raise UserError(f"{place}: query '{query}' has two scores for '{document}'.")
+    unasked = 0
+    for place, question in queries:
+        if question.id not in scores:
+            unasked += 1
+            continue
+        relevant = {name: one for name, one in scores[question.id].items() if one > 0}
+        gold = Gold(evidence=tuple(relevant), grades=tuple(relevant.values()))
+        rows.add_question(place, question, gold)
+        rows.absent |= relevant.keys() - rows.documents.keys()
+    if not rows.questions:
+        raise UserError(f"{source}: it judges no query of the set.")
+    judged = [name for gold in rows.gold.values() for name in gold.evidence]
+    counts = {
+        "queries without judgements are not asked": unasked,
+        "judged queries do not exist and are left out": len(scores.keys() - rows.questions.keys()),
+        "questions have no relevant document and no retrieval score": sum(
+            not gold.evidence for gold in rows.gold.values()
+        ),
+        "relevant documents are not in the corpus and count as not found": sum(
+            name in rows.absent for name in judged
+        ),
+    }
+    if notes := [f"{n:,} {what}" for what, n in counts.items() if n]:
+        warn(f"{source}: {'; '.join(notes)}.")
+    return rows

@@ -1,0 +1,157 @@
+"""BEIR's layout and ir_datasets: graded judgements, files, exports, damaged folders."""
+
+import gzip
+import json
+from pathlib import Path
+
+import pytest
+from published_sets import written
+from toy_runs import WEIGHTLESS, command, metrics, run_folder
+
+from graphrag_bench.data.dataset import Dataset, Document
+from graphrag_bench.data.readers import read_dataset
+from graphrag_bench.errors import UserError
+
+HEAD = "query-id\tcorpus-id\tscore\r\n"
+CORPUS = [
+    {"_id": "tarn/1", "title": "Tarn", "text": "The Tarn flows to the sea.", "metadata": {}},
+    {"_id": 7, "text": "Isk is a river of Tarn."}, {"_id": "a b", "title": None, "text": "Isk."},
+]  # fmt: skip
+QUERIES = [
+    {"_id": "q1", "text": "Where does the Tarn flow?", "metadata": {"url": "u"}},
+    {"_id": 2, "text": "What is Isk?"}, {"_id": "q3", "text": "Unjudged?"},
+]  # fmt: skip
+JUDGED = "q1\ttarn/1\t2\r\nq1\t7\t1\r\nq1\ta b\t0\r\nq1\tlost\t1\r\n2\ta b\t1\r\nq9\t7\t1\r\n"
+SETTINGS = [*WEIGHTLESS, "method=bm25", "answer=off", "reference_rows=off", "dataset=beir"]
+
+
+def beir_set(folder: Path, **files: object) -> Path:
+    splits = {"qrels/test.tsv": HEAD + JUDGED, "qrels/dev.tsv": HEAD + "2\t7\t-1\n"}
+    return written(folder, {"corpus.jsonl": CORPUS, "queries.jsonl": QUERIES, **splits, **files})
+
+
+def content(data: Dataset) -> tuple[object, ...]:
+    return data.documents, data.questions, dict(data.gold)
+
+
+def test_beir_asks_the_judged_queries_and_counts_the_rest(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    data = read_dataset("beir", beir_set(tmp_path / "river"))
+    assert (data.name, data.corpus_name) == ("beir-river-test", "beir-river")
+    assert data.documents[:2] == (Document("tarn/1", "Tarn", str(CORPUS[0]["text"])),
+                                  Document("7", "", "Isk is a river of Tarn."))  # fmt: skip
+    assert [question.id for question in data.questions] == ["q1", "2"]
+    assert data.gold["q1"].graded == {"tarn/1": 2, "7": 1, "lost": 1}
+    assert data.gold["2"].graded == {"a b": 1}
+    (line,) = capsys.readouterr().err.splitlines()
+    assert "test.tsv" in line
+    for count in ("1 queries", "1 judged queries", "1 relevant documents"):
+        assert count in line
+    dev = read_dataset("beir", tmp_path / "river", settings={"split": "dev"})
+    assert (dev.name, dev.gold["2"].evidence) == ("beir-river-dev", ())
+    assert dev.corpus_digest == data.corpus_digest
+
+
+def test_compressed_files_and_judgements_in_json_lines_are_the_same_set(tmp_path: Path) -> None:
+    plain = read_dataset("beir", beir_set(tmp_path / "plain"))
+    folder = beir_set(tmp_path / "packed")
+    rows = [line.split("\t") for line in JUDGED.splitlines()]
+    names = HEAD.split()
+    written(folder, {"qrels/test.jsonl": [dict(zip(names, row, strict=True)) for row in rows]})
+    (folder / "qrels" / "test.tsv").unlink()
+    for name in ("corpus.jsonl", "queries.jsonl", "qrels/test.jsonl"):
+        text = (folder / name).read_bytes()
+        (folder / f"{name}.gz").write_bytes(gzip.compress(text))
+        (folder / name).unlink()
+    assert content(read_dataset("beir", folder)) == content(plain)
+    (folder / "corpus.jsonl.gz").write_bytes(gzip.compress(text)[:-20])
+    with pytest.raises(UserError, match="corpus.jsonl.gz"):
+        read_dataset("beir", folder)
+
+
+@pytest.mark.parametrize(
+    ("files", "split", "named"),
+    [
+        ({}, "tset", "tset.*'test'"),
+        ({"qrels/test.tsv": JUDGED}, "test", "test.tsv, line 2.*query-id"),
+        ({"qrels/test.tsv": HEAD + "q1\t7\t1\nq1\t7\t2\n"}, "test", "line 3.*'q1'.*'7'"),
+        ({"qrels/test.tsv": HEAD + "q1\t7\t1\nq1\t7\t1\n"}, "test", ""),
+        ({"qrels/test.tsv": HEAD + "q1\t7\t0.5\n"}, "test", "line 2.*'score'"),
+        ({"qrels/test.tsv": HEAD + "q9\t7\t1\n"}, "test", "test.tsv"),
+        ({"corpus.jsonl": [*CORPUS, CORPUS[1]]}, "test", "corpus.jsonl, line 4.*'7'.*document 2"),
+        ({"queries.jsonl": [{"_id": "q1"}]}, "test", "queries.jsonl, line 1.*'text'"),
+    ],
+)
+def test_a_faulty_beir_set_is_refused_with_the_line(
+    tmp_path: Path, files: dict[str, object], split: str, named: str
+) -> None:
+    folder = beir_set(tmp_path, **files)
+    if not named:
+        assert read_dataset("beir", folder).gold["q1"].evidence == ("7",)
+        return
+    with pytest.raises(UserError, match=named):
+        read_dataset("beir", folder, settings={"split": split})
+
+
+@pytest.mark.parametrize(
+    ("words", "named"),
+    [
+        ((), "dataset.root"),
+        (("dataset.name=scifact",), "fetch dataset=beir dataset.name=scifact"),
+        (("dataset.root=.",), "qrels"),
+        (("dataset=ir_datasets",), "dataset.name"),
+        (("dataset=toy", "dataset.split=dev"), "dataset.split"),
+    ],
+)
+def test_a_set_without_place_split_or_name_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: tuple[str, ...], named: str
+) -> None:
+    monkeypatch.chdir(written(tmp_path, {"corpus.jsonl": CORPUS, "queries.jsonl": QUERIES}))
+    ended = command("run", *SETTINGS, *words)
+    assert ended.code == 2 and named in ended.err
+
+
+def test_a_run_scores_as_trec_eval_and_its_export_is_the_same_set(tmp_path: Path) -> None:
+    pytrec_eval = pytest.importorskip("pytrec_eval")
+    home, root = f"paths.home={tmp_path}", f"dataset.root={beir_set(tmp_path / 'river')}"
+    folder = run_folder(*SETTINGS, root, home, "method.top_k=3")
+    assert "runs/beir-river-test/" in folder.as_posix()
+    out = tmp_path / "out"
+    ended = command("runs", "export", str(folder), "--trec", str(out), "--beir", str(out))
+    assert ended.code == 2 and "'a b'" in ended.err  # an id that TREC files do not allow
+    assert command("runs", "export", str(folder), "--beir", str(out)).code == 0
+    assert content(read_dataset("beir", out)) == content(read_dataset("beir", tmp_path / "river"))
+    wanted = {"q1": {"tarn/1": 2, "7": 1, "a b": 0, "lost": 1}, "2": {"a b": 1}}
+    rows = map(json.loads, (folder / "records.jsonl").read_text().splitlines())
+    ranked = {row["question"]: {d: -r for r, d in enumerate(row["documents"])} for row in rows}
+    theirs = pytrec_eval.RelevanceEvaluator(wanted, {"ndcg_cut.5"}).evaluate(ranked)
+    mean = sum(one["ndcg_cut_5"] for one in theirs.values()) / 2
+    assert metrics(folder)["metrics"]["ndcg@5"]["mean"] == pytest.approx(mean, abs=1e-4)
+    dev = run_folder(*SETTINGS, root, home, "dataset.split=dev")
+    assert "runs/beir-river-dev/" in dev.as_posix()
+    assert sorted(path.name for path in (tmp_path / "artifacts").iterdir()) == ["beir-river"]
+
+
+def test_ir_datasets_are_read_by_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    library = pytest.importorskip("ir_datasets")
+    files = {
+        "docs.tsv": "d1\tThe Tarn flows.\nd2\tIsk is a river.\n",
+        "queries.tsv": "q1\tWhat is Isk?\nq2\tWhere?\n",
+        "qrels.txt": "q1 0 d2 2\nq1 0 d1 0\nq1 0 d9 1\n",
+    }
+    paths = [str(written(tmp_path, files) / name) for name in files]
+    registered = {
+        "rivers/test": library.create_dataset(*paths),
+        "rivers/bare": library.create_dataset(*paths[:2]),
+    }
+    monkeypatch.setattr(library.registry, "_registered", registered)
+    words = [*SETTINGS[:-1], "dataset=ir_datasets", f"paths.home={tmp_path}"]
+    folder = run_folder(*words, "dataset.name=rivers/test")
+    assert "runs/ir_datasets-rivers-test/" in folder.as_posix()
+    data = read_dataset("ir_datasets", settings={"name": "rivers/test"})
+    assert data.documents[1] == Document("d2", "", "Isk is a river.")
+    assert data.gold["q1"].graded == {"d2": 2, "d9": 1} and list(data.gold) == ["q1"]
+    for name, named in {"rivers/bare": "qrels", "rivers/tset": "rivers/test"}.items():
+        with pytest.raises(UserError, match=named):
+            read_dataset("ir_datasets", settings={"name": name})
