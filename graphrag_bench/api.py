@@ -199,7 +199,9 @@ class EditablePipeline:
         """
         late = [name for name in _SELECTORS if name in settings]
         if late:
-            raise UserError(f"{late[0]} is chosen with the method: gb.method(NAME, {late[0]}=...).")
+            raise UserError(
+                f"Set {late[0]} in gb.method(NAME, {late[0]}=...), not in a later call."
+            )
         rest = {**self.settings, **settings}
         chosen, shared = [], ProcessCache()
         for name in (*GROUPS, *_ROLES):

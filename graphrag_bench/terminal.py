@@ -99,7 +99,7 @@ def check_server(name: str, url: str) -> None:
         good = False
     if not good or any(sign.isspace() for sign in url):
         raise UserError(
-            f"{name}={without_secrets(url)}: an address as http://localhost:8000/v1 is needed."
+            f"{name}={without_secrets(url)}: expected an address like http://localhost:8000/v1."
         )
 
 

@@ -344,7 +344,7 @@ def value(slot: str) -> Any:
         if known is not None:
             own, other = ((one.__module__, one.__qualname__) for one in (kind, known))
             if own != other:
-                raise ValueError(f"slot '{slot}' is already that of {known.__qualname__}")
+                raise ValueError(f"slot '{slot}' already belongs to {known.__qualname__}")
             del _slots[known]
         _slots[kind] = slot
         return kind

@@ -45,7 +45,7 @@ ATTRIBUTES = {
     "facts": "relationship.description",
     "keywords": "relationship.keywords",
 }
-"""Columns and their attributes (Zhou et al. 2025, Table 2; `node.attributes` is ours)."""
+"""Columns and their attributes (Zhou et al. 2025, Table 2; `node.attributes`: this project)."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -364,7 +364,7 @@ def drop_edges(
 
     All relationships of a pair of nodes are dropped together, for round(share x pairs) pairs. A
     larger share drops all pairs of a smaller share, and more. Nodes keep their chunks.
-    Source: PathRAG (Chen et al. 2025), robustness to sparse graphs; drawing and seed are ours.
+    Source: PathRAG (Chen et al. 2025), robustness to sparse graphs; drawing and seed: this project.
     """
     n_pairs = len(graph.pairs.source)
     order = np.random.default_rng(edge_drop_seed).permutation(n_pairs)

@@ -237,7 +237,7 @@ def pushed_pagerank(
     the mean residual of the graph; for the best `REFINE_FACTOR` * `top_k` + 100 rows from `first`
     on, also from the residuals of the neighbours of v. Estimate and true mean both lie between 0
     and the border, hence the bound. Mass of isolated nodes returns to the reset.
-    Source: Andersen, Chung and Lang, FOCS 2006, section 3; the estimate of the rest is ours.
+    Source: Andersen, Chung and Lang, FOCS 2006, section 3; the estimate of the rest: this project.
     """
     from graphrag_bench.algorithms.kernels import inflow, node_masses, push
 

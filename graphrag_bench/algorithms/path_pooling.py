@@ -115,7 +115,7 @@ def random_walks(
 
     A walk starts at an entity and follows up to four triples, every second walk against their
     direction. It stops without a next triple, or when the drawn triple leads to a visited node.
-    Source: path pooling (Wang et al. 2025), section 4.3.1; how a walk is drawn is ours.
+    Source: path pooling (Wang et al. 2025), section 4.3.1; the drawing of walks: this project.
     """
     kernels: dict[Kernel, None] = {}
     for number in range(N_WALKS):

@@ -151,7 +151,7 @@ def _units(path: Path, chunk_table: ChunkTable) -> dict[str, Chunks]:
         return chunks_by_digest(chunk_table)
     stored = json_file(chunk_file)
     if not isinstance(stored, dict):
-        raise UserError(f"{chunk_file}: expected a JSON object of chunks by id.")
+        raise UserError(f"{chunk_file}: expected a JSON object with chunk ids as keys.")
     chunks = {str(name): chunk for name, chunk in stored.items() if isinstance(chunk, dict)}
     texts = {name: str(chunk.get("content", "")) for name, chunk in chunks.items()}
     return {**chunks_by_digest(chunk_table), **chunks_of_texts(texts, chunk_table)}

@@ -153,7 +153,7 @@ class Store:
             raise UserError(
                 f"{planned.resource} ({planned.builder.name}): {n_cut:.0f} of {n:.0f} replies "
                 f"({share:.1%}) were cut at {limit:,} tokens or at the model's window. Raise "
-                f"build.{planned.resource}.max_tokens, use smaller chunks, or accept them by "
+                f"build.{planned.resource}.max_tokens, use smaller chunks, or accept them with "
                 f"failures.allow_cut={share + 0.005:.2f}."
             )
         if share:
@@ -171,7 +171,7 @@ def load_artifact(produces: Any, folder: Path) -> Any:
 
 
 def _stopped(planned: PlannedArtifact, error: RunStopped | CallFailed) -> UserError:
-    problem = f"{planned.builder.name} is not built: {str(error).rstrip('.')}. "
+    problem = f"{planned.builder.name} could not be built: {str(error).rstrip('.')}. "
     message = f"{problem}Replies are cached: run the same command again to continue."
     if isinstance(error, RunStopped):
         return type(error)(message)
@@ -205,7 +205,7 @@ def read_recipe(folder: Path) -> dict[str, Any]:
     except (OSError, ValueError) as error:
         raise DamagedArtifact(folder, f"{RECIPE} cannot be read: {error}") from None
     if not isinstance(recipe, dict) or not {*_KEY_PARTS, "files"} <= set(recipe):
-        raise DamagedArtifact(folder, f"{RECIPE} is not a recipe")
+        raise DamagedArtifact(folder, f"{RECIPE} lacks fields of a recipe")
     return recipe
 
 
@@ -218,7 +218,7 @@ def fault_of(folder: Path) -> str:
     key = digest(*(recipe[part] for part in _KEY_PARTS))
     resource = str(recipe["builder"]).partition(".")[0]
     if (resource, key) != (folder.parent.name, folder.name):
-        return f"{RECIPE} is that of {resource}/{key}"
+        return f"{RECIPE} belongs to {resource}/{key}"
     hashes, written = _hashes(folder), recipe["files"]
     changed = [name for name in {*hashes, *written} if hashes.get(name) != written.get(name)]
     return f"changed or missing: {', '.join(sorted(changed))}" if changed else ""

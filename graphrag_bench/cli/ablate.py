@@ -84,7 +84,8 @@ def _variants(options: Namespace) -> MethodVariants:
         refuse_unused(words, [variants.experiment])
         return variants
     if named[1:] or settings:
-        raise UserError(f"ablate takes one RUN or settings, not {' '.join(options.words)}.")
+        given = " ".join(options.words)
+        raise UserError(f"`ablate` takes one RUN or the settings of a run, not '{given}'.")
     load_plugins()
     run = find_run(named[0], options.home)
     return MethodVariants.of_run(run, Path(options.home), Progress(), calls=options.calls)

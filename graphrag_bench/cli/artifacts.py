@@ -99,10 +99,11 @@ def _export(options: Namespace) -> None:
         raise UserError(f"'{file}' must end in .tar.gz or .graphml, or needs --form.")
     if artifact.resource != "graph":
         form = options.form or file.suffix
-        raise UserError(f"{artifact.key} is a {artifact.resource}. {form} needs a graph.")
+        what = f"{artifact.key} is a {artifact.resource}, not a graph"
+        raise UserError(f"{what}, which {form} needs. Export it to a .tar.gz file.")
     chunks = next((item for item in items if item.resource == "chunk_table"), None)
     if chunks is None:
-        raise UserError("The chunk table of the graph is missing. Import or build it.")
+        raise UserError("The chunk table of the graph is missing. Import or build the table.")
     graph, table = load_artifact(Graph, artifact.folder), load_artifact(ChunkTable, chunks.folder)
     if options.form is None:
         export_graphml(graph, table, file)

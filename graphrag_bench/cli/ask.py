@@ -41,7 +41,9 @@ def main(options: Namespace) -> None:
     words = [word for word in options.words if is_setting(word)]
     questions = [word for word in options.words if not is_setting(word)]
     if len(questions) != 1 or not questions[0].strip():
-        raise UserError('ask needs one question in quotes: ask method=hipporag "Who ...?"')
+        raise UserError(
+            '`ask` needs one question in quotes: graphrag-bench ask method=hipporag "Who ...?"'
+        )
     if unread := [name for name in map(setting_name, words) if name.partition(".")[0] in UNUSED]:
         raise UserError(f"These settings have no effect on one question: {', '.join(unread)}.")
     experiments = []

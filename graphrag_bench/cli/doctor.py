@@ -28,7 +28,8 @@ def declare(parser: Parser) -> None:
     parser.set_usage("[MODEL=NAME ...] [SETTING=VALUE ...]")
     parser.add_word("words", "WORD", "a model or a setting of a run", "*")
     parser.add_section(
-        "models", [(f"{group}=", ", ".join(names(group)) or "as llm=") for group in _MODELS]
+        "models",
+        [(f"{group}=", ", ".join(names(group)) or "the choices of llm=") for group in _MODELS],
     )
     parser.add_json()
 

@@ -41,7 +41,9 @@ def main(options: Namespace) -> None:
     settings = vars(options)
     name, root, home = settings["dataset"], settings["dataset.root"], settings["paths.home"]
     if not name:
-        raise UserError("fetch needs dataset=NAME; `graphrag-bench list datasets` lists them.")
+        raise UserError(
+            "`fetch` needs dataset=NAME. `graphrag-bench list datasets` prints the names."
+        )
     card = load_card(name)
     folder = Path(root) if root else data_folder(card.name, home)
     print(f"{card.name}: {card.title}\nlicence: {card.license}")
@@ -55,7 +57,7 @@ def main(options: Namespace) -> None:
         print(f"{', '.join(file.holds)}: {file.url}{at}\n  sha256 {file.sha256}, {checked}")
     data = read_dataset(card.name, folder, home=home)
     for line in differences(data):
-        _warn(f"there are {line} ({card.counts_from or 'its own count'})")
+        _warn(f"{line} (source: {card.counts_from or 'counts of this project'})")
     where = f" dataset.root={folder}" if root else ""
     print(f"{len(data.documents)} documents, {len(data.questions)} questions in {folder}")
     print(f"use it: graphrag-bench run dataset={card.name}{where} method=bm25 answer=off")

@@ -97,8 +97,8 @@ def main(options: Namespace) -> None:
     one_by_one = options.each or bool(wanted) or len(runs) == 1
     if one_by_one and (criteria or options.protocol):
         raise UserError(
-            "--criteria and protocol= compare two or more runs; --each, --metrics or a single run "
-            "grade answers one by one."
+            "--criteria and protocol= are for pairwise comparisons of two or more runs. Leave them "
+            "out, or judge several runs without --each and --metrics."
         )
     models = Models(settings, runs[0].require_dataset())
     models.identity("llm_judge")
@@ -120,7 +120,7 @@ def _runs_and_settings(options: Namespace) -> tuple[list[StoredRun], RunSettings
     refuse_other_settings("judge", settings, _SETTINGS, ("protocol",))
     checked = check_settings(compose_settings(settings))
     if not named:
-        raise UserError(f"judge needs RUN: {RUNS}.")
+        raise UserError(f"`graphrag-bench judge` needs a RUN: {RUNS}.")
     found = find_runs(named, options.home or ".")
     runs = list({run.folder.path.resolve(): StoredRun(run.folder) for run in found}.values())
     home = options.home or str(runs[0].folder.path.resolve().parents[3])

@@ -185,7 +185,9 @@ def add_settings_help(parser: Parser, usage: str, *, without: Collection[str] = 
         for group in GROUPS
         if not _within(group, without)
     ]
-    roles = [(f"llm@{role}=", "another model for this role, chosen as llm=") for role in ROLES]
+    roles = [
+        (f"llm@{role}=", "another model for this role, with the choices of llm=") for role in ROLES
+    ]
     parser.add_section("groups (chosen by name)", [*groups, *roles, CONFIG_DIR])
     parser.add_section("settings of a run (by path)", [*setting_rows(without=without), *_MORE])
 

@@ -62,8 +62,8 @@ def main(options: Namespace) -> None:
     questions, refused = _make_questions(options, hops, experiment)
     if not questions:
         raise UserError(
-            f"No question could be generated ({refused} wordings were refused). Try other hops=, "
-            "another build.extraction=, or a larger model."
+            f"No question could be generated ({refused} wordings were rejected). Try another "
+            "hops= or build.extraction=, or a larger model."
         )
     write_set(folder, experiment.dataset, questions)
     _print(folder, questions, refused, experiment)
@@ -72,14 +72,14 @@ def main(options: Namespace) -> None:
         found = ", ".join(f"{of_hops[n]} of {n}" for n in hops)
         why = f"the graph has no more chains with a unique answer ({found} hops)"
         if options.kind == "abstract":
-            why = "the model's other items were empty or duplicates"
+            why = "the model's other questions were empty or duplicates"
         print(f"fewer than n={options.n}: {why}")
 
 
 def _check(options: Namespace) -> tuple[int, ...]:
     """Check the options, replace `n` by a number, and return the lengths of chains."""
     if options.kind is None:
-        raise UserError("questions needs kind=abstract or kind=specific.")
+        raise UserError("`graphrag-bench questions` needs kind=abstract or kind=specific.")
     for name, valid in (("kind", _DEFAULT_N), ("wording", ("llm", "template"))):
         if (value := getattr(options, name)) not in valid:
             raise unknown(name, value, valid)

@@ -10,9 +10,9 @@ metrics.json and prints the table. Differences are from evaluation.baseline, whi
 the runs. Costs and judged values are kept.
 
 import reads a TREC run file; JSON or JSON lines with question ids and ranked passages (ids, or
-texts that match but for white space), with or without answers; or {"retrieved_docs": [[TEXT, ...],
-...], "answers": [...]} in the order of the questions. Imported runs are scored as ours and marked
-`imported`.
+texts that match up to white space), with or without answers; or {"retrieved_docs": [[TEXT, ...],
+...], "answers": [...]} in the order of the questions. Imported runs are scored as other runs and
+marked `imported`.
 
 check compares metrics with limits and exits with code 0 if all hold, else 3. Quote each condition:
 a shell reads > as a redirection. METRIC is a metric of the table, failed, n, or a figure of usage
@@ -150,7 +150,7 @@ def declare(parser: Parser) -> None:
 def _export(options: Namespace) -> None:
     run = find_run(options.run, options.home)
     if options.trec is None and options.beir is None and options.result is None:
-        raise UserError("runs export needs --trec FOLDER, --beir FOLDER or --result.")
+        raise UserError("`runs export` needs --trec FOLDER, --beir FOLDER or --result.")
     if options.trec is not None:
         n = export_trec(run, Path(options.trec))
         files = f"{Path(options.trec) / TREC}" + f", {QRELS}" * bool(run.dataset)
@@ -171,7 +171,7 @@ def _score(options: Namespace) -> None:
         group, _, setting = name.partition(".")
         changes[group][setting] = read_yaml(value, f"'{word}'")
     if not names:
-        raise UserError(f"runs score needs RUN: {RUNS}.")
+        raise UserError(f"`graphrag-bench runs score` needs a RUN: {RUNS}.")
     columns = checked_columns(options.columns)
     runs = find_runs(names, options.home)
     if changes["dataset"]:
@@ -223,7 +223,7 @@ def _check(options: Namespace) -> int:
 
 def _import(options: Namespace) -> None:
     if not any(word.startswith("dataset=") for word in options.words) or options.name is None:
-        raise UserError("runs import needs FILE, dataset=NAME and name=TITLE.")
+        raise UserError("`graphrag-bench runs import` needs FILE, dataset=NAME and name=TITLE.")
     refuse_other_settings("runs import", options.words, ("dataset",))
     settings = check_settings(compose_settings([*options.words, f"paths.home={options.home}"]))
     source = ResultsFile(Path(options.file), options.name, options.reference)

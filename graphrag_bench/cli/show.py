@@ -1,7 +1,7 @@
 """Show where runs lost evidence, or the retrieval trace of one question.
 
-RUN prints the evidence funnel, and the questions of a single run. Each gold document is lost at the
-first stage that it did not pass:
+RUN prints the evidence funnel and, for a single run, its questions. Each gold document is lost at
+the first stage that it did not pass:
 
   in corpus      the data set has the document
   in a chunk     a chunk has text from it
@@ -84,7 +84,7 @@ def main(options: Namespace) -> None:
             _print_question(question, questions, options)
         elif rest[2:] or options.calls or options.json:
             raise UserError(
-                "show RUN QUESTION PASSAGE takes no --calls, no --json and no more words."
+                "`show RUN QUESTION PASSAGE` takes no --calls, no --json and no further words."
             )
         else:
             _print_passage(rest[1], question, questions)
@@ -103,7 +103,7 @@ def _is_run(word: str, first: str, home: Path) -> bool:
 def _print_files(word: str) -> None:
     group, _, name = word.partition("=")
     if group != "method" or not name:
-        raise UserError(f"--files needs a method: show method=NAME --files, not {word}.")
+        raise UserError(f"--files needs method=NAME, not '{word}'.")
     settings = [word, "dataset=toy", "llm=scripted", "embedder=hashing"]
     for path in method_files(Experiment.prepare(compose_settings(settings), swept=True)):
         print(path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path)

@@ -4,7 +4,7 @@ PAPER/TABLE prints the paper's figures beside those of stored runs; nothing is r
 figures has its interval, n, model, profile and a grade:
   A  same data, models, settings and prompts
   B  same data and language model; the differences are named
-  C  other or fewer data (limit=, split=), or another language model
+  C  different or fewer data (limit=, split=), or another language model
 Data are the same if documents, tokens and questions agree within 2 %. Differences are printed for
 grades A and B. † marks a doubtful printed figure. The last notes are the commands that fill the
 table: make questions, run, judge.
@@ -54,7 +54,9 @@ def declare(parser: Parser) -> None:
     parser.set_usage(_USAGE.strip())
     words = f"PAPER/TABLE; or runs, each {RUNS}"
     parser.add_word("words", "WORD", words, "*")
-    parser.add_flag("--papers-prompts", "the runs used the paper's own prompts, from your files")
+    parser.add_flag(
+        "--papers-prompts", "grade the runs as runs with the paper's own prompts (from your files)"
+    )
     parser.add_columns()
     formats = "markdown, latex (booktabs) or csv (a row per cell of a paper's table)"
     parser.add_option("--format", "FORMAT", formats, choices=tuple(FORMATS))
@@ -68,11 +70,11 @@ def main(options: Namespace) -> None:
     if settings:
         run = words[0] if of_paper else "PAPER/TABLE"
         raise UserError(
-            f"table takes no setting '{settings[0]}'. To run with it: "
-            f"graphrag-bench run experiment={run}."
+            f"`table` takes no settings, but got '{settings[0]}'. Run the experiment with this "
+            f"setting: graphrag-bench run experiment={run} {settings[0]}"
         )
     if options.papers_prompts and not of_paper:
-        raise UserError("--papers-prompts needs a paper's table.")
+        raise UserError("--papers-prompts needs PAPER/TABLE.")
     if of_paper:
         tables = _of_paper(load_table(words[0]), options)
     elif set(words) <= set(paper_names()):

@@ -70,7 +70,7 @@ class DatasetSettings(_Settings):
     split: Text | None = None
     """Judgements of a BEIR set, qrels/SPLIT.tsv, whose queries are asked; default: test."""
     root: Text | None = None
-    """Folder of the files; default: that of the card."""
+    """Folder of the files; default: the folder on the card."""
     openie: Text | None = None
     """OpenIE file, if the folder has several."""
     questions: Text | None = None
@@ -118,13 +118,13 @@ class EvaluationSettings(_Settings):
     cuts: list[PositiveInt] = [2, 5, 10]
     """The cutoffs k of evidence_recall@k."""
     containment: Literal["substring", "token_boundary"] = "substring"
-    """How accuracy finds a gold answer: in any characters, or in whole words."""
+    """How accuracy matches a gold answer; token_boundary: only whole words."""
     metrics: list[str] = []
-    """Further answer metrics, besides those of the card: [rouge_l,meteor]."""
+    """Answer metrics in addition to the metrics on the card, e.g. [rouge_l,meteor]."""
     evidence_tokens: list[PositiveInt] = [500, 1000, 2000]
     """The cutoffs B of evidence_at_tokens@B."""
     normaliser: Literal["unicode", "squad"] = "unicode"
-    """Punctuation that is removed: of every script, or ASCII only (squad)."""
+    """Punctuation to remove; unicode: of every script; squad: only ASCII."""
     baseline: str = "vanilla"
     """Method that all others are compared with, or none."""
     compared: list[str] = []
@@ -146,9 +146,9 @@ class BudgetSettings(_Settings):
     """Cost at which a run stops; it can be resumed with a larger budget."""
 
     tokens: PositiveInt | None = None
-    """Prompt and completion tokens."""
+    """Maximum number of prompt and completion tokens."""
     usd: Annotated[float, Field(gt=0)] | None = None
-    """US dollars, by the prices of the model."""
+    """Maximum cost in US dollars, by the prices of the model."""
 
 
 class FailureSettings(_Settings):
@@ -157,7 +157,7 @@ class FailureSettings(_Settings):
     limit: Share = 0.2
     """Maximum share of a step's calls that fail."""
     after: PositiveInt = 50
-    """Minimum number of calls for this share."""
+    """If a step made fewer calls, failures.limit is a share of this number of calls."""
     allow_cut: bool | Share = 0.02
     """Maximum share of an extraction's replies that are cut at their limit; true: no maximum."""
 
@@ -185,7 +185,7 @@ class RunSettings(_Settings):
     pooling: dict[str, Any] | None = None
     """Path pooling of relationships; pooling.search=bfs."""
     build: dict[str, Any] = {}
-    """Variants and settings of artifacts: build.graph.synonymy=add."""
+    """Variants and settings of artifacts, e.g. build.graph.synonymy=add."""
     graph: GraphSettings = GraphSettings()
     profile: Profile = "default"
     """Source of a method's parameters, if sources differ."""
@@ -202,36 +202,36 @@ class RunSettings(_Settings):
     answer: Switch | PositiveInt = "on"
     """off: stop at the packed context; N: answer the first N questions."""
     answers: Literal["auto"] | FormName = "auto"
-    """Form of the answers; auto: that of the data set's card; free: the same, but never short."""
+    """Form of the answers; auto: as on the data set's card; free: the same, but never short."""
     answer_tokens: Literal["auto"] | PositiveInt = "auto"
     """Maximum tokens of an open answer (regime=published: of any answer), within the window; auto:
     512, under a profile 2,048 (zhou2025: 4,096)."""
     regime: Regime = "house"
-    """house: one clause in every answer prompt, one prompt for prose, filled context budgets;
-    published: each method's own prompt, clause and k, and budget_context=N only as a cap."""
+    """house: the same clause in every answer prompt, one prompt for prose, filled context budgets;
+    published: each method's own prompt, clause and k; budget_context=N is only an upper limit."""
     budget_context: Annotated[
         PositiveInt | Literal["auto", "native"],
         BeforeValidator(lambda value: "native" if value is None else value),
     ] = "auto"
     """Context tokens, which each method fills unless method.top_k=N is set (regime=published: the
     maximum); auto: 4 whole chunks, at least 2,400, within the window, or the budget of the profile;
-    native: each method's own."""
+    native: each method's own budget."""
     repeats: PositiveInt = 1
-    """Repeats of every answer; the table has mean and standard deviation."""
+    """Number of answers to each question; the table has their mean and standard deviation."""
     reference_rows: Switch = "on"
     """Add closed-book, BM25, VanillaRAG and oracle to a table without the baseline."""
     trace: Annotated[Literal["ids", "off"], ON_OFF] = "ids"
-    """ids: store the output of every step; off: do not."""
+    """ids: store the output of every step; off: store none."""
     seed: int = 0
     """Random seed."""
     workers: PositiveInt = 4
-    """Questions that are answered in parallel."""
+    """Number of questions answered in parallel."""
     nlp_workers: Literal["auto"] | PositiveInt = "auto"
-    """Processes that tag texts; auto: all cores with spaCy, for at least 500 new texts."""
+    """Number of tagging processes; auto: all cores with spaCy, for at least 500 new texts."""
     parallel: Literal["local", "ray"] = "local"
     """Backend that tags and embeds texts: local processes or Ray."""
     shard: Annotated[str, Field(pattern=r"^[1-9]\d*/[1-9]\d*$")] | None = None
-    """Part of the questions; 3/20: the third of twenty."""
+    """Part of the questions to run; 3/20: the third of twenty parts."""
     cache: CacheSettings = CacheSettings()
     budget: BudgetSettings = BudgetSettings()
     failures: FailureSettings = FailureSettings()
@@ -258,7 +258,9 @@ class RunSettings(_Settings):
             return 1, 1
         which, _, total = self.shard.partition("/")
         if int(which) > int(total):
-            raise UserError(f"shard={self.shard}: the number exceeds the total.")
+            raise UserError(
+                f"shard={self.shard}: the part must not exceed the total, e.g. shard=1/4."
+            )
         return int(which), int(total)
 
     @property

@@ -213,7 +213,10 @@ def evidence_name(gold: Gold, document: str) -> str:
 
 
 def evidence_names(gold: Gold, documents: Sequence[str]) -> list[str]:
-    """Return the evidence items of documents; a file occurs once."""
+    """Return the evidence items of documents, with each item at its first document.
+
+    A file of several documents is listed once, and its further documents by their own ids.
+    """
     names: dict[str, None] = {}
     for document in documents:
         name = evidence_name(gold, document)

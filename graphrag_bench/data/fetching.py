@@ -73,8 +73,8 @@ def fetch(
         for name in new:
             if name not in ours and (folder / name).is_file():
                 raise UserError(
-                    f"{folder / name} exists and is not overwritten, because it was not fetched; "
-                    "dataset.root=FOLDER reads it."
+                    f"{folder / name} exists and is not overwritten, because `fetch` did not write "
+                    "it. To use your own files, run with dataset.root=FOLDER."
                 )
         content = json.dumps({"files": [asdict(one) for one in fetched]}, indent=1)
         (folder / MANIFEST).write_text(content + "\n", encoding="utf-8")
@@ -96,8 +96,9 @@ def _listing(source: Source, endpoint: str) -> tuple[str, dict[str, tuple[str, s
         )
     except (OSError, httpx2.HTTPError, httpx2.InvalidURL, KeyError, TypeError, ValueError) as error:
         raise UserError(
-            f"{source.hub}: {endpoint} does not list it ({str(error)[:300]}). See {source.url}, "
-            "set a mirror (HF_ENDPOINT=ADDRESS), or read files on disk (dataset.root=FOLDER)."
+            f"{endpoint} does not list the data set {source.hub} ({str(error)[:300]}). See "
+            f"{source.url}, set a mirror (HF_ENDPOINT=ADDRESS), or read files on disk "
+            "(dataset.root=FOLDER)."
         ) from None
     commit = info.sha or revision
     where = {"repo_type": "dataset", "revision": commit, "endpoint": endpoint.rstrip("/")}
@@ -200,10 +201,10 @@ def differences(dataset: Dataset) -> list[str]:
     faults = []
     for kind, n in dataset.card.counts.items():
         if len(ids[kind]) != n:
-            faults.append(f"{len(ids[kind])} {kind}; the card has {n}")
+            faults.append(f"{len(ids[kind])} {kind}, but the card states {n}")
     for kind, pins in dataset.card.pinned.items():
         there = dict(enumerate(ids[kind])) | dict(enumerate(ids[kind], -len(ids[kind])))
         for row, name in pins.items():
             if (found := there.get(row, "nothing")) != name:
-                faults.append(f"row {row} of the {kind} is {found}; the card has {name}")
+                faults.append(f"row {row} of the {kind} is {found}, but the card states {name}")
     return faults

@@ -111,8 +111,8 @@ def _trec(path: Path) -> Iterator[RankingRow]:
         rows.sort(key=itemgetter(0, 1))
         if any(one[1] > other[1] for one, other in pairwise(rows)):
             raise UserError(
-                f"{path}: question '{question}' has ranks that are not in the order of the scores, "
-                "highest first."
+                f"{path}: question '{question}': the ranks do not follow the scores, highest score "
+                "first."
             )
         tied = groupby(rows, key=itemgetter(0, 1))
         groups = [[one for *_, one in group if one != NO_PASSAGE] for _, group in tied]
@@ -131,7 +131,7 @@ def _json(path: Path, dataset: Dataset) -> Iterator[RankingRow]:
                 keys = [_negative(score) for score in row.scores]
                 if len(keys) != len(row.documents) or keys != sorted(keys):
                     raise UserError(
-                        f"{place}: scores must be one for each passage, in falling order."
+                        f"{place}: expected one score for each passage, in descending order."
                     )
             yield place, row.question, [[one] for one in row.documents], row.answer
         elif "retrieved_docs" in item:
@@ -139,7 +139,7 @@ def _json(path: Path, dataset: Dataset) -> Iterator[RankingRow]:
             answers = every.answers or [None] * len(every.retrieved_docs)
             if not len(dataset.questions) == len(every.retrieved_docs) == len(answers):
                 raise UserError(
-                    f"{place}: expected a list for each of {len(dataset.questions)} questions."
+                    f"{place}: expected one list for each of {len(dataset.questions)} questions."
                 )
             rows = zip(dataset.questions, every.retrieved_docs, answers, strict=True)
             for question, passages, answer in rows:

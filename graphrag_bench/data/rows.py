@@ -120,7 +120,7 @@ class Rows:
         for document in self.files.get(evidence, [evidence]):
             other = self.documents[document].scope
             if scope is not None and other is not None and scope != other:
-                return f"has the scope '{scope}'; its evidence '{document}' has '{other}'."
+                return f"has the scope '{scope}', but its evidence '{document}' has '{other}'."
         return ""
 
 

@@ -36,7 +36,7 @@ def training_set(dataset: Dataset) -> TrainingSet:
         wanted = dataset.card.files.get("training", "a file of training questions")
         raise UserError(
             f"Data set '{dataset.name}' has no training questions ({wanted}). A trained scorer "
-            "needs them; method.scorer=cosine does not."
+            "needs training questions. Set method.scorer=cosine to use an untrained scorer."
         )
     training, validation = dataset.training, dataset.validation
     ids = {question.id for question in dataset.questions}
@@ -44,7 +44,8 @@ def training_set(dataset: Dataset) -> TrainingSet:
     def read(path: Path, n_questions: int | None = None) -> Dataset:
         rows = rog(path, path, n_questions)
         for name in sorted(ids & rows.questions.keys()):
-            raise UserError(f"{rows.places[name]}: '{name}' is a question of the run.")
+            place = rows.places[name]
+            raise UserError(f"{place}: the training question '{name}' is a question of the run.")
         return Dataset(
             f"{dataset.name}-training", tuple(rows.documents.values()),
             tuple(rows.questions.values()), rows.gold, dataset.card, subgraphs=rows.subgraphs,

@@ -131,9 +131,9 @@ def encode_in_blocks(
 def blocks(
     texts: Iterable[str], most: int, weight: Callable[[str], int] = len, n_texts: float = inf
 ) -> Iterator[list[str]]:
-    """Yield blocks of at most `n_texts` texts and a total weight of at most `most`.
+    """Yield blocks of consecutive texts: at most `n_texts` texts of total weight `most` or less.
 
-    A text heavier than `most` gets a block to itself. The default weight is the length.
+    A text heavier than `most` gets its own block. By default the weight of a text is its length.
 
     >>> list(blocks(["a", "bb", "cccc", "d"], most=3))
     [['a', 'bb'], ['cccc'], ['d']]

@@ -253,5 +253,7 @@ def device_of(name: Device, group: str = "embedder") -> str:
         return next(device for device, usable in there.items() if usable)
     if not there[name]:
         names = ", ".join(device for device, usable in there.items() if usable)
-        raise UserError(f"{group}.device={name}: torch has no such device here, but {names}.")
+        raise UserError(
+            f"{group}.device={name}: torch has no such device here. Available: {names}."
+        )
     return name

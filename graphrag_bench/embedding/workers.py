@@ -111,8 +111,9 @@ def model_of(how: WorkerModel) -> Any:
     model = make_model(how.group, json.loads(how.settings))
     if model.identity != how.identity:
         raise UserError(
-            f"A worker has another {how.group}: '{model.identity}', not '{how.identity}'. All "
-            "machines need the same packages and files; set the device and the precision."
+            f"A worker has the {how.group} '{model.identity}', but the run has '{how.identity}'. "
+            "Install the same packages and files on all machines, and set the device and the "
+            "precision."
         )
     return model
 

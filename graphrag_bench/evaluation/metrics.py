@@ -122,7 +122,7 @@ _CONTEXT_METRICS = (
     Metric("spans_at_tokens@B", "context", "Share of the gold sentences in the first B tokens"),
     Metric("spans_in_context", "context", "Share of the gold sentences in the context"),
     Metric("answer_in_context", "context", "Share of the gold answers that the context contains"),
-    Metric("evidence_cut", "context", "Evidence was retrieved and cut by the budget", False),
+    Metric("evidence_cut", "context", "Whether the budget cut retrieved evidence", False),
 )
 _ANSWER_METRICS = (
     _metric("accuracy", "Whether the answer contains a gold answer", accuracy),
@@ -143,18 +143,22 @@ _ANSWER_METRICS = (
     _metric("meteor", "METEOR of words", meteor, package="nltk"),
 )  # fmt: skip
 _OTHER_METRICS = (
-    Metric("option_unread", "answer", "No single option can be read from the answer", False),
-    Metric("answer_words", "answer", "Words of the answer", False),
-    Metric("abstained", "answer", "The answer abstains", False),
-    Metric("judged_correctness", "judge", "The answer offers the gold answer and nothing else"),
+    Metric("option_unread", "answer", "Whether the answer names no single option", False),
+    Metric("answer_words", "answer", "Number of words in the answer", False),
+    Metric("abstained", "answer", "Whether the answer abstains", False),
+    Metric(
+        "judged_correctness", "judge", "Whether the answer offers the gold answer and nothing else"
+    ),
     Metric("faithfulness", "judge", "Share of the answer's statements that the context supports"),
     Metric(
         "answer_relevance", "judge", "Similarity of the question and questions made from the answer"
     ),
     Metric("context_recall", "judge", "Share of the gold answer that the context supports"),
-    Metric("context_precision", "judge", "Precision over ranks of the useful passages"),
+    Metric("context_precision", "judge", "Mean precision@k over the ranks k of useful passages"),
     Metric(
-        "answer_correctness", "judge", "F1 of the answer's statements, and similarity to the gold"
+        "answer_correctness",
+        "judge",
+        "F1 of the answer's statements, combined with similarity to the gold",
     ),
     Metric("coverage", "judge", "Share of the gold statements that the answer contains"),
     Metric("context_relevance", "judge", "Whether the context suffices for an answer"),

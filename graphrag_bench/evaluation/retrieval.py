@@ -87,7 +87,7 @@ def ndcg(
 
 def _gold(evidence: Collection[str]) -> frozenset[str]:
     if not evidence:
-        raise ValueError("a question without evidence cannot be scored by it")
+        raise ValueError("a question without gold evidence cannot be scored")
     return frozenset(evidence)
 
 
@@ -156,7 +156,7 @@ def spans_within(
     0.5
     """
     if not spans:
-        raise ValueError("a question without evidence sentences cannot be scored by them")
+        raise ValueError("a question without gold sentences cannot be scored")
     texts = [matching.normal(item.text) for item in within(items, n_tokens) if item.text]
     wanted = [matching.normal(span) for span in dict.fromkeys(spans)]
     return sum(any(span and span in text for text in texts) for span in wanted) / len(wanted)

@@ -266,7 +266,9 @@ def ablation(variants: MethodVariants, metric: str) -> Table:
             rows.append((step, what + " !" * bool(variant.failures), paired.get(metric)))
             failures += [f"! {step} {what}: {failure}" for failure in variant.failures[:1]]
         if not tried and place.combinator not in ("switch", "branch"):
-            not_tried.append(f"not tried: {step}: later steps need what it alone writes")
+            not_tried.append(
+                f"not tried: {step}: later steps need a result that only this step writes"
+            )
     values = [scores[metric] for scores in whole.scores.values() if metric in scores]
     first = ("the whole method", "", str(len(values)), f"{fmean(values):.3f}", *[MISSING] * 3)
     tests = [one.p for _, _, one in rows if one is not None]

@@ -257,9 +257,9 @@ class _ArtifactReader:
     def of_scope(self, scope: str | None) -> FunnelArtifacts:
         names = self.artifacts.of_scope(scope)
         if names.chunk_table is None:
-            self.missing.append("chunk: the chunks of the run are gone")
+            self.missing.append("chunk: the chunks of the run were deleted")
         if names.graph is None and "extracted" in self.stages:
-            self.missing.append("extracted, linked: the graph of the run is gone")
+            self.missing.append("extracted, linked: the graph of the run was deleted")
         return FunnelArtifacts(self.ids, names.chunk_table, names.graph, self.entries, self.stages)
 
 

@@ -64,7 +64,7 @@ class RunQuestions:
         """
         names = self.names(question)
         if (table := names.chunk_table) is None:
-            raise UserError(f"The chunks of {self.run.folder.path} were deleted. Run it again.")
+            raise UserError(f"The chunks of {self.run.folder.path} were deleted. Repeat the run.")
         if not table.chunks_of(document):
             raise unknown("chunk of the document", document, table.documents)
         return LocatedDocument(document, table, names.graph)
@@ -166,7 +166,7 @@ def new_question(experiment: Experiment, name: str, text: str) -> Question:
     Raises UserError unless graph.per=all.
     """
     if experiment.settings.graph.per != "all":
-        raise UserError("A new question has no scope. Set graph.per=all.")
+        raise UserError("A new question has no scope, so it needs graph.per=all.")
     form, card = experiment.settings.answers, experiment.dataset.card
     form = card.form_of("") if form == "auto" else form
     return Question(name, text, form=form, abstract=card.abstract_type(""))

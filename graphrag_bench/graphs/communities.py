@@ -14,7 +14,7 @@ from graphrag_bench.contract import artifact
 MAX_CLUSTER_SIZE = 10
 """Source: Zhou et al. 2025, code 4e87938."""
 CommunityRow = tuple[int, int, Sequence[int]]
-"""Level, row of the parent (-1: none) and nodes of a community."""
+"""A community: its level, the row of its parent community (-1: none) and its nodes."""
 
 
 @artifact("communities.leiden")

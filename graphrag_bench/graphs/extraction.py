@@ -31,7 +31,7 @@ ENTITIES = Prompt("graphrag_bench.graphs:prompts/entities.j2")
 TRIPLES = Prompt("graphrag_bench.graphs:prompts/triples.j2")
 ADVICE = (
     "The model may be too small for extraction, or its window may cut the prompt. "
-    "build.extraction=nlp needs no model."
+    "To build without a model, set build.extraction=nlp."
 )
 CO_OCCURS = "occurs with"
 
@@ -92,8 +92,8 @@ def openie_file(*, chunk_table: ChunkTable, openie: Path) -> Extraction:
         example = chunk_table.passages[documents.index(None)][:80].replace("\n", " / ")
         raise UserError(
             f"{openie}: {documents.count(None)} of {len(documents)} passages are not in the file. "
-            f"The first is {example!r}. The file must be of this corpus, with chunking=presplit; "
-            "build.extraction=nlp needs no file."
+            f"The first is {example!r}. Use a file of this corpus with chunking=presplit, or "
+            "set build.extraction=nlp, which needs no file."
         )
     rows, skipped = [], 0
     for document in documents:

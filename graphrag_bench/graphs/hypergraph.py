@@ -97,9 +97,9 @@ class _FactMerger:
                     self._add(text, record, chunk)
         if not self.facts:
             raise UserError(
-                "The hypergraph has no fact with an entity. Likely causes: the model is too small "
-                "for extraction, its window cuts the prompt, or the texts have no names. "
-                "build.fact_extraction=nlp needs no model."
+                "The hypergraph has no fact with an entity. The model may be too small for "
+                "extraction, its window may cut the prompt, or the texts may have no names. "
+                "To build without a model, set build.fact_extraction=nlp."
             )
 
     def _add(self, text: str, record: FactRecord, chunk: int) -> None:

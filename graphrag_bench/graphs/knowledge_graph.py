@@ -41,8 +41,8 @@ def kg(*, extraction: Extraction, chunk_table: ChunkTable, titles: Titles = "off
     extracted. Triples with an empty part or equal ends are dropped. `titles="about"` makes the
     title of a passage an entity, joined with its other entities. Raises UserError when nothing was
     extracted.
-    Source: Zhou et al. 2025, section 4; HippoRAG (Gutierrez et al. 2024), section 2.2 (titles are
-    ours).
+    Source: Zhou et al. 2025, section 4; HippoRAG (Gutierrez et al. 2024), section 2.2 (titles: this
+    project).
     """
     return fact_graph(with_titles(extraction, chunk_table, titles), len(chunk_table))
 
@@ -58,7 +58,7 @@ def fact_graph(
     """Return the graph of an extraction; raises UserError for a graph without nodes."""
     merger = _merged(extraction, counted, signs)
     if not merger.nodes:
-        raise UserError(f"{NO_ENTITIES}build.extraction=nlp needs no model.")
+        raise UserError(f"{NO_ENTITIES}To build without a model, set build.extraction=nlp.")
     return merger.graph(n_chunks)
 
 
@@ -273,8 +273,8 @@ def subgraph_extraction(*, corpus: Dataset, chunk_table: ChunkTable) -> Extracti
 def _subgraphs(corpus: Dataset) -> Subgraphs:
     if corpus.subgraphs is None:
         raise UserError(
-            f"Data set '{corpus.name}' has no triples. build.graph=kg builds a graph of its texts, "
-            "graph.import_from=FILE imports one."
+            f"Data set '{corpus.name}' has no triples. Set build.graph=kg to build a graph of its "
+            "texts, or graph.import_from=FILE to import a graph."
         )
     return corpus.subgraphs
 

@@ -14,8 +14,8 @@ from graphrag_bench.columns import Texts, bool_csr
 from graphrag_bench.text import count_tokens, normalise_name, unsigned_name
 
 NO_ENTITIES = (
-    "The graph has no entities. Likely causes: the model is too small for extraction, its window "
-    "cuts the prompt, or the texts have no names or are in another language. "
+    "The graph has no entities. The model may be too small for extraction, its window may cut the "
+    "prompt, or the texts may have no names or be in another language. "
 )
 
 

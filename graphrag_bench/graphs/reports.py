@@ -37,7 +37,7 @@ SUMMARY_TOKENS = 150
 FINDING_TOKENS = 80
 FINDINGS = 5
 MAX_SENTENCES = 20
-"""Sentences of an extracted report: ours, about the length of a written one."""
+"""Sentences of an extracted report (this project), about the length of a written one."""
 WINDOW_SHARE = 0.6
 MAX_INPUT_TOKENS = 12_000
 """Source: Zhou et al. 2025, code 4e87938."""
@@ -216,7 +216,7 @@ def llm_reports(
     require_any_success(
         STEP, [last] * n_failed, n,
         "The model may be too small to write JSON, or its window may cut the prompt. "
-        "build.reports=extractive needs no model.",
+        "To write reports without a model, set build.reports=extractive.",
     )  # fmt: skip
     if n_failed:
         progress.say(f"{STEP}: {n_failed} of {n} replies could not be read.")

@@ -141,7 +141,7 @@ def llm_text_extraction(
         {"entity_types": entity_types, "keywords": keywords},
         ReplyFormat(STEP, read, denies=drops_records),
         max_gleaning,
-        "build.text_extraction=nlp needs no model.",
+        "To build without a model, set build.text_extraction=nlp.",
     )
     rows = []
     for of_chunk in replies:
@@ -160,7 +160,7 @@ def nlp_facts(*, chunk_table: ChunkTable, nlp: Nlp, progress: Progress) -> FactE
     The description of an entity is the sentence. Dates, amounts and counts are not entities. The
     title of a passage is the first entity of each of its sentences, and precedes sentences that do
     not name it ("title: sentence"). Sentences without entities are left out.
-    Source: ours, so that hypergraphs of facts can be built without a language model.
+    Source: this project. Hypergraphs of facts can thus be built without a language model.
     """
     rows = []
     for title, sentences in read_chunks(chunk_table, nlp, progress):
@@ -198,7 +198,7 @@ def llm_facts(
     Calls, rounds and errors are those of `text_extraction.llm`. The completeness of a fact is
     0..10. Facts without entities are left out and counted.
     Source: HyperGraphRAG (Luo et al. 2025), n-ary relation extraction; the rounds as in its
-    release; prompts are ours.
+    release; the prompts are from this project.
     """
     replies, counts = _glean(
         Extractor(llm_build, max_tokens, progress),
@@ -207,7 +207,7 @@ def llm_facts(
         {},
         ReplyFormat(FACT_STEP, partial(read_facts, purpose=FACT_STEP), denies=drops_records),
         max_gleaning,
-        "build.fact_extraction=nlp needs no model.",
+        "To build without a model, set build.fact_extraction=nlp.",
     )
     facts = [[one for reply in of_chunk for one in reply.records] for of_chunk in replies]
     rows = [

@@ -88,7 +88,7 @@ def text_graph(
                 weight=max(one.strength, 0.0), chunks=(number,),
             )  # fmt: skip
     if not merger.nodes:
-        raise UserError(f"{NO_ENTITIES}build.text_extraction=nlp needs no model.")
+        raise UserError(f"{NO_ENTITIES}To build without a model, set build.text_extraction=nlp.")
     if keywords and merger.relationships and not merger.keywords:
         raise UserError(
             "A rich knowledge graph needs keywords, but no relationship has any. Set "

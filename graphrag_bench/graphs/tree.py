@@ -55,13 +55,15 @@ MAX_LAYERS = 5
 MAX_CLUSTER_TOKENS = 3500
 """Larger clusters are clustered again. Source: RAPTOR's code."""
 CLUSTER_SIZE = 10
-"""Nodes of a cluster of balanced k-means; ours."""
+"""Nodes of a cluster of balanced k-means (this project)."""
 SUMMARY_TOKENS = 100
 """Source: RAPTOR's code."""
 _STEM = 6
 _LEAST_SHARED = 1 / 3
 """Share of the content words of a summary that must occur in the leaves."""
-_ADVICE = "The model or its window may be too small. build.graph=tree needs no model."
+_ADVICE = (
+    "The model or its window may be too small. To build without a model, set build.graph=tree."
+)
 LEAF, SUMMARY_NODE = "chunk", "summary"
 """Prefixes of node names: `chunk 12` is a leaf, `summary 2.0` the first summary of layer 2."""
 

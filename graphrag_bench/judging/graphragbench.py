@@ -1,9 +1,9 @@
 """The judged metrics of GraphRAG-Bench (Xiang et al. 2025), selected by name.
 
 Formulas and steps follow the released evaluation (GraphRAG-Bench/GraphRAG-Benchmark,
-`Evaluation/metrics`); the prompts are ours. Deviations: the judge refers to statements by number;
-texts are not cut (there: contexts at 20,000 characters, references and answers at 3,000); an
-unreadable reply gives no value, where correctness there is 0.
+`Evaluation/metrics`); the prompts are from this project. Deviations: the judge refers
+to statements by number; texts are not cut (there: contexts at 20,000 characters, references and
+answers at 3,000); an unreadable reply gives no value, where correctness there is 0.
 """
 
 from collections.abc import Generator

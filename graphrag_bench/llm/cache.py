@@ -285,7 +285,7 @@ def export_rows(cache: str | Path, file: str | Path) -> int:
     """
     path, count = Path(file), 0
     if path.suffix not in _EXPORTS:
-        raise UserError(f"'{path}': an export ends in .jsonl or .jsonl.gz.")
+        raise UserError(f"'{path}': the name of an export must end in .jsonl or .jsonl.gz.")
     part = path.with_name(f".part-{path.name}")
     try:
         with _open(part, "wt") as out:
@@ -315,7 +315,7 @@ def rows_in(path: str | Path) -> Iterator[CacheRow]:
     """Yield the rows of a cache or of an exported file; raises UserError for any other file."""
     file = Path(path)
     if not file.is_file():
-        raise UserError(f"'{file}': there is no such cache and no such export.")
+        raise UserError(f"There is no cache and no export '{file}'.")
     if file.suffix not in _EXPORTS:
         with closing(Cache(file, reading=True)) as cache:
             yield from cache.rows()

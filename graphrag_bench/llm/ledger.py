@@ -229,8 +229,8 @@ class Budget:
             now, reserved, more = (getattr(of, name) for of in (spent, self._reserved, most))
             if limit is not None and now + reserved + more > limit + 1e-12:
                 return (
-                    f"budget.{name}={limit} could be exceeded: {round(now, 4)} are spent, and the "
-                    f"next call may cost {round(more, 4)}"
+                    f"budget.{name}={limit} could be exceeded: {round(now, 4)} {name} are spent, "
+                    f"and the next call may cost {round(more, 4)}"
                 )
         return ""
 

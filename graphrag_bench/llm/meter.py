@@ -40,14 +40,15 @@ class FailureGate:
                 return
             problem = (
                 f"Step {self.step}: {self.failures} of {self.calls} calls failed "
-                f"({self.failures / self.calls:.0%}, the limit is {self.limit:.0%} of {least}), "
-                f"the last {self._n_of_server} of them by the server. Last failure: "
+                f"({self.failures / self.calls:.0%}; limit: {self.limit:.0%} of {least} calls); "
+                f"the server failed the last {self._n_of_server} of them. Last failure: "
                 f"{sample[:300]!r}. "
             )
         if of_server:
             raise ServerFailed(f"{problem}Run the same command again when the server is available.")
         raise RunStopped(
-            f"{problem}Use a larger model or max_tokens, or accept more failures by failures.limit."
+            f"{problem}Use a larger model or max_tokens, or accept more failures with "
+            "failures.limit."
         )
 
 

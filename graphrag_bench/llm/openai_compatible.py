@@ -206,7 +206,7 @@ def _choice(body: Mapping[str, Any]) -> tuple[Mapping[str, Any], Mapping[str, An
     choice = choices[0] if isinstance(choices, list) and choices else None
     message = choice.get("message") if isinstance(choice, dict) else None
     if not isinstance(choice, dict) or not isinstance(message, dict):
-        raise CallFailed("malformed", f"The answer holds no reply: {sorted(body)}"[:300])
+        raise CallFailed("malformed", f"The response has no completion, only {sorted(body)}"[:300])
     content = message.get("content") or ""
     if isinstance(content, list):  # Mistral's reasoning models return parts
         parts = [part for part in content if isinstance(part, dict) and part.get("type") == "text"]

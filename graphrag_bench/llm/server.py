@@ -287,11 +287,11 @@ class Server:
         if text.lstrip()[:1] == "<" and not self._proven:
             return NotAccepted(
                 f"{self.address} answers with a web page, so it is not an OpenAI API: "
-                f"{self._hidden(text)[:200]!r}. {self.group}.base_url mostly ends in /v1."
+                f"{self._hidden(text)[:200]!r}. {self.group}.base_url usually ends in /v1."
             )
         if not isinstance(parsed, dict):
             shown = self._hidden(text)[:200]
-            return CallFailed("malformed", f"The answer is not a JSON object: {shown!r}")
+            return CallFailed("malformed", f"The response is not a JSON object: {shown!r}")
         if not (error := parsed.get("error")):
             return parsed
         code = error.get("code") if isinstance(error, Mapping) else None
@@ -305,7 +305,7 @@ class Server:
         if status == 402 or (status == 429 and _NO_QUOTA.search(text)):
             return RunStopped(f"The account at {self.address} has no quota left: {message}")
         if status == 413 or OVERFLOW.search(message):
-            return CallFailed("context_overflow", f"The {what} does not fit: {message}")
+            return CallFailed("context_overflow", f"The {what} does not fit the window: {message}")
         if status in (408, 409, 429) or status >= 500:
             return CallFailed("retries_exhausted", self._exhausted(f"HTTP {status}: {message}"))
         if FILTERED.search(message):
@@ -330,7 +330,7 @@ class Server:
         return CallFailed("refused", at_fault)
 
     def _exhausted(self, problem: str) -> str:
-        return f"{self._tries.count} tries failed, the last with: {problem}"
+        return f"{self._tries.count} attempts failed; the last error: {problem}"
 
     def _hidden(self, text: str) -> str:
         if self.api_key_env is not None:

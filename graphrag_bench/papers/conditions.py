@@ -17,11 +17,11 @@ NOT_STATED = "not stated"
 
 
 class Condition(BaseModel):
-    """Statement of a paper about some of its rows, and the resulting value of a setting.
+    """A paper's statement about some rows of its tables, and the setting that follows from it.
 
-    `tables` and `rows` are globs over the names of tables and of rows. `paper` is a sentence of the
-    paper and `place` its section; NOT_STATED needs the source of the value in `by`. Without a value
-    the setting differs between rows, as their names show. `setting` may be a glob.
+    `tables` and `rows` are globs of table and row names. `paper` quotes a sentence of the paper and
+    `place` names its section. If `paper` is NOT_STATED, `by` names the source of the value. Without
+    a `value` the setting varies over the rows, as their names show. `setting` may be a glob.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)

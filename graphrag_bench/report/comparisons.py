@@ -146,7 +146,7 @@ def baseline_of(run: RunMetrics, runs: Sequence[RunMetrics], baseline: str) -> R
 
 def baseline_note(rows: Sequence[Comparison]) -> list[str]:
     """Return a note on the selection of the baseline run, if there are several."""
-    rule = "each row is compared with the baseline run that has most settings equal"
+    rule = "each row is compared with the baseline run that shares most settings with it"
     return [rule] if any(row.n_baselines > 1 for row in rows) else []
 
 
@@ -184,7 +184,7 @@ def format_difference(difference: Difference) -> str:
 
 def fewer_questions_note(rows: Sequence[Comparison]) -> list[str]:
     """Return a note that explains `n of m`, if a difference covers fewer questions than a mean."""
-    says = "n of m: the difference is over the n questions of both runs, a mean over up to m"
+    says = "n of m: the difference is over n questions of both runs, each mean over up to m"
     return [says] if any(row.difference.n != row.n for row in rows) else []
 
 

@@ -82,17 +82,21 @@ def _facts(runs: Sequence[RunMetrics]) -> Iterator[Note]:
     units = resampling_units(clusters)
     yield Note("intervals", f"{floor}{ceiling}intervals are 95 % bootstrap over {units}")
     if n_references(runs):
-        yield Note(REFERENCE, f"({REFERENCE}): the method at its own parameters")
+        yield Note(REFERENCE, f"({REFERENCE}): the method with its own parameters")
 
 
 def _of_a_run(run: RunMetrics) -> Iterator[Note]:
     title, n, usage = run["title"], run["n"], run["usage"]
     if steps := run["answered"] and run.get("own_answers"):
         yield Note(
-            "own answers", f"{title}: its search answers by its own prompt: {', '.join(steps)}"
+            "own answers",
+            f"{title}: steps that answer by the method's own prompt: {', '.join(steps)}",
         )
     if context_of_rows(run) and any("recall@" in name for name in run["metrics"]):
-        yield Note("rankings", f"{title}: evidence@k is of ranked chunks; the context has no chunk")
+        yield Note(
+            "rankings",
+            f"{title}: metrics at k score the ranked chunks, but the context has no chunks",
+        )
     for reason, n_fell in run.get("fallbacks", {}).items():
         yield Note("fallbacks", f"{title} fell back for {n_fell} of {n} questions: {reason}")
     repeats = run.get("repeats") or {}
@@ -114,11 +118,13 @@ def _of_a_run(run: RunMetrics) -> Iterator[Note]:
 
 def _of_any_run(runs: Sequence[RunMetrics]) -> Iterator[Note]:
     if repeats := sorted({run["repeats"]["n"] for run in runs if run.get("repeats")}):
-        times = f"{', '.join(map(str, repeats))} repeats with other seeds"
+        times = f"{', '.join(map(str, repeats))} repeats with different seeds"
         yield Note("repeats", f"±: standard deviation over {times}; means are over all repeats")
     doubted = {f"{run['method']} (verified: {unverified(run)})" for run in runs if unverified(run)}
     if names := ", ".join(sorted(doubted)):
-        yield Note("verified", f"(?): not fully checked against its paper, see its page: {names}")
+        yield Note(
+            "verified", f"(?): not fully checked against the paper; see the method's page: {names}"
+        )
     if any(run.get("whole_corpus") for run in runs):
         text = "the whole corpus fits into the context: set a smaller budget_context"
         yield _warning("whole corpus", text)
@@ -139,7 +145,7 @@ def _extraction_faults(runs: Iterable[RunMetrics]) -> Iterator[Note]:
         counts = run["extraction_statistics"]
         ways = ", ".join(f"{counts[f'{way}_chunks']:,.0f} {way}" for way in _WAYS)
         share, n = counts["faulty_chunks"] / counts["chunks"], counts["chunks"]
-        return f"extraction at fault in {share:.1%} of {n:,.0f} chunks ({ways})"
+        return f"extraction errors in {share:.1%} of {n:,.0f} chunks ({ways})"
 
     for text, group in group_by(faulty, fault).items():
         yield _warning("extraction", f"{text}: {_titles(group)}")
@@ -150,13 +156,13 @@ def mixed_regimes(runs: Iterable[RunMetrics]) -> Iterator[Note]:
     groups = sorted(group_by(filter(regime_of, runs), regime_of).items())
     if len(groups) > 1:
         users = "; ".join(f"{name}: {_titles(group)}" for name, group in groups)
-        yield _warning("regimes", f"regimes differ, {users} (regime)")
+        yield _warning("regimes", f"the runs differ in regime: {users}")
 
 
 def corpus_notes(runs: Sequence[RunMetrics]) -> Iterator[Note]:
     """Yield a warning for each data set whose runs are over different versions of its corpus."""
     for dataset, corpora in runs_by_corpus(runs).items():
-        text = f"{dataset}: runs over different versions of its corpus ({', '.join(corpora)})"
+        text = f"{dataset}: the runs used different versions of the corpus ({', '.join(corpora)})"
         yield _warning("corpus", text)
 
 
@@ -205,8 +211,8 @@ def resampling_units(clusters: Iterable[int]) -> str:
     """Return the units of the bootstrap: questions, or scopes with the `clusters` of the means."""
     if not (numbers := sorted({*clusters} - {0})):
         return "questions"
-    few = ": few, so that intervals are too narrow" if numbers[0] <= FEW_CLUSTERS else ""
-    return f"scopes ({', '.join(map(str, numbers))} that questions share{few})"
+    few = "; so few that intervals are too narrow" if numbers[0] <= FEW_CLUSTERS else ""
+    return f"scopes ({', '.join(map(str, numbers))} scopes, which questions share{few})"
 
 
 def scored_again(runs: Sequence[RunMetrics]) -> Iterator[Note]:
@@ -215,7 +221,9 @@ def scored_again(runs: Sequence[RunMetrics]) -> Iterator[Note]:
         yield _warning("gold", f"the gold answers changed; scored again for this table: {titles}")
     for words, group in group_by(runs, lambda run: run.get("scored_as", "")).items():
         if words:
-            text = f"stored with {words}, scored here by the rule of the others: {_titles(group)}"
+            text = (
+                f"stored with {words}, scored here by the rule of the other runs: {_titles(group)}"
+            )
             yield _warning("rule", text)
 
 
@@ -240,10 +248,14 @@ def _unequal_contexts(runs: Sequence[RunMetrics]) -> Iterator[Note]:
         if length(long) > MOST_UNEQUAL * length(short):
             shown = ", ".join(f"{one['title']} {length(one):.0f} tokens" for one in (short, long))
             reason = (
-                f"not all fill {budget:,}" if budget else "budget_context=N gives all one budget"
+                f"not all fill {budget:,} tokens"
+                if budget
+                else "budget_context=N sets one budget for all"
             )
             if "published" in {regime_of(short), regime_of(long)}:
-                reason = "as published each method has its own k, and a budget is a cap"
+                reason = (
+                    "with regime=published each method has its own k, and a budget is only a cap"
+                )
             text = f"{dataset}: contexts differ by more than 10 % ({shown}): {reason}"
             yield _warning("contexts", text)
 
@@ -261,7 +273,7 @@ def same_contexts(runs: Sequence[RunMetrics]) -> Iterator[Note]:
             sizes = ", ".join(f"about {n:.0f} {_KINDS.get(kind, kind)}" for kind, n in room.items())
             full = f" (the budget holds {sizes})" if sizes else ""
             causes = ["method"] if "method.name" in names else names[:_MOST_NAMED]
-            text = f"{len(group)} runs have the same contexts: no effect of {', '.join(causes)}"
+            text = f"{len(group)} runs have the same contexts, so no effect of {', '.join(causes)}"
             yield _warning("same contexts", f"{text}{full}: {_titles(group)}")
 
 

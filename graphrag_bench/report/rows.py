@@ -106,7 +106,7 @@ REFERENCE = "reference"
 """Mark of the reference rows of a sweep."""
 INFLATED = (
     "selected on this split: the best of several configurations on the same questions, so its "
-    "value is too high; report that of split=test"
+    "value is biased upwards; report the value on split=test"
 )
 REFERENCE_ROLES = ("floor", "ceiling")
 """Roles of reference rows, which take part in no comparison."""

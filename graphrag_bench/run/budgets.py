@@ -74,7 +74,7 @@ def context_budget(
         bounds = [n for n in (own_budget(settings), number, window.tokens_left) if n is not None]
         return ContextBudget(min(bounds, default=None))
     if number is not None and _OWN in settings.given and own is not None:
-        raise UserError(f"{_OWN}={own} and budget_context={wish} both set the context budget.")
+        raise UserError(f"{_OWN}={own} and budget_context={wish} both set the budget; set one.")
     filling = _filling(pipeline)
     if settings.given and _item_numbers(pipeline, file or {}).intersection(settings.given):
         filling = ""
@@ -264,8 +264,8 @@ def empty_blocks(
     enough = round_up_to_hundred(window.chunk.typical / best.share)
     larger = window.tokens_left is not None and window.tokens_left < enough
     return (
-        f"no chunk fits: chunks have {best.n_tokens:,} of {budget.tokens:,} tokens of context, and "
-        f"a typical chunk takes {window.chunk.typical:,}. Set budget_context={enough}"
-        f"{' with a reader of a larger window' * larger}, or smaller chunks: chunking=token "
+        f"no chunk fits: {best.n_tokens:,} of {budget.tokens:,} tokens of context are for chunks, "
+        f"but a typical chunk has {window.chunk.typical:,} tokens. Set budget_context={enough}"
+        f"{' with a reader of a larger window' * larger}, or use smaller chunks: chunking=token "
         "chunking.size=N."
     )

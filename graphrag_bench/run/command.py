@@ -189,11 +189,16 @@ def check_names(settings: RunSettings) -> None:
             setting = "evaluation.compared" if name in scoring.compared else f"objective={goal}"
             raise UserError(f"{setting}: {unknown('metric', name, evidence + answers)}")
     if goal in UNDIRECTED:
-        raise UserError(f"objective={goal} is descriptive: neither direction is better.")
+        raise UserError(
+            f"objective={goal} is descriptive, so no value is best. Choose another metric."
+        )
     if goal in answers and not settings.answering:
-        raise UserError(f"objective={goal} needs answers: answer=on.")
+        raise UserError(f"objective={goal} needs answers. Set answer=on.")
     if goal and settings.split == "test":
-        raise UserError("objective selects settings on split=dev. Report the result on split=test.")
+        raise UserError(
+            "`objective` cannot be used with split=test. Select settings on split=dev, then report "
+            "the result on split=test without an objective."
+        )
 
 
 def refuse_unused(overrides: Sequence[str], experiments: Sequence[Experiment]) -> None:
@@ -223,13 +228,13 @@ def _unused(experiment: Experiment, name: str) -> str:
         there = [model for model in _MODELS if model in used]
         return "" if reads & used else f"{method} uses no {first}; it uses {', '.join(there)}."
     if first == "pooling" and rest and settings.pooling is None:
-        return "pooling is off; set pooling=rerank or pooling=reselect."
+        return "pooling is off. Set pooling=rerank or pooling=reselect."
     if name == "dev_share" and settings.split == "all":
-        return "it needs split=dev or split=test."
+        return "dev_share needs split=dev or split=test."
     if name == "dataset.openie" and "extraction" not in planned:
         return ""
     if name in _READ_AS and _READ_AS[name] not in used:
-        return f"{method} builds nothing from it; it builds {', '.join(sorted(planned))}."
+        return f"{method} builds nothing from this setting; it builds {', '.join(sorted(planned))}."
     return ""
 
 

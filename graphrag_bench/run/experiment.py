@@ -94,7 +94,7 @@ class Experiment:
         if settings.pooling and not pooling and not swept:
             raise UserError(
                 f"pooling={settings.pooling.get('mode')}: no step of '{keys.name}' has "
-                f"`path_pooling`. Methods that can: {', '.join(able_to_pool())}."
+                f"`path_pooling`. Methods with path pooling: {', '.join(able_to_pool())}."
             )
         models = Models(settings, dataset, shared)
         window = context_window(settings, dataset, models)
@@ -274,7 +274,7 @@ class Experiment:
         """
         n = self.settings.repeats
         if n > 1 and not self.settings.answering:
-            raise UserError(f"repeats={n} repeats answers: it needs answer=on.")
+            raise UserError(f"repeats={n} repeats answers. Set answer=on.")
         return [replace(self, models=self.models.on_trial(t), trial=t) for t in range(1, n)]
 
 

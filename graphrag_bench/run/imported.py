@@ -57,7 +57,7 @@ def import_run(
     """
     name = source.title.strip()
     if not name:
-        raise UserError("name= is empty: name the system.")
+        raise UserError("name= is empty. Set it to the name of the system.")
     dataset = dataset_of(settings, home)
     rankings = read_rankings(source.file, dataset)
     _check_matches(source.file, rankings, allow_unmatched)
@@ -99,8 +99,8 @@ def _check_matches(file: Path, rankings: Rankings, allowed: bool) -> None:
     if share > MOST_UNMATCHED and not allowed:
         first = " ".join(rankings.unmatched[0].split())[:80]
         raise UserError(
-            f"{file}: {share:.1%} of {rankings.n_passages} passages are in no document, the first "
-            f"is '{first}'. Check the corpus, or import them with --allow-unmatched."
+            f"{file}: {share:.1%} of {rankings.n_passages} passages match no document; the first "
+            f"is '{first}'. Check the corpus, or add --allow-unmatched."
         )
 
 

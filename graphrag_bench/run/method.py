@@ -238,7 +238,7 @@ def artifact_choices(
             new = {"variant": choice} if isinstance(choice, str) else choice
             if not isinstance(new, Mapping):
                 raise UserError(
-                    f"build.{resource}={choice!r}: a variant or a mapping of settings is needed."
+                    f"build.{resource}={choice!r}: expected a variant or a mapping of settings."
                 )
             known = merged.get(resource, {})
             other = new.get("variant", known.get("variant")) != known.get("variant")
@@ -251,13 +251,13 @@ def _imported_choices(settings: RunSettings) -> dict[str, str]:
     if settings.graph.import_from is None:
         return {}
     if settings.graph.per != "all":
-        raise UserError("graph.import_from imports one graph: it needs graph.per=all.")
+        raise UserError("graph.import_from imports a single graph. Set graph.per=all.")
     imported = variants_for(Path(settings.graph.import_from))
     choice = settings.build.get("graph", {})
     variant = choice.get("variant") if isinstance(choice, Mapping) else choice
     graphml = {"graphml", "graphml_tkg"} if imported["graph"].startswith("graphml") else set()
     if variant is not None and str(variant) not in {imported["graph"], *graphml}:
-        raise UserError(f"graph.import_from replaces build.graph={variant}: set one of them.")
+        raise UserError(f"graph.import_from replaces build.graph={variant}. Set only one of them.")
     if settings.chunking.get("variant") != "auto":
         imported.pop("chunk_table", None)
     return imported

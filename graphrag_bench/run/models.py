@@ -289,7 +289,10 @@ class Models(Mapping[str, Any]):
         return str(model.identity)
 
     def identity_of(self, name: str) -> str:
-        """Return the identity of a resource in keys, including the code of a user's class."""
+        """Return the text that identifies a resource in keys.
+
+        For a model of a user's class it includes the code of the class.
+        """
         return identity_of(self.unwrapped(name)) if name in _CODED else self.identity(name)
 
 

@@ -71,7 +71,7 @@ def _method_lines(experiment: Experiment) -> Iterator[str]:
     sources = f"regime {settings.regime}, profile {settings.profile}, fidelity {settings.fidelity}"
     yield f"method {method.name} on {experiment.dataset.name} ({sources})"
     if experiment.dataset.name.endswith(SIZES):
-        yield "  ! the data set is not on disk: sizes are the printed ones, keys are not the run's"
+        yield "  ! the data set is not on disk: sizes are from papers, keys differ from the run's"
     yield from (f"  method.{name} = {value}" for name, value in method.parameters.items())
     yield from (f"  pooling.{name} = {value}" for name, value in (settings.pooling or {}).items())
 
@@ -130,7 +130,7 @@ def _extent(experiment: Experiment) -> Iterator[str]:
         of = "right answers" if experiment.settings.answering else "questions with all evidence"
         least = detectable_share(len(selected))
         yield f"detectable: a difference of {least:.3f} between two methods' shares of {of}"
-        yield "  (in 4 runs of 5 at 5 %, when they disagree on half of the questions)"
+        yield "  (power 80 %, alpha 5 %, if the methods disagree on half of the questions)"
     yield from estimate_lines(experiment, estimates(experiment, n, n_answers))
     if not experiment.dataset.questions:
         steps = [row for row in estimates(experiment, 1, 1) if row.stage != "build"]
@@ -174,7 +174,7 @@ def context_lines(experiment: Experiment) -> Iterator[str]:
         return
     yield f"context: {_budget(experiment)}"
     if chunk.typical:
-        yield f"  a chunk takes {chunk.typical:,} tokens (median; 90 %: {chunk.long:,}), as a row"
+        yield f"  a chunk takes {chunk.typical:,} tokens in context (median; 90 %: {chunk.long:,})"
     for block in blocks:
         yield f"  {block.op.operator.name:<24} {', '.join(_block_notes(experiment, block))}"
     for op in budgets.map_steps(pipeline):
@@ -186,7 +186,7 @@ def context_lines(experiment: Experiment) -> Iterator[str]:
         n_groups = f"{op.settings['max_groups']:,} groups, {each}"
         yield f"  {op.operator.name:<24} reads at most {n_groups}"
     if budgets.holds_corpus(experiment.dataset, pipeline, budget):
-        yield "  ! the whole corpus fits into the context: retrieval decides nothing here"
+        yield "  ! the whole corpus fits into the context: retrieval makes no difference"
     if reason := budgets.empty_blocks(pipeline, budget, experiment.window):
         yield f"  ! {reason}"
 

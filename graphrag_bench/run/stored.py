@@ -209,7 +209,7 @@ def find_run(name: str, home: str | Path) -> StoredRun:
         return next(iter(of_method.values()))
     if of_method:
         several = ", ".join(f"{key} ({known[key]['dataset']})" for key in of_method)
-        raise UserError(f"'{name}' has several runs: {several}.")
+        raise UserError(f"'{name}' has several runs: {several}. Name one by its key.")
     named = {key: f"{one.get('method')} on {one.get('dataset')}" for key, one in known.items()}
     return by_prefix(name, runs, "run", f"{home}/runs", lambda run: named[run.folder.path.name])
 
@@ -323,13 +323,18 @@ def relocate(run: StoredRun, changes: Mapping[str, Any]) -> StoredRun:
     source = DatasetSettings.model_validate({**run.config["dataset"], **changes}).absolute
     dataset = dataset_of(source, run.home or Path())
     if dataset.corpus_digest != run.folder.metrics().get("corpus"):
-        raise UserError(f"'{source.root}' has another corpus than {run.folder.path}.")
+        raise UserError(
+            f"The corpus in '{source.root}' differs from the corpus of {run.folder.path}."
+        )
     run.folder.write_config({**run.config, "dataset": source.model_dump()})
     return StoredRun(run.folder, dataset)
 
 
 def scored_questions(run: StoredRun) -> Sequence[str]:
-    """Return the ids of the scored questions: the first ones, stratified by type."""
+    """Return the ids of the questions that the run selected by its split and limit.
+
+    They are interleaved by question type. The list is empty if the data set is missing.
+    """
     return _questions(run.dataset, run.metrics) if run.dataset else []
 
 

@@ -83,7 +83,7 @@ class ContextWindow:
         if self.tokens_left is not None and n_tokens > self.tokens_left:
             raise UserError(
                 f"budget_context={n_tokens} does not fit the reader's window of {self.tokens:,} "
-                f"tokens, which leaves {self.tokens_left}. Set llm.window, or llm.context if local."
+                f"tokens, which leaves {self.tokens_left}. Set llm.window (llm=local: llm.context)."
             )
 
 

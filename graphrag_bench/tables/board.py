@@ -99,7 +99,9 @@ def read_result(path: Path) -> dict[str, Any]:
         raise UserError(f"{path.name} has changed since `runs export --result` wrote it.")
     for one in _texts(values):
         if _PATH_OR_ADDRESS.search(one) or _SECRET.search(one) or "\n" in one:
-            raise UserError(f"{path.name}: '{one}' has a path, an address, a key or a line break.")
+            raise UserError(
+                f"{path.name}: '{one}' must not have a path, an address, a key or a line break."
+            )
     return dict(values)
 
 

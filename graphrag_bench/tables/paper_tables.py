@@ -97,9 +97,9 @@ def _grades(grades: Sequence[Grade]) -> tuple[list[str], list[str]]:
     every = set.intersection(*({*one.mismatches} for one in grades))
     shared = Grade.of(one for one in grades[0].mismatches if one in every)
     letters = ", ".join(sorted({one.letter for one in grades}))
-    notes = [f"grade {letters}: {shared.sentence or 'nothing differs in all rows'}"]
+    notes = [f"grade {letters}: {shared.sentence or 'no setting differs in every row'}"]
     if any({*one.mismatches} - {*one.major} - every for one in grades if one.major):
-        notes.append("settings of rows of grade C differ too: see --format csv")
+        notes.append("rows of grade C also differ in settings; --format csv lists them")
     own = [one.major or one.mismatches for one in grades]
     return notes, [Grade.of(one for one in row if one not in every).sentence for row in own]
 

@@ -61,8 +61,8 @@ NamedTitles = dict[str, tuple[Name, tuple[Name, ...]]]
 BRACKETS = "brackets"
 """Rule of merges that drop a title's bracketed part."""
 NO_NAMES = (
-    "The graph has no entities: the tagger found no name in the texts. Likely causes: they are in "
-    "another language than its model's, or name nothing."
+    "The graph has no entities, because the tagger found no names in the texts. Check that the "
+    "texts are in the language of the tagger's model and contain names."
 )
 
 

@@ -189,8 +189,8 @@ def _train(
     is_dev = np.concatenate([one.is_dev for one in graphs])
     if not is_dev.any() or is_dev.all():
         raise UserError(
-            "The graph network has no usable training or development question: their entities are "
-            "no nodes of the graph. Raise build.gnn_weights.questions."
+            "No training or no development question can be used, because its entities are not "
+            "nodes of the graph. Raise build.gnn_weights.questions."
         )
     network = shape.network()
     initialise(network, chance)

@@ -116,7 +116,10 @@ def llm_questions(
     no question. Raises UserError if all replies are unreadable or no question is left.
     Source: HopRAG (Liu et al. 2025), incoming and outgoing pseudo-queries.
     """
-    items, advice = chunk_names(chunk_table), "build.pseudo_questions=nlp needs no model."
+    items, advice = (
+        chunk_names(chunk_table),
+        "To build without a model, set build.pseudo_questions=nlp.",
+    )
     questions: list[tuple[int, bool, str]] = []
     readings: list[dict[int, ListReply[ListedQuestions]]] = []
     extractor = Extractor(llm_build, max_tokens, progress)
@@ -150,8 +153,8 @@ def question_index(
 def _pseudo_questions(rows: Sequence[QuestionRow]) -> PseudoQuestions:
     if not any(answered for _, answered, *_ in rows):
         raise UserError(
-            "There is no pseudo-question: no name was found in the texts. Likely cause: the texts "
-            "are in another language than that of the tagger or the model."
+            "There are no pseudo-questions, because no names were found in the texts. Check that "
+            "the texts are in the language of the tagger or the model."
         )
     numbers: dict[str, int] = {}
     named = []
@@ -198,7 +201,8 @@ def hop(
     best = best[np.argsort(pairs[best])]
     if not len(best):
         raise UserError(
-            "The graph has no edge: the corpus has one passage, or no passage raises a question."
+            "The graph has no edges, because the corpus has one passage or no passage "
+            "raises a question."
         )
     raised, answering = raised[best], answering[best]
     names = pseudo_questions.question_name

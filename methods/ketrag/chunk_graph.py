@@ -87,7 +87,9 @@ def keyword_graph(*, chunk_table: ChunkTable, nlp: Nlp, progress: Progress) -> K
     texts = list(number)
     holds, words = words_of(texts)
     if not words:
-        raise UserError("The keyword graph has no keyword: the corpus has only stop words.")
+        raise UserError(
+            "The keyword graph has no keywords, because the corpus has only stop words."
+        )
     chunk_sentence = incidence(sentences_of, len(texts)).astype(np.int64)
     keyword_chunk = holds.T.astype(np.int64) @ chunk_sentence.T
     rows = np.flatnonzero(np.diff(holds.indptr))

@@ -87,7 +87,10 @@ def tri_graph(*, chunk_table: ChunkTable, nlp: Nlp, progress: Progress) -> TriGr
                     in_sentence.update((entity, at) for entity in named)
             advance(1)
     if not names:
-        raise UserError("The graph has no entities: the tagger found no name in the texts.")
+        raise UserError(
+            "The graph has no entities, because the tagger found no names in the texts. Check that "
+            "the texts are in the language of the tagger's model."
+        )
     return TriGraph(
         Texts.of(list(names)),
         Texts.of(list(lines)),
@@ -144,7 +147,7 @@ def activate(
     last score.
     """
     if len(tri_graph.names) != graph.n_nodes:
-        raise UserError("node.activate needs the graph of the Tri-Graph: set build.graph=entities.")
+        raise UserError("node.activate needs a Tri-Graph. Set build.graph=entities.")
     vectors = vectors_of(question, [None] * len(question), embedder)
     results = []
     for seeds, (vector,) in zip(nodes, vectors, strict=True):

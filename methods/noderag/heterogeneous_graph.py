@@ -134,7 +134,7 @@ def _describe(
         cut = [decode(encode("\n".join(texts))[:room]) for texts in texts_of]
         pairs = zip(names, cut, strict=True)
         chats = [prompt.render({"name": name, "texts": texts}) for name, texts in pairs]
-        advice = "build.graph=heterogeneous needs no model."
+        advice = "To build without a model, set build.graph=heterogeneous."
         extractor = Extractor(llm, most_tokens, progress)
         written = extractor.texts(chats, names, f"write {kind}s", advice)
     if None not in written:

@@ -221,8 +221,8 @@ def llm_schema_extraction(
         [extract_prompt.render({**schema, "passage": text}) for text in chunk_table.passages],
         list_format(SchemaReply, "entities", STEP),
         chunk_names(chunk_table),
-        "The model may be too small to extract, or its window may cut the prompt; "
-        "build.schema_extraction=nlp reads facts without a model.",
+        "The model may be too small to extract, or its window may cut the prompt. "
+        "To build without a model, set build.schema_extraction=nlp.",
     )
     read = {row: one for row, one in enumerate(replies) if isinstance(one, ListReply)}
     nothing = ListReply(SchemaReply(entities=[]))
@@ -282,7 +282,7 @@ def attributed(*, schema_extraction: SchemaExtraction, chunk_table: ChunkTable) 
         for stated in row.attributes:
             merger.attribute(stated.entity, stated.name, stated.value, (chunk,))
     if not merger.nodes:
-        raise UserError(f"{NO_ENTITIES}build.schema_extraction=nlp reads them without a model.")
+        raise UserError(f"{NO_ENTITIES}To build without a model, set build.schema_extraction=nlp.")
     graph = merger.graph(len(chunk_table), attributes=True)
     assert graph.node_attributes is not None
     return replace(graph, statistics={"attributes": len(graph.node_attributes)})

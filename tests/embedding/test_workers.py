@@ -53,7 +53,7 @@ def test_short_lists_start_no_process() -> None:
 def test_a_worker_with_another_model_is_an_error() -> None:
     other = tagger(Capitals(), "toy_runs.Capitals")
     other._how = replace(other._how, identity="capitals of another version")
-    with pytest.raises(UserError, match="another nlp"):
+    with pytest.raises(UserError, match="another version"):
         list(other.sentences(TEXTS))
 
 

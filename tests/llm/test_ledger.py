@@ -90,7 +90,7 @@ def test_ledgers_of_other_processes_count(tmp_path):
     with other.open("a") as file:
         file.write(json.dumps({"stage": "answer"})[:-3])
     assert budget.spent.tokens == 30
-    with pytest.raises(RunStopped, match="30 are spent"), budget.reserve(Spending(71)):
+    with pytest.raises(RunStopped, match="30 tokens are spent"), budget.reserve(Spending(71)):
         pass
 
 

@@ -70,7 +70,7 @@ def test_calls_fail_after_the_last_retry(fake, chat):
     assert ask(model, chat("good")).text
     (failed,) = model.complete([chat("bad")], max_tokens=5)
     assert failed.reason == "retries_exhausted" and failed.of_server and failed.retries == 3
-    assert "4 tries" in str(failed) and "HTTP 500" in str(failed)
+    assert "4 attempts" in str(failed) and "HTTP 500" in str(failed)
 
 
 @pytest.mark.parametrize(

@@ -106,7 +106,7 @@ def communities(*, import_from: Path, graph: Graph, chunk_table: ChunkTable) -> 
     ]
     if rows and not any(members):
         raise UserError(
-            f"{import_from}: the graph has none of its entities; set build.graph=msgraphrag."
+            f"The graph has none of the entities of {import_from}. Set build.graph=msgraphrag."
         )
     units = _unit_chunks(import_from, chunk_table)
     place = {int(row["community"]): number for number, row in enumerate(rows)}
@@ -134,8 +134,8 @@ def reports(*, import_from: Path, communities: Communities) -> Reports:
     rows = _communities(import_from)
     if len(rows) != len(communities):
         raise UserError(
-            f"{import_from} has reports of {len(rows)} communities, not {len(communities)}; set "
-            "build.communities=msgraphrag."
+            f"{import_from} has reports of {len(rows)} communities, but the run has "
+            f"{len(communities)} communities. Set build.communities=msgraphrag."
         )
     table = read_parquet(import_from, "community_reports", ("community", "full_content"))
     by_community = {int(row["community"]): row for row in table}
@@ -186,10 +186,10 @@ def read_parquet(folder: Path, name: str, columns: Sequence[str]) -> list[Parque
     """
     path = folder / f"{name}.parquet"
     if not path.is_file():
-        raise UserError(f"{path}: there is no such file.")
+        raise UserError(f"The file {path} does not exist.")
     rows = [row for _, row in parquet_objects(path)]
     if missing := sorted({*columns} - {*rows[0]} if rows else ()):
-        raise UserError(f"{path}: missing columns of graphrag 1.0: {', '.join(missing)}.")
+        raise UserError(f"{path} lacks columns of graphrag 1.0: {', '.join(missing)}.")
     return rows
 
 

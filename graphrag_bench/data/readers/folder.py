@@ -98,8 +98,8 @@ def folder_rows(folder: Path, store: Path) -> Rows:
             if len(parts) > 1:
                 rows.files.setdefault(name, []).append(identity)
     if not rows.documents:
-        listed = "\n  ".join(unreadable) or "it holds no file"
-        raise UserError(f"'{folder}' has nothing that can be read:\n  {listed}")
+        listed = "\n  ".join(unreadable) or "the folder is empty"
+        raise UserError(f"'{folder}' has no file that can be read:\n  {listed}")
     for what, names in (("left out", unreadable), ("read as Windows-1252 (Latin-1)", western)):
         if names:
             listed = "\n  ".join(names)
@@ -122,7 +122,7 @@ def _parts(file: Path, store: Path) -> list[Section]:
         raise Unreadable("its name is not UTF-8")
     convert = _CONVERTERS.get(suffix)
     if convert is None:
-        raise Unreadable(f"not one of {', '.join(sorted(_CONVERTERS))}")
+        raise Unreadable(f"its type is not one of {', '.join(sorted(_CONVERTERS))}")
     parts = _stored(file, store, convert) if suffix in _FORMATS else convert(file)
     if parts := [part for part in parts if part.text.strip()]:
         return parts
@@ -175,7 +175,7 @@ def _as(content: bytes, encoding: str) -> str:
     try:
         return content.decode(encoding)
     except (UnicodeDecodeError, LookupError):
-        raise Unreadable(f"not {encoding}, as it says") from None
+        raise Unreadable(f"declared as {encoding}, but not {encoding}") from None
 
 
 def sections(text: str) -> list[Section]:
@@ -315,7 +315,7 @@ def office(file: Path) -> list[Section]:
     """Return the sections of a .docx file at its headings; raises Unreadable."""
     mammoth = _module("mammoth")
     if not is_zipfile(file):
-        raise Unreadable("not a .docx file (no archive, or one that is cut)")
+        raise Unreadable("not a .docx file (not an archive, or truncated)")
     with file.open("rb") as content:
         return page(_converted(lambda: str(mammoth.convert_to_html(content).value)))
 

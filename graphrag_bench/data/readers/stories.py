@@ -109,7 +109,7 @@ class _Transcript(FileRow):
 def summscreen(corpus: Path, questions: Path) -> Rows:
     """Return SummScreen in SCROLLS' format: each line has a transcript (input) and recap (output).
 
-    Every transcript has the same question, `SUMMARISE`, which is ours. Source: Chen et al. 2022;
+    Every transcript has the same question, `SUMMARISE` (this project). Source: Chen et al. 2022;
     Shaham et al. 2022 (SCROLLS, `summ_screen_fd`).
     """
     rows = Rows()
