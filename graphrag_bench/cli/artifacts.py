@@ -96,7 +96,7 @@ def _export(options: Namespace) -> None:
         print(f"{len(items)} artifacts to {file}\ncontent: {content}")
         return
     if options.form is None and file.suffix != ".graphml":
-        raise UserError(f"'{file}' must end in .tar.gz or .graphml, or needs --form.")
+        raise UserError(f"'{file}' must end in .tar.gz or .graphml. For other formats add --form.")
     if artifact.resource != "graph":
         form = options.form or file.suffix
         what = f"{artifact.key} is a {artifact.resource}, not a graph"

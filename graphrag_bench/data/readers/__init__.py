@@ -101,7 +101,7 @@ def _read(
     member = str(settings.get("name", ""))
     if card.reader == PACKAGE:
         if root or openie or not member:
-            raise UserError(f"dataset={card.name} needs dataset.name=NAME, and no other file.")
+            raise UserError(f"dataset={card.name} needs dataset.name=NAME, without dataset.root.")
         return member, Path(member), ir_datasets(member), {}
     folder = _folder(card, root, home, member)
     layout = _layout(folder, card)

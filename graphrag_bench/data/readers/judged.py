@@ -131,10 +131,10 @@ def _add_judged(
         rows.add_question(place, question, gold)
         rows.absent |= relevant.keys() - rows.documents.keys()
     if not rows.questions:
-        raise UserError(f"{source}: it judges no query of the set.")
+        raise UserError(f"{source} has no judgement for any query of the data set.")
     judged = [name for gold in rows.gold.values() for name in gold.evidence]
     counts = {
-        "queries without judgements are not asked": unasked,
+        "queries have no judgements and are left out": unasked,
         "judged queries do not exist and are left out": len(scores.keys() - rows.questions.keys()),
         "questions have no relevant document and no retrieval score": sum(
             not gold.evidence for gold in rows.gold.values()
