@@ -8,6 +8,9 @@ Two or more runs are compared pairwise over the questions that all of them answe
 both orders: win rates with intervals, and the position and length bias of the judge. Verdicts are
 stored in HOME/comparisons/<key>/verdicts.jsonl.
 
+--sheet writes pairs for people to judge, the answers in random order; --read prints the agreement
+(Cohen's kappa) of people and judge.
+
 Repeat the command to resume; no call is repeated. With --batch, repeat it with --replies until no
 request is left (OpenAI's batch API or `vllm run-batch`).
 
@@ -15,6 +18,8 @@ examples
   graphrag-bench judge 0a1b2c3d llm@llm_judge=openai_compatible llm_judge.model=gpt-4o-mini
   graphrag-bench judge RUN_A RUN_B --each --metrics judged_correctness llm@llm_judge=local \
       llm_judge.model_path=weights.gguf
+  graphrag-bench judge RUN_A RUN_B --sheet 50 sheet.csv llm@llm_judge=local
+  graphrag-bench judge RUN_A RUN_B --read sheet.csv llm@llm_judge=local
   graphrag-bench judge RUN_A RUN_B RUN_C --criteria pankrag llm@llm_judge=openai_compatible \
       llm_judge.model=qwen3:8b llm_judge.base_url=http://localhost:11434/v1 \
       llm_judge.api_key_env=null
@@ -38,6 +43,7 @@ from graphrag_bench.config.sources import names
 from graphrag_bench.errors import UserError
 from graphrag_bench.evaluation.metrics import metrics
 from graphrag_bench.judging import answers, pairs, tables
+from graphrag_bench.judging.sheet import agreement_table, read_sheet, write_sheet
 from graphrag_bench.llm.batch import import_replies
 from graphrag_bench.progress import Progress
 from graphrag_bench.report.notes import mixed_regimes
@@ -49,7 +55,7 @@ from graphrag_bench.run.models import Models
 from graphrag_bench.run.stored import StoredRun
 from graphrag_bench.run.sweep import find_runs
 
-_SETTINGS = ("llm_judge", "embedder", "cache", "budget", "failures")
+_SETTINGS = ("llm_judge", "embedder", "cache", "budget", "failures", "seed")
 """The groups of a run's settings that judging reads."""
 _DEFAULT_CRITERIA = "zhou2025"
 _CRITERIA = (
@@ -81,6 +87,10 @@ def declare(parser: Parser) -> None:
     )
     parser.add_option("--batch", "FILE", "write the requests to FILE.jsonl instead of sending them")
     parser.add_option("--replies", "FILE", "import the replies of a batch first")
+    parser.add_option(
+        "--sheet", ("N", "FILE.csv"), "write N pairs with blank verdicts, for people", nargs=2
+    )
+    parser.add_option("--read", "FILE.csv", "compare the verdicts of a sheet with the judge's")
     parser.add_flag("--plan", "print the maximum number of calls, and make none")
     named = {name: "only with --metrics: " * one.named for name, one in answers.MEASURES.items()}
     judged = [one for one in metrics() if one.source == "judge"]
@@ -102,8 +112,12 @@ def main(options: Namespace) -> None:
         )
     models = Models(settings, runs[0].require_dataset())
     models.identity("llm_judge")
-    if options.replies and models.replies:
+    if options.replies:
+        if models.replies is None:
+            raise UserError("--replies stores them in the cache. Remove cache.mode=off.")
         Progress().say(import_replies(options.replies, models.replies.path))
+    if (options.sheet or options.read) and (one_by_one or len(runs) != 2):
+        raise UserError("--sheet and --read compare two runs.")
     if one_by_one:
         _grade(runs, models, wanted, options)
     else:
@@ -111,7 +125,8 @@ def main(options: Namespace) -> None:
         answered = pairs.AnswerPairs.of(runs, options.limit)
         protocol, home = pairs.select_protocol(runs, options.protocol), Path(settings.paths.home)
         criteria = criteria or pairs.parse_criteria([_DEFAULT_CRITERIA])
-        _compare(pairs.PairJudging(answered, models, criteria, home, protocol), options)
+        judging = pairs.PairJudging(answered, models, criteria, home, protocol)
+        (_people if options.sheet or options.read else _compare)(judging, options)
 
 
 def _runs_and_settings(options: Namespace) -> tuple[list[StoredRun], RunSettings]:
@@ -149,6 +164,19 @@ def _grade(
     show_tables([tables.judged_table(judged)], as_json=options.json)
     for run in () if options.json else runs:
         print(f"judged: {(run.folder.path / 'judged.jsonl').resolve()}")
+
+
+def _people(judging: pairs.PairJudging, options: Namespace) -> None:
+    if options.read:
+        people, n_blank = read_sheet(judging, Path(options.read))
+        table = agreement_table(judging, people, n_blank)
+        show_tables([table], as_json=options.json)
+        return
+    n, file = options.sheet
+    if not n.isdecimal() or int(n) < 1:
+        raise UserError(f"--sheet {n}: the number of pairs is a whole number of at least 1.")
+    written = write_sheet(judging, int(n), Path(file), judging.models.settings.seed)
+    print(f"{written} pairs to {file}. Fill `verdict` with A, B or tie; then use --read {file}.")
 
 
 def _compare(judging: pairs.PairJudging, options: Namespace) -> None:

@@ -89,7 +89,12 @@ class Parser(argparse.ArgumentParser):
         self._names.append(name)
 
     def add_option(
-        self, name: str, shown: str, meaning: str, default: object = None, **more: Any
+        self,
+        name: str,
+        shown: str | tuple[str, ...],
+        meaning: str,
+        default: object = None,
+        **more: Any,
     ) -> None:
         """Accept an option with a value; `more` are arguments of argparse."""
         self.add_argument(name, metavar=shown, help=meaning, default=default, **more)

@@ -211,16 +211,17 @@ def latex(table: Table) -> str:
 
 
 def csv_text(table: Table) -> str:
-    """Return heads and rows as CSV (RFC 4180), without caption and notes.
-
-    An apostrophe precedes a cell that a spreadsheet would run as a formula.
-    """
+    """Return heads and rows as CSV (RFC 4180, `safe_cell`), without caption and notes."""
     lines = io.StringIO()
     writer = csv.writer(lines, lineterminator="\n")
     for row in (table.heads, *table.rows):
-        cells = map(clean_line, row)
-        writer.writerow([f"'{cell}" if _FORMULA.match(cell) else cell for cell in cells])
+        writer.writerow([safe_cell(clean_line(cell)) for cell in row])
     return lines.getvalue()
+
+
+def safe_cell(text: str) -> str:
+    """Return a text with an apostrophe before it if a spreadsheet would run it as a formula."""
+    return f"'{text}" if _FORMULA.match(text) else text
 
 
 FORMATS: Mapping[str, Callable[[Table], str]] = {

@@ -1,0 +1,142 @@
+"""Sheets on which people judge pairs of answers, and their agreement with the judge."""
+
+import csv
+import io
+from collections import Counter
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graphrag_bench.errors import UserError
+from graphrag_bench.fingerprint import digest
+from graphrag_bench.judging.pairs import TIE, Duel, PairJudging, mean_of, points_won, verdict_rows
+from graphrag_bench.report.rendering import MISSING, Table, format_interval, format_mean, safe_cell
+from graphrag_bench.run.folder import RunFolder, read_json
+
+HEADS = ("code", "question", "A", "B", "verdict")
+_DRAWS, _ENDS = 9999, (2.5, 97.5)
+"""Samples of the bootstrap of kappa, and the percentiles of its interval."""
+
+
+def write_sheet(judging: PairJudging, n: int, file: Path, seed: int) -> int:
+    """Write `n` pairs of answers in random order, with blank verdicts; return their number.
+
+    Pairs are drawn at random, stratified by question type, without pairs that need no judge. Which
+    run is A stands in the folder of the comparison, not in the sheet.
+    """
+    duels, rng = _duels(judging, seed), np.random.default_rng(seed)
+    gold = judging.pairs.runs[0].require_dataset().gold
+    codes, ranks = rng.permutation(sorted(duels)).tolist(), Counter[str]()
+    sizes = Counter(gold[duel.question].type for duel in duels.values())
+    places: dict[str, float] = {}
+    for code in codes:
+        kind = gold[duels[code].question].type
+        ranks[kind] += 1
+        places[code] = (ranks[kind] - 0.5) / sizes[kind]
+    shown, rows = {}, []
+    for code in sorted(codes, key=places.__getitem__):
+        duel, swapped = duels[code], bool(rng.integers(2))
+        shown[code] = duel.second if swapped else duel.first
+        rows.append((code, duel.text, *duel.answers[:: -1 if swapped else 1], ""))
+    RunFolder(judging.folder).write_json(f"sheet-{seed}.json", {"seed": seed, "A": shown})
+    with file.open("w", encoding="utf-8-sig", newline="") as out:
+        csv.writer(out).writerows([HEADS, *(map(safe_cell, row) for row in rows[:n])])
+    return len(rows[:n])
+
+
+def _duels(judging: PairJudging, seed: int) -> dict[str, Duel]:
+    """The pairs that need a judge, by a code of seed, question and answers."""
+    first, _ = judging.pairs.titles
+    duels = (one for one in judging.pairs.duels() if one.first == first and one.winner is None)
+    return {f"q{digest(seed, one.question, one.fingerprint)}": one for one in duels}
+
+
+def read_sheet(judging: PairJudging, file: Path) -> tuple[dict[str, str], int]:
+    """Return the winner of each question with a verdict (a run's key or TIE), and the blank rows.
+
+    The file may be separated by commas, semicolons or tabs. Raises UserError for a row with an
+    unknown code or a verdict that is not A, B or tie.
+    """
+    pairs: dict[str, tuple[Duel, str]] = {}
+    for path in judging.folder.glob("sheet-*.json"):
+        stored = read_json(path)
+        known = _duels(judging, stored["seed"])
+        pairs |= {code: (known[code], a) for code, a in stored["A"].items() if code in known}
+    raw = file.read_bytes()
+    text = raw.decode("utf-16" if raw[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8-sig", "replace")
+    separator = max(",;\t", key=text.partition("\n")[0].count)
+    reader = csv.DictReader(io.StringIO(text, newline=""), delimiter=separator)
+    if not {"code", "verdict"} <= {*(reader.fieldnames or ())}:
+        raise UserError(f"{file} has no columns 'code' and 'verdict'. Write it by --sheet.")
+    winners: dict[str, str] = {}
+    n_blank = 0
+    for number, row in enumerate(reader, 2):
+        code, verdict = (str(row[name] or "").strip() for name in ("code", "verdict"))
+        if not code and not verdict:
+            continue  # an empty row
+        if code not in pairs or pairs[code][0].question in winners:
+            raise UserError(
+                f"{file}, row {number}: the code '{code}' is there twice, belongs to another "
+                "comparison, or the answers have changed."
+            )
+        duel, a = pairs[code]
+        b = duel.second if a == duel.first else duel.first
+        names = {"a": a, "b": b, "tie": TIE, "": ""}
+        if verdict.casefold() not in names:
+            raise UserError(f"{file}, row {number}: verdict '{verdict}' is not A, B or tie.")
+        winner = names[verdict.casefold()]
+        n_blank += not winner
+        if winner:
+            winners[duel.question] = winner
+    if not winners:
+        raise UserError(f"{file}: all {n_blank} verdicts are blank.")
+    return winners, n_blank
+
+
+def agreement_table(judging: PairJudging, people: Mapping[str, str], n_blank: int) -> Table:
+    """Return agreement and Cohen's kappa of people and judge, for each criterion of the judge.
+
+    The judge's winner is the one of both orders, else TIE. Raises UserError without verdicts.
+    """
+    labels = [*judging.pairs.titles, TIE]
+    won = {key[:3]: of for key, of in points_won(verdict_rows(judging.folder)).items()}
+    rows = []
+    for criterion in judging.criteria:
+        points = won.get((labels[0], labels[1], criterion), {})
+        both = {q: sum(points[q].values()) for q in people if len(points.get(q, {})) == 2}
+        judge = {q: {2.0: labels[0], 0.0: labels[1]}.get(total, TIE) for q, total in both.items()}
+        same = mean_of({q: float(people[q] == judge[q]) for q in judge}, {})
+        if same is None:
+            raise UserError("The judge has no verdict on these pairs: run it without --read first.")
+        cells = Counter((labels.index(people[q]), labels.index(judge[q])) for q in judge)
+        counts = np.array([[cells[i, j] for j in range(3)] for i in range(3)])
+        drawn = np.random.default_rng(0).multinomial(same.n, counts.ravel() / same.n, _DRAWS)
+        shown = MISSING
+        if not np.isnan(value := kappa(counts)):
+            low, high = np.nanpercentile(kappa(drawn.reshape(-1, 3, 3)), _ENDS)
+            shown = f"{value:.2f}{format_interval(low, high, same.n)}"
+        missing = str(len(people) - same.n)
+        rows.append((criterion, str(same.n), missing, format_mean(same.stored()), shown))
+    heads = ("criterion", "n", "missing", "agreement [95 %]", "kappa [95 %]")
+    notes = (
+        f"{len(people)} rows filled, {n_blank} blank; missing: without the judge's verdict",
+        "the judge's verdict: the winner in both orders, else a tie; kappa: Cohen 1960, on A, B "
+        "and tie; intervals are 95 % bootstrap over questions",
+    )
+    return Table("people and the judge", heads, tuple(rows), notes, texts=heads[:1])
+
+
+def kappa(counts: NDArray[Any]) -> NDArray[np.float64]:
+    """Return Cohen's kappa of tables of counts (..., n, n); NaN if chance explains all agreement.
+
+    >>> kappa(np.array([[20, 5], [10, 15]])).round(2).item()
+    0.4
+    """
+    n = counts.sum((-2, -1))
+    same = np.trace(counts, axis1=-2, axis2=-1) / n
+    chance = (counts.sum(-1) * counts.sum(-2)).sum(-1) / n**2
+    with np.errstate(invalid="ignore"):
+        return np.asarray((same - chance) / (1 - chance), np.float64)

@@ -1,0 +1,129 @@
+"""Sheets for people: `judge RUN RUN --sheet`, `--read`, and agreement with the judge."""
+
+import csv
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+from sklearn.metrics import cohen_kappa_score
+from toy_runs import TOY, command, command_error, run_folder
+
+from graphrag_bench import api
+from graphrag_bench.judging.sheet import kappa
+
+pytestmark = pytest.mark.slow
+
+LONGER = ["llm@llm_judge=scripted", "llm_judge._target_=planted_judges.takes_longer"]
+WORDY = "llm._target_=planted_judges.wordy"
+Judge = Callable[..., tuple[str, ...]]
+Rows = list[dict[str, str]]
+
+
+@pytest.fixture(scope="module")
+def judge(tmp_path_factory: pytest.TempPathFactory) -> Judge:
+    """The words that compare VanillaRAG's short answers with BM25's long ones by `overall`."""
+    home = f"paths.home={tmp_path_factory.mktemp('runs')}"
+    runs = [
+        str(run_folder(*TOY, home, *own)) for own in (["method=vanilla"], ["method=bm25", WORDY])
+    ]
+    return lambda *more: (*runs, *LONGER, "--criteria", "overall", "cache.mode=off", *more)
+
+
+@pytest.fixture
+def sheet(judge: Judge, tmp_path: Path) -> tuple[Path, Rows]:
+    """A sheet of all six pairs, after the judge preferred the longer answer of each."""
+    assert command("judge", *judge()).code == 0
+    file = tmp_path / "sheet.csv"
+    assert command("judge", *judge("--sheet", "50", str(file))).code == 0
+    return file, read(file)
+
+
+def read(file: Path) -> Rows:
+    with file.open(encoding="utf-8-sig", newline="") as lines:
+        return list(csv.DictReader(lines))
+
+
+def write(file: Path, rows: Rows, encoding: str, separator: str) -> None:
+    with file.open("w", encoding=encoding, newline="") as out:
+        writer = csv.DictWriter(out, [*rows[0]], delimiter=separator)
+        writer.writeheader()
+        writer.writerows([*rows, {}])
+
+
+def longer(row: dict[str, str]) -> str:
+    return "A" if len(row["A"]) > len(row["B"]) else "b"
+
+
+@pytest.mark.parametrize(
+    ("encoding", "separator"),
+    [("utf-8-sig", ","), ("cp1252", ";"), ("utf-16", "\t"), ("utf-8", ";")],
+)
+def test_agreement_and_kappa_are_those_of_the_filled_rows(
+    judge: Judge, sheet: tuple[Path, Rows], encoding: str, separator: str
+) -> None:
+    file, rows = sheet
+    assert [*rows[0]] == ["code", "question", "A", "B", "verdict"] and len(rows) == 6
+    assert all(row["verdict"] == "" and "'=Ada Marsh" in row["A"] + row["B"] for row in rows)
+    assert {longer(row) for row in rows} == {"A", "b"}  # the order is random
+    flip_order(Path(judge()[0]), {row["question"] for row in rows[3:5]})
+    for row in rows[:4]:
+        row["verdict"] = f" {longer(row)} "
+    rows[4]["verdict"] = "TIE"
+    write(file, rows, encoding, separator)
+    (table,) = json.loads(command("judge", *judge("--read", str(file), "--json")).out)
+    (values,) = table["rows"]
+    assert (values["n"], values["missing"]) == ("5", "0") and "1 blank" in table["notes"][0]
+    assert values["agreement [95 %]"] == "0.800"
+    assert (
+        values["kappa [95 %]"] == "0.55"
+    )  # n is too small for an interval; (0.8 - 0.56) / (1 - 0.56)
+
+
+def flip_order(run: Path, questions: set[str]) -> None:
+    """Let the shorter answer win some questions in one of the two orders."""
+    (stored,) = run.parents[3].glob("comparisons/*/verdicts.jsonl")
+    ids = {one.id for one in api.dataset("toy").questions if one.text in questions}
+    rows = [json.loads(line) for line in stored.read_text().splitlines()]
+    for row in rows:
+        if row["question"] in ids and row["first"] == run.name:
+            row["winner"] = run.name
+    stored.write_text("".join(json.dumps(row) + "\n" for row in rows))
+
+
+@pytest.mark.parametrize(
+    ("column", "value", "named"),
+    [("verdict", "both", "row 3"), ("code", "q123", "row 3"), ("verdict", "", "6 verdicts")],
+)
+def test_a_row_that_cannot_be_read_is_an_error(
+    judge: Judge, sheet: tuple[Path, Rows], column: str, value: str, named: str
+) -> None:
+    file, rows = sheet
+    rows[1][column] = value
+    write(file, rows, "utf-8", ",")
+    assert named in command_error(*judge("--read", str(file)), name="judge")
+
+
+def test_a_smaller_sheet_begins_the_larger_one_and_another_seed_has_another_order(
+    judge: Judge, sheet: tuple[Path, Rows]
+) -> None:
+    file, rows = sheet
+    assert command("judge", *judge("--sheet", "2", str(file))).code == 0
+    assert read(file) == rows[:2]
+    assert command("judge", *judge("--sheet", "6", str(file), "seed=1")).code == 0
+    other = read(file)
+    assert [row["question"] for row in other] != [row["question"] for row in rows]
+    other[0]["verdict"] = longer(other[0])
+    write(file, other, "utf-8", ",")
+    assert command("judge", *judge("--read", str(file))).code == 0
+    assert "two runs" in command_error(judge()[0], *LONGER, "--read", str(file), name="judge")
+
+
+def test_kappa_is_that_of_scikit_learn() -> None:
+    rng = np.random.default_rng(3)
+    people, of_judge = rng.integers(3, size=(2, 40))
+    counts = np.zeros((3, 3))
+    np.add.at(counts, (people, of_judge), 1)
+    assert kappa(counts) == pytest.approx(cohen_kappa_score(people, of_judge))
+    assert np.isnan(kappa(np.diag([5, 0, 0])))
