@@ -31,6 +31,7 @@ examples
   graphrag-bench runs check 0a1b2c "evidence_recall@5>=0.9" "failed<=0" --interval
   graphrag-bench runs import results.jsonl dataset=sample name="HippoRAG 2" reference=URL
   graphrag-bench runs export 0a1b2c --trec folder
+  graphrag-bench runs export 0a1b2c --inspect run.eval
   graphrag-bench runs export 0a1b2c --beir folder
   graphrag-bench runs export 0a1b2c --result
 """
@@ -43,6 +44,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+from graphrag_bench.adapters.inspect_ai import export_inspect
 from graphrag_bench.cli.parsing import (
     RUN,
     RUNS,
@@ -108,7 +110,9 @@ def declare(parser: Parser) -> None:
     importing = parser.add_action(
         "import", _import, "import results of another system, and score them"
     )
-    exporting = parser.add_action("export", _export, "export a run as TREC files, or for the board")
+    exporting = parser.add_action(
+        "export", _export, "export a run for other tools, or for the board"
+    )
     listing.add_option("--format", "FORMAT", _FORMAT, _FORMATS[0], choices=_FORMATS)
     for action in (listing, scoring):
         action.add_json()
@@ -141,6 +145,9 @@ def declare(parser: Parser) -> None:
     )
     exporting.add_option("--trec", "FOLDER", "write run.trec and qrels.trec to FOLDER")
     exporting.add_option("--beir", "FOLDER", "write the run's data set in BEIR's layout to FOLDER")
+    exporting.add_option(
+        "--inspect", "FILE", "write a log of inspect_ai, for `inspect view`: *.eval"
+    )
     meaning = f"write the file for the board; default folder: {BOARD}"
     exporting.add_option("--result", "FOLDER", meaning, nargs="?", const=BOARD)
     for action in (listing, scoring, checking, removing, collecting, importing, exporting):
@@ -149,8 +156,8 @@ def declare(parser: Parser) -> None:
 
 def _export(options: Namespace) -> None:
     run = find_run(options.run, options.home)
-    if options.trec is None and options.beir is None and options.result is None:
-        raise UserError("`runs export` needs --trec FOLDER, --beir FOLDER or --result.")
+    if all(one is None for one in (options.trec, options.beir, options.inspect, options.result)):
+        raise UserError("`runs export` needs --trec, --beir, --inspect or --result.")
     if options.trec is not None:
         n = export_trec(run, Path(options.trec))
         files = f"{Path(options.trec) / TREC}" + f", {QRELS}" * bool(run.dataset)
@@ -158,6 +165,9 @@ def _export(options: Namespace) -> None:
     if options.beir is not None:
         n = export_beir(run, Path(options.beir))
         print(f"{options.beir}: {n} questions; read it: dataset=beir dataset.root={options.beir}")
+    if options.inspect is not None:
+        n = export_inspect(run, Path(options.inspect))
+        print(f"{options.inspect}: {n} questions")
     if options.result is not None:
         print(write_result(run, options.home, options.result))
 

@@ -60,12 +60,12 @@ def result_of(run: StoredRun, home: str | Path) -> dict[str, Any]:
     about = read_json(run.folder.path / ENVIRONMENT)
     about["platform"] = str(about["platform"]).partition("-")[0]
     values |= {
-        "command": "graphrag-bench run " + shlex.join(_public(_overrides(run, Path(home)))),
+        "command": "graphrag-bench run " + shlex.join(public(_overrides(run, Path(home)))),
         "settings": settings,
         "environment": about,
         "records": hashlib.sha256(records[0].read_bytes()).hexdigest(),
     }
-    values = _public(values)
+    values = public(values)
     return {**values, "sha256": _digest(values)}
 
 
@@ -121,12 +121,12 @@ def _texts(value: Any) -> Iterator[str]:
             yield one
 
 
-def _public(value: Any) -> Any:
+def public(value: Any) -> Any:
     """The value with paths replaced by their last part, and addresses by ADDRESS."""
     if isinstance(value, Mapping):
-        return {name: _public(one) for name, one in value.items()}
+        return {name: public(one) for name, one in value.items()}
     if isinstance(value, Sequence) and not isinstance(value, str):
-        return [_public(one) for one in value]
+        return [public(one) for one in value]
     if not isinstance(value, str):
         return value
     if value.startswith("dataset.root="):
