@@ -14,7 +14,7 @@ import inspect
 import json
 import pickle
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import asdict, dataclass
 from functools import cached_property, lru_cache, partial
 from importlib.machinery import ModuleSpec
@@ -28,6 +28,7 @@ from graphrag_bench.errors import result_or_error
 from graphrag_bench.files import read_cache, user_cache, write_cache
 
 KEY_LENGTH = 12
+_JSON = json.JSONEncoder(sort_keys=True, ensure_ascii=False, separators=(",", ":"))
 CORE = ("graphrag_bench", "operators", "methods")
 """The packages of this project."""
 _SITE_FOLDERS = {"site-packages", "dist-packages"}
@@ -47,8 +48,20 @@ def digest(*parts: object) -> str:
     >>> digest("bm25", {"top_k": 4}) == digest("bm25", {"top_k": 4})
     True
     """
-    text = json.dumps(parts, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
-    return hashlib.sha256(text.encode()).hexdigest()[:KEY_LENGTH]
+    return hashlib.sha256(_JSON.encode(parts).encode()).hexdigest()[:KEY_LENGTH]
+
+
+def digest_rows(rows: Iterable[object]) -> str:
+    """Return `digest(list(rows))`, with one row in memory at a time.
+
+    >>> digest_rows(iter(["a", "b"])) == digest(["a", "b"]), digest_rows([]) == digest([])
+    (True, True)
+    """
+    content = hashlib.sha256(b"[[")
+    for number, row in enumerate(rows):
+        content.update(("," * bool(number) + _JSON.encode(row)).encode())
+    content.update(b"]]")
+    return content.hexdigest()[:KEY_LENGTH]
 
 
 def file_digest(path: Path) -> str:

@@ -8,6 +8,7 @@ wrong counts. The publisher's licence applies.
 
 example
   graphrag-bench fetch dataset=musique
+  graphrag-bench fetch dataset=beir dataset.name=scifact
   graphrag-bench run dataset=musique method=hipporag limit=100
 """
 
@@ -18,16 +19,18 @@ from pathlib import Path
 
 from graphrag_bench.cli.parsing import Parser
 from graphrag_bench.data.dataset import UNKNOWN, load_card
-from graphrag_bench.data.fetching import HUB, differences, fetch
+from graphrag_bench.data.fetching import HUB, beir_card, differences, fetch
 from graphrag_bench.data.readers import data_folder, read_dataset
 from graphrag_bench.errors import UserError
 from graphrag_bench.progress import Progress
 
 
 def declare(parser: Parser) -> None:
-    parser.set_usage("dataset=NAME [dataset.root=DIR] [paths.home=HOME]")
+    parser.set_usage("dataset=NAME [dataset.name=SET] [dataset.root=DIR] [paths.home=HOME]")
     parser.add_settings([
         ("dataset", "NAME", "", "a data set; `graphrag-bench list datasets` lists them"),
+        ("dataset.name", "SET", "", "with dataset=beir: a set of BeIR on the hub, or OWNER/SET"),
+        ("dataset.split", "SPLIT", "", "with dataset=beir: the judgements to check; default: test"),
         ("dataset.root", "DIR", "", "the folder for its files; default: HOME/data/NAME"),
         ("paths.home", "HOME", ".", "the folder with data/; default: ."),
     ])  # fmt: skip
@@ -44,8 +47,11 @@ def main(options: Namespace) -> None:
         raise UserError(
             "`fetch` needs dataset=NAME. `graphrag-bench list datasets` prints the names."
         )
-    card = load_card(name)
-    folder = Path(root) if root else data_folder(card.name, home)
+    card, member = load_card(name), settings["dataset.name"]
+    if (card.reader == "beir") != bool(member):
+        raise UserError("fetch needs dataset.name=SET with dataset=beir, and only there.")
+    card = beir_card(card, member) if member else card
+    folder = Path(root) if root else data_folder(card.name, home, member)
     print(f"{card.name}: {card.title}\nlicence: {card.license}")
     if not card.verified:
         what = f" ({card.checked})" if card.checked else ""
@@ -55,10 +61,12 @@ def main(options: Namespace) -> None:
         at = "" if file.revision == UNKNOWN else f" at {file.revision}"
         checked = f"as on the {file.checked}" if file.checked else "not checked"
         print(f"{', '.join(file.holds)}: {file.url}{at}\n  sha256 {file.sha256}, {checked}")
-    data = read_dataset(card.name, folder, home=home)
+    chosen = {of: one for of in ("name", "split") if (one := settings[f"dataset.{of}"])}
+    data = read_dataset(card.name, folder, settings=chosen, home=home)
     for line in differences(data):
         _warn(f"{line} (source: {card.counts_from or 'counts of this project'})")
-    where = f" dataset.root={folder}" if root else ""
+    where = "".join(f" dataset.{of}={one}" for of, one in chosen.items())
+    where += f" dataset.root={folder}" if root else ""
     print(f"{len(data.documents)} documents, {len(data.questions)} questions in {folder}")
     print(f"use it: graphrag-bench run dataset={card.name}{where} method=bm25 answer=off")
 

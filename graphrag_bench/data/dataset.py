@@ -13,7 +13,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError, field_validator, mo
 from graphrag_bench.data.subgraphs import Subgraphs
 from graphrag_bench.errors import UserError, unknown
 from graphrag_bench.files import project_folder, read_yaml
-from graphrag_bench.fingerprint import digest
+from graphrag_bench.fingerprint import digest, digest_rows
 from graphrag_bench.prompts import FormName, answer_form
 from graphrag_bench.text import show_briefly
 from graphrag_bench.values import Question
@@ -39,12 +39,14 @@ class _Part(BaseModel):
 class Download(_Part):
     """A published file: `path` in the hub's data set (may be a pattern), or `url`.
 
-    `to` is the file name on disk, by default the published name; `size` (bytes) and `sha256` are
+    `hub` is the data set of `path`, if not that of the source. `to` is the file name on disk, by
+    default the published name, or a folder if it ends with a slash; `size` (bytes) and `sha256` are
     checked. `members` are the files to extract from an archive: patterns of member names, each with
     a name on disk ("" keeps the last part of the member's name).
     """
 
     path: str = ""
+    hub: str = ""
     url: str = ""
     to: str = ""
     size: int | None = None
@@ -271,10 +273,10 @@ class Dataset:
         """Fingerprint of the corpus."""
         if self.subgraphs is not None:
             return digest([row.id for row in self.documents], self.subgraphs.digest)
-        return digest([
+        return digest_rows(
             [row.id, row.title, row.text, row.scope, *([list(row.aliases)] if row.aliases else ())]
             for row in self.documents
-        ])  # fmt: skip
+        )
 
     @cached_property
     def questions_digest(self) -> str:

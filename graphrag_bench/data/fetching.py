@@ -61,11 +61,15 @@ def fetch(
         ours = {name for one in earlier for name in one.holds}
         if earlier and all((folder / name).is_file() for name in ours):
             return earlier
-        commit, listed = _listing(source, endpoint) if source.hub else (source.revision, {})
-        staging = folder / STAGING / commit
+        hubs = dict.fromkeys(wanted.hub or source.hub for wanted in source.downloads)
+        listings = {
+            hub: _listing(source, hub, endpoint) if hub else (source.revision, {}) for hub in hubs
+        }
+        staging = folder / STAGING / next(iter(listings.values()))[0]
         fetched = []
         for wanted in source.downloads:
-            for remote in _remotes(source, wanted, commit, listed):
+            hub = wanted.hub or source.hub
+            for remote in _remotes(wanted, hub, *listings[hub]):
                 file, sha256 = _download(remote, wanted.size, staging, source.url, progress)
                 members = unpack(file, wanted.members, staging) if wanted.members else remote.holds
                 fetched.append(replace(remote, sha256=sha256, holds=tuple(members)))
@@ -79,50 +83,64 @@ def fetch(
         content = json.dumps({"files": [asdict(one) for one in fetched]}, indent=1)
         (folder / MANIFEST).write_text(content + "\n", encoding="utf-8")
         for name in new:  # after the manifest, which names these files if this process is killed
+            (folder / name).parent.mkdir(exist_ok=True)
             os.replace(staging / name, folder / name)
         shutil.rmtree(folder / STAGING, ignore_errors=True)
     return fetched
 
 
-def _listing(source: Source, endpoint: str) -> tuple[str, dict[str, tuple[str, str]]]:
+def beir_card(card: Card, name: str) -> Card:
+    """Return the card of a BEIR set on the hub: `scifact` (of BeIR) or `OWNER/NAME`.
+
+    BeIR keeps the judgements in a data set of their own, others in the folder qrels.
+    """
+    owner, _, short = name.rpartition("/")
+    of_beir = owner.lower() in ("", "beir")
+    hub = f"BeIR/{short}" if of_beir else name
+    downloads = [Download(path="corpus.jsonl*"), Download(path="queries.jsonl*")]
+    path, apart = ("*.tsv", f"{hub}-qrels") if of_beir else ("qrels/*", "")
+    downloads.append(Download(path=path, hub=apart, to="qrels/"))
+    source = Source(url=f"{HUB}/datasets/{hub}", hub=hub, downloads=downloads)
+    return card.model_copy(update={"source": source})
+
+
+def _listing(source: Source, hub: str, endpoint: str) -> tuple[str, dict[str, tuple[str, str]]]:
     """Return the commit, and the URL and sha256 ("" for a small file) of each file."""
     import httpx2
     from huggingface_hub import HfApi, hf_hub_url
 
-    revision = "main" if source.revision == UNKNOWN else source.revision
+    revision = "main" if source.revision == UNKNOWN or hub != source.hub else source.revision
     try:
         info = HfApi(endpoint, token=False).dataset_info(
-            source.hub, revision=revision, files_metadata=True, timeout=_SECONDS
+            hub, revision=revision, files_metadata=True, timeout=_SECONDS
         )
     except (OSError, httpx2.HTTPError, httpx2.InvalidURL, KeyError, TypeError, ValueError) as error:
         raise UserError(
-            f"{endpoint} does not list the data set {source.hub} ({str(error)[:300]}). See "
+            f"{endpoint} does not list the data set {hub} ({str(error)[:300]}). See "
             f"{source.url}, set a mirror (HF_ENDPOINT=ADDRESS), or read files on disk "
             "(dataset.root=FOLDER)."
         ) from None
     commit = info.sha or revision
     where = {"repo_type": "dataset", "revision": commit, "endpoint": endpoint.rstrip("/")}
     return commit, {
-        row.rfilename: (
-            hf_hub_url(source.hub, row.rfilename, **where),
-            row.lfs.sha256 if row.lfs else "",
-        )
+        row.rfilename: (hf_hub_url(hub, row.rfilename, **where), row.lfs.sha256 if row.lfs else "")
         for row in info.siblings or []
     }
 
 
 def _remotes(
-    source: Source, wanted: Download, commit: str, listed: Mapping[str, tuple[str, str]]
+    wanted: Download, hub: str, commit: str, listed: Mapping[str, tuple[str, str]]
 ) -> Iterator[Fetched]:
     """Yield each file of a download, with its expected sha256 ("" if unknown)."""
     stated = "" if wanted.sha256 == UNKNOWN else wanted.sha256
     files = [listed[path] for path in sorted(listed) if fnmatchcase(path, wanted.path)]
     if not files and not wanted.url:
         hint = did_you_mean(wanted.path, [*listed], [*listed][:8])
-        raise UserError(f"{source.hub} has no file '{wanted.path}' at {commit}. {hint}")
+        raise UserError(f"{hub} has no file '{wanted.path}' at {commit}. {hint}")
     for url, sha256 in [(wanted.url, "")] if wanted.url else files:
         checked = "card" if stated else "hub" if sha256 else ""
-        name = wanted.to or url.rpartition("/")[2]
+        last = url.rpartition("/")[2]
+        name = wanted.to + last if wanted.to.endswith("/") else wanted.to or last
         yield Fetched(url, commit, stated or sha256, checked, (name,))
 
 

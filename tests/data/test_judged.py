@@ -5,9 +5,11 @@ import json
 from pathlib import Path
 
 import pytest
+from file_server import serving
 from published_sets import written
 from toy_runs import WEIGHTLESS, command, metrics, run_folder
 
+from data.test_fetching import hub
 from graphrag_bench.data.dataset import Dataset, Document
 from graphrag_bench.data.readers import read_dataset
 from graphrag_bench.errors import UserError
@@ -28,6 +30,42 @@ SETTINGS = [*WEIGHTLESS, "method=bm25", "answer=off", "reference_rows=off", "dat
 def beir_set(folder: Path, **files: object) -> Path:
     splits = {"qrels/test.tsv": HEAD + JUDGED, "qrels/dev.tsv": HEAD + "2\t7\t-1\n"}
     return written(folder, {"corpus.jsonl": CORPUS, "queries.jsonl": QUERIES, **splits, **files})
+
+
+@pytest.mark.parametrize(
+    ("name", "hubs"),
+    [
+        ("river", {"BeIR/river": ("corpus.jsonl.gz", "queries.jsonl.gz"),
+                   "BeIR/river-qrels": ("test.tsv", "dev.tsv", "README.md")}),
+        ("lake/river", {"lake/river": ("corpus.jsonl", "queries.jsonl", "qrels/test.tsv",
+                                       "qrels/dev.jsonl")}),
+    ],
+)  # fmt: skip
+def test_a_beir_set_is_fetched_from_the_hub_by_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, hubs: dict[str, tuple[str, ...]]
+) -> None:
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", False)
+    dev = [{"query-id": "2", "corpus-id": "7", "score": 1}]
+    source = beir_set(tmp_path / "source", **{"qrels/dev.jsonl": dev})
+    with serving() as server:
+        for of, files in hubs.items():
+            contents = {}
+            for file in files:
+                folder = source / "qrels" if of.endswith("-qrels") else source
+                plain = folder / file.removesuffix(".gz")
+                text = plain.read_bytes() if plain.exists() else b"-"
+                contents[file] = gzip.compress(text) if file.endswith(".gz") else text
+            hub(server, of, contents, large=True)
+        monkeypatch.setenv("HF_ENDPOINT", server.address)
+        words = ["dataset=beir", f"dataset.name={name}", f"paths.home={tmp_path}"]
+        ended = command("fetch", *words)
+        assert ended.code == 0, ended.err
+        assert f"dataset=beir dataset.name={name} method=bm25" in ended.out
+    data = read_dataset("beir", settings={"name": name}, home=tmp_path)
+    assert data.name == f"beir-{name}-test"
+    assert content(data) == content(read_dataset("beir", source))
+    run = run_folder(*SETTINGS[:-1], *words, "dataset.split=dev")
+    assert run.parent.parent.name == f"beir-{name.replace('/', '-')}-dev"
 
 
 def content(data: Dataset) -> tuple[object, ...]:
