@@ -233,7 +233,7 @@ class Dataset:
     `settings` are the non-default settings of a synthetic set or of a collection. `subgraphs` are
     the triples of the documents. `training` and `validation` are the files for trained scorers.
     `questions_file` replaces the questions of the set. `gold_error` is an error in the gold that
-    makes scoring impossible.
+    makes scoring impossible; `notes` count questions whose gold is not in the corpus.
     """
 
     name: str
@@ -249,6 +249,7 @@ class Dataset:
     validation: Path | None = None
     questions_file: Path | None = None
     gold_error: str = ""
+    notes: tuple[str, ...] = ()
 
     @property
     def question_set(self) -> str:

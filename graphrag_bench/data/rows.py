@@ -54,7 +54,7 @@ class Rows:
 
     `absent` is evidence that the corpus lacks and that counts as not found. `subgraphs` are the
     triples of the documents. `files` maps each file with several documents to its documents;
-    evidence may name such a file.
+    evidence may name such a file. `notes` are for the reader of the results.
     """
 
     documents: dict[str, Document] = field(default_factory=dict)
@@ -64,6 +64,7 @@ class Rows:
     absent: set[str] = field(default_factory=set)
     subgraphs: Subgraphs | None = None
     files: dict[str, list[str]] = field(default_factory=dict)
+    notes: list[str] = field(default_factory=list)
 
     def add_document(self, place: Place, document: Document) -> None:
         """Add a document; raises UserError for a repeated id."""
@@ -215,6 +216,16 @@ def read_text(path: Path) -> str:
 def json_file(path: Path) -> object:
     """Return the content of a JSON file; raises UserError with the line for invalid JSON."""
     return _parsed(_content(path), path)
+
+
+def json_by_id(path: Path) -> Iterator[tuple[str, object]]:
+    """Yield the values of a JSON object by name, or the items of a list by QID or place from 1."""
+    content = json_file(path)
+    if isinstance(content, Mapping):
+        yield from content.items()
+        return
+    for at, row in enumerate(content if isinstance(content, list) else [content], start=1):
+        yield str(row.get("QID", at) if isinstance(row, Mapping) else at), row
 
 
 def json_objects(path: Path) -> Iterator[tuple[Place, object]]:

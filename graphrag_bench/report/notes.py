@@ -120,6 +120,8 @@ def _of_any_run(runs: Sequence[RunMetrics]) -> Iterator[Note]:
     if repeats := sorted({run["repeats"]["n"] for run in runs if run.get("repeats")}):
         times = f"{', '.join(map(str, repeats))} repeats with different seeds"
         yield Note("repeats", f"±: standard deviation over {times}; means are over all repeats")
+    for text in sorted({note for run in runs for note in run.get("gold_notes", ())}):
+        yield _warning("gold", text)
     doubted = {f"{run['method']} (verified: {unverified(run)})" for run in runs if unverified(run)}
     if names := ", ".join(sorted(doubted)):
         yield Note(

@@ -47,6 +47,7 @@ def results(experiment: Experiment, selected: Sequence[Question]) -> dict[str, A
         "card": dataset.card.name,
         "corpus": dataset.corpus_digest,
         "gold": dataset.gold_digest,
+        **({"gold_notes": list(dataset.notes)} if dataset.notes else {}),
         "method": method.name,
         "title": method.title,
         "edits": method.edits,

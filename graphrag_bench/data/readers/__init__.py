@@ -27,6 +27,7 @@ _MODULES = {
     "passages": "musique hotpotqa popqa nq multihoprag alce_asqa zhou2025 ultradomain "
     "ultradomain_original",
     "stories": "quality squality summscreen infinitebench graphragbench novelqa",
+    "documents": "wildgraphbench lihua_world",
     "rog": "rog",
     "judged": "beir",
 }
@@ -81,6 +82,7 @@ def read_dataset(
         settings=settings,
         subgraphs=rows.subgraphs,
         gold_error=rows.gold_error(corpus),
+        notes=tuple(rows.notes),
         **files,
     )
     if questions is not None:
@@ -140,7 +142,7 @@ def _with_questions(dataset: Dataset, place: Path, files: dict[str, list[str]]) 
     corpus = Path(dataset.root or file) if dataset.card.reader == FOLDER else file
     changed = replace(
         dataset, questions=tuple(rows.questions.values()), gold=rows.gold, questions_file=file,
-        gold_error=rows.gold_error(corpus),
+        gold_error=rows.gold_error(corpus), notes=(),
     )  # fmt: skip
     return replace(changed, name=f"{dataset.corpus_name}-{changed.question_set}")
 

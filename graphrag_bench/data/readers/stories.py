@@ -3,7 +3,6 @@
 Each text is a document, whose id is the scope of its questions.
 """
 
-from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Literal
@@ -17,7 +16,7 @@ from graphrag_bench.data.rows import (
     Rows,
     checked_row,
     choice_gold,
-    json_file,
+    json_by_id,
     not_blank,
     read_text,
     records,
@@ -211,7 +210,7 @@ def novelqa(corpus: Path, questions: Path) -> Rows:
     for file in sorted(questions.rglob("*.json")):
         if file.stem not in rows.documents:
             raise UserError(f"{file}: no novel '{file.stem}.txt' below {corpus}.")
-        for qid, content in _by_id(json_file(file)):
+        for qid, content in json_by_id(file):
             place = f"{file}, {qid}"
             row = checked_row(place, content, _NovelQuestion)
             options = {name: text for name, text in row.options.items() if text}
@@ -224,11 +223,3 @@ def novelqa(corpus: Path, questions: Path) -> Rows:
             text = with_options(row.question, list(options.values()))
             rows.add_question(place, Question(f"{file.stem}/{qid}", text, file.stem), gold)
     return rows
-
-
-def _by_id(content: object) -> Iterator[tuple[str, object]]:
-    if isinstance(content, Mapping):
-        yield from content.items()
-        return
-    for at, row in enumerate(content if isinstance(content, list) else [content], start=1):
-        yield str(row.get("QID", at) if isinstance(row, Mapping) else at), row

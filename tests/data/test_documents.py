@@ -1,0 +1,132 @@
+"""WildGraphBench, LiHua-World and GraphRAG-Bench medical: invented rows and real files."""
+
+import json
+from collections import Counter
+from hashlib import sha256
+from pathlib import Path
+from zipfile import ZipFile
+
+import pytest
+from published_sets import written
+
+from graphrag_bench.data.dataset import Document, Gold
+from graphrag_bench.data.readers import read_dataset
+from graphrag_bench.data.readers.documents import _page_name
+from graphrag_bench.errors import UserError
+
+SHARED = Path(__file__).resolve().parents[2].parent / "shared" / "data"
+TARN = {"title": "Tarn: a “town” – history", "url": "https://t/1#top", "archive_url": "https://a/1"}
+REFERENCES = [
+    TARN,
+    {"title": "Archived", "url": "https://t/2", "archive_url": ""},
+    {"title": "Archived", "url": "https://t/3", "archive_url": ""},
+    {"title": "Never fetched", "url": "https://t/4", "archive_url": ""},
+]
+PAGES = "corpus/nature/Tarn/reference_pages"
+
+
+def asked(*urls: str, **fields: object) -> dict[str, object]:
+    return {"question": "Who?", "question_type": ["single-fact"], "ref_urls": urls, **fields}
+
+
+def test_addresses_of_wildgraphbench_lead_to_pages(tmp_path: Path) -> None:
+    questions = [
+        asked("https://t/1", "https://a/1", answer="Una"),
+        asked("https://t/1#top", "https://t/2", gold_statements=["A.", "B."],
+              question_type=["multi_fact"]),
+        *(asked("https://t/2", f"https://t/{n}", answer="Bo") for n in (3, 4, 5)),
+    ]  # fmt: skip
+    files: dict[str, object] = {
+        f"{PAGES}/Tarn a town history.txt": "# Tarn: a town\n\nUna lives.\n",
+        f"{PAGES}/Archived.txt": "# Archived\nBo lives.",
+        "corpus/nature/Tarn/references.jsonl": REFERENCES,
+        "corpus/nature/Tarn/Tarn.txt": "The article itself is not a page.",
+        "QA/nature/questions.jsonl": questions,
+    }
+    data = read_dataset("wildgraphbench", written(tmp_path, files))
+    tarn, archived = "nature/Tarn a town history", "nature/Archived"
+    assert data.documents == (
+        Document(archived, "Archived", "Bo lives.", "nature"),
+        Document(tarn, "Tarn: a town", "Una lives.", "nature"),
+    )
+    assert data.gold["nature/0"] == Gold(("Una",), (tarn,), "single-fact")
+    two = Gold(("A. B.",), (tarn, archived), "multi-fact", statements=("A.", "B."))
+    assert data.gold["nature/1"] == two
+    assert all(data.gold[f"nature/{n}"] == Gold(("Bo",), (), "single-fact") for n in (2, 3, 4))
+    assert {one.scope for one in data.questions} == {"nature"}
+    (note,) = data.notes
+    assert "3 of 5" in note and "nature/2 (https://t/3)" in note
+
+
+@pytest.mark.parametrize(
+    ("title", "name"),
+    [
+        ("10.1007/978-1-4684-0310-7_5", "101007978-1-4684-0310-7 5"),
+        ("Late – storm  (Una's)", "Late storm Unas"),
+        ("强台风", "page"),
+        ("a" * 79 + " bc", "a" * 79 + " "),
+        ("a" * 79 + "-bc", "a" * 79),
+    ],
+)
+def test_pages_have_the_names_of_the_publishers_tools(title: str, name: str) -> None:
+    assert _page_name(title) == name
+
+
+def lihua(folder: Path, questions: object) -> Path:
+    with ZipFile(folder / "LiHuaWorld.zip", "w") as archive:
+        for day, name in (("21", "20260121_1000"), ("22", "20260122_0900")):
+            archive.writestr(f"LiHua-World/week{day}/{name}.txt", f"Time: {day}\nLiHua: Hi.\n")
+    (folder / "query_set.json").write_text(json.dumps(questions), encoding="utf-8")
+    return folder
+
+
+def test_time_stamps_of_lihua_world_lead_to_chats(tmp_path: Path) -> None:
+    row = {"question": "Who?", "answer": "Una", "type": "Single"}
+    evidence = ["20260122_09:00<and>20260121_10:00", "20260121_1000", "Time: 20260121_10:00"]
+    rows = [{**row, "evidence": one} for one in evidence]
+    rows += [{**row, "evidence": "What", "answer": "Una\t20260121_10:00"}]
+    rows += [{**row, "evidence": "N/A", "type": "Null", "answer": "Insufficient information"}]
+    data = read_dataset("lihua_world", lihua(tmp_path, dict(enumerate(rows))))
+    first, second = "20260121_1000", "20260122_0900"
+    assert data.documents[0] == Document(first, "", "Time: 21\nLiHua: Hi.")
+    assert data.gold["0"] == Gold(("Una",), (second, first), "Single")
+    assert all(data.gold[n] == Gold(("Una",), (first,), "Single") for n in "123")
+    assert data.gold["4"] == Gold(("Insufficient information",), (), "Null")
+    for lost in ("20260199_1000", "What"):
+        with pytest.raises(UserError, match=f"query_set.json, 7.*'{lost}'"):
+            wrong = lihua(tmp_path, {"7": {**row, "evidence": lost}})
+            read_dataset("lihua_world", wrong)
+
+
+@pytest.mark.parametrize("broken", ["LiHuaWorld.zip", "query_set.json"])
+def test_a_broken_file_of_lihua_world_is_named(tmp_path: Path, broken: str) -> None:
+    (lihua(tmp_path, {}) / broken).write_text("[", encoding="utf-8")
+    with pytest.raises(UserError, match=broken):
+        read_dataset("lihua_world", tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("name", "n_documents", "types", "n_with_evidence", "n_notes"),
+    [
+        ("wildgraphbench", 193, {"single-fact": 64, "multi-fact": 2, "summary": 31}, 96, 1),
+        ("lihua_world", 442, {"Single": 506, "Multi": 66, "Null": 65}, 572, 0),
+        ("graphragbench_medical", 1,
+         {"Fact Retrieval": 1098, "Complex Reasoning": 509, "Contextual Summarize": 289,
+          "Creative Generation": 166}, 0, 0),
+    ],
+)  # fmt: skip
+def test_published_files_agree_with_their_cards(
+    name: str, n_documents: int, types: dict[str, int], n_with_evidence: int, n_notes: int
+) -> None:
+    folder = SHARED / name
+    if not folder.is_dir():
+        pytest.skip(f"no {folder}")
+    data = read_dataset(name, folder)
+    assert len(data.documents) == n_documents and len(data.notes) == n_notes
+    assert Counter(gold.type for gold in data.gold.values()) == types
+    assert sum(bool(gold.evidence) for gold in data.gold.values()) == n_with_evidence
+    sums = {one.sha256 for one in data.card.source.downloads} if data.card.source else set()
+    stated = f"{data.card.checked} {sums}"
+    questions = [*folder.rglob("*quer*.json"), *folder.rglob("*questions.json*")]
+    for file in [*questions, *folder.glob("*.zip"), *folder.glob("medical.json")]:
+        assert sha256(file.read_bytes()).hexdigest() in stated, file
