@@ -10,6 +10,7 @@ examples
   graphrag-bench artifacts import graph.tar.gz --home /scratch/me
   graphrag-bench artifacts export 3f2a graph.graphml
   graphrag-bench artifacts export 3f2a folder --form neo4j
+  graphrag-bench artifacts health 3f2a
   graphrag-bench artifacts verify
 """
 
@@ -17,13 +18,14 @@ from argparse import Namespace
 from pathlib import Path
 
 from graphrag_bench.algorithms.graph import Graph
+from graphrag_bench.algorithms.graph_health import graph_health, hubs
 from graphrag_bench.artifacts import sharing
 from graphrag_bench.artifacts.graphml import export_graphml
 from graphrag_bench.artifacts.store import load_artifact
 from graphrag_bench.cli.parsing import Parser
 from graphrag_bench.data.chunks import ChunkTable
 from graphrag_bench.errors import UserError
-from graphrag_bench.report.rendering import Table, show_tables
+from graphrag_bench.report.rendering import MISSING, Table, show_tables
 
 _FILE = "FILE.tar.gz, for import; or FILE.graphml, a graph for other tools or graph.import_from"
 _FORMS = ("gfmrag", "neo4j")
@@ -35,18 +37,21 @@ _FORM = (
 def declare(parser: Parser) -> None:
     meaning = "list artifacts with key, size and build time (default)"
     listing = parser.add_action("ls", _list, meaning, default=True)
+    meaning = "measure a graph without gold: isolated nodes, hubs, nodes in one chunk, ..."
+    measuring = parser.add_action("health", _health, meaning)
     exporting = parser.add_action("export", _export, "export an artifact with its inputs")
     importing = parser.add_action("import", _import, "import artifacts into HOME/artifacts")
     verifying = parser.add_action(
         "verify", _verify, "check the sha256 of every file; exit code 1 if one differs"
     )
-    exporting.add_word("key", "KEY", "the key of the artifact, or its beginning")
+    for action in (measuring, exporting):
+        action.add_word("key", "KEY", "the key of the artifact, or its beginning")
     exporting.add_word("file", "FILE", _FILE)
     exporting.add_option("--form", "FORM", _FORM, choices=_FORMS)
     importing.add_word("file", "FILE.tar.gz", "an archive written by export")
-    for action in (listing, verifying):
+    for action in (listing, measuring, verifying):
         action.add_json()
-    for action in (listing, exporting, importing, verifying):
+    for action in (listing, measuring, exporting, importing, verifying):
         action.add_home(meaning="the folder with artifacts/ (paths.home of a run); default: .")
 
 
@@ -63,6 +68,29 @@ def _list(options: Namespace) -> None:
     heads = ("data set", "resource", "variant", "key", "MB", "s")
     table = Table(str(_folder(options)), heads, rows, (), texts=heads[:4])
     show_tables([table], as_json=options.json)
+
+
+def _health(options: Namespace) -> None:
+    artifact = sharing.find(_folder(options), options.key)
+    if artifact.resource != "graph":
+        raise UserError(f"{artifact.key} is a {artifact.resource}, not a graph.")
+    graph = load_artifact(Graph, artifact.folder)
+    largest = ", ".join(f"{name} ({n})" for name, n in hubs(graph))
+    caption = (
+        f"{artifact.path}: {graph.n_nodes} nodes, {graph.n_relationships} relationships, "
+        f"{int(graph.synonym.sum())} of them synonymy edges, {graph.n_chunks} chunks"
+    )
+    rows = tuple(
+        (name, str(n), str(whole), f"{n / whole:.3f}" if whole else MISSING)
+        for name, (n, whole) in graph_health(graph).items()
+    )
+    heads = ("measure", "n", "of", "share")
+    notes = (
+        f"largest hubs, with their links: {largest}",
+        "link: a neighbour, or a chunk if there are no relationships; largest hubs: 1 % of nodes",
+        "part: connected by relationships and shared chunks; facts: without synonymy edges",
+    )
+    show_tables([Table(caption, heads, rows, notes, texts=heads[:1])], as_json=options.json)
 
 
 def _verify(options: Namespace) -> int:

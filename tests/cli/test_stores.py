@@ -58,6 +58,14 @@ def test_a_changed_archive_is_refused_as_a_whole(file: str) -> None:
     assert not files_below(Path("theirs"))
 
 
+def test_the_health_of_a_graph_is_printed_and_other_artifacts_have_none() -> None:
+    (table,) = json.loads(command("artifacts", "health", key_of("graph")[:6], "--json").out)
+    shares = {row["measure"]: row["share"] for row in table["rows"]}
+    assert (shares["nodes in the largest part"], shares["nodes in one chunk"]) == ("1.000", "0.571")
+    other = key_of("extraction")
+    assert other in command_error("health", other, name="artifacts")
+
+
 def test_an_exported_graphml_file_can_be_imported() -> None:
     name = "graph.graphml"
     assert command("artifacts", "export", key_of("graph"), name).code == 0
