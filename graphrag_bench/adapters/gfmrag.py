@@ -31,8 +31,8 @@ def export_gfm(nodes: pd.DataFrame, links: pd.DataFrame, folder: Path) -> None:
     table = {"source": ends["source"], "relation": relation, "target": ends["target"]}
     table["attributes"] = _literals(links[["description", "keywords", "weight"]])
     write_csv(pd.DataFrame(table), stage / "edges.csv")
-    table = {"name": relation.unique(), "attributes": "{}"}
-    write_csv(pd.DataFrame(table), stage / "relations.csv")
+    relations = pd.DataFrame({"name": relation.unique(), "attributes": "{}"})
+    write_csv(relations, stage / "relations.csv")
     (folder / "raw").mkdir(exist_ok=True)
     texts = dict(zip(names[is_chunk], passages[is_chunk], strict=True))
     (folder / "raw" / "documents.json").write_text(json.dumps(texts, indent=1))

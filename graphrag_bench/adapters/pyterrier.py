@@ -14,8 +14,7 @@ class PyTerrierRetriever(pt.Transformer):
     """Transformer from queries to the documents that a method ranks, without answers.
 
     `docno` is the document id; `topics` and `qrels` are the questions and gold of the data set.
-    Scores fall with every rank. A repeated query is retrieved once. Raises UserError for a `qid`
-    with two queries, and for a method that ranks no passages.
+    Raises UserError for a `qid` with two queries, and for a method that ranks no passages.
     """
 
     def __init__(self, pipeline: EditablePipeline, data: Dataset) -> None:
@@ -38,7 +37,6 @@ class PyTerrierRetriever(pt.Transformer):
             if (chunks := state.get("chunks")) is None:
                 raise UserError(f"'{self._experiment.method.name}' ranks no passages.")
             rows += [(qid, *one) for one in document_scores(chunks, table).items()]
-        found = pd.DataFrame(rows, columns=["qid", "docno", "score"])
-        found = found.astype({"score": float, "qid": queries.qid.dtype})
-        ranked: pd.DataFrame = pt.model.add_ranks(queries.merge(found, on="qid"))
-        return ranked
+        found = pd.DataFrame(rows, columns=["qid", "docno", "score"]).astype({"score": float})
+        found["qid"] = found["qid"].astype(queries.qid.dtype)
+        return pd.DataFrame(pt.model.add_ranks(queries.merge(found, on="qid")))
