@@ -15,13 +15,14 @@ from collections.abc import Iterator, Mapping
 from functools import cache
 from pathlib import Path
 
-from graphrag_bench.config.sources import built_in_names, method_file
+from graphrag_bench.config.sources import built_in_names, method_file, read_mapping
 from graphrag_bench.papers.printed import load_paper, load_table, paper_names, table_names
 from scripts import write_board, write_docs
 from scripts.markdown import table, with_part
 
 ROOT = Path(__file__).resolve().parent.parent
 RESULTS = ROOT / "docs" / "results"
+MORE = ROOT / "docs" / "examples" / "graphrag_bench_more" / "graphrag_bench_more"
 SETS = ("musique", "sample")
 N_HEAD = 8
 """Methods in the README."""
@@ -43,8 +44,10 @@ def mean(cell: str) -> str:
 
 @cache
 def titles() -> dict[str, str]:
-    """Return the name of the built-in method of each title."""
-    return {method_file(name)["title"]: name for name in built_in_names("method")}
+    """Return the name of the method of each title, built-in or of the plug-in in docs/examples."""
+    plugin = (read_mapping(file) for file in sorted(MORE.glob("configs/method/*.yaml")))
+    every = [*map(method_file, built_in_names("method")), *plugin]
+    return {one["title"]: one["name"] for one in every}
 
 
 def link(title: str, page: Path) -> str:
@@ -53,7 +56,9 @@ def link(title: str, page: Path) -> str:
     if name is None:
         return title
     folder = page.parent.relative_to(ROOT).as_posix()
-    target = write_docs.page_of(name).relative_to(ROOT).as_posix()
+    own = name in built_in_names("method")
+    place = write_docs.page_of(name) if own else MORE / name / "README.md"
+    target = place.relative_to(ROOT).as_posix()
     return f"[{title}]({posixpath.relpath(target, folder)})"
 
 

@@ -15,6 +15,7 @@ for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
 gc.set_threshold(50_000, 20, 50)  # the modules of models are many objects to look through
 
 import pytest
+import tested
 from fake_openai import FakeOpenAI, running
 from omegaconf import DictConfig
 
@@ -23,7 +24,9 @@ from graphrag_bench.config.plugins import load_plugins
 from graphrag_bench.contract import builders, operators
 from graphrag_bench.files import project_folder
 
-OURS = [project_folder("configs").resolve()]
+if tested.PLUGIN:
+    tested.load()
+OURS = [*sources._own, project_folder("configs").resolve()]
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -54,7 +57,7 @@ def _folders(
     monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[None]:
     """What a test lets choices and packages be found in, and the packages, are gone after it."""
-    monkeypatch.setattr(sources, "_own", [])
+    monkeypatch.setattr(sources, "_own", list(sources._own) if tested.PLUGIN else [])
     monkeypatch.setattr(sys, "path", list(sys.path))
     before = set(sys.modules)
     yield

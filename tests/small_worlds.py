@@ -14,6 +14,7 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+import tested
 from scipy.sparse import csr_matrix
 from toy_runs import Capitals
 
@@ -62,9 +63,7 @@ from methods.gfmrag.gnn_scorers import entity_scorer
 from methods.gfmrag.gnn_training import initialise
 from methods.gfmrag.network import EntityScorer, GnnWeights, NetworkShape
 from methods.hoprag.hop_graph import PseudoQuestions
-from methods.ketrag.chunk_graph import KeywordGraph
 from methods.linearrag.activation import TriGraph
-from methods.youtugraphrag.typed import attribute_texts
 from operators.answer.map_reduce import Points
 
 
@@ -166,7 +165,6 @@ class World:
             "name_index": names,
             "node_index": names,
             "relationship_index": relations,
-            "attribute_index": index(attribute_texts(graph)),
             "triple_index": relations,
             "triple_scorer": relations,
             "entity_scorer": network_of(graph, embedder),
@@ -178,8 +176,6 @@ class World:
             "context_budget": UNBOUNDED,
             "tri_graph": TriGraph(graph.names, sentences, named, named.astype(np.int64)),
             "sentence_index": index(texts),
-            "keyword_graph": KeywordGraph(graph.names, sentences, named, named),
-            "keyword_index": names,
             "pseudo_questions": PseudoQuestions(
                 sentences, rows_of, rows_of >= 0, graph.names, graph.chunk_node.astype(bool)
             ),
@@ -189,6 +185,7 @@ class World:
             "llm": model,
             "llm_build": model,
             "progress": Progress(quiet=True),
+            **tested.more("resources", graph, sentences, names, index),
         }
 
     def values(self, amount: str) -> dict[str, Any]:
@@ -296,12 +293,20 @@ def ranked(n_rows: int, k: int) -> Ranked[Any]:
     return Ranked(np.array(rows, np.int64), np.linspace(1.0, 0.2, len(rows)))
 
 
+PLUGIN = {"TESTED_PLUGIN": str(tested.PLUGIN)} if tested.PLUGIN else {}
+
+
 def process_output(statement: str, hash_seed: int, *arguments: str) -> str:
     """The output of a new Python process with a hash seed."""
     here = pathlib.Path(__file__).resolve().parent
     done = subprocess.run(
         [sys.executable, "-c", statement, *arguments],
-        env={"PYTHONHASHSEED": str(hash_seed), "PYTHONPATH": f"{here}:{here.parent}", "PATH": ""},
+        env={
+            "PYTHONHASHSEED": str(hash_seed),
+            "PYTHONPATH": f"{here}:{here.parent}",
+            "PATH": "",
+            **PLUGIN,
+        },
         capture_output=True,
         text=True,
         check=False,

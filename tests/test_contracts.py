@@ -12,6 +12,7 @@ from typing import Annotated, Any, Literal, get_args, get_origin
 
 import numpy as np
 import pytest
+import tested
 from gnn_checkpoints import checkpoint
 from small_worlds import WORLDS, Babbling, Obliging, World, dataset, process_output
 from toy_runs import Capitals
@@ -20,7 +21,6 @@ from graphrag_bench.algorithms.graph import Graph
 from graphrag_bench.algorithms.path_values import Exploration, RankedPaths, StepNodes
 from graphrag_bench.artifacts.plan import UNKEYED_NEEDS, PlannedArtifact, plan
 from graphrag_bench.artifacts.store import RECIPE, Store
-from graphrag_bench.config.plugins import load_plugins
 from graphrag_bench.contract import REQUIRED, Builder, Operator, builders, operators
 from graphrag_bench.data.dataset import Gold
 from graphrag_bench.data.subgraphs import Subgraphs
@@ -50,9 +50,9 @@ from graphrag_bench.values import (
 
 pytestmark = pytest.mark.slow
 
-load_plugins()
-OPERATORS = [op for op in operators.all() if op.origin.startswith(("operators.", "methods."))]
-assert len(OPERATORS) > 100
+tested.load()
+OPERATORS = [op for op in operators.all() if op.origin.startswith(tested.PACKAGES)]
+assert len(OPERATORS) > (10 if tested.PLUGIN else 100)
 SOMETHING_FROM_NOTHING = {
     *("node.ppr", "chunk.ppr"),  # without seeds the walk starts everywhere
     *("node.match", "node.link", "node.by_keyword", "query.low", "query.high"),  # the question
@@ -274,8 +274,12 @@ def test_a_question_makes_at_most_the_declared_calls(op, model):
 
 # ---- builders
 
-BUILDERS = [one for one in builders.all() if "import_from" not in one.needs]
-"""All builders except the importers."""
+BUILDERS = [
+    one
+    for one in builders.all()
+    if "import_from" not in one.needs and one.function.__module__.startswith(tested.BUILDERS)
+]
+"""All tested builders except the importers."""
 TEXTS = dataset(
     ("ada", "Ada Marsh", "Ada Marsh founded Norvik. Ada Marsh was born in Norvik."),
     ("otto", "Otto Brandt", "Otto Brandt taught Mira Holt. Mira Holt met Ada Marsh."),
@@ -303,15 +307,15 @@ USUAL = {
     "text_extraction": "nlp",
     "fact_extraction": "nlp",
     "pseudo_questions": "nlp",
-    "schema_extraction": "nlp",
     "graph": "kg",
     "communities": "leiden",
     "triple_scorer": "cosine",
     "reports": "extractive",
     "gnn_weights": "trained",
+    **tested.more("usual"),
 }
 """The variants that other artifacts are built from."""
-OTHERWISE = {"attribute_index": {"graph": "attributed"}}
+OTHERWISE = tested.more("otherwise")
 """Other variants for resources that the usual graph does not suit."""
 QUICK: Mapping[tuple[str, str], Mapping[str, int]] = {
     ("gnn_weights", "trained"): {
@@ -319,7 +323,7 @@ QUICK: Mapping[tuple[str, str], Mapping[str, int]] = {
     }
 }  # fmt: skip
 """Settings of builders that are slow by default."""
-LENIENT = {"graph.tkg_llm", "graph.rkg_llm", "graph.heterogeneous_llm"}
+LENIENT = {"graph.tkg_llm", "graph.rkg_llm", *tested.more("lenient")}
 """Builders that accept any reply."""
 
 

@@ -30,7 +30,9 @@ PLACES = {
     "row": "zhou2025.table5.KGP",
 }
 """Choices that replace NAME."""
-OWN = re.compile(r"plugins=|=\S*\./|\$|mine|pilot|town|PAPER.TABLE.ROW|[{}]|dampng|nonsense|<TAB>")
+OWN = re.compile(
+    r"plugins=|method=(near|noderag)|=\S*\./|\$|mine|pilot|town|PAPER.TABLE.ROW|[{}]|dampng|nonsense|<TAB>"
+)
 """Marks of commands to skip: choices that the page creates, refused commands, shell syntax."""
 INLINE = re.compile(rf"`((?:graphrag-bench +)?(?:{'|'.join(COMMANDS)})(?: [^`]*)?)`")
 LINE = re.compile(r"^[#$\s]*(graphrag-bench +[a-z]+\b[^\n]*)$", re.M)

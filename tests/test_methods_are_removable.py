@@ -10,11 +10,11 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
-REMOVED = ("gfmrag", "ketrag", "noderag", "pathcorag", "youtugraphrag")
+REMOVED = ("gfmrag", "hoprag", "pathcorag", "pathrag", "proprag")
 """Methods with builders and operators of their own."""
 KEPT = ("bm25", "vanilla", "hipporag", "raptor_kmeans")
 ASKED_FOR = (
-    "method=noderag", "row=pathcorag.table2.PathCoRAG", "experiment=edge_sparsity",
+    "method=proprag", "row=pathcorag.table2.PathCoRAG", "experiment=edge_sparsity",
 )  # fmt: skip
 """A method, a paper's row and a study that need a removed method."""
 SCRIPT = """

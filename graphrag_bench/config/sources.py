@@ -67,6 +67,8 @@ _EXTRAS = {
     "ray": "ray-sweeps", "ray_aws": "ray-sweeps", "optuna": "tuning",
 }  # fmt: skip
 """The extra of this package for each plug-in of Hydra."""
+IN_PLUGIN = ("hirag", "ketrag", "noderag", "youtugraphrag", "youtugraphrag_agent")
+"""Choices of `method` in the plug-in docs/examples/graphrag_bench_more."""
 _own: list[Path] = []
 
 
@@ -127,6 +129,9 @@ def unknown_choice(group: str, name: str, valid: Iterable[str] | None = None) ->
     """Return the error for an unknown choice; it names the nearest choices or a missing extra."""
     if group.startswith("hydra/") and (extra := _EXTRAS.get(name)):
         return UserError(f"{group}={name} needs an extra: pip install 'graphrag-bench[{extra}]'.")
+    if group == "method" and name in IN_PLUGIN:
+        plugin = "docs/examples/graphrag_bench_more"
+        return UserError(f"method={name} is in a plug-in: pip install ./{plugin}")
     return unknown(group, name, valid or names(group))
 
 

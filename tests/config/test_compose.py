@@ -16,7 +16,7 @@ from graphrag_bench.run.experiment import Experiment
 
 SOURCES = ("paper", "zhou2025", "upstream")
 WORDS = [
-    ["method=ketrag", "profile=upstream", "chunking.size=99"],
+    ["method=lgraphrag", "profile=upstream", "chunking=token", "chunking.size=99"],
     ["llm@llm_build=scripted", "llm_build.model=tiny", "build.graph.edge_drop=0.1"],
     ["++method.top_k=3", "~evaluation.cuts", "method.retrieve.0.min_score=0.5"],
     ["experiment=retrieval_only", "dataset=world", "dataset.hops=3"],
@@ -33,9 +33,9 @@ def test_composition_equals_hydras_own(words: list[str]) -> None:
 
 
 def test_python_and_command_line_have_the_same_key() -> None:
-    words = ["dataset=toy", "method=ketrag", "embedder=hashing", "llm=scripted", "limit=2",
+    words = ["dataset=toy", "method=lgraphrag", "embedder=hashing", "llm=scripted", "limit=2",
              "profile=upstream", "method.top_k=7", "build.graph=tkg"]  # fmt: skip
-    ours = gb.method("ketrag", embedder="hashing", llm="scripted", limit=2, profile="upstream",
+    ours = gb.method("lgraphrag", embedder="hashing", llm="scripted", limit=2, profile="upstream",
                      top_k=7, build={"graph": "tkg"})  # fmt: skip
     mine, theirs = ours.experiment(gb.dataset("toy")), Experiment.prepare(compose_settings(words))
     assert mine.key == theirs.key

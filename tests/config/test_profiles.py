@@ -1,10 +1,13 @@
 """Profiles override a method's file, and settings of the user override profiles."""
 
+from pathlib import Path
+
 import pytest
+import yaml
 
 from graphrag_bench import api
 from graphrag_bench.config.compose import compose_settings
-from graphrag_bench.config.sources import with_profile
+from graphrag_bench.config.sources import method_file, with_profile
 from graphrag_bench.errors import UserError
 
 FILE = {
@@ -48,8 +51,12 @@ def test_profile_can_set_null() -> None:
     assert compose_settings(["method=pathcorag", "profile=paper"])["method"]["max_pairs"] is None
 
 
-def test_chunking_overrides_that_of_the_profile() -> None:
-    words = ["method=ketrag", "dataset=toy", "profile=upstream"]
+def test_chunking_overrides_that_of_the_profile(home: Path) -> None:
+    chunks = {f"build.chunk_table{end}": value for end, value in
+              (("", "separator"), (".size", 150), (".overlap", 0))}  # fmt: skip
+    steps = method_file("bm25") | {"name": "mine", "profiles": {"upstream": chunks}}
+    (home / "mine.yaml").write_text(yaml.safe_dump(steps))
+    words = ["method=./mine.yaml", "dataset=toy", "profile=upstream"]
     own = {"variant": "separator", "size": 150, "overlap": 0}
     whole = compose_settings(words)
     assert whole["chunking"] == own

@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import tested
 
 from graphrag_bench import api
-from graphrag_bench.config.sources import names
 from graphrag_bench.data.dataset import Dataset
 from graphrag_bench.embedding.embedder import TextKind, Vectors
 from graphrag_bench.embedding.sentence_embedder import SentenceEmbedder
@@ -26,15 +26,15 @@ from graphrag_bench.run.experiment import Experiment
 from graphrag_bench.run.record import summary
 from graphrag_bench.values import DECIMALS, Context, RowScores
 
-FOLDER = Path(__file__).parent
-METHODS = names("method")
+FOLDER = tested.GOLDEN
+METHODS = tested.methods()
 TOLERANCE = 1.5 * 10.0**-DECIMALS
 """A score may differ by its last decimal, which two processors may round apart."""
 N_SCORES = 12
 """The best rows of a vector of scores that are frozen."""
 OWN: dict[str, dict[str, Any]] = {
     "gfmrag": {"build": {"gnn_weights": {"world_size": 12, "questions": 6, "epochs": 1}}},
-    "hirag": {"build": {"graph": {"reduction": "pca"}}},
+    **tested.more("golden_settings"),
 }
 """What a method is run with where its own settings train for minutes or, as UMAP does, compile for
 half of one and differ between processors; the configuration that is frozen is its own."""
@@ -166,7 +166,8 @@ def _configuration(experiment: Experiment) -> Plain:
     settings = experiment.settings.model_dump(exclude_defaults=True)
     if experiment.context_budget.mode == "equal":
         settings["fill_context"] = "on"
-    settings["method"].pop("page", None)
+    for place in ("page", "file"):
+        settings["method"].pop(place, None)
     pipeline = experiment.method.pipeline
     return {
         "method": settings.pop("method"),

@@ -4,9 +4,13 @@ import sys
 import tempfile
 from pathlib import Path
 
-import frozen
+sys.path.append(str(Path(__file__).resolve().parent.parent))
 
-sys.path.append(str(frozen.FOLDER.parent))  # the scripted reader is there
+import frozen
+import tested
+
+if tested.PLUGIN:
+    tested.load()
 with tempfile.TemporaryDirectory() as home:
     for method in sys.argv[1:] or frozen.METHODS:
         frozen.write(method, frozen.freeze(method, Path(home)))

@@ -5,10 +5,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from builds import QUIET, Words, dense
-from by_hand import Planted, alone, angle, at, check, ranked, replying
+from by_hand import Planted, alone, check, ranked, replying
 from scipy.sparse import csr_matrix
 
-from graphrag_bench.algorithms.evidence import NodeAttributes
 from graphrag_bench.algorithms.graph import Graph
 from graphrag_bench.algorithms.path_values import (
     Exploration,
@@ -36,14 +35,11 @@ from graphrag_bench.values import (
     Question,
 )
 from methods.hipporag2.facts import filter_llm, link
-from methods.ketrag.chunk_graph import KeywordGraph
-from methods.ketrag.chunk_graph import by_keyword as chunks_by_keyword
 from methods.lightrag import pick
 from methods.linearrag.activation import TriGraph, activate, activated, tri_graph
 from methods.pathcorag.steps import by_step, members
 from methods.pathrag.paths import by_keyword
 from methods.tog.answering import exploration_context, if_enough
-from methods.youtugraphrag.typed import chunks_by_attribute
 
 A, B, C, D, E, F = range(6)
 ASKED = Question("q", "asked")
@@ -73,60 +69,6 @@ def test_chunks_of_nodes_and_relationships_alternate_after_dense_ones(monkeypatc
     assert picked(pick.similar, [A, B], [0, 1]) == [0, 2]
     monkeypatch.setattr(pick, "MIN_COSINE", 0.6)
     assert picked(pick.similar_and_dense, [B], [], top_k=4) == [0, 2]
-
-
-THREE = ChunkTable.of([("d0", "", "one two three"), ("d1", "", "one two"), ("d2", "", "one")])
-
-
-@pytest.mark.parametrize(
-    ("settings", "ids"),
-    [
-        ({}, [2, 1, 0]),
-        ({"pool": 2}, [1, 0]),  # chunk 2 is the most similar one, but keyword 0 fills the pool
-        ({"n_keywords": 1}, [1, 0]),
-        # keyword 0 hands in 5 tokens: of 4, chunk 1 (2) alone fits the pool; of 6, chunk 2 too
-        ({"tokens": 2}, [1]),
-        ({"tokens": 3}, [2, 1]),
-        ({"tokens": 6, "pool": 1, "top_k": 1}, [2, 1, 0]),
-    ],
-)
-def test_chunks_of_the_keyword_pool_rank_by_similarity(settings, ids):
-    """Keyword 0 (0 degrees) is in chunks 0 and 1, keyword 1 (90 degrees) in 1 and 2.
-
-    The chunks lie at 60, 30 and 0 degrees, and have 3, 2 and 1 tokens.
-    """
-    in_chunks = csr_matrix(np.array([[1, 1, 0], [0, 1, 1]], bool))
-    result = alone(chunks_by_keyword)(
-        Question("q", "0"),
-        keyword_graph=KeywordGraph(
-            Texts.of(["a", "b"]), Texts.of(["a", "b"]), in_chunks[:, :2], in_chunks
-        ),
-        keyword_index=at(0, 90),
-        chunk_index=at(60, 30, 0),
-        chunk_table=THREE,
-        embedder=Planted(angle),
-        **settings,
-    )
-    scores = {2: 1.0, 1: 0.866025, 0: 0.5}
-    check(result, ids, [scores[chunk] for chunk in ids])
-
-
-def test_a_chunk_scores_by_its_most_similar_attribute():
-    """Chunk 0: 0.6; chunk 1: the larger of 0.8 and 1.0; chunk 2: the larger of 0.6 and 0.5."""
-    stated = [
-        (A, "profession", "painter", (0, 2)), (A, "born", "1867", (1,)),
-        (B, "born", "in May 1867", (2,)), (C, "profession", "house painter", (1,)),
-    ]  # fmt: skip
-    graph = Graph.from_arrays([A, B], [B, C], node_chunk=np.eye(3))
-    needs = {
-        "graph": replace(graph, node_attributes=NodeAttributes.of(stated, 3)),
-        "attribute_index": cosines(0.6, 0.8, 0.5, 1.0),
-        "embedder": Planted(),
-    }
-    (every,) = chunks_by_attribute([ASKED], [None], **needs)
-    check(every, [1, 0, 2], [1.0, 0.6, 0.6])
-    (best,) = chunks_by_attribute([ASKED], [None], **needs, n_attributes=1)
-    check(best, [1], [1.0])
 
 
 def vector_in(text: str) -> list[float]:

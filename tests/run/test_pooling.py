@@ -22,8 +22,7 @@ pytestmark = pytest.mark.slow
 TABLES = ["lgraphrag", "vgraphrag", "llightrag", "glightrag", "hlightrag", "fastgraphrag",
           "graphrag_er", "gretriever", "lightrag_mix"]  # fmt: skip
 """Methods that pack ranked relationships as a table."""
-ALL = [*TABLES, "pankrag", "ketrag", "hirag", "youtugraphrag", "youtugraphrag_agent",
-       *({"subgraphrag"} & set(names("method")))]  # fmt: skip
+ALL = [*TABLES, "pankrag", *({"subgraphrag"} & set(names("method")))]  # fmt: skip
 """Every method that packs ranked relationships."""
 
 CHAIN = World(

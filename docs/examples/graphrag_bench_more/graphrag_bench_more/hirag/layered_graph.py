@@ -55,7 +55,7 @@ from operators.relationship.of_graph import by_degree_and_weight, degrees_of_end
 from operators.subgraph.paths import way_to_nearest
 
 Clustering = Literal["kmeans", "gmm"]
-SUMMARISE = Prompt("methods:hirag/prompts/layer_entities.j2")
+SUMMARISE = Prompt("graphrag_bench_more:hirag/prompts/layer_entities.j2")
 STEP = "summarise entities"
 SUMMARISES = "summarises"
 MAX_LAYERS, MOST_SPARSE, LEAST_CHANGE, FIRST_SPARSITY = 50, 0.98, 0.05, 0.01

@@ -36,7 +36,7 @@ from graphrag_bench.values import (
 )
 from operators.search import most_similar
 
-PROMPT = Prompt("methods:youtugraphrag/prompts/typed_decomposition.j2")
+PROMPT = Prompt("graphrag_bench_more:youtugraphrag/prompts/typed_decomposition.j2")
 MAX_QUESTIONS, MAX_TYPES, REPLY_TOKENS = 3, 30, 400
 """Sub-questions; names of relationships and of attributes in the prompt; tokens of the reply."""
 _PLACES = ("gpe", "loc", "fac")

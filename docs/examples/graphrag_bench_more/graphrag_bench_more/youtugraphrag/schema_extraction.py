@@ -24,7 +24,7 @@ from graphrag_bench.progress import Progress
 from graphrag_bench.prompts import Prompt
 from graphrag_bench.text import is_placeholder_name, normalise_name
 
-EXTRACT = Prompt("methods:youtugraphrag/prompts/schema_facts.j2")
+EXTRACT = Prompt("graphrag_bench_more:youtugraphrag/prompts/schema_facts.j2")
 STEP = "extract facts by a schema"
 NODE_TYPES = (
     "person", "location", "organization", "event", "object", "concept", "time period",

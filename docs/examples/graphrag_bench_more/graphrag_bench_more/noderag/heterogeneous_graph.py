@@ -44,8 +44,8 @@ ENTITY, RELATIONSHIP, UNIT = "entity", "relationship", "semantic unit"
 ATTRIBUTE, ELEMENT, TITLE, TEXT = "attribute", "high-level element", "title", "text"
 EMBEDDED = (UNIT, ATTRIBUTE, ELEMENT, TEXT)
 """Types of nodes that have vectors."""
-ATTRIBUTES_OF = Prompt("methods:noderag/prompts/attribute.j2")
-ELEMENTS_OF = Prompt("methods:noderag/prompts/high_level_element.j2")
+ATTRIBUTES_OF = Prompt("graphrag_bench_more:noderag/prompts/attribute.j2")
+ELEMENTS_OF = Prompt("graphrag_bench_more:noderag/prompts/high_level_element.j2")
 PROVIDES = frozenset({"node.name", "node.type", "node.description", "relationship.weight"})
 Describe = Callable[[Sequence[str], Sequence[Sequence[str]]], list[str]]
 """Function from names, and the texts about each, to one description of each."""

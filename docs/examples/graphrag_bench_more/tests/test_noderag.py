@@ -11,7 +11,7 @@ from graphrag_bench.algorithms.graph import Graph
 from graphrag_bench.columns import Texts
 from graphrag_bench.errors import UserError
 from graphrag_bench.values import Mentions, NodeScores
-from methods.noderag.heterogeneous_graph import (
+from graphrag_bench_more.noderag.heterogeneous_graph import (
     heterogeneous,
     important_nodes,
     phrase,

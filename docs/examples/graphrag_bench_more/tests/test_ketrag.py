@@ -3,20 +3,26 @@
 import numpy as np
 import pytest
 from builds import QUIET, Known, Lengths, dense, ends, table, unit
+from by_hand import Planted, alone, angle, at, check
+from scipy.sparse import csr_matrix
 
 from graphrag_bench.algorithms.extraction import ChunkRecords, EntityRecord
 from graphrag_bench.algorithms.graph import Graph
+from graphrag_bench.columns import Texts
 from graphrag_bench.data.chunks import ChunkTable
 from graphrag_bench.embedding.nlp import Sentence
 from graphrag_bench.embedding.vector_index import VectorIndex
 from graphrag_bench.graphs.text_graph import text_graph
-from methods.ketrag.chunk_graph import (
+from graphrag_bench.values import Question
+from graphrag_bench_more.ketrag.chunk_graph import (
+    KeywordGraph,
     chunk_graph,
     core_chunks,
     core_nlp,
     keyword_graph,
     keyword_index,
 )
+from graphrag_bench_more.ketrag.chunk_graph import by_keyword as chunks_by_keyword
 
 TEXTS = ["Ada founded Norvik.", "Ada inherited Norvik.", "Ada slept.", "Mira sang."]
 PATH = Graph.from_arrays(source=[0, 0, 2], target=[1, 2, 3])
@@ -121,3 +127,39 @@ def test_keywords_are_the_words_of_titles_and_texts_without_stop_words():
 def test_a_keyword_vector_is_the_mean_of_its_sentences():
     index = keyword_index(keyword_graph=keywords_of(), embedder=Directions(), progress=QUIET)
     assert np.asarray(index.vectors).tolist() == [[1.0, 0.0], [0.5, 0.5], [0.0, 1.0], [0.0, 1.0]]
+
+
+THREE = ChunkTable.of([("d0", "", "one two three"), ("d1", "", "one two"), ("d2", "", "one")])
+
+
+@pytest.mark.parametrize(
+    ("settings", "ids"),
+    [
+        ({}, [2, 1, 0]),
+        ({"pool": 2}, [1, 0]),  # chunk 2 is the most similar one, but keyword 0 fills the pool
+        ({"n_keywords": 1}, [1, 0]),
+        # keyword 0 hands in 5 tokens: of 4, chunk 1 (2) alone fits the pool; of 6, chunk 2 too
+        ({"tokens": 2}, [1]),
+        ({"tokens": 3}, [2, 1]),
+        ({"tokens": 6, "pool": 1, "top_k": 1}, [2, 1, 0]),
+    ],
+)
+def test_chunks_of_the_keyword_pool_rank_by_similarity(settings, ids):
+    """Keyword 0 (0 degrees) is in chunks 0 and 1, keyword 1 (90 degrees) in 1 and 2.
+
+    The chunks lie at 60, 30 and 0 degrees, and have 3, 2 and 1 tokens.
+    """
+    in_chunks = csr_matrix(np.array([[1, 1, 0], [0, 1, 1]], bool))
+    result = alone(chunks_by_keyword)(
+        Question("q", "0"),
+        keyword_graph=KeywordGraph(
+            Texts.of(["a", "b"]), Texts.of(["a", "b"]), in_chunks[:, :2], in_chunks
+        ),
+        keyword_index=at(0, 90),
+        chunk_index=at(60, 30, 0),
+        chunk_table=THREE,
+        embedder=Planted(angle),
+        **settings,
+    )
+    scores = {2: 1.0, 1: 0.866025, 0: 0.5}
+    check(result, ids, [scores[chunk] for chunk in ids])

@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from builds import QUIET, FixedTagger, chunks_of, dense
-from by_hand import Planted, replying
+from by_hand import Planted, check, replying
 
 from graphrag_bench.algorithms.communities import Communities
 from graphrag_bench.algorithms.evidence import NodeAttributes
@@ -17,22 +17,29 @@ from graphrag_bench.data.chunks import ChunkTable
 from graphrag_bench.embedding.nlp import Relation, Sentence
 from graphrag_bench.embedding.vector_index import VectorIndex
 from graphrag_bench.values import Query, Question, Ranked
-from methods.youtugraphrag import communities
-from methods.youtugraphrag.communities import (
+from graphrag_bench_more.youtugraphrag import communities
+from graphrag_bench_more.youtugraphrag.communities import (
     dual,
     keywords_of,
     merge_similar,
     similarity,
     subgraph_texts,
 )
-from methods.youtugraphrag.schema_extraction import (
+from graphrag_bench_more.youtugraphrag.schema_extraction import (
     AttributeRecord,
     SchemaExtraction,
     SchemaRecords,
     attributed,
     nlp_schema_extraction,
 )
-from methods.youtugraphrag.typed import Involved, involved_nodes, members, typed_llm, typed_nlp
+from graphrag_bench_more.youtugraphrag.typed import (
+    Involved,
+    chunks_by_attribute,
+    involved_nodes,
+    members,
+    typed_llm,
+    typed_nlp,
+)
 
 
 @pytest.mark.parametrize(
@@ -256,3 +263,30 @@ def test_records_of_all_chunks_are_merged():
     assert dense(stored.chunk) == [[1, 1], [0, 1]]
     assert dense(graph.node_chunk) == [[1, 1], [1, 1], [0, 1]]
     assert graph.statistics == {"attributes": 2}
+
+
+def test_a_chunk_scores_by_its_most_similar_attribute():
+    """Chunk 0: 0.6; chunk 1: the larger of 0.8 and 1.0; chunk 2: the larger of 0.6 and 0.5."""
+    stated = [
+        (A, "profession", "painter", (0, 2)), (A, "born", "1867", (1,)),
+        (B, "born", "in May 1867", (2,)), (C, "profession", "house painter", (1,)),
+    ]  # fmt: skip
+    graph = Graph.from_arrays([A, B], [B, C], node_chunk=np.eye(3))
+    needs = {
+        "graph": replace(graph, node_attributes=NodeAttributes.of(stated, 3)),
+        "attribute_index": cosines(0.6, 0.8, 0.5, 1.0),
+        "embedder": Planted(),
+    }
+    (every,) = chunks_by_attribute([ASKED], [None], **needs)
+    check(every, [1, 0, 2], [1.0, 0.6, 0.6])
+    (best,) = chunks_by_attribute([ASKED], [None], **needs, n_attributes=1)
+    check(best, [1], [1.0])
+
+
+A, B, C = range(3)
+ASKED = Question("q", "asked")
+
+
+def cosines(*values: float) -> VectorIndex:
+    """Return an index of rows with these cosines to the first axis."""
+    return VectorIndex(np.array([[c, np.sqrt(1 - c * c)] for c in values], np.float32))

@@ -13,7 +13,14 @@ from graphrag_bench.algorithms.graph import Graph
 from graphrag_bench.columns import bool_csr
 from graphrag_bench.embedding.embedder import Vectors
 from graphrag_bench.graphs.text_graph import text_graph
-from methods.hirag.layered_graph import Layers, Summarise, bridge, cluster_sparsity, grow, key_nodes
+from graphrag_bench_more.hirag.layered_graph import (
+    Layers,
+    Summarise,
+    bridge,
+    cluster_sparsity,
+    grow,
+    key_nodes,
+)
 
 A, B, C, D, E, ALONE = range(6)
 

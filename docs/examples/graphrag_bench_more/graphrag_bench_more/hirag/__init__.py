@@ -1,0 +1,1 @@
+"""HiRAG: builders and operators."""

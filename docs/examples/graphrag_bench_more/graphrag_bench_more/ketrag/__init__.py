@@ -1,0 +1,1 @@
+"""KET-RAG: builders and operators."""

@@ -1,0 +1,1 @@
+"""NodeRAG: builders and operators."""

@@ -1,0 +1,1 @@
+"""Youtu-GraphRAG: builders and operators."""
