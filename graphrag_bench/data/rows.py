@@ -154,7 +154,13 @@ def warn(text: str) -> None:
 
 
 def records(path: Path, shape: type[R]) -> Iterator[tuple[Place, R]]:
-    """Yield the place and the validated row of every object in the files that a name matches.
+    """Yield the place and the validated row of every object in the files that a name matches."""
+    for place, content in objects(path):
+        yield place, checked_row(place, content, shape)
+
+
+def objects(path: Path) -> Iterator[tuple[Place, object]]:
+    """Yield the place and the content of every object in the files that a name matches.
 
     The file ending determines the format: .parquet (read in batches), .json (a list, an object or
     JSON lines), .tsv (with a header); files with other endings are JSON lines. A further ending .gz
@@ -163,8 +169,7 @@ def records(path: Path, shape: type[R]) -> Iterator[tuple[Place, R]]:
     readers = {".parquet": parquet_objects, ".json": json_objects, ".tsv": _table_rows}
     for file in files_of(path):
         ending = Path(file.name.removesuffix(".gz")).suffix
-        for place, content in readers.get(ending, json_line_objects)(file):
-            yield place, checked_row(place, content, shape)
+        yield from readers.get(ending, json_line_objects)(file)
 
 
 def n_records(path: Path) -> int:

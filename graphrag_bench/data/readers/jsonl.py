@@ -16,7 +16,7 @@ from graphrag_bench.data.rows import (
     Rows,
     checked_row,
     choice_gold,
-    json_line_objects,
+    objects,
     warn,
     with_options,
 )
@@ -53,9 +53,9 @@ class _Question(_Named):
         "_id": "id", "qid": "id", "question_id": "id", "query_id": "id",
         "question": "text", "query": "text", "question_type": "type",
         "answer": "answers", "golden_answers": "answers", "gold_answers": "answers",
-        "possible_answers": "answers", "answer_aliases": "answers",
+        "possible_answers": "answers", "answer_aliases": "answers", "generation_gt": "answers",
         "supporting_facts": "evidence", "supporting_docs": "evidence", "gold_docs": "evidence",
-        "positive_ctxs": "evidence",
+        "positive_ctxs": "evidence", "retrieval_gt": "evidence",
     }  # fmt: skip
 
     id: str = ""
@@ -82,8 +82,8 @@ def jsonl(corpus: Path, questions: Path) -> Rows:
     Questions have id, text, answers, evidence, and optionally grades (the relevance of each
     evidence item, from 1), type, hops, entities, scope, spans (sentences of the evidence), options
     and correct (the index from 0 of the right option). Options become part of the question, as
-    lines `A. ...`. The field names of FlashRAG, BEIR, DPR and HotpotQA are accepted too; a warning
-    lists ignored fields.
+    lines `A. ...`. The field names of FlashRAG, AutoRAG, BEIR, DPR and HotpotQA are accepted too; a
+    warning lists ignored fields.
     """
     rows = Rows()
     for place, row in _read(corpus, _Document):
@@ -96,7 +96,7 @@ def jsonl(corpus: Path, questions: Path) -> Rows:
 def _read(path: Path, shape: type[R]) -> Iterator[tuple[Place, R]]:
     """Yield place and row of every line; raises UserError for misspelt fields, warns of others."""
     unread: dict[str, None] = {}
-    for place, content in json_line_objects(path):
+    for place, content in objects(path):
         row: Any = content
         written: dict[str, str] = {}
         if isinstance(content, Mapping):
@@ -182,9 +182,14 @@ class _DocumentNames:
     def id_of(self, item: Any) -> str:
         """Return the document id of an item, or the title or text if several documents share it.
 
-        An item is an id, title or text, the first element of a list (HotpotQA's facts), or a field
-        of an object. An unknown item is returned unchanged: `Rows.gold_error` reports it.
+        An item is an id, title or text, the first element of a list (HotpotQA's facts), a list of
+        alternative ids (AutoRAG), or a field of an object. An unknown item is returned unchanged:
+        `Rows.gold_error` reports it.
         """
+        ids = [*map(str, item)] if isinstance(item, list) else []
+        if len(ids) > 1 and self.rows.documents.keys() >= {*ids}:
+            self.rows.files[name := " or ".join(ids)] = ids
+            return name
         if isinstance(item, dict):
             names = [str(item[name]) for name in _NAMES if name in item]
         else:
