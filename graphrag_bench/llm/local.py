@@ -7,7 +7,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from pydantic import PositiveInt
+from pydantic import NonNegativeInt, PositiveInt
 
 from graphrag_bench.errors import UserError
 from graphrag_bench.fingerprint import digest, stored_digest
@@ -28,7 +28,9 @@ class Local(ChatModel):
     """Model of a GGUF file, by default the packaged SmolLM2-135M-Instruct.
 
     The server starts at the first call. `context` is the window of each of the `parallel` slots, in
-    tokens. `threads` is the number of CPU threads, by default all. `timeout` is in seconds.
+    tokens. `threads` is the number of CPU threads, by default all. `n_gpu_layers` is the number of
+    layers on a GPU, 0 for none, 999 for all; by default llama.cpp decides. `timeout` is in seconds.
+    Neither they nor the hardware are part of the identity; they may change the rounding.
     """
 
     def __init__(
@@ -36,7 +38,8 @@ class Local(ChatModel):
         model_path: str | None = None,
         context: PositiveInt = 8192,
         parallel: PositiveInt = 1,
-        threads: int | None = None,
+        threads: PositiveInt | None = None,
+        n_gpu_layers: NonNegativeInt | None = None,
         *,
         timeout: float = TIMEOUT,
         decoding: Decoding | Mapping[str, Any] | None = None,
@@ -44,7 +47,7 @@ class Local(ChatModel):
         self.model_path = model_path
         self.window: int = context
         self.concurrency = parallel
-        self.threads = threads
+        self.threads, self.n_gpu_layers = threads, n_gpu_layers
         self.timeout = timeout
         self.decoding = parse_settings(Decoding, decoding)
         self._lock = threading.Lock()
@@ -87,6 +90,8 @@ class Local(ChatModel):
         settings.verbosity = 0
         settings.cache_ram_mib = CACHE_MIB
         settings.cpuparams.n_threads = self.threads or os.cpu_count() or 1
+        if self.n_gpu_layers is not None:
+            settings.n_gpu_layers = self.n_gpu_layers
         try:
             self._server = xllamacpp.Server(settings)
         except RuntimeError as error:

@@ -20,6 +20,7 @@ from graphrag_bench.llm.openai_compatible import OpenAICompatible
 from graphrag_bench.llm.replay import Replay
 from graphrag_bench.llm.scripted import Scripted
 from graphrag_bench.llm.structured import ask
+from graphrag_bench.llm.vllm import Vllm
 from graphrag_bench.prompts import Prompt
 from graphrag_bench.text import count_tokens
 
@@ -79,7 +80,7 @@ def _language_model(part: str, model: ChatModel) -> list[Check]:
     checks = [_check(part, "chat", lambda: _chat(model))]
     if checks[0].passed:
         checks.append(_check(part, "JSON", lambda: _json_reply(model)))
-    if isinstance(model, Local):
+    if isinstance(model, Local | Vllm):
         model.close()
     return checks
 

@@ -29,6 +29,7 @@ from graphrag_bench.llm.ledger import Budget, Ledger, total_spending
 from graphrag_bench.llm.meter import FailureGate
 from graphrag_bench.llm.replay import Replay
 from graphrag_bench.llm.server import Server
+from graphrag_bench.llm.vllm import Vllm
 from graphrag_bench.run.scoring import Datasets, dataset_key, dataset_of
 from graphrag_bench.world.dataset import training_worlds
 
@@ -270,6 +271,8 @@ class Models(Mapping[str, Any]):
         model = self.shared.get_or_make(group, own, lambda: make_model(group, own))
         if isinstance(server := getattr(model, "server", None), Server):
             server.windows_file = Path(self.settings.paths.home) / "cache" / "windows.json"
+        if isinstance(model, Vllm):
+            model.folder = self.ledger_path.parent
         return model
 
     def identity(self, name: str) -> str:
@@ -320,14 +323,14 @@ class ProcessCache:
     def get_or_make(self, kind: str, settings: object, make: Callable[[], T]) -> T:
         """Return the cached object of a kind with these settings, or make it."""
         recent: _Recent[T] = self._kinds.setdefault(kind, _Recent(MOST_OF_A_KIND))
-        return recent.get(key_of(settings), make)
+        return recent.get(key_of(settings), make, _weight)
 
     def load(self, produces: Any, folder: Path) -> Any:
         """Load an artifact; the object is cached until the artifact is built again."""
         stat = (folder / RECIPE).stat()
         key = produces, str(folder.absolute()), stat.st_ino, stat.st_mtime_ns
 
-        def weight() -> int:
+        def weight(_: object) -> int:
             return max(sum(path.stat().st_size for path in folder.rglob("*")), LEAST_BYTES)
 
         return self._artifacts.get(key, lambda: load_artifact(produces, folder), weight)
@@ -351,11 +354,12 @@ class _Recent(Generic[T]):
         self._most = most
         self._weighed: dict[Hashable, tuple[T, int]] = {}
 
-    def get(self, key: Hashable, make: Callable[[], T], weigh: Callable[[], int] = lambda: 1) -> T:
+    def get(self, key: Hashable, make: Callable[[], T], weigh: Callable[[T], int]) -> T:
         if key in self._weighed:
             self._weighed[key] = self._weighed.pop(key)  # move to the end
         else:
-            value, weight = make(), weigh()
+            value = make()
+            weight = weigh(value)
             self.shrink(self._most - weight)
             self._weighed[key] = value, weight
         return self._weighed[key][0]
@@ -365,6 +369,11 @@ class _Recent(Generic[T]):
             gone, _ = self._weighed.pop(next(iter(self._weighed)))
             if hasattr(gone, "close"):
                 gone.close()
+
+
+def _weight(model: object) -> int:
+    """Return a weight that makes a model on a GPU end the one before it."""
+    return MOST_OF_A_KIND if isinstance(model, Vllm) else 1
 
 
 def key_of(settings: object) -> str:

@@ -16,7 +16,7 @@ _ASIDE = re.compile(
     r"|objective|experiment|imported|given)(\..*)?"
     rf"|dataset\.(name|root)|method\.(name|title|page|role|verified|{FILE}|convert|retrieve|generate)"
     r"|(llm\w*|embedder|nlp|cross_encoder)"
-    r"\.(_target_|base_url|api_key_env|limits|timeout|retries|parallel|threads)(\..*)?"
+    r"\.(_target_|base_url|api_key_env|limits|timeout|retries|parallel|threads|n_gpu_layers)(\..*)?"
     r"|(?!method\.(convert|retrieve|generate)\.).*\.\d+(\..*)?"
 )
 """Settings that change no result, columns of every table, lists of steps, and items of lists."""

@@ -1,0 +1,215 @@
+"""Models on a GPU of this machine, served by a child process `vllm serve`."""
+
+import os
+import re
+import shutil
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+import weakref
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from functools import cached_property
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+from urllib.request import ProxyHandler, build_opener
+
+from pydantic import PositiveInt
+
+from graphrag_bench.errors import UserError
+from graphrag_bench.fingerprint import digest, stored_digest
+from graphrag_bench.llm import child
+from graphrag_bench.llm.calls import CallFailed, Completion, Request, ServerFailed
+from graphrag_bench.llm.chat import ChatModel
+from graphrag_bench.llm.openai_compatible import OpenAICompatible
+from graphrag_bench.llm.settings import Decoding, Limits, parse_settings
+from graphrag_bench.progress import Progress
+from graphrag_bench.terminal import pause
+from graphrag_bench.text import short
+
+_PORTS, _POLL, _FAILURE_HOLDS, _FIRST_LINE, _BETWEEN_LINES = 3, 0.25, 5.0, 3.0, 30.0
+_RESOURCES = ("--gpu-memory-utilization", "--tensor-parallel-size", "--max-num-seqs")
+"""Flags outside the identity: as other hardware does, they change the rounding at most."""
+_PREFIX = re.compile(r"^(\([^()]*pid=\d+\)\s*)?([A-Z]+ [^\]]*\]\s*)?")
+_PORT_TAKEN = "address already in use"
+_CAUSES = {
+    "Failed to infer device type|No CUDA GPUs are available|Found no NVIDIA driver":
+        "No GPU is found: `nvidia-smi` must list one. Or name a server: llm=openai_compatible.",
+    "CUDA out of memory|less than desired GPU memory":
+        "End other programs on the GPU (nvidia-smi), lower llm.args=[--gpu-memory-utilization=0.9],"
+        " or use a smaller or quantised model.",
+    "No available memory for the cache|larger than the maximum number of tokens|KV cache is needed":
+        "Lower llm.window, or raise llm.args=[--gpu-memory-utilization=0.9].",
+    "Repository Not Found|not a valid model identifier|Invalid repository ID|Repo id must":
+        "Check llm.model: there is no such folder, and no such model on the hub for this HF_TOKEN.",
+    "gated repo": "Accept the licence at https://huggingface.co/{}, and export HF_TOKEN=...",
+    "than the derived max_model_len": "Lower llm.window to the model's window.",
+    _PORT_TAKEN: "", "Error.*:": "", "": "",
+}  # fmt: skip
+"""Lines in the log of a failed start, and what to do. Source: issues of vLLM 0.6 to 0.11."""
+
+
+class Vllm(ChatModel):
+    """Model of the hub or of a folder, in a server from the first call until the process ends.
+
+    `window` is in tokens, `timeout` in seconds, `args` are further flags of the server. `version`
+    of vLLM is that of the installed program; if set, plans and stored replies need no program.
+    """
+
+    folder: Path | None = None
+    """Folder of the server's log; None for a temporary one."""
+
+    def __init__(
+        self, model: str, revision: str | None = None, dtype: str = "auto",
+        window: PositiveInt = 8192, args: Sequence[str] = (), version: str | None = None,
+        parallel: PositiveInt = 256, *, timeout: float = 900.0,
+        decoding: Decoding | Mapping[str, Any] | None = None,
+    ) -> None:  # fmt: skip
+        self.model, self.revision, self.dtype, self.args = model, revision, dtype, tuple(args)
+        self.window: int = window
+        self.concurrency, self.timeout = parallel, timeout
+        self.decoding = parse_settings(Decoding, decoding)
+        self._version = version
+        if any("api-key" in one or not one.startswith("--") for one in self.args):
+            raise UserError("llm.args is a list of [--FLAG=VALUE,--FLAG], without --api-key.")
+        self._lock = threading.Lock()
+        self._client: OpenAICompatible | None = None
+        self._process: subprocess.Popen[bytes] | None = None
+        self._log, self._failure, self._failed_at = Path(), "", -_FAILURE_HOLDS
+
+    @cached_property
+    def identity(self) -> str:
+        """The name, a digest of all that can change a reply, and the version of vLLM.
+
+        `dtype=auto` is part of it as such: it is the type of the weights.
+        """
+        folder, name, content = Path(self.model).expanduser(), self.model, ""
+        if folder.is_dir():
+            files = [one for one in sorted(folder.iterdir()) if one.is_file()]
+            name, content = folder.resolve().name, digest([stored_digest(one) for one in files])
+        args = [one for one in self.args if not one.startswith(_RESOURCES)]
+        facts = digest(content, self.revision, self.dtype, args, self.decoding.model_dump())
+        return f"{name}:{facts}:vllm-{self._version or self._installed}"
+
+    @cached_property
+    def _installed(self) -> str:
+        if (program := shutil.which("vllm")) is None:
+            raise UserError(
+                "llm=vllm needs the program vllm: pip install vllm, on a machine with a GPU. Plans "
+                "and stored replies need only its version: llm.version=VERSION."
+            )
+        root = Path(program).resolve().parent.parent  # vLLM may have its own environment
+        folders = [str(path) for path in root.glob("lib/python*/site-packages")]
+        for found in metadata.distributions(name="vllm", path=folders):
+            return found.version
+        shown = subprocess.run([program, "--version"], capture_output=True, text=True)
+        return (shown.stdout.split() or ["unknown"])[-1]
+
+    def call(self, request: Request) -> Completion:
+        """Return the reply to one request; raises ServerFailed if the server has ended."""
+        with self._lock:
+            client = self._client = self._client or self._start()
+        try:
+            return client.call(request)
+        except (CallFailed, ServerFailed):
+            if _get(f"{client.server.address}/models") or not _ended(self._process):
+                raise
+            self._failure, self._failed_at = self._cause(), time.monotonic()
+            self.close()
+            raise ServerFailed(self._failure) from None
+
+    def close(self) -> None:
+        """End the server; a later call starts it again."""
+        with self._lock:
+            self._client = None
+            _end(self._process)
+
+    def _start(self) -> OpenAICompatible:
+        if time.monotonic() < self._failed_at + _FAILURE_HOLDS:  # of a call in another thread
+            raise UserError(self._failure)
+        if self._version not in (None, self._installed):
+            raise UserError(f"llm.version={self._version}, but {self._installed} is installed.")
+        self._log = (self.folder or Path(tempfile.mkdtemp())) / "vllm.log"
+        for _ in range(_PORTS):  # another program may take the port first
+            with socket.socket() as free:
+                free.bind(("127.0.0.1", 0))
+                address = f"http://127.0.0.1:{free.getsockname()[1]}"
+            if self._serves(address):
+                return OpenAICompatible(
+                    self.model, f"{address}/v1", None, window=self.window, timeout=self.timeout,
+                    decoding=self.decoding, limits=Limits(concurrency=self.concurrency),
+                )  # fmt: skip
+            self._failure = self._cause()
+            if _PORT_TAKEN not in self._failure.lower():
+                break
+        self._failed_at = time.monotonic()
+        raise UserError(self._failure)
+
+    def _serves(self, address: str) -> bool:
+        """Start the server; return whether it, and no other program, serves at the address."""
+        _end(self._process)
+        port = address.rpartition(":")[2]
+        proof = f"child-of-{os.getpid()}-at-{port}"
+        words = [
+            sys.executable, child.__file__, "vllm", "serve", os.path.expanduser(self.model),
+            *self.args, "--enable-prefix-caching", "--host=127.0.0.1", f"--port={port}",
+            f"--dtype={self.dtype}", f"--max-model-len={self.window}",
+            *([f"--revision={self.revision}"] if self.revision else []),
+            "--served-model-name", self.model, proof,
+        ]  # fmt: skip
+        keyless = {name: of for name, of in os.environ.items() if not name.endswith("_KEY")}
+        with self._log.open("w") as log:
+            self._process = subprocess.Popen(
+                words, stdin=subprocess.PIPE, stdout=log, stderr=log, env=keyless,
+                start_new_session=True,
+            )  # fmt: skip
+        weakref.finalize(self, _end, self._process)
+        began, line_at = time.monotonic(), _FIRST_LINE
+        while self._process.poll() is None:
+            if _get(f"{address}/health") and proof in _get(f"{address}/v1/models"):
+                return True
+            if (seconds := time.monotonic() - began) >= line_at:
+                line_at = seconds + _BETWEEN_LINES
+                last = short(self._lines()[0], 80)
+                Progress().say(f"vLLM loads {self.model}: {seconds:.0f} s; {last}")
+            pause(_POLL)
+        return False
+
+    def _lines(self) -> list[str]:
+        """Return the lines of the log, the last one first."""
+        lines = self._log.read_text("utf-8", "replace").splitlines()
+        return [_PREFIX.sub("", line).strip() for line in reversed(lines)] or ["no output"]
+
+    def _cause(self) -> str:
+        """Return the line of the log that says why the server ended, and what to do."""
+        lines = self._lines()
+        line, advice = next((line, advice) for pattern, advice in _CAUSES.items()
+                            for line in lines if re.search(pattern, line, re.I))  # fmt: skip
+        what = f"vLLM cannot serve {self.model}: {short(line, 200)}"
+        return f"{what} {advice.format(self.model)} Log: {self._log}"
+
+
+def _get(address: str) -> str:
+    """Return a reply with its status, through no proxy; "" without one."""
+    with suppress(OSError), build_opener(ProxyHandler({})).open(address, timeout=10) as reply:
+        return f"{reply.status} {reply.read()}"
+    return ""
+
+
+def _ended(process: "subprocess.Popen[bytes] | None") -> bool:
+    """Return whether a child has ended; waits for it."""
+    if process is not None:
+        with suppress(subprocess.TimeoutExpired):
+            process.wait(2 * child.SECONDS_TO_END)
+    return process is None or process.poll() is not None
+
+
+def _end(process: "subprocess.Popen[bytes] | None") -> None:
+    """Close the child's input, which ends the server, and wait for it."""
+    if process is not None and process.stdin is not None:
+        process.stdin.close()
+        _ended(process)

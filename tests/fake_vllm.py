@@ -1,0 +1,79 @@
+"""A program that stands for `vllm`: `vllm --version`, and `vllm serve` with the OpenAI protocol.
+
+FAKE_VLLM is JSON: `fails` is a real log to print before exit code 1; `in_use` fails so on the first
+start; `die_after` is the number of replies after which it ends; `seconds` is the time of a start.
+Each start writes its words, its process id and that of its worker to the file `starts`.
+"""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+LOGS: dict[str, str] = json.loads(Path(__file__).with_name("vllm_logs.json").read_text())
+
+
+class Handler(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    names: tuple[str, ...] = ()
+    left: float = float("inf")
+
+    def _send(self, body: object, status: int = 200) -> None:
+        text = json.dumps(body).encode()
+        self.send_response(status)
+        self.send_header("content-type", "application/json")
+        self.send_header("content-length", str(len(text)))
+        self.end_headers()
+        self.wfile.write(text)
+
+    def do_GET(self) -> None:  # noqa: N802
+        rows = [{"id": name, "owned_by": "vllm", "max_model_len": 8192} for name in self.names]
+        self._send({} if self.path == "/health" else {"object": "list", "data": rows})
+
+    def do_POST(self) -> None:  # noqa: N802
+        body = json.loads(self.rfile.read(int(self.headers["content-length"])))
+        Handler.left -= 1
+        if Handler.left < 0:
+            print(LOGS["memory"], flush=True)  # noqa: T201
+            os._exit(1)
+        text = json.dumps({"city": "Warsaw"}) if "response_format" in body else "Paris"
+        n_prompt = sum(len(one["content"].split()) for one in body["messages"])
+        usage = {"prompt_tokens": n_prompt, "completion_tokens": 1}
+        choice = {"message": {"role": "assistant", "content": text}, "finish_reason": "stop"}
+        self._send({"model": body["model"], "choices": [choice], "usage": usage})
+
+    def log_message(self, *_: object) -> None:
+        pass
+
+
+def main(words: list[str], how: dict[str, object]) -> None:
+    if words == ["--version"]:
+        print("INFO 10-25 13:08:40 [__init__.py:239] Automatically detected platform cuda.\n0.11.0")  # noqa: T201
+        return
+    flags = dict(word.lstrip("-").partition("=")[::2] for word in words if word.startswith("--"))
+    names = tuple(words[words.index("--served-model-name") + 1 :])
+    worker = subprocess.Popen(["sleep", "600"])
+    starts = Path(str(how["starts"]))
+    n_before = len(starts.read_text().splitlines()) if starts.exists() else 0
+    with starts.open("a") as file:
+        row = {"words": words, "pids": [os.getpid(), worker.pid]}
+        file.write(json.dumps(row) + "\n")
+    print("VLLM_API_KEY is", os.environ.get("VLLM_API_KEY"), flush=True)  # noqa: T201
+    fails = how.get("fails") if n_before or not how.get("in_use") else "port"
+    if fails:
+        print(LOGS[str(fails)], flush=True)  # noqa: T201
+        sys.exit(1)
+    time.sleep(float(str(how.get("seconds", 0))))
+    Handler.names, Handler.left = names, float(str(how.get("die_after", "inf")))
+    signal.signal(
+        signal.SIGTERM, lambda *_: os._exit(0)
+    )  # leaves its worker behind, as a crash does
+    ThreadingHTTPServer(("127.0.0.1", int(flags["port"])), Handler).serve_forever()
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:], json.loads(os.environ["FAKE_VLLM"]))

@@ -1,0 +1,207 @@
+"""`llm=vllm` against a program that stands for `vllm`: its start, its end, its failures."""
+
+import json
+import os
+import signal
+import stat
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import fake_vllm
+import pytest
+from toy_runs import command
+
+from graphrag_bench.config.compose import compose_settings
+from graphrag_bench.config.settings import check_settings
+from graphrag_bench.errors import UserError
+from graphrag_bench.llm import vllm
+from graphrag_bench.llm.cache import Cache
+from graphrag_bench.llm.calls import Completion, ServerFailed
+from graphrag_bench.llm.vllm import Vllm
+from graphrag_bench.run.model_check import check_models
+
+NAME, TOKEN = "own/model", "hf_planted0123456789"
+Starts = Callable[[], list[dict[str, Any]]]
+
+
+@pytest.fixture
+def program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Starts]:
+    """Put the program on PATH; the result reads its starts."""
+    path, starts = tmp_path / "bin" / "vllm", tmp_path / "starts.jsonl"
+    path.parent.mkdir()
+    path.write_text(f"#!{sys.executable}\nimport runpy\n"
+                    f"runpy.run_path({fake_vllm.__file__!r}, run_name='__main__')\n")  # fmt: skip
+    path.chmod(path.stat().st_mode | stat.S_IXUSR)
+    monkeypatch.setenv("PATH", str(path.parent), prepend=os.pathsep)
+    monkeypatch.setattr(vllm, "_POLL", 0.02)
+
+    def plays(**how: object) -> Starts:
+        monkeypatch.setenv("FAKE_VLLM", json.dumps({"starts": str(starts), **how}))
+        return lambda: [json.loads(line) for line in starts.read_text().splitlines()]
+
+    return plays
+
+
+@pytest.fixture
+def made(tmp_path: Path) -> Any:
+    models: list[Vllm] = []
+
+    def make(**settings: Any) -> Vllm:
+        models.append(Vllm(**{"model": NAME, **settings}))
+        models[-1].folder = tmp_path
+        return models[-1]
+
+    yield make
+    for model in models:
+        model.close()
+
+
+def gone(pids: list[int], seconds: float = 8.0) -> bool:
+    until = time.monotonic() + seconds
+    while time.monotonic() < until and any(Path(f"/proc/{pid}").exists() for pid in pids):
+        time.sleep(0.02)
+    return not any(Path(f"/proc/{pid}").exists() for pid in pids)
+
+
+def test_it_starts_at_the_first_call_and_ends_with_its_workers(program, made, chat, tmp_path,
+                                                               monkeypatch):  # fmt: skip
+    monkeypatch.setenv("VLLM_API_KEY", "planted-key")
+    starts = program()
+    model = made(revision="abc", dtype="half", window=4096, args=["--quantization=awq"])
+    assert model.identity and not (tmp_path / "starts.jsonl").exists()
+    replies = model.attached().complete([chat(f"{n}") for n in range(40)], max_tokens=5)
+    assert [one.text for one in replies] == ["Paris"] * 40
+    assert {one.model for one in replies} == {NAME}
+    (start,) = starts()
+    assert start["words"][:3] == ["serve", NAME, "--quantization=awq"]
+    assert {"--enable-prefix-caching", "--revision=abc", "--dtype=half", "--max-model-len=4096",
+            "--host=127.0.0.1"} < set(start["words"])  # fmt: skip
+    assert (tmp_path / "vllm.log").read_text() == "VLLM_API_KEY is None\n"
+    model.close()
+    assert gone(start["pids"])
+    assert isinstance(model.complete([chat("again")], max_tokens=5)[0], Completion)
+    assert len(starts()) == 2
+
+
+def test_it_ends_when_the_process_is_killed(program, tmp_path):
+    starts = program()
+    code = (
+        "from graphrag_bench.llm.vllm import Vllm\nfrom graphrag_bench.prompts import Message\n"
+        f"model = Vllm({NAME!r})\nmodel.complete([(Message('user', 'x'),)], max_tokens=5)\n"
+        "print('served', flush=True)\ninput()\n"
+    )
+    with subprocess.Popen(
+        [sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stdout is not None and process.stdout.readline() == "served\n"
+        (start,) = starts()
+        assert not gone(start["pids"], 0.1)
+        process.send_signal(signal.SIGKILL)
+    assert gone(start["pids"])
+
+
+@pytest.mark.parametrize(
+    ("log", "words"),
+    [
+        ("no GPU", ["Failed to infer device type", "nvidia-smi"]),
+        ("memory", ["CUDA out of memory", "--gpu-memory-utilization"]),
+        ("shared memory", ["3.1/79.1 GiB", "nvidia-smi"]),
+        ("cache", ["No available memory for the cache blocks", "llm.window"]),
+        ("gated", ["gated repo", "HF_TOKEN"]),
+        ("forbidden", ["gated repo", "HF_TOKEN"]),
+        ("unknown", ["Repository Not Found", "llm.model"]),
+        ("invalid", ["Invalid repository ID", "llm.model"]),
+        ("window", ["max_position_embeddings=2048", "llm.window"]),
+        ("flag", ["--no-such-flag"]),
+        ("port", ["already in use"]),
+    ],
+)
+def test_a_failed_start_is_one_line_for_all_waiting_calls(program, made, chat, tmp_path, log,
+                                                          words):  # fmt: skip
+    starts = program(fails=log)
+    with pytest.raises(UserError) as failed:
+        made(parallel=4).complete([chat(f"{n}") for n in range(4)], max_tokens=5)
+    message = str(failed.value)
+    assert all(word in message for word in [*words, NAME, str(tmp_path / "vllm.log")])
+    assert "\n" not in message and "pid=" not in message
+    assert len(starts()) == (3 if log == "port" else 1)
+    assert gone([pid for start in starts() for pid in start["pids"]])
+
+
+def test_a_port_taken_by_another_program_is_replaced(program, made, chat):
+    starts = program(in_use=True)
+    assert isinstance(made().complete([chat("x")], max_tokens=5)[0], Completion)
+    ports = [word for start in starts() for word in start["words"] if word.startswith("--port=")]
+    assert len(set(ports)) == 2
+
+
+def test_a_server_that_ends_is_named_with_its_cause(program, made, chat):
+    program(die_after=0)
+    with pytest.raises(ServerFailed, match="CUDA out of memory"):
+        made().complete([chat("x")], max_tokens=5)
+
+
+def test_the_identity_has_all_that_changes_a_reply(program, tmp_path):
+    program()
+    weights = tmp_path / "weights"
+    weights.mkdir()
+    (weights / "config.json").write_text("{}")
+    base = Vllm(NAME).identity
+    assert base == Vllm(NAME, version="0.11.0").identity
+    assert base.startswith(f"{NAME}:") and base.endswith(":vllm-0.11.0")
+    same = {"window": 99, "parallel": 2, "timeout": 1.0,
+            "args": ["--gpu-memory-utilization=0.5", "--tensor-parallel-size=2"]}  # fmt: skip
+    assert {Vllm(NAME, **{name: value}).identity for name, value in same.items()} == {base}
+    other = {"model": "b", "revision": "c", "dtype": "half", "version": "0.12.0",
+             "args": ["--quantization=awq"], "decoding": {"seed": 1}}  # fmt: skip
+    one_changed = {Vllm(**{"model": NAME, name: value}).identity for name, value in other.items()}
+    assert len(one_changed | {base}) == 1 + len(other)
+    stored = Vllm(str(weights)).identity
+    (weights / "config.json").write_text("[]")
+    assert stored.startswith("weights:") and Vllm(str(weights)).identity != stored
+
+
+def test_without_the_program_its_version_is_enough_for_stored_replies(
+    program, made, chat, tmp_path, monkeypatch
+):
+    starts = program()
+    store = Cache(tmp_path / "replies.sqlite")
+    made().attached(store=store).complete([chat("x")], max_tokens=5)
+    monkeypatch.setenv("PATH", "/nowhere")
+    (again,) = made(version="0.11.0").attached(store=store).complete([chat("x")], max_tokens=5)
+    assert again.cached and len(starts()) == 1
+    with pytest.raises(UserError, match="pip install vllm"):
+        made().identity  # noqa: B018
+    store.close()
+
+
+@pytest.mark.parametrize("args", [["--api-key=x"], ["quantization=awq"]])
+def test_wrong_flags_are_refused(args):
+    with pytest.raises(UserError, match=r"llm\.args"):
+        Vllm(NAME, args=args)
+
+
+@pytest.mark.slow
+def test_a_run_logs_into_its_folder(program, home):
+    starts = program()
+    run = ["run", "dataset=toy", "method=vanilla", "reference_rows=off", "embedder=hashing",
+           "llm=vllm", f"llm.model={NAME}"]  # fmt: skip
+    assert command(*run, "limit=1").code == 0
+    assert len(list(home.glob("runs/**/vllm.log"))) == 1
+    batch = command(*run, "limit=2", f"cache.batch={home}/requests.jsonl")
+    assert batch.code == 2 and "llm=openai_compatible" in batch.err
+    assert len(starts()) == 1
+
+
+@pytest.mark.slow
+def test_doctor_checks_a_model_and_ends_it(program):
+    starts = program()
+    settings = ["llm=vllm", f"llm.model={NAME}", "embedder=hashing"]
+    checks = check_models(check_settings(compose_settings(settings)))
+    assert [one.passed for one in checks if one.part == "llm"] == [True, True]
+    (start,) = starts()
+    assert gone(start["pids"])
