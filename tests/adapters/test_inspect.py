@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 import toy_runs
+from inspect_ai.log import read_eval_log
 from toy_runs import TOY, command, command_error, run_folder
 
 from graphrag_bench import api
@@ -28,11 +29,9 @@ def run(tmp_path, monkeypatch) -> Path:
 
 
 def test_a_log_has_the_questions_with_scores_contexts_and_errors(run, tmp_path):
-    why = "inspect_ai is not installed: pip install 'graphrag-bench[adapters]' without constraints"
-    log_files = pytest.importorskip("inspect_ai.log", reason=why)
     ended = command("runs", "export", "bm25", "--inspect", "run.eval")
     assert ended.out == "run.eval: 4 questions\n"
-    log = log_files.read_eval_log("run.eval")
+    log = read_eval_log("run.eval")
     rows = {row["question"]: row for row in toy_runs.records(run)}
     stored = toy_runs.metrics(run)["metrics"]
     assert (log.eval.task, log.eval.run_id, len(log.samples)) == ("toy/bm25", run.name, 4)
