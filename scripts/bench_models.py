@@ -5,8 +5,9 @@ on seeded texts; `question` is in milliseconds. `stored` compares reading vector
 with embedding.
 
 `llm`: calls of a local OpenAI-compatible server over HTTP, with cache, ledger, budget, failure gate
-and validation; the reference is the ideal rate of `CONCURRENCY` parallel calls of that latency.
-`p50_s` and `p95_s` are seconds of one call.
+and validation; the reference is the ideal rate of that number of parallel calls of that latency.
+`p50_s` and `p95_s` are seconds of one call; `grown_mb` is the memory added by all calls but the
+first.
 """
 
 import itertools
@@ -15,6 +16,7 @@ from collections import Counter
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
+from resource import RUSAGE_SELF, getrusage
 from tempfile import TemporaryDirectory
 
 import numpy as np
@@ -45,7 +47,7 @@ PLAIN = (
     "may years more most only over city world would where later up such used many can state about "
     "national out known university united then made under team year season war people being"
 )
-N_CALLS, CONCURRENCY = 5000, 64
+N_CALLS = 5000
 
 
 def names() -> list[str]:
@@ -107,28 +109,34 @@ class Answer(BaseModel):
     answer: str
 
 
-def calls(latency: float) -> Measurement:
+def calls(latency: float, concurrency: int) -> Measurement:
     """Measure calls; raises AssertionError for a lost, repeated or mixed-up reply."""
-    words, items = " ".join(["word"] * 300), [str(n) for n in range(N_CALLS)]
+    n_calls = min(N_CALLS, round(10 * concurrency / latency))
+    words, items = " ".join(["word"] * 300), [str(n) for n in range(n_calls)]
     prompts = [(Message("user", f"Question #{n}. {words}"),) for n in items]
     with running() as server, TemporaryDirectory() as folder:
         url = server.scenario(latency=latency)
-        client = OpenAICompatible("fake", url, None, limits={"concurrency": CONCURRENCY})
+        client = OpenAICompatible("fake", url, None, limits={"concurrency": concurrency})
         cache, ledger = Cache(Path(folder) / "cache.sqlite"), Ledger(Path(folder) / "ledger.jsonl")
         log, gate = ledger.logger("answer", "bench"), FailureGate("bench")
         model = client.attached(store=cache, budget=Budget(), log=log, gate=gate)
         reading = json_format(Answer, "bench")
-        began = time.perf_counter()
+        warm = [(Message("user", f"Warm #{n}. {words}"),) for n in range(2 * concurrency)]
+        client.complete(warm, max_tokens=50)
+        before, began = getrusage(RUSAGE_SELF).ru_maxrss, time.perf_counter()
         replies = ask_each(model, prompts, reading, max_tokens=50, items=items)
         took = time.perf_counter() - began
         cache.close()
+        grown = (getrusage(RUSAGE_SELF).ru_maxrss - before) / 1024
         lines, paid = list(read_ledger(ledger.path)), server.stats(url).answered
+        paid -= Counter(str(n) for n in range(2 * concurrency))
     if [getattr(reply, "answer", None) for reply in replies] != items:
         raise AssertionError("a reply is missing or belongs to another prompt")
     if paid != Counter(items) or Counter(line.item for line in lines) != paid:
         raise AssertionError("a call is missing in the ledger, or was made twice")
     p50, p95 = np.percentile([line.seconds for line in lines], [50, 95]).tolist()
-    return N_CALLS / took, CONCURRENCY / latency, "calls/s", {"p50_s": p50, "p95_s": p95}
+    more = {"p50_s": p50, "p95_s": p95, "grown_mb": grown}
+    return n_calls / took, concurrency / latency, "calls/s", more
 
 
 SUITES = {
@@ -138,5 +146,8 @@ SUITES = {
         "question": question,
         "stored": read_stored,
     },
-    "llm": {"throughput": partial(calls, 0.5), "throughput_50ms": partial(calls, 0.05)},
+    "llm": {
+        f"{n}_{ms}ms": partial(calls, ms / 1000, n)
+        for n, ms in ((16, 50), (16, 500), (64, 50), (256, 500), (256, 50))
+    },
 }

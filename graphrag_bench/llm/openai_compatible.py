@@ -13,10 +13,12 @@ from graphrag_bench.llm.chat import ChatModel, estimated_tokens
 from graphrag_bench.llm.server import OPENAI, Server, token_count
 from graphrag_bench.llm.settings import Decoding, Dialect, Limits, Prices, parse_settings, prices_of
 from graphrag_bench.prompts import Prompt
+from graphrag_bench.terminal import is_local
 from graphrag_bench.text import count_tokens, encodable
 
 TIMEOUT, RETRIES = 300.0, 10
 """Timeout of one try in seconds, and number of retries; all waits take about a minute."""
+LOCAL_CONCURRENCY = 256
 _MIN_CUT = 256
 _SCHEMA = Prompt("graphrag_bench.llm:prompts/schema.j2")
 _TAG = r"(?:\w+:)?(?:ant)?(?:think(?:ing)?|thoughts?|reason(?:ing)?|reflection|scratchpad|analysis)"
@@ -82,7 +84,9 @@ class OpenAICompatible(ChatModel):
         self.model = model
         self.decoding = parse_settings(Decoding, decoding)
         self.limits = parse_settings(Limits, limits)
-        self.concurrency = self.limits.concurrency
+        self._many = is_local(base_url) and "concurrency" not in self.limits.model_fields_set
+        if self._many:
+            self.limits = self.limits.model_copy(update={"concurrency": LOCAL_CONCURRENCY})
         self._window, self._prices = window, prices
         self.dialect = parse_settings(Dialect, dialect)
         self.server = Server(
@@ -93,6 +97,16 @@ class OpenAICompatible(ChatModel):
     def window(self) -> int | None:  # type: ignore[override]  # asked for when it is wanted
         """The window in tokens, from the settings, the provider's list or the server."""
         return self._window or self.server.window
+
+    @cached_property
+    def concurrency(self) -> int:  # type: ignore[override]
+        """The limit from the settings, else 256 for this machine and 16 for others.
+
+        16 also holds for Ollama and llama.cpp, where waiting calls would reach their timeout.
+        """
+        return (
+            Limits().concurrency if self._many and self.server.runs_few else self.limits.concurrency
+        )
 
     @cached_property
     def prices(self) -> Prices:  # type: ignore[override]

@@ -7,7 +7,8 @@ import re
 import threading
 import time
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -18,7 +19,7 @@ from graphrag_bench.errors import UserError
 from graphrag_bench.files import read_cache, write_cache
 from graphrag_bench.llm.calls import CallFailed, NotAccepted, RunStopped, ServerFailed
 from graphrag_bench.llm.settings import Limits, check_variable, provider_facts
-from graphrag_bench.terminal import check_server, check_stop, pause
+from graphrag_bench.terminal import check_server, check_stop, is_local, pause
 from graphrag_bench.text import encodable
 
 Body = Mapping[str, Any]
@@ -147,6 +148,7 @@ class Server:
         self.retries = retries
         self.limiter = RateLimiter(limits.requests_per_minute, limits.tokens_per_minute)
         self._slots = threading.BoundedSemaphore(limits.concurrency)
+        self._idle: list[Any] = []
         self._tries = _Tries()
         self._first = threading.Lock()
         self._proven = False
@@ -166,8 +168,22 @@ class Server:
             )
         return SecretStr(key)
 
-    @cached_property
-    def _client(self) -> Any:
+    @contextmanager
+    def _client(self) -> Iterator[Any]:
+        """Lend an idle client, or a new one; each has one connection.
+
+        A pool of 256 connections is searched at each call, which doubles its processor time.
+        """
+        try:
+            client = self._idle.pop()
+        except IndexError:
+            client = self._new_client()
+        try:
+            yield client
+        finally:
+            self._idle.append(client)
+
+    def _new_client(self) -> Any:
         import openai
 
         timeout = openai.Timeout(self.timeout, connect=min(CONNECT_SECONDS, self.timeout))
@@ -177,8 +193,17 @@ class Server:
             base_url=self.address,
             max_retries=self.retries,
             timeout=timeout,
-            http_client=openai.DefaultHttpxClient(timeout=timeout, event_hooks=hooks),
-        )
+            http_client=openai.DefaultHttpxClient(
+                timeout=timeout, event_hooks=hooks, verify=self._certificates,
+                trust_env=not is_local(self.address),
+            ),
+        )  # fmt: skip
+
+    @cached_property
+    def _certificates(self) -> Any:
+        import httpx2
+
+        return httpx2.create_ssl_context()  # 20 ms, so once for all clients
 
     def _before_try(self, _: object) -> None:
         check_stop()
@@ -200,24 +225,35 @@ class Server:
         return stated or before
 
     def _stated_window(self) -> int | None:
-        """Read the window from `/models`.
+        """Return the window from the list of models.
 
         Source: `max_model_len` of vLLM and SGLang, `context_length` of OpenRouter and Together,
         `meta.n_ctx` of llama.cpp.
         """
+        row = self._listed
+        places = ((row, "max_model_len"), (row, "context_length"), (row.get("meta"), "n_ctx"))
+        return next((n for place in places if (n := token_count(*place))), None)
+
+    @property
+    def runs_few(self) -> bool:
+        """Whether it names itself Ollama or llama.cpp, which queue calls beyond a few slots."""
+        return self._listed.get("owned_by") in ("library", "llamacpp")
+
+    @cached_property
+    def _listed(self) -> Body:
+        """The model's entry in `/models`; empty without one."""
         import openai
 
         try:
-            client = self._client.with_options(max_retries=0, timeout=LIST_SECONDS)
-            answer: Any = client.get("/models", cast_to=object)
+            with self._client() as client:
+                asking = client.with_options(max_retries=0, timeout=LIST_SECONDS)
+                answer: Any = asking.get("/models", cast_to=object)
         except (openai.OpenAIError, UserError):
-            return None
+            return {}
         models = answer.get("data") if isinstance(answer, dict) else None
         rows = [row for row in models or () if isinstance(row, dict)]
         named = [row for row in rows if row.get("id") == self.model]
-        row = (named or rows)[0] if named or len(rows) == 1 else {}
-        places = ((row, "max_model_len"), (row, "context_length"), (row.get("meta"), "n_ctx"))
-        return next((n for place in places if (n := token_count(*place))), None)
+        return (named or rows)[0] if named or len(rows) == 1 else {}
 
     def post(self, path: str, body: Body, *, n_tokens: int = 0) -> tuple[Body, int, float]:
         """Return the response body, the number of retries, and the seconds of the last try.
@@ -225,20 +261,22 @@ class Server:
         `n_tokens` is the most the call may use. Raises CallFailed for a rejected request or after
         the last retry; RunStopped when no call can succeed.
         """
-        with self._slots:
+        with self._slots, self._client() as client:
             if not self._proven:
                 with self._first:
                     if not self._proven:
-                        return self._first_call(path, body, n_tokens)
-            return self._send(self._client, path, body, n_tokens)
+                        return self._first_call(client, path, body, n_tokens)
+            return self._send(client, path, body, n_tokens)
 
-    def _first_call(self, path: str, body: Body, n_tokens: int) -> tuple[Body, int, float]:
+    def _first_call(
+        self, client: Any, path: str, body: Body, n_tokens: int
+    ) -> tuple[Body, int, float]:
         """Send with few retries, so that a missing server is reported soon."""
         if self._stop and time.monotonic() < self._stopped_at + _SECONDS_OF_A_STOP:
             raise type(self._stop)(str(self._stop))
-        client = self._client.with_options(max_retries=min(_FIRST_RETRIES, self.retries))
+        few = client.with_options(max_retries=min(_FIRST_RETRIES, self.retries))
         try:
-            answer = self._send(client, path, body, n_tokens)
+            answer = self._send(few, path, body, n_tokens)
         except CallFailed as failure:
             self._proven = not failure.of_server
             if self._proven:
@@ -256,13 +294,13 @@ class Server:
         raise self._stop
 
     def _send(self, client: Any, path: str, body: Body, n_tokens: int) -> tuple[Body, int, float]:
-        import httpx
+        import httpx2
         import openai
 
         self.limiter.admit(n_tokens)
         self._tries.count, began = 0, time.monotonic()
         try:
-            response = client.post(path, cast_to=httpx.Response, body=body)
+            response = client.post(path, cast_to=httpx2.Response, body=body)
             answer = self._answer(response.text, body)
         except openai.APIStatusError as error:
             answer = self._error_for(error.status_code, self._hidden(error.response.text), body)

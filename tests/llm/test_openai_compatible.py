@@ -204,3 +204,19 @@ def test_a_malformed_response_is_a_failure_of_the_server(fake, chat, body):
 def test_a_wrong_setting_is_an_error(group, name):
     with pytest.raises(UserError, match=f"{group}.{name}"):
         OpenAICompatible("m", **{group: {name: "hot"}})
+
+
+@pytest.mark.parametrize(
+    ("owner", "limits", "most"),
+    [(None, {}, 256), ("vllm", {}, 256), ("library", {}, 16), ("llamacpp", {}, 16),
+     ("library", {"concurrency": 40}, 40), (None, {"concurrency": 3}, 3)],
+)  # fmt: skip
+def test_servers_of_this_machine_get_many_calls_at_a_time(fake, chat, owner, limits, most):
+    listed = [{"id": "fake", "owned_by": owner}] if owner else []
+    url = fake.scenario(latency=0.4, listed=listed)
+    model = OpenAICompatible("fake", url, None, limits=limits)
+    assert model.attached().concurrency == most
+    assert OpenAICompatible("fake", "https://far.example/v1", None).concurrency == 16
+    if most < 100:
+        model.complete([chat(f"#{n}") for n in range(most + 5)], max_tokens=5)
+        assert fake.stats(url).most_at_once == most
