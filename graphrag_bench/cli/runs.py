@@ -60,7 +60,7 @@ from graphrag_bench.evaluation.metrics import ANSWER_METRICS
 from graphrag_bench.files import read_yaml
 from graphrag_bench.progress import Progress
 from graphrag_bench.report.notes import imported_notes
-from graphrag_bench.report.rendering import Table, csv_text, show, show_tables
+from graphrag_bench.report.rendering import FEW, Table, csv_text, show, show_tables
 from graphrag_bench.report.tables import (
     ListedRun,
     checked_columns,
@@ -215,12 +215,16 @@ def _check(options: Namespace) -> int:
         if not re.fullmatch(r"[-+]?(\d+\.?\d*|\.\d+)(e[-+]?\d+)?", limit):
             raise UserError(f"'{condition}': '{limit}' is not a number.")
         one = known[name]
+        few = one.get("n", FEW) < FEW
+        if few and options.lower:
+            raise UserError(f"'{name}' has no interval: it has {one['n']} questions, not {FEW}.")
         end = one.get("low" if sign == ">=" else "high", one["mean"])
         value = end if options.lower else one["mean"]
         holds.append(value >= float(limit) if sign == ">=" else value <= float(limit))
         line = f"{'holds' if holds[-1] else 'FAILS'}  {condition}: {one['mean']:.6g}"
         if "n" in one:
-            line += f" (95 % CI {one['low']:.3f}-{one['high']:.3f}, n = {one['n']}"
+            interval = f"95 % CI {one['low']:.3f}-{one['high']:.3f}, " * (not few)
+            line += f" ({interval}n = {one['n']}"
             left = stored["n"] - stored["failed"] - one["n"]
             line += f"; {stored['failed']} of {stored['n']} failed" * bool(stored["failed"])
             line += f"; {left} of {stored['n']} not scored" * bool(left) + ")"

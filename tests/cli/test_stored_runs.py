@@ -114,14 +114,15 @@ def test_check_compares_the_mean_or_the_worse_end_of_its_interval(
 ) -> None:
     path = folder("bm25") / "metrics.json"
     values = json.loads(path.read_text())
-    values["metrics"]["evidence_recall@5"] = {"mean": 0.8, "low": 0.6, "high": 0.9, "n": 5}
+    values["metrics"]["evidence_recall@5"] = {"mean": 0.8, "low": 0.6, "high": 0.9, "n": 10}
+    values["n"] = values["selected"] = 11
     path.write_text(json.dumps(values))
     ended = command("runs", "check", "bm25", *conditions)
     assert ended.code == code, ended.err
     if code == 2:
         assert "evidence_recall@5" in ended.err and ended.err.count("\n") == 1
     else:
-        assert "0.600-0.900, n = 5; 1 of 6 not scored" in ended.out
+        assert "0.600-0.900, n = 10; 1 of 11 not scored" in ended.out
 
 
 def test_check_fails_for_an_unfinished_run_and_says_what_failed(home: Path) -> None:
@@ -129,6 +130,9 @@ def test_check_fails_for_an_unfinished_run_and_says_what_failed(home: Path) -> N
     path.write_text(json.dumps(json.loads(path.read_text()) | {"selected": 9, "failed": 1}))
     ended = command("runs", "check", "bm25", "mrr>=0")
     assert ended.code == 3 and "6 of 9" in ended.out and "1 of 6 failed" in ended.out
+    assert "CI" not in ended.out  # six questions
+    ended = command("runs", "check", "bm25", "mrr>=0", "--interval")
+    assert ended.code == 2 and "mrr" in ended.err
 
 
 def test_scoring_again_keeps_metrics_and_costs() -> None:

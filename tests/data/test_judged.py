@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -84,8 +85,7 @@ def test_beir_asks_the_judged_queries_and_counts_the_rest(
     assert data.gold["2"].graded == {"a b": 1}
     (line,) = capsys.readouterr().err.splitlines()
     assert "test.tsv" in line
-    for count in ("1 queries", "1 judged queries", "1 relevant documents"):
-        assert count in line
+    assert re.findall(r": (\d)\b", line) == ["1", "1", "1"]
     dev = read_dataset("beir", tmp_path / "river", settings={"split": "dev"})
     assert (dev.name, dev.gold["2"].evidence) == ("beir-river-dev", ())
     assert dev.corpus_digest == data.corpus_digest

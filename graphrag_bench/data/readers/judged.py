@@ -134,15 +134,15 @@ def _add_judged(
         raise UserError(f"{source} has no judgement for any query of the data set.")
     judged = [name for gold in rows.gold.values() for name in gold.evidence]
     counts = {
-        "queries have no judgements and are left out": unasked,
-        "judged queries do not exist and are left out": len(scores.keys() - rows.questions.keys()),
-        "questions have no relevant document and no retrieval score": sum(
+        "queries without judgements (not asked)": unasked,
+        "judged queries that do not exist (left out)": len(scores.keys() - rows.questions.keys()),
+        "questions without a relevant document (no retrieval score)": sum(
             not gold.evidence for gold in rows.gold.values()
         ),
-        "relevant documents are not in the corpus and count as not found": sum(
+        "relevant documents that the corpus lacks (not found)": sum(
             name in rows.absent for name in judged
         ),
     }
-    if notes := [f"{n:,} {what}" for what, n in counts.items() if n]:
+    if notes := [f"{what}: {n:,}" for what, n in counts.items() if n]:
         warn(f"{source}: {'; '.join(notes)}.")
     return rows
