@@ -11,11 +11,14 @@ import csv
 import posixpath
 import re
 import sys
-from collections.abc import Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 
+from graphrag_bench.api import stored_runs
 from graphrag_bench.config.sources import built_in_names, method_file, read_mapping
+from graphrag_bench.evaluation.statistics import Mean, mean_with_interval
 from graphrag_bench.papers.printed import load_paper, load_table, paper_names, table_names
 from scripts import write_board, write_docs
 from scripts.markdown import table, with_part
@@ -88,6 +91,58 @@ def methods(name: str, page: Path, n: int | None = None) -> list[str]:
 
 
 _AT_5 = "evidence@5 [95 %]"
+WILD = RESULTS / "wildgraphbench.csv"
+_MEASURES = ("evidence_recall@5", "evidence_recall@10", "all_evidence@5", "all_evidence@10")
+
+
+def store_wild(home: str) -> None:
+    """Write the scores of each question of WildGraphBench from the runs in a home."""
+    runs = stored_runs(home)
+    runs = runs[(runs["dataset"] == "wildgraphbench") & runs[_MEASURES[0]].notna()]
+    columns = ["method", "question", "type", *_MEASURES]
+    runs.sort_values(columns[:2])[columns].to_csv(WILD, index=False, float_format="%.4f")
+
+
+def wild() -> dict[str, list[str]]:
+    """Return the tables of WildGraphBench: all questions, then recall@5 by type and by topic."""
+    every = list(csv.DictReader(WILD.read_text("utf-8").splitlines()))
+    of: dict[str, list[Row]] = {}
+    for row in every:
+        of.setdefault(row["method"], []).append(row)
+    methods = sorted(of, key=lambda name: -_mean(of[name], _MEASURES[0]).mean)
+    page = RESULTS / "wildgraphbench.md"
+    heads = ("method", "n", "recall@5 [95 %]", "recall@10 [95 %]", "all evidence@5 [95 %]",
+             "all evidence@10 [95 %]")  # fmt: skip
+    tables = {
+        "all": table(heads, [
+            (link(method_file(name)["title"], page), str(len(of[name])),
+             *(_cell(of[name], measure) for measure in _MEASURES))
+            for name in methods
+        ])
+    }  # fmt: skip
+    for part, key in (
+        ("type", lambda row: row["type"]),
+        ("topic", lambda row: row["question"].partition("/")[0]),
+    ):
+        groups = sorted({key(row) for row in every})
+        counts = Counter(key(row) for row in of[methods[0]])
+        lines = [
+            (link(method_file(name)["title"], page),
+             *(_cell([row for row in of[name] if key(row) == group], _MEASURES[0])
+               for group in groups))
+            for name in methods
+        ]  # fmt: skip
+        tables[part] = table(["method", *(f"{one}, n = {counts[one]}" for one in groups)], lines)
+    return tables
+
+
+def _mean(rows: Sequence[Row], measure: str) -> Mean:
+    return mean_with_interval([float(row[measure]) for row in rows])
+
+
+def _cell(rows: Sequence[Row], measure: str) -> str:
+    one = _mean(rows, measure)
+    return f"{one.mean:.3f} [{one.low:.2f}, {one.high:.2f}]"
 
 
 def verdicts() -> list[str]:
@@ -130,6 +185,7 @@ def pages() -> dict[Path, str]:
         },
         field: {"held-out": held_out()},
         page: {name: methods(name, page) for name in SETS},
+        RESULTS / "wildgraphbench.md": wild(),
         judge: {"verdicts": verdicts(), "criteria": criteria()},
     }
     return {path: _with(path.read_text("utf-8"), of) for path, of in parts.items()}
@@ -204,6 +260,8 @@ def parted() -> list[str]:
 
 
 if __name__ == "__main__":
+    for home in sys.argv[1:]:
+        store_wild(home)
     for path, text in pages().items():
         path.write_text(text, encoding="utf-8")
         print(path.relative_to(ROOT))
