@@ -1,4 +1,4 @@
-"""Python interface: data sets, methods as editable pipelines, runs and their data frame."""
+"""The Python interface to data sets, methods as editable pipelines, and runs."""
 
 import copy
 import json
@@ -60,8 +60,8 @@ def dataset(
     """Read a data set from `root`, else from `home`/data or the folder of its card.
 
     `questions` is a file or folder of generated questions that replace the set's own. `settings`
-    are those of a synthetic set or a collection (`name`, `split`). Raises UserError for an unknown
-    name and for invalid rows.
+    are the settings of a synthetic set or of a collection (`name`, `split`). Raises UserError for
+    an unknown name and for invalid rows.
 
     >>> toy = dataset("toy")
     >>> len(toy.documents), toy.questions[0].text, toy.gold["q1"].answers
@@ -306,7 +306,7 @@ class Run:
         return self.result.metrics
 
     def show(self, *others: "Run", columns: str = "main") -> None:
-        """Print the table of this run and others; `columns="all"` prints every column.
+        """Print the table of this run and of other runs; `columns="all"` prints every column.
 
         >>> pipeline = method("bm25", top_k=2, embedder="hashing", llm="scripted")
         >>> pipeline.run("toy", limit=2, answer="off").show()
@@ -347,7 +347,7 @@ class Run:
 
 @dataclass(frozen=True, repr=False)
 class StoredQuestion:
-    """A stored question of a run; `values` has its answer, context, steps and gold, with names."""
+    """A stored question of a run; `values` has answer, context, steps and gold, with names."""
 
     values: Mapping[str, Any]
 

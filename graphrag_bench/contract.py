@@ -2,9 +2,9 @@
 
 The signature of a function is its contract. Positional parameters are the state that an operator
 reads, by type; keyword-only parameters without a default are the resources that it needs, by name;
-keyword-only parameters with a default are its settings, as are those of type `Prompt`. The return
-type names the slots that it writes. Builders follow the same rule: they need other artifacts and
-return an artifact.
+keyword-only parameters with a default are its settings, as are parameters of type `Prompt`. The
+return type names the slots that it writes. Builders follow the same rule: they need other artifacts
+and return an artifact.
 """
 
 import inspect
@@ -80,8 +80,8 @@ class Operator(Registered):
     """A registered operator with its contract.
 
     `returns` maps slots to types, in the order of the return type; `writes` are the slots that are
-    always written, `may_write` those that may be None. A `batched` function takes a list of values
-    for each parameter and returns a list of results.
+    always written, `may_write` the slots whose value may be None. A `batched` function takes a list
+    of values for each parameter and returns a list of results.
     """
 
     reads: tuple[Read, ...]
@@ -171,7 +171,7 @@ builders: Registry[Builder] = Registry("builder")
 
 
 def paper_first(items: Iterable[Operator]) -> list[Operator]:
-    """Return the operators of Table 3 in the paper's order, then the others by name."""
+    """Return the operators of Table 3 in the paper's order, then all other operators by name."""
     order = [(family, name) for family, names in TABLE3.items() for name in names]
 
     def place(item: Operator) -> tuple[int, str]:

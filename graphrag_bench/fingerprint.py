@@ -126,7 +126,7 @@ class ReachedCode:
         return reached
 
     def module(self, name: str) -> None:
-        """Add a module and all modules that it reaches, except installed ones."""
+        """Add a module and all modules that it reaches, except installed modules."""
         todo = [name]
         while todo:
             name = todo.pop()
@@ -249,7 +249,7 @@ _loaded: dict[str, tuple[list[object], _ModuleCode]] = {}
 
 
 def _module(name: str) -> _ModuleCode | None:
-    """Return a module as first asked for; None for a module without a file.
+    """Return the code of a module, read once per process; None for a module without a file.
 
     Edits of its file count only after a reload, which replaces the spec, or after `%autoreload`,
     which replaces code in place.
@@ -280,7 +280,7 @@ def _module(name: str) -> _ModuleCode | None:
 
 
 def _replaceable_objects(module: ModuleType) -> list[object]:
-    """Return what a reload or an edit in place replaces: the spec, values, code of functions."""
+    """Return the objects that a reload or an edit replaces: spec, values and code of functions."""
     own = [*vars(module).values()]
     kinds = [one for one in own if isinstance(one, type) and one.__module__ == module.__name__]
     own += [one for kind in kinds for one in vars(kind).values()]
@@ -288,7 +288,7 @@ def _replaceable_objects(module: ModuleType) -> list[object]:
 
 
 def _imported_names(base: str, names: tuple[str, ...], spec: ModuleSpec) -> Iterator[str]:
-    """Yield the names that may be modules of an import, with their packages."""
+    """Yield the names in an import that may be modules, each with its package."""
     try:
         base = resolve_name(base, spec.parent)
     except ImportError:  # beyond the top-level package
@@ -312,7 +312,7 @@ class _Parsed:
 
 @lru_cache(maxsize=None)
 def _cached_parse(source: bytes) -> _Parsed:
-    """Parse a source, once for all processes: parsing took a fifth of a start."""
+    """Parse a source and cache the result on disk: parsing took a fifth of a command's start."""
     file, version = user_cache("modules.json"), sys.implementation.cache_tag.encode()
     key = hashlib.sha256(_own_digest() + version + source).hexdigest()
     if (row := _stored_parses(file).get(key)) is not None:
@@ -387,7 +387,7 @@ def _packages(name: str) -> list[str]:
 
 
 def _package_modules(name: str, file: Path) -> list[str]:
-    """Return all modules of the top-level package of a module, or of its folder without one."""
+    """Return all modules of a module's top-level package, or of its folder if it has no package."""
     top = name.partition(".")[0]
     spec = _spec(top)
     folders = spec.submodule_search_locations if spec else None

@@ -26,7 +26,7 @@ def no_advance(n: int) -> None:
 class Progress:
     """Shows the progress of one run; nothing if `quiet`.
 
-    A terminal has one live line. A log has a line after 3 seconds, then one every 30 seconds,
+    A terminal has one live line. A log has a line after 3 seconds, then a line every 30 seconds,
     whatever the number of tasks. `part` precedes every label: the cell of a sweep.
     """
 

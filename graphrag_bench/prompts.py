@@ -159,7 +159,7 @@ UNBOUNDED = ContextBudget()
 
 FormName = Literal["short", "free", "list", "choice", "paragraph", "summary"]
 Regime = Literal["house", "published"]
-"""Conditions of a run: `house`, equal for all methods, or `published`, those of the source."""
+"""Conditions of a run: `house` (equal for all methods) or `published` (the source's prompts)."""
 OPEN: tuple[FormName, ...] = ("free", "list", "paragraph", "summary")
 """Forms of answers of any length."""
 FORMS_FILE = Path(__file__).with_name("answer_forms.yaml")

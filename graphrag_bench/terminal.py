@@ -1,4 +1,4 @@
-"""Terminal output without control characters or secrets, and handling of signals.
+"""Print to the terminal without control characters or secrets, and handle signals.
 
 The command line prints inside `clean_output`, which cleans answers, ids, tables, progress and
 errors. Code that draws with colours gets the original stream from `unwrapped`.

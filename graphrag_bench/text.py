@@ -75,7 +75,7 @@ def words(text: str, *, signs: bool = False, bigrams: bool = False) -> list[str]
 
     In scripts without spaces each character with its marks is a word, or with `bigrams` each pair
     of neighbours (for retrieval). `signs` keeps the signs of names such as C++, C# and .NET. For
-    ASCII text without signs the words equal those of the `rouge-score` package.
+    ASCII text without signs the words equal the words of the `rouge-score` package.
 
     >>> words("Who wrote C++?"), words("Who wrote C++?", signs=True)
     (['who', 'wrote', 'c'], ['who', 'wrote', 'c++'])
@@ -105,7 +105,7 @@ def search_words(text: str) -> list[str]:
 
 
 def split_unspaced(tokens: Iterable[str]) -> list[str]:
-    """Return the words, splitting words of scripts without spaces into characters with marks."""
+    """Return the words; words of scripts without spaces are split into characters with marks."""
     cut: list[str] = []
     for word in tokens:
         if word.isascii() or not _UNSPACED.search(word):
@@ -175,7 +175,7 @@ _NO_WIDTH = re.compile(
 )
 """Default ignorable characters of Unicode, and interlinear annotation marks."""
 _JOINED = re.compile("[\u200d\U0001f3fb-\U0001f3ff\U000e0020-\U000e007f]")
-"""Characters that extend the one before: joiners, skin colours, tags (marks are separate)."""
+"""Characters that extend the previous one: joiners, skin colours, tags (marks are separate)."""
 _LONE_CAPITAL = re.compile(r"(?<![\w&'\u2019.])[B-HJ-Z](?!\.?[\w'\u2019+#])")
 _MAY_BE_SIGN = re.compile(
     r"[-.+#%*<>~$\u00a3\u00a5\u00b1\u20a0-\u20bf\u2248\u2264\u2265\u266d\u266f]"

@@ -135,7 +135,7 @@ class RowScores:
     lazy = False
     """Whether each read computes the scores."""
     some_rows: tuple[IntArray, FloatArray] | None = None
-    """Rows and scores of sparse scores; None for dense and lazy ones."""
+    """Rows and scores of sparse scores; None for dense and lazy scores."""
 
     def __init__(self, values: ArrayLike) -> None:
         dense = np.asarray(values, np.float64)
@@ -398,7 +398,7 @@ def interleave(lists: Sequence[Ranked[Any]]) -> Ranked[Any]:
 
 
 def best_rows(rows: IntArray, scores: FloatArray, k: int) -> Ranked[Any]:
-    """Return the `k` best of distinct rows, ties by lower id, as in `Ranked.top`."""
+    """Return the `k` best of some distinct rows, ties by lower id, as in `Ranked.top`."""
     places = np.arange(len(rows))
     if 0 < k < len(rows) and np.isfinite(scores).all():
         cut = np.partition(scores, len(rows) - k)[len(rows) - k]

@@ -1,1 +1,1 @@
-"""The retrieval operators, one folder per kind of thing."""
+"""The retrieval operators, one folder for each kind of value."""

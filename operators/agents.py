@@ -1,4 +1,4 @@
-"""The agents of Think-on-Graph: a language model chooses relations at nodes, then nodes."""
+"""Think-on-Graph's agents: a language model chooses relations at nodes, then the next nodes."""
 
 import re
 from collections.abc import Sequence
@@ -79,14 +79,14 @@ def choose_relations(
 ) -> Exploration:
     """Return the exploration with the relations that the model chooses at each node.
 
-    For each node the model sees the names of its relations in alphabetical order (with
-    `use: [relationships]` only of these) and names up to `width` with scores, 0..1. The relation of
-    the last hop is not followed back. Unknown names are dropped; a relation in both directions is
+    For each node the model sees the names of its relations in alphabetical order (with `use:
+    [relationships]` only of these) and names up to `width` with scores, 0..1. The relation of the
+    last hop is not followed back. Unknown names are dropped; a relation in both directions is
     followed from its subject. A node without relations makes no call. After two unreadable replies
     a node has no relation, which counts as a fallback. Raises CallFailed if the model fails.
-    Deviation: at most the first 8 nodes are asked about, and of more than 60 names those with the
-    most weight are shown; ToG bounds neither. The one-hop relationships are found here, where Zhou
-    et al. (table 3) name an operator `Onehop` before it.
+    Deviation: at most the first 8 nodes are asked about, and of more than 60 names the names with
+    the most weight are shown; ToG bounds neither. The one-hop relationships are found here, where
+    Zhou et al. (table 3) name an operator `Onehop` before it.
     Source: Zhou et al. 2025, section 6.1, relationship "Agent"; ToG (Sun et al. 2024), section 2.1.
     """
     among = None if relationships is None else relationships.ids
@@ -129,7 +129,7 @@ def choose_nodes(
     max_groups: PositiveInt = 24,
     max_tokens: PositiveInt = 160,
 ) -> tuple[Ranked[Node], Exploration]:
-    """Return the next nodes, and the exploration with a new round of the hops to these nodes.
+    """Return the next nodes, and the exploration with the hops to these nodes as a new round.
 
     The candidates of a chosen relation are the nodes at its other end (with `use: [nodes]` only
     these). The model scores them, 0..1, in one call per relation; a single candidate takes the
@@ -221,7 +221,7 @@ def _shown(graph: Graph, question: Question, group: Group) -> dict[str, Any]:
 def _scored_names(text: str, cut: bool) -> Scored:
     """Return the scored names of a reply: `{name (Score: x)}`, or a name and a number.
 
-    Scores are divided by their sum if one is above 1. Raises UnreadableReply without any score.
+    Scores are divided by their sum if a score is above 1. Raises UnreadableReply without any score.
     """
     pairs = [pair for part in re.split(r"[{}\n;]", text) if (pair := _scored(part)) is not None]
     if not pairs:
@@ -257,7 +257,7 @@ def _numbers(text: str, cut: bool) -> list[list[str]]:
 
 
 def _scores(reply: Sequence[Sequence[str]], group: Group) -> list[float]:
-    """Return one score per candidate: the numbers of the reply, its decimals, or those of a line.
+    """Return one score per candidate: the reply's numbers, its decimals, or a line's numbers.
 
     Raises UnreadableReply if none of these are as many as the candidates.
     """

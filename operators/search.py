@@ -208,7 +208,7 @@ def community_vdb(
     """Return the communities whose reports are most similar to the question.
 
     Score: cosine, -1..1; the best score over several query texts. Ties by lower id. Communities
-    without a report, and those below `level` (0 is the coarsest), are dropped.
+    without a report and communities below `level` (0 is the coarsest) are dropped.
     Source: Zhou et al. 2025, technical report, B.1, community "VDB".
     """
     among = np.isin(np.arange(len(communities)), with_report(communities, reports, level))
@@ -277,7 +277,7 @@ def bm25(
 
 @operator("chunk.min_max", order="the order given")
 def min_max(chunks: Ranked[Chunk], *, weight: NonNegativeFloat = 1.0) -> Ranked[Chunk]:
-    """Scale the scores of the chunks to 0..`weight`, in the order given.
+    """Min-max scale the chunk scores to 0..`weight`; the order of the chunks is unchanged.
 
     Lists with different units can then be added (`merge: sum`). Equal scores all become `weight`.
     Source: Bruch, Gai and Ingber, TOIS 2023, section 3 (convex combination of min-max scores).

@@ -10,11 +10,12 @@ from graphrag_bench.graphs.knowledge_graph import SYNONYM
 
 
 def graph_tables(graph: Graph, table: ChunkTable) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Return nodes (id, label, name, type, title, text) and links; a missing text is "".
+    """Return a table of nodes (id, label, name, type, title, text) and a table of links.
 
-    Labels are Entity and Chunk. A chunk has the name of its first document, with a number if the
-    document has several chunks. Links (source, target, kind, name, weight, description, keywords)
-    are of the kind RELATED_TO, SYNONYM_OF or MENTIONED_IN, from a node to a chunk.
+    A missing text is "". Labels are Entity and Chunk. A chunk has the name of its first document,
+    with a number if the document has several chunks. Links (source, target, kind, name, weight,
+    description, keywords) are of the kind RELATED_TO, SYNONYM_OF or MENTIONED_IN, from a node to a
+    chunk.
     """
     names = []
     for row in range(len(table)):

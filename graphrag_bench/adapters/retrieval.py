@@ -1,4 +1,4 @@
-"""Retrieval by a method for questions of other tools, without answers."""
+"""Retrieve by a method for the questions of other tools, without generating answers."""
 
 from collections.abc import Mapping
 from threading import Lock
@@ -18,7 +18,7 @@ _ONE_AT_A_TIME = Lock()
 def retrieved(
     experiment: Experiment, texts: Mapping[str, str]
 ) -> list[tuple[RetrievalState, ChunkTable]]:
-    """Return the state of each question, given as text by id, with its chunk table.
+    """Return the retrieval state and the chunk table of each question; texts are given by id.
 
     An id and text of the data set stand for its question, with its scope and entities. Threads
     wait for each other. Raises AnsweringFailed for the first question that fails.
@@ -38,8 +38,9 @@ def retrieved(
 def document_scores(chunks: Ranked[Chunk], table: ChunkTable) -> dict[str, float]:
     """Return the score of each document, best first, as 32-bit floats that fall with every rank.
 
-    A score is that of the document's first chunk, or the next lower float where it does not fall,
-    so that tools that sort by score keep the order. Documents that first occur in one chunk tie.
+    The score of a document is the score of its first chunk. Where the score would not fall, it is
+    the next lower float, so that tools that sort by score keep the order. Documents that first
+    occur in one chunk tie.
     """
     scores: dict[str, float] = {}
     lowest = np.float32(np.inf)

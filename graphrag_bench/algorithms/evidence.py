@@ -101,7 +101,7 @@ class Fragments(Columns):
         return list(zip(self.texts.take(self.text[part]), self.chunk[part].tolist(), strict=True))
 
     def take(self, rows: IntArray) -> "Fragments":
-        """Return the fragments of some rows, in the order given."""
+        """Return the fragments of the given rows, in the order of these rows."""
         counts = np.diff(self.starts)[rows]
         ends = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
         places = np.arange(ends[-1]) + np.repeat(self.starts[:-1][rows] - ends[:-1], counts)

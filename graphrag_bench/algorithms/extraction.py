@@ -1,4 +1,4 @@
-"""What is extracted from each chunk: triples, described records, n-ary facts, schema records."""
+"""Extractions from chunks: triples, described records, n-ary facts and schema records."""
 
 import json
 from collections.abc import Mapping, Sequence

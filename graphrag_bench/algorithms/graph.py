@@ -286,8 +286,8 @@ class Graph(Columns):
     def chunks_of_relationship(self, row: int) -> tuple[int, ...]:
         """Return the chunks that the description of a relationship quotes, ascending.
 
-        The rules are those of `chunks_of_node`, but a named relationship without a description
-        quotes all its chunks.
+        The rules of `chunks_of_node` apply, but a named relationship without a description quotes
+        all its chunks.
         """
         described = self.facts[row] if self.facts else ""
         if not described and self.relations[row]:
@@ -326,7 +326,10 @@ def _quoted(
 
 
 def attributes_of(graph: Graph) -> NodeAttributes:
-    """Return the attributes of nodes; raises UserError for a graph type without attributes."""
+    """Return the attributes of nodes.
+
+    Raises UserError for a graph type without attributes.
+    """
     if graph.node_attributes is None:
         raise UserError("This graph has no node attributes. Set build.graph=attributed.")
     return graph.node_attributes

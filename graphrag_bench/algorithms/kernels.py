@@ -1,4 +1,4 @@
-"""Compiled loops: the decorator that compiles, and the loops of forward push."""
+"""The decorator that compiles loops with numba, and the compiled loops of forward push."""
 
 from collections.abc import Callable
 from typing import Any, TypeVar
@@ -89,7 +89,7 @@ def node_masses(
 def inflow(
     rows: IntArray, starts: Int32Array, nodes: Int32Array, chances: FloatArray, state: FloatArray,
 ) -> FloatArray:  # fmt: skip
-    """Return the residual that flows to each row in one step after `node_masses`, float64."""
+    """Return the residual that flows to each row in the step after `node_masses`, float64."""
     flat, sums = state.reshape(-1), np.zeros(len(rows))
     for number in range(len(rows)):
         end = starts[rows[number] + 1]

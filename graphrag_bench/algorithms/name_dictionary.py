@@ -83,7 +83,7 @@ def _unaccented(text: str) -> str:
 
 @dataclass(frozen=True)
 class NameDictionary:
-    """Node rows by lookup key, and the length in words of the longest key by its first word."""
+    """Node rows by lookup key, and the number of words in the longest key of each first word."""
 
     row_of: Mapping[str, int]
     longest: Mapping[str, int]

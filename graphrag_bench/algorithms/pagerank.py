@@ -1,4 +1,4 @@
-"""Random walks and personalised PageRank: exact, or by forward push for the largest values."""
+"""Random walks on a graph and personalised PageRank, exact or by forward push."""
 
 import math
 from collections.abc import Iterator, Sequence
@@ -262,7 +262,7 @@ def pushed_pagerank(
 
 
 def _best(rows: IntArray, values: FloatArray, k: int, first: int) -> IntArray:
-    """Return the places of the `k` highest values of rows from `first` on, ties included."""
+    """Return the places of the `k` highest values among the rows from `first` on, ties included."""
     masses = np.where(rows >= first, values, -1.0) if first else values
     cut = np.partition(masses, len(masses) - k)[len(masses) - k] if k < len(masses) else 0.0
     return np.flatnonzero(masses >= max(cut, 0.0))

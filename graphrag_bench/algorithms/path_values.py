@@ -1,4 +1,4 @@
-"""Values that path operators exchange: ranked paths, explorations, reasoning steps, routes."""
+"""The values that path operators exchange: ranked paths, explorations, steps and routes."""
 
 from dataclasses import dataclass
 
@@ -107,7 +107,10 @@ class StepNodes:
 
 @dataclass(frozen=True)
 class Route:
-    """A link from chunk `parent`, whose sentence names chunk `child`; adds a score to the child."""
+    """A link to chunk `child` from chunk `parent`, one of whose sentences names `child`.
+
+    Its score is added to the score of `child`.
+    """
 
     parent: int
     child: int

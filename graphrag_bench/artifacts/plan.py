@@ -17,7 +17,7 @@ THINNING = {
     "edge_drop": Setting("edge_drop", Share, 0.0),
     "edge_drop_seed": Setting("edge_drop_seed", int, 0),
 }
-"""Settings of every graph, in addition to those of its builder: the share of edges to remove."""
+"""Settings of every graph besides the settings of its builder: the share of edges to remove."""
 
 Choice = str | Mapping[str, Any]
 Identities = Mapping[str, Callable[[], str]]
@@ -25,7 +25,7 @@ Identities = Mapping[str, Callable[[], str]]
 
 @dataclass(frozen=True)
 class PlannedArtifact:
-    """Artifact to build or load; `inputs` maps its needs to their keys.
+    """Artifact to build or load; `inputs` maps each resource that it needs to its key.
 
     `thinning` has the settings of `drop_edges` if edges are removed from a graph.
     """

@@ -1,4 +1,4 @@
-"""Artifacts as archives: list, export with inputs, import and verify."""
+"""List, export, import and verify stored artifacts; an export includes the inputs."""
 
 import gzip
 import shutil

@@ -73,7 +73,7 @@ def _list(options: Namespace) -> None:
 def _health(options: Namespace) -> None:
     artifact = sharing.find(_folder(options), options.key)
     if artifact.resource != "graph":
-        raise UserError(f"{artifact.key} is a {artifact.resource}, not a graph.")
+        raise UserError(f"{artifact.key} holds {artifact.resource}, not a graph.")
     graph = load_artifact(Graph, artifact.folder)
     largest = ", ".join(f"{name} ({n})" for name, n in hubs(graph))
     caption = (

@@ -1,9 +1,9 @@
 """Count, export and import cached model replies.
 
 HOME/cache/replies.sqlite has every reply of a language model and every vector of an embedding API,
-so no call is paid for twice. Export the replies behind a paper to let others reproduce its tables
-without a model. vectors.sqlite (local embedders) and sentences.sqlite (tagger) can be deleted: they
-are computed again.
+so no call is paid for twice. Export the replies behind a paper to let other researchers reproduce
+its tables without a model. vectors.sqlite (local embedders) and sentences.sqlite (tagger) can be
+deleted: they are computed again.
 
 examples
   graphrag-bench cache stats

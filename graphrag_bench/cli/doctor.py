@@ -8,7 +8,7 @@ examples
   graphrag-bench doctor llm=openai_compatible llm.model=qwen3:8b \
       llm.base_url=http://localhost:11434/v1 llm.api_key_env=null
 
-exit code: 0 when every check passes, 1 when one fails, 2 for wrong settings
+exit code: 0 when every check passes, 1 when a check fails, 2 for wrong settings
 """
 
 from argparse import Namespace

@@ -62,9 +62,9 @@ def main(options: Namespace) -> None:
 
 
 def entries(kind: str) -> Iterator[tuple[str, str, str]]:
-    """Yield name, description and file (of your own choices) of a kind, built-in choices first.
+    """Yield name, description and file of each choice of a kind, built-in choices first.
 
-    The operators of Zhou et al. 2025, Table 3, come first.
+    Only your own choices have a file. The operators of Zhou et al. 2025, Table 3, come first.
     """
     if kind == "operators":
         for one in paper_first(operators.all()):

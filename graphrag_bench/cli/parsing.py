@@ -1,4 +1,4 @@
-"""Argument parsing: options, words, and settings NAME=VALUE."""
+"""Parse command-line arguments: options, words, and settings NAME=VALUE."""
 
 import argparse
 import re

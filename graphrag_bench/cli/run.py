@@ -135,7 +135,7 @@ _SWEEP_SIGN = re.compile(r"[,*(]")
 
 
 def _with_cell_settings(words: list[str]) -> list[str]:
-    """Return the words; in a sweep over methods, settings of methods become part of the cells.
+    """Return the words; a sweep over methods moves the settings of the methods into its cells.
 
     Hydra composes shared settings with the default method, which may lack `method.alpha`. A sweep
     over one value, `method.alpha=choice(0.8)`, is composed in each cell. null cannot be a choice:

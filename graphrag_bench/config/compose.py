@@ -1,4 +1,4 @@
-"""Composition of settings by Hydra, inside and outside of a Hydra application."""
+"""Compose settings by Hydra, inside and outside of a Hydra application."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -85,7 +85,7 @@ def cells(config: DictConfig, overrides: Sequence[str]) -> list[list[str]] | Non
     """Return the overrides of every cell of a sweep, as Hydra's basic sweeper expands them.
 
     Overrides of the command replace parameters of the sweeper. Returns None for a sweeper that
-    chooses cells one at a time. Raises UserError for a sweep without cells.
+    chooses each cell by the results of earlier cells. Raises UserError for a sweep without cells.
     """
     if config.hydra.runtime.choices["hydra/sweeper"] != "basic":
         return None

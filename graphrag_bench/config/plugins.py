@@ -1,4 +1,4 @@
-"""Plug-in packages: import of their operators and builders, and search of their configs."""
+"""Import the operators and builders of plug-in packages, and find their configs."""
 
 import sys
 import traceback
@@ -16,7 +16,7 @@ from graphrag_bench.registry import import_below
 
 T = TypeVar("T")
 BUILT_IN = ("operators", "methods")
-"""Plug-in packages of the project, imported before those of the user."""
+"""Plug-in packages of the project, imported before the plug-in packages of the user."""
 BUILDERS = tuple(f"graphrag_bench.{name}" for name in ("graphs", "indices", "artifacts", "world"))
 ENTRY_POINTS = "graphrag_bench.plugins"
 """Entry point group: an installed package that declares it is a plug-in of every run."""

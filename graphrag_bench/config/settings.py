@@ -126,13 +126,13 @@ class EvaluationSettings(_Settings):
     normaliser: Literal["unicode", "squad"] = "unicode"
     """Punctuation to remove; unicode: of every script; squad: only ASCII."""
     baseline: str = "vanilla"
-    """Method that all others are compared with, or none."""
+    """Method that all other methods are compared with, or none."""
     compared: list[str] = []
     """Metrics to compare; []: accuracy, f1 and evidence recall."""
 
 
 class CacheSettings(_Settings):
-    """Store of replies of language models and embedding services."""
+    """Cache of the replies of language models and embedding services."""
 
     mode: Annotated[Literal["write", "read", "off"], ON_OFF] = "write"
     """write: reuse and store; read: only reuse; off: neither."""

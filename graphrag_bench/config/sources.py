@@ -1,8 +1,8 @@
 """Hydra's configuration source: folders of files, and choices that are computed.
 
-A choice of a group is a file in one of the folders, those of the user first. Cards of data sets,
-profiles and tables of papers are choices too, and the defaults list of `configs/run.yaml` uses
-three computed ones:
+A choice of a group is a file in one of the folders. Folders of the user come first. Cards of data
+sets, profiles and tables of papers are choices too, and the defaults list of `configs/run.yaml`
+uses three computed ones:
 
 - `settings`: every setting of a run with its default (`RunSettings`)
 - `source/METHOD:PROFILE:FIDELITY:POOLING`: a method's file with the changes of its profile
@@ -87,7 +87,7 @@ def folders() -> list[Path]:
 
 
 def names(group: str, within: Sequence[Path] | None = None) -> list[str]:
-    """Return the choices of a group, sorted, without computed ones.
+    """Return the choices of a group, sorted, without computed choices.
 
     >>> "hipporag" in names("method"), names("profile")
     (True, ['default', 'paper', 'upstream', 'zhou2025'])
@@ -115,7 +115,7 @@ def papers() -> ModuleType:
 
 
 def file_of(group: str, name: str) -> Path | None:
-    """Return the file of a choice, from the first folder that has it, or from a path."""
+    """Return the YAML file of a choice: the name if it is a path, else from the first folder."""
     if name.startswith(("./", "../", "/", "~")):
         path = Path(f"{name.removesuffix('.yaml')}.yaml").expanduser()
         return path.resolve() if path.is_file() else None
@@ -259,7 +259,7 @@ def profiled_method(name: str, profile: str, fidelity: str, pooling: str) -> dic
 
 
 class _Choices(ConfigSource):
-    """Serves the folders and the computed choices.
+    """Hydra's configuration source for the choices in folders and the computed choices.
 
     Its path contains the folders, so that workers of a launcher receive them.
     """
@@ -306,7 +306,7 @@ class _Choices(ConfigSource):
 
 
 def _parts(config_path: str) -> tuple[str, str]:
-    """Return group and name of a path; the group of a primary configuration is ""."""
+    """Return the group and the name in a path; the group of a primary configuration is ""."""
     group, slash, name = config_path.strip("/").removesuffix(".yaml").partition("/")
     return (group, name) if slash else ("", group)
 
@@ -348,7 +348,7 @@ def _with_own_paths(file: Path) -> dict[str, Any]:
 
 
 class _SearchPath(SearchPathPlugin):
-    """Puts the folders before Hydra's own configuration."""
+    """Hydra's search path, with the folders before Hydra's own configuration."""
 
     def manipulate_search_path(self, search_path: ConfigSearchPath) -> None:
         path = os.pathsep.join(map(str, folders()))

@@ -39,10 +39,10 @@ class _Part(BaseModel):
 class Download(_Part):
     """A published file: `path` in the hub's data set (may be a pattern), or `url`.
 
-    `hub` is the data set of `path`, if not that of the source. `to` is the file name on disk, by
-    default the published name, or a folder if it ends with a slash; `size` (bytes) and `sha256` are
-    checked. `members` are the files to extract from an archive: patterns of member names, each with
-    a name on disk ("" keeps the last part of the member's name).
+    `hub` is the data set of `path`, if it differs from the data set of the source. `to` is the file
+    name on disk, by default the published name, or a folder if it ends with a slash; `size` (bytes)
+    and `sha256` are checked. `members` are the files to extract from an archive: patterns of member
+    names, each with a name on disk ("" keeps the last part of the member's name).
     """
 
     path: str = ""
@@ -82,8 +82,8 @@ class Card(_Part):
     """`datasets/<name>/card.yaml`: identity, licence, file layouts and expected size of a set.
 
     `made_by` is the dotted name of the function that makes a synthetic set. `verified`: the layout
-    was checked against the files that `checked` names. `counts` are those of the publisher or of
-    `counts_from`. `answers` is the answer form, or one per question type with a `default`.
+    was checked against the files that `checked` names. `counts` are the counts of the publisher or
+    of `counts_from`. `answers` is the answer form, or one per question type with a `default`.
     `abstract` says whether the questions are about the whole corpus; by default they are if the
     card has one answer form, which is prose.
     """
@@ -118,7 +118,7 @@ class Card(_Part):
         return value
 
     def form_of(self, question_type: str) -> FormName:
-        """Return the answer form of a question type; by default a paragraph for abstract ones."""
+        """Return the answer form of a question type: by default a paragraph for abstract types."""
         forms = self.answers if isinstance(self.answers, dict) else {DEFAULT_FORM: self.answers}
         by_type: dict[str, FormName] = {ABSTRACT: "paragraph", **forms}
         return by_type.get(question_type, by_type[DEFAULT_FORM])
@@ -178,9 +178,9 @@ class Gold:
     For questions over a graph, `answer_entities` are the answer nodes, and `in_graph` says whether
     the question's subgraph has one of them. `spans` are sentences of the text that state the
     answer, `statements` paraphrase the evidence. A multiple-choice question has `options`;
-    `correct` is the index of the right one. `sub_answers` are the aliases of several answers, all
-    of them required. Evidence may name a file instead of a document. Any document of the file then
-    counts, and `parts` maps the file to its documents.
+    `correct` is the index of the right option. `sub_answers` are the aliases of several answers,
+    all of them required. Evidence may name a file instead of a document. Any document of the file
+    then counts, and `parts` maps the file to its documents.
     """
 
     answers: tuple[str, ...] = ()

@@ -27,7 +27,7 @@ _TRIES, _SECONDS = 3, 30.0
 
 @dataclass(frozen=True)
 class Fetched:
-    """A downloaded file, the source of its sha256 (card, hub or ""), and its names on disk."""
+    """A downloaded file with the source of its sha256 (card, hub or "") and its names on disk."""
 
     url: str
     revision: str
@@ -92,7 +92,7 @@ def fetch(
 def beir_card(card: Card, name: str) -> Card:
     """Return the card of a BEIR set on the hub: `scifact` (of BeIR) or `OWNER/NAME`.
 
-    BeIR keeps the judgements in a data set of their own, others in the folder qrels.
+    BeIR keeps the judgements in a separate data set; other owners keep them in the folder qrels.
     """
     owner, _, short = name.rpartition("/")
     of_beir = owner.lower() in ("", "beir")

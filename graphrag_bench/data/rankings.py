@@ -185,7 +185,7 @@ def _answer(place: str, value: object, wants_list: bool) -> str:
 
 
 class _Matcher:
-    """Passages and questions of a data set by id and by text, up to white space."""
+    """Look-up of the passages and questions of a data set by id, or by text without white space."""
 
     def __init__(self, dataset: Dataset) -> None:
         self.ids = {document.id for document in dataset.documents}

@@ -1,4 +1,4 @@
-"""Models from their settings, and facts from their files: window, dimension, tokenizer, digest."""
+"""Make models from their settings, and read window, dimension and tokenizer from their files."""
 
 import inspect
 import json
@@ -32,7 +32,7 @@ def dimension_in_files(folder: Path) -> int | None:
 
 
 def window_in_files(folder: Path) -> int | None:
-    """Return the window in tokens, special ones included; None if the files do not state it.
+    """Return the window in tokens, including special tokens; None if the files do not state it.
 
     It is the smallest of `max_seq_length`, `model_max_length` and the number of positions.
     """
@@ -145,7 +145,10 @@ def _json(path: Path) -> dict[str, Any]:
 
 
 def read_json(path: Path) -> Any:
-    """Return the content of a JSON file, None if missing; raises UserError for other files."""
+    """Return the content of a JSON file, None if it is missing.
+
+    Raises UserError if the file is not JSON.
+    """
     if not path.is_file():
         return None
     try:

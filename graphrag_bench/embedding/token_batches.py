@@ -1,4 +1,4 @@
-"""Encoding by a sentence-transformers model in batches of fixed shapes, on all cores.
+"""Encode texts by a sentence-transformers model in batches of fixed shapes, on all cores.
 
 The shape of a batch depends only on text length, and each batch is computed by one thread.
 Therefore no digit of a vector depends on other texts.

@@ -107,7 +107,7 @@ class WorkerModel:
 
 @lru_cache(maxsize=4)
 def model_of(how: WorkerModel) -> Any:
-    """Make the model; raises UserError if its identity differs from that of the parent process."""
+    """Make the model; raises UserError if its identity differs from the parent process's model."""
     model = make_model(how.group, json.loads(how.settings))
     if model.identity != how.identity:
         raise UserError(

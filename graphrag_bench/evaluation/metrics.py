@@ -80,7 +80,7 @@ def _metric(
     needs: str = "answers",
     package: str = "",
 ) -> Metric:
-    """A metric with one value; metrics of a package split words by themselves."""
+    """A metric with one value; a metric from a package splits texts into words itself."""
 
     def values(answered: AnsweredQuestion) -> dict[str, float]:
         if not (wanted := getattr(answered.gold, needs)):
@@ -147,7 +147,9 @@ _OTHER_METRICS = (
     Metric("answer_words", "answer", "Number of words in the answer", False),
     Metric("abstained", "answer", "Whether the answer abstains", False),
     Metric(
-        "judged_correctness", "judge", "Whether the answer offers the gold answer and nothing else"
+        "judged_correctness",
+        "judge",
+        "Whether the answer states the gold answer and no other answer",
     ),
     Metric("faithfulness", "judge", "Share of the answer's statements that the context supports"),
     Metric(

@@ -74,7 +74,7 @@ def sign_flip_p(
 
 
 def _sign_test_p(wins: int, losses: int) -> float:
-    """Exact integer counts: importing `scipy.stats` takes half a second."""
+    """Return the exact p-value of a sign test; importing `scipy.stats` takes half a second."""
     n, fewer = wins + losses, min(wins, losses)
     further = 2 * sum(math.comb(n, k) for k in range(fewer))
     as_far = math.comb(n, fewer) * (1 if 2 * fewer == n else 2)
@@ -111,7 +111,7 @@ def _random_bits(n: int, n_tests: int, permutations: int, seed: int) -> Iterator
 
 
 def holm(ps: Sequence[float]) -> list[float]:
-    """Return Holm-Bonferroni corrected p-values, in the order given.
+    """Return Holm-Bonferroni corrected p-values, in the order of the given p-values.
 
     The family-wise error rate holds under any dependence of the tests. Source: Holm 1979.
 
@@ -182,11 +182,11 @@ def mean_with_interval(
 
 @dataclass(frozen=True)
 class Difference:
-    """Paired difference, second minus first, over the `n` questions of both.
+    """Paired difference, second minus first, over the `n` questions that both runs share.
 
-    `low`..`high` is the bootstrap interval of the mean, `p` that of the paired permutation test.
-    `wins` counts the questions where the second is higher. `detectable` is the minimum detectable
-    difference, None if all differences are equal. `clusters` is as in `Mean`.
+    `low`..`high` is the bootstrap interval of the mean, `p` the p-value of the paired permutation
+    test. `wins` counts the questions where the second is higher. `detectable` is the minimum
+    detectable difference, None if all differences are equal. `clusters` is as in `Mean`.
     """
 
     first: float

@@ -37,7 +37,7 @@ _STAGES = ("convert", "retrieve")
 class Change:
     """One change of a step.
 
-    `set` gives a setting another value, `drop` removes the step, `case` fixes a switch to one case,
+    `set` gives a setting a new value, `drop` removes the step, `case` fixes a switch to one case,
     `arm` removes one arm of a branch. `step` is an operator (every step with it is changed) or a
     place such as `retrieve.1.cases.otherwise.0`.
     """
@@ -145,7 +145,7 @@ class Variant:
 class MethodVariants:
     """Variants of a method, retrieved for the same questions; no answer is generated.
 
-    `method` is a resolved method file; `make` returns the experiment of a changed one. Without
+    `method` is a resolved method file; `make` returns the experiment of a changed method. Without
     `calls` only stored replies are used.
     """
 

@@ -150,7 +150,7 @@ def stage_table(funnel: Funnel) -> Table:
 
 @dataclass(frozen=True)
 class FunnelArtifacts:
-    """The stored artifacts of a run; None for a deleted one.
+    """The stored artifacts of a run; None for a deleted artifact.
 
     `documents` are the ids of the corpus, `entries` the labels of the steps that link the question
     to the graph, `stages` the stages of the method.
@@ -233,7 +233,7 @@ def funnel_or_reason(run: StoredRun, home: Path) -> Funnel | str:
 
 
 class _ArtifactReader:
-    """Reader of a run's artifacts by scope; `missing` names the deleted ones."""
+    """Reader of a run's artifacts by scope; `missing` names the deleted artifacts."""
 
     def __init__(self, run: StoredRun, home: Path) -> None:
         experiment = reopen(run, home)
@@ -353,7 +353,7 @@ class _StoredRow:
         return bool(self.found & set(passage.rows["relationships"].tolist()))
 
     def _names(self, passage: LocatedDocument) -> set[tuple[str, str]]:
-        """The (kind, id) pairs by which a context may name a passage; paths count from the best."""
+        """The (kind, id) pairs by which a context may name a passage; a path's id is its rank."""
         names = {("chunk", passage.document)}
         graph = self.artifacts.graph
         if graph is None or self.artifacts.chunks is None:
@@ -373,7 +373,7 @@ class _StoredRow:
         return names
 
     def _starts(self, graph: Graph) -> IntArray | None:
-        """The nodes that the first steps found, with ends of relationships; None for no trace."""
+        """The nodes and ends of relationships that the first steps found; None without a trace."""
         entries = self.artifacts.entries
         steps = [step for step in self.row.get("trace", ()) if step["step"] in entries]
         wrote = [step["wrote"] for step in steps if step["wrote"]]

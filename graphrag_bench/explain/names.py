@@ -1,4 +1,4 @@
-"""Names of the row ids in a record, and the rank of a document after each step."""
+"""Find the names of the row ids in a record, and the rank of a document after each step."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -228,12 +228,12 @@ class LocatedDocument:
 
     @property
     def named(self) -> IntArray:
-        """The nodes that its chunks mention."""
+        """The nodes that the document's chunks mention."""
         assert self.graph is not None
         return np.unique(self.graph.chunk_node[self.chunks.chunks_of(self.document)].indices)
 
     def ranks(self, row: Row) -> list[PassageRank]:
-        """Return its rank after each step of a record that ranks rows or packs a context."""
+        """Return the document's rank after each step that ranks rows or packs a context."""
         ranks = []
         for step in row.get("trace", ()):
             for slot, value in step["wrote"].items():

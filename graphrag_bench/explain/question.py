@@ -1,4 +1,4 @@
-"""One question with its answer, context, steps and model calls, from a run or answered now."""
+"""One question with its answer, context, steps and model calls, stored in a run or answered now."""
 
 import json
 import zlib

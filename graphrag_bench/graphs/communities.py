@@ -19,7 +19,7 @@ CommunityRow = tuple[int, int, Sequence[int]]
 
 @artifact("communities.leiden")
 def leiden(*, graph: Graph, seed: NonNegativeInt = 0xDEADBEEF) -> Communities:
-    """Communities of the graph by weighted modularity, level 0 the coarsest.
+    """Communities of the graph by weighted modularity; level 0 is the coarsest level.
 
     Each connected component of two or more nodes is partitioned. Communities above 10 nodes are
     partitioned again, one level down, until they are small enough or cannot be split. Nodes without

@@ -176,8 +176,9 @@ def synonym_pairs(
 ) -> tuple[IntArray, FloatArray]:
     """Return pairs of similar vectors, coded as low * n + high, ascending, and their cosines.
 
-    Each vector is compared with its `per_node` nearest others, and pairs at or above the threshold
-    are kept. Cosines are rounded to 6 decimals; a pair compared twice keeps the larger cosine.
+    Each vector is compared with the `per_node` vectors nearest to it. Pairs with a cosine at or
+    above the threshold are kept. Cosines are rounded to 6 decimals; a pair compared twice keeps the
+    larger cosine.
     """
     import faiss
 
@@ -285,8 +286,8 @@ def _chunks(corpus: Dataset, chunk_table: ChunkTable) -> dict[str, int]:
         chunks = chunk_table.chunks_of(document.id)
         if len(chunks) != 1:
             raise UserError(
-                f"Document '{document.id}' has {len(chunks)} chunks, but a subgraph needs one. "
-                "Set chunking=presplit."
+                f"Document '{document.id}' has {len(chunks)} chunks, but a document used as "
+                "a subgraph must have exactly one chunk. Set chunking=presplit."
             )
         chunk[document.id] = chunks[0]
     return chunk

@@ -109,8 +109,8 @@ class Merger:
     ) -> Graph:
         """Return the merged graph, with optional keywords, or attributes and types.
 
-        Graphs of unnamed relationships have descriptions. The type of a node is the most frequent
-        one, ties to the first. A description joins the distinct descriptions of the mentions,
+        Graphs of unnamed relationships have descriptions. The type of a node is its most frequent
+        type; ties go to the first. A description joins the distinct descriptions of the mentions,
         sorted, with spaces, up to `most_tokens` but at least one. Keywords are joined by ", " in
         order of first mention. Weights are summed. A relationship has the direction of its first
         mention.
@@ -145,7 +145,7 @@ def _most_frequent(kinds: Sequence[str]) -> str:
 
 
 def group_by_row(notes: Iterable[tuple[int, str]], n_rows: int) -> list[list[str]]:
-    """Group texts by row, in the order given."""
+    """Group texts by row, keeping the order of the texts."""
     groups: list[list[str]] = [[] for _ in range(n_rows)]
     for row, text in notes:
         groups[row].append(text)

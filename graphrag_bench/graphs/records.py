@@ -25,7 +25,7 @@ _FIELD = (
 )
 """The delimiter `<|>` and its common variants: `<||>`, `<|#|>`, `< | >`, `＜｜＞`, `&lt;|&gt;`."""
 _WEAK = {"|": r"(?<!\\)[|｜│¦]", "\t": r"\t", r"\t": r"\\t", ",": r","}
-"""Weak delimiters, which count only in a record whose kind is followed by one."""
+"""Weak delimiters. They count only in a record that has a weak delimiter after its kind."""
 _END = re.compile(
     rf"{_OPEN}{_S}{_BAR}*{_S}complet\w*{_S}{_BAR}*{_S}{_CLOSE}|\{{completion_delimiter\}}"
     r"|(?m:^[\s*(]*completed?[\s*).]*$)",
@@ -73,7 +73,7 @@ def read_records(text: str, cut: bool, *, keywords: bool, purpose: str) -> Recor
     or at the start of a line. Delimiters, separators and bullets may vary within a reply. An entity
     has at least 4 fields, a relationship at least 5. With `keywords` the fifth field of a
     relationship with 6 or more fields holds its keywords. The last field is the strength if it is a
-    decimal number (negative ones count as 0), else the strength is 1. Entities named "NONE" or
+    decimal number (negative numbers count as 0), else the strength is 1. Entities named "NONE" or
     "N/A" are ignored, as is an unfinished last record of a `cut` reply. Raises UnreadableReply for
     a reply without records, unless it is only `<|COMPLETE|>`.
     Source: the released code of Zhou et al. 2025 (4e87938) and nano-graphrag; names in quotes are
@@ -133,7 +133,7 @@ def read_facts(text: str, cut: bool, *, purpose: str) -> RecordReply:
 
 
 def drops_records(reply: RecordReply, earlier: str) -> bool:
-    """Return whether a corrected reply has no records although the first reply seemed to."""
+    """Return whether a corrected reply lost the records that the first reply seemed to have."""
     return not reply.records and not resembles_no_record(earlier)
 
 

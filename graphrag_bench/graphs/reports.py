@@ -37,7 +37,7 @@ SUMMARY_TOKENS = 150
 FINDING_TOKENS = 80
 FINDINGS = 5
 MAX_SENTENCES = 20
-"""Sentences of an extracted report (this project), about the length of a written one."""
+"""Sentences of an extracted report (this project), about the length of a written report."""
 WINDOW_SHARE = 0.6
 MAX_INPUT_TOKENS = 12_000
 """Source: Zhou et al. 2025, code 4e87938."""
@@ -61,8 +61,8 @@ def extractive(
 ) -> Reports:
     """Reports of central sentences: title, summary, and a finding for each key member.
 
-    The title is the three most connected members. Candidate sentences are those of the descriptions
-    of members and of relationships within the community, most connected first, at most 20; graphs
+    The title is the three most connected members. Candidate sentences come from the descriptions of
+    members and of relationships within the community, most connected first, at most 20; graphs
     without descriptions have names and relations. The summary is the central sentences, up to 150
     tokens. A finding is the central sentences about one of the five most connected members, up to
     80 tokens. The rating (0..10) is 5 times the number of chunks of the community divided by the
@@ -261,7 +261,7 @@ class Contents:
         return sorted(members, key=lambda node: (-self.degree[node], self.names[node]))
 
     def relationships(self, community: int) -> list[int]:
-        """Return the relationships of a community, highest rank first, ties by names and fact."""
+        """Return the relationships of a community, highest rank first; ties by names, then fact."""
         nodes = row_ids(self.communities.nodes, community)
         members = set(nodes.tolist())
 
@@ -301,8 +301,9 @@ class Contents:
 def report_tables(
     contents: Contents, community: int, texts: Sequence[str], ratings: FloatArray, budget: int
 ) -> str:
-    """Return tables of entities by degree and relationships by rank, half the budget each.
+    """Return a table of entities by degree and a table of relationships by rank.
 
+    Each table gets half of the budget.
     If that cuts rows off, reports on parts of the community (`texts` and `ratings` by community)
     come first, the largest occurrence first (ties by text), as many as fit. The occurrence is the
     share of the community's chunks that the part has. The rest of the budget is for entities and

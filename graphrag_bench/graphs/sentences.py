@@ -110,11 +110,11 @@ class Sentences:
         return cls(distinct, vectors, tuple(count_tokens(text) for text in distinct))
 
     def central(self, rows: Sequence[int], max_tokens: int) -> list[int]:
-        """Return the most central sentences, at most `max_tokens` together, in the order given.
+        """Return the most central sentences in their original order, at most `max_tokens` in total.
 
         All are returned if they fit, and at least one. Centrality is the mean cosine to all
         sentences, ties to the first. Sentences below four words are skipped unless all are shorter.
-        Sentences with a cosine of 0.9 or more to a selected one are skipped too.
+        Sentences with a cosine of 0.9 or more to a selected sentence are skipped too.
         Source: LexRank's degree centrality without a threshold (Erkan and Radev 2004, section 3).
         """
         distinct = list(dict.fromkeys(rows))

@@ -65,7 +65,7 @@ def nlp_text_extraction(
 ) -> TextExtraction:
     """Described entities and relationships of each sentence by spaCy.
 
-    The type of an entity is its NER label, "" for a title without one; its description is the
+    The type of an entity is its NER label, "" for a title without a label; its description is the
     sentence. Dates, amounts and counts are not entities. Two entities are related by a
     subject-verb-object relation, or, in sentences of at most 8 distinct entities, by sharing the
     sentence. The description of a relationship is the sentence, its keywords the lemmas, its
@@ -195,7 +195,7 @@ def llm_facts(
 ) -> FactExtraction:
     """N-ary facts that the build model extracts from each chunk, each with its entities.
 
-    Calls, rounds and errors are those of `text_extraction.llm`. The completeness of a fact is
+    Calls, rounds and errors are as in `text_extraction.llm`. The completeness of a fact is
     0..10. Facts without entities are left out and counted.
     Source: HyperGraphRAG (Luo et al. 2025), n-ary relation extraction; the rounds as in its
     release; the prompts are from this project.

@@ -55,9 +55,9 @@ def text_kg(
 
     Nodes are normalised names in order of first appearance, in each chunk entities before the ends
     of relationships. An end without an entity record has no type and no description. The type of a
-    node is its most frequent one, ties to the first. A relationship is an unordered pair of nodes,
-    its weight the sum of the strengths; loops are dropped. Distinct descriptions are sorted and
-    joined by a space; distinct keywords are joined by ", " in order of first appearance. Raises
+    node is its most frequent type; ties go to the first. A relationship is an unordered pair of
+    nodes, its weight the sum of the strengths; loops are dropped. Distinct descriptions are sorted
+    and joined by a space; distinct keywords are joined by ", " in order of first appearance. Raises
     UserError when nothing was extracted, and for `rkg` without any keyword.
 
     In `tkg_llm` and `rkg_llm` the build model summarises descriptions of 500 tokens or more in at

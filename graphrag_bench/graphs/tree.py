@@ -40,16 +40,16 @@ from graphrag_bench.text import count_tokens, words
 TreeClustering = Literal["gmm", "kmeans"]
 Threshold = Annotated[float, Field(ge=0, lt=1)]
 SummariseRows = Callable[[Sequence[Sequence[int]]], list[str]]
-"""From the rows of each cluster to one summary for each."""
+"""Function from the rows of each cluster to a summary of each cluster."""
 Cluster = Callable[[Vectors, Sequence[int]], Clusters]
-"""From vectors and numbers of tokens of a layer to clusters of its rows."""
+"""Function from the vectors and the numbers of tokens of a layer to clusters of its rows."""
 
 TREE_ATTRIBUTES = frozenset({"node.type", "node.description"})
 SUMMARY = Prompt("graphrag_bench.graphs:prompts/tree_summary.j2")
 PARENT_OF = "summarises"
 STEP = "summarise clusters"
 REDUCTION_DIMENSION = 10
-"""Source: RAPTOR's code. A layer of at most one node more is the last one."""
+"""Source: RAPTOR's code. A layer with at most one node more than this number is the last layer."""
 MAX_LAYERS = 5
 """Source: RAPTOR's code."""
 MAX_CLUSTER_TOKENS = 3500
@@ -105,16 +105,17 @@ def tree(
 ) -> Graph:
     """Tree of summaries: of central sentences (`tree`), or by the build model (`tree_llm`).
 
-    Node i below the number of chunks is chunk i; the others are summaries, layer by layer, each
-    joined to the nodes that it summarises. A layer is clustered by Gaussian mixtures (`gmm`, with
-    `reduction` to 10 dimensions and `threshold`) or balanced k-means (`kmeans`). The search for the
-    best number of components ends after `bic_patience` numbers without a lower BIC (None: it tries
-    all), and is skipped above `bic_rows` nodes (None: never). Clusters below `min_cluster_size` get
-    no parent, and nodes without a parent join the next layer's clustering. Growth ends after 5
-    layers, or at 11 nodes or fewer. A summary has at most 100 tokens. `tree_llm` makes one call for
-    each cluster; texts that do not fit the window together are each cut to an equal share. The
-    first words of the texts replace a failed call, and a reply that shares too few words with them.
-    Both are counted; raises UserError when all replies of a layer fail.
+    Node i below the number of chunks is chunk i; the other nodes are summaries, layer by layer,
+    each joined to the nodes that it summarises. A layer is clustered by Gaussian mixtures (`gmm`,
+    with `reduction` to 10 dimensions and `threshold`) or balanced k-means (`kmeans`). The search
+    for the best number of components ends after `bic_patience` numbers without a lower BIC (None:
+    it tries all), and is skipped above `bic_rows` nodes (None: never). Clusters below
+    `min_cluster_size` get no parent, and nodes without a parent join the next layer's clustering.
+    Growth ends after 5 layers, or at 11 nodes or fewer. A summary has at most 100 tokens.
+    `tree_llm` makes one call for each cluster; texts that do not fit the window together are each
+    cut to an equal share. The first words of the texts replace a failed call, and a reply that
+    shares too few words with them. Both are counted; raises UserError when all replies of a layer
+    fail.
     Source: RAPTOR (Sarthi et al. 2024), section 3 and its code (dimension, layers, tokens); Zhou
     et al. 2025, sections 4 and 7.1 (k-means).
     Deviation: PCA where RAPTOR has UMAP (`reduction="umap"`, an extra); `tree` extracts sentences
@@ -225,7 +226,7 @@ def _fragments(graph: Graph, sentences: Sequence[Sequence[str]]) -> Fragments:
 
 
 def layer_of(name: str) -> int | None:
-    """Return the layer of a tree node, read from its name (0 for a leaf); None for other names."""
+    """Return the layer in the name of a tree node (0 for a leaf); None if the name states none."""
     kind, _, place = name.partition(" ")
     number = "0" if kind == LEAF and place.isdecimal() else place.partition(".")[0]
     return int(number) if kind in (LEAF, SUMMARY_NODE) and number.isdecimal() else None

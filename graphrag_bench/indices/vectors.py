@@ -99,8 +99,8 @@ def _index_of_filled(
 def relationship_texts(graph: Graph, text: RelationshipText = "context") -> list[str]:
     """Return the text of each relationship: "source relation target description".
 
-    Keywords replace an empty relation. With `description`, the text is the description if there is
-    one.
+    Keywords replace an empty relation. With `description`, the text is the description of the
+    relationship, if it has a description.
     """
     if text == "description" and graph.facts:
         pairs = zip(graph.facts, relationship_texts(graph), strict=True)
@@ -116,8 +116,9 @@ def relationship_texts(graph: Graph, text: RelationshipText = "context") -> list
 
 @artifact("community_index")
 def community_index(*, reports: Reports, embedder: Embedder, progress: Progress) -> VectorIndex:
-    """Vectors of communities, embedded by their reports; zeros (cosine 0) without a report.
+    """Vectors of communities, embedded by their reports.
 
+    A community without a report has a vector of zeros (cosine 0).
     Source: Zhou et al. 2025, section 6.3 (community vectors of VGraphRAG and CheapRAG).
     """
     return _index_of_filled(list(reports.texts), embedder, progress, "reports")

@@ -49,7 +49,7 @@ class Measure:
         return "context" in self.needs
 
     def fits(self, case: AnswerToJudge) -> bool:
-        """Return whether the case has what the metric needs."""
+        """Return whether the case has the texts that the metric needs."""
         return all(getattr(case, name) for name in self.needs)
 
     def fingerprint(self, case: AnswerToJudge) -> str:
@@ -176,7 +176,7 @@ def _cases(stored: StoredRun, limit: int | None) -> list[AnswerToJudge]:
 
 
 def _texts(stored: StoredRun) -> dict[str, tuple[str, ...]]:
-    """The texts of the contexts of which all texts are known."""
+    """The texts of each context whose texts are all known."""
     contexts = context_texts(stored.folder, stored.rows, stored.require_dataset())
     known = {
         name: tuple(text for text in texts if text is not None) for name, texts in contexts.items()

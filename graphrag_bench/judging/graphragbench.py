@@ -50,9 +50,10 @@ class _Rated(BaseModel):
 def answer_correctness(case: AnswerToJudge, models: JudgeModels) -> Judging:
     """Judge 0.75 * F1 of the answer's statements + 0.25 * its similarity to the gold, in 0..1.
 
-    True positives are the answer's statements that the gold supports, false positives the others,
-    false negatives the gold's statements that the answer lacks. The similarity is (cosine + 1) / 2
-    of the embeddings. An answer without statements has F1 0. A refusal scores 0, without a call.
+    True positives are the answer's statements that the gold supports. False positives are the
+    answer's other statements. False negatives are the gold's statements that the answer lacks. The
+    similarity is (cosine + 1) / 2 of the embeddings. An answer without statements has F1 0. A
+    refusal scores 0, without a call.
     Source: Xiang et al. 2025, `answer_accuracy.py` (the tables' ACC).
     """
     if case.refused:

@@ -198,12 +198,12 @@ class _Agreed(BaseModel):
 
 
 def correctness(case: AnswerToJudge, models: JudgeModels) -> Judging:
-    """Judge 1 if the answer offers exactly the gold answer and nothing else, else 0.
+    """Judge 1 if the answer states the gold answer and no other answer, else 0.
 
-    The offered answers are read from the answer's form (`_by_form`) or by the judge. The judge does
+    The answers in the text are extracted by its form (`_by_form`) or by the judge. The judge does
     not see the gold answer, because judges who see it overlook wrong items in a list. If `_mark`
-    does not decide, a second call asks whether offers and gold mean the same. A refusal is right
-    only if the gold answer is also a refusal.
+    does not decide, a second call asks whether the extracted answers and the gold answers mean the
+    same. A refusal is right only if the gold answer is also a refusal.
     """
     if refuses(case.answer, case.golds):
         return float(not case.refused)
@@ -223,9 +223,10 @@ def correctness(case: AnswerToJudge, models: JudgeModels) -> Judging:
 
 
 def _by_form(case: AnswerToJudge) -> Sequence[str] | None:
-    """The offers of an answer whose form needs no judge, else None.
+    """The answers extracted by the form of the text, or None if the judge must extract them.
 
-    These are the gold itself, one short name, and the entries of a long list.
+    A text that equals the gold answer or is one short name is the answer itself. A long list gives
+    its entries.
     """
     answer = case.answer
     if _mark([answer], case) == 1:
@@ -252,10 +253,11 @@ def plain(text: str) -> str:
 
 
 def _mark(offered: Sequence[str], case: AnswerToJudge) -> float | None:
-    """The value if it needs no judge, else None.
+    """The value, or None if the judge must compare the extracted answers with the gold answers.
 
-    Offers equal to the gold are right; another number of offers than gold answers is wrong. The
-    gold is a list, or aliases of one answer, which may itself list several things.
+    Extracted answers that equal the gold answers are right. If their number differs from the number
+    of gold answers, they are wrong. The gold answers are a list, or aliases of one answer; an alias
+    may itself list several things.
     """
     texts, golds = ({plain(text) for text in texts} - {""} for texts in (offered, case.golds))
     if texts and (texts == golds if case.listed else texts <= golds):

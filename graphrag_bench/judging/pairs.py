@@ -123,7 +123,7 @@ class Duel:
 
     @property
     def winner(self) -> str | None:
-        """The winner if no judge is needed: TIE for equal answers, or the only non-empty one."""
+        """The winner if no judge is needed: TIE for equal answers, or the only non-empty answer."""
         first, second = map(plain, self.answers)
         if first == second:
             return TIE
@@ -305,7 +305,7 @@ class PairJudging:
         return sum(duel.winner is None for duel in self.pending())
 
     def run(self, progress: Progress) -> list[Row]:
-        """Judge pending duels and return all verdicts, stored ones included.
+        """Judge pending duels, and return all verdicts, including stored verdicts.
 
         `winner` is the key of a run, TIE, or null without a verdict. Failed calls are repeated.
         Raises RunStopped if no further call can succeed; finished verdicts are kept.
@@ -355,7 +355,7 @@ def _place(row: Row) -> tuple[Any, ...]:
 
 
 def _verdict(duel: Duel, reply: BaseModel | UnreadableReply | CallFailed | None, name: str) -> Row:
-    """The winner by a criterion with the reason; without a reply, that which needs no judge."""
+    """The winner by a criterion and the reason; without a reply, the winner that needs no judge."""
     if isinstance(reply, UnreadableReply | CallFailed):
         missing = "failed" if isinstance(reply, CallFailed) else "unreadable"
         return {"winner": None, "missing": missing, "reason": str(reply)[:300]}

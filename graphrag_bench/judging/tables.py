@@ -60,7 +60,10 @@ def _percent(mean: Mean | None) -> str:
 
 
 def judged_table(runs: Sequence[tuple[str, Values, Scopes]]) -> Table:
-    """Return a table of mean judged values per run (title, values, scopes), metric and judge."""
+    """Return a table of mean judged values, with a row per run, metric and judge.
+
+    A run is (title, values, scopes).
+    """
     heads = ("method", "metric", "n", "missing", "mean [95 %]", "judge")
     rows, clusters = [], set[int]()
     for title, values, scopes in runs:

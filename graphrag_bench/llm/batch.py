@@ -1,4 +1,4 @@
-"""Batch files: requests in the format of OpenAI's batch API and of `vllm run-batch`, and replies.
+"""Batch files of requests and replies, in the format of OpenAI's batch API and `vllm run-batch`.
 
 The `custom_id` of a request is its cache key. Until its reply is imported, the request is in the
 cache as a failure.
@@ -26,7 +26,7 @@ _AGAIN = (WAITING, "retries_exhausted", "malformed")
 
 
 class BatchFile:
-    """File of requests without a stored reply; replaces an earlier one, and no other file.
+    """File of requests without a stored reply; it may replace an earlier batch, but no other file.
 
     `n` is the number of requests so far. Raises UserError for a file with other content.
     """
@@ -83,8 +83,8 @@ def is_batch(file: str | Path) -> bool:
 def import_replies(file: str | Path, cache: str | Path) -> str:
     """Store the replies of a batch, and return a text with the number of lines of each kind.
 
-    `failed` lines have an error or an unusable reply, `known` ones were imported before, `foreign`
-    ones answer no request of this cache, and `unreadable` ones are no JSON.
+    `failed` lines have an error or an unusable reply. `known` lines were imported before. `foreign`
+    lines answer no request of this cache. `unreadable` lines are not JSON.
     """
     counts = dict.fromkeys(("replies", "failed", "known", "foreign", "unreadable"), 0)
     with closing(Cache(cache)) as store, Path(file).open(encoding="utf-8-sig") as lines:

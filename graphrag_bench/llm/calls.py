@@ -85,7 +85,7 @@ class NotAccepted(RunStopped):
 
 
 class BudgetSpent(RunStopped):
-    """The budget does not cover another call."""
+    """The rest of the budget is too small for the next call."""
 
 
 class ServerFailed(RunStopped):

@@ -203,7 +203,7 @@ class ChatModel(ABC):
         return outcome
 
     def _reply(self, request: Request, store: Cache | None) -> Completion:
-        """Return the stored reply, or request and store one.
+        """Return the stored reply, or request a reply and store it.
 
         A reply to a schema is stored as `new`; its reader sets the verdict later, and an unreadable
         reply is requested again next time. A reply cut at `max_tokens` is not: the same request
@@ -277,7 +277,7 @@ def reserved_tokens(most: int, window: int | None) -> int:
 
 
 def reply_tokens(llm: ChatModel, chat: Chat, most: int) -> int:
-    """Return the token limit of a reply: `most`, or what the prompt leaves of the window.
+    """Return the token limit of a reply: `most`, or the part of the window that the prompt leaves.
 
     Limits are multiples of 256, and at least `reserved_tokens`.
     """

@@ -1,4 +1,4 @@
-"""Program that runs a command until its own input ends: `python child.py COMMAND...`.
+"""Program that runs a command until standard input ends: `python child.py COMMAND...`.
 
 The input is a pipe of the process that uses the command, and ends even if that is killed.
 """

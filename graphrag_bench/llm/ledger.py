@@ -1,4 +1,4 @@
-"""Ledger of model calls as JSON lines, sums over it, and budgets."""
+"""The ledger of model calls as JSON lines, sums over its lines, and budgets."""
 
 import json
 import os
@@ -152,9 +152,9 @@ class Budget:
     spent fit the limit together. Otherwise it waits for running calls; if no call is running, the
     run stops.
 
-    The amount spent is `before`, the calls of this object, and new lines in the ledgers that
-    `others` returns, which belong to other processes of the same run. Running calls of other
-    processes are unknown here, so the total may exceed the budget.
+    The amount spent is the sum of `before`, the calls of this object, and new lines in the ledgers
+    that `others` returns. These ledgers belong to other processes of the same run. Running calls of
+    other processes are unknown here, so the total may exceed the budget.
     """
 
     def __init__(

@@ -54,7 +54,7 @@ class FailureGate:
 
 @dataclass(frozen=True)
 class Usage:
-    """Sums over calls, cached ones included.
+    """Sums over calls, including cached calls.
 
     `failed` calls have no reply; `truncated` replies reached `max_tokens` or the window's end.
     """

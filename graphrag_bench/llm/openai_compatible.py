@@ -17,7 +17,7 @@ from graphrag_bench.terminal import is_local
 from graphrag_bench.text import count_tokens, encodable
 
 TIMEOUT, RETRIES = 300.0, 10
-"""Timeout of one try in seconds, and number of retries; all waits take about a minute."""
+"""Timeout of each try in seconds, and number of retries; all waits take about a minute."""
 LOCAL_CONCURRENCY = 256
 _MIN_CUT = 256
 _SCHEMA = Prompt("graphrag_bench.llm:prompts/schema.j2")
@@ -52,12 +52,12 @@ _FINISHES = {
     "failed": "error network_error insufficient_system_resource malformed_function_call",
 }
 _MEANINGS = {name: meaning for meaning, names in _FINISHES.items() for name in names.split()}
-"""Meanings of finish reasons; all others mean `stop`. Source: the references of OpenAI, Anthropic,
+"""Meanings of finish reasons; others mean `stop`. Source: the references of OpenAI, Anthropic,
 Gemini, Cohere, Mistral, TGI, Bedrock, DeepSeek and Zhipu."""
 
 
 class OpenAICompatible(ChatModel):
-    """Model of a server with `/chat/completions`: OpenAI, vLLM, Ollama, llama.cpp and others.
+    """Model of a server with `/chat/completions`, such as OpenAI, vLLM, Ollama or llama.cpp.
 
     `limits` hold for all callers and threads of the object. A request field that the server does
     not support stops the run; `dialect` can leave it out.

@@ -27,7 +27,7 @@ class Replay(ChatModel):
 
     @property
     def window(self) -> int | None:  # type: ignore[override]  # the recorded model's
-        """The window from the settings, or that of the recorded model in OpenAI's list."""
+        """The window from the settings, or the recorded model's window in OpenAI's list."""
         return self._window or provider_facts(self.identity.rpartition(":")[0], OPENAI)[0]
 
     @cached_property
@@ -52,7 +52,10 @@ class Replay(ChatModel):
         return self._identity or there[0]
 
     def call(self, request: Request) -> Completion:
-        """Return the stored reply, or raise the stored failure; raises NotAccepted without one."""
+        """Return the stored reply or raise the stored failure.
+
+        Raises NotAccepted if neither is stored.
+        """
         key, _ = reply_key(self.identity, request)
         if (row := self._rows.get(key)) is None:
             shown = request.prompt[-1].content[:200] if request.prompt else ""

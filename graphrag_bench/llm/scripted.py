@@ -49,7 +49,7 @@ class Scripted(ChatModel):
         return f"scripted:{digest(plan, code(self.answer) if self.answer else '')}"
 
     def call(self, request: Request) -> Completion:
-        """Return the planned reply; raises RunStopped for a prompt without one."""
+        """Return the planned reply; raises RunStopped for a prompt without a planned reply."""
         with self._lock:
             self.prompts.append(request.prompt)
         n_words = sum(len(message.content.split()) for message in request.prompt)

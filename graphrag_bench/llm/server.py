@@ -115,8 +115,8 @@ class _Tries(threading.local):
 class Server:
     """Client of one server: the `openai` client with an address, a key and rate limits.
 
-    Calls are sent one at a time until one succeeds, so that a wrong key fails one call and not one
-    per thread.
+    Calls are sent one at a time until a call succeeds, so that a wrong key fails a single call
+    instead of a call per thread.
     """
 
     windows_file: Path | None = None

@@ -57,11 +57,11 @@ class Vllm(ChatModel):
     """Model of the hub or of a folder, in a server from the first call until the process ends.
 
     `window` is in tokens, `timeout` in seconds, `args` are further flags of the server. `version`
-    of vLLM is that of the installed program; if set, plans and stored replies need no program.
+    is the version of the installed vLLM; if set, plans and stored replies need no program.
     """
 
     folder: Path | None = None
-    """Folder of the server's log; None for a temporary one."""
+    """Folder of the server's log; None for a temporary file."""
 
     def __init__(
         self, model: str, revision: str | None = None, dtype: str = "auto",
@@ -185,7 +185,7 @@ class Vllm(ChatModel):
         return [_PREFIX.sub("", line).strip() for line in reversed(lines)] or ["no output"]
 
     def _cause(self) -> str:
-        """Return the line of the log that says why the server ended, and what to do."""
+        """Return the log line that says why the server ended, with advice."""
         lines = self._lines()
         line, advice = next((line, advice) for pattern, advice in _CAUSES.items()
                             for line in lines if re.search(pattern, line, re.I))  # fmt: skip
@@ -194,7 +194,7 @@ class Vllm(ChatModel):
 
 
 def _get(address: str) -> str:
-    """Return a reply with its status, through no proxy; "" without one."""
+    """Return the status and the body of a reply, without a proxy; "" if there is no reply."""
     with suppress(OSError), build_opener(ProxyHandler({})).open(address, timeout=10) as reply:
         return f"{reply.status} {reply.read()}"
     return ""

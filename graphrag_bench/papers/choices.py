@@ -72,7 +72,7 @@ def content(group: str, name: str) -> dict[str, Any] | None:
 
 
 def chunking(dataset: str) -> dict[str, Any] | None:
-    """Return the chunking that a paper sets for a data set; None without one."""
+    """Return the chunking that a paper sets for a data set; None if it sets no chunking."""
     _, values = _split(_words("dataset", dataset) or ())
     return values.get("chunking")
 
@@ -100,7 +100,7 @@ def table_runs(full_name: str) -> TableRuns:
 
 
 def _row_name(recipe: Recipe, words: Sequence[str]) -> str:
-    """Method, model if the table has several, and the printed settings with an effect."""
+    """Name of a row: method, model if the table has several, and the settings with an effect."""
     method = recipe.method_name
     model = recipe.model if method and len(recipe.table.llms) > 1 else ""
     rows = zip(recipe.cell.setting, recipe.table.rows_of(recipe.cell), strict=True)
@@ -135,7 +135,7 @@ def _words(group: str, name: str) -> list[str] | None:
 
 
 def _of_paper(paper: Paper, group: str) -> dict[str, list[str]]:
-    """The settings of a paper's choices; a data set with nothing but a card is left out."""
+    """The settings of a paper's choices; a data set with only a card is left out."""
     if group == "dataset":
         places = {_slug(name): place for name, place in paper.datasets.items() if place.run_card}
         return {

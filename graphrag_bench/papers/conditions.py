@@ -66,7 +66,7 @@ class Condition(BaseModel):
 
 @cache
 def load_conditions(paper_name: str) -> tuple[Condition, ...]:
-    """Return the conditions of a paper, after those of the paper named by its `like`."""
+    """Return the conditions of a paper; the conditions of its `like` paper come first."""
     inherited = load_conditions(like) if (like := load_paper(paper_name).like) else ()
     file = FOLDER / paper_name / "conditions.yaml"
     if not file.is_file():

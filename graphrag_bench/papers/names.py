@@ -147,8 +147,8 @@ class TableShape(_Entry):
     """One table or figure; `grids` describe its cells, without the numbers.
 
     `shows` describes these cells. `graph` is the method whose graph sizes are printed. `settings`
-    and `methods` override those of the paper. `notes` explain differences from the printed figures
-    by method.
+    and `methods` override the settings and methods of the paper. `notes` explain differences from
+    the printed figures by method.
     """
 
     kind: Literal["runs", "winrates", "counts", "unprinted"]

@@ -34,7 +34,7 @@ _COUNTING = ("method=bm25", *_SIZES)
 _PUBLISHED = ("regime=published", "reference_rows=off")
 """Settings of all runs of a table; reference rows are off."""
 _TOLERANCE = 0.02
-"""Largest relative difference between a size and the printed one."""
+"""Largest relative difference between a size and the printed size."""
 _ROUNDED = re.compile(r"printed \d+(?:\.(?P<decimals>\d+))?(?P<unit>[KM])$")
 _TEXTS = ("dataset", "method", "versus", "metric", "llm", "unit", "note")
 
@@ -95,7 +95,7 @@ class PrintedSize:
         return cls(what, round(cell.value or 0), rounding)
 
     def agrees(self, n: float) -> bool:
-        """Return whether a size equals the printed one within 2 % or its rounding."""
+        """Return whether a size equals the printed size within 2 % or within its rounding."""
         return abs(n - self.value) <= max(_TOLERANCE * self.value, self.rounding)
 
 
@@ -116,7 +116,7 @@ class PaperTable:
 
     @property
     def owner(self) -> str:
-        """The paper that defines the models and data sets: the `like` paper, or this one."""
+        """The paper that defines the models and data sets: the `like` paper, or this paper."""
         return self.paper.like or self.paper_name
 
     @property
@@ -157,7 +157,7 @@ class PaperTable:
         return [known.get(item) or PrintedSetting(run=[item]) for item in cell.setting]
 
     def parts(self, cell: PrintedCell) -> "list[Part]":
-        """Return the runs, or pairs of runs, of a cell's figure; most cells have one."""
+        """Return the runs, or pairs of runs, of a cell's figure; most cells have a single run."""
         levels = [word for row in self.rows_of(cell) for word in setting_values(row.levels)] or [""]
         own = Recipe(self, cell)
         other = Recipe(self, replace(cell, method=cell.versus, versus=cell.method))
@@ -192,7 +192,7 @@ class Recipe:
 
     @property
     def place(self) -> PrintedSet:
-        """The meaning of the data set."""
+        """The meaning of the printed data set."""
         return self.table.paper.datasets[self.cell.dataset]
 
     @property
@@ -221,7 +221,7 @@ class Recipe:
 
     @property
     def required(self) -> tuple[str, ...] | None:
-        """The settings that a run must have for the cell; None if no method here does."""
+        """The settings that a run must have for the cell; None if no method here fits the cell."""
         method, table = self.method, self.table
         if self.cell.method and (method is None or method.run is None):
             return None
@@ -241,7 +241,7 @@ class Recipe:
     def row_words(self) -> tuple[str, ...] | None:
         """The settings of the run without its data set; None if its set or method is not here.
 
-        Settings of the row override those of its method, then of the table, then of the paper.
+        Settings of the row override settings of its method, then of the table, then of the paper.
         """
         own, table = self.required, self.table
         if own is None or self.place.run_card is None:
@@ -260,13 +260,13 @@ class Recipe:
 
     @property
     def words(self) -> tuple[str, ...] | None:
-        """All settings of the run: those of its data set, then of its row."""
+        """All settings of the run: first the settings of its data set, then of its row."""
         row = self.row_words
         return None if row is None else merge_settings([*self.set_words, *row])
 
     @property
     def model(self) -> str:
-        """The printed name of the model; if it has two names, the one used in the table."""
+        """The printed name of the model; if it has two names, the name used in the table."""
         name, known = self.cell.llm or self.table.paper.llm, self.table.paper.llms
         same = (
             one for one in self.table.llms if name in known and known[one].run == known[name].run
@@ -294,7 +294,7 @@ class Part:
 
     @property
     def sides(self) -> tuple[Recipe, ...]:
-        """The runs of the part: two for a win rate, else one."""
+        """The runs of the part: two for a win rate, else a single run."""
         return (self.own, self.other) if self.own.cell.versus else (self.own,)
 
 
@@ -335,7 +335,7 @@ def printed_sizes(paper_name: str, card: str) -> tuple[PrintedSize, ...]:
 
 @cache
 def load_paper(name: str) -> Paper:
-    """Load and check a paper's `paper.yaml`, merged with that of the paper named by `like`."""
+    """Load and check a paper's `paper.yaml`, merged with the file of its `like` paper."""
     content: dict[str, Any] = _content(name)
     inherited = _content(content["like"]) if "like" in content else {}
     return Paper.model_validate({**inherited, **content})
@@ -363,7 +363,7 @@ def load_table(full_name: str) -> PaperTable:
 
 
 def _without_number(table: PaperTable) -> list[PrintedCell]:
-    """The cells of the grids that are not printed, in the units of the printed ones."""
+    """The cells of the grids that are not printed, in the units of the printed cells."""
 
     def place(cell: PrintedCell) -> tuple[object, ...]:
         of_run = frozenset(Recipe(table, cell).required or ())

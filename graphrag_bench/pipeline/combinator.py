@@ -43,7 +43,7 @@ class Nested(Step):
         )
 
     def describe(self) -> dict[str, Any]:
-        """Return the fields, with a description of their steps, and the fingerprint of the code."""
+        """Return the fields, with nested steps as descriptions, and a fingerprint of the code."""
         every = self._change_lists(lambda steps: [one.describe() for one in steps])
         own = {one.name: every[one.name] for one in fields(self) if one.compare}
         return {"step": type(self).__name__, **own, "code": code(type(self))}

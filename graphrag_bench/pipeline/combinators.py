@@ -157,7 +157,7 @@ class Each(Nested):
 class Repeat(Nested):
     """Loop that runs the inner steps until the slot `until` is true, at most `times` times.
 
-    `keep` selects the rows of the last round (`last`), or merges those of all rounds by first
+    `keep` selects the rows of the last round (`last`), or merges the rows of all rounds by first
     appearance (`union`) or by best score (`max`).
     """
 

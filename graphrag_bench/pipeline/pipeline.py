@@ -1,4 +1,4 @@
-"""Pipelines: build one from a method file, report all its problems at once, run it in blocks."""
+"""Build a pipeline from a method file, report all its problems at once, and run it in blocks."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace

@@ -1,12 +1,12 @@
-"""Path pooling: steps that a run can insert before a packer that has the key `path_pooling`.
+"""Path pooling: steps that a run can insert before a packer with the key `path_pooling`.
 
     {op: context.relationships, share: 0.2, path_pooling: {entities: nlp}}
 
-`pooling=rerank` pools the relationships that fit the packer's prompt. `pooling=reselect` pools
-those of `search`, whose lists are at least `coarse_k` long, and keeps `keep` of them. Paths start
-at the entities of the question, which are found by `question.entities.KIND` (or are the method's
-mentions) and linked to nodes; if the method's nodes are `linked`, they are the entities. `scores`
-is the setting of `path.pool`.
+`pooling=rerank` pools the relationships that fit the packer's prompt. `pooling=reselect` pools the
+relationships of `search`, whose lists are at least `coarse_k` long, and keeps `keep` of them. Paths
+start at the entities of the question, which are found by `question.entities.KIND` (or are the
+method's mentions) and linked to nodes; if the method's nodes are `linked`, they are the entities.
+`scores` is the setting of `path.pool`.
 """
 
 from collections.abc import Callable, Mapping, Sequence

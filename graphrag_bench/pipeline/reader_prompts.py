@@ -74,7 +74,7 @@ def common_forms(regime: Regime, forms: Iterable[FormName]) -> list[FormName]:
 
 
 def own_answers(steps: Iterable[OperatorStep]) -> list[str]:
-    """Return the operators that answer by a method's own prompt instead of the common one."""
+    """Return the operators that answer by a method's own prompt instead of the common prompt."""
     names: dict[str, None] = {}
     for op, files in _answering(steps):
         if COMMON.name not in {file.name for file in files}:

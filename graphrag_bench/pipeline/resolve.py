@@ -38,8 +38,8 @@ class Resolve(Nested):
     Each sub-question runs on a copy of the state: `question` is the sub-question with its form of
     answer, `dependencies` has the answered sub-questions it depends on, `question_kind` its kind.
     Independent sub-questions run as one block. `answer` answers the sub-questions only: the final
-    question's slots are left for later steps. Ranked rows of all sub-questions are merged, those of
-    the final question last.
+    question's slots are left for later steps. Ranked rows of all sub-questions are merged; rows of
+    the final question come last.
     Source: PankRAG (2025), sections 2.2 and 2.3; architecture of this project.
     """
 

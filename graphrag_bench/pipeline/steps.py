@@ -207,7 +207,10 @@ class OperatorStep(Step):
         ]
 
     def _compute(self, states: Sequence[RetrievalState], execution: Execution) -> list[_Result]:
-        """Call a batched operator for all states, other operators and on failure one by one."""
+        """Call a batched operator for all states at once; call other operators state by state.
+
+        After a failed batch, the batched operator is called state by state too.
+        """
         if self.operator.batched and len(states) > 1 and not _MODELS & {*self.operator.needs}:
             done = self._call(states, execution)
             if not isinstance(done[0][0], Failure):

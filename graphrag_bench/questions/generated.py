@@ -16,7 +16,7 @@ from graphrag_bench.text import normalise_name, words
 class QA:
     """A generated question with answers and gold documents.
 
-    `origin`: the user and task of an abstract question, the facts of a specific one.
+    `origin`: the user and task of an abstract question, or the facts of a specific question.
     """
 
     text: str

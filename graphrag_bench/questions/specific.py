@@ -58,8 +58,8 @@ class Chains:
         """Sample up to `n` distinct chains of `hops` facts.
 
         A chain repeats no node, and no single fact joins its ends. From the first node, its
-        relations lead only to the last node. Names, or relations, count as equal if the words of
-        one contain the words of the other.
+        relations lead only to the last node. Two names, or two relations, count as equal if the
+        words of one contain all words of the other.
         """
         chains: dict[tuple[int, tuple[str, ...]], tuple[int, ...]] = {}
         for first in rng.permutation(self.rows).tolist():

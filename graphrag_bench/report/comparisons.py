@@ -1,4 +1,4 @@
-"""Paired differences between runs: methods against a baseline, and two runs."""
+"""Paired differences between methods and a baseline, and between two runs."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -183,7 +183,7 @@ def format_difference(difference: Difference) -> str:
 
 
 def fewer_questions_note(rows: Sequence[Comparison]) -> list[str]:
-    """Return a note that explains `n of m`, if a difference covers fewer questions than a mean."""
+    """Return a note that explains `n of m` if a difference covers fewer questions than a mean."""
     says = "n of m: the difference is over n questions of both runs, each mean over up to m"
     return [says] if any(row.difference.n != row.n for row in rows) else []
 

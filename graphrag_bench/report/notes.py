@@ -1,4 +1,4 @@
-"""The notes under a table of runs: models, sources and warnings, read from `metrics.json`."""
+"""The notes under a table of runs: models, sources and warnings from each `metrics.json`."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -280,7 +280,7 @@ def same_contexts(runs: Sequence[RunMetrics]) -> Iterator[Note]:
 
 
 def context_of_rows(run: RunMetrics) -> bool:
-    """Return whether a run's contexts hold no chunks by design: only nodes, paths or reports."""
+    """Return whether a run's contexts hold no chunks by design, but nodes, paths or reports."""
     usage = run["usage"]
     chunks = usage.get("chunks_per_context"), usage.get("contexts_without_chunks")
     return bool(usage["context_tokens_per_question"]) and chunks == (0, 0)

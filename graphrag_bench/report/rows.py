@@ -33,7 +33,7 @@ def usual_metrics(names: Iterable[str]) -> list[str]:
 
 
 def regime_of(run: RunMetrics) -> str:
-    """Return the regime of a run; "" for an imported one."""
+    """Return the regime of a run; "" for an imported run."""
     return str(run.get("regime", "house"))
 
 
@@ -57,7 +57,7 @@ def group_by(
 
 
 def different_corpora(first: RunMetrics, second: RunMetrics) -> bool:
-    """Return whether two runs have different corpora; False if one is unknown."""
+    """Return whether two runs have different corpora; False if a corpus is unknown."""
     corpora = first.get("corpus"), second.get("corpus")
     return None not in corpora and corpora[0] != corpora[1]
 
@@ -67,7 +67,7 @@ def runs_by_corpus(
 ) -> dict[str, dict[str, list[RunMetrics]]]:
     """Return the runs of data sets with several corpora, by data set and corpus fingerprint.
 
-    With `of_each_set` false, all data sets count as one.
+    With `of_each_set` false, all data sets count as one data set.
     """
     known = [run for run in runs if run.get("corpus")]
     sets = group_by(known, lambda run: str(run["dataset"]) * of_each_set)
@@ -123,8 +123,9 @@ _STEPS = ("method.convert.", "method.retrieve.", "method.generate.")
 def best_run(runs: Sequence[RunMetrics], metric: str) -> tuple[int, dict[str, Any]]:
     """Return the position of the run with the highest mean of `metric`, and the selection's record.
 
-    The first of tied runs wins; `n_equal` counts the others. Reference rows and runs with failed
-    questions are left out. Raises UserError if no run remains or none has the metric.
+    The first of tied runs wins; `n_equal` counts the other runs with this mean. Reference rows and
+    runs with failed questions are left out. Raises UserError if no run remains or none has the
+    metric.
     """
     tuned = [row for row, run in enumerate(runs) if run["role"] not in REFERENCE_ROLES]
     metrics = {row: runs[row]["metrics"] for row in tuned if not runs[row]["failed"]}
@@ -150,8 +151,8 @@ def best_run(runs: Sequence[RunMetrics], metric: str) -> tuple[int, dict[str, An
 def selection_mark(run: RunMetrics) -> str:
     """Return a mark for a run that is scored on the split it was selected on, else "".
 
-    The mark is `(selected on this split, n configurations)`. Dev and test parts of one division
-    share no questions; all other parts may.
+    The mark is `(selected on this split, n configurations)`. The dev and test parts of the same
+    division share no questions; all other parts may.
     """
 
     def overlap(selection: RunMetrics) -> bool:
@@ -167,8 +168,8 @@ def in_table_order(runs: Sequence[RunMetrics]) -> list[RunMetrics]:
     """Return the runs in table order, with unique titles.
 
     The order is by data set, context budget, and role from floor to ceiling. A title has the data
-    set if there are several, the settings in which runs of one title differ (else their keys),
-    `(?)` for an unverified method, and `selection_mark`. Cells of a sweep come first, in
+    set if there are several, the settings in which runs with the same title differ (else their
+    keys), `(?)` for an unverified method, and `selection_mark`. Cells of a sweep come first, in
     order, with the varied settings; the other rows of a sweep are references.
     """
     cells = [run for run in runs if "varied" in run]
@@ -202,7 +203,7 @@ def _cells(runs: Sequence[RunMetrics]) -> list[RunMetrics]:
 
 
 def _stock_title(run: RunMetrics) -> str:
-    """Return the title of a cell, without the edits of its steps if the sweep varies these."""
+    """Return the title of a cell, without the edits of its steps if the sweep varies the edits."""
     stages = ("convert.", "retrieve.", "generate.")
     varies_steps = any(stage in run["varied"] for stage in stages)
     return str(run["title"]).removesuffix(run.get("edits", "") if varies_steps else "").strip()
@@ -256,7 +257,7 @@ def _by_group(
 
 
 def _details(runs: Sequence[RunMetrics]) -> list[str]:
-    """Sources, then also parameters, settings of steps, and keys, until all runs differ."""
+    """Add sources, parameters, settings of steps and keys, in turn, until all titles differ."""
     settings = [_settings(run) for run in runs]
     names, details = _differing(settings), list[str]()
     for most in range(3):
@@ -276,7 +277,7 @@ def differing_settings(runs: Sequence[RunMetrics]) -> list[str]:
 
 
 def above_steps(names: Iterable[str]) -> list[str]:
-    """Return the settings outside of steps; all settings if every one is inside a step."""
+    """Return the settings outside of steps; all settings if every setting is inside a step."""
     every = list(names)
     return [name for name in every if not name.startswith(_STEPS)] or every
 

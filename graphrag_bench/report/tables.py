@@ -325,7 +325,7 @@ class ListedRun:
 
 
 def runs_table(caption: str, runs: Sequence[ListedRun]) -> Table:
-    """Return a table with a row for each run, in the order given."""
+    """Return a table with a row for each run, in the order of the runs."""
     scored = [run for run in runs if run.metrics]
     metrics = [run.metrics for run in scored]
     details = parameter_details([(run.dataset, run.method) for run in scored], metrics)

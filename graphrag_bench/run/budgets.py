@@ -146,7 +146,7 @@ def _of_block(op: OperatorStep, budget: ContextBudget, settings: RunSettings) ->
     """Return the changed settings of a block.
 
     Under a profile a block without a `top_k` takes every row that fits. A fixed number of tokens
-    (`share` above 1) is scaled from the method's own budget to this one.
+    (`share` above 1) is scaled from the method's own budget to this budget.
     """
     new: dict[str, Any] = {}
     filled = budget.filling and op.operator.name == f"context.{_SLOTS[budget.filling]}"
@@ -162,10 +162,10 @@ def _of_block(op: OperatorStep, budget: ContextBudget, settings: RunSettings) ->
 
 
 def _outer_lists(pipeline: Pipeline, slot: str) -> list[OperatorStep]:
-    """Return the steps with a `top_k` whose only output used by other steps is this slot.
+    """Return the steps with a `top_k` from which later steps use only this slot.
 
-    They follow the last step that gives such rows to a model, where longer lists would cost calls.
-    Lists inside branches, `each` and `repeat` keep their length.
+    They follow the last step that gives rows of this kind to a model, where longer lists would cost
+    calls. Lists inside branches, `each` and `repeat` keep their length.
     """
     steps = pipeline.steps()
     read = {read.slot for op in pipeline.operators() for read in op.operator.reads}
@@ -252,7 +252,7 @@ def holds_corpus(dataset: Dataset, pipeline: Pipeline, budget: ContextBudget) ->
 def empty_blocks(
     pipeline: Pipeline, budget: ContextBudget, window: ContextWindow, *, asked: bool = False
 ) -> str:
-    """Return why no chunk fits into a prompt, with a sufficient budget; "" if one fits.
+    """Return why no chunk fits into a prompt, and a sufficient budget; "" if a chunk fits.
 
     An explicit budget (`asked`) may leave all chunks out of a prompt that has other rows.
     """

@@ -48,7 +48,7 @@ def run_folders(home: Path) -> list[Path]:
 def find_folder(name: str, home: Path) -> Path:
     """Return the folder of a finished or unfinished run, given its path or a key prefix.
 
-    Raises UserError if none or more than one matches, and for a folder outside HOME/runs.
+    Raises UserError if no folder or several folders match, and for a folder outside HOME/runs.
     """
     root, folders = (home / "runs").resolve(), run_folders(home)
     if not Path(name).is_dir():
@@ -78,7 +78,7 @@ def _remove(path: Path) -> None:
 
 
 def garbage(home: Path) -> tuple[list[Garbage], list[str]]:
-    """Return what can be removed below HOME/artifacts and HOME/runs, and notes on what stays.
+    """Return the garbage below HOME/artifacts and HOME/runs, and notes on the items that stay.
 
     Garbage: artifacts that no stored run refers to, unfinished builds that no stored run needs, and
     other unfinished files older than an hour. If a run has no list of its artifacts, all artifacts

@@ -252,7 +252,7 @@ class Experiment:
 
     @property
     def extraction(self) -> str:
-        """The variant of the entity extraction or imported graph; "" for a method without one."""
+        """The variant of the entity extraction or of the imported graph; "" if there is neither."""
         for item in self.plan:
             imported = item.resource == "graph" and "import_from" in item.builder.needs
             if imported or item.resource in extractions():
@@ -260,7 +260,7 @@ class Experiment:
         return ""
 
     def selection(self) -> tuple[list[Question], frozenset[str]]:
-        """Return the questions of the run, stratified by type, and the ids of those to answer."""
+        """Return the run's questions, stratified by type, and the ids of questions to answer."""
         settings = self.settings
         part = within_split(self.dataset.interleaved(), settings.split, settings.dev_share)
         selected = part[: settings.limit]
@@ -281,7 +281,7 @@ class Experiment:
 def _checked_pipeline(
     settings: RunSettings, keys: MethodKeys, options: StepOptions, dataset: Dataset
 ) -> tuple[Pipeline, Choices]:
-    """Return the steps of a method, and the variants and settings of its artifacts."""
+    """Return the pipeline of a method, and the variants and settings of its artifacts."""
     errors = ErrorCollector()
     pipeline, problems = build(settings.method, options)
     choices = errors.attempt(lambda: artifact_choices(settings, keys.build or {}, dataset))
@@ -343,8 +343,8 @@ def _check_steps(
 ) -> None:
     """Raise one UserError with every problem of a method's steps.
 
-    Slots and resources are checked once there are no other `problems`. `attributes` are those of
-    the graph, where they are known.
+    Slots and resources are checked once there are no other `problems`. `attributes` are the
+    attributes of the graph, where they are known.
     """
     slots = frozenset(FIRST_SLOTS.values() if method.get("given") else ())
     problems = [*unresolved(method), *problems] or pipeline.check(

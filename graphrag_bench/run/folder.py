@@ -1,4 +1,4 @@
-"""The run folder: rows are appended to a journal and sorted when the run ends.
+"""The run folder, with rows that are appended to a journal and sorted when the run ends.
 
 A kill loses at most the row being written: readers skip a torn last line, and every other file is
 written under a temporary name and renamed. Shards share a folder, each with its own journal,
@@ -73,11 +73,11 @@ class RunFolder:
         return self.path / (f"{name}.{self.shard}.{suffix}" if self.shard else f"{name}.{suffix}")
 
     def files(self, name: str) -> list[Path]:
-        """Return the files with this name from all shards, that of the unsharded run first."""
+        """Return the files with this name from all shards, the file of the unsharded run first."""
         return sorted(self.path.glob(f"{name}.jsonl")) + sorted(self.path.glob(f"{name}.*.jsonl"))
 
     def rows(self) -> dict[str, Row]:
-        """Return the stored row of each question id; if there are two, the more complete one."""
+        """Return the stored row of each question id; if there are two, the more complete row."""
         rows: dict[str, Row] = {}
         for path in (*self.files("records"), *self.files("journal")):
             for row in read_lines(path):
@@ -126,7 +126,7 @@ class RunFolder:
 
         An unsharded run excludes all shards, and shards of different totals exclude each other,
         because they would answer the same questions. A process takes its own lock before it checks
-        the others.
+        the locks of other processes.
         """
         own, division = self.file("run", "lock"), self.shard.partition("-of-")[2]
         refusal = (
@@ -163,7 +163,7 @@ class RunFolder:
         return new
 
     def add_selection(self, selection: Mapping[str, Any]) -> list[dict[str, Any]]:
-        """Add a sweep in which this run was best to `selections`, and return all selections."""
+        """Record in `selections` that this run won a sweep, and return all selections."""
         stored = self.metrics()
         selections: list[dict[str, Any]] = stored.get(SELECTED, [])
         if selection not in selections:
@@ -235,7 +235,7 @@ def write_rows(path: Path, rows: Iterable[Row]) -> None:
 
 
 def append_lines(path: Path, rows: Iterable[Row]) -> None:
-    """Append JSON lines in one write, on a new line if a kill left the last one unfinished."""
+    """Append JSON lines in one write, on a new line if a kill left the last line unfinished."""
     if not (text := _lines(rows)):
         return
     with path.open("a+b") as file:
@@ -270,7 +270,7 @@ def write_whole(path: Path, text: str) -> None:
 
 
 def is_narrower(new: Mapping[str, Any], stored: Mapping[str, Any]) -> bool:
-    """Return whether a scoring covers a strict subset of the questions and answers of another.
+    """Return whether `new` covers a strict subset of the questions and answers of `stored`.
 
     The two parts of a split do not cover each other, nor do splits with different shares.
     """

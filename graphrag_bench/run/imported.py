@@ -118,9 +118,9 @@ def export_trec(run: StoredRun, folder: Path) -> int:
     """Write `run.trec` and `qrels.trec` of the scored questions; return their number.
 
     Without the data set, all questions are written and `qrels.trec` is omitted. A question without
-    documents has `NO_PASSAGE`. Documents of one rank share a score; trec_eval sorts them by name.
-    Evidence with several documents has its own name. Raises UserError for a run without rankings
-    and for a name with white space.
+    documents has `NO_PASSAGE`. Documents with the same rank share a score; trec_eval sorts them by
+    name. Evidence with several documents has its own name. Raises UserError for a run without
+    rankings and for a name with white space.
     """
     scored = set(scored_questions(run)) if run.dataset else set(run.rows)
     rows = [row for name, row in run.rows.items() if name in scored and "documents" in row]

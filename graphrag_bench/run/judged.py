@@ -26,7 +26,7 @@ def judged_rows(folder: Path) -> list[Row]:
 def judged_values(rows: Iterable[Row]) -> dict[str, dict[str, dict[str, float | None]]]:
     """Return judged values by judge, metric and question; do not average None (missing).
 
-    If rows differ only in their prompts, the last one is used.
+    If rows differ only in their prompts, the last row is used.
     """
     judges: dict[str, dict[str, dict[str, float | None]]] = {}
     for row in rows:
@@ -50,7 +50,7 @@ def sort_rows(rows: Iterable[Row], questions: Sequence[str], metrics: Sequence[s
 def judged_scores(folder: RunFolder) -> dict[str, dict[str, float | None]]:
     """Return the value (0 to 1) of each question and metric; None for an unreadable reply.
 
-    Of several rows the last one counts. With several judges of a metric its name has the judge
+    Of several rows the last row counts. With several judges of a metric its name has the judge
     ("judged_correctness by MODEL"). Raises UserError for a row without question, metric or value, a
     value out of range, and a metric that is computed, not judged.
     """

@@ -35,7 +35,7 @@ from graphrag_bench.world.dataset import training_worlds
 
 T = TypeVar("T")
 MOST_OF_A_KIND = 2
-"""Cached models of a group and files of a kind: those of this run and of the previous one."""
+"""Cached models of a group and files of a kind: the models of this run and of the previous run."""
 MOST_BYTES = 2**30
 """Size on disk of the cached artifacts."""
 LEAST_BYTES = MOST_BYTES // 64
@@ -95,7 +95,7 @@ class Models(Mapping[str, Any]):
         earlier: Callable[[], Sequence[Path]],
         others: Callable[[], Sequence[Path]] = tuple,
     ) -> None:
-        """Write calls to `ledger`; its costs and those of `earlier` and `others` count as spent.
+        """Write calls to `ledger`; the costs in `ledger`, `earlier` and `others` count as spent.
 
         `others` are the ledgers of other processes of the same run. Failures are counted from 0.
         """
@@ -105,7 +105,7 @@ class Models(Mapping[str, Any]):
         self.ledger_path, self.earlier, self.others = ledger, earlier, others
 
     def release(self) -> None:
-        """Release models, files and the ledger; the process cache keeps shared ones."""
+        """Release models, files and the ledger; the process cache keeps shared models and files."""
         self._drop(_RELEASED)
 
     def _drop(self, names: Sequence[str]) -> None:
@@ -170,7 +170,7 @@ class Models(Mapping[str, Any]):
 
     @cached_property
     def llm_build(self) -> ChatModel:
-        """The model that builds artifacts; by default the one that answers."""
+        """The model that builds artifacts; by default the model that answers."""
         if self.settings.llm_build is None:
             return self._language_model("llm") if self._trial else self.llm
         return self._language_model("llm_build")
@@ -227,7 +227,7 @@ class Models(Mapping[str, Any]):
 
     @property
     def openie(self) -> Any:
-        """The OpenIE file of the data set; raises UserError without one."""
+        """The OpenIE file of the data set; raises UserError if it has no OpenIE file."""
         if self.corpus.openie is None:
             raise UserError(
                 f"Data set '{self.corpus.name}' has no OpenIE file: set dataset.openie=FILE or "
@@ -237,7 +237,7 @@ class Models(Mapping[str, Any]):
 
     @property
     def training(self) -> TrainingSet:
-        """Training questions with gold, never those of the run; raises UserError without any."""
+        """Training questions with gold, never the run's questions; raises UserError without any."""
         return (training_worlds if self.corpus.synthetic else training_set)(self.corpus)
 
     @property
@@ -372,7 +372,7 @@ class _Recent(Generic[T]):
 
 
 def _weight(model: object) -> int:
-    """Return a weight that makes a model on a GPU end the one before it."""
+    """Return a weight that makes a model on a GPU replace the previous model on the GPU."""
     return MOST_OF_A_KIND if isinstance(model, Vllm) else 1
 
 

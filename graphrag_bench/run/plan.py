@@ -104,7 +104,7 @@ def _step_lines(experiment: Experiment) -> Iterator[str]:
 
 
 def remaining(experiment: Experiment) -> tuple[int, int]:
-    """Return the number of questions left to run, and how many of them are to be answered."""
+    """Return the number of questions left to run, and the number of them to answer."""
     selected, to_answer = experiment.selection()
     done = {
         answering: experiment.folder.finished_questions(answering) for answering in (True, False)

@@ -78,7 +78,7 @@ def results(experiment: Experiment, selected: Sequence[Question]) -> dict[str, A
 
 
 def _still_valid(experiment: Experiment, n_rows: int, n_answered: int) -> Mapping[str, Any]:
-    """Return the stored metrics of the same questions by the same code, or an empty mapping.
+    """Return the stored metrics if questions and code are the same, else an empty mapping.
 
     Values that need a tokenizer are taken from the stored metrics, because loading the tokenizer
     takes a third of a finished run's time.
@@ -189,8 +189,8 @@ def cost(experiment: Experiment, selected: Sequence[Question]) -> dict[str, Any]
 def reopen(run: StoredRun, home: Path, changed: Mapping[str, Any] | None = None) -> Experiment:
     """Prepare the experiment of a stored run with the current code; nothing is run.
 
-    The home is that of the run's folder, else `home`; `changed` replaces settings. Raises UserError
-    for an imported run and for settings that are no longer valid.
+    The home is the home of the run's folder, else `home`; `changed` replaces settings. Raises
+    UserError for an imported run and for settings that are no longer valid.
     """
     run.require_steps()
     values = {**run.config, "paths": {"home": str(run.home or home)}, **(changed or {})}

@@ -87,7 +87,7 @@ def dataset_key(settings: DatasetSettings, home: str | Path) -> str:
 
 
 def metric_names(dataset: Dataset, evaluation: EvaluationSettings) -> tuple[str, ...]:
-    """Return the answer metrics of a data set: those of its card, else the default ones.
+    """Return the answer metrics of a data set: the metrics of its card, else the default metrics.
 
     Metrics of options and sub-answers are added if the gold has them, then `evaluation.metrics`.
     """
@@ -311,7 +311,7 @@ def _rates(rows: Sequence[Row]) -> dict[str, dict[str, float]]:
 
 
 def shares(counts: Mapping[str, int]) -> dict[str, float]:
-    """Return the calls, and the shares of calls that failed, were truncated, and so on.
+    """Return the number of calls, and the shares of failed, truncated and other faulty calls.
 
     >>> shares(Counter(calls=4, failed=1))["failed"]
     0.25

@@ -129,7 +129,7 @@ class StoredRun:
         return self._source if isinstance(self._source, Dataset) else None
 
     def require_dataset(self) -> Dataset:
-        """Return its data set; raises UserError with its path if it cannot be read."""
+        """Return the run's data set; raises UserError with its path if it cannot be read."""
         if isinstance(self._source, UserError):
             name = self.config["dataset"].get("name")
             raise UserError(
@@ -181,7 +181,7 @@ def stored_runs(home: str | Path) -> list[StoredRun]:
 
 
 def readable_runs(paths: Sequence[Path]) -> list[StoredRun]:
-    """Return the runs of `metrics.json` files; report and skip unreadable ones."""
+    """Return the runs of `metrics.json` files; report and skip unreadable files."""
     runs: list[StoredRun] = []
     read: Datasets = {}
     for path in paths:
@@ -198,7 +198,7 @@ def readable_runs(paths: Sequence[Path]) -> list[StoredRun]:
 def find_run(name: str, home: str | Path) -> StoredRun:
     """Return the run whose folder, key prefix or method is `name`.
 
-    Raises UserError, which lists the candidates, if no run or more than one matches.
+    Raises UserError, which lists the candidates, if no run or several runs match.
     """
     if (Path(name) / METRICS).exists():
         return StoredRun(RunFolder(Path(name)))
@@ -271,7 +271,7 @@ def repeats_of(
     They cover the `answered` questions that failed in no repeat; `changed` is the number with
     different answers. Each metric has its `mean` with a 95 % interval over questions, the `values`
     of the repeats and their standard deviation `spread`; metrics of evidence are included if they
-    differ. `cost` is that of the repeats after the first.
+    differ. `cost` is the cost of the repeats after the first.
     """
     runs = _trials(run)
     if not runs[1:]:
@@ -349,8 +349,8 @@ def scores_of(
 ) -> dict[str, dict[str, float]]:
     """Return the metrics of each scored question that did not fail.
 
-    `settings` are those of scoring, by default the run's own. If every answer was repeated, the
-    values are means over the repeats in which the question did not fail.
+    `settings` are the settings of scoring, by default the run's own settings. If every answer was
+    repeated, the values are means over the repeats in which the question did not fail.
     """
     repeats = run.metrics.get("repeats") or {}
     whole = repeats.get("questions") == run.metrics["answered"]
@@ -374,7 +374,7 @@ def means(each: Sequence[Mapping[str, float]]) -> dict[str, float]:
 
 
 def stored_differences(runs: Sequence[StoredRun]) -> list[Comparison]:
-    """Return the differences of runs from the baseline of the first run; [] without that baseline.
+    """Return the differences of runs from the baseline of the first run; [] without a baseline.
 
     Each run keeps its own rule of scoring (`RULE`).
     """

@@ -37,7 +37,7 @@ class Sweep:
 
     `command` is its time and process id, which each cell stores too. `varied` lists the settings
     that it varies, `methods` its methods by data set. `cells` has the overrides of each cell; it is
-    () if the sweeper chooses cells one at a time.
+    () if the sweeper chooses each cell by the results of earlier cells.
     """
 
     command: str = ""
@@ -173,7 +173,7 @@ def table_runs(cells: Sequence[Cell], datasets: Datasets) -> list[StoredRun]:
 
 
 def find_runs(names: Sequence[str], home: str | Path) -> list[StoredRun]:
-    """Return the runs of folders, key prefixes or methods, each once, scored by one rule.
+    """Return the runs of folders, key prefixes or methods, each run once, scored by the same rule.
 
     The folder of a sweep stands for the runs of its table, any other folder for all runs below it.
     Raises UserError for a name without runs.
@@ -201,8 +201,8 @@ class CellTables(NamedTuple):
 def cell_tables(every: Sequence[Cell], datasets: Datasets, columns: str = "") -> CellTables:
     """Return the tables of cells; `datasets` caches their data sets.
 
-    `columns` and the main metric default to those of the first run; the main metric is the first of
-    `evaluation.compared`, else the objective.
+    `columns` and the main metric default to the values of the first run; the main metric is the
+    first of `evaluation.compared`, else the objective.
     """
     runs = table_runs(every, datasets)
     if not runs:

@@ -91,7 +91,7 @@ def context_window(settings: RunSettings, dataset: Dataset, models: Models) -> C
     """Return the context window of a run's reader.
 
     No model is loaded; a server may be asked for its window. With `regime=published`, the window is
-    at most that of the source.
+    at most the source's window.
     """
     margin = TOKENIZER_RATIO if "(stand-in)" in models.identity("tokenizer") else 1.0
     llm = models.unwrapped("llm")
@@ -111,7 +111,7 @@ def context_window(settings: RunSettings, dataset: Dataset, models: Models) -> C
 def chunk_size(settings: RunSettings, dataset: Dataset) -> ChunkSize:
     """Return the tokens of a corpus' chunks as the run will cut them.
 
-    At most 200 evenly spaced documents are counted, and only the beginning of long ones.
+    At most 200 evenly spaced documents are counted, and only the beginning of long documents.
     """
     documents, size = dataset.documents, _size_of_chunks(settings, dataset)
     if not documents:

@@ -1,4 +1,4 @@
-"""Export of a run as a small JSON file of a public board, and the check of such a file.
+"""Export a run as a small JSON file of a public board, and check a file of the board.
 
 The file has no texts of the corpus, no paths, no addresses and no keys.
 """
@@ -140,7 +140,7 @@ def _last_part(place: re.Match[str]) -> str:
 
 
 def _overrides(run: StoredRun, home: Path) -> list[str]:
-    """The overrides that reproduce a run's settings; those of steps only if needed."""
+    """The overrides that reproduce a run's settings; overrides of steps only if needed."""
     own = run.config
     words = [f"dataset={own['dataset']['name']}", f"method={own['method']['name']}"]
     words += [f"{one}={own[one]}" for one in ("profile", "fidelity") if own[one] != "default"]
@@ -170,7 +170,7 @@ def _choice(group: str, own: Any) -> str:
 
 
 def _changes(run: StoredRun, words: Sequence[str], home: Path) -> dict[str, Any]:
-    """The settings of a run that overrides do not give; those of steps if all others agree."""
+    """The settings that a run's overrides do not give; settings of steps if all others agree."""
     values = compose_settings([*words, _override("paths.home", str(home))])
     experiment = Experiment.prepare(values, run.dataset, swept=True)
     settings = experiment.settings.model_dump()

@@ -1,8 +1,8 @@
-"""Selection of a stored run for each row of a paper's table.
+"""Select a stored run for each row of a paper's table.
 
 A run qualifies for a row if it has the row's method and settings. Runs on the paper's data with the
-paper's model come first. All other runs of a table are of one group (data set, model, number of
-questions, judge) for each model of the paper, so that the methods are comparable.
+paper's model come first. All other runs of a table belong to the same group (data set, model,
+number of questions, judge) for each model of the paper, so that the methods are comparable.
 """
 
 from collections import Counter
@@ -49,7 +49,7 @@ def _of_another_set(recipe: Recipe, one: RunConditions) -> bool:
 
 
 def _of_another_row(recipe: Recipe, llm: str) -> bool:
-    """Whether the model belongs to another row; an unknown model belongs to the first."""
+    """Whether the model belongs to another row; an unknown model belongs to the first row."""
     own, listed, known = recipe.cell.llm, recipe.table.llms, recipe.table.paper.llms
     if len(listed) < 2 or not own or is_model(llm, known[own]):
         return False
@@ -66,7 +66,7 @@ class Candidate:
     """Run that qualifies for a row, with its grade; a win rate also has the `other` run.
 
     A row of several runs has a candidate or None for each in `parts` (`PaperTable.parts`); the
-    other fields are then those of the first.
+    other fields then describe the first run.
     """
 
     run: StoredRun
@@ -98,7 +98,7 @@ def candidates(
 ) -> list[Candidate]:
     """Return the runs that qualify for a cell; for a judged metric only judged runs.
 
-    The parts of a cell are of one group: data set, model, questions and judge.
+    The parts of a cell belong to the same group: data set, model, questions and judge.
     """
     parts = [list(_of_part(part, conditions, verdicts)) for part in table.parts(cell)]
     if len(parts) == 1:
@@ -163,7 +163,7 @@ def stored_of(part: Part, conditions: Sequence[RunConditions]) -> list[tuple[Run
 
 
 def selected_runs(rows: Mapping[GradedRow, Sequence[Candidate]]) -> dict[GradedRow, Candidate]:
-    """Return the run of each row among its candidates.
+    """Select a run for each row from its candidates.
 
     The nearest run of grade A or B is preferred, then the nearest run of the group that fills most
     rows.

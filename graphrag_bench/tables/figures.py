@@ -1,4 +1,4 @@
-"""Figures of stored runs for the cells of a paper's table, and what is missing elsewhere."""
+"""Figures of stored runs for the cells of a paper's table, and the inputs that other cells lack."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -148,7 +148,7 @@ class _Collection:
         return rest
 
     def lacking(self, recipe: Recipe, gaps: Sequence[Gap]) -> CellEntry:
-        """What fills the gaps of a cell: runs, or scores, timings and verdicts of stored runs."""
+        """The inputs that a cell lacks: runs, or scores, timings and verdicts of stored runs."""
         metric = recipe.metric
         unscored = [run.run.folder.path for _, run in gaps if run]
         if metric.kind == "metric" and unscored:

@@ -63,7 +63,7 @@ class RunConditions:
 
 @dataclass(frozen=True)
 class Mismatch:
-    """Field in which a run and a paper's row differ; `theirs` is "" if the paper does not say.
+    """Field in which a run and a paper's row differ; `theirs` is "" if the paper states no value.
 
     If it is `major`, the two figures are not comparable.
     """
@@ -104,7 +104,7 @@ class Grade:
 
     @property
     def sentence(self) -> str:
-        """All mismatches with both values; "" for A."""
+        """All mismatches, each with the run's and the paper's value; empty for grade A."""
         return "; ".join(map(str, self.mismatches))
 
 
@@ -166,7 +166,7 @@ def _corpus(one: RunConditions, recipe: Recipe, *, silent: bool = False) -> Iter
 
 
 def _questions(one: RunConditions, recipe: Recipe) -> Iterator[Mismatch]:
-    """Mismatches in the questions; a number within 2 % is not major."""
+    """Mismatches in the questions; a number of questions within 2 % is not a major mismatch."""
     metrics, n, same = one.run.metrics, recipe.n_questions, recipe.place.card == one.card
     whole = same and not _corpus_alone(recipe)
     if n is None:
@@ -188,7 +188,7 @@ def is_model(identity: str, model: PrintedModel | None) -> bool:
 
 
 def _models(one: RunConditions, recipe: Recipe) -> Iterator[Mismatch]:
-    """Mismatches in the models; only another answering model is major."""
+    """Mismatches in the models; only a different answering model is a major mismatch."""
     llm, build, embedder = (one.run.metrics[name] for name in ("llm", "llm_build", "embedder"))
     paper, theirs = recipe.table.paper, recipe.llm
     model = paper.llms.get(theirs)
@@ -212,7 +212,7 @@ def _judge(recipe: Recipe, judge: str, protocol: str) -> Iterator[Mismatch]:
 def different_settings(
     ours: Mapping[str, object], theirs: Mapping[str, object]
 ) -> Iterator[Mismatch]:
-    """Yield the settings that differ, sorted by path, with – for a missing value.
+    """Yield the settings that differ, sorted by path; a missing value is –.
 
     Titles and the regime are left out. Settings of steps are included only if no other setting
     differs.

@@ -28,7 +28,7 @@ _SUMS = ("calls", "prompt_tokens", "completion_tokens")
 
 @dataclass(frozen=True)
 class FigureValue:
-    """A figure over `n` questions, with its interval if it is a mean over them."""
+    """A figure over `n` questions, with its interval if it is a mean over these questions."""
 
     value: float
     n: int
@@ -177,7 +177,7 @@ class FigureSource:
         return None
 
     def _win_rate(self, table: PaperTable, cell: PrintedCell, one: Candidate) -> FigureValue | None:
-        """The mean over the seeds of a level; of several levels the lowest or highest mean."""
+        """The mean over the seeds of a level; for several levels, the lowest or highest mean."""
         levels: dict[str, list[VerdictKey]] = {}
         for part, run in zip(table.parts(cell), one.parts or (one,), strict=True):
             if run is not None and run.other is not None:

@@ -91,7 +91,7 @@ def _about(table: PaperTable, dataset: str, cells: Sequence[PrintedCell]) -> lis
 
 
 def _grades(grades: Sequence[Grade]) -> tuple[list[str], list[str]]:
-    """Notes on the mismatches of all grades, and for each grade the other mismatches."""
+    """Notes on the mismatches that all grades share, then on the other mismatches of each grade."""
     if not grades:
         return [], []
     every = set.intersection(*({*one.mismatches} for one in grades))
@@ -232,7 +232,7 @@ def _long_row(table: PaperTable, cell: PrintedCell, filled: Cells) -> tuple[str,
 
 
 def commands(table: PaperTable, filled: Cells, home: Path) -> list[str]:
-    """Return the commands that make missing questions and runs, then those that judge runs."""
+    """Return the commands for missing questions and runs, then the commands that judge runs."""
     missing = {cell.dataset for cell, one in filled.items() if one.runs}
     of_sets = [[cell for cell in table.cells if cell.dataset == name] for name in table.datasets]
     below = "" if home == Path() else f" --home {home}"
@@ -261,7 +261,7 @@ def _compare(table: PaperTable, cells: Sequence[PrintedCell], filled: Cells) -> 
 
 
 def whole_groups(pairs: Sequence[tuple[str, ...]]) -> list[tuple[str, ...]]:
-    """Return one group of all keys if every two keys form a pair, else the pairs."""
+    """Return one group with all keys if every two keys form a pair, else each pair as a group."""
     keys = tuple(dict.fromkeys(key for pair in pairs for key in pair))
     whole = bool(keys) and len(pairs) == len(keys) * (len(keys) - 1) // 2
     return [keys] if whole else list(pairs)

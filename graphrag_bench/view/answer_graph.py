@@ -23,7 +23,7 @@ _MAX_COST = float(np.log(1e6))
 """The highest cost of a walk: one in a million walkers takes it."""
 Plain = dict[str, Any]
 MAX_NODES = 200
-"""The most nodes and chunks of a drawing; the page counts the others."""
+"""The most nodes and chunks of a drawing; the page counts the other rows."""
 MAX_CHUNKS = 20
 """The most retrieved chunks of a drawing, without gold chunks."""
 FIRST_PATHS = 5
@@ -156,7 +156,8 @@ def answer_graph(row: Row, gold: Gold, names: ArtifactNames) -> Plain:
 
     Up to `MAX_NODES` are drawn, in this order: the first paths, gold chunks, retrieved chunks,
     scored nodes (if there is no path), ends of relationships, other paths, each with the walk to
-    it. `left_out` counts the others; `unconnected` names found nodes without a drawn edge.
+    it. `left_out` counts the nodes that are not drawn; `unconnected` names found nodes without a
+    drawn edge.
     """
     rows = TraceRows.of(row.get("trace", ()))
     drawing = _Drawing(rows, gold, names)

@@ -72,7 +72,7 @@ def set_columns(dataset: Dataset | None, names: Sequence[str]) -> Plain:
 
 
 def list_columns(run: StoredRun, funnel: Funnel | str, at: Mapping[str, int]) -> Plain:
-    """Return a run's questions as columns, scored ones first; `at` are rows of `set_columns`.
+    """Return a run's questions as columns, scored questions first; `at` are rows of `set_columns`.
 
     `right`: 1, 0, or None without answer or gold. `evidence`: a letter per gold document, c in the
     context, r only retrieved, m missed. `lost`: the first stage that lost evidence, "" for none,
@@ -113,7 +113,7 @@ def _cost_columns(rows: Sequence[Row], seconds: Mapping[str, float]) -> Plain:
 
 
 def questions_of(run: StoredRun) -> list[str]:
-    """Return the ids of a run's questions, scored ones first."""
+    """Return the ids of a run's questions, scored questions first."""
     scored = [name for name in scored_questions(run) if name in run.rows]
     return list(dict.fromkeys([*scored, *run.rows]))
 

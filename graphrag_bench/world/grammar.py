@@ -1,4 +1,4 @@
-"""The sentences of the synthetic world, written and parsed: one phrase for each relation.
+"""Write and parse the sentences of the synthetic world, which has one phrase per relation.
 
 A fact is only stated as "HEAD PHRASE TAIL.", so that parsing the phrases recovers exactly the
 facts. Names contain no word of a phrase, and none of . , ; : or quotes.

@@ -55,9 +55,9 @@ def planted_text_extraction(
 ) -> TextExtraction:
     """Extract the described entities and relationships of a synthetic world.
 
-    `aliases` and `drop` are those of `extraction.planted`. An entity is described by the sentences
-    that introduce it and the sentences of its facts, a relationship by its own sentence, as
-    written. The keyword of a relationship is its role in questions; its strength is 1.
+    `aliases` and `drop` have the same meaning as in `extraction.planted`. An entity is described by
+    the sentences that introduce it and the sentences of its facts, a relationship by its own
+    sentence, as written. The keyword of a relationship is its role in questions; its strength is 1.
     """
     rows, counts = _read(chunk_table, aliases, drop, "text_extraction.planted")
     records = [

@@ -31,7 +31,7 @@ class WorldReader(Scripted):
     It reads the statements of the user's messages (sentences, triples, rows of tables) and follows
     the question's relations from the entity in the question: the answer is the last name, as
     written in the last statement. A name is an alias only where the prompt introduces it. If a fact
-    is missing, the answer is `unknown`; if there are several tails, the first one counts. Rumours
+    is missing, the answer is `unknown`; if there are several tails, the first tail counts. Rumours
     are ignored. The reader also replies to the prompts of conversion (entities, keywords), OpenIE,
     map and reduce, and DRIFT. Any other prompt or question stops the run. Tokens are words.
     """
@@ -146,7 +146,8 @@ def _keywords(prompt: WorldPrompt) -> str:
 def _points(prompt: WorldPrompt) -> list[dict[str, Any]]:
     """Return the facts with a relation of the question, and the aliases of their ends.
 
-    The chain may begin in another part of the context, so that no such fact can be left out.
+    The chain may begin in another part of the context, so that no fact with these relations can be
+    left out.
     """
     start = normalise_name(prompt.question.start)
     facts = [one for one in prompt.statements if one.phrase in prompt.question.phrases]

@@ -1,4 +1,4 @@
-"""DRIFT: a primer over reports, local searches for follow-up questions, and their answers."""
+"""DRIFT's search: a primer over reports, then a local search for each follow-up question."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -67,7 +67,7 @@ class Trail:
     def searched(self, findings: Sequence[DriftAnswer], new: Sequence[str], depth: int) -> "Trail":
         """Return the trail after the current search, with its answers and its new follow-ups.
 
-        Follow-ups deeper than `depth`, and known ones, are not added.
+        Follow-ups deeper than `depth` and known follow-ups are not added.
         """
         below = 1 + (self.current.depth if self.current else 0)
         known = {one.text for one in self.follow_ups}
@@ -136,7 +136,7 @@ def titles(
     reports: Reports,
     max_follow_ups: PositiveInt = 5,
 ) -> tuple[Trail, Query]:
-    """Return "title: question" follow-ups for the first reports; the first one is the query.
+    """Return "title: question" follow-ups for the first reports; the first follow-up is the query.
 
     At most `max_follow_ups` distinct follow-ups, in the order of the communities; reports without a
     title are skipped. Without titles the question is the only follow-up. No answer is given.
@@ -163,7 +163,7 @@ def primer(
     folds: PositiveInt = 1,
     max_follow_ups: PositiveInt = 5,
 ) -> tuple[Trail, Query]:
-    """Ask the model for answers and follow-ups from the reports; the first follow-up is the query.
+    """Ask the model for answers and follow-ups from the reports; the next query is a follow-up.
 
     The context's pieces are divided into `folds` consecutive parts, with one call for each
     non-empty part. Answers are scored 1..100; each part gives at most `max_follow_ups` follow-ups.
@@ -235,12 +235,12 @@ def answer(
     max_depth: PositiveInt = 2,
     max_follow_ups: PositiveInt = 5,
 ) -> tuple[Trail, Query, NoneOpen | None]:
-    """Add the model's answer to the current follow-up, and move to the next one.
+    """Add the model's answer to the current follow-up, and move to the next follow-up.
 
     The answer is scored 1..100 by how well it serves the question. At most `max_follow_ups` new
-    follow-ups are appended, down to `max_depth`; those of the primer have depth 1. A reply has the
-    tokens of a paragraph. A missing or unreadable reply adds nothing and counts as a fallback. The
-    search ends after the last follow-up.
+    follow-ups are appended, down to `max_depth`; follow-ups of the primer have depth 1. A reply has
+    the tokens of a paragraph. A missing or unreadable reply adds nothing and counts as a fallback.
+    The search ends after the last follow-up.
     Source: Microsoft GraphRAG's DRIFT search, released code (actions and their local search).
     """
     current = trail.current.text if trail.current else question.text
@@ -261,7 +261,7 @@ def _next_step(trail: Trail) -> tuple[Trail, Query, NoneOpen | None]:
 
 @operator("drift.points")
 def points(trail: Trail) -> Points:
-    """Return the answers of the primer and of all searches, best first, ties in the order found.
+    """Return the answers of the primer and of all searches, best first; ties keep their order.
 
     Source: Microsoft GraphRAG's DRIFT search, released code (all answers are reduced to one).
     """

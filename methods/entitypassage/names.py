@@ -250,7 +250,7 @@ def _long_form(short: str, words: str) -> str:
 
 @operator("chunk.restart")
 def chunk_restart(chunk_scores: ChunkScores, *, n_dense: PositiveInt = 200) -> ChunkScores:
-    """Return restart weights of the `n_dense` best chunks: score minus the lowest of their scores.
+    """Return the restart weights of the `n_dense` best chunks: score minus their lowest score.
 
     The weights sum to 1 and are equal if all margins are 0; other chunks have 0.
     Source: this project.

@@ -230,7 +230,10 @@ def _train(
 def _batches(
     network: "ModuleDict", graphs: Sequence[TrainingGraph], chance: np.random.Generator | None
 ) -> "Iterator[tuple[Tensor, Tensor]]":
-    """Yield logits and wanted nodes by batch: training questions shuffled, or development ones."""
+    """Yield the logits and wanted nodes of each batch.
+
+    With `chance`, batches have shuffled training questions, else development questions.
+    """
     import torch
 
     for one in graphs:

@@ -29,7 +29,7 @@ _BLOCK = 1 << 16
 
 
 class NetworkShape(NamedTuple):
-    """Size of a network: length of text vectors and node states, message layers, final layers."""
+    """Sizes of a network: text vectors, node states, message layers and final layers."""
 
     text: int
     hidden: int

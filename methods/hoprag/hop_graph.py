@@ -71,7 +71,7 @@ class ListedQuestions(BaseModel):
 
 @artifact("pseudo_questions.nlp")
 def nlp_questions(*, chunk_table: ChunkTable, nlp: Nlp, progress: Progress) -> PseudoQuestions:
-    """Derive questions without a model: answered ones from sentences, raised ones from names.
+    """Derive questions without a model: answered questions from sentences, raised ones from names.
 
     A sentence with a name stands for the question that it answers, preceded by the chunk's title,
     which is one of its names. Each other name of the chunk, except numbers and dates, raises "What
@@ -110,7 +110,7 @@ def llm_questions(
     raised_prompt: Prompt = RAISED,
     max_tokens: PositiveInt | None = None,
 ) -> PseudoQuestions:
-    """Ask the build model for the questions that each chunk answers and those that it raises.
+    """Ask the build model for the questions that each chunk answers or raises.
 
     Two calls for each chunk. Names are the named entities of a question. An unreadable reply gives
     no question. Raises UserError if all replies are unreadable or no question is left.

@@ -1,4 +1,4 @@
-"""HopRAG's search: first edges, hops by similarity or by a model, and helpful passages."""
+"""HopRAG's search: it ranks first edges, hops along edges, and selects helpful passages."""
 
 import re
 from collections.abc import Callable, Sequence
@@ -46,8 +46,8 @@ def hybrid(
     """Rank relationships by the mean of vector similarity and name overlap with the question.
 
     Score: the mean of the cosine and of the Jaccard index of the relationship's keywords and the
-    question's names, -0.5..1. Only the `n_candidates` of highest cosine are scored; all others
-    would score at most (1 + the last candidate's cosine) / 2. Ties by lower id.
+    question's names, -0.5..1. Only the `n_candidates` of highest cosine are scored; all other
+    relationships would score at most (1 + the last candidate's cosine) / 2. Ties by lower id.
     Source: HopRAG (Liu et al. 2025), hybrid search of edges.
     """
     vectors = embedder.encode([one.text for one in question], kind="question")
@@ -122,7 +122,7 @@ def hops_nearest(
 ) -> Ranked[Node]:
     """Rank nodes by visits of hops that follow the relationship most similar to the question.
 
-    Hops start at the targets of the given relationships, the first `width` distinct ones. From each
+    Hops start at the first `width` distinct targets of the given relationships. From each
     newly visited node the outgoing relationship most similar to the question is followed, ties by
     lower row, at most `n_hops` times. Score: the share of all visits, 0..1; ties by lower id.
     Source: HopRAG (Liu et al. 2025), its traversal by similarity instead of a language model.
@@ -234,7 +234,7 @@ def judged_nearest(
 ) -> Ranked[Node]:
     """Rank passages like `node.judged.llm`; a passage helps if its cosine exceeds 0.7.
 
-    The cosine is that of passage and question. A passage is the chunk of a node. No language model
+    The cosine compares passage and question. A passage is the chunk of a node. No language model
     is called.
     Source: HopRAG (Liu et al. 2025), released code a6e425b: its traversal with the similarity judge
     of `bfs_sim_node`.
@@ -268,12 +268,12 @@ def judged_llm(
     n_hops: PositiveInt = 4,
     width: PositiveInt = 20,
 ) -> Ranked[Node]:
-    """Rank the passages visited from the relationships' targets, helpful ones first.
+    """Rank the passages visited from the relationships' targets, helpful passages first.
 
     The first `width` distinct targets start with n, n - 1, ... visits for n of them. At each hop
-    the model judges all newly visited passages; each passage gains a visit if it helps and loses
-    one if not. Then all neighbours, in either direction, are visited, the first 2 `width` of them.
-    The search ends after `n_hops` hops, or after a hop without a new passage.
+    the model judges all newly visited passages; each passage gains a visit if it helps and loses a
+    visit if not. Then all neighbours, in either direction, are visited, the first 2 `width` of
+    them. The search ends after `n_hops` hops, or after a hop without a new passage.
 
     Score: the Jaccard index of the names in the question and in the passage's pseudo-questions,
     0..1, plus the visits if the passage helps; ties by lower id. A reply that is neither yes nor no

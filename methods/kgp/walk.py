@@ -38,7 +38,7 @@ def evidence_walk(
     The model describes the missing evidence for each of the first `n_seeds` nodes. Their unvisited
     neighbours are ranked by TF-IDF similarity to the question and that text; the best
     `n_neighbours` with a score above 0 are taken. Scores: the seed's own, and the similarity. One
-    call for each seed; raises CallFailed if one fails.
+    call for each seed; raises CallFailed if a call fails.
     Source: KGP (Wang et al. 2024), section 4; Zhou et al. 2025, section 6.1 and table 3.
     """
     seeds = nodes.head(n_seeds)

@@ -73,10 +73,10 @@ def similar_and_dense(
     embedder: Embedder,
     top_k: PositiveInt = 4,
 ) -> list[Ranked[Chunk]]:
-    """Alternate the `top_k` chunks most similar to the question with those of `chunk.pick.similar`.
+    """Alternate the `top_k` chunks nearest to the question with chunks of `chunk.pick.similar`.
 
-    The most similar chunks of the corpus come first; those with a cosine below 0.2 are left out. If
-    all lists are empty, the given chunks are kept. Score: cosine, -1..1. Ties by lower id.
+    The most similar chunks of the corpus come first; chunks with a cosine below 0.2 are left out.
+    If all lists are empty, the given chunks are kept. Score: cosine, -1..1. Ties by lower id.
     Source: LightRAG's released code, version 1.5.7, its mode mix.
     """
     rankings = (nodes, relationships, chunks)
@@ -110,9 +110,9 @@ def _picks(
 def _best(
     scores: FloatArray, incidence: Any, ranked: Ranked[Any], seen: set[int] | None = None
 ) -> Ranked[Chunk]:
-    """Return the best chunks of some rows, 5 for each two rows.
+    """Return the best chunks of some rows, five chunks for every two rows.
 
-    All rows with a chunk count, or with `seen` only those with a chunk that is new.
+    All rows with a chunk count, or with `seen` only the rows with a new chunk.
     """
     n_rows, first, before = 0, dict[int, None](), seen or set()
     for row in ranked.ids.tolist():

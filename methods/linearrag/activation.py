@@ -132,14 +132,14 @@ def activate(
     """Spread activation from the given nodes along sentences; return the active nodes.
 
     In each round an active node takes the `sentences_per_node` sentences that name it and are most
-    similar to the question, except those taken in earlier rounds. It passes its score times the
+    similar to the question, except sentences taken in earlier rounds. It passes its score times the
     sentence's cosine to every entity of the sentence. Scores below `threshold` are neither passed
     on nor received.
 
     A node's ranked score is its start score (the best of duplicates, at least 0) plus all scores
     received. Its activation is its largest single score divided by 1 + the round in which it was
     received, else 0. Only nodes above 0 are returned. Ties by lower id. Raises UserError if the
-    graph is not that of the sentences.
+    graph does not belong to the sentences.
     Source: LinearRAG (Zhuang et al. 2025), semantic propagation; defaults of the released code (its
     max_iterations of 3 makes two rounds).
     Deviation: sentences are marked as taken at the end of a round, and the best of several scores
@@ -204,7 +204,8 @@ def activated(
 
     Score: `ratio` * s + ln(1 + sum over nodes of a * ln(1 + m)) for a chunk of score s, where m
     counts its mentions of a node with activation a; negative activations count as 0.
-    Source: LinearRAG (Zhuang et al. 2025), passage scores; `ratio` is that of its released code.
+    Source: LinearRAG (Zhuang et al. 2025), passage scores; `ratio` is the value in its released
+    code.
     """
     mentions = tri_graph.mention_weight
     return [

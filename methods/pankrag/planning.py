@@ -1,4 +1,4 @@
-"""PankRAG: tolerant parsing of plans, rephrased sub-questions, and reranking by their answers."""
+"""PankRAG: parse plans tolerantly, rephrase sub-questions, and rerank by their answers."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -163,7 +163,7 @@ class PlanReply(BaseModel):
 
 @lru_cache(maxsize=64)
 def bounded_reply(max_sequences: int, max_hops: int) -> type[PlanReply]:
-    """Return a reply type whose schema limits the sequences, and the sub-questions of each."""
+    """Return a reply type whose schema limits the sequences and the sub-questions of a sequence."""
     items = BeforeValidator(_items)
     hops = Annotated[list[HopReply], items, _schema_limit(maxItems=max_hops)]
     sequence = create_model("Sequence", __base__=SequenceReply, hop=(hops, ...))
@@ -179,7 +179,7 @@ def plan_of(
 
     Ids become `sequence-hop`; a repeated id is renumbered. A placeholder that names a sub-question
     makes it a dependency. The final question is `original`, or the plan's wording if `rewritten`;
-    its kind is `kind` unless the reply says another. `fixes` lists every change.
+    its kind is `kind` unless the reply states a different kind. `fixes` lists every change.
     Source: PankRAG (2025), section 2.2; the rules are on the method's page.
     """
     hops, fixes = _hops(reply.path.sequences)
@@ -260,7 +260,7 @@ def plan(
     Without planning, and after two unreadable replies (a fallback), the plan is the final question
     alone, of the question's own kind. The final question is the question itself, or the model's
     wording (`final_text="plan"`). A server that enforces a schema ends a plan at `max_sequences`
-    sequences and `max_hops` sub-questions in each: small models never end one, and a plan cut at
+    sequences and `max_hops` sub-questions in each: small models never end a plan, and a plan cut at
     2,200 tokens is unreadable.
     Source: PankRAG (2025), section 2.2, globally aware planning; its ablation "-Pank".
     """
@@ -374,7 +374,7 @@ def rerank_chunks(
     rerank: OnOff = "on",
     alpha: Weight = 0.6,
 ) -> Ranked[Chunk]:
-    """Rerank chunks by relevance and by similarity to the answers that the question depends on.
+    """Rerank chunks by their relevance and their similarity to the answers of the dependencies.
 
     Score: alpha R + (1 - alpha) M. R, in 0..1, is the highest score of a given node in the chunk. M
     is the mean cosine of the chunk and the answers, at least 0. Without an answer, or with
@@ -400,9 +400,9 @@ def rerank_points(
     rerank: OnOff = "on",
     alpha: Weight = 0.75,
 ) -> Points:
-    """Reorder points by relevance and by similarity to the answers that the question depends on.
+    """Reorder points by their relevance and their similarity to the answers of the dependencies.
 
-    The points keep their scores. The order is that of `chunk.dependency_rerank`, with R the point's
+    The points keep their scores. The order is as in `chunk.dependency_rerank`, with R the point's
     score / 100. Ties keep the order given.
     Source: PankRAG (2025), section 2.3.1, equations 4 and 5.
     """
@@ -419,7 +419,10 @@ def rerank_points(
 
 
 def mean_similarity(candidates: Vectors, answers: Dependencies, embedder: Embedder) -> FloatArray:
-    """Return M of every candidate, float64 (n,), from unit rows (n, d): the mean, clipped at 0."""
+    """Return the mean similarity M of every candidate, clipped at 0, float64 (n,).
+
+    Inputs are unit rows (n, d).
+    """
     vectors = np.asarray(embedder.encode(answers.answers, kind="passage"), np.float64)
     means = (np.asarray(candidates, np.float64) @ vectors.T).mean(axis=1)
     return np.asarray(np.maximum(means, 0))

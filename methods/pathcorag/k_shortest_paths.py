@@ -1,4 +1,4 @@
-"""PathCoRAG's paths: the k shortest between nodes of adjacent steps, and their selection."""
+"""Find and select PathCoRAG's paths: the k shortest paths between nodes of adjacent steps."""
 
 from collections.abc import Sequence
 from functools import cache
@@ -44,7 +44,7 @@ class Likeness(NamedTuple):
 
 
 class PartialPaths(NamedTuple):
-    """Partial paths of one length: `nodes` int64 (n, hops + 1), `sums` (n,) of similarities."""
+    """Partial paths of equal length: `nodes` int64 (n, hops + 1), `sums` (n,) of similarities."""
 
     nodes: IntArray
     sums: IntArray
@@ -66,7 +66,7 @@ class PartialPaths(NamedTuple):
         return PartialPaths(self.nodes[rows], self.sums[rows])
 
     def joined_with(self, others: "PartialPaths") -> "PartialPaths":
-        """Join each path with the reversal of each of `others` that has the same end.
+        """Join each path with the reversal of each path in `others` that has the same end.
 
         `others` are sorted by their last node. Paths with a repeated node are left out.
         """
@@ -82,7 +82,7 @@ class PartialPaths(NamedTuple):
 def shortest_paths(
     graph: Graph, pairs: IntArray, likeness: Likeness, *, k: int, most: int | None
 ) -> tuple[IntArray, IntArray]:
-    """Return the `k` paths with the fewest hops of each pair (source, target), at most `most` hops.
+    """Return the `k` shortest paths of at most `most` hops for each pair (source, target).
 
     `pairs` is int64 (n_pairs, 2); pairs are distinct, and source and target differ. Returns for
     each path the row of its pair, int64 (n,), and its nodes, int64 (n, longest + 1), padded with
@@ -132,7 +132,7 @@ def _yen(graph: Graph, source: int, target: int, k: int, most: int) -> list[Node
     """Return the `k` shortest loopless paths of at most `most` hops, ties by node tuple.
 
     Yen's algorithm with Lawler's rule: a path is left only at or after the node where it left an
-    earlier path, and only the best path of each such branch is a candidate.
+    earlier path, and only the best path of each branch is a candidate.
     """
     ways, shortest_way = graph.neighbours, _compiled_shortest_way()
     blocked, banned = np.zeros((2, graph.n_nodes), bool)
@@ -214,14 +214,14 @@ def step_paths(
     top_k: int | None = None,
     top_k_of: BestOf = "all",
 ) -> list[Path]:
-    """Rank the k shortest paths of all transitions, and keep `top_k` of all or of each transition.
+    """Rank the k shortest paths of all transitions, and keep `top_k` in all or per transition.
 
     A transition is the pairs (source, target) from one step to the next, int64 (n, 2); pairs of a
     node with itself are skipped. Score: the mean similarity of the path's relationships to the
     question, -1..1. `counted="sorted"` counts only relationships walked from the alphabetically
-    lower name (in capitals) to the higher; `above` counts only those of higher similarity. A path
-    without counted relationships is dropped. Order: score to six decimals, fewer hops, transition,
-    node tuple.
+    lower name (in capitals) to the higher; `above` counts only relationships of higher similarity.
+    A path without counted relationships is dropped. Order: score to six decimals, fewer hops,
+    transition, node tuple.
     Source: PathCoRAG, section 4.3, equation 5 and appendix B; `sorted` and `above` as in the
     released code.
     """

@@ -1,4 +1,4 @@
-"""PathCoRAG: reasoning steps of a question, their nodes, and paths from each step to the next."""
+"""PathCoRAG: find the reasoning steps of a question, their nodes, and the paths between them."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -127,7 +127,7 @@ def reasoning_steps_nlp(
 def among(nodes: Ranked[Node], *, graph: Graph) -> Ranked[Relationship]:
     """Rank relationships with both ends among the nodes, by the better-ranked end.
 
-    Score: that of the better-ranked end. Ties by lower id.
+    Score: the score of the better-ranked end. Ties by lower id.
     Source: PathCoRAG, section 4.4; its use without a path is this project's.
     """
     ids, places = np.unique(nodes.ids, return_index=True)
@@ -200,7 +200,7 @@ def k_shortest(
     counted: Counted = "all",
     min_score: float | None = None,
 ) -> RankedPaths:
-    """Rank the shortest paths from one reasoning step to the next by similarity to the question.
+    """Rank the shortest paths between consecutive reasoning steps by similarity to the question.
 
     For each pair of a node of step i and a node of step i + 1 there are the `k` shortest loopless
     paths of at most `max_path_edges` relationships (None: no bound), in either direction. Score:
@@ -211,9 +211,9 @@ def k_shortest(
     `top_k` paths of each transition.
 
     Only the `max_pairs_per_transition` pairs (None: all) with the highest product of node scores
-    are searched. Equally short paths: those of higher mean similarity first, then the lower node
-    tuple; beyond four relationships the lower tuple. `build.relationship_index.text` chooses the
-    text of a relationship; `description` is the paper's.
+    are searched. Equally short paths: paths with a higher mean similarity first, then the lower
+    node tuple; beyond four relationships the lower tuple. `build.relationship_index.text` chooses
+    the text of a relationship; `description` is the paper's.
     Source: PathCoRAG, section 4.3, equation 5 and appendix B; `sorted`, `min_score` and
     `transition` as in the released code; the bounds are this project's.
     Deviation: up to four relationships, walks from both ends that meet replace Yen's algorithm; the

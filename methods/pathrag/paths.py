@@ -91,7 +91,7 @@ def alive_paths(
 
 
 def _steps(ways: Any, nodes: IntArray) -> tuple[IntArray, IntArray]:
-    """Return each step from some nodes: the place in `nodes` that it leaves, and its target."""
+    """Return every step from `nodes`: the place in `nodes` where it starts, and its target."""
     near = ways[nodes]
     return np.repeat(np.arange(len(nodes)), np.diff(near.indptr)), near.indices.astype(np.int64)
 
@@ -245,14 +245,15 @@ def flow_prune(
     Each ordered pair of nodes has its own flow. The start has resource 1. A node with resource S
     and n neighbours sends `alpha` * S / n to each neighbour that is reached for the first time,
     unless S / n is below `theta`. The start always sends; the end sends only with `expand_target`.
-    Neighbours are those in either direction, or with `direction="out"` the targets of a node's
-    relationships. A path has at most `max_hops` hops, and all its nodes but the last have sent.
+    Neighbours are joined in either direction, or with `direction="out"` they are the targets of a
+    node's relationships. A path has at most `max_hops` hops, and all its nodes but the last have
+    sent.
 
     Score: the sum of the nodes' resources divided by the hops; `exclude_start` leaves out the
     start's 1. With `edge_flow` nothing is pruned, and the score is the mean of `edge_flow` over the
     hops; `expand_target` then has no effect. Ties: fewer hops, then lower node tuple. A path and
     its reversal count once; with `node_set` all paths over the same nodes do. `at_most_half` keeps
-    at most half of the paths of each length. `select` keeps the best `top_k`, or those with the
+    at most half of the paths of each length. `select` keeps the best `top_k`, or the paths with the
     fewest hops (`hop_first`, ties at random), or a random sample (`random`); `seed` seeds the
     random choices.
     Source: PathRAG (Chen et al. 2025), "Path Retrieval", equations 2 to 4, and arXiv v1, 5.1.3 and
@@ -260,7 +261,7 @@ def flow_prune(
     (`find_paths_and_edges_with_stats`).
     Deviation: theta is 0.01 (v1: 0.05, set by profile=paper). `max_hops` is the code's; the paper
     has no bound. The start sends even if its share is below theta; equation 3 exempts no node. All
-    paths of a pair compete; the paper keeps the most reliable ones without saying how many.
+    paths of a pair compete; the paper keeps the most reliable paths without saying how many.
     """
     rules = Rules(alpha, theta, max_hops, expand_target)
     near = graph.neighbours if direction == "both" else graph.out_neighbours

@@ -50,7 +50,7 @@ def beam(
 
     Facts are nodes of the given `types` in the given chunks (no types: all nodes). The beam starts
     with the `width` most similar facts. A path is extended by facts that share an entity with its
-    last fact or have a synonym of one, and by the `n_parallel` most similar facts, up to
+    last fact or have a synonym of such an entity, and by the `n_parallel` most similar facts, up to
     `max_facts` distinct facts; of paths with the same facts the first counts. The `n_rescored`
     extensions with the best mean vector are scored by the vector of their joined text, and the best
     `width` form the next beam.
@@ -80,7 +80,7 @@ def beam(
 
 
 class _Search:
-    """Beam search of one question: the current beam, and the scores of all paths by their facts."""
+    """State of the beam search of a question: the beam, and the scores of all paths by facts."""
 
     def __init__(
         self, vector: Vectors, facts: IntArray, graph: Graph, index: VectorIndex, width: int
@@ -180,7 +180,7 @@ def of_paths(
     n_paths: PositiveInt = 5,
     top_k: PositiveInt = 5,
 ) -> Ranked[Node]:
-    """Rank the entities of two kinds of facts: facts on the best paths, and facts that start paths.
+    """Rank the entities of the facts on the best paths and of the facts that start paths.
 
     Entities are nodes of the given `types`, facts are the other nodes of a path; without types all
     nodes of a path are facts and all their neighbours entities. Both the first `n_paths` paths and
@@ -233,12 +233,12 @@ def focused_ppr(
 ) -> Ranked[Chunk]:
     """Rank the given chunks by personalised PageRank over their own subgraph.
 
-    The walk is that of `chunk.ppr` over these chunks, their nodes and the edges between these;
-    `contains_weight` and `cliques` are explained there. It restarts at the given nodes by score,
-    and at the chunks by chunk score times `passage_weight`; negative scores count as 0, nodes
-    outside are left out, and of duplicates the best score counts. Without any weight the restart is
-    uniform. `damping` is the probability of continuing the walk. Score: the chunk's mass divided by
-    the largest, 0..1; ties by lower id.
+    The walk is the same as in `chunk.ppr`, over these chunks, their nodes and the edges between
+    them; `contains_weight` and `cliques` are explained there. It restarts at the given nodes by
+    score, and at the chunks by chunk score times `passage_weight`; negative scores count as 0,
+    nodes outside are left out, and of duplicates the best score counts. Without any weight the
+    restart is uniform. `damping` is the probability of continuing the walk. Score: the chunk's mass
+    divided by the largest, 0..1; ties by lower id.
     Source: PropRAG (Wang and Han 2025), the walk over the subgraph, as in its release.
     """
     if not len(chunks):

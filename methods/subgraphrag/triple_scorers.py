@@ -136,13 +136,13 @@ def triple_weights(
     progress: Progress,
     questions: PositiveInt | None = None,
 ) -> MlpWeights:
-    """Train weights that separate triples on shortest topic-to-answer paths from all others.
+    """Train weights that separate triples on shortest topic-to-answer paths from other triples.
 
     All triples of all training questions (or the first `questions`) are used. The epoch with the
     best recall@100 on the validation questions is kept, ties to the lower loss, then to the earlier
     epoch; training stops after 10 epochs without a better recall. Results are byte-identical on the
     same kind of machine. Raises UserError if fewer than two questions have a path from a topic
-    entity to an answer, or all triples lie on one.
+    entity to an answer, or all triples lie on such a path.
     Source: SubgraphRAG (Li et al. 2025), section 3.1 and its code: as many hidden units as
     embedding dimensions, one question per step, Adam.
     Deviation: a set without validation questions holds out a tenth of its training questions.
@@ -237,7 +237,7 @@ def train(
     progress: Progress,
     epochs: int = MOST_EPOCHS,
 ) -> MlpWeights:
-    """Train weights, and return those of the epoch with the best recall on `validation`.
+    """Train weights, and return the weights of the epoch with the best recall on `validation`.
 
     Weights start uniform within 1 / sqrt(inputs). Statistics: the epoch, its recall and loss, and
     the number of epochs.
@@ -317,7 +317,7 @@ def loss_of(scores: "Tensor", question: Example) -> "Tensor":
 
 
 def measure(weights: "Weights", data: Examples) -> tuple[float, float]:
-    """Return the means over questions of recall@100 of positive triples, and of the loss.
+    """Return the mean recall@100 of positive triples and the mean loss, over the questions.
 
     Ties in score go to the earlier triple.
     """
@@ -340,7 +340,7 @@ def _stored_weights(weights: "Weights", statistics: Mapping[str, Any]) -> MlpWei
 
 
 class _Triples:
-    """Distinct triples of a graph: global rows, and ends as places among its own nodes."""
+    """Distinct triples of a graph: their rows, and their ends as places among the graph's nodes."""
 
     def __init__(self, head: RowIds, relation: RowIds, tail: RowIds) -> None:
         columns = np.stack([head, relation, tail]).astype(np.int32)

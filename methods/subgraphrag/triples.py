@@ -1,4 +1,4 @@
-"""SubgraphRAG: relationships scored as triples, triples as prompt lines, and answers as lists."""
+"""SubgraphRAG: rank relationships as triples, write them as prompt lines, and answer by lists."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -71,8 +71,9 @@ def triple_scores(
 
 @operator("relationship.in_scope")
 def in_scope(question: Question, *, graph: Graph, chunk_table: ChunkTable) -> Ranked[Relationship]:
-    """Return the relationships stated by the document of the question's scope, with score 1, by id.
+    """Return the relationships that the document of the question's scope states, sorted by id.
 
+    Their scores are 1.
     All relationships if the question has no scope or no document has its name; none if that
     document states none.
     Source: the data of RoG (Luo et al. 2024), one subgraph per question of CWQ and WebQSP.
@@ -113,7 +114,7 @@ def triples_context(
     context_budget: ContextBudget,
     form: TripleForm = "triplets",
 ) -> Context:
-    """Build a context of triples, one per line, or chained into paths, in the order given.
+    """Build a context of triples in their order, one triple per line or chained into paths.
 
     A line is "(head, relation, tail)". With `form="paths"` a line is continued, "->relation->tail",
     while the tail of a triple is the head of the next one; triples are not moved. Triples with the

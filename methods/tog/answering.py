@@ -25,8 +25,8 @@ def exploration_context(
 ) -> Context:
     """Build a context of the triples found, in order of discovery, within the token budget.
 
-    A piece is a relationship as "head, relation, tail", in its stored direction. Its score is that
-    of the hop that found it first.
+    A piece is a relationship as "head, relation, tail", in its stored direction. Its score is the
+    score of the hop that found it first.
     Source: ToG (Sun et al. 2024), section 2.1, reasoning.
     """
     scores: dict[int, float] = {}

@@ -59,7 +59,7 @@ def _blocks(pieces: Sequence[Piece]) -> Iterator[dict[str, Any]]:
 def answer_of(llm: ChatModel, chat: Chat, question: Question, max_tokens: int | None) -> Answer:
     """Return the model's reply as the answer.
 
-    The default of `max_tokens` is that of the answer's form, limited by the model's window. Raises
+    `max_tokens` is by default the limit of the answer's form, at most the model's window. Raises
     CallFailed if the model fails.
     """
     if max_tokens is None:
@@ -78,9 +78,9 @@ def direct(
     prompt: Prompt,
     max_tokens: PositiveInt | None = None,
 ) -> Answer:
-    """Answer the question by one prompt, with the context if the step uses one.
+    """Answer the question by one prompt, with the context if the step uses a context.
 
-    The variables of the prompt are those of `reader_values`. The default of `max_tokens` is that of
+    The variables of the prompt come from `reader_values`. `max_tokens` is by default the limit of
     the answer's form. Raises CallFailed if the model fails.
     Source: Zhou et al. 2025, section 6.2, direct generation.
     """

@@ -1,4 +1,4 @@
-"""Map-reduce generation: scored points of each part of the context, then one answer."""
+"""Map-reduce generation: extract scored points from parts of the context, then answer."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -115,11 +115,11 @@ def map_points(
     `packed` fills groups of up to `group_tokens` in the order of the context; `single` makes a
     group of each piece. `order="shuffled"` first permutes the pieces by `seed`, the same for every
     question. Only the first `max_groups` groups are read. The returned context holds the pieces
-    that were read, in that order; the others are in its `cut`. The schema limits each group to 5
-    points, and each point to `max_characters`, because a small model would otherwise repeat itself;
-    with None the prompt asks for comprehensive descriptions, as the original does.
-    Points of score 0 are dropped; ties keep the order of reading. A group with an unreadable reply
-    has no points. Raises the last failure if every group fails.
+    that were read, in that order; all other pieces are in its `cut`. The schema limits each group
+    to 5 points, and each point to `max_characters`, because a small model would otherwise repeat
+    itself; with None the prompt asks for comprehensive descriptions, as the original does. Points
+    of score 0 are dropped; ties keep the order of reading. A group with an unreadable reply has no
+    points. Raises the last failure if every group fails.
     Source: Edge et al. 2024, section 3.1.6; Zhou et al. 2025, section 6.2 and report B.8.
     """
     pieces = list(context.pieces)
@@ -202,9 +202,9 @@ def reduce(
 ) -> Answer:
     """Answer the question from the first points that fit the budget.
 
-    Without points the answer is `REFUSAL`, without a call. The default of `max_tokens` is that of
-    the answer's form.
-    Deviation: the paper's code answers with a sentence, which accuracy by substring takes for "no".
+    Without points the answer is `REFUSAL`, without a call. `max_tokens` is by default the limit of
+    the answer's form. Deviation: the paper's code answers with a sentence, which accuracy by
+    substring takes for "no".
     Source: Edge et al. 2024, section 3.1.6; Zhou et al. 2025, section 6.2.
     """
     if not len(points):

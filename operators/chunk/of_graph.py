@@ -28,8 +28,8 @@ def fromrel(
 ) -> Ranked[Chunk]:
     """Return the chunks of the relationships, in the order of the relationships.
 
-    Score: that of the first relationship of the chunk. Chunks of one relationship are sorted by id.
-    Synonymy edges have no chunk.
+    Score: the score of the first relationship of the chunk. Chunks of the same relationship are
+    sorted by id. Synonymy edges have no chunk.
     Source: Zhou et al. 2025, section 6.1, chunk "FromRel".
     """
     return _in_order(relationships, graph.relationship_chunk, top_k)
@@ -45,7 +45,7 @@ def frompaths(
 ) -> Ranked[Chunk]:
     """Return the chunks of the relationships on the paths, in the order of the paths.
 
-    Score: that of the first path through the chunk. With `unit="pair"` a hop stands for all
+    Score: the score of the first path through the chunk. With `unit="pair"` a hop stands for all
     relationships between its two nodes, with `fact` only for its own. Chunks of one hop are sorted
     by id.
     Source: this project, to score the evidence of path methods (source ids of edges in PathRAG's
@@ -63,8 +63,8 @@ def frompaths(
 def leaves(nodes: Ranked[Node], *, graph: Graph, top_k: PositiveInt | None = None) -> Ranked[Chunk]:
     """Return the chunks of the nodes, in the order of the nodes.
 
-    Score: that of the first node of the chunk. A leaf of a tree and a node of a passage graph have
-    one chunk, a summary has none, and an entity has every chunk that names it, by id.
+    Score: the score of the first node of the chunk. A leaf of a tree and a node of a passage graph
+    have one chunk, a summary has none, and an entity has every chunk that names it, by id.
     Source: this project, to score the evidence of tree and passage-graph methods.
     """
     return _in_order(nodes, graph.node_chunk, top_k)
@@ -94,8 +94,8 @@ def occurrence(
 
     Score with `count`: the number of given relationships whose source and target both occur in the
     chunk; chunks without any are dropped. With `entity_order` (which needs `use: [nodes]`) the
-    chunks of the first node come first, then those of the second; score: the number of the node's
-    neighbours in the chunk. Ties by lower id.
+    chunks of the first node come first, then the chunks of the second; score: the number of the
+    node's neighbours in the chunk. Ties by lower id.
     Source: Zhou et al. 2025, section 6.1, chunk "Occurrence" (`count`); `entity_order` as Microsoft
     GraphRAG and their released code.
     """

@@ -1,4 +1,4 @@
-"""Chunks by personalised PageRank over nodes and chunks, and the specificity of nodes."""
+"""Operators that rank chunks by personalised PageRank and weight nodes by their specificity."""
 
 from collections.abc import Sequence
 from typing import Annotated, Literal
@@ -39,17 +39,17 @@ def ppr(
 ) -> list[Ranked[Chunk]]:
     """Return the best chunks by personalised PageRank over a graph of nodes and chunks.
 
-    Score: the mass of the chunk over that of the best chunk, 0..1; ties by lower id. The walk
-    restarts at the given nodes by their scores, and at every chunk by its chunk score times
+    Score: the mass of the chunk divided by the mass of the best chunk, 0..1; ties by lower id. The
+    walk restarts at the given nodes by their scores, and at every chunk by its chunk score times
     `passage_weight`; negative scores count as 0, a duplicate node counts with its best score.
-    `damping` is the probability of continuing the walk (1 - restart).
-    A node is adjacent to each of its chunks with weight `contains_weight` (divided by the number of
-    nodes in the chunk for `contains="share"`), and to other nodes by relationships and synonymy
-    edges, unless `joined="chunks"`. Nodes of the types `cliques` are replaced by edges between all
-    of their neighbours, weighted by the number of such nodes that two neighbours share.
-    The mass is exact for up to 200,000 nodes and chunks. Above, it is approximated by a push: the
-    error of a chunk is at most 2e-6 times its strength (summed weight) over the mean strength, and
-    chunks out of reach have 0.
+    `damping` is the probability of continuing the walk (1 - restart). A node is adjacent to each of
+    its chunks with weight `contains_weight` (divided by the number of nodes in the chunk for
+    `contains="share"`), and to other nodes by relationships and synonymy edges, unless
+    `joined="chunks"`. Nodes of the types `cliques` are replaced by edges between all of their
+    neighbours, weighted by the number of replaced nodes that two neighbours share. The mass is
+    exact for up to 200,000 nodes and chunks. Above, it is approximated by a push: the error of a
+    chunk is at most 2e-6 times its strength (summed weight) over the mean strength, and chunks out
+    of reach have 0.
     Source: HippoRAG 2 (Gutierrez et al. 2025), section 3.4 and its released defaults.
     """
     walk = walk_with_chunks(
@@ -79,7 +79,7 @@ def _reset(seeds: Ranked[Node], chunks: ChunkScores, graph: Graph, passage_weigh
 
 
 def _of_the_best(mass: Mass, graph: Graph, top_k: int) -> Ranked[Chunk]:
-    """Divide by the largest mass, so that rounding does not make small masses equal."""
+    """Divide masses by the largest mass, so that rounding does not make small masses equal."""
     if mass.rows is None:
         values = mass.values[graph.n_nodes :]
         return ChunkScores(values / (values.max(initial=0.0) or 1.0)).top(top_k)

@@ -56,7 +56,7 @@ def rerank(
     window: PositiveInt = 20,
     max_tokens: PositiveInt = 160,
 ) -> Ranked[Chunk]:
-    """Rerank the first `depth` chunks by a language model; the others follow.
+    """Rerank the first `depth` chunks by a language model; all other chunks follow.
 
     The model sees the first 300 words of each passage, numbered, and lists the numbers, best first.
     Missing passages follow in their former order, which counts as a fallback. After two unreadable

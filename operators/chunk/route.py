@@ -75,7 +75,7 @@ def route(
 
 @dataclass(frozen=True)
 class _Candidates:
-    """The given chunks, those that the question names, and the routes between them.
+    """The given chunks, the chunks that the question names, and the routes between them.
 
     A route is (place of the parent, place of the child, sentence, place of its text).
     """

@@ -38,7 +38,7 @@ def paths_context(
 ) -> Context:
     """Add paths to the context: the texts of nodes and relationships along each path.
 
-    The budget cuts the paths with the lowest scores. `order` sorts the others: best last
+    The budget cuts the paths with the lowest scores. `order` sorts the remaining paths: best last
     (`ascending`), best first (`descending`), fewest hops last with random ties (`hop_first`), or at
     random. `form="flat"` lists the nodes of these paths, then their relationships, each once and in
     random order. `form="names"` lists the names of the nodes, by the transition between two
@@ -92,7 +92,7 @@ def _node(graph: Graph, node: int) -> Line:
 
 
 def _hop(graph: Graph, row: int, edge_text: EdgeText) -> Line:
-    """The description or keywords of a relationship; its name where it has none."""
+    """The description or the keywords of a relationship; its name if it has neither."""
     if edge_text == "keywords" and graph.keywords and graph.keywords[row]:
         return graph.keywords[row], ()
     fact = graph.facts[row] if graph.facts else ""

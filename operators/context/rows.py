@@ -91,7 +91,8 @@ def chunks_context(
     """Add the first `top_k` chunks to the context, as text or as CSV rows.
 
     The default `auto` is 4, None means no limit. `bounded=False` ignores the context budget, for a
-    context that is read in groups. The id of a piece is its first document; `also` has the others.
+    context that is read in groups. The id of a piece is its first document; `also` has its other
+    documents.
     Source: Zhou et al. 2025, section 6.2; budget shares of their released code (0.33 for chunks
     next to other blocks).
     """
@@ -280,7 +281,7 @@ def nodes_fitting(
     """Return as many of the first nodes as have descriptions of at most `tokens` in total.
 
     None means no limit. A node without a description counts by its name. With `types` only nodes of
-    these types are counted and cut; the others stay.
+    these types are counted and cut; the other nodes stay.
     Source: HyperGraphRAG (Luo et al. 2025), its release: each search is cut separately.
     """
     if tokens is None:

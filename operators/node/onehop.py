@@ -105,9 +105,9 @@ def relnode(
 ) -> Ranked[Node]:
     """Return the ends of the relationships in order of first appearance, source first.
 
-    Score: the best or the mean score of the relationships that end at the node.
-    Source: Zhou et al. 2025, section 6.1, node "RelNode" ("FromRel" in their table 3); the mean is
-    that of HippoRAG 2 (Gutierrez et al. 2025), section 3.4.
+    Score: the best or the mean score of the relationships that end at the node. Source: Zhou et al.
+    2025, section 6.1, node "RelNode" ("FromRel" in their table 3); the mean comes from HippoRAG 2
+    (Gutierrez et al. 2025), section 3.4.
     """
     scores_of: dict[int, list[float]] = {}
     for row, value in relationships.items():

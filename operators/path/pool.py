@@ -43,11 +43,11 @@ def pool(
 ) -> Ranked[Relationship]:
     """Reorder the relationships by their pooled scores over paths from the entities.
 
-    `entities` are those of the question. The base score is the given score, or (1 + score) / 2 for
-    `scores="cosine"`; negative scores count as 0, a duplicate counts with its best score. `rerank`
-    keeps the `top_k` best by base score and reorders them; `reselect` pools the `coarse_k` best and
-    keeps the `top_k` best by pooled score (None: all). Ties by base score, then by lower id.
-    `algorithms.path_pooling.pool_scores` scores them. `order` places the best last (`recency`),
+    `entities` are the entities of the question. The base score is the given score, or (1 + score) /
+    2 for `scores="cosine"`; negative scores count as 0, a duplicate counts with its best score.
+    `rerank` keeps the `top_k` best by base score and reorders them; `reselect` pools the `coarse_k`
+    best and keeps the `top_k` best by pooled score (None: all). Ties by base score, then by lower
+    id. `algorithms.path_pooling.pool_scores` scores them. `order` places the best last (`recency`),
     at both ends (`lost_in_middle`: 1 3 5 4 2) or first. Paths consist of the given relationships in
     their direction.
     Source: path pooling (Wang et al. 2025), sections 3.3, 3.4 and 4.3.

@@ -55,9 +55,9 @@ def onehop(
 
     Score: the sum of the degrees of both ends; a degree is the number of neighbours. Ties by higher
     weight, then by lower id, or with `ties="nodes"` by the order of the nodes. `order="links"` puts
-    relationships between two of the nodes first, then the others by the number of the nodes that
-    their outer end is adjacent to, at most `per_node` for each node; ties by degree, then by lower
-    id.
+    relationships between two of the nodes first, then other relationships by the number of the
+    nodes that their outer end is adjacent to, at most `per_node` for each node; ties by degree,
+    then by lower id.
     Source: Zhou et al. 2025, section 6.1, relationship "Onehop"; `nodes` as LightRAG's released
     code, version 1.5.7; `links` as Microsoft GraphRAG's local search (`local_context.py`).
     """
@@ -97,10 +97,10 @@ def aggregator(
 ) -> tuple[Ranked[Relationship], RelationshipScores]:
     """Return the relationships with the highest sum of their ends' scores, and all sums.
 
-    Score: score(source) + score(target). With `unit="pair"` parallel relationships count as one, by
-    their first row; with `fact` every row counts. The scores of all rows are computed on access.
-    `keep_scores="best"` drops relationships of score 0, and sets the scores of all rows that are
-    not returned to 0.
+    Score: score(source) + score(target). With `unit="pair"` parallel relationships count as one
+    relationship, by their first row; with `fact` every row counts. The scores of all rows are
+    computed on access. `keep_scores="best"` drops relationships of score 0, and sets the scores of
+    all rows that are not returned to 0.
     Source: Zhou et al. 2025, section 6.1, relationship "Aggregator".
     """
     read = partial(_ends, node_scores, graph)

@@ -30,10 +30,10 @@ from graphrag_bench.values import (
 def khop_path(nodes: Ranked[Node], *, graph: Graph, khop: PositiveInt = 2) -> Subgraph:
     """Return paths that connect the nodes within `khop` hops of each other.
 
-    A path starts at the first unvisited node and continues to the nearest other one (ties by lower
-    id, also on the way) until none is within `khop` hops. A hop is the first relationship of its
-    pair; synonymy edges count. A node without a path is left out. The released code of Zhou et al.
-    uses `khop` 5.
+    A path starts at the first unvisited node and continues to the nearest other node (ties by lower
+    id, also on the way) until no unvisited node is within `khop` hops. A hop is the first
+    relationship of its pair; synonymy edges count. A node without a path is left out. The released
+    code of Zhou et al. uses `khop` 5.
     Source: Zhou et al. 2025, section 6.1, subgraph "KhopPath"; DALK (Li et al. 2024), section 3.2.
     """
     remaining = dict.fromkeys(nodes.ids.tolist())
@@ -155,7 +155,7 @@ def _paths_of(
 
 
 def _triples(text: str, cut: bool) -> tuple[tuple[str, ...], ...]:
-    """Return two or three parts with arrows between them, for each line; skip a truncated line.
+    """Return the two or three parts of each line with arrows; skip a truncated line.
 
     Raises UnreadableReply without a triple.
     """

@@ -36,7 +36,7 @@ def steiner(
     relationships that only connect. Ties by lower id. Without prizes the tree is empty; without
     relationships it is the best node.
     Source: G-retriever (He et al. 2024), section 5.3; Zhou et al. 2025, section 6.1, subgraph
-    "Steiner" (their text says Steiner tree, both codes solve the prize-collecting one).
+    "Steiner" (their text says Steiner tree; both codes solve the prize-collecting Steiner tree).
     """
     node_prizes, prizes = np.zeros(graph.n_nodes), np.zeros(graph.n_relationships)
     best = unique(nodes.ids[best_first(nodes.scores, nodes.ids)].tolist())
@@ -54,11 +54,12 @@ DECAY = 0.01
 
 
 def relationship_prizes(similarities: FloatArray, n_values: int) -> FloatArray:
-    """Return the prize of each relationship by its similarity, float64, in the order given.
+    """Return the prize of each relationship by its similarity, float64.
 
-    The `n_values` best distinct similarities (to six decimals) earn prizes, all others 0. The j-th
-    best of k, from 0, shared by n_j relationships, earns each of them min((k - j) / n_j, last - c),
-    where `last` is k at first, then (1 - c) times the previous prize, and c is 0.01.
+    The `n_values` best distinct similarities (to six decimals) earn prizes, all other similarities
+    earn 0. The j-th best of k, from 0, shared by n_j relationships, earns each of them min((k - j)
+    / n_j, last - c), where `last` is k at first, then (1 - c) times the previous prize, and c is
+    0.01.
 
     >>> relationship_prizes(np.array([0.9, 0.9, 0.7, 0.2, 0.1]), 3).round(3).tolist()
     [1.5, 1.5, 1.475, 1.0, 0.0]

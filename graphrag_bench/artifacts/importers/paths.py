@@ -1,4 +1,4 @@
-"""Kind and digest of a graph to import."""
+"""The variant of a graph to import, and the digest of its files."""
 
 from pathlib import Path
 
@@ -17,7 +17,10 @@ _READ = ("entities", "relationships", "communities", "community_reports", "text_
 
 
 def variants_for(path: Path) -> dict[str, str]:
-    """Return the variants of the resources that a path provides; raises UserError for others."""
+    """Return the variant of each resource that an importable path provides.
+
+    Raises UserError if the path is neither a Microsoft GraphRAG folder nor a .graphml file.
+    """
     if (path / "entities.parquet").is_file():
         return {
             resource: "msgraphrag"

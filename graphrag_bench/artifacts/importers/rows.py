@@ -1,4 +1,4 @@
-"""Imported nodes and relationships, and their graph over the chunks of the corpus.
+"""Make a graph over the chunks of the corpus from imported nodes and relationships.
 
 A file that refers to no chunk of the corpus is linked to chunks by the names in their texts.
 """

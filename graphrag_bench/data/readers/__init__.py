@@ -49,9 +49,9 @@ def read_dataset(
 
     The files are in `root`, by default the card's folder or `home`/data/<name>, where `fetch` saves
     them. `openie` names one of several OpenIE files. `questions` is a file, or a folder with
-    `questions.jsonl`, that replaces the questions of the set. `settings` are those of a synthetic
-    set, or choose the set of a collection. Raises UserError for unknown names, and for errors in
-    the files, with file and line; without `scored`, an error in the gold is stored in
+    `questions.jsonl`, that replaces the questions of the set. `settings` are the settings of a
+    synthetic set, or they choose a set of a collection. Raises UserError for unknown names, and for
+    errors in the files, with file and line; without `scored`, an error in the gold is stored in
     `Dataset.gold_error` instead.
 
     >>> toy = read_dataset("toy")

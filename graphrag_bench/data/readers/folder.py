@@ -144,10 +144,10 @@ def _stored(file: Path, store: Path, convert: Callable[[Path], list[Section]]) -
 
 
 def _decoded(file: Path) -> tuple[str, str]:
-    """Return the text of a file and its encoding; raises Unreadable for other files.
+    """Return the text of a file and its encoding; raises Unreadable for a file that is no text.
 
-    The encoding is UTF-8, UTF-16 or UTF-32 with a byte order mark, the one that a web page states,
-    or Windows-1252 if the letters are those of a Western language.
+    The encoding is UTF-8, UTF-16 or UTF-32 with a byte order mark, the encoding that a web page
+    states, or Windows-1252 if the letters belong to a Western language.
     """
     content = file.read_bytes()
     if name := next((of for start, of in _SIGNATURES.items() if content.startswith(start)), ""):
@@ -181,7 +181,7 @@ def _as(content: bytes, encoding: str) -> str:
 def sections(text: str) -> list[Section]:
     r"""Return the sections of a markdown text, with the marks `#1`, `#2`.
 
-    Headings follow CommonMark; those in lists, quotes and front matter are ignored.
+    Headings follow CommonMark; headings in lists, quotes and front matter are ignored.
 
     >>> [(one.title, one.text) for one in sections("# Boats\nAll float.\n## Red\nUna's.")]
     [('Boats', 'All float.'), ('Boats > Red', "Una's.")]
@@ -209,7 +209,7 @@ def sections(text: str) -> list[Section]:
 
 
 def _sections(blocks: Sequence[TextBlock], name: str = "") -> list[Section]:
-    """Return a section for each text; a heading above no text and no other is a text of its own.
+    """Return a section for each text; a heading without text and without sub-headings is a section.
 
     A title is the headings above a text, joined by ` > `, behind `name`, unless the only heading of
     level 1 is among them. Neighbours that are headings alone are one section.
@@ -234,7 +234,7 @@ def _sections(blocks: Sequence[TextBlock], name: str = "") -> list[Section]:
 
 
 class _Page(HTMLParser):
-    """The title of a web page, and its text blocks as a browser shows them."""
+    """Parser that collects the title of a web page, and its text blocks as a browser shows them."""
 
     def __init__(self) -> None:
         super().__init__()

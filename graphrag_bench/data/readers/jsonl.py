@@ -94,7 +94,10 @@ def jsonl(corpus: Path, questions: Path) -> Rows:
 
 
 def _read(path: Path, shape: type[R]) -> Iterator[tuple[Place, R]]:
-    """Yield place and row of every line; raises UserError for misspelt fields, warns of others."""
+    """Yield the place and the row of every line.
+
+    Raises UserError for misspelt fields and warns of other unknown fields.
+    """
     unread: dict[str, None] = {}
     for place, content in objects(path):
         row: Any = content

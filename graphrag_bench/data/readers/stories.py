@@ -84,8 +84,8 @@ class _Story(FileRow):
 def squality(corpus: Path, questions: Path) -> Rows:
     """Return SQuALITY: each line has a story and five questions, with up to four summaries each.
 
-    The summaries are the answers. The first question, about the plot, has the type `plot`, the
-    others `detail`. Source: Wang et al. 2022, v1.3 (txt files).
+    The summaries are the answers. The first question asks about the plot and has the type `plot`.
+    All other questions have the type `detail`. Source: Wang et al. 2022, v1.3 (txt files).
     """
     rows = Rows()
     for place, row in records(questions, _Story):

@@ -1,4 +1,4 @@
-"""HiRAG: layers of summary entities above extracted entities; key entities and their bridge."""
+"""HiRAG's graph, with layers of summary entities above the extracted entities, and its search."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -189,13 +189,13 @@ class Layers:
         return row
 
     def first_names(self, family: Sequence[int]) -> list[str]:
-        """Return the distinct heads of the three best connected members; ties to the first."""
+        """Return the distinct heads of the three best connected members; ties by order."""
         order = best_first(np.array([self.degrees[row] for row in family], np.float64)).tolist()
         names = dict.fromkeys(self.heads[family[place]] for place in order)
         return list(names)[:_IN_NAME]
 
     def node_text(self, row: int) -> str:
-        """Return name and description of an entity, as an index of descriptions does."""
+        """Return an entity's text in an index of descriptions: its name and its description."""
         return named_text(self.names[row], self.texts[row])
 
 
@@ -209,7 +209,7 @@ def grow(
     embed: Callable[[Sequence[str]], Vectors],
     cluster: Callable[[Vectors], Clusters],
 ) -> Graph:
-    """Return the graph with its layers; `cluster` groups rows of the vectors from `embed`."""
+    """Add layers of summary entities to a graph; `cluster` groups the vectors from `embed`."""
     layers = Layers.above(base)
     pool: IntArray = np.arange(base.n_nodes)
     n_layers, before = 0, FIRST_SPARSITY

@@ -70,9 +70,9 @@ class KeywordGraph(Columns):
 def keyword_graph(*, chunk_table: ChunkTable, nlp: Nlp, progress: Progress) -> KeywordGraph:
     """Link each word of the corpus to the chunks and sentences that contain it.
 
-    Words are those of `search_words` without scikit-learn's English stop words; sentences without
-    such words are left out. The title of a chunk is one of its sentences. Equal sentences count
-    once. Raises UserError if no word is left.
+    Words come from `search_words`, without scikit-learn's English stop words. Sentences without
+    words are left out. The title of a chunk is one of its sentences. Equal sentences count once.
+    Raises UserError if no word is left.
     Source: KET-RAG (Huang et al. 2025), the text-keyword bipartite graph; released code 3738db4.
     """
     number: dict[str, int] = {}
@@ -141,10 +141,10 @@ def chunk_graph(
 ) -> Graph:
     """Build the graph of chunks, each linked to its nearest chunk by words and by vectors.
 
-    Node i is chunk i. The nearest chunks are the one that shares the most distinct words, stop
-    words excluded, and the one of the highest cosine; ties by lower id. An edge has weight 1 and is
-    named by what links its ends. Words in more than `max_df` chunks are ignored (None: no limit).
-    Statistics: the number of words, and of ignored words.
+    Node i is chunk i. The nearest chunks are the chunk that shares the most distinct words, stop
+    words excluded, and the chunk with the highest cosine; ties by lower id. An edge has weight 1
+    and is named by what links its ends. Words in more than `max_df` chunks are ignored (None: no
+    limit). Statistics: the number of words, and of ignored words.
     Source: KET-RAG (Huang et al. 2025), the KNN graph of its skeleton; released code 3738db4.
     Deviation: chunks without a common word are not linked by words.
     """
@@ -166,7 +166,7 @@ def n_core(share: float, n_chunks: int) -> int:
 
 
 def core_chunks(chunk_graph: Graph, share: float) -> IntArray:
-    """Return the `n_core` chunks of the highest PageRank, sorted by id.
+    """Return the `n_core` chunks with the highest PageRank, sorted by id.
 
     PageRank is compared as a multiple of its mean, to six decimals, ties by lower id.
     Source: KET-RAG (Huang et al. 2025), core chunks.
@@ -220,7 +220,7 @@ def core_nlp(
 
     Core chunks are the `share` of all with the highest PageRank in `chunk_graph`; their number is
     in the statistics. With `join_tokens` consecutive core chunks are read together, up to that many
-    tokens; the first of them has the descriptions, the others only names and pairs.
+    tokens; the first of them has the descriptions, all others only names and pairs.
     Source: KET-RAG (Huang et al. 2025), the skeleton; its share as in released code.
     """
     extract = partial(nlp_text_extraction, nlp=nlp, progress=progress)
@@ -255,7 +255,7 @@ def core_llm(
 ) -> TextExtraction:
     """Extract records by `text_extraction.llm` from the core chunks alone.
 
-    Core chunks, `share` and `join_tokens` are those of `text_extraction.core_nlp`. Raises UserError
+    Core chunks, `share` and `join_tokens` are as in `text_extraction.core_nlp`. Raises UserError
     if no reply about a core chunk can be read.
     Source: KET-RAG (Huang et al. 2025), the skeleton; its share as in released code.
     """
@@ -378,7 +378,10 @@ def by_keyword(
 def _fill_pool(
     keywords: IntArray, keyword_graph: KeywordGraph, size: Size, room: int
 ) -> tuple[IntArray, IntArray]:
-    """Return the chunks of keywords that do not fill the pool, and the last keyword's new ones."""
+    """Return the chunks of all keywords but the last, and the last keyword's new chunks.
+
+    The last keyword is the keyword that fills the pool.
+    """
     rows: IntArray = np.zeros(0, np.int64)
     for keyword in keywords.tolist():
         chunks = row_ids(keyword_graph.keyword_chunk, keyword)

@@ -48,7 +48,7 @@ ATTRIBUTES_OF = Prompt("graphrag_bench_more:noderag/prompts/attribute.j2")
 ELEMENTS_OF = Prompt("graphrag_bench_more:noderag/prompts/high_level_element.j2")
 PROVIDES = frozenset({"node.name", "node.type", "node.description", "relationship.weight"})
 Describe = Callable[[Sequence[str], Sequence[Sequence[str]]], list[str]]
-"""Function from names, and the texts about each, to one description of each."""
+"""Function from names, and the texts about each name, to a description of each name."""
 RELATIONSHIP_TOKENS = 60
 PIVOTS, CLUSTER_SIZE, IN_TITLE = 10, 39, 3
 """Sources of betweenness, members of a cluster, names in a title; as in the release."""
@@ -86,11 +86,11 @@ def heterogeneous(
     model a sentence), joined to its entities. An `attribute` describes, in `attribute_tokens`, an
     entity that has at least two units and is one of the `important_nodes`; if there is none, the
     entity with most units. A `high-level element` describes a Leiden community in `element_tokens`
-    and is joined to those of its units and attributes that share its k-means cluster of vectors, or
-    to all if clusters have at most 39 members on average. Its `title` names the three best
-    connected entities. A `text` is a chunk, joined to its units. Units, attributes, elements and
-    texts are joined to the `neighbours` most similar ones. An edge weighs 1 / the higher degree of
-    its ends.
+    and is joined to its units and attributes in the same k-means cluster of vectors. If clusters
+    have at most 39 members on average, it is joined to all its units and attributes. Its `title`
+    names the three best connected entities. A `text` is a chunk, joined to its units. Each unit,
+    attribute, element and text is joined to the `neighbours` nodes most similar to it. An edge
+    weighs 1 / the higher degree of its ends.
 
     Attributes and elements are central sentences. In `heterogeneous_llm` the build model writes
     them, one call each, from as much text as fits the window; central sentences replace missing

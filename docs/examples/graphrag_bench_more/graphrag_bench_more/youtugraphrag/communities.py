@@ -1,4 +1,4 @@
-"""Youtu-GraphRAG's communities, by structure and meaning together."""
+"""Youtu-GraphRAG's communities, detected by structure and meaning."""
 
 from collections.abc import Sequence
 from itertools import combinations
@@ -29,13 +29,13 @@ MIN_SIMILARITY, MOST_MEMBERS = 0.5, 100
 def dual(*, graph: Graph, embedder: Embedder, progress: Progress) -> Communities:
     """Detect communities of one level by structure and meaning; each node is in at most one.
 
-    A node's vector is that of its triples as a head and its attributes, or of its name if it has
-    neither. k-means makes max(2, n // 10) clusters of n nodes, at most 200; clusters of more than
-    three nodes are split by the same rule. Pairs of parts whose centres have a similarity of at
-    least 0.5 are merged, most similar first (ties: lower nodes), each part once, up to 100 nodes.
-    Similarity is 0.3 times the Jaccard index of the centres' targets plus 0.7 times the cosine of
-    their vectors. A centre is the best of `keywords_of` its part. Single nodes form no community.
-    Rows are in order of their lowest node.
+    A node's vector is the vector of its triples as a head and its attributes, or of its name if it
+    has neither. k-means makes max(2, n // 10) clusters of n nodes, at most 200; clusters of more
+    than three nodes are split by the same rule. Pairs of parts whose centres have a similarity of
+    at least 0.5 are merged, most similar first (ties: lower nodes), each part once, up to 100
+    nodes. Similarity is 0.3 times the Jaccard index of the centres' targets plus 0.7 times the
+    cosine of their vectors. A centre is the best of `keywords_of` its part. Single nodes form no
+    community. Rows are in order of their lowest node.
     Source: Youtu-GraphRAG (Dong et al. 2025), dually-perceived community detection, as its release
     computes it.
     """
@@ -94,7 +94,7 @@ def clusters(vectors: FloatArray, nodes: IntArray) -> list[IntArray]:
 
 
 def merge_similar(graph: Graph, vectors: FloatArray, parts: Sequence[IntArray]) -> list[IntArray]:
-    """Return the parts with similar ones merged in pairs."""
+    """Merge similar parts in pairs, and return all parts."""
     centres = np.array([keywords_of(graph, vectors, one, 1).ids[0] for one in parts])
     similar = similarity(graph, vectors, centres)
     pairs = [

@@ -202,7 +202,7 @@ def llm_schema_extraction(
     """Ask the build model for the typed entities, triples and attributes of each chunk.
 
     One call for each chunk, whose prompt has the schema. The model may add types for important
-    facts; these are kept, and `new_types` counts the announced ones, normalised. Triples that are
+    facts; these are kept, and `new_types` counts the announced types, normalised. Triples that are
     not three non-empty texts are skipped and counted. A reply has at most `max_tokens`, by default
     4,096 or what the window leaves; a truncated reply gives its complete items and is counted. A
     chunk without a readable reply gives nothing and is counted. Raises UserError if no reply is

@@ -120,9 +120,9 @@ def typed_llm(
 
     The prompt has the schema of the graph: all types of nodes and the 30 most frequent names of
     relationships and of attributes (ties: first). Duplicates and types unknown to the graph are
-    left out. Without sub-questions the question itself is the only one. After two unreadable
-    replies, or without a reply, the question is searched for without types; that counts as a
-    fallback.
+    left out. Without sub-questions the question itself is the only sub-question. After two
+    unreadable replies, or without a reply, the question is searched for without types; that counts
+    as a fallback.
     Source: Youtu-GraphRAG (Dong et al. 2025), schema-aware decomposition; the prompt is this
     project's.
     """
