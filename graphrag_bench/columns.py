@@ -76,7 +76,7 @@ class Texts:
                 yield block[begin - ends[0] : end - ends[0]].decode()
 
     def take(self, rows: ArrayLike) -> list[str]:
-        """Return the texts of some rows, in the order given."""
+        """Return the texts of the given rows, in the order of these rows."""
         return [self[int(row)] for row in np.asarray(rows)]
 
     def join_rows(self, matrix: Any, separator: str) -> "Texts":

@@ -35,7 +35,7 @@ _SETTINGS = (
 """The groups of a run's settings that decide the graph, the models and the sample."""
 _OWN = ("kind", "n", "hops", "wording", "out")
 _DEFAULT_N = {"abstract": abstract.MAX_QUESTIONS, "specific": 60}
-"""The default number of questions by kind, and the maximum for abstract ones."""
+"""The default number of questions by kind, and the maximum for abstract questions."""
 
 
 def declare(parser: Parser) -> None:

@@ -73,7 +73,7 @@ _own: list[Path] = []
 
 
 def add_folders(folders: Iterable[str | Path]) -> None:
-    """Add folders that are searched for choices before the built-in ones; skip missing folders."""
+    """Add folders to search for choices before the built-in folders; skip missing folders."""
     for folder in folders:
         path = Path(str(folder).removeprefix("file://")).expanduser().resolve()
         if path.is_dir() and path not in _own:

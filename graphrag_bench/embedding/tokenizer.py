@@ -120,7 +120,7 @@ class HuggingFace(FastTokenizer):
 
     @cached_property
     def file(self) -> Path:
-        """The path of the `tokenizer.json`, downloaded if needed; raises UserError without one."""
+        """The path of `tokenizer.json`, downloaded if needed; raises UserError if it is missing."""
         path = Path(self.name).expanduser()
         if path.is_file():
             return path

@@ -198,7 +198,7 @@ class _Agreed(BaseModel):
 
 
 def correctness(case: AnswerToJudge, models: JudgeModels) -> Judging:
-    """Judge 1 if the answer states the gold answer and no other answer, else 0.
+    """Judge whether the answer states the gold answer and no other answer: 1 if it does, else 0.
 
     The answers in the text are extracted by its form (`_by_form`) or by the judge. The judge does
     not see the gold answer, because judges who see it overlook wrong items in a list. If `_mark`

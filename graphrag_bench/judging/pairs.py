@@ -344,7 +344,7 @@ class PairJudging:
 
 
 def verdict_rows(folder: Path) -> list[Row]:
-    """Return the verdicts of a folder; later rows replace earlier ones."""
+    """Return the verdicts of a folder; later rows replace earlier rows."""
     names, rows = ("question", "first", "second", "criterion"), read_lines(folder / VERDICTS)
     return list({tuple(row[name] for name in names): row for row in rows}.values())
 

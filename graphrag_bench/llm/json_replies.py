@@ -29,8 +29,8 @@ _FORM = re.compile(
 )
 """Placeholders of a reply that repeats the format of the prompt, e.g. [head, relation, tail]."""
 _MIN_ECHO = 30
-"""The fewest characters of an object that counts as repeated from the prompt. Shorter objects, as
-verdicts, may equal those of an example."""
+"""The fewest characters of an object that counts as repeated from the prompt. Shorter objects, such
+as verdicts, may equal the objects of an example."""
 
 
 def read_json(text: str, model: type[ModelT], *, purpose: str = "", repair: bool = True) -> ModelT:

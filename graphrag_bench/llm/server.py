@@ -241,7 +241,7 @@ class Server:
 
     @cached_property
     def _listed(self) -> Body:
-        """The model's entry in `/models`; empty without one."""
+        """The model's entry in `/models`; empty if there is no entry."""
         import openai
 
         try:

@@ -53,7 +53,7 @@ def merged_slots(
 
 
 def merge(values: Sequence[Any], rule: Rule) -> Any:
-    """Return one value from several of the same type; raises TypeError for other types.
+    """Merge values of the same type into one value; raises TypeError if a type has no merge.
 
     Names, texts, subgraphs and paths are joined without duplicates, explorations round by round.
     Score vectors are each divided by their own sum, then added (`sum`: added without division;

@@ -132,7 +132,7 @@ def best_run(runs: Sequence[RunMetrics], metric: str) -> tuple[int, dict[str, An
     if not metrics:
         raise UserError(
             f"objective={metric}: no configuration has scores for all questions; repeat the "
-            "command to retry the failed ones."
+            "command to retry the failed questions."
         )
     means = {row: of_run[metric]["mean"] for row, of_run in metrics.items() if metric in of_run}
     if not means:

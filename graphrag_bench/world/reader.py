@@ -65,7 +65,10 @@ class WorldPrompt:
 
     @cached_property
     def question(self) -> ParsedQuestion:
-        """The question of the last line `Question:`; raises RunStopped for other questions."""
+        """The question in the last line `Question:`.
+
+        Raises RunStopped for a question that is not about a world.
+        """
         text = self.line("Question:")
         if (parsed := parse_question(text)) is None:
             raise RunStopped(

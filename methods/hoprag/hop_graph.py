@@ -71,7 +71,7 @@ class ListedQuestions(BaseModel):
 
 @artifact("pseudo_questions.nlp")
 def nlp_questions(*, chunk_table: ChunkTable, nlp: Nlp, progress: Progress) -> PseudoQuestions:
-    """Derive questions without a model: answered questions from sentences, raised ones from names.
+    """Derive answered questions from sentences and raised questions from names, without a model.
 
     A sentence with a name stands for the question that it answers, preceded by the chunk's title,
     which is one of its names. Each other name of the chunk, except numbers and dates, raises "What
