@@ -1,7 +1,8 @@
 """Embeddings by sentence-transformers: the packaged MiniLM or any other model."""
 
+import json
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property, partial
 from importlib.metadata import PackageNotFoundError, version
@@ -25,7 +26,14 @@ from graphrag_bench.embedding.model_files import (
     window_in_files,
 )
 from graphrag_bench.embedding.precision import Device, NumberFormat, Precision, number_format
-from graphrag_bench.embedding.token_batches import TokenBatches, autocast, takes_tokens
+from graphrag_bench.embedding.token_batches import (
+    TOKENS_PER_BATCH,
+    TokenBatches,
+    autocast,
+    by_length,
+    normalised,
+    takes_tokens,
+)
 from graphrag_bench.embedding.tokenizer import FastTokenizer, OpenAIEncoding
 from graphrag_bench.errors import UserError
 
@@ -54,11 +62,13 @@ class SentenceEmbedder(Embedder):
         device: Device = "auto",
         precision: Precision = "auto",
         trust_remote_code: bool = False,
+        model_kwargs: Mapping[str, Any] | None = None,
     ) -> None:
         """`model` is the packaged MiniLM, a folder, or a name on the model hub.
 
         `window` overrides the window of the model's files. `precision` is the number format of
-        matrix products; `auto` is bfloat16 if the device supports it at full speed.
+        matrix products; `auto` is bfloat16 if the device supports it at full speed. `model_kwargs`
+        are arguments of transformers' `from_pretrained`: weights are loaded in its `dtype`.
         """
         self.model = model
         self.revision = revision
@@ -68,6 +78,7 @@ class SentenceEmbedder(Embedder):
         self.device: Device = device
         self.precision: Precision = precision
         self.trust_remote_code = trust_remote_code
+        self.model_kwargs = dict(model_kwargs or {})
 
     @property
     def identity(self) -> str:
@@ -89,6 +100,7 @@ class SentenceEmbedder(Embedder):
         return (
             f"sentence-transformers:{name}{remote_code}:{length}:unit:{self._number_format}:"
             f"long={self.long_texts}({window}):prefixes={','.join(self.prefixes.values())}"
+            f"{written(self.model_kwargs)}"
         )
 
     @property
@@ -137,12 +149,28 @@ class SentenceEmbedder(Embedder):
     def _encode(self, texts: list[str], single: bool) -> Vectors:
         if (batches := self._batches) is not None:
             return batches.encode(texts, single=single)
-        model = self._loaded
+        model, most = self._loaded, None if single else self._batch_tokens
+        plan = [list(range(len(texts)))]
+        if most is not None:
+            plan = list(by_length(self._encoder.tokens.counts(texts), self._encoder.size, most))
+        parts = []
         with autocast(model.device.type, self._number_format):
-            vectors = model.encode(
-                texts, batch_size=1, normalize_embeddings=True, show_progress_bar=False
-            )
-        return np.asarray(vectors, np.float32)
+            for places in plan:
+                size = 1 if most is None else len(places)
+                some = [texts[place] for place in places]
+                parts.append(
+                    model.encode(
+                        some, batch_size=size, normalize_embeddings=True, show_progress_bar=False
+                    )
+                )
+        rows = np.concatenate(parts).astype(np.float32)[np.argsort(np.concatenate(plan))]
+        return normalised(rows) if self.model_kwargs or most is not None else rows
+
+    @property
+    def _batch_tokens(self) -> int | None:
+        """Tokens of a batch of a model that tokenises by itself; None for batches of one text."""
+        kind = self._loaded.device.type
+        return None if kind == "cpu" else TOKENS_PER_BATCH[kind]
 
     @cached_property
     def _batches(self) -> TokenBatches | None:
@@ -207,6 +235,7 @@ class SentenceEmbedder(Embedder):
             revision=self.revision or None,
             device=device_of(self.device),
             trust_remote_code=self.trust_remote_code,
+            **({"model_kwargs": dict(self.model_kwargs)} if self.model_kwargs else {}),
         )
         if self.window_setting is not None:
             model.max_seq_length = self.window_setting
@@ -224,6 +253,11 @@ class SentenceEmbedder(Embedder):
                 f"embedder.window={self.window_setting}: '{self.model}' has positions for "
                 f"{most} tokens; set embedder.window={most} or less."
             )
+
+
+def written(model_kwargs: Mapping[str, Any]) -> str:
+    """Return the part of an identity with the arguments of a model; "" without any."""
+    return f":{json.dumps(model_kwargs, sort_keys=True)}" if model_kwargs else ""
 
 
 def load_model(kind: Callable[..., Any], group: str, name: str, **settings: Any) -> Any:

@@ -50,6 +50,22 @@ def batches(lengths: Sequence[int], window: int, n_tokens: int) -> Iterator[_Bat
             yield padded, whole, rows[start : start + size]
 
 
+def by_length(lengths: Sequence[int], window: int | None, n_tokens: int) -> Iterator[list[int]]:
+    """Yield the rows of each batch, longest texts first: at most `n_tokens` with padding.
+
+    A batch has at least one row. Texts longer than the window count as the window.
+
+    >>> list(by_length([3, 9, 2, 4], window=8, n_tokens=8))
+    [[1], [3, 0], [2]]
+    """
+    cut = [min(length, window or length) for length in lengths]
+    rows = sorted(range(len(cut)), key=lambda row: -cut[row])
+    while rows:
+        size = max(n_tokens // max(cut[rows[0]], 1), 1)
+        yield rows[:size]
+        rows = rows[size:]
+
+
 class TokenBatches:
     """Loaded model with its fast tokenizer, called with tokens."""
 

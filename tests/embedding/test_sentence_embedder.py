@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pytest
 
-from graphrag_bench.embedding import precision
+from graphrag_bench.embedding import precision, sentence_embedder
 from graphrag_bench.embedding.cross_encoder import CrossEncoder
 from graphrag_bench.embedding.sentence_embedder import SentenceEmbedder
 from graphrag_bench.embedding.token_batches import batches, padded_length
@@ -75,6 +75,45 @@ def test_a_vector_does_not_depend_on_other_texts(precision, request):
     assert np.array_equal(alone, rows[12])
 
 
+@pytest.mark.real
+def test_a_model_that_tokenises_has_batches_by_length_on_a_device(exact, monkeypatch):
+    monkeypatch.setattr(sentence_embedder, "takes_tokens", lambda model: False)
+    texts = [FACT, "a", FACT[:30], OPENING, "b"]
+    one_by_one = over(exact, precision="float32", long_texts="cut")
+    rows = {kind: one_by_one.encode(texts, kind=kind) for kind in ("passage", "question")}
+    plain = exact._loaded.encode(
+        texts, batch_size=1, normalize_embeddings=True, show_progress_bar=False
+    )
+    assert np.array_equal(rows["passage"], plain)
+    monkeypatch.setattr(SentenceEmbedder, "_batch_tokens", 40)
+    sizes, encode = [], exact._loaded.encode
+    monkeypatch.setattr(
+        exact._loaded, "encode",
+        lambda some, **settings: sizes.append((len(some), settings["batch_size"]))
+        or encode(some, **settings),
+    )  # fmt: skip
+    device = over(exact, precision="float32", long_texts="cut")
+    assert np.abs(device.encode(texts, kind="passage") - rows["passage"]).max() < 1e-6
+    assert sizes == [(1, 1), (2, 2), (2, 2)]
+    assert np.array_equal(device.encode(texts, kind="question"), rows["question"])
+
+
+@pytest.mark.real
+def test_weights_are_loaded_in_the_dtype_of_the_settings(exact):
+    small = SentenceEmbedder(precision="float32", model_kwargs={"dtype": "bfloat16"})
+    assert {str(one.dtype) for one in small._loaded.parameters()} == {"torch.bfloat16"}
+    rows = small.encode([FACT, "a"], kind="passage")
+    assert np.linalg.norm(rows, axis=1) == pytest.approx(1, abs=1e-6)
+    assert np.sum(rows * exact.encode([FACT, "a"], kind="passage"), axis=1).min() > 0.999
+    identities = {
+        SentenceEmbedder(precision="float32", model_kwargs=kwargs).identity
+        for kwargs in (None, {}, {"dtype": "bfloat16"}, {"dtype": "float16"})
+    }
+    assert len(identities) == 3 and exact.identity in identities
+    with pytest.raises(UserError, match="dtype"):
+        SentenceEmbedder(model_kwargs={"dtype": "bfloat17"}).encode(["a"], kind="passage")
+
+
 def test_a_batch_has_one_padded_length():
     assert padded_length(500, 508) == 508
     result = list(batches([5, 70, 5, 80, 5], window=256, n_tokens=10))
@@ -130,7 +169,7 @@ def test_remote_code_runs_only_if_trusted(tmp_path, monkeypatch):
     with pytest.raises(UserError, match="embedder.trust_remote_code=true"):
         SentenceEmbedder(str(folder)).encode(["a"], kind="passage")
     with pytest.raises(UserError, match="cross_encoder.trust_remote_code=true"):
-        CrossEncoder(str(folder)).scores("a", ["b"])
+        CrossEncoder(str(folder)).scores(["a"], [["b"]])
     assert not has_run.exists()
     trusted = SentenceEmbedder(str(folder), trust_remote_code=True)
     assert trusted.identity != SentenceEmbedder(str(folder)).identity
