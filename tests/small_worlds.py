@@ -125,8 +125,11 @@ class SharedLetters:
 
     identity = "letters"
 
-    def scores(self, question: str, passages: Sequence[str]) -> np.ndarray:
-        return np.array([float(len(set(question) & set(one))) for one in passages])
+    def scores(self, questions: Sequence[str], passages: Sequence[Sequence[str]]) -> list:
+        return [
+            np.array([float(len(set(question) & set(one))) for one in texts])
+            for question, texts in zip(questions, passages, strict=True)
+        ]
 
 
 @dataclass(frozen=True)

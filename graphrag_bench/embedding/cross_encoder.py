@@ -1,6 +1,6 @@
 """Cross-encoders of sentence-transformers, which score a question and a passage together."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -9,13 +9,16 @@ from pydantic import PositiveInt
 
 from graphrag_bench.embedding.model_files import model_name
 from graphrag_bench.embedding.precision import Device
-from graphrag_bench.embedding.sentence_embedder import device_of, load_model
+from graphrag_bench.embedding.sentence_embedder import device_of, load_model, written
 from graphrag_bench.errors import UserError
 from graphrag_bench.values import FloatArray
 
+_AT_ONCE = 256
+"""Pairs per batch on a device; 32 on processors."""
+
 
 class CrossEncoder:
-    """Cross-encoder with one label, in float32, loaded when first used. There is no default model.
+    """Cross-encoder with one label, loaded when first used. There is no default model.
 
     The tokenizer cuts a pair longer than the window, starting with the longer text.
     """
@@ -28,16 +31,19 @@ class CrossEncoder:
         window: PositiveInt | None = None,
         device: Device = "auto",
         trust_remote_code: bool = False,
+        model_kwargs: Mapping[str, Any] | None = None,
     ) -> None:
+        """`model_kwargs` are arguments of transformers' `from_pretrained`, such as `dtype`."""
         self.model = model
         self.revision = revision
         self.window = window
         self.device: Device = device
         self.trust_remote_code = trust_remote_code
+        self.model_kwargs = dict(model_kwargs or {})
 
     @property
     def identity(self) -> str:
-        """The name with the folder's digest or the revision, and the window from the settings.
+        """The name with the folder's digest or the revision, the window and the arguments.
 
         Raises UserError without a model.
         """
@@ -47,19 +53,40 @@ class CrossEncoder:
                 "cross_encoder.model=cross-encoder/ms-marco-MiniLM-L6-v2."
             )
         code = ":remote code" if self.trust_remote_code else ""
-        return f"cross-encoder:{model_name(self.model, self.revision)}{code}:{self.window or 'own'}"
+        name = f"{model_name(self.model, self.revision)}{code}:{self.window or 'own'}"
+        return f"cross-encoder:{name}{written(self.model_kwargs)}"
 
-    def scores(self, question: str, passages: Sequence[str]) -> FloatArray:
-        """Return the logits, float64 (n_passages,), without a sigmoid, which would make ties."""
-        if not passages:
+    def scores(
+        self, questions: Sequence[str], passages: Sequence[Sequence[str]]
+    ) -> list[FloatArray]:
+        """Return the logits of each question's passages, float64 (n_passages,) each.
+
+        A sigmoid would make ties. On a device the pairs of all questions share batches, so that
+        the last digits of a score may depend on the other questions; on processors they do not.
+        """
+        pairs = [
+            [(question, passage) for passage in texts]
+            for question, texts in zip(questions, passages, strict=True)
+        ]
+        if not any(pairs) or not self._on_device:
+            return [self._logits(some, 32) for some in pairs]
+        every = [pair for some in pairs for pair in some]
+        ends = np.cumsum([len(some) for some in pairs])[:-1]
+        return np.split(self._logits(every, _AT_ONCE), ends)
+
+    def _logits(self, pairs: list[tuple[str, str]], batch_size: int) -> FloatArray:
+        if not pairs:
             return np.zeros(0)
-        pairs = [(question, passage) for passage in passages]
         from torch.nn import Identity
 
         logits = self._loaded.predict(
-            pairs, batch_size=32, show_progress_bar=False, activation_fn=Identity()
+            pairs, batch_size=batch_size, show_progress_bar=False, activation_fn=Identity()
         )
         return np.asarray(logits, np.float64)
+
+    @property
+    def _on_device(self) -> bool:
+        return bool(self._loaded.model.device.type != "cpu")
 
     @cached_property
     def _loaded(self) -> Any:
@@ -74,6 +101,7 @@ class CrossEncoder:
             device=device_of(self.device, "cross_encoder"),
             trust_remote_code=self.trust_remote_code,
             max_length=self.window,
+            **({"model_kwargs": dict(self.model_kwargs)} if self.model_kwargs else {}),
         )
         if (n_labels := model.config.num_labels) != 1:
             raise UserError(

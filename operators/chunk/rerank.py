@@ -1,6 +1,6 @@
 """Chunks reranked by a language model or a cross-encoder."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -100,22 +100,23 @@ def _order_of(n_passages: int) -> ReplyFormat[tuple[int, ...]]:
     return ReplyFormat(PURPOSE, read, schema_of(Order))
 
 
-@operator("chunk.rerank.cross_encoder")
+@operator("chunk.rerank.cross_encoder", batched=True)
 def cross_encoder_rerank(
-    question: Question,
-    chunks: Ranked[Chunk],
+    question: Sequence[Question],
+    chunks: Sequence[Ranked[Chunk]],
     *,
     chunk_table: ChunkTable,
     cross_encoder: CrossEncoder,
     top_k: PositiveInt = 10,
-) -> Ranked[Chunk]:
+) -> list[Ranked[Chunk]]:
     """Return the `top_k` of the given chunks with the highest cross-encoder scores.
 
     Each chunk is read with its title. Score: the logit of `cross_encoder.model`, any number; ties
     by lower id. The tokenizer truncates texts that are longer than the model's window.
     Source: Nogueira and Cho 2019, *Passage Re-ranking with BERT*, section 3.
     """
-    rows = np.unique(chunks.ids)
-    passages = [chunk_table.passage(row) for row in rows.tolist()]
-    best = Ranked[Chunk].top(cross_encoder.scores(question.text, passages), top_k)
-    return Ranked(rows[best.ids], best.scores)
+    ids = [np.unique(one.ids) for one in chunks]
+    passages = [[chunk_table.passage(row) for row in rows.tolist()] for rows in ids]
+    scores = cross_encoder.scores([one.text for one in question], passages)
+    best = [Ranked[Chunk].top(one, top_k) for one in scores]
+    return [Ranked(rows[one.ids], one.scores) for rows, one in zip(ids, best, strict=True)]

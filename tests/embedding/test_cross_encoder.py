@@ -30,25 +30,44 @@ def tiny(folder: Path, n_labels: int = 1, seed: int = 0) -> str:
 
 @pytest.mark.real
 @pytest.mark.slow
-def test_pairs_are_scored_and_identities_depend_on_content(tmp_path: Path) -> None:
+def test_pairs_are_scored_and_identities_depend_on_content(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     model = CrossEncoder(tiny(tmp_path / "one"), device="cpu")
     passages = ["ada founded the river", "the river", "who"]
-    scores = model.scores("who founded", passages)
+    (scores,) = model.scores(["who founded"], [passages])
     assert scores.dtype == np.float64 and len(set(scores.round(6).tolist())) == 3
-    assert np.array_equal(model.scores("who founded", passages), scores)
-    assert not np.allclose(model.scores("the ada river", passages), scores)
+    none, again, other = model.scores(
+        ["who", "who founded", "the ada river"], [[], passages, passages]
+    )
+    assert len(none) == 0 and np.array_equal(again, scores)
+    assert not np.allclose(other, scores)
+    monkeypatch.setattr(CrossEncoder, "_on_device", True)
+    sizes, predict = [], model._loaded.predict
+    monkeypatch.setattr(
+        model._loaded, "predict",
+        lambda pairs, **settings: sizes.append((len(pairs), settings["batch_size"]))
+        or predict(pairs, **settings),
+    )  # fmt: skip
+    pooled = model.scores(["who", "who founded", "the ada river"], [[], passages, passages[:2]])
+    assert sizes == [(5, 256)]
+    for one, alone in zip(pooled, ([], scores, other[:2]), strict=True):
+        assert one == pytest.approx(alone, abs=1e-5)
+    half = CrossEncoder(model.model, model_kwargs={"dtype": "bfloat16"})
+    assert half.scores(["who founded"], [passages])[0] == pytest.approx(scores, abs=0.1)
+    assert half.identity != model.identity
     other = CrossEncoder(tiny(tmp_path / "two" / "one", seed=1))
     assert model.identity.startswith("cross-encoder:one@")
     assert len({model.identity, other.identity, CrossEncoder(model.model, window=8).identity}) == 3
-    assert len(model.scores("who", [])) == 0
+    assert model.scores([], []) == []
 
 
 @pytest.mark.real
 @pytest.mark.slow
 def test_models_that_cannot_rerank_are_errors(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="cross_encoder.model"):
-        CrossEncoder().scores("who", ["ada"])
+        CrossEncoder().scores(["who"], [["ada"]])
     with pytest.raises(UserError, match="3 scores"):
-        CrossEncoder(tiny(tmp_path / "three", 3), device="cpu").scores("who", ["ada"])
+        CrossEncoder(tiny(tmp_path / "three", 3), device="cpu").scores(["who"], [["ada"]])
     with pytest.raises(UserError, match="none"):
-        CrossEncoder(str(tmp_path / "none")).scores("who", ["ada"])
+        CrossEncoder(str(tmp_path / "none")).scores(["who"], [["ada"]])

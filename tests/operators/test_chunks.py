@@ -16,7 +16,7 @@ from graphrag_bench.errors import UserError
 from graphrag_bench.indices.words import Bm25
 from graphrag_bench.llm.calls import CallFailed
 from graphrag_bench.llm.scripted import Scripted, last_user_message
-from graphrag_bench.values import FloatArray, NodeScores, Path, Query, Question, RelationshipScores
+from graphrag_bench.values import NodeScores, Path, Query, Question, RelationshipScores
 from operators.chunk.of_graph import aggregator, frompaths, fromrel, leaves, occurrence
 from operators.chunk.rerank import cross_encoder_rerank, rerank
 from operators.chunk.route import route
@@ -171,15 +171,20 @@ class Fixed:
 
     identity = "fixed"
 
-    def scores(self, question: str, passages: Sequence[str]) -> FloatArray:
-        assert (question, passages[0]) == ("Who?", TABLE.passage(2))
-        return np.array([{"T7": 0.9, "T2": 0.4}.get(one.split()[0], 0.1) for one in passages])
+    def scores(self, questions: Sequence[str], passages: Sequence[Sequence[str]]) -> list:
+        assert questions == ["Who?"] * len(passages) and passages[0][0] == TABLE.passage(2)
+        known = {"T7": 0.9, "T2": 0.4}
+        return [np.array([known.get(one.split()[0], 0.1) for one in texts]) for texts in passages]
 
 
 def test_the_cross_encoder_ranks_chunks_ties_by_id() -> None:
-    chunks = ranked(5, 2, 7, 3)
-    result = cross_encoder_rerank(WHO, chunks, chunk_table=TABLE, cross_encoder=Fixed(), top_k=3)
-    check(result, [7, 2, 3], [0.9, 0.4, 0.1])
+    lists = [ranked(5, 2, 7, 3), ranked(), ranked(7)]
+    first, none, last = cross_encoder_rerank(
+        [WHO] * 3, lists, chunk_table=TABLE, cross_encoder=Fixed(), top_k=3
+    )
+    check(first, [7, 2, 3], [0.9, 0.4, 0.1])
+    check(none, [], [])
+    check(last, [7], [0.9])
 
 
 def test_rerank_makes_no_call_for_one_chunk_and_raises_failures():
