@@ -177,7 +177,7 @@ class RunSettings(_Settings):
     embedder: dict[str, Any]
     """The model that embeds."""
     nlp: dict[str, Any] = NLP
-    """The tagger and parser; nlp.model=PACKAGE."""
+    """The tagger and parser; nlp.model=PACKAGE; nlp.device=auto, cpu or cuda."""
     cross_encoder: dict[str, Any] = CROSS_ENCODER
     """The model of chunk.rerank.cross_encoder; cross_encoder.model=NAME_OR_FOLDER."""
     chunking: dict[str, Any] = {"variant": "auto"}
@@ -227,7 +227,8 @@ class RunSettings(_Settings):
     workers: PositiveInt = 4
     """Number of questions answered in parallel."""
     nlp_workers: Literal["auto"] | PositiveInt = "auto"
-    """Number of tagging processes; auto: all cores with spaCy, for at least 500 new texts."""
+    """Number of tagging processes; auto: all cores with spaCy (one on a GPU), for at least 500 new
+    texts."""
     parallel: Literal["local", "ray"] = "local"
     """Backend that tags and embeds texts: local processes or Ray."""
     shard: Annotated[str, Field(pattern=r"^[1-9]\d*/[1-9]\d*$")] | None = None

@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 
 from graphrag_bench.embedding.embedder import Embedder, EmbedderWrapper, TextKind, Vectors
-from graphrag_bench.embedding.nlp import Nlp, Relation, Sentence
+from graphrag_bench.embedding.nlp import Nlp, Relation, Sentence, Spacy
 from graphrag_bench.embedding.workers import ParallelTagger
 from graphrag_bench.fingerprint import identity_of
 from graphrag_bench.llm.cache import Cache, StoredTagging, StoredVector, row_key, vector_key
 
-_BATCH_SIZE = 128
+_BATCH_SIZE, _ON_GPU = 128, 2048
 _READING_VERSION = 1
 
 
@@ -78,7 +78,9 @@ class CachedTagger:
 
     def sentences(self, texts: Sequence[str]) -> Iterator[list[Sentence]]:
         """Yield the sentences of each text; new results are cached batch by batch."""
-        size = self.inner.batch_size if isinstance(self.inner, ParallelTagger) else _BATCH_SIZE
+        size = _ON_GPU if isinstance(self.inner, Spacy) and self.inner.on_gpu else _BATCH_SIZE
+        if isinstance(self.inner, ParallelTagger):
+            size = self.inner.batch_size
         for start in range(0, len(texts), size):
             batch = texts[start : start + size]
             yield from map(_sentences, self._read("sentences", batch, self.inner.sentences))

