@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +15,7 @@ from graphrag_bench.data.chunks import ChunkTable
 from graphrag_bench.embedding.embedder import Embedder, Vectors
 from graphrag_bench.embedding.nlp import Nlp
 from graphrag_bench.embedding.precision import one_thread
+from graphrag_bench.embedding.sentence_embedder import device_of
 from graphrag_bench.errors import UserError
 from graphrag_bench.graphs.extraction import nlp_extraction
 from graphrag_bench.graphs.knowledge_graph import kg_synonymy, name_index
@@ -115,6 +116,7 @@ def trained_weights(
     world_size: Annotated[int, Field(ge=12)] = 300,
     questions: Annotated[int, Field(ge=2)] = 200,
     training_seed: NonNegativeInt = 0,
+    device: Literal["cpu", "cuda", "mps"] = "cpu",
 ) -> GnnWeights:
     """Train a network that finds the entities of a question's evidence, on a synthetic world.
 
@@ -122,14 +124,15 @@ def trained_weights(
     edges: one of the stated facts, one as the tagger reads them; training alternates between them.
     A question starts at the entity that it names, weighted by 1 / (number of its passages), and its
     targets are all entities of its gold passages. The epoch with the lowest development loss is
-    kept, ties to the earlier epoch. Results are byte-identical on the same kind of machine.
-    Statistics: losses of the kept epoch, and `dev_recall`, recall@20 of the target entities. Raises
-    UserError if no question is usable.
+    kept, ties to the earlier epoch. Results are byte-identical on the same kind of processor; on a
+    GPU they differ in the last digits. Statistics: losses of the kept epoch, and `dev_recall`,
+    recall@20 of the target entities. Raises UserError if no question is usable.
     Source: GFM-RAG (Luo et al. 2025), its release: loss, AdamW, 5e-4, batches of 8; it has 512
     hidden units in 6 layers.
     Deviation: a smaller network, one synthetic world instead of 60 graphs, and no pretraining on
     the graphs' triples.
     """
+    place = device_of(device, "build.gnn_weights")
     chance = np.random.default_rng(training_seed)
     seed = WORLD_SEED + training_seed
     sizes = {"size": world_size, "n_questions": questions, "seed": seed}
@@ -148,7 +151,7 @@ def trained_weights(
         )
         graphs.append(_training_graph(world, table, read(name_index=names), embedder, is_dev))
     shape = NetworkShape(embedder.dimension, hidden, layers)
-    return _train(graphs, shape, learning_rate, epochs, chance, progress)
+    return _train(graphs, shape, learning_rate, epochs, chance, progress, place)
 
 
 def _training_graph(
@@ -183,6 +186,7 @@ def _train(
     epochs: int,
     chance: np.random.Generator,
     progress: Progress,
+    device: str,
 ) -> GnnWeights:
     import torch
 
@@ -194,6 +198,7 @@ def _train(
         )
     network = shape.network()
     initialise(network, chance)
+    network.to(device)
     steps = torch.optim.AdamW(network.parameters(), lr=learning_rate)
     best, best_weights = np.inf, GnnWeights(shape, {})
     with one_thread(), progress.task("training epochs", epochs) as advance:
@@ -211,7 +216,7 @@ def _train(
                 best = measured["dev_loss"]
                 train_loss = round(losses / int((~is_dev).sum()), 6)
                 statistics = {"epoch": epoch, "train_loss": train_loss, **measured}
-                arrays = {n: v.detach().numpy().copy() for n, v in network.named_parameters()}
+                arrays = {n: v.detach().cpu().numpy().copy() for n, v in network.named_parameters()}
                 best_weights = GnnWeights(shape, arrays, statistics=statistics)
     if not np.isfinite(best):
         raise UserError(
@@ -236,13 +241,15 @@ def _batches(
     """
     import torch
 
+    device = next(network.parameters()).device
     for one in graphs:
         rows = np.flatnonzero(one.is_dev == (chance is None))
         rows = rows if chance is None else chance.permutation(rows)
         for at in range(0, len(rows), BATCH):
             some = rows[at : at + BATCH]
-            inputs = map(torch.from_numpy, (one.relations, one.questions[some], one.start[some]))
-            yield logits(network, True, one.edges, *inputs), torch.from_numpy(one.targets[some])
+            arrays = one.relations, one.questions[some], one.start[some], one.targets[some]
+            *inputs, targets = (torch.from_numpy(array).to(device) for array in arrays)
+            yield logits(network, True, one.edges, *inputs), targets
 
 
 def _measure(network: "ModuleDict", graphs: Sequence[TrainingGraph]) -> dict[str, float]:
@@ -252,7 +259,7 @@ def _measure(network: "ModuleDict", graphs: Sequence[TrainingGraph]) -> dict[str
     with torch.no_grad():
         for logit, targets in _batches(network, graphs, None):
             losses += float(loss_of(logit, targets)) * len(targets)
-            for scores, gold in zip(logit.numpy(), targets.numpy(), strict=True):
+            for scores, gold in zip(logit.cpu().numpy(), targets.cpu().numpy(), strict=True):
                 best: Ranked[Any] = Ranked.top(scores, N_BEST)
                 recalls.append(float(gold[best.ids].sum(dtype=float) / gold.sum(dtype=float)))
     mean = {"dev_loss": losses / len(recalls), "dev_recall": float(np.mean(recalls))}

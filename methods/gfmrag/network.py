@@ -147,14 +147,15 @@ def logits(
     """Return the logit of each node for each question, (n_questions, n_nodes).
 
     `relations` (n_kinds, d) and `questions` (n_questions, d) are text vectors; `start`
-    (n_questions, n_nodes) is the share of the question's state with which a node begins.
+    (n_questions, n_nodes) is the share of the question's state with which a node begins. All are on
+    the device of the network.
     Source: GFM-RAG (Luo et al. 2025), its release: DistMult messages, summed with the initial
     state.
     """
     import torch
 
     blocks = [
-        tuple(torch.from_numpy(np.array(part[at : at + _BLOCK])) for part in edges)
+        tuple(torch.from_numpy(np.array(part[at : at + _BLOCK])).to(start.device) for part in edges)
         for at in range(0, len(edges.source), _BLOCK)
     ]
     question, first = network["question_mlp"](questions), network["rel_mlp"](relations)

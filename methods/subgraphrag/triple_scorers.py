@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +16,7 @@ from graphrag_bench.data.dataset import Dataset
 from graphrag_bench.data.training import TrainingSet
 from graphrag_bench.embedding.embedder import Embedder, Vectors
 from graphrag_bench.embedding.precision import one_thread
+from graphrag_bench.embedding.sentence_embedder import device_of
 from graphrag_bench.embedding.vector_index import VectorIndex, index_texts
 from graphrag_bench.errors import UserError
 from graphrag_bench.progress import Progress
@@ -135,18 +136,20 @@ def triple_weights(
     embedder: Embedder,
     progress: Progress,
     questions: PositiveInt | None = None,
+    device: Literal["cpu", "cuda", "mps"] = "cpu",
 ) -> MlpWeights:
     """Train weights that separate triples on shortest topic-to-answer paths from other triples.
 
     All triples of all training questions (or the first `questions`) are used. The epoch with the
     best recall@100 on the validation questions is kept, ties to the lower loss, then to the earlier
     epoch; training stops after 10 epochs without a better recall. Results are byte-identical on the
-    same kind of machine. Raises UserError if fewer than two questions have a path from a topic
-    entity to an answer, or all triples lie on such a path.
+    same kind of processor; on a GPU they differ in the last digits. Raises UserError if fewer than
+    two questions have a path from a topic entity to an answer, or all triples lie on such a path.
     Source: SubgraphRAG (Li et al. 2025), section 3.1 and its code: as many hidden units as
     embedding dimensions, one question per step, Adam.
     Deviation: a set without validation questions holds out a tenth of its training questions.
     """
+    place = device_of(device, "build.triple_weights")
     data = training.read(questions)
     examples = examples_of(data, embedder, progress, "training names")
     chance = np.random.default_rng(SEED)
@@ -165,7 +168,7 @@ def triple_weights(
             "questions have topic entities and answers in their graphs. At least one of each is "
             "needed, with triples on and off the shortest paths."
         )
-    weights = train(examples, validation, chance, progress)
+    weights = train(examples, validation, chance, progress, device=place)
     n, n_all = len(data.questions), training.size() if questions else len(data.questions)
     by = "validation" if training.validation else "held-out training"
     description = (
@@ -236,6 +239,7 @@ def train(
     chance: np.random.Generator,
     progress: Progress,
     epochs: int = MOST_EPOCHS,
+    device: str = "cpu",
 ) -> MlpWeights:
     """Train weights, and return the weights of the epoch with the best recall on `validation`.
 
@@ -244,7 +248,7 @@ def train(
     """
     import torch
 
-    weights = initial_weights(examples.names.shape[1], chance)
+    weights = initial_weights(examples.names.shape[1], chance, device)
     steps = torch.optim.Adam(list(weights.values()), lr=LEARNING_RATE, fused=True)
     best, epoch, n_worse = _stored_weights(weights, {}), 0, 0
     best_score = (-1.0, -np.inf)
@@ -267,7 +271,7 @@ def train(
     return replace(best, statistics={**best.statistics, "epochs": epoch})
 
 
-def initial_weights(d: int, chance: np.random.Generator) -> "Weights":
+def initial_weights(d: int, chance: np.random.Generator, device: str = "cpu") -> "Weights":
     """Return initial weights for vectors of length d."""
     import torch
 
@@ -278,11 +282,13 @@ def initial_weights(d: int, chance: np.random.Generator) -> "Weights":
         most = (n_inputs if name in ("hidden", "bias") else d) ** -0.5
         weights[name] = chance.uniform(-most, most, shape).astype(np.float32)
     weights["unreadable"] = (chance.standard_normal(d) * d**-0.5).astype(np.float32)
-    return {name: torch.from_numpy(one).requires_grad_() for name, one in weights.items()}
+    return {
+        name: torch.from_numpy(one).to(device).requires_grad_() for name, one in weights.items()
+    }
 
 
 def logits(weights: "Weights", data: Examples, row: int) -> "Tensor":
-    """Return the logit of each triple of a question, (n,).
+    """Return the logit of each triple of a question, (n,), on the device of the weights.
 
     Each node and each relation is multiplied once with its part of the hidden weights; a triple
     adds up these products.
@@ -290,21 +296,24 @@ def logits(weights: "Weights", data: Examples, row: int) -> "Tensor":
     import torch
     from torch.nn.functional import embedding as rows_of
 
+    def tensor(array: NDArray[Any]) -> "Tensor":
+        return torch.from_numpy(array).to(weights["hidden"].device)
+
     graph, d = data.questions[row], data.names.shape[1]
     parts = torch.split(weights["hidden"], [d, d, d, d, N_DISTANCES, N_DISTANCES])
     question, head, relation, tail, head_near, tail_near = parts
     place = data.place[graph.nodes]
     known = data.names[place[place > 0] - 1]
-    table = torch.cat([weights["unreadable"][None], torch.from_numpy(known)])
-    slot = torch.from_numpy(np.where(place > 0, np.cumsum(place > 0), 0))
-    near = torch.from_numpy(graph.near)
+    table = torch.cat([weights["unreadable"][None], tensor(known)])
+    slot = tensor(np.where(place > 0, np.cumsum(place > 0), 0))
+    near = tensor(graph.near)
     kinds, kind = np.unique(graph.relation, return_inverse=True)
-    of_question = torch.from_numpy(data.vectors[row]) @ question + weights["bias"]
-    of_kinds = torch.from_numpy(data.relations[kinds]) @ relation + of_question
-    inner = rows_of(torch.from_numpy(kind), of_kinds)
+    of_question = tensor(data.vectors[row]) @ question + weights["bias"]
+    of_kinds = tensor(data.relations[kinds]) @ relation + of_question
+    inner = rows_of(tensor(kind), of_kinds)
     for ends, part, far in ((graph.head, head, head_near), (graph.tail, tail, tail_near)):
         of_nodes = rows_of(slot, table @ part) + near @ far
-        inner = inner + rows_of(torch.from_numpy(ends), of_nodes)
+        inner = inner + rows_of(tensor(ends), of_nodes)
     return torch.relu(inner) @ weights["out"] + weights["out_bias"]
 
 
@@ -313,7 +322,8 @@ def loss_of(scores: "Tensor", question: Example) -> "Tensor":
     import torch
     from torch.nn.functional import binary_cross_entropy_with_logits
 
-    return binary_cross_entropy_with_logits(scores, torch.from_numpy(question.label).float())
+    label = torch.from_numpy(question.label).to(scores.device)
+    return binary_cross_entropy_with_logits(scores, label.float())
 
 
 def measure(weights: "Weights", data: Examples) -> tuple[float, float]:
@@ -327,7 +337,7 @@ def measure(weights: "Weights", data: Examples) -> tuple[float, float]:
     with torch.no_grad():
         for row, question in enumerate(data.questions):
             scores = logits(weights, data, row)
-            best = np.argsort(-scores.numpy(), kind="stable")[:RECALL_AT]
+            best = np.argsort(-scores.cpu().numpy(), kind="stable")[:RECALL_AT]
             recalls.append(question.label[best].sum() / question.label.sum())
             losses.append(float(loss_of(scores, question)))
     return float(np.mean(recalls)), float(np.mean(losses))
@@ -335,7 +345,7 @@ def measure(weights: "Weights", data: Examples) -> tuple[float, float]:
 
 def _stored_weights(weights: "Weights", statistics: Mapping[str, Any]) -> MlpWeights:
     names = ("hidden", "bias", "out", "out_bias", "unreadable")
-    arrays = [weights[name].detach().numpy().copy() for name in names]
+    arrays = [weights[name].detach().cpu().numpy().copy() for name in names]
     return replace(MlpWeights(*arrays), statistics=statistics)
 
 

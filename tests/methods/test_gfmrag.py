@@ -18,7 +18,7 @@ from graphrag_bench.embedding.model_files import Checkpoint
 from graphrag_bench.errors import UserError
 from graphrag_bench.values import Ranked
 from methods.gfmrag.gnn_scorers import by_entities, entity_scorer, released_weights
-from methods.gfmrag.gnn_training import loss_of, trained_weights
+from methods.gfmrag.gnn_training import TrainingGraph, _batches, loss_of, trained_weights
 from methods.gfmrag.network import EntityScorer, GnnWeights, NetworkShape, edges_of
 
 ADA, NORVIK, TARN, LONELY = range(4)
@@ -204,6 +204,19 @@ def test_training_raises_development_recall() -> None:
     assert measures["dev_recall"] > unlearnt["dev_recall"] + 0.1
     assert measures["epoch"] in (1, 2)
     assert measures["train_questions"] + measures["dev_questions"] <= 2 * SMALL["questions"]
+
+
+def test_training_on_another_device_moves_every_tensor(graph) -> None:
+    """The device `meta` computes shapes only, and refuses tensors of the processor."""
+    start, targets = np.eye(4, dtype=np.float32)[:2], np.eye(4, dtype=np.float32)[1:3]
+    one = TrainingGraph(
+        edges_of(graph)[0], RELATIONS, np.stack([QUESTION] * 2), start, targets, np.zeros(2, bool)
+    )
+    network = PLAIN.network().to("meta")
+    ((scores, wanted),) = _batches(network, [one], np.random.default_rng(0))
+    loss_of(scores, wanted).backward()
+    assert scores.shape == (2, 4)
+    assert {str(each.grad.device) for each in network.parameters()} == {"meta"}
 
 
 def test_divergence_is_an_error() -> None:

@@ -98,10 +98,24 @@ def test_training_raises_held_out_recall(examples, weights) -> None:
     assert weights.statistics["recall"] > measure(before, held_out)[0] + 0.1
 
 
-def learnt(training: TrainingSet, questions: int | None = None) -> MlpWeights:
-    return triple_weights(
-        training=training, embedder=Hashing(16), progress=QUIET, questions=questions
+def test_training_on_another_device_moves_every_tensor(examples) -> None:
+    """The device `meta` computes shapes only, and refuses tensors of the processor."""
+    there = initial_weights(128, np.random.default_rng(0), "meta")
+    scores = logits(there, examples, 0)
+    loss_of(scores, examples.questions[0]).backward()
+    assert scores.shape == examples.questions[0].label.shape
+    assert all(one.grad.device.type == "meta" for one in there.values())
+
+
+def learnt(training: TrainingSet, **settings: object) -> MlpWeights:
+    return triple_weights(training=training, embedder=Hashing(16), progress=QUIET, **settings)
+
+
+def test_training_on_the_processor_is_the_default(tmp_path: Path) -> None:
+    one, other = (
+        learnt(rog_training(tmp_path), **settings) for settings in ({}, {"device": "cpu"})
     )
+    assert np.array_equal(one.hidden, other.hidden) and one.statistics == other.statistics
 
 
 def rog_training(
