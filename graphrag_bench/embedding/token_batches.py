@@ -20,7 +20,8 @@ TOKENS_PER_BATCH = {"cpu": 512, "mps": 4096, "cuda": 16384}
 """Larger batches are hardly faster, and a partly filled batch costs as much as a full one."""
 _MAX_THREADS = 16
 _STEPS = ((16, 1), (32, 2), (64, 8))
-"""Lengths up to the first number are padded to multiples of the second, other lengths of 16."""
+"""Lengths up to the first number are padded to multiples of the second; longer lengths are padded
+to multiples of 16."""
 _Batch = tuple[int, bool, list[int]]
 
 

@@ -163,7 +163,7 @@ def primer(
     folds: PositiveInt = 1,
     max_follow_ups: PositiveInt = 5,
 ) -> tuple[Trail, Query]:
-    """Ask the model for answers and follow-ups from the reports; the next query is a follow-up.
+    """Ask the model for answers and follow-ups from reports; the first follow-up becomes the query.
 
     The context's pieces are divided into `folds` consecutive parts, with one call for each
     non-empty part. Answers are scored 1..100; each part gives at most `max_follow_ups` follow-ups.

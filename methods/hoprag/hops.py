@@ -1,4 +1,4 @@
-"""HopRAG's search: it ranks first edges, hops along edges, and selects helpful passages."""
+"""HopRAG's search: rank first edges, hop along further edges, and select helpful passages."""
 
 import re
 from collections.abc import Callable, Sequence
