@@ -19,8 +19,9 @@ a shell reads > as a redirection. METRIC is a metric of the table, failed, n, or
 (e.g. context_tokens_per_question). With --interval a limit must hold at the worse end of the 95 %
 interval: the lower end for >=, the upper end for <=.
 
-export --result writes one file for the board: settings, metrics with n and interval, command,
-environment, and the sha256 of the rows, without any path, address or key.
+export --result writes a row of the board: a JSON file with settings, metrics with n and interval,
+command, environment and the sha256 of the rows, and a CSV file with the metrics of each question.
+They have no path, address or key.
 
 examples
   graphrag-bench runs ls
@@ -148,7 +149,7 @@ def declare(parser: Parser) -> None:
     exporting.add_option(
         "--inspect", "FILE", "write a log of inspect_ai, for `inspect view`: *.eval"
     )
-    meaning = f"write the file for the board; default folder: {BOARD}"
+    meaning = f"write the two files for the board; default folder: {BOARD}"
     exporting.add_option("--result", "FOLDER", meaning, nargs="?", const=BOARD)
     for action in (listing, scoring, checking, removing, collecting, importing, exporting):
         action.add_home()

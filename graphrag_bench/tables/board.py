@@ -1,9 +1,12 @@
-"""Export a run as a small JSON file of a public board, and check a file of the board.
+"""Export of a run as a row of a public board, and the check of such a row.
 
-The file has no texts of the corpus, no paths, no addresses and no keys.
+A row is a small JSON file and a CSV file with the metrics of each question, from which the check
+recomputes the means. They have no texts of the corpus, no paths, no addresses and no keys.
 """
 
+import csv
 import hashlib
+import io
 import json
 import re
 import shlex
@@ -16,9 +19,10 @@ from graphrag_bench.config.plugins import load_plugins
 from graphrag_bench.config.settings import check_settings
 from graphrag_bench.config.sources import built_in_names, file_of, read_mapping
 from graphrag_bench.errors import UserError
+from graphrag_bench.evaluation.statistics import mean_with_interval
 from graphrag_bench.run.experiment import Experiment
 from graphrag_bench.run.folder import ENVIRONMENT, paths_of, read_json, write_whole
-from graphrag_bench.run.stored import StoredRun
+from graphrag_bench.run.stored import StoredRun, scored_questions
 from graphrag_bench.text import safe_name
 
 BOARD = "docs/results/board"
@@ -28,7 +32,7 @@ _METRIC_FIELDS = (
     "split", "answer", "selected", "n", "answered", "failed", "llm", "llm_build", "embedder",
     "tokenizer", "budget_context", "metrics", "usage",
 )  # fmt: skip
-FIELDS = {*_METRIC_FIELDS, "command", "settings", "environment", "records", "sha256"}
+FIELDS = {*_METRIC_FIELDS, "command", "settings", "environment", "records", "questions", "sha256"}
 _GROUPS = ("chunking", "pooling", "llm", "embedder")
 _WITHOUT_EFFECT = re.compile(
     r"(paths|workers|nlp_workers|parallel|cache|columns|trace|reference_rows|objective|failures"
@@ -36,6 +40,8 @@ _WITHOUT_EFFECT = re.compile(
     r"|.*\.(base_url|api_key_env|timeout|retries|limits\..*|parallel|threads)"
 )
 """Settings that do not affect results, and addresses."""
+_ROUNDING = 2e-6
+"""Largest difference of two figures that are rounded to 6 decimals on different machines."""
 _STEPS = re.compile(r"method\.(convert|retrieve|generate)\b.*")
 _PATH_OR_ADDRESS = re.compile(r"(?<![\w.-])(~?/\w|~|[A-Za-z]:[\\/]|\\\\\w|[a-z]+://).*", re.DOTALL)
 _SECRET = re.compile(r"(?i)\b(sk|hf|gsk|ghp|xai|pk)[-_][\w-]{16,}|\bbearer\s")
@@ -44,9 +50,9 @@ _SECRET = re.compile(r"(?i)\b(sk|hf|gsk|ghp|xai|pk)[-_][\w-]{16,}|\bbearer\s")
 def result_of(run: StoredRun, home: str | Path) -> dict[str, Any]:
     """Return a run's board entry: settings, metrics with n and interval, command, digests.
 
-    `command` repeats the run; `records` is the sha256 of its rows, and `sha256` is the digest of
-    the other fields. Raises UserError for an imported or unfinished run, or if no command can
-    repeat the run.
+    `command` repeats the run; `records` is the sha256 of its rows, `questions` that of
+    `question_metrics`, and `sha256` is the digest of the other fields. Raises UserError for an
+    imported or unfinished run, or if no command can repeat the run.
     """
     run.require_steps()
     run.require_dataset()
@@ -64,24 +70,48 @@ def result_of(run: StoredRun, home: str | Path) -> dict[str, Any]:
         "settings": settings,
         "environment": about,
         "records": hashlib.sha256(records[0].read_bytes()).hexdigest(),
+        "questions": hashlib.sha256(question_metrics(run).encode()).hexdigest(),
     }
     values = public(values)
     return {**values, "sha256": _digest(values)}
 
 
+def question_metrics(run: StoredRun) -> str:
+    """Return CSV with the metrics of each question that did not fail, in the order of scoring.
+
+    `scope` numbers the scopes, whose questions are resampled together; it is empty without scopes.
+    """
+    names = [name for name in scored_questions(run) if name in run.scores]
+    heads = sorted(run.metrics["metrics"])
+    scopes = list(dict.fromkeys(one for one in map(run.scopes.get, names) if one is not None))
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(["question", "scope", *heads])
+    for name in names:
+        scope = run.scopes.get(name)
+        values = (run.scores[name].get(head, "") for head in heads)
+        writer.writerow([name, "" if scope is None else scopes.index(scope), *values])
+    return text.getvalue()
+
+
 def write_result(run: StoredRun, home: str | Path, folder: str | Path) -> Path:
-    """Write a run's board entry to a folder and return its path; raises like `result_of`."""
+    """Write a run's board entry and its CSV file; return the entry's path.
+
+    Raises UserError like `result_of` and `read_result`.
+    """
     values = result_of(run, home)
     path = Path(folder) / _name(values)
+    write_whole(path.with_suffix(".csv"), question_metrics(run))
     write_whole(path, json.dumps(values, indent=1, sort_keys=True, ensure_ascii=False) + "\n")
     read_result(path)
     return path
 
 
 def read_result(path: Path) -> dict[str, Any]:
-    """Read and check a board entry.
+    """Read and check a board entry and its CSV file.
 
-    Raises UserError if the file was changed after `write_result`, or contains private text.
+    Raises UserError if a file is missing, was changed after `write_result` or contains private
+    text, or if a mean, an n or an interval differs from the CSV file.
     """
     text = path.read_text(encoding="utf-8")
     try:
@@ -92,17 +122,48 @@ def read_result(path: Path) -> dict[str, Any]:
         raise UserError(f"{path.name} is not a file of the board: {error}.") from None
     if wrong:
         raise UserError(f"{path.name} has missing or unknown fields: {', '.join(wrong)}.")
-    for name, one in values["metrics"].items():
-        if not one.keys() == {"mean", "low", "high", "n"} or one["n"] > values["n"]:
-            raise UserError(f"{path.name}: metrics: '{name}' needs mean, low, high and n.")
     if not same:
         raise UserError(f"{path.name} has changed since `runs export --result` wrote it.")
-    for one in _texts(values):
+    for one in (*_texts(values), *_check_metrics(path, values)):
         if _PATH_OR_ADDRESS.search(one) or _SECRET.search(one) or "\n" in one:
             raise UserError(
                 f"{path.name}: '{one}' must not have a path, an address, a key or a line break."
             )
     return dict(values)
+
+
+def _check_metrics(path: Path, values: Mapping[str, Any]) -> Iterator[str]:
+    """Compare all metrics with the CSV file; yield the texts of the CSV file."""
+    file = path.with_suffix(".csv")
+    if not file.is_file():
+        raise UserError(f"{path.name} needs {file.name}: `runs export --result` writes both.")
+    content = file.read_bytes()
+    if hashlib.sha256(content).hexdigest() != values["questions"]:
+        raise UserError(f"{file.name} has changed since `runs export --result` wrote it.")
+    try:
+        heads, *lines = csv.reader(io.StringIO(content.decode()))
+        rows = [dict(zip(heads, line, strict=True)) for line in lines]
+        scopes = [None if row["scope"] == "" else str(int(row["scope"])) for row in rows]
+        n = len({row["question"] for row in rows})
+        if not n == len(rows) == values["n"] - values["failed"]:
+            raise UserError(
+                f"{path.name}: n - failed differs from the {n} questions of {file.name}."
+            )
+        for name in sorted({*heads[2:], *values["metrics"]}):
+            own = [(float(row[name]), scope) for row, scope in zip(rows, scopes, strict=True)
+                   if row.get(name)]  # fmt: skip
+            numbers, of = [value for value, _ in own], [scope for _, scope in own]
+            found = mean_with_interval(numbers, scopes=of).stored() if own else {}
+            stated = values["metrics"].get(name, {})
+            if found.keys() != stated.keys() or not all(
+                abs(found[one] - stated[one]) < _ROUNDING for one in found
+            ):
+                raise UserError(
+                    f"{path.name}: metrics: '{name}' is {stated}, but {found} in {file.name}."
+                )
+    except (ValueError, AttributeError, TypeError, KeyError, csv.Error) as error:
+        raise UserError(f"{file.name} is not a file of question metrics: {error}.") from None
+    yield from (*heads, *(row["question"] for row in rows))
 
 
 def _name(values: Mapping[str, Any]) -> str:

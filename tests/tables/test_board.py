@@ -1,8 +1,11 @@
 """Files of the board: command, left-out texts, and refused files."""
 
+import csv
+import hashlib
 import json
 import re
 import shlex
+import shutil
 from pathlib import Path
 
 import pytest
@@ -10,8 +13,9 @@ from toy_runs import TOY, run_folder
 
 from graphrag_bench.config.compose import compose_settings
 from graphrag_bench.errors import UserError
+from graphrag_bench.evaluation.statistics import mean_with_interval
 from graphrag_bench.run.experiment import Experiment
-from graphrag_bench.run.stored import StoredRun, find_run
+from graphrag_bench.run.stored import StoredRun, find_run, scored_questions
 from graphrag_bench.tables import board
 from scripts import write_board
 
@@ -35,6 +39,7 @@ def forged(file: Path, folder: Path, **changes: object) -> Path:
     values = {**json.loads(file.read_text()), **changes}
     path = folder / file.name
     path.write_text(json.dumps({**values, "sha256": board._digest(values)}))
+    shutil.copy(file.with_suffix(".csv"), folder)
     return path
 
 
@@ -91,6 +96,71 @@ def test_a_changed_number_and_another_file_name_are_refused(file: Path, tmp_path
         (tmp_path / name).write_text(file.read_text().replace(old, new, 1))
         with pytest.raises(UserError, match=name):
             board.read_result(tmp_path / name)
+
+
+@pytest.mark.parametrize(
+    ("figure", "value"),
+    [("mean", 0.99), ("low", 0.0), ("high", 0.999), ("n", 3), ("mean", float("nan"))],
+)
+def test_a_figure_that_differs_from_its_questions_is_refused(
+    file: Path, tmp_path: Path, figure: str, value: float
+) -> None:
+    metrics = json.loads(file.read_text())["metrics"]
+    name = min(name for name in metrics if metrics[name][figure] != value)
+    metrics[name][figure] = value
+    with pytest.raises(UserError, match=name) as error:
+        board.read_result(forged(file, tmp_path, metrics=metrics))
+    assert file.name in str(error.value) and "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [(r"$", "x,,1\n"), (r"\n[^\n]*\n$", "\n"), (r"1\.0", "one"), (r"\n(\w)", r"\n/srv/\1"),
+     (r"\n(\w)", r'\n"\n"\1'), (r"\A", "\n"), (r"(?s).*", "")],
+)  # fmt: skip
+def test_questions_changed_together_with_their_digest_are_refused(
+    file: Path, tmp_path: Path, old: str, new: str
+) -> None:
+    text = re.sub(old, new, file.with_suffix(".csv").read_text(), count=1)
+    path = forged(file, tmp_path, questions=hashlib.sha256(text.encode()).hexdigest())
+    path.with_suffix(".csv").write_text(text)
+    with pytest.raises(UserError, match=path.stem):
+        board.read_result(path)
+
+
+def test_missing_and_unknown_files_are_refused(file: Path, tmp_path: Path) -> None:
+    path = forged(file, tmp_path)
+    (tmp_path / "other.csv").touch()
+    with pytest.raises(UserError, match=r"other\.csv"):
+        write_board.results(tmp_path)
+    (tmp_path / "other.csv").unlink()
+    path.with_suffix(".csv").unlink()
+    with pytest.raises(UserError, match=path.with_suffix(".csv").name):
+        write_board.results(tmp_path)
+
+
+def test_an_interval_over_scopes_is_recomputed_from_their_numbers(
+    run: StoredRun, tmp_path: Path
+) -> None:
+    other = StoredRun(run.folder, run.dataset)
+    scopes = dict(zip(run.rows, ["tarn", "isk", "tarn", "isk"], strict=True))
+    values: dict[str, list[tuple[float, str]]] = {}
+    for question in scored_questions(run):
+        for name, value in run.scores[question].items():
+            values.setdefault(name, []).append((value, scopes[question]))
+    metrics = {}
+    for name, pairs in values.items():
+        numbers, of = zip(*pairs, strict=True)
+        metrics[name] = mean_with_interval(numbers, scopes=of).stored()
+    assert metrics["mrr"]["clusters"] == 2
+    vars(other).update(scopes=scopes, metrics={**run.metrics, "metrics": metrics})
+    path = board.write_result(other, run.home or "", tmp_path)
+    rows = list(csv.DictReader(path.with_suffix(".csv").read_text().splitlines()))
+    first = scopes[rows[0]["question"]]
+    assert [row["scope"] == "0" for row in rows] == [
+        scopes[row["question"]] == first for row in rows
+    ]
+    assert "tarn" not in path.with_suffix(".csv").read_text()
 
 
 def test_an_imported_and_an_unfinished_run_are_refused(run: StoredRun, tmp_path: Path) -> None:
