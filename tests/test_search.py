@@ -1,11 +1,17 @@
 """Embedding in blocks, and exact vector search."""
 
+from unittest import mock
+
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from graphrag_bench.embedding import embedder as embedders
+from graphrag_bench.embedding import nearest, vector_index
 from graphrag_bench.embedding.cached_models import CachedEmbedder
 from graphrag_bench.embedding.embedder import Hashing, encode_in_blocks
+from graphrag_bench.embedding.nearest import DeviceRows
 from graphrag_bench.embedding.vector_index import VectorIndex
 from graphrag_bench.llm.cache import Cache
 from graphrag_bench.values import DECIMALS
@@ -76,3 +82,28 @@ def test_batched_search_equals_a_sort_and_single_queries(dimension, k):
         assert every[ranked.ids[-1]] >= np.sort(every)[-k] - 2e-5
         if k == 10:  # of more some scores are on the border of the last decimal
             assert ranked.ids.tolist() == np.lexsort((np.arange(len(every)), -every))[:k].tolist()
+
+
+@settings(max_examples=25, deadline=None)
+@given(data=st.data())
+def test_candidates_of_a_device_give_the_same_bytes(data):
+    """Torch on the processor stands for the GPU; few directions make ties at every rank."""
+    n, n_directions = data.draw(st.integers(1, 120)), data.draw(st.integers(1, 12))
+    draw = np.random.default_rng(data.draw(st.integers(0, 99)))
+    vectors = unit_rows(n_directions, 16, 5)[draw.integers(0, n_directions, n)]
+    queries, k = np.concatenate([unit_rows(3, 16, 6), vectors[:2]]), data.draw(st.integers(1, 30))
+    here, there = VectorIndex(vectors), VectorIndex(vectors)
+    vars(there)["_on_gpu"] = DeviceRows(vectors, "cpu")
+    at_once = data.draw(st.sampled_from([50, 2**20]))
+    with (
+        mock.patch.object(vector_index, "LEAST_PRODUCTS", 0),
+        mock.patch.object(nearest, "_AT_ONCE", at_once),
+        mock.patch.object(
+            DeviceRows, "nearest", autospec=True, side_effect=DeviceRows.nearest
+        ) as use,
+    ):
+        found = there.search(queries, k)
+    assert use.call_count
+    for one, other in zip(here.search(queries, k), found, strict=True):
+        assert one.ids.tobytes() == other.ids.tobytes()
+        assert one.scores.tobytes() == other.scores.tobytes()

@@ -40,6 +40,16 @@ def _on_cuda() -> bool:
 
 
 @lru_cache
+def has_cuda() -> bool:
+    """Return whether torch can use a GPU of NVIDIA; CUDA_VISIBLE_DEVICES= hides it."""
+    if not _is_cuda("auto"):
+        return False
+    import torch
+
+    return bool(torch.cuda.is_available())
+
+
+@lru_cache
 def _on_processor() -> bool:
     try:
         lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -9,6 +10,7 @@ from numpy.typing import NDArray
 
 from graphrag_bench.columns import NOT_STORED, Columns
 from graphrag_bench.embedding.embedder import Embedder, Vectors, encode_in_blocks
+from graphrag_bench.embedding.nearest import LEAST_PRODUCTS, DeviceRows, rows_on_gpu
 from graphrag_bench.progress import Progress
 from graphrag_bench.values import DECIMALS, IntArray, Ranked
 
@@ -34,9 +36,10 @@ class VectorIndex(Columns):
         """Return the `k` most similar rows of each query, by cosine in [-1, 1], then by id.
 
         A query has the same rows and scores alone and in any batch. BLAS, which faiss uses for
-        batches, may round scores differently. Therefore faiss returns more than `k` candidates, and
-        the score of each candidate is computed separately. A query is searched again with more
-        candidates until no other row can reach rank `k`, whatever the rounding.
+        batches, may round scores differently. Therefore faiss, or a GPU for a large index, returns
+        more than `k` candidates, and the score of each candidate is computed separately. A query is
+        searched again with more candidates until no other row can reach rank `k`, whatever the
+        rounding.
 
         >>> index = VectorIndex(np.eye(3, dtype=np.float32))
         >>> (ranked,) = index.search(np.array([[0.6, 0.8, 0.0]], np.float32), k=2)
@@ -61,14 +64,21 @@ class VectorIndex(Columns):
         """Return the similarity of each row to one query, float32 (n,)."""
         return np.asarray(self.vectors @ query, np.float32)
 
+    @cached_property
+    def _on_gpu(self) -> DeviceRows | None:
+        return rows_on_gpu(self.vectors)
+
     def _ranked(
         self, queries: Vectors, k: int, n_candidates: int
     ) -> tuple[IntArray, Vectors, NDArray[np.bool_]]:
-        import faiss
-
         queries = np.ascontiguousarray(queries, np.float32)
-        rows = np.ascontiguousarray(self.vectors, np.float32)
-        named, ids = faiss.knn(queries, rows, n_candidates, metric=faiss.METRIC_INNER_PRODUCT)
+        if queries.size * len(self.vectors) >= LEAST_PRODUCTS and self._on_gpu is not None:
+            named, ids = self._on_gpu.nearest(queries, n_candidates)
+        else:
+            import faiss
+
+            rows = np.ascontiguousarray(self.vectors, np.float32)
+            named, ids = faiss.knn(queries, rows, n_candidates, metric=faiss.METRIC_INNER_PRODUCT)
         scores = products(queries, self.vectors, ids)
         rounded = np.round(scores.astype(np.float64), DECIMALS)
         order = np.lexsort((ids, -rounded), axis=-1)[:, :k]
