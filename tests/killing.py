@@ -18,6 +18,7 @@ from typing import Any
 
 import pytest
 from fake_openai import FakeOpenAI
+from refused_locks import refuse_locks
 from toy_runs import CommandResult, write_set
 
 from graphrag_bench.cli.main import main
@@ -67,7 +68,7 @@ def built_by_llm(root: Path, home: Path, url: str, *more: str) -> list[str]:
 
 @dataclass(frozen=True)
 class Fault:
-    """A fault of a process: SIGKILL at call `number` of a function, or a limit of file sizes.
+    """A fault: SIGKILL at call `number` of a function, a limit of file sizes, refused locks.
 
     `where` is `rename` or `replace` of a path, or `append`, of which half is written before.
     """
@@ -75,9 +76,12 @@ class Fault:
     where: str = ""
     number: int = 0
     most_bytes: int | None = None
+    no_locks: bool = False
 
     def apply(self) -> None:
         """Apply the fault to this process."""
+        if self.no_locks:
+            refuse_locks()
         if self.most_bytes is not None:
             resource.setrlimit(resource.RLIMIT_FSIZE, (self.most_bytes, self.most_bytes))
         if self.where == "append":

@@ -22,6 +22,7 @@ from killing import (
     tiny_set,
     wait_for_calls,
 )
+from refused_locks import AVAILABLE
 from toy_runs import TOY, WEIGHTLESS, command, metrics, records, run_error, run_folder, write_set
 
 from graphrag_bench.artifacts.sharing import import_artifacts
@@ -82,7 +83,7 @@ def towns(undisturbed: Towns, home: Path) -> Towns:
     "fault",
     [
         Fault("rename", 1),  # before an artifact has its name
-        Fault("append", 8),  # in the middle of a row of the journal
+        Fault("append", 8, no_locks=AVAILABLE),  # in the middle of a row of the journal
         Fault("replace", 3),  # before the records are put in order
     ],
     ids=lambda fault: fault.where,
@@ -110,9 +111,13 @@ def test_kill_repeats_only_calls_in_flight(towns: Towns, n_calls: int) -> None:
 # ---- two processes, shards and budgets
 
 
-def test_two_processes_build_and_pay_once(towns: Towns) -> None:
+@pytest.mark.parametrize("no_locks", [False, True], ids=["locks", "network"])
+def test_two_processes_build_and_pay_once(towns: Towns, no_locks: bool) -> None:
+    if no_locks and not AVAILABLE:
+        pytest.skip("the filter of system calls is for x86-64")
     url = towns.fake.scenario(reads=True, latency=0.02)
-    both = [start(towns.words(url), towns.home) for _ in range(2)]
+    fault = Fault(no_locks=no_locks)
+    both = [start(towns.words(url), towns.home, fault) for _ in range(2)]
     ends = [process.ended() for process in both]
     assert [ended.code for ended in ends] == [0, 0]
     assert "waiting for another process" in ends[0].err + ends[1].err

@@ -16,7 +16,7 @@ PLUGINS = frozenset({"operators", "methods"})
 
 LEVELS: tuple[frozenset[str], ...] = (
     frozenset({"values", "text", "errors", "fingerprint", "columns", "files"})
-    | {"progress", "terminal", "version"}
+    | {"locks", "progress", "terminal", "version"}
     | {"prompts", "expected", "question_plan", "registry"},
     frozenset({"llm"}),
     frozenset({"embedding"}),

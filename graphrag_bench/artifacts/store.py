@@ -9,6 +9,8 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
+from filelock import SoftFileLease
+
 from graphrag_bench.algorithms.graph import drop_edges
 from graphrag_bench.artifacts.plan import UNKEYED_NEEDS, PlannedArtifact
 from graphrag_bench.errors import UserError
@@ -18,6 +20,7 @@ from graphrag_bench.llm.calls import CallFailed, RunStopped, ServerFailed
 from graphrag_bench.llm.chat import ChatModel
 from graphrag_bench.llm.ledger import Ledger
 from graphrag_bench.llm.meter import FailureGate, Usage
+from graphrag_bench.locks import lock
 from graphrag_bench.progress import Progress
 
 LEDGER, RECIPE = "ledger.jsonl", "recipe.json"
@@ -85,25 +88,21 @@ class Store:
 
     def _get(self, planned: PlannedArtifact, get: Callable[[str], Any]) -> Any:
         own = self.root / planned.resource / planned.key
-        if not self.holds(planned):
-            from filelock import FileLock
-
-            own.parent.mkdir(parents=True, exist_ok=True)
-            with FileLock(f"{own}.lock"):
+        while not self.holds(planned):
+            with lock(Path(f"{own}.lock")) as lease:
                 if not self.holds(planned):
-                    self._build(planned, get)
-            Path(f"{own}.lock").unlink(missing_ok=True)
+                    self._build(planned, get, lease)
         shutil.rmtree(f"{own}.scratch", ignore_errors=True)  # left by a killed process
         folder = self.folder(planned)
         same = read_recipe(folder).get("same_as")
         return get(same) if same else self.load(planned.builder.produces, folder)
 
-    def _build(self, planned: PlannedArtifact, get: Callable[[str], Any]) -> None:
+    def _build(
+        self, planned: PlannedArtifact, get: Callable[[str], Any], lease: SoftFileLease
+    ) -> None:
         folder = self.folder(planned)
         scratch, new = Path(f"{folder}.scratch"), Path(f"{folder}.new")
         scratch.mkdir(exist_ok=True)
-        shutil.rmtree(new, ignore_errors=True)
-        new.mkdir()
         ambient: dict[str, Any] = {"scratch": scratch, "progress": self.progress}
         inputs = {
             need: ambient[need] if need in UNKEYED_NEEDS else get(need)
@@ -128,6 +127,10 @@ class Store:
         if statistics := getattr(artifact, "statistics", None):
             self._check_cut(planned, statistics)
             recipe["statistics"] = dict(statistics)
+        if not lease.is_lock_held_by_us:
+            return  # another machine took the lock over, and builds the same bytes
+        shutil.rmtree(new, ignore_errors=True)
+        new.mkdir()
         if same := [need for need, value in inputs.items() if value is artifact]:
             recipe["same_as"] = same[0]
         else:

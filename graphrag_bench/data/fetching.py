@@ -10,10 +10,9 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from filelock import FileLock
-
 from graphrag_bench.data.dataset import UNKNOWN, Card, Dataset, Download, Source
 from graphrag_bench.errors import UserError, did_you_mean, result_or_error
+from graphrag_bench.locks import lock
 from graphrag_bench.progress import Progress
 from graphrag_bench.terminal import refuse_secrets
 
@@ -55,8 +54,7 @@ def fetch(
         how = source.by_hand.strip() or f"see {source.url}"
         raise UserError(f"Data set '{card.name}' must be fetched by hand:\n{how}")
     refuse_secrets("endpoint", endpoint)
-    folder.mkdir(parents=True, exist_ok=True)
-    with FileLock(folder / ".fetch.lock"):
+    with lock(folder / ".fetch.lock"):
         earlier = read_manifest(folder)
         ours = {name for one in earlier for name in one.holds}
         if earlier and all((folder / name).is_file() for name in ours):

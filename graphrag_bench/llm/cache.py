@@ -14,7 +14,7 @@ import sqlite3
 import threading
 import zlib
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, fields
 from itertools import starmap
@@ -27,6 +27,7 @@ from pydantic import ConfigDict, TypeAdapter, ValidationError
 
 from graphrag_bench.errors import UserError
 from graphrag_bench.llm.calls import CallFailed, Completion, Request, RunStopped
+from graphrag_bench.locks import is_network_drive, lock
 
 Verdict = Literal["new", "valid", "corrected", "unreadable", "failed"]
 WAITING = "waiting"
@@ -42,6 +43,8 @@ FORMAT = {"format": "graphrag-bench replies", "version": 1}
 """The first line of an exported file."""
 _EXPORTS = (".jsonl", ".gz")
 _BUSY_SECONDS = 120.0
+_HEADER, _WRITE_VERSION = 19, 18
+"""Bytes of a SQLite file: the last of the first 19 is 1 for a rollback journal, 2 for a log."""
 _TABLE = """
 CREATE TABLE IF NOT EXISTS cache (
   kind TEXT NOT NULL, key TEXT NOT NULL, identity TEXT NOT NULL, value BLOB NOT NULL,
@@ -138,22 +141,51 @@ class Cache:
         self.reading = reading
         self._lock = threading.RLock()
         self._key_locks: WeakValueDictionary[str, threading.Lock] = WeakValueDictionary()
-        address = f"file:{quote(str(self.path.resolve()))}?mode={'ro' if reading else 'rwc'}"
-        if reading and not os.access(self.path.parent, os.W_OK):
-            address += "&immutable=1"  # SQLite cannot create its log there
+        self._connection: sqlite3.Connection | None = None
+        closed = reading and not os.access(self.path.parent, os.W_OK)
         try:
             if not reading:
                 self.path.parent.mkdir(parents=True, exist_ok=True)
-            self._connection = sqlite3.connect(
-                address, _BUSY_SECONDS, isolation_level=None, check_same_thread=False, uri=True
-            )
-            self._prepare(reading)
+            self.by_lease = not closed and self._needs_lease()
+            if not self.by_lease:  # without a log, which SQLite cannot create in a closed folder
+                self._connection = self._connect("&immutable=1" if closed else "")
+            with self._session() as connection:
+                self._prepare(connection.execute)
         except (sqlite3.Error, OSError) as error:
             hint = "" if reading else " cache.mode=read opens it without writing."
             raise UserError(f"The cache {path} cannot be opened: {error}.{hint}") from None
 
-    def _prepare(self, reading: bool) -> None:
-        query = self._connection.execute
+    def _needs_lease(self) -> bool:
+        """Return whether the file is on a network drive, or was created on one.
+
+        SQLite's log needs shared memory, and the locks of a network drive are not reliable. There,
+        a transaction holds a lease, opens the file, and writes a rollback journal. The header of
+        the file tells machines that see the drive as their own disk.
+        """
+        header = b""
+        with suppress(FileNotFoundError), self.path.open("rb") as file:
+            header = file.read(_HEADER)
+        return header[_WRITE_VERSION:] == b"\x01" or is_network_drive(self.path.parent)
+
+    def _connect(self, more: str) -> sqlite3.Connection:
+        mode = "ro" if self.reading else "rwc"
+        address = f"file:{quote(str(self.path.resolve()))}?mode={mode}{more}"
+        return sqlite3.connect(
+            address, _BUSY_SECONDS, isolation_level=None, check_same_thread=False, uri=True
+        )
+
+    @contextmanager
+    def _session(self) -> Iterator[sqlite3.Connection]:
+        if self._connection is not None:
+            yield self._connection
+            return
+        with lock(Path(f"{self.path}.lock")), closing(self._connect("&vfs=unix-none")) as opened:
+            opened.execute("PRAGMA locking_mode=EXCLUSIVE")  # reads a log without shared memory
+            if not self.reading:
+                opened.execute("PRAGMA journal_mode=TRUNCATE")
+            yield opened
+
+    def _prepare(self, query: Callable[[str], sqlite3.Cursor]) -> None:
         is_new = query("SELECT count(*) FROM sqlite_master").fetchone() == (0,)
         application, version = (
             query(f"PRAGMA {name}").fetchone()[0] for name in ("application_id", "user_version")
@@ -163,20 +195,21 @@ class Cache:
                 f"'{self.path}' is not a cache of version {VERSION}: it belongs to another version "
                 f"({version}) or to another program. Name another file."
             )
-        if not reading:
-            with suppress(sqlite3.OperationalError):  # another process is turning it on
-                query("PRAGMA journal_mode=WAL")
-            query("PRAGMA synchronous=NORMAL")
-            with self._connection:
-                query("BEGIN IMMEDIATE")
-                query(_TABLE)
-                query(f"PRAGMA application_id={APPLICATION}")
-                query(f"PRAGMA user_version={VERSION}")
+        if not self.reading:
+            if not self.by_lease:
+                with suppress(sqlite3.OperationalError):  # another process is turning it on
+                    query("PRAGMA journal_mode=WAL")
+                query("PRAGMA synchronous=NORMAL")
+            query("BEGIN IMMEDIATE")
+            query(_TABLE)
+            query(f"PRAGMA application_id={APPLICATION}")
+            query(f"PRAGMA user_version={VERSION}")
+            query("COMMIT")
 
     @contextmanager
     def _transaction(self, verb: str) -> Iterator[sqlite3.Connection]:
         try:
-            with self._lock, self._connection as connection:
+            with self._lock, self._session() as session, session as connection:
                 yield connection
         except (sqlite3.Error, OSError) as error:
             raise RunStopped(f"The cache {self.path} cannot be {verb}: {error}.") from None
@@ -229,7 +262,8 @@ class Cache:
     def close(self) -> None:
         """Close the file."""
         with self._lock:
-            self._connection.close()
+            if self._connection is not None:
+                self._connection.close()
 
 
 def _values(row: CacheRow) -> dict[str, Any]:

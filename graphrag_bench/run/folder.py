@@ -15,9 +15,11 @@ from pathlib import Path
 from typing import Any
 
 import yaml
+from filelock import Timeout
 
 from graphrag_bench.errors import UserError
 from graphrag_bench.files import read_yaml
+from graphrag_bench.locks import lease_of, lock
 
 Row = dict[str, Any]
 METRICS, CONFIG, REFERENCES = "metrics.json", "config.yaml", "artifacts.json"
@@ -45,16 +47,17 @@ class DamagedRun(UserError):
 def file_lock(path: Path, refusal: str, seconds: float = 0.0) -> Iterator[None]:
     """Hold a lock file, whose folder is created if missing.
 
-    Raises RunLocked, with the message `refusal`, if another process holds it after `seconds`.
+    Raises RunLocked, with the message `refusal` and the owner, if another process holds it after
+    `seconds`.
     """
-    from filelock import FileLock, Timeout
-
-    path.parent.mkdir(parents=True, exist_ok=True)
     try:
-        lock = FileLock(path).acquire(timeout=seconds)
+        held = lock(path, seconds)
     except Timeout:
-        raise RunLocked(refusal) from None
-    with lock:
+        owner = lease_of(path).owner
+        host = owner.hostname.partition("?")[0] if owner else ""
+        by = f" (process {owner.pid} on {host} holds {path.name})" if owner else ""
+        raise RunLocked(f"{refusal}{by}") from None
+    with held:
         yield
 
 

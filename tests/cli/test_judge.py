@@ -8,8 +8,9 @@ from pathlib import Path
 import planted_judges
 import pytest
 import toy_runs
-from filelock import FileLock
 from toy_runs import TOY, command, command_error, run_folder
+
+from graphrag_bench.locks import lock
 
 pytestmark = pytest.mark.slow
 
@@ -68,10 +69,10 @@ def test_every_answer_has_every_metric_and_a_second_command_makes_no_call(run: P
 
 
 def test_a_second_judge_is_refused_and_a_locked_run_can_be_judged(run: Path) -> None:
-    with FileLock(run / "judge.lock"):
+    with lock(run / "judge.lock"):
         assert str(run) in command_error(str(run), *JUDGE, name="judge")
     assert planted_judges.prompts == []
-    with FileLock(run / "run.lock"):
+    with lock(run / "run.lock"):
         assert len(judged(run, *FIRST)) == 3
 
 

@@ -11,10 +11,10 @@ from typing import Any
 
 import pytest
 import toy_runs
-from filelock import FileLock
 from toy_runs import TOY, WEIGHTLESS, command, command_error, metrics, run_folder, write_set
 
 from graphrag_bench.errors import UserError
+from graphrag_bench.locks import lock
 from graphrag_bench.papers.printed import table_names
 from graphrag_bench.report.comparisons import baseline_of
 from graphrag_bench.run import cleanup
@@ -180,8 +180,8 @@ def test_locked_runs_and_other_folders_are_not_removed(home: Path) -> None:
     for name in (str(outside), str(link), str(home / "runs"), "..", "/", "abc", ""):
         with pytest.raises(UserError):
             cleanup.find_folder(name, home)
-    for lock in ("run.lock", "run.2-of-3.lock"):
-        with FileLock(target / lock), pytest.raises(UserError, match=target.name):
+    for name in ("run.lock", "run.2-of-3.lock"):
+        with lock(target / name), pytest.raises(UserError, match=target.name):
             cleanup.remove_run(target)
     assert (target / "records.jsonl").is_file()
 
@@ -214,5 +214,5 @@ def test_interrupted_builds_are_collected_unless_locked(home: Path) -> None:
     graphs = home / "artifacts" / "toy" / "graph"
     for name in ("aaaa", "bbbb"):
         (graphs / f"{name}.scratch").mkdir()
-    with FileLock(graphs / "aaaa.lock"):
+    with lock(graphs / "aaaa.lock"):
         assert {Path(path).name for path in collectable(home)} == {"bbbb.scratch"}

@@ -1,0 +1,72 @@
+"""One lock for runs, artifacts, downloads and caches, held by lease; the drives that need it.
+
+Locks of the operating system (flock, fcntl) are unreliable between the machines of a network drive.
+"""
+
+import fcntl
+import time
+from contextlib import suppress
+from functools import lru_cache
+from pathlib import Path
+from tempfile import TemporaryFile
+
+from filelock import AcquireReturnProxy, SoftFileLease, Timeout
+
+LEASE_SECONDS = 300.0
+"""Seconds without a heartbeat after which another machine takes a lock over.
+
+A compiled function, such as Leiden over a large graph, can stop the thread of the heartbeat.
+"""
+_HEARTBEAT_SECONDS = 15.0
+_SECONDS_EMPTY = 600.0
+"""Age at which a file without an owner, from flock or a kill, is removed."""
+_LOCAL = frozenset(
+    {"apfs", "bcachefs", "btrfs", "ext2", "ext3", "ext4", "f2fs", "hfs", "jfs", "overlay", "ramfs"}
+    | {"tmpfs", "xfs", "zfs"}
+)
+_MOUNTS = Path("/proc/self/mounts")
+
+
+def lock(path: Path, seconds: float = -1) -> AcquireReturnProxy:
+    """Hold a lock file, whose folder is created if missing, until the end of a `with` block.
+
+    The file names host, process and lease of its owner. A lock of a process that was killed on this
+    machine is taken over at once, one of another machine after `LEASE_SECONDS` without a heartbeat.
+
+    Raises filelock.Timeout if another process still holds it after `seconds`; -1 waits.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with suppress(FileNotFoundError):
+        if (state := path.stat()).st_size == 0 and time.time() - state.st_mtime > _SECONDS_EMPTY:
+            path.unlink()
+    lease = lease_of(path)
+    if lease.is_locked:
+        raise Timeout(lease.lock_file)  # by this thread
+    return lease.acquire(timeout=seconds)
+
+
+def lease_of(path: Path) -> SoftFileLease:
+    """Return the lease of a lock file; each process has one, which sees the age of the lock."""
+    return _lease(str(path.resolve()), LEASE_SECONDS)
+
+
+@lru_cache(maxsize=4096)
+def _lease(path: str, seconds: float) -> SoftFileLease:
+    beat = min(_HEARTBEAT_SECONDS, seconds / 3)
+    return SoftFileLease(path, lease_duration=seconds, heartbeat_interval=beat)
+
+
+def is_network_drive(folder: Path) -> bool:
+    """Return whether a folder refuses locks, or its file system is not known as a local one."""
+    try:
+        with TemporaryFile(dir=folder) as file:
+            fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except PermissionError:
+        pass
+    except OSError:
+        return True
+    mounts = _MOUNTS.read_text("utf-8").splitlines() if _MOUNTS.is_file() else ()
+    kinds = dict(line.split()[1:3] for line in mounts)
+    place = folder.resolve()
+    names = (str(one) for one in (place, *place.parents))
+    return next((kinds[one] for one in names if one in kinds), "ext4") not in _LOCAL
