@@ -318,9 +318,6 @@ class Results(Callback):
 
     def _check_sweep(self, config: DictConfig) -> int:
         words, name = list(config.hydra.overrides.task), config.hydra.job.config_name
-        launcher = str(config.hydra.launcher.get("_target_", ""))
-        if launcher.endswith("SlurmLauncher") and not shutil.which("srun"):
-            raise UserError("hydra/launcher=submitit_slurm needs Slurm, but `srun` was not found.")
         every = cells(config, words)
         outcomes: Outcomes
         if every is not None:
@@ -335,6 +332,9 @@ class Results(Callback):
             settings = settings_of(config, config.hydra)
             outcomes = [((), self.command.experiment(settings, swept=True))]
         self._check(outcomes, [word for cell in every or () for word in cell])
+        launcher = str(config.hydra.launcher.get("_target_", ""))
+        if launcher.endswith("SlurmLauncher") and not shutil.which("srun"):
+            raise UserError("hydra/launcher=submitit_slurm needs Slurm, but `srun` was not found.")
         folder = Path(config.hydra.sweep.dir)
         refuse_overwriting(folder)
         begun = f"{datetime.now().isoformat()} {os.getpid()}"
