@@ -27,7 +27,7 @@ _LOCAL = frozenset(
 _MOUNTS = Path("/proc/self/mounts")
 
 
-def lock(path: Path, seconds: float = -1) -> AcquireReturnProxy:
+def lock(path: Path, seconds: float = -1) -> AcquireReturnProxy[SoftFileLease]:
     """Hold a lock file, whose folder is created if missing, until the end of a `with` block.
 
     The file names host, process and lease of its owner. A lock of a process that was killed on this
