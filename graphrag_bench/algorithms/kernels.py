@@ -55,6 +55,40 @@ def prefetch(_: Any, array: Any, place: Any) -> Any:
 
 
 @kernel
+def walk_step(
+    starts: Int32Array, nodes: Int32Array, chances: FloatArray, isolated: IntArray,
+    mass: FloatArray, restart: FloatArray, damping: float, step: FloatArray,
+) -> FloatArray:  # fmt: skip
+    """Write to `step` the masses after one step of the walk; return the change of each column (L1).
+
+    `mass`, `restart` and `step` are float64 (n, k). The walk comes to node v from
+    `nodes[starts[v]:starts[v + 1]]` with probabilities `chances`; the mass of `isolated` nodes goes
+    to the restart. Sums are in the order of rows, as scipy's products have them.
+    """
+    k, flat, n_ways = mass.shape[1], mass.reshape(-1), len(nodes)
+    lost, change, own = np.zeros(k), np.zeros(k), np.zeros(k)
+    for node in isolated:
+        lost += mass[node]
+    for row in range(len(mass)):
+        own[:] = 0.0
+        for place in range(starts[row], starts[row + 1]):
+            if place + 2 * AHEAD < n_ways:
+                later = np.int64(nodes[place + 2 * AHEAD]) * k
+                prefetch(flat, later)
+                prefetch(flat, later + 8)  # a line of the cache has eight floats
+            chance, near = chances[place], mass[nodes[place]]
+            for column in range(k):
+                own[column] += chance * near[column]
+        before, again, after = mass[row], restart[row], step[row]
+        for column in range(k):
+            moved = (own[column] + lost[column] * again[column]) * damping
+            moved += (1.0 - damping) * again[column]
+            change[column] += abs(moved - before[column])
+            after[column] = moved
+    return change
+
+
+@kernel
 def node_masses(
     touched: Int32Array, strength: FloatArray, state: FloatArray, damping: float, share: float
 ) -> tuple[IntArray, FloatArray, float]:

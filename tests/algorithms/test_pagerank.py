@@ -57,6 +57,19 @@ def test_no_mass_is_off_by_more_than_the_bound(seed, damping, error):
     assert (off <= error * walk.strength / walk.mean_strength + 1e-12).all()
 
 
+@pytest.mark.parametrize("damping", [0.0, 0.5, 0.85])
+def test_the_compiled_step_returns_the_same_bits(damping, monkeypatch):
+    walk = random_walk(3)
+    reset = np.random.default_rng(4).random((len(walk), 5)) * (np.arange(5) != 2)
+    reset[:, 4] = np.eye(len(walk))[walk.isolated[0]]
+    expected = personalised_pagerank(walk, reset, damping)
+    assert expected[:, 0] == pytest.approx(
+        solved(walk, reset[:, 0] / reset[:, 0].sum(), damping), abs=1e-9
+    )
+    monkeypatch.setattr(pagerank, "_IN_CACHE", 0)
+    assert np.array_equal(personalised_pagerank(walk, reset, damping), expected)
+
+
 def test_one_push_worked_out_by_hand():
     """A - B - C; strengths 1, 2, 1, mean 4/3. The border is 0.25 / (4/3) = 0.1875.
 
