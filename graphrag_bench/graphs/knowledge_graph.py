@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import numpy as np
 from pydantic import Field, PositiveInt
@@ -29,7 +29,6 @@ Titles = Literal["off", "about"]
 """Whether the title of a passage is an entity joined with all its entities."""
 KG_ATTRIBUTES = frozenset({"node.name", "relationship.name", "relationship.weight"})
 SYNONYM = "synonym of"
-_BLOCK = 1024
 
 
 @artifact("graph.kg", provides=KG_ATTRIBUTES)
@@ -176,30 +175,70 @@ def synonym_pairs(
 ) -> tuple[IntArray, FloatArray]:
     """Return pairs of similar vectors, coded as low * n + high, ascending, and their cosines.
 
-    Each vector is compared with the `per_node` vectors nearest to it. Pairs with a cosine at or
-    above the threshold are kept. Cosines are rounded to 6 decimals; a pair compared twice keeps the
-    larger cosine.
+    Each vector, of length 1, is compared with the `per_node` vectors nearest to it, ties by lower
+    row. Pairs with a cosine at or above the threshold are kept. Cosines are rounded to 6 decimals.
+    Each is computed separately, so that it depends only on its pair.
     """
     import faiss
 
     n = len(vectors)
-    k = min(per_node + 1, n)
+    short = _shortened(vectors)
     codes, cosines = [np.zeros(0, np.int64)], [np.zeros(0, np.float32)]
     with progress.task("comparing names", n) as advance:
-        for start in range(0, n, _BLOCK):
-            block = vectors[start : start + _BLOCK]
-            similar, ids = faiss.knn(block, vectors, k, metric=faiss.METRIC_INNER_PRODUCT)
-            rows = np.arange(start, start + len(block))
-            rounded = np.round(similar, DECIMALS)
-            near = (rounded >= threshold) & (ids != rows[:, None])
-            row, other = np.repeat(rows, near.sum(axis=1)), ids[near]
+        for block in np.split(np.arange(n), range(_at_once(n), n, _at_once(n))):
+            near = short[block] @ short.T >= threshold - _SLACK
+            if np.count_nonzero(near) <= _FEW * len(block):
+                row, other = np.divmod(np.flatnonzero(near), n)
+            else:
+                k = min(per_node + 1, n)
+                other = faiss.knn(vectors[block], vectors, k, faiss.METRIC_INNER_PRODUCT)[1].ravel()
+                row = np.repeat(np.arange(len(block)), k)
+            row, other = block[row[block[row] != other]], other[block[row] != other]
+            cosine = np.round(_cosines(vectors, row, other), DECIMALS)
+            order = np.lexsort((other, -cosine, row))
+            order = order[cosine[order] >= threshold]
+            place = np.arange(len(order)) - np.searchsorted(row[order], row[order])
+            order = order[place < per_node]
+            row, other = row[order], other[order]
             codes.append(np.minimum(row, other) * n + np.maximum(row, other))
-            cosines.append(rounded[near])
+            cosines.append(cosine[order])
             advance(len(block))
-    code, cosine = np.concatenate(codes), np.concatenate(cosines)
-    order = np.lexsort((-cosine, code))
-    order = order[np.diff(code[order], prepend=-1) > 0]
-    return code[order], cosine[order].astype(np.float64)
+    code, first = np.unique(np.concatenate(codes), return_index=True)
+    return code, np.concatenate(cosines)[first].astype(np.float64)
+
+
+_SLACK = 1e-3
+"""More than the rounding error of a bound."""
+_FEW = 100
+"""Pairs a vector that are worth a product of their own."""
+
+
+def _at_once(n: int) -> int:
+    """Return the number of vectors that are compared at once, with at most 128 MB of bounds."""
+    return int(max(16, 2**25 // max(n, 1)))
+
+
+def _shortened(vectors: Vectors) -> Vectors:
+    """Return vectors of a quarter of the length whose products are at least those of the vectors.
+
+    The last number is the length of what the main directions leave of the vector.
+    """
+    vectors = np.asarray(vectors, np.float64)
+    main = np.linalg.eigh(vectors.T @ vectors)[1][:, -(vectors.shape[1] // 4) :]
+    inside = vectors @ main
+    left = np.sqrt(np.maximum((vectors**2).sum(axis=1) - (inside**2).sum(axis=1), 0.0))
+    return np.column_stack([inside, left]).astype(np.float32)
+
+
+def _cosines(vectors: Vectors, rows: IntArray, others: IntArray) -> Vectors:
+    import faiss
+
+    cosine = np.empty(len(rows), np.float32)
+    arrays = [np.ascontiguousarray(one) for one in (vectors, rows, vectors, others)]
+    pointers = map(faiss.swig_ptr, (*arrays, cosine))
+    products: Any = faiss.pairwise_indexed_inner_product  # type: ignore[attr-defined]
+    products(vectors.shape[1], len(rows), *pointers)
+    return cosine
 
 
 def add_relationships(

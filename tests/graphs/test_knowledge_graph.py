@@ -11,7 +11,13 @@ from graphrag_bench.embedding.vector_index import VectorIndex
 from graphrag_bench.errors import UserError
 from graphrag_bench.graphs import knowledge_graph
 from graphrag_bench.graphs.extraction import CO_OCCURS
-from graphrag_bench.graphs.knowledge_graph import SYNONYM, kg, kg_synonymy, name_index
+from graphrag_bench.graphs.knowledge_graph import (
+    SYNONYM,
+    kg,
+    kg_synonymy,
+    name_index,
+    synonym_pairs,
+)
 
 
 def graph_of(*chunks: tuple[list[str], list[tuple[str, str, str]]]) -> Graph:
@@ -94,10 +100,10 @@ def with_synonyms(*triples: tuple[str, str, str], **settings) -> Graph:
     )  # fmt: skip
 
 
-@pytest.mark.parametrize("block", [1024, 3])
-def test_nearest_names_from_the_threshold_on_are_joined_once(block, monkeypatch):
+@pytest.mark.parametrize("few", [100, 0])
+def test_nearest_names_from_the_threshold_on_are_joined_once(few, monkeypatch):
     """Mount tarn is the nearest of norvik but not the reverse: one direction is enough."""
-    monkeypatch.setattr(knowledge_graph, "_BLOCK", block)
+    monkeypatch.setattr(knowledge_graph, "_FEW", few)
     graph = with_synonyms()
     assert [(*row[:3], round(row[3], 6)) for row in facts(graph)] == [
         ("tarn", SYNONYM, "mount tarn", 0.9),
@@ -108,6 +114,29 @@ def test_nearest_names_from_the_threshold_on_are_joined_once(block, monkeypatch)
     for per_node, threshold, n in ((10, 0.85, 1), (1, 0.8, 2), (1, 0.5, 2), (2, 0.5, 3)):
         graph = with_synonyms(synonyms_per_node=per_node, synonymy_threshold=threshold)
         assert graph.n_relationships == n
+
+
+@pytest.mark.parametrize(("per_node", "threshold"), [(3, 0.8), (40, 0.6), (1, 0.05)])
+@pytest.mark.parametrize("at_once", [16, 1000])
+@pytest.mark.parametrize("few", [100, 0])
+def test_names_are_joined_as_by_comparing_all(few, at_once, per_node, threshold, monkeypatch):
+    monkeypatch.setattr(knowledge_graph, "_FEW", few)
+    monkeypatch.setattr(knowledge_graph, "_at_once", lambda n: at_once)
+    rng = np.random.default_rng(0)
+    near = rng.standard_normal((20, 32)).repeat(10, axis=0) + 0.6 * rng.standard_normal((200, 32))
+    vectors = (near / np.linalg.norm(near, axis=1, keepdims=True)).astype(np.float32)
+    cosines = np.round(vectors.astype(float) @ vectors.T.astype(float), 6)
+    np.fill_diagonal(cosines, -2.0)
+    nearest = np.argsort(-cosines, axis=1, kind="stable")[:, :per_node]
+    pairs = {
+        (min(row, other), max(row, other)): cosines[row, other]
+        for row in range(200)
+        for other in nearest[row].tolist()
+        if cosines[row, other] >= threshold
+    }
+    codes, found = synonym_pairs(vectors, per_node, threshold, QUIET)
+    assert [divmod(code, 200) for code in codes.tolist()] == sorted(pairs)
+    assert found == pytest.approx([pairs[pair] for pair in sorted(pairs)], abs=2e-6)
 
 
 @pytest.mark.parametrize(
