@@ -20,15 +20,18 @@ from typing import Any
 import faiss
 import igraph
 import numpy as np
-from bench import Measurement, in_turns, milliseconds, seconds
+from bench import Measurement, in_turns, milliseconds, rates, seconds
 from numpy.lib.format import open_memmap
 from scipy.sparse import csr_matrix, diags, triu
 
+from graphrag_bench.algorithms import pagerank
 from graphrag_bench.algorithms.graph import Graph
 from graphrag_bench.algorithms.pagerank import Walk, walk_of_nodes, walk_with_chunks
 from graphrag_bench.columns import Texts
 from graphrag_bench.embedding.embedder import Vectors
 from graphrag_bench.embedding.vector_index import VectorIndex
+from graphrag_bench.graphs.knowledge_graph import synonym_pairs
+from graphrag_bench.progress import Progress
 from graphrag_bench.values import ChunkScores, FloatArray, IntArray, Node, Ranked
 from operators.chunk.ppr import ppr as chunk_ppr
 from operators.node.ppr import ppr as node_ppr
@@ -39,6 +42,7 @@ N_NODES, N_RELATIONSHIPS = 1_000_000, 5_000_000
 N_QUESTIONS, N_REPEATS = 8, 3
 DIMENSION, TOP_K = 384, 20
 LEAST_RECALL = 0.99
+N_NAMES = 20_001
 BLOCK = 50_000
 
 
@@ -149,6 +153,41 @@ def chunk_ppr_100k() -> Measurement:
     return compare_with_exact(map(question, draw_seeds(walk.strength[:n_nodes], N_QUESTIONS)), 10)
 
 
+def exact_90k() -> Measurement:
+    """Measure exact PageRank of 16 questions against SciPy's products, which give the same bits."""
+    _, walk = random_graph(90_000, 550_000)
+    resets = np.random.default_rng(4).random((len(walk), 16))
+    in_cache = pagerank._IN_CACHE
+
+    def by_scipy() -> FloatArray:
+        pagerank._IN_CACHE = resets.size
+        try:
+            return pagerank.personalised_pagerank(walk, resets, 0.5)
+        finally:
+            pagerank._IN_CACHE = in_cache
+
+    ours = partial(pagerank.personalised_pagerank, walk, resets, 0.5)
+    if not np.array_equal(ours(), by_scipy()):
+        raise AssertionError("the compiled step has other bits")
+    return milliseconds(16, *in_turns(ours, by_scipy, N_REPEATS))
+
+
+def similar_names() -> Measurement:
+    """Measure the search of similar names against `faiss.knn`: 20,001 names, a third alike.
+
+    The spectrum of the vectors is that of MiniLM's vectors of names.
+    """
+    rng, spread = np.random.default_rng(5), 0.993 ** np.arange(DIMENSION)
+    rows = rng.standard_normal((N_NAMES, DIMENSION)) * spread
+    rows[::3] = rows[1::3] + 0.3 * rows[::3]
+    rows /= np.linalg.norm(rows, axis=1, keepdims=True)
+    vectors = rows.astype(np.float32)
+    ours = partial(synonym_pairs, vectors, 10, 0.8, Progress(quiet=True))
+    theirs = partial(faiss.knn, vectors, vectors, 11, metric=faiss.METRIC_INNER_PRODUCT)
+    pairs = float(len(ours()[0]))
+    return rates(N_NAMES, *in_turns(ours, theirs, N_REPEATS), "names/s", pairs=pairs)
+
+
 def unit_rows(n_rows: int, seed: int) -> Vectors:
     """Return uniformly random unit vectors."""
     rows = np.random.default_rng(seed).standard_normal((n_rows, DIMENSION), np.float32)
@@ -189,10 +228,12 @@ SUITES = {
         "top100_1m": partial(top100, 0.5),
         "top100_1m_085": partial(top100, 0.85),
         "chunk_ppr_100k": chunk_ppr_100k,
+        "exact_90k": exact_90k,
     },
     "vdb": {
         "batch_1m": partial(search, 1_000_000, 1000, 3),
         "one_1m": partial(search, 1_000_000, 1, 15),
+        "names": similar_names,
         "batch_100k": partial(search, 100_000, 1000, 6),
     },
 }

@@ -207,8 +207,8 @@ def synonym_pairs(
     return code, np.concatenate(cosines)[first].astype(np.float64)
 
 
-_SLACK = 1e-3
-"""More than the rounding error of a bound."""
+_SLACK = 1e-5
+"""More than the rounding error of a cosine."""
 _FEW = 100
 """Pairs a vector that are worth a product of their own."""
 
@@ -223,11 +223,10 @@ def _shortened(vectors: Vectors) -> Vectors:
 
     The last number is the length of what the main directions leave of the vector.
     """
-    vectors = np.asarray(vectors, np.float64)
     main = np.linalg.eigh(vectors.T @ vectors)[1][:, -(vectors.shape[1] // 4) :]
     inside = vectors @ main
-    left = np.sqrt(np.maximum((vectors**2).sum(axis=1) - (inside**2).sum(axis=1), 0.0))
-    return np.column_stack([inside, left]).astype(np.float32)
+    left = (vectors**2).sum(axis=1) - (inside**2).sum(axis=1)
+    return np.column_stack([inside, np.sqrt(np.maximum(left, 0.0) + _SLACK)])
 
 
 def _cosines(vectors: Vectors, rows: IntArray, others: IntArray) -> Vectors:
