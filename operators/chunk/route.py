@@ -20,6 +20,8 @@ _LEAST_SHARE = 1e-4
 """Added to a share before its logarithm is taken."""
 AT_ONCE = 64
 """Questions whose texts are embedded in one block."""
+TYPICAL = 50
+"""The first chunks, whose median cosine a route has to exceed."""
 
 
 @operator("chunk.route", batched=True)
@@ -41,7 +43,7 @@ def route(
     A route leads from a parent, one of the first `n_parents` chunks, to a child, any other given
     chunk, by a sentence of the parent that contains the child's title (without brackets, as whole
     words, ignoring case and accents). Chunks with the same title have no routes between them.
-    Route score: max(0, cosine(question, sentence) - median cosine of the given chunks) *
+    Route score: max(0, cosine(question, sentence) - median cosine of the first 50 chunks) *
     share(parent) ** `parent_weight`, times `other_parents` unless the question contains the
     parent's title. The sentence is embedded after the parent's title. share: the former score
     divided by the best former score, 0..1; negative scores count as 0.
@@ -115,7 +117,7 @@ class _Candidates:
         Routes of score 0 are dropped; ties by parent, then by sentence.
         """
         best: dict[int, Route] = {}
-        typical = np.median(cosine[: len(self.rows)]) if self.routes else 0.0
+        typical = np.median(cosine[: min(len(self.rows), TYPICAL)]) if self.routes else 0.0
         factor = np.where(self.is_named, 1.0, other_parents) * parents
         for parent, child, sentence, place in self.routes:
             score = float(max(cosine[place] - typical, 0.0) * factor[parent])
