@@ -1,5 +1,8 @@
-"""An HTTP server of files, with faults on request."""
+"""An HTTP server of files, with faults on request and the hub's endpoints of uploads."""
 
+import base64
+import json
+import re
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -18,6 +21,18 @@ class FileServer:
     faults: list[int] = field(default_factory=list)
     """The status of the next replies."""
     address: str = ""
+
+    def publish(self, repo: str, files: dict[str, bytes]) -> None:
+        """Add files to a data set repository, which is created if missing."""
+        for path, content in files.items():
+            for revision in ("main", "0" * 40):
+                self.files[f"/datasets/{repo}/resolve/{revision}/{path}"] = content
+        start = f"/datasets/{repo}/resolve/main/"
+        names = [name.removeprefix(start) for name in self.files if name.startswith(start)]
+        rows = [{"rfilename": name} for name in names]
+        listing = json.dumps({"id": repo, "sha": "0" * 40, "siblings": rows}).encode()
+        self.files[f"/api/datasets/{repo}"] = listing
+        self.files[f"/api/datasets/{repo}/revision/main"] = listing
 
 
 class _Server(ThreadingHTTPServer):
@@ -42,10 +57,43 @@ def serving() -> Iterator[FileServer]:
             stored.requests.append(path)
             status = stored.faults.pop(0) if stored.faults else 200 if path in stored.files else 404
             body = stored.files[path] if status == 200 else b""
+            self.reply(status, body)
+
+        do_HEAD = do_GET  # noqa: N815 - named by the library
+
+        def do_POST(self) -> None:  # noqa: N802 - named by the library
+            path, content = (
+                self.path.partition("?")[0],
+                self.rfile.read(int(self.headers.get("Content-Length", 0))),
+            )
+            stored.requests.append(path)
+            if not self.headers.get("Authorization"):
+                self.reply(401, b"{}")
+                return
+            answer: dict[str, object] = {"errors": [], "warnings": []}
+            if path == "/api/repos/create":
+                answer = {"url": f"{stored.address}/datasets/x/y"}
+                wanted = json.loads(content)
+                stored.publish(f"{wanted['organization']}/{wanted['name']}", {})
+            elif path.endswith("/preupload/main"):
+                modes = {"uploadMode": "regular", "shouldIgnore": False}
+                files = [{**modes, "path": one["path"]} for one in json.loads(content)["files"]]
+                answer = {"files": files}
+            elif match := re.fullmatch("/api/datasets/(.+)/commit/main", path):
+                rows = [json.loads(line)["value"] for line in content.splitlines()]
+                new = {row["path"]: base64.b64decode(row["content"]) for row in rows[1:]}
+                stored.publish(match[1], new)
+                answer = {"commitUrl": f"{stored.address}/datasets/x/y/commit/c", "commitOid": "c"}
+            self.reply(200, json.dumps(answer).encode())
+
+        def reply(self, status: int, body: bytes) -> None:
             self.send_response(status)
             self.send_header("Content-Length", str(len(body)))
+            self.send_header("X-Repo-Commit", "0" * 40)
+            self.send_header("ETag", f'"{hash(body)}"')
             self.end_headers()
-            self.wfile.write(body)
+            if self.command != "HEAD":
+                self.wfile.write(body)
 
         def log_message(self, format: str, *arguments: object) -> None:
             pass

@@ -11,10 +11,13 @@ examples
   graphrag-bench artifacts export 3f2a graph.graphml
   graphrag-bench artifacts export 3f2a folder --form neo4j
   graphrag-bench artifacts health 3f2a
+  graphrag-bench artifacts push 3f2a mira/my-graphs --with-texts
+  graphrag-bench artifacts pull mira/my-graphs 3f2a
   graphrag-bench artifacts verify
 """
 
 from argparse import Namespace
+from collections.abc import Sequence
 from pathlib import Path
 
 from graphrag_bench.algorithms.graph import Graph
@@ -28,6 +31,7 @@ from graphrag_bench.errors import UserError
 from graphrag_bench.report.rendering import MISSING, Table, show_tables
 
 _FILE = "FILE.tar.gz, for import; or FILE.graphml, a graph for other tools or graph.import_from"
+_REPO = "a data set repository of the Hugging Face hub: OWNER/NAME; a new one is private"
 _FORMS = ("gfmrag", "neo4j")
 _FORM = (
     "write the CSV files of a graph to the folder FILE, as GFM-RAG 2 (gfmrag) or Neo4j reads them"
@@ -44,14 +48,19 @@ def declare(parser: Parser) -> None:
     verifying = parser.add_action(
         "verify", _verify, "check the sha256 of every file; exit code 1 if one differs"
     )
-    for action in (measuring, exporting):
+    pushing = parser.add_action("push", _push, "upload an artifact with its inputs to the hub")
+    pulling = parser.add_action("pull", _pull, "download an artifact from the hub, as import does")
+    pulling.add_word("repo", "REPO", _REPO)
+    for action in (measuring, exporting, pushing, pulling):
         action.add_word("key", "KEY", "the key of the artifact, or its beginning")
+    pushing.add_word("repo", "REPO", _REPO)
+    pushing.add_flag("--with-texts", "agree to publish texts of the data set (required)")
     exporting.add_word("file", "FILE", _FILE)
     exporting.add_option("--form", "FORM", _FORM, choices=_FORMS)
     importing.add_word("file", "FILE.tar.gz", "an archive written by export")
     for action in (listing, measuring, verifying):
         action.add_json()
-    for action in (listing, measuring, exporting, importing, verifying):
+    for action in (listing, measuring, exporting, importing, verifying, pushing, pulling):
         action.add_home(meaning="the folder with artifacts/ (paths.home of a run); default: .")
 
 
@@ -107,12 +116,30 @@ def _verify(options: Namespace) -> int:
 
 
 def _import(options: Namespace) -> None:
-    folder = _folder(options)
-    new, known, content = sharing.import_artifacts(Path(options.file), folder)
+    _print_import(options, *sharing.import_artifacts(Path(options.file), _folder(options)))
+
+
+def _pull(options: Namespace) -> None:
+    from graphrag_bench.tables.hub import pull_artifact
+
+    _print_import(options, *pull_artifact(options.repo, options.key, _folder(options)))
+
+
+def _print_import(
+    options: Namespace, new: Sequence[str], known: Sequence[str], content: str
+) -> None:
     for state, places in (("new", new), ("present", known)):
         for place in places:
-            print(f"{state}: {folder / place}")
+            print(f"{state}: {_folder(options) / place}")
     print(f"content: {content}")
+
+
+def _push(options: Namespace) -> None:
+    from graphrag_bench.tables.hub import push_artifact
+
+    if not options.with_texts:
+        raise UserError("An artifact contains texts of its data set: add --with-texts to push it.")
+    print(f"content: {push_artifact(_folder(options), options.key, options.repo)}")
 
 
 def _export(options: Namespace) -> None:

@@ -23,6 +23,12 @@ export --result writes a row of the board: a JSON file with settings, metrics wi
 command, environment and the sha256 of the rows, and a CSV file with the metrics of each question.
 They have no path, address or key.
 
+push uploads runs with a card (method, data set, metrics, command) to a data set repository of the
+Hugging Face hub; a new one is private. Without --with-texts, traces and context texts that are not
+whole documents are left out: publish them only if the licence of the corpus allows it. Ids, answers
+and metrics are always uploaded. pull downloads all runs of a repository, compares each sha256 and
+overwrites nothing. The printed content digests must be equal. Token: HF_TOKEN or `hf auth login`.
+
 examples
   graphrag-bench runs ls
   graphrag-bench runs rm 0a1b2c f5e4d3 --yes
@@ -35,6 +41,8 @@ examples
   graphrag-bench runs export 0a1b2c --inspect run.eval
   graphrag-bench runs export 0a1b2c --beir folder
   graphrag-bench runs export 0a1b2c --result
+  graphrag-bench runs push 0a1b2c 9f8e7d mira/my-runs
+  graphrag-bench runs pull mira/my-runs --home theirs
 """
 
 import json
@@ -93,6 +101,7 @@ from graphrag_bench.run.stored import (
 from graphrag_bench.run.stored_settings import differing_settings
 from graphrag_bench.run.sweep import find_runs
 from graphrag_bench.tables.board import BOARD, write_result
+from graphrag_bench.tables.hub import pull_runs, push_runs
 
 CHECK_FAILED = 3
 """Exit code of `runs check` if a condition does not hold."""
@@ -114,6 +123,12 @@ def declare(parser: Parser) -> None:
     exporting = parser.add_action(
         "export", _export, "export a run for other tools, or for the board"
     )
+    pushing = parser.add_action("push", _push, "upload runs to the Hugging Face hub")
+    pulling = parser.add_action("pull", _pull, "download and verify runs from the hub")
+    pushing.add_word("runs", "RUN", RUN, "+")
+    for action in (pushing, pulling):
+        action.add_word("repo", "REPO", "a data set repository of the hub: OWNER/NAME")
+    pushing.add_flag("--with-texts", "upload traces and all context texts")
     listing.add_option("--format", "FORMAT", _FORMAT, _FORMATS[0], choices=_FORMATS)
     for action in (listing, scoring):
         action.add_json()
@@ -151,7 +166,8 @@ def declare(parser: Parser) -> None:
     )
     meaning = f"write the two files for the board; default folder: {BOARD}"
     exporting.add_option("--result", "FOLDER", meaning, nargs="?", const=BOARD)
-    for action in (listing, scoring, checking, removing, collecting, importing, exporting):
+    for action in (listing, scoring, checking, removing, collecting, importing, exporting,
+                   pushing, pulling):  # fmt: skip
         action.add_home()
 
 
@@ -171,6 +187,15 @@ def _export(options: Namespace) -> None:
         print(f"{options.inspect}: {n} questions")
     if options.result is not None:
         print(write_result(run, options.home, options.result))
+
+
+def _push(options: Namespace) -> None:
+    runs = find_runs(options.runs, options.home)
+    print(*push_runs(runs, options.home, options.repo, texts=options.with_texts), sep="\n")
+
+
+def _pull(options: Namespace) -> None:
+    print(*pull_runs(options.repo, Path(options.home)), sep="\n")
 
 
 def _score(options: Namespace) -> None:

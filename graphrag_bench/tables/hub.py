@@ -1,0 +1,226 @@
+"""Runs and artifacts as a data set repository of the Hugging Face hub.
+
+A run is the folder runs/DATASET/METHOD/KEY with a sha256 of each file and its row of the board; an
+artifact is artifacts/KEY.tar.gz. The token is that of HF_TOKEN or `hf auth login`.
+"""
+
+import hashlib
+import json
+import os
+import re
+import shutil
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import yaml
+
+from graphrag_bench.artifacts.sharing import export_artifacts, import_artifacts, with_inputs
+from graphrag_bench.artifacts.sharing import find as find_artifact
+from graphrag_bench.data.dataset import load_card
+from graphrag_bench.data.fetching import HUB
+from graphrag_bench.errors import UserError, by_prefix
+from graphrag_bench.fingerprint import digest
+from graphrag_bench.run.folder import read_json, read_lines, write_rows, write_whole
+from graphrag_bench.run.stored import StoredRun
+from graphrag_bench.tables.board import public, read_result, write_result
+from graphrag_bench.terminal import refuse_secrets
+
+DIGESTS, CARD = "sha256.json", "README.md"
+_PART = r"(?!\.)[\w.-]+"
+_RUN = re.compile(rf"(runs/{_PART}/{_PART}/{_PART})/{re.escape(DIGESTS)}", re.ASCII)
+_FILE = re.compile(
+    r"(trial-\d+/)?((metrics|environment|artifacts)\.json|config\.yaml"
+    r"|(records|contexts|timing|ledger|judged)\.jsonl)",
+    re.ASCII,
+)
+
+
+def push_runs(runs: Sequence[StoredRun], home: str | Path, repo: str, *, texts: bool) -> list[str]:
+    """Upload runs with their card and rows of the board; return a line for each run.
+
+    Without `texts`, traces and contexts that hold texts are left out; ids, answers and metrics
+    are not. Paths and addresses are removed from settings. Raises UserError like `write_result`.
+    """
+    with TemporaryDirectory() as scratch:
+        folder, sections, lines = Path(scratch), {}, []
+        for run in runs:
+            row = read_result(write_result(run, home, folder / "board"))
+            place = f"runs/{'/'.join(run.folder.path.resolve().parts[-3:])}"
+            left = _copy(run.folder.path, folder / place, texts)
+            hashes = _hashes(folder / place)
+            write_whole(folder / place / DIGESTS, json.dumps(hashes, indent=1) + "\n")
+            lines.append(f"{place}: {left} contexts left out; content: {digest(hashes)}")
+            sections[place] = _run_section(row, left)
+        _upload(repo, folder, sections)
+    return lines
+
+
+def pull_runs(repo: str, home: Path) -> list[str]:
+    """Download all runs of a repository into HOME/runs; return a line for each run.
+
+    Raises UserError for a file with another digest or an unsafe name, and for a different run in
+    the same folder; then no run is stored.
+    """
+    home.mkdir(parents=True, exist_ok=True)
+    with _hub(repo) as api, TemporaryDirectory(prefix=".pull-", dir=home) as scratch:
+        places = [match[1] for name in _names(api, repo) if (match := _RUN.fullmatch(name))]
+        if not places:
+            raise UserError(f"{repo} has no runs.")
+        lines, new = [], []
+        for place in sorted(places):
+            stated = read_json(_download(api, repo, f"{place}/{DIGESTS}", scratch))
+            for name, sha256 in stated.items():
+                if not _FILE.fullmatch(name):
+                    raise UserError(f"{repo}: '{place}/{name}' is not a file of a run.")
+                if _sha256(_download(api, repo, f"{place}/{name}", scratch)) != sha256:
+                    raise UserError(f"{repo}: {place}/{name} differs from its sha256.")
+            if (home / place).exists():
+                if {**_hashes(home / place), **stated} != _hashes(home / place):
+                    raise UserError(
+                        f"{home / place} differs from the run in {repo} and is not overwritten. "
+                        "Pull with --home FOLDER, or remove it: graphrag-bench runs rm."
+                    )
+            else:
+                new.append(place)
+            state = "new" if place in new else "present"
+            lines.append(f"{state}: {home / place}; content: {digest(stated)}")
+        for place in new:
+            (Path(scratch) / place / DIGESTS).unlink()
+            (home / place).parent.mkdir(parents=True, exist_ok=True)
+            (Path(scratch) / place).rename(home / place)
+    return lines
+
+
+def push_artifact(artifacts: Path, key: str, repo: str) -> str:
+    """Upload an artifact with its inputs; return the digest of their content."""
+    one = find_artifact(artifacts, key)
+    items = with_inputs(artifacts, one)
+    with TemporaryDirectory() as scratch:
+        file = Path(scratch) / "artifacts" / f"{one.key}.tar.gz"
+        file.parent.mkdir()
+        content = export_artifacts(items, file)
+        names = "\n".join(f"- {item.resource} `{item.key}`" for item in items)
+        text = (
+            f"{one.resource} of {one.dataset} with its inputs. {_licence(one.dataset)}\n\n{names}"
+        )
+        text += f"\n\nContent: `{content}`. It contains texts of the data set."
+        _upload(repo, Path(scratch), {f"artifacts/{one.key}": text})
+    return content
+
+
+def pull_artifact(repo: str, key: str, artifacts: Path) -> tuple[list[str], list[str], str]:
+    """Download and import an artifact; return as `import_artifacts` does."""
+    with _hub(repo) as api, TemporaryDirectory() as scratch:
+        names = [re.fullmatch(rf"artifacts/({_PART})\.tar\.gz", one) for one in _names(api, repo)]
+        files = {match[1]: match[0] for match in names if match}
+        file = _download(api, repo, by_prefix(key, files, "artifact", repo), scratch)
+        return import_artifacts(file, artifacts)
+
+
+def _copy(source: Path, target: Path, texts: bool) -> int:
+    """Copy the files of a run without private settings; return the number of contexts left out."""
+    left = 0
+    for path in sorted(source.rglob("*")):
+        name = path.relative_to(source).as_posix()
+        if path.is_symlink() or not _FILE.fullmatch(name):
+            continue
+        new = target / name
+        new.parent.mkdir(parents=True, exist_ok=True)
+        if path.suffix == ".jsonl":
+            rows = [{**row, "error": public(row["error"])} if row.get("error") else row
+                    for row in read_lines(path)]  # fmt: skip
+            if not texts:
+                kept = [row for row in rows if not any(row.get("texts", ()))]
+                left += len(rows) - len(kept)
+                rows = [{name: row[name] for name in row if name != "trace"} for row in kept]
+            write_rows(new, rows)
+        elif path.suffix == ".yaml":
+            values = public(yaml.safe_load(path.read_text(encoding="utf-8")))
+            write_whole(new, yaml.safe_dump(values, sort_keys=False, allow_unicode=True))
+        else:
+            values = public(read_json(path))
+            if "platform" in values:
+                values["platform"] = values["platform"].partition("-")[0]
+            write_whole(new, json.dumps(values, indent=1, sort_keys=True, ensure_ascii=False))
+    return left
+
+
+def _run_section(row: dict[str, Any], left: int) -> str:
+    lines = [
+        f"{row['title']} on {row['dataset']} (corpus `{row['corpus']}`, {row['n']} questions, "
+        f"{row['failed']} failed). Reader: {row['llm'] or 'none'}; embedder: "
+        f"{row['embedder'] or 'none'}; commit {row['environment']['commit']}.",
+        f"{_licence(row['card'])} {left} contexts with texts were left out.",
+        "", "| metric | mean | 95 % interval | n |", "|---|---|---|---|",
+        *(f"| {name} | {one['mean']:.3f} | {one['low']:.3f} to {one['high']:.3f} | {one['n']} |"
+          for name, one in row["metrics"].items()),
+        "", "```", row["command"], "```",
+    ]  # fmt: skip
+    return "\n".join(lines)
+
+
+def _licence(name: str) -> str:
+    try:
+        return f"Licence of the data set's texts: {load_card(name).license}."
+    except UserError:
+        return "The data set has no card: ask its publisher for the licence of its texts."
+
+
+def _hashes(folder: Path) -> dict[str, str]:
+    files = [path for path in sorted(folder.rglob("*")) if path.is_file()]
+    return {path.relative_to(folder).as_posix(): _sha256(path) for path in files}
+
+
+def _sha256(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+@contextmanager
+def _hub(repo: str) -> Iterator[Any]:
+    """Give the hub's client; failures of the hub are raised as UserError in one line."""
+    import httpx2
+    from huggingface_hub import HfApi
+
+    endpoint = os.environ.get("HF_ENDPOINT") or HUB
+    refuse_secrets("HF_ENDPOINT", endpoint)
+    try:
+        yield HfApi(endpoint.rstrip("/"))
+    except (OSError, httpx2.HTTPError, httpx2.InvalidURL, ValueError) as error:
+        status = getattr(getattr(error, "response", None), "status_code", None)
+        why = {
+            401: "no such data set, or no token: set HF_TOKEN or run `hf auth login`",
+            403: "the token may not do this",
+            404: "no such data set",
+        }.get(status) or " ".join(str(error).split())[:200]  # type: ignore[arg-type]
+        raise UserError(f"{repo} at {endpoint}: {why}.") from None
+
+
+def _names(api: Any, repo: str) -> list[str]:
+    return [one.rfilename for one in api.dataset_info(repo).siblings or ()]
+
+
+def _download(api: Any, repo: str, name: str, scratch: str) -> Path:
+    return Path(api.hf_hub_download(repo, name, repo_type="dataset", local_dir=scratch))
+
+
+def _upload(repo: str, folder: Path, sections: dict[str, str]) -> None:
+    """Upload a folder, with a card that keeps the repository's other sections."""
+    with _hub(repo) as api:
+        api.create_repo(repo, repo_type="dataset", private=True, exist_ok=True)
+        if CARD in _names(api, repo):
+            text = _download(api, repo, CARD, str(folder)).read_text(encoding="utf-8")
+            known = (one.partition("\n") for one in text.split("\n## ")[1:])
+            sections = {name: body.strip() for name, _, body in known} | sections
+            shutil.rmtree(folder / ".cache", ignore_errors=True)
+        head = "# Runs and artifacts of graphrag-bench\n\nDownload and verify them: "
+        head += f"`graphrag-bench runs pull {repo}`, `graphrag-bench artifacts pull {repo} KEY`."
+        body = "".join(f"\n\n## {name}\n\n{sections[name]}" for name in sorted(sections))
+        front = "---\ntags: [graphrag-bench]\nviewer: false\n---\n"
+        (folder / CARD).write_text(f"{front}{head}{body}\n", encoding="utf-8")
+        message = f"graphrag-bench: {', '.join(sections)}"[:200]
+        api.upload_folder(repo_id=repo, repo_type="dataset", folder_path=folder,
+                          commit_message=message)  # fmt: skip

@@ -1,0 +1,128 @@
+"""Runs and artifacts on a local hub, by the real client."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from file_server import FileServer, serving
+from toy_runs import TOY, CommandResult, command, run_folder
+
+REPO = "mira/tarn"
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    home = tmp_path_factory.mktemp("home")
+    words = ["method=bm25", "limit=3", "reference_rows=off", f"paths.home={home}"]
+    run_folder(*TOY, *words)
+    return home
+
+
+@pytest.fixture
+def hub(monkeypatch: pytest.MonkeyPatch) -> Iterator[FileServer]:
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", False)
+    monkeypatch.setenv("HF_TOKEN", "hf_of_the_test")
+    with serving() as server:
+        monkeypatch.setenv("HF_ENDPOINT", server.address)
+        yield server
+
+
+def done(*words: str) -> CommandResult:
+    ended = command(*words)
+    assert ended.code == 0, ended.err
+    return ended
+
+
+def pushed(hub: FileServer) -> dict[str, bytes]:
+    start = f"/datasets/{REPO}/resolve/main/"
+    return {
+        name.removeprefix(start): one for name, one in hub.files.items() if name.startswith(start)
+    }
+
+
+def refused(*words: str) -> str:
+    ended = command(*words)
+    assert ended.code == 2 and len(ended.err.splitlines()) == 1, ended.err
+    return ended.err
+
+
+def test_a_pulled_run_has_the_tables_and_scores_of_the_original(
+    hub: FileServer, home: Path, tmp_path: Path
+) -> None:
+    hub.publish(REPO, {"README.md": b"# Mine\n\n## other\n\nkept\n"})
+    sent = done("runs", "push", "bm25", REPO, "--home", str(home)).out
+    files = pushed(hub)
+    everything = b"".join(files.values())
+    assert str(home).encode() not in everything and b"hf_of_the_test" not in everything
+    card = files["README.md"].decode()
+    (key,) = (home / "runs/toy/bm25").iterdir()
+    mrr = json.loads((key / "metrics.json").read_text())["metrics"]["mrr"]
+    assert f"| mrr | {mrr['mean']:.3f} |" in card and "method=bm25" in card and "kept" in card
+    got = done("runs", "pull", REPO, "--home", str(tmp_path)).out
+    assert sent.split("content: ")[1] == got.split("content: ")[1]
+    again = done("runs", "pull", REPO, "--home", str(tmp_path)).out
+    assert again.startswith("present")
+    tables = [done("table", str(one / "runs/toy/bm25" / key.name)).out for one in (home, tmp_path)]
+    assert tables[0] == tables[1]
+    scored = tmp_path / "runs/toy/bm25" / key.name
+    before = json.loads((scored / "metrics.json").read_text())["metrics"]
+    done("runs", "score", str(scored))
+    assert json.loads((scored / "metrics.json").read_text())["metrics"] == before
+    (scored / "records.jsonl").write_text("{}\n")
+    assert str(scored) in refused("runs", "pull", REPO, "--home", str(tmp_path))
+    assert (scored / "records.jsonl").read_text() == "{}\n"
+
+
+@pytest.mark.parametrize(
+    "name", ["../../x", "/srv/x", "a/../../../../x.jsonl", "run.log", "records.jsonl"]
+)
+def test_unsafe_names_and_other_digests_are_refused(
+    hub: FileServer, tmp_path: Path, name: str
+) -> None:
+    place = "runs/toy/bm25/abc"
+    digests = json.dumps({name: "0" * 64}).encode()
+    hub.publish(REPO, {f"{place}/sha256.json": digests, f"{place}/{name}": b"{}"})
+    assert name in refused("runs", "pull", REPO, "--home", str(tmp_path / "in"))
+    assert not [path for path in tmp_path.rglob("*") if path.is_file()]
+
+
+def test_texts_are_left_out_without_the_flag(hub: FileServer, home: Path) -> None:
+    (folder,) = (home / "runs/toy/bm25").iterdir()
+    contexts = folder / "contexts.jsonl"
+    stored = contexts.read_text()
+    first, *rest = map(json.loads, stored.splitlines())
+    first |= {"texts": [*first["texts"][:-1], "Isk is a river"], "of": None}
+    contexts.write_text("".join(json.dumps(row) + "\n" for row in (first, *rest)))
+    try:
+        assert ": 1 contexts" in done("runs", "push", "bm25", REPO, "--home", str(home)).out
+        assert b"Isk is a river" not in b"".join(pushed(hub).values())
+        done("runs", "push", "bm25", REPO, "--home", str(home), "--with-texts")
+        assert b"Isk is a river" in b"".join(pushed(hub).values())
+    finally:
+        contexts.write_text(stored)
+
+
+def test_an_artifact_goes_and_comes_with_its_inputs(
+    hub: FileServer, home: Path, tmp_path: Path
+) -> None:
+    (key,) = (one.name for one in (home / "artifacts").glob("*/chunk_table/*"))
+    refused("artifacts", "push", key, REPO, "--home", str(home))
+    sent = done("artifacts", "push", key, REPO, "--with-texts", "--home", str(home)).out
+    got = done("artifacts", "pull", REPO, key[:6], "--home", str(tmp_path)).out
+    assert sent.strip() == got.splitlines()[-1]
+    assert len(list(tmp_path.glob(f"artifacts/*/chunk_table/{key}"))) == 1
+
+
+def test_failures_of_the_hub_are_one_line(
+    hub: FileServer, home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pull = ("runs", "pull", REPO, "--home", str(tmp_path))
+    assert REPO in refused(*pull)
+    hub.publish(REPO, {})
+    assert REPO in refused(*pull)
+    assert "no/such/name" in refused("runs", "pull", "no/such/name")
+    monkeypatch.delenv("HF_TOKEN")
+    assert "HF_TOKEN" in refused("runs", "push", "bm25", "mira/new", "--home", str(home))
+    monkeypatch.setenv("HF_ENDPOINT", "http://127.0.0.1:9")
+    assert "127.0.0.1:9" in refused(*pull)
