@@ -183,6 +183,7 @@ class Cache:
             opened.execute("PRAGMA locking_mode=EXCLUSIVE")  # reads a log without shared memory
             if not self.reading:
                 opened.execute("PRAGMA journal_mode=TRUNCATE")
+            opened.execute("PRAGMA synchronous=NORMAL")
             yield opened
 
     def _prepare(self, query: Callable[[str], sqlite3.Cursor]) -> None:

@@ -1,6 +1,7 @@
 """Launchers that run cells in other processes give the same table."""
 
 import os
+import re
 import sys
 from functools import cache
 from pathlib import Path
@@ -51,3 +52,19 @@ def test_every_launcher_gives_the_table_of_this_process(
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join(sys.path))  # for the processes of cells
     there = swept(f"hydra/launcher={name}", *LAUNCHERS[name], "paths.home=there")
     assert there == of_this_process()
+
+
+@pytest.mark.slow
+def test_rows_of_a_paper_are_jobs_that_resume_in_one_home(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("hydra_plugins.hydra_submitit_launcher")
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join(sys.path))
+    rows = "row=glob([zhou2025.table5.Vanilla*,zhou2025.table5.RAPTOR])"
+    words = ["-m", rows, *TOY, "answer=off", "limit=1"]
+    planned = command("plan", *words).out
+    assert "cells: 2" in planned and re.search(r"^ +[1-9]\d* artifacts", planned, re.M)
+    ended = command("run", *words, "hydra/launcher=submitit_local")
+    assert (ended.code, sorted(ended.methods)) == (0, ["raptor", "vanilla"]), ended.err
+    assert re.search(r"^ +0 artifacts +0 ", command("plan", *words).out, re.M)
+    assert not list(home.glob("**/*.lock"))
