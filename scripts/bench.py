@@ -1,7 +1,7 @@
 """Benchmarks by suite: this project against a reference that does the same, in one process.
 
-bench_graphs.py, bench_models.py and bench_runs.py have the cases. A case returns our rate,
-the reference's rate, their unit and further columns. Rates are median items a second over repeats
+The modules bench_*.py have the cases. A case returns our rate, the reference's rate, their unit and
+further columns. Rates are median items a second over repeats
 in which both take turns; p50 and p95 are ours, p95 is the slow end. Results that differ from the
 reference are errors. Each case runs in its own process, with `peak_mb` as its peak memory. Output:
 a Markdown table for each case.
@@ -26,7 +26,7 @@ Measurement = tuple[float, float, str, Mapping[str, float]]
 """Our rate, the reference's, their unit; further columns."""
 SUITES = {
     "ppr": "bench_graphs", "vdb": "bench_graphs", "embed": "bench_models", "llm": "bench_models",
-    "endtoend": "bench_runs", "build": "bench_runs",
+    "endtoend": "bench_runs", "build": "bench_runs", "gpu": "bench_gpu",
 }  # fmt: skip
 """The module of each suite."""
 
@@ -74,6 +74,11 @@ def main() -> None:
     options = parser.parse_args()
     here = Path(__file__).resolve().parent
     sys.path[:0] = [str(here), str(here.parent), str(here.parent / "tests")]
+    from graphrag_bench.embedding.precision import has_cuda
+
+    if options.suite == "gpu" and not has_cuda():
+        print("no device")
+        return
     cases = importlib.import_module(SUITES[options.suite]).SUITES[options.suite]
     if not options.only:
         for case in cases:
