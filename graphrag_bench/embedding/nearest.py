@@ -39,6 +39,16 @@ class DeviceRows:
             ids = named.gather(1, place)
         return best.cpu().numpy(), ids.cpu().numpy()
 
+    def at_least(self, queries: Vectors, least: float, most: int) -> tuple[IntArray, ...] | None:
+        """Return query and row of each inner product of `least` or more; None for over `most`."""
+        import torch
+
+        wanted = torch.tensor(queries, dtype=torch.float32, device=self._rows.device)
+        near = wanted @ self._rows.T >= least
+        if int(near.sum()) > most:
+            return None
+        return tuple(part.cpu().numpy() for part in near.nonzero(as_tuple=True))
+
 
 def rows_on_gpu(rows: Vectors) -> DeviceRows | None:
     """Copy rows to the GPU; None without one, without room, or if it rounds products (TF32)."""

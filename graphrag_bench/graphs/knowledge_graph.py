@@ -15,6 +15,7 @@ from graphrag_bench.data.chunks import ChunkTable
 from graphrag_bench.data.dataset import Dataset
 from graphrag_bench.data.subgraphs import Subgraphs
 from graphrag_bench.embedding.embedder import Embedder, Vectors
+from graphrag_bench.embedding.nearest import LEAST_PRODUCTS, rows_on_gpu
 from graphrag_bench.embedding.vector_index import VectorIndex, index_texts
 from graphrag_bench.errors import UserError
 from graphrag_bench.graphs.extraction import CO_OCCURS
@@ -183,12 +184,19 @@ def synonym_pairs(
 
     n = len(vectors)
     short = _shortened(vectors)
+    there = rows_on_gpu(short) if n * short.size >= LEAST_PRODUCTS else None
     codes, cosines = [np.zeros(0, np.int64)], [np.zeros(0, np.float32)]
     with progress.task("comparing names", n) as advance:
         for block in np.split(np.arange(n), range(_at_once(n), n, _at_once(n))):
-            near = short[block] @ short.T >= threshold - _SLACK
-            if np.count_nonzero(near) <= _FEW * len(block):
-                row, other = np.divmod(np.flatnonzero(near), n)
+            least, most = threshold - _SLACK, _FEW * len(block)
+            if there is not None:
+                pairs = there.at_least(short[block], least, most)
+            else:
+                near = short[block] @ short.T >= least
+                few = np.count_nonzero(near) <= most
+                pairs = np.divmod(np.flatnonzero(near), n) if few else None
+            if pairs is not None:
+                row, other = pairs
             else:
                 k = min(per_node + 1, n)
                 other = faiss.knn(vectors[block], vectors, k, faiss.METRIC_INNER_PRODUCT)[1].ravel()

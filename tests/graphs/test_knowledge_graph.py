@@ -7,6 +7,7 @@ from builds import QUIET, chunks_of, dense, extraction, facts, texts
 from graphrag_bench.algorithms.graph import Graph
 from graphrag_bench.data.chunks import ChunkTable
 from graphrag_bench.embedding.embedder import Hashing
+from graphrag_bench.embedding.nearest import DeviceRows
 from graphrag_bench.embedding.vector_index import VectorIndex
 from graphrag_bench.errors import UserError
 from graphrag_bench.graphs import knowledge_graph
@@ -119,9 +120,15 @@ def test_nearest_names_from_the_threshold_on_are_joined_once(few, monkeypatch):
 @pytest.mark.parametrize(("per_node", "threshold"), [(3, 0.8), (40, 0.6), (1, 0.05)])
 @pytest.mark.parametrize("at_once", [16, 1000])
 @pytest.mark.parametrize("few", [100, 0])
-def test_names_are_joined_as_by_comparing_all(few, at_once, per_node, threshold, monkeypatch):
+@pytest.mark.parametrize("device", ["", "cpu"])
+def test_names_are_joined_as_by_comparing_all(
+    device, few, at_once, per_node, threshold, monkeypatch
+):
     monkeypatch.setattr(knowledge_graph, "_FEW", few)
     monkeypatch.setattr(knowledge_graph, "_at_once", lambda n: at_once)
+    if device:  # torch on the processor stands for the GPU
+        monkeypatch.setattr(knowledge_graph, "LEAST_PRODUCTS", 0)
+        monkeypatch.setattr(knowledge_graph, "rows_on_gpu", lambda rows: DeviceRows(rows, device))
     rng = np.random.default_rng(0)
     near = rng.standard_normal((20, 32)).repeat(10, axis=0) + 0.6 * rng.standard_normal((200, 32))
     vectors = (near / np.linalg.norm(near, axis=1, keepdims=True)).astype(np.float32)
