@@ -165,7 +165,7 @@ class TextRows(Columns, Mapping[str, int]):
 
     @classmethod
     def of(cls, rows: Mapping[str, int]) -> "TextRows":
-        """Return the columns of a mapping, in its order."""
+        """Build a TextRows from a mapping, keeping the order of the mapping."""
         return cls.of_columns(Texts.of(list(rows)), np.array(list(rows.values()), np.int64))
 
     @classmethod

@@ -41,10 +41,10 @@ SOURCES = ("paper", "zhou2025", "upstream", "fidelity=paper")
 _PROFILES = """\
 `profile=paper` follows the paper of a method, `zhou2025` the runs of Zhou et al. (PVLDB 2025),
 `upstream` the released code; `fidelity=paper` calls a language model wherever the paper does. An
-empty cell keeps the default, and so does *unstated*: the source does not say. *none* as a budget:
-only the reader's window and the numbers of items limit the context. With a profile each method has
-its own budget (`budget_context=native`). Under `zhou2025` the default is 7,500 tokens, which the
-answer and the instructions leave of the paper's window of 8,096.
+empty cell keeps the default. *unstated*: the source gives no value, and the default is kept. *none*
+as a budget: only the reader's window and the numbers of items limit the context. With a profile
+each method has its own budget (`budget_context=native`). Under `zhou2025` the
+default is 7,500 tokens, which the answer and the instructions leave of the paper's window of 8,096.
 """
 Item = TypeVar("Item", Operator, Builder)
 
@@ -237,7 +237,8 @@ def _card_facts(card: Card) -> Iterator[str]:
         known = "unknown" if sums == {"unknown"} else "in the card"
         yield f"From <{card.source.url}>, revision {card.source.revision}, checksums {known}"
     if card.checked:
-        yield f"Layout {'checked' if card.verified else 'not checked'}: {card.checked}"
+        against = "checked" if card.verified else "not checked on the publisher's files"
+        yield f"Layout {against}. Basis: {card.checked}"
     for shape in card.shapes:
         files = ", ".join(f"`{file}`" for file in dict.fromkeys(shape.files.values()))
         if files:

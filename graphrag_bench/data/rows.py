@@ -1,4 +1,4 @@
-"""Rows of published files (JSON, JSON lines, TSV, parquet), with places for error messages."""
+"""Rows of published files (JSON, JSON lines, TSV, parquet), with file and position for errors."""
 
 import csv
 import gzip

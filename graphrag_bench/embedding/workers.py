@@ -129,7 +129,7 @@ class ParallelTagger:
 
     @property
     def identity(self) -> str:
-        """The identity of the tagger inside."""
+        """The identity of the wrapped tagger."""
         return self.inner.identity
 
     @property

@@ -54,7 +54,7 @@ class RunQuestions:
         return context_texts(run.folder, run.rows, run.dataset) if run.dataset else {}
 
     def names(self, question: str) -> ArtifactNames:
-        """Return the names of a question's artifacts; the last scope is cached."""
+        """Return the names of the nodes, chunks and other items in the artifacts of a question."""
         return self._artifacts.of_scope(self.run.rows[question].get("scope"))
 
     def document(self, document: str, question: str) -> LocatedDocument:

@@ -28,7 +28,7 @@ Result: TypeAlias = T | UnreadableReply | CallFailed
 
 @dataclass
 class Extractor:
-    """A build model that counts its replies and the replies cut at their token limit.
+    """Model that builds a graph, and counts its replies and those cut at the token limit.
 
     The limit is `max_tokens`. If None, it is 4,096 tokens or the rest of the model's context
     window.

@@ -95,7 +95,7 @@ def lines_by(lines: Iterable[LedgerLine], field: str) -> dict[str, list[LedgerLi
 
 
 def sums(lines: Sequence[LedgerLine]) -> dict[str, Any]:
-    """Return the sums of `paid` and `cached` calls, and counts over all calls.
+    """Return tokens, seconds and cost of paid and of cached calls, and counts of calls.
 
     `truncated` replies reached `max_tokens`; `failed` calls are counted by reason.
     """

@@ -136,7 +136,7 @@ class Step(ABC):
 
     @abstractmethod
     def run(self, states: Sequence[RetrievalState], execution: Execution) -> list[Outcome]:
-        """Return the state after the step, or the failure, for each state."""
+        """Run the step on each state; return the new state or the failure of each."""
 
     @abstractmethod
     def check(self, checker: Checker) -> None:
@@ -294,7 +294,7 @@ class OperatorStep(Step):
         checker.write(self.label, [*map(self.writes, always)], [*map(self.writes, sometimes)])
 
     def describe(self) -> dict[str, Any]:
-        """Return name, code, settings (prompts by digest), and named lists."""
+        """Return name, code, settings, and the lists that the operator reads and writes."""
         prompts = {type(value) for value in self.settings.values() if hasattr(value, "digest")}
         return {
             "op": self.operator.name,

@@ -161,7 +161,7 @@ def timing_rows(finished: QuestionResult, workers: int = 1) -> Iterator[Row]:
 
 
 def context_rows(finished: QuestionResult, chunk_table: ChunkTable | None) -> list[Row]:
-    """Return a row with the texts of a question's context, in a list; [] without a context."""
+    """Return a list with one row, the texts of a question's context; [] without a context."""
     outcome = finished.outcome
     context = None if isinstance(outcome, Failure) else outcome.get("context")
     if not isinstance(context, Context):

@@ -134,7 +134,7 @@ def sweep_in(folder: Path) -> Sweep | None:
 
 
 def cell_in(folder: Path) -> Cell | None:
-    """Return the job stored in a folder, or None."""
+    """Return the cell stored in a folder, or None."""
     return _read(folder / CELL, _CELL)
 
 

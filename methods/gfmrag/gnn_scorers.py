@@ -146,7 +146,7 @@ def query_gnn(
     inverse_start: bool = True,
     top_k: PositiveInt | None = 20,
 ) -> list[Ranked[Node]]:
-    """Rank nodes by how likely the answer needs them, as scored by the graph network.
+    """Rank nodes by the graph network's estimate that the answer needs them.
 
     The network starts with the question's state at the given nodes and passes it along the
     relationships; without nodes no node is returned. With `inverse_start` a node starts with 1 /

@@ -172,7 +172,7 @@ def listed(
     max_tokens: PositiveInt | None = None,
     keep: Literal["reply", "answers"] = "reply",
 ) -> Answer:
-    """Answer with the model's reply, in which each answer of a list is on a line with `ans:`.
+    """Answer with the model's reply; a list of answers has one `ans:` line for each answer.
 
     The question's answer form says whether a list is requested and limits the reply, unless
     `max_tokens` does. `keep="answers"` keeps only the texts after `ans:`, joined by ", ", for sets
