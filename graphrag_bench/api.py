@@ -189,7 +189,7 @@ class EditablePipeline:
         given = (*self.given, *self.readers)  # no file says which steps read a parameter
         return replace(self, method=method, settings=dict(self.settings), given=given)
 
-    def experiment(self, data: Dataset, **settings: Any) -> Experiment:
+    def experiment(self, data: Dataset | str, **settings: Any) -> Experiment:
         """Return the checked experiment on a data set; raises UserError with every problem.
 
         >>> pipeline = method("vanilla", embedder="hashing", llm="scripted")
@@ -202,6 +202,7 @@ class EditablePipeline:
             raise UserError(
                 f"Set {late[0]} in gb.method(NAME, {late[0]}=...), not in a later call."
             )
+        data = dataset(data) if isinstance(data, str) else data
         rest = {**self.settings, **settings}
         chosen, shared = [], ProcessCache()
         for name in (*GROUPS, *_ROLES):
@@ -235,8 +236,7 @@ class EditablePipeline:
         >>> pipeline.run("toy", limit=2, answer="off")
         <Run bm25 on toy: 2 questions, 0 answered, 0 failed; runs/toy/bm25/...>
         """
-        corpus = dataset(data) if isinstance(data, str) else data
-        return Run(execute(self.experiment(corpus, **settings)))
+        return Run(execute(self.experiment(data, **settings)))
 
     def ask(self, question: str, data: Dataset | str = "sample") -> TracedAnswer:
         """Answer one question, and return the answer with its context and trace; nothing is stored.
@@ -250,7 +250,7 @@ class EditablePipeline:
         >>> answered.answer, [piece.id for piece in answered.context.pieces]
         ('Ada Marsh', ['ada', 'norvik'])
         """
-        experiment = self.experiment(dataset(data) if isinstance(data, str) else data)
+        experiment = self.experiment(data)
         return TracedAnswer.of(experiment, question)
 
     def __repr__(self) -> str:

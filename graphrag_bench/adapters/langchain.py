@@ -20,7 +20,7 @@ class LangChainRetriever(BaseRetriever):
 
     experiment: Any
 
-    def __init__(self, pipeline: EditablePipeline, data: Dataset) -> None:
+    def __init__(self, pipeline: EditablePipeline, data: Dataset | str) -> None:
         super().__init__(experiment=pipeline.experiment(data, answer="off"))
 
     def _get_relevant_documents(self, query: str) -> list[Document]:

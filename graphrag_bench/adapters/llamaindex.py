@@ -16,7 +16,7 @@ class LlamaIndexRetriever(BaseRetriever):
     The metadata of a node are the `kind`, `id`, `title` and `score` of a piece; prompts omit them.
     """
 
-    def __init__(self, pipeline: EditablePipeline, data: Dataset) -> None:
+    def __init__(self, pipeline: EditablePipeline, data: Dataset | str) -> None:
         super().__init__()
         self._experiment = pipeline.experiment(data, answer="off")
 

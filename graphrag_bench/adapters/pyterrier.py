@@ -17,8 +17,9 @@ class PyTerrierRetriever(pt.Transformer):
     Raises UserError for a `qid` with two queries, and for a method that ranks no passages.
     """
 
-    def __init__(self, pipeline: EditablePipeline, data: Dataset) -> None:
+    def __init__(self, pipeline: EditablePipeline, data: Dataset | str) -> None:
         self._experiment = pipeline.experiment(data, answer="off")
+        data = self._experiment.dataset
         asked = [(one.id, one.text) for one in data.questions]
         gold = [(q, *item) for q, _ in asked for item in data.gold[q].graded.items()]
         self.topics = pd.DataFrame(asked, columns=["qid", "query"])

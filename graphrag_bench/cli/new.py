@@ -1,7 +1,7 @@
 """Create a package with a new operator, a method that uses it, and a test.
 
 The package is written to the current directory and runs as it is; then edit the operator. Its test
-has a graph of six nodes. --package adds to an existing package.
+has a graph of six nodes. --package adds to a package, or creates it.
 
 kinds: chunk (nodes to chunks), rerank (chunks to chunks), node (nodes to nodes), relationship
 (nodes to relationships), question (the names in a question to search texts)
@@ -39,7 +39,7 @@ def declare(parser: Parser) -> None:
         "--kind", "KIND", f"the kind of its operator: {kinds}; default: chunk", "chunk"
     )
     for action in (of_operator, of_method):
-        action.add_option("--package", "PACKAGE", "the name of the package; default: NAME")
+        action.add_option("--package", "PACKAGE", "an existing or a new package; default: NAME")
 
 
 def _write(options: Namespace) -> None:
@@ -47,4 +47,10 @@ def _write(options: Namespace) -> None:
     name = f"{options.kind}.{options.name}" if "kind" in options else options.name
     skeleton = Skeleton.of_operator(name, options.package)
     print(*skeleton.write(Path()), sep="\n")
+    if f'{skeleton.package} = "{skeleton.package}"' not in Path("pyproject.toml").read_text(
+        "utf-8"
+    ):
+        print(
+            f"! pyproject.toml has no entry point of '{skeleton.package}': add it for pip install."
+        )
     print(_NEXT.format(new=skeleton), end="")

@@ -25,7 +25,7 @@ def retriever(tool: str, method: str = "bm25", dataset: str = "toy", **settings:
     adapter = vars(import_module(f"graphrag_bench.adapters.{tool}"))
     (kind,) = [name for name in adapter if name.lower() == f"{tool}retriever"]
     pipeline = api.method(method, **{**MODELS, **settings})
-    return adapter[kind](pipeline, api.dataset(dataset))
+    return adapter[kind](pipeline, dataset)
 
 
 @pytest.mark.parametrize("method", ["bm25", "vanilla", "entitypassage"])

@@ -55,6 +55,11 @@ def test_new_operator_and_new_method_write_the_same_package(
     assert written[0] == written[1] and len(written[0]) == 5
 
 
+def test_a_second_package_without_an_entry_point_is_named(home: Path) -> None:
+    assert "!" not in command("new", "operator", "chunk.mine").out
+    assert "'other'" in command("new", "method", "other").out
+
+
 def test_a_second_operator_is_added_and_no_file_is_overwritten(home: Path) -> None:
     skeleton = Skeleton.of_operator("chunk.mine")
     skeleton.write(home)
