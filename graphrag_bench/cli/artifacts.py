@@ -16,6 +16,7 @@ examples
   graphrag-bench artifacts verify
 """
 
+import json
 from argparse import Namespace
 from collections.abc import Sequence
 from pathlib import Path
@@ -28,7 +29,7 @@ from graphrag_bench.artifacts.store import load_artifact
 from graphrag_bench.cli.parsing import Parser
 from graphrag_bench.data.chunks import ChunkTable
 from graphrag_bench.errors import UserError
-from graphrag_bench.report.rendering import MISSING, Table, show_tables
+from graphrag_bench.report.rendering import MISSING, Table, show, show_tables
 
 _FILE = "FILE.tar.gz, for import; or FILE.graphml, a graph for other tools or graph.import_from"
 _REPO = "a data set repository of the Hugging Face hub: OWNER/NAME; a new one is private"
@@ -89,17 +90,26 @@ def _health(options: Namespace) -> None:
         f"{artifact.path}: {graph.n_nodes} nodes, {graph.n_relationships} relationships, "
         f"{int(graph.synonym.sum())} of them synonymy edges, {graph.n_chunks} chunks"
     )
-    rows = tuple(
-        (name, str(n), str(whole), f"{n / whole:.3f}" if whole else MISSING)
+    measured = [
+        (name, n, whole, n / whole if whole else None)
         for name, (n, whole) in graph_health(graph).items()
-    )
+    ]
     heads = ("measure", "n", "of", "share")
     notes = (
         f"largest hubs, with their links: {largest}",
         "link: a neighbour, or a chunk if there are no relationships; largest hubs: 1 % of nodes",
         "part: connected by relationships and shared chunks; facts: without synonymy edges",
     )
-    show_tables([Table(caption, heads, rows, notes, texts=heads[:1])], as_json=options.json)
+    if options.json:
+        values = [dict(zip(heads, row, strict=True)) for row in measured]
+        table = {"caption": caption, "rows": values, "notes": notes}
+        print(json.dumps([table], ensure_ascii=False, indent=1))
+        return
+    rows = tuple(
+        (name, str(n), str(whole), MISSING if share is None else f"{share:.3f}")
+        for name, n, whole, share in measured
+    )
+    show(Table(caption, heads, rows, notes, texts=heads[:1]))
 
 
 def _verify(options: Namespace) -> int:
