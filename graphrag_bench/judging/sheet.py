@@ -2,8 +2,11 @@
 
 import csv
 import io
+import re
 from collections import Counter
 from collections.abc import Mapping
+from fnmatch import fnmatchcase
+from glob import escape
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +20,11 @@ from graphrag_bench.report.rendering import MISSING, Table, format_interval, for
 from graphrag_bench.run.folder import RunFolder, read_json
 
 HEADS = ("code", "question", "A", "B", "verdict")
+_TEXTS = HEADS[1:4]
+_CONVERTED = re.compile(r"(?![1-9]\d{,10}$)(?=.*\d).{,30}$|(true|false)$", re.I)
+"""Texts that a spreadsheet may rewrite as a number, date or truth value."""
+_SEPARATOR = re.compile(r'"?sep=([^\r\n]).*\n', re.I)
+"""The first line by which a file tells Excel its separator."""
 _DRAWS, _ENDS = 9999, (2.5, 97.5)
 """Samples of the bootstrap of kappa, and the percentiles of its interval."""
 
@@ -40,11 +48,30 @@ def write_sheet(judging: PairJudging, n: int, file: Path, seed: int) -> int:
     for code in sorted(codes, key=places.__getitem__):
         duel, swapped = duels[code], bool(rng.integers(2))
         shown[code] = duel.second if swapped else duel.first
-        rows.append((code, duel.text, *duel.answers[:: -1 if swapped else 1], ""))
+        rows.append((code, *map(safe_text, _texts(duel, shown[code])), ""))
     RunFolder(judging.folder).write_json(f"sheet-{seed}.json", {"seed": seed, "A": shown})
     with file.open("w", encoding="utf-8-sig", newline="") as out:
-        csv.writer(out).writerows([HEADS, *(map(safe_cell, row) for row in rows[:n])])
+        csv.writer(out).writerows([HEADS, *rows[:n]])
     return len(rows[:n])
+
+
+def _texts(duel: Duel, a: str) -> tuple[str, str, str]:
+    """The question and the answers A and B, where A is of the run `a`."""
+    return (duel.text, *(duel.answers if a == duel.first else duel.answers[::-1]))
+
+
+def safe_text(text: str) -> str:
+    """Return a text with an apostrophe before it if a spreadsheet would run or rewrite it."""
+    return f"'{text}" if _CONVERTED.match(text) else safe_cell(text)
+
+
+def is_same(cell: str, text: str, ascii_only: bool) -> bool:
+    """Return whether a cell has this text, up to white space, first apostrophes, lost letters."""
+    text = re.sub(r"[^\x00-\x7f]", "\ufffd", text) if ascii_only else text
+    cell, text = (" ".join(one.strip().lstrip("'").split()) for one in (cell, text))
+    if not ascii_only:
+        return cell == text
+    return fnmatchcase(cell, re.sub("\ufffd+", "*", escape(text)))
 
 
 def _duels(judging: PairJudging, seed: int) -> dict[str, Duel]:
@@ -57,8 +84,9 @@ def _duels(judging: PairJudging, seed: int) -> dict[str, Duel]:
 def read_sheet(judging: PairJudging, file: Path) -> tuple[dict[str, str], int]:
     """Return the winner of each question with a verdict (a run's key or TIE), and the blank rows.
 
-    The file may be separated by commas, semicolons or tabs. Raises UserError for a row with an
-    unknown code or a verdict that is not A, B or tie.
+    The file may be separated by commas, semicolons, tabs, or the sign of a first line `sep=`.
+    Raises UserError for a row with an unknown code, a changed or exchanged text, or a verdict that
+    is not A, B or tie. In a file that is not Unicode, only ASCII letters of the texts are compared.
     """
     pairs: dict[str, tuple[Duel, str]] = {}
     for path in judging.folder.glob("sheet-*.json"):
@@ -67,10 +95,13 @@ def read_sheet(judging: PairJudging, file: Path) -> tuple[dict[str, str], int]:
         pairs |= {code: (known[code], a) for code, a in stored["A"].items() if code in known}
     raw = file.read_bytes()
     text = raw.decode("utf-16" if raw[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8-sig", "replace")
-    separator = max(",;\t", key=text.partition("\n")[0].count)
+    ascii_only = raw.isascii() or "\ufffd" in text
+    first = _SEPARATOR.match(text)
+    text = text[first.end() :] if first else text
+    separator = first[1] if first else max(",;\t", key=text.partition("\n")[0].count)
     reader = csv.DictReader(io.StringIO(text, newline=""), delimiter=separator)
-    if not {"code", "verdict"} <= {*(reader.fieldnames or ())}:
-        raise UserError(f"{file} has no columns 'code' and 'verdict'. Write it by --sheet.")
+    if missing := [name for name in HEADS if name not in (reader.fieldnames or ())]:
+        raise UserError(f"{file} has no column '{missing[0]}'. Write it by --sheet.")
     winners: dict[str, str] = {}
     n_blank = 0
     for number, row in enumerate(reader, 2):
@@ -84,6 +115,12 @@ def read_sheet(judging: PairJudging, file: Path) -> tuple[dict[str, str], int]:
             )
         duel, a = pairs[code]
         b = duel.second if a == duel.first else duel.first
+        texts = zip(_TEXTS, _texts(duel, a), strict=True)
+        if changed := [name for name, of in texts if not is_same(row[name] or "", of, ascii_only)]:
+            raise UserError(
+                f"{file}, row {number}, column {', column '.join(changed)}: not the text that "
+                "--sheet wrote. Restore it, or remove the row."
+            )
         names = {"a": a, "b": b, "tie": TIE, "": ""}
         if verdict.casefold() not in names:
             raise UserError(f"{file}, row {number}: verdict '{verdict}' is not A, B or tie.")

@@ -11,7 +11,7 @@ from sklearn.metrics import cohen_kappa_score
 from toy_runs import TOY, command, command_error, run_folder
 
 from graphrag_bench import api
-from graphrag_bench.judging.sheet import kappa
+from graphrag_bench.judging.sheet import is_same, kappa, safe_text
 
 pytestmark = pytest.mark.slow
 
@@ -47,6 +47,8 @@ def read(file: Path) -> Rows:
 
 def write(file: Path, rows: Rows, encoding: str, separator: str) -> None:
     with file.open("w", encoding=encoding, newline="") as out:
+        if separator == "|":
+            out.write("sep=|\r\n")
         writer = csv.DictWriter(out, [*rows[0]], delimiter=separator)
         writer.writeheader()
         writer.writerows([*rows, {}])
@@ -58,7 +60,7 @@ def longer(row: dict[str, str]) -> str:
 
 @pytest.mark.parametrize(
     ("encoding", "separator"),
-    [("utf-8-sig", ","), ("cp1252", ";"), ("utf-16", "\t"), ("utf-8", ";")],
+    [("utf-8-sig", ","), ("cp1252", ";"), ("utf-16", "\t"), ("utf-8", ";"), ("utf-8-sig", "|")],
 )
 def test_agreement_and_kappa_are_those_of_the_filled_rows(
     judge: Judge, sheet: tuple[Path, Rows], encoding: str, separator: str
@@ -103,6 +105,57 @@ def test_a_row_that_cannot_be_read_is_an_error(
     rows[1][column] = value
     write(file, rows, "utf-8", ",")
     assert named in command_error(*judge("--read", str(file)), name="judge")
+
+
+@pytest.mark.parametrize(
+    ("edit", "named"),
+    [
+        (lambda row: row | {"A": row["B"], "B": row["A"]}, "row 3, column A, column B:"),
+        (lambda row: row | {"A": row["A"] + " not"}, "row 3, column A:"),
+        (lambda row: row | {"B": row["B"][:-1]}, "row 3, column B:"),
+        (lambda row: row | {"question": "Who?"}, "row 3, column question:"),
+        (lambda row: {name: row[name] for name in row if name != "B"}, "column 'B'"),
+    ],
+)
+def test_an_exchanged_or_changed_text_is_an_error(
+    judge: Judge,
+    sheet: tuple[Path, Rows],
+    edit: Callable[[dict[str, str]], dict[str, str]],
+    named: str,
+) -> None:
+    file, rows = sheet
+    rows = [row | {"verdict": "A"} for row in rows]
+    changed = edit(rows[1])
+    write(file, [{name: row[name] for name in changed} for row in (rows[0], changed)], "utf-8", ",")
+    assert named in command_error(*judge("--read", str(file)), name="judge")
+
+
+@pytest.mark.parametrize(
+    ("cell", "text", "encoding", "same"),
+    [
+        ("one\n two ", "one\r\ntwo", "utf-8", True),
+        ("'=1+1", "=1+1", "utf-8", True),
+        ("café", "cafe", "utf-8", False),
+        ("café – 北京\xa0!", "café – 北京\xa0!", "cp1252", True),
+        ("café – x", "café – y", "cp1252", False),
+        ("café – 北京", "café – 北京", "gb18030", True),
+        ("나는 " * 99 + "x", "나는 " * 99 + "y", "cp1252", False),
+    ],
+)
+def test_what_a_spreadsheet_changes_is_the_same_text(
+    cell: str, text: str, encoding: str, same: bool
+) -> None:
+    stored = cell.encode(encoding, "replace").decode("utf-8", "replace")
+    assert is_same(stored, text, ascii_only=encoding != "utf-8") is same
+
+
+@pytest.mark.parametrize(
+    ("text", "cell"),
+    [("18 May 1912", "'18 May 1912"), ("3.10", "'3.10"), ("007", "'007"), ("true", "'true"),
+     ("1912", "1912"), ("Ada Marsh", "Ada Marsh"), ("=1+1", "'=1+1")],
+)  # fmt: skip
+def test_a_text_that_a_spreadsheet_would_rewrite_has_an_apostrophe(text: str, cell: str) -> None:
+    assert safe_text(text) == cell
 
 
 def test_a_smaller_sheet_begins_the_larger_one_and_another_seed_has_another_order(
