@@ -175,10 +175,15 @@ def _export(options: Namespace) -> None:
     run = find_run(options.run, options.home)
     if all(one is None for one in (options.trec, options.beir, options.inspect, options.result)):
         raise UserError("`runs export` needs --trec, --beir, --inspect or --result.")
+    data, gold = run.dataset, run.folder.metrics().get("gold")
+    if data and gold not in (None, data.gold_digest) and (options.trec or options.beir):
+        Progress().say("! The gold changed since the run was scored: the qrels have the new gold.")
     if options.trec is not None:
         n = export_trec(run, Path(options.trec))
-        files = f"{Path(options.trec) / TREC}" + f", {QRELS}" * bool(run.dataset)
+        files = f"{Path(options.trec) / TREC}" + f", {QRELS}" * bool(data)
         print(f"{files}: {n} questions")
+        if not data:
+            Progress().say(f"! No {QRELS}: the data set of {run.folder.path} cannot be read.")
     if options.beir is not None:
         n = export_beir(run, Path(options.beir))
         print(f"{options.beir}: {n} questions; read it: dataset=beir dataset.root={options.beir}")

@@ -98,6 +98,7 @@ class Rows:
         Evidence is wrong if it is not in the corpus, or in another scope than the question. For
         evidence that names a file, set `Gold.parts`. Raises UserError for a corpus without text.
         """
+        corpus = next(iter(_files_of(corpus)), corpus)
         if not self.documents:
             raise UserError(f"{corpus}: the corpus is empty.")
         if not any(document.text.strip() for document in self.documents.values()):

@@ -119,8 +119,8 @@ def export_trec(run: StoredRun, folder: Path) -> int:
 
     Without the data set, all questions are written and `qrels.trec` is omitted. A question without
     documents has `NO_PASSAGE`. Documents with the same rank share a score; trec_eval sorts them by
-    name. Evidence with several documents has its own name. Raises UserError for a run without
-    rankings and for a name with white space.
+    name. A file of several documents has its own name. Raises UserError for a run without
+    rankings, for alternative documents, and for a name with white space.
     """
     scored = set(scored_questions(run)) if run.dataset else set(run.rows)
     rows = [row for name, row in run.rows.items() if name in scored and "documents" in row]
@@ -130,6 +130,7 @@ def export_trec(run: StoredRun, folder: Path) -> int:
     run_lines, gold_lines = [], []
     for row in rows:
         name, gold = row["question"], run.gold.get(row["question"], Gold())
+        _refuse_alternatives("TREC", name, [one for one, _ in gold.parts if len(one.split()) > 1])
         documents = evidence_names(gold, row["documents"]) or [NO_PASSAGE]
         ranks = row.get("ranks") or range(1, len(documents) + 1)
         most = max(ranks, default=0)
@@ -147,23 +148,37 @@ def export_beir(run: StoredRun, folder: Path) -> int:
     """Write the data set of a run in BEIR's layout; return the number of questions.
 
     All documents, questions and grades are written; gold answers, scopes and aliases have no place
-    in this layout. A question without gold documents is in no qrels, so it is not asked of the
-    export. Raises UserError if the data set cannot be read.
+    in this layout. A question without gold documents has `NO_PASSAGE` with score 0 in the qrels, so
+    the export asks it too; other scores below 1 are not kept. Raises UserError if the data set
+    cannot be read, for alternative documents, and for a folder with other files than TREC's.
     """
     data = run.require_dataset()
+    for name, gold in data.gold.items():
+        _refuse_alternatives("BEIR", name, [one for one, of in gold.parts if len(of) > 1])
+    if there := sorted({one.name for one in folder.glob("*")} - {TREC, QRELS}):
+        found = ", ".join([*there[:5], "..."][: len(there)])
+        raise UserError(f"The folder '{folder}' has files: {found}. Choose an empty folder.")
     documents = ({"_id": one.id, "title": one.title, "text": one.text} for one in data.documents)
     write_rows(folder / "corpus.jsonl", documents)
     write_rows(folder / "queries.jsonl", ({"_id": q.id, "text": q.text} for q in data.questions))
     lines = StringIO()
     table = csv.writer(lines, delimiter="\t", lineterminator="\n")
-    table.writerow(("query-id", "corpus-id", "score"))
+    table.writerow(judged.COLUMNS)
     for question in data.questions:
         gold = data.gold[question.id]
-        for name, grade in gold.graded.items():
+        for name, grade in (gold.graded or {NO_PASSAGE: 0}).items():
             table.writerows((question.id, one, grade) for one in item_documents(gold, name))
     split = data.settings.get("split", judged.TEST)
     write_whole(folder / judged.QRELS / f"{split}.tsv", lines.getvalue())
     return len(data.questions)
+
+
+def _refuse_alternatives(layout: str, question: str, alternatives: list[str]) -> None:
+    if alternatives:
+        raise UserError(
+            f"Question '{question}' accepts any document of '{alternatives[0]}', but {layout} "
+            "qrels cannot hold alternatives."
+        )
 
 
 def _line(*fields: str) -> str:

@@ -12,6 +12,7 @@ from toy_runs import WEIGHTLESS, command, metrics, run_folder
 
 from data.test_fetching import hub
 from graphrag_bench.data.dataset import Dataset, Document
+from graphrag_bench.data.rankings import NO_PASSAGE
 from graphrag_bench.data.readers import read_dataset
 from graphrag_bench.errors import UserError
 
@@ -112,7 +113,9 @@ def test_compressed_files_and_judgements_in_json_lines_are_the_same_set(tmp_path
     ("files", "split", "named"),
     [
         ({}, "tset", "tset.*'test'"),
-        ({"qrels/test.tsv": JUDGED}, "test", "test.tsv, line 2.*query-id"),
+        ({"qrels/test.tsv": JUDGED}, "test", "test.tsv, line 1.*query-id.*corpus-id.*'q1"),
+        ({"qrels/test.tsv": "q1 0 7 1\n"}, "test", "line 1.*query-id.*'q1 0 7 1'"),
+        ({"qrels/test.tsv": '"query-id"\t"corpus-id"\tscore\nq1\t7\t1\n'}, "test", ""),
         ({"qrels/test.tsv": HEAD + "q1\t7\t1\nq1\t7\t2\n"}, "test", "line 3.*'q1'.*'7'"),
         ({"qrels/test.tsv": HEAD + "q1\t7\t1\nq1\t7\t1\n"}, "test", ""),
         ({"qrels/test.tsv": HEAD + "q1\t7\t0.5\n"}, "test", "line 2.*'score'"),
@@ -168,6 +171,18 @@ def test_a_run_scores_as_trec_eval_and_its_export_is_the_same_set(tmp_path: Path
     assert metrics(folder)["metrics"]["ndcg@5"]["mean"] == pytest.approx(mean, abs=1e-4)
     dev = run_folder(*SETTINGS, root, home, "dataset.split=dev")
     assert "runs/beir-river-dev/" in dev.as_posix()
+    before = (tmp_path / "river" / "queries.jsonl").read_bytes()
+    ended = command("runs", "export", str(dev), "--beir", str(tmp_path / "river"))
+    assert ended.code == 2 and "queries.jsonl" in ended.err
+    assert (tmp_path / "river" / "queries.jsonl").read_bytes() == before
+    both = str(tmp_path / "dev")
+    assert command("runs", "export", str(dev), "--beir", both).code == 0
+    rows = (tmp_path / "dev" / "qrels" / "dev.tsv").read_text().splitlines()
+    assert [row.split("\t") for row in rows[1:]] == [["2", NO_PASSAGE, "0"]]
+    same = (
+        read_dataset("beir", tmp_path / of, settings={"split": "dev"}) for of in ("dev", "river")
+    )
+    assert content(next(same)) == content(next(same))
     assert sorted(path.name for path in (tmp_path / "artifacts").iterdir()) == ["beir-river"]
 
 

@@ -85,6 +85,11 @@ def test_parquet_files_are_read_in_place_of_json_lines(tmp_path: Path) -> None:
     assert (again.documents, again.questions, again.gold) == (
         plain.documents, plain.questions, plain.gold
     )  # fmt: skip
+    pandas.DataFrame([row | {"retrieval_gt": [["x"]]}]).to_parquet(
+        tmp_path / "set/questions.parquet"
+    )
+    with pytest.raises(UserError, match="questions.parquet.*'x'.*corpus.parquet"):
+        read_dataset("jsonl", tmp_path / "set")
 
 
 def test_grades_belong_to_evidence_and_enter_the_digest_only_above_1(tmp_path: Path) -> None:
@@ -108,6 +113,7 @@ def test_grades_belong_to_evidence_and_enter_the_digest_only_above_1(tmp_path: P
         ({"evidence": ["a"], "grades": [0]}, "line 1.*'grades.0'"),
         ({"evidence": ["a"], "grades": [1, 2]}, "line 1.*q1.*2 grades for 1"),
         ({"supporting_facts": [["Tarnum", 0]]}, "line 1.*Tarnum"),
+        ({"retrieval_gt": [["a"], []]}, "line 1: question 'q1'.*no document"),
         ({"question_type": ["bridge"]}, "line 1.*'question_type'"),
         ({"golden_answers": [None]}, "line 1.*'golden_answers.0'"),
         ({"evidence": ["e", "f"], "scope": "s"}, "line 1: question 'q1'.*'f'"),

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from toy_runs import WEIGHTLESS, metrics, run_folder, write_set
+from toy_runs import WEIGHTLESS, command, metrics, run_folder, write_set
 
 from graphrag_bench.api import stored_runs
 from graphrag_bench.cli.diff import diff_lines
@@ -110,13 +110,28 @@ def test_run_is_read_from_any_folder(home: Path, monkeypatch: pytest.MonkeyPatch
     stored = find_run(str(path), ".")
     assert stored.require_dataset().root == str(home / "town")
     assert export_trec(stored, Path("both")) == 2
+    write_set(home / "town", CORPUS, questions("una", "bo"))
+    ended = command("runs", "export", str(path), "--trec", "new", "--beir", "new")
+    assert (ended.code, ended.err.count("gold changed")) == (0, 1)
+    assert Path("new", QRELS).read_text() == "q0 0 una 1\nq1 0 bo 1\n"
+    assert read_dataset("beir", "new").gold["q1"].evidence == ("bo",)
     shutil.rmtree(home / "town")
     gone = find_run(str(path), ".")
     with pytest.raises(UserError, match=str(home / "town")):
         gone.require_dataset()
-    assert export_trec(gone, Path("alone")) == 2
+    ended = command("runs", "export", str(path), "--trec", "alone")
+    assert (ended.code, ended.err.count(f"No {QRELS}"), len(ended.err.splitlines())) == (0, 1, 1)
     assert (Path("alone") / TREC).read_bytes() == (Path("both") / TREC).read_bytes()
     assert not (Path("alone") / QRELS).exists()
+
+
+@pytest.mark.parametrize("layout", ["trec", "beir"])
+def test_gold_with_alternatives_is_in_no_qrels(home: Path, layout: str) -> None:
+    alternatives = [questions("una")[0], {"id": "q1", "text": "Who?", "evidence": [["una", "bo"]]}]
+    write_set(home / "town", CORPUS, alternatives)
+    ended = command("runs", "export", str(run("bm25")), f"--{layout}", "out")
+    assert ended.code == 2 and not Path("out").exists()
+    assert all(one in ended.err for one in ("'q1'", "'una or bo'", layout.upper()))
 
 
 def test_root_is_relative_to_the_file_of_the_data_set(

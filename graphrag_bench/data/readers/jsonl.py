@@ -139,6 +139,10 @@ def add_questions(rows: Rows, questions: Path, *, ids: bool = True) -> None:
         if row.grades and len(row.grades) != len(row.evidence):
             n = f"{len(row.grades)} grades for {len(row.evidence)} evidence items"
             raise UserError(f"{place}: question '{row.id}' has {n}.")
+        if any(item in ([], [""], {}, "", None) for item in row.evidence):
+            raise UserError(
+                f"{place}: question '{row.id}' has an empty evidence item, which names no document."
+            )
         graded: dict[str, int] = {}
         for item, grade in zip(row.evidence, row.grades or [1] * len(row.evidence), strict=True):
             evidence = documents.id_of(item)

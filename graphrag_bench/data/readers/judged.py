@@ -7,11 +7,12 @@ from typing import Any
 from pydantic import Field
 
 from graphrag_bench.data.dataset import Document, Gold
-from graphrag_bench.data.rows import FileRow, Place, Rows, records, warn
+from graphrag_bench.data.rows import FileRow, Place, Rows, read_text, records, warn
 from graphrag_bench.errors import UserError, unknown
 from graphrag_bench.values import Question
 
 QRELS, TEST = "qrels", "test"
+COLUMNS = ("query-id", "corpus-id", "score")
 _ENDINGS = (".jsonl", ".tsv")
 """File endings of judgements; the last one is read if a split has several."""
 Judgement = tuple[Place, str, str, int]
@@ -51,7 +52,7 @@ def beir(corpus: Path, queries: Path, split: str) -> Rows:
     """Return BEIR's layout: passages and queries (_id, text, title), and graded qrels of a split.
 
     The questions are the queries of the split's qrels (query-id, corpus-id, score). Raises
-    UserError for an unknown split and for two scores of one document.
+    UserError for an unknown split, a TSV file without header, and two scores of one document.
     """
     splits = qrels_files(corpus.parent)
     if not splits:
@@ -60,6 +61,13 @@ def beir(corpus: Path, queries: Path, split: str) -> Rows:
         raise unknown(
             f"file '{corpus.parent / QRELS}/SPLIT.tsv' with dataset.split =", split, splits
         )
+    if ".tsv" in splits[split].suffixes:
+        first = read_text(splits[split]).partition("\n")[0].strip("\r")
+        if not {*COLUMNS} <= {one.strip('"') for one in first.split("\t")}:
+            header = "query-id, corpus-id and score, separated by tabs"
+            raise UserError(
+                f"{splits[split]}, line 1: expected a header: {header}, not {first!r:.60}."
+            )
     rows = Rows()
     judgements = (
         (place, row.query, row.document, row.score)
