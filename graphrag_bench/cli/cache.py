@@ -36,7 +36,7 @@ def declare(parser: Parser) -> None:
         "export", _export, "write all replies to FILE.jsonl or FILE.jsonl.gz"
     )
     importing = parser.add_action(
-        "import", _import, "import an export, or replies of a batch; existing ones are kept"
+        "import", _import, "import an export, or replies of a batch; readable ones are kept"
     )
     counting.add_json()
     for action in (exporting, importing):

@@ -8,7 +8,8 @@ import json
 import threading
 import zlib
 from collections.abc import Mapping, Sequence
-from contextlib import closing
+from contextlib import closing, suppress
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -22,11 +23,16 @@ from graphrag_bench.llm.settings import Prices, provider_facts
 from graphrag_bench.prompts import Message
 
 _AGAIN = (WAITING, "retries_exhausted", "malformed")
-"""Failures that are requested again; a filtered or refused prompt would fail again."""
+"""Failures that are requested again before a run reports them."""
+_HEAD = 100
+"""Number of lines in which a request or a reply is looked for."""
 
 
 class BatchFile:
     """File of requests without a stored reply; it may replace an earlier batch, but no other file.
+
+    If the file is empty, the last command left no request and reported its failures. Then failed
+    and unreadable replies are requested again, as by the next run of direct calls.
 
     `n` is the number of requests so far. Raises UserError for a file with other content.
     """
@@ -34,7 +40,9 @@ class BatchFile:
     def __init__(self, path: str) -> None:
         self.path, self.n, self._cache = Path(path), 0, Path()
         self._lock, self._keys = threading.Lock(), set[str]()
-        if self.path.is_file() and self.path.stat().st_size and not is_batch(path):
+        size = self.path.stat().st_size if self.path.is_file() else None
+        self._again = ("unreadable", "failed") if size == 0 else ()
+        if size and not is_batch(path):
             raise UserError(f"'{path}' is not a file of requests. Name another file.")
         self.path.write_text("")
 
@@ -48,7 +56,9 @@ class BatchFile:
         waiting = [
             StoredReply("", key=key, prompt=prompt, **about)
             for key, prompt in asked
-            if key not in stored or stored[key].reason in _AGAIN
+            if (row := stored.get(key)) is None
+            or row.reason in _AGAIN
+            or row.verdict in self._again
         ]
         llm.cache.put(*waiting)
         with self._lock, self.path.open("a", encoding="utf-8") as out:
@@ -72,36 +82,46 @@ class BatchFile:
 
 
 def is_batch(file: str | Path) -> bool:
-    """Return whether the first line of a file is a request or a reply of a batch."""
-    try:
-        with Path(file).open(encoding="utf-8-sig") as lines:
-            return "custom_id" in json.loads(next(lines, "[]"))
-    except (OSError, ValueError, TypeError):
-        return False
+    """Return whether the first JSON object of a file is a request or a reply of a batch."""
+    with suppress(OSError), Path(file).open(encoding="utf-8-sig", errors="replace") as lines:
+        for line in islice(lines, _HEAD):
+            with suppress(ValueError, RecursionError):
+                if isinstance(first := json.loads(line), dict):
+                    return "custom_id" in first
+    return False
 
 
 def import_replies(file: str | Path, cache: str | Path) -> str:
     """Store the replies of a batch, and return a text with the number of lines of each kind.
 
-    `failed` lines have an error or an unusable reply. `known` lines were imported before. `foreign`
-    lines answer no request of this cache. `unreadable` lines are not JSON.
+    `failed` lines have an error or an unusable reply; a later reply replaces them. `known` lines
+    were imported before. `foreign` lines answer no request of this cache. `unreadable` lines are no
+    replies in JSON. Raises UserError for a file of requests.
     """
     counts = dict.fromkeys(("replies", "failed", "known", "foreign", "unreadable"), 0)
-    with closing(Cache(cache)) as store, Path(file).open(encoding="utf-8-sig") as lines:
+    with (
+        closing(Cache(cache)) as store,
+        Path(file).open(encoding="utf-8-sig", errors="replace") as lines,
+    ):
         for line in filter(str.strip, lines):
             try:
                 answer = json.loads(line)
                 row = store.get(str(answer["custom_id"]))
-            except (ValueError, TypeError, KeyError):
+                response = {**(answer.get("response") or {})}
+                if response.get("status_code") == 200:
+                    response["body"] = {**(response.get("body") or {})}
+            except (ValueError, TypeError, KeyError, RecursionError):
                 counts["unreadable"] += 1
                 continue
+            if "url" in answer and not answer.keys() & {"response", "error"}:
+                raise UserError(f"'{file}' has the requests of a batch. Import its replies.")
             kind = "foreign" if row is None else "known"
-            if row is not None and row.reason in _AGAIN:
+            if row is not None and row.verdict == "failed":
                 asked = json.loads(zlib.decompress(row.prompt))
                 chat = tuple(Message(*one) for one in asked["messages"])
                 how = {name: asked[name] for name in ("max_tokens", "stop", "schema")}
-                llm = _Answered(row.identity, answer).attached(store=store, trial=asked["trial"])
-                (outcome,) = llm.complete([chat], **how)
+                llm = _Answered(row.identity, answer.get("error"), response)
+                (outcome,) = llm.attached(store=store, trial=asked["trial"]).complete([chat], **how)
                 kind = "failed" if isinstance(outcome, CallFailed) else "replies"
             counts[kind] += 1
     return ", ".join(f"{n} {kind}" for kind, n in counts.items())
@@ -112,15 +132,14 @@ class _Answered(ChatModel):
 
     identity = ""
 
-    def __init__(self, identity: str, answer: Mapping[str, Any]) -> None:
-        self.identity, self.answer = identity, answer
+    def __init__(self, identity: str, error: object, response: Mapping[str, Any]) -> None:
+        self.identity, self.error, self.response = identity, error, response
 
     def call(self, request: Request) -> Completion:
-        response = self.answer.get("response") or {}
-        if self.answer.get("error") or response.get("status_code") != 200:
-            text = json.dumps(self.answer.get("error") or response)[:500]
+        if self.error or self.response.get("status_code") != 200:
+            text = json.dumps(self.error or self.response)[:500]
             kinds = {"context_overflow": OVERFLOW, "content_filter": FILTERED}
             final = (kind for kind, pattern in kinds.items() if pattern.search(text))
             raise CallFailed(next(final, "retries_exhausted"), text)
         prices = provider_facts(self.identity.rpartition(":")[0], OPENAI)[1] or Prices()
-        return completion(response.get("body") or {}, request, prices)
+        return completion(self.response["body"], request, prices)

@@ -358,8 +358,11 @@ def rows_in(path: str | Path) -> Iterator[CacheRow]:
     number = 1
     try:
         with _open(file, "rt") as lines:
-            if json.loads(next(lines, "null")) != FORMAT:
-                raise UserError(f"{file} is not an export: its first line is not {FORMAT}.")
+            if next(lines, "").strip() != json.dumps(FORMAT):
+                raise UserError(
+                    f"{file} is neither an export (its first line is not {json.dumps(FORMAT)}) "
+                    "nor, for `cache import`, replies of a batch (lines with a custom_id)."
+                )
             for number, line in enumerate(lines, 2):  # noqa: B007 - named in the error
                 yield _ROW.validate_json(line)
     except (OSError, EOFError, zlib.error, ValueError, RecursionError) as error:

@@ -1,8 +1,9 @@
 """Requests as batch files instead of calls: the same bytes as by calls, and no network."""
 
 import json
+import shutil
 from collections.abc import Callable
-from contextlib import nullcontext
+from contextlib import closing, nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ import pytest
 from toy_runs import command, records, run_error, run_folder, write_set
 
 from graphrag_bench.llm.batch import import_replies
-from graphrag_bench.llm.cache import cache_stats
+from graphrag_bench.llm.cache import Cache, cache_stats
 from graphrag_bench.llm.calls import RequestsWritten
 
 pytestmark = pytest.mark.slow
@@ -99,6 +100,10 @@ def _filtered(answer: dict[str, Any]) -> None:
     answer["response"]["body"]["choices"][0]["finish_reason"] = "content_filter"
 
 
+def _null(answer: dict[str, Any]) -> None:
+    answer["response"]["body"]["choices"][0]["message"]["content"] = None
+
+
 @pytest.mark.parametrize(
     ("change", "counted", "n_again", "status"),
     [
@@ -108,6 +113,7 @@ def _filtered(answer: dict[str, Any]) -> None:
         (_expired, "1 failed", 1, "answered"),
         (_error(400, "maximum context length"), "1 failed", 0, "failed"),
         (_filtered, "1 failed", 0, "failed"),
+        (_null, "1 failed", 0, "failed"),
         (_cut, "2 replies", 0, "answered"),
     ],
 )
@@ -129,10 +135,16 @@ def test_a_reply_that_may_come_later_is_requested_again(
     with pytest.raises(RequestsWritten) if n_again else nullcontext():
         run_folder(*words)
     assert len(REQUESTS.read_text().splitlines()) == n_again
+    if not n_again:  # a reported failure is requested by the next command
+        (folder,) = Path("runs/toy").glob("*/*")
+        assert {row["status"] for row in records(folder)} == {"answered", status}
+    with pytest.raises(RequestsWritten) if status == "failed" else nullcontext():
+        if not n_again:
+            run_folder(*words)
+    assert len(REQUESTS.read_text().splitlines()) == max(n_again, status == "failed")
     batch_server.serve(REQUESTS, REPLIES)
     command("cache", "import", str(REPLIES))
-    statuses = {row["status"] for row in records(run_folder(*words))}
-    assert statuses == {"answered", status}
+    assert {row["status"] for row in records(run_folder(*words))} == {"answered"}
 
 
 def test_a_file_of_other_content_is_not_overwritten_and_other_models_are_refused(
@@ -143,3 +155,34 @@ def test_a_file_of_other_content_is_not_overwritten_and_other_models_are_refused
     REQUESTS.write_text('{"question": "Who?"}\n')
     assert REQUESTS.name in run_error(*words, *MODEL)
     assert json.loads(REQUESTS.read_text()) == {"question": "Who?"}
+
+
+def test_a_good_reply_replaces_a_failure_and_other_lines_are_counted(home: Path) -> None:
+    words = [*TOY, *SET, BM25, BATCH]
+    with pytest.raises(RequestsWritten):
+        run_folder(*words)
+    assert command("cache", "import", str(REQUESTS)).code == 2
+    assert cache_stats(CACHE).popitem()[1]["waiting"] == 2
+    good = batch_server.serve(REQUESTS, REPLIES)
+    text = REPLIES.read_text()
+    bad = json.loads(json.dumps(good))
+    _null(bad[0])
+    _filtered(bad[1])
+    for answers, counted in ((bad, "0 replies, 2 failed"), (good, "2 replies, 0 failed, 0 known")):
+        batch_server.write(REPLIES, answers)
+        assert import_replies(REPLIES, CACHE).startswith(counted)
+    shapes: list[Any] = [[1], {"status_code": 200, "body": [1]}, {"status_code": 200, "body": "x"}]
+    lines = [json.dumps({"custom_id": good[0]["custom_id"], "response": one}) for one in shapes]
+    REPLIES.write_text("\n".join(["", "torn", "[1]", *lines, text]))
+    shown = command("cache", "import", str(REPLIES))
+    assert (shown.code, "2 known, 0 foreign, 5 unreadable" in shown.out) == (0, True)
+    assert {row["status"] for row in records(run_folder(*words))} == {"answered"}
+    with closing(Cache(CACHE)) as cache:
+        cache.set_verdict(good[0]["custom_id"], "unreadable")
+    shutil.rmtree("runs")
+    with pytest.raises(RequestsWritten):  # the file is empty: unreadable replies are asked again
+        run_folder(*words)
+    assert json.loads(REQUESTS.read_text())["custom_id"] == good[0]["custom_id"]
+    REPLIES.write_text('torn\n{"a": 1}\n')
+    neither = command("cache", "import", str(REPLIES))
+    assert (neither.code, "custom_id" in neither.err, "format" in neither.err) == (2, True, True)
