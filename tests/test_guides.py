@@ -18,7 +18,7 @@ from scripts import follow
 pytestmark = pytest.mark.slow
 
 ROOT = Path(__file__).resolve().parent.parent
-SKIPPED = ("gpt-4o-mini", "OPENAI_API_KEY", "launcher=joblib")
+SKIPPED = ("gpt-4o-mini", "OPENAI_API_KEY", "launcher=joblib", "launcher=submitit_local")
 """Words of commands that cost money, or that tests/cli/test_launchers.py runs."""
 HYDRA = (ROOT / "docs" / "guides" / "hydra.md").read_text("utf-8")
 """The guide whose commands print what stands below them."""

@@ -131,7 +131,7 @@ def _json(path: Path, dataset: Dataset) -> Iterator[RankingRow]:
                 keys = [_negative(score) for score in row.scores]
                 if len(keys) != len(row.documents) or keys != sorted(keys):
                     raise UserError(
-                        f"{place}: expected one score for each passage, in descending order."
+                        f"{place}: the scores are not one for each passage, in descending order."
                     )
             yield place, row.question, [[one] for one in row.documents], row.answer
         elif "retrieved_docs" in item:
