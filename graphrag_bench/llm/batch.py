@@ -29,7 +29,7 @@ _HEAD = 100
 
 
 class BatchFile:
-    """File of requests without a stored reply; it may replace an earlier batch, but no other file.
+    """File of requests without a stored reply; it may replace earlier requests, but no other file.
 
     If the file is empty, the last command left no request and reported its failures. Then failed
     and unreadable replies are requested again, as by the next run of direct calls.
@@ -42,7 +42,7 @@ class BatchFile:
         self._lock, self._keys = threading.Lock(), set[str]()
         size = self.path.stat().st_size if self.path.is_file() else None
         self._again = ("unreadable", "failed") if size == 0 else ()
-        if size and not is_batch(path):
+        if size and not is_batch(path, "url"):
             raise UserError(f"'{path}' is not a file of requests. Name another file.")
         self.path.write_text("")
 
@@ -81,13 +81,13 @@ class BatchFile:
             )
 
 
-def is_batch(file: str | Path) -> bool:
-    """Return whether the first JSON object of a file is a request or a reply of a batch."""
+def is_batch(file: str | Path, field: str = "custom_id") -> bool:
+    """Return whether the first JSON object of a file has a field; only requests have `url`."""
     with suppress(OSError), Path(file).open(encoding="utf-8-sig", errors="replace") as lines:
         for line in islice(lines, _HEAD):
             with suppress(ValueError, RecursionError):
                 if isinstance(first := json.loads(line), dict):
-                    return "custom_id" in first
+                    return field in first
     return False
 
 

@@ -152,9 +152,10 @@ def test_a_file_of_other_content_is_not_overwritten_and_other_models_are_refused
 ) -> None:
     words = [*TOY, BM25, BATCH]
     assert "openai_compatible" in run_error(*words, "llm=scripted")
-    REQUESTS.write_text('{"question": "Who?"}\n')
-    assert REQUESTS.name in run_error(*words, *MODEL)
-    assert json.loads(REQUESTS.read_text()) == {"question": "Who?"}
+    for other in ({"question": "Who?"}, {"custom_id": "1", "response": {"status_code": 200}}):
+        REQUESTS.write_text(json.dumps(other))
+        assert REQUESTS.name in run_error(*words, *MODEL)
+        assert json.loads(REQUESTS.read_text()) == other
 
 
 def test_a_good_reply_replaces_a_failure_and_other_lines_are_counted(home: Path) -> None:
