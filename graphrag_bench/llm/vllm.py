@@ -16,7 +16,6 @@ from functools import cached_property
 from importlib import metadata
 from pathlib import Path
 from typing import Any
-from urllib.request import ProxyHandler, build_opener
 
 from pydantic import PositiveInt
 
@@ -195,6 +194,8 @@ class Vllm(ChatModel):
 
 def _get(address: str) -> str:
     """Return the status and the body of a reply, without a proxy; "" if there is no reply."""
+    from urllib.request import ProxyHandler, build_opener
+
     with suppress(OSError), build_opener(ProxyHandler({})).open(address, timeout=10) as reply:
         return f"{reply.status} {reply.read()}"
     return ""
