@@ -161,7 +161,7 @@ def records(path: Path, shape: type[R]) -> Iterator[tuple[Place, R]]:
 
 
 def objects(path: Path) -> Iterator[tuple[Place, object]]:
-    """Yield the place and the content of every object in the files that a name matches.
+    """Yield each object in the files that a name or pattern matches, after its file and position.
 
     The file ending determines the format: .parquet (read in batches), .json (a list, an object or
     JSON lines), .tsv (with a header); files with other endings are JSON lines. A further ending .gz

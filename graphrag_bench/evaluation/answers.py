@@ -95,7 +95,7 @@ DEFAULT = Matching()
 def accuracy(answer: str, golds: Sequence[str], matching: Matching = DEFAULT) -> float:
     """Return 1.0 if the answer contains any gold answer, both normalised, else 0.0.
 
-    Long answers tend to score higher, so read it together with `answer_words`.
+    Long answers tend to score higher, so compare accuracies only with `answer_words` in view.
 
     >>> accuracy("It flows into the Grey Sea, I think.", ["grey sea", "Norvik"])
     1.0

@@ -194,9 +194,13 @@ class Vllm(ChatModel):
 
 def _get(address: str) -> str:
     """Return the status and the body of a reply, without a proxy; "" if there is no reply."""
+    from http.client import HTTPException
     from urllib.request import ProxyHandler, build_opener
 
-    with suppress(OSError), build_opener(ProxyHandler({})).open(address, timeout=10) as reply:
+    with (
+        suppress(OSError, HTTPException),
+        build_opener(ProxyHandler({})).open(address, timeout=10) as reply,
+    ):
         return f"{reply.status} {reply.read()}"
     return ""
 
@@ -210,7 +214,7 @@ def _ended(process: "subprocess.Popen[bytes] | None") -> bool:
 
 
 def _end(process: "subprocess.Popen[bytes] | None") -> None:
-    """Close the child's input, which ends the server, and wait for it."""
+    """Close the child's input, which ends the server, and wait until it has ended."""
     if process is not None and process.stdin is not None:
         process.stdin.close()
         _ended(process)

@@ -34,7 +34,7 @@ _COUNTING = ("method=bm25", *_SIZES)
 _PUBLISHED = ("regime=published", "reference_rows=off")
 """Settings of all runs of a table; reference rows are off."""
 _TOLERANCE = 0.02
-"""Largest relative difference between a size and the printed size."""
+"""Largest relative difference at which a size still counts as the size that a paper prints."""
 _ROUNDED = re.compile(r"printed \d+(?:\.(?P<decimals>\d+))?(?P<unit>[KM])$")
 _TEXTS = ("dataset", "method", "versus", "metric", "llm", "unit", "note")
 

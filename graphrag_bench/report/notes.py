@@ -310,7 +310,7 @@ def training_notes(runs: Sequence[RunMetrics]) -> list[Note]:
 
 
 def long_text_notes(runs: Sequence[RunMetrics]) -> Iterator[Note]:
-    """Yield the number of texts longer than the embedder's window; a warning if they were cut."""
+    """Yield notes with the number of texts beyond the embedder's window; warn if they were cut."""
     embedding = [run for run in runs if run.get("long_texts")]
     rows = [(run, row) for run in embedding for row in run["long_texts"] if row["n_long"]]
     long = [

@@ -333,7 +333,7 @@ def relocate(run: StoredRun, changes: Mapping[str, Any]) -> StoredRun:
 def scored_questions(run: StoredRun) -> Sequence[str]:
     """Return the ids of the questions that the run selected by its split and limit.
 
-    They are interleaved by question type. The list is empty if the data set is missing.
+    The order interleaves the question types. If the data set is missing, the list is empty.
     """
     return _questions(run.dataset, run.metrics) if run.dataset else []
 

@@ -176,7 +176,7 @@ def _evidence_letters(row: Row, gold: Gold | None) -> str:
 
 
 def part_text(name: str, value: Any) -> str:
-    """Return a part as JavaScript, escaped so that no text can end the script element.
+    """Return a part of the page as JavaScript, escaped so that no text can end the script.
 
     Raises ValueError for NaN and infinity.
     """
