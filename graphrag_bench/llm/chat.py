@@ -1,6 +1,7 @@
 """Chat models: replies to lists of prompts, with a cache, a budget and threads."""
 
 import copy
+import threading
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Generator, Sequence
@@ -172,13 +173,24 @@ class ChatModel(ABC):
                 yield position, self._outcome(*call)
             return
         positions: dict[Future[CallOutcome], int] = {}
+        begun: list[threading.Event] = []
+
+        def work(call: tuple[Request, str]) -> CallOutcome:
+            begun.append(ended := threading.Event())
+            try:
+                return self._outcome(*call)
+            finally:
+                ended.set()
+
         try:
             for position, call in enumerate(calls):
-                positions[self._root._threads.submit(self._outcome, *call)] = position
+                positions[self._root._threads.submit(work, call)] = position
             for future in as_completed(positions):
                 yield positions[future], future.result()
         finally:
             wait([future for future in reversed(positions) if not future.cancel()])
+            for ended in begun:  # a signal during `submit` loses the future, not the call
+                ended.wait()
 
     def report(self, ok: bool, outcome: CallOutcome) -> None:
         """Report a call to the gate; raises RunStopped after too many failures."""

@@ -3,7 +3,9 @@
 import sqlite3
 import subprocess
 import sys
+import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
 
@@ -165,3 +167,23 @@ def test_processes_can_create_the_cache_at_the_same_time(path):
     root = Path(__file__).parents[2]
     every = [subprocess.Popen([sys.executable, "-c", script], cwd=root) for _ in range(4)]
     assert [process.wait() for process in every] == [0] * 4
+
+
+def test_a_signal_while_a_call_is_submitted_waits_for_its_reply(store, chat, monkeypatch):
+    submit, began = ThreadPoolExecutor.submit, threading.Event()
+
+    def late(_):
+        began.set()
+        time.sleep(0.2)
+        return "late"
+
+    def interrupted(pool, *work):
+        submit(pool, *work)
+        assert began.wait(5)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(ThreadPoolExecutor, "submit", interrupted)
+    model = Scripted(answer=late, concurrency=2).attached(store=store)
+    with pytest.raises(KeyboardInterrupt):
+        model.complete([chat("a"), chat("b")], max_tokens=5)
+    assert [row.text for row in store.rows()] == ["late"]
