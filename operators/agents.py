@@ -1,9 +1,8 @@
-"""Think-on-Graph's agents: a language model chooses relations at nodes, then the next nodes."""
+"""Think-on-Graph: a language model chooses relations of the current nodes, then the next nodes."""
 
 import re
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 from pydantic import PositiveInt
@@ -33,7 +32,7 @@ ENTITIES = "entity scores"
 RELATION_PROMPT = Prompt("operators:prompts/relationship_agent.j2")
 ENTITY_PROMPT = Prompt("operators:prompts/node_agent.j2")
 MAX_TOPICS, MAX_RELATIONS, MAX_CANDIDATES = 8, 60, 20
-"""Nodes per round, relations shown per node, and candidates scored per relation; this project's."""
+"""Limits of this project: nodes per round, relations shown per node, candidates per relation."""
 _NUMBER = r"(?:\d+(?:\.\d+)?|\.\d+)"
 _SEPARATE_NUMBER = re.compile(rf"(?<![\w.]){_NUMBER}(?![\w])")
 _MARK = re.compile(r"^\s*(?:[-*\u2022]|\d+[.)])\s*")
@@ -42,16 +41,16 @@ _LINE_FORMS = (
     re.compile(rf"^(.*?\w)\W*?[\s:=(,]({_NUMBER})\W*$"),
 )
 Scored = tuple[tuple[str, float], ...]
-"""Names as the model wrote them, with their scores, in the order of the reply."""
+"""Relation names with scores, in the order of the model's reply."""
 Relations = dict[str, tuple[bool, float]]
-"""The relations at a node: whether each is followed forward, and its weight."""
+"""Relation name of a node to its direction (true: from source to target) and summed weight."""
 Group = tuple[ChosenRelation, tuple[Hop, ...]]
-"""A chosen relation with its hops, one per candidate node."""
+"""A chosen relation and the hops along it, one for each candidate node."""
 
 
 @operator("node.topics", order="the order of the nodes")
 def topics(nodes: Ranked[Node]) -> tuple[Ranked[Node], Exploration]:
-    """Return the nodes without duplicates, and an empty exploration that starts at them.
+    """Return the start nodes of the exploration, each once, and an exploration without hops.
 
     Source: ToG (Sun et al. 2024), section 2.1, initialisation.
     """
@@ -77,16 +76,17 @@ def choose_relations(
     width: PositiveInt = 3,
     max_tokens: PositiveInt = 120,
 ) -> Exploration:
-    """Return the exploration with the relations that the model chooses at each node.
+    """Let the model choose up to `width` relations of each node, and add them to the exploration.
 
     For each node the model sees the names of its relations in alphabetical order (with `use:
-    [relationships]` only of these) and names up to `width` with scores, 0..1. The relation of the
-    last hop is not followed back. Unknown names are dropped; a relation in both directions is
-    followed from its subject. A node without relations makes no call. After two unreadable replies
-    a node has no relation, which counts as a fallback. Raises CallFailed if the model fails.
-    Deviation: at most the first 8 nodes are asked about, and of more than 60 names the names with
-    the most weight are shown; ToG bounds neither. The one-hop relationships are found here, where
-    Zhou et al. (table 3) name an operator `Onehop` before it.
+    [relationships]` only of the given relationships) and chooses up to `width` names with scores,
+    0..1. The relation of the last hop is not followed back. Unknown names are dropped; a relation
+    in both directions is followed from its subject. A node without relations makes no call. After
+    two unreadable replies a node has no relation, which counts as a fallback. Raises CallFailed if
+    the model fails.
+    Deviation: the model is asked about the first 8 nodes only, and sees at most 60 names, those
+    with the most weight; ToG has no such limits. This operator finds the one-hop relationships
+    itself; Zhou et al. (table 3) have a separate operator `Onehop` for them.
     Source: Zhou et al. 2025, section 6.1, relationship "Agent"; ToG (Sun et al. 2024), section 2.1.
     """
     among = None if relationships is None else relationships.ids
@@ -129,15 +129,15 @@ def choose_nodes(
     max_groups: PositiveInt = 24,
     max_tokens: PositiveInt = 160,
 ) -> tuple[Ranked[Node], Exploration]:
-    """Return the next nodes, and the exploration with the hops to these nodes as a new round.
+    """Let the model choose the next nodes, and add the hops to them to the exploration as a round.
 
-    The candidates of a chosen relation are the nodes at its other end (with `use: [nodes]` only
-    these). The model scores them, 0..1, in one call per relation; a single candidate takes the
+    The candidates of a chosen relation are the nodes at its other end (with `use: [nodes]` only the
+    given nodes). The model scores them, 0..1, in one call per relation; a single candidate has the
     relation's score. The best `width` hops are kept, ties by relation, then candidate; hops of
     score 0 are dropped. A reply without exactly one number per candidate gives equal scores, which
     counts as a fallback. Raises CallFailed if the model fails.
-    Deviation: of more than 20 candidates the heaviest are scored, ties by lower id; ToG samples
-    at random. Only the first `max_groups` relations are followed.
+    Deviation: the model scores at most 20 candidates, those with the most weight, ties by lower id;
+    ToG samples them at random. Only the first `max_groups` relations are followed.
     Source: Zhou et al. 2025, section 6.1, node "Agent"; ToG (Sun et al. 2024), section 2.1.
     """
     among = None if nodes is None else nodes.ids
@@ -146,7 +146,14 @@ def choose_nodes(
     scores_of_wide = ask_about(
         llm,
         [group for group in groups if len(group[1]) > 1],
-        lambda group: prompt.render(_shown(graph, question, group)),
+        lambda group: prompt.render(
+            {
+                "question": question.text,
+                "topic": graph.names[group[0].topic],
+                "relation": group[0].relation,
+                "candidates": [graph.names[hop.end(graph)] for hop in group[1]],
+            }
+        ),
         ReplyFormat(ENTITIES, _numbers),
         _scores,
         fallback=lambda group: [1 / len(group[1])] * len(group[1]),
@@ -161,12 +168,9 @@ def choose_nodes(
     best = sorted(
         (hop for hop in scored if hop.score > 0), key=lambda hop: -round(hop.score, DECIMALS)
     )[:width]
-    score_of: dict[int, float] = {}
-    for hop in best:
-        score_of.setdefault(hop.end(graph), hop.score)
-    ids, scores_of_ends = np.array(list(score_of), np.int64), np.array(list(score_of.values()))
-    ends: Ranked[Node] = best_rows(ids, scores_of_ends, len(ids))
-    return ends, Exploration((), (*exploration.rounds, tuple(best)))
+    ends = Ranked[Node].of({hop.end(graph): hop.score for hop in reversed(best)})  # best hop last
+    by_score: Ranked[Node] = best_rows(ends.ids, ends.scores, len(ends))
+    return by_score, Exploration((), (*exploration.rounds, tuple(best)))
 
 
 def _rows_at(graph: Graph, node: int, forward: bool) -> tuple[IntArray, IntArray]:
@@ -208,20 +212,10 @@ def _hops(graph: Graph, choice: ChosenRelation, among: IntArray | None) -> tuple
     return tuple(Hop(row, choice.forward, choice.score) for row in candidates)
 
 
-def _shown(graph: Graph, question: Question, group: Group) -> dict[str, Any]:
-    choice, hops = group
-    return {
-        "question": question.text,
-        "topic": graph.names[choice.topic],
-        "relation": choice.relation,
-        "candidates": [graph.names[hop.end(graph)] for hop in hops],
-    }
-
-
 def _scored_names(text: str, cut: bool) -> Scored:
-    """Return the scored names of a reply: `{name (Score: x)}`, or a name and a number.
+    """Parse names with scores, written as `{name (Score: x)}` or as a name and a number.
 
-    Scores are divided by their sum if a score is above 1. Raises UnreadableReply without any score.
+    If a score is above 1, all are divided by their sum. Raises UnreadableReply without a score.
     """
     pairs = [pair for part in re.split(r"[{}\n;]", text) if (pair := _scored(part)) is not None]
     if not pairs:
@@ -257,9 +251,10 @@ def _numbers(text: str, cut: bool) -> list[list[str]]:
 
 
 def _scores(reply: Sequence[Sequence[str]], group: Group) -> list[float]:
-    """Return one score per candidate: the reply's numbers, its decimals, or a line's numbers.
+    """Return a score for each candidate: the reply's numbers, its decimals, or a line's numbers.
 
-    Raises UnreadableReply if none of these are as many as the candidates.
+    The first of these lists with as many numbers as candidates is used; else UnreadableReply is
+    raised.
     """
     decimals = [number for number in reply[0] if "." in number]
     for numbers in (reply[0], decimals, *reply[1:]):

@@ -1,6 +1,6 @@
-"""Search by vectors, by TF-IDF and by BM25, for nodes, relationships, chunks and communities.
+"""Search for nodes, relationships, chunks and communities by vectors, TF-IDF or BM25.
 
-A step searches for the question, or for the texts of `query` if it says `use: [query]`.
+An operator searches for the question, or for the texts of a query if its step has `use: [query]`.
 """
 
 from collections.abc import Sequence
@@ -41,7 +41,7 @@ Scale = Literal["min_max", "cosine"]
 def vectors_of(
     question: Sequence[Question], query: Sequence[Query | None], embedder: Embedder
 ) -> list[Vectors]:
-    """Return the vectors of each question's texts, float32 (n_texts, dimension) each."""
+    """Embed each question, or the texts of its query; each array is float32 (n_texts, d)."""
     texts = [
         (one.text,) if wanted is None else wanted.texts
         for one, wanted in zip(question, query, strict=True)
@@ -54,9 +54,9 @@ def vectors_of(
 def search_each(
     groups: Sequence[Vectors], index: VectorIndex, k: int, among: BoolArray | None = None
 ) -> list[list[Ranked[Any]]]:
-    """Return the `k` rows most similar to each vector of each group, in one search for all.
+    """Return the `k` most similar rows of an index for each vector of each group.
 
-    With `among` only these rows are searched, and the cosine of every row is computed.
+    `among` is a mask of the rows that are searched; without it all vectors are searched at once.
     """
     if among is not None:
         rows = np.flatnonzero(among)
@@ -67,7 +67,10 @@ def search_each(
 
 
 def best_hits(hits: Sequence[Ranked[Any]], top_k: int) -> Ranked[Any]:
-    """Merge several lists and return the best rows by their best score, ties by lower id."""
+    """Merge ranked lists: return the `top_k` rows by their best score in any list.
+
+    Ties by lower id.
+    """
     if len(hits) == 1:
         return hits[0]
     if not hits:
@@ -87,8 +90,7 @@ def most_similar(
     """Return the rows of an index most similar to each question, or to its query.
 
     Score: cosine, -1..1; the best score over several query texts. Ties by lower id. A query
-    without texts finds nothing. With `among` only these rows are searched. The embedder is called
-    once for all questions.
+    without texts finds nothing. `among` is a mask of the rows that are searched.
     """
     groups = vectors_of(question, query, embedder)
     return [best_hits(hits, top_k) for hits in search_each(groups, index, top_k, among)]
@@ -97,11 +99,11 @@ def most_similar(
 def scaled_similarity(
     vectors: Vectors, index: VectorIndex, scale: Scale, among: BoolArray | None = None
 ) -> FloatArray:
-    """Return the similarity of every row of an index to a question's texts, float64 (n_rows,).
+    """Return the similarity of every row of an index to a question, float64 (n_rows,).
 
-    The best score over several vectors counts; without vectors all scores are 0. `min_max` maps
-    the least similar row to 0 and the most similar to 1, and equally similar rows to 1. With
-    `among` only these rows set the scale.
+    `vectors` are the question's texts: the best score over the texts counts, and without texts all
+    scores are 0. `min_max` maps the least similar row to 0 and the most similar row to 1; if all
+    rows are equally similar, all scores are 1. `among` is a mask of the rows that set the scale.
     """
     if not len(vectors) or not len(index):
         return np.zeros(len(index))
@@ -129,20 +131,20 @@ def node_vdb(
     """Return the nodes most similar to the question.
 
     Score: cosine, -1..1; the best score over several query texts. Ties by lower id. Nodes below
-    `min_score` are dropped. With `types` only nodes of these types are searched. `score="share"`
-    divides (1 + cosine) / 2 by its sum over the returned nodes. In a tree, all layers are searched.
+    `min_score` are dropped. With `types` only nodes of these types are searched. With
+    `score="share"` the score is (1 + cosine) / 2, divided by the sum over the returned nodes. In a
+    tree, all layers are searched.
     Source: Zhou et al. 2025, section 6.1, node "VDB"; `share` as fast-graphrag's released code.
     """
     rankings = most_similar(
         question, query, node_index, embedder, top_k, nodes_of_types(graph, types)
     )
     rankings = [one.take(one.scores >= min_score) for one in rankings]
-    return rankings if score == "cosine" else [_shares(one) for one in rankings]
-
-
-def _shares(nodes: Ranked[Node]) -> Ranked[Node]:
-    half = (1.0 + nodes.scores) / 2.0
-    return Ranked(nodes.ids, half / (half.sum() or 1.0))
+    if score == "cosine":
+        return rankings
+    halves = [(1.0 + one.scores) / 2.0 for one in rankings]
+    pairs = zip(rankings, halves, strict=True)
+    return [Ranked(one.ids, half / (half.sum() or 1.0)) for one, half in pairs]
 
 
 @operator(
@@ -226,9 +228,9 @@ def similarity(
 ) -> list[ChunkScores]:
     """Return the similarity of every chunk to the question.
 
-    Score: the cosine, -1..1, or with `min_max` the cosine scaled to 0..1 over all chunks (1 for all
-    if they are equal). The best score over several query texts; 0 without a text.
-    Source: HippoRAG 2 (Gutierrez et al. 2025), section 3.4: passages in the reset.
+    Score: the cosine, -1..1, or with `scale="min_max"` the cosine scaled to 0..1 over all chunks;
+    equal cosines all become 1. The best score over several query texts; 0 without a text.
+    Source: HippoRAG 2 (Gutierrez et al. 2025), section 3.4: restart probabilities of passages.
     """
     return [
         ChunkScores.later(partial(scaled_similarity, vectors, chunk_index, scale), len(chunk_index))
@@ -248,8 +250,8 @@ def tfidf(
     """Return the nodes whose texts are most similar to the question by TF-IDF.
 
     Score: cosine of TF-IDF vectors, 0..1; the best score over several query texts. Ties by lower
-    id. A step with `use: [nodes]` ranks only these. Nodes that share no word with the question are
-    dropped.
+    id. With `use: [nodes]` only the given nodes are ranked. Nodes that share no word with the
+    question are dropped.
     Source: Zhou et al. 2025, section 6.1, node "TF-IDF"; KGP (Wang et al. 2024), section 3.
     """
     texts = (question.text,) if query is None else query.texts
@@ -279,7 +281,8 @@ def bm25(
 def min_max(chunks: Ranked[Chunk], *, weight: NonNegativeFloat = 1.0) -> Ranked[Chunk]:
     """Min-max scale the chunk scores to 0..`weight`; the order of the chunks is unchanged.
 
-    Lists with different units can then be added (`merge: sum`). Equal scores all become `weight`.
+    Scores of different retrievers can then be added (`merge: sum`). If all scores are equal, all
+    become `weight`.
     Source: Bruch, Gai and Ingber, TOIS 2023, section 3 (convex combination of min-max scores).
     """
     if not len(chunks):
@@ -293,6 +296,6 @@ def min_max(chunks: Ranked[Chunk], *, weight: NonNegativeFloat = 1.0) -> Ranked[
 def head(chunks: Ranked[Chunk], *, top_k: PositiveInt = 4) -> Ranked[Chunk]:
     """Return the first `top_k` chunks with their scores.
 
-    Source: this project; for a branch with one arm that keeps its input chunks.
+    Source: this project, for a branch in which one arm returns its input chunks.
     """
     return chunks.head(top_k)

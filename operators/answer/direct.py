@@ -1,6 +1,6 @@
-"""Answers by one prompt, and the variables of all answering prompts."""
+"""Answer a question with one prompt; define the variables of all answering prompts."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from itertools import groupby
 from typing import Any
 
@@ -27,20 +27,24 @@ def reader_values(
 ) -> dict[str, Any]:
     """Return the values of an answering prompt's variables.
 
-    `pieces` are the texts in order and `blocks` their runs of one kind (`kind`, `head`, `rows`, and
-    `table`: whether the rows are numbered rows under that head). `dependencies` are pairs of a
-    sub-question and its answer. `form` is the form of the answer; `manner` ends "Answer the
-    question ...", `cue` ends the prompt, and `licence` says what to do if the context does not
-    contain the answer. It is empty in a closed-book prompt, without pieces and dependencies.
+    `pieces` are the pieces of the context in order. `blocks` groups consecutive pieces of one kind:
+    `kind`, `rows` (their texts), `head` (the CSV header of the kind) and `table` (whether the rows
+    are numbered CSV rows under this header). `dependencies` are pairs of a sub-question and its
+    answer. `form` is the form of the answer; `manner` completes the instruction "Answer the
+    question ...", and `cue` ends the prompt. `licence` says what to do if the context does not
+    contain the answer; it is empty in a closed-book prompt, without pieces and dependencies.
     """
-    form = question.answer_form
-    dependencies = tuple(dependencies)
+    form, dependencies = question.answer_form, tuple(dependencies)
     closed = pieces is None and not dependencies
-    pieces = pieces or ()
+    blocks = []
+    for kind, run in groupby(pieces or (), key=lambda piece: piece.kind):
+        head, rows = HEADERS.get(kind, ""), [piece.text for piece in run]
+        numbered = all(row.startswith(f"{place},") for place, row in enumerate(rows))
+        blocks.append({"kind": kind, "head": head, "rows": rows, "table": bool(head) and numbered})
     return {
         "question": question.text,
-        "pieces": pieces,
-        "blocks": list(_blocks(pieces)),
+        "pieces": pieces or (),
+        "blocks": blocks,
         "dependencies": dependencies,
         "form": form.name,
         "manner": form.manner,
@@ -49,18 +53,11 @@ def reader_values(
     }
 
 
-def _blocks(pieces: Sequence[Piece]) -> Iterator[dict[str, Any]]:
-    for kind, run in groupby(pieces, key=lambda piece: piece.kind):
-        head, rows = HEADERS.get(kind, ""), [piece.text for piece in run]
-        numbered = all(row.startswith(f"{place},") for place, row in enumerate(rows))
-        yield {"kind": kind, "head": head, "rows": rows, "table": bool(head) and numbered}
-
-
 def answer_of(llm: ChatModel, chat: Chat, question: Question, max_tokens: int | None) -> Answer:
     """Return the model's reply as the answer.
 
-    `max_tokens` is by default the limit of the answer's form, at most the model's window. Raises
-    CallFailed if the model fails.
+    By default `max_tokens` is the limit of the question's answer form, or what is left of the
+    model's context window if that is less. Raises CallFailed if the model fails.
     """
     if max_tokens is None:
         max_tokens = reply_tokens(llm, chat, question.answer_form.max_tokens)
@@ -78,10 +75,10 @@ def direct(
     prompt: Prompt,
     max_tokens: PositiveInt | None = None,
 ) -> Answer:
-    """Answer the question by one prompt, with the context if the step uses a context.
+    """Answer the question with one prompt, which contains the context if the step uses one.
 
-    The variables of the prompt come from `reader_values`. `max_tokens` is by default the limit of
-    the answer's form. Raises CallFailed if the model fails.
+    The variables of the prompt come from `reader_values`. By default `max_tokens` is the limit of
+    the question's answer form. Raises CallFailed if the model fails.
     Source: Zhou et al. 2025, section 6.2, direct generation.
     """
     pieces = context.pieces if context else None

@@ -63,7 +63,7 @@ class MapReply(BaseModel):
 
 
 MOST_POINTS = 5
-"""Points per group that the schema admits; this project's."""
+"""The most points of one reply that the reply schema admits, chosen by this project."""
 
 
 @lru_cache(maxsize=64)
@@ -78,7 +78,7 @@ def _reply_of(max_characters: int | None) -> type[MapReply]:
 @value("points")
 @dataclass(frozen=True)
 class Points:
-    """Statements with scores 1..100, best first, ties in the order of the context.
+    """Statements with importance scores 1..100, best first, ties in the order of the context.
 
     `chunks` are the chunks that each statement quotes; empty if a model wrote the statements.
     """
@@ -110,16 +110,16 @@ def map_points(
     max_characters: PositiveInt | None = 300,
     max_tokens: PositiveInt = 512,
 ) -> tuple[Points, Context]:
-    """Return the points that the model finds in each group of pieces, best first.
+    """Let the model extract scored points from each group of context pieces, best first.
 
-    `packed` fills groups of up to `group_tokens` in the order of the context; `single` makes a
-    group of each piece. `order="shuffled"` first permutes the pieces by `seed`, the same for every
-    question. Only the first `max_groups` groups are read. The returned context holds the pieces
-    that were read, in that order; all other pieces are in its `cut`. The schema limits each group
-    to 5 points, and each point to `max_characters`, because a small model would otherwise repeat
-    itself; with None the prompt asks for comprehensive descriptions, as the original does. Points
-    of score 0 are dropped; ties keep the order of reading. A group with an unreadable reply has no
-    points. Raises the last failure if every group fails.
+    `group="packed"` fills groups of up to `group_tokens` in the order of the context;
+    `group="single"` makes a group of each piece. `order="shuffled"` first permutes the pieces by
+    `seed`, the same for every question. Only the first `max_groups` groups are read. The returned
+    context contains the pieces that were read, in that order; its `cut` lists all other pieces. The
+    reply schema limits each group to 5 points, and each point to `max_characters`, because a small
+    model would otherwise repeat itself; with None the prompt asks for comprehensive descriptions,
+    as the original does. Points of score 0 are dropped; ties keep the order of reading. A group
+    with an unreadable reply has no points. Raises the last failure if every group fails.
     Source: Edge et al. 2024, section 3.1.6; Zhou et al. 2025, section 6.2 and report B.8.
     """
     pieces = list(context.pieces)
@@ -168,7 +168,8 @@ def points_context(
 ) -> Context:
     """Replace the context by the first points that fit the budget.
 
-    `budget` is a smaller budget in native mode. The `cut` of the former context is kept.
+    `budget` is a second limit in tokens; the lower of the two applies. The `cut` of the former
+    context is kept.
     Source: Edge et al. 2024, section 3.1.6; Zhou et al. 2025, section 6.2.
     """
     empty = Context((), context.cut if context else ())
@@ -177,15 +178,13 @@ def points_context(
 
 def _pieces(points: Points, tokenizer: Tokenizer) -> list[Piece]:
     pieces = []
-    for row, (text, score) in enumerate(zip(points.texts, points.scores, strict=True)):
-        text_with_score, chunks = (
-            f"[importance {score}] {text}",
-            points.chunks[row] if points.chunks else (),
-        )
-        n_tokens = tokenizer.count(text_with_score)
-        pieces.append(
-            Piece("point", str(row), text_with_score, float(score), n_tokens, chunks=chunks)
-        )
+    every = points.chunks or [()] * len(points)
+    for row, (text, score, chunks) in enumerate(
+        zip(points.texts, points.scores, every, strict=True)
+    ):
+        text = f"[importance {score}] {text}"
+        n_tokens = tokenizer.count(text)
+        pieces.append(Piece("point", str(row), text, float(score), n_tokens, chunks=chunks))
     return pieces
 
 
@@ -202,9 +201,10 @@ def reduce(
 ) -> Answer:
     """Answer the question from the first points that fit the budget.
 
-    Without points the answer is `REFUSAL`, without a call. `max_tokens` is by default the limit of
-    the answer's form. Deviation: the paper's code answers with a sentence, which accuracy by
-    substring takes for "no".
+    Without points the answer is `REFUSAL`, and no call is made. By default `max_tokens` is the
+    limit of the question's answer form.
+    Deviation: without points the paper's code answers with a sentence, which accuracy by substring
+    takes for the answer "no".
     Source: Edge et al. 2024, section 3.1.6; Zhou et al. 2025, section 6.2.
     """
     if not len(points):

@@ -1,4 +1,4 @@
-"""Chunks that relationships, paths and nodes were extracted from."""
+"""Operators that return the chunks from which relationships, paths and nodes were extracted."""
 
 from typing import Any, Literal
 
@@ -26,10 +26,10 @@ from graphrag_bench.values import (
 def fromrel(
     relationships: Ranked[Relationship], *, graph: Graph, top_k: PositiveInt | None = None
 ) -> Ranked[Chunk]:
-    """Return the chunks of the relationships, in the order of the relationships.
+    """Return the chunks that state the relationships, in the order of the relationships.
 
-    Score: the score of the first relationship of the chunk. Chunks of the same relationship are
-    sorted by id. Synonymy edges have no chunk.
+    Score: the score of the first relationship that the chunk states. Chunks of the same
+    relationship are sorted by id. Synonymy edges have no chunk.
     Source: Zhou et al. 2025, section 6.1, chunk "FromRel".
     """
     return _in_order(relationships, graph.relationship_chunk, top_k)
@@ -43,11 +43,11 @@ def frompaths(
     unit: Literal["pair", "fact"] = "pair",
     top_k: PositiveInt | None = None,
 ) -> Ranked[Chunk]:
-    """Return the chunks of the relationships on the paths, in the order of the paths.
+    """Return the chunks that state the relationships on the paths, in the order of the paths.
 
-    Score: the score of the first path through the chunk. With `unit="pair"` a hop stands for all
-    relationships between its two nodes, with `fact` only for its own. Chunks of one hop are sorted
-    by id.
+    Score: the score of the first path with a relationship that the chunk states. With `unit="pair"`
+    a hop has the chunks of all relationships between its two nodes; with `unit="fact"` it has the
+    chunks of its own relationship. Chunks of one hop are sorted by id.
     Source: this project, to score the evidence of path methods (source ids of edges in PathRAG's
     released code).
     """
@@ -64,7 +64,7 @@ def leaves(nodes: Ranked[Node], *, graph: Graph, top_k: PositiveInt | None = Non
     """Return the chunks of the nodes, in the order of the nodes.
 
     Score: the score of the first node of the chunk. A leaf of a tree and a node of a passage graph
-    have one chunk, a summary has none, and an entity has every chunk that names it, by id.
+    have one chunk, a summary has none, and an entity has all chunks that name it, sorted by id.
     Source: this project, to score the evidence of tree and passage-graph methods.
     """
     return _in_order(nodes, graph.node_chunk, top_k)
@@ -92,16 +92,16 @@ def occurrence(
 ) -> Ranked[Chunk]:
     """Rank chunks by the number of relationships whose source and target they contain.
 
-    Score with `count`: the number of given relationships whose source and target both occur in the
-    chunk; chunks without any are dropped. With `entity_order` (which needs `use: [nodes]`) the
-    chunks of the first node come first, then the chunks of the second; score: the number of the
-    node's neighbours in the chunk. Ties by lower id.
-    Source: Zhou et al. 2025, section 6.1, chunk "Occurrence" (`count`); `entity_order` as Microsoft
-    GraphRAG and their released code.
+    Score with `scoring="count"`: the number of given relationships whose source and target both
+    occur in the chunk; chunks with none are dropped. With `scoring="entity_order"`, which needs
+    `use: [nodes]`, the chunks of the first node come first, then the chunks of the second, and so
+    on; the score is the number of the node's neighbours in the chunk. Ties by lower id.
+    Source: Zhou et al. 2025, section 6.1, chunk "Occurrence" (`count`); `entity_order` as in
+    Microsoft GraphRAG and in the released code of Zhou et al.
     """
     if scoring == "entity_order":
         if nodes is None:
-            raise UserError("scoring='entity_order' needs use: [nodes]")
+            raise UserError("scoring='entity_order' needs nodes: add use: [nodes] to the step.")
         return _by_entity(nodes, graph, top_k)
     sources, targets = graph.source[relationships.ids], graph.target[relationships.ids]
     both = graph.node_chunk[sources].multiply(graph.node_chunk[targets]).tocsr()
@@ -134,17 +134,17 @@ def aggregator(
     unit: Literal["pair", "fact"] = "pair",
     top_k: PositiveInt = 4,
 ) -> Ranked[Chunk]:
-    """Return the chunks with the highest sum of their relationships' scores.
+    """Return the chunks whose relationships have the highest sum of scores.
 
     Score: the sum over the relationships extracted from the chunk. With `unit="pair"` parallel
-    relationships count once, by the best score; with `fact` each counts. `by="nodes"` needs `use:
-    [node_scores]` and sums the scores of the chunk's nodes. Ties by lower id; chunks of score 0 are
-    dropped.
+    relationships count once, with their best score; with `unit="fact"` each counts. `by="nodes"`
+    sums the scores of the chunk's nodes instead and needs `use: [node_scores]`. Ties by lower id;
+    chunks of score 0 are dropped.
     Source: Zhou et al. 2025, section 6.1, chunk "Aggregator"; technical report, table 3.
     """
     if by == "nodes":
         if node_scores is None:
-            raise UserError("by='nodes' needs use: [node_scores]")
+            raise UserError("by='nodes' needs node scores: add use: [node_scores] to the step.")
         scores = graph.node_chunk.T @ node_scores.values
     elif unit == "fact":
         scores = graph.relationship_chunk.T @ relationship_scores.values

@@ -1,4 +1,4 @@
-"""Operators that rank chunks by personalised PageRank and weight nodes by their specificity."""
+"""Rank chunks by personalised PageRank, and nodes by their specificity."""
 
 from collections.abc import Sequence
 from typing import Annotated, Literal
@@ -19,9 +19,6 @@ from graphrag_bench.contract import operator
 from graphrag_bench.values import Chunk, ChunkScores, Node, Ranked, best_rows, best_score_by_id
 from operators.node.ppr import Damping
 
-Positive = Annotated[float, Field(gt=0)]
-Joined = Literal["relationships_and_chunks", "chunks"]
-
 
 @operator("chunk.ppr", batched=True)
 def ppr(
@@ -31,25 +28,25 @@ def ppr(
     graph: Graph,
     damping: Damping = 0.5,
     passage_weight: NonNegativeFloat = 0.05,
-    joined: Joined = "relationships_and_chunks",
+    joined: Literal["relationships_and_chunks", "chunks"] = "relationships_and_chunks",
     contains: Contains = "one",
-    contains_weight: Positive = 1.0,
+    contains_weight: Annotated[float, Field(gt=0)] = 1.0,
     cliques: tuple[str, ...] = (),
     top_k: PositiveInt = 4,
 ) -> list[Ranked[Chunk]]:
-    """Return the best chunks by personalised PageRank over a graph of nodes and chunks.
+    """Return the chunks with the highest personalised PageRank in a graph of nodes and chunks.
 
     Score: the mass of the chunk divided by the mass of the best chunk, 0..1; ties by lower id. The
-    walk restarts at the given nodes by their scores, and at every chunk by its chunk score times
-    `passage_weight`; negative scores count as 0, a duplicate node counts with its best score.
-    `damping` is the probability of continuing the walk (1 - restart). A node is adjacent to each of
-    its chunks with weight `contains_weight` (divided by the number of nodes in the chunk for
-    `contains="share"`), and to other nodes by relationships and synonymy edges, unless
-    `joined="chunks"`. Nodes of the types `cliques` are replaced by edges between all of their
-    neighbours, weighted by the number of replaced nodes that two neighbours share. The mass is
-    exact for up to 200,000 nodes and chunks. Above, it is approximated by a push: the error of a
-    chunk is at most 2e-6 times its strength (summed weight) over the mean strength, and chunks out
-    of reach have 0.
+    walk restarts at a given node in proportion to its score, and at any chunk in proportion to its
+    chunk score times `passage_weight`; negative scores count as 0, a duplicate node counts with its
+    best score. `damping` is the probability of continuing the walk (1 - restart). A node is
+    adjacent to each of its chunks with weight `contains_weight` (divided by the number of nodes in
+    the chunk for `contains="share"`), and to other nodes by relationships and synonymy edges,
+    unless `joined="chunks"`. Nodes of the types `cliques` are replaced by edges between all of
+    their neighbours, weighted by the number of replaced nodes that two neighbours share. The mass
+    is exact for up to 200,000 nodes and chunks. In larger graphs a push algorithm approximates it:
+    the error of a chunk is at most 2e-6 times its strength (summed weight) over the mean strength,
+    and chunks that the walk cannot reach have 0.
     Source: HippoRAG 2 (Gutierrez et al. 2025), section 3.4 and its released defaults.
     """
     walk = walk_with_chunks(
@@ -80,11 +77,9 @@ def _reset(seeds: Ranked[Node], chunks: ChunkScores, graph: Graph, passage_weigh
 
 def _of_the_best(mass: Mass, graph: Graph, top_k: int) -> Ranked[Chunk]:
     """Divide masses by the largest mass, so that rounding does not make small masses equal."""
-    if mass.rows is None:
-        values = mass.values[graph.n_nodes :]
-        return ChunkScores(values / (values.max(initial=0.0) or 1.0)).top(top_k)
-    chunks = mass.rows >= graph.n_nodes
-    rows, values = mass.rows[chunks] - graph.n_nodes, mass.values[chunks]
+    rows = np.arange(len(mass.values)) if mass.rows is None else mass.rows
+    chunks = rows >= graph.n_nodes
+    rows, values = rows[chunks] - graph.n_nodes, mass.values[chunks]
     best = values.max(initial=0.0) or 1.0
     return ChunkScores.sparse(rows, values / best, graph.n_chunks).top(top_k)
 
@@ -95,8 +90,8 @@ def specificity(
 ) -> Ranked[Node]:
     """Rank nodes by their score divided by the number of their chunks.
 
-    Chunks are counted through relationships, and at least 1. A duplicate node counts with its best
-    score. Ties by lower id.
+    The chunks are those of the node's relationships, counted as at least 1. A duplicate node counts
+    with its best score. Ties by lower id.
     Source: HippoRAG (Gutierrez et al. 2024), section 2.3, node specificity; HippoRAG 2 (2025),
     section 3.4, which starts its walk at the best 5.
     """

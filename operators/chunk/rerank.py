@@ -1,4 +1,4 @@
-"""Chunks reranked by a language model or a cross-encoder."""
+"""Rerank chunks by a language model or a cross-encoder."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -24,8 +24,8 @@ _WORDS = 300
 class Order(BaseModel):
     """Reply to the rerank prompt: passage numbers from 1, best first.
 
-    The schema limits the list to 40 numbers, so that a small model stops. Longer lists from servers
-    without schemas are read whole.
+    The schema limits the list to 40 numbers, so that a small model stops. A longer list from a
+    server that does not enforce schemas is read completely.
     """
 
     order: list[int] = Field(json_schema_extra={"maxItems": 40})
@@ -59,10 +59,10 @@ def rerank(
     """Rerank the first `depth` chunks by a language model; all other chunks follow.
 
     The model sees the first 300 words of each passage, numbered, and lists the numbers, best first.
-    Missing passages follow in their former order, which counts as a fallback. After two unreadable
-    replies the order stays, which counts as a fallback too. Numbers out of range and duplicates are
-    skipped. More than `window` chunks are reranked in windows, from the last to the first, that
-    overlap by half; one call each. A single chunk makes no call.
+    Passages that it does not list follow in their former order, which counts as a fallback. After
+    two unreadable replies the order stays, which also counts as a fallback. Numbers out of range
+    and duplicates are skipped. More than `window` chunks are reranked in windows, one call each,
+    from the last chunk to the first; windows overlap by half. A single chunk makes no call.
     Score: 1 / rank, 0..1. Raises CallFailed if the model fails.
     Source: RankGPT (Sun et al., EMNLP 2023), sections 3.2 and 3.3.
     """
@@ -112,7 +112,7 @@ def cross_encoder_rerank(
     """Return the `top_k` of the given chunks with the highest cross-encoder scores.
 
     Each chunk is read with its title. Score: the logit of `cross_encoder.model`, any number; ties
-    by lower id. The tokenizer truncates texts that are longer than the model's window.
+    by lower id. The tokenizer truncates a text that is longer than the model's window.
     Source: Nogueira and Cho 2019, *Passage Re-ranking with BERT*, section 3.
     """
     ids = [np.unique(one.ids) for one in chunks]

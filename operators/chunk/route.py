@@ -1,4 +1,4 @@
-"""Chunks reranked by routes: sentences of other chunks that name their title."""
+"""Rerank chunks by routes: a route is a sentence of one chunk that names another chunk's title."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -16,12 +16,10 @@ from graphrag_bench.graphs.sentences import split_sentences
 from graphrag_bench.values import BoolArray, Chunk, FloatArray, Question, Ranked, best_rows
 from operators.search import vectors_of
 
-_LEAST_SHARE = 1e-4
-"""Added to a share before its logarithm is taken."""
 AT_ONCE = 64
-"""Questions whose texts are embedded in one block."""
+"""Number of questions whose texts are embedded together."""
 TYPICAL = 50
-"""The first chunks, whose median cosine a route has to exceed."""
+"""The cosine of a route's sentence must exceed the median cosine of so many first chunks."""
 
 
 @operator("chunk.route", batched=True)
@@ -38,18 +36,19 @@ def route(
     title_bonus: NonNegativeFloat = 1.0,
     top_k: PositiveInt = 10,
 ) -> list[tuple[Ranked[Chunk], Routes]]:
-    """Rerank the chunks by their former scores and the best route to each.
+    """Rerank the chunks by their former scores and by the best route to each chunk.
 
-    A route leads from a parent, one of the first `n_parents` chunks, to a child, any other given
-    chunk, by a sentence of the parent that contains the child's title (without brackets, as whole
-    words, ignoring case and accents). Chunks with the same title have no routes between them.
+    A route leads from a parent to a child by a sentence of the parent that contains the child's
+    title (without brackets, as whole words, ignoring case and accents). Parents are the first
+    `n_parents` chunks, children are all given chunks. Chunks with the same title have no routes
+    between them.
     Route score: max(0, cosine(question, sentence) - median cosine of the first 50 chunks) *
     share(parent) ** `parent_weight`, times `other_parents` unless the question contains the
-    parent's title. The sentence is embedded after the parent's title. share: the former score
-    divided by the best former score, 0..1; negative scores count as 0.
+    parent's title. The sentence is embedded after the parent's title. share(chunk) is the former
+    score divided by the best former score, 0..1; negative scores count as 0.
     Score: `weight` * ln(share + 0.0001) + the best route score (0 without a route) + `title_bonus`
     if the question contains the chunk's title. Ties by lower id. The routes are returned in the
-    order of their chunks; among equal routes to a chunk, the first parent wins, then the first
+    order of their chunks; among equal routes to a chunk, the first parent's counts, then the first
     sentence.
     Source: this project.
     """
@@ -69,7 +68,7 @@ def route(
             cosine = vectors[[row_of[text] for text in one.texts()]] @ vector
             best = one.best_routes(cosine, share**parent_weight, other_parents)
             reached = np.array([best[row].score if row in best else 0.0 for row in one.rows])
-            scores = weight * np.log(share + _LEAST_SHARE) + title_bonus * one.is_named + reached
+            scores = weight * np.log(share + 1e-4) + title_bonus * one.is_named + reached
             first = best_rows(ranked.ids, scores, top_k)
             results.append((first, Routes(tuple(best[row] for row in first.ids if row in best))))
     return results
@@ -77,9 +76,10 @@ def route(
 
 @dataclass(frozen=True)
 class _Candidates:
-    """The given chunks, the chunks that the question names, and the routes between them.
+    """The given chunks, whether the question names each, and the routes between them.
 
-    A route is (place of the parent, place of the child, sentence, place of its text).
+    A route is (place of the parent, place of the child, sentence, place of the sentence among the
+    embedded texts); places of chunks are positions in `rows`.
     """
 
     rows: Sequence[int]
@@ -106,7 +106,7 @@ class _Candidates:
         return cls(rows, passages, is_named, routes, list(sentences))
 
     def texts(self) -> list[str]:
-        """Return the texts to embed: the passages, then the sentences; none without routes."""
+        """Return the texts to embed: passages, then sentences; no texts if there is no route."""
         return [*self.passages, *self.sentences] if self.routes else []
 
     def best_routes(

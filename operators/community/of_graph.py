@@ -1,4 +1,4 @@
-"""Communities of nodes, and communities of a level."""
+"""Operators that rank the communities of given nodes, or all communities of a level."""
 
 from typing import Literal
 
@@ -9,20 +9,17 @@ from graphrag_bench.algorithms.communities import Communities, Reports
 from graphrag_bench.contract import operator
 from graphrag_bench.values import Community, FloatArray, IntArray, Node, Ranked
 
-_ABOVE_EVERY_RATING = 11.0
-"""Ratings are 0..10, so that rating / 11 is always below 1."""
-
 
 def with_report(communities: Communities, reports: Reports, level: int | None) -> IntArray:
-    """Return the communities with a report, down to a level (None: all levels), ascending."""
+    """Return the communities down to a level (None: all levels) that have a report, ascending."""
     lengths = np.diff(reports.texts.offsets)
     selected = lengths > 0 if level is None else (lengths > 0) & (communities.level <= level)
     return np.flatnonzero(selected)
 
 
 def rating_fraction(reports: Reports) -> FloatArray:
-    """Return the ratings scaled to 0..1, exclusive, to break ties between counts."""
-    return np.clip(reports.ratings, 0.0, 10.0) / _ABOVE_EVERY_RATING
+    """Return rating / 11 of each community: below 1, so that it breaks ties between counts."""
+    return np.clip(reports.ratings, 0.0, 10.0) / 11.0
 
 
 @operator("community.entity", table3="Entity")
@@ -35,14 +32,14 @@ def entity(
     rank: Literal["count", "rating"] = "count",
     top_k: PositiveInt | None = 4,
 ) -> Ranked[Community]:
-    """Return the communities of the nodes, down to a level (0 is the coarsest).
+    """Rank the communities that contain given nodes, down to a level (0 is the coarsest).
 
     Score with `rank="count"`: the number of given nodes in the community + rating / 11, so that the
-    rating breaks ties. With `rank="rating"`: the rating, 0..10 to two decimals, plus less than 0.01
-    for the number of nodes, which breaks ties. Remaining ties by lower id. Communities without a
-    report are dropped.
+    rating breaks ties. Score with `rank="rating"`: the report's rating, 0..10 to two decimals, plus
+    less than 0.01 for the number of given nodes, which breaks ties. Remaining ties by lower id.
+    Communities without a report are dropped.
     Source: Zhou et al. 2025, section 6.1, community "Entity" (`rating`: the LLM's score); `count`
-    as Microsoft GraphRAG's local search does.
+    as in Microsoft GraphRAG's local search.
     """
     seeds = np.zeros(communities.nodes.shape[1])
     seeds[nodes.ids] = 1.0
@@ -65,10 +62,10 @@ def layer(
 ) -> Ranked[Community]:
     """Rank all communities down to a level (0 is the coarsest) by their number of chunks.
 
-    Score: the number of chunks + rating / 11, so that the rating breaks ties. Ties by lower id.
-    With `levels="at"` only communities of that level and coarser communities without children are
-    returned. Communities without a report or with a rating below 0 are dropped. The released code
-    takes at most 512.
+    Score: the number of chunks + rating / 11, so that the rating of the report breaks ties.
+    Remaining ties by lower id. With `levels="at"` only communities of that level and coarser
+    communities without children are returned. Communities without a report or with a rating below 0
+    are dropped. The released code of Zhou et al. takes at most 512 communities.
     Source: Zhou et al. 2025, section 6.1, community "Layer" (down to); Edge et al. 2024, sections
     3.1.6 and 4.1.2 (one level, C0 to C3).
     """

@@ -1,4 +1,4 @@
-"""Contexts of paths: one line for each path, or the nodes and relationships on the paths."""
+"""Add paths to the context: a line for each path, or the nodes and relationships on the paths."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -18,7 +18,7 @@ from operators.context.rows import Share, with_block
 Order = Literal["ascending", "descending", "hop_first", "random"]
 EdgeText = Literal["description", "keywords"]
 Line = tuple[str, tuple[int, ...]]
-"""A text, and the chunks that it quotes, ascending."""
+"""A line of text, and the ids of the chunks that it quotes, ascending."""
 
 
 @operator("context.paths")
@@ -41,8 +41,8 @@ def paths_context(
     The budget cuts the paths with the lowest scores. `order` sorts the remaining paths: best last
     (`ascending`), best first (`descending`), fewest hops last with random ties (`hop_first`), or at
     random. `form="flat"` lists the nodes of these paths, then their relationships, each once and in
-    random order. `form="names"` lists the names of the nodes, by the transition between two
-    reasoning steps, best first. Without `show` nothing is added.
+    random order. `form="names"` lists the names of each path's nodes, sorted by the transition
+    between two reasoning steps, best path first. With `show=false` nothing is added.
     Source: PathRAG (Chen et al. 2025), equation 5; arXiv v1, appendices D.1 and D.2 (its ablations
     of prompt order and of the flat prompt); PathCoRAG, section 4.4 and figure 6 (`names`).
     """
@@ -92,7 +92,6 @@ def _node(graph: Graph, node: int) -> Line:
 
 
 def _hop(graph: Graph, row: int, edge_text: EdgeText) -> Line:
-    """The description or the keywords of a relationship; its name if it has neither."""
     if edge_text == "keywords" and graph.keywords and graph.keywords[row]:
         return graph.keywords[row], ()
     fact = graph.facts[row] if graph.facts else ""

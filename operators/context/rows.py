@@ -1,14 +1,13 @@
-"""Contexts of chunks, nodes, relationships and community reports.
+"""Operators that add chunks, nodes, relationships and community reports to the context.
 
-A row that is ranked twice is packed once, at its first place.
+An item that is ranked twice is added once, at its first rank.
 """
 
 import csv
 import io
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
-from itertools import accumulate, takewhile
 from typing import Annotated, Literal, TypeVar
 
 import numpy as np
@@ -39,17 +38,17 @@ HEADERS = {
     "relationship": "id,source,target,description,keywords,weight,rank",
     "chunk": "id,content",
 }
-"""The header line of each kind of table."""
+"""The CSV header of each kind of context piece."""
 
 
 def with_block(
     context: Context | None, pieces: Sequence[Piece], budget: ContextBudget, share: float = 1.0
 ) -> Context:
-    """Return the context with the first pieces of a block that fit.
+    """Add a block of pieces to the context: as many of the first pieces as fit the budget.
 
-    A block can use the budget up to the sum of the shares so far. A share above 1 is a number of
-    tokens for this block; without a budget it is the only limit. The ids of the other pieces are
-    listed in `cut`.
+    `share` is the block's fraction of the token budget; tokens that earlier blocks left unused are
+    added to it. A share above 1 is a number of tokens, and the only limit if there is no budget.
+    `cut` of the returned context lists the ids of the pieces that did not fit.
     """
     before = context or Context(())
     n_tokens = [piece.n_tokens for piece in pieces]
@@ -71,7 +70,7 @@ RowForm = Literal["text", "table", "bare"]
 Cut = Literal["last", "lowest"]
 RowLimit = PositiveInt | Literal["auto"] | None
 DEFAULT_CHUNKS, DEFAULT_NODES, DEFAULT_RELATIONSHIPS = 4, 40, 200
-"""Default `top_k` of each kind of rows; this project's."""
+"""Default `top_k` of chunks, nodes and relationships, chosen by this project."""
 Item = TypeVar("Item")
 
 
@@ -90,9 +89,9 @@ def chunks_context(
 ) -> Context:
     """Add the first `top_k` chunks to the context, as text or as CSV rows.
 
-    The default `auto` is 4, None means no limit. `bounded=False` ignores the context budget, for a
-    context that is read in groups. The id of a piece is its first document; `also` has its other
-    documents.
+    The default `auto` is 4; None means no limit. `bounded=False` ignores the context budget, for a
+    context that is read in groups. The id of a piece is the chunk's first document; `also` lists
+    the chunk's other documents.
     Source: Zhou et al. 2025, section 6.2; budget shares of their released code (0.33 for chunks
     next to other blocks).
     """
@@ -122,13 +121,13 @@ def nodes_context(
     types: tuple[str, ...] = (),
     attributes: NonNegativeInt = 0,
 ) -> Context:
-    """Add nodes to the context: name, type, description and degree as CSV, or the description.
+    """Add nodes to the context, as CSV rows (name, type, description, degree) or as descriptions.
 
-    `form="bare"` is CSV without the degree; `text` is the description, or the name of a node
-    without one. Up to `attributes` attributes follow as "name: value", the most frequent in chunks
-    first. Rows keep their order. Rows beyond `top_k` (auto: 40, None: no limit) or the budget are
-    cut from the end; `cut="lowest"` cuts the rows with the lowest scores instead, ties by higher
-    id. With `types` only nodes of these types are added.
+    `form="bare"` is CSV without the degree; `form="text"` is the description, or the name if the
+    node has no description. Up to `attributes` attributes of the node follow as "name: value";
+    attributes in more chunks come first. Nodes keep their order. Nodes beyond `top_k` (auto: 40,
+    None: no limit) or the budget are cut from the end; `cut="lowest"` cuts the nodes with the
+    lowest scores instead, ties by higher id. With `types` only nodes of these types are added.
     Source: Zhou et al. 2025, section 6.2; the entity table of Microsoft GraphRAG's local search;
     PathCoRAG, figure 6 (`bare`).
     """
@@ -154,10 +153,10 @@ def relationships_context(
 ) -> Context:
     """Add relationships to the context, as CSV rows or as "head, relation, tail" lines.
 
-    The rank of a row is the sum of the degrees of its ends; `form="bare"` is CSV without weight and
-    rank. Rows keep their order. Rows beyond `top_k` (auto: 200, None: no limit) or the budget are
-    cut from the end; `cut="lowest"` cuts the rows with the lowest scores instead, ties by higher
-    id.
+    The column `rank` is the sum of the degrees of head and tail; `form="bare"` is CSV without
+    weight and rank. Relationships keep their order. Relationships beyond `top_k` (auto: 200, None:
+    no limit) or the budget are cut from the end; `cut="lowest"` cuts the relationships with the
+    lowest scores instead, ties by higher id.
     Source: Zhou et al. 2025, section 6.2; the relationship table of Microsoft GraphRAG; PathCoRAG's
     released code (`bare`).
     """
@@ -278,22 +277,22 @@ def nodes_fitting(
     tokens: NonNegativeInt | None = None,
     types: tuple[str, ...] = (),
 ) -> Ranked[Node]:
-    """Return as many of the first nodes as have descriptions of at most `tokens` in total.
+    """Return the first nodes whose descriptions have at most `tokens` tokens in total.
 
     None means no limit. A node without a description counts by its name. With `types` only nodes of
-    these types are counted and cut; the other nodes stay.
-    Source: HyperGraphRAG (Luo et al. 2025), its release: each search is cut separately.
+    these types are counted and cut; nodes of other types stay.
+    Source: HyperGraphRAG (Luo et al. 2025), whose released code cuts the result of each search.
     """
     if tokens is None:
         return nodes
     typed = nodes_of_types(graph, types)
     counted = np.ones(len(nodes), bool) if typed is None else typed[nodes.ids]
-    texts = (
-        (graph.descriptions[n] if graph.descriptions else "") or graph.names[n]
+    n_tokens = [
+        tokenizer.count((graph.descriptions[n] if graph.descriptions else "") or graph.names[n])
         for n in nodes.ids[counted].tolist()
-    )
+    ]
     fits = ~counted
-    fits[np.flatnonzero(counted)[: _n_fitting(texts, tokenizer, tokens)]] = True
+    fits[np.flatnonzero(counted)[: n_fitting(n_tokens, tokens)]] = True
     return nodes.take(fits)
 
 
@@ -305,19 +304,14 @@ def chunks_fitting(
     tokenizer: Tokenizer,
     tokens: NonNegativeInt | None = None,
 ) -> Ranked[Chunk]:
-    """Return as many of the first chunks as fit into `tokens`; None means no limit.
+    """Return the first chunks that have at most `tokens` tokens in total; None means no limit.
 
-    Source: HyperGraphRAG (Luo et al. 2025), its release: each search is cut separately.
+    Source: HyperGraphRAG (Luo et al. 2025), whose released code cuts the result of each search.
     """
     if tokens is None:
         return chunks
-    texts = (chunk_table.passage(row) for row in chunks.ids.tolist())
-    return chunks.head(_n_fitting(texts, tokenizer, tokens))
-
-
-def _n_fitting(texts: Iterable[str], tokenizer: Tokenizer, limit: int) -> int:
-    sums = accumulate(map(tokenizer.count, texts))
-    return sum(1 for _ in takewhile(lambda n_tokens: n_tokens <= limit, sums))
+    n_tokens = [tokenizer.count(chunk_table.passage(row)) for row in chunks.ids.tolist()]
+    return chunks.head(n_fitting(n_tokens, tokens))
 
 
 @operator("relationship.fitting", order="the order given")
@@ -332,9 +326,9 @@ def fitting(
     share: Share = 1.0,
     form: Form = "table",
 ) -> Ranked[Relationship]:
-    """Return the first relationships that `context.relationships` keeps with these settings.
+    """Return the first relationships that `context.relationships` adds with the same settings.
 
-    Reordering them then changes nothing else in the prompt.
+    A later operator can reorder these relationships; the prompt then has the same relationships.
     Source: this project, for path pooling over prompts with a budget.
     """
     limit = DEFAULT_RELATIONSHIPS if top_k == "auto" else top_k

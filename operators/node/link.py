@@ -1,4 +1,4 @@
-"""Nodes linked to the names in a question: by a dictionary of node names, then by vectors."""
+"""Link a question to nodes: by a dictionary of node names, then by the vectors of mentions."""
 
 from collections.abc import Container, Iterable, Sequence
 from functools import lru_cache
@@ -18,11 +18,9 @@ from operators.search import search_each
 
 ByName = Literal["dictionary", "mentions"]
 SingleWords = Literal["titles", "proper", "any", "none"]
-Hits = list[tuple[int, float]]
 
 
 def _vectors_last(parts: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the parts; raises ValueError if `vectors`, which matches every name, is not last."""
     if "vectors" in parts[:-1]:
         raise ValueError("'vectors' must come last: it matches every name")
     return parts
@@ -45,12 +43,13 @@ def match(
 ) -> Ranked[Node]:
     """Return the nodes whose names occur in the question, without embeddings.
 
-    Score: 1 for every node. `parts` are applied in their order. `dictionary` takes the longest node
-    names in the question that do not overlap, from left to right. `mentions` looks up the mentions
-    that are not part of a name found before. `single_words` selects the one-word names that match:
-    titles of passages (`titles`), words with a capital or a digit (`proper`), all (`any`) or none;
-    a mention of one word also matches if it is capitalised. Case, accents, a possessive `s` and a
-    leading article are ignored; of equal names the first node counts.
+    Score: 1 for every node. `parts` are two matchers, applied in the given order. `dictionary`
+    finds the longest node names in the question that do not overlap, from left to right. `mentions`
+    looks up each mention that is not part of a name that was already found. `single_words` says
+    which names of one word match: titles of passages (`titles`), words with a capital or a digit
+    (`proper`), all (`any`) or none; a mention of one word also matches if it is capitalised. Case,
+    accents, a possessive `s` and a leading article are ignored. Of several nodes with the same
+    name, the first is returned.
     Source: this project; longest match in a dictionary of names.
     """
     rows, _ = _match_names(mentions, question, graph, chunk_table, parts, single_words)
@@ -75,12 +74,12 @@ def link(
     dedupe: bool = False,
     score: Literal["cosine", "share"] = "cosine",
 ) -> list[Ranked[Node]]:
-    """Return the nodes that the question names, by name first, then by vectors.
+    """Return the nodes that the question mentions, matched by name first, then by vectors.
 
-    `dictionary` and `mentions` work as in `node.match`, with score 1. `vectors` comes last and
-    returns the most similar node of each remaining mention if its cosine, -1..1, is at least
-    `min_score`. With `score="share"` every node has score 1. A node may occur twice unless
-    `dedupe`.
+    The parts `dictionary` and `mentions` work as in `node.match` and give score 1. `vectors` comes
+    last: for each remaining mention it returns the most similar node and its cosine, -1..1, if the
+    cosine is at least `min_score`. With `score="share"` every node has score 1. Without `dedupe` a
+    node may be returned twice.
     Source: Zhou et al. 2025, section 6.1, "Link" (`vectors` alone); `share` as fast-graphrag's
     released code; the other parts are this project's.
     """
@@ -89,7 +88,7 @@ def link(
         _match_names(*one, graph, chunk_table, by_name, single_words)
         for one in zip(mentions, question, strict=True)
     ]
-    rankings: list[Hits] = [[(row, 1.0) for row in rows] for rows, _ in pairs]
+    rankings = [[(row, 1.0) for row in rows] for rows, _ in pairs]
     rest = [(at, name) for at, (_, names) in enumerate(pairs) for name in names]
     if "vectors" in parts and rest:
         vectors = embedder.encode([name for _, name in rest], kind="question")
@@ -98,16 +97,11 @@ def link(
             if len(hit) and round(float(hit.scores[0]), DECIMALS) >= min_score:
                 value = float(hit.scores[0]) if score == "cosine" else 1.0
                 rankings[at].append((int(hit.ids[0]), value))
-    return [_ranking(hits, dedupe) for hits in rankings]
-
-
-def _ranking(hits: Hits, dedupe: bool) -> Ranked[Node]:
-    if dedupe:
-        first = dict(reversed(hits))
-        hits = [(node, first[node]) for node in unique([node for node, _ in hits])]
-    return Ranked[Node](
-        np.array([node for node, _ in hits], np.int64), np.array([score for _, score in hits])
-    )
+    ranked = [
+        Ranked[Node](np.array([n for n, _ in hits], np.int64), np.array([s for _, s in hits]))
+        for hits in rankings
+    ]
+    return [one.distinct() for one in ranked] if dedupe else ranked
 
 
 def _match_names(
@@ -118,34 +112,26 @@ def _match_names(
     parts: Sequence[ByName],
     single_words: SingleWords,
 ) -> tuple[list[int], list[str]]:
+    single: frozenset[str] | None = None if single_words == "any" else frozenset()
+    if single_words == "proper":
+        single = _capitalised(question.text)
+    elif single_words == "titles" and parts:
+        single = _titles(chunk_table)
     row_of: dict[str, int] = {}
     rest = list(mentions.names)
     for part in parts:
-        single = _single_words(single_words, question, chunk_table)
         if part == "dictionary":
             row_of |= graph.dictionary.matches(question.text, single)
         rest = [name for name in rest if not _inside(name, row_of)]
         if part == "mentions":
             also = None if single is None else single | _capitalised(question.text)
-            rows = {name: _row(name, graph) for name in rest if _matches_alone(name, also)}
-            rest = [name for name in rest if rows.get(name) is None]
-            row_of |= {name: row for name, row in rows.items() if row is not None}
+            for name in rest:
+                row = graph.row_of.get(name)
+                row = graph.dictionary.row(name) if row is None else row
+                if row is not None and _matches_alone(name, also):
+                    row_of[name] = row
+            rest = [name for name in rest if name not in row_of]
     return list(row_of.values()), rest
-
-
-def _row(name: str, graph: Graph) -> int | None:
-    row = graph.row_of.get(name)
-    return graph.dictionary.row(name) if row is None else row
-
-
-def _single_words(
-    single_words: SingleWords, question: Question, chunk_table: ChunkTable
-) -> frozenset[str] | None:
-    if single_words == "any":
-        return None
-    if single_words == "proper":
-        return _capitalised(question.text)
-    return _titles(chunk_table) if single_words == "titles" else frozenset()
 
 
 @lru_cache(maxsize=2)

@@ -1,4 +1,4 @@
-"""Neighbours of nodes, and the ends of relationships."""
+"""Operators that return the neighbours of nodes, or the two nodes of relationships."""
 
 from statistics import fmean
 from typing import Literal
@@ -29,10 +29,10 @@ def onehop(
 ) -> Ranked[Node]:
     """Return the neighbours of the given nodes, in the order of the given nodes.
 
-    Score: the summed weight of the relationships between a neighbour and the first node that leads
-    to it. Neighbours of one node are sorted by weight, ties by lower id. The given nodes are left
-    out, or come first with their own scores (`include_seeds`). With `types` only neighbours of
-    these types are returned.
+    Score: the summed weight of the relationships between a neighbour and the first given node that
+    is adjacent to it. Neighbours of one node are sorted by weight, ties by lower id. The given
+    nodes are left out, or with `include_seeds` come first with their own scores. With `types` only
+    neighbours of these types are returned.
     Source: Zhou et al. 2025, section 6.1, node "Onehop".
     """
     typed = nodes_of_types(graph, types)
@@ -61,13 +61,13 @@ def expand(
     top_k: PositiveInt | None = None,
     types: tuple[str, ...] = (),
 ) -> Ranked[Node]:
-    """Return the neighbours of the nodes, ranked by the scores of these nodes.
+    """Return the neighbours of the given nodes, ranked by the scores of the given nodes.
 
-    Score: the sum or the best of the scores of the adjacent given nodes, or with `degree` the
-    highest sum of the degrees of both ends. A duplicate node counts with its best score. Ties by
-    lower id. `equal_scores` sets every score to 1 without changing the order. The given nodes are
-    left out, or come first with their own scores (`include_seeds`); `top_k` limits the neighbours
-    only. With `types` only neighbours of these types are returned.
+    Score: the sum or the best score of the adjacent given nodes, or with `score="degree"` the
+    highest sum of the degrees of a neighbour and an adjacent given node. A duplicate node counts
+    with its best score. Ties by lower id. `equal_scores` sets every score to 1 without changing the
+    order. The given nodes are left out, or with `include_seeds` come first with their own scores;
+    `top_k` limits only the neighbours. With `types` only neighbours of these types are returned.
     Source: HyperGraphRAG (Luo et al. 2025), bidirectional expansion (`degree`: its release);
     PropRAG (Wang and Han 2025), entities of propositions (`sum`: its release).
     """
@@ -103,16 +103,16 @@ def relnode(
     score: Literal["best", "mean"] = "best",
     top_k: PositiveInt | None = None,
 ) -> Ranked[Node]:
-    """Return the ends of the relationships in order of first appearance, source first.
+    """Return the two nodes of each relationship in order of first appearance, source first.
 
-    Score: the best or the mean score of the relationships that end at the node. Source: Zhou et al.
-    2025, section 6.1, node "RelNode" ("FromRel" in their table 3); the mean comes from HippoRAG 2
-    (Gutierrez et al. 2025), section 3.4.
+    Score: the best or the mean score of the given relationships of the node.
+    Source: Zhou et al. 2025, section 6.1, node "RelNode" ("FromRel" in their table 3); the mean
+    comes from HippoRAG 2 (Gutierrez et al. 2025), section 3.4.
     """
     scores_of: dict[int, list[float]] = {}
     for row, value in relationships.items():
         for node in (int(graph.source[row]), int(graph.target[row])):
             scores_of.setdefault(node, []).append(value)
-    of_all = max if score == "best" else fmean
-    best = {node: float(of_all(values)) for node, values in scores_of.items()}
-    return Ranked[Node].of(best).head(top_k)
+    combine = max if score == "best" else fmean
+    scores = {node: float(combine(values)) for node, values in scores_of.items()}
+    return Ranked[Node].of(scores).head(top_k)

@@ -1,4 +1,4 @@
-"""Nodes by personalised PageRank."""
+"""Rank nodes by personalised PageRank."""
 
 from collections.abc import Sequence
 from typing import Annotated, Literal
@@ -13,7 +13,6 @@ from graphrag_bench.values import Node, NodeScores, Ranked, best_score_by_id
 
 Damping = Annotated[float, Field(ge=0, lt=1)]
 Weights = Literal["specificity", "uniform", "similarity"]
-KeepScores = Literal["all", "best"]
 
 
 @operator("node.ppr", table3="PPR", batched=True)
@@ -26,22 +25,22 @@ def ppr(
     top_k: PositiveInt = 4,
     weighted: bool = True,
     min_mass: Annotated[float, Field(ge=0, le=1)] = 0.0,
-    keep_scores: KeepScores = "all",
+    keep_scores: Literal["all", "best"] = "all",
 ) -> list[tuple[Ranked[Node], NodeScores]]:
-    """Return the best nodes by personalised PageRank, and the mass of every node.
+    """Return the nodes with the highest personalised PageRank, and the mass of every node.
 
-    Score: the mass, which sums to 1. The walk restarts at the given nodes and follows pairs of
-    nodes by weight, including synonymy edges; without `weighted` all pairs weigh the same. Without
-    nodes the restart is uniform.
+    Score: the PageRank mass, which sums to 1 over all nodes. The walk restarts at the given nodes,
+    or at all nodes alike if there are none. It follows edges in proportion to their weight,
+    including synonymy edges; without `weighted` all edges weigh the same.
     `damping` is the probability of continuing the walk (1 - restart): 0.5 in HippoRAG's paper, 0.1
     in the released code of Zhou et al. `reset` weights a start node by 1 / its number of chunks,
     counted through its relationships (`specificity`, HippoRAG), by 1 (`uniform`), or by its score,
     at least 0 (`similarity`, FastGraphRAG). A duplicate node counts once. Nodes with less mass than
-    `min_mass` are not returned. With `keep_scores="best"` all other nodes have mass 0 in the second
-    value.
+    `min_mass` are not returned. With `keep_scores="best"` the mass of every node that is not
+    returned is set to 0.
     The mass is exact in a graph of up to 200,000 nodes and for a uniform restart. In larger graphs
-    it is approximated by a push: the error of a node is at most 2e-6 times its strength (summed
-    weight) over the mean strength, and nodes out of reach have 0.
+    a push algorithm approximates it: the error of a node is at most 2e-6 times its strength (summed
+    weight) over the mean strength, and nodes that the walk cannot reach have 0.
     Source: Zhou et al. 2025, section 6.1, "PPR"; HippoRAG (Gutierrez et al. 2024), section 2.3.
     """
     resets = [_reset(seeds, graph, reset) for seeds in nodes]

@@ -1,4 +1,4 @@
-"""Path pooling of ranked relationships."""
+"""Path pooling: rerank relationships by the paths that contain them."""
 
 from typing import Annotated, Literal
 
@@ -7,15 +7,7 @@ from pydantic import AfterValidator, PositiveInt
 
 from graphrag_bench.algorithms.graph import Graph
 from graphrag_bench.contract import operator
-from graphrag_bench.values import (
-    FloatArray,
-    IntArray,
-    Node,
-    Ranked,
-    Relationship,
-    best_first,
-    best_score_by_id,
-)
+from graphrag_bench.values import Node, Ranked, Relationship, best_first, best_score_by_id
 
 
 def _not_zero(a: float) -> float:
@@ -41,22 +33,23 @@ def pool(
     top_k: PositiveInt | None = None,
     seed: int = 0,
 ) -> Ranked[Relationship]:
-    """Reorder the relationships by their pooled scores over paths from the entities.
+    """Reorder the relationships by scores pooled over paths from the entities of the question.
 
-    `entities` are the entities of the question. The base score is the given score, or (1 + score) /
-    2 for `scores="cosine"`; negative scores count as 0, a duplicate counts with its best score.
-    `rerank` keeps the `top_k` best by base score and reorders them; `reselect` pools the `coarse_k`
-    best and keeps the `top_k` best by pooled score (None: all). Ties by base score, then by lower
-    id. `algorithms.path_pooling.pool_scores` scores them. `order` places the best last (`recency`),
-    at both ends (`lost_in_middle`: 1 3 5 4 2) or first. Paths consist of the given relationships in
-    their direction.
+    Paths consist of the given relationships in their direction. The base score of a relationship is
+    its score, or (1 + score) / 2 with `scores="cosine"`; negative scores count as 0, a duplicate
+    counts with its best score. `algorithms.path_pooling.pool_scores` pools the base scores.
+    `mode="rerank"` keeps the `top_k` relationships with the best base scores and reorders them;
+    `mode="reselect"` pools over the `coarse_k` relationships with the best base scores and keeps
+    the `top_k` with the best pooled scores (None: all). Ties by base score, then by lower id.
+    `order` places the best last (`recency`), at both ends (`lost_in_middle`: 1 3 5 4 2) or first.
     Source: path pooling (Wang et al. 2025), sections 3.3, 3.4 and 4.3.
     """
     from graphrag_bench.algorithms.path_pooling import pool_scores, prompt_order
 
-    rows, base = _by_base_rank(relationships, scores)
-    most = coarse_k if mode == "reselect" else top_k
-    rows, base = rows[:most], base[:most]
+    base = relationships.scores if scores == "as_given" else (1 + relationships.scores) / 2
+    rows, base = best_score_by_id(relationships.ids, base, least=0.0)
+    most = best_first(base)[: coarse_k if mode == "reselect" else top_k]
+    rows, base = rows[most], base[most]
     pooled_scores = pool_scores(
         graph.source[rows],
         graph.target[rows],
@@ -70,12 +63,3 @@ def pool(
     )
     places = prompt_order(best_first(pooled_scores)[:top_k], order)
     return Ranked(rows[places], pooled_scores[places])
-
-
-def _by_base_rank(
-    relationships: Ranked[Relationship], scores: Literal["as_given", "cosine"]
-) -> tuple[IntArray, FloatArray]:
-    base = relationships.scores if scores == "as_given" else (1 + relationships.scores) / 2
-    rows, best = best_score_by_id(relationships.ids, base, least=0.0)
-    order = Ranked[Relationship].top(best, None).ids
-    return rows[order], best[order]

@@ -1,4 +1,4 @@
-"""Entities and keywords of a question, and queries made of the keywords."""
+"""Operators that find the entities and keywords of a question, and make queries of keywords."""
 
 from typing import Literal
 
@@ -24,9 +24,9 @@ class NamedEntities(BaseModel):
 
 @operator("question.entities.given", order="the order in which they are given")
 def entities_given(question: Question) -> Mentions:
-    """Return the entities that the data set gives with the question, without duplicates.
+    """Return the entities that the data set stores with the question, without duplicates.
 
-    These are the topics of the question, not its gold answers.
+    They are the topic entities of the question, not its gold answers.
     Source: RoG (Luo et al. 2024), the field q_entity; SubgraphRAG (Li et al. 2025), section 2.
     """
     return Mentions(unique(question.entities))
@@ -34,7 +34,7 @@ def entities_given(question: Question) -> Mentions:
 
 @operator("question.entities.nlp", order="the order in the question")
 def entities_nlp(question: Question, *, nlp: Nlp) -> Mentions:
-    """Return the named entities that spaCy finds, normalised, without duplicates.
+    """Return the named entities that spaCy finds in the question, normalised, without duplicates.
 
     Source: HippoRAG (Gutierrez et al. 2024), section 2.3, with a tagger instead of the model.
     """
@@ -43,7 +43,7 @@ def entities_nlp(question: Question, *, nlp: Nlp) -> Mentions:
 
 @operator("question.entities.nlp_or_phrases", order="the order in the question")
 def entities_or_phrases(question: Question, *, nlp: Nlp) -> Mentions:
-    """Return the named entities that spaCy finds, or the noun phrases if there are none.
+    """Return the named entities of the question by spaCy, or its noun phrases if it has none.
 
     Names are normalised, without duplicates. Numbers, amounts and dates are not entities.
     Source: HippoRAG (Gutierrez et al. 2024), section 2.3, with a tagger instead of the model; the
@@ -65,7 +65,7 @@ def entities_llm(
     prompt: Prompt = ENTITY_PROMPT,
     max_tokens: PositiveInt = 128,
 ) -> Mentions:
-    """Return the named entities that the model finds, normalised, without duplicates.
+    """Return the named entities that the language model finds, normalised, without duplicates.
 
     Raises UnreadableReply after two replies that are not valid JSON.
     Source: HippoRAG (Gutierrez et al. 2024), section 2.3 and its query prompt.
@@ -84,8 +84,8 @@ def _mentions(names: list[str]) -> Mentions:
 def entities_keywords(keywords: Keywords) -> Mentions:
     """Return the low-level keywords as entities, normalised, without duplicates.
 
-    Source: LightRAG (Guo et al. 2024), section 3.2: low-level keywords are entities and details;
-    the look-up by name is this project's.
+    Source: LightRAG (Guo et al. 2024), section 3.2: low-level keywords are entities and details.
+    This project looks them up as names of nodes.
     """
     return _mentions(list(keywords.low))
 
@@ -111,7 +111,7 @@ def keywords_llm(
     prompt: Prompt = KEYWORD_PROMPT,
     max_tokens: PositiveInt = 160,
 ) -> Keywords:
-    """Return the high-level and low-level keywords that the model finds, without duplicates.
+    """Return the high-level and low-level keywords that the language model finds, each once.
 
     Raises UnreadableReply after two replies that are not valid JSON.
     Source: LightRAG (Guo et al. 2024), section 3.2; Zhou et al. 2025, section 6.
@@ -123,9 +123,9 @@ def keywords_llm(
 
 @operator("question.keywords.nlp", order="the order in the question")
 def keywords_nlp(question: Question, *, nlp: Nlp) -> Keywords:
-    """Return named entities as low-level and noun phrases as high-level keywords, by spaCy.
+    """Return the question's named entities as low-level keywords, its noun phrases as high-level.
 
-    Source: LightRAG (Guo et al. 2024), section 3.2, with a tagger instead of the model.
+    Source: LightRAG (Guo et al. 2024), section 3.2, with a tagger (spaCy) instead of the model.
     """
     (sentences,) = nlp.sentences([question.text])
     entities = [name for sentence in sentences for name, _ in sentence.entities]
@@ -140,9 +140,9 @@ Fallback = Literal["question", "nothing"]
 def query_low(question: Question, keywords: Keywords, *, fallback: Fallback = "question") -> Query:
     """Return the low-level keywords, joined by commas, as a query.
 
-    Without keywords the query is the question, or no text with `fallback="nothing"`.
-    Source: LightRAG (Guo et al. 2024), section 3.3; Zhou et al. 2025, section 6 (fallback: this
-    project).
+    Without keywords the query is the question; with `fallback="nothing"` it is empty.
+    Source: LightRAG (Guo et al. 2024), section 3.3; Zhou et al. 2025, section 6. The fallback is
+    this project's.
     """
     return _joined(keywords.low, question, fallback)
 
@@ -151,9 +151,9 @@ def query_low(question: Question, keywords: Keywords, *, fallback: Fallback = "q
 def query_high(question: Question, keywords: Keywords, *, fallback: Fallback = "question") -> Query:
     """Return the high-level keywords, joined by commas, as a query.
 
-    Without keywords the query is the question, or no text with `fallback="nothing"`.
-    Source: LightRAG (Guo et al. 2024), section 3.3; Zhou et al. 2025, section 6 (fallback: this
-    project).
+    Without keywords the query is the question; with `fallback="nothing"` it is empty.
+    Source: LightRAG (Guo et al. 2024), section 3.3; Zhou et al. 2025, section 6. The fallback is
+    this project's.
     """
     return _joined(keywords.high, question, fallback)
 

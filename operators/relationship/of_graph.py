@@ -1,6 +1,5 @@
-"""Relationships at nodes, and relationships ranked by the scores of their ends."""
+"""Rank the relationships of given nodes, or relationships by the scores of their two nodes."""
 
-from functools import partial
 from typing import Literal
 
 import numpy as np
@@ -22,17 +21,15 @@ from graphrag_bench.values import (
     unique,
 )
 
-Order = Literal["similarity", "degree_weight"]
-
 
 def degrees_of_ends(graph: Graph, rows: IntArray) -> IntArray:
-    """Return the sum of the degrees of both ends of each row."""
+    """Return the degree of the head plus the degree of the tail for each relationship."""
     degree = graph.degree
     return np.asarray(degree[graph.source[rows]] + degree[graph.target[rows]], np.int64)
 
 
 def by_degree_and_weight(graph: Graph, rows: IntArray, ties: IntArray) -> IntArray:
-    """Return the order of rows by the degrees of their ends, then by weight, then by `ties`."""
+    """Return positions sorted by `degrees_of_ends`, then weight, highest first, then by `ties`."""
     weight = np.round(graph.weight[rows], DECIMALS)
     return np.lexsort((ties, -weight, -degrees_of_ends(graph, rows)))
 
@@ -51,13 +48,13 @@ def onehop(
     order: Literal["degree", "links"] = "degree",
     per_node: PositiveInt | None = None,
 ) -> Ranked[Relationship]:
-    """Rank the relationships of the given nodes by the degrees of their ends.
+    """Rank the relationships of the given nodes by the degrees of head and tail.
 
-    Score: the sum of the degrees of both ends; a degree is the number of neighbours. Ties by higher
-    weight, then by lower id, or with `ties="nodes"` by the order of the nodes. `order="links"` puts
-    relationships between two of the nodes first, then other relationships by the number of the
-    nodes that their outer end is adjacent to, at most `per_node` for each node; ties by degree,
-    then by lower id.
+    Score: the sum of the degrees of head and tail; a degree is the number of neighbours. Ties by
+    higher weight, then by lower id, or with `ties="nodes"` by the order of the nodes.
+    `order="links"` puts relationships between two given nodes first. Other relationships have one
+    outer node: they are ranked by the number of given nodes adjacent to it, ties by degree, then by
+    lower id, and at most `per_node` times the number of given nodes are returned.
     Source: Zhou et al. 2025, section 6.1, relationship "Onehop"; `nodes` as LightRAG's released
     code, version 1.5.7; `links` as Microsoft GraphRAG's local search (`local_context.py`).
     """
@@ -95,15 +92,19 @@ def aggregator(
     top_k: PositiveInt = 4,
     keep_scores: Literal["all", "best"] = "all",
 ) -> tuple[Ranked[Relationship], RelationshipScores]:
-    """Return the relationships with the highest sum of their ends' scores, and all sums.
+    """Return the relationships whose two nodes have the highest scores, and all scores.
 
-    Score: score(source) + score(target). With `unit="pair"` parallel relationships count as one
-    relationship, by their first row; with `fact` every row counts. The scores of all rows are
-    computed on access. `keep_scores="best"` drops relationships of score 0, and sets the scores of
-    all rows that are not returned to 0.
+    Score: score(source) + score(target). With `unit="pair"` parallel relationships are ranked as
+    one, by the first of them; with `unit="fact"` each is ranked. The scores of all relationships
+    are computed on access. `keep_scores="best"` drops relationships of score 0, and sets the scores
+    of all relationships that are not returned to 0.
     Source: Zhou et al. 2025, section 6.1, relationship "Aggregator".
     """
-    read = partial(_ends, node_scores, graph)
+
+    def read() -> FloatArray:
+        values = node_scores.values
+        return np.asarray(values[graph.source] + values[graph.target], np.float64)
+
     scores = read()
     every = RelationshipScores.later(read, graph.n_relationships)
     if unit == "fact":
@@ -115,8 +116,3 @@ def aggregator(
         best = best.take(best.scores > 0)
         every = RelationshipScores.sparse(best.ids, best.scores, graph.n_relationships)
     return best, every
-
-
-def _ends(node_scores: NodeScores, graph: Graph) -> FloatArray:
-    scores = node_scores.values
-    return np.asarray(scores[graph.source] + scores[graph.target], np.float64)

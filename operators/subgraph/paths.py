@@ -1,4 +1,4 @@
-"""Subgraphs: paths between nodes within some hops, and triples chosen by a language model."""
+"""Operators that return a subgraph: paths between nodes, or triples chosen by a language model."""
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -28,12 +28,12 @@ from graphrag_bench.values import (
 
 @operator("subgraph.khop_path", table3="KhopPath")
 def khop_path(nodes: Ranked[Node], *, graph: Graph, khop: PositiveInt = 2) -> Subgraph:
-    """Return paths that connect the nodes within `khop` hops of each other.
+    """Return paths that connect given nodes within `khop` hops of each other.
 
-    A path starts at the first unvisited node and continues to the nearest other node (ties by lower
-    id, also on the way) until no unvisited node is within `khop` hops. A hop is the first
-    relationship of its pair; synonymy edges count. A node without a path is left out. The released
-    code of Zhou et al. uses `khop` 5.
+    A path starts at the first unvisited node and continues to the nearest unvisited node, until
+    none is within `khop` hops; ties go to the lower id, also between equally short ways. Of
+    parallel relationships a path uses the first; synonymy edges count as relationships. A node
+    without a path is left out. The released code of Zhou et al. uses `khop` 5.
     Source: Zhou et al. 2025, section 6.1, subgraph "KhopPath"; DALK (Li et al. 2024), section 3.2.
     """
     remaining = dict.fromkeys(nodes.ids.tolist())
@@ -55,7 +55,7 @@ def khop_path(nodes: Ranked[Node], *, graph: Graph, khop: PositiveInt = 2) -> Su
 def way_to_nearest(graph: Graph, start: int, targets: Iterable[int], most: int) -> list[int]:
     """Return the nodes after `start` on a shortest path to the nearest target.
 
-    Ties by lower id, also on the way. Empty if no target is within `most` hops.
+    Ties between targets and between paths by lower id. Empty if no target is within `most` hops.
     """
     target_ids = np.fromiter(targets, np.int64)
     distance: IntArray = np.full(graph.n_nodes, -1)
@@ -67,25 +67,21 @@ def way_to_nearest(graph: Graph, start: int, targets: Iterable[int], most: int) 
         distance[frontier] = hops
         reached = target_ids[distance[target_ids] == hops]
         if len(reached):
-            return _way_back(graph, distance, int(reached.min()))
+            end, way = int(reached.min()), list[int]()
+            while distance[end]:
+                way.append(end)
+                near = row_ids(graph.adjacency, end)
+                end = int(near[distance[near] == distance[end] - 1][0])
+            return way[::-1]
         if not len(frontier):
             break
     return []
 
 
-def _way_back(graph: Graph, distance: IntArray, end: int) -> list[int]:
-    way: list[int] = []
-    while distance[end]:
-        way.append(end)
-        near = row_ids(graph.adjacency, end)
-        end = int(near[distance[near] == distance[end] - 1][0])
-    return way[::-1]
-
-
 PROMPT = Prompt("operators:prompts/agent_path.j2")
 PURPOSE = "reranked triples"
 MOST = 60
-"""Triples that the model is shown at most."""
+"""The most triples that the model is shown."""
 _ARROW = re.compile(r"\s*(?:[-\u2010-\u2015=]+>|\u2192)\s*")
 _LABEL = re.compile(
     r"^\W*(?:reranked[\s_]*)?(?:(?:triple|fact)[\s_]*)?(?:\d+\s*[.):])?[\s:]*", re.IGNORECASE
@@ -112,11 +108,12 @@ def agent_path(
 ) -> Subgraph:
     """Return at most `top_k` triples that the model finds helpful, best first.
 
-    A step uses `subgraph` (its paths, or its relationships without paths), `relationships`, or
-    both. The model is shown the first 60 triples in their stored direction. A triple of the reply
-    that was shown becomes its relationship, in either direction; any other triple is kept as text.
-    After two replies without a triple the first `top_k` triples are returned, which counts as a
-    fallback. Without triples no call is made. Raises CallFailed if the model fails.
+    The triples are the paths of `subgraph` (or its relationships if it has no paths), the given
+    `relationships`, or both. The model is shown the first 60 triples in their stored direction. A
+    triple of the reply is matched with the triples shown, in either direction; a triple that
+    matches none is kept as text. After two replies without a triple the first `top_k` triples are
+    returned, which counts as a fallback. Without triples no call is made. Raises CallFailed if the
+    model fails.
     Source: Zhou et al. 2025, section 6.1, subgraph "AgentPath"; DALK (Li et al. 2024), section 3.3.
     """
     paths = _paths_of(subgraph, relationships)
@@ -155,10 +152,7 @@ def _paths_of(
 
 
 def _triples(text: str, cut: bool) -> tuple[tuple[str, ...], ...]:
-    """Return the two or three parts of each line with arrows; skip a truncated line.
-
-    Raises UnreadableReply without a triple.
-    """
+    """Return the two or three parts of each line with arrows, without a truncated last line."""
     lines = re.split(r"[\n;]", text)
     triples = []
     for line in lines[:-1] if cut and len(lines) > 1 else lines:
@@ -173,7 +167,7 @@ def _triples(text: str, cut: bool) -> tuple[tuple[str, ...], ...]:
 def _subgraph_of(
     graph: Graph, triples: Sequence[tuple[str, ...]], written: Mapping[int, tuple[str, ...]]
 ) -> Subgraph:
-    row_of: dict[tuple[str, ...], int] = {}
+    row_of: dict[tuple[str, ...], int] = {}  # the stored direction and earlier rows come first
     for backwards in (True, False):
         for row, parts in reversed(list(written.items())):
             head, relation, tail = (normalise_name(part) for part in parts)

@@ -1,4 +1,4 @@
-"""The prize-collecting Steiner tree of nodes and relationships."""
+"""The prize-collecting Steiner tree over retrieved nodes and relationships."""
 
 from typing import Annotated
 
@@ -29,12 +29,12 @@ def steiner(
     n_values: PositiveInt = 4,
     cost: Annotated[float, Field(gt=0)] = 0.5,
 ) -> tuple[Subgraph, Ranked[Node], Ranked[Relationship]]:
-    """Return the prize-collecting Steiner tree, and its nodes and relationships by prize.
+    """Return the prize-collecting Steiner tree, and its nodes and relationships ranked by prize.
 
-    The best of k nodes has the prize k, the next k - 1, the last 1. Relationships have the prizes
-    of `relationship_prizes` and cost at most `cost` each. Score: the prize, 0 for nodes and
-    relationships that only connect. Ties by lower id. Without prizes the tree is empty; without
-    relationships it is the best node.
+    The best of k nodes has the prize k, the next k - 1, the last 1. `relationship_prizes` gives the
+    prizes of relationships, and each costs at most `cost`. Score: the prize; nodes and
+    relationships that only connect the tree have 0. Ties by lower id. Without prizes the tree is
+    empty; without relationships it is the best node.
     Source: G-retriever (He et al. 2024), section 5.3; Zhou et al. 2025, section 6.1, subgraph
     "Steiner" (their text says Steiner tree; both codes solve the prize-collecting Steiner tree).
     """
@@ -50,15 +50,15 @@ def steiner(
 
 
 DECAY = 0.01
-"""Least relative difference between successive prizes: the constant c of G-retriever."""
+"""The constant c of G-retriever, which makes each prize lower than the previous prize."""
 
 
 def relationship_prizes(similarities: FloatArray, n_values: int) -> FloatArray:
-    """Return the prize of each relationship by its similarity, float64.
+    """Return the prize of each relationship by its similarity, float64 (n,).
 
-    The `n_values` best distinct similarities (to six decimals) earn prizes, all other similarities
-    earn 0. The j-th best of k, from 0, shared by n_j relationships, earns each of them min((k - j)
-    / n_j, last - c), where `last` is k at first, then (1 - c) times the previous prize, and c is
+    Only the k = `n_values` highest distinct similarities (to six decimals) have prizes; all others
+    have 0. If n_j relationships have the j-th highest similarity (j from 0), each has the prize
+    min((k - j) / n_j, last - c). `last` is k at first, then (1 - c) times the previous prize; c is
     0.01.
 
     >>> relationship_prizes(np.array([0.9, 0.9, 0.7, 0.2, 0.1]), 3).round(3).tolist()
@@ -83,12 +83,12 @@ def prized_subgraph(
 ) -> tuple[IntArray, IntArray]:
     """Return the nodes and the relationships of the prize-collecting Steiner tree, ascending.
 
-    `node_prizes` is (n_nodes,), `prizes` (n_relationships,). A relationship costs min(`cost`, best
-    prize of a relationship * (1 - c / 2)), or `cost` without prizes. A smaller prize lowers the
-    cost; the rest of a greater prize goes to a virtual node in the middle of the relationship,
-    whose halves are free. Loops are left out. The costs of the tree plus the prizes outside are at
-    most twice the optimum; ties by the order of the rows, as in the released code. Without prizes
-    the tree is empty.
+    `node_prizes` is (n_nodes,), `prizes` (n_relationships,). A relationship costs min(`cost`,
+    (1 - c / 2) * highest prize of a relationship), or `cost` if no relationship has a prize. A
+    prize below the cost is subtracted from it. A prize above the cost makes the relationship free:
+    it is split by a virtual node, which has the rest of the prize. Loops are left out. The costs of
+    the tree plus the prizes outside it are at most twice the optimum; ties by the order of the
+    relationships, as in the released code. Without prizes the tree is empty.
     Source: G-retriever (He et al. 2024), section 5.3, and its released code; Goemans & Williamson
     1995; Hegde, Indyk & Schmidt 2014, by `pcst_fast` ("gw" pruning).
     """
