@@ -1,4 +1,4 @@
-"""DALK: triples rewritten as sentences, and an answer reasoned from them step by step."""
+"""DALK: rewrite triples as sentences, and answer by reasoning over the sentences step by step."""
 
 from pydantic import PositiveInt
 
@@ -15,7 +15,7 @@ SENTENCES = Prompt("methods:dalk/prompts/sentences.j2")
 STEPS = Prompt("methods:dalk/prompts/steps.j2")
 FINAL = Prompt("methods:dalk/prompts/answer.j2")
 REASONING_TOKENS = 128
-"""Tokens of the sentences, and of the reasoning."""
+"""Token limit of the sentences, and of the reasoning."""
 
 
 @operator("context.evidence", calls=1, supplies={"triples"})
@@ -31,8 +31,8 @@ def evidence(
 ) -> Context:
     """Add the subgraph's triples to the context, rewritten as sentences by the model.
 
-    They form one piece, headed by `label`. An empty subgraph adds nothing and makes no call. Raises
-    CallFailed if the model does not reply.
+    The sentences form one piece that begins with `label`. An empty subgraph adds nothing and makes
+    no call. Raises CallFailed if the model does not reply.
     Source: DALK (Li et al. 2024), section 3.3; Zhou et al. 2025, section 6.2.
     """
     before = context or Context(())
@@ -40,10 +40,8 @@ def evidence(
     lines += list(subgraph.texts)
     if not lines:
         return before
-    summary = reply(
-        llm, prompt.render({"triples": lines}), max_tokens=REASONING_TOKENS
-    ).text.strip()
-    text = f"{label}: {summary}"
+    chat = prompt.render({"triples": lines})
+    text = f"{label}: {reply(llm, chat, max_tokens=REASONING_TOKENS).text.strip()}"
     piece = Piece("evidence", label, text, 1.0, tokenizer.count(text), chunks=())
     return Context((*before.pieces, piece), before.cut, before.share)
 
@@ -58,11 +56,11 @@ def stepwise(
     prompt: Prompt = FINAL,
     max_tokens: PositiveInt | None = None,
 ) -> Answer:
-    """Answer after step-by-step reasoning over the evidence, in two calls.
+    """Answer in two calls: the model reasons over the evidence step by step, then answers.
 
-    The answer prompt gets the `reasoning`, which is also the last of its `blocks`. The question's
-    answer form limits the answer, unless `max_tokens` does. Raises CallFailed if the model does not
-    reply.
+    The answer prompt contains the reasoning as `reasoning`, and as the last of its `blocks`. By
+    default the question's answer form sets the token limit of the answer. Raises CallFailed if the
+    model does not reply.
     Source: DALK (Li et al. 2024), section 3.3; Zhou et al. 2025, section 6.2.
     """
     first = {**reader_values(question, context.pieces), "reasoning": ""}

@@ -17,8 +17,8 @@ REPLY_TOKENS = 320
 class SubQuestions(BaseModel):
     """Reply to the decomposition prompt.
 
-    The schema ends the list at 6 questions of 200 characters, so that a small model stops; a longer
-    list from a server without schemas is read whole.
+    The schema ends the list at 6 questions of 200 characters, so that a small model stops. A longer
+    list from a server that does not enforce schemas is read completely.
     """
 
     sub_questions: list[Annotated[str, Field(json_schema_extra={"maxLength": 200})]] = Field(
@@ -39,9 +39,9 @@ def decompose(
 ) -> Query:
     """Ask the model to decompose the question into at most `at_most` distinct sub-questions.
 
-    `with_question` adds the question itself in front. If the model returns no sub-question, the
+    `with_question` puts the question itself before them. If the model returns no sub-question, the
     question is the only query. After two unreadable replies, or without a reply, the question is
-    also the only query, and a fallback is counted.
+    also the only query, which counts as a fallback.
     Source: Press et al. 2023 (self-ask), section 3; Khot et al. 2023 (decomposed prompting).
     """
     chat = prompt.render({"question": question.text, "most": at_most})

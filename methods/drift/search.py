@@ -31,7 +31,7 @@ class FollowUp:
 class DriftAnswer:
     """An intermediate answer and its score, 1..100.
 
-    `chunks` are the chunks that the answer quotes; an answer of a model quotes none.
+    `chunks` are the chunks that the answer quotes; an answer that a model wrote quotes none.
     """
 
     text: str
@@ -42,9 +42,9 @@ class DriftAnswer:
 @value("trail")
 @dataclass(frozen=True)
 class Trail:
-    """Distinct follow-up questions and the answers found, both in order.
+    """Distinct follow-up questions and the answers found so far, both in order.
 
-    The first `n_searched` follow-ups have been searched for; the next is the current one.
+    The first `n_searched` follow-ups have been searched for; the next is the current follow-up.
     """
 
     follow_ups: tuple[FollowUp, ...]
@@ -56,18 +56,18 @@ class Trail:
 
     @property
     def current(self) -> FollowUp | None:
-        """The current follow-up; None after the last follow-up."""
+        """The current follow-up; None if all follow-ups have been searched for."""
         return self.follow_ups[self.n_searched] if self.n_searched < len(self.follow_ups) else None
 
     @property
     def query(self) -> Query:
-        """The current follow-up as a query; empty after the last follow-up."""
+        """The current follow-up as a query; empty if all follow-ups have been searched for."""
         return Query((self.current.text,) if self.current else ())
 
     def searched(self, findings: Sequence[DriftAnswer], new: Sequence[str], depth: int) -> "Trail":
-        """Return the trail after the current search, with its answers and its new follow-ups.
+        """Return the trail after the current search, with the new answers and new follow-ups.
 
-        Follow-ups deeper than `depth` and known follow-ups are not added.
+        Known follow-ups, and follow-ups deeper than `depth`, are not added.
         """
         below = 1 + (self.current.depth if self.current else 0)
         known = {one.text for one in self.follow_ups}
@@ -83,7 +83,7 @@ class Trail:
 @value("none_open")
 @dataclass(frozen=True)
 class NoneOpen:
-    """End of the search when no follow-up is left; counts the searches."""
+    """Says that no follow-up is left, which ends the search; `n_searched` counts the searches."""
 
     n_searched: int
 
@@ -92,9 +92,9 @@ FollowUpText = Annotated[str, Field(json_schema_extra={"maxLength": 200})]
 
 
 class DriftReply(BaseModel):
-    """An answer, its score, and follow-up questions.
+    """A model's reply: an answer, its score, and follow-up questions.
 
-    A server that enforces a schema ends a follow-up at 200 characters.
+    The reply schema limits a follow-up to 200 characters.
     """
 
     answer: str
@@ -103,28 +103,26 @@ class DriftReply(BaseModel):
 
     @property
     def findings(self) -> tuple[DriftAnswer, ...]:
-        """The answer with its score; empty if it has no text."""
+        """The answer with its score; empty if the reply has no answer."""
         text, score = self.answer.strip(), max(self.score, 1)
         return (DriftAnswer(text, score),) if text else ()
 
 
 @lru_cache(maxsize=64)
 def reply_of(most: int) -> type[DriftReply]:
-    """Return a reply type whose schema limits the follow-ups; longer lists are cut later."""
+    """Return a reply type whose schema limits the follow-ups to `most`; a longer list is read."""
     bounded: Any = Field(default=[], json_schema_extra={"maxItems": most})
     return create_model("Bounded", __base__=DriftReply, follow_ups=(list[FollowUpText], bounded))
 
 
 def follow_ups(findings: Sequence[DriftReply], most: int) -> tuple[str, ...]:
-    """Return the distinct follow-ups of some replies, at most `most` per reply."""
+    """Return the distinct follow-ups of the replies, at most `most` of each reply."""
     return unique(
         [text.strip() for one in findings for text in one.follow_ups[:most] if text.strip()]
     )
 
 
 PARAGRAPH = answer_form("paragraph").max_tokens
-QUESTIONS = 256
-"""Tokens for the follow-ups in a reply of the primer."""
 PRIMER = Prompt("methods:drift/prompts/primer.j2")
 
 
@@ -136,10 +134,11 @@ def titles(
     reports: Reports,
     max_follow_ups: PositiveInt = 5,
 ) -> tuple[Trail, Query]:
-    """Return "title: question" follow-ups for the first reports; the first follow-up is the query.
+    """Make follow-ups "title: question" from report titles; the first follow-up is the query.
 
-    At most `max_follow_ups` distinct follow-ups, in the order of the communities; reports without a
-    title are skipped. Without titles the question is the only follow-up. No answer is given.
+    There are at most `max_follow_ups` distinct follow-ups, in the order of the communities; reports
+    without a title are skipped. If no report has a title, the question is the only follow-up. The
+    trail has no answers.
     Source: this project; DRIFT's primer without a language model.
     """
     named = [reports.titles[row].strip() for row in communities.ids.tolist()]
@@ -167,9 +166,10 @@ def primer(
 
     The context's pieces are divided into `folds` consecutive parts, with one call for each
     non-empty part. Answers are scored 1..100; each part gives at most `max_follow_ups` follow-ups.
-    A reply has the tokens of a paragraph plus 256. An unreadable reply is skipped and counts as a
-    fallback; if all fail, the last failure is raised. Without any follow-up, or without a report,
-    the question is the only follow-up, which counts as a fallback.
+    The token limit of a reply is that of a paragraph plus 256 for the follow-ups. An unreadable
+    reply is skipped and counts as a fallback; if all replies fail, the last failure is raised.
+    Without any follow-up, or without a report, the question is the only follow-up, which counts as
+    a fallback.
     Source: Microsoft GraphRAG's DRIFT search, released code (primer and its folds).
     """
     bounds = [fold * len(context.pieces) // folds for fold in range(folds + 1)]
@@ -181,7 +181,7 @@ def primer(
         if a < b
     ]
     shape = reply_of(max_follow_ups)
-    most = (question.open_tokens or PARAGRAPH) + QUESTIONS
+    most = (question.open_tokens or PARAGRAPH) + 256
     most = min((reply_tokens(llm, chat, most) for chat in chats), default=most)
     results = ask_each(llm, chats, json_format(shape, "DRIFT primer"), max_tokens=most)
     failed = failures(results)
@@ -204,11 +204,11 @@ LOCAL = Prompt("methods:drift/prompts/local.j2")
 def passage(
     question: Question, trail: Trail, context: Context
 ) -> tuple[Trail, Query, NoneOpen | None]:
-    """Store the context's new passages as answers in the trail, and go to the next follow-up.
+    """Add the context's new passages to the trail as answers, and go to the next follow-up.
 
     Passages are the chunks of the context. Score: 100 times the share of the question's distinct
-    words in the passage, rounded, at least 1. No follow-up is added. The search ends after the last
-    follow-up.
+    words that are in the passage, rounded, at least 1. No follow-up is added. The search ends after
+    the last follow-up.
     Source: this project; DRIFT's local search without a language model.
     """
     known, question_words = {one.text for one in trail.findings}, set(words(question.text))
@@ -235,12 +235,12 @@ def answer(
     max_depth: PositiveInt = 2,
     max_follow_ups: PositiveInt = 5,
 ) -> tuple[Trail, Query, NoneOpen | None]:
-    """Add the model's answer to the current follow-up, and move to the next follow-up.
+    """Ask the model to answer the current follow-up, and go to the next follow-up.
 
-    The answer is scored 1..100 by how well it serves the question. At most `max_follow_ups` new
-    follow-ups are appended, down to `max_depth`; follow-ups of the primer have depth 1. A reply has
-    the tokens of a paragraph. A missing or unreadable reply adds nothing and counts as a fallback.
-    The search ends after the last follow-up.
+    The model scores its answer 1..100 by how well it serves the question. At most `max_follow_ups`
+    new follow-ups are appended, down to `max_depth`; follow-ups of the primer have depth 1. The
+    token limit of a reply is that of a paragraph. A missing or unreadable reply adds nothing and
+    counts as a fallback. The search ends after the last follow-up.
     Source: Microsoft GraphRAG's DRIFT search, released code (actions and their local search).
     """
     current = trail.current.text if trail.current else question.text
@@ -261,7 +261,7 @@ def _next_step(trail: Trail) -> tuple[Trail, Query, NoneOpen | None]:
 
 @operator("drift.points")
 def points(trail: Trail) -> Points:
-    """Return the answers of the primer and of all searches, best first; ties keep their order.
+    """Return all answers of the trail as points, best first; ties keep their order.
 
     Source: Microsoft GraphRAG's DRIFT search, released code (all answers are reduced to one).
     """

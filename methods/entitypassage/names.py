@@ -1,4 +1,4 @@
-"""A graph without relationships: names and titles linked to the passages that contain them."""
+"""A graph without relationships: nodes are names and titles, linked to the passages with them."""
 
 import re
 from collections import Counter
@@ -28,7 +28,7 @@ _SENTENCE_END = re.compile(r"[.!?;:]\s")
 
 @dataclass(frozen=True)
 class Name:
-    """A name: its key for comparison, and its text for display."""
+    """A name: `key` is compared, `text` is displayed."""
 
     key: str
     text: str
@@ -42,28 +42,16 @@ class Name:
 
 @dataclass(frozen=True)
 class ChunkNames:
-    """Names of a chunk; `title` is None if it has no title or titles are not read."""
+    """The names in a chunk; `title` is None if the chunk has no title or titles are not read."""
 
     document: str
     title: Name | None
     names: tuple[Name, ...]
     text: str
 
-    @property
-    def all_names(self) -> tuple[Name, ...]:
-        """The title, if any, and the names."""
-        return self.names if self.title is None else (self.title, *self.names)
-
 
 NamedTitles = dict[str, tuple[Name, tuple[Name, ...]]]
-"""Each title as a name, with the names inside it."""
-
-BRACKETS = "brackets"
-"""Rule of merges that drop a title's bracketed part."""
-NO_NAMES = (
-    "The graph has no entities, because the tagger found no names in the texts. Check that the "
-    "texts are in the language of the tagger's model and contain names."
-)
+"""The name of each title, and the names that the title contains."""
 
 
 @artifact("graph.entity_passage", provides={"node.name", "relationship.weight"})
@@ -77,13 +65,13 @@ def entity_passage(
 ) -> Graph:
     """Build a graph of named entities and passage titles, linked to the chunks that name them.
 
-    The tagger reads entities in titles and texts; numbers, ordinals, amounts and dates are
-    excluded. A title without its bracketed part is an entity. Names lose a leading article and a
-    possessive ending; names that differ only in case and accents are one node, named as first read.
-    Redirects of the corpus and acronyms defined in a text are merged into the name that they stand
-    for; `merges` of the graph lists them. `node_chunk` is int64: `title_weight` for the chunk's
-    title (0: titles are not read), 1 for other names. Nodes are in order of first mention, the
-    title first. Raises UserError if there is no name.
+    The tagger finds entities in titles and texts; numbers, ordinals, amounts and dates are
+    excluded. A title without its bracketed part is also an entity. Names lose a leading article and
+    a possessive ending; names that differ only in case and accents are one node, written as in the
+    first mention. Redirects of the corpus, and acronyms that a text defines, are merged into the
+    name that they stand for; `merges` of the graph lists these. `node_chunk` is int64:
+    `title_weight` for the chunk's title (0: titles are not read), 1 for other names. Nodes are in
+    order of first mention, the title first. Raises UserError if there is no name.
     Source: this project; nodes without relationships as in LinearRAG (Zhuang et al. 2025).
     """
     titles = read_titles(chunk_table, nlp) if title_weight else {}
@@ -92,7 +80,7 @@ def entity_passage(
     name_of_alias, merged = merged_names(readings, redirects)
     first_row = {title: row for row, title in reversed(list(enumerate(chunk_table.titles)))}
     bracketed = (
-        Merge(normalise_name(title), name.text, BRACKETS, readings[first_row[title]].document)
+        Merge(normalise_name(title), name.text, "brackets", readings[first_row[title]].document)
         for title, (name, _) in titles.items()
         if "(" in title or "[" in title
     )
@@ -103,13 +91,17 @@ def entity_passage(
     names: dict[str, str] = {}
     weights: dict[tuple[str, int], int] = {}
     for chunk, row in enumerate(readings):
-        for name in (name_of_alias.get(name.key, name) for name in row.all_names):
+        all_names = (row.title, *row.names) if row.title else row.names
+        for name in (name_of_alias.get(name.key, name) for name in all_names):
             names.setdefault(name.key, name.text)
             weights[name.key, chunk] = 1
         if row.title:
             weights[row.title.key, chunk] = title_weight
     if not names:
-        raise UserError(NO_NAMES)
+        raise UserError(
+            "The graph has no entities, because the tagger found no names in the texts. Check that "
+            "the texts are in the language of the tagger's model and contain names."
+        )
     row_of = {key: row for row, key in enumerate(names)}
     cells = {(row_of[key], chunk): weight for (key, chunk), weight in weights.items()}
     matrix = count_csr(cells, (len(names), len(readings)))
@@ -118,7 +110,7 @@ def entity_passage(
 
 
 def read_titles(chunk_table: ChunkTable, nlp: Nlp) -> NamedTitles:
-    """Return each title as a name, with the names inside it."""
+    """Return the name of each title, and the names that the title contains."""
     texts = [title for title in dict.fromkeys(chunk_table.titles) if Name.of(title).key]
     name_of = cache(Name.of)
     return {
@@ -135,7 +127,7 @@ def _named(sentences: Iterable[Sentence], name_of: Callable[[str], Name]) -> Ite
 def read_names(
     chunk_table: ChunkTable, nlp: Nlp, titles: NamedTitles, progress: Progress
 ) -> list[ChunkNames]:
-    """Return the names of each chunk, names in its title first; single letters are left out."""
+    """Return the names of each chunk, those in its title first; single letters are left out."""
     readings, name_of = [], cache(Name.of)
     texts = list(chunk_table.texts)
     with progress.task("reading names", len(texts)) as advance:
@@ -152,16 +144,16 @@ def read_names(
 
 
 Definition = tuple[Name, Name, str]
-"""An alias, its name, and the document that defines it."""
+"""An alias, the name that it stands for, and the document that says so."""
 
 
 def merged_names(
     chunks: Sequence[ChunkNames], redirects: Mapping[str, Sequence[str]]
 ) -> tuple[dict[str, Name], list[Merge]]:
-    """Return the name that replaces each alias, by the alias's key, and the list of merges.
+    """Return the name that replaces each alias, keyed by the alias, and the list of merges.
 
-    `redirects` lists other names of each document's title. Redirects precede acronyms. An alias
-    with several names is not merged, and a title is not an alias.
+    `redirects` lists the aliases of each document's title; they are merged before acronyms. An
+    alias that stands for several names is not merged, and a title is never an alias.
     """
     title_of = {row.document: row.title for row in chunks if row.title}
     titles = {row.title.key for row in chunks if row.title}
@@ -250,9 +242,10 @@ def _long_form(short: str, words: str) -> str:
 
 @operator("chunk.restart")
 def chunk_restart(chunk_scores: ChunkScores, *, n_dense: PositiveInt = 200) -> ChunkScores:
-    """Return the restart weights of the `n_dense` best chunks: score minus their lowest score.
+    """Weight the `n_dense` best chunks for a restart: score minus the lowest score among them.
 
-    The weights sum to 1 and are equal if all margins are 0; other chunks have 0.
+    The weights are divided by their sum; if all these scores are equal, so are the weights. Other
+    chunks have weight 0.
     Source: this project.
     """
     best = chunk_scores.top(n_dense)
@@ -263,12 +256,12 @@ def chunk_restart(chunk_scores: ChunkScores, *, n_dense: PositiveInt = 200) -> C
 
 @operator("node.restart")
 def node_restart(nodes: Ranked[Node], *, graph: Graph) -> Ranked[Node]:
-    """Weight nodes by score / (number of their chunks, at least 1); the weights sum to 1.
+    """Weight nodes for a restart: score / number of chunks, divided by the sum of these weights.
 
-    Of duplicates the best score counts; negative scores count as 0. If all scores are 0, so are the
-    weights. Ties by lower id.
-    Source: HippoRAG (Gutierrez et al. 2024), section 2.3, node specificity; the sum is this
-    project's.
+    A node without chunks counts as having 1. A duplicate node counts with its best score; negative
+    scores count as 0. If all scores are 0, so are the weights. Ties by lower id.
+    Source: HippoRAG (Gutierrez et al. 2024), section 2.3, node specificity; the division by the
+    sum is this project's.
     """
     rows, best = best_score_by_id(nodes.ids, nodes.scores, least=0.0)
     inside = graph.node_chunk.indptr

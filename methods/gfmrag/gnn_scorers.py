@@ -22,7 +22,7 @@ EmbedderCheck = Literal["name", "length"]
 
 
 class _Network(BaseModel):
-    """Network section of a checkpoint; any other architecture is refused."""
+    """The network section of a checkpoint's `config.json`; other architectures are refused."""
 
     feat_dim: int
     input_dim: int
@@ -43,10 +43,10 @@ def released_weights(
 ) -> GnnWeights:
     """Read the weights of a released checkpoint (`graph.checkpoint`).
 
-    Its files are `config.json` and `model.pth`. The run's embedder must be the checkpoint's,
-    compared by the last part of the name. `embedder_check="length"` compares only the length of
-    vectors, for the same model under another name. Raises UserError for another embedder, another
-    architecture, or parameters that do not fit it.
+    Its files are `config.json` and `model.pth`. The run must have the embedder that the checkpoint
+    was trained with; the last parts of the two names are compared. `embedder_check="length"`
+    compares only the length of vectors, for the same model under another name. Raises UserError for
+    another embedder, an unsupported architecture, or parameters that do not fit the architecture.
     Source: GFM-RAG (Luo et al. 2025), its release, `rmanluo/GFM-RAG-8M`.
     """
     config = checkpoint.config
@@ -60,7 +60,10 @@ def released_weights(
 
 
 def parameters_of(checkpoint: Checkpoint) -> dict[str, NDArray[np.float32]]:
-    """Return a checkpoint's parameters by name, float32; raises UserError for anything else."""
+    """Return the parameters in a checkpoint, keyed by name, float32.
+
+    Raises UserError if the file has anything other than named tensors.
+    """
     import pickle
 
     import torch
@@ -125,8 +128,9 @@ def entity_scorer(
 ) -> EntityScorer:
     """Combine the network with the edges of a graph and the vectors of its relation names.
 
-    Each relation has an inverse, embedded as "inverse_" and its name; synonymy edges are embedded
-    as "equivalent". Raises UserError if the weights were trained with vectors of another length.
+    Each relation has an inverse, embedded as "inverse_" and its name; synonymy edges have the
+    relation "equivalent". Raises UserError if the weights were trained with vectors of another
+    length.
     Source: GFM-RAG (Luo et al. 2025), its release.
     """
     _check_length(gnn_weights, embedder)
@@ -146,12 +150,12 @@ def query_gnn(
     inverse_start: bool = True,
     top_k: PositiveInt | None = 20,
 ) -> list[Ranked[Node]]:
-    """Rank nodes by the graph network's estimate that the answer needs them.
+    """Rank nodes by the graph network's estimate of whether the answer needs them.
 
     The network starts with the question's state at the given nodes and passes it along the
-    relationships; without nodes no node is returned. With `inverse_start` a node starts with 1 /
-    (number of its chunks), else with 1. Score: a logit; ties by lower id; `top_k=None` returns all
-    nodes.
+    relationships; without given nodes no node is returned. A start node has the weight 1 / (number
+    of its chunks), or 1 with `inverse_start=false`. Score: a logit; ties by lower id; `top_k=None`
+    returns all nodes.
     Source: GFM-RAG (Luo et al. 2025), its release (`init_entities_weight`).
     """
     vectors = embedder.encode([one.text for one in question], kind="question")
@@ -178,9 +182,9 @@ def by_entities(
 ) -> Ranked[Chunk]:
     """Rank chunks by the given nodes that they name, each weighted by 1 / (number of its chunks).
 
-    Score: the sum of the weights; without `inverse` each weight is 1; with `scored` a weight is
-    multiplied by the node's score, which may be negative. Chunks without a given node are left out.
-    Ties by lower id.
+    Score: the sum of the nodes' weights. With `inverse=false` each weight is 1; with `scored` a
+    weight is multiplied by the node's score, which may be negative. Chunks without a given node are
+    left out. Ties by lower id.
     Source: GFM-RAG (Luo et al. 2025), its release: one of its four document rankers, the default
     (`inverse`, over the 20 best entities).
     """

@@ -39,16 +39,14 @@ if TYPE_CHECKING:
     from torch.nn import ModuleDict
 
 TEMPERATURE = 0.2
-"""Temperature of the softmax that weights negative entities in the release."""
-ENTITY_SHARE, LIST_SHARE = 0.3, 0.7
-"""Weights of the entity loss and of the list loss in the release."""
+"""Temperature of the softmax that weights negative entities, as in the released code."""
 _LEAST = 1e-5
 BATCH, DEV_SHARE = 8, 0.1
-"""Batch size, as in the release; share of questions held out for development."""
+"""Batch size, as in the released code; share of questions held out for development."""
 WORLD_SEED = 2_000_003
-"""Added to the training seed, so that no run's world is the training world."""
+"""Added to the training seed, so that no run is evaluated on the training world."""
 N_BEST = 20
-"""The k of the development recall@k."""
+"""k of recall@k on the development questions."""
 
 
 def initialise(network: "ModuleDict", chance: np.random.Generator) -> None:
@@ -58,20 +56,19 @@ def initialise(network: "ModuleDict", chance: np.random.Generator) -> None:
     most = 1.0
     for name, values in network.named_parameters():
         if "layer_norm" not in name:
-            most = (
-                values.shape[1] ** -0.5 if values.ndim == 2 else most
-            )  # a bias follows its weight
+            most = values.shape[1] ** -0.5 if values.ndim == 2 else most  # bias after its weight
             drawn = chance.uniform(-most, most, values.shape).astype(np.float32)
             values.data = torch.from_numpy(drawn)
 
 
 def loss_of(scores: "Tensor", targets: "Tensor") -> "Tensor":
-    """Return the release's loss of logits (questions, nodes) against target nodes, 0 or 1.
+    """Return the loss of GFM-RAG's released code for logits and target nodes, 0 or 1.
 
-    0.3 times the entity loss plus 0.7 times the list loss. The entity loss is the cross-entropy,
-    half from the mean over target nodes and half from the mean over other nodes, weighted by a
-    softmax of their logits / 0.2. The list loss is the mean over target nodes of -log(probability /
-    sum of all probabilities). Every question needs a target and another node.
+    `scores` and `targets` are (n_questions, n_nodes). The loss is 0.3 times the entity loss plus
+    0.7 times the list loss. The entity loss is a weighted cross-entropy: half the weight is on the
+    target nodes, equally, and half on the other nodes, by a softmax of their logits / 0.2. The list
+    loss is the mean over target nodes of -log(probability / sum of all probabilities). Every
+    question needs at least one target node and one other node.
     """
     import torch
     from torch.nn import functional
@@ -84,15 +81,15 @@ def loss_of(scores: "Tensor", targets: "Tensor") -> "Tensor":
     entity = (each * weight).sum(dim=1) / weight.sum(dim=1)
     share = chance / (chance.sum(dim=1, keepdim=True) + _LEAST)
     ranked = (-torch.log(share + _LEAST) * targets).sum(dim=1) / n_targets.squeeze(1)
-    return ENTITY_SHARE * entity.mean() + LIST_SHARE * ranked.mean()
+    return 0.3 * entity.mean() + 0.7 * ranked.mean()
 
 
 class TrainingGraph(NamedTuple):
     """Graph with training questions.
 
-    `relations` float32 (n_kinds, d) and `questions` float32 (n, d) are text vectors. `start` and
-    `targets` are float32 (n, n_nodes): the state with which a question begins, and 1 for nodes of
-    its evidence. `is_dev` is bool (n,).
+    `relations` float32 (n_kinds, d) and `questions` float32 (n, d) are text vectors. `start`
+    float32 (n, n_nodes) are the initial weights of the nodes for each question; `targets` float32
+    (n, n_nodes) are 1 for nodes of its evidence. `is_dev` bool (n,) marks development questions.
     """
 
     edges: KindedEdges
@@ -193,8 +190,8 @@ def _train(
     is_dev = np.concatenate([one.is_dev for one in graphs])
     if not is_dev.any() or is_dev.all():
         raise UserError(
-            "No training or no development question can be used, because its entities are not "
-            "nodes of the graph. Raise build.gnn_weights.questions."
+            "No training question or no development question can be used, because the entities of "
+            "the questions are not nodes of the graph. Raise build.gnn_weights.questions."
         )
     network = shape.network()
     initialise(network, chance)
@@ -224,7 +221,7 @@ def _train(
             f"Lower build.gnn_weights.learning_rate ({learning_rate})."
         )
     progress.say(
-        f"graph network: recall@{N_BEST} {best_weights.statistics['dev_recall']:.3f} of the wanted "
+        f"graph network: recall@{N_BEST} {best_weights.statistics['dev_recall']:.3f} of the target "
         f"entities on {int(is_dev.sum())} development questions "
         f"(epoch {best_weights.statistics['epoch']:.0f} of {epochs})"
     )
@@ -235,9 +232,9 @@ def _train(
 def _batches(
     network: "ModuleDict", graphs: Sequence[TrainingGraph], chance: np.random.Generator | None
 ) -> "Iterator[tuple[Tensor, Tensor]]":
-    """Yield the logits and wanted nodes of each batch.
+    """Yield the logits and target nodes of each batch: shuffled training questions with `chance`.
 
-    With `chance`, batches have shuffled training questions, else development questions.
+    Without `chance` the batches have the development questions.
     """
     import torch
 

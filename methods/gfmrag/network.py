@@ -1,4 +1,4 @@
-"""The query-conditioned graph network of GFM-RAG: its weights and its inference, in torch."""
+"""GFM-RAG's graph network, conditioned on the question: its weights and its inference, in torch."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -21,15 +21,15 @@ if TYPE_CHECKING:
     from torch.nn import ModuleDict
 
 EQUIVALENT, INVERSE = "equivalent", "inverse_"
-"""The release's name of synonymy edges, and its prefix of inverse relations."""
+"""The released code's relation of synonymy edges, and its prefix of inverse relations."""
 _WEIGHTS = "weights.npz"
 _SHAPE, _SHORT_CUT = "shape", "short_cut"
 _BLOCK = 1 << 16
-"""Edges whose messages are computed together."""
+"""Number of edges whose messages are computed together."""
 
 
 class NetworkShape(NamedTuple):
-    """Sizes of a network: text vectors, node states, message layers and final layers."""
+    """Sizes of a network: of text vectors and node states, and numbers of layers."""
 
     text: int
     hidden: int
@@ -38,7 +38,7 @@ class NetworkShape(NamedTuple):
     layer_norm: bool = True
 
     def network(self) -> "ModuleDict":
-        """Return an untrained network whose parameters have the names of the release."""
+        """Return an untrained network; its parameters have the names of the released code."""
         from torch import nn
 
         d, wide = self.hidden, 2 * self.hidden
@@ -63,10 +63,10 @@ class NetworkShape(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class GnnWeights:
-    """Parameters of a network, float32, under the names of the release.
+    """Parameters of a network, float32, keyed by their names in the released code.
 
     With `short_cut` each layer adds its input to its output. `statistics` of the training are
-    written to the artifact's recipe and not loaded again.
+    written to the artifact's recipe, but `load` does not read them.
     """
 
     shape: NetworkShape
@@ -105,7 +105,7 @@ class GnnWeights:
 
 
 class KindedEdges(NamedTuple):
-    """Directed edges with their relation numbers, each int64 (n_edges,)."""
+    """Directed edges: source, target, and the number of the relation, each int64 (n_edges,)."""
 
     source: IntArray
     kind: IntArray
@@ -115,8 +115,8 @@ class KindedEdges(NamedTuple):
 def edges_of(graph: Graph) -> tuple[KindedEdges, tuple[str, ...]]:
     """Return a graph's relationships and their inverses as edges, and the names of the relations.
 
-    Synonymy edges lead both ways, as in the release, and have inverses too. The inverse of relation
-    r of the first half of the names is r + half.
+    As in the released code, a synonymy edge becomes an edge in each direction, and each of these
+    has an inverse. The second half of the names are the inverses of the first half, in its order.
     """
     synonym = np.asarray(graph.synonym, bool)
     kinds: dict[str, int] = {}
@@ -136,7 +136,7 @@ def edges_of(graph: Graph) -> tuple[KindedEdges, tuple[str, ...]]:
 
 
 def mention_weights(graph: Graph) -> FloatArray:
-    """Return 1 / (number of its chunks) for each node, float64 (n_nodes,); 0 without chunks."""
+    """Return 1 / (number of chunks) of each node, float64 (n_nodes,); 0 for a node without one."""
     return inverse(np.diff(graph.node_chunk.indptr))
 
 
@@ -146,9 +146,9 @@ def logits(
 ) -> "Tensor":  # fmt: skip
     """Return the logit of each node for each question, (n_questions, n_nodes).
 
-    `relations` (n_kinds, d) and `questions` (n_questions, d) are text vectors; `start`
-    (n_questions, n_nodes) is the share of the question's state with which a node begins. All are on
-    the device of the network.
+    `relations` (n_kinds, d) and `questions` (n_questions, d) are text vectors. `start`
+    (n_questions, n_nodes) are the weights of the question's state in the initial states of nodes.
+    All are on the device of the network.
     Source: GFM-RAG (Luo et al. 2025), its release: DistMult messages, summed with the initial
     state.
     """
@@ -174,10 +174,10 @@ def logits(
 
 @dataclass(frozen=True, eq=False)
 class EntityScorer(Columns):
-    """Network weights with the edges and the relation vectors of one graph.
+    """Weights of the network with the edges and the relation vectors of one graph.
 
-    `source`, `kind` and `target` are `KindedEdges`; `relations` is float32 (n_relations, d),
-    inverses in its second half.
+    `source`, `kind` and `target` are as in `KindedEdges`; `relations` is float32 (n_relations, d),
+    with the inverse relations in its second half.
     """
 
     weights: GnnWeights
@@ -191,10 +191,10 @@ class EntityScorer(Columns):
         return self.weights.network()
 
     def logits(self, question: Vectors, start: FloatArray) -> FloatArray:
-        """Return the logit of each node: how likely the answer needs it; float64 (n_nodes,).
+        """Return for each node the logit that the answer needs it, float64 (n_nodes,).
 
-        `question` (d,) is the question's vector; `start` (n_nodes,) is the share of its state with
-        which a node begins.
+        `question` (d,) is the question's vector; `start` (n_nodes,) are the initial weights of the
+        nodes, as in the function `logits`.
         """
         import torch
 

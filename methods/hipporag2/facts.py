@@ -1,4 +1,4 @@
-"""HippoRAG 2: facts linked to the whole question, and their filter by a model."""
+"""HippoRAG 2: link the whole question to facts, and let a model filter the facts."""
 
 from collections.abc import Sequence
 
@@ -16,7 +16,6 @@ from graphrag_bench.values import Query, Question, Ranked, Relationship
 from operators.search import scaled_similarity, vectors_of
 
 PROMPT = Prompt("methods:hipporag2/prompts/filter_triples.j2")
-REPLY_TOKENS = 64
 
 
 @operator("relationship.link", batched=True, requires={"node.name", "relationship.name"})
@@ -29,11 +28,12 @@ def link(
     embedder: Embedder,
     top_k: PositiveInt = 5,
 ) -> list[Ranked[Relationship]]:
-    """Rank facts by similarity to the question, or to a query used instead.
+    """Rank facts (relationships) by similarity to the question, or to the query that replaces it.
 
-    Score: the cosine, rescaled so that the least similar fact of the graph has 0 and the most
-    similar 1; 1 for all if all are equal. Of several query texts the best counts. Synonymy edges
-    are not facts. Ties by lower id. Unlike `relationship.vdb` it scores every fact, for the scale.
+    Score: the cosine, scaled so that the least similar fact of the graph has 0 and the most similar
+    1; 1 for all if all are equal. Of several query texts the best counts. Synonymy edges are not
+    facts. Ties by lower id. The scale needs the cosine of every fact, which `relationship.vdb` does
+    not compute.
     Source: HippoRAG 2 (Gutierrez et al. 2025), section 3.3, query to triple, top 5.
     """
     facts = ~np.asarray(graph.synonym, bool)
@@ -47,9 +47,9 @@ def link(
 
 @operator("relationship.filter.none", order="the order given")
 def filter_none(relationships: Ranked[Relationship]) -> Ranked[Relationship]:
-    """Keep all relationships: the filter switched off.
+    """Keep all relationships: HippoRAG 2 without its filter.
 
-    Source: HippoRAG 2 (Gutierrez et al. 2025), table 5, without the filter.
+    Source: HippoRAG 2 (Gutierrez et al. 2025), table 5.
     """
     return relationships
 
@@ -77,20 +77,18 @@ def filter_llm(
 ) -> Ranked[Relationship]:
     """Keep the relationships that the model finds useful for the question.
 
-    The model sees them numbered and returns numbers, possibly none; unknown numbers are skipped.
-    Without relationships no call is made. After two unreadable replies all are kept, which counts
-    as a fallback. Raises CallFailed if the model does not reply.
+    The model sees numbered relationships and replies with numbers, possibly none; unknown numbers
+    are skipped. Without relationships no call is made. After two unreadable replies all
+    relationships are kept, which counts as a fallback. Raises CallFailed if the model does not
+    reply.
     Source: HippoRAG 2 (Gutierrez et al. 2025), section 3.3, recognition memory.
-    Deviation: a prompt of this project with numbers. The release has a prompt tuned by DSPy that
-    rewrites the kept triples and matches them by edit distance.
+    Deviation: the prompt is this project's and asks for numbers. The released code has a prompt
+    tuned by DSPy; its model writes the triples to keep, which are matched by edit distance.
     """
     if not len(relationships):
         return relationships
     triples = [", ".join(graph.triple(row)) for row in relationships.ids.tolist()]
-    numbers = list(range(1, len(triples) + 1))
+    every = Useful(useful=list(range(1, len(triples) + 1)))
     chat = prompt.render({"question": question.text, "triples": triples})
-    all_useful = Useful(useful=numbers)
-    reply = ask(
-        llm, chat, Useful, max_tokens=REPLY_TOKENS, purpose="triple filter", fallback=all_useful
-    )
-    return relationships.take(np.isin(numbers, reply.useful))
+    reply = ask(llm, chat, Useful, max_tokens=64, purpose="triple filter", fallback=every)
+    return relationships.take(np.isin(every.useful, reply.useful))

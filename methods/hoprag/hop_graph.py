@@ -30,21 +30,21 @@ from graphrag_bench.values import DECIMALS, FloatArray, IntArray, best_first
 ANSWERED = Prompt("methods:hoprag/prompts/answered_questions.j2")
 RAISED = Prompt("methods:hoprag/prompts/raised_questions.j2")
 HOP_ATTRIBUTES = PASSAGE_ATTRIBUTES | {"relationship.description", "relationship.keywords"}
-LEADS_TO = "leads to"
 _BLOCK = 64
 QuestionRow = tuple[int, bool, str, tuple[str, ...]]
-"""A question: its chunk, whether the chunk answers it, its text, and the names in it."""
+"""A pseudo-question: its chunk, whether the chunk answers it, its text, and the names in it."""
 SEPARATOR = "; "
-"""Separator of the names in a relationship's keywords."""
+"""Separator of the names in the keywords of a relationship."""
 
 
 @dataclass(frozen=True, eq=False)
 class PseudoQuestions(Columns):
-    """Questions of chunks with the names in them, in chunk order.
+    """Questions that chunks answer or raise, in chunk order, with the names in the questions.
 
-    `texts` and `chunk`, int64, are (n_questions,); `answered`, bool (n_questions,), is true if the
-    chunk answers the question, false if it raises it. `names` are normalised and unique;
-    `question_name` is a bool CSR (n_questions, n_names). `statistics` count the replies read.
+    `texts` and `chunk`, int64, are (n_questions,). `answered`, bool (n_questions,), is true if the
+    chunk answers the question, false if the chunk raises the question. `names` are normalised and
+    unique; `question_name` is a bool CSR (n_questions, n_names). `statistics` counts the model's
+    replies and their faults.
     """
 
     texts: Texts
@@ -58,7 +58,7 @@ class PseudoQuestions(Columns):
         return len(self.texts)
 
     def names_of(self, chunks: IntArray) -> set[str]:
-        """Return the names in the questions of some chunks."""
+        """Return all names in the questions of the given chunks."""
         rows = np.flatnonzero(np.isin(self.chunk, chunks))
         return set(self.names.take(np.unique(self.question_name[rows].indices)))
 
@@ -73,9 +73,9 @@ class ListedQuestions(BaseModel):
 def nlp_questions(*, chunk_table: ChunkTable, nlp: Nlp, progress: Progress) -> PseudoQuestions:
     """Derive answered questions from sentences and raised questions from names, without a model.
 
-    A sentence with a name stands for the question that it answers, preceded by the chunk's title,
-    which is one of its names. Each other name of the chunk, except numbers and dates, raises "What
-    is NAME?". Raises UserError if no name is found.
+    A sentence with a name, preceded by the chunk's title, stands for the question that the sentence
+    answers; the title is one of its names. For each other name in the chunk, except numbers and
+    dates, the chunk raises the question "What is NAME?". Raises UserError if no name is found.
     Source: this project, so that HopRAG's graph needs no language model.
     """
     rows: list[QuestionRow] = []
@@ -112,14 +112,13 @@ def llm_questions(
 ) -> PseudoQuestions:
     """Ask the build model for the questions that each chunk answers or raises.
 
-    Two calls for each chunk. Names are the named entities of a question. An unreadable reply gives
-    no question. Raises UserError if all replies are unreadable or no question is left.
+    Each chunk has two calls. The names of a question are its named entities. An unreadable reply
+    gives no question. Raises UserError if all replies are unreadable or no chunk answers any
+    question.
     Source: HopRAG (Liu et al. 2025), incoming and outgoing pseudo-queries.
     """
-    items, advice = (
-        chunk_names(chunk_table),
-        "To build without a model, set build.pseudo_questions=nlp.",
-    )
+    items = chunk_names(chunk_table)
+    advice = "To build without a model, set build.pseudo_questions=nlp."
     questions: list[tuple[int, bool, str]] = []
     readings: list[dict[int, ListReply[ListedQuestions]]] = []
     extractor = Extractor(llm_build, max_tokens, progress)
@@ -179,17 +178,18 @@ def hop(
     progress: Progress,
     max_df: PositiveInt | None = MAX_DF,
 ) -> Graph:
-    """Build the graph of passages; an edge leads from a raised question to a passage that answers.
+    """Build the graph of passages; an edge leads to a passage that answers a question of another.
 
-    Node i is chunk i, described by the passage. A raised question is matched with the most similar
-    question answered by another passage. Similarity: the mean of the Jaccard index of their names,
-    0..1, and the cosine of their vectors; ties by lower question. Of parallel edges the most
-    similar is kept, then the max(n, n ln(n)) most similar edges for n chunks. An edge is described
-    by the answered question; its keywords are the names of both questions, its weight is the
-    similarity.
+    Node i is chunk i, described by the passage. Each question that a passage raises is matched with
+    the most similar question that another passage answers. Similarity: the mean of the Jaccard
+    index of their names, 0..1, and the cosine of their vectors; ties by lower question. Of parallel
+    edges the most similar is kept, then the max(n, n ln(n)) most similar edges for n chunks. An
+    edge is described by the answered question; its keywords are the names of both questions, its
+    weight is the similarity.
 
-    Candidates share a name or are nearest by vector. A name in more than `max_df` answered
-    questions proposes no candidate (None: no limit). Raises UserError if there is no edge.
+    A raised question is compared with the answered questions that share a name with it, and with
+    its nearest ones by vector. Names in more than `max_df` answered questions are not used to find
+    such candidates (None: no limit). Raises UserError if there is no edge.
     Source: HopRAG (Liu et al. 2025), edges between passages; released code 23898fa.
     """
     raised, answering, similarity = _match(pseudo_questions, question_index, max_df, progress)
@@ -207,7 +207,7 @@ def hop(
     raised, answering = raised[best], answering[best]
     names = pseudo_questions.question_name
     both = sorted_csr(names[raised] + names[answering])
-    relations = Texts.of([LEADS_TO] * len(best))
+    relations = Texts.of(["leads to"] * len(best))
     graph = chunks_as_nodes(n, np.stack([of[raised], of[answering]]), similarity[best], relations)
     return replace(
         graph,
@@ -226,10 +226,8 @@ def _match(
     answered = VectorIndex(np.ascontiguousarray(vectors[answering]))
     n_own = int(np.bincount(of[answering]).max())  # a passage may answer so many itself
     named = questions.question_name.astype(np.int32).tocsr()
-    n_names, frequent = (
-        np.diff(named.indptr),
-        named[answering].getnnz(axis=0) > (len(answering) if max_df is None else max_df),
-    )
+    n_names = np.diff(named.indptr)
+    frequent = named[answering].getnnz(axis=0) > (len(answering) if max_df is None else max_df)
     proposing = named[:, np.flatnonzero(~frequent)]
     best, similarity = np.zeros(len(raised), np.int64), np.zeros(len(raised))
     with progress.task("matching questions", len(raised)) as advance:

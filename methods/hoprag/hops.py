@@ -1,4 +1,4 @@
-"""HopRAG's search: rank first edges, hop along further edges, and select helpful passages."""
+"""HopRAG's search: rank edges by the question, hop along further edges, rank visited passages."""
 
 import re
 from collections.abc import Callable, Sequence
@@ -43,21 +43,19 @@ def hybrid(
     n_candidates: PositiveInt = 200,
     top_k: PositiveInt = 20,
 ) -> list[Ranked[Relationship]]:
-    """Rank relationships by the mean of vector similarity and name overlap with the question.
+    """Rank relationships by vector similarity to the question and overlap with its names.
 
-    Score: the mean of the cosine and of the Jaccard index of the relationship's keywords and the
-    question's names, -0.5..1. Only the `n_candidates` of highest cosine are scored; all other
-    relationships would score at most (1 + the last candidate's cosine) / 2. Ties by lower id.
+    Score, -0.5..1: the mean of the cosine and of the Jaccard index of the relationship's keywords
+    and the question's names. Only the `n_candidates` relationships with the highest cosine are
+    scored; any other would score at most (1 + the last candidate's cosine) / 2. Ties by lower id.
     Source: HopRAG (Liu et al. 2025), hybrid search of edges.
     """
     vectors = embedder.encode([one.text for one in question], kind="question")
     rankings = []
     for names, near in zip(mentions, relationship_index.search(vectors, n_candidates), strict=True):
         question_names, words = names_of(names), graph.keywords
-        name_sets = [
-            set(words[row].split(SEPARATOR)) - {""} if words else set() for row in near.ids
-        ]
-        overlap = np.array([jaccard(one, question_names) for one in name_sets])
+        named = (set(words[row].split(SEPARATOR)) - {""} if words else set() for row in near.ids)
+        overlap = np.array([jaccard(one, question_names) for one in named])
         rankings.append(best_rows(near.ids, (near.scores + overlap) / 2, top_k))
     return rankings
 
@@ -83,9 +81,9 @@ def helpful(
 ) -> list[Ranked[Chunk]]:
     """Rank the given chunks by the mean of their score and their cosine with the question.
 
-    Score: -0.5..1 for chunks scored by their share of visits. Ties by lower id.
+    If the given score is a share of visits, the mean is -0.5..1. Ties by lower id.
     Source: HopRAG (Liu et al. 2025), helpfulness.
-    Deviation: similarity is the cosine alone; the paper's includes names.
+    Deviation: similarity is the cosine; in the paper it includes the overlap of names.
     """
     vectors = embedder.encode([one.text for one in question], kind="question")
     rankings = []
@@ -99,14 +97,17 @@ NEXT = Prompt("methods:hoprag/prompts/next_question.j2")
 HELPFUL = Prompt("methods:hoprag/prompts/helpful.j2")
 CHOOSING, JUDGING = "choose a follow-up question", "judge a passage"
 REPLY_TOKENS = 8
-"""Tokens of a reply: a number, or yes or no."""
+"""Token limit of a reply, which is a number, or yes or no."""
 LEAST_COSINE = 0.7
-"""Threshold of a helpful passage without a model; as in released code a6e425b."""
+"""Without a model, a passage helps if its cosine is above this; as in released code a6e425b."""
 NONE = -1
 Choose = Callable[[Sequence[IntArray]], list[int]]
-"""For the outgoing rows of each passage (never empty): the row to follow, or `NONE`."""
+"""Returns the relationship to follow from each passage, or `NONE`.
+
+The argument lists the outgoing relationships of each passage; no passage has an empty list.
+"""
 Judge = Callable[[Sequence[int]], Sequence[bool]]
-"""Tells which passages help to answer the question."""
+"""Returns for each passage whether it helps to answer the question."""
 
 
 @operator("node.hops.nearest", requires={"relationship.description"})
@@ -120,20 +121,20 @@ def hops_nearest(
     n_hops: PositiveInt = 4,
     width: PositiveInt = 20,
 ) -> Ranked[Node]:
-    """Rank nodes by visits of hops that follow the relationship most similar to the question.
+    """Rank nodes by their visits in hops along the relationships most similar to the question.
 
-    Hops start at the first `width` distinct targets of the given relationships. From each
-    newly visited node the outgoing relationship most similar to the question is followed, ties by
-    lower row, at most `n_hops` times. Score: the share of all visits, 0..1; ties by lower id.
+    Hops start at the first `width` distinct targets of the given relationships. From each node
+    visited for the first time, the outgoing relationship most similar to the question is followed,
+    ties by lower id, for at most `n_hops` hops. Score: the share of all visits, 0..1; ties by lower
+    id.
     Source: HopRAG (Liu et al. 2025), its traversal by similarity instead of a language model.
     """
     vector = embedder.encode([question.text], kind="question")
 
     def choose(choices: Sequence[IntArray]) -> list[int]:
-        scores = (
-            products(vector, relationship_index.vectors, rows[None, :])[0] for rows in choices
-        )
-        pairs = zip(choices, scores, strict=True)
+        index = relationship_index.vectors
+        cosines = (products(vector, index, rows[None, :])[0] for rows in choices)
+        pairs = zip(choices, cosines, strict=True)
         return [int(rows[best_first(cosine, rows)[0]]) for rows, cosine in pairs]
 
     return _follow(relationships, graph, n_hops, width, choose)
@@ -155,12 +156,12 @@ def hops_llm(
     n_hops: PositiveInt = 4,
     width: PositiveInt = 20,
 ) -> Ranked[Node]:
-    """Rank nodes by visits of hops whose relationships the model chooses.
+    """Rank nodes by their visits in hops along relationships that the model chooses.
 
-    Like `node.hops.nearest`, but the model chooses one of the outgoing relationships, or none. One
-    call for each newly visited node, at most `width` a hop; the calls of a hop are parallel. A
-    reply without a valid number follows none and counts as a fallback. Raises CallFailed if the
-    model does not reply.
+    Like `node.hops.nearest`, but the model chooses one of a node's outgoing relationships, or none.
+    There is one call for each node visited for the first time, at most `width` per hop; the calls
+    of a hop are parallel. After a reply without a valid number no relationship is followed, which
+    counts as a fallback. Raises CallFailed if the model does not reply.
     Source: HopRAG (Liu et al. 2025), retrieve, reason, prune.
     """
 
@@ -232,10 +233,9 @@ def judged_nearest(
     n_hops: PositiveInt = 4,
     width: PositiveInt = 20,
 ) -> Ranked[Node]:
-    """Rank passages like `node.judged.llm`; a passage helps if its cosine exceeds 0.7.
+    """Rank passages as `node.judged.llm` does, but judge them by their cosine instead of a model.
 
-    The cosine compares passage and question. A passage is the chunk of a node. No language model
-    is called.
+    A passage is the chunk of a node; it helps if its cosine with the question is above 0.7.
     Source: HopRAG (Liu et al. 2025), released code a6e425b: its traversal with the similarity judge
     of `bfs_sim_node`.
     """
@@ -268,12 +268,13 @@ def judged_llm(
     n_hops: PositiveInt = 4,
     width: PositiveInt = 20,
 ) -> Ranked[Node]:
-    """Rank the passages visited from the relationships' targets, helpful passages first.
+    """Search passages from the targets of relationships, and rank those that the model judges.
 
-    The first `width` distinct targets start with n, n - 1, ... visits for n of them. At each hop
-    the model judges all newly visited passages; each passage gains a visit if it helps and loses a
-    visit if not. Then all neighbours, in either direction, are visited, the first 2 `width` of
-    them. The search ends after `n_hops` hops, or after a hop without a new passage.
+    The first `width` distinct targets are the first passages; n of them start with n, n - 1, ...
+    visits. At each hop the model judges the passages that it has not judged yet; each passage of
+    the hop gains a visit if it helps and loses a visit if not. The next hop has the first 2 `width`
+    neighbours, in either direction, of these passages. The search ends after `n_hops` hops, or
+    after a hop without a new passage.
 
     Score: the Jaccard index of the names in the question and in the passage's pseudo-questions,
     0..1, plus the visits if the passage helps; ties by lower id. A reply that is neither yes nor no

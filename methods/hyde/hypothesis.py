@@ -19,10 +19,10 @@ PROMPT = Prompt("methods:hyde/prompts/passage.j2")
 def hypothetical(
     question: Question, *, llm: ChatModel, prompt: Prompt = PROMPT, max_tokens: PositiveInt = 160
 ) -> Query:
-    """Ask the model for a passage that answers the question, true or not.
+    """Ask the model for a hypothetical passage that answers the question; it may be false.
 
-    A passage cut at `max_tokens` is used as it is. An empty reply is replaced by the question and
-    counts as a fallback. Raises CallFailed if the model does not reply.
+    A passage that ends at `max_tokens` is used as it is. An empty reply is replaced by the question
+    and counts as a fallback. Raises CallFailed if the model does not reply.
     Source: HyDE (Gao et al., ACL 2023), section 3.2.
     """
     passage = reply(llm, prompt.render({"question": question.text}), max_tokens=max_tokens).text
@@ -42,11 +42,11 @@ def vdb_mean(
     with_question: bool = True,
     top_k: PositiveInt = 4,
 ) -> Ranked[Chunk]:
-    """Rank chunks by similarity to the mean of the query texts and, by default, the question.
+    """Rank chunks by similarity to the mean vector of the query texts and the question.
 
-    Query texts are embedded as passages, the question as a question. The mean of the unit vectors
-    is normalised. Score: cosine, -1..1; 0 for all chunks if the vectors cancel out. An empty query
-    finds nothing. Ties by lower id.
+    Query texts are embedded as passages, the question as a question; `with_question=false` leaves
+    the question out. The mean of the unit vectors is normalised. Score: cosine, -1..1; 0 for all
+    chunks if the mean is zero. An empty query finds nothing. Ties by lower id.
     Source: HyDE (Gao et al., ACL 2023), section 3.2, equations 7 and 8.
     """
     if not query.texts:

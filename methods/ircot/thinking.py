@@ -1,4 +1,4 @@
-"""IRCoT's chain of thought: retrieval by one sentence at a time."""
+"""IRCoT: a chain of thought in which each new sentence is the next search query."""
 
 import re
 from dataclasses import dataclass
@@ -13,9 +13,9 @@ from graphrag_bench.values import Chunk, Query, Question, Ranked, value
 
 THOUGHT = Prompt("methods:ircot/prompts/thought.j2")
 THOUGHT_TOKENS, LAST = 64, "answer is"
-"""Tokens of a reply, and the words in its last sentence; as in IRCoT's released code."""
+"""Token limit of a reply, and the words that mark the last thought; as in IRCoT's released code."""
 _SENTENCE_END = re.compile(r"\w{3}[.!?][\"')\]]*(?=\s+[\"'(\[]?[A-Z0-9])")
-"""Follows a word of at least three characters, so that initials and "Dr." end no sentence."""
+"""A sentence ends after a word of three or more characters, not after initials or "Dr."."""
 
 
 @value("thoughts")
@@ -32,7 +32,7 @@ class Thoughts:
 @value("finished")
 @dataclass(frozen=True)
 class EndOfThought:
-    """Why a chain of thought ended: its last sentence, or "no thought" after an empty reply."""
+    """The end of a chain of thought; `reason` is its last sentence, or "no thought"."""
 
     reason: str
 
@@ -58,12 +58,12 @@ def think(
     context_budget: ContextBudget,
     prompt: Prompt = THOUGHT,
 ) -> tuple[Thoughts, Query, EndOfThought | None]:
-    """Ask the model for the next sentence of the chain, and search for it next.
+    """Ask the model for the next sentence of the chain of thought, which is the next query.
 
-    The prompt has as many chunks as fit the context budget, the question and the thoughts so far;
-    only the first sentence of the reply counts. A sentence that contains "answer is", in any case,
-    ends the chain. An empty reply also ends it, with the question as the query, and counts as a
-    fallback. Raises CallFailed if the model does not reply.
+    The prompt contains as many chunks as fit the context budget, the question and the thoughts so
+    far; only the first sentence of the reply is used. A sentence with "answer is", in upper or
+    lower case, ends the chain. An empty reply also ends it, with the question as the query, and
+    counts as a fallback. Raises CallFailed if the model does not reply.
     Source: IRCoT (Trivedi et al. 2023), section 3.1.
     """
     passages = [chunk_table.passage(row) for row in chunks.ids.tolist()]
@@ -81,7 +81,7 @@ def think(
 
 
 def first_sentence(text: str) -> str:
-    """Return the first sentence of the first line with a word, or "".
+    """Return the first sentence of the first line that has a word; "" if there is none.
 
     >>> first_sentence("Dr. Marsh founded Norvik. She left.")
     'Dr. Marsh founded Norvik.'

@@ -1,4 +1,4 @@
-"""KGP's walk over the passage graph, guided by the evidence that the model finds missing."""
+"""KGP: a walk over the passage graph, guided by the missing evidence that a model describes."""
 
 import numpy as np
 from pydantic import PositiveInt
@@ -35,10 +35,11 @@ def evidence_walk(
 ) -> Ranked[Node]:
     """Return the seeds, each followed by its neighbours that have the missing evidence.
 
-    The model describes the missing evidence for each of the first `n_seeds` nodes. Their unvisited
-    neighbours are ranked by TF-IDF similarity to the question and that text; the best
-    `n_neighbours` with a score above 0 are taken. Scores: the seed's own, and the similarity. One
-    call for each seed; raises CallFailed if a call fails.
+    The seeds are the first `n_seeds` given nodes. For each seed the model describes, in one call,
+    which evidence is still missing. The seed's unvisited neighbours are ranked by TF-IDF similarity
+    to the question and this description; the best `n_neighbours` with a similarity above 0 are
+    taken. Score: a seed's given score, or the neighbour's similarity. Raises CallFailed if a call
+    fails.
     Source: KGP (Wang et al. 2024), section 4; Zhou et al. 2025, section 6.1 and table 3.
     """
     seeds = nodes.head(n_seeds)

@@ -23,14 +23,15 @@ from graphrag_bench.values import (
 from operators.search import vectors_of
 
 PER_ROW, MIN_COSINE = 5, 0.2
-"""Chunks for each two rows, and the lowest cosine of a chunk of the corpus; as in the code."""
+"""Chunks for every two nodes, and the lowest cosine of the nearest chunks; as in the release."""
 
 
 @operator("chunk.pick.none", order="the order given")
 def as_found(chunks: Ranked[Chunk], *, top_k: PositiveInt | None = None) -> Ranked[Chunk]:
-    """Keep the first `top_k` chunks in their order, or all chunks for None.
+    """Keep the first `top_k` chunks in their order (None: all chunks).
 
-    Source: Zhou et al. 2025, section 6.1: chunks by occurrence or of relationships, as found.
+    Source: Zhou et al. 2025, section 6.1, which uses the chunks by occurrence or of relationships
+    as they are found.
     """
     return chunks.head(top_k)
 
@@ -52,9 +53,9 @@ def similar(
     """Rank the chunks of the nodes and of the relationships by similarity to the question.
 
     From the chunks of n nodes, the most similar 5 n / 2 (rounded down) are taken. The same rule
-    applies to relationships, but without the chunks taken from nodes, and without relationships
-    that have no other chunk. The two lists alternate, nodes first, each chunk once. If both are
-    empty, the given chunks are kept. Score: cosine, -1..1. Ties by lower id.
+    applies to relationships; chunks already taken from nodes are left out, and relationships
+    without another chunk do not count in n. The two lists alternate, nodes first, each chunk once.
+    If both are empty, the given chunks are kept. Score: cosine, -1..1. Ties by lower id.
     Source: LightRAG's released code, version 1.5.7: `kg_chunk_pick_method` VECTOR, its default.
     """
     rankings = (nodes, relationships, chunks)
@@ -73,10 +74,10 @@ def similar_and_dense(
     embedder: Embedder,
     top_k: PositiveInt = 4,
 ) -> list[Ranked[Chunk]]:
-    """Alternate the `top_k` chunks nearest to the question with chunks of `chunk.pick.similar`.
+    """Alternate the `top_k` chunks nearest to the question with those of `chunk.pick.similar`.
 
-    The most similar chunks of the corpus come first; chunks with a cosine below 0.2 are left out.
-    If all lists are empty, the given chunks are kept. Score: cosine, -1..1. Ties by lower id.
+    The nearest chunks come first; those with a cosine below 0.2 are left out. If all lists are
+    empty, the given chunks are kept. Score: cosine, -1..1. Ties by lower id.
     Source: LightRAG's released code, version 1.5.7, its mode mix.
     """
     rankings = (nodes, relationships, chunks)
@@ -110,14 +111,14 @@ def _picks(
 def _best(
     scores: FloatArray, incidence: Any, ranked: Ranked[Any], seen: set[int] | None = None
 ) -> Ranked[Chunk]:
-    """Return the best chunks of some rows, five chunks for every two rows.
+    """Return the best chunks of the ranked rows, five chunks for every two rows.
 
-    All rows with a chunk count, or with `seen` only the rows with a new chunk.
+    Rows with a chunk are counted, or with `seen` only rows with a chunk that is not in `seen`.
     """
-    n_rows, first, before = 0, dict[int, None](), seen or set()
+    n_rows, first = 0, dict[int, None]()
     for row in ranked.ids.tolist():
         chunks = row_ids(incidence, row).tolist()
-        new_chunks = [one for one in chunks if one not in first and one not in before]
+        new_chunks = [one for one in chunks if one not in first and one not in (seen or ())]
         n_rows += bool(chunks if seen is None else new_chunks)
         first.update(dict.fromkeys(new_chunks))
     among = np.array(list(first), np.int64)

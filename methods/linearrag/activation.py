@@ -30,17 +30,14 @@ from graphrag_bench.values import (
 )
 from operators.search import vectors_of
 
-COUNTS = ("ORDINAL", "CARDINAL")
-"""Labels of numbers, which are not entities."""
-
 
 @dataclass(frozen=True, eq=False)
 class TriGraph(Columns):
-    """Entities, sentences and chunks, with the number of mentions.
+    """Entities with the sentences that name them, and with their number of mentions in each chunk.
 
-    `names` (n_entities,) are normalised and unique, in order of first mention; `sentences`
-    (n_sentences,) are distinct and name an entity each. `entity_sentence` is a bool CSR;
-    `entity_chunk` is an int64 CSR of mentions with one column for each chunk.
+    `names` (n_entities,) are normalised and unique, in order of first mention. `sentences`
+    (n_sentences,) are distinct; each names an entity. `entity_sentence` is a bool CSR;
+    `entity_chunk` is an int64 CSR (n_entities, n_chunks) of numbers of mentions.
     """
 
     names: Texts
@@ -50,12 +47,12 @@ class TriGraph(Columns):
 
     @cached_property
     def sentence_entity(self) -> Any:
-        """Bool CSR (n_sentences, n_entities) of the entities in each sentence, sorted by id."""
+        """The entities in each sentence, sorted by id: bool CSR (n_sentences, n_entities)."""
         return sorted_csr(self.entity_sentence.T)
 
     @cached_property
     def mention_weight(self) -> Any:
-        """Float64 CSR (n_chunks, n_entities) of ln(1 + mentions)."""
+        """ln(1 + mentions of the entity in the chunk), float64 CSR (n_chunks, n_entities)."""
         weights = self.entity_chunk.T.tocsr().astype(np.float64)
         weights.data = np.log1p(weights.data)
         return weights
@@ -77,7 +74,8 @@ def tri_graph(*, chunk_table: ChunkTable, nlp: Nlp, progress: Progress) -> TriGr
     with progress.task("reading sentences", len(texts)) as advance:
         for row, sentences in enumerate(nlp.sentences(texts)):
             for sentence in sentences:
-                entities = (text for text, kind in sentence.entities if kind not in COUNTS)
+                every = sentence.entities
+                entities = (text for text, kind in every if kind not in ("ORDINAL", "CARDINAL"))
                 normal = filter(None, map(normalise_name, entities))
                 named = [names.setdefault(name, len(names)) for name in normal]
                 in_chunk.update((entity, row) for entity in named)
@@ -101,7 +99,7 @@ def tri_graph(*, chunk_table: ChunkTable, nlp: Nlp, progress: Progress) -> TriGr
 
 @artifact("graph.entities", provides={"node.name", "relationship.weight"})
 def entities(*, tri_graph: TriGraph) -> Graph:
-    """Build a graph of the Tri-Graph's entities, without relationships.
+    """Build a graph whose nodes are the entities of the Tri-Graph, without relationships.
 
     Source: LinearRAG (Zhuang et al. 2025).
     """
@@ -111,7 +109,7 @@ def entities(*, tri_graph: TriGraph) -> Graph:
 
 @artifact("sentence_index")
 def sentence_index(*, tri_graph: TriGraph, embedder: Embedder, progress: Progress) -> VectorIndex:
-    """Embed each sentence of a Tri-Graph, in order."""
+    """Embed each sentence of a Tri-Graph, in its order there."""
     texts = list(tri_graph.sentences)
     return index_texts(texts, embedder, progress, "sentences")
 
@@ -132,14 +130,14 @@ def activate(
     """Spread activation from the given nodes along sentences; return the active nodes.
 
     In each round an active node takes the `sentences_per_node` sentences that name it and are most
-    similar to the question, except sentences taken in earlier rounds. It passes its score times the
-    sentence's cosine to every entity of the sentence. Scores below `threshold` are neither passed
-    on nor received.
+    similar to the question, except sentences taken in earlier rounds. To every entity of such a
+    sentence it passes its score times the cosine of sentence and question. Scores below `threshold`
+    are neither passed on nor received.
 
-    A node's ranked score is its start score (the best of duplicates, at least 0) plus all scores
-    received. Its activation is its largest single score divided by 1 + the round in which it was
-    received, else 0. Only nodes above 0 are returned. Ties by lower id. Raises UserError if the
-    graph does not belong to the sentences.
+    A node is ranked by its start score (the best of duplicates, at least 0) plus all scores that it
+    receives. Its activation is the largest of its start score and of each received score divided by
+    1 + the number of its round. Only nodes above 0 are returned. Ties by lower id. Raises UserError
+    if the graph does not belong to the sentences.
     Source: LinearRAG (Zhuang et al. 2025), semantic propagation; defaults of the released code (its
     max_iterations of 3 makes two rounds).
     Deviation: sentences are marked as taken at the end of a round, and the best of several scores
@@ -169,7 +167,7 @@ def _activate(
     threshold: float,
     sentences_per_node: int,
 ) -> tuple[FloatArray, FloatArray]:
-    """Return total score and activation of each node, (n_nodes,) each."""
+    """Return the ranking score and the activation of each node, (n_nodes,) each."""
     weights, active, now = start.copy(), start.copy(), start
     visited = np.zeros(len(cosine), bool)
     for done in range(1, rounds + 1):
@@ -202,8 +200,9 @@ def activated(
 ) -> list[ChunkScores]:
     """Add a bonus to the scores of chunks that mention active nodes.
 
-    Score: `ratio` * s + ln(1 + sum over nodes of a * ln(1 + m)) for a chunk of score s, where m
-    counts its mentions of a node with activation a; negative activations count as 0.
+    Score: `ratio` * s + ln(1 + sum over nodes of a * ln(1 + m)) for a chunk of score s, where a is
+    the activation of a node (negative values count as 0) and m the number of its mentions in the
+    chunk.
     Source: LinearRAG (Zhuang et al. 2025), passage scores; `ratio` is the value in its released
     code.
     """

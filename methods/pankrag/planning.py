@@ -1,4 +1,4 @@
-"""PankRAG: parse plans tolerantly, rephrase sub-questions, and rerank by their answers."""
+"""PankRAG: plan sub-questions, rephrase them, and rerank evidence by the answers to them."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -57,8 +57,7 @@ _BRACKETED = re.compile(
     r"|\{\s*[Aa]\s*(\d+)\s*[-.]\s*(\d+)\s*\}"
     r"|\(\s*[Aa]\s*(\d+)\s*[-.]\s*(\d+)\s*\)"
 )
-"""A placeholder for an earlier answer; the letter is optional inside `<...>` only."""
-_NO, _NOTHING = ("false", "no", "0", "none", "null", ""), ("none", "null", "")
+"""A placeholder for an earlier answer; only inside `<...>` the letter A is optional."""
 _OTHER_NAMES = {
     "hop_id": ("id", "hop"),
     "sub_query": ("query", "question"),
@@ -73,16 +72,18 @@ def _text(value: Any) -> str:
 
 
 def _flag(value: Any) -> bool:
-    return _text(value).lower() not in _NO
+    return _text(value).lower() not in ("false", "no", "0", "none", "null", "")
 
 
 def _items(value: Any) -> list[Any]:
+    if _text(value).lower() in ("none", "null", ""):
+        return []
     items = value if isinstance(value, list | tuple) else [value]
-    return [] if _text(value).lower() in _NOTHING else [item for item in items if item is not None]
+    return [item for item in items if item is not None]
 
 
 def _schema_limit(**limits: int) -> Any:
-    """Limit a field in the schema that a server enforces; longer values are still read."""
+    """Limit the field in the schema sent to the server; a longer value is still read."""
     return Field(json_schema_extra=dict(limits))
 
 
@@ -93,7 +94,7 @@ LongText = Annotated[str, BeforeValidator(_text), _schema_limit(maxLength=400)]
 
 
 class _Lenient(BaseModel):
-    """Reply whose fields may have other names; a reply that is not an object fills `BARE`."""
+    """Reply whose fields may have other names; a value that is no object is the field `BARE`."""
 
     BARE: ClassVar[str]
 
@@ -109,7 +110,7 @@ class _Lenient(BaseModel):
 
 
 class HopReply(_Lenient):
-    """A sub-question."""
+    """A sub-question in a reply."""
 
     BARE = "sub_query"
     hop_id: HopId
@@ -119,7 +120,7 @@ class HopReply(_Lenient):
 
 
 class SequenceReply(_Lenient):
-    """Consecutive sub-questions; sequence 0 has the clauses of the question."""
+    """A sequence of sub-questions in a reply; sequence 0 resolves clauses of the question."""
 
     BARE = "hop"
     sequence_id: HopId
@@ -127,7 +128,7 @@ class SequenceReply(_Lenient):
 
 
 class FinalReply(_Lenient):
-    """The question that ends the plan."""
+    """The final question in a reply."""
 
     BARE = "final_query"
     final_query: LongText
@@ -140,7 +141,7 @@ class FinalReply(_Lenient):
 
 
 class PathReply(_Lenient):
-    """The sequences, possibly `null` or `none`, and the final question."""
+    """The sequences of a plan (none for `null` or `none`), and its final question."""
 
     BARE = "sequences"
     sequences: Annotated[list[SequenceReply], BeforeValidator(_items)]
@@ -148,7 +149,7 @@ class PathReply(_Lenient):
 
 
 class PlanReply(BaseModel):
-    """Reply to the planning prompt; the fields of `path` may be at the top level."""
+    """Reply to the planning prompt. The fields of `path` may also stand at the top level."""
 
     query: LongText = ""
     path: PathReply
@@ -163,7 +164,7 @@ class PlanReply(BaseModel):
 
 @lru_cache(maxsize=64)
 def bounded_reply(max_sequences: int, max_hops: int) -> type[PlanReply]:
-    """Return a reply type whose schema limits the sequences and the sub-questions of a sequence."""
+    """Return a reply type whose schema has at most these sequences and sub-questions in each."""
     items = BeforeValidator(_items)
     hops = Annotated[list[HopReply], items, _schema_limit(maxItems=max_hops)]
     sequence = create_model("Sequence", __base__=SequenceReply, hop=(hops, ...))
@@ -175,12 +176,12 @@ def bounded_reply(max_sequences: int, max_hops: int) -> type[PlanReply]:
 def plan_of(
     reply: PlanReply, original: str, *, kind: QuestionKind = "specific", rewritten: bool = False
 ) -> Plan:
-    """Return the normalised plan of a reply, with an empty list if there are no sub-questions.
+    """Return the normalised plan of a reply; a plan may have no sub-questions.
 
     Ids become `sequence-hop`; a repeated id is renumbered. A placeholder that names a sub-question
-    makes it a dependency. The final question is `original`, or the plan's wording if `rewritten`;
-    its kind is `kind` unless the reply states a different kind. `fixes` lists every change.
-    Source: PankRAG (2025), section 2.2; the rules are on the method's page.
+    makes it a dependency. The final question is `original`, or the reply's wording if `rewritten`;
+    its kind is `kind` unless the reply states a kind. `fixes` of the plan lists every change.
+    Source: PankRAG (2025), section 2.2; methods/pankrag/README.md has all rules.
     """
     hops, fixes = _hops(reply.path.sequences)
     known = {one.id for one in hops}
@@ -199,7 +200,7 @@ def plan_of(
 
 
 def placeholders(text: str) -> list[tuple[str, str]]:
-    """Return every placeholder of a text as (its text, the id it names), in order."""
+    """Return each placeholder in a text and the id of its sub-question, in order."""
     return [
         (match[0], "-".join(str(int(part)) for part in match.groups() if part is not None))
         for match in _BRACKETED.finditer(text)
@@ -235,9 +236,6 @@ def _ids(texts: Sequence[str]) -> tuple[str, ...]:
 PLAN = Prompt("methods:pankrag/prompts/plan.j2")
 REPHRASE = Prompt("methods:pankrag/prompts/rephrase.j2")
 PLAN_TOKENS, REPHRASE_TOKENS = 2200, 128
-MOST_WORDS = 30
-"""Words of an answer that replace a placeholder without a model."""
-NO_PLAN = "no readable plan: one search for the question itself"
 
 
 @operator(
@@ -257,11 +255,11 @@ def plan(
 ) -> Plan:
     """Ask the model for a plan of sub-questions, and normalise it.
 
-    Without planning, and after two unreadable replies (a fallback), the plan is the final question
-    alone, of the question's own kind. The final question is the question itself, or the model's
-    wording (`final_text="plan"`). A server that enforces a schema ends a plan at `max_sequences`
-    sequences and `max_hops` sub-questions in each: small models never end a plan, and a plan cut at
-    2,200 tokens is unreadable.
+    Without planning, and after two unreadable replies (a fallback), the plan has only the final
+    question, of the question's own kind. The final question is the question itself, or the model's
+    wording with `final_text="plan"`. The reply schema limits a plan to `max_sequences` sequences
+    with `max_hops` sub-questions each, because a small model never ends a plan, and a plan that is
+    cut at 2,200 tokens is unreadable.
     Source: PankRAG (2025), section 2.2, globally aware planning; its ablation "-Pank".
     """
     nothing = PlanReply(path=PathReply.model_validate({}))
@@ -272,7 +270,9 @@ def plan(
     schema = bounded_reply(max_sequences, max_hops)
     read = ask(llm, chat, schema, max_tokens=PLAN_TOKENS, purpose="plan", fallback=nothing)
     result = plan_of(read, question.text, kind=kind, rewritten=final_text == "plan")
-    return replace(result, fallback=NO_PLAN) if read is nothing else result
+    if read is nothing:
+        result = replace(result, fallback="no readable plan: one search for the question itself")
+    return result
 
 
 @operator(
@@ -291,10 +291,11 @@ def rephrase(
 ) -> Question:
     """Rewrite a sub-question to be self-contained, given the answers it depends on.
 
-    The model rewrites it if it contains a placeholder such as `<A1-1>` (`placeholders_only`), if it
-    depends on any answer (`always`), or never. The final question is rewritten only for a
-    placeholder. If the reply is missing or empty, each placeholder is replaced by the first
-    sentence of its answer, at most 30 words; that counts as a fallback.
+    With `when="placeholders_only"` the model rewrites it if it contains a placeholder such as
+    `<A1-1>`, with `always` if it depends on any answer, with `never` not at all. The final question
+    is rewritten only if it contains a placeholder. If the reply is missing or empty, each
+    placeholder is replaced by the first sentence of its answer, at most 30 words, which counts as a
+    fallback.
     Source: PankRAG (2025), section 2.2, top-down phase.
     """
     needed = bool(placeholders(question.text)) or (when == "always" and not question_kind.final)
@@ -312,14 +313,11 @@ def rephrase(
         for placeholder, name in placeholders(text):
             if name in answers:
                 sentence = re.split(r"(?<=[.!?])\s+", answers[name].strip())[0]
-                text = text.replace(
-                    placeholder, " ".join(sentence.split()[:MOST_WORDS]).rstrip(".")
-                )
+                text = text.replace(placeholder, " ".join(sentence.split()[:30]).rstrip("."))
     return replace(question, text=text)
 
 
 Weight = Annotated[float, Field(ge=0, le=1)]
-OnOff = Literal["on", "off"]
 
 
 @operator("community.leaf_or_theme")
@@ -337,12 +335,12 @@ def leaf_or_theme(
     """Choose communities that cover the graph once, finer where they fit the question better.
 
     From the coarsest level down to `level`, a community is replaced by its children if the report
-    of any descendant is more similar to the question (cosine, six decimals) than its own. With
-    `levels="all"` all communities are taken. Score: the number of chunks, plus the report's rating
-    / 11, as in `community.layer`. Communities without a report, or rated below 0, are left out.
-    Ties by lower id.
+    of any descendant is more similar to the question (cosine, six decimals) than its own report.
+    With `levels="all"` all communities are taken. Score: the number of chunks plus the report's
+    rating / 11, as in `community.layer`. Communities without a report, or rated below 0, are left
+    out. Ties by lower id.
     Source: PankRAG (2025), section 2.3, which selects between leaf-level and high-level summaries.
-    Deviation: the paper gives no criterion; the similarity is this project's.
+    Deviation: the paper gives no criterion; this project compares similarities.
     """
     among = with_report(communities, reports, level)
     among = among[reports.ratings[among] >= 0]
@@ -371,16 +369,16 @@ def rerank_chunks(
     graph: Graph,
     chunk_index: VectorIndex,
     embedder: Embedder,
-    rerank: OnOff = "on",
+    rerank: Literal["on", "off"] = "on",
     alpha: Weight = 0.6,
 ) -> Ranked[Chunk]:
-    """Rerank chunks by their relevance and their similarity to the answers of the dependencies.
+    """Rerank chunks by relevance and by similarity to the answers that the question depends on.
 
     Score: alpha R + (1 - alpha) M. R, in 0..1, is the highest score of a given node in the chunk. M
     is the mean cosine of the chunk and the answers, at least 0. Without an answer, or with
-    `rerank="off"`, the score is R. Ties keep the order given.
+    `rerank="off"`, the score is R. Ties keep the given order.
     Source: PankRAG (2025), section 2.3.1, equations 4 and 5; R, the mean over answers and the
-    clipping are this project's, as the paper leaves them open.
+    clipping at 0 are this project's, as the paper leaves them open.
     """
     inside = graph.node_chunk[nodes.ids][:, chunks.ids].toarray()
     r = np.asarray((inside * np.clip(nodes.scores, 0, 1)[:, None]).max(axis=0, initial=0.0))
@@ -397,13 +395,13 @@ def rerank_points(
     dependencies: Dependencies | None = None,
     *,
     embedder: Embedder,
-    rerank: OnOff = "on",
+    rerank: Literal["on", "off"] = "on",
     alpha: Weight = 0.75,
 ) -> Points:
-    """Reorder points by their relevance and their similarity to the answers of the dependencies.
+    """Reorder points by relevance and by similarity to the answers that the question depends on.
 
-    The points keep their scores. The order is as in `chunk.dependency_rerank`, with R the point's
-    score / 100. Ties keep the order given.
+    The order is as in `chunk.dependency_rerank`, where R is the point's score / 100. The points
+    keep their scores. Ties keep the given order.
     Source: PankRAG (2025), section 2.3.1, equations 4 and 5.
     """
     r = np.array(points.scores, np.float64) / 100
@@ -419,9 +417,9 @@ def rerank_points(
 
 
 def mean_similarity(candidates: Vectors, answers: Dependencies, embedder: Embedder) -> FloatArray:
-    """Return the mean similarity M of every candidate, clipped at 0, float64 (n,).
+    """Return the mean cosine of each candidate and the answers, at least 0, float64 (n,).
 
-    Inputs are unit rows (n, d).
+    `candidates` are unit vectors (n, d).
     """
     vectors = np.asarray(embedder.encode(answers.answers, kind="passage"), np.float64)
     means = (np.asarray(candidates, np.float64) @ vectors.T).mean(axis=1)

@@ -13,18 +13,17 @@ from graphrag_bench.algorithms.views import Int32Array
 from graphrag_bench.values import DECIMALS, FloatArray, IntArray, Path
 
 MOST_HOPS = 4
-"""Up to this length similarity breaks ties between paths of equal length."""
+"""The most relationships of a path for which similarity breaks ties between equally long paths."""
 MILLION = 1_000_000
 """Similarities are compared in whole millionths, that is to six decimals."""
 NodePath = tuple[int, ...]
 
 
 class Likeness(NamedTuple):
-    """Similarity of neighbouring nodes to the question.
+    """For each pair of adjacent nodes, the relationship most similar to the question.
 
-    `row` int64 (n_pairs,) is the most similar relationship of each pair of nodes, ties by lower
-    row. `ways` is an int64 CSR (n_nodes, n_nodes) of its similarity in millionths; zeros are
-    stored.
+    `row` int64 (n_pairs,) is this relationship, ties by lower id. `ways` is an int64 CSR (n_nodes,
+    n_nodes) of its similarity in millionths; zeros are stored.
     """
 
     row: IntArray
@@ -32,7 +31,7 @@ class Likeness(NamedTuple):
 
     @classmethod
     def of(cls, graph: Graph, similarity: FloatArray) -> "Likeness":
-        """Return the likeness for the similarity of each relationship, float64 (n,), -1..1."""
+        """Return it for the similarity of each relationship to the question, (n,), -1..1."""
         from scipy.sparse import csr_matrix
 
         millionths = np.rint(similarity * MILLION).astype(np.int64)
@@ -44,14 +43,14 @@ class Likeness(NamedTuple):
 
 
 class PartialPaths(NamedTuple):
-    """Partial paths of equal length: `nodes` int64 (n, hops + 1), `sums` (n,) of similarities."""
+    """Partial paths of equal length: `nodes` int64 (n, hops + 1) and summed similarity (n,)."""
 
     nodes: IntArray
     sums: IntArray
 
     @classmethod
     def starting_at(cls, starts: IntArray, hops: int, ways: Any) -> "PartialPaths":
-        """Return all walks from some nodes that visit no node twice."""
+        """Return all walks of `hops` hops from the given nodes that visit no node twice."""
         nodes, sums = starts[:, None], np.zeros(len(starts), np.int64)
         for _ in range(hops):
             near = ways[nodes[:, -1]]
@@ -62,13 +61,13 @@ class PartialPaths(NamedTuple):
         return cls(nodes, sums)
 
     def take(self, rows: IntArray) -> "PartialPaths":
-        """Return the paths at some rows."""
+        """Return the paths with these row numbers."""
         return PartialPaths(self.nodes[rows], self.sums[rows])
 
     def joined_with(self, others: "PartialPaths") -> "PartialPaths":
-        """Join each path with the reversal of each path in `others` that has the same end.
+        """Join each path with each path in `others` that ends at the same node, reversed.
 
-        `others` are sorted by their last node. Paths with a repeated node are left out.
+        `others` are sorted by their last node. Joined paths with a repeated node are left out.
         """
         ends = others.nodes[:, -1]
         first, last = (np.searchsorted(ends, self.nodes[:, -1], side) for side in ("left", "right"))
@@ -84,11 +83,11 @@ def shortest_paths(
 ) -> tuple[IntArray, IntArray]:
     """Return the `k` shortest paths of at most `most` hops for each pair (source, target).
 
-    `pairs` is int64 (n_pairs, 2); pairs are distinct, and source and target differ. Returns for
-    each path the row of its pair, int64 (n,), and its nodes, int64 (n, longest + 1), padded with
-    -1. A path visits no node twice and follows relationships in either direction; `most=None` means
-    no bound. Ties up to four hops: the higher sum of similarities, then the lower node tuple;
-    beyond, the lower tuple.
+    `pairs` is int64 (n_pairs, 2); pairs are distinct, and source and target differ. For each path
+    the row of its pair, int64 (n,), and its nodes, int64 (n, longest + 1), padded with -1, are
+    returned. A path visits no node twice and follows relationships in either direction; `most=None`
+    means no bound. Ties up to four hops: higher sum of similarities, then lower node tuple; beyond
+    four hops: lower node tuple.
     Source: PathCoRAG, section 4.3 and appendix B (Yen's algorithm).
     """
     found: list[tuple[int, NodePath]] = []
@@ -131,7 +130,7 @@ def _connected(graph: Graph, pairs: IntArray) -> NDArray[np.bool_]:
 def _yen(graph: Graph, source: int, target: int, k: int, most: int) -> list[NodePath]:
     """Return the `k` shortest loopless paths of at most `most` hops, ties by node tuple.
 
-    Yen's algorithm with Lawler's rule: a path is left only at or after the node where it left an
+    Yen's algorithm with Lawler's rule: a path branches only at or after the node where it left an
     earlier path, and only the best path of each branch is a candidate.
     """
     ways, shortest_way = graph.neighbours, _compiled_shortest_way()
@@ -167,8 +166,7 @@ def shortest_way(
 ) -> Int32Array:  # fmt: skip
     """Return the nodes of the shortest path, ties by node tuple; empty if there is no path.
 
-    The path avoids nodes that are `blocked`, (n_nodes,), and its first hop avoids nodes that are
-    `banned`.
+    The path avoids `blocked` nodes, and its first hop avoids `banned` nodes; both are (n_nodes,).
     """
     lost = True
     for near in nodes[starts[source] : starts[source + 1]]:
@@ -216,12 +214,12 @@ def step_paths(
 ) -> list[Path]:
     """Rank the k shortest paths of all transitions, and keep `top_k` in all or per transition.
 
-    A transition is the pairs (source, target) from one step to the next, int64 (n, 2); pairs of a
-    node with itself are skipped. Score: the mean similarity of the path's relationships to the
-    question, -1..1. `counted="sorted"` counts only relationships walked from the alphabetically
-    lower name (in capitals) to the higher; `above` counts only relationships of higher similarity.
-    A path without counted relationships is dropped. Order: score to six decimals, fewer hops,
-    transition, node tuple.
+    A transition is an array of node pairs (source, target) from one step to the next, int64 (n, 2);
+    pairs of a node with itself are skipped. Score: the mean similarity of the path's relationships
+    to the question, -1..1. With `counted="sorted"` the mean is over relationships that are walked
+    from the alphabetically lower name (in capitals) to the higher; with `above` it is over
+    relationships of higher similarity. A path without such relationships is dropped. Order: score
+    to six decimals, fewer hops, transition, node tuple.
     Source: PathCoRAG, section 4.3, equation 5 and appendix B; `sorted` and `above` as in the
     released code.
     """
@@ -271,7 +269,7 @@ Scored = tuple[IntArray, FloatArray]
 def likely_pairs(sources: Scored, targets: Scored, most: int | None) -> IntArray:
     """Return the `most` pairs (source, target) with the highest product of scores, int64 (n, 2).
 
-    None returns all pairs. Negative scores count as 0. Ties: lower source, then lower target.
+    None returns all pairs. Negative scores count as 0. Ties by lower source, then lower target.
     """
     (from_nodes, from_scores), (to_nodes, to_scores) = sources, targets
     product = np.outer(np.clip(from_scores, 0, None), np.clip(to_scores, 0, None)).ravel()

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Mapping, Sequence
-from itertools import pairwise
+from itertools import chain, pairwise, repeat
 from typing import Annotated, Any, Literal
 
 import numpy as np
@@ -26,7 +26,7 @@ REPLY_TOKENS = 800
 
 
 class StepsReply(BaseModel):
-    """Reply to the steps prompt: reasoning steps and a list of queries for each.
+    """Reply to the prompt for reasoning steps, with a list of extended queries for each step.
 
     Field names may have spaces or another case, and queries may be keyed by the text of their step.
     """
@@ -77,10 +77,10 @@ def reasoning_steps_llm(
     n_steps: PositiveInt = 3,
     n_queries: PositiveInt = 3,
 ) -> ReasoningSteps:
-    """Ask the model for reasoning steps, each with `n_queries` extended queries.
+    """Ask the model for `n_steps` reasoning steps, each with `n_queries` extended queries.
 
     Extra steps and queries are cut; a missing query is replaced by the step itself. After two
-    unreadable replies the question is the only step, which finds no path; that counts as a
+    unreadable replies the question is the only step, so that no path is found; this counts as a
     fallback.
     Source: PathCoRAG, section 4.1; the handling of damaged replies is this project's.
     """
@@ -90,18 +90,13 @@ def reasoning_steps_llm(
         llm, prompt.render(values), StepsReply, max_tokens=REPLY_TOKENS, purpose="reasoning steps",
         fallback=nothing,
     )  # fmt: skip
-    queries: dict[str, list[str]] = {}
-    for row, step in enumerate(read.reasoning_steps):
-        queries_of_step = read.extended_queries[row : row + 1] or [[]]
-        queries.setdefault(step, queries_of_step[0][:n_queries])
+    queries: dict[str, tuple[str, ...]] = {}
+    padded = chain(read.extended_queries, repeat(list[str]()))
+    for step, of_step in zip(read.reasoning_steps, padded, strict=False):
+        queries.setdefault(step, (*of_step, *[step] * n_queries)[:n_queries])
     if not queries:
         return ReasoningSteps((question.text,), ((question.text,),))
-    first = list(queries.items())[:n_steps]
-    padded = [
-        (*queries_of_step, *[step] * (n_queries - len(queries_of_step)))
-        for step, queries_of_step in first
-    ]
-    return ReasoningSteps(tuple(step for step, _ in first), tuple(padded))
+    return ReasoningSteps(tuple(queries)[:n_steps], tuple(queries.values())[:n_steps])
 
 
 @operator("question.reasoning_steps.nlp")
@@ -113,7 +108,7 @@ def reasoning_steps_nlp(
     The queries of a step are its first `n_queries` names or phrases. Steps without queries are left
     out, then the first `n_steps` are kept.
     Source: PathCoRAG, section 4.1, with a tagger instead of the model.
-    Deviation: the steps follow the words, not a line of reasoning.
+    Deviation: the steps are groups of words of the question; they do not reason.
     """
     (sentences,) = nlp.sentences([question.text])
     names = unique([name for sentence in sentences for name, _ in sentence.entities])
@@ -125,9 +120,9 @@ def reasoning_steps_nlp(
 
 @operator("relationship.among", order="by the better-ranked end, then by id")
 def among(nodes: Ranked[Node], *, graph: Graph) -> Ranked[Relationship]:
-    """Rank relationships with both ends among the nodes, by the better-ranked end.
+    """Rank relationships between two of the given nodes, by the better-ranked node of the two.
 
-    Score: the score of the better-ranked end. Ties by lower id.
+    Score: the score of this node. Ties by lower id.
     Source: PathCoRAG, section 4.4; its use without a path is this project's.
     """
     ids, places = np.unique(nodes.ids, return_index=True)
@@ -149,12 +144,12 @@ def by_step(
     assign: Literal["all", "rank"] = "all",
     min_score: Annotated[float, Field(ge=-1, le=1)] = -1.0,
 ) -> StepNodes:
-    """Assign to each reasoning step the `per_query` nodes most similar to each of its queries.
+    """Find the `per_query` nodes most similar to each query, and assign each to a reasoning step.
 
-    Score: the highest cosine of node and query, -1..1; ties by lower id. A node belongs to the step
-    of its most similar query (to six decimals; ties: first step). With `assign="rank"` it belongs
-    to the step in which it ranks best, and its score is the highest among the queries that found
-    it. Queries do not find nodes below `min_score`.
+    Score: the highest cosine of the node and a query, -1..1; ties by lower id. A node belongs to
+    the step of its most similar query (to six decimals; ties: first step). With `assign="rank"` it
+    belongs to the step of the query in whose results it ranks best, and only queries that found the
+    node count for its score. Queries do not find nodes below `min_score`.
     Source: PathCoRAG, section 4.2, equations 3 and 4; `rank` and `min_score` as in the released
     code.
     """
@@ -202,18 +197,19 @@ def k_shortest(
 ) -> RankedPaths:
     """Rank the shortest paths between consecutive reasoning steps by similarity to the question.
 
-    For each pair of a node of step i and a node of step i + 1 there are the `k` shortest loopless
-    paths of at most `max_path_edges` relationships (None: no bound), in either direction. Score:
-    the mean cosine of the question and the path's relationships, -1..1. `counted="sorted"` counts
-    only relationships walked from the alphabetically lower name to the higher, `min_score` only
-    those above it; a path without counted relationships is dropped. Order: score, fewer
-    relationships, transition (`Path.transition`, from 1), node tuple. `top_k_of="transition"` keeps
-    `top_k` paths of each transition.
+    A transition leads from step i to step i + 1. For each pair of a node of step i and a node of
+    step i + 1, the `k` shortest loopless paths of at most `max_path_edges` relationships (None: no
+    bound), in either direction, are ranked. Score: the mean cosine of the question and the path's
+    relationships, -1..1. With `counted="sorted"` the mean is over relationships that are walked
+    from the alphabetically lower name to the higher; with `min_score` it is over relationships of
+    higher cosine. A path without such relationships is dropped. Order: score, fewer relationships,
+    number of the transition (from 1), node tuple. `top_k_of="transition"` keeps `top_k` paths of
+    each transition.
 
     Only the `max_pairs_per_transition` pairs (None: all) with the highest product of node scores
-    are searched. Equally short paths: paths with a higher mean similarity first, then the lower
-    node tuple; beyond four relationships the lower tuple. `build.relationship_index.text` chooses
-    the text of a relationship; `description` is the paper's.
+    are searched. Ties between equally short paths: higher mean similarity, then lower node tuple;
+    beyond four relationships lower node tuple. `build.relationship_index.text` chooses the text of
+    a relationship; `description` is the paper's.
     Source: PathCoRAG, section 4.3, equation 5 and appendix B; `sorted`, `min_score` and
     `transition` as in the released code; the bounds are this project's.
     Deviation: up to four relationships, walks from both ends that meet replace Yen's algorithm; the
@@ -238,10 +234,10 @@ def k_shortest(
 def members(
     paths: RankedPaths, *, order: Literal["given", "transition"] = "given"
 ) -> tuple[Ranked[Node], Ranked[Relationship]]:
-    """Rank the nodes and the relationships of paths, each once, by first appearance.
+    """Return the nodes and the relationships on the paths, each once, by first appearance.
 
-    `order="transition"` traverses the paths transition by transition, as a prompt lists them.
-    Score: the highest of the paths that contain the row.
+    `order="transition"` takes the paths transition by transition, in the order of the prompt.
+    Score: the highest score of a path with the node or relationship.
     Source: PathCoRAG, appendix C (tables of entities and relationships).
     """
     along = list(paths.paths)

@@ -1,4 +1,4 @@
-"""PathRAG: nodes similar to a question's keywords, and flow-based pruning of their paths."""
+"""PathRAG: find nodes similar to a question's keywords, and prune paths between them by flow."""
 
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
@@ -36,7 +36,7 @@ SLACK = 1e-12
 
 
 class Rules(NamedTuple):
-    """How resource flows from a start to an end; the fields are settings of `path.flow_prune`."""
+    """The settings of `path.flow_prune` that determine how resource flows from start to end."""
 
     alpha: float
     theta: float
@@ -45,7 +45,7 @@ class Rules(NamedTuple):
 
 
 class PathRows(NamedTuple):
-    """Paths as rows: `nodes` (n, max_hops + 1), padded with -1; `scores` float64 (n,)."""
+    """Paths as arrays: `nodes` (n, max_hops + 1), padded with -1, and `scores` float64 (n,)."""
 
     nodes: IntArray
     scores: FloatArray
@@ -59,10 +59,10 @@ class PathRows(NamedTuple):
 def alive_paths(
     near: Neighbours, nodes: Sequence[int], rules: Rules, count_start: bool
 ) -> PathRows:
-    """Return every path between two of the nodes, in both directions, that pruning leaves alive.
+    """Return all paths between two of the nodes, in both directions, that are not pruned.
 
-    The flow of a start depends on the end only if the end would send resource on. So one flow
-    serves all ends that it does not expand, and every other end has its own flow.
+    The flow from a start depends on the end only if the end would send resource on. So one flow
+    serves all ends that send no resource, and each other end has a flow of its own.
     """
     from scipy.sparse import csr_matrix
 
@@ -91,7 +91,7 @@ def alive_paths(
 
 
 def _steps(ways: Any, nodes: IntArray) -> tuple[IntArray, IntArray]:
-    """Return every step from `nodes`: the place in `nodes` where it starts, and its target."""
+    """Return all steps from `nodes`: the position in `nodes` where each starts, and its target."""
     near = ways[nodes]
     return np.repeat(np.arange(len(nodes)), np.diff(near.indptr)), near.indices.astype(np.int64)
 
@@ -120,7 +120,7 @@ def _simple(walks: IntArray, nodes: IntArray) -> IntArray:
 
 
 def best_first(paths: PathRows, dedup: Dedup) -> IntArray:
-    """Return the rows of distinct paths in the order of `path.flow_prune`."""
+    """Return the row numbers of distinct paths, in the order that `path.flow_prune` documents."""
     import pandas as pd
 
     nodes, hops = paths.nodes, paths.hops[:, None]
@@ -152,11 +152,12 @@ def _edge_flow_scores(paths: PathRows, rules: Rules) -> FloatArray:
 def edge_flow(
     walks: Sequence[NodePath], alpha: float, threshold: float, max_hops: int = 3
 ) -> Mapping[NodePair, float]:
-    """Return the flow along each edge of some paths with the same start and the same end.
+    """Return the flow along each edge of paths that have the same start and the same end.
 
     The start sends 1 / (number of its successors) along each edge. When a node other than the end
     receives more than the threshold, it sends alpha * flow / (number of its successors) along each
-    edge, up to `max_hops` hops from the start. Successors are nodes on these paths, visited by id.
+    edge, up to `max_hops` hops from the start. A successor of a node follows it on one of these
+    paths; successors are visited in order of id.
     """
     following: dict[int, set[int]] = {}
     for walk in walks:
@@ -195,10 +196,10 @@ def by_keyword(
 ) -> list[Ranked[Node]]:
     """Choose up to `top_k` nodes by similarity to the low-level keywords, which take turns.
 
-    At its turn a keyword takes its most similar node that is not taken yet, and is skipped when no
-    such node reaches `min_score`. Score: the cosine of node and keyword, -1..1; ties by lower id.
-    `joined` searches once, for all keywords joined by commas. Without keywords the question is the
-    query.
+    At its turn a keyword takes the most similar node that no keyword has taken; it is skipped if
+    that node's cosine is below `min_score`. Score: the cosine of node and keyword, -1..1; ties by
+    lower id. With `node_query="joined"` there is one search, for all keywords joined by commas.
+    Without keywords the question is the query.
     Source: PathRAG (Chen et al. 2025), "Node Retrieval"; `joined` as in the released code. The
     order of turns is this project's choice.
     """
@@ -242,26 +243,27 @@ def flow_prune(
 ) -> RankedPaths:
     """Rank paths between the given nodes by the resource that flows along them.
 
-    Each ordered pair of nodes has its own flow. The start has resource 1. A node with resource S
-    and n neighbours sends `alpha` * S / n to each neighbour that is reached for the first time,
-    unless S / n is below `theta`. The start always sends; the end sends only with `expand_target`.
-    Neighbours are joined in either direction, or with `direction="out"` they are the targets of a
-    node's relationships. A path has at most `max_hops` hops, and all its nodes but the last have
-    sent.
+    Each ordered pair of nodes, start and end, has its own flow. The start has resource 1. A node
+    with resource S and n neighbours sends `alpha` * S / n to each neighbour that is reached for the
+    first time, unless S / n is below `theta`. The start always sends; the end sends only with
+    `expand_target`. Neighbours are the nodes that share a relationship with a node, or with
+    `direction="out"` the targets of its relationships. A path has at most `max_hops` hops; all its
+    nodes except the last have sent resource.
 
-    Score: the sum of the nodes' resources divided by the hops; `exclude_start` leaves out the
-    start's 1. With `edge_flow` nothing is pruned, and the score is the mean of `edge_flow` over the
-    hops; `expand_target` then has no effect. Ties: fewer hops, then lower node tuple. A path and
-    its reversal count once; with `node_set` all paths over the same nodes do. `at_most_half` keeps
-    at most half of the paths of each length. `select` keeps the best `top_k`, or the paths with the
-    fewest hops (`hop_first`, ties at random), or a random sample (`random`); `seed` seeds the
-    random choices.
+    Score: the sum of the nodes' resources divided by the number of hops;
+    `reliability="exclude_start"` leaves out the resource of the start. With
+    `reliability="edge_flow"` no path is pruned and `expand_target` has no effect; the score is the
+    mean over the hops of the flow that the function `edge_flow` computes. Ties: fewer hops, then
+    lower node tuple. A path and its reversal count once; with `dedup="node_set"` all paths over the
+    same nodes count once. `at_most_half` returns at most half as many paths as there are of each
+    length. `select` keeps the best `top_k`, or the paths with the fewest hops (`hop_first`, ties at
+    random), or a random sample (`random`); `seed` seeds the random choices.
     Source: PathRAG (Chen et al. 2025), "Path Retrieval", equations 2 to 4, and arXiv v1, 5.1.3 and
     appendix D.1; `edge_flow`, `node_set` and `at_most_half` as in the released code
     (`find_paths_and_edges_with_stats`).
-    Deviation: theta is 0.01 (v1: 0.05, set by profile=paper). `max_hops` is the code's; the paper
-    has no bound. The start sends even if its share is below theta; equation 3 exempts no node. All
-    paths of a pair compete; the paper keeps the most reliable paths without saying how many.
+    Deviation: theta is 0.01 (v1: 0.05, set by profile=paper). `max_hops` is from the released code;
+    the paper has no bound. The start sends even if its share is below theta; equation 3 exempts no
+    node. All paths of a pair compete; the paper keeps the most reliable paths, but not how many.
     """
     rules = Rules(alpha, theta, max_hops, expand_target)
     near = graph.neighbours if direction == "both" else graph.out_neighbours

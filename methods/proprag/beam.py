@@ -17,7 +17,6 @@ from graphrag_bench.embedding.vector_index import VectorIndex, products
 from graphrag_bench.values import (
     Chunk,
     ChunkScores,
-    FloatArray,
     IntArray,
     Node,
     Path,
@@ -29,7 +28,7 @@ from graphrag_bench.values import (
 from operators.node.ppr import Damping
 
 FactPath = tuple[int, ...]
-"""A path of facts, as places among the searched facts."""
+"""A path of facts: their positions in the array of searched facts."""
 
 
 @operator("path.beam", batched=True, requires={"node.description"})
@@ -48,16 +47,17 @@ def beam(
 ) -> list[RankedPaths]:
     """Find the paths of facts whose joined texts are most similar to the question, by beam search.
 
-    Facts are nodes of the given `types` in the given chunks (no types: all nodes). The beam starts
-    with the `width` most similar facts. A path is extended by facts that share an entity with its
-    last fact or have a synonym of such an entity, and by the `n_parallel` most similar facts, up to
-    `max_facts` distinct facts; of paths with the same facts the first counts. The `n_rescored`
-    extensions with the best mean vector are scored by the vector of their joined text, and the best
+    Facts are the nodes of the given `types` in the given chunks (no types: all nodes). The beam
+    starts with the `width` facts most similar to the question. Each round extends a path by facts
+    that share an entity with its last fact or name a synonym of such an entity, and by the
+    `n_parallel` facts most similar to the question, until paths have `max_facts` distinct facts. Of
+    paths with the same facts the first counts. The `n_rescored` extensions whose mean vector is
+    most similar to the question are scored again, by the vector of their joined text; the best
     `width` form the next beam.
 
     Score: cosine with the question, -1..1; paths of all lengths are returned, ties to the shorter
-    path, then lower ids. A path's nodes include the entities between its facts; a step without a
-    common entity has no relationship.
+    path, then lower ids. A path's nodes include the entities between its facts; between facts
+    without a common entity it has no relationship.
     Source: PropRAG (Wang and Han 2025), beam search over proposition paths; its release.
     """
     vectors = embedder.encode([one.text for one in question], kind="question")
@@ -80,8 +80,6 @@ def beam(
 
 
 class _Search:
-    """State of the beam search of a question: the beam, and the scores of all paths by facts."""
-
     def __init__(
         self, vector: Vectors, facts: IntArray, graph: Graph, index: VectorIndex, width: int
     ) -> None:
@@ -101,20 +99,16 @@ class _Search:
         for steps in self.beam_paths:
             near = np.union1d(row_ids(self.joined, steps[-1]), first)
             near = near[~np.isin(near, steps)]
-            means = self._means(steps, near).tolist()
-            for place, mean in zip(near.tolist(), means, strict=True):
+            base = self.rows[list(steps)].sum(axis=0)
+            others = self.rows[near]
+            squares = base @ base + 2 * (others @ base) + (others * others).sum(axis=1)
+            sums = self.scores[list(steps)].sum() + self.scores[near]
+            means = sums / np.sqrt(np.maximum(squares, 1e-12))
+            for place, mean in zip(near.tolist(), means.tolist(), strict=True):
                 seen.setdefault(frozenset((*steps, place)), ((*steps, place), mean))
         candidates = sorted(seen.values())
         best = best_first(np.array([mean for _, mean in candidates]))[:n_rescored]
         return [candidates[row][0] for row in best.tolist()]
-
-    def _means(self, steps: FactPath, near: IntArray) -> FloatArray:
-        base = self.rows[list(steps)].sum(axis=0)
-        others = self.rows[near]
-        squares = base @ base + 2 * (others @ base) + (others * others).sum(axis=1)
-        sums = self.scores[list(steps)].sum() + self.scores[near]
-        means: FloatArray = sums / np.sqrt(np.maximum(squares, 1e-12))
-        return means
 
     def keep(self, candidates: Sequence[FactPath], vectors: Sequence[Vectors], width: int) -> None:
         ordered = sorted(zip(candidates, vectors, strict=True), key=lambda pair: pair[0])
@@ -180,14 +174,15 @@ def of_paths(
     n_paths: PositiveInt = 5,
     top_k: PositiveInt = 5,
 ) -> Ranked[Node]:
-    """Rank the entities of the facts on the best paths and of the facts that start paths.
+    """Rank the entities of the facts on the best paths, and of the facts that are a path alone.
 
     Entities are nodes of the given `types`, facts are the other nodes of a path; without types all
-    nodes of a path are facts and all their neighbours entities. Both the first `n_paths` paths and
-    all paths of one fact give their `top_k` entities with the highest sum of path scores, counted
-    once for each fact that names the entity. Score: the entity's best path score divided by the
-    largest among the entities chosen from the same paths, 0..1; of two scores the higher counts.
-    Ties by lower id. Paths with a score of 0 or less give no entities.
+    nodes of a path are facts and all their neighbours are entities. `top_k` entities are taken from
+    the first `n_paths` paths, and `top_k` from the paths with one fact: the entities with the
+    highest sum of path scores, where a path counts once for each of its facts that names the
+    entity. Score: the entity's best path score divided by the best path score of the entities taken
+    from the same paths, 0..1; an entity taken twice has the higher score. Ties by lower id. Paths
+    with a score of 0 or less are ignored.
     Source: PropRAG (Wang and Han 2025), seeds of the last walk, as in its release.
     """
     typed = nodes_of_types(graph, types)
@@ -231,14 +226,15 @@ def focused_ppr(
     cliques: tuple[str, ...] = (),
     top_k: PositiveInt = 4,
 ) -> Ranked[Chunk]:
-    """Rank the given chunks by personalised PageRank over their own subgraph.
+    """Rank the given chunks by personalised PageRank in the subgraph of these chunks.
 
-    The walk is the same as in `chunk.ppr`, over these chunks, their nodes and the edges between
-    them; `contains_weight` and `cliques` are explained there. It restarts at the given nodes by
-    score, and at the chunks by chunk score times `passage_weight`; negative scores count as 0,
-    nodes outside are left out, and of duplicates the best score counts. Without any weight the
-    restart is uniform. `damping` is the probability of continuing the walk. Score: the chunk's mass
-    divided by the largest, 0..1; ties by lower id.
+    The subgraph has the given chunks, their nodes and the edges between them; edge weights,
+    `contains_weight` and `cliques` are as in `chunk.ppr`. The walk restarts at a given node in
+    proportion to its score, and at a chunk in proportion to its chunk score times `passage_weight`.
+    Negative scores count as 0, nodes outside the subgraph are ignored, and a duplicate node counts
+    with its best score. If all these weights are 0, the restart is uniform. `damping` is the
+    probability of continuing the walk. Score: the chunk's mass divided by the largest mass of a
+    chunk, 0..1; ties by lower id.
     Source: PropRAG (Wang and Han 2025), the walk over the subgraph, as in its release.
     """
     if not len(chunks):

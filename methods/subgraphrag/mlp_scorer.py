@@ -1,4 +1,4 @@
-"""SubgraphRAG's trained triple scorer: features and inference in numpy."""
+"""SubgraphRAG's trained scorer of triples: its features, and its inference in NumPy."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -15,19 +15,19 @@ from graphrag_bench.values import FloatArray, IntArray
 RowIds = NDArray[np.integer[Any]]
 Means = tuple[Any, Any]
 ROUNDS = 2
-"""Rounds of propagation along the triples, and as many against them."""
+"""Rounds of propagation along the direction of the triples, and also against it."""
 
 N_DISTANCES = 2 * (1 + 2 * ROUNDS)
-"""Length of a node's distance features."""
+"""Number of distance features of a node."""
 
 _BLOCK = 8192
 
 
 @dataclass(frozen=True, eq=False)
 class MlpWeights(Columns):
-    """A ReLU layer and a sigmoid, float32: `hidden` (4 d + 20, h), `bias` (h,), `out` (h,).
+    """Weights of a ReLU layer and a sigmoid, float32: `hidden` (4 d + 20, h), `bias`, `out` (h,).
 
-    Inputs in order: question, head, relation, tail (d each), distances of head and of tail.
+    Inputs in order: question, head, relation, tail (d each), `distances` of head and of tail.
     `unreadable` (d,) is the vector of nodes without readable text. `statistics` describe the
     training data and the quality of the kept epoch.
     """
@@ -41,16 +41,17 @@ class MlpWeights(Columns):
 
     @property
     def dimension(self) -> int:
-        """The length of the embeddings used in training."""
+        """The length of the vectors used in training."""
         return len(self.unreadable)
 
 
 @dataclass(frozen=True, eq=False)
 class MlpTripleScorer(Columns):
-    """Trained weights with the vectors of one graph's names and relations.
+    """Trained weights with the vectors of one graph's node names and relation names.
 
-    `names` is float32 (n_nodes, d), `readable` bool (n_nodes,), `relations` float32
-    (n_relation_names, d); `relation` int64 (n_relationships,) is the relation name of each row.
+    `names` is float32 (n_nodes, d); `readable` bool (n_nodes,) marks names with readable text.
+    `relations` is float32 (n_relation_names, d); `relation` int64 (n_relationships,) gives the row
+    in `relations` of each relationship.
     """
 
     weights: MlpWeights
@@ -62,10 +63,10 @@ class MlpTripleScorer(Columns):
     def scores(
         self, source: IntArray, target: IntArray, vector: Vectors, rows: IntArray, topics: IntArray
     ) -> FloatArray:
-        """Return the probability, 0..1, that each of some rows helps to answer a question.
+        """Return the probability, 0..1, that each relationship in `rows` helps to answer.
 
-        `source` and `target` are the ends of all rows of the graph, `rows` (n_rows,) are scored;
-        `vector` is the question's, `topics` are its entities.
+        `source` and `target` are the nodes of all relationships of the graph, `rows` (n_rows,) the
+        relationships to score; `vector` (d,) and `topics` are the question's vector and entities.
         """
         from scipy.special import expit
 
@@ -89,15 +90,15 @@ class MlpTripleScorer(Columns):
 
 
 def means_of(source: RowIds, target: RowIds, n_nodes: int) -> Means:
-    """Return the matrices that average over incoming and over outgoing rows of each node."""
+    """Return the matrices that average over the incoming and the outgoing triples of each node."""
     return _means(target, source, n_nodes), _means(source, target, n_nodes)
 
 
 def distances(means: Means, is_topic: NDArray[np.bool_]) -> Vectors:
     """Return the distance features of each node to the topic entities, float32 (n, 10).
 
-    Features: one-hot of `is_topic` (n,), its mean over incoming rows applied once and twice, and
-    likewise over outgoing rows; 0 for nodes without such rows.
+    Features: one-hot of `is_topic` (n,), its mean over incoming triples applied once and twice, and
+    likewise over outgoing triples; 0 for nodes without such triples.
     Source: SubgraphRAG (Li et al. 2025), section 3.1, directional distance encoding.
     """
     hot = np.stack([~is_topic, is_topic], axis=1).astype(np.float32)

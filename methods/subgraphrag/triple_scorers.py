@@ -1,4 +1,4 @@
-"""Scorers of triples: an index of their texts, or an MLP trained on shortest paths."""
+"""Scorers of triples: the cosine of their texts, or an MLP trained on shortest paths."""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -43,7 +43,7 @@ _MACHINE_ID = re.compile(r"^[mg]\.[\w.]+$")
 
 @artifact("triple_index")
 def triple_index(*, graph: Graph, embedder: Embedder, progress: Progress) -> VectorIndex:
-    """Embed each relationship as "head relation tail", as `triple_text` writes it.
+    """Embed each relationship as the text "head relation tail" that `triple_text` writes.
 
     Source: this project, for path pooling (Wang et al. 2025).
     """
@@ -78,7 +78,7 @@ def cosine_scorer(*, triple_index: VectorIndex) -> VectorIndex:
 def mlp_scorer(
     *, triple_weights: MlpWeights, graph: Graph, embedder: Embedder, progress: Progress
 ) -> MlpTripleScorer:
-    """Combine trained weights with the vectors of a graph's names and relations.
+    """Combine the trained weights with the vectors of a graph's node names and relations.
 
     Raises UserError if the weights were trained with vectors of another length.
     Source: SubgraphRAG (Li et al. 2025), section 3.1.
@@ -100,7 +100,7 @@ def _vectors(
     names: Iterable[str], relations: Iterable[str], embedder: Embedder, progress: Progress,
     label: str,
 ) -> tuple[Vectors, NDArray[np.bool_], Vectors]:  # fmt: skip
-    """Return unit vectors of readable names, which names are readable, and vectors of relations."""
+    """Return vectors of readable names, a mask of readable names, and vectors of relations."""
     shown = [triple_text(name, "", "") for name in names]
     readable = np.array(shown, object).astype(bool)
     texts = [*filter(None, shown), *(triple_text("", name, "") for name in relations)]
@@ -110,17 +110,17 @@ def _vectors(
 
 
 LEARNING_RATE, PATIENCE, MOST_EPOCHS, RECALL_AT = 1e-3, 10, 10_000, 100
-"""Adam's learning rate; epochs without a better recall before the end; most epochs; recall's k.
+"""Learning rate of Adam; epochs without a better recall that end training; most epochs; k.
 
 Source: SubgraphRAG's released code, retrieve/configs/retriever (commit 5ad168f).
 """
 HELD_OUT = 0.1
-"""Share of training questions held out if the set has no validation questions."""
+"""The share of training questions held out if a data set has no validation questions."""
 SEED = 0
 
 
 def trained_on(settings: Mapping[str, Any]) -> str:
-    """Describe the training data, from the settings of the weights."""
+    """Return a description of the training data, for the settings of `triple_weights`."""
     n = settings["questions"]
     first = "all training questions" if n is None else f"the first {n:,} training questions"
     return (
@@ -140,11 +140,11 @@ def triple_weights(
 ) -> MlpWeights:
     """Train weights that separate triples on shortest topic-to-answer paths from other triples.
 
-    All triples of all training questions (or the first `questions`) are used. The epoch with the
+    All triples of all training questions (or of the first `questions`) are used. The epoch with the
     best recall@100 on the validation questions is kept, ties to the lower loss, then to the earlier
     epoch; training stops after 10 epochs without a better recall. Results are byte-identical on the
     same kind of processor; on a GPU they differ in the last digits. Raises UserError if fewer than
-    two questions have a path from a topic entity to an answer, or all triples lie on such a path.
+    two questions have a path from a topic entity to an answer, or all triples lie on such paths.
     Source: SubgraphRAG (Li et al. 2025), section 3.1 and its code: as many hidden units as
     embedding dimensions, one question per step, Adam.
     Deviation: a set without validation questions holds out a tenth of its training questions.
@@ -164,9 +164,9 @@ def triple_weights(
     n_examples, n_validation = len(labels), len(validation.questions)
     if not n_examples or not n_validation or all(label.all() for label in labels):
         raise UserError(
-            f"Data set '{data.name}': {n_examples} training and {n_validation} validation "
-            "questions have topic entities and answers in their graphs. At least one of each is "
-            "needed, with triples on and off the shortest paths."
+            f"Data set '{data.name}': {n_examples} training questions and {n_validation} "
+            "validation questions have a path from a topic entity to an answer in their graphs. At "
+            "least one of each is needed, and their graphs need triples on and off these paths."
         )
     weights = train(examples, validation, chance, progress, device=place)
     n, n_all = len(data.questions), training.size() if questions else len(data.questions)
@@ -183,9 +183,9 @@ def triple_weights(
 class Example(NamedTuple):
     """A training question: the triples of its graph and their labels.
 
-    `nodes` int32 (n_nodes,) are rows of the names; `head` and `tail` int32 (n,) are places in
-    `nodes`; `relation` int32 (n,) are rows of the relations; `near` float32 (n_nodes, 10) are the
-    distances to the topic entities; `label` bool (n,) marks triples on a shortest path. Memory: 13
+    `nodes` int32 (n_nodes,) are row numbers of names; `head` and `tail` int32 (n,) are positions in
+    `nodes`; `relation` int32 (n,) are row numbers of relations. `near` float32 (n_nodes, 10) are
+    the features of `distances`; `label` bool (n,) marks triples on a shortest path. Memory: 13
     bytes a triple and 44 a node; questions of a synthetic world share all but `near` and `label`.
     """
 
@@ -199,14 +199,15 @@ class Example(NamedTuple):
 
 
 _QuestionSource = tuple[Sequence[str], Sequence[str], Iterator[Example]]
-"""Names and relations shared by all questions, and an iterator over the questions."""
+"""Node names and relations of all questions, and an iterator over the questions."""
 
 
 @dataclass(frozen=True, eq=False)
 class Examples:
-    """Training questions with unit vectors, float32, of questions, readable names and relations.
+    """Training questions, with unit vectors, float32, of questions, readable names and relations.
 
-    `place` int32 (n_names,) is 1 + the row of a name in `names`, or 0 if it is not readable.
+    `place` int32 (n_names,) is 1 + the row of a name's vector in `names`, or 0 for a name that is
+    not readable.
     """
 
     questions: Sequence[Example]
@@ -216,13 +217,13 @@ class Examples:
     relations: Vectors
 
     def some(self, rows: IntArray) -> "Examples":
-        """Return the questions at some rows."""
+        """Return the questions with these row numbers."""
         questions = [self.questions[row] for row in rows.tolist()]
         return replace(self, questions=questions, vectors=self.vectors[rows])
 
 
 def examples_of(data: Dataset, embedder: Embedder, progress: Progress, label: str) -> Examples:
-    """Return the questions of a set that have a triple on a shortest path, in order."""
+    """Return the questions of a data set that have a triple on a shortest path, in order."""
     names, relations, questions = (
         _of_world(world_of(data)) if data.synthetic else _of_subgraphs(data)
     )
@@ -243,8 +244,7 @@ def train(
 ) -> MlpWeights:
     """Train weights, and return the weights of the epoch with the best recall on `validation`.
 
-    Weights start uniform within 1 / sqrt(inputs). Statistics: the epoch, its recall and loss, and
-    the number of epochs.
+    Their `statistics` are this epoch, its recall and loss, and the number of epochs.
     """
     import torch
 
@@ -272,7 +272,7 @@ def train(
 
 
 def initial_weights(d: int, chance: np.random.Generator, device: str = "cpu") -> "Weights":
-    """Return initial weights for vectors of length d."""
+    """Return initial weights for vectors of length d, uniform within 1 / sqrt(inputs)."""
     import torch
 
     n_inputs = 4 * d + 2 * N_DISTANCES
@@ -290,8 +290,8 @@ def initial_weights(d: int, chance: np.random.Generator, device: str = "cpu") ->
 def logits(weights: "Weights", data: Examples, row: int) -> "Tensor":
     """Return the logit of each triple of a question, (n,), on the device of the weights.
 
-    Each node and each relation is multiplied once with its part of the hidden weights; a triple
-    adds up these products.
+    Each node and each relation is multiplied once with its part of the hidden weights; the hidden
+    units of a triple are the sum of such products.
     """
     import torch
     from torch.nn.functional import embedding as rows_of
@@ -327,7 +327,7 @@ def loss_of(scores: "Tensor", question: Example) -> "Tensor":
 
 
 def measure(weights: "Weights", data: Examples) -> tuple[float, float]:
-    """Return the mean recall@100 of positive triples and the mean loss, over the questions.
+    """Return recall@100 of the triples on shortest paths, and the loss, as means over questions.
 
     Ties in score go to the earlier triple.
     """
@@ -350,7 +350,7 @@ def _stored_weights(weights: "Weights", statistics: Mapping[str, Any]) -> MlpWei
 
 
 class _Triples:
-    """Distinct triples of a graph: their rows, and their ends as places among the graph's nodes."""
+    """The distinct triples of a graph; `head` and `tail` are positions in `nodes`."""
 
     def __init__(self, head: RowIds, relation: RowIds, tail: RowIds) -> None:
         columns = np.stack([head, relation, tail]).astype(np.int32)
@@ -405,8 +405,9 @@ def on_shortest_paths(
 ) -> NDArray[np.bool_]:
     """Return which triples lie on a shortest path between a start and an end, bool (n_triples,).
 
-    For each pair, directed paths from start to end and from end to start are compared; the shorter
-    counts, or both if equal. Unconnected pairs, and pairs of one node, have none.
+    For each pair of a start and an end, the shortest directed paths in both directions are
+    compared; the shorter paths count, or all if equally long. An unconnected pair, and a node
+    paired with itself, have no path.
     Source: SubgraphRAG (Li et al. 2025), section 3.1; their labels, from RoG (Luo et al. 2024).
     """
     from scipy.sparse import csr_matrix

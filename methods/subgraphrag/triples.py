@@ -1,4 +1,4 @@
-"""SubgraphRAG: rank relationships as triples, write them as prompt lines, and answer by lists."""
+"""SubgraphRAG: rank relationships as triples, list the triples in the prompt, and answer."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -48,10 +48,10 @@ def triple_scores(
 ) -> list[Ranked[Relationship]]:
     """Rank relationships by how much they help, as triples, to answer the question.
 
-    Score, 0..1: (1 + cosine of the question and "head relation tail") / 2. With
-    `build.triple_scorer=mlp` the trained scorer's probability, which also depends on the distance
-    to `nodes`, the question's entities. If `relationships` are used, only these are ranked. Ties by
-    lower id.
+    Score, 0..1: (1 + cosine of the question and "head relation tail") / 2, or with
+    `build.triple_scorer=mlp` the probability by the trained scorer, which also depends on the
+    distances to `nodes`, the question's entities. If the step uses `relationships`, only these are
+    ranked. Ties by lower id.
     Source: SubgraphRAG (Li et al. 2025), section 3.1; the cosine score is this project's.
     """
     vectors = embedder.encode([one.text for one in question], kind="question")
@@ -71,11 +71,10 @@ def triple_scores(
 
 @operator("relationship.in_scope")
 def in_scope(question: Question, *, graph: Graph, chunk_table: ChunkTable) -> Ranked[Relationship]:
-    """Return the relationships that the document of the question's scope states, sorted by id.
+    """Return the relationships stated by the document that the question's scope names.
 
-    Their scores are 1.
-    All relationships if the question has no scope or no document has its name; none if that
-    document states none.
+    They are sorted by id, with score 1. If the question has no scope, or no document has its name,
+    all relationships are returned.
     Source: the data of RoG (Luo et al. 2024), one subgraph per question of CWQ and WebQSP.
     """
     chunks = [] if question.scope is None else chunk_table.chunks_of(question.scope)
@@ -94,9 +93,9 @@ _MARK = "ans:"
 def placed(
     relationships: Ranked[Relationship], *, order: Literal["recency", "best_first"] = "recency"
 ) -> Ranked[Relationship]:
-    """Order the relationships for a prompt: best last (`recency`), or best first.
+    """Order the relationships for a prompt: highest score last (`recency`) or first.
 
-    Best is the highest score, ties by lower id; `recency` reverses the whole list.
+    Ties by lower id; `recency` reverses the whole list.
     Source: path pooling (Wang et al. 2025), appendix A.4 (ascending); SubgraphRAG's code
     (descending).
     """
@@ -116,9 +115,10 @@ def triples_context(
 ) -> Context:
     """Build a context of triples in their order, one triple per line or chained into paths.
 
-    A line is "(head, relation, tail)". With `form="paths"` a line is continued, "->relation->tail",
-    while the tail of a triple is the head of the next one; triples are not moved. Triples with the
-    lowest scores are cut to fit the budget. Ids are row numbers, joined by "+" in a path.
+    A line is "(head, relation, tail)". With `form="paths"` consecutive triples are chained into
+    one line, "head->relation->tail->relation->tail", while the tail of a triple is the head of the
+    next. Triples with the lowest scores are cut to fit the budget. The id of a line is the row
+    number of its relationship; the ids of a path are joined by "+".
     Source: SubgraphRAG (Li et al. 2025); path pooling (Wang et al. 2025), appendix A.4.
     """
     fits = np.zeros(len(relationships), bool)
@@ -154,7 +154,7 @@ def _lines(
 
 
 def line(graph: Graph, rows: tuple[int, ...], form: TripleForm) -> str:
-    """Return consecutive rows, each starting where the last ends, as one line."""
+    """Return relationships as one line; each begins at the node where the previous one ends."""
     head = graph.names[int(graph.source[rows[0]])]
     hops = [(graph.relations[row], graph.names[int(graph.target[row])]) for row in rows]
     if form == "triplets":
@@ -174,10 +174,10 @@ def listed(
 ) -> Answer:
     """Answer with the model's reply; a list of answers has one `ans:` line for each answer.
 
-    The question's answer form says whether a list is requested and limits the reply, unless
-    `max_tokens` does. `keep="answers"` keeps only the texts after `ans:`, joined by ", ", for sets
-    whose answers are scored as texts; a reply without `ans:` is kept whole. Raises CallFailed if
-    the model does not reply.
+    The question's answer form says whether a list is requested, and by default sets the token limit
+    of the reply. `keep="answers"` keeps only the texts after `ans:`, joined by ", ", for data sets
+    whose answers are scored as texts; a reply without `ans:` is kept. Raises CallFailed if the
+    model does not reply.
     Source: SubgraphRAG (Li et al. 2025); path pooling (Wang et al. 2025), appendix A.4.
     """
     chat = prompt.render(reader_values(question, context.pieces))

@@ -1,4 +1,4 @@
-"""Think-on-Graph's context of triples, and its answer once they suffice."""
+"""Think-on-Graph's context of triples, and its answer once the triples suffice."""
 
 import re
 from dataclasses import replace
@@ -16,7 +16,6 @@ from operators.answer.direct import READER_VARIABLES, answer_of, reader_values
 from operators.context.rows import with_block
 
 ENOUGH = Prompt("methods:tog/prompts/enough.j2")
-_BRACES = re.compile(r"\{([^{}]+)\}")
 
 
 @operator("context.exploration")
@@ -26,7 +25,7 @@ def exploration_context(
     """Build a context of the triples found, in order of discovery, within the token budget.
 
     A piece is a relationship as "head, relation, tail", in its stored direction. Its score is the
-    score of the hop that found it first.
+    score of the first hop along it.
     Source: ToG (Sun et al. 2024), section 2.1, reasoning.
     """
     scores: dict[int, float] = {}
@@ -51,19 +50,18 @@ def if_enough(
 ) -> Answer | None:
     """Answer if the model says that the triples suffice; otherwise return None.
 
-    The model begins with {Yes} or {No}; after Yes the answer is in braces, or is the rest of the
-    reply. Any other reply means no. Without triples no call is made. The question's answer form
-    limits the reply, unless `max_tokens` does.
+    The reply begins with {Yes} or {No}; after Yes the answer is in braces, or is the rest of the
+    reply. Any other reply means no. Without triples no call is made. By default the question's
+    answer form sets the token limit of the reply.
     Source: ToG (Sun et al. 2024), section 2.1, reasoning; Zhou et al. 2025, section 6.2.
     """
     if not context.pieces:
         return None
     chat = prompt.render(reader_values(question, context.pieces))
     whole = answer_of(llm, chat, question, max_tokens)
-    words = whole.text
-    if not re.match(r"\W*yes\b", words, re.IGNORECASE):
+    if not (yes := re.match(r"\W*yes\b\W*", whole.text, re.IGNORECASE)):
         return None
-    rest = re.sub(r"\A\W*yes\b\W*", "", words, count=1, flags=re.IGNORECASE)
-    braces = [brace for brace in _BRACES.findall(words) if brace.strip().lower() != "yes"]
-    text = (braces[0] if braces else rest).strip(" .{}\n")
+    braces = re.findall(r"\{([^{}]+)\}", whole.text)
+    others = [brace for brace in braces if brace.strip().lower() != "yes"]
+    text = (others[0] if others else whole.text[yes.end() :]).strip(" .{}\n")
     return replace(whole, text=text) if text else None
