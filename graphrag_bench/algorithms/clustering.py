@@ -1,7 +1,6 @@
 """Clusters of vectors: Gaussian mixtures selected by BIC, and balanced k-means.
 
-The linear algebra runs on one thread, so that the last bits of a sum do not depend on the number of
-processors.
+Linear algebra runs on one thread, so that no digit of a sum depends on the number of processors.
 """
 
 import warnings
@@ -20,7 +19,7 @@ from graphrag_bench.values import DECIMALS, FloatArray, IntArray
 
 Reduction = Literal["pca", "umap"]
 Clusters = list[IntArray]
-"""Sorted rows of each cluster, clusters sorted by their rows."""
+"""Ascending row numbers of each cluster; the clusters are sorted by these lists."""
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -35,10 +34,10 @@ _BLOCK = 4096
 class Mixture:
     """Settings of clustering by Gaussian mixtures.
 
-    Vectors are reduced to `dimension` by `reduction`. A row joins each component with a posterior
-    above `threshold` (0..1). Clusters above `max_tokens` are split again. The search for the best
-    number of components ends after `patience` steps without a lower BIC (None: it tries all), and
-    is skipped above `max_swept_rows` rows (None: never).
+    `reduction` reduces vectors to `dimension`. A row joins each component with a posterior above
+    `threshold` (0..1). Clusters of more than `max_tokens` are split again. The search for the best
+    number of components ends after `patience` numbers without a lower BIC (None: it tries all
+    numbers), and is skipped for more than `max_swept_rows` rows (None: never).
     """
 
     dimension: int
@@ -69,17 +68,16 @@ def mixture_clusters(
 ) -> Clusters:
     """Return soft clusters of the rows of `vectors` (n, d); each row is in at least one.
 
-    All rows are clustered, and then the rows of each cluster. Each time the vectors are reduced and
-    split into the number of components (1 to min(50, n) - 1) with the lowest BIC, ties to the
-    smaller number. `n_tokens` is int64 (n,), the tokens of each row. A cluster above `max_tokens`
-    with more than dimension + 1 rows is clustered again; under UMAP a cluster that no mixture
-    splits stays whole, as in RAPTOR. When the search is skipped, the number of components is n //
-    100 - 1.
+    All rows are clustered, and then the rows of each cluster. Each time the vectors are reduced,
+    and the mixture has the number of components (1 to min(50, n) - 1) with the lowest BIC, the
+    smaller number in a tie. If this search is skipped, it has n // 100 - 1 components. A cluster of
+    more than dimension + 1 rows and `max_tokens` is clustered again; `n_tokens`, int64 (n,), are
+    the tokens of each row. With UMAP, a cluster that no mixture splits is kept, as in RAPTOR.
     Source: RAPTOR (Sarthi et al. 2024), section 3 and its code; the shortcut and the size rule from
     the released code of Zhou et al. 2025.
     Deviation: PCA leaves no gaps between groups, so balanced k-means splits the clusters that no
-    mixture splits, into parts of about `max_tokens`. Equal clusters count once. The search ends
-    after `mixture.patience` steps without a lower BIC, where RAPTOR tries all (None).
+    mixture splits, into parts of about `max_tokens`. Equal clusters count once. RAPTOR tries all
+    numbers of components, as with a `patience` of None.
     """
     points = np.asarray(vectors, np.float64)
 
@@ -103,29 +101,26 @@ def mixture_clusters(
     return _in_order(split(np.arange(len(points)), _MOST_DEPTH))
 
 
-@_on_one_thread
-def mixture_layer(vectors: NDArray[Any], mixture: Mixture, rng: Generator) -> Clusters:
-    """Return soft clusters of the rows of `vectors` (n, d) by one mixture; `max_tokens` is ignored.
-
-    Source: HiRAG (Huang et al. 2025), its release.
-    """
-    return _one_level(np.asarray(vectors, np.float64), mixture, rng)
-
-
 def _two_levels(points: FloatArray, mixture: Mixture, rng: Generator) -> Clusters:
     clusters: Clusters = []
-    for whole in _one_level(points, mixture, rng):
-        if len(whole) <= mixture.dimension + 1:
-            clusters.append(whole)
+    for rows in mixture_layer(points, mixture, rng):
+        if len(rows) <= mixture.dimension + 1:
+            clusters.append(rows)
             continue
-        inner = _one_level(points[whole], mixture, rng, _LOCAL_NEIGHBOURS)
-        clusters += [whole[part] for part in inner]
+        inner = mixture_layer(points[rows], mixture, rng, _LOCAL_NEIGHBOURS)
+        clusters += [rows[part] for part in inner]
     return _in_order(clusters)
 
 
-def _one_level(
-    points: FloatArray, mixture: Mixture, rng: Generator, neighbours: int | None = None
+@_on_one_thread
+def mixture_layer(
+    vectors: NDArray[Any], mixture: Mixture, rng: Generator, neighbours: int | None = None
 ) -> Clusters:
+    """Return the soft clusters of the rows of `vectors` (n, d) that one mixture finds.
+
+    UMAP considers `neighbours` rows, by default sqrt(n - 1). `max_tokens` is ignored.
+    """
+    points = np.asarray(vectors, np.float64)
     n = len(points)
     if n < 3 or len(np.unique(np.round(points, DECIMALS), axis=0)) < 3:
         return [np.arange(n)] if n else []
@@ -145,7 +140,7 @@ def reduce_dimension(
 ) -> FloatArray:
     """Return the points in fewer dimensions, float64 (n, dimension), rounded to six decimals.
 
-    `umap` (cosine metric) uses `neighbours` and `seed`, and needs the extra `umap`.
+    Only `umap` (cosine metric) uses `neighbours` and `seed`.
     """
     if reduction == "pca":
         from sklearn.decomposition import PCA
@@ -210,7 +205,7 @@ def _in_order(clusters: Clusters) -> Clusters:
 
 @_on_one_thread
 def kmeans(vectors: NDArray[Any], n_clusters: int, seed: int) -> IntArray:
-    """Return the k-means cluster of each row of `vectors` (n, d), int64 (n,)."""
+    """Return the number of the k-means cluster of each row of `vectors` (n, d), int64 (n,)."""
     from sklearn.cluster import KMeans
 
     model = KMeans(n_clusters, n_init=1, random_state=seed)
@@ -221,10 +216,10 @@ def kmeans(vectors: NDArray[Any], n_clusters: int, seed: int) -> IntArray:
 def balanced_clusters(vectors: NDArray[Any], cluster_size: int, rng: Generator) -> Clusters:
     """Return clusters of about `cluster_size` rows of `vectors` (n, d); each row is in one cluster.
 
-    k-means with k = max(1, n // cluster_size) centres drawn from the rows. After each assignment,
-    rows of clusters above 1.2 n / k move to the nearest cluster below n / k, farthest from the
-    centre first (ties to the lower row). Stops when the centres move by at most 1e-4 (Frobenius),
-    or when a cluster is empty.
+    k-means starts with k = max(1, n // cluster_size) centres drawn from the rows. After each
+    assignment, clusters of more than 1.2 n / k rows give the rows farthest from their centre (ties:
+    lower row number first) to the nearest cluster of less than n / k rows. k-means stops when the
+    centres move by at most 1e-4 (Frobenius norm), or when a cluster is empty.
     Source: RAPTOR-K, Zhou et al. 2025, section 7.1 and their released code.
     """
     points = np.asarray(np.round(vectors, DECIMALS), np.float64)
@@ -256,7 +251,7 @@ def _nearest(points: FloatArray, centres: FloatArray) -> IntArray:
 
 
 def _distances(points: FloatArray, centres: FloatArray) -> FloatArray:
-    """Return squared distances (n, k) minus the squared norms of points, rounded for ties."""
+    """Return squared distances (n, k) without the squared norms of points, rounded for ties."""
     return np.asarray(
         np.round((centres**2).sum(axis=1)[None] - 2.0 * points @ centres.T, DECIMALS), np.float64
     )

@@ -149,14 +149,6 @@ class Sentences:
         return text if fits else first_tokens(text, max_tokens)
 
 
-def central_texts(
-    groups: Sequence[Sequence[str]], max_tokens: int, embedder: Embedder, progress: Progress
-) -> list[str]:
-    """Return the central sentences of each group as a text of at most `max_tokens`."""
-    known = Sentences.of([text for texts in groups for text in texts], embedder, progress)
-    return [known.summary(texts, max_tokens) for texts in groups]
-
-
 def over_limit(groups: Iterable[tuple[Sequence[str], int]]) -> frozenset[str]:
     """Return the sentences of all groups that exceed their token limit."""
     return frozenset(

@@ -26,7 +26,7 @@ from graphrag_bench.expected import Sizes, template_tokens
 from graphrag_bench.graphs.build_calls import Extractor, text_budget
 from graphrag_bench.graphs.knowledge_graph import add_relationships
 from graphrag_bench.graphs.sentences import (
-    central_texts,
+    Sentences,
     chunks_of,
     first_tokens,
     sentence_chunks,
@@ -253,7 +253,8 @@ def _extractive(
         [one for row in family for one in split_sentences(layers.texts[row] or layers.names[row])]
         for family in families
     ]
-    texts = central_texts(sentences, SUMMARY_TOKENS, embedder, progress)
+    known = Sentences.of([text for texts in sentences for text in texts], embedder, progress)
+    texts = [known.summary(family, SUMMARY_TOKENS) for family in sentences]
     names = [", ".join(layers.first_names(family)) for family in families]
     return [[EntityRecord(name, kind, text)] for name, text in zip(names, texts, strict=True)]
 
