@@ -1,28 +1,29 @@
-"""Embedder and tagger with a cache: each text is embedded and tagged once."""
+"""Embedder and tagger with a cache, so that each text is embedded and tagged once."""
 
 import json
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property
-from typing import Any
 
 import numpy as np
+from pydantic import TypeAdapter
 
 from graphrag_bench.embedding.embedder import Embedder, EmbedderWrapper, TextKind, Vectors
-from graphrag_bench.embedding.nlp import Nlp, Relation, Sentence, Spacy
+from graphrag_bench.embedding.nlp import Nlp, Sentence, Spacy
 from graphrag_bench.embedding.workers import ParallelTagger
 from graphrag_bench.fingerprint import identity_of
 from graphrag_bench.llm.cache import Cache, StoredTagging, StoredVector, row_key, vector_key
 
 _BATCH_SIZE, _ON_GPU = 128, 2048
 _READING_VERSION = 1
+_SENTENCES, _NAMES = TypeAdapter(list[Sentence]), TypeAdapter(list[str])
 
 
 class CachedEmbedder(EmbedderWrapper):
     """Embedder that encodes only the texts without a cached vector.
 
-    The key of a vector includes the embedder's identity, the kind of text, and the text. For a
-    plug-in's embedder it also includes the code.
+    The cache key of a vector contains the embedder's identity, the kind of text (question or
+    passage), and the text. For the embedder of a plug-in it also contains a digest of its code.
     """
 
     def __init__(self, inner: Embedder, cache: Cache) -> None:
@@ -52,15 +53,15 @@ class CachedEmbedder(EmbedderWrapper):
 
 
 def vectors_of(rows: Sequence[StoredVector]) -> Vectors:
-    """Return stored vectors as a float32 array (n, dimension)."""
+    """Return vectors from the cache as one float32 array (n, dimension)."""
     numbers = b"".join(row.numbers for row in rows)
     return np.frombuffer(numbers, np.float32).reshape(len(rows), -1).copy()
 
 
 class CachedTagger:
-    """Tagger that reads only the texts without a cached result.
+    """Tagger that processes only the texts without a cached result.
 
-    The key of a result includes the tagger's identity and the text.
+    The cache key of a result contains the tagger's identity and the text.
     """
 
     def __init__(self, inner: Nlp, cache: Cache) -> None:
@@ -69,7 +70,7 @@ class CachedTagger:
 
     @property
     def identity(self) -> str:
-        """The identity of the wrapped tagger."""
+        """Identity of the tagger whose results are cached."""
         return self.inner.identity
 
     @cached_property
@@ -77,47 +78,31 @@ class CachedTagger:
         return identity_of(self.inner)
 
     def sentences(self, texts: Sequence[str]) -> Iterator[list[Sentence]]:
-        """Yield the sentences of each text; new results are cached batch by batch."""
+        """Yield the sentences of each text; the results of each batch are cached at once."""
         size = _ON_GPU if isinstance(self.inner, Spacy) and self.inner.on_gpu else _BATCH_SIZE
         if isinstance(self.inner, ParallelTagger):
             size = self.inner.batch_size
         for start in range(0, len(texts), size):
             batch = texts[start : start + size]
-            yield from map(_sentences, self._read("sentences", batch, self.inner.sentences))
+            stored = self._read("sentences", batch, self.inner.sentences)
+            yield from map(_SENTENCES.validate_json, stored)
 
     def entities(self, text: str) -> list[str]:
-        """Return the named entities of a text, as written, in order."""
+        """Return the named entities of a text as they are written there, in text order."""
         (names,) = self._read("entities", [text], lambda texts: map(self.inner.entities, texts))
-        return list(names)
+        return _NAMES.validate_json(names)
 
     def _read(
         self, task: str, texts: Sequence[str], read: Callable[[list[str]], Iterable[object]]
-    ) -> list[Any]:
+    ) -> list[bytes]:
         keys = {text: row_key(_READING_VERSION, task, self._signed, text) for text in texts}
         stored = self.cache.get_many(StoredTagging, keys.values())
         if missing := [text for text, key in keys.items() if key not in stored]:
+            written = (json.dumps(result, default=sorted).encode() for result in read(missing))
             rows = [
-                StoredTagging(keys[text], self._signed, _packed(result))
-                for text, result in zip(missing, read(missing), strict=True)
+                StoredTagging(keys[text], self._signed, zlib.compress(result, 1))
+                for text, result in zip(missing, written, strict=True)
             ]
             self.cache.put(*rows)
             stored |= {row.key: row for row in rows}
-        return [json.loads(zlib.decompress(stored[keys[text]].found)) for text in texts]
-
-
-def _packed(result: object) -> bytes:
-    return zlib.compress(json.dumps(result, default=sorted).encode(), 1)
-
-
-def _sentences(rows: list[Any]) -> list[Sentence]:
-    return [
-        Sentence(
-            text,
-            tuple((name, label) for name, label in entities),
-            tuple(phrases),
-            tuple(map(Relation._make, relations)),
-            frozenset(pronouns),
-            tuple(lemmas),
-        )
-        for text, entities, phrases, relations, pronouns, lemmas in rows
-    ]
+        return [zlib.decompress(stored[keys[text]].found) for text in texts]

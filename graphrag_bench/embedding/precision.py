@@ -1,4 +1,4 @@
-"""Number format and threads of torch."""
+"""Number formats, GPUs and threads of torch."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -13,7 +13,7 @@ _INSTRUCTIONS = frozenset({"avx512_bf16", "amx_bf16"})
 
 
 def number_format(precision: Precision, device: Device) -> NumberFormat:
-    """Return the number format that a setting selects on this machine.
+    """Return the number format that a precision setting selects on this machine.
 
     `auto` is bfloat16 on NVIDIA GPUs that support it and on x86 processors with AVX512-BF16 or AMX,
     and float32 elsewhere.
@@ -41,7 +41,7 @@ def _on_cuda() -> bool:
 
 @lru_cache
 def has_cuda() -> bool:
-    """Return whether torch can use a GPU of NVIDIA; CUDA_VISIBLE_DEVICES= hides it."""
+    """Return whether torch finds an NVIDIA GPU; an empty CUDA_VISIBLE_DEVICES hides all GPUs."""
     if not _is_cuda("auto"):
         return False
     import torch
@@ -61,7 +61,7 @@ def _on_processor() -> bool:
 
 @contextmanager
 def one_thread() -> Iterator[None]:
-    """Run torch on one thread, so that sums are always in the same order."""
+    """Return a context in which torch uses one thread, so that it adds in a fixed order."""
     import torch
 
     before = torch.get_num_threads()

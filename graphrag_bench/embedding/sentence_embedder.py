@@ -13,18 +13,10 @@ from typing import Any
 import numpy as np
 from pydantic import PositiveInt
 
+from graphrag_bench.embedding import model_files
 from graphrag_bench.embedding.embedder import Embedder, TextKind, Vectors
 from graphrag_bench.embedding.long_texts import LongTexts, TextLengths, WindowEncoder
-from graphrag_bench.embedding.model_files import (
-    cached_folder,
-    dimension_in_files,
-    finite,
-    first_line,
-    model_name,
-    n_positions,
-    tokenizer_file,
-    window_in_files,
-)
+from graphrag_bench.embedding.model_files import finite, window_in_files
 from graphrag_bench.embedding.precision import Device, NumberFormat, Precision, number_format
 from graphrag_bench.embedding.token_batches import (
     TOKENS_PER_BATCH,
@@ -43,11 +35,11 @@ _NOT_INSTALLED = f"The packaged {PACKAGED} is not installed: pip install 'graphr
 
 
 class SentenceEmbedder(Embedder):
-    """Embedder of sentence-transformers, loaded when first used.
+    """Embedding model of sentence-transformers, loaded on first use.
 
-    A vector depends on its text only: questions are encoded one at a time, passages in batches of
-    fixed shapes (`token_batches`). `long_texts` says whether a text longer than the window is
-    encoded in overlapping windows or cut.
+    A vector does not depend on the other texts of a list: questions are encoded one at a time, and
+    passages in batches of fixed shapes (`token_batches`). `long_texts` says whether a text longer
+    than the window is encoded in overlapping windows or truncated.
     """
 
     def __init__(
@@ -64,11 +56,11 @@ class SentenceEmbedder(Embedder):
         trust_remote_code: bool = False,
         model_kwargs: Mapping[str, Any] | None = None,
     ) -> None:
-        """`model` is the packaged MiniLM, a folder, or a name on the model hub.
+        """`model` is the packaged MiniLM, a folder, or a model on the Hugging Face hub.
 
-        `window` overrides the window of the model's files. `precision` is the number format of
-        matrix products; `auto` is bfloat16 if the device supports it at full speed. `model_kwargs`
-        are arguments of transformers' `from_pretrained`: weights are loaded in its `dtype`.
+        `window` overrides the window that the model's files state. `precision` is the number format
+        of matrix products; `auto` is bfloat16 if the device supports it at full speed.
+        `model_kwargs` are passed to `from_pretrained` of transformers, for example `dtype`.
         """
         self.model = model
         self.revision = revision
@@ -82,10 +74,10 @@ class SentenceEmbedder(Embedder):
 
     @property
     def identity(self) -> str:
-        """Everything that can change a vector, such as revision and precision.
+        """Text that names everything that can change a vector, such as revision and precision.
 
-        A folder is identified by its name and the content of its files, not by its path. Dimension
-        and window come from the files; `hub` means that name and revision determine them.
+        A folder is identified by its name and the content of its files. `hub` stands for dimension
+        and window of a hub model, which its name and revision determine.
         """
         if self.model == PACKAGED:
             try:
@@ -93,9 +85,9 @@ class SentenceEmbedder(Embedder):
             except PackageNotFoundError:
                 raise UserError(_NOT_INSTALLED) from None
         else:
-            name = model_name(self.model, self.revision)
+            name = model_files.model_name(self.model, self.revision)
         remote_code = ":remote code" if self.trust_remote_code else ""
-        length = dimension_in_files(self._folder) or "hub"
+        length = model_files.dimension_in_files(self._folder) or "hub"
         window = self.window_setting or window_in_files(self._folder) or "hub"
         return (
             f"sentence-transformers:{name}{remote_code}:{length}:unit:{self._number_format}:"
@@ -105,9 +97,9 @@ class SentenceEmbedder(Embedder):
 
     @property
     def window(self) -> int | None:
-        """The window in tokens; None if neither the files nor the loaded model state it.
+        """Window in tokens; None if neither settings, model files nor the loaded model state it.
 
-        Raises UserError if the window in the settings exceeds the model's positions.
+        Raises UserError if the window in the settings exceeds the model's number of positions.
         """
         if self.window_setting is not None:
             self._check_window()
@@ -132,7 +124,7 @@ class SentenceEmbedder(Embedder):
 
     @property
     def dimension(self) -> int:
-        """The length of a vector; loads the model."""
+        """Number of components of a vector; loads the model."""
         return int(self._loaded.get_embedding_dimension())
 
     def encode(self, texts: Sequence[str], *, kind: TextKind) -> Vectors:
@@ -168,7 +160,7 @@ class SentenceEmbedder(Embedder):
 
     @property
     def _batch_tokens(self) -> int | None:
-        """Tokens of a batch of a model that tokenises by itself; None for batches of one text."""
+        """Tokens per batch for a model that tokenises by itself; None for batches of one text."""
         kind = self._loaded.device.type
         return None if kind == "cpu" else TOKENS_PER_BATCH[kind]
 
@@ -190,12 +182,12 @@ class SentenceEmbedder(Embedder):
     @property
     def _files(self) -> Path | None:
         folder = self._folder
-        return folder if folder.is_dir() else cached_folder(self.model, self.revision)
+        return folder if folder.is_dir() else model_files.cached_folder(self.model, self.revision)
 
     @property
     def _of_files(self) -> WindowEncoder | None:
         folder = self._files
-        file = tokenizer_file(folder) if folder else None
+        file = model_files.tokenizer_file(folder) if folder else None
         size = self.window_setting or (window_in_files(folder) if folder else None)
         if file is None or size is None:
             return None
@@ -247,7 +239,7 @@ class SentenceEmbedder(Embedder):
         return model
 
     def _check_window(self) -> None:
-        most = n_positions(self._files) if self._files else None
+        most = model_files.n_positions(self._files) if self._files else None
         if self.window_setting is not None and most is not None and self.window_setting > most:
             raise UserError(
                 f"embedder.window={self.window_setting}: '{self.model}' has positions for "
@@ -256,12 +248,12 @@ class SentenceEmbedder(Embedder):
 
 
 def written(model_kwargs: Mapping[str, Any]) -> str:
-    """Return the part of an identity with the arguments of a model; "" without any."""
+    """Return the last part of a model's identity, its arguments as JSON; "" without arguments."""
     return f":{json.dumps(model_kwargs, sort_keys=True)}" if model_kwargs else ""
 
 
 def load_model(kind: Callable[..., Any], group: str, name: str, **settings: Any) -> Any:
-    """Load a model of sentence-transformers; raises UserError if it cannot be loaded."""
+    """Return a loaded model of sentence-transformers; raises UserError if loading fails."""
     from transformers.utils import logging
 
     logging.disable_progress_bar()
@@ -274,11 +266,15 @@ def load_model(kind: Callable[..., Any], group: str, name: str, **settings: Any)
                 f"{what} needs its own code: read it, then set {group}.trust_remote_code=true and "
                 f"{group}.revision=COMMIT."
             ) from None
-        raise UserError(f"{what} could not be loaded: {first_line(error)}") from None
+        reason = model_files.first_line(error)
+        raise UserError(f"{what} could not be loaded: {reason}") from None
 
 
 def device_of(name: Device, group: str = "embedder") -> str:
-    """Return the name of a torch device; `auto` is cuda, else mps, else cpu. Raises UserError."""
+    """Return the torch device that a setting names: for `auto`, the first of cuda, mps and cpu.
+
+    Raises UserError if this machine has no such device.
+    """
     import torch
 
     there = {"cuda": torch.cuda.is_available(), "mps": torch.backends.mps.is_available(),

@@ -1,7 +1,7 @@
 """Encode texts by a sentence-transformers model in batches of fixed shapes, on all cores.
 
 The shape of a batch depends only on text length, and each batch is computed by one thread.
-Therefore no digit of a vector depends on other texts.
+Therefore a vector has the same digits whatever the other texts are.
 """
 
 import os
@@ -17,16 +17,17 @@ from graphrag_bench.embedding.precision import NumberFormat
 from graphrag_bench.embedding.tokenizer import FastTokenizer
 
 TOKENS_PER_BATCH = {"cpu": 512, "mps": 4096, "cuda": 16384}
-"""Larger batches are hardly faster, and a partly filled batch costs as much as a full one."""
+"""Tokens per batch, by device. Larger batches are hardly faster, and each batch is padded to the
+full number of tokens."""
 _MAX_THREADS = 16
 _STEPS = ((16, 1), (32, 2), (64, 8))
-"""Lengths up to the first number are padded to multiples of the second; longer lengths are padded
-to multiples of 16."""
+"""Texts of up to 16 tokens are not padded, texts of up to 32 tokens are padded to multiples of 2,
+texts of up to 64 tokens to multiples of 8, and longer texts to multiples of 16."""
 _Batch = tuple[int, bool, list[int]]
 
 
 def padded_length(n_tokens: int, window: int) -> int:
-    """Return the length to which a text is padded.
+    """Return the number of tokens to which a text of `n_tokens` is padded.
 
     >>> [padded_length(n, window=256) for n in (5, 17, 33, 65, 250)]
     [5, 18, 40, 80, 256]
@@ -36,10 +37,10 @@ def padded_length(n_tokens: int, window: int) -> int:
 
 
 def batches(lengths: Sequence[int], window: int, n_tokens: int) -> Iterator[_Batch]:
-    """Yield the padded length, whether no text is padded, and the rows of each batch.
+    """Yield batches: padded length, whether no text is padded, and the positions of the texts.
 
-    The longest texts come first. A batch has at most `n_tokens` // padded length rows, and at
-    least one. Texts with and without padding are separate: models skip a mask of ones.
+    The longest texts come first. A batch has at most `n_tokens` // padded length texts, but at
+    least one. Padded and unpadded texts are in separate batches: models skip a mask of ones.
     """
     groups: dict[tuple[int, bool], list[int]] = {}
     for row, length in enumerate(lengths):
@@ -52,9 +53,10 @@ def batches(lengths: Sequence[int], window: int, n_tokens: int) -> Iterator[_Bat
 
 
 def by_length(lengths: Sequence[int], window: int | None, n_tokens: int) -> Iterator[list[int]]:
-    """Yield the rows of each batch, longest texts first: at most `n_tokens` with padding.
+    """Yield the positions of the texts of each batch, longest texts first.
 
-    A batch has at least one row. Texts longer than the window count as the window.
+    A batch has at most `n_tokens` with padding, but at least one text. A text longer than the
+    window counts as the window.
 
     >>> list(by_length([3, 9, 2, 4], window=8, n_tokens=8))
     [[1], [3, 0], [2]]
@@ -68,7 +70,7 @@ def by_length(lengths: Sequence[int], window: int | None, n_tokens: int) -> Iter
 
 
 class TokenBatches:
-    """Loaded model with its fast tokenizer, called with tokens."""
+    """Encoder that calls a loaded model with the tokens of its fast tokenizer, batch by batch."""
 
     def __init__(self, model: Any, window: int, precision: NumberFormat) -> None:
         self.tokens = FastTokenizer(model.tokenizer.backend_tokenizer.to_str)
@@ -83,12 +85,17 @@ class TokenBatches:
             self._pads["token_type_ids"] = tokenizer.pad_token_type_id
         self._pad_start = tokenizer.padding_side == "left"
         self._cut_start = tokenizer.truncation_side == "left"
-        convert_weights(model, precision)
+        if precision == "bfloat16":
+            import torch
+
+            for module in model.modules():
+                if type(module) is torch.nn.Linear:  # other weights stay float32
+                    module.to(torch.bfloat16)
 
     def encode(self, texts: list[str], *, single: bool = False) -> Vectors:
-        """Return float32 (n, dimension), one unit vector per text; longer texts are cut.
+        """Return float32 (n, dimension), one unit vector per text; long texts are truncated.
 
-        With `single` a batch has one text, which is faster for a question than a full batch.
+        With `single`, each batch has one text, which is faster for a question than a full batch.
         """
         read = self.tokens.encoded(texts, self.window, cut_start=self._cut_start)
         lengths = [len(one.ids) for one in read]
@@ -142,7 +149,7 @@ class TokenBatches:
 
 
 def takes_tokens(model: Any) -> bool:
-    """Return whether a model takes only the tokens of its fast tokenizer as input."""
+    """Return whether the tokens of a model's fast tokenizer are all the input that it needs."""
     first = model[0]
     own = type(first).__module__.startswith("sentence_transformers.")
     text_alone = list(getattr(first, "modality_config", {"text": None})) == ["text"]
@@ -153,16 +160,6 @@ def takes_tokens(model: Any) -> bool:
         and tokenizer.pad_token_id is not None
         and not getattr(model, "default_prompt_name", None)
     )  # fmt: skip
-
-
-def convert_weights(model: Any, precision: NumberFormat) -> None:
-    """Convert the weights of linear layers to bfloat16; other weights stay float32."""
-    import torch
-
-    if precision == "bfloat16":
-        for module in model.modules():
-            if type(module) is torch.nn.Linear:
-                module.to(torch.bfloat16)
 
 
 def autocast(device: str, precision: NumberFormat) -> AbstractContextManager[Any]:
@@ -176,6 +173,6 @@ def autocast(device: str, precision: NumberFormat) -> AbstractContextManager[Any
 
 
 def normalised(rows: Vectors) -> Vectors:
-    """Scale rows to norm 1; rows of zeros are unchanged."""
+    """Return vectors scaled to norm 1; vectors of zeros stay zero."""
     norms = np.linalg.norm(rows, axis=1, keepdims=True)
     return np.asarray(rows / np.maximum(norms, np.float32(1e-12)), np.float32)

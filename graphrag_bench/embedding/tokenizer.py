@@ -20,7 +20,7 @@ Span = tuple[int, int]
 
 
 class OpenAIEncoding:
-    """Encoding of OpenAI's models, used as an estimate for other models."""
+    """Tokenizer of OpenAI's models; for other models its token counts are estimates."""
 
     n_special = 0
 
@@ -30,11 +30,11 @@ class OpenAIEncoding:
 
     @property
     def identity(self) -> str:
-        """`cl100k`, `o200k`, or `cl100k (stand-in)`."""
+        """`cl100k`, `o200k`, or `cl100k (stand-in)` for an estimate."""
         return f"{self.encoding} (stand-in)" if self.is_estimate else self.encoding
 
     def count(self, text: str) -> int:
-        """Return the number of tokens of a text; special tokens count as plain text."""
+        """Return the number of tokens of a text; names of special tokens count as plain text."""
         return count_tokens(text, self.encoding)
 
     def counts(self, texts: Sequence[str]) -> list[int]:
@@ -42,14 +42,14 @@ class OpenAIEncoding:
         return [self.count(text) for text in texts]
 
     def spans(self, text: str) -> list[Span]:
-        """Return the span of each token."""
+        """Return start and end of each token of a text, in characters."""
         return token_spans(text, self.encoding)
 
 
 class FastTokenizer:
     """Fast tokenizer of a model, without a length limit.
 
-    `read` returns the content of its `tokenizer.json`; it is called once, when first needed.
+    `read` returns the content of the model's `tokenizer.json`; it is called once, on first use.
     """
 
     is_estimate = False
@@ -70,7 +70,7 @@ class FastTokenizer:
 
     @cached_property
     def n_special(self) -> int:
-        """The number of special tokens that are added to a text."""
+        """Number of special tokens that the tokenizer adds to a text."""
         return int(self._tokenizer.num_special_tokens_to_add(is_pair=False))
 
     def counts(self, texts: Sequence[str]) -> list[int]:
@@ -78,7 +78,7 @@ class FastTokenizer:
         return [len(one) - self.n_special for one in self._read(texts)]
 
     def encoded(self, texts: Sequence[str], most: int, *, cut_start: bool = False) -> list[Any]:
-        """Return the encoding of each text with special tokens, cut at `most` tokens."""
+        """Return the tokens of each text with special tokens, truncated to `most` tokens."""
         encodings = list(self._read(texts))
         if long := [row for row, one in enumerate(encodings) if len(one) > most]:
             cutting = type(self._tokenizer).from_str(self._tokenizer.to_str())
@@ -97,13 +97,13 @@ class FastTokenizer:
         return encodings
 
     def spans(self, text: str) -> list[Span]:
-        """Return the span of each token."""
+        """Return start and end of each token of a text, in characters."""
         spans: list[Span] = self._tokenizer.encode(text, add_special_tokens=False).offsets
         return spans
 
 
 class HuggingFace(FastTokenizer):
-    """Tokenizer of a folder, a `tokenizer.json` file, or a hub model."""
+    """Tokenizer from a model folder, a `tokenizer.json` file, or a hub model."""
 
     def __init__(self, name: str) -> None:
         super().__init__(lambda: self.file.read_text(encoding="utf-8"))
@@ -111,7 +111,7 @@ class HuggingFace(FastTokenizer):
 
     @property
     def identity(self) -> str:
-        """The last part of the name, and the digest of the file."""
+        """Last part of the model's name, and the digest of `tokenizer.json`."""
         return f"hf:{Path(self.name).name}@{file_digest(self.file)}"
 
     def count(self, text: str) -> int:
@@ -120,7 +120,7 @@ class HuggingFace(FastTokenizer):
 
     @cached_property
     def file(self) -> Path:
-        """The path of `tokenizer.json`, downloaded if needed; raises UserError if it is missing."""
+        """Path of `tokenizer.json`, downloaded if needed; raises UserError if it is missing."""
         path = Path(self.name).expanduser()
         if path.is_file():
             return path
@@ -134,10 +134,10 @@ Tokenizer = OpenAIEncoding | HuggingFace
 
 
 def tokenizer_of(setting: object, model: str, group: str = "llm") -> Tokenizer:
-    """Return the tokenizer named by a setting, or the default tokenizer of a model.
+    """Return the tokenizer that a setting names, or the default tokenizer of a model.
 
-    OpenAI's models use o200k or cl100k; other models use cl100k as an estimate. Raises UserError
-    for an unknown setting.
+    By default, models of OpenAI have o200k or cl100k, and all others cl100k as an estimate. Raises
+    UserError for an unknown setting.
 
     >>> tokenizer_of(None, "gpt-4o-mini").identity, tokenizer_of(None, "qwen3:8b").identity
     ('o200k', 'cl100k (stand-in)')

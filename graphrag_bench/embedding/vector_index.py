@@ -1,7 +1,7 @@
 """Top-k search by inner product over memory-mapped unit vectors, with faiss."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -16,14 +16,14 @@ from graphrag_bench.values import DECIMALS, IntArray, Ranked
 
 _EXTRA_CANDIDATES = 16
 _MAX_CANDIDATES = 2**22
-"""Candidates per block of queries; each takes 50 bytes, 200 MB in all."""
+"""Number of candidates per block of queries: 200 MB, as each candidate takes 50 bytes."""
 
 
 @dataclass(frozen=True, eq=False)
 class VectorIndex(Columns):
-    """Index of unit vectors, float32 (n, dimension), in the order of their table.
+    """Index of unit vectors, float32 (n, dimension), one for each row of the indexed table.
 
-    `statistics` has the lengths of the texts if the index was just built.
+    `statistics` states how many texts exceed the embedder's window; {} for a loaded index.
     """
 
     vectors: Vectors
@@ -33,13 +33,13 @@ class VectorIndex(Columns):
         return len(self.vectors)
 
     def search(self, queries: Vectors, k: int) -> list[Ranked[Any]]:
-        """Return the `k` most similar rows of each query, by cosine in [-1, 1], then by id.
+        """Return the `k` most similar rows of each query, by cosine in [-1, 1], ties by row number.
 
-        A query has the same rows and scores alone and in any batch. BLAS, which faiss uses for
-        batches, may round scores differently. Therefore faiss, or a GPU for a large index, returns
-        more than `k` candidates, and the score of each candidate is computed separately. A query is
-        searched again with more candidates until no other row can reach rank `k`, whatever the
-        rounding.
+        A query has the same results alone and in any batch, although batched products are rounded
+        differently. faiss, or a GPU for a large index, proposes more than `k` candidates, and the
+        score of each candidate is computed separately. A query is searched again with more
+        candidates until no other row can reach rank `k`, whatever the rounding.
+
 
         >>> index = VectorIndex(np.eye(3, dtype=np.float32))
         >>> (ranked,) = index.search(np.array([[0.6, 0.8, 0.0]], np.float32), k=2)
@@ -51,8 +51,9 @@ class VectorIndex(Columns):
         n_candidates = min(k + _EXTRA_CANDIDATES, len(self.vectors))
         todo = np.arange(len(queries) if k > 0 else 0)
         while len(todo):
-            unclear = []
-            for rows in _blocks(todo, n_candidates):
+            unclear, size = [], max(1, _MAX_CANDIDATES // n_candidates)
+            for start in range(0, len(todo), size):
+                rows = todo[start : start + size]
                 ids, scores, clear = self._ranked(queries[rows], k, n_candidates)
                 for place in np.flatnonzero(clear).tolist():
                     results[rows[place]] = Ranked(ids[place], scores[place])
@@ -61,7 +62,7 @@ class VectorIndex(Columns):
         return results
 
     def scores(self, query: Vectors) -> Vectors:
-        """Return the similarity of each row to one query, float32 (n,)."""
+        """Return the cosine of each vector of the index with one query vector, float32 (n,)."""
         return np.asarray(self.vectors @ query, np.float32)
 
     @cached_property
@@ -84,7 +85,7 @@ class VectorIndex(Columns):
         order = np.lexsort((ids, -rounded), axis=-1)[:, :k]
         last = np.take_along_axis(rounded, order[:, -1:], axis=1)[:, 0]
         # the upper bound of the scores of all other rows
-        most = np.round(named[:, -1] + largest_difference(queries), DECIMALS)
+        most = np.round(named[:, -1] + _largest_difference(queries), DECIMALS)
         clear = (most < last) | (n_candidates == len(self.vectors))
         best = np.take_along_axis(ids, order, axis=1)
         return best, np.take_along_axis(scores, order, axis=1), clear
@@ -93,24 +94,20 @@ class VectorIndex(Columns):
 def index_texts(
     texts: Sequence[str], embedder: Embedder, progress: Progress, what: str
 ) -> VectorIndex:
-    """Embed texts and return the index of their vectors; reports texts longer than the window."""
+    """Embed texts and return the index of their vectors; report texts longer than the window."""
     with progress.task(f"embedding {what}", len(set(texts))) as advance:
         vectors = encode_in_blocks(texts, embedder, advance)
     lengths = embedder.text_lengths(texts)
     if lengths.n_long:
         progress.say(lengths.message(what))
-    return VectorIndex(vectors, {"what": what, **lengths.row})
-
-
-def _blocks(rows: IntArray, n_candidates: int) -> list[IntArray]:
-    size = max(1, _MAX_CANDIDATES // n_candidates)
-    return [rows[start : start + size] for start in range(0, len(rows), size)]
+    return VectorIndex(vectors, {"what": what, **asdict(lengths)})
 
 
 def products(queries: Vectors, rows: Vectors, ids: IntArray) -> Vectors:
-    """Return the inner product of each query with its rows `ids`, float32 of the shape of `ids`.
+    """Return the inner products of each query with some rows, float32 (n_queries, k).
 
-    Each product is computed separately, so that it depends only on its query and its row.
+    `ids`, (n_queries, k), lists the rows of each query. Each product is computed separately, so
+    that it depends only on its query and its row.
     """
     import faiss
 
@@ -122,14 +119,9 @@ def products(queries: Vectors, rows: Vectors, ids: IntArray) -> Vectors:
     return scores
 
 
-def largest_difference(queries: Vectors) -> NDArray[np.float64]:
-    """Return, for each query, the most by which float32 rounding can change an inner product.
-
-    The other vector has length 1; two orders of summation are compared. The result has shape (n,).
-
-    The error of a product is at most n u / (1 - n u) times the norms in any order of summation,
-    with dimension n and u = 2**-24. Source: Higham 2002, section 3.1.
-    """
+def _largest_difference(queries: Vectors) -> NDArray[np.float64]:
+    # of two float32 products with a unit vector. In any order of summation, an error is at most
+    # n u / (1 - n u) times the norms, with dimension n and u = 2**-24 (Higham 2002, section 3.1)
     rounding = queries.shape[1] * 2.0**-24
     norms = np.linalg.norm(queries.astype(np.float64), axis=1)
     return np.asarray(2.01 * norms * rounding / (1 - rounding))

@@ -26,19 +26,19 @@ T = TypeVar("T")
 R = TypeVar("R")
 Backend = Literal["local", "ray"]
 TEXTS_PER_BLOCK = 32
-"""Texts per block of work."""
+"""Number of texts that a worker tags at a time: one block."""
 BLOCKS_PER_WORKER = 16
-"""Blocks per worker in one request; with fewer blocks, workers idle longer at the end."""
+"""Number of blocks per worker in a batch; with fewer blocks, workers idle longer at its end."""
 MIN_CHARACTERS = 20_000
-"""Passages with fewer characters in total are embedded in this process."""
+"""Passages with fewer characters in total are embedded without workers."""
 _MIN_BLOCK = 10_000
 
 
 @dataclass(frozen=True)
 class Workers:
-    """Pool of `count` workers; None for all CPUs of the machine or of the Ray cluster.
+    """Pool of `count` worker processes; None means one for each CPU of the machine or Ray cluster.
 
-    Ray joins the cluster named by the environment variable RAY_ADDRESS, or starts one on this
+    Ray joins the cluster named by the environment variable RAY_ADDRESS, or starts a cluster on this
     machine.
     """
 
@@ -47,7 +47,7 @@ class Workers:
 
     @property
     def size(self) -> int:
-        """The number of workers; may join the Ray cluster to count its CPUs."""
+        """Number of workers; counting the CPUs of a Ray cluster joins the cluster."""
         if self.count is not None:
             return self.count
         if self.backend == "local":
@@ -59,7 +59,7 @@ class Workers:
             return int(effective_n_jobs(-1))
 
     def map(self, work: Callable[[T], R], blocks: Iterable[T]) -> Iterator[R]:
-        """Yield the result of `work` for each block, in order.
+        """Call `work` on each block in a worker, and yield the results in the order of the blocks.
 
         Raises UserError if a worker is killed.
         """
@@ -93,7 +93,7 @@ def _register_ray() -> None:
 
 @dataclass(frozen=True)
 class WorkerModel:
-    """Settings from which each worker makes the model, and the identity the model must have."""
+    """Settings from which a worker creates a model, and the identity that the model must have."""
 
     group: str
     settings: str
@@ -101,13 +101,13 @@ class WorkerModel:
 
     @classmethod
     def of(cls, group: str, settings: Mapping[str, Any], model: Any) -> "WorkerModel":
-        """Return the settings and the identity of a model in this process."""
+        """Return the settings with the identity of `model`, which this process made from them."""
         return cls(group, json.dumps(dict(settings), sort_keys=True), model.identity)
 
 
 @lru_cache(maxsize=4)
 def model_of(how: WorkerModel) -> Any:
-    """Make the model; raises UserError if its identity differs from the parent process's model."""
+    """Create a worker's model; raises UserError unless it has the parent process's identity."""
     model = make_model(how.group, json.loads(how.settings))
     if model.identity != how.identity:
         raise UserError(
@@ -119,7 +119,7 @@ def model_of(how: WorkerModel) -> Any:
 
 
 class ParallelTagger:
-    """Tagger that reads lists of at least `min_texts` texts in workers."""
+    """Tagger that processes lists of at least `min_texts` texts in worker processes."""
 
     def __init__(self, inner: Nlp, workers: Workers, how: WorkerModel, min_texts: int) -> None:
         self.inner = inner
@@ -129,16 +129,16 @@ class ParallelTagger:
 
     @property
     def identity(self) -> str:
-        """The identity of the wrapped tagger."""
+        """Identity of the tagger that runs in the workers."""
         return self.inner.identity
 
     @property
     def batch_size(self) -> int:
-        """The number of texts that keep all workers busy."""
+        """Number of texts per call that keeps all workers busy."""
         return TEXTS_PER_BLOCK * BLOCKS_PER_WORKER * self.workers.size
 
     def sentences(self, texts: Sequence[str]) -> Iterator[list[Sentence]]:
-        """Yield the sentences of each text, in order."""
+        """Yield the list of sentences of each text, in the order of the texts."""
         if len(texts) < self._min_texts:
             yield from self.inner.sentences(texts)
             return
@@ -149,7 +149,7 @@ class ParallelTagger:
             yield from sentences
 
     def entities(self, text: str) -> list[str]:
-        """Return the named entities of a text, in this process."""
+        """Return the named entities of a text, tagged without workers."""
         return self.inner.entities(text)
 
 
@@ -160,7 +160,7 @@ def _read(how: WorkerModel, texts: Sequence[str]) -> list[list[Sentence]]:
 
 
 class ParallelEmbedder(EmbedderWrapper):
-    """Embedder that encodes passages in workers if they have `MIN_CHARACTERS` in total."""
+    """Embedder that encodes passages of `MIN_CHARACTERS` or more in total in worker processes."""
 
     def __init__(self, inner: Embedder, workers: Workers, how: WorkerModel) -> None:
         self.inner = inner

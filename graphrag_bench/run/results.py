@@ -161,7 +161,7 @@ def _long_texts(recipes: Sequence[StoredArtifact]) -> list[dict[str, Any]]:
             lengths, name = TextLengths.from_row(row), item.builder.name
             total = totals[name][1].plus(lengths) if name in totals else lengths
             totals[name] = row["what"], total
-    return [{"what": what, **total.row} for what, total in totals.values()]
+    return [{"what": what, **asdict(total)} for what, total in totals.values()]
 
 
 def _training(recipes: Sequence[StoredArtifact]) -> dict[str, Any]:
