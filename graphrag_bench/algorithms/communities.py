@@ -13,10 +13,10 @@ from graphrag_bench.values import BoolArray, FloatArray, IntArray
 
 @dataclass(frozen=True, eq=False)
 class Communities(Columns):
-    """Communities of all levels, the coarsest level (0) first.
+    """Communities of all levels, from the coarsest level (0) to the finest.
 
-    `level` and `parent` are int64 (n,), the parent -1 at level 0. `nodes` is a bool CSR (n,
-    n_nodes), `chunks` a bool CSR (n, n_chunks): the union of the chunks of the nodes.
+    `level` and `parent` are int64 (n,); the parent is -1 at level 0. `nodes` is a bool CSR matrix
+    (n, n_nodes) of members, `chunks` a bool CSR matrix (n, n_chunks) of the chunks of members.
     """
 
     level: IntArray
@@ -29,18 +29,18 @@ class Communities(Columns):
 
     @cached_property
     def occurrence(self) -> FloatArray:
-        """Number of chunks of each community divided by the largest number, float64 (n,)."""
+        """Number of chunks of each community divided by the largest such number, float64 (n,)."""
         counts = np.asarray(self.chunks.sum(axis=1), np.float64).ravel()
         return np.asarray(counts / max(counts.max(initial=0.0), 1.0), np.float64)
 
 
 @dataclass(frozen=True, eq=False)
 class Reports(Columns):
-    """Reports of all communities: title, text and rating (0..10, float64).
+    """Community reports, one per community: title, text and rating (0..10, float64).
 
-    A community without a report has an empty text. `fallback`, bool (n,), marks unreadable replies
-    that are kept as texts (None: no row). `chunks` is a bool CSR (n, n_chunks) of the chunks that a
-    text quotes (None: a model wrote the texts).
+    A community without a report has an empty text. `fallback`, bool (n,), marks the reports whose
+    text is an unparsed reply of the model (None: there is none). `chunks` is a bool CSR matrix (n,
+    n_chunks) of the chunks that a text quotes (None: a model wrote the texts).
     """
 
     titles: Texts
@@ -53,7 +53,7 @@ class Reports(Columns):
         return len(self.texts)
 
     def chunks_of(self, community: int) -> tuple[int, ...]:
-        """Return the chunks that a report quotes, ascending; () for a text by a model."""
+        """Return the chunks that a report quotes, ascending; () if a model wrote the report."""
         return () if self.chunks is None else tuple(row_ids(self.chunks, community).tolist())
 
     @property

@@ -1,4 +1,4 @@
-"""Attributes of nodes and fragments of descriptions, with their source chunks."""
+"""Attributes of nodes, and the texts merged into descriptions, with the chunks they come from."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -11,16 +11,16 @@ from graphrag_bench.text import normalise_name, show_briefly
 from graphrag_bench.values import IntArray
 
 AttributeMention = tuple[int, str, str, tuple[int, ...]]
-"""Node, name and value of an attribute, and the chunks that state it."""
+"""Node number, name and value of an attribute, and the chunks that state the attribute."""
 
 
 @dataclass(frozen=True, eq=False)
 class NodeAttributes(Columns):
-    """Distinct attributes (node, name, value), sorted by node, then by first mention.
+    """Table of distinct attributes of nodes, sorted by node, then by first mention.
 
-    `node` is int64 (n,). `names` are normalised. `values` keep the spelling of their first mention,
-    with single spaces; values of the same normal form are equal. `chunk` is a bool CSR (n,
-    n_chunks).
+    `node` is int64 (n,). `names` are normalised. `values` are spelled as at their first mention,
+    with single spaces; values with the same normalised form are one value. `chunk` is a bool CSR
+    matrix (n, n_chunks).
     """
 
     node: IntArray
@@ -30,7 +30,7 @@ class NodeAttributes(Columns):
 
     @classmethod
     def of(cls, stated: Iterable[AttributeMention], n_chunks: int) -> "NodeAttributes":
-        """Return the table of attributes; empty normalised names and values are dropped."""
+        """Return the table of these mentions, without names and values that normalise to ""."""
         chunks_of: dict[tuple[int, str, str], tuple[str, dict[int, None]]] = {}
         for node, name, value, chunks in stated:
             key = node, normalise_name(name), normalise_name(value)
@@ -49,7 +49,7 @@ class NodeAttributes(Columns):
         return len(self.node)
 
     def rows_of(self, node: int) -> IntArray:
-        """Return the attribute rows of a node, int64, most chunks first, ties in table order."""
+        """Return the rows of a node's attributes, int64, most chunks first, ties in table order."""
         first, last = np.searchsorted(self.node, [node, node + 1])
         n_chunks = np.diff(self.chunk.indptr[first : last + 1]).astype(np.int64)
         return np.asarray(first + np.argsort(-n_chunks, kind="stable"), np.int64)
@@ -63,15 +63,16 @@ show_briefly(NodeAttributes)
 
 
 WHOLE = ""
-"""Text of a fragment that is the whole description, so that it is not stored twice."""
+"""Stands for a fragment that is the entire description, so that it is not stored twice."""
 
 
 @dataclass(frozen=True, eq=False)
 class Fragments(Columns):
-    """Texts that were merged into descriptions: distinct (row, text, chunk), sorted by row.
+    """Texts that were merged into descriptions of nodes or relationships, with their chunks.
 
-    Fragments of row i are `starts[i]:starts[i + 1]` of `text` (rows of `texts`) and `chunk`, both
-    int64 (n,); `starts` is int64 (n_rows + 1,). `texts` are distinct.
+    `texts` are distinct. `text` and `chunk`, int64 (n,), are positions in `texts` and chunk
+    numbers. Those of the description in row i are at `starts[i]:starts[i + 1]`, where `starts` is
+    int64 (n_rows + 1,).
     """
 
     texts: Texts
@@ -81,7 +82,7 @@ class Fragments(Columns):
 
     @classmethod
     def of(cls, read: Iterable[tuple[int, str, int]], n_rows: int) -> "Fragments":
-        """Return the table of (row, text, chunk) tuples, without duplicates."""
+        """Return the table of these tuples (row, text, chunk), without duplicates."""
         codes: dict[str, int] = {}
         coded = {(row, codes.setdefault(text, len(codes)), chunk) for row, text, chunk in read}
         rows, places, chunks = np.array(sorted(coded), np.int64).reshape(-1, 3).T
@@ -96,12 +97,12 @@ class Fragments(Columns):
         yield from zip(row.tolist(), self.texts.take(self.text), self.chunk.tolist(), strict=True)
 
     def of_row(self, row: int) -> list[tuple[str, int]]:
-        """Return the text and chunk of each fragment of a row; [] for a row beyond the table."""
+        """Return text and chunk of each fragment in a row; [] for a row beyond the table."""
         part = slice(*self.starts[row : row + 2]) if row < len(self) else slice(0)
         return list(zip(self.texts.take(self.text[part]), self.chunk[part].tolist(), strict=True))
 
     def take(self, rows: IntArray) -> "Fragments":
-        """Return the fragments of the given rows, in the order of these rows."""
+        """Return the table that consists of these rows, in this order."""
         counts = np.diff(self.starts)[rows]
         ends = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
         places = np.arange(ends[-1]) + np.repeat(self.starts[:-1][rows] - ends[:-1], counts)

@@ -1,4 +1,4 @@
-"""Extractions from chunks: triples, described records, n-ary facts and schema records."""
+"""What models extract from chunks: triples, described entities and relationships, n-ary facts."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -11,9 +11,10 @@ RowT = TypeVar("RowT")
 
 @dataclass(frozen=True)
 class Extracted(Generic[RowT]):
-    """An extraction: one row of class `kind` for each chunk, in chunk order, and statistics.
+    """Extraction from all chunks: `rows` with one object per chunk, in chunk order, and statistics.
 
-    `counted` maps the name of a statistic to the field of a row whose items it counts.
+    `kind` is the class of these objects. `counted` maps the name of a statistic to the field of the
+    objects whose items it counts.
     """
 
     kind: ClassVar[type[Any]]
@@ -23,14 +24,14 @@ class Extracted(Generic[RowT]):
 
     @classmethod
     def of(cls, rows: Sequence[RowT], counts: Mapping[str, float]) -> Self:
-        """Return the extraction; the counts of `counted` come before the given statistics."""
+        """Return the extraction with these `counts` after the statistics that `counted` names."""
         numbers: dict[str, float] = {
             name: sum(len(getattr(row, part)) for row in rows) for name, part in cls.counted.items()
         }
         return cls(tuple(rows), {**numbers, **counts})
 
     def save(self, folder: Path) -> None:
-        """Write a JSON line for each chunk, and the statistics; lone surrogates are replaced."""
+        """Write a JSON line for each chunk, and the statistics; replace lone surrogates by "?"."""
         lines = [json.dumps(asdict(row), ensure_ascii=False) for row in self.rows]  # type: ignore[call-overload]
         text = "".join(f"{line}\n" for line in lines)
         (folder / "rows.jsonl").write_bytes(text.encode("utf-8", errors="replace"))
@@ -50,7 +51,7 @@ class Extracted(Generic[RowT]):
 
 @dataclass(frozen=True)
 class Triple:
-    """A fact as the chunk states it; `weight` is the number of times that it was extracted."""
+    """Fact (head, relation, tail) in a chunk; `weight` counts how often it was extracted."""
 
     head: str
     relation: str
@@ -60,7 +61,7 @@ class Triple:
 
 @dataclass(frozen=True)
 class ChunkExtraction:
-    """Entities and triples of a chunk, not normalised, in order of extraction."""
+    """Entities and triples of one chunk, not normalised, in order of extraction."""
 
     entities: tuple[str, ...]
     triples: tuple[Triple, ...]
@@ -76,7 +77,7 @@ class Extraction(Extracted[ChunkExtraction]):
 
 @dataclass(frozen=True)
 class EntityRecord:
-    """One mention of an entity; an unknown `type` is ""."""
+    """Extracted mention of an entity; an unknown `type` is ""."""
 
     name: str
     type: str = ""
@@ -85,7 +86,7 @@ class EntityRecord:
 
 @dataclass(frozen=True)
 class RelationshipRecord:
-    """One mention of a relationship; `strength` is at least 0."""
+    """Extracted mention of a relationship; `strength` is at least 0."""
 
     source: str
     target: str
@@ -96,7 +97,7 @@ class RelationshipRecord:
 
 @dataclass(frozen=True)
 class ChunkRecords:
-    """Entity and relationship records of a chunk, not normalised, in order of extraction."""
+    """Mentions of entities and relationships in one chunk, not normalised, in order."""
 
     entities: tuple[EntityRecord, ...] = ()
     relationships: tuple[RelationshipRecord, ...] = ()
@@ -104,7 +105,7 @@ class ChunkRecords:
 
 @dataclass(frozen=True)
 class TextExtraction(Extracted[ChunkRecords]):
-    """Described entities and relationships of every chunk."""
+    """Entities and relationships of every chunk, with descriptions."""
 
     kind = ChunkRecords
     counted: ClassVar[Mapping[str, str]] = {
@@ -115,9 +116,9 @@ class TextExtraction(Extracted[ChunkRecords]):
 
 @dataclass(frozen=True)
 class FactRecord:
-    """One mention of a fact, with all its entities.
+    """Extracted mention of a fact that may link more than two entities.
 
-    `completeness`, 0..10, is how far the text can be understood without its chunk.
+    `completeness`, 0..10, says how well `text` can be understood without its chunk.
     """
 
     text: str
@@ -127,7 +128,7 @@ class FactRecord:
 
 @dataclass(frozen=True)
 class ChunkFacts:
-    """Facts of a chunk, not normalised, in order of extraction."""
+    """Facts of one chunk, not normalised, in order of extraction."""
 
     facts: tuple[FactRecord, ...] = ()
 
@@ -139,7 +140,7 @@ class ChunkFacts:
 
 @dataclass(frozen=True)
 class FactExtraction(Extracted[ChunkFacts]):
-    """N-ary facts of every chunk."""
+    """Facts of every chunk that may link more than two entities."""
 
     kind = ChunkFacts
     counted: ClassVar[Mapping[str, str]] = {"fact_records": "facts", "entity_records": "entities"}

@@ -1,7 +1,7 @@
-"""The graph: tables of nodes and relationships, their chunks, and cached views.
+"""The graph: tables of nodes and relationships, their chunks, and matrices made from them.
 
-A relationship row is a distinct directed fact (head, name, tail) or a synonymy edge. Views such as
-`pairs` and `adjacency` are computed on first use; the views that questions read are stored.
+Each row of the table of relationships is a distinct directed fact (head, name, tail) or a synonymy
+edge. Matrices such as `adjacency` are computed on first use or read from disk.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -14,14 +14,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 from pydantic import Field, NonNegativeInt
 
+from graphrag_bench.algorithms import name_dictionary
 from graphrag_bench.algorithms.evidence import Fragments, NodeAttributes
-from graphrag_bench.algorithms.name_dictionary import (
-    Merge,
-    NameDictionary,
-    load_merges,
-    save_merges,
-    unambiguous_aliases,
-)
+from graphrag_bench.algorithms.name_dictionary import Merge, NameDictionary
 from graphrag_bench.algorithms.views import Neighbours, Pairs, load_views, save_views, transition_of
 from graphrag_bench.columns import (
     NOT_STORED,
@@ -45,21 +40,22 @@ ATTRIBUTES = {
     "facts": "relationship.description",
     "keywords": "relationship.keywords",
 }
-"""Columns and their attributes (Zhou et al. 2025, Table 2; `node.attributes`: this project)."""
+"""Fields of `Graph` and the attributes of nodes and relationships that they hold, as in Table 2 of
+Zhou et al. 2025; `node.attributes` is this project's."""
 
 
 @dataclass(frozen=True, eq=False)
 class Graph(Columns):
-    """Nodes, relationships and their chunks.
+    """Nodes, relationships, and the chunks that state them.
 
-    `names` (n_nodes,) are unique, and normalised unless the graph has its own names. `source`,
-    `target` int64, `weight` float64 and `synonym` bool are (n_relationships,); `relations` are the
-    names of relationships, `facts` their descriptions, `keywords` their themes. `types` and
-    `descriptions` belong to nodes. A column that the graph type lacks is None. `node_chunk` and
-    `relationship_chunk` are bool CSR with a column for each chunk; in an entity-passage graph
+    `names` (n_nodes,) are unique, and usually normalised. `source` and `target` (int64), `weight`
+    (float64) and `synonym` (bool) are (n_relationships,). `relations` are the names of
+    relationships, `facts` their descriptions, and `keywords` their themes. `types` and
+    `descriptions` belong to nodes. A field that the graph type lacks is None. `node_chunk` and
+    `relationship_chunk` are bool CSR matrices with one column per chunk; in an entity-passage graph
     `node_chunk` is int64 and holds edge weights. `node_fragments` and `fact_fragments` are the
-    texts that were merged into descriptions and facts (None: not known). `merges` are the aliases
-    of nodes. `statistics` are stored only in the artifact's recipe.
+    texts that were merged into descriptions and facts (None: unknown). `merges` are the aliases of
+    nodes. `save` does not write `statistics`.
 
     >>> graph = Graph.from_arrays([0, 1], [1, 2], names=["ada", "norvik", "tarn"])
     >>> graph.n_nodes, graph.degree.tolist(), graph.triple(0)
@@ -96,10 +92,10 @@ class Graph(Columns):
         n_nodes: int | None = None,
         relations: str | Sequence[str] | Texts = "related to",
     ) -> "Graph":
-        """Return a graph from arrays, without synonymy edges; weights are 1 by default.
+        """Return a graph of these relationships, without synonymy edges; weights are 1 by default.
 
-        Chunks are CSR matrices or dense arrays. `relations` is one name for all rows, or a list of
-        names.
+        `node_chunk` and `relationship_chunk` are CSR matrices or dense arrays. `relations` is one
+        name for all relationships, or a list of names.
         """
         from scipy.sparse import csr_matrix, issparse
 
@@ -132,60 +128,61 @@ class Graph(Columns):
 
     @property
     def n_relationships(self) -> int:
-        """Number of relationship rows, synonymy edges included."""
+        """Number of relationships, including synonymy edges."""
         return len(self.source)
 
     @property
     def n_chunks(self) -> int:
-        """Number of chunks that the graph is built from."""
+        """Number of chunks in the chunk table from which the graph was built."""
         return int(self.node_chunk.shape[1])
 
     @property
     def attributes(self) -> frozenset[str]:
-        """Names of the attributes that this graph has, e.g. `node.name`."""
+        """Attributes that nodes and relationships of this graph have, for example `node.name`."""
         have = {name for column, name in ATTRIBUTES.items() if getattr(self, column) is not None}
         return frozenset(have | {"relationship.weight"})
 
     @cached_property
     def type_numbers(self) -> Mapping[str, int]:
-        """Node types in lower case, numbered in order of first appearance."""
+        """Number of each node type (in lower case), in order of first appearance."""
         names = dict.fromkeys(map(str.casefold, self.types or ()))
         return {name: number for number, name in enumerate(names)}
 
     @cached_property
     def type_of_node(self) -> IntArray:
-        """Type number of each node, int64 (n_nodes,); (0,) for a graph without types."""
+        """Number of each node's type, int64 (n_nodes,); (0,) for a graph without types."""
         return np.array([self.type_numbers[name.casefold()] for name in self.types or ()], np.int64)
 
     @cached_property
     def dictionary(self) -> NameDictionary:
         """Dictionary that finds node names and aliases in texts."""
-        return NameDictionary.of(self.names, unambiguous_aliases(self.merges, self.names))
+        aliases = name_dictionary.unambiguous_aliases(self.merges, self.names)
+        return NameDictionary.of(self.names, aliases)
 
     @cached_property
     def row_of(self) -> TextRows:
-        """Mapping of node names to rows."""
+        """Mapping from node names to row numbers in the table of nodes."""
         return TextRows.of_columns(self.names, np.arange(self.n_nodes))
 
     @cached_property
     def chunk_relationship(self) -> Any:
-        """Relationships of each chunk, bool CSR (n_chunks, n_relationships), columns sorted."""
+        """Relationships that each chunk states, bool CSR (n_chunks, n_relationships)."""
         return sorted_csr(self.relationship_chunk.T)
 
     @cached_property
     def chunk_node(self) -> Any:
-        """Nodes of each chunk, CSR (n_chunks, n_nodes), columns sorted."""
+        """Nodes that each chunk mentions, CSR (n_chunks, n_nodes)."""
         return sorted_csr(self.node_chunk.T)
 
     @cached_property
     def node_relationship(self) -> Any:
-        """Relationships of each node, bool CSR (n_nodes, n_relationships), columns sorted."""
+        """Relationships that begin or end at each node, bool CSR (n_nodes, n_relationships)."""
         ends = np.stack([self.source, self.target], axis=1).ravel()
         rows = np.repeat(np.arange(self.n_relationships), 2)
         return bool_csr(ends, rows, (self.n_nodes, self.n_relationships))
 
     def relationships_at(self, nodes: IntArray) -> IntArray:
-        """Return the relationships that touch any of the nodes, int64, distinct and sorted.
+        """Return the distinct relationships that begin or end at one of the nodes, int64, sorted.
 
         Raises IndexError for an unknown node.
         """
@@ -194,7 +191,7 @@ class Graph(Columns):
 
     @cached_property
     def pairs(self) -> Pairs:
-        """Node pairs joined by relationships, sorted by (smaller node, larger node)."""
+        """Pairs of nodes with at least one relationship, sorted by smaller, then larger node."""
         return Pairs.of_rows(self.source, self.target, self.weight, self.n_nodes)
 
     @cached_property
@@ -204,7 +201,7 @@ class Graph(Columns):
 
     @cached_property
     def adjacency(self) -> Any:
-        """Symmetric float64 CSR (n_nodes, n_nodes) of summed weights, without self-loops."""
+        """Summed weights between nodes: symmetric float64 CSR (n_nodes, n_nodes), no self-loops."""
         from scipy.sparse import csr_matrix
 
         pairs, n = self.pairs, self.n_nodes
@@ -215,7 +212,7 @@ class Graph(Columns):
 
     @cached_property
     def neighbours(self) -> Neighbours:
-        """Neighbours of each node, in either direction."""
+        """Nodes that a relationship joins to each node, in either direction."""
         pairs = self.pairs
         ends = np.stack([pairs.source, pairs.target])
         both = Neighbours.of_rows(ends.ravel(), ends[::-1].ravel(), self.n_nodes)
@@ -224,22 +221,22 @@ class Graph(Columns):
 
     @cached_property
     def out_neighbours(self) -> Neighbours:
-        """Neighbours of each node along the direction of relationships."""
+        """Nodes to which relationships lead from each node."""
         return Neighbours.of_rows(self.source, self.target, self.n_nodes)
 
     @cached_property
     def transition(self) -> Any:
-        """Transposed row-normalised adjacency, float64 CSR; columns of isolated nodes are 0."""
+        """Row-normalised adjacency, transposed, float64 CSR; columns of isolated nodes are 0."""
         return transition_of(self.adjacency)
 
     @cached_property
     def walks(self) -> dict[tuple[object, ...], Any]:
-        """Cache of random walks by their settings, for `algorithms.pagerank`."""
+        """Cache of the walks of `algorithms.pagerank` on this graph, by their settings."""
         return {}
 
     @cached_property
     def pair_chunk(self) -> Any:
-        """Chunks of the relationships of each pair, bool CSR (n_pairs, n_chunks)."""
+        """Chunks that state a relationship of each of the `pairs`, bool CSR (n_pairs, n_chunks)."""
         rows = np.arange(self.n_relationships)
         group = bool_csr(self.pairs.of, rows, (len(self.pairs.source), len(rows)))
         summed = group.astype(np.int64) @ self.relationship_chunk.astype(np.int64)
@@ -256,7 +253,7 @@ class Graph(Columns):
 
     @cached_property
     def igraph(self) -> Any:
-        """The pairs as an undirected igraph.Graph with edge attribute `weight`."""
+        """Undirected igraph.Graph whose edges are `pairs`, with the edge attribute `weight`."""
         import igraph
 
         pairs = self.pairs
@@ -264,7 +261,7 @@ class Graph(Columns):
         return igraph.Graph(n=self.n_nodes, edges=ends, edge_attrs={"weight": weights})
 
     def triple(self, row: int) -> tuple[str, str, str]:
-        """Return the source name, relation and target name of a relationship.
+        """Return source name, relation and target name of a relationship.
 
         The relation is the name of the relationship, else its keywords, else its description.
         """
@@ -275,19 +272,19 @@ class Graph(Columns):
         return self.names[head], relation or "related to", self.names[tail]
 
     def chunks_of_node(self, node: int) -> tuple[int, ...]:
-        """Return the chunks that the description of a node quotes, ascending.
+        """Return the chunks from which the description of a node is taken, ascending.
 
-        Without fragments, a node in a single chunk quotes that chunk. A node without a description
-        quotes no chunk.
+        If fragments are unknown, that is the node's chunk, if it has only one. A node without a
+        description has no such chunk.
         """
         described = self.descriptions[node] if self.descriptions else ""
         return _quoted(self.node_fragments, node, described, self.node_chunk)
 
     def chunks_of_relationship(self, row: int) -> tuple[int, ...]:
-        """Return the chunks that the description of a relationship quotes, ascending.
+        """Return the chunks from which the description of a relationship is taken, ascending.
 
-        The rules of `chunks_of_node` apply, but a named relationship without a description quotes
-        all its chunks.
+        The rules of `chunks_of_node` apply, but for a relationship with a name and without a
+        description, all its chunks are returned.
         """
         described = self.facts[row] if self.facts else ""
         if not described and self.relations[row]:
@@ -300,15 +297,15 @@ class Graph(Columns):
         return tuple(sorted({chunk for some in stating for chunk in some}))
 
     def save(self, folder: Path) -> None:
-        """Write the graph's columns, merges and views into a folder."""
+        """Write the graph and the matrices made from it into a folder."""
         super().save(folder)
-        save_merges(folder, self.merges)
+        name_dictionary.save_merges(folder, self.merges)
         save_views(folder, self)
 
     @classmethod
     def load(cls, folder: Path) -> "Graph":
-        """Return the graph that `save` wrote, as memory maps."""
-        graph = replace(super().load(folder), merges=load_merges(folder))
+        """Return the graph that `save` wrote; its arrays are memory-mapped."""
+        graph = replace(super().load(folder), merges=name_dictionary.load_merges(folder))
         vars(graph).update(load_views(folder, graph.names))  # the cache of cached properties
         return graph
 
@@ -326,10 +323,7 @@ def _quoted(
 
 
 def attributes_of(graph: Graph) -> NodeAttributes:
-    """Return the attributes of nodes.
-
-    Raises UserError for a graph type without attributes.
-    """
+    """Return the attributes of nodes; raises UserError for a graph type without attributes."""
     if graph.node_attributes is None:
         raise UserError("This graph has no node attributes. Set build.graph=attributed.")
     return graph.node_attributes
@@ -339,7 +333,7 @@ show_briefly(Graph)
 
 
 def nodes_of_types(graph: Graph, types: tuple[str, ...]) -> BoolArray | None:
-    """Return a mask of the nodes with one of the types, bool (n_nodes,); None if `types` is ().
+    """Return which nodes have one of the types, bool (n_nodes,); None if `types` is ().
 
     Case is ignored. Raises UserError for a graph without types, and for an unknown type.
     """
@@ -363,10 +357,10 @@ Share = Annotated[float, Field(ge=0, lt=1)]
 def drop_edges(
     graph: Graph, *, edge_drop: Share = 0.0, edge_drop_seed: NonNegativeInt = 0
 ) -> Graph:
-    """Return the graph without a random share of its edges; all nodes stay.
+    """Return the graph without a random share `edge_drop` of its edges; all nodes stay.
 
-    All relationships of a pair of nodes are dropped together, for round(share x pairs) pairs. A
-    larger share drops all pairs of a smaller share, and more. Nodes keep their chunks.
+    round(share x pairs) pairs of nodes are drawn, and all their relationships dropped. A larger
+    share drops all pairs that a smaller share drops, and more. Nodes keep their chunks.
     Source: PathRAG (Chen et al. 2025), robustness to sparse graphs; drawing and seed: this project.
     """
     n_pairs = len(graph.pairs.source)

@@ -12,11 +12,12 @@ N_HUBS = 5
 
 
 def graph_health(graph: Graph) -> Mapping[str, tuple[int, int]]:
-    """Return counts by name, each with the number that it is a part of.
+    """Return counts such as isolated nodes, each with the total that it is a part of.
 
-    A link of a node is a neighbour; in a graph without relationships, a chunk. Facts are
-    relationships without synonymy edges. A part is connected by relationships and shared chunks.
-    The largest hubs are 1 % of the nodes, at least one, by number of links.
+    Links lead from a node to its neighbours, or, in a graph without relationships, to its chunks.
+    Facts are relationships other than synonymy edges. The largest part is the largest component
+    connected by relationships and shared chunks. The largest hubs are the 1 % of the nodes, at
+    least one, with the most links.
 
     >>> graph = Graph.from_arrays([0], [1], [[1, 1], [1, 0], [0, 0]], names=["a", "b", "c"])
     >>> graph_health(graph)["nodes in one chunk"], graph_health(graph)["isolated nodes"]
@@ -44,7 +45,7 @@ def graph_health(graph: Graph) -> Mapping[str, tuple[int, int]]:
 
 
 def hubs(graph: Graph) -> list[tuple[str, int]]:
-    """Return the nodes with most links and their numbers of links; ties in the graph's order."""
+    """Return names and numbers of links of the five nodes with most links, ties by row number."""
     n_links = _links(graph)
     order = np.argsort(-n_links, kind="stable")[:N_HUBS].tolist()
     return [(graph.names[node], int(n_links[node])) for node in order]

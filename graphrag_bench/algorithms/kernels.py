@@ -1,4 +1,4 @@
-"""The decorator that compiles loops with numba, and the compiled loops of forward push."""
+"""Loops of personalised PageRank and of forward push, compiled by numba."""
 
 from collections.abc import Callable
 from typing import Any, TypeVar
@@ -16,11 +16,11 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 def kernel(function: F) -> F:
-    """Return the function compiled by numba on its first call, cached on disk if possible.
+    """Return a function that numba compiles on its first call and caches on disk if possible.
 
-    The cache is beside the source, in NUMBA_CACHE_DIR, or in the user's cache folder. Floats are
-    never reordered (no fast math), so a kernel returns the same bits as plain Python. Caches refer
-    to a class that a kernel takes by name and module, so neither may change.
+    The cache is beside the source, in NUMBA_CACHE_DIR, or in the user's cache folder. Sums are
+    never reordered (no fast math), so the function returns the same bits as in plain Python. A
+    class of its arguments must keep name and module, because the cache refers to them.
     """
     compiled: F
     try:
@@ -38,7 +38,7 @@ AHEAD = 8
 def prefetch(_: Any, array: Any, place: Any) -> Any:
     """Prefetch `array[place]` into the CPU cache; `place` may be out of bounds.
 
-    Without it a push takes 1.6 times as long, waiting for memory.
+    Without prefetching, a push takes 1.6 times as long.
     """
 
     def generated(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
@@ -61,9 +61,9 @@ def walk_step(
 ) -> FloatArray:  # fmt: skip
     """Write to `step` the masses after one step of the walk; return the change of each column (L1).
 
-    `mass`, `restart` and `step` are float64 (n, k). The walk comes to node v from
-    `nodes[starts[v]:starts[v + 1]]` with probabilities `chances`; the mass of `isolated` nodes goes
-    to the restart. Sums are in the order of rows, as scipy's products have them.
+    `mass`, `restart` and `step` are float64 (n, k). The walk reaches node v from the nodes
+    `nodes[starts[v]:starts[v + 1]]` with probabilities `chances`; the mass of `isolated` nodes is
+    spread as `restart`. Rows are added in the same order as in scipy's matrix product.
     """
     k, flat, n_ways = mass.shape[1], mass.reshape(-1), len(nodes)
     lost, change, own = np.zeros(k), np.zeros(k), np.zeros(k)
@@ -92,12 +92,12 @@ def walk_step(
 def node_masses(
     touched: Int32Array, strength: FloatArray, state: FloatArray, damping: float, share: float
 ) -> tuple[IntArray, FloatArray, float]:
-    """Return the pushed nodes (int64), their masses (float64), and the flow per unit of strength.
+    """Return the nodes that a push reached (int64), their masses (float64), and a flow.
 
-    The mass of a node is what the push moved to it, plus (1 - damping) of its residual, plus the
-    estimated flow from walks that go on: damping * all residuals * `share` * strength. Residuals
-    are multiplied by strengths in place. All is done in one pass, because allocating more arrays is
-    slow.
+    The mass of a node is the mass that the push moved to it, plus (1 - damping) of its residual,
+    plus the estimated flow from walks that continue: damping * all residuals * `share` * strength.
+    The returned flow is this estimate per unit of strength. Residuals in `state` are multiplied by
+    strengths in place, because allocating more arrays is slow.
     """
     n, flat = len(touched), state.reshape(-1)
     nodes, masses, own = np.empty(n, np.int64), np.empty(n), np.empty(n)
@@ -123,7 +123,7 @@ def node_masses(
 def inflow(
     rows: IntArray, starts: Int32Array, nodes: Int32Array, chances: FloatArray, state: FloatArray,
 ) -> FloatArray:  # fmt: skip
-    """Return the residual that flows to each row in the step after `node_masses`, float64."""
+    """Return the residual that flows to each of `rows` in one step of the walk, float64."""
     flat, sums = state.reshape(-1), np.zeros(len(rows))
     for number in range(len(rows)):
         end = starts[rows[number] + 1]
@@ -141,10 +141,10 @@ def push(
 ) -> tuple[Int32Array, int]:  # fmt: skip
     """Push until no residual is above `border`; return the nodes reached, and the number of steps.
 
-    The walk comes to node v from `nodes[starts[v]:starts[v + 1]]` with probabilities `chances`.
-    `state` float64 (n, 2) holds residual and mass of each node, divided by its strength; it starts
-    with the residuals of distinct `seeds`. With this division, a node passes to a neighbour its
-    residual times the probability of the step back.
+    The walk reaches node v from the nodes `nodes[starts[v]:starts[v + 1]]` with probabilities
+    `chances`. `state`, float64 (n, 2), holds residual and mass of each node, both divided by the
+    node's strength; at first only the distinct `seeds` have residuals. Because of the division, a
+    node passes to a neighbour its residual times the probability of the step back.
     """
     size, flat = len(state) + 1, state.reshape(-1)
     waiting = np.empty(size, np.int32)  # a ring of the nodes whose residual is above the border

@@ -12,7 +12,7 @@ from types import MappingProxyType
 from graphrag_bench.text import normalise_name
 
 SHORTEST = 3
-"""Shorter names, in letters and digits, are not matched in texts."""
+"""Names with fewer letters and digits are not looked for in texts."""
 
 _WORDS = (
     "a about after all also am an and any are as at be been before both but by can could did do "
@@ -22,7 +22,7 @@ _WORDS = (
     "where which while who whom whose why will with would you your"
 )
 FUNCTION_WORDS = frozenset(_WORDS.split())
-"""Names that are one of these words are not matched in texts."""
+"""Names that consist of one of these words are not looked for in texts."""
 
 _ARTICLES = ("the", "a", "an")
 _LEADING = re.compile(rf"^\s*(?:{'|'.join(_ARTICLES)})\s+", re.I)
@@ -30,7 +30,7 @@ _BRACKETS = re.compile(r"\([^()]*\)|\[[^\[\]]*\]")
 _POSSESSIVE = re.compile(r"['\u2019]s?\s*$", re.I)
 _LETTERS = str.maketrans({"\u0142": "l", "\u00f8": "o", "\u0111": "d", "\u0131": "i"})
 _CACHE_SIZE = 100_000
-"""Size of the cache of keys: a graph reads each name several times."""
+"""Number of cached keys: building a graph computes the key of a name several times."""
 _ABOVE_AND_BELOW = 200
 """Combining classes from 200 on are accents; vowel signs and voicing marks are below."""
 
@@ -38,7 +38,7 @@ _ABOVE_AND_BELOW = 200
 def bare_name(name: str) -> str:
     """Return a name without text in brackets, leading article and possessive ending.
 
-    A part that is the whole name is kept, as in `(1985)`.
+    If nothing else would remain, the text is kept, as in `(1985)`.
 
     >>> bare_name("The Kraus House (novel)")
     'Kraus House'
@@ -51,9 +51,9 @@ def bare_name(name: str) -> str:
 
 @lru_cache(_CACHE_SIZE)
 def key_of(name: str) -> str:
-    """Return the lookup key of a name: normalised, without accents and possessive `s`.
+    """Return the lookup key of a name: normalised, without accents, strokes and possessive `s`.
 
-    Letters with a stroke lose it. An `s` after a single letter stays: `U.S.` is not `U`.
+    An `s` after a single letter stays, so that `U.S.` does not become `U`.
 
     >>> key_of("Schindler's List"), key_of("Tekezé River")
     ('schindler list', 'tekeze river')
@@ -70,7 +70,7 @@ def key_of(name: str) -> str:
 
 
 def title_key(title: str) -> str:
-    """Return the lookup key of a title without brackets; "" if texts are not searched for it."""
+    """Return the lookup key of a title without brackets; "" if it cannot be found in texts."""
     key = key_of(_BRACKETS.sub(" ", title)) or key_of(title)
     return key if _is_name(key) else ""
 
@@ -83,7 +83,11 @@ def _unaccented(text: str) -> str:
 
 @dataclass(frozen=True)
 class NameDictionary:
-    """Node rows by lookup key, and the number of words in the longest key of each first word."""
+    """Dictionary of names for lookup and for search in texts.
+
+    `row_of` maps lookup keys to rows of the node table. `longest` maps the first word of keys to
+    the number of words of the longest key that begins with it.
+    """
 
     row_of: Mapping[str, int]
     longest: Mapping[str, int]
@@ -94,9 +98,10 @@ class NameDictionary:
     ) -> "NameDictionary":
         """Return the dictionary of names in row order, then aliases; the first of equal keys wins.
 
-        A name with a leading article is also found without it. If another row has the name without
-        the article, both names mean that row, unless it is a function word (`the who`). Keys below
-        three letters and digits, and function words, are found by `row` but not in texts.
+        A name with a leading article is also found without the article. If the name without the
+        article is another row, both names mean that row, unless it is a function word (`the who`).
+        Function words, and keys of fewer than three letters and digits, are found by `row` but not
+        in texts.
         """
         row_of: dict[str, int] = {}
         further: dict[str, int] = {}
@@ -116,16 +121,16 @@ class NameDictionary:
         return cls(row_of, longest)
 
     def row(self, name: str) -> int | None:
-        """Return the row of a name, with or without its leading article; None if unknown."""
+        """Return the row of a name with or without leading article; None for an unknown name."""
         key = key_of(name)
         return self.row_of.get(key, self.row_of.get(_without_article(key)))
 
     def matches(self, text: str, single: Container[str] | None = None) -> list[tuple[str, int]]:
-        """Return the keys found in a text, in text order, with their rows.
+        """Return the keys found in a text, in text order, each with its row.
 
-        At each word the longest key is taken, so matches never overlap. Only whole words match.
-        Keys of one word match if they are in `single` (None: all). The time is linear in the words
-        of the text.
+        At each word the longest key is taken, so matches never overlap, and consist of whole words.
+        Keys of one word count only if they are in `single` (None: all count). The time is linear in
+        the number of words.
 
         >>> NameDictionary.of(["New York", "York"]).matches("Is New York near York?")
         [('new york', 0), ('york', 1)]
@@ -159,7 +164,7 @@ FILE = "merges.jsonl"
 
 @dataclass(frozen=True)
 class Merge:
-    """An `alias` of `name`, both normalised, with the rule and the document that gave it."""
+    """Alias of a node's name, both normalised, with the rule and the document that state it."""
 
     alias: str
     name: str
@@ -168,14 +173,14 @@ class Merge:
 
 
 def save_merges(folder: Path, merges: Iterable[Merge]) -> None:
-    """Write a JSON line for each merge; no file is written if there are no merges."""
+    """Write a JSON line for each merge; write no file if there are no merges."""
     lines = [json.dumps(asdict(merge), ensure_ascii=False) for merge in merges]
     if lines:
         (folder / FILE).write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
 
 
 def load_merges(folder: Path) -> tuple[Merge, ...]:
-    """Return the merges that `save_merges` wrote, in order."""
+    """Return the merges that `save_merges` wrote; () if there is no file."""
     path = folder / FILE
     if not path.is_file():
         return ()
@@ -184,9 +189,9 @@ def load_merges(folder: Path) -> tuple[Merge, ...]:
 
 
 def unambiguous_aliases(merges: Iterable[Merge], names: Iterable[str]) -> dict[str, int]:
-    """Return the aliases that name a single node, with that node, in order of mention.
+    """Return the node of each alias that stands for a single node, in order of mention.
 
-    `names` are the node names. An alias that is also the name of a node is left out.
+    `names` are the names of all nodes. An alias that is also the name of a node is left out.
     """
     row_of: dict[str, int] = {}
     for row, name in enumerate(names):

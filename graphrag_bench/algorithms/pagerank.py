@@ -19,10 +19,10 @@ Contains = Literal["one", "share"]
 
 @dataclass(frozen=True, eq=False)
 class Walk:
-    """A random walk on undirected weighted edges.
+    """Random walk on undirected weighted edges.
 
-    `transition` is P^T, float64 CSR (n, n): row v holds the probabilities of steps to v. Columns of
-    isolated nodes are 0. `strength`, float64 (n,), is the summed edge weight of each node.
+    `transition` is P^T, float64 CSR (n, n): row v holds the probabilities of steps to node v, and
+    columns of isolated nodes are 0. `strength`, float64 (n,), is the summed edge weight of a node.
     """
 
     transition: Any
@@ -33,17 +33,17 @@ class Walk:
 
     @cached_property
     def isolated(self) -> IntArray:
-        """Nodes without an edge, int64."""
+        """Nodes without edges, int64."""
         return np.flatnonzero(self.strength == 0)
 
     @cached_property
     def mean_strength(self) -> float:
-        """Mean strength of a node."""
+        """Mean of `strength` over all nodes; 0 for a walk without nodes."""
         return float(self.strength.mean()) if len(self) else 0.0
 
 
 def walk_of_nodes(graph: Graph, *, weighted: bool = True) -> Walk:
-    """Return the walk on the nodes of a graph, cached. Without `weighted` all weights are 1."""
+    """Return the (cached) walk on the nodes of a graph; without `weighted`, all weights are 1."""
     key = ("nodes", weighted)
     if key not in graph.walks:
         weights = graph.adjacency if weighted else graph.adjacency.astype(bool).astype(np.float64)
@@ -65,13 +65,13 @@ def walk_with_chunks(
     contains_weight: float = 1.0,
     cliques: tuple[str, ...] = (),
 ) -> Walk:
-    """Return the walk whose rows are the nodes and then the chunks of a graph, cached.
+    """Return the (cached) walk on the nodes and chunks of a graph; rows of chunks follow nodes.
 
     A node is joined to each of its chunks by an edge of weight `contains_weight` (`one`), or of
     that weight divided by the number of nodes in the chunk (`share`). With `relationships`, nodes
-    are joined by the pairs of the graph, synonymy edges included. Nodes whose type is in `cliques`
-    are replaced by edges between their neighbours. The weight of such an edge is the number of
-    replaced nodes that the two neighbours share.
+    are also joined by relationships and synonymy edges. Nodes whose type is in `cliques` are
+    replaced by edges between their neighbours. The weight of such an edge is the number of replaced
+    nodes that the two neighbours share.
     Source: HippoRAG 2 (Gutierrez et al. 2025), section 3.2, passage nodes and contains edges;
     LinearRAG (Zhuang et al. 2025), entities and passages alone; released code of PropRAG
     (dd90210), the entities of a fact as a clique.
@@ -89,7 +89,7 @@ def walk_with_chunks(
 
 
 def walk_among(walk: Walk, rows: IntArray) -> Walk:
-    """Return the walk restricted to some distinct rows and the edges between them."""
+    """Return the walk on some distinct rows of `walk` and the edges between these rows."""
     from scipy.sparse import diags
 
     weights = walk.transition[rows][:, rows] @ diags(walk.strength[rows])
@@ -122,26 +122,25 @@ def _with_chunks(among: Any, inside: Any, contains: Contains, contains_weight: f
 
 show_briefly(Walk)
 EXACT_UP_TO = 200_000
-"""The largest walk, in nodes, whose masses are computed exactly; larger walks are pushed."""
+"""Number of nodes up to which PageRank is exact; for more, forward push approximates it."""
 ERROR = 2e-6
-"""Error bound of a pushed mass, for a node of mean strength."""
+"""Error bound of forward push for a node of mean strength."""
 AT_ONCE = 16
-"""Questions whose exact masses are computed together, in at most six float64 arrays of (nodes, 16):
-768 bytes for each node."""
-
+"""Number of questions whose exact PageRank is computed together, with 768 bytes per node: six
+float64 arrays (n_nodes, 16)."""
 REFINE_FACTOR = 4
-"""A push refines the masses of the best `REFINE_FACTOR` * `top_k` + 100 nodes before ranking."""
+"""Forward push refines the masses of the best `REFINE_FACTOR` * `top_k` + 100 nodes."""
 
 
 class Reset(NamedTuple):
-    """Restart distribution: distinct rows and their non-negative weights."""
+    """Restart distribution: distinct rows of a walk with their non-negative weights."""
 
     rows: IntArray
     weights: FloatArray
 
 
 class Mass(NamedTuple):
-    """PageRank mass: the `values` of distinct `rows` (None: all rows); other rows have 0."""
+    """PageRank of distinct `rows` of a walk (None: of all rows); other rows have 0."""
 
     rows: IntArray | None
     values: FloatArray
@@ -152,8 +151,9 @@ def masses(
 ) -> Iterator[Mass]:
     """Yield the PageRank of each reset: exact up to `EXACT_UP_TO` nodes, else by forward push.
 
-    A reset without weight is uniform, and its mass is exact and computed once. Forward push refines
-    the best `top_k` rows from row `first` on. `damping` is the probability that the walk continues.
+    A reset without weight is uniform, and its exact PageRank is computed only once. Forward push
+    is most precise for the best `top_k` rows with numbers from `first` on. `damping` is the
+    probability that the walk continues.
     """
 
     @cache
@@ -181,11 +181,11 @@ _STILL = 1e-10
 def personalised_pagerank(walk: Walk, reset: FloatArray, damping: float) -> FloatArray:
     """Return the personalised PageRank of each restart distribution, float64, shaped as `reset`.
 
-    `reset` is (n_nodes,) or (n_nodes, n_resets), non-negative, and normalised to sum to 1; a column
-    of zeros is uniform. `damping` is the probability that the walk continues, in [0, 1). Solves p =
-    damping * (P^T p + m r) + (1 - damping) r, where m is the mass of isolated nodes, by power
-    iteration until no column changes by more than 1e-10 (L1). Columns of the result sum to 1; each
-    has the same bits as if computed alone.
+    `reset` is (n_nodes,) or (n_nodes, n_resets) and non-negative. Its columns are normalised to sum
+    1; a column of zeros becomes uniform. `damping` is the probability that the walk continues, in
+    [0, 1). Power iteration solves p = damping * (P^T p + m r) + (1 - damping) r, where r is a
+    column of `reset` and m the mass of isolated nodes, until no column changes by more than 1e-10
+    (L1). Columns of the result sum to 1; each has the same bits as if computed alone.
     Source: Haveliwala 2002; HippoRAG (Gutierrez et al. 2024), section 2.3.
 
     >>> walk = walk_of_nodes(Graph.from_arrays([0, 1], [1, 2]))
@@ -211,13 +211,12 @@ def personalised_pagerank(walk: Walk, reset: FloatArray, damping: float) -> Floa
 
 
 _IN_CACHE = 2**17
-"""Up to this many masses the compiled step is not faster. Both steps return the same bits."""
+"""Size up to which scipy is as fast as the compiled loop; both return the same bits."""
 
 
 def _step(
     walk: Walk, mass: FloatArray, restart: FloatArray, damping: float
 ) -> tuple[FloatArray, FloatArray]:
-    """Return the masses (n, n_resets) after a step, and the change of each column (L1)."""
     if mass.shape[1] > 1 and mass.size > _IN_CACHE:
         from graphrag_bench.algorithms.kernels import walk_step
 
@@ -240,18 +239,19 @@ def _enough(damping: float) -> int:
 def pushed_pagerank(
     walk: Walk, reset: Reset, damping: float, top_k: int, first: int = 0, error: float = ERROR
 ) -> Mass:
-    """Return the PageRank of rows near the reset by forward push; other rows are left out.
+    """Return the PageRank of the rows that forward push reaches from the reset.
 
-    Bound: the mass of node v differs from the exact mass by at most `error` * strength(v) / mean
-    strength of the walk. The work depends on reset, `damping` and `error`, not on the graph's size.
+    The mass of node v differs from the exact mass by at most `error` * strength(v) / mean strength.
+    The work depends on reset, `damping` and `error`, not on the size of the graph.
 
-    A push moves the residual of a node, first that of the reset, to its mass (1 - damping) and to
-    its neighbours (damping), until no residual is above `error` * strength / mean strength. Walks
-    are reversible here, so node v lacks strength(v) times the mean of residual / strength over the
-    ends of walks from v. That mean is estimated from the residual of v and, for walks that go on,
-    the mean residual of the graph; for the best `REFINE_FACTOR` * `top_k` + 100 rows from `first`
-    on, also from the residuals of the neighbours of v. Estimate and true mean both lie between 0
-    and the border, hence the bound. Mass of isolated nodes returns to the reset.
+    The reset is the first residual. A push moves the share 1 - `damping` of a node's residual to
+    the node's mass, and the rest to its neighbours, until no residual is above a border of `error`
+    * strength / mean strength. As edges are undirected, the mass that node v still lacks is
+    strength(v) times the mean of residual / strength over the ends of walks from v. This mean is
+    estimated from the residual of v and, for walks that continue, from the mean residual of the
+    graph; for the best `REFINE_FACTOR` * `top_k` + 100 rows with numbers from `first` on, also from
+    the residuals of the neighbours. Estimate and true mean lie between 0 and the border, hence the
+    bound. The mass of isolated nodes returns to the reset.
     Source: Andersen, Chung and Lang, FOCS 2006, section 3; the estimate of the rest: this project.
     """
     from graphrag_bench.algorithms.kernels import inflow, node_masses, push
@@ -277,7 +277,6 @@ def pushed_pagerank(
 
 
 def _best(rows: IntArray, values: FloatArray, k: int, first: int) -> IntArray:
-    """Return the places of the `k` highest values among the rows from `first` on, ties included."""
     masses = np.where(rows >= first, values, -1.0) if first else values
     cut = np.partition(masses, len(masses) - k)[len(masses) - k] if k < len(masses) else 0.0
     return np.flatnonzero(masses >= max(cut, 0.0))

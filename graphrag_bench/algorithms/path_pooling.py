@@ -1,4 +1,4 @@
-"""Path pooling: triples scored by the best paths from and to the entities of the question."""
+"""Path pooling: scores of triples from the best paths between question entities and nodes."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -10,14 +10,14 @@ from numpy.typing import ArrayLike
 from graphrag_bench.values import DECIMALS, FloatArray, IntArray
 
 Kernel = tuple[int, ...]
-"""The triples of a path by base rank, read along their direction."""
+"""The triples of a path in the direction of the triples, as base ranks."""
 Ways = Mapping[int, Sequence[tuple[int, int]]]
-"""Triples at each node, by base rank, with the node that each leads to."""
+"""For each node, its triples (base ranks), each with the node to which it leads."""
 Search = Literal["dijkstra", "bfs", "random_walk"]
 Sources = Literal["set", "per_entity"]
 
 LONGEST = 4
-"""Most triples of a kernel of a breadth-first search or a random walk."""
+"""Largest number of triples in a path of a breadth-first search or a random walk."""
 N_WALKS = 256
 
 
@@ -35,14 +35,14 @@ def pool_scores(
 ) -> FloatArray:
     """Return the pooled score of each triple, float64 (n,).
 
-    Triples lead from `source` to `target` (node ids, (n,)), are in the order of their base ranks,
-    and have non-negative `scores`. A kernel is a path along triples from an entity to a node, or
-    from a node to an entity: the shortest path (`dijkstra`), each simple path of at most four
-    triples (`bfs`), or a path of 256 random walks. `sources` starts paths from the set of entities
-    or from each entity. The i-th triple of a kernel scores the kernel's mean or highest score plus
-    the lowest score of all / (i * a). A triple has its best score over all kernels; a triple
-    without a kernel is a kernel itself. Of equally short paths the one with the larger sum of
-    scores (six decimals) wins, then the lower tuple of base ranks.
+    Triples lead from `source` to `target` (node ids, (n,)), have non-negative `scores`, and are
+    given in order of a first ranking (base ranks). A kernel is a path along triples from an entity
+    to a node, or from a node to an entity: the shortest path (`dijkstra`), each simple path of at
+    most four triples (`bfs`), or a path of 256 random walks. Shortest paths lead from the nearest
+    entity (`set`) or from each entity (`per_entity`). The i-th triple of a kernel scores the
+    kernel's mean or highest score plus the lowest of all `scores` / (i * a). A triple gets its
+    best score over all kernels; a triple without a kernel is a kernel itself. Of equally short
+    paths, the path with the larger sum of scores (six decimals) wins, then the lower base ranks.
     Source: path pooling (Wang et al. 2025), section 3.3.
     """
     base: FloatArray = np.asarray(scores, np.float64)
@@ -111,10 +111,11 @@ def _simple_paths(ways: Ways, start: int) -> Iterator[Kernel]:
 def random_walks(
     onward: Ways, back: Ways, entities: Sequence[int], rng: np.random.Generator
 ) -> list[Kernel]:
-    """Return the distinct kernels of 256 walks, in order of first walk.
+    """Return the distinct paths of 256 random walks, in order of first walk.
 
-    A walk starts at an entity and follows up to four triples, every second walk against their
-    direction. It stops without a next triple, or when the drawn triple leads to a visited node.
+    A walk starts at an entity and follows up to four triples; every second walk follows triples
+    against their direction. A walk stops if there is no next triple, or if the drawn triple leads
+    to a visited node.
     Source: path pooling (Wang et al. 2025), section 4.3.1; the drawing of walks: this project.
     """
     kernels: dict[Kernel, None] = {}
@@ -135,8 +136,9 @@ def random_walks(
 def prompt_order(
     best_first: IntArray, order: Literal["recency", "lost_in_middle", "best_first"]
 ) -> IntArray:
-    """Return rows in prompt order: the best last, at both ends (d1 d3 d5 d4 d2), or first.
+    """Return rows, given best first, in prompt order.
 
+    The best rows come last (`recency`), at both ends (`lost_in_middle`: d1 d3 d5 d4 d2), or first.
     Source: path pooling (Wang et al. 2025), sections 3.4 and 4.3.3.
     """
     if order == "recency":

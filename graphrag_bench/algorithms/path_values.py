@@ -1,4 +1,4 @@
-"""The values that path operators exchange: ranked paths, explorations, steps and routes."""
+"""Values that path operators pass on: ranked paths, explorations, reasoning steps and routes."""
 
 from dataclasses import dataclass
 
@@ -11,7 +11,7 @@ from graphrag_bench.values import FloatArray, IntArray, Path, value
 @value("paths")
 @dataclass(frozen=True)
 class RankedPaths:
-    """Paths with scores, best first, unless an operator documents another order."""
+    """Paths with scores, best path first unless an operator documents another order."""
 
     paths: tuple[Path, ...] = ()
 
@@ -21,7 +21,7 @@ class RankedPaths:
 
 @dataclass(frozen=True)
 class ChosenRelation:
-    """A relation to follow from a topic node; `forward` means that the topic is its subject."""
+    """Relation to follow from a topic node; `forward` means that the topic is the subject."""
 
     topic: int
     relation: str
@@ -31,21 +31,21 @@ class ChosenRelation:
 
 @dataclass(frozen=True)
 class Hop:
-    """A relationship that was followed; `forward` means from source to target."""
+    """Relationship that an exploration followed; `forward` means from source to target."""
 
     relationship: int
     forward: bool
     score: float
 
     def end(self, graph: Graph) -> int:
-        """Return the node that the hop leads to."""
+        """Return the node to which the hop leads."""
         return int((graph.target if self.forward else graph.source)[self.relationship])
 
 
 @value("exploration")
 @dataclass(frozen=True)
 class Exploration:
-    """Relations to follow next and the hops of each round, best first."""
+    """Relations to follow next (`chosen`), and the hops of each round so far, best first."""
 
     chosen: tuple[ChosenRelation, ...] = ()
     rounds: tuple[tuple[Hop, ...], ...] = ()
@@ -55,19 +55,19 @@ class Exploration:
 
     @property
     def last(self) -> tuple[Hop, ...]:
-        """The hops of the last round; () before the first round."""
+        """Hops of the last round; () before the first round."""
         return self.rounds[-1] if self.rounds else ()
 
     @property
     def relationships(self) -> tuple[int, ...]:
-        """Distinct relationship rows, in the order they were found."""
+        """Distinct relationships of all hops, in the order in which they were followed."""
         return tuple(dict.fromkeys(hop.relationship for hops in self.rounds for hop in hops))
 
 
 @value("reasoning_steps")
 @dataclass(frozen=True)
 class ReasoningSteps:
-    """Reasoning steps in order, and the extended queries of each step."""
+    """Reasoning steps in order, and the search queries of each step."""
 
     steps: tuple[str, ...] = ()
     queries: tuple[tuple[str, ...], ...] = ()
@@ -79,10 +79,11 @@ class ReasoningSteps:
 @value("step_nodes")
 @dataclass(frozen=True, eq=False)
 class StepNodes:
-    """Distinct nodes, each with its reasoning step.
+    """Distinct nodes, each assigned to one reasoning step.
 
-    `ids` is int64 (n,), `steps` int64 (n,) from 1, `scores` float64 (n,) in -1..1: the highest
-    cosine of the node with a query of its step. `n_steps` includes steps without a node.
+    `ids` is int64 (n,). `steps`, int64 (n,), are step numbers from 1. `scores`, float64 (n,) in
+    -1..1, are the highest cosines of a node with a query of its step. `n_steps` counts all steps,
+    also those without nodes.
     """
 
     ids: IntArray
@@ -94,22 +95,22 @@ class StepNodes:
         return len(self.ids)
 
     def of(self, step: int) -> tuple[IntArray, FloatArray]:
-        """Return the nodes of one step and their scores."""
+        """Return the nodes assigned to one step, and their scores."""
         here = self.steps == step
         return self.ids[here], self.scores[here]
 
     @classmethod
     def empty(cls) -> "StepNodes":
-        """Return no nodes and no steps."""
+        """Return an instance without nodes and steps."""
         none = np.zeros(0, np.int64)
         return cls(none, none, np.zeros(0), 0)
 
 
 @dataclass(frozen=True)
 class Route:
-    """A link to chunk `child` from chunk `parent`, one of whose sentences names `child`.
+    """Link from chunk `parent`, in which `sentence` names chunk `child`, to that chunk.
 
-    Its score is added to the score of `child`.
+    `score` is added to the score of `child`.
     """
 
     parent: int
@@ -121,7 +122,7 @@ class Route:
 @value("routes")
 @dataclass(frozen=True)
 class Routes:
-    """The best route to each ranked chunk, in rank order; chunks without a route are left out."""
+    """Best route to each ranked chunk, in rank order; chunks without a route are left out."""
 
     routes: tuple[Route, ...] = ()
 

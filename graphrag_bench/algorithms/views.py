@@ -1,4 +1,4 @@
-"""Views of a graph that retrieval reads, computed from the graph's columns and stored with them."""
+"""Matrices and lists made from a graph, which are stored with the graph for retrieval."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -21,8 +21,8 @@ Int32Array = NDArray[np.int32]
 class Neighbours:
     """Distinct neighbours of each node, ascending, without self-loops.
 
-    The neighbours of node v are `nodes[starts[v]:starts[v + 1]]`, int32; `rows`, int32, is the
-    first relationship row to each. `starts` is int32 (n_nodes + 1,).
+    The neighbours of node v are `nodes[starts[v]:starts[v + 1]]`, where `starts` is (n_nodes + 1,).
+    `rows` has the first relationship that leads to each neighbour.
     """
 
     starts: Int32Array
@@ -31,14 +31,14 @@ class Neighbours:
 
     @classmethod
     def of_rows(cls, here: IntArray, there: IntArray, n_nodes: int) -> "Neighbours":
-        """Return the neighbours, given the start `here` and end `there` of each row."""
+        """Return the neighbours along relationships that begin at `here` and end at `there`."""
         rows, n = np.flatnonzero(here != there), max(n_nodes, 1)
         codes, first = np.unique(here[rows] * n + there[rows], return_index=True)
         starts = np.concatenate([[0], np.cumsum(np.bincount(codes // n, minlength=n_nodes))])
         return cls(*(part.astype(np.int32) for part in (starts, codes % n, rows[first])))
 
     def rows_along(self, walk: Sequence[int]) -> tuple[int, ...]:
-        """Return the row of each hop of a walk; raises KeyError if two nodes are not joined."""
+        """Return the relationship of each hop of a walk; raises KeyError for a hop without one."""
         rows = []
         for here, there in pairwise(walk):
             begin, end = self.starts[here], self.starts[here + 1]
@@ -54,10 +54,11 @@ FOLDER = "views"
 
 @dataclass(frozen=True, eq=False)
 class Pairs(Columns):
-    """Relationships grouped by their unordered ends.
+    """Pairs of nodes that are joined by relationships in either direction.
 
-    `source` <= `target` are int64 (n_pairs,), `weight` float64 (n_pairs,) is the summed weight,
-    `of` int64 (n_relationships,) the pair of each row, `first` the first row of each pair.
+    `source` <= `target` are int64 (n_pairs,). `weight`, float64 (n_pairs,), is the summed weight of
+    the relationships. `of`, int64 (n_relationships,), is the pair of each relationship, and
+    `first`, int64 (n_pairs,), the first relationship of each pair.
     """
 
     source: IntArray
@@ -70,7 +71,7 @@ class Pairs(Columns):
     def of_rows(
         cls, source: IntArray, target: IntArray, weight: FloatArray, n_nodes: int
     ) -> "Pairs":
-        """Return the pairs of rows (n_relationships,), sorted by (smaller end, larger end)."""
+        """Return the pairs of these relationships, sorted by smaller node, then by larger node."""
         low, high = np.minimum(source, target), np.maximum(source, target)
         codes, first, of = np.unique(
             low * max(n_nodes, 1) + high, return_index=True, return_inverse=True
@@ -80,7 +81,7 @@ class Pairs(Columns):
 
 
 def transition_of(adjacency: Any) -> Any:
-    """Return the transposed row-normalised adjacency, float64 CSR with the same ids and starts."""
+    """Return the row-normalised adjacency, transposed: float64 CSR with the same nonzeros."""
     from scipy.sparse import csr_matrix
 
     ids, starts = adjacency.indices, adjacency.indptr
@@ -89,17 +90,18 @@ def transition_of(adjacency: Any) -> Any:
 
 
 def inverse(sums: ArrayLike) -> FloatArray:
-    """Return 1 / value, float64 (n,); 0 for values that are not positive."""
+    """Return the reciprocal of each value, float64 (n,); 0 for a value that is not positive."""
     values = np.asarray(sums, np.float64).ravel()
     return np.divide(1.0, values, out=np.zeros_like(values), where=values > 0)
 
 
 @dataclass(frozen=True, eq=False)
 class Views(Columns):
-    """The stored views of a graph.
+    """Cached properties of a graph that are stored on disk.
 
-    `transition` are the values of `Graph.transition`, which has the column ids and row starts of
-    `adjacency`; `name_sums` and `name_order` are columns of `Graph.row_of`.
+    `transition` has only the values of `Graph.transition`, whose nonzeros are at the same places as
+    in `adjacency`. `name_sums` and `name_order` belong to `Graph.row_of`, and `keys` and
+    `first_words` to `Graph.dictionary`.
     """
 
     pairs: Pairs
@@ -118,11 +120,11 @@ class Views(Columns):
 COPIED = (
     "pairs", "adjacency", "pair_chunk", "chunk_relationship", "node_relationship", "chunks_per_node"
 )  # fmt: skip
-"""Views that are stored unchanged."""
+"""Names of the properties of a graph that are stored unchanged."""
 
 
 def save_views(folder: Path, graph: Any) -> None:
-    """Write the views of a graph into the subfolder `views`."""
+    """Write the cached properties of a graph into the subfolder `views`."""
     names = graph.dictionary
     (folder / FOLDER).mkdir()
     Views(
@@ -136,7 +138,7 @@ def save_views(folder: Path, graph: Any) -> None:
 
 
 def load_views(folder: Path, names: Texts) -> dict[str, Any]:
-    """Return the stored views by name, as memory maps; {} without a subfolder `views`."""
+    """Return the stored properties of a graph by name; {} without a subfolder `views`."""
     if not (folder / FOLDER).is_dir():
         return {}
     from scipy.sparse import csr_matrix

@@ -58,7 +58,7 @@ def named_node_texts(graph: Graph) -> list[str]:
 
 
 def named_text(name: str, described: str) -> str:
-    """Return "name: description", or the name for an empty description."""
+    """Return "name: description", or the name if the description is empty."""
     return f"{name}: {described}" if described else name
 
 
@@ -75,9 +75,10 @@ def _descriptions(graph: Graph) -> list[str]:
 def relationship_index(
     *, graph: Graph, embedder: Embedder, progress: Progress, text: RelationshipText = "context"
 ) -> VectorIndex:
-    """Vectors of relationships by "source relation target description", or by `description`.
+    """Vectors of relationships, embedded by "source relation target description".
 
-    Keywords replace an empty relation. Synonymy edges have vectors of zeros, cosine 0 to all.
+    With `text=description`, they are embedded by description alone. Keywords replace an empty
+    relation. Synonymy edges have vectors of zeros, whose cosine to every query is 0.
     Source: Zhou et al. 2025, section 5 (relation context with both entity names); PathCoRAG,
     equation 5 (`text="description"`: the edge's description alone).
     """
@@ -99,8 +100,8 @@ def _index_of_filled(
 def relationship_texts(graph: Graph, text: RelationshipText = "context") -> list[str]:
     """Return the text of each relationship: "source relation target description".
 
-    Keywords replace an empty relation. With `description`, the text is the description of the
-    relationship, if it has a description.
+    Keywords replace an empty relation. With `text="description"`, a relationship that has a
+    description gets only the description.
     """
     if text == "description" and graph.facts:
         pairs = zip(graph.facts, relationship_texts(graph), strict=True)

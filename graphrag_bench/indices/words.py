@@ -1,4 +1,4 @@
-"""Builders of word indices: BM25 by bm25s, and TF-IDF by scikit-learn."""
+"""Builders of word indices: BM25 (computed by bm25s) and TF-IDF (by scikit-learn)."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -20,13 +20,13 @@ from graphrag_bench.values import FloatArray
 
 @dataclass(frozen=True, eq=False)
 class Bm25:
-    """A bm25s index whose row i is chunk i: Lucene's variant, without English stop words."""
+    """BM25 index of chunks, in chunk order: Lucene's variant, without English stop words."""
 
     retriever: Any
 
     @classmethod
     def of(cls, texts: Sequence[str], k1: float = 1.5, b: float = 0.75) -> "Bm25":
-        """Return the index of the texts; raises UserError if no text has a search term."""
+        """Return the index of texts; raises UserError if all texts consist of stop words."""
         import bm25s
 
         retriever = bm25s.BM25(method="lucene", k1=k1, b=b)
@@ -50,7 +50,7 @@ class Bm25:
 
     @classmethod
     def load(cls, folder: Path) -> "Bm25":
-        """Return the index that `save` wrote, by memory map."""
+        """Return the index that `save` wrote; its arrays are memory-mapped."""
         import bm25s
 
         return cls(bm25s.BM25.load(str(folder / "bm25"), mmap=True, load_corpus=False))
@@ -70,10 +70,10 @@ def bm25(*, chunk_table: ChunkTable) -> Bm25:
 
 @dataclass(frozen=True, eq=False)
 class Tfidf(Columns):
-    """A TF-IDF index: unit `rows`, float64 CSR (n, n_words), in table order.
+    """TF-IDF index: `rows`, float64 CSR (n, n_words), has one unit vector per text.
 
-    `words` is the vocabulary in column order, `idf` float64 (n_words,). Weights are raw counts
-    times ln((1 + n) / (1 + df)) + 1, as in scikit-learn; stop words are kept.
+    `words` is the vocabulary in column order, `idf` float64 (n_words,). Weights are counts times
+    ln((1 + n) / (1 + df)) + 1, as in scikit-learn; stop words are kept.
 
     >>> Tfidf.of(["Ada met Otto", "Mira left"]).scores("otto").round(3).tolist()
     [0.577, 0.0]
@@ -85,7 +85,7 @@ class Tfidf(Columns):
 
     @classmethod
     def of(cls, texts: Sequence[str]) -> "Tfidf":
-        """Return the index of the texts; raises UserError if no text has a search term."""
+        """Return the index of texts; raises UserError if no text has a word."""
         from sklearn.feature_extraction.text import TfidfVectorizer
 
         vectorizer = TfidfVectorizer(analyzer=search_words)
@@ -101,7 +101,7 @@ class Tfidf(Columns):
         return int(self.rows.shape[0])
 
     def scores(self, query: str) -> FloatArray:
-        """Return the cosines of all rows with the query, float64 (n,) in 0..1."""
+        """Return the cosine of each text's vector with that of the query, float64 (n,) in 0..1."""
         vector = self._vectorizer.transform([query])
         return np.asarray((self.rows @ vector.T).toarray(), np.float64).ravel()
 
@@ -116,9 +116,9 @@ class Tfidf(Columns):
 
 @artifact("tfidf")
 def tfidf(*, graph: Graph) -> Tfidf:
-    """TF-IDF index of node descriptions, or names of nodes without a description.
+    """TF-IDF index of nodes by description, or by name for nodes without a description.
 
-    Raises UserError for texts without a search term.
+    Raises UserError if no text has a word.
     Source: KGP (Wang et al. 2024); Zhou et al. 2025, section 5.
     """
     return Tfidf.of(node_texts(graph))
