@@ -1,4 +1,4 @@
-"""Judging of the answers of a stored run, one by one; stored judgements are reused."""
+"""Judging of single answers of a stored run; stored judgements are reused."""
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, suppress
@@ -30,12 +30,15 @@ LOST_CONTEXTS = (
     "trace=off; cached replies cost nothing"
 )
 BLOCK = 32
-"""Number of answers judged before their rows are written; replies are cached at once."""
+"""Number of judgements that are written together; each reply is cached when it arrives."""
 
 
 @dataclass(frozen=True)
 class Measure:
-    """Judged metric with its prompts and needs; if `named`, it is off unless selected by name."""
+    """Judged metric with its prompts and the texts that it needs.
+
+    A `named` metric is computed only if it is selected by name.
+    """
 
     metric: JudgedMetric
     prompts: tuple[Prompt, ...]
@@ -45,15 +48,15 @@ class Measure:
 
     @property
     def context(self) -> bool:
-        """Whether it needs the context of the answer."""
+        """Whether the metric needs the context of an answer."""
         return "context" in self.needs
 
     def fits(self, case: AnswerToJudge) -> bool:
-        """Return whether the case has the texts that the metric needs."""
+        """Return whether an answer comes with the texts that the metric needs."""
         return all(getattr(case, name) for name in self.needs)
 
     def fingerprint(self, case: AnswerToJudge) -> str:
-        """Return the fingerprint of the judged texts; if it changes, the case is judged again."""
+        """Return a digest of the judged texts; if they change, the answer is judged again."""
         golds = [*case.golds, case.listed] if "golds" in self.needs else []
         context = case.context if self.context else ""
         if "statements" in self.needs:
@@ -61,7 +64,7 @@ class Measure:
         return digest(case.question, case.answer, golds, context)
 
     def key(self, name: str, models: Models) -> Row:
-        """Return the fields of a row that identify metric, judge, prompts and code."""
+        """Return the fields of a stored judgement that identify metric, judge, prompts and code."""
         embedder = models.identity("embedder") if self.embeds else ""
         how = digest([one.digest for one in self.prompts], code(self.metric), embedder)
         return {"metric": name, "judge": models.identity("llm_judge"), "how": how}
@@ -99,7 +102,7 @@ MEASURES: Mapping[str, Measure] = {
 def select_measures(
     metrics: Sequence[str] = (), stored: StoredRun | None = None
 ) -> dict[str, Measure]:
-    """Return the metrics with these names; by default all metrics that are not `named`.
+    """Return the metrics with these names; by default all but the `named` metrics.
 
     Raises UserError for an unknown name, and if a metric needs contexts that an imported run lacks.
     """
@@ -115,7 +118,7 @@ def select_measures(
 def judge_answers(
     stored: StoredRun, models: Models, metrics: Sequence[str], limit: int | None, progress: Progress
 ) -> list[Row]:
-    """Judge the first `limit` answers of a run and return the rows of its `judged.jsonl`.
+    """Judge the first `limit` answers of a run, and return all judgements of the run.
 
     Stored judgements are reused; failed calls are repeated. Raises UserError if the run has no
     answers, if all metrics need contexts and none is stored, or if another process judges the run.
@@ -146,7 +149,7 @@ def judge_answers(
 def max_calls(
     stored: StoredRun, models: Models, metrics: Sequence[str], limit: int | None
 ) -> dict[str, int]:
-    """Return the maximum number of calls of each metric, without retries of unreadable replies."""
+    """Return the largest number of calls for each metric, without retries of unreadable replies."""
     cases = _cases(stored, limit)
     return {
         name: len(measure.prompts) * len(_todo(stored.folder.path, name, cases, models))
@@ -176,7 +179,6 @@ def _cases(stored: StoredRun, limit: int | None) -> list[AnswerToJudge]:
 
 
 def _texts(stored: StoredRun) -> dict[str, tuple[str, ...]]:
-    """The texts of each context whose texts are all known."""
     contexts = context_texts(stored.folder, stored.rows, stored.require_dataset())
     known = {
         name: tuple(text for text in texts if text is not None) for name, texts in contexts.items()
@@ -223,12 +225,12 @@ def _judge(
 
 
 def judging_lock(folder: Path, lock: str) -> AbstractContextManager[None]:
-    """Lock a folder so that no second process judges it."""
+    """Return a context that locks a folder, so that no second process judges its answers."""
     return file_lock(folder / lock, f"Another process is judging {folder}: wait until it ends.")
 
 
 def attached_judge(models: Models, ledger: Ledger, name: str) -> ChatModel:
-    """Return the judge model, which logs its calls and stops after too many failures."""
+    """Return the judge model with a ledger of its calls and a limit on failures."""
     limits = models.settings.failures
     gate = FailureGate(f"judge {name}", limits.limit, limits.after)
     return models.llm_judge.attached(log=ledger.logger("judge", name), gate=gate)
@@ -241,7 +243,7 @@ def in_blocks(
     message: str,
     progress: Progress,
 ) -> None:
-    """Judge items in blocks and append the rows of each block to a file."""
+    """Judge items block by block, and append the judgements of each block to a file."""
     with progress.task(message, len(todo)) as advance:
         for start in range(0, len(todo), BLOCK):
             part = todo[start : start + BLOCK]

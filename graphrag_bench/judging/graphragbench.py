@@ -1,9 +1,9 @@
-"""The judged metrics of GraphRAG-Bench (Xiang et al. 2025), selected by name.
+"""Judged metrics of GraphRAG-Bench (Xiang et al. 2025), which run only if selected by name.
 
 Formulas and steps follow the released evaluation (GraphRAG-Bench/GraphRAG-Benchmark,
-`Evaluation/metrics`); the prompts are from this project. Deviations: the judge refers
-to statements by number; texts are not cut (there: contexts at 20,000 characters, references and
-answers at 3,000); an unreadable reply gives no value, where correctness there is 0.
+`Evaluation/metrics`); the prompts are from this project. Deviations: the judge refers to statements
+by number. Texts are not truncated; the release truncates contexts to 20,000 characters, references
+and answers to 3,000. An unreadable reply gives no value; in the release, correctness is then 0.
 """
 
 from collections.abc import Generator
@@ -31,7 +31,6 @@ RATED = Prompt(f"{PROMPTS}/context_rated.j2")
 EVIDENCE = Prompt(f"{PROMPTS}/statements_held.j2")
 FACTS, SIMILARITY = 0.75, 0.25
 """Weights in answer correctness: F1 of the statements, similarity of the embeddings."""
-_BEST = 2
 
 
 class _Classed(BaseModel):
@@ -53,7 +52,7 @@ def answer_correctness(case: AnswerToJudge, models: JudgeModels) -> Judging:
     True positives are the answer's statements that the gold supports. False positives are the
     answer's other statements. False negatives are the gold's statements that the answer lacks. The
     similarity is (cosine + 1) / 2 of the embeddings. An answer without statements has F1 0. A
-    refusal scores 0, without a call.
+    refusal scores 0 without a call of the judge.
     Source: Xiang et al. 2025, `answer_accuracy.py` (the tables' ACC).
     """
     if case.refused:
@@ -85,7 +84,7 @@ def _similarity(case: AnswerToJudge, models: JudgeModels) -> float:
 def coverage(case: AnswerToJudge, models: JudgeModels) -> Judging:
     """Judge the share of the gold answer's statements that the answer contains.
 
-    A refusal scores 0, without a call.
+    A refusal scores 0 without a call of the judge.
     Source: Xiang et al. 2025, `coverage.py` (the tables' Cov).
     """
     if case.refused:
@@ -96,8 +95,9 @@ def coverage(case: AnswerToJudge, models: JudgeModels) -> Judging:
 
 
 def evidence_statements(case: AnswerToJudge, models: JudgeModels) -> Judging:
-    """Judge the share of the evidence statements that the context contains; 0 if it is empty.
+    """Judge the share of the evidence statements that the context contains.
 
+    An empty context scores 0 without a call of the judge.
     Source: Xiang et al. 2025, `evidence_recall.py`.
     """
     if not case.passages:
@@ -117,8 +117,8 @@ def _share(ask: Ask, n: int) -> Judging:
 def context_relevance(case: AnswerToJudge, models: JudgeModels) -> Judging:
     """Judge whether the context suffices to answer the question: 1 fully, 0.5 partly, 0 not.
 
-    The value is 0 if the context is empty or part of the question. Deviation: the judge rates once;
-    the released evaluation averages two ratings, which are equal at temperature 0.
+    A context that is empty or a part of the question scores 0. Deviation: the judge rates once; the
+    released evaluation averages two ratings, which are equal at temperature 0.
     Source: Xiang et al. 2025, `context_relevance.py`.
     """
     text = "\n".join(case.passages or ()).strip()
@@ -126,4 +126,4 @@ def context_relevance(case: AnswerToJudge, models: JudgeModels) -> Judging:
         return 0.0
     chat = RATED.render({"question": case.question, "passages": case.passages})
     reply = yield Ask("context relevance", chat, _Rated)
-    return float(reply.score / _BEST)
+    return float(reply.score / 2)

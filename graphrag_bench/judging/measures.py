@@ -1,7 +1,7 @@
 """Metrics of one answer that need a judge model.
 
-A metric is a generator over one case: it yields prompts, is sent the replies, and returns a value
-in 0..1. An unreadable reply gives no value.
+A metric is a generator: it yields prompts for the judge, is sent the parsed replies, and returns a
+value in 0..1. If a reply cannot be parsed, the answer has no value.
 """
 
 import re
@@ -33,13 +33,10 @@ QUESTIONS = Prompt(f"{PROMPTS}/asked_back.j2")
 RECALL = Prompt(f"{PROMPTS}/context_recall.j2")
 PRECISION = Prompt(f"{PROMPTS}/context_precision.j2")
 N_QUESTIONS = 3
-"""Number of questions that the judge generates from one answer, in one reply.
-
-Deviation: Es et al. sample one question at a time; at temperature 0 these questions would be
-identical.
-"""
+"""Number of questions that the judge generates from an answer, in one reply. Deviation: Es et al.
+sample one question at a time; at temperature 0 these questions would be identical."""
 LONG_LIST, WORDS_OF_ENTRY, WORDS_OF_NAME = 5, 6, 4
-"""Minimum entries of a list, maximum words of an entry, maximum words of a name."""
+"""A list has at least 5 entries of at most 6 words; a short name has at most 4 words."""
 _ENTRY = re.compile(r"^\s*(?:[-*•]|\d+[.)])?\s*(.*?)\s*$")
 _BETWEEN = re.compile(r"[\n;,/]|\b(?:and|or|nor)\b", re.IGNORECASE)
 _CLAUSES = re.compile(r"[.!?;:\n]+|\b(?:but|however|though|although|yet)\b", re.IGNORECASE)
@@ -47,16 +44,16 @@ _APOLOGY = re.compile(r"(?:i am |i.?m )?(?:very )?(?:sorry|unfortunately|i apolo
 
 
 class NothingToJudge(Exception):
-    """The answer has nothing to judge: for example, it makes no statement."""
+    """Raised if an answer has nothing to judge, for example if it makes no statement."""
 
 
 @dataclass(frozen=True)
 class AnswerToJudge:
-    """One answer to judge.
+    """Answer to judge, with its question, gold answers and context.
 
-    `passages` has the texts of its context in ranked order, or None if not stored. `context` is the
-    fingerprint of the recorded context, or "". If `listed`, the gold answers form one list, else
-    they are aliases. `statements` has the data set's evidence statements.
+    `passages` are the texts of the context in ranked order (None: not stored), and `context` is the
+    fingerprint of the recorded context ("": not recorded). If `listed`, the gold answers are the
+    items of one list, else they are aliases. `statements` are the data set's evidence statements.
     """
 
     id: str
@@ -70,18 +67,18 @@ class AnswerToJudge:
 
     @property
     def refused(self) -> bool:
-        """Whether the answer is a refusal and no gold answer is a refusal."""
+        """Whether the answer is a refusal although no gold answer is a refusal."""
         return refuses(self.answer, self.golds) and not any(map(abstains, self.golds))
 
     @property
     def gold(self) -> str:
-        """The gold answer as one text: the whole list, or the first name."""
+        """Gold answer as one text: all items of a list, or the first alias."""
         return ", ".join(self.golds) if self.listed else self.golds[0]
 
 
 @dataclass(frozen=True)
 class Judgement:
-    """Judged value in 0..1, or None with the reason in `missing`."""
+    """Judged value in 0..1; `missing` and `reason` say why a value is None."""
 
     value: float | None
     missing: Literal["", "failed", "unreadable", "nothing"] = ""
@@ -90,7 +87,7 @@ class Judgement:
 
 @dataclass(frozen=True)
 class JudgeModels:
-    """Models of the judge: a language model, and an embedder for similarities."""
+    """Models that judge answers: a language model, and an embedder for similarities."""
 
     llm: ChatModel
     embedder: Callable[[], Embedder]
@@ -98,7 +95,7 @@ class JudgeModels:
 
 @dataclass(frozen=True)
 class Ask:
-    """Prompt for the judge, with the schema of its reply; `purpose` names it in errors."""
+    """Prompt for the judge with the schema of its reply; errors name its `purpose`."""
 
     purpose: str
     chat: Chat
@@ -112,7 +109,7 @@ JudgedMetric = Callable[[AnswerToJudge, JudgeModels], Judging]
 def judge(
     metric: JudgedMetric, models: JudgeModels, cases: Sequence[AnswerToJudge]
 ) -> list[Judgement]:
-    """Return the judgement of each case; prompts of all cases are sent in parallel."""
+    """Return the judgement of each answer; the prompts of all answers are sent in parallel."""
     judgings = [metric(case, models) for case in cases]
     judgements: dict[int, Judgement] = {}
     replies: dict[int, Any] = dict.fromkeys(range(len(cases)))
@@ -151,7 +148,7 @@ def _next(judging: Judging, reply: Any) -> Ask | Judgement:
 
 
 def in_range(numbers: Sequence[int], n: int, purpose: str, what: str) -> set[int]:
-    """Return the distinct numbers; raise UnreadableReply for a number outside 1..n."""
+    """Return the numbers in a reply as a set; raise UnreadableReply for a number outside 1..n."""
     if not set(numbers) <= set(range(1, n + 1)):
         raise UnreadableReply(purpose, f"{list(numbers)} of {n} {what}")
     return set(numbers)
@@ -180,10 +177,7 @@ class _Statements(BaseModel):
 
 
 def claims(case: AnswerToJudge, text: str) -> Generator[Ask, Any, list[str]]:
-    """Ask for the statements that a text makes in answer to the question.
-
-    Source: Es et al. 2024, section 3.
-    """
+    """Ask which statements a text makes in answer to the question (Es et al. 2024, section 3)."""
     chat = STATEMENTS.render({"question": case.question, "answer": text})
     reply = yield Ask("statements", chat, _Statements)
     return [claim for claim in reply.statements if claim.strip()]
@@ -200,10 +194,10 @@ class _Agreed(BaseModel):
 def correctness(case: AnswerToJudge, models: JudgeModels) -> Judging:
     """Judge whether the answer states the gold answer and no other answer: 1 if it does, else 0.
 
-    The answers in the text are extracted by its form (`_by_form`) or by the judge. The judge does
-    not see the gold answer, because judges who see it overlook wrong items in a list. If `_mark`
-    does not decide, a second call asks whether the extracted answers and the gold answers mean the
-    same. A refusal is right only if the gold answer is also a refusal.
+    Rules extract the answers that a short or long list-like text offers; from other texts the judge
+    extracts them, without the gold answer, because judges who see it overlook wrong items in a
+    list. If equal names or different numbers of answers do not decide, a second call asks whether
+    extracted and gold answers mean the same. A refusal is right only if the gold answer is one too.
     """
     if refuses(case.answer, case.golds):
         return float(not case.refused)
@@ -223,11 +217,6 @@ def correctness(case: AnswerToJudge, models: JudgeModels) -> Judging:
 
 
 def _by_form(case: AnswerToJudge) -> Sequence[str] | None:
-    """The answers extracted by the form of the text, or None if the judge must extract them.
-
-    A text that equals the gold answer or is one short name is the answer itself. A long list gives
-    its entries.
-    """
     answer = case.answer
     if _mark([answer], case) == 1:
         return [answer]
@@ -253,21 +242,17 @@ def plain(text: str) -> str:
 
 
 def _mark(offered: Sequence[str], case: AnswerToJudge) -> float | None:
-    """The value, or None if the judge must compare the extracted answers with the gold answers.
-
-    Extracted answers that equal the gold answers are right. If their number differs from the number
-    of gold answers, they are wrong. The gold answers are a list, or aliases of one answer; an alias
-    may itself list several things.
-    """
+    """Return the value; None if the judge must compare the extracted answers with the golds."""
     texts, golds = ({plain(text) for text in texts} - {""} for texts in (offered, case.golds))
     if texts and (texts == golds if case.listed else texts <= golds):
         return 1.0
+    # an alias may itself list several answers
     sizes = {len(golds)} if case.listed else {1, *(len(_entries(gold)) for gold in case.golds)}
     return None if len(texts) in sizes - {0} else 0.0
 
 
 class Supported(BaseModel):
-    """A verdict on one statement."""
+    """The judge's verdict on the statement of this number."""
 
     number: int
     supported: bool
@@ -280,8 +265,7 @@ class _Verdicts(BaseModel):
 def faithfulness(case: AnswerToJudge, models: JudgeModels) -> Judging:
     """Judge the share of the answer's statements that the context supports.
 
-    An answer without statements, for example a refusal, has no value.
-    Source: Es et al. 2024, section 3.
+    An answer without statements, for example a refusal, has no value (Es et al. 2024, section 3).
     """
     claimed = [] if refuses(case.answer) else (yield from claims(case, case.answer))
     if not claimed:
@@ -300,10 +284,9 @@ class _AskedBack(BaseModel):
 
 
 def relevance(case: AnswerToJudge, models: JudgeModels) -> Judging:
-    """Judge the mean cosine similarity of the question to questions generated from the answer.
+    """Judge the mean cosine of the question and questions that the judge makes from the answer.
 
-    The value is at least 0; it is 0 for evasive answers and refusals. Source: Es et al. 2024,
-    section 3; ragas for evasive answers.
+    Negative means, evasive answers (as in ragas) and refusals give 0 (Es et al. 2024, section 3).
     """
     if case.refused:
         return 0.0
@@ -327,9 +310,9 @@ class _Recalled(BaseModel):
 
 
 def recall(case: AnswerToJudge, models: JudgeModels) -> Judging:
-    """Judge the share of the gold answer's statements found in the context; 0 if it is empty.
+    """Judge the share of the gold answer's statements in the context, as ragas does.
 
-    Source: ragas.
+    An empty context gives 0.
     """
     if not case.passages:
         return 0.0
@@ -346,8 +329,7 @@ class _Useful(BaseModel):
 def precision(case: AnswerToJudge, models: JudgeModels) -> Judging:
     """Judge the mean of precision@rank over the ranks of useful passages; 0 for an empty context.
 
-    Source: ragas. Deviation: ragas asks about one passage at a time; here one prompt has all
-    passages.
+    Source: ragas. Deviation: one prompt has all passages; ragas asks about one at a time.
     """
     if not case.passages:
         return 0.0

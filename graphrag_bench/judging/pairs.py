@@ -1,4 +1,4 @@
-"""Pairwise judging of the answers of runs, in both orders; stored verdicts are reused."""
+"""Pairwise judging of answers of runs, each pair in both orders; stored verdicts are reused."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -44,12 +44,12 @@ PAPER_CRITERIA: Mapping[str, tuple[str, ...]] = {
 """Judging criteria used by each paper."""
 HOUSE, PAPER = "house", "paper"
 TIE = "tie"
-"""The winner of a pair of equal answers."""
+"""Stands for the winner of a pair of equal answers."""
 VERDICTS, LEDGER = "verdicts.jsonl", "ledger.jsonl"
 
 
 def parse_criteria(names: Sequence[str]) -> tuple[str, ...]:
-    """Return the criteria of these names or papers, in the order of `CRITERIA`."""
+    """Return the criteria that these names of criteria or papers select, in a fixed order."""
     chosen: set[str] = set()
     for name in names:
         if name not in (*CRITERIA, *PAPER_CRITERIA):
@@ -67,14 +67,14 @@ Winner = Annotated[Literal["Answer 1", "Answer 2"], BeforeValidator(_winner)]
 
 
 class ReasonFirst(BaseModel):
-    """Winner by one criterion, preceded by the reason."""
+    """Reply on one criterion: first the reason, then the winner."""
 
     reason: str = ""
     winner: Winner
 
 
 class WinnerFirst(BaseModel):
-    """Winner by one criterion, followed by the explanation."""
+    """Reply on one criterion: first the winner, then the explanation."""
 
     winner: Winner
     reason: str = Field("", alias="explanation")
@@ -82,7 +82,7 @@ class WinnerFirst(BaseModel):
 
 @dataclass(frozen=True)
 class Protocol:
-    """Judging protocol: prompt, schema of the choice by one criterion, and reply token limit."""
+    """Judging protocol: prompt, format of the reply on one criterion, and token limit."""
 
     name: str
     prompt: Prompt
@@ -99,7 +99,7 @@ PROTOCOLS: Mapping[str, Protocol] = {
 
 
 def select_protocol(runs: Sequence[StoredRun], name: str = "") -> Protocol:
-    """Return the named protocol; by default `paper` if all runs are as published, else `house`."""
+    """Return the protocol `name`; by default `paper` if all runs are as published, else `house`."""
     if name and name not in PROTOCOLS:
         raise unknown("protocol", name, PROTOCOLS)
     regimes = {regime_of(run.metrics) for run in runs}
@@ -108,7 +108,7 @@ def select_protocol(runs: Sequence[StoredRun], name: str = "") -> Protocol:
 
 @dataclass(frozen=True)
 class Duel:
-    """Answers of two runs (by key) to one question, in the order in which the judge sees them."""
+    """Answers of the runs `first` and `second` to a question, in the order that the judge sees."""
 
     question: str
     first: str
@@ -118,12 +118,12 @@ class Duel:
 
     @property
     def fingerprint(self) -> str:
-        """The fingerprint of question and answers; if it changes, they are judged again."""
+        """Digest of question and answers; if it changes, the pair is judged again."""
         return digest(self.text, *self.answers)
 
     @property
     def winner(self) -> str | None:
-        """The winner if no judge is needed: TIE for equal answers, or the only non-empty answer."""
+        """TIE for equal answers, the run with the only non-empty answer, or None: ask the judge."""
         first, second = map(plain, self.answers)
         if first == second:
             return TIE
@@ -132,12 +132,13 @@ class Duel:
 
 @dataclass(frozen=True)
 class HeadToHead:
-    """Result of A against B over `n` questions judged in both orders; `missing` lack a verdict.
+    """Comparison of the runs A and B by one criterion over `n` questions judged in both orders.
 
-    `names` are the titles of A and B and the criterion. `rate` is the win rate of A; a tie counts
-    half. `flips` is the share of questions whose winner changes with the order, and `first` is the
-    share of verdicts for the answer shown first; both leave out equal answers. `longer` is the
-    share of points of the longer answer. A mean may be None. `p` and intervals are over scopes.
+    `missing` questions lack a verdict. `names` are the titles of A and B and the criterion. `rate`
+    is the win rate of A; a tie counts half. `flips` is the share of questions whose winner changes
+    with the order, and `first` the share of verdicts for the answer shown first; both leave out
+    equal answers. `longer` is the share of points of the longer answer. A mean over no questions is
+    None. The p-value and the intervals resample scopes.
     """
 
     n: int
@@ -160,10 +161,10 @@ def head_to_head(
     scopes: Sequence[str | None] | None = None,
     names: tuple[str, str, str] = ("", "", ""),
 ) -> HeadToHead:
-    """Return the win rates of A from its points by question, shown first and shown second.
+    """Return the comparison of A and B from A's points by question, shown first and shown second.
 
     Points are 1 for a win, 0 for a loss, 0.5 for equal answers, NaN without a verdict. `longer` is
-    above 0 if A's answer is longer, below 0 if B's is.
+    positive for questions on which A's answer is longer, negative if B's is longer.
 
     >>> result = head_to_head([[1, 1, 0, 1], [1, 0, 0, 1]])
     >>> result.rate.mean, (result.wins, result.ties, result.losses)
@@ -200,7 +201,7 @@ def head_to_head(
 
 @dataclass(frozen=True)
 class AnswerPairs:
-    """Answers of several runs, by run key, to the questions that all runs answered."""
+    """Answers of several runs to the questions that all runs answered; runs are named by key."""
 
     runs: tuple[StoredRun, ...]
     questions: Mapping[str, str]
@@ -209,9 +210,9 @@ class AnswerPairs:
 
     @classmethod
     def of(cls, runs: Sequence[StoredRun], limit: int | None = None) -> "AnswerPairs":
-        """Return the answers to the first `limit` shared questions, stratified by type.
+        """Return the answers to the first `limit` shared questions, stratified by question type.
 
-        Raises UserError without shared questions.
+        Raises UserError if the runs share no question.
         """
         sets = [run.require_dataset() for run in runs]
         texts = [{question.id: question.text for question in one.questions} for one in sets]
@@ -233,14 +234,14 @@ class AnswerPairs:
         return cls(tuple(runs), {name: texts[0][name] for name in shared}, answers, titles)
 
     def duels(self) -> Iterator[Duel]:
-        """Yield a duel for each question, pair of runs and order."""
+        """Yield each pair of answers to a question in both orders, for each pair of runs."""
         for question, pair in product(self.questions, combinations(self.titles, 2)):
             for first, second in permutations(pair):
                 answers = self.answers[first][question], self.answers[second][question]
                 yield Duel(question, first, second, self.questions[question], answers)
 
     def win_rates(self, rows: Iterable[Row], criteria: Sequence[str]) -> list[HeadToHead]:
-        """Return the win rates of each pair of runs by each criterion."""
+        """Return the comparison of each pair of runs by each criterion from stored verdicts."""
         won = {key[:3]: of for key, of in points_won(rows).items()}
         scopes = [self.runs[0].scopes.get(question) for question in self.questions]
         sizes = {
@@ -267,7 +268,7 @@ def _title(run: StoredRun, runs: Sequence[StoredRun]) -> str:
 
 @dataclass(frozen=True)
 class PairJudging:
-    """Judging of pairs by some criteria and a protocol, stored in HOME/comparisons/<key>."""
+    """Judging of pairs of answers by some criteria, stored in HOME/comparisons/<key>."""
 
     pairs: AnswerPairs
     models: Models
@@ -277,7 +278,7 @@ class PairJudging:
 
     @cached_property
     def folder(self) -> Path:
-        """The folder of the verdicts."""
+        """Folder that stores the verdicts."""
         judge, runs = self.models.identity("llm_judge"), sorted(self.pairs.titles)
         how = self.protocol.name, self.protocol.prompt.digest
         return self.home / "comparisons" / digest(runs, judge, self.criteria, how)
@@ -287,25 +288,24 @@ class PairJudging:
         return attached_judge(self.models, self.models.ledger, "compare")
 
     def pending(self) -> list[Duel]:
-        """Return the duels without a verdict."""
+        """Return the pairs of answers that have no verdict yet, in both orders."""
         done = {
             (row["question"], row["first"], row["second"], row["of"])
             for row in verdict_rows(self.folder)
             if row["missing"] != "failed"
         }
-        every = self.pairs.duels()
         return [
-            one
-            for one in every
-            if (one.question, one.first, one.second, one.fingerprint) not in done
+            duel
+            for duel in self.pairs.duels()
+            if (duel.question, duel.first, duel.second, duel.fingerprint) not in done
         ]
 
     def n_calls(self) -> int:
-        """Return the number of calls to make, without retries of unreadable replies."""
+        """Return the number of calls that `run` makes, without retries of unreadable replies."""
         return sum(duel.winner is None for duel in self.pending())
 
     def run(self, progress: Progress) -> list[Row]:
-        """Judge pending duels, and return all verdicts, including stored verdicts.
+        """Judge pairs without a verdict, and return all verdicts, including stored verdicts.
 
         `winner` is the key of a run, TIE, or null without a verdict. Failed calls are repeated.
         Raises RunStopped if no further call can succeed; finished verdicts are kept.
@@ -344,7 +344,7 @@ class PairJudging:
 
 
 def verdict_rows(folder: Path) -> list[Row]:
-    """Return the verdicts of a folder; later rows replace earlier rows."""
+    """Return the verdicts stored in a folder, only the latest for each pair and criterion."""
     names, rows = ("question", "first", "second", "criterion"), read_lines(folder / VERDICTS)
     return list({tuple(row[name] for name in names): row for row in rows}.values())
 
@@ -355,7 +355,6 @@ def _place(row: Row) -> tuple[Any, ...]:
 
 
 def _verdict(duel: Duel, reply: BaseModel | UnreadableReply | CallFailed | None, name: str) -> Row:
-    """The winner by a criterion and the reason; without a reply, the winner that needs no judge."""
     if isinstance(reply, UnreadableReply | CallFailed):
         missing = "failed" if isinstance(reply, CallFailed) else "unreadable"
         return {"winner": None, "missing": missing, "reason": str(reply)[:300]}
@@ -368,17 +367,18 @@ def _verdict(duel: Duel, reply: BaseModel | UnreadableReply | CallFailed | None,
 
 
 VerdictKey = tuple[str, str, str, str, str]
-"""The keys of two runs, the criterion, the judge and its protocol."""
+"""Keys of two runs, criterion, judge, and protocol."""
 Scopes = Mapping[str, str | None]
-"""Question to scope."""
+"""Scope of each question."""
 Values = Mapping[str, Mapping[str, Mapping[str, float | None]]]
-"""Judge, then metric, then question to value."""
+"""Judged values by judge, metric and question."""
 
 
 def points_won(rows: Iterable[Row]) -> dict[VerdictKey, dict[str, dict[str, float]]]:
-    """Return the points of the key's first run, by question and by the run shown first.
+    """Return the points of a key's first run against its second, by question and run shown first.
 
-    1 for a win, 0 for a loss, 0.5 for equal answers; rows without a winner are left out.
+    A run has 1 point for a win, 0 for a loss, and 0.5 for equal answers. Verdicts without a winner
+    are left out.
     """
     won: dict[VerdictKey, dict[str, dict[str, float]]] = {}
     for row in rows:
@@ -392,14 +392,13 @@ def points_won(rows: Iterable[Row]) -> dict[VerdictKey, dict[str, dict[str, floa
 
 @dataclass
 class StoredVerdicts:
-    """Verdicts stored in a home: comparisons/*/verdicts.jsonl and each run's judged.jsonl."""
+    """Verdicts stored in a home folder: of pairs in comparisons/, of answers in each run."""
 
     home: Path
     _judged: dict[Path, Values] = field(default_factory=dict)
 
     @cached_property
     def _points(self) -> dict[VerdictKey, dict[str, float]]:
-        """The points of the first run by question, 0..1, if both orders have a verdict."""
         files = sorted(self.home.glob(f"comparisons/*/{VERDICTS}"))
         won = points_won(row for path in files for row in read_lines(path))
         return {
@@ -408,15 +407,15 @@ class StoredVerdicts:
         }
 
     def judges(self, first: str, second: str, criterion: str) -> list[tuple[str, str]]:
-        """Return the sorted (judge, protocol) pairs that compared two runs by a criterion."""
+        """Return judge and protocol of each comparison of two runs by a criterion, sorted."""
         wanted = first, second, criterion
         return sorted((judge, how) for *key, judge, how in self._points if tuple(key) == wanted)
 
     def win_rate(self, compared: Iterable[VerdictKey], scopes: Scopes) -> Mean | None:
-        """Return the win rate of the first runs, in 0..1; None without verdicts in both orders.
+        """Return the win rate of the keys' first runs, in 0..1; None without verdicts.
 
-        A win in one of two orders counts half. Over several comparisons (criteria, seeds), a
-        question's mean counts. The bootstrap draws whole scopes.
+        A win in one of two orders counts half; questions judged in one order are left out. Several
+        comparisons (criteria, seeds) are averaged by question. The bootstrap draws whole scopes.
         """
         points: dict[str, list[float]] = {}
         for one in compared:
@@ -425,7 +424,7 @@ class StoredVerdicts:
         return mean_of({question: fmean(values) for question, values in points.items()}, scopes)
 
     def judges_of(self, folder: Path, metric: str) -> list[str]:
-        """Return the sorted judges of a run's answers by a metric."""
+        """Return the judges, sorted, that gave answers of a run a value by a metric."""
         return sorted(
             judge
             for judge, metrics in self._of_run(folder).items()
@@ -433,7 +432,7 @@ class StoredVerdicts:
         )
 
     def judged(self, folder: Path, metric: str, judge: str, scopes: Scopes) -> Mean | None:
-        """Return the mean judged value, in 0..1; None without judged questions."""
+        """Return the mean value, in 0..1, that a judge gave by a metric; None without values."""
         return mean_of(self._of_run(folder).get(judge, {}).get(metric, {}), scopes)
 
     def _of_run(self, folder: Path) -> Values:
@@ -443,7 +442,7 @@ class StoredVerdicts:
 
 
 def mean_of(values: Mapping[str, float | None], scopes: Scopes) -> Mean | None:
-    """Return the mean over questions with a value, bootstrapped by scope; None without values."""
+    """Return the mean of the known values with a bootstrap over scopes; None without values."""
     known = {question: value for question, value in values.items() if value is not None}
     if not known:
         return None

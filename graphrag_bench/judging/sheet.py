@@ -1,4 +1,4 @@
-"""Sheets on which people judge pairs of answers, and their agreement with the judge."""
+"""Spreadsheets in which people judge pairs of answers, and their agreement with the judge model."""
 
 import csv
 import io
@@ -30,10 +30,10 @@ _DRAWS, _ENDS = 9999, (2.5, 97.5)
 
 
 def write_sheet(judging: PairJudging, n: int, file: Path, seed: int) -> int:
-    """Write `n` pairs of answers in random order, with blank verdicts; return their number.
+    """Write a sheet of up to `n` pairs of answers with blank verdicts; return their number.
 
-    Pairs are drawn at random, stratified by question type, without pairs that need no judge. Which
-    run is A stands in the folder of the comparison, not in the sheet.
+    The pairs are drawn at random from those that need a judge, stratified by question type. The
+    folder of the comparison stores which run is A in each pair; the sheet does not show it.
     """
     duels, rng = _duels(judging, seed), np.random.default_rng(seed)
     gold = judging.pairs.runs[0].require_dataset().gold
@@ -56,17 +56,19 @@ def write_sheet(judging: PairJudging, n: int, file: Path, seed: int) -> int:
 
 
 def _texts(duel: Duel, a: str) -> tuple[str, str, str]:
-    """The question and the answers A and B, where A is of the run `a`."""
     return (duel.text, *(duel.answers if a == duel.first else duel.answers[::-1]))
 
 
 def safe_text(text: str) -> str:
-    """Return a text with an apostrophe before it if a spreadsheet would run or rewrite it."""
+    """Return a text, with an apostrophe in front if a spreadsheet would run or rewrite the text."""
     return f"'{text}" if _CONVERTED.match(text) else safe_cell(text)
 
 
 def is_same(cell: str, text: str, ascii_only: bool) -> bool:
-    """Return whether a cell has this text, up to white space, first apostrophes, lost letters."""
+    """Return whether a cell shows a text, apart from white space and apostrophes in front.
+
+    With `ascii_only`, a spreadsheet may have replaced all other characters.
+    """
     text = re.sub(r"[^\x00-\x7f]", "\ufffd", text) if ascii_only else text
     cell, text = (" ".join(one.strip().lstrip("'").split()) for one in (cell, text))
     if not ascii_only:
@@ -75,16 +77,15 @@ def is_same(cell: str, text: str, ascii_only: bool) -> bool:
 
 
 def _duels(judging: PairJudging, seed: int) -> dict[str, Duel]:
-    """The pairs that need a judge, by a code of seed, question and answers."""
     first, _ = judging.pairs.titles
     duels = (one for one in judging.pairs.duels() if one.first == first and one.winner is None)
     return {f"q{digest(seed, one.question, one.fingerprint)}": one for one in duels}
 
 
 def read_sheet(judging: PairJudging, file: Path) -> tuple[dict[str, str], int]:
-    """Return the winner of each question with a verdict (a run's key or TIE), and the blank rows.
+    """Return the winner of each judged question, a run's key or TIE, and the number of blank rows.
 
-    The file may be separated by commas, semicolons, tabs, or the sign of a first line `sep=`.
+    The separator is a comma, semicolon or tab, or the character that a first line `sep=` states.
     Raises UserError for a row with an unknown code, a changed or exchanged text, or a verdict that
     is not A, B or tie. In a file that is not Unicode, only ASCII letters of the texts are compared.
     """
@@ -134,9 +135,10 @@ def read_sheet(judging: PairJudging, file: Path) -> tuple[dict[str, str], int]:
 
 
 def agreement_table(judging: PairJudging, people: Mapping[str, str], n_blank: int) -> Table:
-    """Return agreement and Cohen's kappa of people and judge, for each criterion of the judge.
+    """Return a table of the agreement and Cohen's kappa of people and judge, by criterion.
 
-    The judge's winner is the one of both orders, else TIE. Raises UserError without verdicts.
+    The judge's verdict is the run that wins in both orders, else TIE. Raises UserError if the judge
+    has no verdicts.
     """
     labels = [*judging.pairs.titles, TIE]
     won = {key[:3]: of for key, of in points_won(verdict_rows(judging.folder)).items()}
@@ -167,7 +169,7 @@ def agreement_table(judging: PairJudging, people: Mapping[str, str], n_blank: in
 
 
 def kappa(counts: NDArray[Any]) -> NDArray[np.float64]:
-    """Return Cohen's kappa of tables of counts (..., n, n); NaN if chance explains all agreement.
+    """Return Cohen's kappa of contingency tables (..., n, n); NaN if chance agreement is 1.
 
     >>> kappa(np.array([[20, 5], [10, 15]])).round(2).item()
     0.4

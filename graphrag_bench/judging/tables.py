@@ -27,7 +27,7 @@ _OF_AUDIT = (
 
 
 def match_table(caption: str, rates: Sequence[HeadToHead]) -> Table:
-    """Return the win rates per pair and criterion, Holm-corrected over rows with verdicts."""
+    """Return a table of win rates per pair of runs and criterion, with Holm-corrected p-values."""
     corrected = iter(holm([one.p for one in rates if one.n]))
     n_tests = sum(one.n > 0 for one in rates)
     rows = []
@@ -46,7 +46,7 @@ def _drawn(rates: Sequence[HeadToHead]) -> str:
 
 
 def audit_table(rates: Sequence[HeadToHead]) -> Table:
-    """Return a table of the judge's position and length biases per pair and criterion."""
+    """Return a table of the judge's position and length biases per pair of runs and criterion."""
     rows = [(*one.names, *map(_percent, (one.flips, one.first, one.longer))) for one in rates]
     notes = (f"intervals as above, over {_drawn(rates)}", *_OF_AUDIT)
     heads = ("flips [95 %]", "first wins [95 %]", "longer wins [95 %]")
@@ -60,10 +60,7 @@ def _percent(mean: Mean | None) -> str:
 
 
 def judged_table(runs: Sequence[tuple[str, Values, Scopes]]) -> Table:
-    """Return a table of mean judged values, with a row per run, metric and judge.
-
-    A run is (title, values, scopes).
-    """
+    """Return a table of mean judged values, one row for each metric and judge of a run."""
     heads = ("method", "metric", "n", "missing", "mean [95 %]", "judge")
     rows, clusters = [], set[int]()
     for title, values, scopes in runs:
