@@ -81,7 +81,7 @@ class Matching:
 
 
 def raw_words(text: str) -> list[str]:
-    """Return the words of the `raw` form, for texts that are empty in the other forms."""
+    """Return the words of a text in `raw` form, in which no text is empty."""
     return split_unspaced(normalise(text, "raw").split())
 
 
@@ -95,7 +95,7 @@ DEFAULT = Matching()
 def accuracy(answer: str, golds: Sequence[str], matching: Matching = DEFAULT) -> float:
     """Return 1.0 if the answer contains any gold answer, both normalised, else 0.0.
 
-    Long answers tend to score higher, so compare accuracies only with `answer_words` in view.
+    Long answers tend to score higher, so look at `answer_words` when you compare accuracies.
 
     >>> accuracy("It flows into the Grey Sea, I think.", ["grey sea", "Norvik"])
     1.0
@@ -207,7 +207,7 @@ _REFUSES = re.compile(
     r"(?:hold|contain|mention|provide|state|specify|include|say|give|answer|have)\b"
 )
 _BEGINNING = 25
-"""Number of first words searched for an abstention phrase; later words belong to an answer."""
+"""Number of words at the beginning of an answer that are searched for an abstention phrase."""
 
 
 def answer_words(answer: str) -> float:
@@ -220,7 +220,7 @@ def answer_words(answer: str) -> float:
 
 
 def gold_words(golds: Sequence[str], *, together: bool = False) -> float:
-    """Return the number of words in the longest gold answer, or with `together` in all of them."""
+    """Return the number of words in the longest gold answer; with `together`, in all of them."""
     counts = [len(words(gold)) for gold in golds]
     return float(sum(counts) if together else max(counts, default=0))
 

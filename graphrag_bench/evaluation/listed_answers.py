@@ -1,4 +1,4 @@
-"""Metrics of listed answers (Hit@1, Hit, precision, recall, F1) and of multiple-choice answers."""
+"""Metrics of answers that are lists (Hit@1, Hit, precision, recall, F1) or chosen options."""
 
 import re
 from collections.abc import Sequence
@@ -9,7 +9,7 @@ from typing import Final
 from graphrag_bench.evaluation.answers import DEFAULT, Matching, normalise
 
 KGQA = "kgqa"
-"""Name in a card that stands for all list metrics."""
+"""Name that stands for all list metrics in the card of a data set."""
 LISTED = ("hit@1", "hit", "list_precision", "list_recall", "list_f1")
 
 MARK = "ans:"
@@ -37,12 +37,12 @@ def answer_lines(answer: str) -> tuple[str, ...]:
 
 
 def list_scores(answer: str, golds: Sequence[str], question: str) -> dict[str, float]:
-    r"""Return the list metrics of an answer by the names of `LISTED`, in 0..1.
+    r"""Return Hit@1, Hit, precision, recall and F1 of the `ans:` lines of an answer, in 0..1.
 
     A line matches a gold answer that it contains, both normalised; for questions such as "when" and
     "where", also a gold answer that contains the line. For questions about a time, 2014-05-01
-    counts as 2014. Precision and recall count matched pairs. Each line and each gold answer is used
-    once, longest first, ties in order. All are 0 without a line. Source: SubgraphRAG (Li et al.,
+    counts as 2014. For precision and recall, each line is matched with at most one gold answer,
+    longest first, ties in order. All values are 0 without a line. Source: SubgraphRAG (Li et al.,
     ICLR 2025), also used by path pooling (Wang et al. 2025, section 4.1).
 
     >>> list_scores("ans: Ostra\nans: Norvik", ["Norvik"], "Which towns did she see?")["hit@1"]
@@ -107,12 +107,12 @@ _WRONG = re.compile(
     r"\W*\b(?:(?:is|are|was|were)(?:\W+\w+)?\W+(?:wrong|incorrect|false|not)\b|(?:is|are)n['’]t\b)"
 )
 _TEXTS = 0xE000
-"""First of the private-use characters that replace the options' texts in an answer."""
+"""First of the private-use characters that stand for the texts of options in an answer."""
 
 
 @dataclass
 class _Named:
-    """Consecutive mentions of options, joined by "or" and the like, with their positions."""
+    """Group of mentions of options that are joined by "or" and the like."""
 
     rows: list[int]
     starts: list[int]
@@ -125,9 +125,9 @@ def read_option(answer: str, options: Sequence[str], matching: Matching = DEFAUL
     The first rule that finds exactly one option decides: (1) the answer is a letter, in any case;
     (2) "the answer is B", "Option B"; (3) it begins with "B." or "B)"; (4) a letter in brackets;
     (5) the words of an option, normalised; (6) a letter before "." or at the end; (7) a capital
-    letter. Not counted are "A" and "I" before a word, letters in an option's own text, and denied
-    options ("not A", "A and C are wrong"). Options joined by "or", "and", "/" are a hedge and
-    choose none, except by rules 1 to 3.
+    letter. "A" and "I" before a word, letters in the text of an option, and denied options ("not
+    A", "A and C are wrong") do not count. If options are joined by "or", "and" or "/", none is
+    chosen, except by rules 1 to 3.
     Source: Zhou et al. 2025, section 7.1, where a language model reads the letter if a rule fails.
 
     >>> read_option("I think it was Lyon.", ["Paris", "Lyon"])
@@ -171,7 +171,6 @@ def read_option(answer: str, options: Sequence[str], matching: Matching = DEFAUL
 
 
 def _with_texts_marked(answer: str, options: Sequence[str], letters: str) -> str:
-    """The answer with a private character in place of each option's own text, the longest first."""
     texts = {row: re.findall(r"\w+", option) for row, option in enumerate(options)}
     for row in sorted(texts, key=lambda row: -len(options[row])):
         if texts[row] and "".join(texts[row]).upper() not in letters:
@@ -233,7 +232,7 @@ def _by_words(answer: str, options: Sequence[str], matching: Matching) -> set[in
 def choice_scores(
     answer: str, options: Sequence[str], correct: int, matching: Matching = DEFAULT
 ) -> dict[str, float]:
-    """Return `multiple_choice` (1.0: right option) and `option_unread` (1.0: no single option).
+    """Return `multiple_choice` (1.0: right option) and `option_unread` (1.0: no option chosen).
 
     >>> choice_scores("The answer is (B).", ["Paris", "Lyon"], correct=1)
     {'multiple_choice': 1.0, 'option_unread': 0.0}

@@ -26,13 +26,13 @@ CUTOFF, TOKENS = "@k", "@B"
 """Suffixes of names with a rank (`evaluation.cuts`) or a number of tokens
 (`evaluation.evidence_tokens`)."""
 MetricSource = Literal["retrieved", "context", "answer", "judge"]
-"""Input of a metric: ranked documents, packed context, answer, or verdict of a judge."""
+"""What a metric measures: ranked documents, context, answer, or answer judged by a model."""
 _MODULES = {"rouge-score": "rouge_score"}
 
 
 @dataclass(frozen=True)
 class AnsweredQuestion:
-    """One answered question with its gold data and the settings for comparing answers."""
+    """Question with its answer, its gold data, and settings for comparing answers."""
 
     question: str
     answer: str
@@ -41,16 +41,16 @@ class AnsweredQuestion:
 
 
 MetricValues = Callable[[AnsweredQuestion], dict[str, float]]
-"""Function that returns the values by name; {} if the gold lacks what the metric needs."""
+"""Function that returns values by name; {} if the question lacks gold data that it needs."""
 
 
 @dataclass(frozen=True)
 class Metric:
-    """Metric with its source, its meaning and its direction.
+    """Metric with its name, meaning, and direction.
 
     `values` computes the metric for one answer; only metrics with `values` may be listed in a
-    card's `metrics` and in `evaluation.metrics`. `gives` lists the names of the values if they
-    differ from `name`; `package` is the package that computes them.
+    card's `metrics` and in `evaluation.metrics`. `gives` names the values if there are several;
+    `package` is the package that computes them.
     """
 
     name: str
@@ -62,7 +62,7 @@ class Metric:
     gives: tuple[str, ...] = ()
 
     def names(self, cuts: Sequence[int], tokens: Sequence[int]) -> list[str]:
-        """Return the names of the metric in a run with these ranks and numbers of tokens.
+        """Return the names of the metric in a run with these cutoff ranks and token limits.
 
         >>> Metric("ndcg@k", "retrieved", "").names(cuts=[2, 5], tokens=[])
         ['ndcg@2', 'ndcg@5']
@@ -80,12 +80,10 @@ def _metric(
     needs: str = "answers",
     package: str = "",
 ) -> Metric:
-    """A metric with one value; a metric from a package splits texts into words itself."""
-
     def values(answered: AnsweredQuestion) -> dict[str, float]:
         if not (wanted := getattr(answered.gold, needs)):
             return {}
-        matching = () if package else (answered.matching,)
+        matching = () if package else (answered.matching,)  # packages split texts into words
         value = metric(answered.answer, wanted, *matching)
         return {name: value[name] if isinstance(value, dict) else value}
 
@@ -175,7 +173,7 @@ UNDIRECTED = tuple(
 
 
 def metrics() -> list[Metric]:
-    """Return all metrics, one per name of a value."""
+    """Return all metrics; a metric with several values is returned once for each value."""
     every = (*_CONTEXT_METRICS, *ANSWER_METRICS.values(), *_OTHER_METRICS)
     return [replace(one, name=name) for one in every for name in one.gives or (one.name,)]
 
@@ -183,7 +181,7 @@ def metrics() -> list[Metric]:
 def metric_names(
     sources: Collection[MetricSource], cuts: Sequence[int] = (), tokens: Sequence[int] = ()
 ) -> list[str]:
-    """Return the metric names of some sources, with these ranks and numbers of tokens.
+    """Return the names of the metrics of some sources, for these cutoff ranks and token limits.
 
     >>> metric_names(["retrieved"], cuts=[5])
     ['evidence_recall@5', 'all_evidence@5', 'ndcg@5', 'mrr']
@@ -193,7 +191,7 @@ def metric_names(
 
 
 def metric_values(names: Iterable[str], answered: AnsweredQuestion) -> dict[str, float]:
-    """Return the values of answer metrics for one question.
+    """Return the values of these metrics for one answered question.
 
     >>> asked = AnsweredQuestion("Who?", "Ada Marsh", Gold(("Ada",)), Matching())
     >>> metric_values(["accuracy", "exact_match"], asked)
@@ -221,5 +219,5 @@ def check_metrics(names: Iterable[str], where: str, installed: bool = True) -> N
 
 
 def metric_notes(names: Iterable[str]) -> list[str]:
-    """Return the packages behind these metrics with their versions, sorted."""
+    """Return the packages that compute these metrics, with their versions, sorted."""
     return sorted({notes(package) for name in names if (package := ANSWER_METRICS[name].package)})

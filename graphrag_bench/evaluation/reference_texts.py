@@ -26,8 +26,9 @@ def _tokens(text: str) -> list[str]:
 def bleu(answer: str, golds: Sequence[str], order: int) -> float:
     """Return cumulative BLEU up to n-grams of this order, in 0..1.
 
-    Smoothing method 1 of Chen & Cherry 2014: an order without a match counts 0.1 matches. 0 if the
-    answer has fewer words than `order`. Source: Papineni et al. 2002, computed by sacrebleu.
+    An n-gram order without a match counts as 0.1 matches (smoothing method 1 of Chen & Cherry
+    2014). BLEU is 0 if the answer has fewer words than `order`. Source: Papineni et al. 2002,
+    computed by sacrebleu.
     """
     references = [" ".join(tokens) for gold in golds if (tokens := _tokens(gold))]
     if not references:
@@ -47,9 +48,9 @@ def _bleu(order: int) -> Any:
 
 
 def rouge(answer: str, golds: Sequence[str], kind: str) -> float:
-    """Return the highest F1 of `rouge1`, `rouge2` or `rougeL` over the golds, without stemming.
+    """Return the highest ROUGE F1 over the gold answers: `rouge1`, `rouge2` or `rougeL`.
 
-    Source: Lin 2004, computed by rouge-score; the maximum over references is as in SQuALITY.
+    Words are not stemmed. Source: Lin 2004, computed by rouge-score; SQuALITY for the maximum.
     """
     scorer = _rouge_scorer(kind)
     return max((float(scorer.score(gold, answer)[kind].fmeasure) for gold in golds), default=0.0)
@@ -68,7 +69,6 @@ def _rouge_scorer(kind: str) -> Any:
 
 @lru_cache(maxsize=1)
 def _wordnet() -> Any:
-    """The installed WordNet; `_NO_SYNONYMS` if nltk has no data for it."""
     from nltk.corpus import wordnet
 
     try:
@@ -81,9 +81,9 @@ def _wordnet() -> Any:
 def meteor(answer: str, golds: Sequence[str]) -> float:
     """Return the highest METEOR over the gold answers, with exact and stem matches.
 
-    Synonyms match too if WordNet is installed; values with and without synonyms are not comparable,
-    and `notes` tells them apart. Source: Lavie & Agarwal 2007, computed by nltk (alpha 0.9, beta 3,
-    gamma 0.5).
+    If WordNet is installed, synonyms match too. Values with and without synonyms are not
+    comparable; `notes` says which they are. Source: Lavie & Agarwal 2007, computed by nltk (alpha
+    0.9, beta 3, gamma 0.5).
     """
     from nltk.translate.meteor_score import meteor_score
 
@@ -94,7 +94,7 @@ def meteor(answer: str, golds: Sequence[str]) -> float:
 
 
 def notes(package: str) -> str:
-    """Return the package and version behind a metric; for METEOR also its modules."""
+    """Return name and version of a metric's package; for METEOR, also what counts as a match."""
     release = f"{package} {version(package)}"
     if package != "nltk":
         return release

@@ -1,7 +1,7 @@
-"""Metrics of ranked documents and of packed contexts against gold documents and answers.
+"""Metrics of ranked documents and of contexts against gold documents and answers.
 
-Contexts of passages, relationships and reports are compared at the same number of tokens: the
-items that fit into the first B tokens.
+Contexts of passages, relationships or reports are compared at the same number of tokens: only the
+items that fit into the first B tokens count.
 """
 
 import math
@@ -24,9 +24,10 @@ def evidence_recall(documents: Sequence[str], evidence: Sequence[str], k: int | 
 
 
 def evidence_cut(packed: Sequence[str], cut: Sequence[str], evidence: Sequence[str]) -> float:
-    """Return 1.0 if the budget cut all texts of a gold document from the context, else 0.0.
+    """Return 1.0 if the token budget removed a gold document from the context, else 0.0.
 
-    Raises ValueError without gold documents.
+    `packed` are the documents in the context, `cut` the documents whose texts were removed. Raises
+    ValueError without gold documents.
 
     >>> evidence_cut(packed=["a"], cut=["a", "b"], evidence=["a", "b"])
     1.0
@@ -46,10 +47,10 @@ def all_evidence(documents: Sequence[str], evidence: Sequence[str], k: int) -> f
 def reciprocal_rank(
     documents: Sequence[str], evidence: Sequence[str], ranks: Sequence[int] | None = None
 ) -> float:
-    """Return 1 / rank of the first gold document, or 0 if none is ranked; its mean is MRR.
+    """Return 1 / rank of the first gold document, or 0 if no gold document is ranked.
 
-    `ranks` gives each document's rank, ascending from 1; it is needed if documents share ranks.
-    Raises ValueError without gold documents.
+    The mean over questions is MRR. `ranks` gives the rank of each document, ascending from 1; it is
+    needed if documents share ranks. Raises ValueError without gold documents.
 
     >>> reciprocal_rank(["x", "a", "y", "b"], ["a", "b"])
     0.5
@@ -81,7 +82,10 @@ def ndcg(
     placed = zip(ranks or range(1, len(documents) + 1), documents, strict=True)
     found = ((rank, evidence[name]) for rank, name in placed if rank <= k and name in gold)
     ideal = enumerate(sorted(evidence.values(), reverse=True)[:k], start=1)
-    gained, most = (sum(gain * _discount(rank) for rank, gain in one) for one in (found, ideal))
+    gained, most = (
+        sum(gain * (1 / math.log2(1 + rank)) for rank, gain in ranking)
+        for ranking in (found, ideal)
+    )
     return min(gained / most, 1.0)
 
 
@@ -91,20 +95,16 @@ def _gold(evidence: Collection[str]) -> frozenset[str]:
     return frozenset(evidence)
 
 
-def _discount(rank: int) -> float:
-    return 1 / math.log2(1 + rank)
-
-
 TRIVIAL = frozenset({"yes", "no", "noanswer"})
 """Normalised gold answers that any context may contain by chance."""
 
 
 @dataclass(frozen=True)
 class ContextItem:
-    """Item of a context: kind, id (for a chunk, its document's id), number of tokens and text.
+    """Item of a context, such as a chunk or a report.
 
-    `text` is None if unknown. `documents` lists the documents with text in the item; None if
-    unknown.
+    `id` is the item's id, or for a chunk the id of its document. `text` is None if unknown.
+    `documents` are the documents whose text is in the item; None if unknown.
     """
 
     kind: str
@@ -148,8 +148,8 @@ def spans_within(
 ) -> float:
     """Return the share of gold sentences that an item in the first `n_tokens` contains, in 0..1.
 
-    Both texts are normalised; a sentence split between chunks is not found. Raises ValueError
-    without gold sentences.
+    Items and sentences are normalised. A sentence that two chunks share is not found. Raises
+    ValueError without gold sentences.
 
     >>> items = [ContextItem("chunk", "a", 9, "Ada was born in Lund. She left.")]
     >>> spans_within(items, ["Ada was born in Lund.", "She came back."], Matching())

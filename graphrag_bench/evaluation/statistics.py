@@ -32,7 +32,7 @@ def clusters_of(scopes: Sequence[str | None]) -> NDArray[np.int64] | None:
 
 
 def cluster_sums(values: NDArray[Any], clusters: NDArray[np.int64] | None) -> NDArray[np.float64]:
-    """Return the sum of each cluster along the first axis, or the values without clusters."""
+    """Return the sums of values by cluster along the first axis; the values for clusters None."""
     rows = np.asarray(values, np.float64)
     if clusters is None:
         return rows
@@ -51,10 +51,10 @@ def sign_flip_p(
     """Return the two-sided p-value (mid-p) of each column of paired differences.
 
     `differences` has the shape (questions, tests). Under the null hypothesis the sign of each
-    difference is random; all differences of a cluster flip together. All sign flips are counted if
-    the differences have one size (sign test) or if there are at most `permutations` flips, else
-    `permutations` random ones. Flips as extreme as the observed sum count half, so the test keeps
-    its level for scores of 0 and 1. A column of zeros has p = 1.
+    difference is random; all differences of a cluster flip together. The test is exact if all
+    differences have one size (sign test) or if there are at most `permutations` sign flips;
+    otherwise it draws `permutations` random flips. Flips as extreme as the observed sum count half,
+    so the test keeps its level for scores of 0 and 1. A column of zeros has p = 1.
     Source: Efron & Tibshirani 1993, chapter 15; mid-p: Lancaster 1961, Fagerland et al. 2013.
 
     >>> sign_flip_p(np.array([1, 1, 1, 1, 1, 0])).tolist()
@@ -111,7 +111,7 @@ def _random_bits(n: int, n_tests: int, permutations: int, seed: int) -> Iterator
 
 
 def holm(ps: Sequence[float]) -> list[float]:
-    """Return Holm-Bonferroni corrected p-values, in the order of the given p-values.
+    """Return p-values with Holm-Bonferroni correction, in the order of the given p-values.
 
     The family-wise error rate holds under any dependence of the tests. Source: Holm 1979.
 
@@ -132,7 +132,7 @@ RESAMPLES = 2000
 class Mean:
     """Mean over `n` questions with its 95 % bootstrap interval `low`..`high`.
 
-    `clusters` is the number of scopes in the bootstrap; 0 if it draws single questions.
+    `clusters` is the number of scopes that the bootstrap draws; 0 if it draws single questions.
     """
 
     mean: float
@@ -142,7 +142,7 @@ class Mean:
     clusters: int = 0
 
     def stored(self) -> dict[str, float]:
-        """Return the fields by name, for `metrics.json`; `clusters` only if above 0."""
+        """Return the fields by name, as in `metrics.json`, with `clusters` only if above 0."""
         return {name: value for name, value in vars(self).items() if name != "clusters" or value}
 
 

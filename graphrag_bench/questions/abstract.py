@@ -1,4 +1,4 @@
-"""Abstract questions by the papers' protocol: users of the corpus, their tasks, questions.
+"""Abstract questions by the papers' protocol: a model invents users, their tasks, and questions.
 
 Source: Edge et al. 2024 (GraphRAG), section 4; Guo et al. 2024 (LightRAG), appendix; Zhou et al.
 2025, section 7.1: 5 users with 5 tasks each and 5 questions for each task, 125 in all.
@@ -27,13 +27,13 @@ _N_TITLES = 25
 
 
 class Items(BaseModel):
-    """The reply to each prompt of the protocol."""
+    """Reply of the model: a list of users, of tasks, or of questions."""
 
     items: list[str]
 
 
 def describe(dataset: Dataset) -> str:
-    """Describe a data set by its title and a sample of its documents' titles."""
+    """Return a description of a data set: its title, and the titles of 25 or fewer documents."""
     step = max(1, len(dataset.documents) // _N_TITLES)
     names = [(row.title or row.text)[:100].strip() for row in dataset.documents[::step][:_N_TITLES]]
     listed = "\n".join(f"- {' '.join(name.split())}" for name in names if name)
@@ -43,8 +43,8 @@ def describe(dataset: Dataset) -> str:
 def abstract_questions(llm: ChatModel, description: str, n: int = MAX_QUESTIONS) -> list[QA]:
     """Return up to `n` questions (at most 125), taken from the tasks in turn.
 
-    Missing items of a reply are requested again, at most twice. Raises UserError if no user, task
-    or question can be read; RunStopped if calls keep failing.
+    If a reply has too few users, tasks or questions, the model is asked for more, at most twice.
+    Raises UserError if no user, task or question can be read; RunStopped if calls keep failing.
     """
     n = min(n, MAX_QUESTIONS)
     about = {"description": description}

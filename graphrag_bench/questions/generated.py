@@ -1,4 +1,4 @@
-"""Generated questions, and the folder that they are written to."""
+"""Generated questions, and the files that store them as a data set."""
 
 import json
 from collections.abc import Iterable, Sequence
@@ -14,9 +14,9 @@ from graphrag_bench.text import normalise_name, words
 
 @dataclass(frozen=True)
 class QA:
-    """A generated question with answers and gold documents.
+    """Generated question with gold answers and gold documents.
 
-    `origin`: the user and task of an abstract question, or the facts of a specific question.
+    `origin` has the user and task of an abstract question, or the facts of a specific question.
     """
 
     text: str
@@ -31,15 +31,15 @@ class QA:
 _FREQUENT = frozenset(
     ["the", "of", "and", "to", "in", "a", "is", "was", "for", "that", "on", "by", "with", "as"]
 )
-"""Frequent words of English: 30 to 45 % of the words of a text."""
+"""Frequent English words; they are 30 to 45 % of the words of an English text."""
 _MIN_SHARE = 0.12
 _N_TEXTS = 200
 
 
 def is_english(texts: Iterable[str]) -> bool:
-    """Return whether the first 200 texts are English, by their share of frequent words.
+    """Return whether the first 200 texts are English, by their share of frequent English words.
 
-    Fewer than 100 words count as English.
+    Texts of fewer than 100 words in total count as English.
 
     >>> is_english(["Ada baute eine Mühle in der Stadt, die nach dem Fluss heißt. "] * 12)
     False
@@ -50,15 +50,12 @@ def is_english(texts: Iterable[str]) -> bool:
 
 
 def distinct(questions: Iterable[QA]) -> list[QA]:
-    """Return the questions without duplicate wordings, in order."""
+    """Return the questions in order, without repeated wordings."""
     return list({normalise_name(one.text): one for one in reversed(list(questions))}.values())[::-1]
 
 
 def write_set(folder: Path, dataset: Dataset, questions: Sequence[QA]) -> None:
-    """Write corpus and questions.
-
-    Raises UserError for a folder with other questions, which may have been edited by hand.
-    """
+    """Write corpus and questions; raises UserError if the folder has other questions."""
     rows = [
         {"id": f"{one.type}-{number:04d}"} | {k: v for k, v in asdict(one).items() if v is not None}
         for number, one in enumerate(questions, 1)

@@ -23,15 +23,15 @@ MAX_TOKENS = 256
 
 
 class Worded(BaseModel):
-    """The reply to the wording prompt."""
+    """Reply of the model that words a question."""
 
     question: str
 
 
 class Chains:
-    """Chains of facts of a graph: each stated relationship begins where the previous one ends.
+    """Chains of facts in a graph: each fact begins at the node where the previous fact ends.
 
-    Synonymy and co-occurrence are not facts.
+    Facts are relationships that a chunk states, without synonymy and co-occurrence.
     """
 
     def __init__(self, graph: Graph) -> None:
@@ -47,19 +47,19 @@ class Chains:
         self._equal_names = _equal_names(graph.names)
 
     def nodes(self, rows: Sequence[int]) -> list[int]:
-        """Return the nodes of a chain in order."""
+        """Return the nodes along a chain of facts (`rows` of the table of relationships)."""
         return [int(self.graph.source[rows[0]]), *(int(self.graph.target[row]) for row in rows)]
 
     def relations(self, rows: Sequence[int]) -> tuple[str, ...]:
-        """Return the relations of a chain in order."""
+        """Return the names of the relations along a chain of facts."""
         return tuple(self.graph.relations[row] for row in rows)
 
     def sample(self, hops: int, n: int, rng: np.random.Generator) -> list[tuple[int, ...]]:
-        """Sample up to `n` distinct chains of `hops` facts.
+        """Return a random sample of up to `n` distinct chains of `hops` facts.
 
-        A chain repeats no node, and no single fact joins its ends. From the first node, its
-        relations lead only to the last node. Two names, or two relations, count as equal if the
-        words of one contain all words of the other.
+        A chain repeats no node, and no single fact joins its ends. The relations of a chain lead
+        from its first node to its last node only, so that a question has a single answer. Names,
+        and relations, count as equal if one contains the words of the other.
         """
         chains: dict[tuple[int, tuple[str, ...]], tuple[int, ...]] = {}
         for first in rng.permutation(self.rows).tolist():
@@ -100,7 +100,6 @@ class Chains:
 
 
 def _equal_names(names: Iterable[str]) -> list[set[int]]:
-    """Return the rows of equal names for each name (see `Chains.sample`)."""
     rows: dict[tuple[str, ...], list[int]] = defaultdict(list)
     words = [tuple(normalise_name(name).split()) for name in names]
     for row, own in enumerate(words):
@@ -115,15 +114,12 @@ def _equal_names(names: Iterable[str]) -> list[set[int]]:
 
 
 def _contains(one: str, other: str) -> bool:
-    """Return whether one relation contains the other: "was born in", "born in"."""
     first, second = (f" {normalise_name(text)} " for text in (one, other))
     return first in second or second in first
 
 
 @dataclass(frozen=True)
 class _Case:
-    """A chain as text: names as the corpus writes them, relations and passages."""
-
     names: tuple[str, ...]
     relations: tuple[str, ...]
     passages: tuple[str, ...]
@@ -157,7 +153,6 @@ class _Case:
         )  # fmt: skip
 
     def leaks(self, text: str) -> bool:
-        """Return whether a wording contains the answer or an intermediate name."""
         plain = f" {normalise_name(text)} "
         return any(f" {normalise_name(name)} " in plain for name in self.names[1:])
 
@@ -179,10 +174,10 @@ def specific_questions(
     llm: ChatModel | None,
     seed: int = 0,
 ) -> tuple[list[QA], int]:
-    """Return up to `n` questions, split evenly over `hops`, and the count of refused wordings.
+    """Return up to `n` questions, split evenly over `hops`, and the number of refused wordings.
 
-    Without `llm` a template words them. A wording that contains the answer or an intermediate
-    name, or is unreadable, is refused and replaced by another chain.
+    Without `llm`, a template words the questions. A wording by `llm` that is unreadable, or that
+    contains the answer or an intermediate name, is refused; another chain takes its place.
     """
     chains = Chains(graph)
     questions: list[QA] = []
