@@ -1,7 +1,7 @@
 """Batch files of requests and replies, in the format of OpenAI's batch API and `vllm run-batch`.
 
-The `custom_id` of a request is its cache key. Until its reply is imported, the request is in the
-cache as a failure.
+The `custom_id` of a request is its cache key. Until its reply is imported, the request is stored in
+the cache as a failed call.
 """
 
 import json
@@ -23,18 +23,17 @@ from graphrag_bench.llm.settings import Prices, provider_facts
 from graphrag_bench.prompts import Message
 
 _AGAIN = (WAITING, "retries_exhausted", "malformed")
-"""Failures that are requested again before a run reports them."""
+"""Reasons of failures that are requested again before a run reports them."""
 _HEAD = 100
-"""Number of lines in which a request or a reply is looked for."""
+"""Number of lines at the beginning of a file that are searched for a request or a reply."""
 
 
 class BatchFile:
-    """File of requests without a stored reply; it may replace earlier requests, but no other file.
+    """File to which requests without a stored reply are written.
 
-    If the file is empty, the last command left no request and reported its failures. Then failed
-    and unreadable replies are requested again, as by the next run of direct calls.
-
-    `n` is the number of requests so far. Raises UserError for a file with other content.
+    It may replace a file of earlier requests; any other file raises UserError. An existing empty
+    file means that the last command had no request to write and reported its failures. Then failed
+    and unreadable replies are requested again. `n` is the number of requests written.
     """
 
     def __init__(self, path: str) -> None:
@@ -73,7 +72,7 @@ class BatchFile:
             self.stop()
 
     def stop(self, before: int = 0) -> None:
-        """Raise RequestsWritten if there are requests besides the first `before`."""
+        """Raise RequestsWritten if more than `before` requests have been written."""
         if self.n > before:
             raise RequestsWritten(
                 f"{self.n} requests are in {self.path}. Import their replies (graphrag-bench cache "
@@ -82,7 +81,7 @@ class BatchFile:
 
 
 def is_batch(file: str | Path, field: str = "custom_id") -> bool:
-    """Return whether the first JSON object of a file has a field; only requests have `url`."""
+    """Return whether the first JSON object in a file has this field; only requests have `url`."""
     with suppress(OSError), Path(file).open(encoding="utf-8-sig", errors="replace") as lines:
         for line in islice(lines, _HEAD):
             with suppress(ValueError, RecursionError):
@@ -94,9 +93,9 @@ def is_batch(file: str | Path, field: str = "custom_id") -> bool:
 def import_replies(file: str | Path, cache: str | Path) -> str:
     """Store the replies of a batch, and return a text with the number of lines of each kind.
 
-    `failed` lines have an error or an unusable reply; a later reply replaces them. `known` lines
-    were imported before. `foreign` lines answer no request of this cache. `unreadable` lines are no
-    replies in JSON. Raises UserError for a file of requests.
+    `failed` lines have an error or an unusable reply, which a later import may replace. `known`
+    lines were imported before. `foreign` lines answer a request that is not in this cache.
+    `unreadable` lines are not replies in JSON. Raises UserError for a file of requests.
     """
     counts = dict.fromkeys(("replies", "failed", "known", "foreign", "unreadable"), 0)
     with (
@@ -128,7 +127,7 @@ def import_replies(file: str | Path, cache: str | Path) -> str:
 
 
 class _Answered(ChatModel):
-    """Model of one line of a batch's replies; `usd` is OpenAI's price without a batch."""
+    """Model that returns the reply in one line of a batch; `usd` is the price without a batch."""
 
     identity = ""
 

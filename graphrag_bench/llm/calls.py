@@ -13,7 +13,7 @@ Schema = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class Request:
-    """One request; all fields are part of its cache key. `trial` is the number of the repeat."""
+    """Request to a model; its cache key covers all fields. `trial` numbers repeats of a run."""
 
     prompt: Chat
     max_tokens: int
@@ -24,10 +24,11 @@ class Request:
 
 @dataclass(frozen=True, kw_only=True)
 class ModelCall:
-    """Usage of one call, in tokens as counted by the server.
+    """Usage of one call of a model, in tokens as the server counts them.
 
-    `seconds` is the time of the last try, 0 for a cached reply. `fingerprint` names the server's
-    build. `reasoning_tokens` are part of `completion_tokens`. `key` is the cache key, or "".
+    `seconds` is the time of the last attempt, 0 for a cached reply. `fingerprint` names the build
+    of the server. `reasoning_tokens` are part of `completion_tokens`. `key` is the cache key, "" if
+    the reply is not cached.
     """
 
     model: str = ""
@@ -44,7 +45,7 @@ class ModelCall:
 
 @dataclass(frozen=True)
 class Completion(ModelCall):
-    """Reply of a model; `finish` is `stop` or `length`."""
+    """Reply of a model with its usage; `finish` is `stop`, or `length` for a truncated reply."""
 
     text: str
     finish: str = "stop"
@@ -52,11 +53,11 @@ class Completion(ModelCall):
 
 
 class CallFailed(Exception):
-    """Failure of one call; the run continues.
+    """Failure of one call, after which the run continues.
 
     `reason` is `content_filter`, `context_overflow`, `unreadable`, `retries_exhausted`,
-    `malformed`, `refused` or `empty`. `paid` is an unusable reply that was charged, for the ledger.
-    If `of_server`, the server or the network failed, and the call may succeed later.
+    `malformed`, `refused` or `empty`. `paid` is the unusable reply, if one was charged. If
+    `of_server`, the server or the network failed, and the call may succeed later.
     """
 
     retries = 0
@@ -73,7 +74,7 @@ class CallFailed(Exception):
 
 
 class RunStopped(UserError):
-    """No further call can succeed: the run stops."""
+    """Stops the run, because no further call can succeed."""
 
     exit_code = 1
 
@@ -85,7 +86,7 @@ class NotAccepted(RunStopped):
 
 
 class BudgetSpent(RunStopped):
-    """The rest of the budget is too small for the next call."""
+    """The remaining budget is too small for the next call."""
 
 
 class ServerFailed(RunStopped):

@@ -1,6 +1,7 @@
 """Program that runs a command until standard input ends: `python child.py COMMAND...`.
 
-The input is a pipe of the process that uses the command, and ends even if that is killed.
+Standard input is a pipe from the process that needs the command, and ends even if that process is
+killed.
 """
 
 import os

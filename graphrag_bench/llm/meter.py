@@ -1,4 +1,4 @@
-"""Counts of calls, and a limit on the failure rate of a step."""
+"""Counts of model calls, and a limit on the failure rate of a pipeline step."""
 
 import threading
 from collections.abc import Iterable
@@ -11,11 +11,11 @@ OUTAGE_FAILURES = 5
 
 
 class FailureGate:
-    """Limit on the failure rate of one step, over all threads.
+    """Limit on the failure rate of the calls of one pipeline step, over all threads.
 
-    Calls without a reply fail, and so do replies that are unreadable after the corrective retry,
-    with or without a fallback. The run stops at more than `limit * max(calls, after)` failures, or
-    after `OUTAGE_FAILURES` server failures in a row.
+    A call without a reply is a failure, and so is a reply that is unreadable after the corrective
+    retry, even if a fallback replaces it. The run stops after more than
+    `limit * max(calls, after)` failures, or after `OUTAGE_FAILURES` server failures in a row.
     """
 
     def __init__(self, step: str, limit: float = 0.2, after: int = 50) -> None:
@@ -26,9 +26,9 @@ class FailureGate:
         self._lock = threading.Lock()
 
     def count(self, ok: bool, sample: str, *, of_server: bool = False) -> None:
-        """Count one call with its reply or error; raises RunStopped after too many failures.
+        """Count one call; `sample` is its reply or error, which the error message quotes.
 
-        Raises ServerFailed if the server caused the last failure.
+        Raises RunStopped after too many failures, or ServerFailed if the server caused the last.
         """
         with self._lock:
             self.calls += 1
@@ -54,7 +54,7 @@ class FailureGate:
 
 @dataclass(frozen=True)
 class Usage:
-    """Sums over calls, including cached calls.
+    """Sums over calls, including calls that the cache answered.
 
     `failed` calls have no reply; `truncated` replies reached `max_tokens` or the window's end.
     """
@@ -70,13 +70,13 @@ class Usage:
 
     @classmethod
     def of(cls, meters: "Iterable[Meter]") -> "Usage":
-        """Return the sums over some meters."""
+        """Return the sums over the calls of several meters."""
         return cls(*map(sum, zip(*(astuple(meter.usage) for meter in meters), strict=True)))
 
 
 @dataclass
 class Meter:
-    """Outcomes of the calls of one question and step, in the order of their prompts."""
+    """Outcomes of the calls of one pipeline step for one question, in the order of the prompts."""
 
     replies: list[CallOutcome] = field(default_factory=list)
     unreadable: int = 0
@@ -85,7 +85,7 @@ class Meter:
 
     @property
     def usage(self) -> Usage:
-        """The sums over the calls so far."""
+        """Sums over the calls so far."""
         replies = [one if isinstance(one, Completion) else one.paid for one in self.replies]
         paid = [reply for reply in replies if reply is not None]
         return Usage(

@@ -1,4 +1,4 @@
-"""A model that replays stored replies of another model."""
+"""A model that returns the stored replies of another model."""
 
 from dataclasses import replace
 from functools import cached_property
@@ -13,9 +13,10 @@ from graphrag_bench.llm.settings import provider_facts
 
 
 class Replay(ChatModel):
-    """Model that returns stored replies and failures from a cache or an exported file.
+    """Model that returns the stored replies and failures of another model, the recorded model.
 
-    It has the identity of the recorded model, so that runs and artifacts have the same keys.
+    They come from a cache or an exported file. The identity is that of the recorded model, so that
+    runs and artifacts have the same keys.
     """
 
     def __init__(
@@ -27,7 +28,7 @@ class Replay(ChatModel):
 
     @property
     def window(self) -> int | None:  # type: ignore[override]  # the recorded model's
-        """The window from the settings, or the recorded model's window in OpenAI's list."""
+        """Context window in tokens, from the settings, or from OpenAI's list of models."""
         return self._window or provider_facts(self.identity.rpartition(":")[0], OPENAI)[0]
 
     @cached_property
@@ -37,7 +38,7 @@ class Replay(ChatModel):
 
     @cached_property
     def identity(self) -> str:
-        """The identity of the recorded model; raises UserError if the file has several models."""
+        """Identity of the recorded model; raises UserError if the file has replies of several."""
         if self._root is not self:
             return self._root.identity
         there = sorted({row.identity for row in self._rows.values()})
@@ -52,10 +53,7 @@ class Replay(ChatModel):
         return self._identity or there[0]
 
     def call(self, request: Request) -> Completion:
-        """Return the stored reply or raise the stored failure.
-
-        Raises NotAccepted if neither is stored.
-        """
+        """Return the stored reply or raise the stored failure; raises NotAccepted if none is."""
         key, _ = reply_key(self.identity, request)
         if (row := self._rows.get(key)) is None:
             shown = request.prompt[-1].content[:200] if request.prompt else ""

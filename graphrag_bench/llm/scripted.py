@@ -1,4 +1,4 @@
-"""A language model for tests, with planned replies."""
+"""A language model for tests, whose replies are planned."""
 
 import re
 import threading
@@ -14,12 +14,12 @@ Reply = str | Completion | CallFailed
 
 
 class Scripted(ChatModel):
-    """Model with planned replies; tokens are words.
+    """Model for tests with planned replies, which counts words as tokens.
 
-    The first pattern of `replies` in the last user message selects the reply. A pattern is a
-    substring, or a regular expression after `re:`. A reply is a text, a Completion, or a
-    CallFailed, which is raised. Other prompts are answered by `answer(chat)`, which may return
-    None. `prompts` lists all prompts in order of arrival.
+    The first pattern in `replies` that the last user message contains selects the reply. A pattern
+    is a substring, or a regular expression after `re:`. A reply is a text, a Completion, or a
+    CallFailed, which is raised. `answer(chat)` answers other prompts; None means no planned reply.
+    `prompts` lists all prompts in order of arrival.
 
     >>> from graphrag_bench.llm.chat import reply
     >>> reply(Scripted({"Italy": "Rome"}), (Message("user", "Italy?"),), max_tokens=5).text
@@ -44,12 +44,12 @@ class Scripted(ChatModel):
 
     @cached_property
     def identity(self) -> str:
-        """`scripted:` and the digest of the replies and of the code of `answer`."""
+        """`scripted:` and a digest of the replies and of the code of `answer`."""
         plan = [(pattern, str(reply)) for pattern, reply in self.replies]
         return f"scripted:{digest(plan, code(self.answer) if self.answer else '')}"
 
     def call(self, request: Request) -> Completion:
-        """Return the planned reply; raises RunStopped for a prompt without a planned reply."""
+        """Return the planned reply; raises RunStopped if no reply is planned for the prompt."""
         with self._lock:
             self.prompts.append(request.prompt)
         n_words = sum(len(message.content.split()) for message in request.prompt)
@@ -83,5 +83,5 @@ class Scripted(ChatModel):
 
 
 def last_user_message(prompt: Sequence[Message]) -> str:
-    """Return the text of the last user message, or ""."""
+    """Return the text of the last message whose role is `user`; "" if there is none."""
     return next((message.content for message in reversed(prompt) if message.role == "user"), "")

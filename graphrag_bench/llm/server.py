@@ -26,7 +26,7 @@ Body = Mapping[str, Any]
 OPENAI = "https://api.openai.com/v1"
 CONNECT_SECONDS = 10.0
 LIST_SECONDS = 3.0
-"""Time limit of the request for a server's models."""
+"""Time limit of the request for a server's list of models."""
 _FIRST_RETRIES = 2
 _SECONDS_OF_A_STOP = 5.0
 OVERFLOW = re.compile(
@@ -57,11 +57,11 @@ _SETTINGS = {
     "top_p": "decoding.top_p=null",
     "dimensions": "shorten=false",
 }
-"""Setting that omits or replaces each field of a request."""
+"""For each field of a request, the setting that omits or replaces the field."""
 
 
 class RateLimiter:
-    """Limiter of requests and tokens per minute; minutes are 2 % longer to allow for delays."""
+    """Limiter of requests and tokens per minute; its minutes last 61.2 s, to allow for delays."""
 
     def __init__(self, requests: int | None, tokens: int | None, minute: float = 60.0) -> None:
         self.requests = requests or math.inf
@@ -71,7 +71,7 @@ class RateLimiter:
         self._admitted: deque[tuple[float, int]] = deque()
 
     def admit(self, n_tokens: int) -> None:
-        """Wait until the request fits into the limits; raises CallFailed if it never will."""
+        """Wait until a request of `n_tokens` fits the limits; raises CallFailed if it never can."""
         if n_tokens > self.tokens:
             problem = f"{n_tokens} tokens are more than limits.tokens_per_minute={self.tokens}."
             raise CallFailed("refused", f"Prompt and max_tokens: {problem}")
@@ -88,7 +88,7 @@ class RateLimiter:
 
 
 def stated_wait(text: str) -> float | None:
-    """Return the retry delay in seconds that an error message states, or None.
+    """Return the seconds after which an error message asks to retry; None if it states no time.
 
     >>> stated_wait("Rate limit reached. Please try again in 1m2.5s. Visit billing.")
     62.5
@@ -100,7 +100,7 @@ def stated_wait(text: str) -> float | None:
 
 
 def _state_wait(response: Any) -> None:
-    """Copy the wait that the text of a 429 states to `Retry-After`, which `openai` waits for."""
+    """Set the header `Retry-After`, which `openai` obeys, to the wait in the text of a 429."""
     if response.status_code != 429 or {"retry-after", "retry-after-ms"} & {*response.headers}:
         return
     response.read()
@@ -115,12 +115,12 @@ class _Tries(threading.local):
 class Server:
     """Client of one server: the `openai` client with an address, a key and rate limits.
 
-    Calls are sent one at a time until a call succeeds, so that a wrong key fails a single call
-    instead of a call per thread.
+    Calls are sent one at a time until one succeeds, so that a wrong key fails one call instead of
+    one call per thread.
     """
 
     windows_file: Path | None = None
-    """File that stores the context windows reported by servers, by model."""
+    """File that stores the context window that a server reported for each model."""
 
     def __init__(
         self,
@@ -133,10 +133,9 @@ class Server:
         retries: int,
         group: str = "llm",
     ) -> None:
-        """Check the address; the first call reads the key from the environment and connects.
+        """Check the address, and raise UserError if it is invalid; the first call connects.
 
-        `group` is the settings group named in error messages. Raises UserError for an invalid
-        address.
+        `group` is the group of settings that error messages name.
         """
         check_server(f"{group}.base_url", base_url)
         check_variable(api_key_env)
@@ -157,7 +156,7 @@ class Server:
 
     @cached_property
     def key(self) -> SecretStr:
-        """The API key from the environment, hidden in a repr; raises UserError if it is not set."""
+        """API key from the environment, hidden in a repr; raises UserError if it is not set."""
         if self.api_key_env is None:
             return SecretStr("no-key-needed")
         if not (key := os.environ.get(self.api_key_env, "").strip()):
@@ -211,9 +210,9 @@ class Server:
 
     @cached_property
     def window(self) -> int | None:
-        """The context window in tokens from the provider's list or the server; None if unknown.
+        """Context window in tokens, from a list of known models or the server; None if unknown.
 
-        A reported window is stored, so that keys do not change while the server is down.
+        A window that the server reports is stored, so that cache keys stay when it is down.
         """
         window, _ = provider_facts(self.model, self.address)
         if window is not None or self.address == OPENAI:
@@ -225,23 +224,18 @@ class Server:
         return stated or before
 
     def _stated_window(self) -> int | None:
-        """Return the window from the list of models.
-
-        Source: `max_model_len` of vLLM and SGLang, `context_length` of OpenRouter and Together,
-        `meta.n_ctx` of llama.cpp.
-        """
+        # fields of vLLM and SGLang, of OpenRouter and Together, and of llama.cpp
         row = self._listed
         places = ((row, "max_model_len"), (row, "context_length"), (row.get("meta"), "n_ctx"))
         return next((n for place in places if (n := token_count(*place))), None)
 
     @property
     def runs_few(self) -> bool:
-        """Whether it names itself Ollama or llama.cpp, which queue calls beyond a few slots."""
+        """Whether the server is Ollama or llama.cpp, which answer only a few calls at a time."""
         return self._listed.get("owned_by") in ("library", "llamacpp")
 
     @cached_property
     def _listed(self) -> Body:
-        """The model's entry in `/models`; empty if there is no entry."""
         import openai
 
         try:
@@ -256,10 +250,10 @@ class Server:
         return (named or rows)[0] if named or len(rows) == 1 else {}
 
     def post(self, path: str, body: Body, *, n_tokens: int = 0) -> tuple[Body, int, float]:
-        """Return the response body, the number of retries, and the seconds of the last try.
+        """Return the response body, the number of retries, and the seconds of the last attempt.
 
-        `n_tokens` is the most the call may use. Raises CallFailed for a rejected request or after
-        the last retry; RunStopped when no call can succeed.
+        `n_tokens` is the largest number of tokens that the call may use. Raises CallFailed for a
+        rejected request or after the last retry; RunStopped when no call can succeed.
         """
         with self._slots, self._client() as client:
             if not self._proven:
@@ -336,7 +330,6 @@ class Server:
         return self._error_for(code if isinstance(code, int) else 502, self._hidden(text), sent)
 
     def _error_for(self, status: int, text: str, sent: Body) -> CallFailed | RunStopped:
-        """Return the error for an HTTP status, which fails the call or stops the run."""
         message = text[:500]
         at_fault = f"{message} (HTTP {status})"
         what = "text" if self.group == "embedder" else "prompt"
@@ -379,8 +372,7 @@ class Server:
 def unsupported_field(message: str, sent: Body) -> str | None:
     """Return the field of a request that an error message calls unsupported, or None.
 
-    The `param` of the error takes precedence over a quoted name, and a quoted name over a plain
-    word.
+    If the message names several fields, its `param` comes first, then quoted names, then words.
 
     >>> unsupported_field("Unsupported value: 'seed' does not stop here", {"seed": 1, "stop": []})
     'seed'
@@ -397,6 +389,6 @@ def unsupported_field(message: str, sent: Body) -> str | None:
 
 
 def token_count(usage: object, name: str) -> int | None:
-    """Return a token count from a server's `usage`; None if it is missing or not a count."""
+    """Return the count of this name in a server's `usage`; None if it is missing or invalid."""
     count = usage.get(name) if isinstance(usage, Mapping) else None
     return count if type(count) is int and count >= 0 else None

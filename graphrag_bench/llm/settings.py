@@ -19,9 +19,10 @@ class _Group(BaseModel):
 
 
 class Decoding(_Group):
-    """Decoding settings; part of the model's identity and of every cache key.
+    """Decoding settings, which are part of the model's identity and of every cache key.
 
-    `seed + trial` is sent as the seed. `extra` holds further fields of the request, e.g. `top_k`.
+    The seed of a request is `seed` plus the number of the repeat. `extra` has further fields of the
+    request, for example `top_k`.
     """
 
     temperature: Annotated[float, Field(ge=0)] = 0.0
@@ -31,10 +32,10 @@ class Decoding(_Group):
 
 
 class Dialect(_Group):
-    """Request fields that the server supports; not part of any cache key.
+    """Request fields that a server supports, which are not part of cache keys.
 
-    `length` names the field for `max_tokens`. A schema is sent as `response_format` of the type
-    `schema_as`, or as text in the prompt with `words`.
+    `length` is the server's name for `max_tokens`. A JSON schema is sent as `response_format` of
+    the type `schema_as`; with `words`, it is a text in the prompt.
     """
 
     length: Literal["max_tokens", "max_completion_tokens"] = "max_tokens"
@@ -45,10 +46,10 @@ class Dialect(_Group):
 
 
 class Limits(_Group):
-    """Rate limits of a server; not part of any cache key.
+    """Rate limits of a server, which are not part of cache keys.
 
-    `concurrency` is the largest number of calls at a time. `tokens_per_minute` counts prompt and
-    `max_tokens` when a call starts, as OpenAI and Azure do.
+    `concurrency` is the largest number of calls at a time. `tokens_per_minute` counts the tokens of
+    the prompt and `max_tokens` when a call starts, as OpenAI and Azure do.
     """
 
     concurrency: Count = 16
@@ -75,7 +76,7 @@ GroupT = TypeVar("GroupT", bound=_Group)
 
 
 def parse_settings(kind: type[GroupT], values: GroupT | Mapping[str, Any] | None) -> GroupT:
-    """Return checked settings; raises UserError for an unknown name or a wrong value."""
+    """Return settings of a kind from values by name; raises UserError for an invalid one."""
     if isinstance(values, kind):
         return values
     try:
@@ -90,7 +91,7 @@ def parse_settings(kind: type[GroupT], values: GroupT | Mapping[str, Any] | None
 
 
 def check_variable(variable: str | None) -> None:
-    """Raise UserError unless it is a variable name; the text is not shown, as it may be a key."""
+    """Raise UserError unless the text is the name of a variable; the error does not show it."""
     if variable is not None and not _VARIABLE.fullmatch(variable):
         raise UserError(
             "api_key_env must be the name of the environment variable that holds the API key, e.g. "
@@ -99,14 +100,14 @@ def check_variable(variable: str | None) -> None:
 
 
 _TOKENS = 1000
-"""Tokens of the call that is priced: too few for the price tiers of long prompts."""
+"""Tokens of the call from which prices are computed; long prompts may have other prices."""
 
 
 @cache
 def provider_facts(model: str, base_url: str) -> tuple[int | None, Prices | None]:
-    """Return the window in tokens and the prices of a model at a provider, each None if unknown.
+    """Return window in tokens and prices of a provider's model, each None if unknown.
 
-    Source: the list of genai-prices, offline, with the prices of today.
+    Source: the list of models in the package genai-prices, with the prices of today.
     """
     if is_local(base_url):
         return None, None
@@ -124,7 +125,7 @@ def provider_facts(model: str, base_url: str) -> tuple[int | None, Prices | None
 
 
 def prices_of(model: str, base_url: str, settings: Prices | Mapping[str, Any] | None) -> Prices:
-    """Return the prices from the settings, else from the provider's list, else 0."""
+    """Return the prices from the settings, else from the list of known models, else 0."""
     if settings is not None:
         return parse_settings(Prices, settings)
     return provider_facts(model, base_url)[1] or Prices()

@@ -1,4 +1,4 @@
-"""Replies parsed as pydantic models, with one corrective retry, then a fallback or an error."""
+"""Replies parsed into pydantic models, with one corrective retry, then a fallback or an error."""
 
 import json
 from collections.abc import Callable, Sequence
@@ -25,9 +25,10 @@ _CORRECTION = Prompt("graphrag_bench.llm:prompts/correction.j2")
 class ReplyFormat(Generic[T]):
     """Parser of the replies to one kind of prompt.
 
-    `read(text, cut)` returns the value or raises UnreadableReply; `cut` means that the reply
-    reached `max_tokens`. `purpose` names the kind in errors, e.g. `extract_triples`. A corrected
-    value that `denies` the content of the first reply counts as unreadable.
+    `read(text, cut)` returns the parsed value or raises UnreadableReply; `cut` means that the reply
+    reached `max_tokens`. `purpose` names the kind of prompt in errors, e.g. `extract_triples`.
+    `denies(value, text)` returns whether the value after the corrective retry lacks content of
+    the first reply; if so, the retry counts as unreadable.
     """
 
     purpose: str
@@ -47,7 +48,7 @@ def json_format(model: type[ModelT], purpose: str) -> ReplyFormat[ModelT]:
 
 @dataclass(frozen=True)
 class ListReply(Generic[ModelT]):
-    """Reply with lists; `cut` if it ends inside a list, with `skipped` invalid items."""
+    """Parsed reply with lists; `cut` if it ends inside a list. `skipped` counts invalid items."""
 
     value: ModelT
     cut: bool = False
@@ -73,17 +74,17 @@ def ask(
     fallback: ModelT | None = None,
     retry: bool = True,
 ) -> ModelT:
-    """Return the reply to one prompt as an instance of `model`.
+    """Return the reply to one prompt as an instance of `model`, or else the `fallback`.
 
-    Without a `fallback`, raises UnreadableReply if both replies are unreadable, and CallFailed if
-    there is no reply. RunStopped is raised with or without a fallback.
+    Without a `fallback`, raises UnreadableReply if reply and corrective retry are unreadable, and
+    CallFailed if there is no reply. RunStopped is raised even with a fallback.
     """
     (one,) = ask_each(llm, [chat], json_format(model, purpose), max_tokens=max_tokens, retry=retry)
     return or_fallback(llm, one, fallback)
 
 
 def or_fallback(llm: ChatModel, result: T | UnreadableReply | CallFailed, fallback: T | None) -> T:
-    """Return the value of a result, or count and return the fallback, or raise the failure."""
+    """Return a parsed reply; for a failure, count and return the fallback, or else raise it."""
     if not isinstance(result, UnreadableReply | CallFailed):
         return result
     if fallback is None:
@@ -105,9 +106,9 @@ def ask_about(
 ) -> list[R]:
     """Ask a model about each item, and return one result per item.
 
-    `chat` returns the prompt of an item, and `fit` its result from the parsed reply. `fallback`
-    returns the result if the reply is unreadable or `fit` raises UnreadableReply; it is counted.
-    Raises CallFailed if an item has no reply.
+    `chat` returns the prompt for an item, and `fit` makes the result from the parsed reply and the
+    item. `fallback` makes the result if the reply is unreadable or `fit` raises UnreadableReply;
+    such items are counted. Raises CallFailed if there is no reply about an item.
     """
     chats = [chat(item) for item in items]
     results = []
@@ -137,9 +138,10 @@ def ask_each(
 ) -> list[T | UnreadableReply | CallFailed]:
     """Return the parsed reply or the failure of each prompt.
 
-    Unreadable replies are requested once more at the end, with the problem in the prompt. Verdicts
-    are stored in the cache, and outcomes are reported to the gate. `items` names the subject of
-    each prompt in the ledger, e.g. a chunk id. `advance` is called at each first reply.
+    At the end, unreadable replies are requested once more, with the problem in the prompt. The
+    cache stores which replies were readable, and unreadable replies count toward the limit on
+    failures. `items` names the subject of each prompt in the ledger, for example a chunk id.
+    `advance` is called when the first reply to a prompt arrives.
     """
     results: dict[int, T | UnreadableReply | CallFailed] = {}
     corrections: dict[int, tuple[Completion, Chat]] = {}

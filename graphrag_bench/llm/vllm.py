@@ -32,7 +32,7 @@ from graphrag_bench.text import short
 
 _PORTS, _POLL, _FAILURE_HOLDS, _FIRST_LINE, _BETWEEN_LINES = 3, 0.25, 5.0, 3.0, 30.0
 _RESOURCES = ("--gpu-memory-utilization", "--tensor-parallel-size", "--max-num-seqs")
-"""Flags outside the identity: as other hardware does, they change the rounding at most."""
+"""Flags that are not part of the identity: like other hardware, they change only the rounding."""
 _PREFIX = re.compile(r"^(\([^()]*pid=\d+\)\s*)?([A-Z]+ [^\]]*\]\s*)?")
 _PORT_TAKEN = "address already in use"
 _CAUSES = {
@@ -49,14 +49,15 @@ _CAUSES = {
     "than the derived max_model_len": "Lower llm.window to the model's window.",
     _PORT_TAKEN: "", "Error.*:": "", "": "",
 }  # fmt: skip
-"""Lines in the log of a failed start, and what to do. Source: issues of vLLM 0.6 to 0.11."""
+"""Advice by patterns of log lines after a failed start. Source: issues of vLLM 0.6 to 0.11."""
 
 
 class Vllm(ChatModel):
-    """Model of the hub or of a folder, in a server from the first call until the process ends.
+    """Model of the hub or of a folder, served by `vllm serve` from the first call on.
 
-    `window` is in tokens, `timeout` in seconds, `args` are further flags of the server. `version`
-    is the version of the installed vLLM; if set, plans and stored replies need no program.
+    The server ends with this process. `window` is in tokens, `timeout` in seconds; `args` are
+    further flags of the server. If `version`, the version of vLLM, is set, then plans and runs with
+    stored replies do not need the program.
     """
 
     folder: Path | None = None
@@ -82,10 +83,7 @@ class Vllm(ChatModel):
 
     @cached_property
     def identity(self) -> str:
-        """The name, a digest of all that can change a reply, and the version of vLLM.
-
-        `dtype=auto` is part of it as such: it is the type of the weights.
-        """
+        """Model name, a digest of everything else that can change a reply, and version of vLLM."""
         folder, name, content = Path(self.model).expanduser(), self.model, ""
         if folder.is_dir():
             files = [one for one in sorted(folder.iterdir()) if one.is_file()]
@@ -122,7 +120,7 @@ class Vllm(ChatModel):
             raise ServerFailed(self._failure) from None
 
     def close(self) -> None:
-        """End the server; a later call starts it again."""
+        """Stop the server; a later call starts it again."""
         with self._lock:
             self._client = None
             _end(self._process)
@@ -179,12 +177,10 @@ class Vllm(ChatModel):
         return False
 
     def _lines(self) -> list[str]:
-        """Return the lines of the log, the last one first."""
         lines = self._log.read_text("utf-8", "replace").splitlines()
         return [_PREFIX.sub("", line).strip() for line in reversed(lines)] or ["no output"]
 
     def _cause(self) -> str:
-        """Return the log line that says why the server ended, with advice."""
         lines = self._lines()
         line, advice = next((line, advice) for pattern, advice in _CAUSES.items()
                             for line in lines if re.search(pattern, line, re.I))  # fmt: skip
@@ -206,7 +202,6 @@ def _get(address: str) -> str:
 
 
 def _ended(process: "subprocess.Popen[bytes] | None") -> bool:
-    """Return whether a child has ended; waits for it."""
     if process is not None:
         with suppress(subprocess.TimeoutExpired):
             process.wait(2 * child.SECONDS_TO_END)

@@ -25,7 +25,7 @@ from graphrag_bench.fingerprint import file_digest, identity_of
 from graphrag_bench.llm.batch import BatchFile
 from graphrag_bench.llm.cache import Cache
 from graphrag_bench.llm.chat import ChatModel
-from graphrag_bench.llm.ledger import Budget, Ledger, total_spending
+from graphrag_bench.llm.ledger import Budget, Ledger, Spending, read_ledger
 from graphrag_bench.llm.meter import FailureGate
 from graphrag_bench.llm.replay import Replay
 from graphrag_bench.llm.server import Server
@@ -224,7 +224,8 @@ class Models(Mapping[str, Any]):
         if limits.tokens is None and limits.usd is None:
             return Budget()
         ledgers = dict.fromkeys([self.ledger_path, *self.earlier(), *self.others()])
-        return Budget(limits.tokens, limits.usd, total_spending(*ledgers), self.others)
+        spent = Spending.of(*read_ledger(*ledgers))
+        return Budget(limits.tokens, limits.usd, spent, self.others)
 
     @property
     def openie(self) -> Any:

@@ -9,7 +9,7 @@ import pytest
 from graphrag_bench.errors import UserError
 from graphrag_bench.llm.cache import Cache
 from graphrag_bench.llm.calls import CallFailed, Completion, RunStopped
-from graphrag_bench.llm.ledger import Budget, Ledger, Spending, read_ledger, sums, total_spending
+from graphrag_bench.llm.ledger import Budget, Ledger, Spending, read_ledger, sums
 from graphrag_bench.llm.openai_compatible import OpenAICompatible
 from graphrag_bench.llm.scripted import Scripted
 
@@ -42,7 +42,7 @@ def test_a_ledger_sums_paid_cached_and_failed_calls(tmp_path):
         values = [total[name][of] for of in ("calls", "prompt_tokens", "usd", "retries")]
         assert values == expected
     assert (total["truncated"], total["failed"]) == (1, {"empty": 1})
-    assert total_spending(path) == Spending(25, 0.6)
+    assert Spending.of(*read_ledger(path)) == Spending(25, 0.6)
 
 
 def test_an_incomplete_line_is_skipped(tmp_path):
@@ -83,7 +83,7 @@ def test_cached_and_unpaid_calls_cost_nothing(tmp_path, chat):
 
 def test_ledgers_of_other_processes_count(tmp_path):
     other = ledger_of(tmp_path, PAID, CACHED)
-    before, paths = total_spending(other), [other, tmp_path / "none.jsonl"]
+    before, paths = Spending.of(*read_ledger(other)), [other, tmp_path / "none.jsonl"]
     budget = Budget(100, before=before, others=lambda: paths)
     assert budget.spent.tokens == 15
     ledger_of(tmp_path, PAID)
