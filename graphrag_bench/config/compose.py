@@ -1,4 +1,4 @@
-"""Compose settings by Hydra, inside and outside of a Hydra application."""
+"""Compose the settings of a run with Hydra."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -29,8 +29,9 @@ def compose_settings(
 ) -> dict[str, Any]:
     """Return the settings of `graphrag-bench run` with these overrides.
 
-    `values` are merged over them; a mapping for a group replaces its choice. `name` is the primary
-    configuration. Raises UserError for unknown names and values that cannot be parsed.
+    `values` replace single settings, and a mapping for a group, such as `llm`, the whole group.
+    `name` is the configuration file to start from. Raises UserError for unknown names and values
+    that cannot be parsed.
 
     >>> settings = compose_settings(["dataset=toy", "method=bm25", "limit=3"])
     >>> settings["dataset"], settings["method"]["top_k"], settings["limit"]
@@ -48,7 +49,7 @@ def compose_settings(
 
 
 def composition(overrides: Sequence[str] = (), name: str = PRIMARY) -> DictConfig:
-    """Return Hydra's composition of overrides, with its `hydra` node.
+    """Return the configuration that Hydra composes, with the settings of Hydra under `hydra`.
 
     Raises UserError, also for an override with several values.
     """
@@ -60,7 +61,7 @@ def composition(overrides: Sequence[str] = (), name: str = PRIMARY) -> DictConfi
 
 
 def multiple_values_error(word: str) -> UserError:
-    """Return the error for several values outside of a sweep."""
+    """Return the error for an override with several values in a command that runs no sweep."""
     name, _, value = word.partition("=")
     several = f"'{word}' has several values; sweep over them with `graphrag-bench run -m`."
     if name.lstrip("+") in sources.GROUPS:
@@ -82,9 +83,9 @@ def _hydra() -> Iterator[ConfigLoader]:
 
 
 def cells(config: DictConfig, overrides: Sequence[str]) -> list[list[str]] | None:
-    """Return the overrides of every cell of a sweep, as Hydra's basic sweeper expands them.
+    """Return the overrides of each cell (combination of values) of a sweep, in Hydra's order.
 
-    Overrides of the command replace parameters of the sweeper. Returns None for a sweeper that
+    Overrides of the command replace `hydra.sweeper.params`. Returns None for a sweeper that
     chooses each cell by the results of earlier cells. Raises UserError for a sweep without cells.
     """
     if config.hydra.runtime.choices["hydra/sweeper"] != "basic":
@@ -108,16 +109,19 @@ def cells(config: DictConfig, overrides: Sequence[str]) -> list[list[str]] | Non
 
 
 def parse_overrides(overrides: Sequence[str]) -> list[Override]:
-    """Parse overrides by Hydra's grammar, globs over the choices of groups; raises UserError."""
+    """Parse overrides by Hydra's grammar; `method=glob(*)` matches all methods.
+
+    Raises UserError.
+    """
     with _hydra() as loader:
         parser = OverridesParser.create(config_loader=loader)
         return parser.parse_overrides([*map(quote, overrides)])
 
 
 def value_of(text: str, name: str = "value") -> Any:
-    """Parse a text by Hydra's grammar: a number, a list, true, null, or the text.
+    """Parse a value by Hydra's grammar: a number, a list, true, null, or the text itself.
 
-    Raises UserError, with the setting `name`, for a syntax error and for a sweep.
+    `name` is the setting in messages. Raises UserError for a syntax error or several values.
 
     >>> value_of("3"), value_of("[a,b]"), value_of("null"), value_of("musique")
     (3, ['a', 'b'], None, 'musique')
@@ -129,11 +133,11 @@ def value_of(text: str, name: str = "value") -> Any:
 
 
 def settings_of(config: DictConfig, hydra: Any) -> dict[str, Any]:
-    """Return the settings in Hydra's composition; `hydra` is its `hydra` node.
+    """Return the settings of a configuration that Hydra composed; `hydra` is its `hydra` node.
 
-    Unresolvable interpolations are kept, and the check of the method reports them. `given` has the
-    paths of the method's settings that an override sets or that differ from its file, `row` the
-    paper's row.
+    Interpolations that cannot be resolved stay; the check of the method reports them. Two fields
+    are added: `given` lists the method's parameters that differ from its file or that an override
+    sets, and `row` is the chosen row of a paper's table.
     """
     plain: Any = OmegaConf.to_container(config)
     plain.pop("hydra", None)
@@ -152,12 +156,15 @@ def settings_of(config: DictConfig, hydra: Any) -> dict[str, Any]:
 
 
 def method_values(method: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a method's settings, resolved; interpolations of other settings stay as text."""
+    """Return a method's settings with resolved interpolations, without its chunking.
+
+    Interpolations of settings outside of the method stay as text.
+    """
     return dict(resolve({"method": sources.without_chunking(method)})["method"])
 
 
 def resolve(settings: Any) -> dict[str, Any]:
-    """Resolve the interpolations of settings; an unresolvable one stays as text.
+    """Resolve interpolations (`${a}`) in settings; keep as text what cannot be resolved.
 
     >>> resolve({"a": 1, "b": "${a}", "c": "${nowhere}"})
     {'a': 1, 'b': 1, 'c': '${nowhere}'}
@@ -176,7 +183,7 @@ def resolve(settings: Any) -> dict[str, Any]:
 
 
 def raw_method(method: Mapping[str, Any]) -> dict[str, Any] | None:
-    """Return the unresolved content of a method's file; None without a file."""
+    """Return the content of a method's file, with its interpolations; None without a file."""
     file, name = method.get(sources.FILE), str(method.get("name"))
     is_there = Path(file).is_file() if file else name in sources.names("method")
     return sources.method_file(str(file or name)) if is_there else None
@@ -184,7 +191,7 @@ def raw_method(method: Mapping[str, Any]) -> dict[str, Any] | None:
 
 @contextmanager
 def plain_errors() -> Iterator[None]:
-    """Convert Hydra's errors into UserErrors with the nearest names."""
+    """Raise the errors of Hydra as UserErrors that suggest the nearest valid names."""
     try:
         yield
     except MissingConfigException as error:

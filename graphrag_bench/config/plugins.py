@@ -1,4 +1,4 @@
-"""Import the operators and builders of plug-in packages, and find their configs."""
+"""Import plug-in packages (operators and builders), and find their `configs` folders."""
 
 import sys
 import traceback
@@ -15,20 +15,21 @@ from graphrag_bench.errors import UserError, result_or_error
 from graphrag_bench.registry import import_below
 
 T = TypeVar("T")
-BUILT_IN = ("operators", "methods")
-"""Plug-in packages of the project, imported before the plug-in packages of the user."""
-BUILDERS = tuple(f"graphrag_bench.{name}" for name in ("graphs", "indices", "artifacts", "world"))
 ENTRY_POINTS = "graphrag_bench.plugins"
 """Entry point group: an installed package that declares it is a plug-in of every run."""
+_BUILT_IN = (
+    "graphrag_bench.graphs", "graphrag_bench.indices", "graphrag_bench.artifacts",
+    "graphrag_bench.world", "operators", "methods",
+)  # fmt: skip
 
 
 def load_plugins(names: Sequence[str] = ()) -> None:
-    """Import the built-in builders and operators, then the plug-in packages `names`.
+    """Import the built-in operators and builders, then the plug-in packages `names`.
 
-    A name with a leading `./`, `../`, `/` or `~` is a path. Raises UserError for a missing package
-    and, with file and line, for a failing import.
+    A name that begins with `./`, `../`, `/` or `~` is a path. Raises UserError for a package that
+    is missing or cannot be imported.
     """
-    for name in (*BUILDERS, *BUILT_IN):
+    for name in _BUILT_IN:
         import_below(name)
     add_folders(config_folders(names))
     for name in map(_on_path, [*entry_point_packages(), *names]):
@@ -36,9 +37,9 @@ def load_plugins(names: Sequence[str] = ()) -> None:
 
 
 def config_folders(names: Sequence[str]) -> list[Path]:
-    """Return the `configs` folders of plug-in packages without importing the packages.
+    """Return the `configs` folders of installed plug-ins and of the packages `names`.
 
-    Packages of entry points come first.
+    The packages are not imported.
     """
     names, here = [*entry_point_packages(), *names], str(Path.cwd())
     if names and here not in sys.path and "" not in sys.path:
@@ -55,15 +56,12 @@ def config_folders(names: Sequence[str]) -> list[Path]:
 
 @cache
 def entry_point_packages() -> list[str]:
-    """Return the packages of the entry points, sorted."""
+    """Return the names of the installed plug-in packages, sorted."""
     return sorted({point.module for point in entry_points(group=ENTRY_POINTS)})
 
 
 def _on_path(name: str) -> str:
-    """Return the name of a package; the folder of a path is added to the import path.
-
-    Raises UserError for a missing path, and if another package has the name.
-    """
+    """Return the name of a package; add the folder above a path to `sys.path`."""
     if not name.startswith(("./", "../", "/", "~")):
         return name
     path = Path(name).expanduser().resolve()

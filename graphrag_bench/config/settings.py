@@ -1,11 +1,8 @@
-"""The settings of a run, their defaults and checks.
+"""The settings of a run with their defaults; the docstring of a setting is its help text."""
 
-The docstring of a setting is its help text.
-"""
-
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import (
     BaseModel,
@@ -23,20 +20,21 @@ from graphrag_bench.llm.settings import check_variable
 from graphrag_bench.prompts import FormName, Regime
 from graphrag_bench.terminal import refuse_secrets
 
+T = TypeVar("T", bound=BaseModel)
 Profile = Literal["default", "paper", "zhou2025", "upstream"]
 Fidelity = Literal["default", "paper"]
 NO_SETTINGS = {"given", "row"}
-"""Fields that are not settings: the paths of the method's parameters that were set, and the row."""
+"""Fields of `RunSettings` that the program fills in; users cannot set them."""
 LEAST_IN_PROCESSES = 500
-"""`nlp_workers=auto` starts processes for at least this many new texts."""
+"""Minimum number of new texts for which `nlp_workers=auto` starts processes."""
 BUDGETS = {"zhou2025": 7500}
-"""Context budget in tokens under a profile whose paper uses one window for all methods, unless the
-method's file has its own: 8,096 less answer and instructions (Zhou et al. 2025, section 7.1)."""
+"""Context budget in tokens by profile, for methods whose file has no budget: the window of 8,096
+tokens less answer and instructions (Zhou et al. 2025, section 7.1)."""
 WINDOWS = {"zhou2025": 8096}
-"""Window of a source in tokens, for any model: Zhou et al. 2025, section 7.1."""
+"""Context window in tokens by profile, for any model (Zhou et al. 2025, section 7.1)."""
 ANSWER_TOKENS = {"zhou2025": 4096, "paper": 2048, "upstream": 2048}
-"""Maximum tokens of an open answer under a profile. Zhou et al. 2025: 4,096 (LLMConfig of their
-code, 4e87938); the other sources state no limit."""
+"""Maximum tokens of an open answer by profile. Zhou et al. 2025: 4,096 (LLMConfig of their code,
+4e87938); the other sources state no limit."""
 NLP = {"_target_": "graphrag_bench.embedding.nlp.Spacy"}
 CROSS_ENCODER = {"_target_": "graphrag_bench.embedding.cross_encoder.CrossEncoder"}
 Share = Annotated[float, Field(ge=0, le=1)]
@@ -54,21 +52,20 @@ class _Settings(BaseModel):
 
 
 def _absolute(settings: BaseModel, *names: str) -> dict[str, str]:
-    """Return absolute paths for the settings that name an existing file or folder."""
     paths = {name: Path(own) for name in names if (own := getattr(settings, name))}
     return {name: str(path.absolute()) for name, path in paths.items() if path.exists()}
 
 
 class DatasetSettings(_Settings):
-    """The data set and its files; a synthetic set checks its own settings."""
+    """The data set and its files; the reader of a synthetic set checks further settings."""
 
     model_config = ConfigDict(extra="allow")
     name: str
-    """Name of a card in datasets/; with dataset=beir or ir_datasets, of a set at its publisher."""
+    """Name of a card in datasets/; with dataset=beir or ir_datasets, the publisher's name."""
     card: str = ""
     """Name of the card; default: dataset.name."""
     split: Text | None = None
-    """Judgements of a BEIR set, qrels/SPLIT.tsv, whose queries are asked; default: test."""
+    """Split of a BEIR set: the queries in qrels/SPLIT.tsv are asked; default: test."""
     root: Text | None = None
     """Folder of the files; default: the folder on the card."""
     openie: Text | None = None
@@ -78,23 +75,21 @@ class DatasetSettings(_Settings):
 
     @property
     def absolute(self) -> "DatasetSettings":
-        """The settings with absolute paths, valid in any working directory."""
+        """The same settings with absolute paths."""
         return self.model_copy(update=_absolute(self, "root", "openie", "questions"))
 
     @property
     def own(self) -> dict[str, Any]:
-        """The settings of a synthetic set, such as `hops`, or of a collection."""
-        chosen = {"name": self.name if self.card not in ("", self.name) else None}
-        chosen |= {"split": self.split}
-        set_ones = {name: value for name, value in chosen.items() if value is not None}
-        return {**set_ones, **(self.model_extra or {})}
+        """Settings for the reader of this data set, e.g. the `hops` of a synthetic set."""
+        own = {"name": self.name if self.card not in ("", self.name) else None, "split": self.split}
+        return {k: v for k, v in own.items() if v is not None} | (self.model_extra or {})
 
 
 class GraphSettings(_Settings):
-    """The texts that a graph is built from, or its import."""
+    """How many graphs are built, and files to import instead of building."""
 
     per: Literal["all", "partition"] = "all"
-    """all: one graph of the corpus; partition: one per scope."""
+    """all: one graph of the whole corpus; partition: one graph for each scope of the questions."""
     import_from: Text | None = None
     """Graph to import: a GraphRAG folder or a .graphml file."""
     checkpoint: Text | None = None
@@ -124,18 +119,18 @@ class EvaluationSettings(_Settings):
     evidence_tokens: list[PositiveInt] = [500, 1000, 2000]
     """The cutoffs B of evidence_at_tokens@B."""
     normaliser: Literal["unicode", "squad"] = "unicode"
-    """Punctuation to remove; unicode: of every script; squad: only ASCII."""
+    """Punctuation removed before comparing texts; unicode: of every script; squad: only ASCII."""
     baseline: str = "vanilla"
-    """Method that all other methods are compared with, or none."""
+    """Method that all other methods are compared with; none: no comparison."""
     compared: list[str] = []
-    """Metrics to compare; []: accuracy, f1 and evidence recall."""
+    """Metrics of the comparison; []: accuracy, f1 and evidence recall."""
 
 
 class CacheSettings(_Settings):
     """Cache of the replies of language models and embedding services."""
 
     mode: Annotated[Literal["write", "read", "off"], ON_OFF] = "write"
-    """write: reuse and store; read: only reuse; off: neither."""
+    """write: reuse and store replies; read: reuse only; off: neither."""
     path: str | None = None
     """File of the replies; default: HOME/cache/replies.sqlite."""
     batch: str | None = None
@@ -143,7 +138,7 @@ class CacheSettings(_Settings):
 
 
 class BudgetSettings(_Settings):
-    """Cost at which a run stops; it can be resumed with a larger budget."""
+    """Maximum cost of a run; a stopped run can be resumed with a larger budget."""
 
     tokens: PositiveInt | None = None
     """Maximum number of prompt and completion tokens."""
@@ -152,14 +147,14 @@ class BudgetSettings(_Settings):
 
 
 class FailureSettings(_Settings):
-    """Failures of a step at which a run stops."""
+    """Maximum share of failed model calls; a run above it stops."""
 
     limit: Share = 0.2
-    """Maximum share of a step's calls that fail."""
+    """Maximum share of failed calls in a step."""
     after: PositiveInt = 50
-    """If a step made fewer calls, failures.limit is a share of this number of calls."""
+    """Number of calls that failures.limit is a share of, until a step has made more calls."""
     allow_cut: bool | Share = 0.02
-    """Maximum share of an extraction's replies that are cut at their limit; true: no maximum."""
+    """Maximum share of extraction replies cut at their token limit; true: no maximum."""
 
 
 class RunSettings(_Settings):
@@ -167,68 +162,69 @@ class RunSettings(_Settings):
 
     dataset: DatasetSettings
     method: dict[str, Any]
-    """A file of configs/method; its parameters: method.NAME=VALUE."""
+    """The method, a file in configs/method; method.NAME=VALUE sets a parameter."""
     llm: dict[str, Any]
     """The model that answers."""
     llm_build: dict[str, Any] | None = None
-    """The model that builds; default: llm."""
+    """The model that builds graphs and other artifacts; default: llm."""
     llm_judge: dict[str, Any] | None = None
     """The model that judges answers (`judge`)."""
     embedder: dict[str, Any]
     """The model that embeds."""
     nlp: dict[str, Any] = NLP
-    """The tagger and parser; nlp.model=PACKAGE; nlp.device=auto, cpu or cuda."""
+    """The tagger and parser: nlp.model=PACKAGE; nlp.device=auto, cpu or cuda."""
     cross_encoder: dict[str, Any] = CROSS_ENCODER
-    """The model of chunk.rerank.cross_encoder; cross_encoder.model=NAME_OR_FOLDER."""
+    """The model of chunk.rerank.cross_encoder: cross_encoder.model=NAME_OR_FOLDER."""
     chunking: dict[str, Any] = {"variant": "auto"}
-    """auto, token, separator or presplit; chunking.size=600."""
+    """auto, token, separator or presplit; chunking.size=600 sets the tokens of a chunk."""
     pooling: dict[str, Any] | None = None
-    """Path pooling of relationships; pooling.search=bfs."""
+    """Path pooling, which reranks relationships along paths; e.g. pooling.search=bfs."""
     build: dict[str, Any] = {}
     """Variants and settings of artifacts, e.g. build.graph.synonymy=add."""
     graph: GraphSettings = GraphSettings()
     profile: Profile = "default"
-    """Source of a method's parameters, if sources differ."""
+    """Source of a method's parameters: its paper, its code (upstream), zhou2025, or its file."""
     fidelity: Fidelity = "default"
     """paper: use a language model wherever the method's paper does."""
     limit: PositiveInt | None = None
-    """Number of questions, stratified by type."""
+    """Maximum number of questions, stratified by type."""
     split: Split = "all"
-    """dev or test: a part of the questions, by the hash of their ids."""
+    """dev or test: one part of the questions, divided by a hash of their ids."""
     dev_share: Annotated[float, Field(gt=0, lt=1)] = DEV_SHARE
     """Share of the questions in split=dev."""
     objective: str | None = None
     """Metric that selects the best cell of a sweep, e.g. evidence_recall@5."""
     answer: Switch | PositiveInt = "on"
-    """off: stop at the packed context; N: answer the first N questions."""
+    """off: retrieve without answering; N: answer the first N questions."""
     answers: Literal["auto"] | FormName = "auto"
     """Form of the answers; auto: as on the data set's card; free: the same, but never short."""
     answer_tokens: Literal["auto"] | PositiveInt = "auto"
     """Maximum tokens of an open answer (regime=published: of any answer), within the window; auto:
-    512, under a profile 2,048 (zhou2025: 4,096)."""
+    512, with a profile 2,048 (zhou2025: 4,096)."""
     regime: Regime = "house"
-    """house: the same clause in every answer prompt, one prompt for prose, filled context budgets;
-    published: each method's own prompt, clause and k; budget_context=N is only an upper limit."""
+    """house: every method fills the same context budget, and answer prompts share one clause for a
+    context without the answer and one prompt for prose; published: each method's own prompt and k;
+    budget_context=N is then only an upper limit."""
     budget_context: Annotated[
         PositiveInt | Literal["auto", "native"],
         BeforeValidator(lambda value: "native" if value is None else value),
     ] = "auto"
-    """Context tokens, which each method fills unless method.top_k=N is set (regime=published: the
-    maximum); auto: 4 whole chunks, at least 2,400, within the window, or the budget of the profile;
-    native: each method's own budget."""
+    """Context tokens that each method fills unless method.top_k=N is set (regime=published: the
+    maximum); auto: enough for 4 chunks and at least 2,400, within the window, or the budget of the
+    profile; native: each method's own budget."""
     repeats: PositiveInt = 1
     """Number of answers to each question; the table has their mean and standard deviation."""
     reference_rows: Switch = "on"
-    """Add closed-book, BM25, VanillaRAG and oracle to a table without the baseline."""
+    """Also run closed-book, BM25, VanillaRAG and oracle if the baseline is not a chosen method."""
     trace: Annotated[Literal["ids", "off"], ON_OFF] = "ids"
-    """ids: store the output of every step; off: store none."""
+    """ids: store the ids, scores and texts that each step returns; off: store none."""
     seed: int = 0
     """Random seed."""
     workers: PositiveInt = 4
     """Number of questions answered in parallel."""
     nlp_workers: Literal["auto"] | PositiveInt = "auto"
-    """Number of tagging processes; auto: all cores with spaCy (one on a GPU), for at least 500 new
-    texts."""
+    """Number of tagging processes; auto: one for each core with spaCy on a CPU and at least 500 new
+    texts, else one."""
     parallel: Literal["local", "ray"] = "local"
     """Backend that tags and embeds texts: local processes or Ray."""
     shard: Annotated[str, Field(pattern=r"^[1-9]\d*/[1-9]\d*$")] | None = None
@@ -238,12 +234,12 @@ class RunSettings(_Settings):
     failures: FailureSettings = FailureSettings()
     paths: PathSettings = PathSettings()
     plugins: list[str] = []
-    """Your packages, installed or in this folder, that register operators."""
+    """Packages of your own operators, installed or in this folder."""
     evaluation: EvaluationSettings = EvaluationSettings()
     columns: Literal["main", "all"] = "main"
-    """main or all: columns of the table."""
+    """Columns of the table: main or all."""
     given: list[str] = []
-    """Paths of the method's parameters that were set."""
+    """Paths of the method's parameters that a user set."""
     row: str | None = None
     """Row of a paper's table."""
 
@@ -255,34 +251,24 @@ class RunSettings(_Settings):
     @property
     def part(self) -> tuple[int, int]:
         """The shard as (number, total), counted from 1; (1, 1) for the whole run."""
-        if self.shard is None:
-            return 1, 1
-        which, _, total = self.shard.partition("/")
-        if int(which) > int(total):
-            raise UserError(
-                f"shard={self.shard}: the part must not exceed the total, e.g. shard=1/4."
-            )
-        return int(which), int(total)
+        which, total = map(int, (self.shard or "1/1").split("/"))
+        if which > total:
+            raise UserError(f"shard={self.shard}: set the part to at most {total}.")
+        return which, total
 
     @property
     def absolute(self) -> "RunSettings":
-        """The settings with absolute paths, valid in any working directory."""
+        """The same settings with absolute paths."""
         graph = self.graph.model_copy(update=_absolute(self.graph, "import_from", "checkpoint"))
         cache = self.cache.model_copy(update=_absolute(self.cache, "path"))
-        method, prompts = self.method, self.method.get("prompts")
-        if isinstance(prompts, str):
-            method = {**method, "prompts": str(Path(prompts).absolute())}
-        changed = {
-            "dataset": self.dataset.absolute,
-            "graph": graph,
-            "cache": cache,
-            "method": method,
-        }
+        changed: dict[str, Any] = {"dataset": self.dataset.absolute, "graph": graph, "cache": cache}
+        if isinstance(prompts := self.method.get("prompts"), str):
+            changed["method"] = {**self.method, "prompts": str(Path(prompts).absolute())}
         return self.model_copy(update=changed)
 
     @property
     def open_tokens(self) -> int | None:
-        """Token limit of an open answer, or of any answer if published; None: set by its form."""
+        """Token limit of open answers (regime=published: of all); None: that of the answer form."""
         own = self.answer_tokens
         return ANSWER_TOKENS.get(self.profile) if own == "auto" else own
 
@@ -293,23 +279,32 @@ class RunSettings(_Settings):
 
 
 def check_settings(values: Mapping[str, Any]) -> RunSettings:
-    """Return the checked settings; raises one UserError that lists every problem."""
+    """Check and return the settings; raises one UserError that lists every problem."""
     refuse_secrets("", values)
     for model in values.values():
         if isinstance(model, Mapping) and isinstance(variable := model.get("api_key_env"), str):
             check_variable(variable)
+    return _checked(RunSettings, values)
+
+
+def check_evaluation(values: Mapping[str, Any]) -> EvaluationSettings:
+    """Check and return the settings of scoring; raises one UserError that lists every problem."""
+    return _checked(EvaluationSettings, values, "evaluation")
+
+
+def _checked(kind: type[T], values: Mapping[str, Any], *above: str) -> T:
     try:
-        return RunSettings.model_validate(dict(values))
+        return kind.model_validate(dict(values))
     except ValidationError as error:
         problems: dict[str, list[str]] = {}
-        for setting, reason in (_problem(dict(fault)) for fault in error.errors()):
+        for fault in error.errors():
+            setting, reason = _problem(dict(fault), [*above, *map(str, fault["loc"])])
             problems.setdefault(setting, []).append(reason)
         lines = "\n".join(f"  {name}{' or '.join(each)}" for name, each in problems.items())
         raise UserError(f"{len(problems)} invalid setting(s):\n{lines}") from None
 
 
-def _problem(fault: dict[str, Any]) -> tuple[str, str]:
-    path = [str(part) for part in fault["loc"]]
+def _problem(fault: dict[str, Any], path: Sequence[str]) -> tuple[str, str]:
     if fault["type"] == "extra_forbidden":
         name, known = ".".join(path), [name for name, *_ in described_settings()]
         return f"There is no setting '{name}'. ", did_you_mean(name, known)
@@ -321,7 +316,7 @@ def _problem(fault: dict[str, Any]) -> tuple[str, str]:
 
 
 def default_settings() -> dict[str, Any]:
-    """Return every setting with its default, nested, without the settings of models."""
+    """Return every setting with its default as nested mappings, without the models' settings."""
     values: dict[str, Any] = {}
     for name, field in RunSettings.model_fields.items():
         if name not in NO_SETTINGS:
@@ -334,7 +329,7 @@ def default_settings() -> dict[str, Any]:
 def described_settings(
     model: type[BaseModel] = RunSettings, above: str = ""
 ) -> list[tuple[str, str, str]]:
-    """Return (name, default, meaning) of every setting, for `--help` and the docs.
+    """Return the name, default and meaning of every setting, for `--help` and the docs.
 
     >>> [row for row in described_settings() if row[0] == "seed"]
     [('seed', '0', 'Random seed')]

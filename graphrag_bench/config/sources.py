@@ -1,14 +1,13 @@
-"""Hydra's configuration source: folders of files, and choices that are computed.
+"""The choices of each group of settings (`method=NAME`), as a configuration source of Hydra.
 
-A choice of a group is a file in one of the folders. Folders of the user come first. Cards of data
-sets, profiles and tables of papers are choices too, and the defaults list of `configs/run.yaml`
-uses three computed ones:
+A choice is a YAML file in a config folder; the user's folders are searched first. Cards of data
+sets, profiles and tables of papers are choices too. `configs/run.yaml` uses three computed choices:
 
 - `settings`: every setting of a run with its default (`RunSettings`)
 - `source/METHOD:PROFILE:FIDELITY:POOLING`: a method's file with the changes of its profile
 - `chunking/of:METHOD:PROFILE:FIDELITY:DATASET`: the chunking of a method, or of a paper's data set
 
-A method's file may have profiles, the values of its sources:
+A method's file may state the parameters in each of its sources:
 
     profiles:
       zhou2025: {damping: 0.1, build.graph.synonymy: add}
@@ -16,8 +15,8 @@ A method's file may have profiles, the values of its sources:
     fidelity: {conversion: llm, build.extraction: llm}
 
 `profile=zhou2025` applies the first mapping to the file, `fidelity=paper` the last; settings of the
-user override both. `unstated` marks a value that a source does not state; the value in the file is
-kept. `pooled: {form: paths}` has the changes for path pooling (pooling=rerank, reselect).
+user override both. `unstated` keeps the value of the file, because the source does not state it.
+`pooled: {form: paths}` has the changes for path pooling (pooling=rerank, reselect).
 """
 
 import copy
@@ -46,34 +45,33 @@ GROUPS = (
     "experiment", "row",
 )  # fmt: skip
 ROLES = ("llm_build", "llm_judge")
-"""Other language models of a run: `llm@llm_build=NAME`."""
+"""Language models that build or judge, if not the answering model: `llm@llm_build=NAME`."""
 FILE = "file"
-"""Key of a user's method with the path of its file."""
+"""Key in the settings of a user's method: the path of its file."""
 POOLED = "pooled"
 KEYS = ("profiles", "fidelity", POOLED)
-"""Keys of a method's file with the changes of profiles and path pooling."""
+"""Keys of a method's file with the changes for profiles, `fidelity=paper` and path pooling."""
 _POINTS = {"max_characters": None, "max_tokens": 2048}
-"""Defaults of a map step under a profile: no source limits its points."""
+"""Defaults of `points.map` under a profile: no source limits the length of the points."""
 _GLOBAL = ("profile", "fidelity", "experiment", "row")
-"""Groups whose choices set settings by full path."""
+"""Groups whose files contain full paths of settings."""
 _OF_PAPERS = ("dataset", "llm", "embedder", "row", "experiment")
 _CLOSED = ("", "hydra", "method", "source")
 """Groups in which a new name needs a `+`; the models of other groups check their own names."""
 _OF_DATASET = ("root", "openie", "questions")
-"""The settings of a data set that name a file or a folder."""
 _FIXED = {"profile": get_args(Profile), "fidelity": get_args(Fidelity)}
 _EXTRAS = {
     "joblib": "joblib", "submitit_local": "submitit", "submitit_slurm": "submitit",
     "ray": "ray-sweeps", "ray_aws": "ray-sweeps", "optuna": "tuning",
 }  # fmt: skip
-"""The extra of this package for each plug-in of Hydra."""
+"""The pip extra of this package that installs each plug-in of Hydra."""
 IN_PLUGIN = ("hirag", "ketrag", "noderag", "youtugraphrag", "youtugraphrag_agent")
-"""Choices of `method` in the plug-in docs/examples/graphrag_bench_more."""
+"""Methods of the plug-in package docs/examples/graphrag_bench_more."""
 _own: list[Path] = []
 
 
 def add_folders(folders: Iterable[str | Path]) -> None:
-    """Add folders to search for choices before the built-in folders; skip missing folders."""
+    """Add config folders, which are searched before the built-in folder; skip missing folders."""
     for folder in folders:
         path = Path(str(folder).removeprefix("file://")).expanduser().resolve()
         if path.is_dir() and path not in _own:
@@ -81,13 +79,13 @@ def add_folders(folders: Iterable[str | Path]) -> None:
 
 
 def folders() -> list[Path]:
-    """Return the config folders: `./configs`, folders from `add_folders`, then the built-in one."""
+    """Return the config folders: `./configs`, the added folders, then the built-in folder."""
     every = [(Path.cwd() / "configs").resolve(), *_own, project_folder("configs").resolve()]
     return list(dict.fromkeys([path for path in every if path.is_dir()]))
 
 
 def names(group: str, within: Sequence[Path] | None = None) -> list[str]:
-    """Return the choices of a group, sorted, without computed choices.
+    """Return the choices of a group, sorted; `within` replaces the config folders.
 
     >>> "hipporag" in names("method"), names("profile")
     (True, ['default', 'paper', 'upstream', 'zhou2025'])
@@ -108,14 +106,14 @@ def built_in_names(group: str) -> list[str]:
 
 
 def papers() -> ModuleType:
-    """Return the module of the papers' choices; imported late, as few compositions need it."""
+    """Import and return the module with the choices that papers define; few commands need it."""
     from graphrag_bench.papers import choices
 
     return choices
 
 
 def file_of(group: str, name: str) -> Path | None:
-    """Return the YAML file of a choice: the name if it is a path, else from the first folder."""
+    """Return the YAML file of a choice, from the first folder that has it; a name may be a path."""
     if name.startswith(("./", "../", "/", "~")):
         path = Path(f"{name.removesuffix('.yaml')}.yaml").expanduser()
         return path.resolve() if path.is_file() else None
@@ -126,7 +124,7 @@ def file_of(group: str, name: str) -> Path | None:
 
 
 def unknown_choice(group: str, name: str, valid: Iterable[str] | None = None) -> UserError:
-    """Return the error for an unknown choice; it names the nearest choices or a missing extra."""
+    """Return the error for an unknown choice, with the nearest choices or the extra to install."""
     if group.startswith("hydra/") and (extra := _EXTRAS.get(name)):
         return UserError(f"{group}={name} needs an extra: pip install 'graphrag-bench[{extra}]'.")
     if group == "method" and name in IN_PLUGIN:
@@ -136,7 +134,7 @@ def unknown_choice(group: str, name: str, valid: Iterable[str] | None = None) ->
 
 
 def read_mapping(path: Path) -> dict[str, Any]:
-    """Return the mapping in a YAML file; raises UserError with file and line."""
+    """Return the mapping in a YAML file; raises UserError with the file and the line."""
     try:
         content = copy.deepcopy(_parsed(path.read_text(encoding="utf-8"), str(path)))
     except (OSError, UnicodeDecodeError) as error:
@@ -154,8 +152,8 @@ def _parsed(text: str, path: str) -> Any:
 def method_file(name: str, above: tuple[str, ...] = ()) -> dict[str, Any]:
     """Return the content of a method's file, merged over the methods in its `defaults`.
 
-    A user's file has its path under `file`. `above` are the methods based on this one. Raises
-    UserError for an unknown name and for a cycle.
+    A user's method has the path of its file under `file`. `above` are the methods that are based on
+    this method. Raises UserError for an unknown name and for a cycle.
     """
     if name in above:
         raise UserError(f"The method '{name}' is based on itself: {' <- '.join((*above, name))}.")
@@ -189,8 +187,8 @@ def with_profile(
 ) -> dict[str, Any]:
     """Return a copy of a method's file with the changes of profile, fidelity and path pooling.
 
-    `pooling` is the choice of the group or its settings. Raises UserError for changes that are not
-    a mapping, and for a setting that the method lacks.
+    `pooling` is the name or the settings of the choice. Raises UserError if the changes are not a
+    mapping, or change a setting that the method lacks.
 
     >>> file = {"name": "mine", "damping": 0.5, "profiles": {"paper": {"damping": 0.1}}}
     >>> with_profile(file, "paper", "default")
@@ -240,29 +238,25 @@ def _lay_under(node: object) -> None:
 
 
 def without_chunking(method: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a method without its `build.chunk_table`; chunking is a group."""
-    build = method.get("build")
-    if not isinstance(build, Mapping):
+    """Return a method without `build.chunk_table`, which `chunking=` replaces."""
+    if not isinstance(build := method.get("build"), Mapping):
         return dict(method)
     return {**method, "build": {key: build[key] for key in build if key != "chunk_table"}}
 
 
 def chunking_of(method: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a method's chunking, its `build.chunk_table`; `auto` by default."""
+    """Return the variant and settings of a method's chunking (`build.chunk_table`, or `auto`)."""
     chunks = (method.get("build") or {}).get("chunk_table", "auto")
     return chunks if isinstance(chunks, dict) else {"variant": chunks}
 
 
 def profiled_method(name: str, profile: str, fidelity: str, pooling: str) -> dict[str, Any]:
-    """Return a method's file with the changes of its profile, without its chunking."""
+    """Return a method's file with the changes of the choices, without its chunking."""
     return without_chunking(with_profile(method_file(name), profile, fidelity, pooling))
 
 
 class _Choices(ConfigSource):
-    """Hydra's configuration source for the choices in folders and the computed choices.
-
-    Its path contains the folders, so that workers of a launcher receive them.
-    """
+    """Hydra's configuration source; its path contains the folders, so that workers find them."""
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__ = state
@@ -306,13 +300,11 @@ class _Choices(ConfigSource):
 
 
 def _parts(config_path: str) -> tuple[str, str]:
-    """Return the group and the name in a path; the group of a primary configuration is ""."""
     group, slash, name = config_path.strip("/").removesuffix(".yaml").partition("/")
     return (group, name) if slash else ("", group)
 
 
 def _content(group: str, name: str) -> dict[str, Any] | None:
-    """Return the content of a choice; None if it does not exist."""
     if (file := file_of(group, name)) is not None:
         if group == "dataset":
             return _with_own_paths(file)
@@ -340,7 +332,6 @@ def _content(group: str, name: str) -> dict[str, Any] | None:
 
 
 def _with_own_paths(file: Path) -> dict[str, Any]:
-    """Return a data set's choice; paths that exist beside its file are relative to the file."""
     content = read_mapping(file)
     paths = {name: file.parent / str(content.get(name) or "") for name in _OF_DATASET}
     there = {name: str(path) for name, path in paths.items() if content.get(name) and path.exists()}
@@ -348,8 +339,6 @@ def _with_own_paths(file: Path) -> dict[str, Any]:
 
 
 class _SearchPath(SearchPathPlugin):
-    """Hydra's search path, with the folders before Hydra's own configuration."""
-
     def manipulate_search_path(self, search_path: ConfigSearchPath) -> None:
         path = os.pathsep.join(map(str, folders()))
         search_path.prepend("graphrag-bench", f"{_Choices.scheme()}://{path}")

@@ -1,7 +1,7 @@
-"""Words of a command, prepared for Hydra's grammar: `~` is expanded and values are quoted.
+"""Prepare the words of a command for Hydra: expand `~` and quote values.
 
-Outside of quotes the grammar accepts only ASCII letters, and no `~`, `;`, `=` or `#`. Values that
-it cannot parse, and choices that look like numbers, are quoted here.
+Outside of quotes Hydra's grammar accepts only ASCII letters, and no `~`, `;`, `=` or `#`. Values
+that it cannot parse, and names of choices that look like numbers, are quoted.
 """
 
 import re
@@ -28,7 +28,7 @@ _IN_QUOTES = re.compile(r"""("(?:\\.|[^"])*"|'(?:\\.|[^'])*')$""", re.DOTALL)
 
 
 def expand_home_in(word: str) -> str:
-    """Expand a leading `~` of each path in a word of a command."""
+    """Replace a leading `~` of each path in a command-line word by the home folder."""
     name, equals, value = word.partition("=")
     return f"{name}{equals}{_HOME.sub(lambda _: str(Path.home()), value)}" if equals else word
 
@@ -36,8 +36,8 @@ def expand_home_in(word: str) -> str:
 def quote(word: str) -> str:
     """Quote the value of an override if Hydra's grammar cannot parse it.
 
-    Values between commas are quoted one by one, as a sweep; a text with brackets is one value.
-    Raises UserError for a list of choices of a group.
+    Each of several values between commas is quoted; a text with brackets is one value. Raises
+    UserError for a list of choices, such as `method=[bm25,vanilla]`.
 
     >>> quote("dataset.root=données/été")
     'dataset.root="données/été"'
@@ -62,14 +62,11 @@ def quote(word: str) -> str:
 
 
 def _choice(name: str, group: str, value: str) -> tuple[str, str]:
-    """Return name and value of a choice: quoted if it looks like a number; `~name` for null."""
     if value.lower() == "null" and group in _OPTIONAL:
         return f"~{group}", ""
     if value.startswith("[") and group in GROUPS and group != "experiment":
         listed = value.strip("[] ").replace(" ", "")
-        raise UserError(
-            f"{name}={value}: choose one, or sweep over several with -m {name}={listed}."
-        )
+        raise UserError(f"{name}={value}: choose one, or sweep over them with -m {name}={listed}.")
     if _NESTED.match(value):
         return name, value
     names = [f'"{one}"' if _NO_NAME.fullmatch(one.strip()) else one for one in value.split(",")]
@@ -77,13 +74,12 @@ def _choice(name: str, group: str, value: str) -> tuple[str, str]:
 
 
 def _piece(name: str, text: str) -> str:
-    return (
-        text if _is_read(f"{name}={text}") or _IN_QUOTES.match(text.strip()) else _in_quotes(text)
-    )
+    stays = _is_read(f"{name}={text}") or _IN_QUOTES.match(text.strip())
+    return text if stays else _in_quotes(text)
 
 
 def _in_quotes(text: str) -> str:
-    """Return a text in double quotes; backslashes are doubled only before a quote."""
+    # the grammar reads two backslashes as one only before a quote
     escaped = re.sub(r'(\\*)(?="|$)', lambda one: one[1] * 2, text).replace('"', '\\"')
     return f'"{escaped}"'
 

@@ -1,13 +1,12 @@
-"""The context budget of a run, in one of two modes.
+"""The context budget of a run: equal for all methods, or native to each method.
 
 *equal*: every method fills a context of the same number of tokens, so that methods are compared at
-equal cost. `budget_context=N` sets the number; `auto` derives it from the chunks of the corpus and
-the window of the reader (`run.windows.ContextWindow`).
+equal cost. `budget_context=N` sets the number; `auto` derives it from the size of the chunks and
+the context window of the reader, the model that answers (`run.windows.ContextWindow`).
 
-*native*: each method keeps its own k, or the `budget` of its file or profile, within the window of
-the reader. This mode applies with `budget_context=native` and with `regime=published`
-(`budget_context=N` is then a cap). It is the default for `method.budget=N` and for any profile
-other than `default`.
+*native*: each method keeps its own k, or the `budget` of its file or profile, within the reader's
+window. `budget_context=native` and `regime=published` set this mode (`budget_context=N` is then a
+cap). It is the default with `method.budget=N` and with any profile other than `default`.
 """
 
 import math
@@ -28,18 +27,18 @@ from graphrag_bench.run.windows import CHARACTERS_A_TOKEN, ROW, ContextWindow, r
 from graphrag_bench.text import count_tokens
 
 FEWEST_TOKENS = 50
-"""Assumed minimum of the mean tokens of a chunk: sets how many chunks fill the budget."""
+"""Least tokens per chunk: a budget of N tokens asks retrieval for N / 50 chunks."""
 _OWN = "method.budget"
 _SLOTS: Mapping[Filling, str] = {"chunk": "chunks", "node": "nodes"}
 
 
 def sets_budget(settings: RunSettings) -> bool:
-    """Return whether the command sets a budget other than `auto`."""
+    """Return whether the user set the context budget of this run."""
     return settings.budget_context != "auto" or _OWN in settings.given
 
 
 def is_native(settings: RunSettings) -> bool:
-    """Return whether each method keeps its own budget."""
+    """Return whether each method keeps its own context budget (mode *native*)."""
     if settings.regime == "published" or settings.budget_context == "native":
         return True
     by_default = settings.profile != "default" or _OWN in settings.given
@@ -54,12 +53,12 @@ def context_budget(
     *,
     swept: bool = False,
 ) -> ContextBudget:
-    """Return the context budget of a run, unbounded for a pipeline that packs no context.
+    """Return the context budget of a run; it is unbounded for a pipeline that packs no context.
 
-    An equal budget is not filled if the command sets a number of items (`method.top_k=8`) that
-    filling would change; `file` is the method's file, which shows which steps read a parameter.
-    Raises UserError for a number of tokens that no step uses (unless `swept`), that exceeds the
-    window, or that conflicts with `method.budget`.
+    An equal budget is not filled if the user set a number of retrieved items (`method.top_k=8`)
+    that filling would change; the method's `file` shows which steps read such a parameter. Raises
+    UserError for a number of tokens that no step uses (unless `swept`), that exceeds the window, or
+    that conflicts with `method.budget`.
     """
     wish, own = settings.budget_context, settings.method.get("budget")
     number = wish if isinstance(wish, int) else None
@@ -82,7 +81,7 @@ def context_budget(
 
 
 def own_budget(settings: RunSettings) -> int | None:
-    """Return the method's context budget in tokens, else the budget of its profile, else None."""
+    """Return the context budget of a method's file in tokens, else of its profile, else None."""
     own: int | None = settings.method.get("budget")
     return own or BUDGETS.get(settings.profile)
 
@@ -90,14 +89,14 @@ def own_budget(settings: RunSettings) -> int | None:
 def reported_budget(
     settings: RunSettings, pipeline: Pipeline, budget: ContextBudget
 ) -> int | Literal["auto", "native"]:
-    """Return the resolved `budget_context`; unchanged if no context is packed."""
+    """Return `budget_context` with `auto` resolved, unless the pipeline packs no context."""
     if is_native(settings):
         return settings.budget_context if settings.budget_context != "auto" else "native"
     return budget.tokens if packers(pipeline) and budget.tokens else settings.budget_context
 
 
 def packers(pipeline: Pipeline) -> list[OperatorStep]:
-    """Return the steps whose context or prompt is limited by the budget, in order."""
+    """Return the steps whose context or prompt the context budget limits, in order."""
     return [
         op
         for op in pipeline.operators()
@@ -106,12 +105,11 @@ def packers(pipeline: Pipeline) -> list[OperatorStep]:
 
 
 def map_steps(pipeline: Pipeline) -> list[OperatorStep]:
-    """Return the steps that read a context in groups, one prompt each, in order."""
+    """Return the steps that split a context into groups and send one prompt per group, in order."""
     return [op for op in pipeline.operators() if "group_tokens" in op.settings]
 
 
 def _filling(pipeline: Pipeline) -> Filling:
-    """Return the kind of rows that fill the context: "node" if it has only nodes."""
     kinds = {op.operator.name.removeprefix("context.") for op in packers(pipeline)}
     return "chunk" if "chunks" in kinds else "node" if kinds == {"nodes"} else ""
 
@@ -119,10 +117,10 @@ def _filling(pipeline: Pipeline) -> Filling:
 def with_budget(
     pipeline: Pipeline, budget: ContextBudget, settings: RunSettings, window: ContextWindow
 ) -> Pipeline:
-    """Return the pipeline with the settings that follow from the context budget.
+    """Return the pipeline with the step settings that follow from the context budget.
 
-    Blocks of the kind that fills the budget take any number of rows, and the lists of
-    `_outer_lists` are long enough. Groups that a model reads one by one fit its window.
+    If chunks (or nodes) fill the budget, their block in the prompt has no top-k, and the steps that
+    rank them return enough. Groups that a model reads one by one fit its window.
     """
     blocks, lists, least = {id(op) for op in packers(pipeline)}, set[int](), 0
     if budget.filling and budget.tokens is not None:
@@ -143,9 +141,9 @@ def with_budget(
 
 
 def _of_block(op: OperatorStep, budget: ContextBudget, settings: RunSettings) -> dict[str, Any]:
-    """Return the changed settings of a block.
+    """Return the changed settings of a block of the prompt.
 
-    Under a profile a block without a `top_k` takes every row that fits. A fixed number of tokens
+    Under a profile a block with top_k=auto takes every item that fits. A fixed number of tokens
     (`share` above 1) is scaled from the method's own budget to this budget.
     """
     new: dict[str, Any] = {}
@@ -162,10 +160,10 @@ def _of_block(op: OperatorStep, budget: ContextBudget, settings: RunSettings) ->
 
 
 def _outer_lists(pipeline: Pipeline, slot: str) -> list[OperatorStep]:
-    """Return the steps with a `top_k` from which later steps use only this slot.
+    """Return the steps with a `top_k` whose output, as far as it is read later, is this slot.
 
-    They follow the last step that gives rows of this kind to a model, where longer lists would cost
-    calls. Lists inside branches, `each` and `repeat` keep their length.
+    They follow the last step that gives items of this kind to a model, where longer lists would
+    cost calls. Lists inside branches, `each` and `repeat` keep their length.
     """
     steps = pipeline.steps()
     read = {read.slot for op in pipeline.operators() for read in op.operator.reads}
@@ -188,7 +186,6 @@ def _outer_lists(pipeline: Pipeline, slot: str) -> list[OperatorStep]:
 
 
 def _item_numbers(pipeline: Pipeline, file: Mapping[str, Any]) -> set[str]:
-    """Return the paths of the `top_k` settings that filling would change."""
     if not (filling := _filling(pipeline)):
         return set()
     slot = _SLOTS[filling]
@@ -210,10 +207,10 @@ def _top_k_in(value: object, operators: set[str]) -> Iterator[str]:
 
 @dataclass(frozen=True)
 class Block:
-    """A block of a prompt: its share of the budget, and how many chunks fit into it.
+    """A block of a prompt, such as its chunks, with its share of the context budget.
 
-    `n_tokens` is None without a bound. A block with `own_tokens` takes a fixed number of tokens.
-    `whole` is the number of typical chunks that fit; None for other kinds and without a bound.
+    `n_tokens` is None for an unbounded block; with `own_tokens` it is fixed. `whole` is the number
+    of chunks of typical size that fit, None for blocks of other items and unbounded blocks.
     """
 
     op: OperatorStep
@@ -224,7 +221,7 @@ class Block:
 
 
 def context_blocks(pipeline: Pipeline, budget: ContextBudget, typical: int) -> list[Block]:
-    """Return the blocks of every prompt of a method, in order; `typical`: tokens per chunk."""
+    """Return the blocks of all prompts, in order; `typical` is the median tokens of a chunk."""
     blocks = []
     for op in packers(pipeline):
         share = op.settings.get("share", 1.0)
@@ -238,7 +235,7 @@ def context_blocks(pipeline: Pipeline, budget: ContextBudget, typical: int) -> l
 
 
 def holds_corpus(dataset: Dataset, pipeline: Pipeline, budget: ContextBudget) -> bool:
-    """Return whether the whole corpus fits into a context that is filled with chunks."""
+    """Return whether the context budget, filled with chunks, has room for the whole corpus."""
     if budget.filling != "chunk" or not dataset.documents:
         return False
     blocks = context_blocks(pipeline, budget, typical=1)
@@ -252,9 +249,9 @@ def holds_corpus(dataset: Dataset, pipeline: Pipeline, budget: ContextBudget) ->
 def empty_blocks(
     pipeline: Pipeline, budget: ContextBudget, window: ContextWindow, *, asked: bool = False
 ) -> str:
-    """Return why no chunk fits into a prompt, and a sufficient budget; "" if a chunk fits.
+    """Return a message with a larger budget if no chunk fits into any prompt, else "".
 
-    An explicit budget (`asked`) may leave all chunks out of a prompt that has other rows.
+    A budget that the user set (`asked`) may leave all chunks out of a prompt with other items.
     """
     every = context_blocks(pipeline, budget, window.chunk.typical)
     chunks = [block for block in every if block.whole is not None]

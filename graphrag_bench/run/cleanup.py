@@ -1,4 +1,4 @@
-"""Removal of runs, and of artifacts that no stored run refers to."""
+"""Removal of stored runs and of unused artifacts."""
 
 import shutil
 import time
@@ -17,7 +17,7 @@ _UNFINISHED = (".scratch", ".new")
 
 
 class Garbage(NamedTuple):
-    """A file or folder that can be removed, and the reason."""
+    """A file or folder that can be removed, with the reason (`kind`)."""
 
     path: Path
     kind: str
@@ -31,7 +31,7 @@ def size(path: Path) -> int:
 
 
 def run_folders(home: Path) -> list[Path]:
-    """Return all run folders below a home, finished or not, sorted by data set, method and key.
+    """Return all run folders below HOME/runs, finished or not, sorted by data set, method and key.
 
     Links to folders elsewhere are omitted.
     """
@@ -46,7 +46,7 @@ def run_folders(home: Path) -> list[Path]:
 
 
 def find_folder(name: str, home: Path) -> Path:
-    """Return the folder of a finished or unfinished run, given its path or a key prefix.
+    """Return the folder of a run, given its path or the beginning of its key.
 
     Raises UserError if no folder or several folders match, and for a folder outside HOME/runs.
     """
@@ -61,7 +61,7 @@ def find_folder(name: str, home: Path) -> Path:
 
 
 def remove_run(folder: Path) -> None:
-    """Remove a run; raises RunLocked while a process works on it."""
+    """Remove the folder of a run; raises RunLocked while a process works on the run."""
     aside = folder.with_name(folder.name + REMOVED)
     with RunFolder(folder).exclusive():
         shutil.rmtree(aside, ignore_errors=True)
@@ -78,11 +78,11 @@ def _remove(path: Path) -> None:
 
 
 def garbage(home: Path) -> tuple[list[Garbage], list[str]]:
-    """Return the garbage below HOME/artifacts and HOME/runs, and notes on the items that stay.
+    """Return the unused files below HOME/artifacts and HOME/runs, and notes on files that stay.
 
-    Garbage: artifacts that no stored run refers to, unfinished builds that no stored run needs, and
-    other unfinished files older than an hour. If a run has no list of its artifacts, all artifacts
-    of its data set stay.
+    Unused are artifacts that no stored run refers to, unfinished builds that no stored run needs,
+    and other unfinished files older than an hour. If the artifacts of a run are unknown, all
+    artifacts of its data set stay.
     """
     used: set[str] = set()
     whole_sets: dict[str, str] = {}
@@ -103,12 +103,13 @@ def garbage(home: Path) -> tuple[list[Garbage], list[str]]:
         if folder.is_dir() and not folder.is_symlink() and not in_use:
             items += [Garbage(folder, kind)] if (kind := _kind(folder, keys)) else []
     rests = *artifacts.glob(".import-*"), *runs.glob(f"*/*/*{REMOVED}"), *runs.glob("*/*/*/*.new")
-    items += [Garbage(path, "unfinished") for path in sorted(rests) if _is_old(path)]
+    newest = time.time() - _SECONDS_OLD
+    items += [Garbage(p, "unfinished") for p in sorted(rests) if p.lstat().st_mtime < newest]
     return items, [f"all artifacts of {name} stay: {why}" for name, why in whole_sets.items()]
 
 
 def collect(home: Path, items: Sequence[Garbage]) -> list[Garbage]:
-    """Remove and return the items that are still garbage; builds in progress stay."""
+    """Remove and return the items that are still unused; builds in progress stay."""
     current = set(garbage(home)[0])
     removed = [item for item in items if item in current and _is_free(item.path)]
     for path, _ in removed:
@@ -122,7 +123,6 @@ def collect(home: Path, items: Sequence[Garbage]) -> list[Garbage]:
 
 
 def _kind(folder: Path, used: set[str]) -> str:
-    """Return why an artifact folder can be removed; "" if it is needed or being built."""
     unfinished = folder.suffix in _UNFINISHED
     artifact = folder.with_suffix("") if unfinished else folder
     built = (artifact / RECIPE).is_file()
@@ -130,10 +130,6 @@ def _kind(folder: Path, used: set[str]) -> str:
     if (needed and not (unfinished and built)) or not _is_free(folder):
         return ""
     return "no run refers to it" if built and not unfinished else "unfinished build"
-
-
-def _is_old(path: Path) -> bool:
-    return time.time() - path.lstat().st_mtime > _SECONDS_OLD
 
 
 def _is_free(path: Path) -> bool:

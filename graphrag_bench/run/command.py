@@ -1,4 +1,4 @@
-"""The cells of one command, their reference rows, and the checks before the first run."""
+"""The runs of one command: cells of a sweep, reference rows, and checks before the first run."""
 
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -6,16 +6,9 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
 
+from graphrag_bench.config import sources
 from graphrag_bench.config.compose import PRIMARY, compose_settings, method_values
 from graphrag_bench.config.settings import RunSettings
-from graphrag_bench.config.sources import (
-    built_in_names,
-    file_of,
-    method_file,
-    names,
-    read_mapping,
-    with_profile,
-)
 from graphrag_bench.errors import UserError, did_you_mean, unknown
 from graphrag_bench.evaluation.metrics import UNDIRECTED, metric_names
 from graphrag_bench.progress import Progress
@@ -35,35 +28,35 @@ _READ_AS = {
     "graph.checkpoint_revision": "checkpoint",
     "dataset.openie": "openie",
 }
-"""The only resource that reads each of these settings."""
+"""Settings that one resource reads, with this resource."""
 _PAUSE = 0.5
 """Seconds between two attempts to lock a run."""
 
 
 def cell_identity(experiment: Experiment) -> str:
-    """Return the identity of a sweep's cell; cells with the same identity run once."""
+    """Return a text that is equal for cells of a sweep with equal settings, which run once."""
     return f"{experiment.folder.path} {experiment.settings.model_dump_json(include=EXTENT)}"
 
 
 Outcomes = Sequence[tuple[Sequence[str], Experiment | UserError]]
-"""The overrides of each cell, () for a single run, with its experiment or its error."""
+"""Overrides of each cell, () for a single run, with the prepared experiment or the error."""
 
 
 def methods_of(outcomes: Outcomes) -> dict[str, list[str]]:
-    """Return the methods of the valid cells, grouped by data set."""
-    methods: dict[str, list[str]] = {}
+    """Return the distinct methods of the valid cells, by data set."""
+    methods: dict[str, dict[str, None]] = {}
     for _, one in outcomes:
         if isinstance(one, Experiment):
-            methods.setdefault(one.dataset.name, []).append(one.method.name)
-    return {name: list(dict.fromkeys(each)) for name, each in methods.items()}
+            methods.setdefault(one.dataset.name, {})[one.method.name] = None
+    return {name: list(each) for name, each in methods.items()}
 
 
 @dataclass
 class Command:
     """The experiments of one command, each prepared once.
 
-    With `sized`, a paper's row whose data set is not on disk is prepared with its printed sizes. A
-    pickled command is empty, because each worker of a launcher prepares its own cells.
+    With `sized`, a stand-in with the printed sizes replaces the data set of a paper's table if it
+    is not on disk. A pickled command is empty: each worker of a launcher prepares its own cells.
     """
 
     shared: ProcessCache = field(default_factory=process_cache)
@@ -74,7 +67,7 @@ class Command:
         return Command, ()
 
     def experiment(self, values: Mapping[str, Any], *, swept: bool) -> Experiment:
-        """Return the checked experiment of composed settings."""
+        """Check composed settings and return their experiment."""
         name = key_of([values, swept])
         if name not in self._prepared:
             data = stand_in(values) if self.sized and values.get("row") else None
@@ -86,7 +79,7 @@ class Command:
     def cells(
         self, cells: Sequence[Sequence[str]], name: str = PRIMARY
     ) -> Iterator[tuple[Sequence[str], Experiment | UserError]]:
-        """Yield the overrides of each cell with its checked experiment, or with its error.
+        """Yield the overrides of each cell with its checked experiment or its error.
 
         Raises UserError if Hydra cannot compose some cells; the message names the first three.
         """
@@ -109,14 +102,13 @@ class Command:
     def reference_experiments(
         self, experiment: Experiment, asked: Mapping[str, Sequence[str]]
     ) -> list[Experiment]:
-        """Return the experiments of a cell's reference rows.
+        """Return the experiments of the reference methods that an experiment is compared with.
 
-        `asked` has the methods of the command by data set; they get no reference row.
+        `asked` has the methods of the command by data set; they are not run again.
         """
         rows, data = [], experiment.dataset
-        for settings in reference_settings(
-            experiment, asked.get(data.name, [experiment.method.name])
-        ):
+        methods = asked.get(data.name, [experiment.method.name])
+        for settings in reference_settings(experiment, methods):
             name = key_of(settings.model_dump())
             if name not in self._prepared:
                 own = Experiment.prepare(settings, data, swept=True, shared=self.shared)
@@ -125,7 +117,7 @@ class Command:
         return rows
 
     def run(self, experiment: Experiment, progress: Progress | None = None) -> None:
-        """Run an experiment once in this process; wait while another process runs it."""
+        """Run an experiment at most once in this process; wait while another process runs it."""
         waiting = False
         while cell_identity(experiment) not in self.shared.finished:
             try:
@@ -139,12 +131,12 @@ class Command:
 
 
 def reference_settings(experiment: Experiment, asked: Sequence[str]) -> list[RunSettings]:
-    """Return the settings of an experiment's reference rows: the methods that have a `role`.
+    """Return the settings of the reference methods (built-in methods with a `role`).
 
     They have their own parameters, and the models, questions and context budget of the experiment.
-    A method in `asked` (the methods of the command) gets no row. There are no rows if the baseline
-    is in `asked` or with `reference_rows=off`; without answers only baselines, without gold
-    evidence no ceiling, without documents no baseline.
+    Methods in `asked` (the methods of the command) are left out. With `reference_rows=off`, or if
+    the baseline is in `asked`, there are none. Without answers there are only baselines; a baseline
+    needs documents, and a ceiling needs gold evidence.
     """
     settings = experiment.settings
     if settings.reference_rows == "off" or settings.evaluation.baseline in asked:
@@ -153,33 +145,30 @@ def reference_settings(experiment: Experiment, asked: Sequence[str]) -> list[Run
     wanted = {"floor": settings.answering, "baseline": bool(experiment.dataset.documents),
               "ceiling": settings.answering and has_gold}  # fmt: skip
     own: dict[str, object] = {"build": {}, "pooling": None, "given": []}
-    sources = settings.profile, settings.fidelity
-    methods = {
-        name: method_values(with_profile(method_file(name), *sources))
-        for role, names_in_role in _in_role().items()
-        for name in names_in_role
+    files = [
+        sources.method_file(name)
+        for role, names in _methods_by_role().items()
+        for name in names
         if wanted[role] and name not in asked
-    }
-    return [settings.model_copy(update={**own, "method": one}) for one in methods.values()]
+    ]
+    profiled = (sources.with_profile(f, settings.profile, settings.fidelity) for f in files)
+    return [settings.model_copy(update=own | {"method": method_values(one)}) for one in profiled]
 
 
 @cache
-def _in_role() -> dict[str, list[str]]:
-    """Return the built-in methods of each role, in the order of the table."""
+def _methods_by_role() -> dict[str, list[str]]:
     roles: dict[str, list[str]] = {"floor": [], "baseline": [], "ceiling": []}
-    for name in built_in_names("method"):
-        if (file := file_of("method", name)) and (role := read_mapping(file).get("role")):
+    for name in sources.built_in_names("method"):
+        file = sources.file_of("method", name)
+        if file and (role := sources.read_mapping(file).get("role")):
             roles[role].append(name)
     return roles
 
 
 def check_names(settings: RunSettings) -> None:
-    """Raise UserError for an unknown baseline or metric, or an objective that no run can have.
-
-    Scoring decides whether the data set has the gold that a metric needs.
-    """
+    """Raise UserError for an unknown baseline or metric, or an objective that no run can have."""
     scoring, goal = settings.evaluation, settings.objective
-    methods = {*names("method"), str(settings.method.get("name")), NONE}
+    methods = {*sources.names("method"), str(settings.method.get("name")), NONE}
     if scoring.baseline not in methods:
         raise UserError(f"evaluation.baseline: {unknown('method', scoring.baseline, methods)}")
     evidence = metric_names(("retrieved", "context"), scoring.cuts, scoring.evidence_tokens)
@@ -189,23 +178,18 @@ def check_names(settings: RunSettings) -> None:
             setting = "evaluation.compared" if name in scoring.compared else f"objective={goal}"
             raise UserError(f"{setting}: {unknown('metric', name, evidence + answers)}")
     if goal in UNDIRECTED:
-        raise UserError(
-            f"objective={goal} is descriptive, so no value is best. Choose another metric."
-        )
+        raise UserError(f"objective={goal}: no value of it is best. Choose another metric.")
     if goal in answers and not settings.answering:
         raise UserError(f"objective={goal} needs answers. Set answer=on.")
     if goal and settings.split == "test":
         raise UserError(
-            "`objective` cannot be used with split=test. Select settings on split=dev, then report "
-            "the result on split=test without an objective."
+            "objective= cannot select settings on split=test. Select them on split=dev, then "
+            "report the result on split=test without objective=."
         )
 
 
 def refuse_unused(overrides: Sequence[str], experiments: Sequence[Experiment]) -> None:
-    """Raise one UserError that lists every override that no experiment reads.
-
-    A setting that some cells of a sweep read is accepted.
-    """
+    """Raise one UserError that lists every override without effect on any of the experiments."""
     given = [text.lstrip("+") for text in overrides if not text.startswith("~")]
     names = [text.partition("=")[0].removeprefix("llm@") for text in given]
     reasons = {name: [_unused(one, name) for one in experiments] for name in names}
@@ -215,7 +199,6 @@ def refuse_unused(overrides: Sequence[str], experiments: Sequence[Experiment]) -
 
 
 def _unused(experiment: Experiment, name: str) -> str:
-    """Return why an experiment does not read a setting; "" if it does."""
     first, *rest = name.replace("method.build.", "build.", 1).split(".")
     settings, used = experiment.settings, experiment.used_resources
     planned = {item.resource for item in experiment.plan}
@@ -239,7 +222,7 @@ def _unused(experiment: Experiment, name: str) -> str:
 
 
 def run_problem(metrics: Mapping[str, Any], experiment: Experiment) -> str:
-    """Return why a run is incomplete: failed or missing questions; "" if it is complete."""
+    """Return a message if too many questions of a run failed or are missing, else ""."""
     settings = experiment.settings
     n, n_failed, n_selected = (int(metrics[name]) for name in ("n", "failed", "selected"))
     title, limit = metrics["title"], settings.failures.limit
@@ -249,5 +232,5 @@ def run_problem(metrics: Mapping[str, Any], experiment: Experiment) -> str:
         failed = f"{n_failed} of {n} questions failed, {allowed}"
         return f"{title}: {failed} (see {file}). Repeat the command to retry them."
     if n < n_selected and settings.part == (1, 1):
-        return f"{title}: {n_selected - n} of {n_selected} questions have no row"
+        return f"{title}: {n_selected - n} of {n_selected} questions were not run"
     return ""

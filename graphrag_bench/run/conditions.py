@@ -1,4 +1,4 @@
-"""The settings that decide a run's results, compared with the conditions of a paper's row."""
+"""The settings of a run that decide its results, beside those that a paper states for its table."""
 
 from collections.abc import Iterator, Mapping
 from os.path import commonprefix
@@ -25,11 +25,11 @@ _QUESTION, _CUE, _HOUSE = "<question>", "<cue>", "<clause>"
 
 
 def _answer_prompt(pipeline: Pipeline) -> dict[str, str | None]:
-    """Return `prompt`, `question` and `clause` of the last answer.
+    """Describe the prompt of the step that writes the final answer.
 
     `prompt` names the files; `question` is `last` if at most the cue of the answer follows it, else
     `first`; `clause` is the prompt's instruction for a context without the answer, or `none`. All
-    are None if the last answer has no prompt setting.
+    are None if the step has no prompt setting.
     """
     steps = [op for step in pipeline.generate for op in step.operators()]
     prompts = [op.settings.get("prompt") for op in steps if "answer" in op.operator.returns]
@@ -48,7 +48,6 @@ def _answer_prompt(pipeline: Pipeline) -> dict[str, str | None]:
 
 
 def _sentences(text: str, start: int, end: int) -> str:
-    """Return the sentences of a text that overlap a range of characters."""
     own = text[start:end]
     start += len(own) - len(own.lstrip())
     end -= len(own) - len(own.rstrip())
@@ -69,17 +68,16 @@ def _shown(prompt: Prompt, licence: str) -> str:
 
 
 def result_settings(settings: RunSettings) -> dict[str, Any]:
-    """Return the settings that can change an answer, by path, without models."""
+    """Return the settings that can change an answer, by path; models are left out."""
     values = paths_of(settings.model_dump(include=_SECTIONS), lists=True)
     return {path: one for path, one in values.items() if path not in _OF_FILE}
 
 
 def condition_values(settings: RunSettings, pipeline: Pipeline) -> dict[str, object]:
-    """Return the settings that decide a run's results, by path, and values derived from them.
+    """Return the settings that decide a run's results, by path, and values that follow from them.
 
-    The derived values are `prompt`, `question` and `clause` of the last answer, its
-    `answer_tokens`, the context `budget`, the `window` of the source and the judge's `protocol`.
-    None means no limit.
+    These values describe the answer prompt (`prompt`, `question`, `clause`) and its limits
+    (`answer_tokens`, `budget`, `window`; None means no limit), and the judge's `protocol`.
     """
     published = settings.regime == "published"
     bounds = [own_budget(settings), settings.budget_context]
@@ -100,9 +98,9 @@ def condition_values(settings: RunSettings, pipeline: Pipeline) -> dict[str, obj
 def condition_lines(
     row: str, settings: RunSettings, pipeline: Pipeline, tokens: int | None
 ) -> Iterator[str]:
-    """Yield each condition of a paper's row with the run's value and the paper's statement.
+    """Yield a line for each condition that the paper states for a row of its table.
 
-    `tokens` is the context budget within the reader's window.
+    A line has the value of the run and the statement. `tokens` is the run's context budget.
     """
     yield f"conditions of {row}, with the values of this run"
     values = condition_values(settings, pipeline)

@@ -2,7 +2,7 @@
 
 At the maximum every step makes all its calls, prompts fill the context budget or the window,
 replies reach their limit, and each reply of a build is requested twice. If the data set of a
-paper's row is not on disk, the estimate uses a stand-in of its printed sizes.
+paper's table is not on disk, a stand-in with the printed sizes replaces it.
 """
 
 import math
@@ -43,14 +43,14 @@ from graphrag_bench.values import Question
 _SAMPLE = 200
 _UNKNOWN = (500.0, 100.0)
 _LISTS = frozenset({"chunks", "nodes", "relationships", "subgraph", "exploration"})
-"""Slots that a prompt may hold without a budget, up to the reader's window."""
+"""Slots that a prompt may hold without a context budget, up to the reader's window."""
 _TOKENS_OF_COMMUNITY = 100
 """Minimum tokens of a corpus per community: 105 on `sample`, 185 on UltraDomain."""
 
 
 @dataclass(frozen=True)
 class Load:
-    """Calls of a model with their tokens and cost; `usd` is None without a known price."""
+    """Model calls with their tokens and cost; `usd` is None if the model has no known price."""
 
     calls: int
     prompt_tokens: int
@@ -60,7 +60,7 @@ class Load:
 
 @dataclass(frozen=True)
 class Estimate:
-    """Expected and maximum cost of one step."""
+    """Expected and maximum (`most`) cost of one step; `stage` is `build` for an artifact."""
 
     stage: str
     step: str
@@ -69,7 +69,7 @@ class Estimate:
 
 
 def total(loads: Iterable[Load]) -> Load:
-    """Return the sum of loads; dollars are None if any load has no known price.
+    """Return the sum of calls, tokens and dollars; dollars are None if any price is unknown.
 
     >>> total([Load(1, 100, 10, 0.5), Load(2, 50, 5, 0.25)])
     Load(calls=3, prompt_tokens=150, completion_tokens=15, usd=0.75)
@@ -83,27 +83,20 @@ def total(loads: Iterable[Load]) -> Load:
     )
 
 
-WIDTH = 33
-"""Width of the names in a table of estimates of 100 columns."""
+_ESTIMATE = "{:<33} {:>9} {:>12} {:>11} {:>9}   {:>8} {:>10}"
 
 
 def estimate_head(name: str) -> str:
-    """Return the heading of a table of estimates."""
-    usual = f"{name:<{WIDTH}} {'calls':>9} {'prompt':>12} {'completion':>11} {'USD':>9}"
-    return f"{usual}   {'at most':>8} {'USD':>10}"
+    """Return the heading of a table of estimates; `name` heads the first column."""
+    return _ESTIMATE.format(name, "calls", "prompt", "completion", "USD", "at most", "USD")
 
 
 def estimate_line(name: str, expected: Load, most: Load) -> str:
-    """Return one row of a table of estimates."""
-    return (
-        f"{'  ' + name:<{WIDTH}} {expected.calls:>9,} {expected.prompt_tokens:>12,} "
-        f"{expected.completion_tokens:>11,} {_usd(expected.usd):>9}   {most.calls:>8,} "
-        f"{_usd(most.usd):>10}"
-    )
-
-
-def _usd(value: float | None) -> str:
-    return "–" if value is None else f"{value:.4f}"
+    """Return a row of a table of estimates: expected calls, tokens and cost, and the maximum."""
+    usd = ["–" if load.usd is None else f"{load.usd:.4f}" for load in (expected, most)]
+    numbers = (expected.calls, expected.prompt_tokens, expected.completion_tokens, most.calls)
+    calls, prompt, completion, at_most = map("{:,}".format, numbers)
+    return _ESTIMATE.format(f"  {name}", calls, prompt, completion, usd[0], at_most, usd[1])
 
 
 def estimate_lines(experiment: Experiment, rows: Sequence[Estimate]) -> Iterator[str]:
@@ -131,11 +124,11 @@ def _model(experiment: Experiment, role: str) -> ChatModel | None:
 def estimates(
     experiment: Experiment, n_early: int, n_answers: int, *, unpaid: bool = True
 ) -> list[Estimate]:
-    """Return the estimate of each step that calls a model.
+    """Return the estimate of each step and artifact that calls a model.
 
-    `n_early` questions are retrieved, and `n_answers` of them are answered. With `unpaid`, stored
-    artifacts cost nothing. Expected costs follow from the size of the corpus and the means in
-    `expected.py`.
+    `n_early` is the number of questions to retrieve, `n_answers` of them to answer. With `unpaid`,
+    stored artifacts cost nothing. Expected costs follow from the size of the corpus and the means
+    in `expected.py`.
     """
     rows = list(_building(experiment, unpaid=unpaid))
     lengths = cache(partial(_lengths, experiment.dataset.questions))
@@ -155,7 +148,7 @@ def estimates(
 def _weighted(
     steps: Sequence[Step], times: int = 1, usual: float = 1.0
 ) -> Iterator[tuple[OperatorStep, int, float]]:
-    """Yield each step with the maximum and the expected number of times it runs."""
+    """Yield each step with its maximum and its expected number of runs per question."""
     for step in steps:
         if isinstance(step, Repeat | Each):
             most = step.times if isinstance(step, Repeat) else step.at_most
@@ -178,18 +171,17 @@ def _load(experiment: Experiment, role: str, calls: int, prompt: float, completi
 
 
 class _Lengths(NamedTuple):
-    """Tokens of a question, with the wording of its answer form, and of its answer."""
+    """Tokens of a question (with the instruction for its answer form) and of its answer."""
 
     question: float
     answer: float
 
 
 def _lengths(questions: Sequence[Question]) -> tuple[_Lengths, _Lengths]:
-    """Return the mean and the maximum lengths of the questions."""
+    """Return the mean and the maximum lengths."""
     if not questions:
-        return _Lengths(ROW_TOKENS, PROSE_TOKENS), _Lengths(
-            ROW_TOKENS, answer_form("paragraph").max_tokens
-        )
+        most = _Lengths(ROW_TOKENS, answer_form("paragraph").max_tokens)
+        return _Lengths(ROW_TOKENS, PROSE_TOKENS), most
     forms = list(dict.fromkeys(question.answer_form for question in questions))
     words = [count_tokens(f"{form.manner} {form.licence} {form.cue}") for form in forms]
     texts = [count_tokens(one.text) for one in questions]
@@ -205,7 +197,7 @@ def _lengths(questions: Sequence[Question]) -> tuple[_Lengths, _Lengths]:
 def _tokens(
     experiment: Experiment, op: OperatorStep, usual: _Lengths, longest: _Lengths
 ) -> tuple[tuple[float, float], tuple[float, float]]:
-    """Return the expected and the maximum tokens of prompt and reply of one call."""
+    """Return the expected and the maximum tokens of the prompt and the reply of one call."""
     prompts = [value for value in op.settings.values() if isinstance(value, Prompt)]
     files = [file for prompt in prompts for file in prompt.files]
     own = max(map(template_tokens, files), default=0)
@@ -228,7 +220,7 @@ def _tokens(
 
 
 def _packed(experiment: Experiment) -> float:
-    """Return the expected tokens of a context, with at most top-k chunks."""
+    """Return the expected tokens of a context; a block holds at most its top-k chunks."""
     typical, budget = experiment.window.chunk.typical, experiment.context_budget
     total = 0.0
     for block in budgets.context_blocks(experiment.method.pipeline, budget, typical):
@@ -241,7 +233,7 @@ def _packed(experiment: Experiment) -> float:
 
 
 def _groups(experiment: Experiment, op: OperatorStep) -> tuple[int, int]:
-    """Return the expected and the maximum number of groups that a map step reads."""
+    """Return the expected and the maximum number of prompts that a map step sends."""
     store, sizes = experiment.store(), _sizes(experiment)
     most = math.ceil(sizes.n_chunks * (1 + sizes.chunk / _TOKENS_OF_COMMUNITY))
     for item in experiment.plan:
@@ -254,7 +246,7 @@ def _groups(experiment: Experiment, op: OperatorStep) -> tuple[int, int]:
 
 
 def _building(experiment: Experiment, *, unpaid: bool) -> Iterator[Estimate]:
-    """Yield the estimate of each artifact that calls a model."""
+    """Yield the estimate of each artifact whose build calls a model."""
     store = experiment.store()
     items = [item for item in experiment.plan if item.builder.calls]
     sizes = _sizes(experiment) if items else Sizes(0.0)
@@ -281,18 +273,18 @@ def _sizes(experiment: Experiment) -> Sizes:
     return Sizes(fmean(chunks) if chunks else 0.0, n_chunks)
 
 
-TOKENS_OF_QUESTION = 20
-"""Tokens of a stand-in question; 100 questions of MuSiQue have 19.7 on average."""
 SIZES = " (sizes)"
-"""Suffix of the name of a stand-in."""
+"""Suffix of the name of a stand-in for a data set."""
 _WORD = " word"
 """One token of cl100k."""
+_QUESTION = 20 * _WORD
+"""A stand-in question; 100 questions of MuSiQue have 19.7 tokens on average."""
 
 
 def stand_in(values: Mapping[str, Any]) -> Dataset | None:
-    """Return a stand-in for the data set of a paper's row, or None if the set is on disk.
+    """Return a data set with the printed sizes of a paper's data set; None if that is on disk.
 
-    It has the printed numbers of documents, tokens and questions; all documents have one length.
+    It has the printed numbers of documents, tokens and questions, and documents of equal length.
     `values` are composed settings with a `row`. Raises UserError if no paper prints the sizes.
     """
     source = values["dataset"]
@@ -315,7 +307,7 @@ def _of_sizes(paper: str, name: str, abstract: bool) -> Dataset:
     text = _WORD * max(1, round(sizes["tokens"] / sizes["documents"]))
     documents = tuple(Document(str(n), "", f"{n}{text}") for n in range(sizes["documents"]))
     questions = tuple(
-        Question(str(n), _WORD * TOKENS_OF_QUESTION, form=card.form_of(kind))
+        Question(str(n), _QUESTION, form=card.form_of(kind))
         for n in range(asked[0] if asked else 1)
     )
     gold = {question.id: Gold(("-",), type=kind) for question in questions}

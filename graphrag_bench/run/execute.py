@@ -33,7 +33,7 @@ _IDS_SHOWN = 5
 
 @dataclass(frozen=True, repr=False)
 class RunResult:
-    """A finished run: its folder, the content of `metrics.json`, and its experiment."""
+    """A finished run: its folder, the content of its `metrics.json`, and its experiment."""
 
     folder: RunFolder
     metrics: Mapping[str, Any]
@@ -41,11 +41,11 @@ class RunResult:
 
 
 def execute(experiment: Experiment, progress: Progress | None = None) -> RunResult:
-    """Complete a run: build, retrieve, answer and score whatever its folder lacks.
+    """Complete a run: build, retrieve, answer and score what its folder does not have yet.
 
-    Failed questions are run again. Metrics cover all rows of the folder, including other shards
-    and repeats; a stored scoring of more questions is kept. Raises RunLocked if another process
-    works on the run or shard, and RunStopped if no further call can succeed; finished rows stay.
+    Failed questions are run again. Metrics cover all stored questions, including those of other
+    shards and repeats; a stored `metrics.json` over more questions is kept. Raises RunLocked if
+    another process works on the run or shard, and RunStopped if no further call can succeed.
     """
     progress = progress or Progress()
     if experiment.dataset.gold_error:
@@ -55,10 +55,10 @@ def execute(experiment: Experiment, progress: Progress | None = None) -> RunResu
     if not selected:
         part = {"all": "questions"}.get(settings.split, "questions in this split")
         raise UserError(f"Data set '{experiment.dataset.name}' has no {part} to run.")
-    pipeline, budget = experiment.method.pipeline, experiment.context_budget
+    method, budget = experiment.method, experiment.context_budget
     asked = experiment.budget_set
-    if reason := empty_blocks(pipeline, budget, experiment.window, asked=asked):
-        raise UserError(f"'{experiment.method.name}': {reason}")
+    if reason := empty_blocks(method.pipeline, budget, experiment.window, asked=asked):
+        raise UserError(f"'{method.name}': {reason}")
     folder, repeats, batch = experiment.folder, experiment.trials(), experiment.models.batch
     n_requests = batch.n if batch else 0
     with folder.exclusive():
@@ -139,7 +139,7 @@ def _work(
 def build_resources(
     experiment: Experiment, models: Models, progress: Progress, answering: bool = True
 ) -> dict[str, Any]:
-    """Return the artifacts and models that the steps need; build missing artifacts."""
+    """Return the artifacts and models that the steps need, by name; build missing artifacts."""
     needs = experiment.method.pipeline.needs(answering)
     wanted = {name for name in experiment.needed_artifacts if name in needs} | {"chunk_table"}
     plan = experiment.plan_for(models)
@@ -176,7 +176,7 @@ def _run_block(
 
 
 def start_state(experiment: Experiment, question: Question, table: ChunkTable) -> RetrievalState:
-    """Return the state before the first step, with gold passages for an oracle method."""
+    """Return the state before the first step; an oracle method starts with the gold passages."""
     state = RetrievalState(question)
     if experiment.method.keys.given != "gold_chunks":
         return state
@@ -190,7 +190,6 @@ def start_state(experiment: Experiment, question: Question, table: ChunkTable) -
 def _report_failures(
     folder: RunFolder, label: str, failed: Sequence[Failed], progress: Progress
 ) -> None:
-    """Write `failures.txt`: each distinct failure once, with its lines of code."""
     path = folder.file("failures", "txt")
     if not failed:
         path.unlink(missing_ok=True)
@@ -212,20 +211,20 @@ def _report_failures(
 
 @dataclass(frozen=True)
 class Retrieval:
-    """Questions with their packed context, in order, and the resources of each scope."""
+    """The results of questions up to the packed context, and the artifacts of each scope."""
 
     finished: Sequence[QuestionResult]
     resources: Mapping[str | None, Mapping[str, Any]]
 
     def of(self, one: QuestionResult) -> Mapping[str, Any]:
-        """Return the artifacts and models of a question."""
+        """Return the artifacts and models that a question used."""
         return self.resources.get(one.question.scope) or self.resources[None]
 
 
 def retrieve(
     experiment: Experiment, questions: Sequence[Question], progress: Progress | None = None
 ) -> Retrieval:
-    """Retrieve and pack the contexts of questions without answering; build missing artifacts."""
+    """Retrieve and pack contexts without answering or storing; build missing artifacts."""
     progress = progress or Progress(quiet=True)
     by_id: dict[str, QuestionResult] = {}
     resources_of: dict[str | None, Mapping[str, Any]] = {}

@@ -1,4 +1,4 @@
-"""An experiment: a checked pipeline, an artifact plan and a run key, made from settings."""
+"""Prepare a run from its settings: a checked pipeline, a plan of artifacts and the run's key."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -46,18 +46,18 @@ from graphrag_bench.text import safe_name
 from graphrag_bench.values import Question
 
 BUDGET = "context_budget"
-"""The resource that limits the steps that pack contexts."""
+"""Name of the resource with which steps bound a packed context."""
 GIVEN = frozenset({*Models.NAMES, BUDGET})
-"""The resources that are given, not built."""
+"""Names of the resources that are not built."""
 
 
 @dataclass(frozen=True, repr=False)
 class Experiment:
-    """The checked settings of a run and everything that follows from them; nothing has run yet.
+    """A run that is prepared and checked, but not started.
 
-    `settings` contains the resolved context budget and path pooling, `choices` the variant and
-    settings of each resource. `budget_set` is true if the command sets the context budget. `trial`
-    numbers the repeats of the answering model from 0.
+    `settings` has the resolved context budget and path pooling, `choices` the variant and settings
+    of each artifact. `budget_set` is true if the user set the context budget. `trial` numbers the
+    repeats of the answering model from 0.
     """
 
     settings: RunSettings
@@ -81,8 +81,8 @@ class Experiment:
     ) -> "Experiment":
         """Check settings and return their experiment, without loading a model.
 
-        In a cell of a sweep (`swept`), `build` settings of artifacts that the method lacks, and a
-        path pooling or context budget that it cannot use, have no effect. Experiments with the same
+        In a cell of a sweep (`swept`), settings that other cells need and this method cannot use
+        have no effect: `build`, path pooling and the context budget. Experiments with the same
         `shared` cache load data and models once. Raises one UserError that lists every problem.
         """
         shared = shared or ProcessCache()
@@ -118,7 +118,6 @@ class Experiment:
         return experiment
 
     def _check_choices(self, swept: bool) -> None:
-        """Raise UserError for a `build` entry of an artifact that is not built."""
         planned = {item.resource for item in self.plan}
         known = planned | (resources() if swept else set())
         if self.settings.graph.import_from:
@@ -137,23 +136,23 @@ class Experiment:
         raise_problems(problems, f"the build of method '{self.method.name}'")
 
     def _check_packages(self) -> None:
-        """Raise MissingPackage if a package that a missing artifact needs is not installed."""
+        """Raise MissingPackage if a build that is still to do needs a package."""
         for item in self.plan:
             if "reduction" in item.settings and not self.store().holds(item):
                 check_reduction(item.settings["reduction"])
 
     @cached_property
     def needed_artifacts(self) -> frozenset[str]:
-        """The artifacts that the steps need, plus the chunk table for writing records."""
+        """Names of the artifacts that the steps need, and the chunk table for the stored rows."""
         return frozenset((self.method.pipeline.needs() - GIVEN) | {"chunk_table"})
 
     @cached_property
     def plan(self) -> list[PlannedArtifact]:
-        """The artifacts to build or reuse, inputs first."""
+        """The artifacts of the run, to build or reuse, sorted so that inputs come first."""
         return self.plan_for(self.models)
 
     def plan_for(self, models: Models) -> list[PlannedArtifact]:
-        """Return the artifacts over the corpus of `models`, inputs first."""
+        """Return the artifacts over the corpus of `models`, sorted so that inputs come first."""
         identities = {name: partial(models.identity_of, name) for name in Models.NAMES}
         try:
             return plan(self.needed_artifacts, self.choices, identities)
@@ -163,9 +162,10 @@ class Experiment:
     def by_scope(
         self, questions: Sequence[Question]
     ) -> list[tuple[str | None, Models, list[Question]]]:
-        """Return (scope, models, questions) for each graph that the questions need, by scope.
+        """Return (scope, models, questions) for each graph that the questions need.
 
-        With `graph.per=all` there is one graph, whose scope is None. Raises UserError for a scope
+        With `graph.per=partition` each scope has its own graph, and `models` has its corpus. With
+        `graph.per=all` there is one graph, whose scope is None. Raises UserError for a scope
         without documents.
         """
         if self.settings.graph.per == "all":
@@ -179,25 +179,25 @@ class Experiment:
         ]
 
     def artifacts_for(self, questions: Sequence[Question]) -> list[PlannedArtifact]:
-        """Return the artifacts of every graph that the questions need."""
+        """Return the artifacts of all graphs that the questions need."""
         if self.settings.graph.per == "all":
             return self.plan
         return [item for _, models, _ in self.by_scope(questions) for item in self.plan_for(models)]
 
     def ledgers(self, questions: Sequence[Question]) -> list[Path]:
-        """Return the ledgers of the artifacts that the questions need."""
+        """Return the files with the model calls of building these questions' artifacts."""
         store = self.store()
         return [path for item in self.artifacts_for(questions) for path in store.ledgers(item)]
 
     @property
     def used_resources(self) -> set[str]:
-        """The resources that steps or artifacts need."""
+        """Names of the artifacts and models that the steps or the builds need."""
         built = {need for item in self.plan for need in item.inputs}
         return built | self.method.pipeline.needs()
 
     @cached_property
     def key(self) -> str:
-        """The run key: a digest of everything that can change an answer, and nothing else."""
+        """The key of the run: a digest of everything that can change an answer."""
         pipeline = self.method.pipeline
         inputs = {
             item.resource: item.key for item in self.plan if item.resource in self.needed_artifacts
@@ -222,7 +222,7 @@ class Experiment:
 
     @property
     def run_path(self) -> Path:
-        """The folder of the run, which contains the folders of later repeats."""
+        """The folder of the run; later repeats are in subfolders."""
         name = safe_name(self.method.keys.name)
         return self.home / "runs" / safe_name(self.dataset.name) / name / self.key
 
@@ -234,7 +234,7 @@ class Experiment:
         return RunFolder(path, f"{which}-of-{total}" if total > 1 else "")
 
     def store(self, progress: Progress | None = None) -> Store:
-        """Return the store of artifacts, with the failure limits of this run.
+        """Return the store that holds and builds the artifacts of this run.
 
         Raises UserError if `paths.shared_artifacts` is not a folder.
         """
@@ -252,7 +252,7 @@ class Experiment:
 
     @property
     def extraction(self) -> str:
-        """The variant of the entity extraction or of the imported graph; "" if there is neither."""
+        """The variant of the builder that extracts or imports the graph; "" if there is none."""
         for item in self.plan:
             imported = item.resource == "graph" and "import_from" in item.builder.needs
             if imported or item.resource in extractions():
@@ -260,7 +260,7 @@ class Experiment:
         return ""
 
     def selection(self) -> tuple[list[Question], frozenset[str]]:
-        """Return the run's questions, stratified by type, and the ids of questions to answer."""
+        """Return the questions of the run, interleaved by type, and the ids of those to answer."""
         settings = self.settings
         part = within_split(self.dataset.interleaved(), settings.split, settings.dev_share)
         selected = part[: settings.limit]
@@ -268,7 +268,7 @@ class Experiment:
         return selected, frozenset(question.id for question in selected[: int(n_answers)])
 
     def trials(self) -> "list[Experiment]":
-        """Return the experiment of each repeat after the first; repeat t is stored in `trial-t`.
+        """Return the experiments of the repeats after the first, stored in `trial-1` and so on.
 
         Raises UserError with answer=off.
         """
@@ -281,7 +281,6 @@ class Experiment:
 def _checked_pipeline(
     settings: RunSettings, keys: MethodKeys, options: StepOptions, dataset: Dataset
 ) -> tuple[Pipeline, Choices]:
-    """Return the pipeline of a method, and the variants and settings of its artifacts."""
     errors = ErrorCollector()
     pipeline, problems = build(settings.method, options)
     choices = errors.attempt(lambda: artifact_choices(settings, keys.build or {}, dataset))
@@ -298,10 +297,9 @@ def _checked_pipeline(
 def _checked_inputs(
     values: Mapping[str, Any] | RunSettings, dataset: Dataset | None, shared: ProcessCache
 ) -> tuple[RunSettings, Dataset, dict[str, Any] | None]:
-    """Return the checked settings, the data set and the method's file; import plug-ins.
+    """Import plug-ins; return the checked settings, the data set and the method's file.
 
-    Raises one UserError for invalid settings, an unreadable data set and unknown or unused
-    parameters; if there is any, for invalid steps too.
+    The steps are checked here only if there is another error, so that one message has all errors.
     """
     errors = ErrorCollector()
     if isinstance(values, RunSettings):
@@ -341,11 +339,6 @@ def _check_steps(
     problems: Sequence[str],
     attributes: frozenset[str] | None = None,
 ) -> None:
-    """Raise one UserError with every problem of a method's steps.
-
-    Slots and resources are checked once there are no other `problems`. `attributes` are the
-    attributes of the graph, where they are known.
-    """
     slots = frozenset(FIRST_SLOTS.values() if method.get("given") else ())
     problems = [*unresolved(method), *problems] or pipeline.check(
         resources() | GIVEN, attributes, slots
@@ -358,16 +351,15 @@ _FORM = frozenset({"form", "manner", "cue", "licence"})
 
 
 def forms_of(questions: Sequence[Question]) -> dict[FormName, int]:
-    """Count the questions of each answer form, the most frequent form first."""
+    """Return the number of questions of each answer form, the most frequent form first."""
     counted = Counter(question.form for question in questions)
     return dict(sorted(counted.items(), key=lambda item: (-item[1], item[0])))
 
 
 def _forms_in_key(pipeline: Pipeline, questions: Sequence[Question]) -> list[Any]:
-    """Return the answer form of each question and the content of the forms, for the run key.
+    """Return the answer form of each question and the content of the forms, for the run's key.
 
-    The list is empty if no answer depends on them: prompts are custom without a form, and
-    `max_tokens` is set.
+    The list is empty if no answer depends on the forms.
     """
     if not any(map(_follows_form, answering_steps(pipeline))):
         return []
@@ -382,7 +374,7 @@ def _forms_in_key(pipeline: Pipeline, questions: Sequence[Question]) -> list[Any
 
 
 def answering_steps(pipeline: Pipeline) -> list[OperatorStep]:
-    """Return the steps that write an answer in the form of the question."""
+    """Return the steps whose answer has the form that its question asks for."""
     ops = pipeline.operators()
     return [op for op in ops if "answer" in op.operator.returns and _FORM & op.operator.supplies]
 

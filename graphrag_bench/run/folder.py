@@ -1,8 +1,8 @@
-"""The run folder, with rows that are appended to a journal and sorted when the run ends.
+"""The folder of a run: finished questions are appended to a journal and sorted at the end.
 
-A kill loses at most the row being written: readers skip a torn last line, and every other file is
-written under a temporary name and renamed. Shards share a folder, each with its own journal,
-ledger and records.
+A kill loses at most the question being written: readers skip an incomplete last line, and every
+other file is written under a temporary name and renamed. Shards share a folder; each has its own
+journal, ledger and records.
 """
 
 import json
@@ -34,7 +34,7 @@ class RunLocked(UserError):
 
 
 class DamagedRun(UserError):
-    """A file of a run folder cannot be read."""
+    """A file in the folder of a run cannot be read."""
 
     def __init__(self, file: Path, what: str) -> None:
         super().__init__(
@@ -45,10 +45,10 @@ class DamagedRun(UserError):
 
 @contextmanager
 def file_lock(path: Path, refusal: str, seconds: float = 0.0) -> Iterator[None]:
-    """Hold a lock file, whose folder is created if missing.
+    """Hold a lock file.
 
-    Raises RunLocked, with the message `refusal` and the owner, if another process holds it after
-    `seconds`.
+    If another process still holds it after `seconds`, raises RunLocked with the message `refusal`
+    and the owner.
     """
     try:
         held = lock(path, seconds)
@@ -65,22 +65,22 @@ def file_lock(path: Path, refusal: str, seconds: float = 0.0) -> Iterator[None]:
 class RunFolder:
     """Folder of one run: runs/DATASET/METHOD/KEY.
 
-    `shard` is the part of the run that this process writes, e.g. `3-of-20`; "" for all of it.
+    `shard` is the part that this process writes, e.g. `3-of-20`; "" is the whole run.
     """
 
     path: Path
     shard: str = ""
 
     def file(self, name: str, suffix: str = "jsonl") -> Path:
-        """Return the path of a file of this shard: records, journal, ledger or timing."""
+        """Return the path of this shard's file with a name, such as `records` or `ledger`."""
         return self.path / (f"{name}.{self.shard}.{suffix}" if self.shard else f"{name}.{suffix}")
 
     def files(self, name: str) -> list[Path]:
-        """Return the files with this name from all shards, the file of the unsharded run first."""
+        """Return the files with a name of all shards; the file of the unsharded run comes first."""
         return sorted(self.path.glob(f"{name}.jsonl")) + sorted(self.path.glob(f"{name}.*.jsonl"))
 
     def rows(self) -> dict[str, Row]:
-        """Return the stored row of each question id; if there are two, the more complete row."""
+        """Return the stored result of each question, by id; the most complete of several."""
         rows: dict[str, Row] = {}
         for path in (*self.files("records"), *self.files("journal")):
             for row in read_lines(path):
@@ -92,21 +92,21 @@ class RunFolder:
         return rows
 
     def finished_questions(self, answering: bool) -> set[str]:
-        """Return the ids of the questions answered, or retrieved if not `answering`."""
+        """Return the ids of the questions that were answered, or at least retrieved."""
         enough = {"answered"} if answering else {"answered", "retrieved"}
         return {name for name, row in self.rows().items() if row["status"] in enough}
 
     def append(self, row: Row, timing: Iterable[Row], contexts: Iterable[Row] = ()) -> None:
-        """Store a finished question, the seconds of its steps and the texts of its context."""
+        """Append a question's result, the seconds of its steps and the texts of its context."""
         self.path.mkdir(parents=True, exist_ok=True)
         append_lines(self.file("timing"), timing)
         append_lines(self.file("contexts"), contexts)
         append_lines(self.file("journal"), [row])
 
     def finish(self, order: Sequence[str]) -> None:
-        """Write the records and contexts of this shard in question order; delete its journal.
+        """Move the journal into records and contexts that are sorted in question `order`.
 
-        An unsharded run merges the files of all shards.
+        A shard does so with its own files; an unsharded run merges the files of all shards.
         """
         rows, records, contexts = self.rows(), self.file("records"), self.file("contexts")
         parts = [*self._parts("records"), *self._parts("journal")]
@@ -127,16 +127,15 @@ class RunFolder:
     def exclusive(self) -> Iterator[None]:
         """Lock this shard of the run; raises RunLocked if another process works on it.
 
-        An unsharded run excludes all shards, and shards of different totals exclude each other,
-        because they would answer the same questions. A process takes its own lock before it checks
-        the locks of other processes.
+        An unsharded run excludes all shards. Shards of different divisions (1/4 and 1/5) exclude
+        each other, because they share questions.
         """
         own, division = self.file("run", "lock"), self.shard.partition("-of-")[2]
         refusal = (
             f"Another process runs {self.path}. Wait for it, or split the work: start four "
             "processes with shard=1/4 to shard=4/4."
         )
-        with file_lock(own, refusal):
+        with file_lock(own, refusal):  # taken first, so that two processes cannot both pass
             allowed = {own, *self.path.glob(f"run*-of-{division}.lock" if division else own.name)}
             for path in sorted(set(self.path.glob("run*.lock")) - allowed):
                 with file_lock(path, refusal, _SECONDS_OF_A_LOOK):
@@ -144,7 +143,7 @@ class RunFolder:
             yield
 
     def timing(self) -> list[Row]:
-        """Return the timing rows of all shards."""
+        """Return the seconds of each question and step, from all shards."""
         return [row for path in self.files("timing") for row in read_lines(path)]
 
     def metrics(self) -> dict[str, Any]:
@@ -154,9 +153,9 @@ class RunFolder:
     def write_metrics(
         self, metrics: Mapping[str, Any], *, keep_wider: bool = False
     ) -> dict[str, Any]:
-        """Write and return `metrics.json`, with the stored `selections`.
+        """Write and return `metrics.json`; stored `selections` stay in it.
 
-        `keep_wider` keeps a stored scoring of more questions or answers.
+        With `keep_wider`, stored metrics over more questions or answers are not overwritten.
         """
         stored = self.metrics()
         selections = {SELECTED: stored[SELECTED]} if SELECTED in stored else {}
@@ -166,7 +165,7 @@ class RunFolder:
         return new
 
     def add_selection(self, selection: Mapping[str, Any]) -> list[dict[str, Any]]:
-        """Record in `selections` that this run won a sweep, and return all selections."""
+        """Record that a sweep selected this run; return all recorded selections."""
         stored = self.metrics()
         selections: list[dict[str, Any]] = stored.get(SELECTED, [])
         if selection not in selections:
@@ -175,17 +174,17 @@ class RunFolder:
         return selections
 
     def write_json(self, name: str, value: Mapping[str, Any]) -> None:
-        """Write a JSON file of the folder atomically."""
+        """Write a JSON file into the folder."""
         text = json.dumps(dict(value), indent=1, sort_keys=True, ensure_ascii=False)
         write_whole(self.path / name, text + "\n")
 
     def write_config(self, settings: Mapping[str, Any]) -> None:
-        """Write `config.yaml` atomically."""
+        """Write the settings of the run to `config.yaml`."""
         text = yaml.safe_dump(dict(settings), sort_keys=False, allow_unicode=True)
         write_whole(self.path / CONFIG, text)  # not sorted: the order of steps counts
 
     def config(self) -> dict[str, Any]:
-        """Return the settings of the run; raises DamagedRun."""
+        """Return the settings in `config.yaml`; raises DamagedRun if they cannot be read."""
         path = self.path / CONFIG
         try:
             values = read_yaml(path.read_text(encoding="utf-8"), CONFIG)
@@ -195,7 +194,7 @@ class RunFolder:
 
 
 def paths_of(value: Any, path: str = "", *, lists: bool = False) -> dict[str, Any]:
-    """Return the leaves of nested mappings by path; with `lists`, of nested lists too.
+    """Return the values in nested mappings by dotted path; with `lists`, in nested lists too.
 
     >>> paths_of({"graph": {"per": "all"}, "cuts": [2, 5]})
     {'graph.per': 'all', 'cuts': [2, 5]}
@@ -233,12 +232,12 @@ def _lines(rows: Iterable[Row]) -> str:
 
 
 def write_rows(path: Path, rows: Iterable[Row]) -> None:
-    """Write a JSON-lines file atomically."""
+    """Write rows to a JSON-lines file."""
     write_whole(path, _lines(rows))
 
 
 def append_lines(path: Path, rows: Iterable[Row]) -> None:
-    """Append JSON lines in one write, on a new line if a kill left the last line unfinished."""
+    """Append rows to a JSON-lines file in one write, after an incomplete line on a new line."""
     if not (text := _lines(rows)):
         return
     with path.open("a+b") as file:
@@ -250,7 +249,7 @@ def append_lines(path: Path, rows: Iterable[Row]) -> None:
 
 
 def read_lines(path: Path) -> Iterator[Row]:
-    """Yield the rows of a JSON-lines file; skip lines that are not JSON mappings."""
+    """Yield the mappings in a JSON-lines file, if it exists; skip all other lines."""
     if not path.is_file():
         return
     for line in path.read_text(encoding="utf-8", errors="replace").split("\n"):
@@ -265,7 +264,7 @@ def read_lines(path: Path) -> Iterator[Row]:
 
 
 def write_whole(path: Path, text: str) -> None:
-    """Write a file atomically: readers see the old or the new content. Creates its folder."""
+    """Write a file, and its folder if missing; readers see the old or the new content."""
     path.parent.mkdir(parents=True, exist_ok=True)
     new = path.with_name(f"{path.name}.{os.getpid()}.new")
     new.write_text(text, encoding="utf-8", errors="replace")
@@ -273,20 +272,17 @@ def write_whole(path: Path, text: str) -> None:
 
 
 def is_narrower(new: Mapping[str, Any], stored: Mapping[str, Any]) -> bool:
-    """Return whether `new` covers a strict subset of the questions and answers of `stored`.
+    """Return whether `new` covers fewer questions or answers than `stored`, and no others.
 
-    The two parts of a split do not cover each other, nor do splits with different shares.
+    Dev and test part of a split do not cover each other, nor do splits with different shares.
     """
     return bool(stored) and _covers(stored, new) and not _covers(new, stored)
 
 
 def _covers(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
     limits = [math.inf if each["limit"] is None else each["limit"] for each in (one, other)]
-    whole = one.get("split", "all") == "all" and one["limit"] is None
-    same = _part(one) == _part(other) and limits[0] >= limits[1]
+    splits = [each.get("split", "all") for each in (one, other)]
+    whole = splits[0] == "all" and one["limit"] is None
+    shares_agree = splits[0] == "all" or one.get("dev_share") == other.get("dev_share")
+    same = splits[0] == splits[1] and shares_agree and limits[0] >= limits[1]
     return (whole or same) and one["answered"] >= other["answered"]
-
-
-def _part(metrics: Mapping[str, Any]) -> tuple[object, object]:
-    split = metrics.get("split", "all")
-    return split, metrics.get("dev_share") if split != "all" else None

@@ -1,4 +1,4 @@
-"""Import of external results as runs, and export of runs as TREC and BEIR files."""
+"""Import results of other systems as runs, and export runs as TREC and BEIR files."""
 
 import csv
 import hashlib
@@ -20,7 +20,7 @@ from graphrag_bench.values import Question
 from graphrag_bench.version import commit
 
 METHOD = "imported-"
-"""Prefix of the method of an imported run."""
+"""Prefix of the method's name in an imported run."""
 MOST_UNMATCHED = 0.01
 TREC, QRELS = "run.trec", "qrels.trec"
 _NOTHING: dict[str, Any] = {
@@ -32,11 +32,11 @@ _NOTHING: dict[str, Any] = {
     "build_rates": {}, "estimate": {}, "prices": {},
     "cost": {"stages": {}, "steps": {}, "questions": {}, "models": [], "mixed": False},
 }  # fmt: skip
-"""Values in `metrics.json` of what is unknown of an imported run."""
+"""Placeholders in `metrics.json` for values that an imported run does not have."""
 
 
 class ResultsFile(NamedTuple):
-    """A file of results, with the name of the system and where it was published."""
+    """A file of results with the name of the system and the address of the publication."""
 
     file: Path
     title: str
@@ -50,10 +50,11 @@ def import_run(
     *,
     allow_unmatched: bool = False,
 ) -> StoredRun:
-    """Store and score the rankings and answers of a file as a run of a data set.
+    """Store and score the rankings and answers in a file as a run on a data set.
 
-    The key is a digest of corpus, questions, file, title and reference. Raises UserError for a
-    blank title, an invalid file, and, unless `allow_unmatched`, more than 1 % unknown passages.
+    The run's key is a digest of corpus, questions, file, title and reference. Raises UserError for
+    a blank title, an invalid file, and, unless `allow_unmatched`, if more than 1 % of the passages
+    match no document.
     """
     name = source.title.strip()
     if not name:
@@ -115,12 +116,13 @@ def _row(question: Question, ranking: Ranking) -> Row:
 
 
 def export_trec(run: StoredRun, folder: Path) -> int:
-    """Write `run.trec` and `qrels.trec` of the scored questions; return their number.
+    """Write the rankings of a run to `run.trec` and its gold to `qrels.trec`; return their number.
 
-    Without the data set, all questions are written and `qrels.trec` is omitted. A question without
-    documents has `NO_PASSAGE`. Documents with the same rank share a score; trec_eval sorts them by
-    name. A file of several documents has its own name. Raises UserError for a run without
-    rankings, for alternative documents, and for a name with white space.
+    If the data set cannot be read, `qrels.trec` is omitted and all stored questions are written,
+    else the scored questions. A question without documents gets the placeholder `NO_PASSAGE`.
+    Documents with the same rank have the same score, and trec_eval sorts them by name. A gold item
+    of several documents is written under its own name. Raises UserError for a run without rankings,
+    for gold with alternative documents, and for a name with white space.
     """
     scored = set(scored_questions(run)) if run.dataset else set(run.rows)
     rows = [row for name, row in run.rows.items() if name in scored and "documents" in row]
@@ -147,10 +149,10 @@ def export_trec(run: StoredRun, folder: Path) -> int:
 def export_beir(run: StoredRun, folder: Path) -> int:
     """Write the data set of a run in BEIR's layout; return the number of questions.
 
-    All documents, questions and grades are written; gold answers, scopes and aliases have no place
-    in this layout. A question without gold documents has `NO_PASSAGE` with score 0 in the qrels, so
-    the export asks it too; other scores below 1 are not kept. Raises UserError if the data set
-    cannot be read, for alternative documents, and for a folder with other files than TREC's.
+    The layout has no place for gold answers, aliases and scopes. A question without gold documents
+    gets the placeholder `NO_PASSAGE` with score 0, because BEIR asks only questions in the qrels.
+    Raises UserError if the data set cannot be read, for gold with alternative documents, and for a
+    folder with files other than those of `export_trec`.
     """
     data = run.require_dataset()
     for name, gold in data.gold.items():
@@ -176,7 +178,7 @@ def export_beir(run: StoredRun, folder: Path) -> int:
 def _refuse_alternatives(layout: str, question: str, alternatives: list[str]) -> None:
     if alternatives:
         raise UserError(
-            f"Question '{question}' accepts any document of '{alternatives[0]}', but {layout} "
+            f"Any document of '{alternatives[0]}' is right for question '{question}', but {layout} "
             "qrels cannot hold alternatives."
         )
 

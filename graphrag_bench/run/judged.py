@@ -1,4 +1,4 @@
-"""Judged values of a run's answers, stored in `judged.jsonl`."""
+"""Scores that a judge model gave the answers of a run, stored in `judged.jsonl`."""
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -9,12 +9,12 @@ from graphrag_bench.run.folder import Row, RunFolder, read_lines
 
 JUDGED = "judged.jsonl"
 """File with a row for each question, metric and judge: `question`, `metric`, `value` (0 to 1, or
-null with `missing` and `reason`), `judge` (model identity), `how` (fingerprint of the prompts),
-`of` (fingerprint of the judged texts)."""
+null with `missing` and `reason`), `judge` (model identity), `how` (digest of the prompts) and `of`
+(digest of the judged texts)."""
 
 
 def judged_rows(folder: Path) -> list[Row]:
-    """Return the last row for each question, metric, judge and prompt set, in file order."""
+    """Return the last row of each question, metric, judge and set of prompts, in file order."""
     latest: dict[tuple[object, ...], Row] = {}
     for row in read_lines(folder / JUDGED):
         key = tuple(row.get(name) for name in ("question", "metric", "judge", "how"))
@@ -24,9 +24,9 @@ def judged_rows(folder: Path) -> list[Row]:
 
 
 def judged_values(rows: Iterable[Row]) -> dict[str, dict[str, dict[str, float | None]]]:
-    """Return judged values by judge, metric and question; do not average None (missing).
+    """Return the judged values by judge, metric and question; None for an unreadable reply.
 
-    If rows differ only in their prompts, the last row is used.
+    Of rows that differ only in their prompts, the last counts.
     """
     judges: dict[str, dict[str, dict[str, float | None]]] = {}
     for row in rows:
@@ -36,7 +36,10 @@ def judged_values(rows: Iterable[Row]) -> dict[str, dict[str, dict[str, float | 
 
 
 def sort_rows(rows: Iterable[Row], questions: Sequence[str], metrics: Sequence[str]) -> list[Row]:
-    """Sort rows by question, metric and judge, in the given orders; unknown names come last."""
+    """Sort rows in the given orders of questions and metrics, then by judge.
+
+    Names that an order lacks come last.
+    """
     first, second = ({name: at for at, name in enumerate(of)} for of in (questions, metrics))
 
     def place(row: Row) -> tuple[object, ...]:
@@ -48,11 +51,11 @@ def sort_rows(rows: Iterable[Row], questions: Sequence[str], metrics: Sequence[s
 
 
 def judged_scores(folder: RunFolder) -> dict[str, dict[str, float | None]]:
-    """Return the value (0 to 1) of each question and metric; None for an unreadable reply.
+    """Return the judged values (0 to 1) by question and metric; None for an unreadable reply.
 
-    Of several rows the last row counts. With several judges of a metric its name has the judge
-    ("judged_correctness by MODEL"). Raises UserError for a row without question, metric or value, a
-    value out of range, and a metric that is computed, not judged.
+    The last of several rows counts. If a metric has several judges, its name includes the judge
+    ("judged_correctness by MODEL"). Raises UserError for an invalid row and for a metric that is
+    computed without a judge.
     """
     path = folder.path / JUDGED
     rows = list(read_lines(path))
@@ -71,8 +74,8 @@ def judged_scores(folder: RunFolder) -> dict[str, dict[str, float | None]]:
 
 def _fault(row: Row) -> str:
     if not {"question", "metric", "value"} <= set(row):
-        return "question, metric and value are needed"
+        return "it needs question, metric and value"
     value = row["value"]
     if value is not None and not (isinstance(value, int | float) and 0 <= value <= 1):
-        return f"value {value!r}: a number from 0 to 1, or null, is needed"
+        return f"value {value!r} is neither a number from 0 to 1 nor null"
     return f"'{row['metric']}' is computed, not judged" if row["metric"] in ANSWER_METRICS else ""

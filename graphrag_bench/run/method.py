@@ -1,4 +1,4 @@
-"""A method file: its parameters, its steps and the variants of its artifacts."""
+"""The file of a method: its parameters, its steps and the variants of its artifacts."""
 
 import re
 from collections.abc import Mapping
@@ -32,10 +32,10 @@ from graphrag_bench.run.folder import paths_of
 class MethodKeys(BaseModel):
     """The keys of a method's file other than parameters and steps.
 
-    `title` is its name in tables; `page` the folder of methods/ with its page, by default `name`;
-    `role` makes it a reference row; `given` fills a slot before the first step; `prompts` is a
-    folder of prompts that replace its own. `verified`: it was checked against its paper or code;
-    tables mark other methods.
+    `title` is the name in tables. `page` is the folder of the method in methods/, by default its
+    name. `role` makes it a reference method, which other methods are compared with. `given` fills a
+    slot before the first step. `prompts` is a folder of files that replace the method's prompts.
+    `verified` is true if the method was checked against its paper or code.
     """
 
     name: StrictStr
@@ -49,22 +49,22 @@ class MethodKeys(BaseModel):
 
     @property
     def first_slots(self) -> frozenset[str]:
-        """The slots that have a value before the first step."""
+        """Names of the slots that have a value before the first step."""
         return frozenset({FIRST_SLOTS[self.given]} if self.given else ())
 
 
 _REFERENCE = re.compile(r"(?:\bmethod[.\[]|\$\{\.+)(\w+)")
 RESERVED = frozenset({*MethodKeys.model_fields, "budget", FILE, *KEYS, *STAGES})
 FIRST_SLOTS = {"gold_chunks": "chunks"}
-"""The slot that each value of `given` fills."""
+"""The slot that each value of the key `given` fills."""
 
 
 @dataclass(frozen=True)
 class Method:
-    """A method: its keys, its parameters by name, and its pipeline.
+    """A method with its parameters and its pipeline.
 
-    `pooled` is true if its relationships are pooled. `edits` lists the differences from the steps
-    in its file; an edited method has them in its name and title, and has no role.
+    `pooled` is true with path pooling. `edits` lists the differences from the steps in its file; an
+    edited method has them in its name and title, and has no role.
     """
 
     keys: MethodKeys
@@ -75,23 +75,23 @@ class Method:
 
     @property
     def name(self) -> str:
-        """The name of the method in commands."""
+        """The name of the method, with its edits."""
         return f"{self.keys.name} {self.edits}".strip()
 
     @property
     def title(self) -> str:
-        """The name of the method in tables."""
+        """The name of the method in tables, with path pooling and edits."""
         pooled = " + pooling" * self.pooled
         return f"{self.keys.title or self.keys.name}{pooled} {self.edits}".strip()
 
     @property
     def role(self) -> str:
-        """The role of the method as a reference row; "" if it has none."""
+        """The role as a reference method: `floor`, `baseline` or `ceiling`; "" without a role."""
         return "" if self.edits else self.keys.role or ""
 
 
 def read_keys(config: Mapping[str, Any]) -> MethodKeys:
-    """Return the keys of a method; raises UserError for invalid values."""
+    """Return the keys of a method's file; raises UserError for invalid values."""
     try:
         return MethodKeys.model_validate(dict(config))
     except ValidationError as error:
@@ -103,11 +103,10 @@ def read_keys(config: Mapping[str, Any]) -> MethodKeys:
 def edits_of(
     settings: RunSettings, file: Mapping[str, Any] | None, pipeline: Pipeline, options: StepOptions
 ) -> str:
-    """Return the differences between a pipeline and its method's file, e.g. `+ chunk.head`.
+    """Return the differences between a pipeline and the method's file, e.g. `+ chunk.head`.
 
     The file is read with the profile, fidelity, pooling and parameters of the run. The text names
-    added and removed operators, and changed settings that no parameter sets; it is "" without
-    differences.
+    added and removed operators and changed settings; it is "" without differences.
     """
     if file is None or file.get("name") != settings.method.get("name"):
         return ""
@@ -139,7 +138,7 @@ def edits_of(
 
 
 def able_to_pool() -> list[str]:
-    """Return the names of the methods with a `path_pooling` step."""
+    """Return the names of the methods that path pooling (`pooling=`) can be used with."""
     return [name for name in names("method") if _pools(method_file(name))]
 
 
@@ -150,7 +149,7 @@ def _pools(node: object) -> bool:
 
 
 def unresolved(config: Mapping[str, Any]) -> list[str]:
-    """Return a problem for each interpolation of a method that could not be resolved."""
+    """Return a message for each interpolation of a method that could not be resolved."""
     known = [f"method.{key}" for key in config if key not in RESERVED]
     texts = [text for text in paths_of(config, lists=True).values() if isinstance(text, str)]
     return [
@@ -161,7 +160,7 @@ def unresolved(config: Mapping[str, Any]) -> list[str]:
 
 
 def check_prompts(folder: Path, pipeline: Pipeline) -> None:
-    """Raise UserError if no file of a folder has the name of a prompt of the pipeline."""
+    """Raise UserError for a folder in which no file has the name of a prompt of the pipeline."""
     if not folder.is_dir():
         raise UserError(f"method.prompts: no folder '{folder}'.")
     values = [value for op in pipeline.operators() for value in op.settings.values()]
@@ -177,7 +176,8 @@ def check_prompts(folder: Path, pipeline: Pipeline) -> None:
 
 def check_parameters(file: Mapping[str, Any], config: Mapping[str, Any]) -> None:
     """Raise UserError for parameters in `config` that a method's file lacks or no step reads."""
-    name, parameters = file["name"], _parameters(file)
+    stages, name = unknown_stages(file), file["name"]
+    parameters = [key for key in file if key not in RESERVED and key not in stages]
     problems = [
         f"There is no setting 'method.{key}' in '{name}'. "
         + did_you_mean(key, sorted({*file, *RESERVED}), sorted(set(file) - RESERVED))
@@ -194,13 +194,8 @@ def check_parameters(file: Mapping[str, Any], config: Mapping[str, Any]) -> None
     raise_problems(problems, f"method '{name}'")
 
 
-def _parameters(file: Mapping[str, Any]) -> list[str]:
-    stages = unknown_stages(file)
-    return [key for key in file if key not in RESERVED and key not in stages]
-
-
 def references(value: object) -> set[str]:
-    """Return the names of the parameters that interpolations in a value refer to.
+    """Return the names of the parameters that a value refers to (`${method.NAME}`).
 
     >>> references([{"op": "chunk.bm25", "top_k": "${method.top_k}"}, "chunk.head"])
     {'top_k'}
@@ -210,25 +205,25 @@ def references(value: object) -> set[str]:
 
 
 RICH_TYPES = ("organization", "person", "geo", "event", "category")
-"""Entity types of a rich knowledge graph, as in the code of LightRAG, PathRAG and PathCoRAG;
-nano-graphrag, PankRAG and HiRAG, which make textual graphs, have no `category`."""
+"""Default entity types of a rich knowledge graph, as in the code of LightRAG, PathRAG and
+PathCoRAG; nano-graphrag, PankRAG and HiRAG have no `category`."""
 _DEFAULTS: Mapping[str, Any] = {"extraction": "auto", "text_extraction": "auto"}
 
 Choices = dict[str, dict[str, Any]]
 
 
 def extractions() -> frozenset[str]:
-    """Return the resources that are extracted from texts; an imported graph replaces them."""
+    """Return the names of the resources extracted from texts, which an imported graph replaces."""
     return frozenset(name for name in resources() if name.endswith("extraction"))
 
 
 def artifact_choices(
     settings: RunSettings, of_method: Mapping[str, Any], dataset: Dataset
 ) -> Choices:
-    """Return the variant and settings of each resource, from the method, then from the run.
+    """Return the variant and settings of each artifact.
 
-    `of_method` is the `build` of the method. Raises UserError for a choice that is neither a name
-    nor a mapping, and for an imported graph that conflicts with other settings.
+    The run overrides `build` of the method (`of_method`). Raises UserError for a choice that is
+    neither a name nor a mapping, and for an imported graph that conflicts with other settings.
     """
     merged: Choices = {}
     chunking = {"chunk_table": settings.chunking}
@@ -264,7 +259,7 @@ def _imported_choices(settings: RunSettings) -> dict[str, str]:
 
 
 def complete(choices: Choices, dataset: Dataset) -> None:
-    """Replace `auto` by variants, and set the choices that follow from the graph.
+    """Replace `auto` by variants, and add the choices that follow from the graph.
 
     An extraction reads the facts of a synthetic world, else the triples of the data set, else its
     OpenIE file, else the names that the tagger finds. A graph is made from the triples of the data

@@ -1,4 +1,4 @@
-"""Checks of a run's models with a few small calls, without cache, budget and ledger."""
+"""Test the models of a run with a few small calls; no call is cached or charged to a budget."""
 
 import time
 from collections.abc import Callable
@@ -36,14 +36,14 @@ _PASSAGE = "Marie Curie was born in Warsaw in 1867 and taught at the University 
 
 
 class City(BaseModel):
-    """Reply to the city prompt."""
+    """Reply to the prompt `city.j2`."""
 
     city: str
 
 
 @dataclass(frozen=True)
 class Check:
-    """One check of a model (`part`), with what was observed or what to fix."""
+    """Check of a model (`part`); `text` is the observation, or what to fix if it failed."""
 
     part: str
     name: str
@@ -52,7 +52,7 @@ class Check:
 
 
 def check_models(settings: RunSettings) -> list[Check]:
-    """Check the models of a run; a model is not checked further after a failure.
+    """Check the models of a run; the first failed check of a model is its last.
 
     Raises UserError for invalid model settings before the first call.
     """
@@ -75,7 +75,7 @@ def _check(part: str, name: str, work: Callable[[], str]) -> Check:
 
 
 def _language_model(part: str, model: ChatModel) -> list[Check]:
-    if isinstance(model, Scripted | Replay):  # these know the prompts of a run alone
+    if isinstance(model, Scripted | Replay):  # they only reply to prompts of a run
         return [_check(part, "replies", lambda: f"stored: {model.identity}")]
     checks = [_check(part, "chat", lambda: _chat(model))]
     if checks[0].passed:
@@ -86,7 +86,6 @@ def _language_model(part: str, model: ChatModel) -> list[Check]:
 
 
 def _chat(model: ChatModel) -> str:
-    """Check the window with a long prompt; return the window and the speed."""
     window = model.window
     if window is not None and window < LONG_PROMPT:
         raise UserError(f"The window has {window} tokens. {_TOO_SMALL}")

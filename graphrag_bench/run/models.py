@@ -1,4 +1,4 @@
-"""The models of a run, made on first use, so that a finished run loads no model."""
+"""The models of a run, loaded on first use, so that a finished run loads no model."""
 
 import copy
 import json
@@ -35,28 +35,24 @@ from graphrag_bench.world.dataset import training_worlds
 
 T = TypeVar("T")
 MOST_OF_A_KIND = 2
-"""Cached models of a group and files of a kind: the models of this run and of the previous run."""
+"""Number of cached objects of a kind, such as embedders: those of this and of the previous run."""
 MOST_BYTES = 2**30
-"""Size on disk of the cached artifacts."""
+"""Maximum size on disk of the artifacts in memory."""
 LEAST_BYTES = MOST_BYTES // 64
-"""Minimum weight of an artifact: bounds the memory maps of thousands of scopes."""
+"""Minimum size that an artifact counts as: bounds the memory maps of thousands of scopes."""
 _OWN = ("corpus", "openie", "training")
-"""Resources that differ from corpus to corpus."""
+"""Resources that differ between the corpora of scopes."""
 _CHARGED = ("embedder", "llm", "llm_build", "ledger", "budget")
-"""Resources that count the calls of a run."""
+"""Resources that count the model calls of a run."""
 _RELEASED = (*_CHARGED, "nlp", "cross_encoder", "llm_judge", "tokenizer", "replies")
-"""Resources that a finished run releases."""
 _BARE = ("llm", "llm_build", "llm_judge", "embedder", "nlp")
-"""Models whose identity needs no cache."""
+"""Models whose identity is known without opening the cache."""
 _CODED = ("llm", "llm_build", "embedder", "nlp", "cross_encoder")
 """Models that may be classes of the user (`_target_`)."""
 
 
 class Models(Mapping[str, Any]):
-    """Resources that are not built, by name: the corpus, files to import, and models.
-
-    Each object is created at its first look-up.
-    """
+    """The models of a run, its corpus and its files to import, by name; loaded at first look-up."""
 
     NAMES = (
         "corpus", "openie", "import_from", "training", "embedder", "nlp",
@@ -77,13 +73,13 @@ class Models(Mapping[str, Any]):
         self._trial = 0
 
     def over_corpus(self, dataset: Dataset) -> "Models":
-        """Return the same models over another corpus, with the same cache, budget and ledger."""
+        """Return the same models, cache, budget and ledger with another corpus."""
         other = copy.copy(self)
         other.corpus, other._first = dataset, self._first or self
         return other
 
     def on_trial(self, trial: int) -> "Models":
-        """Return the models of a further repeat of the answering model, with their own ledger."""
+        """Return the models of a later repeat of a run, with their own ledger."""
         other = copy.copy(self)
         other._drop(_CHARGED)
         other.gates, other._trial = {}, trial
@@ -95,9 +91,10 @@ class Models(Mapping[str, Any]):
         earlier: Callable[[], Sequence[Path]],
         others: Callable[[], Sequence[Path]] = tuple,
     ) -> None:
-        """Write calls to `ledger`; the costs in `ledger`, `earlier` and `others` count as spent.
+        """Record calls in the file `ledger`, and reset the counts of failed calls.
 
-        `others` are the ledgers of other processes of the same run. Failures are counted from 0.
+        The budget counts costs in `ledger`, in `earlier` ledgers of this run, and in `others`, the
+        ledgers of other processes that work on the run.
         """
         self.gates.clear()
         if self.ledger_path != ledger:
@@ -105,7 +102,7 @@ class Models(Mapping[str, Any]):
         self.ledger_path, self.earlier, self.others = ledger, earlier, others
 
     def release(self) -> None:
-        """Release models, files and the ledger; the process cache keeps shared models and files."""
+        """Drop models, open files and the ledger; the process cache keeps those that are shared."""
         self._drop(_RELEASED)
 
     def _drop(self, names: Sequence[str]) -> None:
@@ -126,7 +123,7 @@ class Models(Mapping[str, Any]):
 
     @cached_property
     def embedder(self) -> Embedder:
-        """The embedder with its vector store; an embedding API uses the cache and budget too."""
+        """The embedder with its cache of vectors; an embedding API is charged to the budget."""
         model: Embedder = self.unwrapped("embedder")
         if isinstance(model, OpenAIEmbedder):
             log = self.ledger.logger("embedding", "embedder", kind="embedding")
@@ -139,7 +136,7 @@ class Models(Mapping[str, Any]):
 
     @cached_property
     def nlp(self) -> Nlp:
-        """The tagger and parser with its store of sentences."""
+        """The tagger and parser with its cache of sentences."""
         tagger: Nlp = self.unwrapped("nlp")
         count, backend = self.settings.nlp_workers, self.settings.parallel
         in_processes = isinstance(tagger, Spacy) and not tagger.on_gpu
@@ -154,31 +151,31 @@ class Models(Mapping[str, Any]):
 
     @cached_property
     def cross_encoder(self) -> CrossEncoder:
-        """The cross-encoder that scores passages for a question."""
+        """The cross-encoder that reranks passages."""
         model: CrossEncoder = self.unwrapped("cross_encoder")
         return model
 
     @cached_property
     def tokenizer(self) -> Tokenizer:
-        """The tokenizer that counts context budgets, chosen by the name of the language model."""
+        """The tokenizer for context budgets, chosen by the name of the answering model."""
         named = self.settings.llm.get("tokenizer"), self.identity("llm")
         return self.shared.get_or_make("tokenizer", named, lambda: tokenizer_of(*named))
 
     @cached_property
     def llm(self) -> ChatModel:
-        """The model that answers, in the current repeat."""
+        """The model that answers questions."""
         return self._language_model("llm", self._trial)
 
     @cached_property
     def llm_build(self) -> ChatModel:
-        """The model that builds artifacts; by default the model that answers."""
+        """The model that builds graphs and other artifacts; by default the answering model."""
         if self.settings.llm_build is None:
             return self._language_model("llm") if self._trial else self.llm
         return self._language_model("llm_build")
 
     @cached_property
     def llm_judge(self) -> ChatModel:
-        """The model that judges; raises UserError if no judge is set."""
+        """The model that judges answers; raises UserError if no judge is set."""
         return self._language_model("llm_judge")
 
     def _language_model(self, group: str, trial: int = 0) -> ChatModel:
@@ -194,13 +191,13 @@ class Models(Mapping[str, Any]):
 
     @property
     def batch(self) -> BatchFile | None:
-        """The file of requests that are written instead of sent, or None."""
+        """The file that requests are written to instead of being sent, or None."""
         path = self.settings.cache.batch
         return self.shared.get_or_make("batch", path, lambda: BatchFile(path)) if path else None
 
     @cached_property
     def replies(self) -> Cache | None:
-        """The store of paid replies, or None with cache.mode=off."""
+        """The cache of model replies, or None with cache.mode=off."""
         return self._store("replies.sqlite", self.settings.cache.path)
 
     def _store(self, name: str, other: str | None = None) -> Cache | None:
@@ -214,12 +211,12 @@ class Models(Mapping[str, Any]):
 
     @cached_property
     def ledger(self) -> Ledger:
-        """The ledger of this run's calls; `charge` sets it."""
+        """The ledger that records each call; `charge` sets its file."""
         return Ledger(self.ledger_path)
 
     @cached_property
     def budget(self) -> Budget:
-        """The budget of the run minus the costs in its ledgers."""
+        """The budget of the run, less the costs in its ledgers."""
         limits = self.settings.budget
         if limits.tokens is None and limits.usd is None:
             return Budget()
@@ -229,7 +226,7 @@ class Models(Mapping[str, Any]):
 
     @property
     def openie(self) -> Any:
-        """The OpenIE file of the data set; raises UserError if it has no OpenIE file."""
+        """The OpenIE file of the data set; raises UserError if it has none."""
         if self.corpus.openie is None:
             raise UserError(
                 f"Data set '{self.corpus.name}' has no OpenIE file: set dataset.openie=FILE or "
@@ -239,12 +236,12 @@ class Models(Mapping[str, Any]):
 
     @property
     def training(self) -> TrainingSet:
-        """Training questions with gold, never the run's questions; raises UserError without any."""
+        """Training questions with gold, none of them of the run; raises UserError without any."""
         return (training_worlds if self.corpus.synthetic else training_set)(self.corpus)
 
     @property
     def import_from(self) -> Path:
-        """The file or folder of the graph to import; raises UserError if no path is set."""
+        """The file or folder of the graph to import; raises UserError if none is set."""
         if self.settings.graph.import_from is None:
             raise UserError("An imported graph needs graph.import_from=PATH.")
         return file_of(Path(self.settings.graph.import_from))
@@ -256,9 +253,9 @@ class Models(Mapping[str, Any]):
         return Checkpoint(graph.checkpoint or "", graph.checkpoint_revision)
 
     def unwrapped(self, group: str) -> Any:
-        """Return the model of a group without cache and budget.
+        """Return the model of a setting such as `llm_build`, without cache and budget.
 
-        `llm_build` falls back to `llm`; a missing judge raises UserError.
+        `llm_build` falls back to `llm`. Raises UserError if no judge is set.
         """
         config: Mapping[str, Any] | None = getattr(self.settings, group)
         if config is None and group == "llm_build":
@@ -278,9 +275,9 @@ class Models(Mapping[str, Any]):
         return model
 
     def identity(self, name: str) -> str:
-        """Return the identity of a resource in keys; it has no address, API key or path.
+        """Return the name or digest of a model, corpus or file, without addresses, keys or paths.
 
-        Loads no weights. Raises UserError for a model that is not installed.
+        No weights are loaded. Raises UserError for a model that is not installed.
         """
         if name == "corpus":
             return self.corpus.corpus_digest
@@ -294,9 +291,9 @@ class Models(Mapping[str, Any]):
         return str(model.identity)
 
     def identity_of(self, name: str) -> str:
-        """Return the text that identifies a resource in keys.
+        """Return `identity` for the keys of runs and artifacts.
 
-        For a model of a user's class it includes the code of the class.
+        It includes the code of the class if the model is of a user's class.
         """
         return identity_of(self.unwrapped(name)) if name in _CODED else self.identity(name)
 
@@ -304,7 +301,7 @@ class Models(Mapping[str, Any]):
 class ProcessCache:
     """LRU cache of data sets, models and artifacts, keyed by their settings.
 
-    Evicted entries are closed. `finished` has the cells that this process has finished.
+    Evicted entries are closed. `finished` has the runs that this process has finished.
     """
 
     def __init__(self) -> None:
@@ -314,7 +311,7 @@ class ProcessCache:
         self._kinds: dict[str, _Recent[Any]] = {}
 
     def dataset(self, settings: RunSettings) -> Dataset:
-        """Return the data set of a run; raises UserError for any fault except in the gold."""
+        """Return the data set of a run; raises UserError for any fault outside its gold."""
         name = dataset_key(settings.dataset, settings.paths.home)
         known = self.datasets.get(name)
         if not isinstance(known, Dataset):
@@ -323,12 +320,16 @@ class ProcessCache:
         return known
 
     def get_or_make(self, kind: str, settings: object, make: Callable[[], T]) -> T:
-        """Return the cached object of a kind with these settings, or make it."""
+        """Return the cached object of a kind with these settings; call `make` if there is none."""
         recent: _Recent[T] = self._kinds.setdefault(kind, _Recent(MOST_OF_A_KIND))
-        return recent.get(key_of(settings), make, _weight)
+
+        def weight(model: object) -> int:  # two models of vLLM do not fit on the GPU
+            return MOST_OF_A_KIND if isinstance(model, Vllm) else 1
+
+        return recent.get(key_of(settings), make, weight)
 
     def load(self, produces: Any, folder: Path) -> Any:
-        """Load an artifact; the object is cached until the artifact is built again."""
+        """Load an artifact from its folder; reuse the object until the artifact is built again."""
         stat = (folder / RECIPE).stat()
         key = produces, str(folder.absolute()), stat.st_ino, stat.st_mtime_ns
 
@@ -338,7 +339,7 @@ class ProcessCache:
         return self._artifacts.get(key, lambda: load_artifact(produces, folder), weight)
 
     def close(self) -> None:
-        """Empty the cache; close models and files."""
+        """Empty the cache, and close the models and files in it."""
         self.datasets.clear()
         self.finished.clear()
         for recent in (self._artifacts, *self._kinds.values()):
@@ -347,7 +348,7 @@ class ProcessCache:
 
 @cache
 def process_cache() -> ProcessCache:
-    """Return the cache that the cells of a sweep and the jobs of a worker share."""
+    """Return the cache that all runs of this process share."""
     return ProcessCache()
 
 
@@ -373,11 +374,6 @@ class _Recent(Generic[T]):
                 gone.close()
 
 
-def _weight(model: object) -> int:
-    """Return a weight that makes a model on a GPU replace the previous model on the GPU."""
-    return MOST_OF_A_KIND if isinstance(model, Vllm) else 1
-
-
 def key_of(settings: object) -> str:
-    """Return the cache key of settings."""
+    """Return settings as JSON with sorted keys, a key for caches."""
     return json.dumps(settings, sort_keys=True, default=str)

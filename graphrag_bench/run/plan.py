@@ -13,14 +13,9 @@ from graphrag_bench.embedding.long_texts import TextLengths
 from graphrag_bench.evaluation.statistics import detectable_share
 from graphrag_bench.graphs.build_calls import MOST_TOKENS
 from graphrag_bench.llm.chat import MIN_REPLY
+from graphrag_bench.pipeline import reader_prompts
 from graphrag_bench.pipeline.combinators import Switch
 from graphrag_bench.pipeline.pipeline import Pipeline
-from graphrag_bench.pipeline.reader_prompts import (
-    READERS,
-    common_forms,
-    own_answers,
-    prompts_without_licence,
-)
 from graphrag_bench.prompts import FormName, Prompt, answer_form
 from graphrag_bench.run import budgets, windows
 from graphrag_bench.run.conditions import condition_lines
@@ -37,14 +32,14 @@ from graphrag_bench.values import Question
 
 
 def describe(experiment: Experiment) -> str:
-    """Return the plan as text: artifacts to build or reuse, steps, questions left, LLM calls."""
+    """Return the plan as text: artifacts to build or reuse, steps, questions left, model calls."""
     parts = (_method_lines, _artifact_lines, _step_lines, _extent, _condition_lines)
     blocks = ["\n".join(lines(experiment)) for lines in parts]
     return "\n\n".join(filter(None, blocks))
 
 
 def plan_values(experiment: Experiment) -> dict[str, Any]:
-    """Return the key, artifacts, questions and costs of a plan as JSON values."""
+    """Return the plan as JSON values: the run's key, its artifacts, questions and costs."""
     store, (selected, _), left = experiment.store(), experiment.selection(), remaining(experiment)
     return {
         "key": experiment.key,
@@ -104,11 +99,9 @@ def _step_lines(experiment: Experiment) -> Iterator[str]:
 
 
 def remaining(experiment: Experiment) -> tuple[int, int]:
-    """Return the number of questions left to run, and the number of them to answer."""
+    """Return how many questions of a run are left, and how many of these to answer."""
     selected, to_answer = experiment.selection()
-    done = {
-        answering: experiment.folder.finished_questions(answering) for answering in (True, False)
-    }
+    done = [experiment.folder.finished_questions(answering) for answering in (False, True)]
     rest = [one.id in to_answer for one in selected if one.id not in done[one.id in to_answer]]
     return len(rest), sum(rest)
 
@@ -142,19 +135,19 @@ def _extent(experiment: Experiment) -> Iterator[str]:
 
 def _reader(experiment: Experiment, forms: Iterable[FormName]) -> Iterator[str]:
     regime, pipeline = experiment.settings.regime, experiment.method.pipeline
-    yield f"reader prompt: {READERS[regime]} (regime={regime})"
-    if common := common_forms(regime, forms):
+    yield f"reader prompt: {reader_prompts.READERS[regime]} (regime={regime})"
+    if common := reader_prompts.common_forms(regime, forms):
         yield f"  one prompt for all methods: {', '.join(common)}"
-        if own := own_answers(pipeline.operators()):
+        if own := reader_prompts.own_answers(pipeline.operators()):
             yield f"  the method's own prompt during retrieval: {', '.join(own)}"
     if regime == "house":
         yield from dict.fromkeys(f'  "{answer_form(form).licence}"' for form in forms)
-        for name in prompts_without_licence(pipeline.operators()):
+        for name in reader_prompts.prompts_without_licence(pipeline.operators()):
             yield f"  no clause, because the prompt has no variable 'licence': {name}"
 
 
 def form_lines(pipeline: Pipeline, questions: Sequence[Question]) -> Iterator[str]:
-    """Yield each answer form with its number of questions, its token limit and its wording."""
+    """Yield lines on the answer forms: number of questions, token limit and instruction of each."""
     for name, n in forms_of(questions).items():
         form = next(one for one in questions if one.form == name).answer_form
         own = [op.settings.get("max_tokens") for op in answering_steps(pipeline)]
@@ -166,7 +159,7 @@ def form_lines(pipeline: Pipeline, questions: Sequence[Question]) -> Iterator[st
 
 
 def context_lines(experiment: Experiment) -> Iterator[str]:
-    """Yield the context budget, the reason for it, and the share of each block of the prompt."""
+    """Yield lines on the context budget, the reason for it, and each block of the prompt."""
     pipeline, budget = experiment.method.pipeline, experiment.context_budget
     chunk = experiment.window.chunk
     blocks = budgets.context_blocks(pipeline, budget, chunk.typical)
@@ -179,12 +172,9 @@ def context_lines(experiment: Experiment) -> Iterator[str]:
         yield f"  {block.op.operator.name:<24} {', '.join(_block_notes(experiment, block))}"
     for op in budgets.map_steps(pipeline):
         each = "one report or chunk each"
-        if op.settings["group"] == "packed":
-            each = (
-                f"{op.settings['group_tokens']:,} tokens each, in the order {op.settings['order']}"
-            )
-        n_groups = f"{op.settings['max_groups']:,} groups, {each}"
-        yield f"  {op.operator.name:<24} reads at most {n_groups}"
+        if (own := op.settings)["group"] == "packed":
+            each = f"{own['group_tokens']:,} tokens each, in the order {own['order']}"
+        yield f"  {op.operator.name:<24} reads at most {own['max_groups']:,} groups, {each}"
     if budgets.holds_corpus(experiment.dataset, pipeline, budget):
         yield "  ! the whole corpus fits into the context: retrieval makes no difference"
     if reason := budgets.empty_blocks(pipeline, budget, experiment.window):
@@ -227,7 +217,6 @@ def _budget(experiment: Experiment) -> str:
 
 
 def _embedder_lines(experiment: Experiment) -> Iterator[str]:
-    """Yield how the embedder handles long texts, and the number of long texts in each index."""
     if "embedder" not in experiment.used_resources:
         return
     embedder: Embedder = experiment.models.unwrapped("embedder")
@@ -245,9 +234,9 @@ def _embedder_lines(experiment: Experiment) -> Iterator[str]:
 
 
 def method_files(experiment: Experiment) -> list[Path]:
-    """Return the files of a method in reading order, each once.
+    """Return the files to read to understand a method.
 
-    YAML file, page, builders (without chunking), operators, then prompts.
+    They are its YAML file, its page, its builders (without chunking), operators and prompts.
     """
     keys = experiment.method.keys
     yaml = file_of("method", keys.name)

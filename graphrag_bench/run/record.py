@@ -1,6 +1,6 @@
-"""The stored row of a question, its timing rows, and the texts of its context.
+"""The stored result of a question: its row in records.jsonl, its timing and its context.
 
-Rows have no retries, cache hits or seconds: the same configuration gives the same bytes.
+The row has no retries, cache hits or seconds, so that the same configuration gives the same bytes.
 """
 
 from collections import Counter
@@ -25,12 +25,12 @@ Trace = Literal["ids", "off"]
 
 
 def is_imported(row: Row) -> bool:
-    """Return whether a row is imported: it has no calls, context or steps."""
+    """Return whether a stored result is imported from another system, without calls or context."""
     return bool(row.get("imported"))
 
 
 def record(finished: QuestionResult, chunk_table: ChunkTable | None, trace: Trace = "ids") -> Row:
-    """Return the row of a finished question; `status` is answered, retrieved or failed."""
+    """Return the row to store for a question; `status` is answered, retrieved or failed."""
     outcome = finished.outcome
     row: Row = {"question": finished.question.id, "scope": finished.question.scope}
     if isinstance(outcome, Failure):
@@ -72,7 +72,7 @@ def _answered(state: RetrievalState, chunk_table: ChunkTable | None) -> Row:
 
 
 def documents_in(piece: Mapping[str, Any]) -> list[str] | None:
-    """Return the documents whose text is in a stored piece; None if unknown."""
+    """Return the documents whose text a stored piece of context has; None if unknown."""
     if piece["kind"] == "chunk":
         return [piece["id"], *piece.get("also", ())]
     return piece.get("documents")
@@ -87,7 +87,10 @@ def _calls_by_step(trace: Sequence[StepTrace]) -> dict[str, dict[str, int]]:
 
 
 def summary(value: Any) -> Any:
-    """Return a slot's value as JSON: ids, rounded scores, names, texts, and vector lengths."""
+    """Return the output of a step as JSON: ids, names, texts and rounded scores.
+
+    Of a vector of scores, only the length is kept.
+    """
     match value:
         case Ranked():
             return {"ids": value.ids.tolist(), "scores": list(map(_short, value.scores))}
@@ -151,7 +154,7 @@ def _short(score: float) -> float:
 
 
 def timing_rows(finished: QuestionResult, workers: int = 1) -> Iterator[Row]:
-    """Yield the seconds of each step, summed over its rounds."""
+    """Yield a row with the seconds of each step of a question, summed over its rounds."""
     seconds: dict[str, float] = {}
     for step in finished.trace:
         seconds[step.step] = seconds.get(step.step, 0.0) + step.seconds
@@ -161,7 +164,7 @@ def timing_rows(finished: QuestionResult, workers: int = 1) -> Iterator[Row]:
 
 
 def context_rows(finished: QuestionResult, chunk_table: ChunkTable | None) -> list[Row]:
-    """Return a list with one row, the texts of a question's context; [] without a context."""
+    """Return one row with the texts in a question's context, in a list; [] without a context."""
     outcome = finished.outcome
     context = None if isinstance(outcome, Failure) else outcome.get("context")
     if not isinstance(context, Context):
@@ -186,7 +189,7 @@ def _stored(piece: Piece, chunk_table: ChunkTable | None) -> str | None:
 def context_texts(
     folder: RunFolder, rows: Mapping[str, Row], dataset: Dataset
 ) -> dict[str, Sequence[str | None]]:
-    """Return the texts of each question's context, in the order of the row's pieces.
+    """Return the texts of each stored context, by question, in the order of its pieces.
 
     A question is omitted if its texts were not stored (trace=off) or changed in the data set. A
     text is None if its document is no longer in the data set.

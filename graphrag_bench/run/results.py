@@ -1,4 +1,4 @@
-"""The metrics of a run folder, and the artifacts that the run refers to."""
+"""The content of a run's `metrics.json`, and the list of the artifacts that it used."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -29,7 +29,7 @@ _STATED = ("profile", "fidelity", "regime", "limit", "split", "dev_share", "answ
 
 
 def results(experiment: Experiment, selected: Sequence[Question]) -> dict[str, Any]:
-    """Return `metrics.json` of a run: metrics of the selected questions, cost, models, settings."""
+    """Return the content of `metrics.json`: metrics, cost, models and settings of a run."""
     folder, settings, method = experiment.folder, experiment.settings, experiment.method
     dataset, evaluation = experiment.dataset, settings.evaluation
     by_id = folder.rows()
@@ -80,8 +80,7 @@ def results(experiment: Experiment, selected: Sequence[Question]) -> dict[str, A
 def _still_valid(experiment: Experiment, n_rows: int, n_answered: int) -> Mapping[str, Any]:
     """Return the stored metrics if questions and code are the same, else an empty mapping.
 
-    Values that need a tokenizer are taken from the stored metrics, because loading the tokenizer
-    takes a third of a finished run's time.
+    Values that need a tokenizer come from here: loading it takes a third of a finished run's time.
     """
     stored = experiment.folder.metrics()
     same = {"commit": commit(), "n": n_rows, "answered": n_answered}
@@ -96,7 +95,6 @@ def _estimate(experiment: Experiment, n_rows: int, n_answered: int) -> dict[str,
 
 
 def _filled(experiment: Experiment) -> str | None:
-    """Return whether an equal context budget is filled; None for a native or missing budget."""
     budget = experiment.context_budget
     if budget.mode == "native" or budget.tokens is None:
         return None
@@ -112,7 +110,6 @@ def _models(experiment: Experiment) -> dict[str, str]:
 
 
 def _prices(experiment: Experiment) -> dict[str, str]:
-    """Return the prices of the language models that a run may call, by identity."""
     models = experiment.models
     priced = {
         name: getattr(models.unwrapped(name), "prices", None) for name in ("llm", "llm_build")
@@ -132,7 +129,7 @@ def _recipes(experiment: Experiment, selected: Sequence[Question]) -> Iterator[S
 
 
 def _statistics(recipes: Sequence[StoredArtifact]) -> dict[str, Any]:
-    """Return extraction statistics over all graphs: counts are summed, shares averaged."""
+    """Return the statistics of extractions over all graphs: sums of counts, means of shares."""
     columns: dict[str, list[float]] = {}
     for item, recipe in recipes:
         counted = recipe.get("statistics", {})
@@ -165,13 +162,12 @@ def _long_texts(recipes: Sequence[StoredArtifact]) -> list[dict[str, Any]]:
 
 
 def _training(recipes: Sequence[StoredArtifact]) -> dict[str, Any]:
-    """Return the training data of each trained artifact, and whether all of it was used."""
     rows = {item.resource: recipe["statistics"] for item, recipe in recipes if item.trained_on}
     return {name: {k: row[k] for k in ("trained_on", "whole")} for name, row in rows.items()}
 
 
 def cost(experiment: Experiment, selected: Sequence[Question]) -> dict[str, Any]:
-    """Return paid and cached costs, builds included, by stage, step and question."""
+    """Return the paid and cached costs of answers and builds, by stage, step and question."""
     lines = list(read_ledger(*experiment.folder.files("ledger"), *experiment.ledgers(selected)))
     ids = frozenset(question.id for question in selected)
     online = [line for line in lines if line.stage != "build" and line.item in ids]
@@ -187,10 +183,10 @@ def cost(experiment: Experiment, selected: Sequence[Question]) -> dict[str, Any]
 
 
 def reopen(run: StoredRun, home: Path, changed: Mapping[str, Any] | None = None) -> Experiment:
-    """Prepare the experiment of a stored run with the current code; nothing is run.
+    """Prepare a stored run again, with `changed` settings, and return its experiment.
 
-    The home is the home of the run's folder, else `home`; `changed` replaces settings. Raises
-    UserError for an imported run and for settings that are no longer valid.
+    `home` is used if the run's folder was moved out of its home. Raises UserError for an imported
+    run and for settings that are no longer valid.
     """
     run.require_steps()
     values = {**run.config, "paths": {"home": str(run.home or home)}, **(changed or {})}
@@ -204,9 +200,9 @@ def reopen(run: StoredRun, home: Path, changed: Mapping[str, Any] | None = None)
 
 @dataclass(frozen=True)
 class References:
-    """The keys of a run's artifacts by scope and resource; a single graph has the scope None.
+    """The keys of a run's artifacts by scope and resource; a graph of all texts has the scope None.
 
-    `dataset` is the folder of the corpus in artifacts/, `shared` the shared store, "" if none.
+    `dataset` is the folder of the corpus in artifacts/, `shared` the shared store or "".
     """
 
     dataset: str
@@ -214,18 +210,18 @@ class References:
     shared: str = ""
 
     def keys_for(self, scope: str | None) -> Mapping[str, str]:
-        """Return the keys of the artifacts of a scope; {} if unknown."""
+        """Return the keys of the artifacts of a scope by resource; {} if unknown."""
         return self.keys.get(None if set(self.keys) == {None} else scope, {})
 
     @property
     def places(self) -> frozenset[str]:
-        """All artifacts as paths below artifacts/: `dataset/resource/key`."""
+        """Paths of the artifacts below artifacts/: DATASET/RESOURCE/KEY."""
         places = (place for of_scope in self.keys.values() for place in of_scope.items())
         return frozenset(f"{self.dataset}/{resource}/{key}" for resource, key in places)
 
 
 def write_references(experiment: Experiment, selected: Sequence[Question]) -> None:
-    """Add the artifacts of these questions to the run's stored references."""
+    """Add the artifacts of these questions to the list of artifacts in the run's folder."""
     folder, shared = experiment.folder, experiment.settings.paths.shared_artifacts
     stored = read_references(folder)
     keys = dict(stored.keys) if stored else {}
@@ -239,7 +235,7 @@ def write_references(experiment: Experiment, selected: Sequence[Question]) -> No
 
 
 def read_references(folder: RunFolder) -> References | None:
-    """Read the artifacts of a run; None if they were not written. Raises DamagedRun."""
+    """Return the artifacts that a run used; None if they were not stored. Raises DamagedRun."""
     path = folder.path / REFERENCES
     if not (stored := read_json(path)):
         return None

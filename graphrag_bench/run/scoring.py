@@ -1,8 +1,9 @@
-"""Metrics of stored questions: evidence, context, answer and judged values."""
+"""Scores of stored results: metrics of evidence, context and answers, and judged values."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from statistics import fmean
 from typing import Any
@@ -21,12 +22,6 @@ from graphrag_bench.evaluation.metrics import (
     metric_notes,
     metric_values,
 )
-from graphrag_bench.evaluation.retrieval import (
-    ContextItem,
-    answer_within,
-    evidence_within,
-    spans_within,
-)
 from graphrag_bench.evaluation.statistics import mean_with_interval
 from graphrag_bench.fingerprint import digest
 from graphrag_bench.run.folder import Row, RunFolder
@@ -36,10 +31,10 @@ from graphrag_bench.run.record import context_texts, documents_in, is_imported
 
 @dataclass(frozen=True)
 class Scoring:
-    """How questions are scored: answer `metrics` and the cutoffs k (`cuts`) of ranked evidence.
+    """How questions are scored: answer `metrics` and the cutoffs k (`cuts`) of evidence metrics.
 
-    Three mappings are keyed by question id: `questions` (question texts), `texts` (context texts,
-    None if unknown) and `judged` (judged values by metric, None for an unreadable reply).
+    By question id, `questions` has the texts of questions, `texts` the texts of their contexts
+    (None if unknown), and `judged` the judged values by metric (None for an unreadable reply).
     """
 
     metrics: tuple[str, ...] = DEFAULT_METRICS
@@ -57,7 +52,7 @@ PLAIN = Scoring()
 def scoring_of(
     dataset: Dataset, evaluation: EvaluationSettings, folder: RunFolder, rows: Mapping[str, Row]
 ) -> Scoring:
-    """Return how a run is scored, with its context texts and judged values."""
+    """Return how a run is scored, with the texts of its contexts and its judged values."""
     return Scoring(
         metric_names(dataset, evaluation),
         {question.id: question.text for question in dataset.questions},
@@ -70,7 +65,7 @@ def scoring_of(
 
 
 def dataset_of(settings: DatasetSettings, home: str | Path, *, scored: bool = True) -> Dataset:
-    """Read the data set of settings; faults in its gold are errors only if `scored`."""
+    """Read the data set that settings name; without `scored`, faults in its gold are no errors."""
     return read_dataset(
         settings.card or settings.name, settings.root, settings.openie, settings.own,
         home=home, questions=settings.questions, scored=scored,
@@ -78,16 +73,16 @@ def dataset_of(settings: DatasetSettings, home: str | Path, *, scored: bool = Tr
 
 
 Datasets = dict[str, Dataset | UserError]
-"""Data sets or the errors of reading them, by `dataset_key`."""
+"""Data sets in memory, or the error of reading them, by `dataset_key`."""
 
 
 def dataset_key(settings: DatasetSettings, home: str | Path) -> str:
-    """Return the cache key of a data set."""
+    """Return the key of a data set in a cache of data sets."""
     return f"{Path(home).resolve()}: {settings.absolute.model_dump_json()}"
 
 
 def metric_names(dataset: Dataset, evaluation: EvaluationSettings) -> tuple[str, ...]:
-    """Return the answer metrics of a data set: the metrics of its card, else the default metrics.
+    """Return the answer metrics of a data set: those on its card, or the default metrics.
 
     Metrics of options and sub-answers are added if the gold has them, then `evaluation.metrics`.
     """
@@ -99,15 +94,15 @@ def metric_names(dataset: Dataset, evaluation: EvaluationSettings) -> tuple[str,
 
 
 def check_scoring(dataset: Dataset, evaluation: EvaluationSettings, answering: bool = True) -> None:
-    """Raise UserError for an unknown metric or, if answers are scored, a missing package."""
+    """Raise UserError for an unknown metric or, with `answering`, a package that a metric lacks."""
     check_metrics(evaluation.metrics, "evaluation.metrics", installed=answering)
     check_metrics(dataset.card.metrics, f"datasets/{dataset.card.name}/card.yaml", answering)
 
 
 def question_scores(row: Row, gold: Gold, scoring: Scoring = PLAIN) -> dict[str, float]:
-    """Return the metrics of one question that can be computed from its gold.
+    """Return the metrics of one stored result that its gold allows, and its judged values.
 
-    Judged values are added; an unreadable judgement is missing, never 0.
+    An unreadable judgement is left out, not scored 0.
 
     >>> row = {"question": "q1", "documents": ["isk", "ada"], "answer": "Ada Marsh."}
     >>> scores = question_scores(row, Gold(answers=("Ada Marsh",), evidence=("ada",)))
@@ -141,7 +136,7 @@ def _of_evidence(row: Row, gold: Gold, cuts: Sequence[int]) -> dict[str, float]:
 def _of_context(row: Row, gold: Gold, scoring: Scoring) -> dict[str, float]:
     """Return the metrics of the packed context; an empty context scores 0.
 
-    Metrics of evidence are missing if a piece does not name its documents.
+    Metrics of evidence are left out if a piece does not name its documents.
     """
     if "context" not in row:
         return {}
@@ -151,39 +146,36 @@ def _of_context(row: Row, gold: Gold, scoring: Scoring) -> dict[str, float]:
     scores: dict[str, float] = {}
     if gold.evidence:
         packed = [name for item in items for name in item.documents or ()]
-        cut = [
-            evidence_name(gold, one)
-            for kind, one in row["context"].get("cut", ())
-            if kind == "chunk"
-        ]
+        dropped = row["context"].get("cut", ())
+        cut = [evidence_name(gold, one) for kind, one in dropped if kind == "chunk"]
         scores["evidence_cut"] = retrieval.evidence_cut(packed, cut, gold.evidence)
         if all(item.documents is not None for item in items):
-            scores["evidence_in_context"] = evidence_within(items, gold.evidence)
-            for n in sizes:
-                scores[f"evidence_at_tokens@{n}"] = evidence_within(items, gold.evidence, n)
+            share = partial(retrieval.evidence_within, items, gold.evidence)
+            scores["evidence_in_context"] = share()
+            scores |= {f"evidence_at_tokens@{n}": share(n) for n in sizes}
     if gold.spans and has_texts:
-        scores["spans_in_context"] = spans_within(items, gold.spans, matching)
-        for n in sizes:
-            scores[f"spans_at_tokens@{n}"] = spans_within(items, gold.spans, matching, n)
+        share = partial(retrieval.spans_within, items, gold.spans, matching)
+        scores["spans_in_context"] = share()
+        scores |= {f"spans_at_tokens@{n}": share(n) for n in sizes}
     wanted = gold.sub_answers or (gold.answers,)
-    if has_texts and (share := answer_within(items, wanted, matching)) is not None:
-        scores["answer_in_context"] = share
+    if has_texts and (found := retrieval.answer_within(items, wanted, matching)) is not None:
+        scores["answer_in_context"] = found
     return scores
 
 
-def _items(row: Row, gold: Gold, texts: Sequence[str | None]) -> list[ContextItem]:
+def _items(row: Row, gold: Gold, texts: Sequence[str | None]) -> list[retrieval.ContextItem]:
     pieces, items = _pieces(row), []
     known = texts if len(texts) == len(pieces) else [None] * len(pieces)
     for piece, text in zip(pieces, known, strict=True):
         documents = documents_in(piece)
         names = None if documents is None else tuple(evidence_name(gold, one) for one in documents)
         name = evidence_name(gold, piece["id"]) if piece["kind"] == "chunk" else piece["id"]
-        items.append(ContextItem(piece["kind"], name, piece["tokens"], text, names))
+        items.append(retrieval.ContextItem(piece["kind"], name, piece["tokens"], text, names))
     return items
 
 
 def context_tokens(row: Row) -> int:
-    """Return the number of context tokens of one row."""
+    """Return the number of tokens in the context of a stored result."""
     return sum(piece["tokens"] for piece in _pieces(row))
 
 
@@ -198,7 +190,7 @@ def _kinds_cut(row: Row) -> Counter[str]:
 def score(
     rows: Sequence[Row], gold: Mapping[str, Gold], timing: Sequence[Row], scoring: Scoring = PLAIN
 ) -> dict[str, Any]:
-    """Return the scores of rows for `metrics.json`.
+    """Return the scores of stored results for `metrics.json`.
 
     Each of `metrics` has `mean`, `low`, `high` (95 % bootstrap interval), `n` and, if questions
     share scopes, `clusters`: the number of scopes, which are resampled whole. Failed questions are
@@ -250,10 +242,10 @@ def _most_first(names: Iterable[str]) -> dict[str, int]:
 
 
 def contexts(rows: Iterable[Row]) -> dict[str, Any]:
-    """Return the `digest` of all contexts and `room`; {} if every context is empty.
+    """Return a `digest` of all contexts, and `room`; {} if every context is empty.
 
-    The digest covers kind, id and tokens of each piece. `room` is the mean number of pieces of each
-    kind in the contexts from which the budget cut that kind.
+    The digest covers kind, id and tokens of each piece. `room` tells how many pieces of each kind
+    the budget holds: their mean number in contexts from which pieces of this kind were cut.
     """
     identities: list[tuple[str, list[tuple[str, str, int]]]] = []
     room: dict[str, list[int]] = {}
@@ -284,12 +276,11 @@ def _lengths(rows: Sequence[Row], gold: Mapping[str, Gold], scoring: Scoring) ->
 
 
 LONG, A_SENTENCE, UNSHARED = 3, 20, 0.3
-"""A run is flagged if accuracy exceeds F1 by 0.3 and its answers have, on average, more than 3
+"""A run gets a warning if accuracy exceeds F1 by 0.3 and its answers have, on average, more than 3
 times the words of the gold and more than 20 words."""
 
 
 def _flags(metrics: Mapping[str, Any], lengths: Mapping[str, float]) -> list[str]:
-    """Return a warning if long answers explain the accuracy; a missing F1 counts as 0."""
     if not lengths or "accuracy" not in metrics:
         return []
     long = lengths["answer_words"] > max(LONG * lengths["gold_words"], A_SENTENCE)
@@ -311,7 +302,7 @@ def _rates(rows: Sequence[Row]) -> dict[str, dict[str, float]]:
 
 
 def shares(counts: Mapping[str, int]) -> dict[str, float]:
-    """Return the number of calls, and the shares of failed, truncated and other faulty calls.
+    """Return the number of `calls`, and the shares of failed, truncated and other faulty calls.
 
     >>> shares(Counter(calls=4, failed=1))["failed"]
     0.25
@@ -325,7 +316,7 @@ USAGE = (
     "calls", "prompt_tokens", "completion_tokens", "context_tokens_per_question",
     "chunks_per_context", "contexts_without_chunks", "tokens_per_question", "seconds_per_question",
 )  # fmt: skip
-"""The usage of a run in `metrics.json`: sums, then means."""
+"""Names of the usage of a run in `metrics.json`: three sums, then means."""
 
 
 def _usage(rows: Sequence[Row], timing: Sequence[Row]) -> Mapping[str, float | None]:

@@ -1,4 +1,4 @@
-"""Stored runs, found by folder or key, with the metrics of every question."""
+"""Stored runs, which are found by folder, key or method, and their scores."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -9,9 +9,14 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from graphrag_bench.config.settings import DatasetSettings, EvaluationSettings, RunSettings
+from graphrag_bench.config.settings import (
+    DatasetSettings,
+    EvaluationSettings,
+    RunSettings,
+    check_evaluation,
+)
 from graphrag_bench.data.dataset import DEV_SHARE, Dataset, Gold, within_split
-from graphrag_bench.errors import UserError, by_prefix, did_you_mean
+from graphrag_bench.errors import UserError, by_prefix
 from graphrag_bench.evaluation.statistics import mean_with_interval
 from graphrag_bench.llm.ledger import read_ledger, sums
 from graphrag_bench.progress import Progress
@@ -31,7 +36,7 @@ from graphrag_bench.run.scoring import (
 )
 
 EXTENT = {"limit", "answer", "evaluation", "repeats", "split", "dev_share"}
-"""Settings of how much of a run is done and how it is scored; they are not part of its key."""
+"""Settings that select questions and scoring; they are not part of a run's key."""
 
 
 @dataclass(frozen=True)
@@ -39,9 +44,9 @@ class StoredRun:
     """A stored run, read from its folder.
 
     `loaded` is its data set if it is in memory; `read` caches the data sets of several runs.
-    `extent` has the settings `EXTENT` of a sweep's cell; cells that differ only in these settings
-    share a folder. `varied` has the overrides of the cell, None for a single run. `scored_as` names
-    the stored rule of scoring if another one is applied.
+    `extent` has the settings `EXTENT` of a cell of a sweep, because cells that differ only in these
+    settings share a folder. `varied` has the overrides of the cell, None for a single run.
+    `scored_as` names the scoring rule in the folder if another rule is applied here.
     """
 
     folder: RunFolder
@@ -53,10 +58,9 @@ class StoredRun:
 
     @cached_property
     def metrics(self) -> Mapping[str, Any]:
-        """The content of `metrics.json`, scored again if it covers another extent.
+        """The content of `metrics.json`, scored again if `extent` or the gold differs from it.
 
-        If the gold of the data set has changed, answers are scored again and `regraded` is set.
-        Nothing is written.
+        If the gold has changed, `regraded` is set. Nothing is written.
         """
         stored = self.folder.metrics()
         if not stored:
@@ -70,17 +74,17 @@ class StoredRun:
 
     @cached_property
     def config(self) -> Mapping[str, Any]:
-        """The settings of the run."""
+        """The settings of the run, from `config.yaml`."""
         return self.folder.config()
 
     @property
     def imported(self) -> Mapping[str, str]:
-        """The file, digest and reference of imported results; {} for other runs."""
+        """The file, its digest and its reference if the results were imported, else {}."""
         source: Mapping[str, str] = self.config.get("imported", {})
         return source
 
     def require_steps(self) -> None:
-        """Raise UserError for an imported run, which has only rankings and answers."""
+        """Raise UserError if the run was imported, because an imported run has no steps."""
         if self.imported:
             raise UserError(
                 f"{self.folder.path} is imported from {self.imported['file']}: it has no steps, "
@@ -89,23 +93,22 @@ class StoredRun:
 
     @property
     def home(self) -> Path | None:
-        """The folder that contains its runs/; None if the run folder was moved elsewhere."""
+        """The home, which is the folder with runs/; None if the run was moved elsewhere."""
         above = self.folder.path.resolve().parents  # home/runs/<dataset>/<method>/<key>
         return above[3] if len(above) > 3 and above[2].name == "runs" else None
 
     @cached_property
     def rows(self) -> Mapping[str, Row]:
-        """The stored row of each question id."""
+        """The stored result of each question, by id."""
         return self.folder.rows()
 
     @cached_property
     def scopes(self) -> Mapping[str, str | None]:
-        """The scope of each stored question; questions of a scope share documents."""
+        """The scope of each question, by id; questions of a scope share documents."""
         return {name: row.get("scope") for name, row in self.rows.items()}
 
     @cached_property
     def _source(self) -> Dataset | UserError:
-        """The data set of the run, or the error from reading it."""
         if self.loaded is not None:
             return self.loaded
         try:
@@ -129,7 +132,7 @@ class StoredRun:
         return self._source if isinstance(self._source, Dataset) else None
 
     def require_dataset(self) -> Dataset:
-        """Return the run's data set; raises UserError with its path if it cannot be read."""
+        """Return the data set of the run; raises UserError if it cannot be read."""
         if isinstance(self._source, UserError):
             name = self.config["dataset"].get("name")
             raise UserError(
@@ -140,27 +143,25 @@ class StoredRun:
 
     @property
     def gold(self) -> Mapping[str, Gold]:
-        """The gold of the data set; {} if the data set cannot be read."""
+        """The gold of each question, by id; {} if the data set cannot be read."""
         return self.dataset.gold if self.dataset else {}
 
     @property
     def evaluation(self) -> EvaluationSettings:
-        """The evaluation settings of its last scoring, without settings that no longer exist."""
-        return evaluation(self._scoring(self.metrics))
+        """The settings of the last scoring, without settings that no longer exist."""
+        return check_evaluation(self._scoring(self.metrics))
 
     def _scoring(self, metrics: Mapping[str, Any]) -> dict[str, Any]:
-        settings = metrics.get("evaluation") or self.config["evaluation"]
-        return {
-            name: settings[name] for name in EvaluationSettings.model_fields if name in settings
-        }
+        own = metrics.get("evaluation") or self.config["evaluation"]
+        return {name: own[name] for name in EvaluationSettings.model_fields if name in own}
 
     @cached_property
     def scores(self) -> dict[str, dict[str, float]]:
-        """The metrics of each question that did not fail and has gold."""
+        """The metrics of each question that did not fail and has gold, by id."""
         return self.scores_by(self.evaluation)
 
     def scores_by(self, settings: EvaluationSettings) -> dict[str, dict[str, float]]:
-        """Return the scores under other evaluation settings, without writing anything."""
+        """Return the metrics of each question under other settings of scoring."""
         if self.dataset is None:
             return {}
         gold = self.dataset.gold
@@ -173,7 +174,7 @@ class StoredRun:
 
 
 def stored_runs(home: str | Path) -> list[StoredRun]:
-    """Return the scored runs below a home, by data set, method and key.
+    """Return the scored runs below a home, sorted by data set, method and key.
 
     A run whose metrics cannot be read is reported on standard error and skipped.
     """
@@ -181,7 +182,7 @@ def stored_runs(home: str | Path) -> list[StoredRun]:
 
 
 def readable_runs(paths: Sequence[Path]) -> list[StoredRun]:
-    """Return the runs of `metrics.json` files; report and skip unreadable files."""
+    """Return the runs of these `metrics.json` files; report and skip unreadable files."""
     runs: list[StoredRun] = []
     read: Datasets = {}
     for path in paths:
@@ -196,7 +197,7 @@ def readable_runs(paths: Sequence[Path]) -> list[StoredRun]:
 
 
 def find_run(name: str, home: str | Path) -> StoredRun:
-    """Return the run whose folder, key prefix or method is `name`.
+    """Return the run with this folder, beginning of a key, or method.
 
     Raises UserError, which lists the candidates, if no run or several runs match.
     """
@@ -215,7 +216,7 @@ def find_run(name: str, home: str | Path) -> StoredRun:
 
 
 def extent_of(settings: RunSettings) -> dict[str, Any]:
-    """Return the settings `EXTENT` as JSON values."""
+    """Return the values of the settings `EXTENT` as JSON values."""
     return settings.model_dump(mode="json", include=EXTENT)
 
 
@@ -227,7 +228,7 @@ def _extent(metrics: Mapping[str, Any]) -> dict[str, Any]:
 def _within(run: StoredRun, stored: Mapping[str, Any], extent: Mapping[str, Any]) -> dict[str, Any]:
     """Score only the questions of an extent, without writing anything."""
     dataset, rows = run.require_dataset(), run.rows
-    settings = evaluation(extent.get("evaluation") or run._scoring(stored))
+    settings = check_evaluation(extent.get("evaluation") or run._scoring(stored))
     names = _questions(dataset, extent)
     n_answers = {"on": len(names), "off": 0}.get(str(extent["answer"]), extent["answer"])
     unanswered = frozenset(names[int(n_answers) :])
@@ -254,7 +255,6 @@ def _scored(
 
 
 def _trials(run: StoredRun) -> list[StoredRun]:
-    """Return a run and its repeats, in order."""
     folders = run.folder.path.glob("trial-*")
     paths = sorted(folders, key=lambda path: int(path.name.removeprefix("trial-")))
     return [run, *(replace(run, folder=RunFolder(path), extent=None) for path in paths)]
@@ -271,7 +271,7 @@ def repeats_of(
     They cover the `answered` questions that failed in no repeat; `changed` is the number with
     different answers. Each metric has its `mean` with a 95 % interval over questions, the `values`
     of the repeats and their standard deviation `spread`; metrics of evidence are included if they
-    differ. `cost` is the cost of the repeats after the first.
+    differ between repeats. `cost` is the cost of the repeats after the first.
     """
     runs = _trials(run)
     if not runs[1:]:
@@ -302,11 +302,11 @@ def repeats_of(
 def rescore(run: StoredRun, changes: Mapping[str, Any]) -> dict[str, Any]:
     """Score a stored run again; write and return its `metrics.json`.
 
-    `changes` replaces settings of scoring; questions and other settings stay. Raises UserError if
-    the data set cannot be read, and for an unknown setting or metric.
+    `changes` replaces settings of scoring; the questions stay. Raises UserError if the data set
+    cannot be read, and for an unknown setting or metric.
     """
     dataset = run.require_dataset()
-    settings = evaluation({**run.evaluation.model_dump(), **changes})
+    settings = check_evaluation({**run.evaluation.model_dump(), **changes})
     check_scoring(dataset, settings)
     run = StoredRun(run.folder, dataset)
     rows = [run.rows[name] for name in scored_questions(run) if name in run.rows]
@@ -316,7 +316,7 @@ def rescore(run: StoredRun, changes: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def relocate(run: StoredRun, changes: Mapping[str, Any]) -> StoredRun:
-    """Change the data set settings of a run, such as `root`, and store them.
+    """Change and store where a run finds its data set (`root` and other settings of the data set).
 
     Raises UserError if the data set cannot be read or has another corpus.
     """
@@ -331,9 +331,9 @@ def relocate(run: StoredRun, changes: Mapping[str, Any]) -> StoredRun:
 
 
 def scored_questions(run: StoredRun) -> Sequence[str]:
-    """Return the ids of the questions that the run selected by its split and limit.
+    """Return the ids of the questions that a run selected by its split and limit.
 
-    The order interleaves the question types. If the data set is missing, the list is empty.
+    The order interleaves the question types. If the data set cannot be read, the list is empty.
     """
     return _questions(run.dataset, run.metrics) if run.dataset else []
 
@@ -347,9 +347,9 @@ def _questions(dataset: Dataset, extent: Mapping[str, Any]) -> list[str]:
 def scores_of(
     run: StoredRun, settings: EvaluationSettings | None = None
 ) -> dict[str, dict[str, float]]:
-    """Return the metrics of each scored question that did not fail.
+    """Return the metrics of each selected question that did not fail, by id.
 
-    `settings` are the settings of scoring, by default the run's own settings. If every answer was
+    `settings` are the settings of scoring, by default those of the run. If every answer was
     repeated, the values are means over the repeats in which the question did not fail.
     """
     repeats = run.metrics.get("repeats") or {}
@@ -364,7 +364,7 @@ def scores_of(
 
 
 def means(each: Sequence[Mapping[str, float]]) -> dict[str, float]:
-    """Return the mean of each metric over the mappings that have it.
+    """Return the mean of each metric over the mappings that have this metric.
 
     >>> means([{"f1": 0.5, "mrr": 1.0}, {"f1": 1.0}])
     {'f1': 0.75, 'mrr': 1.0}
@@ -374,9 +374,10 @@ def means(each: Sequence[Mapping[str, float]]) -> dict[str, float]:
 
 
 def stored_differences(runs: Sequence[StoredRun]) -> list[Comparison]:
-    """Return the differences of runs from the baseline of the first run; [] without a baseline.
+    """Return the differences between runs and their baseline; [] without a baseline.
 
-    Each run keeps its own rule of scoring (`RULE`).
+    Baseline and metrics are those in the settings of the first run. Each run is scored by its own
+    rule (`RULE`).
     """
     first = runs[0].evaluation
 
@@ -389,7 +390,7 @@ def stored_differences(runs: Sequence[StoredRun]) -> list[Comparison]:
 
 
 def with_one_rule(runs: Sequence[StoredRun]) -> list[StoredRun]:
-    """Return the runs scored by the rule of the first run; `scored_as` has their stored rule.
+    """Return the runs, scored by the rule of the first run; `scored_as` names a replaced rule.
 
     Cells of a sweep and runs whose data set cannot be read keep their own rule. Raises UserError if
     runs of one data set were scored by different gold and cannot be scored again.
@@ -429,20 +430,7 @@ def tables_of(
 ) -> list[Table]:
     """Return the tables of runs with their differences from the baseline (`compared`).
 
-    The main metric is the first of `evaluation.compared` of the first run, else `metric`.
+    The main metric is the first in `evaluation.compared` of the first run, else `metric`.
     """
     main = next(iter(runs[0].evaluation.compared), metric)
     return select_tables([run.metrics for run in runs], compared, columns=columns, metric=main)
-
-
-def evaluation(values: Mapping[str, Any]) -> EvaluationSettings:
-    """Return the checked settings of scoring; raises UserError with the nearest names."""
-    try:
-        return EvaluationSettings.model_validate(dict(values))
-    except ValidationError as error:
-        fault = error.errors()[0]
-        name = ".".join(str(part) for part in fault["loc"])
-        if fault["type"] == "extra_forbidden":
-            hint = did_you_mean(name, EvaluationSettings.model_fields)
-            raise UserError(f"There is no setting 'evaluation.{name}'. {hint}") from None
-        raise UserError(f"evaluation.{name}={fault['input']!r}: {fault['msg']}.") from None

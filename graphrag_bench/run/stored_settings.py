@@ -1,4 +1,4 @@
-"""The settings of stored runs, and the settings that differ between runs."""
+"""The settings in which stored runs differ."""
 
 import re
 from collections.abc import Sequence
@@ -19,11 +19,12 @@ _ASIDE = re.compile(
     r"\.(_target_|base_url|api_key_env|limits|timeout|retries|parallel|threads|n_gpu_layers)(\..*)?"
     r"|(?!method\.(convert|retrieve|generate)\.).*\.\d+(\..*)?"
 )
-"""Settings that change no result, columns of every table, lists of steps, and items of lists."""
+"""Settings that are not compared: without effect on results, columns of every table, or inside a
+list of steps."""
 
 
 def settings_of(run: StoredRun) -> dict[str, Any]:
-    """Return the settings that can change a run's results, by path, and the model identities.
+    """Return the settings that can change a run's results, by path, and the names of its models.
 
     Unset settings are omitted. A list becomes text, as in a command, so that it is hashable.
     """
@@ -38,20 +39,17 @@ def settings_of(run: StoredRun) -> dict[str, Any]:
 
 
 def differing_settings(runs: Sequence[StoredRun]) -> list[dict[str, Any]]:
-    """Return each run's values of the settings that differ between the runs; None if unset.
+    """Return the settings that differ between runs, with the values of each run; None if unset.
 
-    Parameters of methods and model identities are compared between the runs that have them. The
-    setting of a step is included if runs of one method differ in it and no other setting has the
-    same values.
+    Parameters of methods and names of models are compared between the runs that have them. The
+    setting of a step is included if runs of one method differ in it and no other setting differs in
+    the same way.
     """
     every = [settings_of(run) for run in runs]
     groups = [set(run.config) for run in runs]
 
     def differs(path: str) -> bool:
-        """Return whether a setting differs; a missing value counts if the run has its group.
-
-        An imported run has only the group `dataset`; other methods lack the parameter.
-        """
+        # a missing value counts if the run has the group: an imported run has only `dataset`
         group = path.partition(".")[0]
         own = group == "method" or path in _MODELS
         pairs = zip(every, groups, strict=True)

@@ -1,6 +1,7 @@
-"""Sweeps and their cells, stored as `sweep.json` and `cell.json` in the folders of Hydra's jobs.
+"""Stored sweeps: `sweep.json` in the folder of the command, `cell.json` in that of each job.
 
-The table of a sweep is made from these files and the run folders that they name.
+A cell is one combination of settings in a sweep, which is one job of Hydra. The table of a sweep is
+made from these files and the run folders that they name.
 """
 
 import json
@@ -33,11 +34,11 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Sweep:
-    """A command with several cells.
+    """A command that runs several cells.
 
     `command` is its time and process id, which each cell stores too. `varied` lists the settings
-    that it varies, `methods` its methods by data set. `cells` has the overrides of each cell; it is
-    () if the sweeper chooses each cell by the results of earlier cells.
+    that differ between cells, `methods` the methods by data set. `cells` has the overrides of each
+    cell; it is () if the sweeper chooses each cell by the results of earlier cells.
     """
 
     command: str = ""
@@ -46,19 +47,18 @@ class Sweep:
     methods: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
     def words(self, overrides: Sequence[str]) -> str:
-        """Return the overrides of a cell that the sweep varies, without the method."""
-        words = [word.lstrip("+") for word in overrides if setting_path(word) in self.varied]
-        return " ".join(
-            word.removeprefix("method.") for word in words if setting_path(word) != "method"
-        )
+        """Return the overrides of a cell that differ between cells, without the method."""
+        varied = {*self.varied} - {"method"}
+        words = [word.lstrip("+") for word in overrides if setting_path(word) in varied]
+        return " ".join(word.removeprefix("method.") for word in words)
 
     def position(self, cell: "Cell") -> str:
-        """Return the number and settings of a cell as text: `cell 2 of 8 (BM25 top_k=3)`."""
+        """Return the number and the settings of a cell: `cell 2 of 8 (BM25 top_k=3)`."""
         of = f" of {len(self.cells)}" if self.cells else ""
         return f"cell {cell.number + 1}{of} ({cell.name})"
 
     def seconds_left(self, folder: Path) -> float | None:
-        """Return the expected seconds of the unfinished cells; None before the first is done."""
+        """Return the expected seconds until all cells are done; None before the first is done."""
         n_done = sum(cell.command == self.command for cell in _cells(folder))
         if not n_done or not self.cells:
             return None
@@ -68,10 +68,10 @@ class Sweep:
 
 @dataclass(frozen=True)
 class Cell:
-    """A job of Hydra and its result.
+    """A cell of a sweep, or the job of a single run, with its result.
 
-    `runs` are the folders of its run and its reference rows; `problems` says why they are
-    incomplete. `error` is "" for a finished job; `extent` has the settings `EXTENT` of the run.
+    `runs` are the folders of its run and of the reference methods; `problems` are messages on
+    incomplete runs. `error` is "" for a finished cell; `extent` has the settings `EXTENT`.
     """
 
     command: str
@@ -88,11 +88,14 @@ class Cell:
 
     @property
     def name(self) -> str:
-        """The name of the cell in tables."""
+        """The title of the method with the settings that differ between cells."""
         return f"{self.title} {self.varied}".strip()
 
     def stored(self, datasets: Datasets) -> list[StoredRun]:
-        """Return the cell's run, then its reference rows; `datasets` caches their data sets."""
+        """Return the run of the cell, then the runs of the reference methods.
+
+        `datasets` caches their data sets.
+        """
         folders = [RunFolder(Path(path)) for path in self.runs]
         varied = [self.varied, *[None] * len(folders)]
         return [
@@ -102,7 +105,7 @@ class Cell:
 
 
 def setting_path(word: str) -> str:
-    """Return the path that an override sets.
+    """Return the path of the setting that an override sets.
 
     >>> setting_path("+method.top_k=4")
     'method.top_k'
@@ -111,7 +114,7 @@ def setting_path(word: str) -> str:
 
 
 def varied_settings(cells: Sequence[Sequence[str]]) -> tuple[str, ...]:
-    """Return the settings that differ between cells, in the order of the command.
+    """Return the paths of the settings that differ between cells, in the order of the command.
 
     >>> varied_settings([["seed=1", "limit=5"], ["seed=2", "limit=5"]])
     ('seed',)
@@ -123,23 +126,23 @@ def varied_settings(cells: Sequence[Sequence[str]]) -> tuple[str, ...]:
 
 
 def write(folder: Path, value: Sweep | Cell) -> None:
-    """Write `sweep.json` or `cell.json`."""
+    """Write a sweep to `sweep.json` or a cell to `cell.json`."""
     name = SWEEP if isinstance(value, Sweep) else CELL
     write_whole(folder / name, json.dumps(asdict(value), ensure_ascii=False, default=str) + "\n")
 
 
 def sweep_in(folder: Path) -> Sweep | None:
-    """Return the last sweep in a folder, or None."""
+    """Return the last sweep of a folder, or None."""
     return _read(folder / SWEEP, _SWEEP)
 
 
 def cell_in(folder: Path) -> Cell | None:
-    """Return the cell stored in a folder, or None."""
+    """Return the cell whose job ran in a folder, or None."""
     return _read(folder / CELL, _CELL)
 
 
 def cells_below(folder: Path) -> list[Cell]:
-    """Return the cells of the last sweep in a folder, or its single job, in the command's order.
+    """Return the cells of the last sweep in a folder in order, or the cell of its single run.
 
     Cells with the same overrides (`top_k=2,2`) are merged.
     """
@@ -163,7 +166,7 @@ def _cells(folder: Path) -> list[Cell]:
 
 
 def table_runs(cells: Sequence[Cell], datasets: Datasets) -> list[StoredRun]:
-    """Return the runs of a table: finished cells, then each reference row that is not a cell."""
+    """Return the runs of finished cells, then of the reference methods that are no cells."""
     every = [cell.stored(datasets) for cell in cells if not cell.error]
     own = [runs[0] for runs in every]
     references = {run.folder.path: run for runs in every for run in runs[1:]}
@@ -173,7 +176,7 @@ def table_runs(cells: Sequence[Cell], datasets: Datasets) -> list[StoredRun]:
 
 
 def find_runs(names: Sequence[str], home: str | Path) -> list[StoredRun]:
-    """Return the runs of folders, key prefixes or methods, each run once, scored by the same rule.
+    """Return the distinct runs of folders, key prefixes or methods, scored by the same rule.
 
     The folder of a sweep stands for the runs of its table, any other folder for all runs below it.
     Raises UserError for a name without runs.
@@ -191,7 +194,7 @@ def find_runs(names: Sequence[str], home: str | Path) -> list[StoredRun]:
 
 
 class CellTables(NamedTuple):
-    """Tables of cells and reference rows: the runs, the tables, and the tables with all columns."""
+    """The runs of a sweep, its tables, and its tables with all columns."""
 
     runs: Sequence[StoredRun]
     tables: Sequence[Table]
@@ -201,8 +204,8 @@ class CellTables(NamedTuple):
 def cell_tables(every: Sequence[Cell], datasets: Datasets, columns: str = "") -> CellTables:
     """Return the tables of cells; `datasets` caches their data sets.
 
-    `columns` and the main metric default to the values of the first run; the main metric is the
-    first of `evaluation.compared`, else the objective.
+    `columns` and the main metric come from the settings of the first run by default; the main
+    metric is the first of `evaluation.compared`, else the objective.
     """
     runs = table_runs(every, datasets)
     if not runs:
@@ -219,7 +222,7 @@ def cell_tables(every: Sequence[Cell], datasets: Datasets, columns: str = "") ->
 
 
 def add_failed_cells(table: Table, every: Sequence[Cell]) -> Table:
-    """Return a table of cells with added rows for failed cells, in order."""
+    """Return a table of cells with a row for each failed cell at its place in the sweep."""
     rest, rows = list(table.rows), []
     blank = ("",) * (len(table.heads) - 2)
     for cell in every:
@@ -229,7 +232,7 @@ def add_failed_cells(table: Table, every: Sequence[Cell]) -> Table:
 
 
 def refuse_overwriting(folder: Path) -> None:
-    """Raise UserError if a command would overwrite a file that no command has written."""
+    """Raise UserError if a folder has files that `run` would overwrite and did not write."""
     if sweep_in(folder) or cell_in(folder):
         return
     for name in (CELL, SWEEP, TABLE, CSV):

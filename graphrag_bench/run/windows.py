@@ -1,4 +1,4 @@
-"""The context window of the model that answers, and the tokens it leaves for the context."""
+"""The context window of the reader (the model that answers), and the room for the context."""
 
 import math
 from dataclasses import astuple, dataclass
@@ -23,18 +23,18 @@ CHUNKS, SHARE = 4, 0.33
 """`budget_context=auto` fits 4 chunks (k of Zhou et al. 2025, section 7.1) into a third of the
 context, the share that methods with tables leave for chunks."""
 ASSUMED_WINDOW = 8192
-"""Default window in tokens, if no setting, server or price list states it."""
+"""Window in tokens if no setting, server or price list states it."""
 RESERVED = 600
-"""Tokens of the window reserved for instructions and question."""
+"""Tokens of the window that are reserved for instructions and question."""
 ROW = 1.05
-"""Tokens of a row of a prompt per token of its chunk: row number and quotes add 5 %."""
+"""Factor from the tokens of a chunk to its tokens in a prompt, with row number and quotes."""
 _SAMPLE = 200
 CHARACTERS_A_TOKEN = 8
 
 
 @dataclass(frozen=True)
 class ChunkSize:
-    """Tokens (cl100k) of a corpus' chunks as rows of a prompt, with titles.
+    """Tokens (cl100k) of the chunks of a corpus in a prompt, with titles.
 
     `typical` is the median, `long` the 90th percentile; both are 0 without chunks.
     """
@@ -48,7 +48,7 @@ class ContextWindow:
     """Context window of the reader, the model that answers.
 
     `tokens` is its size, None if unknown; `reserved` is the number of tokens for instructions,
-    question and answer; `margin` is the maximum number of reader tokens per counted token.
+    question and answer; `margin` is the maximum number of the reader's tokens per counted token.
 
     >>> ContextWindow(ChunkSize(typical=1200, long=1260), tokens=8192, reserved=1112).tokens_left
     7000
@@ -70,16 +70,16 @@ class ContextWindow:
 
     @property
     def wanted(self) -> int:
-        """Tokens that every method needs to pack `CHUNKS` chunks, rounded up to hundreds."""
+        """Context tokens with which every method packs `CHUNKS` chunks, rounded up to hundreds."""
         return max(LEAST, round_up_to_hundred(CHUNKS * self.chunk.long / SHARE))
 
     @property
     def auto(self) -> int:
-        """Tokens of `budget_context=auto`: `wanted`, capped by the window."""
+        """Context tokens of `budget_context=auto`: `wanted`, within the window."""
         return min(self.wanted, self._within(self.tokens or ASSUMED_WINDOW))
 
     def require(self, n_tokens: int) -> None:
-        """Raise UserError if the window leaves fewer tokens than `n_tokens`."""
+        """Raise UserError if the window leaves fewer than `n_tokens` tokens for the context."""
         if self.tokens_left is not None and n_tokens > self.tokens_left:
             raise UserError(
                 f"budget_context={n_tokens} does not fit the reader's window of {self.tokens:,} "
@@ -88,10 +88,10 @@ class ContextWindow:
 
 
 def context_window(settings: RunSettings, dataset: Dataset, models: Models) -> ContextWindow:
-    """Return the context window of a run's reader.
+    """Return the context window of a run's reader, without loading the model.
 
-    No model is loaded; a server may be asked for its window. With `regime=published`, the window is
-    at most the source's window.
+    A server may be asked for its window. With `regime=published`, the window is at most that of the
+    profile's source.
     """
     margin = TOKENIZER_RATIO if "(stand-in)" in models.identity("tokenizer") else 1.0
     llm = models.unwrapped("llm")
@@ -109,7 +109,7 @@ def context_window(settings: RunSettings, dataset: Dataset, models: Models) -> C
 
 
 def chunk_size(settings: RunSettings, dataset: Dataset) -> ChunkSize:
-    """Return the tokens of a corpus' chunks as the run will cut them.
+    """Return the size of the chunks into which a run cuts its corpus.
 
     At most 200 evenly spaced documents are counted, and only the beginning of long documents.
     """
@@ -137,5 +137,5 @@ def _size_of_chunks(settings: RunSettings, dataset: Dataset) -> int | None:
 
 
 def round_up_to_hundred(n_tokens: float) -> int:
-    """Round up to a multiple of 100."""
+    """Return a number of tokens rounded up to a multiple of 100."""
     return math.ceil(n_tokens / 100) * 100
