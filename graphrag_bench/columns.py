@@ -7,12 +7,13 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import MISSING, dataclass, fields
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, Self, get_args, get_type_hints
+from typing import Any, Self, get_args
 from zlib import crc32
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from graphrag_bench.registry import signature_of
 from graphrag_bench.text import show_briefly
 
 _BLOCK = 65536
@@ -133,7 +134,7 @@ class Columns:
         columns: dict[str, Any] = {}
         for name, default in _stored(cls).items():
             if (folder / name).is_dir():
-                kind = get_type_hints(cls)[name]
+                kind = signature_of(cls).parameters[name].annotation
                 kind = next(one for one in get_args(kind) or (kind,) if hasattr(one, "load"))
                 columns[name] = kind.load(folder / name)
             elif (folder / f"{name}.offsets.npy").is_file():

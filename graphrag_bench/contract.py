@@ -1,18 +1,18 @@
 """Contracts of operators and builders: inputs, resources, settings and outputs.
 
-The signature of a function is its contract. Positional parameters are the state that an operator
-reads, by type; keyword-only parameters without a default are the resources that it needs, by name;
-keyword-only parameters with a default are its settings, as are parameters of type `Prompt`. The
-return type names the slots that it writes. Builders follow the same rule: they need other artifacts
-and return an artifact.
+The signature of a function is its contract. The values that steps exchange are kept in slots, one
+slot for each type. Positional parameters of an operator are read from the slots of their types, and
+the return type decides which slots are written. Keyword-only parameters are resources, found by
+name, if they have no default, and else settings; parameters of type `Prompt` are settings too.
+Builders have only keyword-only parameters and return an artifact.
 """
 
-import inspect
 import types
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from inspect import Parameter
 from types import MappingProxyType
-from typing import Any, TypeVar, Union, get_args, get_origin, get_type_hints
+from typing import Any, TypeVar, Union, get_args, get_origin
 
 import numpy as np
 
@@ -20,10 +20,10 @@ from graphrag_bench import fingerprint
 from graphrag_bench.errors import UserError
 from graphrag_bench.expected import CallsOf, Sizes, TokensOf
 from graphrag_bench.prompts import Prompt
-from graphrag_bench.registry import ContractError, Registered, Registry
+from graphrag_bench.registry import ContractError, Registered, Registry, signature_of
 from graphrag_bench.values import Ranked, RowScores, Subgraph, slot_of
 
-REQUIRED: Any = inspect.Parameter.empty
+REQUIRED: Any = Parameter.empty
 F = TypeVar("F", bound=Callable[..., Any])
 TABLE3 = {
     "node": ("VDB", "RelNode", "PPR", "Agent", "Onehop", "Link", "TF-IDF"),
@@ -37,7 +37,10 @@ TABLE3 = {
 
 @dataclass(frozen=True)
 class Read:
-    """An input: a parameter and its slot; a step reads an optional input only if `use` names it."""
+    """An input of an operator: a parameter, and the slot that it is read from.
+
+    A step reads an optional input only if the step's key `use` names it.
+    """
 
     parameter: str
     slot: str
@@ -46,14 +49,14 @@ class Read:
 
 @dataclass(frozen=True)
 class Setting:
-    """A setting with its type and its default (`REQUIRED` if it has none)."""
+    """A setting of an operator or builder; the default is `REQUIRED` if there is none."""
 
     name: str
     annotation: Any
     default: Any
 
     def check(self, value: Any) -> Any:
-        """Convert a value to the setting's type; raises UserError for a wrong type or range.
+        """Return a value in the setting's type; raises UserError for a wrong type or range.
 
         >>> Setting("top_k", int, 4).check(10)
         10
@@ -113,13 +116,13 @@ class Operator(Registered):
 
     @property
     def main(self) -> str:
-        """The slot of the first returned value."""
+        """The slot that the first returned value is written to."""
         return next(iter(self.returns))
 
     def required(self, settings: Mapping[str, Any]) -> frozenset[str]:
         """Return the graph attributes that the operator requires with these settings.
 
-        The setting `types` requires node types, `attributes` requires node attributes.
+        A setting named `types` requires node types, and `attributes` requires node attributes.
         """
         kinds = {"types": "node.type", "attributes": "node.attributes"}
         return self.requires | {kinds[name] for name in kinds if settings.get(name)}
@@ -131,7 +134,7 @@ class Operator(Registered):
 
 @dataclass(frozen=True)
 class Builder(Registered):
-    """A registered builder: `graph.kg` builds the resource `graph` in the variant `kg`."""
+    """A registered builder; `graph.kg` builds the variant `kg` of the resource `graph`."""
 
     needs: tuple[str, ...]
     settings: Mapping[str, Setting]
@@ -144,25 +147,24 @@ class Builder(Registered):
 
     @property
     def code(self) -> str:
-        """The fingerprint of the code and of the fixed parameters."""
+        """The fingerprint of the builder's code and of its fixed parameters."""
         own = super().code
         fixed = {name: str(value) for name, value in self.fixed.items()}
         return fingerprint.digest(own, fixed) if fixed else own
 
     @property
     def resource(self) -> str:
-        """The name of the resource that it builds."""
+        """The name of the resource that the builder builds, e.g. `graph`."""
         return self.name.partition(".")[0]
 
     def expected_calls(self, settings: Mapping[str, Any], sizes: Sizes) -> int:
-        """Return the expected number of LLM calls, without retries."""
-        if isinstance(self.calls, int):
-            return self.calls * sizes.n_chunks
-        return self.calls(settings, sizes)
+        """Return the number of LLM calls to expect for one build, without retries."""
+        calls = self.calls
+        return calls * sizes.n_chunks if isinstance(calls, int) else calls(settings, sizes)
 
     @property
     def variant(self) -> str:
-        """The name of the variant that the builder builds."""
+        """The name of the variant that the builder builds, e.g. `kg`."""
         return self.name.partition(".")[2] or self.name
 
 
@@ -171,7 +173,7 @@ builders: Registry[Builder] = Registry("builder")
 
 
 def paper_first(items: Iterable[Operator]) -> list[Operator]:
-    """Return the operators of Table 3 in the paper's order, then all other operators by name."""
+    """Return the operators of `TABLE3` in the paper's order, then all other operators by name."""
     order = [(family, name) for family, names in TABLE3.items() for name in names]
 
     def place(item: Operator) -> tuple[int, str]:
@@ -182,14 +184,13 @@ def paper_first(items: Iterable[Operator]) -> list[Operator]:
 
 
 def resources() -> frozenset[str]:
-    """Return the names of the resources that builders build."""
-    return frozenset(name.partition(".")[0] for name in builders.names())
+    """Return the names of the resources that registered builders build."""
+    return frozenset(builder.resource for builder in builders.all())
 
 
 def variants(resource: str) -> dict[str, str]:
-    """Map each variant of a resource to the name of its builder."""
-    names = [name for name in builders.names() if name.partition(".")[0] == resource]
-    return {name.partition(".")[2] or name: name for name in names}
+    """Return the names of the builders of a resource, by variant."""
+    return {one.variant: one.name for one in builders.all() if one.resource == resource}
 
 
 def operator(
@@ -228,11 +229,10 @@ def operator(
                 raise ContractError(f"{function.__qualname__} is batched and must return a list")
             (hint,) = get_args(hint)
         returns, writes, may_write = _written(function, hint)
-        op = Operator(
+        operators.add(Operator(
             name, function, reads, needs, settings, returns, writes, may_write,
             frozenset(requires), calls, order, frozenset(supplies), batched, table3,
-        )  # fmt: skip
-        operators.add(op)
+        ))  # fmt: skip
         return function
 
     return register
@@ -249,11 +249,11 @@ def artifact(
 ) -> Callable[[F], F]:
     """Register a builder under `resource` or `resource.variant` and return its function.
 
-    `provides`: the graph attributes of the artifact. `calls`: the LLM calls per chunk, or a
-    function that estimates all calls; `tokens` estimates the tokens of a call. `fixed`: parameters
-    that are neither needs nor settings, so that one function can be registered several times.
-    `trained_on`: a function of the settings that says what a trained artifact is trained on. Raises
-    ContractError for a signature that is not a contract.
+    `provides`: the graph attributes of the artifact. `calls`: the number of LLM calls per chunk, or
+    a function that estimates all calls; `tokens` estimates the tokens of a call. `fixed`: values of
+    parameters that are neither resources nor settings; with different values, one function can be
+    registered several times. `trained_on`: a function from the settings to a description of the
+    training data. Raises ContractError for a signature that is not a contract.
 
     >>> import graphrag_bench as gb
     >>> @gb.artifact("graph.chain")
@@ -268,11 +268,10 @@ def artifact(
         _, needs, settings, produces = _parameters(function, fixed=fixed)
         if not isinstance(produces, type) or not hasattr(produces, "load"):
             raise ContractError(f"{function.__qualname__} must return a type with save and load")
-        builder = Builder(
+        builders.add(Builder(
             name, function, needs, settings, produces, frozenset(provides), calls, tokens,
             dict(fixed), trained_on,
-        )  # fmt: skip
-        builders.add(builder)
+        ))  # fmt: skip
         return function
 
     return register
@@ -281,29 +280,28 @@ def artifact(
 def _parameters(
     function: Callable[..., Any], *, batched: bool = False, fixed: Mapping[str, Any] | None = None
 ) -> tuple[tuple[Read, ...], tuple[str, ...], dict[str, Setting], Any]:
-    hints = get_type_hints(function, include_extras=True)
     reads, needs, settings = [], [], {}
-    for name, parameter in inspect.signature(function).parameters.items():
+    signature = signature_of(function)
+    for name, parameter in signature.parameters.items():
         if fixed and name in fixed:
             continue
-        hint = hints.get(name)
-        if hint is None:
+        hint = parameter.annotation
+        if hint is Parameter.empty:
             raise ContractError(f"{function.__qualname__}: parameter '{name}' has no type")
-        if parameter.kind is not inspect.Parameter.KEYWORD_ONLY:
+        if parameter.kind is not Parameter.KEYWORD_ONLY:
             if fixed is not None:
                 raise ContractError(f"{function.__qualname__}: '{name}' must be keyword-only")
-            reads.append(_state_read(function, parameter, hint, batched))
+            reads.append(_state_read(function, parameter, batched))
         elif hint is Prompt or parameter.default is not REQUIRED:
             settings[name] = Setting(name, hint, parameter.default)
         else:
             needs.append(name)
-    return tuple(reads), tuple(needs), settings, hints.get("return")
+    returned = signature.return_annotation
+    return tuple(reads), tuple(needs), settings, None if returned is Parameter.empty else returned
 
 
-def _state_read(
-    function: Callable[..., Any], parameter: inspect.Parameter, hint: Any, batched: bool
-) -> Read:
-    place = f"{function.__qualname__}: '{parameter.name}"
+def _state_read(function: Callable[..., Any], parameter: Parameter, batched: bool) -> Read:
+    place, hint = f"{function.__qualname__}: '{parameter.name}", parameter.annotation
     if batched:
         if get_origin(hint) is not Sequence:
             raise ContractError(f"{place}' must be a Sequence of values")
@@ -348,19 +346,19 @@ def _strip_none(hint: Any) -> tuple[Any, bool]:
 
 
 class WrongReturn(ValueError):
-    """A returned value does not match the signature of its operator."""
+    """An operator returned a value that does not match its signature."""
 
 
 _ROWS = {"nodes": "n_nodes", "relationships": "n_relationships", "chunks": "__len__"}
-"""The attribute with the number of rows: of the chunk table for chunks, else of the graph."""
+"""The attribute of the graph, or of the chunk table, that has the number of rows."""
 
 
 def by_slot(operator: Operator, result: Any, resources: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the result of an operator by slot, without optional values that are None.
+    """Return the values that an operator returned, by slot; optional None values are left out.
 
-    Raises WrongReturn for values whose types differ from the signature, for ids outside the graph
-    or the chunk table (not checked if the operator needs another graph), and for scores that are
-    not finite or not one per row. Scores that are computed on access are not checked.
+    Raises WrongReturn for a value whose type differs from the signature, for an id outside the
+    graph or the chunk table (not checked if the operator needs another graph), for scores that are
+    not finite, and for a score vector of the wrong length. Lazy scores are not checked.
     """
     values = result if isinstance(result, tuple) else (result,)
     written = dict(zip(operator.returns, values, strict=False))

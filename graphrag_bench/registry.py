@@ -1,18 +1,37 @@
-"""Registries of operators and builders, by name."""
+"""Registries of operators and builders, and the signatures of registered functions."""
 
+import inspect
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cache
 from importlib import import_module
 from pathlib import Path
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, TypeVar, get_type_hints
 
 from graphrag_bench import fingerprint
 from graphrag_bench.errors import unknown
 
 
 class ContractError(TypeError):
-    """A signature or a name that breaks the contract; raised at registration."""
+    """A function that cannot be registered, because of its signature or its name."""
+
+
+def signature_of(function: Callable[..., Any]) -> inspect.Signature:
+    """Return the signature of a function or class, with evaluated type hints.
+
+    Raises NameError for a hint that names something undefined.
+    """
+    found = inspect.signature(function, eval_str=True)
+    if not inspect.isfunction(function):
+        return found
+    hints = get_type_hints(function, include_extras=True)  # evaluates quotes within brackets, too
+    return found.replace(
+        parameters=[
+            one.replace(annotation=hints.get(one.name, one.empty))
+            for one in found.parameters.values()
+        ],
+        return_annotation=hints.get("return", found.empty),
+    )
 
 
 @dataclass(frozen=True)
@@ -22,7 +41,7 @@ class Registered:
     name: str
     function: Callable[..., Any]
     registered_code: str = field(init=False, repr=False, compare=False)
-    """The fingerprint at registration, for code outside this project."""
+    """The fingerprint of the code at registration; "" for code of this project."""
 
     def __post_init__(self) -> None:
         own = fingerprint.is_core(self.function.__module__)
@@ -30,21 +49,18 @@ class Registered:
 
     @property
     def code(self) -> str:
-        """The fingerprint of the code.
+        """The fingerprint of the function's code.
 
-        It changes if a module that the function reaches was reloaded after the registration,
-        because the function may still use the old code.
+        After a reload of a module that the function uses, it differs from the fingerprints of both
+        the old and the new code, because the function may run either.
         """
         now = fingerprint.code(self.function)
-        return (
-            now
-            if self.registered_code in ("", now)
-            else fingerprint.digest(self.registered_code, now)
-        )
+        before = self.registered_code
+        return now if before in ("", now) else fingerprint.digest(before, now)
 
     @property
     def origin(self) -> str:
-        """The module and name of the function, as module:name."""
+        """The module and the name of the function, as `module:name`."""
         return f"{self.function.__module__}:{self.function.__qualname__}"
 
 
@@ -52,14 +68,14 @@ T = TypeVar("T", bound=Registered)
 
 
 class Registry(Generic[T]):
-    """Registered functions by name; a module may register a name again, e.g. on reload."""
+    """Operators or builders by name; a module that is reloaded may register a name again."""
 
     def __init__(self, kind: str) -> None:
         self.kind = kind
         self._items: dict[str, T] = {}
 
     def add(self, item: T) -> None:
-        """Register an item; raises ContractError for a name of another module."""
+        """Register an operator or builder; raises ContractError if another module has its name."""
         known = self._items.get(item.name)
         if known is not None and known.function.__module__ != item.function.__module__:
             raise ContractError(
@@ -69,7 +85,7 @@ class Registry(Generic[T]):
         self._items[item.name] = item
 
     def get(self, name: str) -> T:
-        """Return the item of a name; raises UserError with the nearest names."""
+        """Return the operator or builder with this name; raises UserError if there is none."""
         if name not in self._items:
             raise unknown(self.kind, name, self.names())
         return self._items[name]
@@ -78,20 +94,20 @@ class Registry(Generic[T]):
         return name in self._items
 
     def names(self) -> list[str]:
-        """Return all names, sorted."""
+        """Return the registered names, sorted."""
         return sorted(self._items)
 
     def all(self) -> list[T]:
-        """Return all items, by name."""
-        return [self.get(name) for name in self.names()]
+        """Return the registered operators or builders, sorted by name."""
+        return [self._items[name] for name in self.names()]
 
 
 @cache
 def import_below(package: str) -> None:
-    """Import all modules below a package, so that they register their functions.
+    """Import all modules of a package, so that they register their operators and builders.
 
-    Modules of compiled loops (`*_kernels`) are skipped, because they register nothing and load
-    numba.
+    Modules of compiled loops (`*_kernels`) are skipped: they register nothing, and loading numba
+    takes time.
     """
     (folder,) = import_module(package).__path__
     for path in sorted(Path(folder).rglob("*.py")):

@@ -10,6 +10,7 @@ from typing import Any
 
 from graphrag_bench.errors import UserError, did_you_mean
 from graphrag_bench.fingerprint import digest, stored_digest
+from graphrag_bench.registry import signature_of
 
 _CONFIG, _TOKENIZER_CONFIG, _MODULES = "config.json", "tokenizer_config.json", "modules.json"
 TOKENIZER, WEIGHTS = "tokenizer.json", "model.pth"
@@ -194,7 +195,7 @@ def make_model(group: str, config: Mapping[str, Any]) -> Any:
 
 def _parameters(maker: Callable[..., Any]) -> Mapping[str, inspect.Parameter]:
     try:
-        return inspect.signature(maker, eval_str=True).parameters
+        return signature_of(maker).parameters
     except NameError:
         bare = inspect.signature(maker).parameters.values()
         return {one.name: one.replace(annotation=Any) for one in bare}

@@ -1,17 +1,18 @@
-"""Combinators: steps that are made of lists of steps.
+"""Combinators: steps that contain lists of other steps, e.g. to branch or to repeat.
 
-A combinator is a frozen dataclass. Its fields are the keys of its mapping in a method's file.
-Plug-ins may register their own.
+A combinator is a frozen dataclass. In a method's file it is a mapping, whose keys are the names of
+the fields. Plug-ins may register their own.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import MISSING, dataclass, field, fields, replace
-from typing import Any, TypeVar, get_type_hints
+from dataclasses import dataclass, field, fields, replace
+from typing import Any, TypeVar
 
-from graphrag_bench.contract import Setting
+from graphrag_bench.contract import REQUIRED, Setting
 from graphrag_bench.errors import UserError
 from graphrag_bench.fingerprint import code
 from graphrag_bench.pipeline.steps import OperatorStep, Step, Steps
+from graphrag_bench.registry import signature_of
 
 Item = dict[str, Any]
 """One step of a method's file."""
@@ -21,17 +22,18 @@ Arms = Mapping[str, Steps]
 
 @dataclass(frozen=True)
 class Nested(Step):
-    """A step made of lists of steps.
+    """A combinator: a step that contains lists of steps.
 
-    The first field after `label` holds the value of the combinator's own key. Fields that are not
-    compared, such as the label, do not affect results and are not part of the run key.
+    The first field after `label` is written under the name of the combinator: in `each: chunks`,
+    the field `slot` is `chunks`. Fields with `compare=False`, such as the label, do not affect
+    results and are not part of the run key.
     """
 
     label: str = field(compare=False)
 
     @property
     def parts(self) -> Sequence[Steps]:
-        """Return the lists of steps inside, in order."""
+        """The lists of steps that the combinator contains, in order."""
         values = [getattr(self, one.name) for one in fields(self)]
         lists = [list(v.values()) if isinstance(v, Mapping) else [v] for v in values]
         return [one for some in lists for one in some if _is_steps(one)]
@@ -43,7 +45,7 @@ class Nested(Step):
         )
 
     def describe(self) -> dict[str, Any]:
-        """Return the fields, with nested steps as descriptions, and a fingerprint of the code."""
+        """Return what the run key covers: fields, descriptions of inner steps, code fingerprint."""
         every = self._change_lists(lambda steps: [one.describe() for one in steps])
         own = {one.name: every[one.name] for one in fields(self) if one.compare}
         return {"step": type(self).__name__, **own, "code": code(type(self))}
@@ -64,11 +66,11 @@ def _is_steps(value: Any) -> bool:
 
 K = TypeVar("K", bound=type[Nested])
 registered: dict[str, type[Nested]] = {}
-"""Classes of the registered combinators, by key."""
+"""Classes of the registered combinators by their keys, e.g. `branch`."""
 
 
 def combinator(key: str) -> Callable[[K], K]:
-    """Register a combinator; raises ValueError for a key of another module."""
+    """Register the class of a combinator; raises ValueError if another module has its key."""
 
     def register(kind: K) -> K:
         known = registered.get(key, kind)
@@ -81,17 +83,17 @@ def combinator(key: str) -> Callable[[K], K]:
 
 
 def combinator_key(item: Mapping[str, Any]) -> str | None:
-    """Return the key of the combinator in a mapping, or None."""
+    """Return which combinator a step of a method's file is, e.g. `branch`, or None."""
     return next((key for key in sorted(registered) if key in item), None)
 
 
 def inner_lists(item: Mapping[str, Any], path: str) -> Iterator[tuple[Any, str]]:
-    """Yield the lists of steps inside a mapping, each with its path."""
-    for key, one in _keys(combinator_key(item) or "").items():
-        value, inside = item.get(key), _path(path, key, item)
-        if one.type == Steps:
+    """Yield each list of steps that a combinator of a method's file contains, with its path."""
+    for one in _settings(combinator_key(item) or "").values():
+        value, inside = item.get(one.name), _path(path, one.name, item)
+        if one.annotation == Steps:
             yield value or [], inside
-        elif one.type == Arms:
+        elif one.annotation == Arms:
             yield from ((steps, f"{inside}.{name}") for name, steps in (value or {}).items())
 
 
@@ -101,48 +103,41 @@ def read_combinator(
     read: Callable[[Any, str], Steps],
     note: Callable[[str], None],
 ) -> Step | None:
-    """Return the combinator of a mapping, or None if it is invalid.
+    """Return the combinator that a mapping of a method's file describes, None if it is invalid.
 
-    `read` turns a list and its path into steps; `note` receives every problem.
+    `read` turns a list of the file and its path into steps; `note` receives every problem.
     """
     form = combinator_key(item) or ""
-    keys = _keys(form)
+    settings = _settings(form)
+    keys = sorted(one.name for one in settings.values())
     for key in item:
         if key not in keys:
-            note(f"{path} ({form}) has no key '{key}'. Keys: {', '.join(sorted(keys))}.")
+            note(f"{path} ({form}) has no key '{key}'. Keys: {', '.join(keys)}.")
     values: dict[str, Any] = {"label": f"{path} {form}"}
-    for key, one in keys.items():
-        value, inside = item.get(key), _path(path, key, item)
-        if one.type == Steps:
-            values[one.field] = read(value, inside)
-        elif one.type == Arms and isinstance(value, Mapping) and value:
+    for field_name, one in settings.items():
+        value, inside = item.get(one.name), _path(path, one.name, item)
+        if one.annotation == Steps:
+            values[field_name] = read(value, inside)
+        elif one.annotation == Arms and isinstance(value, Mapping) and value:
             named = {str(name): steps for name, steps in value.items()}
-            values[one.field] = {n: read(steps, f"{inside}.{n}") for n, steps in named.items()}
-        elif one.type == Arms:
+            values[field_name] = {n: read(steps, f"{inside}.{n}") for n, steps in named.items()}
+        elif one.annotation == Arms:
             note(f"{inside}: expected named lists of steps, not {value!r}.")
-        elif one.required or key in item:
+        elif one.default is REQUIRED or one.name in item:
             try:
-                values[one.field] = Setting(key, one.type, None).check(value)
+                values[field_name] = one.check(value)
             except UserError as error:
                 note(f"{path} {form}: {error}")
-    complete = all(one.field in values for one in keys.values() if one.required)
-    return registered[form](**values) if complete else None
+    required = {name for name, one in settings.items() if one.default is REQUIRED}
+    return registered[form](**values) if required <= values.keys() else None
 
 
-@dataclass(frozen=True)
-class _Key:
-    field: str
-    type: Any
-    required: bool
-
-
-def _keys(form: str) -> dict[str, _Key]:
-    kind = registered[form]
-    hints = get_type_hints(kind, include_extras=True)
-    own = fields(kind)[1:]
+def _settings(form: str) -> dict[str, Setting]:
+    """Return the settings of a combinator by field; the first is written under its own key."""
+    _, *own = signature_of(registered[form]).parameters.values()
     names = [form, *(one.name for one in own[1:])]
     return {
-        name: _Key(one.name, hints[one.name], one.default is one.default_factory is MISSING)
+        one.name: Setting(name, one.annotation, one.default)
         for name, one in zip(names, own, strict=True)
     }
 
