@@ -7,16 +7,10 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from graphrag_bench.config import sources
 from graphrag_bench.config.compose import compose_settings, method_values
 from graphrag_bench.config.plugins import config_folders
 from graphrag_bench.config.settings import NO_SETTINGS, RunSettings
-from graphrag_bench.config.sources import (
-    GROUPS,
-    add_folders,
-    chunking_of,
-    method_file,
-    with_profile,
-)
 from graphrag_bench.data.dataset import COLLECTIONS, Dataset
 from graphrag_bench.data.readers import read_dataset
 from graphrag_bench.errors import ErrorCollector, UserError, did_you_mean
@@ -26,19 +20,12 @@ from graphrag_bench.llm.chat import ChatModel
 from graphrag_bench.pipeline.pipeline import STAGES
 from graphrag_bench.report.rendering import Table, markdown, show
 from graphrag_bench.report.tables import checked_columns
+from graphrag_bench.run import stored
 from graphrag_bench.run.execute import RunResult, execute
 from graphrag_bench.run.experiment import Experiment
 from graphrag_bench.run.folder import paths_of, write_rows
 from graphrag_bench.run.method import RESERVED, references
 from graphrag_bench.run.models import ProcessCache
-from graphrag_bench.run.stored import (
-    StoredRun,
-    extent_of,
-    stored_differences,
-    tables_of,
-    with_one_rule,
-)
-from graphrag_bench.run.stored import stored_runs as runs_below
 from graphrag_bench.run.stored_settings import differing_settings
 from graphrag_bench.text import short
 from graphrag_bench.view.page import full_question, question_tables
@@ -60,8 +47,8 @@ def dataset(
     """Read a data set from `root`, else from `home`/data or the folder of its card.
 
     `questions` is a file or folder of generated questions that replace the set's own. `settings`
-    are the settings of a synthetic set or of a collection (`name`, `split`). Raises UserError for
-    an unknown name and for invalid rows.
+    are the settings of a synthetic set, or they choose a set of a collection (`name`, `split`).
+    Raises UserError for an unknown name and for invalid rows.
 
     >>> toy = dataset("toy")
     >>> len(toy.documents), toy.questions[0].text, toy.gold["q1"].answers
@@ -117,12 +104,12 @@ def method(source: str | Mapping[str, Any], **settings: Any) -> "EditablePipelin
     Traceback (most recent call last):
     graphrag_bench.errors.UserError: There is no setting 'dampng'. Did you mean 'damping'?
     """
-    add_folders(config_folders(settings.get("plugins") or ()))
-    file = method_file(source) if isinstance(source, str) else source
+    sources.add_folders(config_folders(settings.get("plugins") or ()))
+    file = sources.method_file(source) if isinstance(source, str) else source
     profile, fidelity = (str(settings.get(name, "default")) for name in _SELECTORS)
-    raw = with_profile(file, profile, fidelity, settings.get("pooling"))
+    raw = sources.with_profile(file, profile, fidelity, settings.get("pooling"))
     known = [name for name in raw if name not in RESERVED]
-    run_settings: dict[str, Any] = {"chunking": chunking_of(raw)}
+    run_settings: dict[str, Any] = {"chunking": sources.chunking_of(raw)}
     errors = ErrorCollector()
     for name, value in settings.items():
         if name in known:
@@ -153,9 +140,9 @@ _ROLES = ("llm_build", "llm_judge")
 class EditablePipeline:
     """A method whose steps can be read and edited; made by `gb.method`.
 
-    Parameters and step settings that the user sets are not changed to fill the context budget.
-    Therefore `given` holds the paths of the parameters that were set, `readers` the paths of the
-    step settings that read them, and `original` the method before its steps were edited.
+    A run may change settings so that they fill the context budget, but not those that the user has
+    set. These are the parameters at the paths `given`, the step settings that use them, at the
+    paths `readers`, and the steps that differ from those of `original`, the method before edits.
     """
 
     method: dict[str, Any]
@@ -190,7 +177,9 @@ class EditablePipeline:
         return replace(self, method=method, settings=dict(self.settings), given=given)
 
     def experiment(self, data: Dataset | str, **settings: Any) -> Experiment:
-        """Return the checked experiment on a data set; raises UserError with every problem.
+        """Return a checked experiment: this method on a data set, before it is run.
+
+        Raises UserError that lists every problem.
 
         >>> pipeline = method("vanilla", embedder="hashing", llm="scripted")
         >>> experiment = pipeline.experiment(dataset("toy"), answer="off")
@@ -205,7 +194,7 @@ class EditablePipeline:
         data = dataset(data) if isinstance(data, str) else data
         rest = {**self.settings, **settings}
         chosen, shared = [], ProcessCache()
-        for name in (*GROUPS, *_ROLES):
+        for name in (*sources.GROUPS, *_ROLES):
             if isinstance(model := rest.get(name), ChatModel):
                 kind = f"{type(model).__module__}.{type(model).__qualname__}"
                 rest[name] = own = {"_target_": kind, "identity": model.identity}
@@ -228,9 +217,9 @@ class EditablePipeline:
                     yield from (f"method.{stage}.{row}.{name}" for name in step)
 
     def run(self, data: Dataset | str, **settings: Any) -> "Run":
-        """Run on a data set; a stored run with the same settings is resumed.
+        """Run the method on a data set; a stored run with the same settings is resumed.
 
-        `settings` are further run settings.
+        `settings` are further run settings, e.g. `limit=20`.
 
         >>> pipeline = method("bm25", top_k=2, embedder="hashing", llm="scripted")
         >>> pipeline.run("toy", limit=2, answer="off")
@@ -239,9 +228,9 @@ class EditablePipeline:
         return Run(execute(self.experiment(data, **settings)))
 
     def ask(self, question: str, data: Dataset | str = "sample") -> TracedAnswer:
-        """Answer one question, and return the answer with its context and trace; nothing is stored.
+        """Answer one question, and return the answer with its context and trace.
 
-        If a step fails, its error is raised.
+        Nothing is stored. If a step fails, its error is raised.
 
         >>> from graphrag_bench.llm.scripted import Scripted
         >>> reader = Scripted({"Norvik": "Ada Marsh"})
@@ -250,8 +239,7 @@ class EditablePipeline:
         >>> answered.answer, [piece.id for piece in answered.context.pieces]
         ('Ada Marsh', ['ada', 'norvik'])
         """
-        experiment = self.experiment(data)
-        return TracedAnswer.of(experiment, question)
+        return TracedAnswer.of(self.experiment(data), question)
 
     def __repr__(self) -> str:
         name, n_steps = short(self.method["name"]), sum(map(len, self.steps.values()))
@@ -287,7 +275,7 @@ class Run:
 
     @property
     def experiment(self) -> Experiment:
-        """The checked settings, data set and pipeline."""
+        """The experiment of the run: its checked settings, data set and pipeline."""
         return self.result.experiment
 
     @property
@@ -302,7 +290,7 @@ class Run:
 
     @property
     def metrics(self) -> Mapping[str, Any]:
-        """The content of `metrics.json`."""
+        """The content of the run's `metrics.json`."""
         return self.result.metrics
 
     def show(self, *others: "Run", columns: str = "main") -> None:
@@ -319,18 +307,18 @@ class Run:
             show(table)
 
     def _tables(self, others: Sequence["Run"], columns: str) -> Sequence[Table]:
-        runs = [
-            StoredRun(one.result.folder, one.experiment.dataset, extent_of(one.experiment.settings))
-            for one in (self, *others)
-        ]
-        same = with_one_rule(runs)
-        return tables_of(same, stored_differences(same), checked_columns(columns))
+        runs = []
+        for one in (self, *others):
+            data, extent = one.experiment.dataset, stored.extent_of(one.experiment.settings)
+            runs.append(stored.StoredRun(one.result.folder, data, extent))
+        same = stored.with_one_rule(runs)
+        return stored.tables_of(same, stored.stored_differences(same), checked_columns(columns))
 
     def _repr_markdown_(self) -> str:
         return "\n".join(map(markdown, self._tables((), "main")))
 
     def question(self, name: str) -> "StoredQuestion":
-        """Return one stored question; a notebook shows its graph.
+        """Return the stored result of one question, which a notebook shows with its graph.
 
         Raises UserError for an unknown id.
 
@@ -339,15 +327,15 @@ class Run:
         >>> question.values["gold"]["evidence"]
         ['ada']
         """
-        stored = StoredRun(self.result.folder, self.experiment.dataset)
-        if name not in stored.rows:
-            raise UserError(f"The run has no question '{name}'. {did_you_mean(name, stored.rows)}")
-        return StoredQuestion(full_question(name, RunQuestions(stored, self.experiment.home)))
+        run = stored.StoredRun(self.result.folder, self.experiment.dataset)
+        if name not in run.rows:
+            raise UserError(f"The run has no question '{name}'. {did_you_mean(name, run.rows)}")
+        return StoredQuestion(full_question(name, RunQuestions(run, self.experiment.home)))
 
 
 @dataclass(frozen=True, repr=False)
 class StoredQuestion:
-    """A stored question of a run; `values` has answer, context, steps and gold, with names."""
+    """Stored result of one question: `values` has its answer, context, steps and gold by name."""
 
     values: Mapping[str, Any]
 
@@ -362,7 +350,7 @@ class StoredQuestion:
 def stored_runs(home: str | Path = ".") -> "pandas.DataFrame":
     """Return a data frame with one row for each question of each stored run.
 
-    Its columns are the run, the answer, the metrics where the data set is available, and every
+    Its columns are the run, the answer, the metrics (if the data set is available), and every
     setting that differs among the runs, named by its path (`method.damping`).
 
     >>> settings = {"embedder": "hashing", "llm": "scripted", "paths": {"home": "two"}}
@@ -375,7 +363,7 @@ def stored_runs(home: str | Path = ".") -> "pandas.DataFrame":
     import pandas
 
     rows = []
-    runs = runs_below(home)
+    runs = stored.stored_runs(home)
     for run, settings in zip(runs, differing_settings(runs), strict=True):
         known = {name: run.metrics.get(name) for name in ("dataset", "method")}
         known |= {"key": run.folder.path.name, **settings}

@@ -30,13 +30,13 @@ def extra_needed(extra: str) -> Iterator[None]:
 
 
 class ErrorCollector:
-    """Collects the UserErrors of several checks, to raise them together."""
+    """Collector of the UserErrors of several checks, which are then raised together."""
 
     def __init__(self) -> None:
         self.errors: list[UserError] = []
 
     def attempt(self, work: Callable[[], T]) -> T | None:
-        """Return the result of `work`, or None after storing its UserError."""
+        """Return the result of `work`, or store the UserError that it raises and return None."""
         try:
             return work()
         except UserError as error:
@@ -45,16 +45,16 @@ class ErrorCollector:
             return None
 
     def raise_all(self) -> None:
-        """Raise the only stored error, or one error with the messages of all."""
+        """Raise the stored errors as one error; do nothing if there are none."""
         if self.errors:
             one = len(self.errors) == 1
             raise self.errors[0] if one else UserError("\n".join(map(str, self.errors))) from None
 
 
 def result_or_error(work: Callable[[], T]) -> T | Exception:
-    """Return the result of `work`, which may run a user's code, or the error that it raised.
+    """Return the result of `work`, or the error that it raised, e.g. in a plug-in's code.
 
-    A UserError is raised, not returned.
+    A UserError is raised again.
     """
     try:
         return work()
@@ -65,7 +65,7 @@ def result_or_error(work: Callable[[], T]) -> T | Exception:
 
 
 def message_of(error: Exception) -> str:
-    """Return the message of an error: with the file for an OSError, else with the error type.
+    """Return the message of an error, with the file of an OSError or the type of another error.
 
     >>> message_of(FileNotFoundError(2, "No such file", "card.yaml"))
     'No such file: card.yaml'
@@ -86,9 +86,10 @@ def exit_code_of(error: Exception) -> int:
 
 
 class UnreadableReply(Exception):
-    """A model's reply could not be parsed; `problem` is the reason, for the corrective retry.
+    """A model's reply could not be parsed.
 
-    `problem` is part of a prompt, so changing its wording changes answers.
+    `problem` is the reason. The prompt that asks the model again quotes it, so a change of its
+    wording changes answers.
     """
 
     def __init__(
@@ -101,11 +102,11 @@ class UnreadableReply(Exception):
 
 
 _LISTED = 24
-"""Names listed in a message if none is near."""
+"""The most names that a message lists if no name is similar."""
 
 
 def nearest(name: str, valid: Iterable[str], n: int = 3) -> list[str]:
-    """Return up to `n` valid names, the most similar first.
+    """Return up to `n` valid names that are similar to a name, the most similar first.
 
     >>> nearest("hiporag", ["hipporag", "hipporag2", "bm25"])
     ['hipporag', 'hipporag2']
@@ -123,9 +124,9 @@ def did_you_mean(
     n: int = 3,
     prefix: str = "",
 ) -> str:
-    """Return a hint with up to `n` nearest names, else all of `listed` (default: `valid`).
+    """Return a hint with up to `n` names similar to a wrong name, else with all valid names.
 
-    `prefix` is written before each name.
+    `listed` replaces the valid names in the latter case. `prefix` is written before each name.
 
     >>> did_you_mean("vanila", ["bm25", "vanilla"])
     "Did you mean 'vanilla'?"
@@ -156,9 +157,10 @@ def by_prefix(
     place: object,
     shown: Callable[[T], str] = lambda _: "",
 ) -> T:
-    """Return the value of the key `name`, else of the only key with the prefix `name`.
+    """Return the value of the key `name`, or else of the only key that starts with `name`.
 
-    Raises UserError if there is none or more than one; it lists near keys, described by `shown`.
+    Raises UserError if no key or more than one key starts with `name`. The message lists keys, each
+    with the note that `shown` returns for its value.
 
     >>> by_prefix("3f", {"3f9a": 1, "77b0": 2}, "run", "runs")
     1

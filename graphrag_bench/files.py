@@ -25,7 +25,7 @@ def project_folder(name: str) -> Path:
 
 
 def checkout() -> Path | None:
-    """Return the checkout that the package runs from, or None if it is installed."""
+    """Return the folder of the git checkout, or None if the package is installed."""
     root = _PACKAGE.parent
     return root if (root / "pyproject.toml").is_file() else None
 
@@ -73,7 +73,7 @@ def read_yaml(text: str, where: str) -> object:
 
 
 def expand_home(value: Any) -> Any:
-    """Return settings with each leading `~`, at any depth, replaced by the user's home folder."""
+    """Return settings in which the user's home folder replaces the `~` at the start of paths."""
     if isinstance(value, str):
         return str(Path(value).expanduser()) if value == "~" or value.startswith("~/") else value
     if isinstance(value, Mapping):
@@ -88,14 +88,14 @@ def user_cache(name: str) -> Path:
 
 
 def read_cache(file: Path) -> dict[str, Any]:
-    """Return the values of a JSON cache by key; {} if it is missing or damaged."""
+    """Return the values of a JSON cache by key; {} if the file is missing or damaged."""
     with suppress(OSError, ValueError):
         return dict(json.loads(file.read_text(encoding="utf-8")))
     return {}
 
 
 def write_cache(file: Path, key: str, value: object) -> None:
-    """Add a value to a JSON cache, which keeps the last 5,000; ignore errors of the disk.
+    """Add a value to a JSON cache, which keeps the last 5,000 values; ignore disk errors.
 
     If two processes write at once, one value may be lost.
     """

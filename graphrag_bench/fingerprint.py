@@ -102,7 +102,7 @@ def is_core(module: str) -> bool:
 
 
 def identity_of(model: Any) -> str:
-    """Return a model's identity, with its class's code if the class is not part of this project."""
+    """Return the identity of a model, plus the fingerprint of a class outside this project."""
     while hasattr(model, "inner") and is_core(type(model).__module__):
         model = model.inner
     own = is_core(type(model).__module__)
@@ -110,7 +110,11 @@ def identity_of(model: Any) -> str:
 
 
 class ReachedCode:
-    """Code that a value depends on: digests of `modules` by name, and the value as JSON."""
+    """The code that a function, a class or another value depends on.
+
+    `modules` has the digest of each module that the value reaches; `description` is the value as
+    JSON.
+    """
 
     def __init__(self, package: str) -> None:
         self.modules: dict[str, str] = {}
@@ -126,7 +130,7 @@ class ReachedCode:
         return reached
 
     def module(self, name: str) -> None:
-        """Add a module and all modules that it reaches, except installed modules."""
+        """Add a module and all modules that it imports, except modules of installed libraries."""
         todo = [name]
         while todo:
             name = todo.pop()
@@ -146,7 +150,7 @@ class ReachedCode:
         return self._included[top]
 
     def value(self, value: Any) -> Any:
-        """Return a value as JSON, and add the modules that it reaches."""
+        """Return a description of a value as JSON, and add the modules that the value reaches."""
         value = inspect.unwrap(value) if callable(value) else value
         if isinstance(value, _LITERALS):
             return repr(value)
@@ -239,8 +243,6 @@ def _cell_value(cell: Any) -> Any:
 
 @dataclass(frozen=True)
 class _ModuleCode:
-    """Digest of a module, and the names of the modules that it may import."""
-
     digest: str
     reaches: tuple[str, ...]
 
@@ -380,7 +382,7 @@ def _is_text(node: ast.AST) -> bool:
 
 
 def _packages(name: str) -> list[str]:
-    """Return the packages of a module; the roots of this project hold no code."""
+    """Return the packages above a module, except those of this project, which have no code."""
     parts = name.split(".")[:-1]
     every = [".".join(parts[: end + 1]) for end in range(len(parts))]
     return [one for one in every if one not in CORE]

@@ -1,4 +1,4 @@
-"""One lock for runs, artifacts, downloads and caches, held by lease; the drives that need it.
+"""Lock files for runs, artifacts, downloads and caches, and the detection of network drives.
 
 Locks of the operating system (flock, fcntl) are unreliable between the machines of a network drive.
 """
@@ -15,7 +15,7 @@ from filelock import AcquireReturnProxy, SoftFileLease, Timeout
 LEASE_SECONDS = 300.0
 """Seconds without a heartbeat after which another machine takes a lock over.
 
-A compiled function, such as Leiden over a large graph, can stop the thread of the heartbeat.
+They are many, because a compiled function such as Leiden can stop the thread of the heartbeat.
 """
 _HEARTBEAT_SECONDS = 15.0
 _SECONDS_EMPTY = 600.0
@@ -30,10 +30,10 @@ _MOUNTS = Path("/proc/self/mounts")
 def lock(path: Path, seconds: float = -1) -> AcquireReturnProxy[SoftFileLease]:
     """Hold a lock file, whose folder is created if missing, until the end of a `with` block.
 
-    The file names host, process and lease of its owner. A lock of a process that was killed on this
-    machine is taken over at once, one of another machine after `LEASE_SECONDS` without a heartbeat.
-
-    Raises filelock.Timeout if another process still holds it after `seconds`; -1 waits.
+    The file names host, process and lease of its owner. The lock of a process that was killed on
+    this machine is taken over at once, and the lock of a process on another machine after
+    `LEASE_SECONDS` without a heartbeat. Raises filelock.Timeout if another process still holds the
+    lock after `seconds` (-1: wait without limit).
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     with suppress(FileNotFoundError):
@@ -46,7 +46,7 @@ def lock(path: Path, seconds: float = -1) -> AcquireReturnProxy[SoftFileLease]:
 
 
 def lease_of(path: Path) -> SoftFileLease:
-    """Return the lease of a lock file; each process has one, which sees the age of the lock."""
+    """Return this process's lease of a lock file, which knows the owner and the age of the lock."""
     return _lease(str(path.resolve()), LEASE_SECONDS)
 
 
@@ -57,7 +57,10 @@ def _lease(path: str, seconds: float) -> SoftFileLease:
 
 
 def is_network_drive(folder: Path) -> bool:
-    """Return whether a folder refuses locks, or its file system is not known as a local one."""
+    """Return whether a folder seems to be on a network drive.
+
+    It is if it refuses locks of the operating system, or has no known local file system.
+    """
     try:
         with TemporaryFile(dir=folder) as file:
             fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB)

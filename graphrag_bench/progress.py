@@ -15,19 +15,19 @@ _SECONDS_TO_FIRST_LINE, _SECONDS_BETWEEN_LINES = 3.0, 30.0
 _SLOW = 0.1
 """Items per second below which seconds per item are shown."""
 _LEAST_SECONDS, _LEAST_SHARE, _LEAST_ITEMS = 10.0, 0.05, 200
-"""The time left is shown after 10 seconds and 5 % of the items, or 200 items."""
+"""The remaining time is shown after 10 seconds, if 5 % of the items or 200 items are done."""
 
 
 def no_advance(n: int) -> None:
-    """Ignore the advance: show no progress."""
+    """Do nothing; used for a task whose progress is not shown."""
 
 
 @dataclass
 class Progress:
-    """Shows the progress of one run; nothing if `quiet`.
+    """Progress display of a run; nothing is shown if `quiet`.
 
-    A terminal has one live line. A log has a line after 3 seconds, then a line every 30 seconds,
-    whatever the number of tasks. `part` precedes every label: the cell of a sweep.
+    A terminal shows one live line. A log gets a line after 3 seconds, then one every 30 seconds,
+    whatever the number of tasks. `part` is written before every label, e.g. the job of a sweep.
     """
 
     quiet: bool = False
@@ -38,7 +38,10 @@ class Progress:
 
     @contextmanager
     def task(self, label: str, total: int) -> Iterator[Advance]:
-        """Show a task's progress, rate and time left; yields a function that counts items."""
+        """Show progress, rate and remaining time of a task.
+
+        Yields the function to call with the number of items that were just finished.
+        """
         label = clean_line(f"{self.part}: {label}" if self.part else label)
         if self.quiet or total == 0:
             yield no_advance

@@ -30,7 +30,7 @@ class Message:
 
 @dataclass(frozen=True)
 class Prompt:
-    """A template named `package:path`, e.g. `methods:tog/prompts/enough.j2`.
+    """A prompt template, named `package:path`, e.g. `methods:tog/prompts/enough.j2`.
 
     A file of the same name in `folder` replaces it. The file is read on first access.
     """
@@ -43,7 +43,7 @@ class Prompt:
 
     @cached_property
     def text(self) -> str:
-        """The template; raises UserError if the package or the file does not exist."""
+        """The text of the template; raises UserError if the package or file does not exist."""
         package, colon, path = self.name.partition(":")
         if not colon:
             raise UserError(f"Prompt '{self.name}': expected 'package:path'.")
@@ -63,17 +63,17 @@ class Prompt:
 
     @property
     def files(self) -> "tuple[Prompt, ...]":
-        """The single-file prompts that this prompt renders."""
+        """The prompts of one file each that this prompt consists of."""
         return (self,)
 
     @property
     def digest(self) -> str:
-        """A fingerprint of the text."""
+        """The fingerprint of the template's text."""
         return digest(self.text)
 
     @property
     def variables(self) -> frozenset[str]:
-        """The variables of the template; raises UserError for a syntax error.
+        """The names of the template's variables; raises UserError for a syntax error.
 
         >>> sorted(Prompt("operators:prompts/agent_path.j2").variables)
         ['paths', 'question', 'top_k']
@@ -88,7 +88,7 @@ class Prompt:
             ) from None
 
     def render(self, values: Mapping[str, Any]) -> tuple[Message, ...]:
-        """Return the messages; raises UserError for a missing variable."""
+        """Return the prompt's messages for these variables; raises UserError if one is missing."""
         from jinja2 import TemplateRuntimeError
 
         template = _template(self.text)
@@ -140,12 +140,12 @@ class ContextBudget:
 
     @property
     def identity(self) -> str:
-        """The part of the run key."""
+        """The budget as a text, which is part of the run key."""
         bound = "" if self.tokens is None else f", {self.tokens} tokens"
         return self.mode + bound + (f", filled with {self.filling}s" if self.filling else "")
 
     def at_most(self, tokens: int | None) -> "ContextBudget":
-        """Return the budget with at most this number of tokens.
+        """Return the budget, lowered to this number of tokens if it is above (None: unchanged).
 
         >>> ContextBudget(2400).at_most(1000).tokens
         1000
@@ -169,10 +169,11 @@ REFUSAL = "unanswerable"
 
 @dataclass(frozen=True)
 class AnswerForm:
-    """A form of answer.
+    """Form that the answer of a question must have, e.g. a short answer or a paragraph.
 
-    `manner` ends "Answer the question ...", `cue` ends the prompt, `licence` says what to do if the
-    context does not contain the answer. `prose` answers are judged as texts.
+    `manner` completes the instruction "Answer the question ...". `cue` ends the prompt. `licence`
+    tells the model what to reply if the context does not contain the answer. Answers in a `prose`
+    form are judged as texts.
     """
 
     name: FormName
@@ -208,7 +209,7 @@ def _forms() -> dict[str, AnswerForm]:
 
 
 def sub_question_form(whole: FormName, *, abstract: bool) -> FormName:
-    """Return the form of a sub-question's answer, given the form of the question.
+    """Return the answer form of a sub-question, given the answer form of the question.
 
     An abstract sub-question, or a sub-question of a summary, is answered by a paragraph. A
     sub-question has no options, so if the question has options, the form is `short`.

@@ -14,7 +14,10 @@ FINAL = "final"
 
 
 def kind_of(question: Question) -> QuestionKind:
-    """Return the kind of a question: the data set's, else abstract for prose answers."""
+    """Return whether a question is specific or abstract.
+
+    If the data set does not say, a question is abstract if its answer form is prose.
+    """
     prose = answer_form(question.form).prose
     return "abstract" if (prose if question.abstract is None else question.abstract) else "specific"
 
@@ -32,10 +35,10 @@ class SubQuestion:
 @value("plan")
 @dataclass(frozen=True)
 class Plan:
-    """Sub-questions in the order of the plan's text, and the final question.
+    """Sub-questions in the order of the model's reply, and the final question.
 
-    Dependencies are valid and acyclic; `fixes` lists what was changed for that. `fallback` is the
-    reason if the plan does not come from the model.
+    Dependencies are valid and acyclic; `fixes` lists the changes that were needed. If the plan does
+    not come from the model, `fallback` says why.
     """
 
     sub_questions: tuple[SubQuestion, ...]
@@ -47,7 +50,7 @@ class Plan:
         return len(self.sub_questions)
 
     def layers(self) -> list[list[SubQuestion]]:
-        """Return the sub-questions in topological layers: each needs only earlier layers."""
+        """Return the sub-questions in layers; each depends only on those of earlier layers."""
         sorter = TopologicalSorter({one.id: one.dependencies for one in self.sub_questions})
         sorter.prepare()
         layers = []
@@ -73,7 +76,7 @@ class Plan:
 @value("dependencies")
 @dataclass(frozen=True)
 class Dependencies:
-    """The dependencies of the current question, in its order, with their answers."""
+    """The sub-questions that the current question depends on: ids, texts and answers."""
 
     ids: tuple[str, ...] = ()
     questions: tuple[str, ...] = ()
@@ -91,7 +94,7 @@ class Dependencies:
 @value("question_kind")
 @dataclass(frozen=True)
 class SubQuestionKind:
-    """The kind of the current question, as text for `switch`."""
+    """Whether the current question is specific or abstract, for a `switch`, and whether final."""
 
     kind: QuestionKind
     final: bool = False
@@ -103,10 +106,10 @@ class SubQuestionKind:
 def checked_plan(
     sub_questions: Sequence[SubQuestion], final: SubQuestion, fixes: Sequence[str] = ()
 ) -> Plan:
-    """Return a plan without dangling, duplicate or circular dependencies.
+    """Return a plan after removing dangling, duplicate and circular dependencies.
 
-    In a cycle, the edge to the sub-question that comes last in the text is removed. A final
-    question without dependencies gets the sub-questions that no other needs.
+    From a cycle, the dependency on the sub-question that comes last in the text is removed. A final
+    question without dependencies depends on every sub-question that no other depends on.
     Source: the plan normalisation of the project's PankRAG page, rules 4, 6 and 8.
 
     >>> plan = checked_plan(
@@ -142,7 +145,7 @@ def checked_plan(
 
 
 def _circle(needs: Mapping[str, Sequence[str]]) -> Sequence[str]:
-    """Return a cycle in which each is needed by the next, first and last equal; () if none."""
+    """Return a cycle in which each question is needed by the next, and the first is the last."""
     try:
         TopologicalSorter(needs).prepare()
     except CycleError as error:

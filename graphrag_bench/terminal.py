@@ -1,7 +1,7 @@
-"""Print to the terminal without control characters or secrets, and handle signals.
+"""Keep control characters and secrets out of what is printed, and handle signals.
 
-The command line prints inside `clean_output`, which cleans answers, ids, tables, progress and
-errors. Code that draws with colours gets the original stream from `unwrapped`.
+The command line prints inside `clean_output`, which replaces control characters in answers, ids,
+tables, progress and errors. Code that draws with colours gets the original stream from `unwrapped`.
 """
 
 import os
@@ -34,7 +34,7 @@ def clean(text: str) -> str:
 
 
 def clean_line(text: str) -> str:
-    """Clean a text and put it on one line."""
+    """Return the text on one line, with control characters replaced by spaces."""
     return clean(text).replace("\n", " ").replace("\t", " ")
 
 
@@ -55,13 +55,13 @@ class _Clean:
 
 
 def unwrapped(stream: TextIO) -> TextIO:
-    """Return the original stream that a cleaned stream wraps."""
+    """Return the stream that `clean_output` wraps; any other stream is returned as it is."""
     return stream.stream if isinstance(stream, _Clean) else stream
 
 
 @contextmanager
 def clean_output() -> Iterator[None]:
-    """Clean everything that is printed to standard output and standard error."""
+    """Replace control characters in everything printed to standard output and standard error."""
     before = sys.stdout, sys.stderr
     sys.stdout, sys.stderr = (cast(TextIO, _Clean(unwrapped(stream))) for stream in before)
     try:
@@ -90,7 +90,7 @@ def without_secrets(text: str) -> str:
 
 
 def check_server(name: str, url: str) -> None:
-    """Raise UserError unless `url`, the value of setting `name`, is http(s) with a host."""
+    """Raise UserError if the setting `name` is not the http(s) address of a server."""
     refuse_secrets(name, url)
     try:
         parts = urlsplit(url)
@@ -114,9 +114,9 @@ def is_local(url: str) -> bool:
 
 
 def refuse_secrets(name: str, value: object) -> None:
-    """Raise UserError for an address with a user name, password or key, at any depth.
+    """Raise UserError if a setting has an address with a user name, password or key.
 
-    `name` is the setting. The message has the address without its secret.
+    Values inside mappings and lists are checked too. The message shows the address without them.
     """
     if isinstance(value, str):
         shown = without_secrets(value)
@@ -138,12 +138,12 @@ _NOTE = b"\nstopping after the current calls; press again to stop at once\n"
 
 
 class Terminated(KeyboardInterrupt):
-    """SIGTERM arrived; handled like Ctrl-C."""
+    """The process was asked to stop by SIGTERM, which is handled like Ctrl-C."""
 
 
 @contextmanager
 def signal_handlers() -> Iterator[None]:
-    """Raise KeyboardInterrupt or Terminated at the first signal; the second kills the process."""
+    """Raise KeyboardInterrupt at SIGINT, Terminated at SIGTERM; a second signal kills at once."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return

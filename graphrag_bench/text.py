@@ -32,7 +32,7 @@ def normalise_name(name: str) -> str:
 
 
 def unsigned_name(name: str) -> str:
-    """Return the normal form of a name without its signs, as in the released code of HippoRAG."""
+    """Return the normal form of a name with letters and digits only, as HippoRAG's code does."""
     return " ".join(_bare(fold_case(html.unescape(name))).split())
 
 
@@ -105,7 +105,7 @@ def search_words(text: str) -> list[str]:
 
 
 def split_unspaced(tokens: Iterable[str]) -> list[str]:
-    """Return the words; words of scripts without spaces are split into characters with marks."""
+    """Return the words, with words of scripts without spaces split into their characters."""
     cut: list[str] = []
     for word in tokens:
         if word.isascii() or not _UNSPACED.search(word):
@@ -201,7 +201,7 @@ def safe_name(name: str) -> str:
 
 
 def without_spaces(text: str) -> str:
-    """Return the text without white space, for comparing passages."""
+    """Return the text without white space; passages are compared in this form."""
     return "".join(text.split())
 
 
@@ -218,7 +218,7 @@ def short(text: str, n_characters: int = 60) -> str:
 
 
 def brief(value: object) -> str:
-    """Return a dataclass as text below 300 characters; long texts are cut, collections counted."""
+    """Return a short `repr` of a dataclass, in which long texts are cut and collections counted."""
     every = tuple(getattr(value, "__dataclass_fields__", ()))
     parts = ", ".join(f"{name}={_part(getattr(value, name))}" for name in every)
     return short(f"{type(value).__name__}({parts})", 280)
@@ -231,7 +231,7 @@ def _part(value: Any) -> str:
 
 
 def show_briefly(*kinds: type) -> None:
-    """Set the `repr` of dataclasses to `brief`."""
+    """Make `brief` the `repr` of some dataclasses."""
     for kind in kinds:
         type.__setattr__(kind, "__repr__", brief)
 
@@ -249,12 +249,12 @@ def _encoder(encoding: Encoding) -> Any:
 
 
 def encodable(text: str) -> str:
-    """Return the text with `?` for lone surrogates, which no file can hold."""
+    """Return the text with lone surrogates, which UTF-8 cannot encode, replaced by `?`."""
     return text.encode("utf-8", "replace").decode()
 
 
 def encode(text: str, encoding: Encoding = "cl100k") -> list[int]:
-    """Return the token ids of a text; special tokens in it are plain text."""
+    """Return the token ids of a text; names of special tokens are encoded as plain text."""
     encoder = _encoder(encoding)
     return [token for part in _parts(_whole(text)) for token in encoder.encode_ordinary(part)]
 
@@ -276,12 +276,12 @@ def _parts(text: str) -> Iterator[str]:
 
 
 def decode(tokens: Sequence[int], encoding: Encoding = "cl100k") -> str:
-    """Return the text of token ids, dropping partial characters at its ends."""
+    """Return the text of token ids, without partial characters at the start and the end."""
     return str(_encoder(encoding).decode(list(tokens), errors="ignore"))
 
 
 def token_spans(text: str, encoding: Encoding = "cl100k") -> list[tuple[int, int]]:
-    """Return the start and end of each token in characters; two tokens may share a character."""
+    """Return the (start, end) of each token in characters; two tokens may share a character."""
     first = _character_starts(text)
     return [
         (bisect_right(first, start) - 1, bisect_left(first, end))
@@ -290,7 +290,10 @@ def token_spans(text: str, encoding: Encoding = "cl100k") -> list[tuple[int, int
 
 
 def token_cuts(text: str, encoding: Encoding = "cl100k") -> list[int]:
-    """Return the offset of the first whole character of each token, and the text's length."""
+    """Return where each token starts, in characters, and the length of the text.
+
+    A text can be cut at these offsets without splitting a character from its marks.
+    """
     starts = _token_starts(text, encoding)
     if text.isascii():
         return starts
@@ -333,7 +336,7 @@ def _whole(text: str) -> str:
 
 
 def n_fitting(n_tokens: Sequence[int], budget: float) -> int:
-    """Return how many of the first items fit a token budget.
+    """Return how many items, taken in order, fit a token budget together.
 
     >>> n_fitting([3, 3, 3], budget=8)
     2

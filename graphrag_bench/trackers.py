@@ -1,6 +1,7 @@
 """Experiment trackers as callbacks of Hydra: `hydra/callbacks=mlflow`, `hydra/callbacks=wandb`.
 
-Each job becomes one run of the tracker, without its reference rows. It is read from `cell.json`.
+Each job of a sweep becomes one run of the tracker. The runs of reference methods that a job adds
+are not logged.
 """
 
 import re
@@ -28,7 +29,7 @@ _SQLITE = "sqlite:///"
 
 @dataclass(frozen=True)
 class Job:
-    """Content of a tracker's run; `error` is "" for a finished job."""
+    """What a tracker logs of one job; `error` is "" if the job has finished."""
 
     name: str
     settings: Mapping[str, Any]
@@ -39,9 +40,9 @@ class Job:
 
     @classmethod
     def read(cls, config: DictConfig) -> "Job":
-        """Read the job of a Hydra configuration; a job without `cell.json` has failed.
+        """Read the results of a job from its folder; a job without `cell.json` has failed.
 
-        If a job has no scored run, its overrides serve as its settings.
+        The settings of a job without a scored run are the overrides of its command line.
         """
         output = Path(config.hydra.runtime.output_dir)
         cell = cell_in(output)

@@ -1,4 +1,4 @@
-"""The frozen values that operators exchange, and the slot of each type."""
+"""The immutable values that operators exchange, and the slot in which each type is kept."""
 
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, is_dataclass
@@ -26,8 +26,8 @@ class Question:
 
     `scope` names the part of the corpus (a book, a script) that the question is about, if any.
     `entities` are the topic entities that the data set gives. `form` is the form of the answer.
-    `open_tokens` is the token limit of open answers, or of all answers if `published`. `abstract`
-    marks a question about the whole corpus (None: the data set does not say).
+    `open_tokens` limits the answers of open forms, or of all forms if `published`. `abstract` marks
+    a question about the whole corpus (None: the data set does not say).
     """
 
     id: str
@@ -46,19 +46,19 @@ class Question:
 
 
 class Node:
-    """Marker of rows of a graph's node table."""
+    """Type of rows in `Ranked[Node]`: a ranking of nodes."""
 
 
 class Relationship:
-    """Marker of rows of a graph's relationship table."""
+    """Type of rows in `Ranked[Relationship]`: a ranking of relationships."""
 
 
 class Chunk:
-    """Marker of rows of the chunk table."""
+    """Type of rows in `Ranked[Chunk]`: a ranking of chunks."""
 
 
 class Community:
-    """Marker of rows of a graph's community table."""
+    """Type of rows in `Ranked[Community]`: a ranking of communities."""
 
 
 T = TypeVar("T")
@@ -66,10 +66,10 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, eq=False)
 class Ranked(Generic[T]):
-    """Ranked rows of one table, best first.
+    """Ranking of nodes, relationships, chunks or communities, best first.
 
-    `ids` is int64 (k,), `scores` float64 (k,), higher is better. Rows are ordered by score, ties by
-    lower id, unless an operator documents another order.
+    `ids` are row numbers, int64 (k,); `scores` are float64 (k,), higher is better. Rows are ordered
+    by score, ties by lower id, unless an operator documents another order.
 
     >>> Ranked.top([0.1, 0.9, 0.5], k=2).items()
     [(1, 0.9), (2, 0.5)]
@@ -109,31 +109,31 @@ class Ranked(Generic[T]):
 
     @classmethod
     def of(cls, scores: Mapping[int, float]) -> "Ranked[T]":
-        """Return rows and scores in the order of a mapping."""
+        """Return the ranking of a mapping from rows to scores, in the order of the mapping."""
         return cls(np.array(list(scores), np.int64), np.array(list(scores.values())))
 
     def head(self, k: int | None) -> "Ranked[T]":
-        """Return the first `k` rows (None: all)."""
+        """Return the ranking's first `k` rows (None: all)."""
         return type(self)(self.ids[:k], self.scores[:k])
 
     def take(self, places: IntArray | BoolArray | Sequence[int]) -> "Ranked[T]":
-        """Return the rows at the given positions, in that order, or where a mask is true."""
+        """Return the rows at these positions, in this order, or the rows where a mask is true."""
         return type(self)(self.ids[places], self.scores[places])
 
     def distinct(self) -> "Ranked[T]":
-        """Return each row once, at its first position."""
+        """Return the ranking without repeated rows; each row keeps its first position."""
         return self.take(np.sort(np.unique(self.ids, return_index=True)[1]))
 
     def items(self) -> list[tuple[int, float]]:
-        """Return pairs of row and score, in order."""
+        """Return the (row, score) pairs of the ranking, in order."""
         return list(zip(self.ids.tolist(), self.scores.tolist(), strict=True))
 
 
 class RowScores:
-    """Read-only scores of all rows of a table: dense, sparse or lazy."""
+    """Read-only scores of all rows of a table: dense, sparse, or computed on access (lazy)."""
 
     lazy = False
-    """Whether each read computes the scores."""
+    """Whether each access computes the scores."""
     some_rows: tuple[IntArray, FloatArray] | None = None
     """Rows and scores of sparse scores; None for dense and lazy scores."""
 
@@ -157,7 +157,7 @@ class RowScores:
 
     @classmethod
     def later(cls, read: Callable[[], FloatArray], n_rows: int) -> Self:
-        """Return lazy scores: each read calls `read`, which returns float64 (n_rows,)."""
+        """Return lazy scores, which `read` computes on each access as float64 (n_rows,)."""
         scores = cls(())
         scores.lazy, scores._n_rows, scores._read = True, n_rows, read
         return scores
@@ -175,7 +175,7 @@ class RowScores:
 
     @property
     def nonzero(self) -> tuple[IntArray, FloatArray]:
-        """Distinct rows and their scores; all other rows have 0."""
+        """Distinct rows and their scores; all other rows have the score 0."""
         if self.some_rows is not None:
             return self.some_rows
         values = self._read()
@@ -197,7 +197,7 @@ class RowScores:
 
 
 class NodeScores(RowScores):
-    """Scores of all nodes; exact PageRank mass sums to 1."""
+    """Scores of all nodes, e.g. by PageRank, whose exact scores sum to 1."""
 
 
 class RelationshipScores(RowScores):
@@ -241,10 +241,10 @@ class Query:
 
 @dataclass(frozen=True)
 class Path:
-    """A path: nodes in order, and the relationship row of each hop.
+    """A path in the graph: its nodes in order, and the relationship row of each hop.
 
-    `score` is the search score. `transition` numbers, from 1, the transition between two reasoning
-    steps that the path belongs to (0: none).
+    `score` is the score of the search that found the path. If the path leads from one step of a
+    reasoning chain to the next, `transition` is the number of that transition, from 1 (else 0).
     """
 
     nodes: tuple[int, ...]
@@ -255,9 +255,9 @@ class Path:
 
 @dataclass(frozen=True)
 class Subgraph:
-    """Distinct nodes and relationship rows, and the paths that they come from.
+    """Subgraph: distinct nodes and relationship rows, and the paths that they were found on.
 
-    `texts` are triples that a model wrote and that match no row.
+    `texts` are triples that a model wrote and that match no relationship of the graph.
     """
 
     nodes: tuple[int, ...] = ()
@@ -271,11 +271,11 @@ class Subgraph:
 
 @dataclass(frozen=True)
 class Piece:
-    """One text of a context.
+    """One text of a prompt's context, e.g. a chunk or the description of a node.
 
-    `kind` is the kind of row. `id` is the row's id; for a chunk, it is the first document, and
-    `also` holds the other documents. `chunks` are the chunks that the text quotes, ascending (None:
-    not known).
+    `kind` says what the text is: "chunk", "node" and so on. `id` is the id of the chunk's first
+    document, and `also` are its other documents; for other kinds, `id` is a name or a row number.
+    `chunks` are the chunks that the text quotes, ascending (None: not known).
     """
 
     kind: str
@@ -289,10 +289,10 @@ class Piece:
 
 @dataclass(frozen=True)
 class Context:
-    """The pieces of the prompt's context, in order.
+    """The context of a prompt: its texts, in order.
 
-    `cut` lists (kind, id) of the rows that the budget or a map step left out; a chunk is listed
-    once for each of its documents. `share` is the part of the budget, 0..1, allotted to the pieces.
+    `cut` lists the (kind, id) of each text that the token budget or a map step left out; a chunk is
+    listed once for each of its documents. `share` (0..1) is the share of the budget for the pieces.
     """
 
     pieces: tuple[Piece, ...]
@@ -301,7 +301,7 @@ class Context:
 
     @property
     def n_tokens(self) -> int:
-        """The tokens of all pieces."""
+        """The total number of tokens of the pieces."""
         return sum(piece.n_tokens for piece in self.pieces)
 
 
@@ -334,9 +334,9 @@ show_briefly(*(kind for kind in _slots if isinstance(kind, type) and is_dataclas
 
 
 def value(slot: str) -> Any:
-    """Return a class decorator that registers a value type of a plug-in under a slot.
+    """Return a class decorator that makes `slot` the slot of a plug-in's value type.
 
-    Raises ValueError if another type has the slot.
+    Raises ValueError if the slot belongs to another type.
     """
 
     def register(kind: type[T]) -> type[T]:
@@ -353,18 +353,18 @@ def value(slot: str) -> Any:
 
 
 def slot_names() -> frozenset[str]:
-    """Return the name of every slot."""
+    """Return the names of all slots."""
     return frozenset(_slots.values())
 
 
 def slot_of(annotation: Any) -> str | None:
-    """Return the slot of a type; None for a type without a slot."""
+    """Return the slot of a value type, None if the type has no slot."""
     return _slots.get(annotation) if isinstance(annotation, Hashable) else None
 
 
 @dataclass(frozen=True)
 class RetrievalState:
-    """The question, and the values that steps have written, by slot."""
+    """State of retrieval: the question, and the values that steps have written, by slot."""
 
     question: Question
     slots: Mapping[str, Any] = field(default_factory=dict)
@@ -374,7 +374,7 @@ class RetrievalState:
         return self.question if slot == "question" else self.slots.get(slot)
 
     def write(self, values: Mapping[str, Any]) -> "RetrievalState":
-        """Return a new state with these values; None values are ignored."""
+        """Return a copy of the state with these values in their slots; None values are ignored."""
         new = {slot: value for slot, value in values.items() if value is not None}
         question = new.pop("question", self.question)
         return RetrievalState(question, {**self.slots, **new})
@@ -398,7 +398,7 @@ def interleave(lists: Sequence[Ranked[Any]]) -> Ranked[Any]:
 
 
 def best_rows(rows: IntArray, scores: FloatArray, k: int) -> Ranked[Any]:
-    """Return the `k` best of some distinct rows, ties by lower id, as in `Ranked.top`."""
+    """Return the ranking of the `k` distinct rows with the highest scores, ties by lower id."""
     places = np.arange(len(rows))
     if 0 < k < len(rows) and np.isfinite(scores).all():
         cut = np.partition(scores, len(rows) - k)[len(rows) - k]
@@ -412,7 +412,7 @@ def best_rows(rows: IntArray, scores: FloatArray, k: int) -> Ranked[Any]:
 def best_score_by_id(
     ids: IntArray, scores: FloatArray, least: float = -np.inf
 ) -> tuple[IntArray, FloatArray]:
-    """Return the distinct ids, ascending, and the best score of each, no lower than `least`."""
+    """Return the distinct ids, ascending, and the best score of each, but no less than `least`."""
     rows, places = np.unique(ids, return_inverse=True)
     best: FloatArray = np.full(len(rows), least)
     np.maximum.at(best, places, scores)
@@ -420,6 +420,6 @@ def best_score_by_id(
 
 
 def best_first(scores: FloatArray, ids: IntArray | None = None) -> IntArray:
-    """Return positions sorted by score (six decimals), highest first; ties by id or position."""
+    """Return the positions of scores, highest first (to six decimals); ties by id or position."""
     keys = -np.round(scores, DECIMALS)
     return np.argsort(keys, kind="stable") if ids is None else np.lexsort((ids, keys))

@@ -9,18 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from graphrag_bench.algorithms.graph import Graph
-from graphrag_bench.artifacts.importers.rows import (
-    Chunks,
-    Column,
-    ImportedNode,
-    ImportedRelationship,
-    chunk_id,
-    chunks_by_digest,
-    chunks_of,
-    chunks_of_texts,
-    imported_graph,
-    weight_of,
-)
+from graphrag_bench.artifacts.importers import rows as imported
 from graphrag_bench.columns import Texts, row_ids
 from graphrag_bench.contract import artifact
 from graphrag_bench.data.chunks import ChunkTable
@@ -44,16 +33,18 @@ _NAMESPACE = "http://graphml.graphdrawing.org/xmlns"
 @artifact(
     "graph.graphml_rkg", provides=RKG_ATTRIBUTES, fixed={"columns": ("described", "keywords")}
 )
-def graphml(*, import_from: Path, chunk_table: ChunkTable, columns: tuple[Column, ...]) -> Graph:
+def graphml(
+    *, import_from: Path, chunk_table: ChunkTable, columns: tuple[imported.Column, ...]
+) -> Graph:
     """Import the graph of a GraphML file.
 
-    A node's name is the first of its attributes name, entity_id, entity_name, title and label, else
-    its id. A relationship's name is the first of its attributes relation, name, label and type,
-    else "related to"; "synonym of" marks a synonymy edge. The default weight is 1. `source_id`
-    lists chunks as LightRAG does: ids of kv_store_text_chunks.json next to the file, or md5 digests
-    of texts, separated by <SEP>. `graphml_tkg` and `graphml_rkg` read `type` or `entity_type` and
+    The name of a node is its attribute name, entity_id, entity_name, title or label, the first that
+    it has, else its id. The name of a relationship is its attribute relation, name, label or type,
+    else "related to"; "synonym of" marks a synonymy edge. The default weight is 1. The attribute
+    `source_id` lists chunks, separated by <SEP>: ids of kv_store_text_chunks.json next to the file,
+    or LightRAG's md5 ids of texts. `graphml_tkg` and `graphml_rkg` read `type` or `entity_type` and
     `description`, and merge the relationships of a pair of nodes. `graphml_rkg` also reads
-    `keywords`, separated by commas. Raises UserError for other files.
+    `keywords`, separated by commas. Raises UserError if the file is not GraphML.
     """
     file = _read(import_from)
     units = _units(import_from, chunk_table)
@@ -62,11 +53,11 @@ def graphml(*, import_from: Path, chunk_table: ChunkTable, columns: tuple[Column
         for node, fields in file.nodes
     }
     nodes = [
-        ImportedNode(
+        imported.ImportedNode(
             names[node],
             _first(fields, "type", "entity_type").lower(),
             " ".join(_parts(fields, "description")),
-            chunks_of(_parts(fields, "source_id"), units),
+            imported.chunks_of(_parts(fields, "source_id"), units),
         )
         for node, fields in file.nodes
     ]
@@ -78,23 +69,23 @@ def graphml(*, import_from: Path, chunk_table: ChunkTable, columns: tuple[Column
         unnamed = "" if columns else "related to"
         keywords = fields.get("keywords", "").replace(SEPARATOR, ",").split(",")
         relationships.append(
-            ImportedRelationship(
+            imported.ImportedRelationship(
                 names[source],
                 names[target],
                 normalise_name(_first(fields, "relation", "name", "label", "type")) or unnamed,
                 " ".join(_parts(fields, "description")),
                 tuple(dict.fromkeys(word.strip() for word in keywords if word.strip())),
-                weight_of(fields.get("weight"), f"{import_from}, edge {number}"),
-                chunks_of(_parts(fields, "source_id"), units),
+                imported.weight_of(fields.get("weight"), f"{import_from}, edge {number}"),
+                imported.chunks_of(_parts(fields, "source_id"), units),
             )
         )
-    graph = imported_graph(import_from, nodes, relationships, chunk_table, columns)
+    graph = imported.imported_graph(import_from, nodes, relationships, chunk_table, columns)
     is_synonym = [name == SYNONYM for name in graph.relations]
     return replace(graph, synonym=np.array(is_synonym, bool)) if not columns else graph
 
 
 def graphml_variant(path: Path) -> str:
-    """Return the variant for a file's attributes: graphml, graphml_tkg or graphml_rkg."""
+    """Return which variant of `graph` a file suits: graphml, graphml_tkg or graphml_rkg."""
     keys = _read(path).keys
     if not {("node", "description"), ("all", "description")} & keys:
         return "graphml"
@@ -145,23 +136,24 @@ def _parts(fields: Fields, name: str) -> list[str]:
     return list(filter(None, parts))
 
 
-def _units(path: Path, chunk_table: ChunkTable) -> dict[str, Chunks]:
+def _units(path: Path, chunk_table: ChunkTable) -> dict[str, imported.Chunks]:
+    by_digest = imported.chunks_by_id(map(imported.chunk_id, chunk_table.texts))
     chunk_file = path.parent / CHUNK_FILE
     if not chunk_file.is_file():
-        return chunks_by_digest(chunk_table)
+        return by_digest
     stored = json_file(chunk_file)
     if not isinstance(stored, dict):
         raise UserError(f"{chunk_file}: expected a JSON object with chunk ids as keys.")
     chunks = {str(name): chunk for name, chunk in stored.items() if isinstance(chunk, dict)}
     texts = {name: str(chunk.get("content", "")) for name, chunk in chunks.items()}
-    return {**chunks_by_digest(chunk_table), **chunks_of_texts(texts, chunk_table)}
+    return {**by_digest, **imported.chunks_of_texts(texts, chunk_table)}
 
 
 def export_graphml(graph: Graph, chunk_table: ChunkTable, path: Path) -> None:
     """Write a graph to a GraphML file, which `graph.import_from` can read.
 
-    `source_id` lists chunks as LightRAG does. Attributes of nodes and characters that XML does not
-    allow are left out.
+    The attribute `source_id` lists chunks as LightRAG does. Stated attributes of nodes, and
+    characters that XML does not allow, are left out.
     """
     from xml.etree import ElementTree as Xml
 
@@ -178,7 +170,7 @@ def export_graphml(graph: Graph, chunk_table: ChunkTable, path: Path) -> None:
                 keys.setdefault(key, Xml.Element("key", of))
                 Xml.SubElement(element, "data", key=key).text = _NOT_XML.sub("", text)
 
-    chunks = [chunk_id(text) for text in chunk_table.texts]
+    chunks = [imported.chunk_id(text) for text in chunk_table.texts]
     for row, name in enumerate(graph.names):
         fields = {"name": name, "type": _cell(graph.types, row)}
         fields["description"] = _cell(graph.descriptions, row)

@@ -1,4 +1,4 @@
-"""Plan of the artifacts that a run needs, with their keys, in build order."""
+"""Plan of the artifacts (graphs, indices, extractions) that a run needs, with their keys."""
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
@@ -11,7 +11,7 @@ from graphrag_bench.errors import UserError, did_you_mean
 from graphrag_bench.fingerprint import code, digest
 
 UNKEYED_NEEDS = frozenset({"scratch", "progress"})
-"""Needs of builders that are left out of keys."""
+"""Needs of builders that do not change the artifact, and are left out of its key."""
 
 THINNING = {
     "edge_drop": Setting("edge_drop", Share, 0.0),
@@ -25,9 +25,10 @@ Identities = Mapping[str, Callable[[], str]]
 
 @dataclass(frozen=True)
 class PlannedArtifact:
-    """Artifact to build or load; `inputs` maps each resource that it needs to its key.
+    """Artifact that a run will build or load.
 
-    `thinning` has the settings of `drop_edges` if edges are removed from a graph.
+    `inputs` maps each resource that the builder needs to the key of its artifact. If edges are to
+    be removed from a graph, `thinning` has the settings of `drop_edges`.
     """
 
     builder: Builder
@@ -37,12 +38,12 @@ class PlannedArtifact:
 
     @cached_property
     def key(self) -> str:
-        """The digest of the builder, its code, the settings and the inputs."""
+        """The key: a digest of the builder's name and code, the settings and the inputs."""
         return digest(*self._parts.values(), dict(self.inputs))
 
     @property
     def all_settings(self) -> dict[str, Any]:
-        """All settings, including `thinning`."""
+        """The settings of the builder and those of `thinning`."""
         return {**self.settings, **self.thinning}
 
     @property
@@ -52,35 +53,33 @@ class PlannedArtifact:
 
     @property
     def trained_on(self) -> str:
-        """A description of the training data; "" if it is not trained."""
+        """A description of the data that the artifact is trained on; "" if it is not trained."""
         return self.builder.trained_on(self.settings) if self.builder.trained_on else ""
 
     @property
     def recipe(self) -> dict[str, Any]:
-        """The parts of the key, for `recipe.json`."""
+        """What `recipe.json` stores about the key: its parts and the key itself."""
         return {**self._parts, "inputs": dict(self.inputs), "key": self.key}
 
     @property
     def _parts(self) -> dict[str, Any]:
-        settings = {name: _as_json(value) for name, value in self.settings.items()}
+        settings: dict[str, Any] = {}
+        for name, value in self.settings.items():
+            settings[name] = list(value) if isinstance(value, tuple) else value
+            if hasattr(value, "digest"):
+                settings[name] = {"prompt": value.name, "digest": value.digest}
         if self.thinning:
             settings |= {**self.thinning, "edge_drop_code": code(drop_edges)}
         return {"builder": self.builder.name, "code": self.builder.code, "settings": settings}
 
 
-def _as_json(value: Any) -> Any:
-    if hasattr(value, "digest"):
-        return {"prompt": value.name, "digest": value.digest}
-    return list(value) if isinstance(value, tuple) else value
-
-
 def plan(
     wanted: Iterable[str], choices: Mapping[str, Choice], identities: Identities
 ) -> list[PlannedArtifact]:
-    """Return the wanted artifacts and all their inputs, inputs first.
+    """Return the artifacts of the wanted resources, each after all its inputs.
 
     `choices` gives the variant of a resource (`"kg"`), or a mapping with `variant` and settings.
-    `identities` gives the identity of each primitive: corpus, embedder, models.
+    `identities` gives the identity of each resource that is not built: corpus, embedder, models.
     Raises one UserError that lists all problems.
     """
     planner = _Planner(choices, identities)

@@ -1,4 +1,4 @@
-"""List, export, import and verify stored artifacts; an export includes the inputs."""
+"""List, export, import and verify stored artifacts."""
 
 import gzip
 import shutil
@@ -10,20 +10,14 @@ from pathlib import Path
 from tempfile import mkdtemp
 from typing import Any
 
-from graphrag_bench.artifacts.store import (
-    DamagedArtifact,
-    fault_of,
-    is_stored,
-    read_recipe,
-    recipe_digest,
-)
+from graphrag_bench.artifacts import store
 from graphrag_bench.errors import UserError, by_prefix
 from graphrag_bench.fingerprint import digest
 
 
 @dataclass(frozen=True)
 class StoredArtifact:
-    """Artifact on disk, in the folder artifacts/<dataset>/<resource>/<key>/."""
+    """Artifact that is stored in the folder artifacts/<dataset>/<resource>/<key>/."""
 
     folder: Path
     recipe: Mapping[str, Any]
@@ -43,7 +37,7 @@ class StoredArtifact:
 
     @property
     def path(self) -> str:
-        """The artifact's folder relative to `artifacts`, with forward slashes."""
+        """The artifact's folder as a path below `artifacts`, with forward slashes."""
         return f"{self.dataset}/{self.resource}/{self.key}"
 
 
@@ -51,14 +45,14 @@ def stored_artifacts(artifacts: Path) -> list[StoredArtifact]:
     """Return all stored artifacts, sorted by data set, resource and key; raises DamagedArtifact."""
     folders = [path for path in sorted(artifacts.glob("*/*/*")) if not path.suffix]
     return [
-        StoredArtifact(folder, read_recipe(folder), *folder.relative_to(artifacts).parts)
+        StoredArtifact(folder, store.read_recipe(folder), *folder.relative_to(artifacts).parts)
         for folder in folders
-        if is_stored(folder)
+        if store.is_stored(folder)
     ]
 
 
 def find(artifacts: Path, key: str) -> StoredArtifact:
-    """Return the only artifact whose key starts with `key`; else raises UserError."""
+    """Return the only artifact whose key starts with `key`; raises UserError if not exactly one."""
     by_key = {one.key: one for one in stored_artifacts(artifacts)}
     return by_prefix(key, by_key, "artifact", artifacts, lambda o: f"{o.dataset} {o.resource}")
 
@@ -92,15 +86,15 @@ def export_artifacts(items: Sequence[StoredArtifact], file: Path) -> str:
             tarfile.open(fileobj=packed, mode="w") as archive,
         ):
             for item in items:
-                if fault := fault_of(item.folder):
-                    raise DamagedArtifact(item.folder, fault)
+                if fault := store.fault_of(item.folder):
+                    raise store.DamagedArtifact(item.folder, fault)
                 for path in item.files:
                     name = f"{item.path}/{path.relative_to(item.folder).as_posix()}"
                     archive.add(path, name, recursive=False, filter=_plain)
         new.replace(file)
     finally:
         new.unlink(missing_ok=True)
-    return digest({item.path: recipe_digest(item.folder) for item in items})
+    return digest({item.path: store.recipe_digest(item.folder) for item in items})
 
 
 def _plain(info: tarfile.TarInfo) -> tarfile.TarInfo:
@@ -110,15 +104,15 @@ def _plain(info: tarfile.TarInfo) -> tarfile.TarInfo:
 def import_artifacts(file: Path, artifacts: Path) -> tuple[list[str], list[str], str]:
     """Import the artifacts of an archive after checking all keys and hashes.
 
-    Returns the new folders, the folders that existed, and the content digest. Compare this digest
-    to detect that an artifact and its hashes were changed together. Raises UserError for a damaged
-    archive.
+    Returns the new folders, the folders that existed already, and a digest of the content. If it
+    equals the digest that the export returned, nobody has changed an artifact together with its
+    hashes. Raises UserError for a damaged archive.
     """
     artifacts.mkdir(parents=True, exist_ok=True)
     scratch = Path(mkdtemp(prefix=".import-", dir=artifacts))
     try:
         contents = _unpacked(file, scratch)
-        new = [place for place in contents if not is_stored(artifacts / place)]
+        new = [place for place in contents if not store.is_stored(artifacts / place)]
         for place in new:
             target = artifacts / place
             target.parent.mkdir(parents=True, exist_ok=True)
@@ -138,16 +132,16 @@ def _unpacked(file: Path, scratch: Path) -> dict[str, str]:
     contents = {}
     for folder in sorted(scratch.glob("*/*/*")):
         place = folder.relative_to(scratch).as_posix()
-        if fault := fault_of(folder):
+        if fault := store.fault_of(folder):
             raise UserError(f"{file} is damaged: {place}: {fault}.")
-        contents[place] = recipe_digest(folder)
+        contents[place] = store.recipe_digest(folder)
     if not contents:
         raise UserError(f"{file} holds no artifacts.")
     return contents
 
 
 def verify(artifacts: Path) -> Iterator[tuple[Path, str]]:
-    """Yield each artifact's folder and how its files differ from its hashes; "" if intact."""
+    """Yield the folder of each stored artifact and what is wrong with it, "" if it is intact."""
     for folder in sorted(artifacts.glob("*/*/*")):
-        if not folder.suffix and is_stored(folder):
-            yield folder, fault_of(folder)
+        if not folder.suffix and store.is_stored(folder):
+            yield folder, store.fault_of(folder)

@@ -1,4 +1,4 @@
-"""Artifacts on disk, in the folders artifacts/<dataset>/<resource>/<key>/."""
+"""Artifacts on disk: build, store and load them in artifacts/<dataset>/<resource>/<key>/."""
 
 import hashlib
 import json
@@ -32,10 +32,11 @@ _MODELS = ("llm", "llm_build")
 
 @dataclass
 class Store:
-    """Artifacts of one data set under `root`, built when they are first needed.
+    """The artifacts of one data set, in the folder `root`, each built when it is first needed.
 
-    `shared` is a second, read-only folder of artifacts. A build fails if the server fails, or if
-    the share of truncated replies in an extraction exceeds `allow_cut`. `load` reads an artifact.
+    `shared` is a second, read-only folder of artifacts. A build fails if the model's server fails,
+    or if the share of truncated replies in an extraction exceeds `allow_cut`. `load` reads an
+    artifact from its folder.
     """
 
     root: Path
@@ -48,7 +49,7 @@ class Store:
     load: Callable[[Any, Path], Any] = field(default_factory=lambda: load_artifact)
 
     def folder(self, planned: PlannedArtifact) -> Path:
-        """Return the folder of an artifact, whether it exists or not."""
+        """Return the folder in which an artifact is stored, or would be stored."""
         own = self.root / planned.resource / planned.key
         if self.shared is not None and not is_stored(own):
             theirs = self.shared / planned.resource / planned.key
@@ -64,7 +65,7 @@ class Store:
         return read_recipe(self.folder(planned))
 
     def ledgers(self, planned: PlannedArtifact) -> list[Path]:
-        """Return the ledger of the artifact's calls so far, if it exists."""
+        """Return the file that lists the model calls of an artifact's build; [] without calls."""
         folder = self.folder(planned)
         path = (folder if is_stored(folder) else Path(f"{folder}.scratch")) / LEDGER
         return [path] if path.is_file() else []
@@ -72,9 +73,9 @@ class Store:
     def resources(
         self, plan: list[PlannedArtifact], wanted: set[str], primitives: Mapping[str, Any]
     ) -> dict[str, Any]:
-        """Build or load the wanted artifacts, and return them by resource.
+        """Return the wanted resources by name; artifacts are loaded, or built if they are missing.
 
-        `primitives` are resources that are not built: the corpus, the embedder, the models.
+        `primitives` are the resources that are not built: the corpus, the embedder, the models.
         """
         by_name = {planned.resource: planned for planned in plan}
         cached: dict[str, Any] = {}
@@ -166,7 +167,7 @@ class Store:
 
 
 def load_artifact(produces: Any, folder: Path) -> Any:
-    """Return the object that a class loads from a folder; raises DamagedArtifact."""
+    """Return the artifact that the class `produces` loads from a folder; raises DamagedArtifact."""
     try:
         return produces.load(folder)
     except (OSError, ValueError, LookupError, EOFError) as error:
@@ -213,7 +214,7 @@ def read_recipe(folder: Path) -> dict[str, Any]:
 
 
 def fault_of(folder: Path) -> str:
-    """Return how an artifact differs from its key or from its hashes; "" if it does not."""
+    """Return what is wrong with a stored artifact: another key, or changed files; "" if intact."""
     try:
         recipe = read_recipe(folder)
     except DamagedArtifact as error:
@@ -228,7 +229,7 @@ def fault_of(folder: Path) -> str:
 
 
 def recipe_digest(folder: Path) -> str:
-    """Return the sha256 of the recipe, which holds the sha256 of all other files."""
+    """Return the sha256 of an artifact's recipe, which holds the sha256 of all its other files."""
     return _sha256(folder / RECIPE)
 
 

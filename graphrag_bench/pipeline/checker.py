@@ -9,12 +9,12 @@ from graphrag_bench.values import slot_names
 
 @dataclass
 class Checker:
-    """State of the static check at one point of a pipeline.
+    """What is known at one point of a pipeline, before it runs, and the problems found so far.
 
     `written` are the slots that earlier steps always write. `maybe` are the slots that they may
     write; only combinators may read these. `unread` maps each slot that was written but not read
-    yet to the step that wrote it. `resources` are the resources that a method can use, `attributes`
-    the attributes of its graph; None skips these checks. Copies share `problems`.
+    yet to the step that wrote it. `resources` are the resources that a method can use, and
+    `attributes` the attributes of its graph; None skips these checks. Copies share `problems`.
     """
 
     resources: frozenset[str] | None = None
@@ -31,18 +31,18 @@ class Checker:
         )
 
     def unread_of(self, arm: "Checker") -> set[str]:
-        """Return the slots that an arm wrote but did not read."""
+        """Return the slots that a branch, checked from here on, wrote but did not read."""
         return {slot for slot, writer in arm.unread.items() if self.unread.get(slot) != writer}
 
     def join(self, arms: "Sequence[Checker]") -> None:
-        """Merge the slots of arms: a slot is unread if any arm left it unread."""
+        """Add what branches wrote: a slot that any branch left unread counts as unread."""
         before = {s: w for s, w in self.unread.items() if all(a.unread.get(s) == w for a in arms)}
         after = {s: w for arm in arms for s, w in arm.unread.items() if self.unread.get(s) != w}
         self.unread = {**before, **after}
         self.maybe = self.maybe.union(*(arm.maybe | arm.written for arm in arms))
 
     def problem(self, text: str) -> None:
-        """Add a problem, once."""
+        """Add a problem, unless it is known already."""
         if text not in self.problems:
             self.problems.append(text)
 
@@ -60,14 +60,14 @@ class Checker:
         self.written.add(slot)
 
     def read_maybe(self, label: str, slot: str) -> None:
-        """Check that a slot was written, at least sometimes, and mark it as read."""
+        """Check that a slot is always or sometimes written, and mark it as read."""
         if slot in self.maybe:
             self.unread.pop(slot, None)
         else:
             self.read(label, slot)
 
     def need(self, label: str, resource: str) -> None:
-        """Check that a resource exists."""
+        """Check that the method can use a resource."""
         if self.resources is not None and resource not in self.resources:
             self.problem(
                 f"{label} needs '{resource}', which no builder makes. "
@@ -75,14 +75,14 @@ class Checker:
             )
 
     def require(self, label: str, attributes: Iterable[str]) -> None:
-        """Check that the graph has attributes."""
+        """Check that the graph has these attributes."""
         missing = sorted(set(attributes) - self.attributes) if self.attributes is not None else []
         if missing:
             have = ", ".join(sorted(self.attributes or ())) or "none"
             self.problem(f"{label} requires {', '.join(missing)}; the graph has {have}.")
 
     def write(self, label: str, always: Iterable[str], sometimes: Iterable[str] = ()) -> None:
-        """Mark slots as written; a slot that no step has read must not be overwritten."""
+        """Mark slots as written, and report a slot that is overwritten before any step reads it."""
         for slot in (*always, *sometimes):
             if slot in self.unread:
                 self.problem(

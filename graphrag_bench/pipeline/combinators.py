@@ -1,12 +1,12 @@
-"""The combinators `branch`, `each`, `repeat` and `switch`; `resolve` has its own module."""
+"""The combinators `branch`, `each`, `repeat`, `switch` and `resolve`."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import zip_longest
 from typing import Annotated, Any
 
 from pydantic import Field, PositiveInt
 
-import graphrag_bench.pipeline.resolve  # noqa: F401, registers its combinator
 from graphrag_bench.errors import did_you_mean
 from graphrag_bench.pipeline.checker import Checker
 from graphrag_bench.pipeline.combinator import Arms, Nested, combinator
@@ -27,15 +27,23 @@ from graphrag_bench.pipeline.steps import (
     checker_after,
     run_steps,
 )
-from graphrag_bench.values import RetrievalState
+from graphrag_bench.prompts import sub_question_form
+from graphrag_bench.question_plan import (
+    Dependencies,
+    Plan,
+    SubQuestion,
+    SubQuestionKind,
+    checked_plan,
+)
+from graphrag_bench.values import Answer, RetrievalState
 
 
 @combinator("branch")
 @dataclass(frozen=True)
 class Branch(Nested):
-    """Arms that run on copies of the state; slots that several arms wrote are merged.
+    """Branches, here called arms, that each run on a copy of the state; their results are merged.
 
-    With `only` just these slots are taken over.
+    If `only` names slots, nothing but these slots is kept.
     """
 
     arms: Arms
@@ -43,7 +51,7 @@ class Branch(Nested):
     only: Annotated[tuple[str, ...], Field(min_length=1)] | None = None
 
     def run(self, states: Sequence[RetrievalState], execution: Execution) -> list[Outcome]:
-        """Return the states with the slots of all arms; a failed arm fails the question."""
+        """Return each state with the merged slots of all arms; a failed arm fails the question."""
         by_arm = [run_steps(steps, states, execution) for steps in self.parts]
         return [
             self._merged(state, [arm[row] for arm in by_arm]) for row, state in enumerate(states)
@@ -57,7 +65,7 @@ class Branch(Nested):
         return state.write({s: value for s, value in new.items() if s in (self.only or new)})
 
     def check(self, checker: Checker) -> None:
-        """Check every arm; slots that two arms write must be mergeable."""
+        """Check every arm, and that slots which several arms write can be merged."""
         start = replace(checker.copy(), unread={}) if self.only else checker
         arms = [checker_after(steps, start) for steps in self.parts]
         wrote = [start.unread_of(arm) for arm in arms]
@@ -89,7 +97,10 @@ class Branch(Nested):
 @combinator("each")
 @dataclass(frozen=True)
 class Each(Nested):
-    """Loop over the items of a slot; the inner steps run on a copy of the state with one item."""
+    """Loop over the items of a slot, e.g. ranked nodes; results for all items are merged.
+
+    The inner steps run once for each item, on a copy of the state that has only this item.
+    """
 
     slot: str
     steps: Steps
@@ -97,7 +108,7 @@ class Each(Nested):
     at_most: PositiveInt = 64
 
     def run(self, states: Sequence[RetrievalState], execution: Execution) -> list[Outcome]:
-        """Return the states with the merged slots of all items; empty lists if there are no items.
+        """Return each state with the merged slots of all items, or empty slots without items.
 
         Only the first `at_most` items are used. A failed item fails the question.
         """
@@ -131,9 +142,9 @@ class Each(Nested):
         return state.write(new)
 
     def check(self, checker: Checker) -> None:
-        """Check the inner steps; the slot must have items, and written slots must be mergeable.
+        """Check the inner steps, that the slot has items, and that written slots can be merged.
 
-        A slot without an empty value counts as maybe written, because there may be no item.
+        Without items, a slot of a type that has no empty value stays unwritten.
         """
         checker.read(self.label, self.slot)
         if self.slot not in SPLITTABLE:
@@ -148,7 +159,7 @@ class Each(Nested):
         checker.written |= {s for s in new if s not in MERGEABLE or empty(s) is not None}
 
     def max_calls(self) -> int:
-        """Return the calls of `at_most` items."""
+        """Return the maximum number of LLM calls, for `at_most` items."""
         return self.at_most * super().max_calls()
 
 
@@ -157,8 +168,8 @@ class Each(Nested):
 class Repeat(Nested):
     """Loop that runs the inner steps until the slot `until` is true, at most `times` times.
 
-    `keep` selects the rows of the last round (`last`), or merges the rows of all rounds by first
-    appearance (`union`) or by best score (`max`).
+    `keep` says what becomes of ranked rows: the rows of the last round (`last`), or of all rounds
+    in order of first appearance (`union`) or with the best score of each (`max`).
     """
 
     times: PositiveInt
@@ -167,7 +178,7 @@ class Repeat(Nested):
     keep: Keep = "last"
 
     def run(self, states: Sequence[RetrievalState], execution: Execution) -> list[Outcome]:
-        """Return each state after its last round; a round runs all unfinished states as a block."""
+        """Return each state after its last round; unfinished states run each round together."""
         outcomes: list[Outcome] = list(states)
         rounds: list[list[Outcome]] = [[] for _ in states]
         active = list(range(len(states)))
@@ -176,15 +187,13 @@ class Repeat(Nested):
             for row, outcome in zip(active, run_steps(self.steps, block, execution), strict=True):
                 outcomes[row] = outcome
                 rounds[row].append(outcome)
-            active = [row for row in active if self._goes_on(outcomes[row])]
-        return [
-            self._merged(states[row], outcome, rounds[row]) for row, outcome in enumerate(outcomes)
-        ]
-
-    def _goes_on(self, outcome: Outcome) -> bool:
-        if isinstance(outcome, Failure):
-            return False
-        return not (self.until and outcome.get(self.until))
+            active = [
+                row
+                for row in active
+                if isinstance(out := outcomes[row], RetrievalState)
+                and not (self.until and out.get(self.until))
+            ]
+        return list(map(self._merged, states, outcomes, rounds))
 
     def _merged(self, start: RetrievalState, outcome: Outcome, rounds: list[Outcome]) -> Outcome:
         if isinstance(outcome, Failure) or self.keep == "last" or len(rounds) < 2:
@@ -194,7 +203,7 @@ class Repeat(Nested):
         return outcome.write({**slots, **last})
 
     def check(self, checker: Checker) -> None:
-        """Check the inner steps once; one of them must write `until`, at least sometimes."""
+        """Check the inner steps, and that one of them may write the slot `until`."""
         for step in self.steps:
             step.check(checker)
         written = {op.writes(slot) for op in self.operators() for slot in op.operator.returns}
@@ -206,18 +215,18 @@ class Repeat(Nested):
         checker.unread = {s: w for s, w in checker.unread.items() if w not in inside}
 
     def max_calls(self) -> int:
-        """Return the calls of all rounds."""
+        """Return the maximum number of LLM calls of all rounds."""
         return self.times * super().max_calls()
 
 
 @combinator("switch")
 @dataclass(frozen=True)
 class Switch(Nested):
-    """Choice among lists of steps by the value of a slot; no step runs if no case matches.
+    """Choice among lists of steps (cases) by the value of a slot; without a match, no step runs.
 
-    A missing value or one of length 0 selects `empty`; any other value selects the case of its
-    text, else `some`. `otherwise` matches if no other case does. `fallback` maps a case to the
-    reason that is recorded as a fallback when the case runs.
+    A missing value or a value of length 0 selects the case `empty`. Any other value selects the
+    case named like the value's text, or else `some`. The case `otherwise` is selected if no other
+    case is. If `fallback` has a reason for the selected case, it is recorded as a fallback.
     """
 
     slot: str
@@ -227,7 +236,7 @@ class Switch(Nested):
     )
 
     def run(self, states: Sequence[RetrievalState], execution: Execution) -> list[Outcome]:
-        """Return each state after its case; states with the same case run as one block."""
+        """Return each state after the steps of its case; states with the same case run together."""
         names = [self._case(state) for state in states]
         for state, name in zip(states, names, strict=True):
             if name in self.fallback:
@@ -249,7 +258,7 @@ class Switch(Nested):
         return name if name in self.cases else "otherwise"
 
     def check(self, checker: Checker) -> None:
-        """Check every case; slots that all cases write count as written."""
+        """Check every case; only slots that all cases write count as written."""
         for name in self.fallback:
             if name not in self.cases:
                 hint = did_you_mean(name, list(self.cases))
@@ -266,5 +275,128 @@ class Switch(Nested):
         checker.written = set.intersection(*(arm.written for arm in ways))
 
     def max_calls(self) -> int:
-        """Return the calls of the most expensive case."""
+        """Return the maximum number of LLM calls, which is that of the most expensive case."""
         return max((sum(s.max_calls() for s in steps) for steps in self.parts), default=0)
+
+
+INPUTS = ("dependencies", "question_kind")
+"""Slots that the inner steps of `resolve` can read in addition to the sub-question."""
+
+
+@combinator("resolve")
+@dataclass(frozen=True)
+class Resolve(Nested):
+    """Answering of the sub-questions of a plan in dependency order, then of the final question.
+
+    The inner steps run for each sub-question, on a copy of the state in which `question` is the
+    sub-question, `dependencies` are the answered sub-questions that it depends on, and
+    `question_kind` is its kind. Independent sub-questions run together. The steps of `answer` run
+    for sub-questions only; later steps answer the final question. Ranked rows of all sub-questions
+    are merged; rows of the final question come last.
+    Source: PankRAG (2025), sections 2.2 and 2.3; architecture of this project.
+    """
+
+    slot: str
+    steps: Steps
+    answer: Steps
+    merge: Rule = "interleave"
+    at_most: PositiveInt = 12
+    prune_unused: bool = False
+
+    def run(self, states: Sequence[RetrievalState], execution: Execution) -> list[Outcome]:
+        """Return each state with the merged slots of all sub-questions.
+
+        A failed sub-question fails the question. Only the first `at_most` sub-questions in
+        dependency order are used.
+        """
+        runs = [_PlanRun(state, self._limited(state.get(self.slot))) for state in states]
+        for state in states:
+            if reason := state.get(self.slot).fallback:
+                execution.add_fallback(state, reason)
+        for layers in zip_longest(*(plan_run.plan.layers() for plan_run in runs), fillvalue=()):
+            self._resolve((*self.steps, *self.answer), layers, runs, execution)
+        self._resolve(self.steps, [[plan_run.plan.final] for plan_run in runs], runs, execution)
+        return [self._merged(plan_run) for plan_run in runs]
+
+    def _limited(self, plan: Plan) -> Plan:
+        used = plan.needed() if self.prune_unused else plan
+        if len(used) <= self.at_most:
+            return used
+        order = [one.id for layer in used.layers() for one in layer]
+        ids = set(order[: self.at_most])
+        return checked_plan([o for o in used.sub_questions if o.id in ids], used.final)
+
+    def _resolve(
+        self,
+        steps: Steps,
+        layers: Sequence[Sequence[SubQuestion]],
+        runs: "Sequence[_PlanRun]",
+        execution: Execution,
+    ) -> None:
+        jobs = [
+            (plan_run, one)
+            for plan_run, layer in zip(runs, layers, strict=True)
+            if plan_run.failure is None
+            for one in layer
+        ]
+        block = [plan_run.state_for(one) for plan_run, one in jobs]
+        for (plan_run, one), outcome in zip(jobs, run_steps(steps, block, execution), strict=True):
+            plan_run.keep(one, outcome)
+
+    def _merged(self, plan_run: "_PlanRun") -> Outcome:
+        if plan_run.failure is not None:
+            return plan_run.failure
+        outcomes = list(plan_run.states.values())
+        new = merged_slots(plan_run.start, outcomes, self.merge)
+        final = outcomes[-1]
+        last = {s: v for s in new if s not in MERGEABLE and (v := final.get(s)) is not None}
+        written = {s: v for s, v in {**new, **last}.items() if s != "answer"}
+        return plan_run.start.write({**written, "question": final.question})
+
+    def check(self, checker: Checker) -> None:
+        """Check the inner steps, that a plan is written, and that `answer` writes an answer."""
+        checker.read(self.label, self.slot)
+        inner = checker_after(self.steps, checker, INPUTS)
+        if "answer" not in checker_after(self.answer, inner).written:
+            checker.problem(f"{self.label}: no step of its `answer` writes 'answer'.")
+        checker.join([inner])
+        checker.written |= inner.written
+
+    def max_calls(self) -> int:
+        """Return the maximum number of LLM calls, for `at_most` sub-questions and the final one."""
+        own, answer = (sum(step.max_calls() for step in s) for s in (self.steps, self.answer))
+        return self.at_most * (own + answer) + own
+
+
+class _PlanRun:
+    def __init__(self, state: RetrievalState, plan: Plan) -> None:
+        self.start = state
+        self.plan = plan
+        self.states: dict[str, RetrievalState] = {}
+        self.failure: Failure | None = None
+
+    def state_for(self, one: SubQuestion) -> RetrievalState:
+        by_id = {other.id: other for other in self.plan.sub_questions}
+        dependencies = Dependencies(
+            one.dependencies,
+            tuple(by_id[name].text for name in one.dependencies),
+            tuple(self._answer(name) for name in one.dependencies),
+        )
+        question = replace(self.start.question, text=one.text)
+        question_kind = SubQuestionKind(one.kind, final=one is self.plan.final)
+        if not question_kind.final:
+            form = sub_question_form(question.form, abstract=one.kind == "abstract")
+            question = replace(question, form=form)
+        state = self.start.write({"dependencies": dependencies, "question_kind": question_kind})
+        return replace(state, question=question)
+
+    def _answer(self, name: str) -> str:
+        answer = self.states[name].get("answer")
+        assert isinstance(answer, Answer)
+        return answer.text
+
+    def keep(self, one: SubQuestion, outcome: Outcome) -> None:
+        if isinstance(outcome, Failure):
+            self.failure = self.failure or outcome
+        else:
+            self.states[one.id] = outcome

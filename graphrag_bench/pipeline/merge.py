@@ -1,4 +1,4 @@
-"""Merge slots that several arms, items or rounds wrote."""
+"""Merge the values that several runs of the same steps wrote into a slot, and split values."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields
@@ -39,7 +39,10 @@ _RRF_K = 60
 def merged_slots(
     start: RetrievalState, outcomes: Sequence[Outcome], rule: Rule | Keep
 ) -> dict[str, Any]:
-    """Return the slots written since `start`; merge each slot that several outcomes wrote."""
+    """Return the slots that outcomes wrote since `start`, each with its values merged.
+
+    A slot whose type cannot be merged has the value of the last outcome.
+    """
     values: dict[str, list[Any]] = {}
     for outcome in outcomes:
         assert isinstance(outcome, RetrievalState)
@@ -53,15 +56,17 @@ def merged_slots(
 
 
 def merge(values: Sequence[Any], rule: Rule) -> Any:
-    """Merge values of the same type into one value; raises TypeError if a type has no merge.
+    """Merge values of the same type into one value; raises TypeError for a type without a merge.
 
     Names, texts, subgraphs and paths are joined without duplicates, explorations round by round.
-    Score vectors are each divided by their own sum, then added (`sum`: added without division;
-    `max`: the maximum is taken). Ranked rows follow `rule`: `interleave` takes rank 1 of every
-    list, then rank 2, and keeps the first score of a row; `reciprocal_rank_fusion` scores a row by
-    the sum of 1 / (60 + rank) (Cormack et al. 2009), `sum` by the sum of its scores,
-    `sum_of_normalised` by that sum with each list divided by its own sum, `max` by its best score;
-    `union` keeps the order of first appearance. Ties by lower id.
+    Score vectors are divided by their sums and added; `sum` adds them as they are, and `max` takes
+    the maximum. `rule` decides for rankings, with ties by lower id:
+
+    * `interleave`: rank 1 of every list, then rank 2, and so on; a row keeps its first score.
+    * `union`: the order of first appearance.
+    * `reciprocal_rank_fusion`: by the sum of 1 / (60 + rank) (Cormack et al. 2009).
+    * `sum`, `max`: by the sum of a row's scores, by its best score.
+    * `sum_of_normalised`: by the sum, after the scores of each list are divided by their sum.
 
     >>> left, right = Ranked([7, 3], [0.9, 0.6]), Ranked([3, 9], [0.8, 0.2])
     >>> merge([left, right], "interleave").items()
@@ -134,14 +139,14 @@ _RANKED: Mapping[str, Callable[[Sequence[Ranked[Any]]], Ranked[Any]]] = {
 
 
 def empty(slot: str) -> Any:
-    """Return the empty value of a slot, or None if its type has no empty value."""
+    """Return the value of a slot that means "no items", None if the slot's type has none."""
     if slot in ("nodes", "relationships", "chunks", "communities"):
         return Ranked.empty()
     return {"mentions": Mentions(()), "query": Query(()), "keywords": Keywords((), ())}.get(slot)
 
 
 def split(value: Any) -> list[Any]:
-    """Split a value into values of one item each; raises TypeError for types without items."""
+    """Return a value for each item of a value; raises TypeError for a type without items."""
     if isinstance(value, Ranked):
         return [Ranked(value.ids[i : i + 1], value.scores[i : i + 1]) for i in range(len(value))]
     if isinstance(value, Mentions):

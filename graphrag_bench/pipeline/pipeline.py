@@ -33,41 +33,41 @@ _OF_STEPS = ("op", "use", "as", "path_pooling")
 
 @dataclass(frozen=True)
 class Pipeline:
-    """The steps of a method, by stage."""
+    """Pipeline of a method: its steps in three stages."""
 
     convert: Steps = ()
     retrieve: Steps = ()
     generate: Steps = ()
 
     def steps(self, answering: bool = True) -> Steps:
-        """Return all steps in order; without `answering`, only the packing steps of generation."""
+        """Return all steps in order, without `answering` only until the context is packed."""
         return (*self.convert, *self.retrieve, *(self.generate if answering else self.packing))
 
     @property
     def packing(self) -> Steps:
-        """The generation steps before the first that may call a model or writes the answer."""
+        """The steps of `generate` that pack the context, before a model may be called."""
         return tuple(takewhile(_is_packing, self.generate))
 
     def operators(self, answering: bool = True) -> list[OperatorStep]:
-        """Return all operator steps in order, including steps inside combinators."""
+        """Return the operator steps in order, including those inside combinators."""
         return [op for step in self.steps(answering) for op in step.operators()]
 
     def mapped(self, change: Callable[[OperatorStep], OperatorStep]) -> "Pipeline":
-        """Return a copy with `change` applied to every operator step."""
+        """Return a copy of the pipeline with `change` applied to every operator step."""
         stages = (self.convert, self.retrieve, self.generate)
         return Pipeline(*(tuple(step.mapped(change) for step in steps) for steps in stages))
 
     @property
     def names(self) -> set[str]:
-        """The names of the operators."""
+        """The names of the operators that the pipeline uses."""
         return {op.operator.name for op in self.operators()}
 
     def needs(self, answering: bool = True) -> set[str]:
-        """Return the resources that the steps need."""
+        """Return the names of the resources that the steps need."""
         return {need for op in self.operators(answering) for need in op.operator.needs}
 
     def describe(self) -> list[Any]:
-        """Return the steps' part of the run key."""
+        """Return the descriptions of the steps, which are part of the run key."""
         return [step.describe() for step in self.steps()]
 
     def max_calls(self, answering: bool = True) -> int:
@@ -80,7 +80,7 @@ class Pipeline:
         attributes: frozenset[str] | None = None,
         slots: frozenset[str] = frozenset(),
     ) -> list[str]:
-        """Return every static problem with slots, resources, attributes and prompt variables.
+        """Return the problems with slots, resources, attributes and prompts that need no run.
 
         `slots` are filled before the first step.
         """
@@ -103,21 +103,17 @@ def _is_packing(step: Step) -> bool:
 
 @dataclass(frozen=True)
 class StepOptions:
-    """Options of a run that change the steps of any method.
+    """Settings of a run that change the steps of every method.
 
     Files in the folder `prompts` replace prompts of the same file name. `pooling` has the settings
     of path pooling. `regime` selects the answering prompt (see `reader_prompts`); None keeps the
-    method's own. `all_rows` keeps lists whole where a profile's source names no limit.
+    method's own. With `all_rows`, path pooling keeps all relationships if the method has no limit.
     """
 
     prompts: str | None = None
     pooling: Mapping[str, Any] | None = None
     regime: Regime | None = None
     all_rows: bool = False
-
-
-DEFAULT_OPTIONS = StepOptions()
-"""Every step as in the method's file."""
 
 
 @dataclass
@@ -268,18 +264,21 @@ def unknown_stages(method: Mapping[str, Any]) -> list[str]:
 
 
 def build(
-    method: Mapping[str, Any], options: StepOptions = DEFAULT_OPTIONS
+    method: Mapping[str, Any], options: StepOptions | None = None
 ) -> tuple[Pipeline, list[str]]:
-    """Return the pipeline of a method's stages, and its problems."""
-    builder = _Builder(options)
+    """Return the pipeline of a method's file, and the problems found in the file.
+
+    Without `options`, every step is as in the file.
+    """
+    builder = _Builder(options or StepOptions())
     keys = {stage: stage for stage in STAGES if stage in method}
     for key in unknown_stages(method):
         close = nearest(key, [stage for stage in STAGES if stage not in keys], n=1)
         hint = f"Did you mean '{close[0]}'?" if close else f"There are: {', '.join(STAGES)}."
         builder.problems.append(f"Unknown stage '{key}'. {hint}")
         keys |= dict.fromkeys(close, key)
-    list_name = [(stage, keys[stage]) for stage in STAGES if stage in keys]
-    stages = {stage: builder.steps(method[key], key) for stage, key in list_name}
+    there = [(stage, keys[stage]) for stage in STAGES if stage in keys]
+    stages = {stage: builder.steps(method[key], key) for stage, key in there}
     return Pipeline(**stages), builder.problems
 
 
@@ -292,9 +291,9 @@ def raise_problems(problems: Sequence[str], what: str) -> None:
 
 @dataclass(frozen=True)
 class QuestionResult:
-    """A question with its final state or its failure, and the trace of its steps.
+    """Result of a question: its final state or its failure, and the traces of its steps.
 
-    `fallbacks` lists the reason of each fallback, in order.
+    `fallbacks` lists why fallbacks were used, in order.
     """
 
     question: Question
@@ -304,7 +303,7 @@ class QuestionResult:
 
     @property
     def failure(self) -> Failure | None:
-        """The failure, or None."""
+        """The failure of the question, or None."""
         return self.outcome if isinstance(self.outcome, Failure) else None
 
 
@@ -316,11 +315,11 @@ def run(
     answering: bool = True,
     start: Callable[[Question], RetrievalState] = RetrievalState,
 ) -> Iterator[QuestionResult]:
-    """Yield every question after its last step, in the given order.
+    """Yield the result of every question after its last step, in the given order.
 
-    `start` returns the first state of a question. Without `answering`, the run ends after the last
-    packing step. Retrieval runs in blocks for batched operators; steps that call a model run in
-    blocks of `execution.workers` questions, so that a killed process loses little.
+    `start` returns the first state of a question. Without `answering`, the run ends when the
+    context is packed. Retrieval takes blocks of questions, for batched operators; steps that call a
+    model take `execution.workers` questions at a time, so that a killed process loses little.
     """
     early = (*pipeline.convert, *pipeline.retrieve)
     late = pipeline.generate if answering else pipeline.packing

@@ -1,12 +1,14 @@
-"""Path pooling: steps that a run can insert before a packer with the key `path_pooling`.
+"""Path pooling: steps that a run can insert before a step that packs relationships into the prompt.
+
+The packing step needs the key `path_pooling`, e.g.:
 
     {op: context.relationships, share: 0.2, path_pooling: {entities: nlp}}
 
-`pooling=rerank` pools the relationships that fit the packer's prompt. `pooling=reselect` pools the
-relationships of `search`, whose lists are at least `coarse_k` long, and keeps `keep` of them. Paths
-start at the entities of the question, which are found by `question.entities.KIND` (or are the
-method's mentions) and linked to nodes; if the method's nodes are `linked`, they are the entities.
-`scores` is the setting of `path.pool`.
+`pooling=rerank` reorders the relationships that fit the prompt. `pooling=reselect` searches more
+relationships with the steps of `search`, at least `coarse_k` of them, and keeps the best `keep`.
+Paths start at the entities of the question. The operator `question.entities.KIND` finds them
+(without the key `entities`, they are the method's mentions), and `node.link` links them to nodes;
+with the key `linked`, they are the method's ranked nodes. `scores` is the setting of `path.pool`.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -22,27 +24,27 @@ from graphrag_bench.values import RetrievalState
 MODES = ("rerank", "reselect")
 KEYS = frozenset({"entities", "linked", "search", "scores", "keep"})
 _OWN = ("conversion", "linking")
-"""Settings of `pooling` that `path.pool` does not have."""
+"""Settings of `pooling` that are not settings of the operator `path.pool`."""
 _FITTING = {"context.relationships": "relationship.fitting"}
-"""The operator that finds the relationships that a packer would keep, by packer."""
+"""For each packing operator, the operator that returns the relationships that it would keep."""
 _LINKING = ("dictionary", "mentions", "vectors")
 _COARSE_K, _DEFAULT_KEEP = 500, 200
-"""Relationships that `reselect` pools and, by default, keeps."""
+"""Default numbers of relationships that `reselect` searches and keeps."""
 Item = Mapping[str, Any]
 
 
 @dataclass(frozen=True)
 class PooledPacker(Nested):
-    """Steps that reorder the relationships by pooled scores, then the packer."""
+    """Steps that reorder the relationships by pooled scores, followed by the packing step."""
 
     steps: Steps
 
     def run(self, states: Sequence[RetrievalState], execution: Execution) -> list[Outcome]:
-        """Return the states after the packer."""
+        """Return the states after the packing step."""
         return run_steps(self.steps, states, execution)
 
     def check(self, checker: Checker) -> None:
-        """Check every step in order."""
+        """Check each of the steps in order."""
         for step in self.steps:
             step.check(checker)
 
@@ -54,11 +56,11 @@ def with_pooling(
     read: Callable[[Any, str], Steps],
     all_rows: bool = False,
 ) -> PooledPacker:
-    """Return a packer after the steps that pool its relationships.
+    """Return the packing step, preceded by the steps that pool its relationships.
 
-    `read` turns a list and its path into steps. With `all_rows` a method without a number of
-    relationships keeps all. Raises UserError for an unknown mode or an unknown key of
-    `path_pooling`.
+    `read` turns a list of a method's file and its path into steps. With `all_rows` a method that
+    limits its relationships nowhere keeps them all. Raises UserError for an unknown mode or an
+    unknown key of `path_pooling`.
     """
     path, pool = packer.label.partition(" ")[0], item["path_pooling"] or {}
     for key in pool:

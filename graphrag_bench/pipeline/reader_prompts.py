@@ -1,8 +1,9 @@
-"""The answering prompt of a regime.
+"""The prompt that asks for the answer, under each regime.
 
-In the regime `house` it is the method's own prompt, with the `licence` clause of the answer's form,
-or the common prompt for prose. In the regime `published` it is the method's own prompt with the
-clause of its source, if any. Only answers of `generate` are affected; prompts of the search stay.
+Under the regime `house` it is the method's own prompt with a clause, the `licence`, about questions
+that the context does not answer; for prose answers it is a prompt common to all methods. Under
+`published` it is the method's own prompt, with such a clause only if the source has one. Only
+answers of the stage `generate` are affected; prompts of the search stay as they are.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -25,9 +26,9 @@ READERS: Mapping[Regime, str] = {
 
 @dataclass(frozen=True)
 class ReaderPrompt(Prompt):
-    """A method's answering prompt; `prose` names the prompt for prose.
+    """A method's answering prompt; `prose` names the prompt for prose answers.
 
-    If `licensed` is False, the prompt has the clause of its source, if any, and no other clause.
+    If `licensed` is False, the prompt has no `licence` clause besides that of its source, if any.
     """
 
     prose: str = ""
@@ -35,22 +36,22 @@ class ReaderPrompt(Prompt):
 
     @property
     def files(self) -> tuple[Prompt, ...]:
-        """The method's own prompt, and the prompt for prose, if any."""
+        """The method's own prompt, and the prompt for prose answers, if any."""
         names = [self.name, *([self.prose] if self.prose else [])]
         return tuple(Prompt(name, self.folder) for name in names)
 
     @property
     def digest(self) -> str:
-        """A fingerprint of the templates and of the origin of the clause."""
+        """The fingerprint of the templates and of the use of the `licence` clause."""
         return digest([file.text for file in self.files], self.licensed)
 
     @property
     def variables(self) -> frozenset[str]:
-        """The variables of the templates."""
+        """The names of the variables of all templates."""
         return frozenset().union(*(file.variables for file in self.files))
 
     def render(self, values: Mapping[str, Any]) -> tuple[Message, ...]:
-        """Return the messages for the answer's form."""
+        """Return the prompt's messages; `values["form"]` says whether the answer is prose."""
         if self.prose and answer_form(values["form"]).prose:
             return self.files[-1].render(values)
         return super().render(values if self.licensed else {**values, LICENCE: ""})
@@ -74,7 +75,7 @@ def common_forms(regime: Regime, forms: Iterable[FormName]) -> list[FormName]:
 
 
 def own_answers(steps: Iterable[OperatorStep]) -> list[str]:
-    """Return the operators that answer by a method's own prompt instead of the common prompt."""
+    """Return the operators that ask for prose by their own prompt instead of the common prompt."""
     names: dict[str, None] = {}
     for op, files in _answering(steps):
         if COMMON.name not in {file.name for file in files}:
@@ -83,7 +84,7 @@ def own_answers(steps: Iterable[OperatorStep]) -> list[str]:
 
 
 def prompts_without_licence(steps: Iterable[OperatorStep]) -> list[str]:
-    """Return the prompts of `generate` without the `licence` variable."""
+    """Return the prompts of the stage `generate` that do not use the variable `licence`."""
     last = [files for op, files in _answering(steps) if op.label.startswith("generate.")]
     return sorted({one.name for files in last for one in files if LICENCE not in one.variables})
 

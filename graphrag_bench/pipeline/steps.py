@@ -1,4 +1,4 @@
-"""Steps: operators with settings, run on blocks of states."""
+"""Steps of a pipeline, and how they run: each takes the states of a block of questions at once."""
 
 import time
 import traceback
@@ -27,7 +27,7 @@ _MODELS = frozenset({"llm", "llm_build", "llm_judge"})
 
 @dataclass(frozen=True)
 class Failure:
-    """A failed step, with the kind and the message of its error.
+    """A step that failed for a question, with the type and the message of the error.
 
     `where` is the traceback in the operator's own code, outermost line first; it is not stored.
     """
@@ -39,7 +39,7 @@ class Failure:
 
 
 def user_traceback(error: BaseException) -> tuple[str, ...]:
-    """Return the traceback of an error outside graphrag_bench: file, line and code."""
+    """Return the lines of an error's traceback, without calls inside graphrag_bench."""
     frames = traceback.extract_tb(error.__traceback__)
     own = [frame for frame in frames if not Path(frame.filename).is_relative_to(_CORE)]
     texts = traceback.format_list(own[-_MOST_FRAMES:])  # the last calls of a recursion
@@ -47,7 +47,7 @@ def user_traceback(error: BaseException) -> tuple[str, ...]:
 
 
 def attempt(step: str, work: Callable[[], Any]) -> Any:
-    """Return the result of `work`, or a Failure for its error.
+    """Return the result of `work`, or a Failure of the step if `work` raises an error.
 
     A UserError is raised again, because it would fail every question.
     """
@@ -68,7 +68,7 @@ Outcome = RetrievalState | Failure
 
 @dataclass(frozen=True)
 class StepTrace:
-    """Trace of one step for one question: seconds, calls, replies and written slots."""
+    """Trace of a step for one question: its seconds, model calls, replies and written slots."""
 
     step: str
     operator: str
@@ -87,9 +87,9 @@ _Result = tuple[Any, float, Sequence[Meter]]
 
 @dataclass
 class Execution:
-    """Resources, ledger, and limits of a run, and the traces and fallbacks of its questions.
+    """What the steps of a run share: resources, ledger, limits, and what is recorded by question.
 
-    A run stops if more than `failure_limit` (a share) of a step's calls failed, after at least
+    A run stops if more than the share `failure_limit` of a step's calls failed, after at least
     `failure_after` calls.
     """
 
@@ -102,16 +102,12 @@ class Execution:
     fallbacks: dict[str, dict[str, None]] = field(default_factory=dict)
     gates: dict[str, FailureGate] = field(default_factory=dict)
 
-    def add_trace(self, state: RetrievalState, trace: StepTrace) -> None:
-        """Add a trace to its question."""
-        self.traces.setdefault(state.question.id, []).append(trace)
-
     def add_fallback(self, state: RetrievalState, reason: str) -> None:
-        """Note the reason of a fallback, once."""
+        """Record why a fallback was used for a question, each reason once."""
         self.fallbacks.setdefault(state.question.id, {})[reason] = None
 
     def meter(self, need: str, step: str, question: str) -> ChatModel:
-        """Return a model for one step and question, with its meter, ledger and failure limit."""
+        """Return the model `need` with a meter, a ledger and a failure limit for one step."""
         new = FailureGate(step, self.failure_limit, self.failure_after)
         gate = self.gates.setdefault(step, new)
         log = self.ledger.logger(step.partition(".")[0], step, question) if self.ledger else None
@@ -120,10 +116,9 @@ class Execution:
 
 
 class Step(ABC):
-    """Step of a pipeline: an operator, or a combinator of lists of steps.
+    """Step of a pipeline: an operator, or a combinator that contains lists of steps (`parts`).
 
-    The lists of a combinator are its `parts`; each runs at most once, unless the combinator has its
-    own `max_calls`.
+    `max_calls` assumes that each of these lists runs at most once; other combinators override it.
     """
 
     label: str
@@ -131,7 +126,7 @@ class Step(ABC):
 
     @property
     def parts(self) -> "Sequence[Steps]":
-        """The lists of steps inside, in order."""
+        """The lists of steps that the step contains, in order."""
         return ()
 
     @abstractmethod
@@ -140,18 +135,18 @@ class Step(ABC):
 
     @abstractmethod
     def check(self, checker: Checker) -> None:
-        """Check what the step reads, needs and writes."""
+        """Report to the checker what the step reads, needs and writes."""
 
     @abstractmethod
     def describe(self) -> dict[str, Any]:
-        """Return the step's part of the run key: names, settings and code."""
+        """Return what the run key covers of the step: names, settings and code fingerprint."""
 
     def mapped(self, change: "Callable[[OperatorStep], OperatorStep]") -> "Step":
-        """Return a copy with `change` applied to every operator step."""
+        """Return a copy of the step with `change` applied to every operator step in it."""
         return self
 
     def operators(self) -> "list[OperatorStep]":
-        """Return the operator steps inside, in order."""
+        """Return the operator steps that the step contains, in order."""
         return [op for steps in self.parts for step in steps for op in step.operators()]
 
     def max_calls(self) -> int:
@@ -163,7 +158,7 @@ Steps = tuple[Step, ...]
 
 
 def checker_after(steps: Steps, checker: Checker, written: Iterable[str] = ()) -> Checker:
-    """Return a copy of the checker after some steps, which can also read the slots `written`."""
+    """Return a copy of the checker after checking some steps, for which `written` is written."""
     arm = checker.copy()
     arm.written.update(written)
     for step in steps:
@@ -173,11 +168,11 @@ def checker_after(steps: Steps, checker: Checker, written: Iterable[str] = ()) -
 
 @dataclass(frozen=True)
 class OperatorStep(Step):
-    """An operator with validated settings.
+    """Step that runs an operator with validated settings.
 
-    `use` maps a parameter to the named list that it reads instead of its slot; an optional
-    parameter without an entry is None. `list_name` is the named list that the step writes instead
-    of its main slot.
+    A method's file can give lists names of their own. `use` maps a parameter to the named list that
+    it reads instead of its slot; an optional parameter without an entry is None. `list_name` is the
+    named list that the step writes instead of its main slot.
     """
 
     operator: Operator
@@ -188,23 +183,21 @@ class OperatorStep(Step):
 
     @property
     def reads(self) -> list[tuple[Read, str]]:
-        """The parameters that get a value, each with the slot or named list that it reads."""
-        list_name = [(read, self._source(read)) for read in self.operator.reads]
-        return [(read, source) for read, source in list_name if source is not None]
+        """The inputs that get a value, each with the slot or named list that it comes from."""
+        sources = [(read, self._source(read)) for read in self.operator.reads]
+        return [(read, source) for read, source in sources if source is not None]
 
     def writes(self, slot: str) -> str:
-        """Return the slot or named list that a returned slot is written to."""
+        """Return where a value that the operator returns for a slot goes: the slot, or its list."""
         return self.list_name if self.list_name and slot == self.operator.main else slot
 
     def _source(self, read: Read) -> str | None:
         return self.use.get(read.parameter, None if read.optional else read.slot)
 
     def run(self, states: Sequence[RetrievalState], execution: Execution) -> list[Outcome]:
-        """Return one outcome for each state."""
-        done = self._compute(states, execution)
-        return [
-            self._record(state, one, execution) for state, one in zip(states, done, strict=True)
-        ]
+        """Return the new state, or the failure, for each state."""
+        done = zip(states, self._compute(states, execution), strict=True)
+        return [self._record(state, one, execution) for state, one in done]
 
     def _compute(self, states: Sequence[RetrievalState], execution: Execution) -> list[_Result]:
         """Call a batched operator for all states at once; call other operators state by state.
@@ -224,7 +217,6 @@ class OperatorStep(Step):
             pool.shutdown(cancel_futures=True)
 
     def _call(self, states: Sequence[RetrievalState], execution: Execution) -> list[_Result]:
-        """Call the operator once; if it fails, every result is the failure."""
         needs = {name: execution.resources[name] for name in self.operator.needs}
         models = sorted(_MODELS.intersection(needs))
         for name in models:
@@ -248,7 +240,6 @@ class OperatorStep(Step):
         return value
 
     def _record(self, state: RetrievalState, done: _Result, execution: Execution) -> Outcome:
-        """Return the state with the written slots, or the failure; add the trace."""
         result, seconds, meters = done
         if not isinstance(result, Failure):
             result = attempt(
@@ -261,13 +252,14 @@ class OperatorStep(Step):
             for reply in meter.replies
         )
         name, calls = self.operator.name, Usage.of(meters)
-        execution.add_trace(state, StepTrace(self.label, name, seconds, calls, replies, wrote))
+        trace = StepTrace(self.label, name, seconds, calls, replies, wrote)
+        execution.traces.setdefault(state.question.id, []).append(trace)
         if isinstance(result, Failure):
             return result
         return state.write({self.writes(slot): value for slot, value in wrote.items()})
 
     def check(self, checker: Checker) -> None:
-        """Check reads, needs, attributes and prompt variables, then write the slots."""
+        """Check inputs, resources, graph attributes and prompt variables of the operator."""
         sources: dict[str, str] = {}
         for read, source in self.reads:
             if source in sources:
@@ -285,8 +277,8 @@ class OperatorStep(Step):
                 missing = sorted(value.variables - self.operator.supplies)
                 if missing:
                     checker.problem(
-                        f"{self.label}: prompt '{value.name}' uses {_list(missing)}; "
-                        f"the operator supplies {_list(self.operator.supplies)}."
+                        f"{self.label}: prompt '{value.name}' uses {', '.join(missing)}; the "
+                        f"operator supplies {', '.join(sorted(self.operator.supplies)) or 'none'}."
                     )
         if self.list_name == self.operator.main:
             checker.unread.pop(self.list_name, None)
@@ -294,7 +286,7 @@ class OperatorStep(Step):
         checker.write(self.label, [*map(self.writes, always)], [*map(self.writes, sometimes)])
 
     def describe(self) -> dict[str, Any]:
-        """Return name, code, settings, and the lists that the operator reads and writes."""
+        """Return what the run key covers: name, code, settings, and named lists of the operator."""
         prompts = {type(value) for value in self.settings.values() if hasattr(value, "digest")}
         return {
             "op": self.operator.name,
@@ -308,11 +300,11 @@ class OperatorStep(Step):
         }
 
     def mapped(self, change: "Callable[[OperatorStep], OperatorStep]") -> "OperatorStep":
-        """Return the result of `change` for this step."""
+        """Return `change(self)`."""
         return change(self)
 
     def operators(self) -> "list[OperatorStep]":
-        """Return this step."""
+        """Return a list with this step only."""
         return [self]
 
     def max_calls(self) -> int:
@@ -320,14 +312,10 @@ class OperatorStep(Step):
         return self.operator.max_calls(self.settings)
 
 
-def _list(names: Any) -> str:
-    return ", ".join(sorted(names)) or "none"
-
-
 def run_steps(
     steps: Sequence[Step], states: Sequence[Outcome], execution: Execution
 ) -> list[Outcome]:
-    """Return the outcome of a list of steps for each state; failed states skip later steps."""
+    """Return each state after a list of steps, or its first failure, which ends its steps."""
     outcomes: list[Outcome] = list(states)
     for step in steps:
         alive = [row for row, outcome in enumerate(outcomes) if isinstance(outcome, RetrievalState)]

@@ -31,8 +31,7 @@ from graphrag_bench.llm.chat import ChatModel
 from graphrag_bench.llm.openai_compatible import OpenAICompatible
 from graphrag_bench.llm.settings import Prices
 from graphrag_bench.papers.printed import load_paper, paper_names, printed_sizes
-from graphrag_bench.pipeline.combinators import Each, Repeat
-from graphrag_bench.pipeline.resolve import Resolve
+from graphrag_bench.pipeline.combinators import Each, Repeat, Resolve
 from graphrag_bench.pipeline.steps import OperatorStep, Step
 from graphrag_bench.prompts import Prompt, answer_form
 from graphrag_bench.run import budgets, windows

@@ -17,8 +17,8 @@ from graphrag_bench.contract import builders, resources, variants
 from graphrag_bench.data.dataset import Dataset, within_split
 from graphrag_bench.errors import ErrorCollector, UserError, did_you_mean
 from graphrag_bench.fingerprint import digest
+from graphrag_bench.pipeline.combinators import Resolve
 from graphrag_bench.pipeline.pipeline import Pipeline, StepOptions, build, raise_problems
-from graphrag_bench.pipeline.resolve import Resolve
 from graphrag_bench.pipeline.steps import OperatorStep
 from graphrag_bench.progress import Progress
 from graphrag_bench.prompts import ContextBudget, FormName, Prompt, answer_form, sub_question_form

@@ -1,4 +1,4 @@
-"""Import of Microsoft GraphRAG: text units, graph, communities and reports."""
+"""Import of an index that Microsoft GraphRAG has built: text units, graph, communities, reports."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -8,15 +8,7 @@ import numpy as np
 
 from graphrag_bench.algorithms.communities import Communities, Reports
 from graphrag_bench.algorithms.graph import Graph
-from graphrag_bench.artifacts.importers.rows import (
-    Chunks,
-    ImportedNode,
-    ImportedRelationship,
-    chunks_of,
-    chunks_of_texts,
-    imported_graph,
-    weight_of,
-)
+from graphrag_bench.artifacts.importers import rows as imported
 from graphrag_bench.columns import Texts, incidence, row_ids
 from graphrag_bench.contract import artifact
 from graphrag_bench.data.chunks import ChunkTable
@@ -31,11 +23,11 @@ ParquetRow = Mapping[str, Any]
 
 @artifact("chunk_table.msgraphrag")
 def text_units(*, import_from: Path, corpus: Dataset) -> ChunkTable:
-    """Import text units as chunks, in their order.
+    """Import the text units as chunks, in their order and without titles.
 
-    A chunk gets the id of the corpus document with the same text (ignoring spaces), or whose id or
-    title equals the title in the folder. Otherwise the title in the folder is used as the id.
-    Titles of chunks are empty.
+    The document of a chunk is the document of the corpus that has the same text (ignoring spaces),
+    or else the same title as the imported document, or that title as its id. If there is none, the
+    title of the imported document serves as the id.
     """
     units = read_parquet(import_from, "text_units", ("id", "text"))
     if all(unit.get("human_readable_id") is not None for unit in units):
@@ -57,41 +49,42 @@ def text_units(*, import_from: Path, corpus: Dataset) -> ChunkTable:
 def graph(*, import_from: Path, chunk_table: ChunkTable) -> Graph:
     """Import the textual knowledge graph with types, descriptions and weights.
 
-    Rows keep the order of entities.parquet and relationships.parquet. Names are normalised, and
-    entities with equal names merged. Text units are found in the chunk table by their text.
+    Nodes keep the order of entities.parquet, and relationships that of relationships.parquet. Names
+    are normalised, and entities of the same name merged. Text units are found in the chunk table by
+    their text.
     """
     entities = read_parquet(import_from, "entities", ("id", "title"))
     rows = read_parquet(import_from, "relationships", ("source", "target"))
     units = _unit_chunks(import_from, chunk_table)
     table = import_from / "relationships.parquet"
     nodes = [
-        ImportedNode(
+        imported.ImportedNode(
             text_of(row["title"]),
             text_of(row.get("type")).lower(),
             text_of(row.get("description")),
-            chunks_of(list_of(row.get("text_unit_ids")), units),
+            imported.chunks_of(list_of(row.get("text_unit_ids")), units),
         )
         for row in entities
     ]
     relationships = [
-        ImportedRelationship(
+        imported.ImportedRelationship(
             text_of(row["source"]),
             text_of(row["target"]),
             description=text_of(row.get("description")),
-            weight=weight_of(row.get("weight"), f"{table}, row {number}"),
-            chunks=chunks_of(list_of(row.get("text_unit_ids")), units),
+            weight=imported.weight_of(row.get("weight"), f"{table}, row {number}"),
+            chunks=imported.chunks_of(list_of(row.get("text_unit_ids")), units),
         )
         for number, row in enumerate(rows, 1)
     ]
-    return imported_graph(import_from, nodes, relationships, chunk_table, ("described",))
+    return imported.imported_graph(import_from, nodes, relationships, chunk_table, ("described",))
 
 
 @artifact("communities.msgraphrag")
 def communities(*, import_from: Path, graph: Graph, chunk_table: ChunkTable) -> Communities:
-    """Import communities by level and number, over the imported graph.
+    """Import the communities of the imported graph, ordered by level and number.
 
-    Nodes come from `entity_ids`, chunks from `text_unit_ids` or else from the nodes. Raises
-    UserError if the graph has none of the entities.
+    Their nodes come from `entity_ids`, their chunks from `text_unit_ids` or else from the nodes.
+    Raises UserError if the graph has none of the entities.
     """
     rows = _communities(import_from)
     entities = read_parquet(import_from, "entities", ("id", "title"))
@@ -116,7 +109,7 @@ def communities(*, import_from: Path, graph: Graph, chunk_table: ChunkTable) -> 
         nodes=incidence(members, graph.n_nodes),
         chunks=incidence(
             (
-                chunks_of(list_of(row.get("text_unit_ids")), units)
+                imported.chunks_of(list_of(row.get("text_unit_ids")), units)
                 or {chunk for node in nodes for chunk in row_ids(graph.node_chunk, node).tolist()}
                 for row, nodes in zip(rows, members, strict=True)
             ),
@@ -127,9 +120,10 @@ def communities(*, import_from: Path, graph: Graph, chunk_table: ChunkTable) -> 
 
 @artifact("reports.msgraphrag")
 def reports(*, import_from: Path, communities: Communities) -> Reports:
-    """Import reports with title, content and rank; "" and 0 for communities without a report.
+    """Import the community reports, with title, text and rank.
 
-    Raises UserError if the communities belong to another graph.
+    A community without a report gets empty texts and rank 0. Raises UserError if the communities
+    are not the imported ones.
     """
     rows = _communities(import_from)
     if len(rows) != len(communities):
@@ -157,9 +151,12 @@ def _communities(folder: Path) -> list[ParquetRow]:
     return sorted(rows, key=lambda row: (int(row["level"]), int(row["community"])))
 
 
-def _unit_chunks(folder: Path, chunk_table: ChunkTable) -> dict[str, Chunks]:
-    rows = read_parquet(folder, "text_units", ("id", "text"))
-    return chunks_of_texts({str(row["id"]): text_of(row["text"]) for row in rows}, chunk_table)
+def _unit_chunks(folder: Path, chunk_table: ChunkTable) -> dict[str, imported.Chunks]:
+    texts = {
+        str(row["id"]): text_of(row["text"])
+        for row in read_parquet(folder, "text_units", ("id", "text"))
+    }
+    return imported.chunks_of_texts(texts, chunk_table)
 
 
 def _document_names(folder: Path, corpus: Dataset) -> dict[str, str]:
@@ -180,9 +177,9 @@ def _document_names(folder: Path, corpus: Dataset) -> dict[str, str]:
 
 
 def read_parquet(folder: Path, name: str, columns: Sequence[str]) -> list[ParquetRow]:
-    """Return the rows of `<folder>/<name>.parquet` with all columns.
+    """Return the rows of the file `name.parquet` in a folder, with all columns.
 
-    Raises UserError without pyarrow, without the file, and without one of `columns`.
+    Raises UserError if pyarrow, the file or one of `columns` is missing.
     """
     path = folder / f"{name}.parquet"
     if not path.is_file():
@@ -194,10 +191,10 @@ def read_parquet(folder: Path, name: str, columns: Sequence[str]) -> list[Parque
 
 
 def text_of(value: Any) -> str:
-    """Return the text of a cell; "" for an empty cell."""
+    """Return a value of the table that is a text; "" if the value is missing."""
     return value if isinstance(value, str) else ""
 
 
 def list_of(value: Any) -> list[str]:
-    """Return the ids in a cell; [] for an empty cell."""
+    """Return a value of the table that is a list of ids; [] if the value is missing."""
     return [str(item) for item in value] if isinstance(value, list) else []

@@ -1,4 +1,4 @@
-"""The variant of a graph to import, and the digest of its files."""
+"""Find out what can be imported from a path, and compute the digest of its files."""
 
 from pathlib import Path
 
@@ -12,12 +12,12 @@ _TABLES = {
     "communities": "communities",
     "reports": "community_reports",
 }
-"""Microsoft GraphRAG's table for each imported resource."""
+"""Microsoft GraphRAG's table that each resource is imported from."""
 _READ = ("entities", "relationships", "communities", "community_reports", "text_units", "documents")
 
 
 def variants_for(path: Path) -> dict[str, str]:
-    """Return the variant of each resource that an importable path provides.
+    """Return the resources that can be imported from a path, each with the variant to build.
 
     Raises UserError if the path is neither a Microsoft GraphRAG folder nor a .graphml file.
     """
@@ -37,7 +37,10 @@ def variants_for(path: Path) -> dict[str, str]:
 
 
 def file_of(path: Path) -> Path:
-    """Return a folder's only .graphml file if it has no parquet files, else the path itself."""
+    """Return the file to import: a folder's only .graphml file, or else the path itself.
+
+    A folder of Microsoft GraphRAG is imported as a whole.
+    """
     if path.is_dir() and not (path / "entities.parquet").is_file():
         inside = sorted(path.glob("*.graphml"))
         return inside[0] if len(inside) == 1 else path
@@ -45,7 +48,7 @@ def file_of(path: Path) -> Path:
 
 
 def content_digest(path: Path) -> str:
-    """Return the digest of a file and the chunk file next to it, or of a folder's tables."""
+    """Return the digest of what is imported: a file with the chunk file next to it, or tables."""
     file = file_of(path)
     if not file.is_file():
         tables = [file / f"{name}.parquet" for name in _READ]

@@ -1,6 +1,7 @@
-"""Make a graph over the chunks of the corpus from imported nodes and relationships.
+"""Make a graph from imported nodes and relationships, and link it to the chunks of the corpus.
 
-A file that refers to no chunk of the corpus is linked to chunks by the names in their texts.
+If the imported file refers to no chunk of the corpus, its nodes are linked to the chunks that
+contain their names.
 """
 
 import hashlib
@@ -21,7 +22,7 @@ Chunks = tuple[int, ...]
 
 
 class ImportedNode(NamedTuple):
-    """Node in an imported file."""
+    """A node as an imported file describes it."""
 
     name: str
     kind: str
@@ -30,7 +31,7 @@ class ImportedNode(NamedTuple):
 
 
 class ImportedRelationship(NamedTuple):
-    """Relationship in an imported file."""
+    """A relationship as an imported file describes it."""
 
     source: str
     target: str
@@ -42,7 +43,10 @@ class ImportedRelationship(NamedTuple):
 
 
 def weight_of(value: Any, place: str) -> float:
-    """Return a weight, 1 for an empty cell; raises UserError unless it is a number >= 0."""
+    """Return the weight of a relationship, 1 if none is given.
+
+    Raises UserError, which names `place`, unless the weight is a number >= 0.
+    """
     if value is None or (isinstance(value, str) and not value.strip()):
         return 1.0
     try:
@@ -88,17 +92,18 @@ def imported_graph(
 
 
 def chunks_of(ids: Iterable[str], units: Mapping[str, Chunks]) -> Chunks:
-    """Return the distinct chunks of some text units."""
+    """Return the distinct chunks of the text units with these ids."""
     return tuple(dict.fromkeys(row for one in ids for row in units.get(one, ())))
 
 
 def chunks_of_texts(texts: Mapping[str, str], chunk_table: ChunkTable) -> dict[str, Chunks]:
-    """Return the chunks of each text unit, by its id: chunks with equal text, ignoring spaces.
+    """Return the chunks of each text unit, by the unit's id: chunks of the same text.
 
-    If no text is equal, these are the chunks that contain the unit or are contained in it.
+    If there is none, they are the chunks that contain the unit or are contained in it. White space
+    is ignored.
     """
     squashed = [without_spaces(text) for text in chunk_table.texts]
-    same = _rows_of(squashed)
+    same = chunks_by_id(squashed)
     units = {}
     for unit, text in texts.items():
         wanted = without_spaces(text)
@@ -108,13 +113,8 @@ def chunks_of_texts(texts: Mapping[str, str], chunk_table: ChunkTable) -> dict[s
     return units
 
 
-def chunks_by_digest(chunk_table: ChunkTable) -> dict[str, Chunks]:
-    """Return the chunks of each LightRAG chunk id."""
-    return _rows_of(map(chunk_id, chunk_table.texts))
-
-
 def chunk_id(text: str) -> str:
-    """Return the id of a chunk in LightRAG and nano-graphrag: `chunk-` and the md5 of its text.
+    """Return the id that LightRAG and nano-graphrag give a chunk: `chunk-` and its text's md5.
 
     >>> chunk_id("Ada founded Norvik.")
     'chunk-f63f4ebe089ee36e7fd56707714617a8'
@@ -123,15 +123,16 @@ def chunk_id(text: str) -> str:
     return f"chunk-{digest.hexdigest()}"
 
 
-def _rows_of(keys: Iterable[str]) -> dict[str, Chunks]:
+def chunks_by_id(ids: Iterable[str]) -> dict[str, Chunks]:
+    """Return the chunks of each id, given the id of every chunk; several may have the same id."""
     rows: defaultdict[str, list[int]] = defaultdict(list)
-    for row, key in enumerate(keys):
-        rows[key].append(row)
-    return {key: tuple(own) for key, own in rows.items()}
+    for row, one in enumerate(ids):
+        rows[one].append(row)
+    return {one: tuple(own) for one, own in rows.items()}
 
 
 def mentions(names: Iterable[str], chunk_table: ChunkTable) -> dict[str, Chunks]:
-    """Return the chunks that contain each name, as whole normalised words, in title or text."""
+    """Return the chunks whose title or text contains each name, compared word by word."""
     wanted: dict[tuple[str, ...], list[str]] = defaultdict(list)
     for name in dict.fromkeys(names):
         wanted[tuple(normalise_name(name).split())].append(name)
