@@ -228,20 +228,22 @@ class Cache:
         return self.get_many(StoredReply, [key]).get(key)
 
     def put(self, *rows: CacheRow) -> int:
-        """Store rows in one transaction and return their number; 0 with `reading`.
+        """Store rows in one transaction and return the number of stored rows; 0 with `reading`.
 
         Existing rows are kept, except unreadable and failed replies, which are replaced. Raises
         RunStopped if the file cannot be written.
         """
         if self.reading:
             return 0
+        n_stored = 0
         with self._transaction("written") as connection:
-            connection.execute("BEGIN IMMEDIATE")
+            if len(rows) > 1:  # one statement is its own transaction
+                connection.execute("BEGIN IMMEDIATE")
             for row in rows:
                 more = _values(row)
                 values = row.KIND, more.pop("key"), more.pop("identity"), more.pop(row.VALUE)
-                connection.execute(_PUT, (*values, json.dumps(more)))
-        return len(rows)
+                n_stored += connection.execute(_PUT, (*values, json.dumps(more))).rowcount
+        return n_stored
 
     def set_verdict(self, key: str, verdict: Verdict) -> None:
         """Set the verdict of a stored reply."""
@@ -343,7 +345,8 @@ def import_rows(file: str | Path, cache: str | Path) -> int:
     """
     rows = list(rows_in(file))  # a damaged file must not create a cache
     with closing(Cache(cache)) as target:
-        return target.put(*rows)
+        target.put(*rows)
+    return len(rows)
 
 
 def rows_in(path: str | Path) -> Iterator[CacheRow]:

@@ -242,8 +242,7 @@ class ChatModel(ABC):
                 return reply
             about["verdict"] = "valid" if request.schema is None else "new"
             row = StoredReply(**vars(reply) | about)
-            store.put(row)
-            stored = store.get(key) or row  # another process may have been faster
+            stored = row if store.put(row) else store.get(key) or row  # of a faster process
             return replace(
                 stored.completion,
                 cached=False, usd=reply.usd, seconds=reply.seconds, retries=reply.retries,

@@ -107,6 +107,19 @@ def test_concurrent_calls_with_one_prompt_send_one_request(store, chat):
     assert sum(not one.cached for one in replies) == 1
 
 
+def test_the_reply_that_another_process_stored_first_is_returned(store, chat):
+    replies = iter(["late", "first"])
+
+    def answer(prompt):
+        if (reply := next(replies)) == "late":
+            model.attached(store=Cache(store.path)).complete([prompt], max_tokens=5)
+        return reply
+
+    model = Scripted(answer=answer)
+    (reply,) = model.attached(store=store).complete([chat("a")], max_tokens=5)
+    assert reply.text == "first" and not reply.cached
+
+
 def _script(path, text):
     with closing(sqlite3.connect(path)) as connection:
         connection.executescript(text)
@@ -127,11 +140,11 @@ def test_stored_rows_are_read_back(path):
 def test_a_readable_reply_stays_and_an_unreadable_one_is_replaced(path):
     cache = Cache(path)
     other = StoredReply("later", key=REPLY.key, identity="model-a", prompt=b"prompt", verdict="new")
-    cache.put(REPLY)
-    cache.put(other)
+    assert cache.put(REPLY) == 1
+    assert cache.put(other) == 0
     assert cache.get(REPLY.key) == REPLY
     cache.set_verdict(REPLY.key, "unreadable")
-    cache.put(other)
+    assert cache.put(other, VECTOR, VECTOR) == 2
     assert cache.get(REPLY.key) == other
 
 
