@@ -138,10 +138,7 @@ def mixture_layer(
 def reduce_dimension(
     points: FloatArray, dimension: int, reduction: Reduction, *, neighbours: int, seed: int
 ) -> FloatArray:
-    """Return the points in fewer dimensions, float64 (n, dimension), rounded to six decimals.
-
-    Only `umap` (cosine metric) uses `neighbours` and `seed`.
-    """
+    """Return the points in fewer dimensions, float64 (n, dimension), rounded to six decimals."""
     if reduction == "pca":
         from sklearn.decomposition import PCA
 
@@ -201,15 +198,6 @@ def _posteriors(points: FloatArray, mixture: Mixture, seed: int) -> FloatArray:
 def _in_order(clusters: Clusters) -> Clusters:
     distinct = sorted({tuple(np.sort(cluster).tolist()) for cluster in clusters})
     return [np.array(cluster, np.int64) for cluster in distinct]
-
-
-@_on_one_thread
-def kmeans(vectors: NDArray[Any], n_clusters: int, seed: int) -> IntArray:
-    """Return the number of the k-means cluster of each row of `vectors` (n, d), int64 (n,)."""
-    from sklearn.cluster import KMeans
-
-    model = KMeans(n_clusters, n_init=1, random_state=seed)
-    return np.asarray(model.fit_predict(np.asarray(vectors, np.float64)), np.int64)
 
 
 @_on_one_thread

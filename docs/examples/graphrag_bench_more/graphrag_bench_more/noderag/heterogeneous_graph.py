@@ -10,7 +10,6 @@ from typing import Annotated, Any
 import numpy as np
 from pydantic import Field, NonNegativeInt, PositiveInt
 
-from graphrag_bench.algorithms.clustering import kmeans
 from graphrag_bench.algorithms.evidence import WHOLE, Fragments
 from graphrag_bench.algorithms.extraction import TextExtraction
 from graphrag_bench.algorithms.graph import Graph, nodes_of_types
@@ -39,6 +38,7 @@ from graphrag_bench.values import (
     Ranked,
     best_first,
 )
+from graphrag_bench_more.clustering import kmeans
 
 ENTITY, RELATIONSHIP, UNIT = "entity", "relationship", "semantic unit"
 ATTRIBUTE, ELEMENT, TITLE, TEXT = "attribute", "high-level element", "title", "text"

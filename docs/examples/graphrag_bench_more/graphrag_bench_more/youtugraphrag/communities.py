@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 
-from graphrag_bench.algorithms.clustering import kmeans
 from graphrag_bench.algorithms.communities import Communities
 from graphrag_bench.algorithms.graph import Graph
 from graphrag_bench.columns import bool_csr
@@ -16,6 +15,7 @@ from graphrag_bench.graphs.communities import communities_of
 from graphrag_bench.graphs.sentences import vectors_of
 from graphrag_bench.progress import Progress
 from graphrag_bench.values import DECIMALS, FloatArray, IntArray, Ranked
+from graphrag_bench_more.clustering import kmeans
 
 STRUCT_WEIGHT = 0.3
 """Weight of structure in the similarity and in the choice of keywords."""
