@@ -18,9 +18,8 @@ AttributeMention = tuple[int, str, str, tuple[int, ...]]
 class NodeAttributes(Columns):
     """Table of distinct attributes of nodes, sorted by node, then by first mention.
 
-    `node` is int64 (n,). `names` are normalised. `values` are spelled as at their first mention,
-    with single spaces; values with the same normalised form are one value. `chunk` is a bool CSR
-    matrix (n, n_chunks).
+    `node` is int64 (n,). `names` are normalised. `values` are spelled as at their first mention;
+    values with the same normalised form are equal. `chunk` is a bool CSR matrix (n, n_chunks).
     """
 
     node: IntArray
@@ -71,8 +70,7 @@ class Fragments(Columns):
     """Texts that were merged into descriptions of nodes or relationships, with their chunks.
 
     `texts` are distinct. `text` and `chunk`, int64 (n,), are positions in `texts` and chunk
-    numbers. Those of the description in row i are at `starts[i]:starts[i + 1]`, where `starts` is
-    int64 (n_rows + 1,).
+    numbers. The description in row i has those at `starts[i]:starts[i + 1]`.
     """
 
     texts: Texts

@@ -24,7 +24,7 @@ class Extracted(Generic[RowT]):
 
     @classmethod
     def of(cls, rows: Sequence[RowT], counts: Mapping[str, float]) -> Self:
-        """Return the extraction with these `counts` after the statistics that `counted` names."""
+        """Return an extraction whose statistics are those that `counted` names, then `counts`."""
         numbers: dict[str, float] = {
             name: sum(len(getattr(row, part)) for row in rows) for name, part in cls.counted.items()
         }

@@ -144,13 +144,13 @@ class Graph(Columns):
 
     @cached_property
     def type_numbers(self) -> Mapping[str, int]:
-        """Number of each node type (in lower case), in order of first appearance."""
+        """Integer code of each node type (in lower case), in order of first appearance."""
         names = dict.fromkeys(map(str.casefold, self.types or ()))
         return {name: number for number, name in enumerate(names)}
 
     @cached_property
     def type_of_node(self) -> IntArray:
-        """Number of each node's type, int64 (n_nodes,); (0,) for a graph without types."""
+        """Integer code of each node's type, int64 (n_nodes,); (0,) for a graph without types."""
         return np.array([self.type_numbers[name.casefold()] for name in self.types or ()], np.int64)
 
     @cached_property
@@ -182,10 +182,7 @@ class Graph(Columns):
         return bool_csr(ends, rows, (self.n_nodes, self.n_relationships))
 
     def relationships_at(self, nodes: IntArray) -> IntArray:
-        """Return the distinct relationships that begin or end at one of the nodes, int64, sorted.
-
-        Raises IndexError for an unknown node.
-        """
+        """Return the relationships that begin or end at these nodes: int64, distinct, sorted."""
         rows = np.sort(self.node_relationship[nodes].indices).astype(np.int64)
         return rows[np.diff(rows, prepend=-1) > 0]
 
@@ -265,11 +262,10 @@ class Graph(Columns):
 
         The relation is the name of the relationship, else its keywords, else its description.
         """
-        relation = self.relations[row]
-        for column in (self.keywords, self.facts):
-            relation = relation or (column[row] if column else "")
+        columns = (self.relations, self.keywords, self.facts)
+        relation = next(filter(None, (column[row] for column in columns if column)), "related to")
         head, tail = int(self.source[row]), int(self.target[row])
-        return self.names[head], relation or "related to", self.names[tail]
+        return self.names[head], relation, self.names[tail]
 
     def chunks_of_node(self, node: int) -> tuple[int, ...]:
         """Return the chunks from which the description of a node is taken, ascending.

@@ -32,7 +32,7 @@ _LETTERS = str.maketrans({"\u0142": "l", "\u00f8": "o", "\u0111": "d", "\u0131":
 _CACHE_SIZE = 100_000
 """Number of cached keys: building a graph computes the key of a name several times."""
 _ABOVE_AND_BELOW = 200
-"""Combining classes from 200 on are accents; vowel signs and voicing marks are below."""
+"""Unicode combining classes from 200 on are accents; vowel and voicing signs have lower classes."""
 
 
 def bare_name(name: str) -> str:
@@ -100,8 +100,7 @@ class NameDictionary:
 
         A name with a leading article is also found without the article. If the name without the
         article is another row, both names mean that row, unless it is a function word (`the who`).
-        Function words, and keys of fewer than three letters and digits, are found by `row` but not
-        in texts.
+        Only `row` finds function words and keys of fewer than three letters and digits.
         """
         row_of: dict[str, int] = {}
         further: dict[str, int] = {}

@@ -36,11 +36,6 @@ class Walk:
         """Nodes without edges, int64."""
         return np.flatnonzero(self.strength == 0)
 
-    @cached_property
-    def mean_strength(self) -> float:
-        """Mean of `strength` over all nodes; 0 for a walk without nodes."""
-        return float(self.strength.mean()) if len(self) else 0.0
-
 
 def walk_of_nodes(graph: Graph, *, weighted: bool = True) -> Walk:
     """Return the (cached) walk on the nodes of a graph; without `weighted`, all weights are 1."""
@@ -89,7 +84,7 @@ def walk_with_chunks(
 
 
 def walk_among(walk: Walk, rows: IntArray) -> Walk:
-    """Return the walk on some distinct rows of `walk` and the edges between these rows."""
+    """Return the walk restricted to distinct rows (nodes or chunks) and the edges between them."""
     from scipy.sparse import diags
 
     weights = walk.transition[rows][:, rows] @ diags(walk.strength[rows])
@@ -264,7 +259,7 @@ def pushed_pagerank(
     seeds, isolated = rows[~alone], (1.0 - damping) * weights[alone]
     state = np.zeros((len(walk), 2))
     state[seeds, 0] = weights[~alone] / strength[seeds]
-    mean = walk.mean_strength or 1.0
+    mean = float(strength.mean()) or 1.0
     starts, ways = (part.astype(np.int32, copy=False) for part in (matrix.indptr, matrix.indices))
     border = error / mean
     touched, _ = push(starts, ways, matrix.data, seeds, damping, border, state)

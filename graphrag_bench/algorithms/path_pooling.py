@@ -10,9 +10,9 @@ from numpy.typing import ArrayLike
 from graphrag_bench.values import DECIMALS, FloatArray, IntArray
 
 Kernel = tuple[int, ...]
-"""The triples of a path in the direction of the triples, as base ranks."""
+"""Path as a tuple of triples, given by their base ranks, in the direction of the triples."""
 Ways = Mapping[int, Sequence[tuple[int, int]]]
-"""For each node, its triples (base ranks), each with the node to which it leads."""
+"""For each node, its triples (base ranks), each with the node at the other end."""
 Search = Literal["dijkstra", "bfs", "random_walk"]
 Sources = Literal["set", "per_entity"]
 

@@ -81,9 +81,8 @@ class ReasoningSteps:
 class StepNodes:
     """Distinct nodes, each assigned to one reasoning step.
 
-    `ids` is int64 (n,). `steps`, int64 (n,), are step numbers from 1. `scores`, float64 (n,) in
-    -1..1, are the highest cosines of a node with a query of its step. `n_steps` counts all steps,
-    also those without nodes.
+    `ids` and `steps` (numbers from 1) are int64 (n,). `scores`, float64 (n,), are the highest
+    cosines of a node with a query of its step. `n_steps` also counts steps without nodes.
     """
 
     ids: IntArray
@@ -108,10 +107,7 @@ class StepNodes:
 
 @dataclass(frozen=True)
 class Route:
-    """Link from chunk `parent`, in which `sentence` names chunk `child`, to that chunk.
-
-    `score` is added to the score of `child`.
-    """
+    """Link from chunk `parent`, whose `sentence` names `child`; `score` is added to chunk `child`."""
 
     parent: int
     child: int

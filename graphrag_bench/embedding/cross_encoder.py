@@ -43,10 +43,7 @@ class CrossEncoder:
 
     @property
     def identity(self) -> str:
-        """Model name with folder digest or revision, window, and model arguments.
-
-        Raises UserError if no model is set.
-        """
+        """Model name, digest or revision, window, and arguments; raises UserError without model."""
         if not self.model:
             raise UserError(
                 "A cross-encoder needs its model: cross_encoder.model=NAME_OR_FOLDER, e.g. "

@@ -25,7 +25,7 @@ _TREATMENT = {"windows": "are embedded in overlapping windows", "cut": "are cut"
 
 @dataclass(frozen=True)
 class TextLengths:
-    """Number of texts, and of texts longer than an embedder's window (None: unknown).
+    """Statement of how many texts are longer than an embedder's `window` (None: unknown).
 
     Lengths are in tokens of the embedder, or of cl100k if its tokenizer is unknown. They include
     prefix and special tokens. A `long_texts` of None means that the embedder has no window.
@@ -66,7 +66,7 @@ class TextLengths:
         return cls(**{name: row[name] for name in cls.__dataclass_fields__})
 
     def plus(self, other: "TextLengths") -> "TextLengths":
-        """Return the counts of two lists of texts together."""
+        """Return the text lengths of two lists of texts together."""
         return replace(
             self,
             n_texts=self.n_texts + other.n_texts,

@@ -7,7 +7,7 @@ from graphrag_bench.embedding.precision import has_cuda
 from graphrag_bench.values import IntArray
 
 LEAST_PRODUCTS = 2**28
-"""Fewest multiplications for which a GPU is used; fewer take less time than its start."""
+"""Fewest multiplications for which a GPU is used; for fewer, its start takes longer."""
 _AT_ONCE = 2**26
 """Largest number of products in memory at a time: 256 MB."""
 
@@ -40,7 +40,7 @@ class DeviceRows:
         return best.cpu().numpy(), ids.cpu().numpy()
 
     def at_least(self, queries: Vectors, least: float, most: int) -> tuple[IntArray, ...] | None:
-        """Return query and row number of each inner product >= `least`; None if over `most`."""
+        """Return query and row of each inner product >= `least`; None for more than `most`."""
         import torch
 
         wanted = torch.tensor(queries, dtype=torch.float32, device=self._rows.device)

@@ -95,7 +95,7 @@ class Spacy:
 
     @cached_property
     def on_gpu(self) -> bool:
-        """Whether this process tags texts on a GPU, without further processes."""
+        """Whether texts are tagged on a GPU; if so, by a single process."""
         if self.device == "auto" and self.model.endswith("_trf"):
             import spacy
 
@@ -114,7 +114,7 @@ class Spacy:
         return [entity.text for piece in _pieces(text) for entity in self._loaded(piece).ents]
 
     def memory_zone(self) -> AbstractContextManager[Any]:
-        """Return a context after which spaCy frees the memory of the words that it read."""
+        """Return a context manager; at its end, spaCy frees the memory of new words."""
         zone: AbstractContextManager[Any] = self._loaded.memory_zone()
         return zone
 
@@ -148,7 +148,6 @@ class Spacy:
 
 
 def _pieces(text: str) -> Iterator[str]:
-    """Split a long text at lines, sentences or words, in this order of preference."""
     rest = drop_invisible(text)
     while len(rest) > _MAX_PIECE:
         ends = (

@@ -78,7 +78,7 @@ class OpenAIEmbedder:
         self._pool = ThreadPoolExecutor(self.limits.concurrency, "embedding-call")
         self._store: Cache | None = None
         self._budget = Budget()
-        self._log: Log | None = None
+        self._log: Log = _no_log
 
     @property
     def identity(self) -> str:
@@ -114,7 +114,7 @@ class OpenAIEmbedder:
     ) -> "OpenAIEmbedder":
         """Return a copy with this cache, budget and log; it shares rate limits and connections."""
         other = copy.copy(self)
-        other._store, other._budget, other._log = store, budget or Budget(), log
+        other._store, other._budget, other._log = store, budget or Budget(), log or _no_log
         return other
 
     def encode(self, texts: Sequence[str], *, kind: TextKind) -> Vectors:
@@ -131,7 +131,7 @@ class OpenAIEmbedder:
         keys = {text: vector_key(self._identity(), "", text) for text in distinct}
         stored = self._store.get_many(StoredVector, [*keys.values()]) if self._store else {}
         if stored:
-            self._enter(_call(list(stored.values()), cached=True))
+            self._log(_call(list(stored.values()), cached=True), "")
         missing = [text for text in distinct if keys[text] not in stored]
         calls = list(blocks(missing, _TOKENS_PER_CALL, count_tokens, size))
         each = map if len(calls) < 2 else self._pool.map
@@ -159,11 +159,11 @@ class OpenAIEmbedder:
                 call = replace(_call(rows), retries=retries, seconds=seconds)
                 spend(call)
         except CallFailed as failure:
-            self._enter(failure)
+            self._log(failure, "")
             raise
         if self._store is not None:
             self._store.put(*rows)
-        self._enter(call)
+        self._log(call, "")
         return rows
 
     def _read(self, answer: Body, block: list[str]) -> list[StoredVector]:
@@ -192,9 +192,8 @@ class OpenAIEmbedder:
             for text, row, share in zip(block, rows, shares, strict=True)
         ]
 
-    def _enter(self, outcome: CallOutcome) -> None:
-        if self._log is not None:
-            self._log(outcome, "")
+
+def _no_log(outcome: CallOutcome, item: str) -> None: ...
 
 
 def _call(rows: Sequence[StoredVector], *, cached: bool = False) -> Completion:

@@ -15,8 +15,7 @@ _INSTRUCTIONS = frozenset({"avx512_bf16", "amx_bf16"})
 def number_format(precision: Precision, device: Device) -> NumberFormat:
     """Return the number format that a precision setting selects on this machine.
 
-    `auto` is bfloat16 on NVIDIA GPUs that support it and on x86 processors with AVX512-BF16 or AMX,
-    and float32 elsewhere.
+    `auto` is bfloat16 on NVIDIA GPUs and x86 processors that compute it fast, else float32.
     """
     if precision != "auto":
         return precision
@@ -61,7 +60,7 @@ def _on_processor() -> bool:
 
 @contextmanager
 def one_thread() -> Iterator[None]:
-    """Return a context in which torch uses one thread, so that it adds in a fixed order."""
+    """Return a context manager in which torch uses one thread, so that sums are reproducible."""
     import torch
 
     before = torch.get_num_threads()

@@ -13,19 +13,12 @@ from typing import Any
 import numpy as np
 from pydantic import PositiveInt
 
-from graphrag_bench.embedding import model_files
+from graphrag_bench.embedding import model_files, token_batches
 from graphrag_bench.embedding.embedder import Embedder, TextKind, Vectors
 from graphrag_bench.embedding.long_texts import LongTexts, TextLengths, WindowEncoder
 from graphrag_bench.embedding.model_files import finite, window_in_files
 from graphrag_bench.embedding.precision import Device, NumberFormat, Precision, number_format
-from graphrag_bench.embedding.token_batches import (
-    TOKENS_PER_BATCH,
-    TokenBatches,
-    autocast,
-    by_length,
-    normalised,
-    takes_tokens,
-)
+from graphrag_bench.embedding.token_batches import TokenBatches
 from graphrag_bench.embedding.tokenizer import FastTokenizer, OpenAIEncoding
 from graphrag_bench.errors import UserError
 
@@ -113,10 +106,7 @@ class SentenceEmbedder(Embedder):
         return number_format(self.precision, self.device)
 
     def text_lengths(self, texts: Sequence[str]) -> TextLengths:
-        """Return how many passages are longer than the window.
-
-        The window is unknown if the model is not loaded and its files do not state it.
-        """
+        """Return how many passages exceed the window, if files or the loaded model state it."""
         encoder = self._encoder if "_loaded" in vars(self) else self._of_files
         if encoder is None:
             return TextLengths(None, self.long_texts, len(texts))
@@ -144,9 +134,10 @@ class SentenceEmbedder(Embedder):
         model, most = self._loaded, None if single else self._batch_tokens
         plan = [list(range(len(texts)))]
         if most is not None:
-            plan = list(by_length(self._encoder.tokens.counts(texts), self._encoder.size, most))
+            lengths, window = self._encoder.tokens.counts(texts), self._encoder.size
+            plan = list(token_batches.by_length(lengths, window, most))
         parts = []
-        with autocast(model.device.type, self._number_format):
+        with token_batches.autocast(model.device.type, self._number_format):
             for places in plan:
                 size = 1 if most is None else len(places)
                 some = [texts[place] for place in places]
@@ -156,18 +147,19 @@ class SentenceEmbedder(Embedder):
                     )
                 )
         rows = np.concatenate(parts).astype(np.float32)[np.argsort(np.concatenate(plan))]
-        return normalised(rows) if self.model_kwargs or most is not None else rows
+        exact = not self.model_kwargs and most is None
+        return rows if exact else token_batches.normalised(rows)
 
     @property
     def _batch_tokens(self) -> int | None:
         """Tokens per batch for a model that tokenises by itself; None for batches of one text."""
         kind = self._loaded.device.type
-        return None if kind == "cpu" else TOKENS_PER_BATCH[kind]
+        return None if kind == "cpu" else token_batches.TOKENS_PER_BATCH[kind]
 
     @cached_property
     def _batches(self) -> TokenBatches | None:
         model, size = self._loaded, self._encoder.size
-        if size is None or not takes_tokens(model):
+        if size is None or not token_batches.takes_tokens(model):
             return None
         return TokenBatches(model, size, self._number_format)
 
@@ -271,10 +263,7 @@ def load_model(kind: Callable[..., Any], group: str, name: str, **settings: Any)
 
 
 def device_of(name: Device, group: str = "embedder") -> str:
-    """Return the torch device that a setting names: for `auto`, the first of cuda, mps and cpu.
-
-    Raises UserError if this machine has no such device.
-    """
+    """Return the torch device of a setting, for `auto` cuda, mps or cpu; raises UserError."""
     import torch
 
     there = {"cuda": torch.cuda.is_available(), "mps": torch.backends.mps.is_available(),

@@ -47,10 +47,7 @@ class OpenAIEncoding:
 
 
 class FastTokenizer:
-    """Fast tokenizer of a model, without a length limit.
-
-    `read` returns the content of the model's `tokenizer.json`; it is called once, on first use.
-    """
+    """Fast tokenizer without a length limit; `read`, called once, returns its `tokenizer.json`."""
 
     is_estimate = False
 

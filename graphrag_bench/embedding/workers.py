@@ -38,8 +38,7 @@ _MIN_BLOCK = 10_000
 class Workers:
     """Pool of `count` worker processes; None means one for each CPU of the machine or Ray cluster.
 
-    Ray joins the cluster named by the environment variable RAY_ADDRESS, or starts a cluster on this
-    machine.
+    Ray joins the cluster that the variable RAY_ADDRESS names, or starts one on this machine.
     """
 
     count: int | None = None
@@ -59,10 +58,7 @@ class Workers:
             return int(effective_n_jobs(-1))
 
     def map(self, work: Callable[[T], R], blocks: Iterable[T]) -> Iterator[R]:
-        """Call `work` on each block in a worker, and yield the results in the order of the blocks.
-
-        Raises UserError if a worker is killed.
-        """
+        """Yield `work(block)` for each block, in order; raises UserError if a worker is killed."""
         from joblib import Parallel, delayed, parallel_config
         from joblib.externals.loky.process_executor import BrokenProcessPool
 

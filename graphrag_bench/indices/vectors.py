@@ -45,8 +45,7 @@ def described_index(
     """Vectors of nodes, embedded by "name: description" (`description`) or description (`text`).
 
     A node without a description is embedded by its name. Source: Zhou et al. 2025, section 5.
-    Deviation: their paper embeds only the description; their code embeds name, type and
-    description.
+    Deviation: the paper embeds only descriptions; its code embeds name, type and description.
     """
     texts = named_node_texts(graph) if named else node_texts(graph)
     return index_texts(texts, embedder, progress, "node descriptions")

@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pytest
 
-from graphrag_bench.embedding import precision, sentence_embedder
+from graphrag_bench.embedding import precision, token_batches
 from graphrag_bench.embedding.cross_encoder import CrossEncoder
 from graphrag_bench.embedding.sentence_embedder import SentenceEmbedder
 from graphrag_bench.embedding.token_batches import batches, padded_length
@@ -77,7 +77,7 @@ def test_a_vector_does_not_depend_on_other_texts(precision, request):
 
 @pytest.mark.real
 def test_a_model_that_tokenises_has_batches_by_length_on_a_device(exact, monkeypatch):
-    monkeypatch.setattr(sentence_embedder, "takes_tokens", lambda model: False)
+    monkeypatch.setattr(token_batches, "takes_tokens", lambda model: False)
     texts = [FACT, "a", FACT[:30], OPENING, "b"]
     one_by_one = over(exact, precision="float32", long_texts="cut")
     rows = {kind: one_by_one.encode(texts, kind=kind) for kind in ("passage", "question")}
