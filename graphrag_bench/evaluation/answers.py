@@ -64,8 +64,7 @@ class Matching:
         """Return a function that tells whether the text contains a gold answer, both normalised.
 
         `substring` compares characters, as the papers do ("know" contains "no"); `token_boundary`
-        compares whole words. A gold answer that normalises to "" is compared by words in the `raw`
-        form.
+        compares whole words. A gold answer that normalises to "" is compared in the `raw` form.
         """
         plain, raw = self._compared(text), _spaced(raw_words(text))
 
@@ -81,7 +80,7 @@ class Matching:
 
 
 def raw_words(text: str) -> list[str]:
-    """Return the words of a text in `raw` form, in which no text is empty."""
+    """Return the words of a text in `raw` form, for texts that are empty in the other forms."""
     return split_unspaced(normalise(text, "raw").split())
 
 

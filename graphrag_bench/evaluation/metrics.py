@@ -8,26 +8,18 @@ from typing import Literal
 
 from graphrag_bench.data.dataset import Gold
 from graphrag_bench.errors import MissingPackage, UserError, did_you_mean
-from graphrag_bench.evaluation.answers import (
-    Matching,
-    accuracy,
-    exact_match,
-    f1,
-    recall,
-    recall_concat,
-    str_scores,
-)
+from graphrag_bench.evaluation import answers
+from graphrag_bench.evaluation.answers import Matching
 from graphrag_bench.evaluation.listed_answers import KGQA, LISTED, choice_scores, list_scores
 from graphrag_bench.evaluation.reference_texts import bleu, meteor, notes, rouge
 
 DEFAULT_METRICS = ("accuracy", "recall", "exact_match", "f1")
-"""Default metrics of a data set whose card lists none."""
+"""Metrics of a data set whose card, the YAML file that describes it, lists none."""
 CUTOFF, TOKENS = "@k", "@B"
 """Suffixes of names with a rank (`evaluation.cuts`) or a number of tokens
 (`evaluation.evidence_tokens`)."""
 MetricSource = Literal["retrieved", "context", "answer", "judge"]
 """What a metric measures: ranked documents, context, answer, or answer judged by a model."""
-_MODULES = {"rouge-score": "rouge_score"}
 
 
 @dataclass(frozen=True)
@@ -123,14 +115,14 @@ _CONTEXT_METRICS = (
     Metric("evidence_cut", "context", "Whether the budget cut retrieved evidence", False),
 )
 _ANSWER_METRICS = (
-    _metric("accuracy", "Whether the answer contains a gold answer", accuracy),
-    _metric("recall", "Highest token recall of a gold answer", recall),
-    _metric("recall_concat", "Token recall of all gold answers joined", recall_concat),
-    _metric("exact_match", "Whether the answer equals a gold answer", exact_match),
-    _metric("f1", "Highest token F1 with a gold answer", f1),
-    _metric("strrec", "Share of the sub-answers found (ALCE)", str_scores, "sub_answers"),
-    _metric("strem", "Whether all sub-answers are found (ALCE)", str_scores, "sub_answers"),
-    _metric("strhit", "Whether any sub-answer is found (ALCE)", str_scores, "sub_answers"),
+    _metric("accuracy", "Whether the answer contains a gold answer", answers.accuracy),
+    _metric("recall", "Highest token recall of a gold answer", answers.recall),
+    _metric("recall_concat", "Token recall of all gold answers joined", answers.recall_concat),
+    _metric("exact_match", "Whether the answer equals a gold answer", answers.exact_match),
+    _metric("f1", "Highest token F1 with a gold answer", answers.f1),
+    _metric("strrec", "Share of the sub-answers found (ALCE)", answers.str_scores, "sub_answers"),
+    _metric("strem", "Whether all sub-answers are found (ALCE)", answers.str_scores, "sub_answers"),
+    _metric("strhit", "Whether any sub-answer is found (ALCE)", answers.str_scores, "sub_answers"),
     Metric("multiple_choice", "answer", "Whether the right option is chosen", values=_choices),
     Metric(KGQA, "answer", "Listed answers: hit@1, hit, list_precision, list_recall, list_f1",
            values=_lists, gives=(*LISTED, *(f"{name}_in_graph" for name in LISTED))),
@@ -211,7 +203,7 @@ def check_metrics(names: Iterable[str], where: str, installed: bool = True) -> N
             hint = did_you_mean(name, ANSWER_METRICS)
             raise UserError(f"{where}: unknown metric '{name}'. {hint}")
         package = ANSWER_METRICS[name].package
-        if installed and package and find_spec(_MODULES.get(package, package)) is None:
+        if installed and package and find_spec(package.replace("-", "_")) is None:
             raise MissingPackage(
                 f"{where}: the metric '{name}' needs the package {package}, which is not "
                 "installed: pip install 'graphrag-bench[metrics]'."

@@ -26,9 +26,8 @@ def _tokens(text: str) -> list[str]:
 def bleu(answer: str, golds: Sequence[str], order: int) -> float:
     """Return cumulative BLEU up to n-grams of this order, in 0..1.
 
-    An n-gram order without a match counts as 0.1 matches (smoothing method 1 of Chen & Cherry
-    2014). BLEU is 0 if the answer has fewer words than `order`. Source: Papineni et al. 2002,
-    computed by sacrebleu.
+    An order without a match counts as 0.1 matches (method 1 of Chen & Cherry 2014). Answers of
+    fewer words than `order` score 0. Source: Papineni et al. 2002, computed by sacrebleu.
     """
     references = [" ".join(tokens) for gold in golds if (tokens := _tokens(gold))]
     if not references:
@@ -81,9 +80,8 @@ def _wordnet() -> Any:
 def meteor(answer: str, golds: Sequence[str]) -> float:
     """Return the highest METEOR over the gold answers, with exact and stem matches.
 
-    If WordNet is installed, synonyms match too. Values with and without synonyms are not
-    comparable; `notes` says which they are. Source: Lavie & Agarwal 2007, computed by nltk (alpha
-    0.9, beta 3, gamma 0.5).
+    If WordNet is installed, synonyms match too, which changes the values; `notes` tells which.
+    Source: Lavie & Agarwal 2007, computed by nltk (alpha 0.9, beta 3, gamma 0.5).
     """
     from nltk.translate.meteor_score import meteor_score
 

@@ -1,7 +1,8 @@
 """Metrics of ranked documents and of contexts against gold documents and answers.
 
 Contexts of passages, relationships or reports are compared at the same number of tokens: only the
-items that fit into the first B tokens count.
+items that fit into the first B tokens count. All metrics but `answer_within` raise ValueError for a
+question without gold documents or sentences.
 """
 
 import math
@@ -14,8 +15,6 @@ from graphrag_bench.evaluation.answers import Matching
 def evidence_recall(documents: Sequence[str], evidence: Sequence[str], k: int | None) -> float:
     """Return the recall of the gold documents among the first `k` documents (None: all), in 0..1.
 
-    Raises ValueError without gold documents.
-
     >>> [evidence_recall(["x", "a", "y", "b"], ["a", "b"], k) for k in (1, 2, 4)]
     [0.0, 0.5, 1.0]
     """
@@ -26,8 +25,7 @@ def evidence_recall(documents: Sequence[str], evidence: Sequence[str], k: int | 
 def evidence_cut(packed: Sequence[str], cut: Sequence[str], evidence: Sequence[str]) -> float:
     """Return 1.0 if the token budget removed a gold document from the context, else 0.0.
 
-    `packed` are the documents in the context, `cut` the documents whose texts were removed. Raises
-    ValueError without gold documents.
+    `packed` are the documents in the context, `cut` the documents whose texts were removed.
 
     >>> evidence_cut(packed=["a"], cut=["a", "b"], evidence=["a", "b"])
     1.0
@@ -50,7 +48,7 @@ def reciprocal_rank(
     """Return 1 / rank of the first gold document, or 0 if no gold document is ranked.
 
     The mean over questions is MRR. `ranks` gives the rank of each document, ascending from 1; it is
-    needed if documents share ranks. Raises ValueError without gold documents.
+    needed if documents share ranks.
 
     >>> reciprocal_rank(["x", "a", "y", "b"], ["a", "b"])
     0.5
@@ -71,7 +69,7 @@ def ndcg(
     The gain is the grade, 1 or more, that `evidence` gives each gold document. The discount is
     log2(1 + rank). The ideal ranking has all gold documents first, including any that the corpus
     lacks. `ranks` is as in `reciprocal_rank`; with shared ranks the gain is capped at the ideal
-    gain. Raises ValueError without gold documents. Source: Jarvelin & Kekalainen 2002.
+    gain. Source: Jarvelin & Kekalainen 2002.
 
     >>> round(ndcg(["x", "a", "y", "b"], {"a": 1, "b": 1}, k=4), 3)
     0.651
@@ -130,7 +128,8 @@ def evidence_within(
 ) -> float:
     """Return the share of gold documents with a chunk in the first `n_tokens`, in 0..1.
 
-    Any chunk of a document counts. Raises ValueError without gold documents.
+    Any chunk of a document counts.
+
 
     >>> items = [ContextItem("chunk", "a", 60), ContextItem("report", "r", 60, documents=("b",))]
     >>> [evidence_within(items, ["b", "c"], n) for n in (100, 200)]
@@ -148,8 +147,7 @@ def spans_within(
 ) -> float:
     """Return the share of gold sentences that an item in the first `n_tokens` contains, in 0..1.
 
-    Items and sentences are normalised. A sentence that two chunks share is not found. Raises
-    ValueError without gold sentences.
+    Items and sentences are normalised. A sentence that is split between two chunks is not found.
 
     >>> items = [ContextItem("chunk", "a", 9, "Ada was born in Lund. She left.")]
     >>> spans_within(items, ["Ada was born in Lund.", "She came back."], Matching())

@@ -32,7 +32,7 @@ def clusters_of(scopes: Sequence[str | None]) -> NDArray[np.int64] | None:
 
 
 def cluster_sums(values: NDArray[Any], clusters: NDArray[np.int64] | None) -> NDArray[np.float64]:
-    """Return the sums of values by cluster along the first axis; the values for clusters None."""
+    """Return the sums of values by cluster, along the first axis; without clusters, the values."""
     rows = np.asarray(values, np.float64)
     if clusters is None:
         return rows
@@ -236,10 +236,8 @@ def paired_difference(
 
 
 DISCORDANT = 0.5
-"""Assumed share of questions that exactly one of two methods answers correctly.
-
-It is the value for two independent methods with accuracy 0.5.
-"""
+"""Assumed share of questions that exactly one of two methods answers correctly, as if two methods
+with accuracy 0.5 were independent."""
 _REACH = NormalDist().inv_cdf(1 - LEVEL / 2) + NormalDist().inv_cdf(POWER)
 
 

@@ -35,10 +35,7 @@ BLOCK = 32
 
 @dataclass(frozen=True)
 class Measure:
-    """Judged metric with its prompts and the texts that it needs.
-
-    A `named` metric is computed only if it is selected by name.
-    """
+    """Judged metric with its prompts and needed texts; if `named`, it runs only if selected."""
 
     metric: JudgedMetric
     prompts: tuple[Prompt, ...]

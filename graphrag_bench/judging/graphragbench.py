@@ -13,15 +13,8 @@ import numpy as np
 from pydantic import BaseModel
 
 from graphrag_bench.errors import UnreadableReply
-from graphrag_bench.judging.measures import (
-    PROMPTS,
-    AnswerToJudge,
-    Ask,
-    JudgeModels,
-    Judging,
-    claims,
-    in_range,
-)
+from graphrag_bench.judging import measures
+from graphrag_bench.judging.measures import PROMPTS, AnswerToJudge, Ask, JudgeModels, Judging
 from graphrag_bench.prompts import Prompt
 from graphrag_bench.values import DECIMALS
 
@@ -52,25 +45,24 @@ def answer_correctness(case: AnswerToJudge, models: JudgeModels) -> Judging:
     True positives are the answer's statements that the gold supports. False positives are the
     answer's other statements. False negatives are the gold's statements that the answer lacks. The
     similarity is (cosine + 1) / 2 of the embeddings. An answer without statements has F1 0. A
-    refusal scores 0 without a call of the judge.
-    Source: Xiang et al. 2025, `answer_accuracy.py` (the tables' ACC).
+    refusal scores 0. Source: Xiang et al. 2025, `answer_accuracy.py` (the tables' ACC).
     """
     if case.refused:
         return 0.0
     golds = yield from _gold_claims(case)
-    texts = yield from claims(case, case.answer)
+    texts = yield from measures.claims(case, case.answer)
     f1 = 0.0
     if texts:
         chat = CLASSED.render({"question": case.question, "answer": texts, "gold": golds})
         reply = yield Ask("correctness", chat, _Classed)
-        true = len(in_range(reply.supported, len(texts), "correctness", "statements"))
-        missed = len(in_range(reply.missing, len(golds), "correctness", "statements"))
+        true = len(measures.in_range(reply.supported, len(texts), "correctness", "statements"))
+        missed = len(measures.in_range(reply.missing, len(golds), "correctness", "statements"))
         f1 = round(2 * true / (true + len(texts) + missed), DECIMALS) if true else 0.0
     return FACTS * f1 + SIMILARITY * _similarity(case, models)
 
 
 def _gold_claims(case: AnswerToJudge) -> Generator[Ask, Any, list[str]]:
-    golds = yield from claims(case, case.gold)
+    golds = yield from measures.claims(case, case.gold)
     if not golds:
         raise UnreadableReply("statements", "no statement of the reference answer")
     return golds
@@ -84,8 +76,7 @@ def _similarity(case: AnswerToJudge, models: JudgeModels) -> float:
 def coverage(case: AnswerToJudge, models: JudgeModels) -> Judging:
     """Judge the share of the gold answer's statements that the answer contains.
 
-    A refusal scores 0 without a call of the judge.
-    Source: Xiang et al. 2025, `coverage.py` (the tables' Cov).
+    A refusal scores 0. Source: Xiang et al. 2025, `coverage.py` (the tables' Cov).
     """
     if case.refused:
         return 0.0
@@ -97,8 +88,7 @@ def coverage(case: AnswerToJudge, models: JudgeModels) -> Judging:
 def evidence_statements(case: AnswerToJudge, models: JudgeModels) -> Judging:
     """Judge the share of the evidence statements that the context contains.
 
-    An empty context scores 0 without a call of the judge.
-    Source: Xiang et al. 2025, `evidence_recall.py`.
+    An empty context scores 0. Source: Xiang et al. 2025, `evidence_recall.py`.
     """
     if not case.passages:
         return 0.0
@@ -111,7 +101,7 @@ def evidence_statements(case: AnswerToJudge, models: JudgeModels) -> Judging:
 
 def _share(ask: Ask, n: int) -> Judging:
     reply = yield ask
-    return len(in_range(reply.held, n, ask.purpose, "statements")) / n
+    return len(measures.in_range(reply.held, n, ask.purpose, "statements")) / n
 
 
 def context_relevance(case: AnswerToJudge, models: JudgeModels) -> Judging:

@@ -194,10 +194,10 @@ class _Agreed(BaseModel):
 def correctness(case: AnswerToJudge, models: JudgeModels) -> Judging:
     """Judge whether the answer states the gold answer and no other answer: 1 if it does, else 0.
 
-    Rules extract the answers that a short or long list-like text offers; from other texts the judge
-    extracts them, without the gold answer, because judges who see it overlook wrong items in a
-    list. If equal names or different numbers of answers do not decide, a second call asks whether
-    extracted and gold answers mean the same. A refusal is right only if the gold answer is one too.
+    The answers that a text offers are extracted by rules if the text is a short name or a long
+    list, else by the judge. The judge does not see the gold answer, because judges who see it
+    overlook wrong items in a list. If names and number of the extracted answers do not decide, a
+    second call compares their meaning. A refusal is right only if the gold answer is a refusal.
     """
     if refuses(case.answer, case.golds):
         return float(not case.refused)
@@ -284,7 +284,7 @@ class _AskedBack(BaseModel):
 
 
 def relevance(case: AnswerToJudge, models: JudgeModels) -> Judging:
-    """Judge the mean cosine of the question and questions that the judge makes from the answer.
+    """Judge the mean cosine between the question and questions inferred from the answer.
 
     Negative means, evasive answers (as in ragas) and refusals give 0 (Es et al. 2024, section 3).
     """
@@ -310,10 +310,7 @@ class _Recalled(BaseModel):
 
 
 def recall(case: AnswerToJudge, models: JudgeModels) -> Judging:
-    """Judge the share of the gold answer's statements in the context, as ragas does.
-
-    An empty context gives 0.
-    """
+    """Judge the share of the gold answer's statements in the context (as ragas); 0 if empty."""
     if not case.passages:
         return 0.0
     reply = yield Ask("context recall", RECALL.render(_with_gold(case)), _Recalled)

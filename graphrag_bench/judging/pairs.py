@@ -123,7 +123,7 @@ class Duel:
 
     @property
     def winner(self) -> str | None:
-        """TIE for equal answers, the run with the only non-empty answer, or None: ask the judge."""
+        """Winner without a judge: TIE for equal answers, the only run with an answer, or None."""
         first, second = map(plain, self.answers)
         if first == second:
             return TIE
@@ -369,7 +369,7 @@ def _verdict(duel: Duel, reply: BaseModel | UnreadableReply | CallFailed | None,
 VerdictKey = tuple[str, str, str, str, str]
 """Keys of two runs, criterion, judge, and protocol."""
 Scopes = Mapping[str, str | None]
-"""Scope of each question."""
+"""Scope of each question, for example the document that it is about."""
 Values = Mapping[str, Mapping[str, Mapping[str, float | None]]]
 """Judged values by judge, metric and question."""
 
@@ -377,8 +377,7 @@ Values = Mapping[str, Mapping[str, Mapping[str, float | None]]]
 def points_won(rows: Iterable[Row]) -> dict[VerdictKey, dict[str, dict[str, float]]]:
     """Return the points of a key's first run against its second, by question and run shown first.
 
-    A run has 1 point for a win, 0 for a loss, and 0.5 for equal answers. Verdicts without a winner
-    are left out.
+    A win counts 1, a loss 0, equal answers 0.5. Verdicts without a winner are left out.
     """
     won: dict[VerdictKey, dict[str, dict[str, float]]] = {}
     for row in rows:
@@ -424,7 +423,7 @@ class StoredVerdicts:
         return mean_of({question: fmean(values) for question, values in points.items()}, scopes)
 
     def judges_of(self, folder: Path, metric: str) -> list[str]:
-        """Return the judges, sorted, that gave answers of a run a value by a metric."""
+        """Return the judges that evaluated the answers of a run by a metric, sorted."""
         return sorted(
             judge
             for judge, metrics in self._of_run(folder).items()
@@ -432,7 +431,7 @@ class StoredVerdicts:
         )
 
     def judged(self, folder: Path, metric: str, judge: str, scopes: Scopes) -> Mean | None:
-        """Return the mean value, in 0..1, that a judge gave by a metric; None without values."""
+        """Return the mean of a judge's values of a run's metric, in 0..1; None without values."""
         return mean_of(self._of_run(folder).get(judge, {}).get(metric, {}), scopes)
 
     def _of_run(self, folder: Path) -> Values:
@@ -442,7 +441,7 @@ class StoredVerdicts:
 
 
 def mean_of(values: Mapping[str, float | None], scopes: Scopes) -> Mean | None:
-    """Return the mean of the known values with a bootstrap over scopes; None without values."""
+    """Return the mean of the values that are not None, with an interval; None without values."""
     known = {question: value for question, value in values.items() if value is not None}
     if not known:
         return None

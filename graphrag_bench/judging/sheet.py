@@ -102,7 +102,7 @@ def read_sheet(judging: PairJudging, file: Path) -> tuple[dict[str, str], int]:
     separator = first[1] if first else max(",;\t", key=text.partition("\n")[0].count)
     reader = csv.DictReader(io.StringIO(text, newline=""), delimiter=separator)
     if missing := [name for name in HEADS if name not in (reader.fieldnames or ())]:
-        raise UserError(f"{file} has no column '{missing[0]}'. Write it by --sheet.")
+        raise UserError(f"{file} has no column '{missing[0]}'. Write the file with --sheet.")
     winners: dict[str, str] = {}
     n_blank = 0
     for number, row in enumerate(reader, 2):
@@ -111,7 +111,7 @@ def read_sheet(judging: PairJudging, file: Path) -> tuple[dict[str, str], int]:
             continue  # an empty row
         if code not in pairs or pairs[code][0].question in winners:
             raise UserError(
-                f"{file}, row {number}: the code '{code}' is there twice, belongs to another "
+                f"{file}, row {number}: the code '{code}' occurs twice or belongs to another "
                 "comparison, or the answers have changed."
             )
         duel, a = pairs[code]
@@ -137,8 +137,7 @@ def read_sheet(judging: PairJudging, file: Path) -> tuple[dict[str, str], int]:
 def agreement_table(judging: PairJudging, people: Mapping[str, str], n_blank: int) -> Table:
     """Return a table of the agreement and Cohen's kappa of people and judge, by criterion.
 
-    The judge's verdict is the run that wins in both orders, else TIE. Raises UserError if the judge
-    has no verdicts.
+    The judge chooses the run that wins in both orders, else TIE; raises UserError without verdicts.
     """
     labels = [*judging.pairs.titles, TIE]
     won = {key[:3]: of for key, of in points_won(verdict_rows(judging.folder)).items()}

@@ -33,7 +33,7 @@ class Items(BaseModel):
 
 
 def describe(dataset: Dataset) -> str:
-    """Return a description of a data set: its title, and the titles of 25 or fewer documents."""
+    """Return a description of a data set: its title, and the titles of up to 25 documents."""
     step = max(1, len(dataset.documents) // _N_TITLES)
     names = [(row.title or row.text)[:100].strip() for row in dataset.documents[::step][:_N_TITLES]]
     listed = "\n".join(f"- {' '.join(name.split())}" for name in names if name)
