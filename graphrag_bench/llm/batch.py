@@ -1,7 +1,7 @@
 """Batch files of requests and replies, in the format of OpenAI's batch API and `vllm run-batch`.
 
-The `custom_id` of a request is its cache key. Until its reply is imported, the request is stored in
-the cache as a failed call.
+The `custom_id` of a request is its cache key. Until its reply is imported, the cache has the
+request as a failed call.
 """
 
 import json

@@ -27,8 +27,7 @@ class ModelCall:
     """Usage of one call of a model, in tokens as the server counts them.
 
     `seconds` is the time of the last attempt, 0 for a cached reply. `fingerprint` names the build
-    of the server. `reasoning_tokens` are part of `completion_tokens`. `key` is the cache key, "" if
-    the reply is not cached.
+    of the server. `reasoning_tokens` are part of `completion_tokens`. `key` is the cache key or "".
     """
 
     model: str = ""

@@ -1,7 +1,6 @@
 """Program that runs a command until standard input ends: `python child.py COMMAND...`.
 
-Standard input is a pipe from the process that needs the command, and ends even if that process is
-killed.
+Standard input is a pipe from the process that needs the command; it ends when that process ends.
 """
 
 import os

@@ -56,10 +56,7 @@ class Ledger:
     def logger(
         self, stage: str, step: str, item: str = "", kind: str = "chat"
     ) -> Callable[[CallOutcome, str], None]:
-        """Return a function that logs a call of this step, for `ChatModel.attached(log=...)`.
-
-        `item` is logged for calls that name no item.
-        """
+        """Return a function that logs a call of a step; `item` is for calls that name no item."""
 
         def log(outcome: CallOutcome, own_item: str) -> None:
             if isinstance(outcome, CallFailed):
@@ -97,8 +94,7 @@ def lines_by(lines: Iterable[LedgerLine], field: str) -> dict[str, list[LedgerLi
 def sums(lines: Sequence[LedgerLine]) -> dict[str, Any]:
     """Return number, tokens, seconds and cost of paid calls and of cached calls.
 
-    `truncated` is the number of replies that reached `max_tokens`; `failed` counts failures by
-    reason.
+    `truncated` counts replies that reached `max_tokens`; `failed` counts failures by reason.
     """
     total: dict[str, Any] = {}
     for name, cached in (("paid", False), ("cached", True)):

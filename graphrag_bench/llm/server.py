@@ -115,8 +115,7 @@ class _Tries(threading.local):
 class Server:
     """Client of one server: the `openai` client with an address, a key and rate limits.
 
-    Calls are sent one at a time until one succeeds, so that a wrong key fails one call instead of
-    one call per thread.
+    Calls are sent one at a time until one succeeds, so that a wrong key fails only one call.
     """
 
     windows_file: Path | None = None

@@ -21,8 +21,7 @@ class _Group(BaseModel):
 class Decoding(_Group):
     """Decoding settings, which are part of the model's identity and of every cache key.
 
-    The seed of a request is `seed` plus the number of the repeat. `extra` has further fields of the
-    request, for example `top_k`.
+    A request's seed is `seed` plus the number of the repeat; `extra` has more fields, e.g. `top_k`.
     """
 
     temperature: Annotated[float, Field(ge=0)] = 0.0
@@ -76,7 +75,7 @@ GroupT = TypeVar("GroupT", bound=_Group)
 
 
 def parse_settings(kind: type[GroupT], values: GroupT | Mapping[str, Any] | None) -> GroupT:
-    """Return settings of a kind from values by name; raises UserError for an invalid one."""
+    """Return checked settings; raises UserError for an unknown name or an invalid value."""
     if isinstance(values, kind):
         return values
     try:
@@ -91,7 +90,7 @@ def parse_settings(kind: type[GroupT], values: GroupT | Mapping[str, Any] | None
 
 
 def check_variable(variable: str | None) -> None:
-    """Raise UserError unless the text is the name of a variable; the error does not show it."""
+    """Raise UserError, without showing the text, unless the text is the name of a variable."""
     if variable is not None and not _VARIABLE.fullmatch(variable):
         raise UserError(
             "api_key_env must be the name of the environment variable that holds the API key, e.g. "

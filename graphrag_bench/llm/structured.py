@@ -84,7 +84,7 @@ def ask(
 
 
 def or_fallback(llm: ChatModel, result: T | UnreadableReply | CallFailed, fallback: T | None) -> T:
-    """Return a parsed reply; for a failure, count and return the fallback, or else raise it."""
+    """Return a parsed reply; for a failure, return (and count) the fallback, or raise it."""
     if not isinstance(result, UnreadableReply | CallFailed):
         return result
     if fallback is None:
