@@ -107,7 +107,7 @@ class StepNodes:
 
 @dataclass(frozen=True)
 class Route:
-    """Link from chunk `parent`, whose `sentence` names `child`; `score` is added to chunk `child`."""
+    """Link from chunk `parent`, whose `sentence` names `child`; `score` is added to `child`."""
 
     parent: int
     child: int
