@@ -1,4 +1,4 @@
-"""The chunk table: the units of retrieval and their source documents."""
+"""The chunk table: all chunks of the corpus, with the documents that they come from."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -7,17 +7,17 @@ from typing import Any
 
 import numpy as np
 
-from graphrag_bench.columns import Columns, Texts, bool_csr, row_ids
+from graphrag_bench.columns import Columns, Texts, bool_csr, row_ids, sorted_csr
 from graphrag_bench.text import show_briefly
 from graphrag_bench.values import IntArray
 
 
 @dataclass(frozen=True, eq=False)
 class ChunkTable(Columns):
-    """Chunks in corpus order, rows 0..n-1.
+    """Table of all chunks in corpus order; a chunk is known by its row, 0..n-1.
 
-    `titles` and `texts` are columns; `documents` are document ids; `chunk_document` is a bool CSR
-    (n_chunks, n_documents): a chunk that occurs in several documents belongs to all of them.
+    `titles` and `texts` have a row for each chunk, `documents` are the document ids, and
+    `chunk_document` says which documents a chunk is in, as a bool CSR (n_chunks, n_documents).
 
     >>> rows = [("d1", "Isk", "A river."), ("d2", "Isk", "A river."), ("d3", "", "The sea.")]
     >>> table = ChunkTable.of(rows)
@@ -34,17 +34,17 @@ class ChunkTable(Columns):
         return len(self.texts)
 
     def passage(self, row: int) -> str:
-        """Return title and text of a chunk on separate lines, or only the text."""
+        """Return title and text of a chunk on separate lines, or the text if it has no title."""
         title = self.titles[row]
         return f"{title}\n{self.texts[row]}" if title else self.texts[row]
 
     @property
     def passages(self) -> list[str]:
-        """The `passage` of every chunk."""
+        """The title and text of every chunk, as `passage` returns them."""
         return [self.passage(row) for row in range(len(self))]
 
     def documents_of(self, row: int) -> list[str]:
-        """Return the document ids of a chunk, in corpus order."""
+        """Return the ids of the documents that a chunk is in, in corpus order."""
         return self.documents.take(row_ids(self.chunk_document, row))
 
     def chunks_of(self, document: str) -> list[int]:
@@ -58,17 +58,18 @@ class ChunkTable(Columns):
 
     @cached_property
     def _document_chunk(self) -> Any:
-        matrix = self.chunk_document.T.tocsr()
-        matrix.sort_indices()
-        return matrix
+        return sorted_csr(self.chunk_document.T)
 
     def ranked_documents(self, rows: IntArray) -> dict[str, int]:
-        """Return the rank of each document of the ranked chunks, by `shared_ranks`."""
+        """Return the rank, from 1, of each document in a ranking of chunks.
+
+        Documents that first occur with the same chunk share a rank.
+        """
         return shared_ranks(self.documents_of(int(row)) for row in rows)
 
     @classmethod
     def of(cls, rows: list[tuple[str, str, str]]) -> "ChunkTable":
-        """Return the table of (document id, title, text) rows; equal contents become one chunk."""
+        """Make a chunk table of (document id, title, text) rows; equal passages are one chunk."""
         contents: dict[tuple[str, str], int] = {}
         names: dict[str, int] = {}
         pairs = {
@@ -88,7 +89,7 @@ class ChunkTable(Columns):
 
 
 def shared_ranks(groups: Iterable[Iterable[str]]) -> dict[str, int]:
-    """Return the rank of each name, from 1; names that first occur in the same group share a rank.
+    """Return the rank, from 1, of each name; names that first occur in one group share a rank.
 
     >>> shared_ranks([["a"], ["a", "b", "c"], ["d"]])
     {'a': 1, 'b': 2, 'c': 2, 'd': 3}

@@ -26,7 +26,7 @@ DEFAULT_FORM = "default"
 ABSTRACT = "abstract"
 """The type of questions about a whole corpus, which `graphrag-bench questions` makes."""
 COLLECTIONS = {"beir": ("name", "split"), "ir_datasets": ("name",)}
-"""Cards of many sets, with the settings that choose a set."""
+"""Cards that stand for many data sets, with the settings that choose one of them."""
 Split = Literal["all", "dev", "test"]
 DEV_SHARE = 0.5
 """The default share of the dev split, on which settings may be chosen."""
@@ -37,9 +37,9 @@ class _Part(BaseModel):
 
 
 class Download(_Part):
-    """A published file: `path` in the hub's data set (may be a pattern), or `url`.
+    """A file to download: `path` in a data set of the hub (may be a pattern), or `url`.
 
-    `hub` is the data set of `path`, if it differs from the data set of the source. `to` is the file
+    `hub` is the name of that data set, if it differs from the name in the source. `to` is the file
     name on disk, by default the published name, or a folder if it ends with a slash; `size` (bytes)
     and `sha256` are checked. `members` are the files to extract from an archive: patterns of member
     names, each with a name on disk ("" keeps the last part of the member's name).
@@ -61,7 +61,10 @@ class Download(_Part):
 
 
 class Source(_Part):
-    """The source of a published set: `hub` is its hub name, `by_hand` a manual instruction."""
+    """Where a published data set comes from.
+
+    `hub` is its name on the hub; `by_hand` says how to get it if it cannot be downloaded.
+    """
 
     url: str
     hub: str = ""
@@ -71,7 +74,7 @@ class Source(_Part):
 
 
 class Layout(_Part):
-    """A file layout of a published set: its reader and its files."""
+    """Layout in which a data set is published: names of its files, and the reader for them."""
 
     reader: str
     files: dict[str, str]
@@ -124,7 +127,7 @@ class Card(_Part):
         return by_type.get(question_type, by_type[DEFAULT_FORM])
 
     def abstract_type(self, question_type: str) -> bool | None:
-        """Return whether questions of a type are abstract; None if the answer form decides it."""
+        """Return whether questions of a type are abstract; None if the answer form decides."""
         if question_type == ABSTRACT:
             return True
         if self.abstract is None and isinstance(self.answers, str):
@@ -133,18 +136,18 @@ class Card(_Part):
 
     @property
     def shapes(self) -> list[Layout]:
-        """File layouts to look for in a folder, the main layout first; [] for a synthetic set."""
+        """The file layouts that the data set may have, main layout first; [] if it is synthetic."""
         own = Layout(reader=self.reader, files=self.files)
         return [] if self.made_by else [own, *self.layouts]
 
 
 def card_names() -> list[str]:
-    """Return the names of all sets that have a card, sorted."""
+    """Return the sorted names of all data sets that have a card."""
     return sorted(path.parent.name for path in project_folder("datasets").glob("*/card.yaml"))
 
 
 def load_card(name: str) -> Card:
-    """Return the checked card of a set; raises UserError for an unknown name or a bad card."""
+    """Return the card of a data set; raises UserError for an unknown name or an invalid card."""
     path = project_folder("datasets").resolve() / name / "card.yaml"
     if not path.is_file():
         raise unknown("dataset", name, card_names())
@@ -156,7 +159,10 @@ def load_card(name: str) -> Card:
 
 @dataclass(frozen=True)
 class Document:
-    """A document; `scope` is the part of the corpus it belongs to, `aliases` are other titles."""
+    """A document of the corpus.
+
+    `scope` is the part of the corpus that it belongs to, e.g. a book; `aliases` are other titles.
+    """
 
     id: str
     title: str
@@ -166,21 +172,21 @@ class Document:
 
     @property
     def passage(self) -> str:
-        """The title and text on separate lines, or only the text if there is no title."""
+        """The title and text on separate lines, or the text if the document has no title."""
         return f"{self.title}\n{self.text}" if self.title else self.text
 
 
 @dataclass(frozen=True)
 class Gold:
-    """The gold of a question: alternative `answers`, and the document ids of the `evidence`.
+    """Gold of a question: alternative `answers`, and the document ids of the `evidence`.
 
     `grades` is the relevance of each evidence item, 1 or more; () means that all are 1.
     For questions over a graph, `answer_entities` are the answer nodes, and `in_graph` says whether
     the question's subgraph has one of them. `spans` are sentences of the text that state the
     answer, `statements` paraphrase the evidence. A multiple-choice question has `options`;
-    `correct` is the index of the right option. `sub_answers` are the aliases of several answers,
-    all of them required. Evidence may name a file instead of a document. Any document of the file
-    then counts, and `parts` maps the file to its documents.
+    `correct` is the index of the right option. If an answer must have several parts,
+    `sub_answers` has the aliases of each. Evidence may name a file instead of a document. Any
+    document of the file then counts, and `parts` maps the file to its documents.
     """
 
     answers: tuple[str, ...] = ()
@@ -200,7 +206,7 @@ class Gold:
 
     @property
     def graded(self) -> dict[str, int]:
-        """The grade of each evidence item."""
+        """The relevance grade of each evidence item."""
         return dict(zip(self.evidence, self.grades or [1] * len(self.evidence), strict=True))
 
 
@@ -210,14 +216,15 @@ def item_documents(gold: Gold, evidence: str) -> tuple[str, ...]:
 
 
 def evidence_name(gold: Gold, document: str) -> str:
-    """Return the evidence item of a document: the id of its file, or of the document."""
+    """Return the evidence item that a document belongs to: its file, or else the document."""
     return next((file for file, documents in gold.parts if document in documents), document)
 
 
 def evidence_names(gold: Gold, documents: Sequence[str]) -> list[str]:
-    """Return the evidence items of documents, with each item at its first document.
+    """Return the evidence items that documents belong to, in the order of the documents.
 
-    A file of several documents is listed once, and its further documents by their own ids.
+    An evidence file is listed once, in place of its first document; its further documents are
+    listed by their own ids.
     """
     names: dict[str, None] = {}
     for document in documents:
@@ -228,12 +235,13 @@ def evidence_names(gold: Gold, documents: Sequence[str]) -> list[str]:
 
 @dataclass(frozen=True)
 class Dataset:
-    """Documents, questions and gold of a data set; every question has an entry in `gold`.
+    """A data set: its documents, its questions, and the gold of each question.
 
-    `settings` are the non-default settings of a synthetic set or of a collection. `subgraphs` are
-    the triples of the documents. `training` and `validation` are the files for trained scorers.
-    `questions_file` replaces the questions of the set. `gold_error` is an error in the gold that
-    makes scoring impossible; `notes` count questions whose gold is not in the corpus.
+    `settings` are the non-default settings of a synthetic set, or those that chose a set of a
+    collection. `subgraphs` are the triples of the documents. `training` and `validation` are files
+    of questions for trained scorers. `questions_file` replaces the questions of the set.
+    `gold_error` is an error in the gold that makes scoring impossible; `notes` count questions
+    whose gold is not in the corpus.
     """
 
     name: str
@@ -253,7 +261,7 @@ class Dataset:
 
     @property
     def question_set(self) -> str:
-        """The name of the questions file, or of its folder; else the split of a collection."""
+        """The name of the questions: from their file or folder, else the split of a collection."""
         file = self.questions_file
         if file is None:
             return str(self.settings.get("split", ""))
@@ -261,7 +269,7 @@ class Dataset:
 
     @property
     def corpus_name(self) -> str:
-        """The name without `question_set`, since artifacts depend only on the corpus."""
+        """The name of the corpus: without `question_set`, on which artifacts do not depend."""
         return self.name.removesuffix(f"-{self.question_set}") if self.question_set else self.name
 
     @property
@@ -271,7 +279,7 @@ class Dataset:
 
     @cached_property
     def corpus_digest(self) -> str:
-        """Fingerprint of the corpus."""
+        """Digest of the corpus: its documents and triples."""
         if self.subgraphs is not None:
             return digest([row.id for row in self.documents], self.subgraphs.digest)
         return digest_rows(
@@ -281,7 +289,7 @@ class Dataset:
 
     @cached_property
     def questions_digest(self) -> str:
-        """Fingerprint of the questions without their gold."""
+        """Digest of the questions without their gold."""
         return digest([
             [row.id, row.text, row.scope, *([list(row.entities)] if row.entities else ()),
              *([row.abstract] if row.abstract is not None else ())]
@@ -290,14 +298,14 @@ class Dataset:
 
     @cached_property
     def gold_digest(self) -> str:
-        """Fingerprint of the gold, which affects scores but not answers."""
+        """Digest of the gold, which affects scores but not answers."""
         return digest([
             [name, {part: value for part, value in vars(gold).items() if part != "grades" or value}]
             for name, gold in sorted(self.gold.items())
         ])  # fmt: skip
 
     def interleaved(self) -> tuple[Question, ...]:
-        """Return the questions reordered so that every prefix has the set's mix of question types.
+        """Return the questions in an order in which the first n have the set's mix of types.
 
         Ties between types go to the type that comes first in the set.
         """
@@ -314,11 +322,11 @@ class Dataset:
     def in_form(
         self, form: FormName | None, open_tokens: int | None = None, *, published: bool = False
     ) -> "Dataset":
-        """Return the set with one answer form for all questions; None keeps the default forms.
+        """Return the data set with one answer form for all questions; None keeps the default forms.
 
         The default form is multiple choice for a question with options, else the card's form for
-        its type. `free` replaces only the short form. Replies of open forms (with `published`, of
-        all forms) have at most `open_tokens` tokens (None: the limit of the form). If the card says
+        its type. The form `free` replaces only the short form. `open_tokens` limits the answers of
+        open forms, or of all forms if `published` (None: the limit of the form). If the card says
         whether a question is abstract, the form does not change that.
         """
 
@@ -335,11 +343,11 @@ class Dataset:
         return replace(self, questions=tuple(map(formed, self.questions)))
 
     def scopes(self) -> list[str | None]:
-        """Return the sorted scopes of the questions: [None] for a set without scopes."""
+        """Return the distinct scopes of the questions, sorted: [None] for a set without scopes."""
         return sorted({question.scope for question in self.questions}, key=lambda s: s or "")
 
     def within(self, scope: str | None) -> "Dataset":
-        """Return the set limited to a scope; raises UserError if the scope has no document."""
+        """Return the documents and questions of one scope; raises UserError without documents."""
         documents = tuple(row for row in self.documents if row.scope == scope)
         if not documents:
             raise UserError(
@@ -353,7 +361,8 @@ class Dataset:
 def is_dev(question_id: str, dev_share: float = DEV_SHARE) -> bool:
     """Return whether a question is in the dev split; a larger dev split contains a smaller one.
 
-    It is if the first 8 bytes of the sha256 of its id, divided by 2**64, are below `dev_share`.
+    The dev split has the questions for which the first 8 bytes of the sha256 of the id, divided by
+    2**64, are below `dev_share`.
 
     >>> [is_dev(f"q{n}") for n in range(4)]
     [True, False, False, True]
@@ -365,7 +374,7 @@ def is_dev(question_id: str, dev_share: float = DEV_SHARE) -> bool:
 def within_split(
     questions: Sequence[Question], split: Split, dev_share: float = DEV_SHARE
 ) -> list[Question]:
-    """Return the questions of a split, in the given order."""
+    """Return those of the questions that belong to a split, in the given order."""
     if split == "all":
         return list(questions)
     return [one for one in questions if is_dev(one.id, dev_share) == (split == "dev")]

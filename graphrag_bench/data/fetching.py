@@ -1,4 +1,4 @@
-"""Download published data sets: list files (huggingface_hub), fetch them (pooch), unpack."""
+"""Download published data sets: list their files (huggingface_hub), fetch them (pooch), unpack."""
 
 import json
 import os
@@ -20,13 +20,16 @@ HUB = "https://huggingface.co"
 """The address of the hub; HF_ENDPOINT sets a mirror."""
 MANIFEST = "fetched.json"
 STAGING = ".fetching"
-"""The folder of files by commit until the set is complete."""
+"""The folder of downloaded files, by commit, until the data set is complete."""
 _TRIES, _SECONDS = 3, 30.0
 
 
 @dataclass(frozen=True)
 class Fetched:
-    """A downloaded file with the source of its sha256 (card, hub or "") and its names on disk."""
+    """A downloaded file; `checked` names the source of its sha256, `holds` its names on disk.
+
+    The source is "card", "hub", or "" if no checksum was published.
+    """
 
     url: str
     revision: str
@@ -42,10 +45,10 @@ def fetch(
     endpoint: str = HUB,
     progress: Progress = Progress(),  # noqa: B008 (stateless)
 ) -> list[Fetched]:
-    """Download a set into a folder, unless a complete copy is there, and return its files.
+    """Download a data set into a folder, unless a complete copy is there, and return its files.
 
     Raises UserError for a set without downloads (with instructions if it is fetched by hand) and
-    for failed downloads; running the same command again resumes them.
+    for failed downloads, which the next call resumes.
     """
     source = card.source
     if source is None:
@@ -88,7 +91,7 @@ def fetch(
 
 
 def beir_card(card: Card, name: str) -> Card:
-    """Return the card of a BEIR set on the hub: `scifact` (of BeIR) or `OWNER/NAME`.
+    """Return the card with the downloads of one BEIR set: `scifact` (of BeIR) or `OWNER/NAME`.
 
     BeIR keeps the judgements in a separate data set; other owners keep them in the folder qrels.
     """
@@ -174,7 +177,7 @@ def _download(
 
 
 def unpack(archive: Path, members: Mapping[str, str], folder: Path) -> list[str]:
-    """Extract files of a zip or tar archive into a folder, and return their names.
+    """Extract files of a zip or tar archive into a folder, and return the extracted file names.
 
     `members` maps patterns of member names to names on disk ("" keeps the last part of the
     member's name). Links are skipped. Raises UserError for a pattern without a member, for two
@@ -202,14 +205,14 @@ def unpack(archive: Path, members: Mapping[str, str], folder: Path) -> list[str]
 
 
 def read_manifest(folder: Path) -> list[Fetched]:
-    """Return the files of an earlier download; [] without a manifest."""
+    """Return the files of an earlier download into a folder; [] if there was none."""
     file = folder / MANIFEST
     rows = json.loads(file.read_text(encoding="utf-8"))["files"] if file.is_file() else []
     return [Fetched(**{**row, "holds": tuple(row["holds"])}) for row in rows]
 
 
 def differences(dataset: Dataset) -> list[str]:
-    """Return how a set differs from its card, in its counts and in the ids of pinned rows."""
+    """Return how a data set differs from its card: in numbers of rows, or in ids of given rows."""
     ids = {
         "documents": [row.id for row in dataset.documents],
         "questions": [row.id for row in dataset.questions],

@@ -1,4 +1,4 @@
-"""External rankings: a TREC run, JSON or JSON lines, matched to the passages of a data set."""
+"""Read rankings of passages that other systems made, from a TREC run, JSON or JSON lines."""
 
 import math
 from collections import defaultdict
@@ -27,9 +27,9 @@ _JSON = (
     '"documents": [PASSAGE, ...], "answer": ...}, or {"retrieved_docs": [[PASSAGE, ...], ...]}'
 )
 RankGroups = Sequence[Sequence[str]]
-"""Passages by rank; passages of equal score share a rank."""
+"""The passages at each rank; passages of equal score share a rank."""
 RankingRow = tuple[str, str, RankGroups, object]
-"""The place in the file, the question, its passages by rank, its answer."""
+"""A place in the file, the question, its passages by rank, and its answer."""
 
 
 class _Row(FileRow):
@@ -49,7 +49,7 @@ _FIELDS = {"question", "documents", "docs", "answer", "scores", "doc_scores"}
 
 @dataclass(frozen=True)
 class Ranking:
-    """Document ids for a question, best first, their ranks from 1, and the answer."""
+    """Ranking for one question: document ids, best first, their ranks from 1, and the answer."""
 
     documents: tuple[str, ...]
     ranks: tuple[int, ...]
@@ -58,7 +58,7 @@ class Ranking:
 
 @dataclass(frozen=True)
 class Rankings:
-    """The rankings of a file by question id; `unmatched` passages are not in the corpus."""
+    """Rankings of a file by question id; `unmatched` are the passages that the corpus lacks."""
 
     of: Mapping[str, Ranking]
     n_passages: int
@@ -68,11 +68,11 @@ class Rankings:
 def read_rankings(path: Path, dataset: Dataset) -> Rankings:
     """Return the rankings of a file in TREC or JSON format.
 
-    A passage is a document id, an evidence item, or a text, which matches all documents with that
-    text, with or without their title, up to white space. A document counts at its best rank; a
-    passage without a match keeps its rank. A question is an id or a text. An answer is a text, or a
-    list of texts if the question requires a list. Raises UserError for another answer, and for an
-    unknown or repeated question.
+    A passage is a document id, an evidence item, or a text. A text stands for all documents with
+    that text, with or without their title; white space is ignored. A document counts at its best
+    rank; a passage without a match keeps its rank. A question is an id or a text. An answer is a
+    text, or a list of texts if the question requires a list. Raises UserError for another answer,
+    and for an unknown or repeated question.
     """
     matcher = _Matcher(dataset)
     if not (first := read_text(path).lstrip()[:1]):
@@ -111,7 +111,7 @@ def _trec(path: Path) -> Iterator[RankingRow]:
         rows.sort(key=itemgetter(0, 1))
         if any(one[1] > other[1] for one, other in pairwise(rows)):
             raise UserError(
-                f"{path}: question '{question}': the ranks do not follow the scores, highest score "
+                f"{path}: question '{question}': ranks must be in the order of scores, highest "
                 "first."
             )
         tied = groupby(rows, key=itemgetter(0, 1))
@@ -130,9 +130,7 @@ def _json(path: Path, dataset: Dataset) -> Iterator[RankingRow]:
             if row.scores is not None:
                 keys = [_negative(score) for score in row.scores]
                 if len(keys) != len(row.documents) or keys != sorted(keys):
-                    raise UserError(
-                        f"{place}: the scores are not one for each passage, in descending order."
-                    )
+                    raise UserError(f"{place}: expected a score for each passage, highest first.")
             yield place, row.question, [[one] for one in row.documents], row.answer
         elif "retrieved_docs" in item:
             every = checked_row(place, item, _AllQuestions)
@@ -152,7 +150,6 @@ def _json(path: Path, dataset: Dataset) -> Iterator[RankingRow]:
 
 
 def _negative(score: object) -> float:
-    """Return a sort key, highest score first; raises ValueError unless `score` is a number."""
     number = isinstance(score, str | int | float) and not isinstance(score, bool)
     if not number or math.isnan(value := float(score)):  # type: ignore[arg-type]
         raise ValueError(score)
@@ -185,8 +182,6 @@ def _answer(place: str, value: object, wants_list: bool) -> str:
 
 
 class _Matcher:
-    """Look-up of the passages and questions of a data set by id, or by text without white space."""
-
     def __init__(self, dataset: Dataset) -> None:
         self.ids = {document.id for document in dataset.documents}
         self.ids |= {name for gold in dataset.gold.values() for name in gold.evidence}
@@ -202,7 +197,7 @@ class _Matcher:
             self._questions[without_spaces(question.text)].append(question.id)
 
     def documents(self, passage: str) -> Sequence[str]:
-        """Return the documents of a passage; without a match its id or a digest of its text."""
+        """Return the ids of a passage's documents; without a match, an id made of its text."""
         self.n_passages += 1
         if passage in self.ids:
             return [passage]

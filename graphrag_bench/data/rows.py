@@ -1,4 +1,7 @@
-"""Rows of published files (JSON, JSON lines, TSV, parquet), with file and position for errors."""
+"""Read the rows of published files (JSON, JSON lines, TSV, parquet), and collect a data set.
+
+Every row is read with its place, a text such as `corpus.jsonl, line 3`, for error messages.
+"""
 
 import csv
 import gzip
@@ -38,9 +41,9 @@ R = TypeVar("R", bound=FileRow)
 OneOrSeveral = Annotated[
     list[str], BeforeValidator(lambda value: [value] if isinstance(value, str) else value)
 ]
-"""A field with a text or a list of texts."""
+"""Type of a field that is a text or a list of texts."""
 Place = str
-"""A file with a line, item or row, for errors."""
+"""File and line, item or row, for error messages."""
 
 
 def not_blank(texts: Sequence[str | None]) -> tuple[str, ...]:
@@ -50,11 +53,12 @@ def not_blank(texts: Sequence[str | None]) -> tuple[str, ...]:
 
 @dataclass
 class Rows:
-    """The documents and questions of a set by id, with the places of questions in the files.
+    """Content of a data set while it is read: documents, questions and gold by id.
 
-    `absent` is evidence that the corpus lacks and that counts as not found. `subgraphs` are the
-    triples of the documents. `files` maps each file with several documents to its documents;
-    evidence may name such a file. `notes` are for the reader of the results.
+    `places` says where each question is in the files. `absent` is evidence that the corpus lacks
+    and that counts as not found. `subgraphs` are the triples of the documents. `files` maps each
+    file that became several documents to their ids; evidence may name such a file. `notes` are
+    shown with the results.
     """
 
     documents: dict[str, Document] = field(default_factory=dict)
@@ -95,8 +99,9 @@ class Rows:
     def gold_error(self, corpus: Path) -> str:
         """Return the first error in the evidence, or ""; `corpus` is the corpus file or folder.
 
-        Evidence is wrong if it is not in the corpus, or in another scope than the question. For
-        evidence that names a file, set `Gold.parts`. Raises UserError for a corpus without text.
+        Evidence is wrong if it is not in the corpus, or not in the scope of the question. If it
+        names a file, the file's documents are added to the gold as `Gold.parts`. Raises UserError
+        for a corpus without text.
         """
         corpus = next(iter(_files_of(corpus)), corpus)
         if not self.documents:
@@ -139,11 +144,9 @@ def with_options(question: str, options: Sequence[str]) -> str:
 
 
 def choice_gold(place: Place, options: Sequence[str], correct: int | None, type_: str = "") -> Gold:
-    """Return multiple-choice gold; `correct` is the index (from 0) of the right option."""
+    """Return the gold of a multiple-choice question; the option at `correct` (from 0) is right."""
     if correct is not None and not 0 <= correct < len(options):
-        raise UserError(
-            f"{place}: option {correct + 1} is correct, but there are {len(options)} options."
-        )
+        raise UserError(f"{place}: option {correct + 1} is correct, but there are {len(options)}.")
     answers = () if correct is None else (options[correct],)
     return Gold(answers, type=type_, options=tuple(options), correct=correct)
 
@@ -155,13 +158,13 @@ def warn(text: str) -> None:
 
 
 def records(path: Path, shape: type[R]) -> Iterator[tuple[Place, R]]:
-    """Yield the place and the validated row of every object in the files that a name matches."""
+    """Yield every row of a file as a place and an object of the class `shape`."""
     for place, content in objects(path):
         yield place, checked_row(place, content, shape)
 
 
 def objects(path: Path) -> Iterator[tuple[Place, object]]:
-    """Yield each object in the files that a name or pattern matches, after its file and position.
+    """Yield every row of a file, or of all files that a pattern matches, after its place.
 
     The file ending determines the format: .parquet (read in batches), .json (a list, an object or
     JSON lines), .tsv (with a header); files with other endings are JSON lines. A further ending .gz
@@ -174,7 +177,7 @@ def objects(path: Path) -> Iterator[tuple[Place, object]]:
 
 
 def n_records(path: Path) -> int:
-    """Return the number of objects in the parquet or JSON lines files that a name matches."""
+    """Return the number of rows in the parquet or JSON lines files that a path stands for."""
 
     def n_rows(file: Path) -> int:
         if file.suffix == ".parquet":
@@ -186,10 +189,10 @@ def n_records(path: Path) -> int:
 
 
 def files_of(path: Path) -> list[Path]:
-    """Return the file or folder with a name, or the files that match it as a pattern, sorted.
+    """Return the file or folder at a path, or else the sorted files that match it as a pattern.
 
-    A missing file is replaced by itself with the ending .gz, or by parquet files next to it or in
-    `data/`: `test.parquet`, or shards `test-00000-of-00002-...`. Raises UserError if no file is
+    If there are none, `test.json` stands for `test.json.gz`, or for parquet files next to it or in
+    `data/`: `test.parquet`, or the shards `test-00000-of-00002-...`. Raises UserError if no file is
     found.
     """
     if files := _files_of(path):
@@ -201,7 +204,7 @@ def files_of(path: Path) -> list[Path]:
 
 
 def exists(path: Path) -> bool:
-    """Return whether `files_of` finds a file."""
+    """Return whether a path stands for any file, in the way of `files_of`."""
     return bool(_files_of(path))
 
 
@@ -225,7 +228,10 @@ def json_file(path: Path) -> object:
 
 
 def json_by_id(path: Path) -> Iterator[tuple[str, object]]:
-    """Yield the values of a JSON object by name, or the items of a list by QID or place from 1."""
+    """Yield the items of a JSON file with their ids.
+
+    The ids are the names in an object; in a list, they are the field QID or the position from 1.
+    """
     content = json_file(path)
     if isinstance(content, Mapping):
         yield from content.items()
@@ -235,7 +241,7 @@ def json_by_id(path: Path) -> Iterator[tuple[str, object]]:
 
 
 def json_objects(path: Path) -> Iterator[tuple[Place, object]]:
-    """Yield the objects of a file: the items of a JSON list, a single object, or JSON lines."""
+    """Yield the rows of a JSON file after their places: items of a list, one object, or lines."""
     lines = list(filter(bytes.strip, _content(path).split(b"\n", 2)))
     with suppress(ValueError):
         if len(lines) > 1 and json.loads(lines[0]) is not None:
@@ -247,7 +253,7 @@ def json_objects(path: Path) -> Iterator[tuple[Place, object]]:
 
 
 def json_line_objects(path: Path) -> Iterator[tuple[Place, object]]:
-    """Yield the objects of JSON lines, one at a time; blank lines are skipped."""
+    """Yield the rows of a file of JSON lines after their places; blank lines are skipped."""
     for number, line in _lines(path):
         if line.strip():
             yield f"{path}, line {number}", _parsed(line, path, number)
@@ -259,19 +265,15 @@ def _content(path: Path) -> bytes:
 
 def _lines(path: Path) -> Iterator[tuple[int, bytes]]:
     """Yield number and content of each line of a file, which may be compressed by gzip."""
-    _check_exists(path)
+    if not path.is_file():
+        there = sorted(item.name for item in path.parent.glob("*.json*"))
+        hint = did_you_mean(path.name, there, there or ["no JSON file"])
+        raise UserError(f"No file '{path}'. {hint}")
     try:
         with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as file:
             yield from enumerate(file, start=1)
     except (gzip.BadGzipFile, EOFError, zlib.error) as error:
         raise UserError(f"{path}: damaged gzip file ({error}).") from None
-
-
-def _check_exists(path: Path) -> None:
-    if not path.is_file():
-        there = sorted(item.name for item in path.parent.glob("*.json*"))
-        hint = did_you_mean(path.name, there, there or ["no JSON file"])
-        raise UserError(f"No file '{path}'. {hint}")
 
 
 def _text(content: bytes, path: Path, line: int = 0) -> str:
@@ -309,7 +311,10 @@ def _table_rows(path: Path) -> Iterator[tuple[Place, object]]:
 
 
 def parquet_objects(path: Path) -> Iterator[tuple[Place, Mapping[str, object]]]:
-    """Yield the rows of a parquet file; raises UserError without pyarrow or for another format."""
+    """Yield the rows of a parquet file after their places.
+
+    Raises UserError if pyarrow is not installed, and for a file in another format.
+    """
     parquet = pyarrow("pyarrow.parquet")
     number = 0
     try:
@@ -335,15 +340,13 @@ def pyarrow(module: str) -> Any:
 def checked_row(
     place: Place, content: Any, shape: type[R], written: Mapping[str, str] = MappingProxyType({})
 ) -> R:
-    """Return the validated row; raises UserError for a wrong or missing field.
+    """Return a row as an object of the class `shape`; raises UserError for an invalid field.
 
     `written` maps a field to its name in the file, where the two names differ.
     """
     if not isinstance(content, dict):
-        names = [of.alias or name for name, of in shape.model_fields.items()]
-        raise UserError(
-            f"{place}: expected an object with {', '.join(names)}, not {content!r:.60}."
-        )
+        names = ", ".join(of.alias or name for name, of in shape.model_fields.items())
+        raise UserError(f"{place}: expected an object with {names}, not {content!r:.60}.")
     try:
         return shape.model_validate(content)
     except ValidationError as error:

@@ -18,8 +18,9 @@ NO_TRIPLES = "(no triples)"
 class Subgraphs:
     """The triples of each document in file order; names and relations are not normalised.
 
-    `head` and `tail` are int32 (n_triples,) rows of `names`, `relation` are rows of `relations`.
-    Document i has the triples `starts[i]:starts[i + 1]`; `place` maps document ids to i.
+    A triple is a row of the columns `head` and `tail`, which index `names`, and `relation`, which
+    indexes `relations`; all are int32 (n_triples,). Document i has the rows
+    `starts[i]:starts[i + 1]`, and `place` maps its id to i.
 
     >>> graphs = Subgraphs.of([("q1", [("Isk", "flows into", "Velia")]), ("q2", [])])
     >>> graphs.text("q1"), graphs.text("q2")
@@ -58,12 +59,12 @@ class Subgraphs:
         return len(self.head)
 
     def rows(self, document: str) -> slice:
-        """Return the rows of a document's triples; empty for an unknown document."""
+        """Return the rows of a document's triples as a slice; empty for an unknown document."""
         at = self.place.get(document)
         return slice(0, 0) if at is None else slice(int(self.starts[at]), int(self.starts[at + 1]))
 
     def triples(self, document: str) -> list[tuple[str, str, str]]:
-        """Return the triples of a document in file order."""
+        """Return the (head, relation, tail) triples of a document in file order."""
         here = self.rows(document)
         columns = (self.head[here].tolist(), self.relation[here].tolist(), self.tail[here].tolist())
         names, relations = self.names, self.relations

@@ -1,4 +1,4 @@
-"""Training questions of scorers, kept separate from the questions of the run."""
+"""Questions on which scorers are trained, kept separate from the questions of the run."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -14,11 +14,11 @@ from graphrag_bench.fingerprint import digest, file_digest
 
 @dataclass(frozen=True)
 class TrainingSet:
-    """Training questions of a scorer.
+    """Training questions of a scorer, which are read when they are needed.
 
-    `identity` is part of the cache keys. `read(n)` returns the first n questions (None: all) and
-    `size()` the number of questions. `validation()` returns the questions for model selection; it
-    is None if there are none.
+    `identity` is part of the keys of trained artifacts. `read(n)` returns the first n questions
+    (None: all), `size()` their number, and `validation()` the questions for model selection.
+    `validation` is None if there are no such questions.
     """
 
     identity: str

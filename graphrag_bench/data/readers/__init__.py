@@ -1,6 +1,7 @@
 """Read data sets from disk as documents, questions and gold.
 
-A reader is a function that takes the corpus file and the questions file. The card names its reader.
+A reader is a function that takes the corpus file and the questions file of a data set. The card of
+the data set names its reader.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -19,9 +20,9 @@ from graphrag_bench.text import safe_name
 
 _SETTINGS = ("name", "root", "openie", "questions")
 _OWN = ("jsonl", "folder", "beir")
-"""Cards of your own sets, which get the names of their folders."""
+"""Cards for the user's own files; such a data set is named after its folder."""
 FOLDER, PACKAGE = "folder", "ir_datasets"
-"""The readers of a folder of texts, and of a package."""
+"""The readers of a folder of texts, and of sets in the package ir_datasets."""
 _MODULES = {
     "jsonl": "jsonl",
     "passages": "musique hotpotqa popqa nq multihoprag alce_asqa zhou2025 ultradomain "
@@ -45,7 +46,7 @@ def read_dataset(
     questions: str | Path | None = None,
     scored: bool = True,
 ) -> Dataset:
-    """Read and validate the data set of a card.
+    """Read and check a data set, given the name of its card.
 
     The files are in `root`, by default the card's folder or `home`/data/<name>, where `fetch` saves
     them. `openie` names one of several OpenIE files. `questions` is a file, or a folder with
@@ -99,7 +100,6 @@ def _read(
     settings: Mapping[str, object],
     home: Path,
 ) -> tuple[str, Path, Rows, dict[str, Path | None]]:
-    """Return the set's own name, its corpus file or folder, its rows and its further files."""
     member = str(settings.get("name", ""))
     if card.reader == PACKAGE:
         if root or openie or not member:
@@ -148,7 +148,7 @@ def _with_questions(dataset: Dataset, place: Path, files: dict[str, list[str]]) 
 
 
 def data_folder(name: str, home: str | Path, member: str = "") -> Path:
-    """Return the folder of a set, or of a member of a collection, that `fetch` saves."""
+    """Return the folder in which `fetch` saves a data set, or the set `member` of a collection."""
     return Path(home) / "data" / (f"{name}-{safe_name(member)}" if member else name)
 
 

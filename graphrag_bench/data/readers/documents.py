@@ -26,11 +26,12 @@ class _WildQuestion(FileRow):
 
 
 def wildgraphbench(corpus: Path, questions: Path) -> Rows:
-    """Return WildGraphBench: `corpus/TOPIC/ARTICLE` (web pages) and `QA/TOPIC/questions.jsonl`.
+    """Read WildGraphBench: `corpus/TOPIC/ARTICLE` (web pages) and `QA/TOPIC/questions.jsonl`.
 
     A topic is a scope; question ids are `TOPIC/ROW`, counted from 0. The evidence is the pages of
-    `ref_urls`; a question with an address without a page has none, and a note counts it. The answer
-    of a summary is its gold statements. Source: arXiv 2602.02053 and its tools.
+    `ref_urls`. If the page of an address is missing, the question has no evidence, and a note
+    counts it. The answer of a summary is its gold statements. Source: arXiv 2602.02053 and its
+    tools.
     """
     rows, left_out = Rows(), list[str]()
     for file in sorted(questions.glob("*/questions.jsonl")):
@@ -56,7 +57,7 @@ def wildgraphbench(corpus: Path, questions: Path) -> Rows:
 def _pages(rows: Rows, references: Path, topic: str) -> dict[str, str]:
     """Add the pages of an article, and return the page of each address.
 
-    References with equal page names share one file, which holds the first of these references.
+    References with equal page names share one file, which has the page of the first of them.
     """
     for file in sorted(references.parent.glob("reference_pages/*.txt")):
         title, _, text = read_text(file).removeprefix("# ").partition("\n")
@@ -84,10 +85,10 @@ class _LiHuaQuestion(FileRow):
 
 
 def lihua_world(corpus: Path, questions: Path) -> Rows:
-    """Return LiHua-World: `LiHuaWorld.zip` (chats) and `query_set.json` (questions by number).
+    """Read LiHua-World: `LiHuaWorld.zip` (chats) and `query_set.json` (questions by number).
 
-    A chat's id is its time stamp, the name of its file; the evidence is time stamps (in the answer,
-    after a tab, where columns have shifted). Null questions have no evidence.
+    The id of a chat is its time stamp, the name of its file. The evidence is time stamps; where the
+    file's columns have shifted, they follow the answer after a tab. Null questions have none.
     Source: Fan et al. 2025 (MiniRAG).
     """
     rows = Rows()

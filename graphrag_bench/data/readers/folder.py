@@ -1,7 +1,7 @@
 """Read a folder of text documents, split into sections and pages.
 
-Markdown, web pages and .docx files (by mammoth) are cut at their headings, PDF (by pdfminer) at its
-pages; the last two need the extra `docs`.
+Markdown, web pages and .docx files (by mammoth) are cut at their headings, PDF files (by pdfminer)
+at their pages. Word and PDF files need the extra `docs`.
 """
 
 import json
@@ -24,7 +24,7 @@ from graphrag_bench.fingerprint import digest, file_digest
 from graphrag_bench.text import encodable
 
 VERSION = 5
-"""Version of the conversions of .docx and .pdf files: part of the name of a stored one."""
+"""Version of the conversion of .docx and .pdf files, in the name of each stored result."""
 _FRONT_MATTER = re.compile(
     r"(---|\+\+\+)[ \t]*\n(?=(?:#.*\n)*[\w\"'-][^\n:=]*[:=])(?:.*\n)*?(?:\1|\.\.\.)[ \t]*(?:\n|\Z)"
 )
@@ -51,7 +51,7 @@ _LINES = _ROWS | {
     "hr", "html", "legend", "li", "main", "nav", "option", "summary",
 }  # fmt: skip
 _FORMATS = (".docx", ".pdf")
-"""Files that are no texts themselves; what they give is stored."""
+"""Files whose conversion to text is slow, so that its result is stored."""
 _UNSEEN = {"script", "style", "template", "noscript"}
 
 
@@ -65,7 +65,7 @@ class Unreadable(Exception):
 
 @dataclass(frozen=True)
 class Section:
-    """A section or page: title, text, and the suffix of its id (`#2`, `#p3`)."""
+    """Section or page of a file: its title, its text, and the end of its id (`#2`, `#p3`)."""
 
     title: str
     text: str
@@ -73,14 +73,14 @@ class Section:
 
 
 def folder_rows(folder: Path, store: Path) -> Rows:
-    """Return the documents of a folder and its sub-folders, in the order of their paths.
+    """Read the texts of a folder and its sub-folders as documents, in the order of their paths.
 
     Each section (`notes.md#2`) or page (`report.pdf#p3`) is a document. If a file has only one
     part, the id is the file's name. Titles are `<title of the text> > <heading>`. The name of a
     file is not a title, because it would become an entity of the graph. Questions are in
     `questions.jsonl`, with optional ids; evidence may name a file, any part of which counts. A
     warning lists unreadable files with reasons; raises UserError if all files are unreadable.
-    `store` caches conversions.
+    `store` is the folder of converted .docx and .pdf files.
     """
     rows, unreadable, western = Rows(), list[str](), list[str]()
     for name, file in _visible(folder):
@@ -234,8 +234,6 @@ def _sections(blocks: Sequence[TextBlock], name: str = "") -> list[Section]:
 
 
 class _Page(HTMLParser):
-    """Parser that collects the title of a web page, and its text blocks as a browser shows them."""
-
     def __init__(self) -> None:
         super().__init__()
         self.title = ""
@@ -245,7 +243,7 @@ class _Page(HTMLParser):
         self._in: Counter[str] = Counter()
 
     def handle_starttag(self, tag: str, attrs: object) -> None:
-        """Begin a block, a line or a cell."""
+        """Begin a text block, a line or a table cell."""
         if tag in _HEADINGS:
             self._end()
             self._level, self._heading, self._written = int(tag[1]), "", ""
@@ -258,7 +256,7 @@ class _Page(HTMLParser):
         self._in["cell"] = int(tag in ("td", "th") or (tag not in _ROWS and self._in["cell"]))
 
     def handle_endtag(self, tag: str) -> None:
-        """End a block or a line."""
+        """End a text block or a line."""
         self._in[tag] = max(self._in[tag] - 1, 0)
         if tag != "br":
             self._break(tag)
@@ -304,7 +302,7 @@ class _Page(HTMLParser):
 
 
 def page(text: str) -> list[Section]:
-    """Return the sections of a web page, marked `#1`, `#2`, with the text as displayed."""
+    """Return the sections of a web page, marked `#1`, `#2`, with the text that a browser shows."""
     read = _Page()
     read.feed(text)
     read.close()
@@ -312,7 +310,7 @@ def page(text: str) -> list[Section]:
 
 
 def office(file: Path) -> list[Section]:
-    """Return the sections of a .docx file at its headings; raises Unreadable."""
+    """Return the sections of a .docx file, cut at its headings; raises Unreadable."""
     mammoth = _module("mammoth")
     if not is_zipfile(file):
         raise Unreadable("not a .docx file (not an archive, or truncated)")
@@ -337,7 +335,7 @@ def _module(name: str) -> Any:
 
 
 def _converted(convert: Callable[[], str]) -> str:
-    """The text; mammoth and pdfminer raise whatever they meet in a damaged file."""
+    """Return the text; mammoth and pdfminer raise errors of any type for a damaged file."""
     result = result_or_error(convert)
     if isinstance(result, Exception):
         line = " ".join(f"{type(result).__name__}: {result}".split())[:120]

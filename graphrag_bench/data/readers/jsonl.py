@@ -27,8 +27,6 @@ from graphrag_bench.values import Question
 
 
 class _Named(FileRow):
-    """A row whose fields may have the names of other tools."""
-
     other_names: ClassVar[Mapping[str, str]] = {}
 
 
@@ -77,7 +75,7 @@ _NAMES = ("passage_id", "psg_id", "doc_id", "docid", "_id", "id", "title", "text
 
 
 def jsonl(corpus: Path, questions: Path) -> Rows:
-    """Return the rows of `corpus.jsonl` (id, title, text, scope, aliases) and `questions.jsonl`.
+    """Read `corpus.jsonl` (id, title, text, scope, aliases) and `questions.jsonl`.
 
     Questions have id, text, answers, evidence, and optionally grades (the relevance of each
     evidence item, from 1), type, hops, entities, scope, spans (sentences of the evidence), options
@@ -94,10 +92,6 @@ def jsonl(corpus: Path, questions: Path) -> Rows:
 
 
 def _read(path: Path, shape: type[R]) -> Iterator[tuple[Place, R]]:
-    """Yield the place and the row of every line.
-
-    Raises UserError for misspelt fields and warns of other unknown fields.
-    """
     unread: dict[str, None] = {}
     for place, content in objects(path):
         row: Any = content
@@ -131,7 +125,7 @@ def _several(value: object) -> list[object]:
 
 
 def add_questions(rows: Rows, questions: Path, *, ids: bool = True) -> None:
-    """Add the rows of a `questions.jsonl`; without `ids`, a missing id is a digest of the text."""
+    """Add the questions of a file; without `ids`, a missing id becomes a digest of the text."""
     documents = _DocumentNames(rows)
     for place, row in _read(questions, _Question):
         if ids and not row.id:
@@ -140,9 +134,7 @@ def add_questions(rows: Rows, questions: Path, *, ids: bool = True) -> None:
             n = f"{len(row.grades)} grades for {len(row.evidence)} evidence items"
             raise UserError(f"{place}: question '{row.id}' has {n}.")
         if any(item in ([], [""], {}, "", None) for item in row.evidence):
-            raise UserError(
-                f"{place}: question '{row.id}' has an empty evidence item, which names no document."
-            )
+            raise UserError(f"{place}: question '{row.id}': empty evidence names no document.")
         graded: dict[str, int] = {}
         for item, grade in zip(row.evidence, row.grades or [1] * len(row.evidence), strict=True):
             evidence = documents.id_of(item)
@@ -170,14 +162,12 @@ def add_questions(rows: Rows, questions: Path, *, ids: bool = True) -> None:
 
 
 class _DocumentNames:
-    """Documents by id, file, title and text, to resolve evidence."""
-
     def __init__(self, rows: Rows) -> None:
         self.rows = rows
 
     @cached_property
     def named(self) -> dict[str, list[str]]:
-        """Document ids by title, and by text where the text is not a title."""
+        """The ids of the documents of each title, and of each text that is not a title too."""
         names: dict[str, list[str]] = {}
         for name_of in (lambda row: row.title, lambda row: without_spaces(row.text)):
             others: dict[str, list[str]] = {}
@@ -187,11 +177,12 @@ class _DocumentNames:
         return names
 
     def id_of(self, item: Any) -> str:
-        """Return the document id of an item, or the title or text if several documents share it.
+        """Return the id of the document that an evidence item of the file names.
 
-        An item is an id, title or text, the first element of a list (HotpotQA's facts), a list of
-        alternative ids (AutoRAG), or a field of an object. An unknown item is returned unchanged:
-        `Rows.gold_error` reports it.
+        The item is an id, title or text, a list that begins with one (HotpotQA's facts), a list of
+        alternative ids (AutoRAG), or an object with one as a field. A title or text that several
+        documents share is returned as it is, and so is an unknown item, which `Rows.gold_error`
+        reports.
         """
         ids = [*map(str, item)] if isinstance(item, list) else []
         if len(ids) > 1 and self.rows.documents.keys() >= {*ids}:

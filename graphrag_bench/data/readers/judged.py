@@ -14,9 +14,9 @@ from graphrag_bench.values import Question
 QRELS, TEST = "qrels", "test"
 COLUMNS = ("query-id", "corpus-id", "score")
 _ENDINGS = (".jsonl", ".tsv")
-"""File endings of judgements; the last one is read if a split has several."""
+"""File endings of relevance judgements; the last one is read if a split has several."""
 Judgement = tuple[Place, str, str, int]
-"""Place, question id, document id and score."""
+"""A relevance judgement: its place, question id, document id and score."""
 
 
 class _Passage(FileRow):
@@ -37,7 +37,7 @@ class _Judgement(FileRow):
 
 
 def qrels_files(folder: Path) -> dict[str, Path]:
-    """Return the file of each split: `qrels/SPLIT.tsv` or `.jsonl`, or with `.gz`."""
+    """Return the judgements file of each split: `qrels/SPLIT.tsv` or `.jsonl`, or with `.gz`."""
     files = sorted((folder / QRELS).glob("[!.]*"))
     names = [(Path(file.name.removesuffix(".gz")), file) for file in files]
     return {
@@ -49,18 +49,17 @@ def qrels_files(folder: Path) -> dict[str, Path]:
 
 
 def beir(corpus: Path, queries: Path, split: str) -> Rows:
-    """Return BEIR's layout: passages and queries (_id, text, title), and graded qrels of a split.
+    """Read a data set in BEIR's layout: passages and queries (_id, text, title), and qrels.
 
-    The questions are the queries of the split's qrels (query-id, corpus-id, score). Raises
-    UserError for an unknown split, a TSV file without header, and two scores of one document.
+    The questions are the queries that the qrels of the split judge (query-id, corpus-id, score).
+    Raises UserError for an unknown split, a TSV file without header, and two scores of one
+    document.
     """
     splits = qrels_files(corpus.parent)
     if not splits:
         raise UserError(f"No file '{corpus.parent / QRELS / split}.tsv'.")
     if split not in splits:
-        raise unknown(
-            f"file '{corpus.parent / QRELS}/SPLIT.tsv' with dataset.split =", split, splits
-        )
+        raise unknown(f"dataset.split in '{corpus.parent / QRELS}':", split, splits)
     if ".tsv" in splits[split].suffixes:
         first = read_text(splits[split]).partition("\n")[0].strip("\r")
         if not {*COLUMNS} <= {one.strip('"') for one in first.split("\t")}:
@@ -81,9 +80,9 @@ def beir(corpus: Path, queries: Path, split: str) -> Rows:
 
 
 def ir_datasets(name: str) -> Rows:
-    """Return a set of ir_datasets, e.g. `beir/scifact/test`; the package downloads it.
+    """Read a data set of ir_datasets, e.g. `beir/scifact/test`, which the package downloads.
 
-    Raises UserError without the package, for an unknown name, for a set without documents,
+    Raises UserError if the package is missing, for an unknown name, for a set without documents,
     queries or qrels, and for a failed download.
     """
     try:
@@ -121,10 +120,7 @@ def _add_judged(
     judgements: Iterable[Judgement],
     source: str,
 ) -> Rows:
-    """Add the judged questions; documents with a score of at least 1 are their evidence.
-
-    A message has the numbers of queries and judgements that are left out.
-    """
+    """Add the judged questions; documents with a score of at least 1 are their evidence."""
     scores: dict[str, dict[str, int]] = {}
     for place, query, document, score in judgements:
         if scores.setdefault(query, {}).setdefault(document, score) != score:

@@ -1,7 +1,8 @@
 """Readers of questions over many passages: MuSiQue, HotpotQA, 2WikiMultihopQA, PopQA, ...
 
-HippoRAG's folders have a corpus (`corpus.json`: title, text) and a file of questions. If both names
-are the same file (the original publication's format), the corpus is the passages of all questions.
+A folder of HippoRAG has a corpus (`corpus.json`: title, text) and a file of questions. In the files
+of the original publications, which are corpus and questions in one, the corpus is the passages of
+all questions.
 """
 
 import json
@@ -33,7 +34,7 @@ class _Passage(FileRow):
 
 
 class _PassageRows(Rows):
-    """Documents with row numbers as ids, looked up by title and text without white space."""
+    """Rows whose documents are numbered, and are looked up by title and text."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -41,7 +42,7 @@ class _PassageRows(Rows):
 
     @classmethod
     def numbered(cls, corpus: Path) -> "_PassageRows":
-        """Read a file of passages; of equal passages, a lookup finds the last."""
+        """Read a file of passages; if passages are equal, the last one is found by a lookup."""
         rows = cls()
         for place, passage in records(corpus, _Passage):
             rows.ids[passage.content] = rows.add_numbered(place, passage.title, passage.text)
@@ -51,7 +52,7 @@ class _PassageRows(Rows):
     def of(
         cls, corpus: Path, questions: Path, passages: Iterable[tuple[str, _Passage]]
     ) -> "_PassageRows":
-        """Read the corpus, or the questions' distinct `passages` if both are the same file."""
+        """Read the corpus, or take the distinct `passages` if it is also the questions file."""
         if corpus != questions:
             return cls.numbered(corpus)
         rows = cls()
@@ -62,7 +63,7 @@ class _PassageRows(Rows):
         return rows
 
     def evidence(self, passages: Iterable[_Passage]) -> tuple[str, ...]:
-        """Return the distinct ids of passages."""
+        """Return the distinct document ids of passages."""
         absent = "(paragraph not in corpus)"
         return not_blank([self.ids.get(one.content, f"{one.title} {absent}") for one in passages])
 
@@ -88,7 +89,7 @@ class _MusiqueQuestion(_Answered):
 
 
 def musique(corpus: Path, questions: Path) -> Rows:
-    """Return MuSiQue; the evidence is the supporting `paragraphs`.
+    """Read MuSiQue; the evidence is the supporting `paragraphs`.
 
     In `musique_ans_v1.0_dev.jsonl` the corpus is the paragraphs of all questions.
     Source: Trivedi et al. 2022; lines of id, paragraphs, question, question_decomposition, answer.
@@ -121,7 +122,7 @@ class _HotpotQuestion(_Answered):
 
 
 def hotpotqa(corpus: Path, questions: Path) -> Rows:
-    """Return HotpotQA or 2WikiMultihopQA; the evidence is the titles of `supporting_facts`.
+    """Read HotpotQA or 2WikiMultihopQA; the evidence is the titles of `supporting_facts`.
 
     The text decides between passages of the same title. In `dev.json`,
     `hotpot_dev_distractor_v1.json` and the hub's parquet files the corpus is the passages of all
@@ -184,7 +185,7 @@ class _PopQuestion(FileRow):
 
 
 def popqa(corpus: Path, questions: Path) -> Rows:
-    """Return PopQA over a corpus, in HippoRAG's folder layout or from `popQA.tsv`.
+    """Read PopQA, in HippoRAG's folder layout or from `popQA.tsv`.
 
     A paragraph is evidence unless `is_supporting` is false. The published table has no paragraphs:
     its questions have no evidence, and the corpus is your own. Source: Mallen et al. 2023; sampled,
@@ -206,7 +207,7 @@ class _NaturalQuestion(FileRow):
 
 
 def nq(corpus: Path, questions: Path) -> Rows:
-    """Return Natural Questions over a corpus, in HippoRAG's folder layout; ids are row numbers.
+    """Read Natural Questions, in HippoRAG's folder layout; ids are row numbers.
 
     The evidence is the supporting `contexts`. Source: Kwiatkowski et al. 2019; sampled,
     with passages, by Gutiérrez et al. 2025 (HippoRAG 2).
@@ -240,7 +241,7 @@ def _sub_answers(pairs: Iterable[_Pair]) -> tuple[tuple[str, ...], ...]:
 
 
 def alce_asqa(corpus: Path, questions: Path) -> Rows:
-    """Return ASQA in ALCE's format; the corpus is the passages that ALCE retrieved.
+    """Read ASQA in ALCE's format; the corpus is the passages that ALCE retrieved.
 
     `sub_answers` are the short answers of each question-answer pair, and `answers` all short
     answers. There is no evidence. Source: Gao et al. 2023 (ALCE), file `asqa_eval_gtr_top100.json`;
@@ -272,11 +273,11 @@ class _Query(FileRow):
 
 
 def multihoprag(corpus: Path, questions: Path) -> Rows:
-    """Return MultiHop-RAG: `corpus.json` (news) and `MultiHopRAG.json` (queries); ids are numbers.
+    """Read MultiHop-RAG: `corpus.json` (news) and `MultiHopRAG.json` (queries).
 
-    The evidence is the articles of the facts, found by url or else by title; the facts become
-    spans. A null query has no evidence and no spans, and its answer is that the information is
-    insufficient. Queries over n articles have n hops. Source: Tang and Yang 2024.
+    Ids are row numbers. The evidence is the articles of the facts, found by url or else by title;
+    the facts become spans. A null query has no evidence and no spans, and its answer is that the
+    information is insufficient. Queries over n articles have n hops. Source: Tang and Yang 2024.
     """
     rows = _PassageRows()
     by_name: dict[str, str] = {}
@@ -311,11 +312,11 @@ class _ZhouQuestion(FileRow):
 
 
 def zhou2025(corpus: Path, questions: Path) -> Rows:
-    """Return a set in the format of Zhou et al. 2025: Corpus.json and Question.json.
+    """Read a data set in the format of Zhou et al. 2025: Corpus.json and Question.json.
 
-    Lines of title and context, and of question and answer; ids are row numbers. Alternative answers
-    are joined by `|`; the qa_pairs of ASQA become sub-answers. There is no evidence. Source:
-    Data/QueryDataset.py of their repository.
+    The files have lines of title and context, and of question and answer; ids are row numbers.
+    Alternative answers are joined by `|`; the qa_pairs of ASQA become sub-answers. There is no
+    evidence. Source: Data/QueryDataset.py of their repository.
     """
     rows = _PassageRows.numbered(corpus)
     for place, row in records(questions, _ZhouQuestion):
@@ -330,7 +331,7 @@ class _Abstract(FileRow):
 
 
 def ultradomain(corpus: Path, questions: Path) -> Rows:
-    """Return one domain of UltraDomain: lines of `context`, and a list of questions.
+    """Read one domain of UltraDomain: lines of `context`, and a list of questions.
 
     Ids are row numbers, documents have no title, and the questions are abstract.
     """
@@ -350,7 +351,7 @@ class _Published(FileRow):
 
 
 def ultradomain_original(corpus: Path, questions: Path) -> Rows:
-    """Return one domain of UltraDomain as published: lines of input, answers, context and meta.
+    """Read one domain of UltraDomain as published: lines of input, answers, context and meta.
 
     The corpus is the distinct contexts in order, as LightRAG prepares it; ids are row numbers, and
     a question's evidence is its context. Source: Qian et al. 2024 (MemoRAG).

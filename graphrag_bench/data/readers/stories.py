@@ -46,7 +46,7 @@ class _QualitySet(FileRow):
 
 
 def quality(corpus: Path, questions: Path) -> Rows:
-    """Return QuALITY: each line has an article and multiple-choice questions by one writer.
+    """Read QuALITY: each line has an article and multiple-choice questions by one writer.
 
     Two lines have the same article. Types are `hard` and `easy`. Labels count from 1; the test
     split has none. Source: Pang et al. 2022, v1.0.1 (htmlstripped files).
@@ -82,7 +82,7 @@ class _Story(FileRow):
 
 
 def squality(corpus: Path, questions: Path) -> Rows:
-    """Return SQuALITY: each line has a story and five questions, with up to four summaries each.
+    """Read SQuALITY: each line has a story and five questions, with up to four summaries each.
 
     The summaries are the answers. The first question asks about the plot and has the type `plot`.
     All other questions have the type `detail`. Source: Wang et al. 2022, v1.3 (txt files).
@@ -106,7 +106,7 @@ class _Transcript(FileRow):
 
 
 def summscreen(corpus: Path, questions: Path) -> Rows:
-    """Return SummScreen in SCROLLS' format: each line has a transcript (input) and recap (output).
+    """Read SummScreen in SCROLLS' format: each line has a transcript (input) and recap (output).
 
     Every transcript has the same question, `SUMMARISE` (this project). Source: Chen et al. 2022;
     Shaham et al. 2022 (SCROLLS, `summ_screen_fd`).
@@ -128,7 +128,7 @@ class _LongBook(FileRow):
 
 
 def infinitebench(corpus: Path, questions: Path) -> Rows:
-    """Return InfiniteBench's En.QA or En.MC: lines of id, context, input, answer and options.
+    """Read InfiniteBench's En.QA or En.MC: lines of id, context, input, answer and options.
 
     Equal contexts are one book; books are `book-1`, `book-2`, ... in order of appearance. En.MC
     gives the text of the right option. Source: Zhang et al. 2024.
@@ -165,7 +165,7 @@ class _Benchmark(FileRow):
 
 
 def graphragbench(corpus: Path, questions: Path) -> Rows:
-    """Return GraphRAG-Bench: texts (corpus_name, context) and questions (id, source, answer, type).
+    """Read GraphRAG-Bench: texts (corpus_name, context) and questions (id, source, answer, type).
 
     Each text is a scope; `source` names it. `evidence` paraphrases the text, so that it becomes
     `statements` and not spans. A repeated id gets the name of its text as a suffix.
@@ -197,7 +197,7 @@ class _NovelQuestion(FileRow):
 
 
 def novelqa(corpus: Path, questions: Path) -> Rows:
-    """Return NovelQA: novels (`Books/**/*.txt`) and questions (`Data/**/*.json`).
+    """Read NovelQA: novels (`Books/**/*.txt`) and questions (`Data/**/*.json`).
 
     A JSON file has the name of its novel, which is the scope, and a list of questions with QID, or
     an object of questions by QID. Types are the complexities. Only some novels have the right
