@@ -1,4 +1,4 @@
-"""Calls to the build model for many chunks, clusters or nodes."""
+"""Calls to the model that builds graphs, for many chunks, clusters or nodes."""
 
 from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
@@ -17,7 +17,7 @@ MOST_TOKENS = 4096
 """Most tokens of a reply for `max_tokens=null`. Source: Zhou et al. 2025, code 4e87938 (LLMConfig);
 PathRAG, PathCoRAG, HiRAG and PankRAG set no limit."""
 REPLIES, CUT = "replies", "truncated_replies"
-"""Statistics of an extraction: the numbers of replies and of cut replies."""
+"""Names of statistics: the number of replies, and the number cut at their token limit."""
 _MOST_OF_TEXTS = 32_768
 _BESIDE_TEXTS = 200
 """Tokens reserved for the names in a prompt and for differences between tokenizers."""
@@ -28,7 +28,7 @@ Result: TypeAlias = T | UnreadableReply | CallFailed
 
 @dataclass
 class Extractor:
-    """Model that builds a graph, and counts its replies and those cut at the token limit.
+    """Model that builds a graph, with counts of its replies and of those cut at the token limit.
 
     The limit is `max_tokens`. If None, it is 4,096 tokens or the rest of the model's context
     window.
@@ -41,11 +41,11 @@ class Extractor:
     n_cut: int = 0
 
     def limit(self, chat: Chat) -> int:
-        """Return the token limit of the reply to a prompt."""
+        """Return the maximum number of tokens of the reply to a prompt."""
         return self.max_tokens or reply_tokens(self.llm, chat, MOST_TOKENS)
 
     def fits(self, chat: Chat) -> bool:
-        """Return whether prompt and reply fit the context window; true if the window is unknown."""
+        """Return whether prompt and reply fit the model's window; true if the window is unknown."""
         n_tokens = sum(count_tokens(one.content) for one in chat)
         return (window := self.llm.window) is None or n_tokens + self.limit(chat) <= window
 
@@ -58,9 +58,10 @@ class Extractor:
         *,
         retry: bool = True,
     ) -> list[Result[T]]:
-        """Return the value or failure of each reply, as `ask_each` does, and count the replies.
+        """Return what `reading` reads from the reply to each prompt, or the failure of the call.
 
-        Raises UserError with the `advice`, if given, when all replies failed.
+        `items` name what each prompt is about, for messages. If `advice` is given, raises UserError
+        with this advice when all replies failed.
         """
 
         def read(text: str, cut: bool) -> T:
@@ -92,7 +93,7 @@ class Extractor:
         advice: str,
         is_valid: Callable[[str], bool] = bool,
     ) -> list[str | None]:
-        """Return the text of each reply, None for a failed call or an invalid text.
+        """Return the text of the reply to each prompt, None for a failed call or an invalid text.
 
         Each None is counted as a fallback. Raises UserError when all are None.
         """
@@ -110,14 +111,14 @@ class Extractor:
 
     @property
     def statistics(self) -> dict[str, float]:
-        """Numbers of replies and of cut replies."""
+        """The numbers of replies and of replies cut at their token limit."""
         return {REPLIES: self.n_replies, CUT: self.n_cut}
 
 
 def chunk_faults(
     n_chunks: int, *, failed: Set[int], malformed: Set[int], cut: Set[int]
 ) -> dict[str, float]:
-    """Return the numbers of chunks: all, failed, malformed, cut, and with any fault."""
+    """Return statistics: the number of chunks, how many have each fault, and how many have any."""
     return {
         "chunks": n_chunks,
         "failed_chunks": len(failed),
@@ -130,7 +131,11 @@ def chunk_faults(
 def list_faults(
     n_chunks: int, *readings: Mapping[int, ListReply[Any]], malformed: Set[int] = frozenset()
 ) -> dict[str, float]:
-    """Return `chunk_faults` of list replies; chunks with skipped items count as malformed."""
+    """Return the statistics of `chunk_faults` for replies that are lists, by chunk.
+
+    A chunk without a reply in each of the `readings` has failed; a chunk is malformed if an item of
+    a reply was skipped.
+    """
     replies = [(row, reply) for reading in readings for row, reply in reading.items()]
     return chunk_faults(
         n_chunks,
@@ -141,17 +146,17 @@ def list_faults(
 
 
 def chunk_names(chunk_table: ChunkTable) -> list[str]:
-    """Return the first document of each chunk, which messages use as the chunk's name."""
+    """Return a name for each chunk, to show in messages: the id of its first document."""
     return [chunk_table.documents_of(row)[0] for row in range(len(chunk_table))]
 
 
 def failures(results: Sequence[object]) -> list[UnreadableReply | CallFailed]:
-    """Return the results that are failures."""
+    """Return those results that are unreadable replies or failed calls."""
     return [one for one in results if isinstance(one, UnreadableReply | CallFailed)]
 
 
 def require_any_success(step: str, failures: Sequence[object], n_replies: int, advice: str) -> None:
-    """Raise UserError, with the last failure and the advice, when all replies of a step failed."""
+    """Raise UserError, with the last failure and some advice, if all replies of a step failed."""
     if n_replies and len(failures) == n_replies:
         raise UserError(
             f"Step '{step}': none of {n_replies} replies (0%) could be used. Last failure: "
@@ -160,7 +165,7 @@ def require_any_success(step: str, failures: Sequence[object], n_replies: int, a
 
 
 def text_budget(llm: ChatModel, prompt: Prompt, max_tokens: int) -> int:
-    """Return the number of tokens left for texts in the window, besides prompt and reply."""
+    """Return the number of tokens that prompt and reply leave for texts in the model's window."""
     if (window := llm.window) is None:
         return _MOST_OF_TEXTS
     reserve = count_tokens(prompt.text) + max_tokens + _BESIDE_TEXTS

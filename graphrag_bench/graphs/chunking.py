@@ -16,11 +16,11 @@ from graphrag_bench.errors import UserError
 from graphrag_bench.text import count_tokens, token_cuts
 
 _SEPARATORS = re.compile(r"(?<=[\n。．！？.!?\u3000\u200b\t])|(?= )")
-"""Boundaries of pieces. A space belongs to the next word, as in the tokenizer."""
+"""Places at which a text may be cut. A space belongs to the next word, as in the tokenizer."""
 _BETWEEN_DOCUMENTS = "\n\n"
 
 ChunkRow = tuple[str, str, str]
-"""Document id, title and text of a chunk; a chunk of several documents has several rows."""
+"""Document id, title and text of a chunk; a chunk of several documents has a row for each."""
 
 
 @artifact("chunk_table.presplit")
@@ -78,7 +78,7 @@ def separator(
 
 
 def windows(tokens: Sequence[int], size: int, overlap: int) -> Iterator[Sequence[int]]:
-    """Yield the windows of a sequence of tokens; an empty sequence has no window."""
+    """Yield windows of `size` tokens that overlap by `overlap`; without tokens, yield nothing."""
     return (tokens[start : start + size] for start in range(0, len(tokens), size - overlap))
 
 

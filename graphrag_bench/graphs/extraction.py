@@ -36,7 +36,7 @@ ADVICE = (
 CO_OCCURS = "occurs with"
 
 _REPLY_SHARE = 0.75
-"""Tokens of both replies for each token of the chunk: 45 triples of 1,200 tokens take 670."""
+"""Tokens of both replies for each token of the chunk: 1,200 tokens gave 45 triples of 670."""
 
 
 _PLACES = (
@@ -60,17 +60,17 @@ def _row(value: object) -> object:
 
 
 TripleRow = Annotated[list[str], BeforeValidator(_row)]
-"""A triple of a reply: a list [head, relation, tail], or an object with these fields."""
+"""A triple in a model's reply: a list [head, relation, tail], or an object with these fields."""
 
 
 class Entities(BaseModel):
-    """Reply to the entity prompt."""
+    """The model's reply to the prompt that asks for entities."""
 
     named_entities: list[Annotated[str, BeforeValidator(_name)]]
 
 
 class Triples(BaseModel):
-    """Reply to the triple prompt."""
+    """The model's reply to the prompt that asks for triples."""
 
     triples: list[TripleRow]
 
@@ -222,14 +222,10 @@ def llm_extraction(
 
 
 def valid_triples(written: Sequence[Sequence[str]]) -> tuple[Triple, ...]:
-    """Return the triples of non-empty texts whose head and tail are names."""
-    whole = (
-        Triple(row[0], row[1], row[2])
-        for row in written
-        if len(row) == 3 and all(map(str.strip, row))
-    )
+    """Return the rows that are triples: three texts, the first and last of which are names."""
+    rows = (row for row in written if len(row) == 3 and all(map(str.strip, row)))
     return tuple(
-        one
-        for one in whole
-        if not is_placeholder_name(one.head) and not is_placeholder_name(one.tail)
+        Triple(head, relation, tail)
+        for head, relation, tail in rows
+        if not is_placeholder_name(head) and not is_placeholder_name(tail)
     )

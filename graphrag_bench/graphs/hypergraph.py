@@ -1,4 +1,7 @@
-"""Builders of hypergraphs from n-ary facts, stored as bipartite graphs."""
+"""Builders of hypergraphs, whose hyperedges are facts about several entities.
+
+A hypergraph is stored as a bipartite graph of entities and hyperedges.
+"""
 
 from collections import defaultdict
 from collections.abc import Sequence
@@ -29,7 +32,7 @@ NAMES = "names"
 PROVIDES = frozenset({"node.name", "node.type", "node.description", "relationship.weight"})
 _WHOLE = 10.0
 _LEAST_WEIGHT = 0.1
-"""Least weight of an edge, so that walks can take edges of incomplete facts."""
+"""Lowest weight of an edge, so that random walks can take the edges of incomplete facts."""
 
 
 @artifact("graph.hypergraph", provides=PROVIDES)

@@ -25,9 +25,9 @@ from graphrag_bench.text import normalise_name
 from graphrag_bench.values import DECIMALS, FloatArray, IntArray
 
 FactCount = Literal["read", "chunk"]
-"""Whether a fact counts each time it is read, or once for each chunk."""
+"""Whether a fact counts each time it is extracted, or once for each chunk."""
 Titles = Literal["off", "about"]
-"""Whether the title of a passage is an entity joined with all its entities."""
+"""`about`: the title of a passage is an entity, joined with all entities of the passage."""
 KG_ATTRIBUTES = frozenset({"node.name", "relationship.name", "relationship.weight"})
 SYNONYM = "synonym of"
 
@@ -47,15 +47,10 @@ def kg(*, extraction: Extraction, chunk_table: ChunkTable, titles: Titles = "off
     return fact_graph(with_titles(extraction, chunk_table, titles), len(chunk_table))
 
 
-def node_rows(extraction: Extraction, *, signs: bool = True) -> dict[str, int]:
-    """Return the rows of normalised node names, in order of first appearance."""
-    return _merged(extraction, "read", signs).nodes
-
-
 def fact_graph(
     extraction: Extraction, n_chunks: int, *, counted: FactCount = "read", signs: bool = True
 ) -> Graph:
-    """Return the graph of an extraction; raises UserError for a graph without nodes."""
+    """Return the knowledge graph of extracted triples; raises UserError if it has no nodes."""
     merger = _merged(extraction, counted, signs)
     if not merger.nodes:
         raise UserError(f"{NO_ENTITIES}To build without a model, set build.extraction=nlp.")
@@ -84,8 +79,8 @@ def _merged(extraction: Extraction, counted: FactCount, signs: bool) -> Merger:
 def with_titles(extraction: Extraction, chunk_table: ChunkTable, titles: Titles) -> Extraction:
     """Return the extraction with each chunk's title as its first entity, unless `titles` is `off`.
 
-    The title co-occurs with each entity of the chunk that shares no triple with it. An empty
-    extraction stays empty, so that titles do not hide the failure.
+    A triple joins the title with each entity of the chunk that shares no triple with it yet. An
+    empty extraction stays empty, so that titles do not hide a failed extraction.
     """
     if titles == "off" or not any(row.entities or row.triples for row in extraction.rows):
         return extraction
@@ -124,8 +119,8 @@ def name_index(
     signs: bool = True,
 ) -> VectorIndex:
     """Vectors of the node names of a knowledge graph with the same settings, in node order."""
-    names = list(node_rows(with_titles(extraction, chunk_table, titles), signs=signs))
-    return index_texts(names, embedder, progress, "node names")
+    merger = _merged(with_titles(extraction, chunk_table, titles), "read", signs)
+    return index_texts(list(merger.nodes), embedder, progress, "node names")
 
 
 @artifact("graph.kg_synonymy", provides=KG_ATTRIBUTES)
@@ -174,7 +169,7 @@ def kg_synonymy(
 def synonym_pairs(
     vectors: Vectors, per_node: int, threshold: float, progress: Progress
 ) -> tuple[IntArray, FloatArray]:
-    """Return pairs of similar vectors, coded as low * n + high, ascending, and their cosines.
+    """Return pairs of similar vectors among n, coded as low * n + high, ascending, and cosines.
 
     Each vector, of length 1, is compared with the `per_node` vectors nearest to it, ties by lower
     row. Pairs with a cosine at or above the threshold are kept. Cosines are rounded to 6 decimals.
@@ -218,7 +213,7 @@ def synonym_pairs(
 _SLACK = 1e-5
 """More than the rounding error of a cosine."""
 _FEW = 100
-"""Pairs a vector that are worth a product of their own."""
+"""The most pairs for each vector whose cosines are computed one by one."""
 
 
 def _at_once(n: int) -> int:
@@ -227,9 +222,9 @@ def _at_once(n: int) -> int:
 
 
 def _shortened(vectors: Vectors) -> Vectors:
-    """Return vectors of a quarter of the length whose products are at least those of the vectors.
+    """Return shorter vectors, whose products are upper bounds of the products of the vectors.
 
-    The last number is the length of what the main directions leave of the vector.
+    They have a quarter of the dimensions, and the length of what these leave out as the last.
     """
     main = np.linalg.eigh(vectors.T @ vectors)[1][:, -(vectors.shape[1] // 4) :]
     inside = vectors @ main
@@ -251,9 +246,9 @@ def _cosines(vectors: Vectors, rows: IntArray, others: IntArray) -> Vectors:
 def add_relationships(
     graph: Graph, source: IntArray, target: IntArray, weight: FloatArray, relation: str
 ) -> Graph:
-    """Return the graph with additional relationships of one name, without chunks.
+    """Return the graph with more relationships, which all have one name and belong to no chunk.
 
-    Relationships named `SYNONYM` are synonymy edges.
+    Relationships named `SYNONYM` are marked as synonymy edges.
     """
     from scipy.sparse import csr_matrix, vstack
 
@@ -305,7 +300,7 @@ def subgraph_graph(*, corpus: Dataset, chunk_table: ChunkTable) -> Graph:
 
 @artifact("extraction.subgraphs")
 def subgraph_extraction(*, corpus: Dataset, chunk_table: ChunkTable) -> Extraction:
-    """Triples of the data set by chunk, for graphs with normalised names.
+    """Triples that the data set gives for each chunk, for graphs with normalised names.
 
     Raises UserError for a data set without triples, and when a document has more than one chunk.
     """

@@ -20,11 +20,12 @@ NO_ENTITIES = (
 
 
 class Merger:
-    """Collector of mentions, merged into nodes and relationships in order of first mention.
+    """Collector of the entities and relationships that texts mention, which become a graph.
 
-    A node is a normalised name; without `signs` the name keeps only letters and digits. A
-    relationship is an unordered pair of nodes, or with `named` a triple (head, name, tail). `nodes`
-    and `relationships` map to rows; `keywords` are pairs of a relationship row and a keyword.
+    Each distinct normalised name becomes a node; without `signs` names keep only letters and
+    digits. Each unordered pair of nodes becomes a relationship, or with `named` each triple (head,
+    name, tail). `nodes` and `relationships` map these to rows, in order of first mention.
+    `keywords` are pairs of a relationship row and a keyword.
     """
 
     def __init__(self, *, named: bool = False, signs: bool = True) -> None:
@@ -47,7 +48,7 @@ class Merger:
     def node(
         self, name: str, kind: str = "", description: str = "", chunks: Sequence[int] = ()
     ) -> int | None:
-        """Add a mention of a node and return its row; None for a name that normalises to ""."""
+        """Add a mention of an entity and return its node; None if its normalised name is empty."""
         if not (normal := self.normalised(name)):
             return None
         row = self.nodes.setdefault(normal, len(self.nodes))
@@ -69,7 +70,7 @@ class Merger:
         weight: float = 1.0,
         chunks: Sequence[int] = (),
     ) -> None:
-        """Add a mention of a relationship and its ends; loops and empty names are ignored."""
+        """Add a mention of a relationship and its two nodes; loops and empty names are ignored."""
         if not self.normalised(source) or not self.normalised(target):
             return
         head, tail = self.node(source, chunks=chunks), self.node(target, chunks=chunks)
@@ -94,7 +95,7 @@ class Merger:
             self._stated.append((row, name, value, chunks))
 
     def normalised(self, name: str) -> str:
-        """Return the normalised name, cached."""
+        """Return the normal form of a name, which is computed once."""
         if name not in self._normal:
             self._normal[name] = self._normalise(name)
         return self._normal[name]
@@ -107,13 +108,13 @@ class Merger:
         attributes: bool = False,
         most_tokens: int | None = None,
     ) -> Graph:
-        """Return the merged graph, with optional keywords, or attributes and types.
+        """Return the graph of all mentions, if wanted with keywords, or with attributes and types.
 
-        Graphs of unnamed relationships have descriptions. The type of a node is its most frequent
-        type; ties go to the first. A description joins the distinct descriptions of the mentions,
-        sorted, with spaces, up to `most_tokens` but at least one. Keywords are joined by ", " in
-        order of first mention. Weights are summed. A relationship has the direction of its first
-        mention.
+        If relationships are unnamed, nodes have types, and nodes and relationships descriptions.
+        The type of a node is its most frequent type; ties go to the first. A description joins the
+        distinct descriptions of the mentions, sorted, up to `most_tokens` but at least one.
+        Distinct keywords are joined by ", " in order of first mention, and weights are summed. A
+        relationship has the direction of its first mention.
         """
         n, n_rows = len(self.nodes), len(self.relationships)
         ends, described = np.array(self._ends, np.int64).reshape(-1, 2), not self.named
@@ -128,7 +129,9 @@ class Merger:
                 list(self.nodes),
                 relations=self._relations,
             ),
-            types=Texts.of(list(map(_most_frequent, kinds))) if described or attributes else None,
+            types=Texts.of([Counter(one).most_common(1)[0][0] if one else "" for one in kinds])
+            if described or attributes
+            else None,
             descriptions=_join_texts(self._descriptions, n, most_tokens) if described else None,
             facts=_join_texts(self._facts, n_rows, most_tokens) if described else None,
             keywords=Texts.of([", ".join(dict.fromkeys(one)) for one in themes])
@@ -140,12 +143,8 @@ class Merger:
         )
 
 
-def _most_frequent(kinds: Sequence[str]) -> str:
-    return Counter(kinds).most_common(1)[0][0] if kinds else ""
-
-
 def group_by_row(notes: Iterable[tuple[int, str]], n_rows: int) -> list[list[str]]:
-    """Group texts by row, keeping the order of the texts."""
+    """Return the texts of each row, in their order, given (row, text) pairs."""
     groups: list[list[str]] = [[] for _ in range(n_rows)]
     for row, text in notes:
         groups[row].append(text)
@@ -160,7 +159,7 @@ def _join_texts(
 
 
 def first_fitting(texts: Sequence[str], most_tokens: int | None) -> list[str]:
-    """Return the first distinct texts that fit `most_tokens`, at least one (None: all)."""
+    """Return the first distinct texts that fit `most_tokens` together, at least one (None: all)."""
     distinct = list(dict.fromkeys(texts))
     if most_tokens is None:
         return distinct

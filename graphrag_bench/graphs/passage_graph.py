@@ -20,7 +20,7 @@ from graphrag_bench.values import IntArray
 
 PASSAGE_ATTRIBUTES = frozenset({"node.description", "relationship.name", "relationship.weight"})
 MAX_DF = 500
-"""Only matters in large sets: the most frequent name of 1,890 MuSiQue passages is in 321."""
+"""Default limit. It matters only in large sets: no name is in more than 321 of 1,890 passages."""
 
 
 @artifact("graph.passage", provides=PASSAGE_ATTRIBUTES)
@@ -32,8 +32,8 @@ def passage(
     Node i is chunk i, described by the passage. The name of an edge lists the shared entities in
     order of first appearance; its weight is their number. Entities are the title and the named
     entities of a passage, without numbers and dates, by normalised name. Entities in more than
-    `max_df` passages (None: no limit) are ignored, as an entity of m passages gives m (m - 1) / 2
-    edges. The statistics count all entities and the ignored entities.
+    `max_df` passages (None: no limit) are ignored, because an entity of m passages gives
+    m (m - 1) / 2 edges. The statistics count all entities and the ignored entities.
     Source: KGP (Wang et al. 2024); Zhou et al. 2025, section 4 and their report, B.8 ("at least";
     the paper itself says "larger than").
     Deviation: passages are linked by spaCy's entities and equal names, where the released code asks
@@ -62,7 +62,10 @@ def passage(
 
 
 def chunks_as_nodes(n: int, ends: IntArray, weight: ArrayLike, relations: Texts) -> Graph:
-    """Return a graph whose node i is chunk i; edges `ends` (2, m) are in the chunks they join."""
+    """Return the graph whose node i is chunk i, and whose m edges join the chunks `ends` (2, m).
+
+    An edge belongs to both chunks that it joins.
+    """
     every, m = np.arange(n), ends.shape[1]
     of_edges = bool_csr(np.repeat(np.arange(m), 2), ends.T.ravel(), (m, n))
     names = [f"chunk {row}" for row in range(n)]

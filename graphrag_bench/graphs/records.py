@@ -1,4 +1,7 @@
-"""Parse delimited records of entities, relationships and facts in model replies."""
+"""Parse model replies in which entities, relationships and facts are delimited records.
+
+An example of a record is `("entity"<|>Ada Marsh<|>person<|>The founder of the observatory.)`.
+"""
 
 import re
 from collections.abc import Iterator
@@ -11,7 +14,7 @@ from graphrag_bench.text import is_placeholder_name, normalise_name
 from graphrag_bench.values import unique
 
 _COMPLETE = 10.0
-"""Highest completeness of a fact, and the default."""
+"""Highest completeness of a fact, which is also the default."""
 _NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)")
 _ECHOES = frozenset({"description", "entity_description", "relationship_description"})
 """Descriptions of records that a model copied from the format's template."""
@@ -54,9 +57,10 @@ Record = EntityRecord | RelationshipRecord | FactRecord
 
 @dataclass(frozen=True)
 class RecordReply:
-    """The records of a reply, and its numbers of malformed records and negative strengths.
+    """The records of a model's reply.
 
-    `cut` marks a reply that ended at its token limit.
+    `malformed` and `negative` count the records that cannot be read, and those with a strength
+    below 0. `cut` marks a reply that ended at its token limit.
     """
 
     text: str
@@ -133,19 +137,19 @@ def read_facts(text: str, cut: bool, *, purpose: str) -> RecordReply:
 
 
 def drops_records(reply: RecordReply, earlier: str) -> bool:
-    """Return whether a corrected reply lost the records that the first reply seemed to have."""
+    """Return whether a corrected reply has no records but the first reply seemed to have some."""
     return not reply.records and not resembles_no_record(earlier)
 
 
 def resembles_no_record(text: str) -> bool:
-    """Return whether a reply has at most one line and nothing that resembles a record."""
+    """Return whether a reply is a single line without anything that resembles a record."""
     words = _END.sub("", text).strip()
     like = r"[|｜{}\t]|&lt;|\\t|[(\[\"'“]\s*(entity|relation|fact)"
     return "\n" not in words and not re.search(like, words, re.IGNORECASE)
 
 
 def _checked(reply: RecordReply, purpose: str, *, says_none: bool) -> RecordReply:
-    """Return a reply that has records, or only says that there are none; raises UnreadableReply."""
+    """Return the reply if it has records or says that there are none; raises UnreadableReply."""
     if reply.records or (says_none and not reply.malformed):
         return reply
     rest, n_ends = _END.subn("", reply.text)
@@ -160,7 +164,7 @@ def _is_echo(fields: list[str]) -> bool:
 
 
 def _records(text: str, cut: bool) -> Iterator[list[str]]:
-    """Yield kind and fields of each record; the kind is "" if unknown."""
+    """Yield kind and fields of each record; the kind is "" where only a delimiter was found."""
     heads = [head for head in _HEAD.finditer(text) if _begins(text, head)]
     starts = [head.start() for head in heads] + [len(text)]
     if re.search(_FIELD, text[: starts[0]], re.IGNORECASE):

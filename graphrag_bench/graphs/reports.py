@@ -1,4 +1,4 @@
-"""Builders of community reports: central sentences, or texts by the build model."""
+"""Builders of community reports, made of central sentences or written by a language model."""
 
 import csv
 import io
@@ -16,14 +16,8 @@ from graphrag_bench.contract import artifact
 from graphrag_bench.embedding.embedder import Embedder
 from graphrag_bench.errors import UnreadableReply
 from graphrag_bench.expected import Sizes, template_tokens
+from graphrag_bench.graphs import sentences
 from graphrag_bench.graphs.build_calls import require_any_success
-from graphrag_bench.graphs.sentences import (
-    Sentences,
-    chunks_of,
-    over_limit,
-    sentence_chunks,
-    split_sentences,
-)
 from graphrag_bench.llm.calls import CallFailed
 from graphrag_bench.llm.chat import ChatModel
 from graphrag_bench.llm.structured import ask_each, json_format, or_fallback
@@ -46,7 +40,7 @@ _UNKNOWN_WINDOW = 8192
 _RESERVE = 64
 _TOKENS_OF_COMMUNITY = 400
 _AT_ONCE = 500
-"""Prompts in memory at a time, at most 24 MB."""
+"""Number of prompts in memory at a time, at most 24 MB."""
 _IN_TITLE = 3
 _HEADS = {
     "Reports": "id,report,rating,importance",
@@ -82,7 +76,8 @@ def extractive(
             texts_of.setdefault(member, []).append(text)
     wanted = [(texts, SUMMARY_TOKENS) for texts in every]
     wanted += [(own, FINDING_TOKENS) for texts_of in by_member for own in texts_of.values()]
-    known = Sentences.of(chain(*every), embedder, progress, among=over_limit(wanted))
+    among = sentences.over_limit(wanted)
+    known = sentences.Sentences.of(chain(*every), embedder, progress, among=among)
     titles = [contents.title(row) for row in rows]
     texts = []
     for row in rows:
@@ -99,37 +94,36 @@ def extractive(
 
 def _chunks(graph: Graph, communities: Communities, texts: Sequence[str]) -> Any:
     columns = [one for one in (graph.node_fragments, graph.fact_fragments) if one]
-    known = sentence_chunks(pair for fragments in columns for pair in fragments.pairs())
+    known = sentences.sentence_chunks(pair for one in columns for pair in one.pairs())
     own = (row_ids(communities.chunks, row).tolist() for row in range(len(communities)))
-    of_texts = (set(chunks_of(text, known)) for text in texts)
+    of_texts = (set(sentences.chunks_of(text, known)) for text in texts)
     return incidence(map(set.intersection, of_texts, map(set, own)), graph.n_chunks)
 
 
 def report_text(blocks: Sequence[tuple[str, str]]) -> str:
-    """Return the headings and texts of a report, separated by blank lines."""
+    """Return a report as one text, given its (heading, text) pairs."""
     lines = []
     for number, (heading, text) in enumerate(blocks):
-        lines.append(f"{'##' if number else '#'} {heading}")
-        lines.append(text)
-    return "\n\n".join(line for line in lines if line)
+        lines += [f"{'##' if number else '#'} {heading}", text]
+    return "\n\n".join(filter(None, lines))
 
 
 def coverage(communities: Communities) -> FloatArray:
-    """Return community ratings by occurrence and size, float64 (n,) in 0..10, one decimal."""
+    """Return how much of the corpus each community covers, as a rating in 0..10, one decimal."""
     sizes = np.log1p(np.diff(communities.nodes.indptr).astype(np.float64))
     sizes = sizes / max(sizes.max(initial=0.0), 1.0)
     return np.asarray(np.round(5.0 * communities.occurrence + 5.0 * sizes, 1), np.float64)
 
 
 class Finding(BaseModel):
-    """A finding of a report."""
+    """A finding of a community report."""
 
     summary: str
     explanation: str = ""
 
 
 class Report(BaseModel):
-    """Reply to the report prompt; a finding that is plain text becomes a heading."""
+    """The model's reply to the report prompt; a finding that is plain text becomes a heading."""
 
     title: str
     summary: str
@@ -151,7 +145,7 @@ class Report(BaseModel):
 
     @property
     def text(self) -> str:
-        """Title, summary and findings as one text."""
+        """The report as one text: title, summary and findings."""
         findings = ((finding.summary, finding.explanation) for finding in self.findings)
         return report_text([(self.title, self.summary), *findings])
 
@@ -177,7 +171,7 @@ def llm_reports(
     report_prompt: Prompt = REPORT,
     max_tokens: PositiveInt = 1500,
 ) -> Reports:
-    """Reports by the build model, one call for each community.
+    """Reports that the build model writes, with one call for each community.
 
     The prompt holds tables of the members and of the relationships that touch them, within 0.6 of
     the model's window (8,192 tokens if unknown) and 12,000 tokens. Levels go from fine to coarse,
@@ -231,10 +225,10 @@ def _batches(communities: Communities) -> Iterator[list[int]]:
 
 
 class Contents:
-    """Names, descriptions and relationships of communities, for titles, sentences and tables.
+    """What reports can say about communities: their members and relationships, with texts.
 
-    `facts` are the descriptions of relationships, else their names and relation. `parts` are the
-    child communities of a community, ascending.
+    `facts` are the descriptions of relationships, else head, relation and tail as a text. `parts`
+    are the child communities of a community, ascending.
     """
 
     def __init__(self, graph: Graph, communities: Communities) -> None:
@@ -261,7 +255,7 @@ class Contents:
         return sorted(members, key=lambda node: (-self.degree[node], self.names[node]))
 
     def relationships(self, community: int) -> list[int]:
-        """Return the relationships of a community, highest rank first; ties by names, then fact."""
+        """Return the relationships that touch a community, highest rank first; ties by texts."""
         nodes = row_ids(self.communities.nodes, community)
         members = set(nodes.tolist())
 
@@ -272,28 +266,30 @@ class Contents:
         return sorted(self.graph.relationships_at(nodes).tolist(), key=place)
 
     def rank(self, row: int, members: set[int]) -> int:
-        """Return the summed degree of the ends of a relationship that are members."""
+        """Return the rank of a relationship: the sum of the degrees of its ends in `members`."""
         return sum(self.degree[end] for end in self.ends[row] if end in members)
 
     def title(self, community: int) -> str:
-        """Return the names of the three most connected members."""
+        """Return the names of the three most connected members of a community, joined by commas."""
         return ", ".join(self.names[node] for node in self.members(community)[:_IN_TITLE])
 
     def sentences(self, community: int, most: int) -> list[tuple[int, str]]:
-        """Return at most `most` pairs of member and sentence, interleaved by member.
+        """Return at most `most` sentences about a community, each after the member it is about.
 
-        Sentences of relationships within the community come last in each turn.
+        They are taken in turns: a sentence of each member's description, then a sentence of a
+        relationship within the community, and so on.
         """
         members = self.members(community)
         inside = set(members)
         lists: list[Sequence[tuple[int, str]]] = [
-            [(member, text) for text in split_sentences(self.descriptions[member])][:most]
+            [(member, text) for text in sentences.split_sentences(self.descriptions[member])][:most]
             for member in members[:most]
         ]
         inner: list[tuple[int, str]] = []
         for row in self.relationships(community):
             if inside.issuperset(self.ends[row]) and len(inner) < most:
-                inner += [(self.ends[row][0], text) for text in split_sentences(self.facts[row])]
+                texts = sentences.split_sentences(self.facts[row])
+                inner += [(self.ends[row][0], text) for text in texts]
         turns = (pair for turn in zip_longest(*lists, inner[:most]) for pair in turn if pair)
         return list(dict.fromkeys(turns))[:most]
 
@@ -301,14 +297,14 @@ class Contents:
 def report_tables(
     contents: Contents, community: int, texts: Sequence[str], ratings: FloatArray, budget: int
 ) -> str:
-    """Return a table of entities by degree and a table of relationships by rank.
+    """Return the tables for a report prompt: entities by degree, and relationships by rank.
 
-    Each table gets half of the budget.
-    If that cuts rows off, reports on parts of the community (`texts` and `ratings` by community)
-    come first, the largest occurrence first (ties by text), as many as fit. The occurrence is the
-    share of the community's chunks that the part has. The rest of the budget is for entities and
-    relationships, those outside the reported parts first. Only whole rows are included. The tables
-    depend on the members alone, not on their row numbers.
+    Each table gets half of the budget. If rows do not fit, a table of reports on parts of the
+    community comes first (`texts` and `ratings` by community), with as many reports as fit, the
+    largest occurrence first (ties by text). The occurrence of a part is its share of the
+    community's chunks. The rest of the budget is for entities and relationships, those outside the
+    reported parts first. Only whole rows are included. The tables depend on the members alone, not
+    on their row numbers.
     Source: GraphRAG (Edge et al. 2024), section 3.1.5, as nano-graphrag packs it.
     Deviation: nano-graphrag numbers reports by community, divides occurrence by the largest of all
     communities, and counts neighbours outside the community in a rank.

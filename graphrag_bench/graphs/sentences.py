@@ -1,4 +1,4 @@
-"""Sentences: tagging by spaCy, splitting by rules, and selection for extractive summaries."""
+"""Sentences of texts: tag them with spaCy, split texts by rules, and select central sentences."""
 
 import re
 from collections.abc import Collection, Container, Iterable, Iterator, Mapping, Sequence
@@ -27,7 +27,7 @@ _SAME = 0.9
 def read_chunks(
     chunk_table: ChunkTable, nlp: Nlp, progress: Progress
 ) -> Iterator[tuple[str, list[Sentence]]]:
-    """Yield the title and the tagged sentences of each chunk."""
+    """Yield the title of each chunk, and its sentences as spaCy tags them."""
     texts = list(chunk_table.texts)
     with progress.task("reading sentences", len(texts)) as advance:
         for row, sentences in enumerate(nlp.sentences(texts)):
@@ -36,15 +36,15 @@ def read_chunks(
 
 
 def named_entities(sentence: Sentence) -> list[str]:
-    """Return the named entities of a sentence in order, without numbers, amounts and dates."""
+    """Return the named entities of a sentence, in order, except numbers, amounts and dates."""
     return [name for name, label in sentence.entities if label not in NUMERIC]
 
 
 def co_occurring(names: Sequence[str], title: str) -> list[tuple[str, str]]:
-    """Return the co-occurring pairs of the distinct entities of a sentence.
+    """Return the pairs of entities that count as related because one sentence names both.
 
-    These are all pairs if there are at most 8 entities, and the pairs of the passage's `title` with
-    each entity if the sentence does not name the title.
+    `names` are the distinct entities of the sentence. If there are at most 8, all pairs count. If
+    the sentence does not name the passage's `title`, the title is paired with each entity.
     """
     pairs = list(combinations(names, 2)) if len(names) <= _MOST_TOGETHER else []
     if title and title not in names:
@@ -53,7 +53,7 @@ def co_occurring(names: Sequence[str], title: str) -> list[tuple[str, str]]:
 
 
 def relations_between(sentence: Sentence, subject: str, names: set[str]) -> Iterator[Triple]:
-    """Yield the relations between `names`; `subject` replaces personal pronouns as subjects."""
+    """Yield the relations of a sentence between `names`; `subject` replaces personal pronouns."""
     for relation in sentence.relations:
         head, tail = (
             subject if part in sentence.pronouns else part
@@ -76,14 +76,14 @@ def split_sentences(text: str) -> list[str]:
 
 
 def vectors_of(texts: Sequence[str], embedder: Embedder, progress: Progress, label: str) -> Vectors:
-    """Return the vectors of texts, float32 (n, dimension), with a progress bar."""
+    """Return the vectors of texts, float32 (n, dimension), and show the progress."""
     with progress.task(label, len(set(texts))) as advance:
         return encode_in_blocks(texts, embedder, advance)
 
 
 @dataclass(frozen=True, eq=False)
 class Sentences:
-    """Distinct sentences with unit vectors and numbers of tokens."""
+    """Distinct sentences with their unit vectors and numbers of tokens."""
 
     texts: tuple[str, ...]
     vectors: Vectors
@@ -98,9 +98,9 @@ class Sentences:
         *,
         among: Container[str] | None = None,
     ) -> "Sentences":
-        """Return the distinct sentences in order, embedded by their first 48 words.
+        """Return the distinct sentences in order; their vectors embed their first 48 words.
 
-        Sentences that are not in `among`, if given, have vectors of zeros.
+        If `among` is given, other sentences are not embedded and have vectors of zeros.
         """
         distinct = tuple(dict.fromkeys(texts))
         rows = [row for row, text in enumerate(distinct) if among is None or text in among]
@@ -110,7 +110,7 @@ class Sentences:
         return cls(distinct, vectors, tuple(count_tokens(text) for text in distinct))
 
     def central(self, rows: Sequence[int], max_tokens: int) -> list[int]:
-        """Return the most central sentences in their original order, at most `max_tokens` in total.
+        """Return the most central of some sentences, in order, with at most `max_tokens` in total.
 
         All are returned if they fit, and at least one. Centrality is the mean cosine to all
         sentences, ties to the first. Sentences below four words are skipped unless all are shorter.
@@ -134,7 +134,7 @@ class Sentences:
         return [pool[place] for place in sorted(chosen)]
 
     def summary(self, texts: Sequence[str], max_tokens: int) -> str:
-        """Return the most central sentences as a text of at most `max_tokens`."""
+        """Return the most central of some sentences as a text of at most `max_tokens`."""
         rows = self.central([self._row_of[text] for text in texts], max_tokens)
         return self.joined(rows, max_tokens)
 
@@ -143,14 +143,14 @@ class Sentences:
         return {text: row for row, text in enumerate(self.texts)}
 
     def joined(self, rows: Sequence[int], max_tokens: int) -> str:
-        """Return sentences as a text of at most `max_tokens`."""
+        """Return some sentences as one text, cut at `max_tokens`."""
         text = " ".join(self.texts[row] for row in rows)
         fits = sum(self.n_tokens[row] for row in rows) <= max_tokens
         return text if fits else first_tokens(text, max_tokens)
 
 
 def over_limit(groups: Iterable[tuple[Sequence[str], int]]) -> frozenset[str]:
-    """Return the sentences of all groups that exceed their token limit."""
+    """Return the sentences of those groups that exceed their token limits."""
     return frozenset(
         text
         for texts, max_tokens in groups
@@ -160,7 +160,7 @@ def over_limit(groups: Iterable[tuple[Sequence[str], int]]) -> frozenset[str]:
 
 
 def sentence_chunks(read: Iterable[tuple[str, int]]) -> dict[str, set[int]]:
-    """Return the chunks of each sentence, from pairs of text and chunk."""
+    """Return the chunks that each sentence comes from, given (text, chunk) pairs."""
     chunks: dict[str, set[int]] = {}
     for text, chunk in read:
         for sentence in split_sentences(text):
@@ -169,7 +169,7 @@ def sentence_chunks(read: Iterable[tuple[str, int]]) -> dict[str, set[int]]:
 
 
 def chunks_of(text: str, known: Mapping[str, Collection[int]]) -> list[int]:
-    """Return the chunks of the sentences of a text, ascending."""
+    """Return the chunks that the sentences of a text come from, ascending."""
     return sorted({chunk for one in split_sentences(text) for chunk in known.get(one, ())})
 
 

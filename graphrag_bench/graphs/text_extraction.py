@@ -1,4 +1,7 @@
-"""Builders of described records and n-ary facts, by spaCy or by a language model."""
+"""Builders of extractions with texts, by spaCy or by a language model.
+
+Entities and relationships have descriptions; facts are sentences about any number of entities.
+"""
 
 from collections.abc import Mapping, Sequence
 from functools import partial
@@ -20,20 +23,9 @@ from graphrag_bench.data.chunks import ChunkTable
 from graphrag_bench.embedding.nlp import NUMERIC, Nlp, Sentence
 from graphrag_bench.errors import UnreadableReply
 from graphrag_bench.expected import Sizes, template_tokens
-from graphrag_bench.graphs.build_calls import (
-    MOST_TOKENS,
-    Extractor,
-    Result,
-    chunk_faults,
-    chunk_names,
-)
-from graphrag_bench.graphs.records import (
-    RecordReply,
-    drops_records,
-    read_facts,
-    read_records,
-    resembles_no_record,
-)
+from graphrag_bench.graphs import build_calls, records
+from graphrag_bench.graphs.build_calls import Extractor
+from graphrag_bench.graphs.records import RecordReply
 from graphrag_bench.graphs.sentences import (
     co_occurring,
     named_entities,
@@ -63,7 +55,7 @@ _TOO_SMALL = "The model may be too small for the format, or its window may cut t
 def nlp_text_extraction(
     *, chunk_table: ChunkTable, nlp: Nlp, progress: Progress, keywords: bool = True
 ) -> TextExtraction:
-    """Described entities and relationships of each sentence by spaCy.
+    """Entities and relationships of each sentence, with descriptions, by spaCy.
 
     The type of an entity is its NER label, "" for a title without a label; its description is the
     sentence. Dates, amounts and counts are not entities. Two entities are related by a
@@ -103,7 +95,7 @@ def _records(sentences: Sequence[Sentence], title: str, keywords: bool) -> Chunk
 def _tokens(settings: Mapping[str, Any], sizes: Sizes) -> tuple[float, float]:
     """Assume that the records of a chunk are twice as long as the chunk."""
     prompt = template_tokens(settings["extract_prompt"]) + sizes.chunk
-    reply = min((settings["max_tokens"] or MOST_TOKENS) / 2, 2 * sizes.chunk)
+    reply = min((settings["max_tokens"] or build_calls.MOST_TOKENS) / 2, 2 * sizes.chunk)
     n_rounds = 1 + settings["max_gleaning"]
     prompts = sum(prompt + number * reply for number in range(n_rounds))
     return prompts / 2, n_rounds * reply / 2
@@ -123,7 +115,7 @@ def llm_text_extraction(
     continue_prompt: Prompt = CONTINUE,
     more_prompt: Prompt = MORE,
 ) -> TextExtraction:
-    """Described entities and relationships that the build model extracts from each chunk.
+    """Entities and relationships, with descriptions, that the build model extracts from each chunk.
 
     After the first call, up to `max_gleaning` rounds ask for missed records in the same
     conversation. Between rounds the model is asked whether records are missing, and the chunk is
@@ -133,21 +125,21 @@ def llm_text_extraction(
     Source: Zhou et al. 2025, section 4; GraphRAG (Edge et al. 2024), section 3.1; the rounds as
     in nano-graphrag.
     """
-    read = partial(read_records, keywords=keywords, purpose=STEP)
+    read = partial(records.read_records, keywords=keywords, purpose=STEP)
     replies, counts = _glean(
         Extractor(llm_build, max_tokens, progress),
         chunk_table,
         _Prompts(extract_prompt, continue_prompt, more_prompt),
         {"entity_types": entity_types, "keywords": keywords},
-        ReplyFormat(STEP, read, denies=drops_records),
+        ReplyFormat(STEP, read, denies=records.drops_records),
         max_gleaning,
         "To build without a model, set build.text_extraction=nlp.",
     )
     rows = []
     for of_chunk in replies:
-        records = [record for reply in of_chunk for record in reply.records]
-        entities = tuple(one for one in records if isinstance(one, EntityRecord))
-        relationships = tuple(one for one in records if isinstance(one, RelationshipRecord))
+        every = [record for reply in of_chunk for record in reply.records]
+        entities = tuple(one for one in every if isinstance(one, EntityRecord))
+        relationships = tuple(one for one in every if isinstance(one, RelationshipRecord))
         rows.append(ChunkRecords(entities, relationships))
     n_negative = sum(reply.negative for of_chunk in replies for reply in of_chunk)
     return TextExtraction.of(rows, {"negative_strengths": n_negative, **counts})
@@ -193,19 +185,20 @@ def llm_facts(
     continue_prompt: Prompt = CONTINUE_FACTS,
     more_prompt: Prompt = MORE_FACTS,
 ) -> FactExtraction:
-    """N-ary facts that the build model extracts from each chunk, each with its entities.
+    """Facts that the build model extracts from each chunk, each with all its entities.
 
     Calls, rounds and errors are as in `text_extraction.llm`. The completeness of a fact is
     0..10. Facts without entities are left out and counted.
     Source: HyperGraphRAG (Luo et al. 2025), n-ary relation extraction; the rounds as in its
     release; the prompts are from this project.
     """
+    read = partial(records.read_facts, purpose=FACT_STEP)
     replies, counts = _glean(
         Extractor(llm_build, max_tokens, progress),
         chunk_table,
         _Prompts(extract_prompt, continue_prompt, more_prompt),
         {},
-        ReplyFormat(FACT_STEP, partial(read_facts, purpose=FACT_STEP), denies=drops_records),
+        ReplyFormat(FACT_STEP, read, denies=records.drops_records),
         max_gleaning,
         "To build without a model, set build.fact_extraction=nlp.",
     )
@@ -219,7 +212,7 @@ def llm_facts(
 
 
 class _Prompts(NamedTuple):
-    """Prompts for records, for missed records, and for whether records are missing."""
+    """Prompts that ask for records, for missed records, and whether records are missing."""
 
     extract: Prompt
     missed: Prompt
@@ -240,7 +233,7 @@ def _glean(
     A reply without records ends a conversation, as does a full window. `failed_gleanings` counts
     rounds that fail or do not fit the window. Raises UserError when no first reply is readable.
     """
-    items = chunk_names(table)
+    items = build_calls.chunk_names(table)
     asking = Extractor(extractor.llm, _YES_TOKENS, extractor.progress)
     talks = [prompts.extract.render({**values, "passage": text}) for text in table.passages]
     replies: list[list[RecordReply]] = [[] for _ in items]
@@ -250,7 +243,9 @@ def _glean(
         for row in rows:
             talks[row] = (*talks[row], *messages)
 
-    def going_on(rows: Sequence[int], results: Sequence[Result[RecordReply]]) -> list[int]:
+    def going_on(
+        rows: Sequence[int], results: Sequence[build_calls.Result[RecordReply]]
+    ) -> list[int]:
         going = []
         for row, reply in zip(rows, results, strict=True):
             if isinstance(reply, RecordReply):
@@ -283,9 +278,8 @@ def _glean(
 
 
 def _faults(replies: Sequence[Sequence[RecordReply]], lost: Sequence[int]) -> dict[str, float]:
-    """Return the numbers of faulty chunks; `lost` are the chunks of unreadable gleaning replies."""
     read = [(row, reply) for row, some in enumerate(replies) for reply in some]
-    faults = chunk_faults(
+    faults = build_calls.chunk_faults(
         len(replies),
         failed={row for row, some in enumerate(replies) if not some},
         malformed={row for row, reply in read if reply.malformed}.union(lost),
@@ -298,13 +292,11 @@ def _missed(reading: ReplyFormat[RecordReply], text: str, cut: bool) -> RecordRe
     try:
         return reading.read(text, cut)
     except UnreadableReply:
-        if cut or not resembles_no_record(text):
+        if cut or not records.resembles_no_record(text):
             raise
         return RecordReply(text)
 
 
-def _is_yes(text: str, cut: bool) -> bool:
-    return text.strip().strip(".!\"'*").lower() == "yes"
-
-
-_MORE = ReplyFormat("anything left", _is_yes)
+_MORE = ReplyFormat(
+    "anything left", lambda text, cut: text.strip().strip(".!\"'*").lower() == "yes"
+)

@@ -1,4 +1,4 @@
-"""Builders of textual and rich knowledge graphs from described records."""
+"""Builders of textual and rich knowledge graphs from entities and relationships with texts."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -77,7 +77,10 @@ def text_kg(
 def text_graph(
     extraction: TextExtraction, *, keywords: bool, most_tokens: int | None = None
 ) -> Graph:
-    """Return the graph of `text_kg` with descriptions of at most `most_tokens` (None: no limit)."""
+    """Return the textual knowledge graph of an extraction, with keywords if wanted.
+
+    Descriptions have at most `most_tokens` tokens (None: no limit).
+    """
     merger = Merger()
     for number, row in enumerate(extraction.rows):
         for entity in row.entities:

@@ -23,15 +23,8 @@ from graphrag_bench.data.chunks import ChunkTable
 from graphrag_bench.embedding.embedder import Embedder, Vectors
 from graphrag_bench.embedding.vector_index import VectorIndex
 from graphrag_bench.expected import Sizes, template_tokens
+from graphrag_bench.graphs import sentences
 from graphrag_bench.graphs.build_calls import Extractor, text_budget
-from graphrag_bench.graphs.sentences import (
-    Sentences,
-    chunks_of,
-    first_tokens,
-    sentence_chunks,
-    split_sentences,
-    vectors_of,
-)
 from graphrag_bench.llm.chat import ChatModel
 from graphrag_bench.progress import Progress
 from graphrag_bench.prompts import Prompt
@@ -40,9 +33,9 @@ from graphrag_bench.text import count_tokens, words
 TreeClustering = Literal["gmm", "kmeans"]
 Threshold = Annotated[float, Field(ge=0, lt=1)]
 SummariseRows = Callable[[Sequence[Sequence[int]]], list[str]]
-"""Function from the rows of each cluster to a summary of each cluster."""
+"""Function that returns a summary of each cluster, given the rows of its members."""
 Cluster = Callable[[Vectors, Sequence[int]], Clusters]
-"""Function from the vectors and the numbers of tokens of a layer to clusters of its rows."""
+"""Function that clusters the nodes of a layer, given their vectors and numbers of tokens."""
 
 TREE_ATTRIBUTES = frozenset({"node.type", "node.description"})
 SUMMARY = Prompt("graphrag_bench.graphs:prompts/tree_summary.j2")
@@ -50,14 +43,10 @@ PARENT_OF = "summarises"
 STEP = "summarise clusters"
 REDUCTION_DIMENSION = 10
 """Source: RAPTOR's code. A layer with at most one node more than this number is the last layer."""
-MAX_LAYERS = 5
-"""Source: RAPTOR's code."""
-MAX_CLUSTER_TOKENS = 3500
-"""Larger clusters are clustered again. Source: RAPTOR's code."""
+MAX_LAYERS, MAX_CLUSTER_TOKENS, SUMMARY_TOKENS = 5, 3500, 100
+"""Source: RAPTOR's code. Clusters with more tokens are clustered again."""
 CLUSTER_SIZE = 10
 """Nodes of a cluster of balanced k-means (this project)."""
-SUMMARY_TOKENS = 100
-"""Source: RAPTOR's code."""
 _STEM = 6
 _LEAST_SHARED = 1 / 3
 """Share of the content words of a summary that must occur in the leaves."""
@@ -103,7 +92,7 @@ def tree(
     summary_prompt: Prompt = SUMMARY,
     seed: NonNegativeInt = 224,
 ) -> Graph:
-    """Tree of summaries: of central sentences (`tree`), or by the build model (`tree_llm`).
+    """Tree of summaries, of central sentences (`tree`) or written by the build model (`tree_llm`).
 
     Node i below the number of chunks is chunk i; the other nodes are summaries, layer by layer,
     each joined to the nodes that it summarises. A layer is clustered by Gaussian mixtures (`gmm`,
@@ -133,15 +122,16 @@ def tree(
             return balanced_clusters(vectors, CLUSTER_SIZE, rng)
         return mixture_clusters(vectors, np.array(n_tokens, np.int64), mixture, rng)
 
-    texts, sentences = list(chunk_table.passages), _sentences(chunk_table)
+    texts, split = list(chunk_table.passages), _sentences(chunk_table)
     if llm_build is None:
-        summarise = _extractive(sentences, embedder, progress)
+        summarise = _extractive(split, embedder, progress)
     else:
         summarise = _by_model(llm_build, summary_prompt, progress, texts)
-    embed = partial(vectors_of, embedder=embedder, progress=progress, label="embedding summaries")
+    label = "embedding summaries"
+    embed = partial(sentences.vectors_of, embedder=embedder, progress=progress, label=label)
     vectors = np.asarray(chunk_index.vectors, np.float32)
     graph = _grow(texts, vectors, cluster, summarise, embed, min_cluster_size)
-    return graph if llm_build else replace(graph, node_fragments=_fragments(graph, sentences))
+    return graph if llm_build else replace(graph, node_fragments=_fragments(graph, split))
 
 
 def _grow(
@@ -152,7 +142,6 @@ def _grow(
     embed: Callable[[Sequence[str]], Vectors],
     min_cluster_size: int,
 ) -> Graph:
-    """Return the tree over some leaves; `summarise` takes rows of leaves and summaries."""
     n_leaves, texts, embedded = len(leaves), list(leaves), vectors
     names = [f"{LEAF} {row}" for row in range(n_leaves)]
     types = ["layer 0"] * n_leaves
@@ -189,7 +178,7 @@ def _grow(
 def _sentences(chunk_table: ChunkTable) -> list[list[str]]:
     # Deviation: the title precedes sentences that do not name it, so that summaries have subjects
     return [
-        [one if title in one else f"{title}: {one}" for one in split_sentences(text)]
+        [one if title in one else f"{title}: {one}" for one in sentences.split_sentences(text)]
         for title, text in zip(chunk_table.titles, chunk_table.texts, strict=True)
     ]
 
@@ -202,8 +191,8 @@ def _extractive(
     rows_of = [[row_of[text] for text in part] for part in split]
 
     @cache
-    def known() -> Sentences:  # a tree without summaries embeds no sentence
-        return Sentences.of(every, embedder, progress)
+    def known() -> sentences.Sentences:  # a tree without summaries embeds no sentence
+        return sentences.Sentences.of(every, embedder, progress)
 
     def summaries(families: Sequence[Sequence[int]]) -> list[str]:
         chosen = [
@@ -216,17 +205,19 @@ def _extractive(
     return summaries
 
 
-def _fragments(graph: Graph, sentences: Sequence[Sequence[str]]) -> Fragments:
+def _fragments(graph: Graph, split: Sequence[Sequence[str]]) -> Fragments:
     assert graph.descriptions is not None
-    known = sentence_chunks((text, row) for row, texts in enumerate(sentences) for text in texts)
-    fragments = [(row, WHOLE, row) for row in range(len(sentences))]
-    for row in range(len(sentences), graph.n_nodes):
-        fragments += [(row, WHOLE, chunk) for chunk in chunks_of(graph.descriptions[row], known)]
+    pairs = ((text, row) for row, texts in enumerate(split) for text in texts)
+    known = sentences.sentence_chunks(pairs)
+    fragments = [(row, WHOLE, row) for row in range(len(split))]
+    for row in range(len(split), graph.n_nodes):
+        chunks = sentences.chunks_of(graph.descriptions[row], known)
+        fragments += [(row, WHOLE, chunk) for chunk in chunks]
     return Fragments.of(fragments, graph.n_nodes)
 
 
 def layer_of(name: str) -> int | None:
-    """Return the layer in the name of a tree node (0 for a leaf); None if the name states none."""
+    """Return the layer of a tree node, 0 for a leaf, by the node's name; None for other names."""
     kind, _, place = name.partition(" ")
     number = "0" if kind == LEAF and place.isdecimal() else place.partition(".")[0]
     return int(number) if kind in (LEAF, SUMMARY_NODE) and number.isdecimal() else None
@@ -245,17 +236,15 @@ def _by_model(
 
     def summaries(families: Sequence[Sequence[int]]) -> list[str]:
         clusters = [[every[row] for row in family] for family in families]
-        chats = [
-            prompt.render({"texts": "\n\n".join(_fit_texts(texts, room))}) for texts in clusters
-        ]
+        fitting = ("\n\n".join(_fit_texts(texts, room)) for texts in clusters)
+        chats = [prompt.render({"texts": text}) for text in fitting]
         items = [f"cluster of {family[0]}" for family in families]
         extractor = Extractor(llm, SUMMARY_TOKENS, progress)
         replies = extractor.texts(chats, items, STEP, _ADVICE, is_summary)
-        written = [
-            reply
-            or " ".join(first_tokens(text, SUMMARY_TOKENS // len(texts) or 1) for text in texts)
-            for reply, texts in zip(replies, clusters, strict=True)
-        ]
+        written = []
+        for reply, texts in zip(replies, clusters, strict=True):
+            most = SUMMARY_TOKENS // len(texts) or 1
+            written.append(reply or " ".join(sentences.first_tokens(one, most) for one in texts))
         every.extend(" ".join(text.split()) for text in written)
         return written
 
@@ -263,7 +252,7 @@ def _by_model(
 
 
 def _stems(text: str) -> list[str]:
-    """Return the first letters of the content words of a text; all words that are not ASCII count.
+    """Return the content words of a text, cut to a few letters; words that are not ASCII all count.
 
     Korean words are cut to one letter, and scripts without spaces have words of one character.
     """
@@ -280,4 +269,4 @@ def _stems(text: str) -> list[str]:
 def _fit_texts(texts: Sequence[str], room: int) -> Sequence[str]:
     if sum(count_tokens(text) + 1 for text in texts) <= room:
         return texts
-    return [first_tokens(text, max(room // len(texts) - 1, 1)) for text in texts]
+    return [sentences.first_tokens(text, max(room // len(texts) - 1, 1)) for text in texts]
