@@ -174,7 +174,6 @@ def choose_nodes(
 
 
 def _rows_at(graph: Graph, node: int, forward: bool) -> tuple[IntArray, IntArray]:
-    """Return the relationships of a node in one direction, and their other ends."""
     here, there = (graph.source, graph.target) if forward else (graph.target, graph.source)
     at = row_ids(graph.node_relationship, node)
     rows = at[(here[at] == node) & (there[at] != node)]
@@ -213,10 +212,6 @@ def _hops(graph: Graph, choice: ChosenRelation, among: IntArray | None) -> tuple
 
 
 def _scored_names(text: str, cut: bool) -> Scored:
-    """Parse names with scores, written as `{name (Score: x)}` or as a name and a number.
-
-    If a score is above 1, all are divided by their sum. Raises UnreadableReply without a score.
-    """
     pairs = [pair for part in re.split(r"[{}\n;]", text) if (pair := _scored(part)) is not None]
     if not pairs:
         raise UnreadableReply(RELATIONS, text)
@@ -251,11 +246,6 @@ def _numbers(text: str, cut: bool) -> list[list[str]]:
 
 
 def _scores(reply: Sequence[Sequence[str]], group: Group) -> list[float]:
-    """Return a score for each candidate: the reply's numbers, its decimals, or a line's numbers.
-
-    The first of these lists with as many numbers as candidates is used; else UnreadableReply is
-    raised.
-    """
     decimals = [number for number in reply[0] if "." in number]
     for numbers in (reply[0], decimals, *reply[1:]):
         if len(numbers) == len(group[1]):

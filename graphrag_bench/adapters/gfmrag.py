@@ -1,4 +1,4 @@
-"""A graph as a data set of GFM-RAG 2 and G-reasoner."""
+"""Write a graph as a data set for GFM-RAG 2 and G-reasoner."""
 
 import json
 from pathlib import Path
@@ -11,10 +11,12 @@ _RELATION = {"SYNONYM_OF": "equivalent", "MENTIONED_IN": "is_mentioned_in"}
 
 
 def export_gfm(nodes: pd.DataFrame, links: pd.DataFrame, folder: Path) -> None:
-    """Write processed/stage1/{nodes,relations,edges}.csv and raw/documents.json of `graph_tables`.
+    """Write processed/stage1/{nodes,relations,edges}.csv and raw/documents.json.
 
-    Chunks are of type `document`, named by their document; " (document)" follows the name of an
-    entity. Attributes are Python literals. Source: gfm-rag 2.0.0, docs/workflow/data_format.md.
+    `nodes` and `links` come from `graph_tables`. Chunks have the type `document` and the name of
+    their document, with " (document)" added if an entity has the same name. Attributes are Python
+    literals.
+    Source: gfm-rag 2.0.0, docs/workflow/data_format.md.
     """
     is_chunk, stage = nodes["label"] == "Chunk", folder / "processed" / "stage1"
     taken = is_chunk & nodes["name"].isin(nodes["name"][~is_chunk])
@@ -39,5 +41,4 @@ def export_gfm(nodes: pd.DataFrame, links: pd.DataFrame, folder: Path) -> None:
 
 
 def _literals(table: pd.DataFrame) -> list[str]:
-    """Return each row as a Python literal, without empty texts."""
     return [repr({k: v for k, v in row.items() if v != ""}) for row in table.to_dict("records")]

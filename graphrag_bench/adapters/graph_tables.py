@@ -1,4 +1,4 @@
-"""A graph as two tables, for the CSV files of other tools."""
+"""Write a graph as two tables, for other tools that read CSV files."""
 
 from pathlib import Path
 
@@ -12,10 +12,10 @@ from graphrag_bench.graphs.knowledge_graph import SYNONYM
 def graph_tables(graph: Graph, table: ChunkTable) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Return a table of nodes (id, label, name, type, title, text) and a table of links.
 
-    A missing text is "". Labels are Entity and Chunk. A chunk has the name of its first document,
-    with a number if the document has several chunks. Links (source, target, kind, name, weight,
-    description, keywords) are of the kind RELATED_TO, SYNONYM_OF or MENTIONED_IN, from a node to a
-    chunk.
+    The label is Entity or Chunk. The name of a chunk is the id of its first document, with a number
+    if the document has several chunks. Links (source, target, kind, name, weight, description,
+    keywords) have the kind RELATED_TO, SYNONYM_OF, or from a node to a chunk MENTIONED_IN. Missing
+    texts are "".
     """
     names = []
     for row in range(len(table)):
@@ -59,6 +59,6 @@ def graph_tables(graph: Graph, table: ChunkTable) -> tuple[pd.DataFrame, pd.Data
 
 
 def write_csv(table: pd.DataFrame, path: Path) -> None:
-    """Write a table as CSV in UTF-8; texts are quoted, with their line breaks and quotes."""
+    """Write a table as CSV in UTF-8; texts are quoted and keep their line breaks."""
     path.parent.mkdir(parents=True, exist_ok=True)
     table.to_csv(path, index=False, quoting=2, lineterminator="\n", errors="replace")

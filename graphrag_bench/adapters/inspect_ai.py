@@ -1,4 +1,4 @@
-"""A run as a log of inspect_ai, which `inspect view` shows."""
+"""Write a run as a log of Inspect AI, which `inspect view` shows."""
 
 from collections.abc import Sequence
 from datetime import UTC, datetime
@@ -19,8 +19,9 @@ _OF_ROW = ("status", "documents", "fallbacks", "calls", "prompt_tokens", "comple
 def export_inspect(run: StoredRun, file: Path) -> int:
     """Write the scored questions of a run to a file .eval or .json; return their number.
 
-    A sample has a score for each metric; its metadata are the context, the ranked documents and the
-    gold. A failed question has an error. Settings and errors are without paths and addresses.
+    Each question is a sample with a score for each metric; its metadata are the context, the ranked
+    documents and the gold evidence. A failed question has an error. Paths and addresses are removed
+    from settings and errors.
     """
     if file.suffix not in (".eval", ".json"):
         raise UserError(f"'{file}' must end in .eval or .json.")

@@ -13,9 +13,9 @@ with extra_needed("adapters"):
 
 
 class LangChainRetriever(BaseRetriever):
-    """Retriever of the context that a method packs for its reader: passages, facts, reports.
+    """Retriever that returns the context of a method: passages, facts, community reports.
 
-    The metadata of a document are the `kind`, `id`, `title` and `score` of a piece.
+    A document is a piece of the context; its metadata are `kind`, `id`, `title` and `score`.
     """
 
     experiment: Any

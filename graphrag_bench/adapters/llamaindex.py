@@ -11,9 +11,10 @@ with extra_needed("adapters"):
 
 
 class LlamaIndexRetriever(BaseRetriever):
-    """Retriever of the context that a method packs for its reader: passages, facts, reports.
+    """Retriever that returns the context of a method: passages, facts, community reports.
 
-    The metadata of a node are the `kind`, `id`, `title` and `score` of a piece; prompts omit them.
+    A node is a piece of the context; its metadata are `kind`, `id`, `title` and `score`, which are
+    not added to prompts.
     """
 
     def __init__(self, pipeline: EditablePipeline, data: Dataset | str) -> None:

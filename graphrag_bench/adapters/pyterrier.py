@@ -11,9 +11,9 @@ with extra_needed("adapters"):
 
 
 class PyTerrierRetriever(pt.Transformer):
-    """Transformer from queries to the documents that a method ranks, without answers.
+    """Transformer that ranks documents for queries by a method, without answers.
 
-    `docno` is the document id; `topics` and `qrels` are the questions and gold of the data set.
+    `docno` is the document id; `topics` are the data set's questions, `qrels` its gold documents.
     Raises UserError for a `qid` with two queries, and for a method that ranks no passages.
     """
 
@@ -26,7 +26,7 @@ class PyTerrierRetriever(pt.Transformer):
         self.qrels = pd.DataFrame(gold, columns=["qid", "docno", "label"])
 
     def transform(self, inp: pd.DataFrame) -> pd.DataFrame:
-        """Return the ranked documents of each query: qid, docno, score, rank, and query columns."""
+        """Return the ranked documents of each query: qid, docno, score, rank, and `inp` columns."""
         pt.validate.query_frame(inp, extra_columns=["query"])
         queries = inp[pt.model.query_columns(inp)].drop_duplicates(["qid", "query"])
         if (repeated := queries.qid.duplicated()).any():

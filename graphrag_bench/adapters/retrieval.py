@@ -1,4 +1,4 @@
-"""Retrieve by a method for the questions of other tools, without generating answers."""
+"""Retrieve with a method for questions from other tools, without generating answers."""
 
 from collections.abc import Mapping
 from threading import Lock
@@ -18,10 +18,10 @@ _ONE_AT_A_TIME = Lock()
 def retrieved(
     experiment: Experiment, texts: Mapping[str, str]
 ) -> list[tuple[RetrievalState, ChunkTable]]:
-    """Return the retrieval state and the chunk table of each question; texts are given by id.
+    """Return the retrieval state and the chunk table of each question; `texts` are keyed by id.
 
-    An id and text of the data set stand for its question, with its scope and entities. Threads
-    wait for each other. Raises AnsweringFailed for the first question that fails.
+    A question with the id and the text of a question in the data set also has its scope and
+    entities. Threads wait for each other. Raises AnsweringFailed for the first question that fails.
     """
     known = {(one.id, one.text): one for one in experiment.dataset.questions}
     asked = [known.get(one) or new_question(experiment, *one) for one in texts.items()]
@@ -38,9 +38,9 @@ def retrieved(
 def document_scores(chunks: Ranked[Chunk], table: ChunkTable) -> dict[str, float]:
     """Return the score of each document, best first, as 32-bit floats that fall with every rank.
 
-    The score of a document is the score of its first chunk. Where the score would not fall, it is
-    the next lower float, so that tools that sort by score keep the order. Documents that first
-    occur in one chunk tie.
+    The score of a document is the score of its first chunk, or the next lower float if it would not
+    be below the score before it; so tools that sort by score keep the order. Documents that first
+    occur in the same chunk have the same score.
     """
     scores: dict[str, float] = {}
     lowest = np.float32(np.inf)
@@ -54,7 +54,7 @@ def document_scores(chunks: Ranked[Chunk], table: ChunkTable) -> dict[str, float
 def context_of(experiment: Experiment, text: str) -> list[tuple[str, dict[str, str | float]]]:
     """Return each piece of a question's context: its text, and its kind, id, title and score.
 
-    Only a passage of a document has a title. Raises AnsweringFailed.
+    Only a passage of a document has a title. Raises AnsweringFailed if a step fails.
     """
     ((state, _),) = retrieved(experiment, {"asked": text})
     titles = {("chunk", one.id): one.title for one in experiment.dataset.documents}

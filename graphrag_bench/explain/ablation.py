@@ -1,4 +1,4 @@
-"""Ablation: retrieve again with steps changed or left out, on stored artifacts and replies."""
+"""Ablation: retrieve again with changed or omitted steps, using stored artifacts and replies."""
 
 import copy
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from statistics import fmean
 from typing import Any, Literal
+
+from pydantic import TypeAdapter
 
 from graphrag_bench.config.compose import value_of
 from graphrag_bench.contract import operators
@@ -29,17 +31,16 @@ from graphrag_bench.values import Context, Question, RetrievalState
 Kind = Literal["set", "drop", "case", "arm"]
 Scores = dict[str, dict[str, float]]
 _NO_CALLS: Mapping[str, Any] = {"budget": {"tokens": 1, "usd": None}}
-"""A budget too small for any call: only stored replies are used."""
-_STAGES = ("convert", "retrieve")
+"""A budget too small for any model call, so that only stored replies are used."""
 
 
 @dataclass(frozen=True)
 class Change:
-    """One change of a step.
+    """One change of a method's steps.
 
-    `set` gives a setting a new value, `drop` removes the step, `case` fixes a switch to one case,
-    `arm` removes one arm of a branch. `step` is an operator (every step with it is changed) or a
-    place such as `retrieve.1.cases.otherwise.0`.
+    The kind `set` gives a setting a new value, `drop` removes the step, `case` replaces a switch by
+    one of its cases, `arm` removes one arm of a branch. `step` is the name of an operator (all its
+    steps are changed) or the path of a step, such as `retrieve.1.cases.otherwise.0`.
     """
 
     kind: Kind
@@ -54,7 +55,7 @@ class Change:
 
 
 def parse_change(word: str) -> Change:
-    """Parse `STEP.SETTING=VALUE`; raises UserError.
+    """Parse a change written as `STEP.SETTING=VALUE`; raises UserError for another form.
 
     >>> str(parse_change("node.ppr.damping=0.85"))
     'node.ppr.damping=0.85'
@@ -67,7 +68,7 @@ def parse_change(word: str) -> Change:
 
 
 def apply_changes(method: Mapping[str, Any], changes: Sequence[Change]) -> dict[str, Any]:
-    """Return the method with the changes applied in order.
+    """Return the method file with the changes applied in order.
 
     Raises UserError for a step that the method does not have.
     """
@@ -92,7 +93,7 @@ def apply_changes(method: Mapping[str, Any], changes: Sequence[Change]) -> dict[
 
 @dataclass(frozen=True)
 class StepPlace:
-    """The position of a step: the list that contains it, its index there, and its path."""
+    """A step in a method file: the list that contains it, its index there, and its path."""
 
     items: list[Item]
     row: int
@@ -100,27 +101,27 @@ class StepPlace:
 
     @property
     def step(self) -> Item:
-        """The step."""
+        """The entry of the step in the method file."""
         return self.items[self.row]
 
     @property
     def combinator(self) -> str | None:
-        """The name of the step's combinator; None for an operator."""
+        """`switch`, `branch` or another combinator that contains steps; None for an operator."""
         return combinator_key(self.step)
 
     @property
     def name(self) -> str:
-        """The name of the step's operator or combinator."""
+        """The name of the operator or the combinator."""
         return str(self.step.get("op") or self.combinator or "?")
 
     @property
     def names(self) -> tuple[str, str, str]:
-        """The names by which this step can be found: operator, path, and both as in a trace."""
+        """The names by which a user can refer to the step: operator, path, or path and operator."""
         return self.name, self.path, f"{self.path} {self.name}"
 
 
 def step_places(method: Mapping[str, Any]) -> list[StepPlace]:
-    """Return every step of a method in order, combinators before the steps inside them."""
+    """Return all steps of a method file in order; a combinator comes before the steps in it."""
     return [place for stage in STAGES for place in _within(method.get(stage) or [], stage)]
 
 
@@ -135,7 +136,7 @@ def _within(items: list[Item], path: str) -> Iterator[StepPlace]:
 
 @dataclass(frozen=True)
 class Variant:
-    """The scores of each question under a variant, and its distinct failures (step: message)."""
+    """The scores of each question with a changed method, and the distinct failures of its steps."""
 
     scores: Scores
     failures: list[str]
@@ -143,10 +144,10 @@ class Variant:
 
 @dataclass
 class MethodVariants:
-    """Variants of a method, retrieved for the same questions; no answer is generated.
+    """Variants of a method that retrieve for the same questions; no answer is generated.
 
-    `method` is a resolved method file; `make` returns the experiment of a changed method. Without
-    `calls` only stored replies are used.
+    `method` is a resolved method file; `make` returns the experiment of a changed method file.
+    Without `calls` no model is called: only stored replies are used.
     """
 
     method: Mapping[str, Any]
@@ -162,14 +163,12 @@ class MethodVariants:
     def of_run(
         cls, run: StoredRun, home: Path, progress: Progress | None = None, *, calls: bool = False
     ) -> "MethodVariants":
-        """Return variants over the questions that a stored run was scored on.
+        """Return variants that retrieve for the scored questions of a stored run.
 
-        Raises UserError for a run without its data set, or with settings that are no longer valid.
+        Raises UserError if the data set is missing or the run's settings are no longer valid.
         """
-        dataset = run.require_dataset()
         wanted = set(scored_questions(run)) & set(run.rows)
-        questions = [question for question in dataset.questions if question.id in wanted]
-
+        questions = [one for one in run.require_dataset().questions if one.id in wanted]
         budget = {} if calls else _NO_CALLS
 
         def make(method: Mapping[str, Any]) -> Experiment:
@@ -181,7 +180,7 @@ class MethodVariants:
     def of_settings(
         cls, values: Mapping[str, Any], progress: Progress | None = None, *, calls: bool = False
     ) -> "MethodVariants":
-        """Return variants over the questions that a run with these settings would answer."""
+        """Return variants that retrieve for the questions that a run with these settings has."""
         budget = {} if calls else _NO_CALLS
 
         def make(method: Mapping[str, Any]) -> Experiment:
@@ -191,19 +190,19 @@ class MethodVariants:
         return cls(values["method"], questions, make, progress, calls)
 
     def variant(self, changes: Sequence[Change] = ()) -> Variant:
-        """Retrieve with the changes applied; raises UserError for an invalid method."""
+        """Retrieve with a changed method; raises UserError if the changed method is invalid."""
         experiment = self.make(apply_changes(self.method, changes)) if changes else self.experiment
         return self.retrieve(experiment)
 
     def retrieve(self, experiment: Experiment) -> Variant:
-        """Retrieve with an experiment that `make` returned."""
+        """Retrieve with the experiment of a changed method, as returned by `make`."""
         try:
             retrieval = retrieve(experiment, self.questions, self.progress)
         except RunStopped as stop:
             if self.calls:
                 raise
             raise UserError(
-                "A step needs a model reply that is not stored. Add --calls to request it."
+                "A step needs a model reply that is not stored. Add --calls to call the model."
             ) from stop
         failed = (one.failure for one in retrieval.finished if one.failure is not None)
         failures = dict.fromkeys(f"{failure.step}: {failure.message}" for failure in failed)
@@ -218,24 +217,25 @@ def _scores(experiment: Experiment, retrieval: Retrieval) -> Scores:
             rows[one.question.id] = record(one, retrieval.of(one)["chunk_table"])
             context = one.outcome.get("context") or Context(())
             texts[one.question.id] = [piece.text for piece in context.pieces]
-    matching = Matching(containment=settings.containment)
-    tokens = settings.evidence_tokens
-    scoring = Scoring(matching=matching, cuts=settings.cuts, evidence_tokens=tokens, texts=texts)
+    scoring = Scoring(
+        matching=Matching(containment=settings.containment), cuts=settings.cuts,
+        evidence_tokens=settings.evidence_tokens, texts=texts,
+    )  # fmt: skip
     return {name: question_scores(row, gold[name], scoring) for name, row in rows.items()}
 
 
 def check_metric(metric: str, variant: Variant) -> None:
-    """Raise UserError for a metric that no question has."""
+    """Raise UserError if no question has a score for the metric."""
     known = {name for scores in variant.scores.values() for name in scores}
     if metric not in known:
         raise unknown("metric", metric, known)
 
 
 def ablation(variants: MethodVariants, metric: str) -> Table:
-    """Return a row per variant: mean, paired difference from the whole method, Holm-corrected p.
+    """Return a table of all variants: mean, paired difference from the whole method, corrected p.
 
-    The notes name the steps that cannot be changed, with the reason. Raises UserError for a metric
-    that no question has.
+    p is Holm-corrected. The notes name the steps that could not be changed, with the reason. Raises
+    UserError for a metric that no question has.
     """
     whole = variants.variant()
     check_metric(metric, whole)
@@ -245,7 +245,7 @@ def ablation(variants: MethodVariants, metric: str) -> Table:
     not_tried: list[str] = []
     seen = {variants.experiment.key}
     for place in step_places(variants.method):
-        if not place.path.startswith(_STAGES):
+        if not place.path.startswith(("convert", "retrieve")):
             continue
         step, tried = f"{place.path} {place.name}", False
         for what, change in _changes(place):
@@ -267,7 +267,7 @@ def ablation(variants: MethodVariants, metric: str) -> Table:
             failures += [f"! {step} {what}: {failure}" for failure in variant.failures[:1]]
         if not tried and place.combinator not in ("switch", "branch"):
             not_tried.append(
-                f"not tried: {step}: later steps need a result that only this step writes"
+                f"not tried: {step}: later steps need a result that no other step writes"
             )
     values = [scores[metric] for scores in whole.scores.values() if metric in scores]
     first = ("the whole method", "", str(len(values)), f"{fmean(values):.3f}", *[MISSING] * 3)
@@ -294,7 +294,6 @@ def ablation(variants: MethodVariants, metric: str) -> Table:
 
 
 def _changes(place: StepPlace) -> Iterator[tuple[str, Change]]:
-    """Yield the changes to try on a step, valid or not, each with its label."""
     path = place.path
     if place.combinator == "switch":
         for name in place.step["cases"]:
@@ -307,14 +306,8 @@ def _changes(place: StepPlace) -> Iterator[tuple[str, Change]]:
         yield "left out", Change("drop", path)
         if place.combinator is None:
             for name, setting in operators.get(place.name).settings.items():
-                if is_between_0_and_1(setting.annotation) and place.step.get(name, setting.default):
+                schema = TypeAdapter(setting.annotation).json_schema()
+                most = schema.get("maximum", schema.get("exclusiveMaximum"))
+                from_0_to_1 = (schema.get("type"), schema.get("minimum"), most) == ("number", 0, 1)
+                if from_0_to_1 and place.step.get(name, setting.default):
                     yield f"{name}=0", Change("set", path, name, 0.0)
-
-
-def is_between_0_and_1(annotation: Any) -> bool:
-    """Return whether a setting's type is a number from 0 to 1."""
-    from pydantic import TypeAdapter
-
-    schema = TypeAdapter(annotation).json_schema()
-    most = schema.get("maximum", schema.get("exclusiveMaximum"))
-    return (schema.get("type"), schema.get("minimum"), most) == ("number", 0, 1)

@@ -1,4 +1,4 @@
-"""The evidence funnel of a stored run: the gold evidence that each stage lost."""
+"""The evidence funnel of a stored run: how much gold evidence each stage loses."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -33,27 +33,30 @@ LABELS = {
     "replied": "not failed",
     "answered": "answered",
 }
-"""The stages in order, with the label of a document that passed each."""
+"""The stages in order, each with a label for the documents that passed it."""
 STAGES = tuple(LABELS)
 _RETRIEVAL = ("retrieved", "cut", "prompt")
-"""Stages that may recover evidence which an earlier stage missed, as a dense fallback does."""
+"""Stages that can pass evidence which an earlier stage missed, e.g. by a dense fallback."""
 State = Literal["passed", "lost", "recovered", "unknown", "absent"]
 RIGHT = ("accuracy", "hit")
-"""Metrics of a right answer; the first that the data set has is used."""
+"""Metrics that say whether an answer is right; the first that the data set has is used."""
 _ROWS = ("relationships", "subgraph", "paths", "exploration")
-"""Slots of retrieved graph rows, for methods that rank no chunks."""
+"""Results of steps that contain retrieved relationships, for methods that rank no chunks."""
 _STARTS = ("nodes", "step_nodes", "relationships")
-"""Slots of graph rows that link the question to the graph."""
+"""Results of the first steps, which link the question to nodes or relationships."""
 _OF_THE_GRAPH = frozenset({
     "nodes", "relationships", "communities", "node_scores", "relationship_scores", "chunk_scores",
     "chunks", "step_nodes", "subgraph", "paths", "exploration", "context",
 })  # fmt: skip
-"""Slots of retrieved rows; a step that reads none of them starts from the question."""
+"""Results of retrieval; a step that reads none of these starts from the question."""
 
 
 @dataclass(frozen=True)
 class EvidenceDocument:
-    """A gold document of a question; `passed` is None for a stage without data."""
+    """A gold document of a question; `passed` says for each stage whether the document passed.
+
+    It is None for a stage without data.
+    """
 
     question: str
     document: str
@@ -61,7 +64,7 @@ class EvidenceDocument:
 
     @property
     def lost(self) -> str | None:
-        """The first stage that lost the document for good, or None."""
+        """The stage that lost the document: no later stage passed it. None if it was not lost."""
         found = [STAGES.index(stage) for stage in _RETRIEVAL if self.passed.get(stage)]
         after = STAGES[max(found, default=-1) + 1 :]
         return next((stage for stage in after if self.passed.get(stage) is False), None)
@@ -69,8 +72,8 @@ class EvidenceDocument:
     def state(self, stage: str) -> State:
         """Return the state of the document at a stage.
 
-        "absent" means that an earlier stage lost it, "recovered" that this stage missed it and a
-        later stage found it. A failed question has no "unknown" stage.
+        "absent" means that an earlier stage lost it; "recovered" means that this stage missed it
+        and a later stage found it. No stage of a failed question is "unknown".
         """
         end = STAGES.index(self.lost) if self.lost else len(STAGES)
         if STAGES.index(stage) >= end:
@@ -83,7 +86,7 @@ class EvidenceDocument:
 
 @dataclass(frozen=True)
 class StageCount:
-    """The number of documents that a stage `lost`, and the number left after it (`rest`)."""
+    """The number of documents that a stage `lost`, and the number left after the stage (`rest`)."""
 
     stage: str
     lost: int
@@ -94,7 +97,7 @@ class StageCount:
 
 @dataclass(frozen=True)
 class Funnel:
-    """The gold documents of a run, and the stages of its method.
+    """The gold documents of a run, with the stages of its method that each document passed.
 
     `unknown` names the stages without data, each with the reason.
     """
@@ -108,21 +111,21 @@ class Funnel:
 
     @property
     def stages(self) -> list[str]:
-        """The stages in order; `replied` only if a question failed."""
+        """The stages of the method in order, with `replied` only if a question failed."""
         failed = any(one.passed.get("replied") is False for one in self.documents)
         shown = self.method_stages - (set() if failed else {"replied"})
         return [stage for stage in STAGES if stage in shown]
 
     @cached_property
     def lost(self) -> dict[str, str | None]:
-        """The earliest stage at which each question lost evidence; None for no loss."""
+        """The earliest stage at which each question lost evidence; None if it lost none."""
         lost: dict[str, list[str]] = {}
         for one in self.documents:
             lost.setdefault(one.question, []).extend([one.lost] if one.lost else [])
         return {name: min(stages, key=STAGES.index, default=None) for name, stages in lost.items()}
 
     def counts(self) -> tuple[StageCount, ...]:
-        """Return the counts of each stage; all losses and the last `rest` sum to all documents."""
+        """Return the counts of each stage; all `lost` plus the last `rest` are all documents."""
         rest, rows = len(self.documents), []
         for stage in self.stages:
             n = Counter(one.state(stage) for one in self.documents)
@@ -132,7 +135,7 @@ class Funnel:
 
 
 def stage_table(funnel: Funnel) -> Table:
-    """Return the funnel as a table, one row per stage."""
+    """Return the funnel as a table with a row for each stage."""
     rows = []
     for one in funnel.counts():
         cells = [str(one.rest), *(str(n or "") for n in (one.lost, one.recovered, one.unknown))]
@@ -141,7 +144,7 @@ def stage_table(funnel: Funnel) -> Table:
     n = f"{len(funnel.documents)} gold documents, {len(funnel.lost)} of {funnel.n_rows}"
     caption = f"{funnel.title} on {funnel.dataset}: {n} questions have gold evidence"
     notes = (
-        "a document is lost at the first stage that it did not pass",
+        "a document is lost at the first stage that it does not pass; a later stage may recover it",
         *(f"unknown: {reason}" for reason in funnel.unknown),
     )
     heads = ("stage", "left", "lost", "recovered later", "unknown")
@@ -150,7 +153,7 @@ def stage_table(funnel: Funnel) -> Table:
 
 @dataclass(frozen=True)
 class FunnelArtifacts:
-    """The stored artifacts of a run; None for a deleted artifact.
+    """The stored artifacts of a run that its funnel needs; None for a deleted artifact.
 
     `documents` are the ids of the corpus, `entries` the labels of the steps that link the question
     to the graph, `stages` the stages of the method.
@@ -166,7 +169,7 @@ class FunnelArtifacts:
     def states_relationships(self) -> bool:
         """Whether chunks state the relationships of the graph.
 
-        False if every node is a chunk: neither chunk states the edge between two chunks.
+        False if every node is a chunk, because no chunk states an edge between two chunks.
         """
         if self.graph is None or not self.graph.relationship_chunk.nnz:
             return False
@@ -175,7 +178,7 @@ class FunnelArtifacts:
         return not (one_each and np.array_equal(chunks.indices, np.arange(chunks.nnz)))
 
     def nodes_of(self, passage: LocatedDocument) -> IntArray:
-        """Return the nodes that a passage names, and both ends of the relationships it states."""
+        """Return the nodes that a passage names, and the nodes of the relationships it states."""
         return passage.rows["nodes"] if self.states_relationships else passage.named
 
 
@@ -186,7 +189,7 @@ _IMPORTED = FunnelArtifacts(
 
 
 def is_right(scores: Mapping[str, float]) -> bool | None:
-    """Return whether a question was answered correctly; None without an answer or gold.
+    """Return whether a question was answered correctly; None if it has no answer or no gold.
 
     >>> is_right({"accuracy": 1.0, "f1": 0.4}), is_right({"f1": 1.0})
     (True, None)
@@ -225,7 +228,7 @@ def run_funnel(run: StoredRun, home: Path) -> Funnel:
 
 
 def funnel_or_reason(run: StoredRun, home: Path) -> Funnel | str:
-    """Return the funnel of a run, or the reason why it has no funnel."""
+    """Return the funnel of a run, or a text that says why the run has no funnel."""
     try:
         return run_funnel(run, home)
     except UserError as error:
@@ -233,8 +236,6 @@ def funnel_or_reason(run: StoredRun, home: Path) -> Funnel | str:
 
 
 class _ArtifactReader:
-    """Reader of a run's artifacts by scope; `missing` names the deleted artifacts."""
-
     def __init__(self, run: StoredRun, home: Path) -> None:
         experiment = reopen(run, home)
         self.artifacts, self.missing = RunArtifacts(run, home), list[str]()
@@ -266,14 +267,14 @@ class _ArtifactReader:
 def evidence_documents(
     row: Row, gold: Gold, artifacts: FunnelArtifacts, right: bool | None
 ) -> list[EvidenceDocument]:
-    """Return the gold documents of a question, each with the stages it passed.
+    """Return the gold documents of a question, each with the stages that it passed.
 
     A document is *extracted* if one of its chunks states a relationship of the graph (or names a
-    node, in a graph without stated relationships). It is *linked* if the first steps found one of
-    its nodes, or a node that reaches one over synonymy edges and the relationships of the
-    question's gold documents. It is *in the prompt* if the context has a text from it, and
-    *retrieved* if it is in the prompt, has a ranked chunk, or states a retrieved relationship. One
-    chunk, or one part of a file, is enough. A failed question has the stages before the failure.
+    node, if chunks state no relationships). It is *linked* if the first steps found one of its
+    nodes, or a node connected to one by synonymy edges and the relationships of the question's gold
+    documents. It is *in the prompt* if the context has a text from it, and *retrieved* if it is in
+    the prompt, has a ranked chunk, or states a retrieved relationship. One chunk, or one part of a
+    file, is enough. A failed question has only the stages before the failure.
     """
     parts = {name: item_documents(gold, name) for name in gold.evidence}
     chunks = ChunkTable.of([]) if artifacts.chunks is None else artifacts.chunks
@@ -302,8 +303,6 @@ def evidence_documents(
 
 
 class _StoredRow:
-    """A row of a run: the last value of each slot, its context, and its retrieved graph rows."""
-
     def __init__(self, row: Row, artifacts: FunnelArtifacts) -> None:
         self.row, self.artifacts = row, artifacts
         self.last: dict[str, Any] = {}
@@ -321,10 +320,9 @@ class _StoredRow:
         if artifacts.chunks is not None:
             passed["chunk"] = len(passage.rows["chunks"]) > 0
             if artifacts.graph is not None:
-                states = artifacts.states_relationships
-                passed["extracted"] = (
-                    len(passage.rows["relationships"] if states else passage.named) > 0
-                )
+                stated = artifacts.states_relationships
+                rows = passage.rows["relationships"] if stated else passage.named
+                passed["extracted"] = len(rows) > 0
         in_prompt = self._in_prompt(passage.document)
         retrieved = passed["retrieved"] = in_prompt or self._retrieved(passage)
         if not in_prompt and self._names(passage) & self.cut:
@@ -353,7 +351,7 @@ class _StoredRow:
         return bool(self.found & set(passage.rows["relationships"].tolist()))
 
     def _names(self, passage: LocatedDocument) -> set[tuple[str, str]]:
-        """The (kind, id) pairs by which a context may name a passage; a path's id is its rank."""
+        """Return the (kind, id) of all pieces made of a passage; a path's id is its rank."""
         names = {("chunk", passage.document)}
         graph = self.artifacts.graph
         if graph is None or self.artifacts.chunks is None:
@@ -373,27 +371,27 @@ class _StoredRow:
         return names
 
     def _starts(self, graph: Graph) -> IntArray | None:
-        """The nodes and ends of relationships that the first steps found; None without a trace."""
-        entries = self.artifacts.entries
-        steps = [step for step in self.row.get("trace", ()) if step["step"] in entries]
+        steps = [one for one in self.row.get("trace", ()) if one["step"] in self.artifacts.entries]
         wrote = [step["wrote"] for step in steps if step["wrote"]]
         if not wrote:
             return None
-        slots = [one[slot]["ids"] for one in wrote for slot in _STARTS[:2] if slot in one]
+        nodes = [
+            row for one in wrote for slot in _STARTS[:2] if slot in one for row in one[slot]["ids"]
+        ]
         rows = [row for one in wrote for row in relationships_in(one.get("relationships"))]
-        ends = np.array(rows, np.int64)
-        nodes = [np.array(ids, np.int64) for ids in slots]
-        return np.unique(np.concatenate([*nodes, graph.source[ends], graph.target[ends]]))
+        nodes += [int(end[row]) for row in rows for end in (graph.source, graph.target)]
+        return np.unique(np.array(nodes, np.int64))
 
     def linked(self, passages: Sequence[LocatedDocument]) -> set[str] | None:
-        """Return the documents with a node that the first steps reach; see `evidence_documents`."""
         from scipy.sparse import coo_array
         from scipy.sparse.csgraph import connected_components
 
         graph = self.artifacts.graph
-        if graph is None or self.artifacts.chunks is None:
-            return None
-        if (starts := self._starts(graph)) is None:
+        if (
+            graph is None
+            or self.artifacts.chunks is None
+            or (starts := self._starts(graph)) is None
+        ):
             return None
         nodes = {passage.document: self.artifacts.nodes_of(passage) for passage in passages}
         inside = np.zeros(graph.n_nodes, bool)

@@ -1,6 +1,7 @@
-"""Find the names of the row ids in a record, and the rank of a document after each step."""
+"""Replace ids in the record of a question by names, and find a document's rank after each step."""
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import takewhile
@@ -30,9 +31,9 @@ MAX_NAMED = 3
 
 @dataclass(frozen=True)
 class ArtifactNames:
-    """The artifacts that give names to rows: chunks, graph and community reports.
+    """The artifacts that have the names of nodes, relationships, chunks and communities.
 
-    `missing` are deleted artifacts; their rows have no names.
+    `missing` lists deleted artifacts; for these only ids are known.
     """
 
     chunk_table: ChunkTable | None = None
@@ -42,14 +43,15 @@ class ArtifactNames:
 
     @classmethod
     def of(cls, resources: Mapping[str, Any]) -> "ArtifactNames":
-        """Return the names of loaded artifacts."""
+        """Return the names in loaded artifacts, given by the names of the artifacts."""
         table, graph, reports = (resources.get(name) for name in _KINDS)
         return cls(table, graph, reports)
 
     def row(self, kind: str, row: int) -> Named:
-        """Return the names of a row of `kind` nodes, relationships, chunks or communities.
+        """Return the id and the names of a node, relationship, chunk or community.
 
-        If the artifact is missing, only the id is returned.
+        `kind` is `nodes`, `relationships`, `chunks` or `communities`. If the artifact is missing,
+        only the id is returned.
         """
         graph, table, reports = self.graph, self.chunk_table, self.reports
         named: Named = {"id": row}
@@ -60,7 +62,12 @@ class ArtifactNames:
             if graph.types:
                 named["type"] = graph.types[row]
         elif kind == "relationships" and graph is not None and row < graph.n_relationships:
-            named |= _relationship(graph, row)
+            head, tail = (graph.names[int(end[row])] for end in (graph.source, graph.target))
+            relation = "is a synonym of" if graph.synonym[row] else graph.relations[row]
+            relation = relation or (graph.keywords[row] if graph.keywords else "") or "related to"
+            named |= {"head": head, "relation": relation, "tail": tail}
+            if graph.facts and graph.facts[row]:
+                named["description"] = graph.facts[row]
         elif kind == "chunks" and table is not None and row < len(table):
             named |= {"title": table.titles[row], "documents": table.documents_of(row)}
         elif kind == "communities" and reports is not None and row < len(reports):
@@ -68,18 +75,8 @@ class ArtifactNames:
         return named
 
 
-def _relationship(graph: Graph, row: int) -> Named:
-    head, tail = (graph.names[int(end[row])] for end in (graph.source, graph.target))
-    relation = "is a synonym of" if graph.synonym[row] else graph.relations[row]
-    if not relation:
-        relation = (graph.keywords[row] if graph.keywords else "") or "related to"
-    fact = graph.facts[row] if graph.facts else ""
-    more = {"description": fact} if fact else {}
-    return {"head": head, "relation": relation, "tail": tail, **more}
-
-
 class RunArtifacts:
-    """The artifacts of a stored run; `home` is used if the run folder is not inside a home."""
+    """The artifacts of a stored run; `home` has them if the run folder is not inside a home."""
 
     def __init__(self, run: StoredRun, home: Path) -> None:
         self._references = read_references(run.folder) or References("", {})
@@ -89,16 +86,14 @@ class RunArtifacts:
         self._loaded: tuple[Mapping[str, str], ArtifactNames] = ({}, ArtifactNames())
 
     def of_scope(self, scope: str | None) -> ArtifactNames:
-        """Return the names of the artifacts of a scope; the last scope is cached."""
+        """Return the names in the artifacts of a scope (part of the corpus); the last is cached."""
         keys = self._references.keys_for(scope)
         if keys != self._loaded[0]:
-            artifacts: dict[str, Any] = {}
+            artifacts: dict[str, Any] = dict.fromkeys(_KINDS)
             for name, kind in _KINDS.items():
-                try:
+                with suppress(UserError):
                     place = self._folder(name, keys)
                     artifacts[name] = None if place is None else load_artifact(kind, place)
-                except UserError:
-                    artifacts[name] = None
             gone = [name for name, there in artifacts.items() if name in keys and there is None]
             self._loaded = keys, ArtifactNames(**artifacts, missing=tuple(gone))
         return self._loaded[1]
@@ -113,7 +108,7 @@ class RunArtifacts:
 
 
 def named_value(slot: str, value: Any, names: ArtifactNames) -> Any:
-    """Return the recorded value of a slot with names for ids; a plug-in's slot is unchanged."""
+    """Return a recorded result of a step with names for ids; a plug-in's result is unchanged."""
     if slot in _RANKED and has_keys(value, "ids", "scores"):
         return _ranked(value, slot, names)
     if slot == "step_nodes" and has_keys(value, "ids", "steps"):
@@ -135,14 +130,14 @@ def named_value(slot: str, value: Any, names: ArtifactNames) -> Any:
 
 
 def has_keys(value: Any, *keys: str) -> TypeGuard[dict[str, Any]]:
-    """Return whether a value is a mapping with these keys."""
+    """Return whether a value is a dict with all these keys."""
     return isinstance(value, dict) and all(key in value for key in keys)
 
 
 def relationships_in(value: Any) -> dict[int, float | None]:
     """Return the relationships in a recorded ranking, subgraph, exploration or list of paths.
 
-    The value of each is its score, or None.
+    Each relationship is mapped to its score, or to None if it has no score.
     """
     if isinstance(value, list):
         return {row: None for path in value for row in path["relationships"]}
@@ -154,7 +149,7 @@ def relationships_in(value: Any) -> dict[int, float | None]:
 
 
 def scores_of(value: Mapping[str, Any]) -> dict[int, float]:
-    """Return the score of each row of a recorded ranking, in rank order."""
+    """Return the score of each id in a recorded ranking, in rank order."""
     return dict(zip(value["ids"], value["scores"], strict=True))
 
 
@@ -168,9 +163,9 @@ def _ranked(value: Mapping[str, Any], kind: str, names: ArtifactNames) -> list[N
 
 
 def named_steps(row: Row, seconds: Mapping[str, float], names: ArtifactNames) -> list[Named]:
-    """Return the steps of a record with names for ids: reads, writes, seconds and usage.
+    """Return what each step of a record read, wrote (with names for ids), took and used.
 
-    A step of several rounds has its total usage at its first round.
+    If a step ran in several rounds, its first round has the usage of all rounds.
     """
     steps: list[Named] = []
     known = {one.name: one for one in operators.all()}
@@ -191,9 +186,9 @@ def named_steps(row: Row, seconds: Mapping[str, float], names: ArtifactNames) ->
 
 @dataclass(frozen=True)
 class PassageRank:
-    """The best rank of a passage, from 1, among the `n` rows that a step ranked, or None.
+    """The best rank, from 1, of a passage among the `n` rows that a step ranked; None if unranked.
 
-    `rows` are its best rows, each with name, rank and score.
+    `rows` are the best-ranked rows of the passage, each with name, rank and score.
     """
 
     step: str
@@ -209,7 +204,7 @@ class PassageRank:
 
 @dataclass(frozen=True)
 class LocatedDocument:
-    """A document with its chunks and its rows in the graph."""
+    """A document, with its chunks, its nodes and its relationships in the graph."""
 
     document: str
     chunks: ChunkTable
@@ -217,7 +212,7 @@ class LocatedDocument:
 
     @cached_property
     def rows(self) -> dict[str, IntArray]:
-        """The chunks, relationships and nodes of the document; nodes include all ends."""
+        """The document's chunks, the relationships that they state, and the nodes of both."""
         chunks = np.array(self.chunks.chunks_of(self.document), np.int64)
         if self.graph is None:
             return {"chunks": chunks}
@@ -228,44 +223,41 @@ class LocatedDocument:
 
     @property
     def named(self) -> IntArray:
-        """The nodes that the document's chunks mention."""
+        """The nodes that the document's chunks name."""
         assert self.graph is not None
         return np.unique(self.graph.chunk_node[self.chunks.chunks_of(self.document)].indices)
 
     def ranks(self, row: Row) -> list[PassageRank]:
-        """Return the document's rank after each step that ranks rows or packs a context."""
-        ranks = []
+        """Return the document's rank after each step that ranks rows or builds a context."""
+        ranks, names = [], ArtifactNames(self.chunks, self.graph)
         for step in row.get("trace", ()):
             for slot, value in step["wrote"].items():
                 if has_keys(value, "pieces"):
-                    rows, n = self._pieces(value["pieces"]), len(value["pieces"])
+                    n = len(value["pieces"])
+                    rows = [
+                        (self.document, rank, one["score"])
+                        for rank, one in enumerate(value["pieces"], 1)
+                        if one["kind"] == "chunk"
+                        and self.document in (one["id"], *one.get("also", ()))
+                    ]
                 elif slot in self.rows and has_keys(value, "ids", "scores"):
-                    rows, n = self._rows(slot, value), len(value["ids"])
+                    n, own = len(value["ids"]), set(self.rows[slot].tolist())
+                    rows = [
+                        (row_text(names.row(slot, one)), rank, score)
+                        for rank, (one, score) in enumerate(
+                            zip(value["ids"], value["scores"], strict=True), 1
+                        )
+                        if one in own
+                    ]
                 else:
                     continue
                 rank = rows[0][1] if rows else None
                 ranks.append(PassageRank(step["step"], slot, rank, n, tuple(rows[:MAX_NAMED])))
         return ranks
 
-    def _pieces(self, pieces: Sequence[Mapping[str, Any]]) -> list[tuple[str, int, float]]:
-        return [
-            (self.document, rank, piece["score"])
-            for rank, piece in enumerate(pieces, 1)
-            if piece["kind"] == "chunk" and self.document in (piece["id"], *piece.get("also", ()))
-        ]
-
-    def _rows(self, kind: str, value: Mapping[str, Any]) -> list[tuple[str, int, float]]:
-        names, own = ArtifactNames(self.chunks, self.graph), set(self.rows[kind].tolist())
-        pairs = zip(value["ids"], value["scores"], strict=True)
-        return [
-            (row_text(names.row(kind, row)), rank, score)
-            for rank, (row, score) in enumerate(pairs, 1)
-            if row in own
-        ]
-
 
 def lost_step(ranks: Sequence[PassageRank]) -> PassageRank | None:
-    """Return the step after which the passage was never ranked again; None if never lost.
+    """Return the step that lost the passage: no later step ranks it. None if the last step does.
 
     >>> ranks = [PassageRank("a", "chunks", 3, 9), PassageRank("b", "context", None, 2)]
     >>> lost_step(ranks).step

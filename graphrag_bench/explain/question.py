@@ -1,4 +1,4 @@
-"""One question with its answer, context, steps and model calls, stored in a run or answered now."""
+"""A question with its answer, context, steps and model calls, from a stored run or answered now."""
 
 import json
 import zlib
@@ -33,7 +33,7 @@ _USAGE = ("calls", "prompt_tokens", "completion_tokens")
 
 
 class RunQuestions:
-    """The questions of a stored run; `home` is used if the run folder is not inside a home."""
+    """The questions of a stored run; `home` has its artifacts if it is not inside a home folder."""
 
     def __init__(self, run: StoredRun, home: Path) -> None:
         self.run, self.home = run, run.home or home
@@ -44,7 +44,7 @@ class RunQuestions:
 
     @cached_property
     def texts(self) -> Mapping[str, str]:
-        """The text of each question; empty without the data set."""
+        """The text of each question; empty if the data set is missing."""
         dataset = self.run.dataset
         return {one.id: one.text for one in dataset.questions} if dataset else {}
 
@@ -54,13 +54,13 @@ class RunQuestions:
         return context_texts(run.folder, run.rows, run.dataset) if run.dataset else {}
 
     def names(self, question: str) -> ArtifactNames:
-        """Return the names of the nodes, chunks and other items in the artifacts of a question."""
+        """Return the names of nodes, chunks and communities in the artifacts of a question."""
         return self._artifacts.of_scope(self.run.rows[question].get("scope"))
 
     def document(self, document: str, question: str) -> LocatedDocument:
-        """Return a document with its rows in the artifacts of a question.
+        """Return a document with its chunks, nodes and relationships, for a question's artifacts.
 
-        Raises UserError for deleted chunks, or for a document without a chunk.
+        Raises UserError if the chunks were deleted, or the document has no chunk.
         """
         names = self.names(question)
         if (table := names.chunk_table) is None:
@@ -70,7 +70,7 @@ class RunQuestions:
         return LocatedDocument(document, table, names.graph)
 
     def explain(self, question: str) -> Plain:
-        """Return the `explanation` of a question, with its gold and the evidence found."""
+        """Return the `explanation` of a question, with gold answers, gold evidence and error."""
         run, row = self.run, self.run.rows[question]
         head = {
             "question": self.texts.get(question, question),
@@ -97,9 +97,9 @@ class RunQuestions:
         return Cache(store, reading=True) if store.is_file() else None
 
     def calls(self, question: str) -> list[Plain]:
-        """Return the model calls of a question in order, as ledger fields.
+        """Return the model calls of a question in order, with the fields of the call ledger.
 
-        A call whose reply is in the cache has its messages (`prompt`) and its `reply` too.
+        A call whose reply is in the cache also has its messages (`prompt`) and its `reply`.
         """
         calls = []
         for line in self._lines.get(question, ()):
@@ -120,10 +120,10 @@ def explanation(
     seconds: Mapping[str, float],
     names: ArtifactNames,
 ) -> Plain:
-    """Return a question, its answer, fallbacks, context, usage and steps, with names for ids.
+    """Return a question's answer, fallbacks, context, usage and steps, with names for ids.
 
-    `head` has the first fields, `texts` the text of each piece of context, or None. `cut` lists the
-    kind and id of each piece that the budget left out.
+    `head` has the first fields of the result; `texts` are the texts of the pieces of context (None:
+    unknown). `cut` lists the kind and the id of each piece that did not fit the budget.
     """
     context = row.get("context") or {}
     pieces = context.get("pieces", [])
@@ -144,8 +144,8 @@ def explanation(
 def evidence_places(row: Row, gold: Gold) -> dict[str, list[str]]:
     """Return the gold documents of a question by outcome: in the context, retrieved, missed.
 
-    A document is in the context if a piece names it as its source. An imported run has no
-    contexts: its documents are retrieved or missed.
+    A document is in the context if it is the source of a piece. An imported run has no contexts, so
+    its documents are retrieved or missed.
     """
     outside = RETRIEVED if is_imported(row) else OUTSIDE
     pieces = (row.get("context") or {}).get("pieces", [])
@@ -161,12 +161,12 @@ def evidence_places(row: Row, gold: Gold) -> dict[str, list[str]]:
 
 
 def new_question(experiment: Experiment, name: str, text: str) -> Question:
-    """Return a question outside the data set, in its form of answers.
+    """Return a question that is not in the data set, to be answered in the data set's answer form.
 
     Raises UserError unless graph.per=all.
     """
     if experiment.settings.graph.per != "all":
-        raise UserError("A new question has no scope, so it needs graph.per=all.")
+        raise UserError("A new question needs a graph of the whole corpus. Set graph.per=all.")
     form, card = experiment.settings.answers, experiment.dataset.card
     form = card.form_of("") if form == "auto" else form
     return Question(name, text, form=form, abstract=card.abstract_type(""))
@@ -182,7 +182,7 @@ class AnsweringFailed(UserError):
 class TracedAnswer:
     """An answer with its context and the trace of its steps.
 
-    `fallbacks` names the fallbacks that the method took; `plain` has everything as plain values.
+    `fallbacks` names the fallbacks that the method used; `plain` is the `explanation`.
     """
 
     answer: str
@@ -193,7 +193,7 @@ class TracedAnswer:
 
     @classmethod
     def of(cls, experiment: Experiment, text: str) -> "TracedAnswer":
-        """Answer a question; missing artifacts and models are built.
+        """Answer a question; missing artifacts are built first.
 
         Raises UserError unless graph.per=all, and AnsweringFailed if a step fails.
         """

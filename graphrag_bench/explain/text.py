@@ -1,4 +1,4 @@
-"""Text for the terminal: an answer with its context, steps and model calls."""
+"""Format an answer with its context, steps and model calls as text for the terminal."""
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
@@ -7,17 +7,16 @@ from typing import Any
 from graphrag_bench.text import short
 
 MAX_ROWS = 10
-"""Rows printed of a slot."""
+"""The most rows of one result of a step that are printed."""
 MAX_PIECES = 5
-"""Pieces of context printed without --details."""
+"""The most pieces of context that are printed without --details."""
 PACKAGED = "SmolLM2-135M"
-SMALL_MODEL_NOTE = "a small model that often invents answers; choose another with llm="
 _LINE_WIDTH, _TEXT_WIDTH = 80, 60
 Plain = Mapping[str, Any]
 
 
 def answer_lines(plain: Plain, *, whole: bool = False) -> Iterator[str]:
-    """Yield the lines of `question.explanation`; `whole` prints the context as sent."""
+    """Yield the lines of a `question.explanation`; `whole` prints each piece of context in full."""
     yield str(plain["answer"]) if plain["answer"] is not None else "(not answered)"
     yield from (f"fallback: {reason}" for reason in plain["fallbacks"])
     yield ""
@@ -45,7 +44,8 @@ def short_answer_lines(plain: Plain, model: str) -> Iterator[str]:
     """Yield the answer, its model, and the first pieces of its context."""
     yield str(plain["answer"]) or "(an empty answer)"
     yield ""
-    yield f"answered by {model}" + (f": {SMALL_MODEL_NOTE}" if PACKAGED in model else "")
+    note = ": a small model that often invents answers; choose another with llm="
+    yield f"answered by {model}" + (note if PACKAGED in model else "")
     yield from (f"fallback: {reason}" for reason in plain["fallbacks"])
     rows = plain["context"]
     yield f"from {len(rows)} pieces of context" + (", the first:" if rows[MAX_PIECES:] else ":")
@@ -67,7 +67,7 @@ def _piece(piece: Plain, whole: bool) -> Iterator[str]:
 
 
 def usage_text(usage: Plain) -> str:
-    """Return LLM calls and tokens as text; "" without calls.
+    """Return the number of LLM calls and tokens as text; "" if there were no calls.
 
     >>> usage_text({"calls": 2, "prompt_tokens": 1500, "completion_tokens": 40})
     '2 LLM calls, 1,500 + 40 tokens'
@@ -98,7 +98,7 @@ def _slot(name: str, value: Any) -> Iterator[str]:
 
 
 def row_text(row: Any) -> str:
-    """Return a named row as text, its score first.
+    """Return a node, relationship, chunk or other row as one line of text, its score first.
 
     >>> row_text({"head": "Ada", "relation": "founded", "tail": "Norvik", "score": 0.5})
     '0.500  Ada —founded→ Norvik'
@@ -120,9 +120,8 @@ def row_text(row: Any) -> str:
     elif "title" in row:
         text = str(row["title"])
     elif isinstance(row.get("node"), dict):
-        text = (
-            f"{row_text(row['node'])} {'→' if row.get('forward', True) else '←'} {row['relation']}"
-        )
+        arrow = "→" if row.get("forward", True) else "←"
+        text = f"{row_text(row['node'])} {arrow} {row['relation']}"
     elif set(row) <= {"id", "score", "step"}:
         text = f"row {row.get('id')}"
     else:
@@ -143,7 +142,7 @@ def _walk(path: Plain) -> str:
 
 
 def call_lines(calls: Sequence[Mapping[str, Any]]) -> Iterator[str]:
-    """Yield each model call as text: step, model, tokens, time, messages and reply."""
+    """Yield lines for each model call: step, model, tokens, time, messages and reply."""
     yield f"calls: {len(calls)}"
     for call in calls:
         tokens = f"{call.get('prompt_tokens', 0):,} + {call.get('completion_tokens', 0):,} tokens"

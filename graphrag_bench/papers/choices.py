@@ -1,11 +1,12 @@
 """Models, data sets, rows and tables of the papers, as choices of Hydra config groups.
 
 `llm=zhou2025.Llama-3-8B`, `embedder=zhou2025.BGE-M3` and `dataset=zhou2025.PopAll` come from
-`paper.yaml`. `row=pathrag.table2.Random.3` has the settings of a printed row without its data set.
+`paper.yaml`. `row=pathrag.table2.Random.3` selects the settings of a printed row, but no data set.
 `experiment=pathrag/table2` sweeps over the rows and data sets of a table.
 
-If the methods of a table depend on the data set (RAPTOR-K on large sets), the table also has rows
-with a data set, `zhou2025.table5+musique.RAPTOR-K`, and its experiment sweeps over these rows.
+If a table has different methods for different data sets (RAPTOR-K only for large ones), it also has
+rows that include a data set, `zhou2025.table5+musique.RAPTOR-K`, and its experiment sweeps over
+these rows.
 """
 
 import json
@@ -21,14 +22,14 @@ from graphrag_bench.papers.printed import Recipe, load_paper, load_table, paper_
 _GROUPS = (
     "dataset", "method", "profile", "fidelity", "llm", "embedder", "pooling",
 )  # fmt: skip
-"""Groups that can be set by `GROUP=CHOICE`; all other words, also `chunking`, set values."""
+"""Config groups set by `GROUP=CHOICE` in `paper.yaml`; other words, also `chunking`, set values."""
 
 
 @dataclass(frozen=True)
 class TableRuns:
-    """Runs of a table as `pairs` of row and data set, and the `params` of its sweep.
+    """The runs of a table: `pairs` of row and data set, and the `params` of a sweep over them.
 
-    `rows` maps names to settings: rows in printed order, then rows with their data set.
+    `rows` maps names of rows to settings: printed rows in order, then rows that include a data set.
     """
 
     rows: Mapping[str, tuple[str, ...]]
@@ -37,7 +38,7 @@ class TableRuns:
 
 
 def names(group: str) -> list[str]:
-    """Return the choices that the papers add to a config group; [] for other groups."""
+    """Return the choices that the papers add to a config group, an empty list if none."""
     if group == "experiment":
         return [name for name in table_names() if table_runs(name).pairs]
     if group == "row":
@@ -51,7 +52,7 @@ def names(group: str) -> list[str]:
 
 
 def content(group: str, name: str) -> dict[str, Any] | None:
-    """Return a choice as a Hydra config; None for an unknown name."""
+    """Return the Hydra config of a choice; None for an unknown name."""
     if group == "experiment":
         if name not in table_names() or not (runs := table_runs(name)).pairs:
             return None
@@ -79,7 +80,7 @@ def chunking(dataset: str) -> dict[str, Any] | None:
 
 @cache
 def table_runs(full_name: str) -> TableRuns:
-    """Return the distinct runs of a table's cells, both sides of win rates included."""
+    """Return the distinct runs that give a table's figures; a win rate needs two runs."""
     table = load_table(full_name)
     row_names: dict[tuple[str, ...], str] = {}
     rows: dict[str, tuple[str, ...]] = {}
@@ -95,12 +96,15 @@ def table_runs(full_name: str) -> TableRuns:
     datasets = dict.fromkeys(dataset for _, dataset in pairs)
     if len(pairs) == len(rows) * len(datasets):
         return TableRuns(rows, tuple(pairs), {"row": ",".join(rows), "dataset": ",".join(datasets)})
-    on_sets = {_on_set(*pair): (*rows[pair[0]], f"dataset={pair[1]}") for pair in pairs}
+    on_sets = {}
+    for row, dataset in pairs:
+        paper, table_name, own = row.split(".", 2)
+        name = f"{paper}.{table_name}+{dataset.rpartition('.')[2]}.{own}"
+        on_sets[name] = (*rows[row], f"dataset={dataset}")
     return TableRuns({**rows, **on_sets}, tuple(pairs), {"row": ",".join(on_sets)})
 
 
 def _row_name(recipe: Recipe, words: Sequence[str]) -> str:
-    """Name of a row: method, model if the table has several, and the settings with an effect."""
     method = recipe.method_name
     model = recipe.model if method and len(recipe.table.llms) > 1 else ""
     rows = zip(recipe.cell.setting, recipe.table.rows_of(recipe.cell), strict=True)
@@ -114,11 +118,6 @@ def _row_name(recipe: Recipe, words: Sequence[str]) -> str:
 
 def _slug(text: str) -> str:
     return re.sub(r"[^\w.+-]+", "-", text, flags=re.ASCII).strip("-")
-
-
-def _on_set(row: str, dataset: str) -> str:
-    paper, table, own = row.split(".", 2)
-    return f"{paper}.{table}+{dataset.rpartition('.')[2]}.{own}"
 
 
 def _dataset(recipe: Recipe) -> str:
@@ -135,7 +134,6 @@ def _words(group: str, name: str) -> list[str] | None:
 
 
 def _of_paper(paper: Paper, group: str) -> dict[str, list[str]]:
-    """The settings of a paper's choices; a data set with only a card is left out."""
     if group == "dataset":
         places = {_slug(name): place for name, place in paper.datasets.items() if place.run_card}
         return {

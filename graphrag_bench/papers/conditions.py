@@ -1,6 +1,6 @@
 """Experimental conditions of a paper's rows, from `printed_tables/<paper>/conditions.yaml`.
 
-A condition quotes what the paper states about a run and gives the value of the setting here.
+A condition quotes what the paper says about its experiment, with the setting and value for it here.
 """
 
 from collections.abc import Mapping
@@ -17,11 +17,12 @@ NOT_STATED = "not stated"
 
 
 class Condition(BaseModel):
-    """A paper's statement about some rows of its tables, and the setting that follows from it.
+    """What a paper says about some rows of its tables, and the setting that follows from it.
 
-    `tables` and `rows` are globs of table and row names. `paper` quotes a sentence of the paper and
-    `place` names its section. If `paper` is NOT_STATED, `by` names the source of the value. Without
-    a `value` the setting varies over the rows, as their names show. `setting` may be a glob.
+    `tables` and `rows` are glob patterns of table and row names; `setting` may also be a pattern.
+    `paper` quotes a sentence of the paper and `place` names its section. If `paper` is NOT_STATED,
+    `by` names the source of the value. Without a `value` the setting differs between rows, as their
+    names show.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -44,29 +45,29 @@ class Condition(BaseModel):
         return self
 
     def applies_to(self, row: str) -> bool:
-        """Return whether the condition applies to a row, by its name in `row=`."""
+        """Return whether the condition applies to the row with this name (as in `row=NAME`)."""
         _, table, own = row.split(".", 2)
         places = (table.partition("+")[0], self.tables), (own, self.rows)
         return all(any(fnmatchcase(name, one) for one in globs) for name, globs in places)
 
     def covers(self, setting: str) -> bool:
-        """Return whether the condition is about a setting."""
+        """Return whether the condition is about this setting."""
         return setting == self.setting or fnmatchcase(setting, self.setting)
 
     def differs(self, resolved: Mapping[str, object]) -> bool:
-        """Return whether a run's setting differs from the value of the condition."""
+        """Return whether a run's settings (`resolved`) differ from the value of the condition."""
         return "value" in self.model_fields_set and resolved.get(self.setting) != self.value
 
     @property
     def source(self) -> str:
-        """The sentence with its place, or NOT_STATED, and the source of the value."""
+        """The quoted sentence with its section, or NOT_STATED, then the source of the value."""
         stated = f'"{self.paper}" ({self.place})' if self.place else self.paper
         return "; ".join(filter(None, [stated, self.by]))
 
 
 @cache
 def load_conditions(paper_name: str) -> tuple[Condition, ...]:
-    """Return the conditions of a paper; the conditions of its `like` paper come first."""
+    """Return the conditions of a paper, after the conditions of its `like` paper."""
     inherited = load_conditions(like) if (like := load_paper(paper_name).like) else ()
     file = FOLDER / paper_name / "conditions.yaml"
     if not file.is_file():
@@ -76,5 +77,5 @@ def load_conditions(paper_name: str) -> tuple[Condition, ...]:
 
 
 def conditions_of(row: str) -> list[Condition]:
-    """Return the conditions of a row, by its name in `row=`."""
+    """Return the conditions that apply to the row with this name (as in `row=NAME`)."""
     return [one for one in load_conditions(row.partition(".")[0]) if one.applies_to(row)]

@@ -1,4 +1,4 @@
-"""Schema of `printed_tables/<paper>/paper.yaml`: the meaning of the names in a paper's tables."""
+"""Schema of `printed_tables/<paper>/paper.yaml`, which explains the names in a paper's tables."""
 
 from typing import Any, Literal
 
@@ -6,7 +6,7 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 
 def setting_values(text: str) -> tuple[str, ...]:
-    """Return one setting per value of `NAME=a,b,c` or `NAME=0..9`; () for ""."""
+    """Return a setting `NAME=value` for each value of `NAME=a,b,c` or `NAME=0..9`; () for ""."""
     name, _, listed = text.partition("=")
     first, to, last = listed.partition("..")
     values = map(str, range(int(first), int(last) + 1)) if to else listed.split(",")
@@ -18,12 +18,12 @@ class _Entry(BaseModel):
 
 
 class PrintedMethod(_Entry):
-    """Meaning of a printed method.
+    """What a printed method means here.
 
-    `run` lists the settings that a run must have (None: not implemented here), and `also` the
-    paper's values of other settings. `seeds` lists the values that the paper averages over
-    (`NAME=0..9`). `ignores` lists prefixes of row settings that do not affect the method. `source`
-    is the section of the paper.
+    `run` lists the settings that a run must have (None: the method is not implemented here), `also`
+    the paper's values of other settings. `seeds` lists the values over which the paper averages
+    (`NAME=0..9`). `ignores` lists prefixes of settings that do not affect the method. `source` is
+    the section of the paper.
     """
 
     run: list[str] | None
@@ -35,11 +35,11 @@ class PrintedMethod(_Entry):
 
 
 class PrintedSetting(_Entry):
-    """Meaning of a printed setting; in `paper.yaml`, a bare list is its `run`.
+    """What a printed setting means here; in `paper.yaml`, a bare list is its `run`.
 
-    `run` lists the settings that a run must have, and `also` further settings. `levels` lists
-    values of a setting; the row prints the lowest or highest figure over them (`over`). `layer` is
-    a layer of a tree: `0`, `1`, or `>1` for all above.
+    `run` lists the settings that a run must have, `also` further settings. `levels` lists values of
+    a setting if the row prints the lowest or highest figure (`over`) of the runs with these values.
+    `layer` is a layer of a tree: `0`, `1`, or `>1` for all higher layers.
     """
 
     run: list[str] = []
@@ -56,10 +56,10 @@ class PrintedSetting(_Entry):
 
 
 class PrintedSet(_Entry):
-    """Meaning of a printed data set: its card (None: no card here) and further settings.
+    """What a printed data set means here: its card (None: no card here) and further settings.
 
-    The questions of an `abstract` set are generated from its corpus. `stand_in` is the card of the
-    runs if the paper does not name the set. `metrics` and `methods` are names that mean something
+    The questions of an `abstract` set are generated from its corpus. If the paper does not name the
+    set, runs use the card `stand_in`. `metrics` and `methods` replace names that mean something
     else for this set.
     """
 
@@ -74,12 +74,12 @@ class PrintedSet(_Entry):
 
     @property
     def run_card(self) -> str | None:
-        """The card of its runs."""
+        """The card of the data set that runs use; None if there is none."""
         return self.card or self.stand_in
 
     @property
     def questions_folder(self) -> str:
-        """The folder of its generated questions."""
+        """The folder of the generated questions."""
         return f"questions/{self.run_card}/abstract"
 
     def words(self, *, corpus: bool = False) -> list[str]:
@@ -89,25 +89,26 @@ class PrintedSet(_Entry):
 
 
 class QuestionMaking(_Entry):
-    """Settings of `graphrag-bench questions` that generate the paper's abstract questions."""
+    """Settings of `graphrag-bench questions` with which the abstract questions are generated."""
 
     run: list[str]
     source: str
 
 
 class PrintedModel(_Entry):
-    """Meaning of a printed model: a regular expression over identities, and settings."""
+    """What a printed model means here: settings of a run, and a pattern of the model's identity."""
 
     pattern: str = Field(alias="is")
     run: list[str]
 
 
 class PrintedMetric(_Entry):
-    """Source of a figure; in `paper.yaml`, a single `kind: value`.
+    """Where the figure for a printed metric comes from; in `paper.yaml`, a single `kind: value`.
 
-    Of several metrics (`a|b`), the first that the run has is used. `judged` is the mean win rate of
-    the `criteria`. `seconds` and `tokens` cover one stage or operator, `time` covers all steps.
-    `layers` is the share of the row's layer of a tree. `none` states why there is no figure.
+    Of several metrics (`a|b`), the first that the run has is used. `judged` is the mean win rate
+    over the `criteria`. `seconds` and `tokens` are of one stage or operator, `time` is of all
+    steps. `layers` is the share of retrieved nodes in the row's `layer` of a tree. `none` says why
+    there is no figure.
     """
 
     kind: Literal[
@@ -129,10 +130,10 @@ class PrintedMetric(_Entry):
 
 
 class Grid(_Entry):
-    """Cells without a printed number, as all combinations of these names.
+    """Cells without a printed number: all combinations of the listed names.
 
-    `over` are values of settings (`NAME=a,b,c`), read by `rows` if printed there, else as settings
-    of this project. `versus` are the opponents of win rates.
+    `over` lists values of settings (`NAME=a,b,c`): printed settings in `rows` of `paper.yaml`, or
+    else settings of this project. `versus` lists the opponents in win rates.
     """
 
     datasets: list[str]
@@ -144,11 +145,11 @@ class Grid(_Entry):
 
 
 class TableShape(_Entry):
-    """One table or figure; `grids` describe its cells, without the numbers.
+    """One table or figure of a paper; `grids` are its cells without a printed number.
 
     `shows` describes these cells. `graph` is the method whose graph sizes are printed. `settings`
-    and `methods` override the settings and methods of the paper. `notes` explain differences from
-    the printed figures by method.
+    and `methods` override the settings and methods of the paper. `notes` explains, by method, why
+    our figures differ from the printed figures.
     """
 
     kind: Literal["runs", "winrates", "counts", "unprinted"]
@@ -162,10 +163,10 @@ class TableShape(_Entry):
 
 
 class Paper(_Entry):
-    """Content of `paper.yaml`.
+    """The content of `paper.yaml`.
 
     `settings` apply to all rows; `source` names the sections of the paper. Missing fields are taken
-    from the paper named by `like`.
+    from the paper that `like` names.
     """
 
     title: str

@@ -1,7 +1,7 @@
-"""The printed tables of the papers, and the runs that reproduce them.
+"""The tables that the papers print, and the runs that reproduce them.
 
-`printed_tables/<paper>/<table>.csv` holds the figures. `paper.yaml` beside it gives each printed
-name (method, data set, metric, model, setting) a list of settings as on the command line, e.g.
+`printed_tables/<paper>/<table>.csv` has the printed figures. `paper.yaml` beside it translates each
+printed name (method, data set, metric, model, setting) into settings as on the command line, e.g.
 `method=pathrag method.path_order=random`.
 """
 
@@ -29,26 +29,22 @@ from graphrag_bench.papers.names import (
 FOLDER = Path(__file__).parent / "printed_tables"
 _SIZES = ("answer=off", "limit=1")
 """Settings of a run that only measures sizes: one question, no answers."""
-_COUNTING = ("method=bm25", *_SIZES)
-"""Settings of a run that only measures the size of a corpus, without a model."""
 _PUBLISHED = ("regime=published", "reference_rows=off")
-"""Settings of all runs of a table; reference rows are off."""
-_TOLERANCE = 0.02
-"""Largest relative difference at which a size still counts as the size that a paper prints."""
-_ROUNDED = re.compile(r"printed \d+(?:\.(?P<decimals>\d+))?(?P<unit>[KM])$")
+"""Settings of all runs of a table."""
 _TEXTS = ("dataset", "method", "versus", "metric", "llm", "unit", "note")
 
 
 TableRow = tuple[str, str, str, tuple[str, ...]]
-"""Method of a row, opponent of its win rates, model, and settings."""
+"""Method, opponent (in a table of win rates), model, and settings of a printed row."""
 
 
 @dataclass(frozen=True)
 class PrintedCell:
-    """One printed cell; `shown` is "" for a dash, `setting` has items such as `triples=50`.
+    """One cell of a printed table; `shown` is its text, "" for a dash.
 
-    A win rate is the share that `method` wins against `versus`. `note` has the reason for a
-    `suspicious` number.
+    `setting` lists printed settings such as `triples=50`. In a table of win rates the cell is the
+    share of questions that `method` wins against `versus`. `note` says why a number is
+    `suspicious`.
     """
 
     dataset: str
@@ -69,18 +65,21 @@ class PrintedCell:
 
     @property
     def row(self) -> TableRow:
-        """The row of the table."""
+        """The method, opponent, model and settings, which identify the row of the table."""
         return self.method, self.versus, self.llm, self.setting
 
     def setting_value(self, name: str) -> str:
-        """Return the value of the item `NAME=value` of its settings; "" without the item."""
+        """Return the value of the printed setting `NAME=value`; "" if the cell has none."""
         items = (item.partition("=") for item in self.setting)
         return next((value for item, _, value in items if item == name), "")
 
 
 @dataclass(frozen=True)
 class PrintedSize:
-    """Printed number of documents, tokens or questions; `rounding` is half of its last digit."""
+    """A printed number of documents, tokens or questions, with its rounding error.
+
+    `rounding` is half the value of its last printed digit.
+    """
 
     what: str
     value: int
@@ -88,20 +87,20 @@ class PrintedSize:
 
     @classmethod
     def of(cls, cell: PrintedCell, what: str) -> "PrintedSize":
-        """Return the size in a cell, with the rounding of its note: `printed 2.3M`."""
-        rounded = _ROUNDED.match(cell.note)
+        """Return the size in a cell; a note such as `printed 2.3M` says how it is rounded."""
+        rounded = re.match(r"printed \d+(?:\.(?P<decimals>\d+))?(?P<unit>[KM])$", cell.note)
         digit = 1e6 if rounded and rounded["unit"] == "M" else 1e3
         rounding = digit / 10 ** len(rounded["decimals"] or "") / 2 if rounded else 0.0
         return cls(what, round(cell.value or 0), rounding)
 
     def agrees(self, n: float) -> bool:
-        """Return whether a size equals the printed size within 2 % or within its rounding."""
-        return abs(n - self.value) <= max(_TOLERANCE * self.value, self.rounding)
+        """Return whether a size differs from the printed size by at most 2 % or its rounding."""
+        return abs(n - self.value) <= max(0.02 * self.value, self.rounding)
 
 
 @dataclass(frozen=True)
 class PaperTable:
-    """Table or figure with its cells: printed cells in order, then cells without a number."""
+    """A table or figure of a paper; printed cells come first, then cells without a number."""
 
     paper_name: str
     name: str
@@ -111,12 +110,12 @@ class PaperTable:
 
     @property
     def full_name(self) -> str:
-        """The name on the command line: `zhou2025/table5`."""
+        """The name on the command line, e.g. `zhou2025/table5`."""
         return f"{self.paper_name}/{self.name}"
 
     @property
     def owner(self) -> str:
-        """The paper that defines the models and data sets: the `like` paper, or this paper."""
+        """The paper that defines the models and data sets: this paper, or its `like` paper."""
         return self.paper.like or self.paper_name
 
     @property
@@ -131,33 +130,33 @@ class PaperTable:
 
     @property
     def counts(self) -> bool:
-        """Whether the table prints sizes."""
+        """Whether the table prints sizes of data sets."""
         return self.shape.kind == "counts"
 
     @property
     def counts_questions(self) -> bool:
-        """Whether the table prints sizes that include the number of questions."""
+        """Whether the table prints sizes of data sets with their numbers of questions."""
         metrics = (self.paper.metrics[cell.metric] for cell in self.cells)
         return self.counts and ("count", "questions") in {(one.kind, one.value) for one in metrics}
 
     def method(self, name: str) -> PrintedMethod | None:
-        """Return the meaning of a printed method; None for an empty or unknown name."""
+        """Return the entry of a printed method in `paper.yaml`; None for an unknown name."""
         return self.shape.methods.get(name) or self.paper.methods.get(name)
 
     def metric(self, cell: PrintedCell) -> PrintedMetric:
-        """Return the meaning of a cell's metric on its data set."""
+        """Return the entry in `paper.yaml` for a cell's metric on its data set."""
         own = self.paper.datasets[cell.dataset].metrics.get(cell.metric)
         if own:
             return PrintedMetric.model_validate({"metric": own})
         return self.paper.metrics[cell.metric]
 
     def rows_of(self, cell: PrintedCell) -> list[PrintedSetting]:
-        """Return the meanings of a cell's settings."""
+        """Return the entries in `paper.yaml` for the printed settings of a cell."""
         known = self.paper.settings_of_rows
         return [known.get(item) or PrintedSetting(run=[item]) for item in cell.setting]
 
     def parts(self, cell: PrintedCell) -> "list[Part]":
-        """Return the runs, or pairs of runs, of a cell's figure; most cells have a single run."""
+        """Return the runs, or pairs of runs, that give a cell's figure; most cells have one run."""
         levels = [word for row in self.rows_of(cell) for word in setting_values(row.levels)] or [""]
         own = Recipe(self, cell)
         other = Recipe(self, replace(cell, method=cell.versus, versus=cell.method))
@@ -169,7 +168,7 @@ class PaperTable:
 
 @dataclass(frozen=True)
 class Recipe:
-    """The run that gives a cell's figure, as settings; `extra` applies to one of several runs."""
+    """The settings of a run that gives a cell's figure; `extra` are only for one of its runs."""
 
     table: PaperTable
     cell: PrintedCell
@@ -177,32 +176,32 @@ class Recipe:
 
     @property
     def method_name(self) -> str:
-        """The paper's name for the method to run. Some data sets print another name."""
+        """The paper's name of the method to run; some data sets print another name for it."""
         return self.place.methods.get(self.cell.method, self.cell.method)
 
     @property
     def method(self) -> PrintedMethod | None:
-        """The meaning of the method; None for an empty or unknown name."""
+        """The entry of the method in `paper.yaml`; None for an empty or unknown name."""
         return self.table.method(self.method_name)
 
     @property
     def seeds(self) -> tuple[str, ...]:
-        """The settings that the paper averages over; ("",) for one run."""
+        """The settings over whose runs the paper averages; ("",) if there is one run."""
         return setting_values(self.method.seeds if self.method else "") or ("",)
 
     @property
     def place(self) -> PrintedSet:
-        """The meaning of the printed data set."""
+        """The entry of the printed data set in `paper.yaml`."""
         return self.table.paper.datasets[self.cell.dataset]
 
     @property
     def metric(self) -> PrintedMetric:
-        """The meaning of the metric."""
+        """The entry of the metric in `paper.yaml`."""
         return self.table.metric(self.cell)
 
     @property
     def llm(self) -> str:
-        """The printed name of the answering model; "" without a method."""
+        """The printed name of the answering model; "" if the cell has no method."""
         return self.cell.llm or (self.table.paper.llm if self.cell.method else "")
 
     @property
@@ -212,16 +211,16 @@ class Recipe:
 
     @property
     def n_questions(self) -> int | None:
-        """The printed number of questions; None if the paper prints none."""
+        """The number of questions that the paper prints; None if it prints none."""
         return int(self.sampled) if self.sampled else self.place.questions
 
     def on(self, *extra: str) -> "Recipe":
-        """Return the recipe of one of several runs, with the settings that apply to its method."""
+        """Return the recipe of one of several runs, with those of the settings that apply to it."""
         return replace(self, extra=self.relevant(extra))
 
     @property
     def required(self) -> tuple[str, ...] | None:
-        """The settings that a run must have for the cell; None if no method here fits the cell."""
+        """The settings that a run must have for the cell; None if its method is not implemented."""
         method, table = self.method, self.table
         if self.cell.method and (method is None or method.run is None):
             return None
@@ -229,17 +228,17 @@ class Recipe:
         if table.shape.graph and self.metric.kind == "graph":
             own.append(f"method={table.shape.graph}")
         of_rows = self.relevant(word for row in table.rows_of(self.cell) for word in row.run)
-        return merge_settings([*own, *of_rows, *self.extra])
+        return _merge_settings([*own, *of_rows, *self.extra])
 
     @property
     def set_words(self) -> list[str]:
-        """The settings that select the data set; only the corpus for sizes without questions."""
+        """The settings that select the data set, or its corpus if the table counts no questions."""
         corpus_alone = self.table.counts and not self.table.counts_questions
         return self.place.words(corpus=corpus_alone)
 
     @property
     def row_words(self) -> tuple[str, ...] | None:
-        """The settings of the run without its data set; None if its set or method is not here.
+        """The settings of the run without its data set; None if the method or set is not here.
 
         Settings of the row override settings of its method, then of the table, then of the paper.
         """
@@ -247,26 +246,26 @@ class Recipe:
         if own is None or self.place.run_card is None:
             return None
         if not any(word.startswith("method=") for word in own):
-            return merge_settings([*own, *_COUNTING, *_PUBLISHED])
+            return _merge_settings([*own, "method=bm25", *_SIZES, *_PUBLISHED])
         added = [*table.paper.settings, *table.shape.settings]
         added += self.method.also if self.method else []
         added += self.relevant(word for row in table.rows_of(self.cell) for word in row.also)
         models = [f"llm={table.owner}.{self.model}"] if self.model in table.paper.llms else []
         if table.paper.embedder:
             models.append(f"embedder={table.owner}.{table.paper.embedder}")
-        return merge_settings(
+        return _merge_settings(
             [*added, *own, *models, *_PUBLISHED, *(_SIZES if table.counts else ())]
         )
 
     @property
     def words(self) -> tuple[str, ...] | None:
-        """All settings of the run: first the settings of its data set, then of its row."""
+        """All settings of the run: those of its data set, then those of its row."""
         row = self.row_words
-        return None if row is None else merge_settings([*self.set_words, *row])
+        return None if row is None else _merge_settings([*self.set_words, *row])
 
     @property
     def model(self) -> str:
-        """The printed name of the model; if it has two names, the name used in the table."""
+        """The printed name of the model; of two names for one model, the name in this table."""
         name, known = self.cell.llm or self.table.paper.llm, self.table.paper.llms
         same = (
             one for one in self.table.llms if name in known and known[one].run == known[name].run
@@ -275,18 +274,22 @@ class Recipe:
 
     @property
     def judge(self) -> str:
-        """The printed name of the judge; by default the paper's answering model."""
+        """The printed name of the judge model; by default the paper's answering model."""
         return self.cell.setting_value("evaluator") or self.table.paper.llm
 
     def relevant(self, words: Iterable[str]) -> tuple[str, ...]:
-        """Return the settings of a row that apply to the method."""
+        """Return those of the settings that apply to the method."""
         ignored = tuple(self.method.ignores) if self.method else ()
         return tuple(word for word in words if word and not word.startswith(ignored))
 
 
 @dataclass(frozen=True)
 class Part:
-    """One run, or pair of runs, of a cell's figure, at one `level` of its row."""
+    """One run, or one pair of runs for a win rate, among the runs that give a cell's figure.
+
+    `level` is the setting in which it differs, if the row prints the lowest or highest figure over
+    several levels.
+    """
 
     level: str
     own: Recipe
@@ -294,31 +297,31 @@ class Part:
 
     @property
     def sides(self) -> tuple[Recipe, ...]:
-        """The runs of the part: two for a win rate, else a single run."""
+        """The two runs of a win rate, or the single run."""
         return (self.own, self.other) if self.own.cell.versus else (self.own,)
 
 
-def merge_settings(settings: Iterable[str]) -> tuple[str, ...]:
-    """Merge repeated settings: each name keeps its first position and its last value."""
+def _merge_settings(settings: Iterable[str]) -> tuple[str, ...]:
     by_name = {text.partition("=")[0]: text for text in settings}
     return tuple(by_name.values())
 
 
 def paper_names() -> list[str]:
-    """Return the papers, sorted."""
+    """Return the names of all papers, sorted."""
     return sorted(path.parent.name for path in FOLDER.glob("*/paper.yaml"))
 
 
 def table_names() -> list[str]:
-    """Return all tables and figures as `paper/table`, in the order of each paper."""
+    """Return the names of all tables and figures as `paper/table`, by paper, in printed order."""
     return [f"{name}/{table}" for name in paper_names() for table in load_paper(name).tables]
 
 
 @cache
 def printed_sizes(paper_name: str, card: str) -> tuple[PrintedSize, ...]:
-    """Return the printed document and token counts of a card's corpus; () if none is printed.
+    """Return the numbers of documents and tokens that a paper prints for a data set.
 
-    Printed chunks are the texts of a set before chunking (zhou2025/table4, notes).
+    `card` names the data set here; () if the paper prints none. What a table calls chunks are the
+    texts of a data set before chunking (zhou2025/table4, notes).
     """
     paper = load_paper(paper_name)
     counted = {"documents": "documents", "chunks": "documents", "tokens": "tokens"}
@@ -335,7 +338,7 @@ def printed_sizes(paper_name: str, card: str) -> tuple[PrintedSize, ...]:
 
 @cache
 def load_paper(name: str) -> Paper:
-    """Load and check a paper's `paper.yaml`, merged with the file of its `like` paper."""
+    """Load and check a paper's `paper.yaml`; its `like` paper gives the missing fields."""
     content: dict[str, Any] = _content(name)
     inherited = _content(content["like"]) if "like" in content else {}
     return Paper.model_validate({**inherited, **content})
@@ -346,12 +349,12 @@ def _content(name: str) -> Any:
 
 
 def load_table(full_name: str) -> PaperTable:
-    """Return a table by a name such as `zhou2025/table5`; raise UserError for an unknown name."""
+    """Return the table with a name such as `zhou2025/table5`; UserError for an unknown name."""
     names = table_names()
     if full_name not in names:
         hint = did_you_mean(full_name, names, paper_names(), n=5)
         raise UserError(
-            f"No paper has a table '{full_name}'. {hint} `graphrag-bench table` lists all."
+            f"No paper has a table '{full_name}'. {hint} `graphrag-bench table` lists all tables."
         )
     paper_name, _, name = full_name.partition("/")
     paper = load_paper(paper_name)
@@ -363,8 +366,6 @@ def load_table(full_name: str) -> PaperTable:
 
 
 def _without_number(table: PaperTable) -> list[PrintedCell]:
-    """The cells of the grids that are not printed, in the units of the printed cells."""
-
     def place(cell: PrintedCell) -> tuple[object, ...]:
         of_run = frozenset(Recipe(table, cell).required or ())
         return cell.dataset, cell.versus, cell.metric, cell.llm, of_run

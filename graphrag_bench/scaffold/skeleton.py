@@ -13,7 +13,7 @@ from graphrag_bench.contract import operators
 from graphrag_bench.errors import UserError, unknown
 
 KINDS = ("chunk", "rerank", "node", "relationship", "question")
-"""The kinds of operators with a skeleton."""
+"""The kinds of operators that this module can write."""
 _TEMPLATES = Path(__file__).parent / "skeletons"
 _RESERVED = {"graphrag_bench", "operators", "methods", "tests", "configs", "true", "false", "null",
              "yes", "no", "on", "off"}  # fmt: skip
@@ -21,7 +21,7 @@ _RESERVED = {"graphrag_bench", "operators", "methods", "tests", "configs", "true
 
 @dataclass(frozen=True)
 class Skeleton:
-    """A new operator `KIND.NAME` and a method NAME in a package."""
+    """A package with a new operator `KIND.NAME` and a new method NAME that uses it."""
 
     kind: str
     name: str
@@ -29,9 +29,9 @@ class Skeleton:
 
     @classmethod
     def of_operator(cls, operator: str, package: str | None = None) -> "Skeleton":
-        """Return the skeleton of an operator `KIND.NAME`; the default package is NAME.
+        """Return the skeleton for a new operator `KIND.NAME`; by default the package is NAME.
 
-        Raises UserError for an unknown kind, or a name that is invalid or taken.
+        Raises UserError for an unknown kind, or a name that is invalid or in use.
         """
         kind, dot, name = operator.partition(".")
         if not dot or not name:
@@ -59,14 +59,15 @@ class Skeleton:
         return f"{self.kind}_{self.name}"
 
     def write(self, into: Path) -> list[Path]:
-        """Write the files, and import the operator in the package; return their paths.
+        """Write the files, import the operator in the package, and return the paths of the files.
 
-        Raises UserError if a file exists, before anything is written.
+        Raises UserError if a file exists; then nothing is written.
         """
         inner = into / self.package
         if not inner.exists() and find_spec(self.package) is not None:
             raise UserError(
-                f"A Python package '{self.package}' is installed. Choose another: --package NAME."
+                f"A Python package '{self.package}' is installed. Choose another name: "
+                "--package NAME."
             )
         templates = {
             inner / f"{self.module}.py": f"{self.kind}.py",
@@ -89,12 +90,9 @@ class Skeleton:
             path.write_text(text, encoding="utf-8")
         init = inner / "__init__.py"
         if init not in templates:
-            self._import_into(init)
+            lines = init.read_text(encoding="utf-8").splitlines()
+            imports = [f"from {self.package} import {self.module} as {self.module}"]
+            while lines and lines[-1].startswith(f"from {self.package} import "):
+                imports.append(lines.pop())
+            init.write_text("\n".join([*lines, *sorted(imports), ""]), encoding="utf-8")
         return sorted({*templates, init})
-
-    def _import_into(self, init: Path) -> None:
-        lines = init.read_text(encoding="utf-8").splitlines()
-        imports = [f"from {self.package} import {self.module} as {self.module}"]
-        while lines and lines[-1].startswith(f"from {self.package} import "):
-            imports.append(lines.pop())
-        init.write_text("\n".join([*lines, *sorted(imports), ""]), encoding="utf-8")

@@ -1,4 +1,4 @@
-"""The graph of an answer: the nodes and chunks that steps found, and walks from the seeds."""
+"""The graph of an answer: nodes and chunks that the steps found, and the walks that found them."""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -18,27 +18,25 @@ from graphrag_bench.values import IntArray
 Vertex = tuple[str, int]
 """A node ("n", row) or a chunk ("c", row)."""
 _HOP = float(np.log(2))
-"""The cost of a hop for a restart probability of 0.5, as -log of a probability."""
+"""Cost of each hop: -log of the probability 0.5 that the walk continues."""
 _MAX_COST = float(np.log(1e6))
-"""The highest cost of a walk: one in a million walkers takes it."""
+"""The highest cost of a walk, for a probability of one in a million."""
 Plain = dict[str, Any]
 MAX_NODES = 200
-"""The most nodes and chunks of a drawing; the page counts the other rows."""
+"""The most nodes and chunks that are drawn; the page shows how many are not drawn."""
 MAX_CHUNKS = 20
-"""The most retrieved chunks of a drawing, without gold chunks."""
+"""The most retrieved chunks that are drawn, besides the gold chunks."""
 FIRST_PATHS = 5
-"""Paths that are drawn first."""
+"""The number of paths that are drawn first."""
 _TEXT_LENGTH = 600
-_STARTS = ("nodes", "step_nodes")
-_RELATIONSHIPS = ("relationships", "subgraph", "exploration")
 
 
 @dataclass(frozen=True)
 class ProbableWalks:
-    """The most probable walk to each vertex; vertices are nodes, then chunks.
+    """The most probable walk from a seed to each vertex; vertices are nodes, then chunks.
 
-    `before` int32 (n_nodes + n_chunks,) is the previous vertex. It is negative at seeds and at
-    vertices that no walk reaches.
+    `before` int32 (n_nodes + n_chunks,) is the previous vertex on the walk. It is negative at seeds
+    and at vertices that no walk reaches.
     """
 
     before: IntArray
@@ -46,10 +44,10 @@ class ProbableWalks:
 
     @classmethod
     def of(cls, graph: Graph, seeds: Sequence[int], *, through_chunks: bool) -> "ProbableWalks":
-        """Return the walks from the nodes `seeds`; seeds out of range are ignored.
+        """Return the walks from the nodes `seeds`; ids that are not nodes are ignored.
 
-        A walk follows a relationship, in either direction, in proportion to its weight. It ends at
-        a chunk, or goes on to any node of the chunk with `through_chunks`.
+        A walk follows a relationship, in either direction, with a probability in proportion to its
+        weight. It ends at a chunk; with `through_chunks` it goes on to any node of the chunk.
         """
         from scipy.sparse.csgraph import dijkstra
 
@@ -73,7 +71,6 @@ class ProbableWalks:
 
 @lru_cache(maxsize=1)
 def _costs(graph: Graph, through_chunks: bool) -> tuple[Any, int]:
-    """Return the cost of each hop, CSR over nodes and chunks, and the number of nodes."""
     from scipy.sparse import block_array, csr_array
 
     inside = csr_array(graph.node_chunk)
@@ -97,11 +94,12 @@ def _shares(weights: Any) -> Any:
 
 
 @dataclass
-class TraceRows:
-    """The rows that the steps of a record found, in the order of the steps.
+class _TraceRows:
+    """What the steps in a record found: nodes, relationships, chunks, paths and routes.
 
-    `seeds` are the nodes of the first step that found any. `score` is the last score of each node,
-    from the operator `scored_by`. `through_chunks`: a PageRank included chunks.
+    `seeds` are the nodes of the first step that found nodes. `score` has the last scores of nodes,
+    which the operator `scored_by` gave. `through_chunks` says whether a PageRank walk visited
+    chunks.
     """
 
     seeds: list[int] = field(default_factory=list)
@@ -115,8 +113,7 @@ class TraceRows:
     routes: list[Plain] = field(default_factory=list)
 
     @classmethod
-    def of(cls, trace: Iterable[Mapping[str, Any]]) -> "TraceRows":
-        """Read the trace of a record; slots of plug-ins are ignored."""
+    def of(cls, trace: Iterable[Mapping[str, Any]]) -> "_TraceRows":
         rows = cls()
         for step in trace:
             rows.through_chunks |= step["step"].endswith(" chunk.ppr")
@@ -124,13 +121,13 @@ class TraceRows:
         return rows
 
     def _add(self, operator: str, wrote: Mapping[str, Any]) -> None:
-        for slot in _STARTS:
+        for slot in ("nodes", "step_nodes"):
             if has_keys(value := wrote.get(slot), "ids"):
                 self.seeds = self.seeds or list(dict.fromkeys(value["ids"]))
                 self.nodes |= dict.fromkeys(value["ids"])
                 if "scores" in value:
                     self.score, self.scored_by = scores_of(value), operator
-        for slot in _RELATIONSHIPS:
+        for slot in ("relationships", "subgraph", "exploration"):
             for row, score in relationships_in(wrote.get(slot)).items():
                 if score is not None or row not in self.relationships:
                     self.relationships[row] = score
@@ -150,16 +147,16 @@ def answer_graph(row: Row, gold: Gold, names: ArtifactNames) -> Plain:
     """Return the nodes, edges and paths to draw for a stored question; empty without a trace.
 
     Nodes and chunks have flags: `seed`, `found` by a step, `gold` (evidence, or a node of a gold
-    chunk), `answer` (named as a gold answer). Edges have `found`, `synonym`, `walk` (on the walk
-    from a seed to a drawn vertex) and `route` (a sentence of one chunk names the other). `size` is
-    the operator whose scores are the node sizes.
+    chunk), `answer` (its name is a gold answer). Edges have `found`, `synonym`, `walk` (on the walk
+    from a seed to a drawn node or chunk) and `route` (a sentence of one chunk names the other).
+    `size` is the operator whose scores set the sizes of nodes.
 
-    Up to `MAX_NODES` are drawn, in this order: the first paths, gold chunks, retrieved chunks,
-    scored nodes (if there is no path), ends of relationships, other paths, each with the walk to
-    it. `left_out` counts the nodes that are not drawn; `unconnected` names found nodes without a
-    drawn edge.
+    Up to `MAX_NODES` nodes and chunks are drawn, in this order: the first paths, gold chunks,
+    retrieved chunks, scored nodes (if there is no path), nodes of relationships, other paths, each
+    with the walk to it. `left_out` counts what is not drawn; `unconnected` names found nodes
+    without a drawn edge.
     """
-    rows = TraceRows.of(row.get("trace", ()))
+    rows = _TraceRows.of(row.get("trace", ()))
     drawing = _Drawing(rows, gold, names)
     edges = list(drawing.edges())
     joined = {edge[end] for edge in edges for end in ("s", "t")}
@@ -181,7 +178,7 @@ def answer_graph(row: Row, gold: Gold, names: ArtifactNames) -> Plain:
 
 
 class _Drawing:
-    def __init__(self, rows: TraceRows, gold: Gold, names: ArtifactNames) -> None:
+    def __init__(self, rows: _TraceRows, gold: Gold, names: ArtifactNames) -> None:
         self.rows, self.names, self.graph = rows, names, names.graph
         table = names.chunk_table
         documents = [one for name in gold.evidence for one in item_documents(gold, name)]
@@ -214,7 +211,6 @@ class _Drawing:
         return list(dict.fromkeys(ordered))
 
     def unconnected(self, joined: Collection[str]) -> list[str]:
-        """Return the names of found nodes without an edge, except nodes beyond the limit."""
         beyond = self.candidates[MAX_NODES:]
         rows = [row for row in self.rows.nodes if f"n{row}" not in joined]
         return [self.node(row)["label"] for row in rows if ("n", row) not in beyond]
@@ -231,7 +227,6 @@ class _Drawing:
         return int(graph.source[row]), int(graph.target[row])
 
     def _incident(self, chunks: Sequence[int]) -> list[tuple[int, int]]:
-        """Return the pairs of a drawn node and a drawn chunk that mentions it."""
         if self.graph is None:
             return []
         matrix = self.graph.node_chunk
@@ -286,7 +281,6 @@ class _Drawing:
                 yield edge | {"label": "names", "text": route["sentence"], "route": True}
 
     def _joining(self) -> list[int]:
-        """Return the first relationship between each pair of drawn nodes."""
         from scipy.sparse import csr_array, triu
 
         if self.graph is None or not self.nodes:

@@ -1,13 +1,13 @@
-"""Write the run page: a folder of static files that opens from disk.
+"""Write the run page: a folder of static files that a browser opens from disk.
 
-A page opened from disk cannot fetch files, but it can add script elements: the data are JavaScript
-files that pass JSON to the page when it needs them.
+Such a page cannot fetch files, but it can add script elements. So the data are JavaScript files
+that the page loads when it needs them.
 """
 
 import json
 import shutil
 import tarfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from itertools import combinations
 from pathlib import Path
 from typing import Any
@@ -43,7 +43,7 @@ from graphrag_bench.view.answer_graph import answer_graph
 
 Plain = dict[str, Any]
 BLOCK = 20
-"""Questions per file."""
+"""Number of questions in a data file."""
 ANSWER_LENGTH = 160
 _LETTERS = {IN_CONTEXT: "c", OUTSIDE: "r", RETRIEVED: "r"}
 _MISSED = "m"
@@ -57,8 +57,7 @@ DEMO = Path(__file__).parent / "demo.tar.xz"
 _UNSAFE = ("<", "\u2028", "\u2029")
 
 
-def set_columns(dataset: Dataset | None, names: Sequence[str]) -> Plain:
-    """Return questions and gold as columns; without the data set, texts are replaced by ids."""
+def _set_columns(dataset: Dataset | None, names: Sequence[str]) -> Plain:
     texts = {one.id: one.text for one in dataset.questions} if dataset else {}
     gold = [(dataset.gold.get(name) if dataset else None) or Gold() for name in names]
     return {
@@ -71,14 +70,14 @@ def set_columns(dataset: Dataset | None, names: Sequence[str]) -> Plain:
     }
 
 
-def list_columns(run: StoredRun, funnel: Funnel | str, at: Mapping[str, int]) -> Plain:
-    """Return a run's questions as columns, scored questions first; `at` are rows of `set_columns`.
+def _list_columns(run: StoredRun, funnel: Funnel | str, at: Mapping[str, int]) -> Plain:
+    """Return a run's questions as columns, scored questions first.
 
-    `right`: 1, 0, or None without answer or gold. `evidence`: a letter per gold document, c in the
-    context, r only retrieved, m missed. `lost`: the first stage that lost evidence, "" for none,
-    None if unknown. `seconds`: of all steps. `tokens`: of LLM calls.
+    `at` maps a question to its row in `_set_columns`. `right` is 1, 0, or None without answer or
+    gold. `evidence` has a letter for each gold document: c in the context, r only retrieved, m
+    missed. `lost` is the first stage that lost evidence, "" for none, None if unknown.
     """
-    rows = [run.rows[name] for name in questions_of(run)]
+    rows = [run.rows[name] for name in _questions_of(run)]
     seconds: dict[str, float] = {}
     for one in run.folder.timing():
         seconds[one["question"]] = seconds.get(one["question"], 0.0) + one["seconds"]
@@ -112,21 +111,13 @@ def _cost_columns(rows: Sequence[Row], seconds: Mapping[str, float]) -> Plain:
     }
 
 
-def questions_of(run: StoredRun) -> list[str]:
-    """Return the ids of a run's questions, scored questions first."""
+def _questions_of(run: StoredRun) -> list[str]:
     scored = [name for name in scored_questions(run) if name in run.rows]
     return list(dict.fromkeys([*scored, *run.rows]))
 
 
-def blocks(run: StoredRun, home: Path) -> Iterator[Plain]:
-    """Yield the questions of a run in blocks of `BLOCK`, by id."""
-    questions, names = RunQuestions(run, home), questions_of(run)
-    for start in range(0, len(names), BLOCK):
-        yield {name: full_question(name, questions) for name in names[start : start + BLOCK]}
-
-
 def full_question(name: str, questions: RunQuestions) -> Plain:
-    """Return a question as `show --json` prints it, with its graph."""
+    """Return a question as `show --json` prints it, with the graph of its answer and its calls."""
     whole = questions.explain(name)
     row, gold = questions.run.rows[name], questions.run.gold.get(name) or Gold()
     return {
@@ -138,9 +129,9 @@ def full_question(name: str, questions: RunQuestions) -> Plain:
 
 
 def question_tables(whole: Mapping[str, Any]) -> tuple[Table, Table]:
-    """Return `full_question` as two tables: answer with gold and evidence, and the graph.
+    """Return a `full_question` as two tables: the answer with gold and evidence, and the graph.
 
-    The graph has the edges that a step found, and edges from nodes to chunks.
+    The table of the graph lists the edges that a step found, and the edges from nodes to chunks.
     """
     gold, answer = whole["gold"].get("answers", ()), whole["answer"]
     facts = [("answer", "(no answer)" if answer is None else str(answer))]
@@ -176,7 +167,7 @@ def _evidence_letters(row: Row, gold: Gold | None) -> str:
 
 
 def part_text(name: str, value: Any) -> str:
-    """Return a part of the page as JavaScript, escaped so that no text can end the script.
+    """Return one of the page's data files as JavaScript; no text in `value` can end the script.
 
     Raises ValueError for NaN and infinity.
     """
@@ -186,24 +177,23 @@ def part_text(name: str, value: Any) -> str:
     return f"grb.part({json.dumps(name)},{text});\n"
 
 
-def write_part(page: Path, name: str, value: Mapping[str, Any]) -> None:
-    """Write a part to data/NAME.js; NAME may contain folders (`r0/q3`)."""
+def _write_part(page: Path, name: str, value: Mapping[str, Any]) -> None:
     write_whole(page / FOLDER / f"{name}.js", part_text(name, value))
 
 
 def write_page(runs: Sequence[StoredRun], page: Path, home: Path) -> Path:
-    """Write the page of some runs into a folder; return its index.html.
+    """Write the page of the given runs into a folder; return its index.html.
 
-    An existing page is replaced. `home` holds the artifacts of runs outside a home. Raises
-    UserError if the folder has other files than a page.
+    An existing page is replaced. `home` holds the artifacts of runs that are not inside a home
+    folder. Raises UserError if the folder has files that are not of a run page.
     """
     _write_static(page)
     runs, sets = with_one_rule(runs), {}
     for number, (key, group) in enumerate(group_by(runs, _set_of).items()):
-        ids = list(dict.fromkeys(name for run in group for name in questions_of(run)))
+        ids = list(dict.fromkeys(name for run in group for name in _questions_of(run)))
         sets[key] = f"set{number}", {name: row for row, name in enumerate(ids)}
         dataset = next((run.dataset for run in group if run.dataset), None)
-        write_part(page, f"set{number}", {"name": key[0], **set_columns(dataset, ids)})
+        _write_part(page, f"set{number}", {"name": key[0], **_set_columns(dataset, ids)})
     titled = in_table_order([{**run.metrics, "place": place} for place, run in enumerate(runs)])
     titles = {row["place"]: str(row["title"]) for row in titled}
     rows = []
@@ -211,16 +201,18 @@ def write_page(runs: Sequence[StoredRun], page: Path, home: Path) -> Path:
         set_id, at = sets[_set_of(run)]
         funnel = funnel_or_reason(run, home)
         rows.append({**_run_row(run, titles[place], funnel), "id": f"r{place}", "set": set_id})
-        write_part(page, f"r{place}/list", list_columns(run, funnel, at))
-        for number, block in enumerate(blocks(run, home)):
-            write_part(page, f"r{place}/q{number}", {"questions": block})
+        _write_part(page, f"r{place}/list", _list_columns(run, funnel, at))
+        questions, names = RunQuestions(run, home), _questions_of(run)
+        for number, start in enumerate(range(0, len(names), BLOCK)):
+            block = {name: full_question(name, questions) for name in names[start : start + BLOCK]}
+            _write_part(page, f"r{place}/q{number}", {"questions": block})
     index = {
         "runs": rows,
         "stages": list(LABELS.items()),
         "metrics": [{"name": one.name, "meaning": one.meaning} for one in metrics()],
-        "pairs": pair_rows(runs),
+        "pairs": _pair_rows(runs),
     }
-    write_part(page, "index", index)
+    _write_part(page, "index", index)
     return page / INDEX
 
 
@@ -246,7 +238,6 @@ def _set_of(run: StoredRun) -> tuple[str, str]:
 
 
 def _run_row(run: StoredRun, title: str, funnel: Funnel | str) -> Plain:
-    """Return a run's row of the overview; `funnel_note` says why there is no funnel."""
     metrics = run.metrics
     n_tokens, usd = (None, None) if run.imported else tokens_and_usd(metrics)
     steps: dict[str, list[float]] = {}
@@ -271,8 +262,7 @@ def _run_row(run: StoredRun, title: str, funnel: Funnel | str) -> Plain:
     }
 
 
-def pair_rows(runs: Sequence[StoredRun]) -> list[Plain]:
-    """Return the paired differences and differing settings of each pair of runs on one corpus."""
+def _pair_rows(runs: Sequence[StoredRun]) -> list[Plain]:
     scores = [scores_of(run) for run in runs]
     rows = []
     for (a, first), (b, second) in combinations(enumerate(runs), 2):

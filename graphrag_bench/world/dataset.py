@@ -1,6 +1,7 @@
-"""A synthetic world as a data set, and further worlds for training questions."""
+"""Make a data set of a synthetic world, and training questions of further worlds."""
 
 from collections.abc import Mapping
+from functools import partial
 
 from pydantic import ValidationError
 
@@ -12,13 +13,13 @@ from graphrag_bench.world.facts import World, WorldSettings
 from graphrag_bench.world.generator import make_world
 
 OTHER_SEED = 1_000_003
-"""Added to the seed of a world for its training questions, and twice for validation."""
+"""The seed of the training world is the world's seed plus this number; for validation, twice it."""
 MOST_TRAINING, MOST_VALIDATION = 300, 100
-"""The most training and validation questions."""
+"""The most training questions and the most validation questions."""
 
 
 def from_settings(card: Card, settings: Mapping[str, object]) -> Dataset:
-    """Return the data set of a world, named after its non-default settings.
+    """Return the data set of the world with these settings; its name lists non-default settings.
 
     Raises UserError for a setting that is unknown, out of range or of the wrong type.
     """
@@ -39,16 +40,16 @@ def _problem(fault: Mapping[str, object]) -> str:
 
 
 def world_of(dataset: Dataset) -> World:
-    """Return the world of a synthetic data set."""
+    """Return the world from which a synthetic data set was made."""
     return make_world(WorldSettings.model_validate(dict(dataset.settings)))
 
 
 def world_dataset(card: Card, world: World) -> Dataset:
-    """Return the passages as documents, and a question with gold for each chain.
+    """Return a data set whose documents are the passages, with a question for each chain of facts.
 
-    Gold answers are the name and the alias of the last entity. The evidence is the passages that
-    state the facts of the chain; a removed fact has the id `removed-N`, which no document has.
-    Question types are numbers of hops.
+    The gold answers are the name and the alias of the last entity. The evidence is the passages
+    that state the facts of the chain; for a fact that was removed from the corpus it is an id
+    `removed-N`, which no document has. The type of a question is its number of hops.
     """
     gold = {}
     for chain in world.chains:
@@ -68,9 +69,9 @@ def world_dataset(card: Card, world: World) -> Dataset:
 
 
 def training_worlds(dataset: Dataset) -> TrainingSet:
-    """Return training questions of a world with another seed, at most `MOST_TRAINING`.
+    """Return at most `MOST_TRAINING` training questions, about a world with another seed.
 
-    A small world has fewer questions. Validation questions come from a third world.
+    A small world has fewer questions. Validation questions are about a third world.
     """
     settings = WorldSettings.model_validate(dict(dataset.settings))
 
@@ -79,20 +80,16 @@ def training_worlds(dataset: Dataset) -> TrainingSet:
         while True:
             sizes = {"seed": seed, "n_questions": n_questions}
             try:
-                made = make_world(settings.model_copy(update=sizes))
+                return world_dataset(dataset.card, make_world(settings.model_copy(update=sizes)))
             except UserError:  # the world is too small for so many different questions
                 if n_questions == 1:
                     raise
                 n_questions //= 2
-            else:
-                return world_dataset(dataset.card, made)
 
     def read(n_questions: int | None) -> Dataset:
         return world(1, min(n_questions or MOST_TRAINING, MOST_TRAINING))
 
-    def validation() -> Dataset:
-        return world(2, MOST_VALIDATION)
-
     one = world(1, settings.n_questions)
     identity = f"{one.name} {one.corpus_digest} {MOST_TRAINING} {MOST_VALIDATION}"
-    return TrainingSet(identity, read, lambda: len(read(None).questions), validation)
+    size, validation = lambda: len(read(None).questions), partial(world, 2, MOST_VALIDATION)
+    return TrainingSet(identity, read, size, validation)

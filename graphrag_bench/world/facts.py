@@ -1,6 +1,6 @@
-"""The synthetic world: settings, entities, facts and question chains.
+"""A synthetic world: its settings, entities and facts, and the chains of facts behind questions.
 
-Operators see only the texts and questions of the data set, never these values.
+Operators never see these values, only the texts and questions of the data set.
 """
 
 from dataclasses import dataclass
@@ -14,14 +14,14 @@ from graphrag_bench.text import show_briefly
 class WorldSettings(BaseModel):
     """Settings of a world, which determine its texts and questions.
 
-    Each setting has its own random stream. Changing `noise`, `alias_rate` or `removed` keeps the
-    entities, facts and questions, and a higher rate affects a superset of what a lower rate
-    affects. Shares are exact, up to rounding to whole numbers.
+    Changing `noise`, `alias_rate` or `removed` keeps the entities, facts and questions, because
+    each setting has its own stream of random numbers; a higher rate affects what a lower rate
+    affects, and more. Shares are exact, except that counts are rounded to whole numbers.
     """
 
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
     hops: int = Field(
-        3, ge=1, le=8, description="the most hops of a question; all lengths in equal shares"
+        3, ge=1, le=8, description="the most hops of a question; each number has an equal share"
     )
     size: int = Field(1000, ge=12, description="passages that state facts, one for each entity")
     facts_per_passage: int = Field(2, ge=1, le=3, description="facts about each entity")
@@ -38,11 +38,11 @@ class WorldSettings(BaseModel):
     removed: float = Field(
         0.0, ge=0, le=1, description="share of the facts whose sentence is left out of the corpus"
     )
-    seed: int = Field(0, ge=0, description="seed of everything in the world")
+    seed: int = Field(0, ge=0, description="seed of all random choices")
 
     @property
     def name(self) -> str:
-        """The name of the data set: `world` and each non-default setting.
+        """The name of the data set: `world` and the settings that differ from their defaults.
 
         >>> WorldSettings(size=200, noise=0.3).name
         'world-size200-noise0.3'
@@ -68,9 +68,10 @@ class WorldEntity:
 
 @dataclass(frozen=True)
 class Fact:
-    """A relation between two entities; `names` are head and tail as written in the sentence.
+    """A relation between two entities; `names` are head and tail as written in its sentence.
 
-    `passage` is the id of the passage that states the fact, None for a removed fact.
+    `passage` is the id of the passage that states the fact; None for a fact that is removed from
+    the corpus.
     """
 
     id: int
@@ -83,7 +84,7 @@ class Fact:
 
 @dataclass(frozen=True)
 class Chain:
-    """The facts that answer a question, first hop first; `answer` is the last tail."""
+    """A question and the facts that answer it, first hop first; `answer` is the last tail."""
 
     question: str
     text: str
@@ -93,7 +94,7 @@ class Chain:
 
     @property
     def hops(self) -> int:
-        """The number of facts."""
+        """The number of facts in the chain."""
         return len(self.facts)
 
 
@@ -101,9 +102,9 @@ class Chain:
 class World:
     """Entities, facts, passages, and the chains of the questions.
 
-    `entities` are the entities of the facts, then the outsiders of the distractors. `passages` are
-    in corpus order, `chains` in question order. `distractors` are true facts about outsiders;
-    `contradictions` are false, and stated as rumours.
+    `distractors` are true facts about outsiders: entities that no other fact is about.
+    `contradictions` are false facts that are stated as rumours. `entities` lists the outsiders
+    last. `passages` are in corpus order, `chains` in question order.
     """
 
     settings: WorldSettings
@@ -115,7 +116,7 @@ class World:
     chains: tuple[Chain, ...]
 
     def evidence(self, chain: Chain) -> tuple[str, ...]:
-        """Return the passage ids of a chain's facts in order; `removed-N` for a removed fact."""
+        """Return the passage id of each fact of a chain, in order; `removed-N` for removed ones."""
         facts = [self.facts[row] for row in chain.facts]
         return tuple(fact.passage or f"removed-{fact.id}" for fact in facts)
 

@@ -1,4 +1,4 @@
-"""Generation of a synthetic world: entities, facts, chains, passages, noise."""
+"""Generate a synthetic world: entities, facts, chains of facts, passages and noise."""
 
 from collections.abc import Sequence, Set
 
@@ -31,7 +31,7 @@ _NOUNS = {
     "organisation": ("Society", "Guild", "College", "League", "Press", "Union", "Bank", "Trust"),
     "work": ("Chronicle", "Elegy", "Atlas", "Overture", "Letters", "Garden", "Voyage", "Mirror"),
 }
-"""The last words of names of places, organisations and works."""
+"""The last words of the names of places, organisations and works."""
 _TRIES = 200
 _OF_HEAD = {kind: [one for one in RELATIONS if one.head == kind] for kind in TYPES}
 
@@ -39,10 +39,10 @@ _OF_HEAD = {kind: [one for one in RELATIONS if one.head == kind] for kind in TYP
 def make_world(settings: WorldSettings) -> World:
     """Generate the world of the given settings; equal settings give equal worlds.
 
-    Every entity has a passage with its name as title, which introduces the entity and, if a fact
-    uses it, its alias, and states `facts_per_passage` facts about the entity. Noise concerns the
-    facts of the chains first, then other facts, in random order. Raises UserError if the world is
-    too small for the number of different questions.
+    Every entity has a passage with its name as title. The passage introduces the entity and, if a
+    fact uses its alias, the alias; then it states `facts_per_passage` facts about the entity. Noise
+    imitates or contradicts the facts of the chains first, then other facts, in random order. Raises
+    UserError if the world is too small for the number of different questions.
     """
     entities = _entities(settings)
     facts = _facts(settings, entities)
@@ -78,7 +78,7 @@ def _first(random: np.random.Generator, n: int, share: float) -> set[int]:
 def _entities(settings: WorldSettings) -> list[WorldEntity]:
     random = _random(settings, "names")
     types = [TYPES[row % len(TYPES)] for row in range(settings.size)]
-    names = InventedNames(random)
+    names = _InventedNames(random)
     called, aliases = names.draw(types), names.draw(types)
     picks = random.integers(1 << 30, size=settings.size).tolist()
     return [
@@ -142,7 +142,7 @@ def _chains(
         else:
             raise UserError(
                 f"dataset.size={settings.size} is too small for {settings.n_questions} different "
-                f"questions of 1 to {settings.hops} hops; raise it, or lower dataset.n_questions."
+                f"questions of 1 to {settings.hops} hops. Raise it, or lower dataset.n_questions."
             )
         text = question(entities[walk[0].head].name, tuple(fact.phrase for fact in walk))
         chains[rows] = Chain(f"q{number}", text, walk[0].head, rows, walk[-1].tail)
@@ -176,7 +176,7 @@ def _noise(
         shuffled, key=lambda row: row not in chained
     )  # stable: facts of questions first
     draws: FloatArray = random.random((n_noise, 3))
-    names = InventedNames(_random(settings, "outsiders"))
+    names = _InventedNames(_random(settings, "outsiders"))
     outsiders: list[WorldEntity] = []
     distractors: list[Fact] = []
     contradictions: list[Fact] = []
@@ -201,15 +201,12 @@ def _noise(
     return outsiders, distractors, contradictions, placed
 
 
-class InventedNames:
-    """Generator of distinct invented names, some with letters beyond ASCII."""
-
+class _InventedNames:
     def __init__(self, random: np.random.Generator) -> None:
         self._random = random
         self._known: set[str] = set()
 
     def draw(self, types: list[str]) -> list[str]:
-        """Return a name for each type, in order."""
         drawn = self._random.integers(len(_SYLLABLES), size=(len(types), 4)).tolist()
         names = []
         for type_, picks in zip(types, drawn, strict=True):
@@ -219,7 +216,7 @@ class InventedNames:
         return names
 
     def draw_near(self, name: str) -> str:
-        """Return a new name: the given name with an extra word after its first word."""
+        """Return a similar name: the given name with an extra word after its first word."""
         words = name.split()
         place = 2 if words[0] == "The" else 1
         while True:

@@ -1,7 +1,7 @@
-"""Write and parse the sentences of the synthetic world, which has one phrase per relation.
+"""Write and parse the sentences of synthetic worlds, where each relation has one phrase.
 
-A fact is only stated as "HEAD PHRASE TAIL.", so that parsing the phrases recovers exactly the
-facts. Names contain no word of a phrase, and none of . , ; : or quotes.
+Every fact is stated as "HEAD PHRASE TAIL.", so that searching for the phrases finds all facts and
+nothing else. Names contain no word of a phrase, and none of . , ; : or quotes.
 """
 
 import re
@@ -17,12 +17,12 @@ KINDS: Mapping[str, tuple[str, ...]] = {
     "organisation": ("guild", "society", "college", "league", "workshop"),
     "work": ("novel", "chronicle", "ballad", "treatise", "poem"),
 }
-"""The nouns for the entities of a type in the sentence that introduces them."""
+"""For each type of entity, the nouns in the sentences that introduce such entities."""
 
 
 @dataclass(frozen=True)
 class WorldRelation:
-    """A functional relation from type `head` to type `tail`.
+    """A relation from entities of type `head` to entities of type `tail`; a head has one tail.
 
     `phrase` is used in facts, `role` in questions: "X was born in Y", "the birthplace of X".
     """
@@ -52,7 +52,7 @@ BY_PHRASE: Mapping[str, WorldRelation] = {relation.phrase: relation for relation
 ALSO = "is also known as"
 """The phrase between a name and its alias."""
 RUMOUR = "Rumour has it that"
-"""The beginning of false sentences."""
+"""The beginning of a false sentence."""
 _WHICH = {
     "person": "Who is",
     "place": "Which place is",
@@ -71,7 +71,7 @@ _PARTS = re.compile(r"[\n.;:!?\"]+")
 
 @dataclass(frozen=True)
 class Statement:
-    """A statement made by a sentence or row, with names as written; a `rumour` may be false."""
+    """A statement in a sentence or table row, with names as written; a `rumour` may be false."""
 
     head: str
     phrase: str
@@ -87,14 +87,14 @@ class Statement:
 
 @dataclass(frozen=True)
 class ParsedQuestion:
-    """A question as a path: the entity `start`, and the phrases to follow, first hop first."""
+    """A question as a path: its start entity, and the phrases to follow, first hop first."""
 
     start: str
     phrases: tuple[str, ...]
 
 
 def kind_sentence(name: str, kind: str) -> str:
-    """Return the sentence that introduces an entity."""
+    """Return the sentence that introduces an entity, e.g. "Nor Guild is a guild."."""
     return f"{name} is a {kind}."
 
 
@@ -111,7 +111,7 @@ def question(start: str, phrases: tuple[str, ...]) -> str:
 
 
 def parse_question(text: str) -> ParsedQuestion | None:
-    """Return the path of a question; None for a text that is not a question of a world."""
+    """Return a question of a synthetic world as a path; None for any other text."""
     rest = text.strip().removesuffix("?")
     for opening in _WHICH.values():
         rest = rest.removeprefix(f"{opening} ")
@@ -123,16 +123,17 @@ def parse_question(text: str) -> ParsedQuestion | None:
 
 
 def kinds(text: str) -> Iterator[tuple[str, str, str]]:
-    """Yield name, type and sentence of each entity that a text introduces, in order."""
+    """Yield the name, type and introducing sentence of each entity that a text introduces."""
     for name, kind in _KIND.findall(text):
         yield name.strip(), _KIND_WORDS[kind], kind_sentence(name.strip(), kind)
 
 
 def statements(text: str) -> Iterator[Statement]:
-    """Yield the statements of a text in order.
+    """Yield the statements in a text, in order.
 
-    The forms are "HEAD PHRASE TAIL", "(HEAD, PHRASE, TAIL)", "HEAD -> PHRASE -> TAIL", and CSV rows
-    "...,HEAD,TAIL,PHRASE,..." or with a sentence in a cell; case and punctuation are ignored.
+    A statement is written "HEAD PHRASE TAIL", "(HEAD, PHRASE, TAIL)", "HEAD -> PHRASE -> TAIL", as
+    a CSV row "...,HEAD,TAIL,PHRASE,...", or as a sentence in a cell of a CSV row. Case and
+    punctuation are ignored.
 
     >>> [one.sentence for one in statements("(Ada Marsh, worked for, Nor Guild)")]
     ['Ada Marsh worked for Nor Guild.']

@@ -1,4 +1,4 @@
-"""Extraction of the facts of a synthetic world, without errors or with a share missed."""
+"""Extraction of the facts of a synthetic world, complete or with a given share of facts missed."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -32,10 +32,10 @@ def planted_extraction(
 ) -> Extraction:
     """Extract the entities and facts of a synthetic world.
 
-    By default the extraction is complete: names replace aliases, and rumours give entities but no
-    triples. `aliases="as_written"` keeps aliases as separate names, with the triples that introduce
-    them. The exact share `drop` of the facts is missed; a higher share misses the same facts and
-    more. Raises UserError if no chunk states a fact of a synthetic world.
+    By default the extraction has every fact. Names replace aliases; a rumour (a false statement)
+    gives its entities but no triple. `aliases="as_written"` keeps aliases as separate names, with
+    the triples that introduce them. The share `drop` of the facts is missed; a higher share misses
+    the same facts and more. Raises UserError if no chunk states a fact of a synthetic world.
     """
     rows, counts = _read(chunk_table, aliases, drop, "extraction.planted")
     read = [
@@ -57,7 +57,8 @@ def planted_text_extraction(
 
     `aliases` and `drop` have the same meaning as in `extraction.planted`. An entity is described by
     the sentences that introduce it and the sentences of its facts, a relationship by its own
-    sentence, as written. The keyword of a relationship is its role in questions; its strength is 1.
+    sentence. The keyword of a relationship is its role in questions, e.g. "birthplace"; its
+    strength is 1.
     """
     rows, counts = _read(chunk_table, aliases, drop, "text_extraction.planted")
     records = [
@@ -68,8 +69,6 @@ def planted_text_extraction(
 
 @dataclass(frozen=True)
 class _Row:
-    """The content of a chunk: names, (name, type, sentence) of entities, (fact, sentence) pairs."""
-
     names: tuple[str, ...]
     introduced: tuple[tuple[str, str, str], ...]
     facts: tuple[tuple[Statement, str], ...]
@@ -81,8 +80,8 @@ def _read(
     stated = [list(statements(text)) for text in table.texts]
     if not any(stated):
         raise UserError(
-            f"No chunk states a fact of a synthetic world, which build.{step.replace('.', '=')} "
-            "requires. Use dataset=world, or another extraction (nlp)."
+            f"No chunk states a fact of a synthetic world. build.{step.replace('.', '=')} requires "
+            "dataset=world; for other data sets use another extraction, e.g. nlp."
         )
     names = {}
     if aliases == "resolved":

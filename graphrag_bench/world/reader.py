@@ -1,4 +1,4 @@
-"""A scripted language model that answers if and only if its prompt has the facts."""
+"""A scripted language model that answers a question exactly if its prompt states the facts."""
 
 import json
 import re
@@ -22,18 +22,18 @@ from graphrag_bench.world.grammar import (
 )
 
 UNKNOWN = "unknown"
-"""The answer if a fact of the chain is missing."""
+"""The answer if the prompt lacks a fact of the question's chain."""
 
 
 class WorldReader(Scripted):
-    """A scripted reader that knows the grammar of the synthetic world but none of its facts.
+    """A scripted language model that knows the grammar of synthetic worlds but none of their facts.
 
-    It reads the statements of the user's messages (sentences, triples, rows of tables) and follows
-    the question's relations from the entity in the question: the answer is the last name, as
-    written in the last statement. A name is an alias only where the prompt introduces it. If a fact
-    is missing, the answer is `unknown`; if there are several tails, the first tail counts. Rumours
-    are ignored. The reader also replies to the prompts of conversion (entities, keywords), OpenIE,
-    map and reduce, and DRIFT. Any other prompt or question stops the run. Tokens are words.
+    It reads the statements in the user's messages (sentences, triples, rows of tables) and follows
+    the question's relations from the entity that the question names. The answer is the last tail,
+    as written in the prompt. An alias is known only if the prompt introduces it. If a fact is
+    missing, the answer is `unknown`; of several tails the first counts. Rumours are ignored. The
+    reader also replies to prompts for entities, keywords, OpenIE, map and reduce, and DRIFT. Any
+    other prompt or question stops the run. Tokens are words.
     """
 
     def __init__(self) -> None:
@@ -65,9 +65,9 @@ class WorldPrompt:
 
     @cached_property
     def question(self) -> ParsedQuestion:
-        """The question in the last line `Question:`.
+        """The question in the last line that begins with `Question:`.
 
-        Raises RunStopped for a question that is not about a world.
+        Raises RunStopped for a question that is not about a synthetic world.
         """
         text = self.line("Question:")
         if (parsed := parse_question(text)) is None:
@@ -79,7 +79,7 @@ class WorldPrompt:
 
     @cached_property
     def statements(self) -> tuple[Statement, ...]:
-        """The statements in order, without rumours."""
+        """The statements in the prompt in order, without rumours."""
         return tuple(one for one in statements(self.text) if not one.rumour)
 
     @cached_property
@@ -98,12 +98,12 @@ class WorldPrompt:
         return facts
 
     def canonical(self, name: str) -> str:
-        """Return the normalised name of an entity for its name or alias."""
+        """Return the normalised name of the entity that has this name or alias."""
         normal = normalise_name(name)
         return self._names.get(normal, normal)
 
     def chain(self) -> list[Statement]:
-        """Return the stated facts of the question's chain, up to the first missing fact."""
+        """Return the facts of the question's chain that the prompt states, up to a missing fact."""
         chain = []
         entity = self.canonical(self.question.start)
         for phrase in self.question.phrases:
@@ -114,7 +114,7 @@ class WorldPrompt:
         return chain
 
     def answer(self) -> str | None:
-        """Return the end of the chain; None if a fact is missing."""
+        """Return the last entity of the question's chain; None if a fact is missing."""
         chain = self.chain()
         return chain[-1].tail if len(chain) == len(self.question.phrases) else None
 
@@ -147,10 +147,9 @@ def _keywords(prompt: WorldPrompt) -> str:
 
 
 def _points(prompt: WorldPrompt) -> list[dict[str, Any]]:
-    """Return the facts with a relation of the question, and the aliases of their ends.
+    """Return all facts with a relation of the question, and the aliases of their entities.
 
-    The chain may begin in another part of the context, so that no fact with these relations can be
-    left out.
+    All of these facts are needed, because the chain may begin in another part of the context.
     """
     start = normalise_name(prompt.question.start)
     facts = [one for one in prompt.statements if one.phrase in prompt.question.phrases]
@@ -198,7 +197,7 @@ _TASKS: list[tuple[Literal["system", "end"], str, Callable[[WorldPrompt], str]]]
     ("end", "nswer:", _short),
     ("end", "Summary:", _short),
 ]
-"""The reply to a prompt, by a cue in its instructions, or at its end.
+"""The reply to a prompt, chosen by a cue in its instructions ("system") or at its end.
 
-A list: the fingerprint covers its functions, and not their places in memory.
+It must be a list, because the code fingerprint of a list covers the functions in it.
 """

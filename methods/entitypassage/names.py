@@ -74,8 +74,8 @@ def entity_passage(
     order of first mention, the title first. Raises UserError if there is no name.
     Source: this project; nodes without relationships as in LinearRAG (Zhuang et al. 2025).
     """
-    titles = read_titles(chunk_table, nlp) if title_weight else {}
-    readings = read_names(chunk_table, nlp, titles, progress)
+    titles = _read_titles(chunk_table, nlp) if title_weight else {}
+    readings = _read_names(chunk_table, nlp, titles, progress)
     redirects = {row.id: row.aliases for row in corpus.documents if row.aliases}
     name_of_alias, merged = merged_names(readings, redirects)
     first_row = {title: row for row, title in reversed(list(enumerate(chunk_table.titles)))}
@@ -109,8 +109,7 @@ def entity_passage(
     return replace(graph, merges=merges)
 
 
-def read_titles(chunk_table: ChunkTable, nlp: Nlp) -> NamedTitles:
-    """Return the name of each title, and the names that the title contains."""
+def _read_titles(chunk_table: ChunkTable, nlp: Nlp) -> NamedTitles:
     texts = [title for title in dict.fromkeys(chunk_table.titles) if Name.of(title).key]
     name_of = cache(Name.of)
     return {
@@ -124,7 +123,7 @@ def _named(sentences: Iterable[Sentence], name_of: Callable[[str], Name]) -> Ite
     return (name_of(text) for text, label in entities if label not in NUMERIC)
 
 
-def read_names(
+def _read_names(
     chunk_table: ChunkTable, nlp: Nlp, titles: NamedTitles, progress: Progress
 ) -> list[ChunkNames]:
     """Return the names of each chunk, those in its title first; single letters are left out."""

@@ -22,8 +22,6 @@ EmbedderCheck = Literal["name", "length"]
 
 
 class _Network(BaseModel):
-    """The network section of a checkpoint's `config.json`; other architectures are refused."""
-
     feat_dim: int
     input_dim: int
     hidden_dims: list[int] = Field(min_length=1)

@@ -232,10 +232,6 @@ def _train(
 def _batches(
     network: "ModuleDict", graphs: Sequence[TrainingGraph], chance: np.random.Generator | None
 ) -> "Iterator[tuple[Tensor, Tensor]]":
-    """Yield the logits and target nodes of each batch: shuffled training questions with `chance`.
-
-    Without `chance` the batches have the development questions.
-    """
     import torch
 
     device = next(network.parameters()).device

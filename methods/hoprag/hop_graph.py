@@ -196,7 +196,8 @@ def hop(
     n = len(chunk_table)
     of = pseudo_questions.chunk
     pairs = of[raised] * n + of[answering]
-    order = _best_rows(pairs, similarity, answering)
+    order = np.lexsort((answering, -np.round(similarity, DECIMALS), pairs))
+    order = order[np.diff(pairs[order], prepend=-1) > 0]
     best = order[best_first(similarity[order])][: int(n * max(1.0, float(np.log(n))))]
     best = best[np.argsort(pairs[best])]
     if not len(best):
@@ -245,8 +246,3 @@ def _match(
             advance(len(rows))
     matched = np.isfinite(similarity)
     return raised[matched], answering[best[matched]], similarity[matched]
-
-
-def _best_rows(groups: IntArray, scores: FloatArray, ties: IntArray) -> IntArray:
-    order = np.lexsort((ties, -np.round(scores, DECIMALS), groups))
-    return order[np.diff(groups[order], prepend=-1) > 0]

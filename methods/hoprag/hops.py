@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Callable, Sequence
-from typing import Any
 
 import numpy as np
 from pydantic import PositiveInt
@@ -13,6 +12,7 @@ from graphrag_bench.contract import operator
 from graphrag_bench.embedding.embedder import Embedder
 from graphrag_bench.embedding.vector_index import VectorIndex, products
 from graphrag_bench.errors import UnreadableReply
+from graphrag_bench.llm.calls import Chat
 from graphrag_bench.llm.chat import ChatModel
 from graphrag_bench.llm.structured import ReplyFormat, ask_about
 from graphrag_bench.prompts import Prompt
@@ -53,20 +53,18 @@ def hybrid(
     vectors = embedder.encode([one.text for one in question], kind="question")
     rankings = []
     for names, near in zip(mentions, relationship_index.search(vectors, n_candidates), strict=True):
-        question_names, words = names_of(names), graph.keywords
+        question_names, words = _names_of(names), graph.keywords
         named = (set(words[row].split(SEPARATOR)) - {""} if words else set() for row in near.ids)
-        overlap = np.array([jaccard(one, question_names) for one in named])
+        overlap = np.array([_jaccard(one, question_names) for one in named])
         rankings.append(best_rows(near.ids, (near.scores + overlap) / 2, top_k))
     return rankings
 
 
-def names_of(mentions: Mentions) -> set[str]:
-    """Return the normalised names of a question."""
+def _names_of(mentions: Mentions) -> set[str]:
     return {normalise_name(name) for name in mentions.names} - {""}
 
 
-def jaccard(one: set[str], other: set[str]) -> float:
-    """Return the Jaccard index of two sets, 0 if both are empty."""
+def _jaccard(one: set[str], other: set[str]) -> float:
     return len(one & other) / len(one | other) if one | other else 0.0
 
 
@@ -165,10 +163,16 @@ def hops_llm(
     Source: HopRAG (Liu et al. 2025), retrieve, reason, prune.
     """
 
+    def chat(rows: IntArray) -> Chat:
+        here = int(graph.source[rows[0]])
+        passage = graph.descriptions[here] if graph.descriptions else graph.names[here]
+        questions = graph.facts.take(rows) if graph.facts else []
+        values = {"question": question.text, "passage": passage, "questions": questions}
+        return prompt.render(values)
+
     def choose(choices: Sequence[IntArray]) -> list[int]:
         return ask_about(
-            llm, choices, lambda rows: prompt.render(_prompt_values(question, graph, rows)),
-            _first_match(r"\d+", CHOOSING), _followed_row,
+            llm, choices, chat, _first_match(r"\d+", CHOOSING), _followed_row,
             fallback=lambda _: NONE, max_tokens=REPLY_TOKENS, retry=False,
         )  # fmt: skip
 
@@ -194,15 +198,6 @@ def _follow(
                 visits[node] = visits.get(node, 0) + 1
     n_visits = np.array(list(visits.values()), np.float64)
     return best_rows(np.array(list(visits), np.int64), n_visits / n_visits.sum(), len(visits))
-
-
-def _prompt_values(question: Question, graph: Graph, rows: IntArray) -> dict[str, Any]:
-    here = int(graph.source[rows[0]])
-    return {
-        "question": question.text,
-        "passage": graph.descriptions[here] if graph.descriptions else graph.names[here],
-        "questions": graph.facts.take(rows) if graph.facts else [],
-    }
 
 
 def _followed_row(number: str, rows: IntArray) -> int:
@@ -316,9 +311,9 @@ def _count_visits(
             break
         near = [row_ids(graph.adjacency, node).tolist() for node in here]
         here = unique([other for some in near for other in some])[: 2 * width]
-    question_names = names_of(mentions)
+    question_names = _names_of(mentions)
     scores = {
-        node: jaccard(questions.names_of(row_ids(graph.node_chunk, node)), question_names)
+        node: _jaccard(questions.names_of(row_ids(graph.node_chunk, node)), question_names)
         + (visits[node] if helpful else 0)
         for node, helpful in helps.items()
     }

@@ -167,7 +167,6 @@ def _activate(
     threshold: float,
     sentences_per_node: int,
 ) -> tuple[FloatArray, FloatArray]:
-    """Return the ranking score and the activation of each node, (n_nodes,) each."""
     weights, active, now = start.copy(), start.copy(), start
     visited = np.zeros(len(cosine), bool)
     for done in range(1, rounds + 1):

@@ -42,15 +42,14 @@ class Likeness(NamedTuple):
         return cls(row, csr_matrix((data, near.nodes, near.starts), shape=shape))
 
 
-class PartialPaths(NamedTuple):
+class _PartialPaths(NamedTuple):
     """Partial paths of equal length: `nodes` int64 (n, hops + 1) and summed similarity (n,)."""
 
     nodes: IntArray
     sums: IntArray
 
     @classmethod
-    def starting_at(cls, starts: IntArray, hops: int, ways: Any) -> "PartialPaths":
-        """Return all walks of `hops` hops from the given nodes that visit no node twice."""
+    def starting_at(cls, starts: IntArray, hops: int, ways: Any) -> "_PartialPaths":
         nodes, sums = starts[:, None], np.zeros(len(starts), np.int64)
         for _ in range(hops):
             near = ways[nodes[:, -1]]
@@ -60,11 +59,10 @@ class PartialPaths(NamedTuple):
             sums = (sums[place] + near.data)[new]
         return cls(nodes, sums)
 
-    def take(self, rows: IntArray) -> "PartialPaths":
-        """Return the paths with these row numbers."""
-        return PartialPaths(self.nodes[rows], self.sums[rows])
+    def take(self, rows: IntArray) -> "_PartialPaths":
+        return _PartialPaths(self.nodes[rows], self.sums[rows])
 
-    def joined_with(self, others: "PartialPaths") -> "PartialPaths":
+    def joined_with(self, others: "_PartialPaths") -> "_PartialPaths":
         """Join each path with each path in `others` that ends at the same node, reversed.
 
         `others` are sorted by their last node. Joined paths with a repeated node are left out.
@@ -75,7 +73,7 @@ class PartialPaths(NamedTuple):
         other = np.arange(len(place)) - np.repeat(np.cumsum(last - first) - last, last - first)
         nodes = np.hstack([self.nodes[place], others.nodes[other, -2::-1]])
         simple = np.flatnonzero(np.diff(np.sort(nodes, axis=1), axis=1).all(axis=1))
-        return PartialPaths(nodes, self.sums[place] + others.sums[other]).take(simple)
+        return _PartialPaths(nodes, self.sums[place] + others.sums[other]).take(simple)
 
 
 def shortest_paths(
@@ -90,19 +88,23 @@ def shortest_paths(
     four hops: lower node tuple.
     Source: PathCoRAG, section 4.3 and appendix B (Yen's algorithm).
     """
+    from scipy.sparse.csgraph import connected_components
+
     found: list[tuple[int, NodePath]] = []
     n_found = np.zeros(len(pairs), np.int64)
     for hops in range(1, min(most or MOST_HOPS, MOST_HOPS) + 1):
         lacking = np.flatnonzero(n_found < k)
         before = min(hops - 1, 2)  # walks from both ends meet
-        tails = PartialPaths.starting_at(np.unique(pairs[lacking, 1]), hops - before, likeness.ways)
+        tails = _PartialPaths.starting_at(
+            np.unique(pairs[lacking, 1]), hops - before, likeness.ways
+        )
         tails = tails.take(np.argsort(tails.nodes[:, -1], kind="stable"))
         for source in np.unique(pairs[lacking, 0]):
             rows = lacking[pairs[lacking, 0] == source]
             pair_of = np.full(graph.n_nodes, -1)
             pair_of[pairs[rows, 1]] = rows
             here = tails.take(np.flatnonzero(pair_of[tails.nodes[:, 0]] >= 0))
-            walks = PartialPaths.starting_at(source[None], before, likeness.ways).joined_with(here)
+            walks = _PartialPaths.starting_at(source[None], before, likeness.ways).joined_with(here)
             pair = pair_of[walks.nodes[:, -1]]
             order = np.lexsort((*walks.nodes.T[::-1], -walks.sums, pair))
             place = np.arange(len(order)) - np.searchsorted(pair[order], pair[order])
@@ -110,7 +112,8 @@ def shortest_paths(
             n_found += np.bincount(pair[best], minlength=len(pairs))
             found += zip(pair[best].tolist(), map(tuple, walks.nodes[best].tolist()), strict=True)
     if most is None or most > MOST_HOPS:
-        rows = np.flatnonzero((n_found < k) & _connected(graph, pairs))
+        _, component = connected_components(graph.adjacency, directed=False)
+        rows = np.flatnonzero((n_found < k) & (np.diff(component[pairs], axis=1)[:, 0] == 0))
         found = [one for one in found if n_found[one[0]] >= k]
         for row, (source, target) in zip(rows.tolist(), pairs[rows].tolist(), strict=True):
             found += ((row, walk) for walk in _yen(graph, source, target, k, most or graph.n_nodes))
@@ -118,13 +121,6 @@ def shortest_paths(
     for path, (_, walk) in enumerate(found):
         nodes[path, : len(walk)] = walk
     return np.array([pair for pair, _ in found], np.int64), nodes
-
-
-def _connected(graph: Graph, pairs: IntArray) -> NDArray[np.bool_]:
-    from scipy.sparse.csgraph import connected_components
-
-    _, component = connected_components(graph.adjacency, directed=False)
-    return np.asarray(component[pairs[:, 0]] == component[pairs[:, 1]])
 
 
 def _yen(graph: Graph, source: int, target: int, k: int, most: int) -> list[NodePath]:

@@ -35,16 +35,14 @@ SLACK = 1e-12
 """A share must be this far below theta to be pruned, so that rounding never prunes."""
 
 
-class Rules(NamedTuple):
-    """The settings of `path.flow_prune` that determine how resource flows from start to end."""
-
+class _Rules(NamedTuple):
     alpha: float
     theta: float
     max_hops: int
     expand_target: bool
 
 
-class PathRows(NamedTuple):
+class _PathRows(NamedTuple):
     """Paths as arrays: `nodes` (n, max_hops + 1), padded with -1, and `scores` float64 (n,)."""
 
     nodes: IntArray
@@ -52,13 +50,12 @@ class PathRows(NamedTuple):
 
     @property
     def hops(self) -> IntArray:
-        """The number of hops of each path, (n,)."""
         return np.asarray((self.nodes >= 0).sum(axis=1) - 1, np.int64)
 
 
-def alive_paths(
-    near: Neighbours, nodes: Sequence[int], rules: Rules, count_start: bool
-) -> PathRows:
+def _alive_paths(
+    near: Neighbours, nodes: Sequence[int], rules: _Rules, count_start: bool
+) -> _PathRows:
     """Return all paths between two of the nodes, in both directions, that are not pruned.
 
     The flow from a start depends on the end only if the end would send resource on. So one flow
@@ -70,7 +67,7 @@ def alive_paths(
     ways = csr_matrix((np.ones(len(near.nodes), bool), near.nodes, near.starts), shape=(n, n))
     ends = np.unique(np.asarray(nodes, np.int64))
     to_ends = ways[:, ends]
-    parts = [PathRows(np.zeros((0, rules.max_hops + 1), np.int64), np.zeros(0))]
+    parts = [_PathRows(np.zeros((0, rules.max_hops + 1), np.int64), np.zeros(0))]
     for start in ends:
         resource, expanded = _flow(ways, start, NOBODY, rules)
         is_open = ~expanded[ends] | rules.expand_target
@@ -84,19 +81,18 @@ def alive_paths(
                 ended = _simple(walks[place[is_end[end]]], ends[end[is_end[end]]])
                 padding = np.full((len(ended), rules.max_hops - hops), -1)
                 carried = resource[ended[:, 0 if count_start else 1 :]].sum(axis=1)
-                parts.append(PathRows(np.hstack([ended, padding]), carried / hops))
+                parts.append(_PathRows(np.hstack([ended, padding]), carried / hops))
                 place, onward = _steps(ways, walks[:, -1])
                 walks = _simple(walks[place[expanded[onward]]], onward[expanded[onward]])
-    return PathRows(*map(np.concatenate, zip(*parts, strict=True)))
+    return _PathRows(*map(np.concatenate, zip(*parts, strict=True)))
 
 
 def _steps(ways: Any, nodes: IntArray) -> tuple[IntArray, IntArray]:
-    """Return all steps from `nodes`: the position in `nodes` where each starts, and its target."""
     near = ways[nodes]
     return np.repeat(np.arange(len(nodes)), np.diff(near.indptr)), near.indices.astype(np.int64)
 
 
-def _flow(ways: Any, start: int, end: int, rules: Rules) -> tuple[FloatArray, NDArray[np.bool_]]:
+def _flow(ways: Any, start: int, end: int, rules: _Rules) -> tuple[FloatArray, NDArray[np.bool_]]:
     n, degrees = ways.shape[0], np.diff(ways.indptr)
     resource, (reached, expanded) = np.zeros(n), np.zeros((2, n), bool)
     resource[start], reached[start], level = 1.0, True, np.array([start], np.int64)
@@ -119,7 +115,7 @@ def _simple(walks: IntArray, nodes: IntArray) -> IntArray:
     return np.column_stack([walks[new], nodes[new]])
 
 
-def best_first(paths: PathRows, dedup: Dedup) -> IntArray:
+def best_first(paths: _PathRows, dedup: Dedup) -> IntArray:
     """Return the row numbers of distinct paths, in the order that `path.flow_prune` documents."""
     import pandas as pd
 
@@ -135,7 +131,7 @@ def best_first(paths: PathRows, dedup: Dedup) -> IntArray:
     return np.asarray(order[~pd.DataFrame(keys[order]).duplicated().to_numpy()])
 
 
-def _edge_flow_scores(paths: PathRows, rules: Rules) -> FloatArray:
+def _edge_flow_scores(paths: _PathRows, rules: _Rules) -> FloatArray:
     # Deviation: successors are visited in order of id; the released code iterates over a set
     walks = [tuple(node for node in row if node >= 0) for row in paths.nodes.tolist()]
     scores = np.zeros(len(walks))
@@ -265,14 +261,14 @@ def flow_prune(
     the paper has no bound. The start sends even if its share is below theta; equation 3 exempts no
     node. All paths of a pair compete; the paper keeps the most reliable paths, but not how many.
     """
-    rules = Rules(alpha, theta, max_hops, expand_target)
+    rules = _Rules(alpha, theta, max_hops, expand_target)
     near = graph.neighbours if direction == "both" else graph.out_neighbours
     if reliability == "edge_flow":
         everything = rules._replace(theta=0.0, expand_target=True)
-        paths = alive_paths(near, nodes.ids.tolist(), everything, True)
+        paths = _alive_paths(near, nodes.ids.tolist(), everything, True)
         paths = paths._replace(scores=_edge_flow_scores(paths, rules))
     else:
-        paths = alive_paths(near, nodes.ids.tolist(), rules, reliability == "node_sum")
+        paths = _alive_paths(near, nodes.ids.tolist(), rules, reliability == "node_sum")
     if at_most_half:
         top_k = min(top_k, int((np.bincount(paths.hops) // 2).sum()))
     rows, hops = best_first(paths, dedup), paths.hops

@@ -1,6 +1,7 @@
 """PropRAG: beam search over paths of facts, and a PageRank walk from their entities."""
 
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import pairwise
 from typing import Annotated, Any
 
 import numpy as np
@@ -125,8 +126,14 @@ class _Search:
         ordered = sorted(self.scored, key=lambda steps: (len(steps), steps))
         best = best_first(np.array([self.scored[steps] for steps in ordered]))
         for steps in (ordered[row] for row in best.tolist()):
-            nodes, rows = _path_through(self.graph, self.facts[list(steps)].tolist())
-            yield Path(nodes, rows, self.scored[steps])
+            facts = self.facts[list(steps)].tolist()
+            nodes, rows = [facts[0]], list[int]()
+            for last, fact in pairwise(facts):
+                between = _entities_between(self.graph, last, fact)
+                along = self.graph.neighbours.rows_along
+                rows += along((last, *between, fact)) if between else ()
+                nodes += [*between, fact]
+            yield Path(tuple(nodes), tuple(rows), self.scored[steps])
 
 
 def _linked_facts(graph: Graph, facts: IntArray) -> Any:
@@ -142,15 +149,6 @@ def _linked_facts(graph: Graph, facts: IntArray) -> Any:
     joined = (near @ named.T).astype(bool).tocsr()
     joined.sort_indices()
     return joined
-
-
-def _path_through(graph: Graph, facts: Sequence[int]) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    nodes, rows = [facts[0]], list[int]()
-    for last, fact in zip(facts, facts[1:], strict=False):
-        between = _entities_between(graph, last, fact)
-        rows += graph.neighbours.rows_along((last, *between, fact)) if between else ()
-        nodes += [*between, fact]
-    return tuple(nodes), tuple(rows)
 
 
 def _entities_between(graph: Graph, last: int, fact: int) -> tuple[int, ...]:

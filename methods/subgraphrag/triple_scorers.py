@@ -350,8 +350,6 @@ def _stored_weights(weights: "Weights", statistics: Mapping[str, Any]) -> MlpWei
 
 
 class _Triples:
-    """The distinct triples of a graph; `head` and `tail` are positions in `nodes`."""
-
     def __init__(self, head: RowIds, relation: RowIds, tail: RowIds) -> None:
         columns = np.stack([head, relation, tail]).astype(np.int32)
         head, kinds, tail = np.unique(columns, axis=1)

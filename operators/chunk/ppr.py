@@ -7,14 +7,7 @@ import numpy as np
 from pydantic import Field, NonNegativeFloat, PositiveInt
 
 from graphrag_bench.algorithms.graph import Graph
-from graphrag_bench.algorithms.pagerank import (
-    AT_ONCE,
-    Contains,
-    Mass,
-    Reset,
-    masses,
-    walk_with_chunks,
-)
+from graphrag_bench.algorithms.pagerank import AT_ONCE, Contains, Reset, masses, walk_with_chunks
 from graphrag_bench.contract import operator
 from graphrag_bench.values import Chunk, ChunkScores, Node, Ranked, best_rows, best_score_by_id
 from operators.node.ppr import Damping
@@ -59,29 +52,20 @@ def ppr(
     rankings: list[Ranked[Chunk]] = []
     for begin in range(0, len(nodes), AT_ONCE):
         block = slice(begin, begin + AT_ONCE)
-        starts = zip(nodes[block], chunk_scores[block], strict=True)
-        resets = [_reset(seeds, chunks, graph, passage_weight) for seeds, chunks in starts]
+        resets = []
+        for seeds, chunks in zip(nodes[block], chunk_scores[block], strict=True):
+            rows, weights = best_score_by_id(seeds.ids, seeds.scores, least=0.0)
+            near, scores = chunks.nonzero
+            weights = np.concatenate([weights, passage_weight * np.maximum(scores, 0.0)])
+            resets.append(Reset(np.concatenate([rows, graph.n_nodes + near]), weights))
         for mass in masses(walk, resets, damping, top_k, graph.n_nodes):
-            rankings.append(_of_the_best(mass, graph, top_k))
+            rows = np.arange(len(mass.values)) if mass.rows is None else mass.rows
+            is_chunk = rows >= graph.n_nodes
+            rows, values = rows[is_chunk] - graph.n_nodes, mass.values[is_chunk]
+            # divided by the largest mass, so that rounding does not make small masses equal
+            values = values / (values.max(initial=0.0) or 1.0)
+            rankings.append(ChunkScores.sparse(rows, values, graph.n_chunks).top(top_k))
     return rankings
-
-
-def _reset(seeds: Ranked[Node], chunks: ChunkScores, graph: Graph, passage_weight: float) -> Reset:
-    rows, weights = best_score_by_id(seeds.ids, seeds.scores, least=0.0)
-    near, scores = chunks.nonzero
-    return Reset(
-        np.concatenate([rows, graph.n_nodes + near]),
-        np.concatenate([weights, passage_weight * np.maximum(scores, 0.0)]),
-    )
-
-
-def _of_the_best(mass: Mass, graph: Graph, top_k: int) -> Ranked[Chunk]:
-    """Divide masses by the largest mass, so that rounding does not make small masses equal."""
-    rows = np.arange(len(mass.values)) if mass.rows is None else mass.rows
-    chunks = rows >= graph.n_nodes
-    rows, values = rows[chunks] - graph.n_nodes, mass.values[chunks]
-    best = values.max(initial=0.0) or 1.0
-    return ChunkScores.sparse(rows, values / best, graph.n_chunks).top(top_k)
 
 
 @operator("node.specificity")

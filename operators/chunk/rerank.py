@@ -1,7 +1,6 @@
 """Rerank chunks by a language model or a cross-encoder."""
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 import numpy as np
 from pydantic import BaseModel, Field, PositiveInt
@@ -35,13 +34,9 @@ def _windows(n_rows: int, window: int) -> list[int]:
     return [*range(max(n_rows - window, 0), 0, -max(window // 2, 1)), 0]
 
 
-def _calls(settings: Mapping[str, Any]) -> int:
-    return 2 * len(_windows(settings["depth"], settings["window"]))
-
-
 @operator(
     "chunk.rerank",
-    calls=_calls,
+    calls=lambda settings: 2 * len(_windows(settings["depth"], settings["window"])),
     supplies={"question", "passages"},
     order="the order that the model gives",
 )

@@ -106,16 +106,11 @@ class _Candidates:
         return cls(rows, passages, is_named, routes, list(sentences))
 
     def texts(self) -> list[str]:
-        """Return the texts to embed: passages, then sentences; no texts if there is no route."""
         return [*self.passages, *self.sentences] if self.routes else []
 
     def best_routes(
         self, cosine: Vectors, parents: FloatArray, other_parents: float
     ) -> dict[int, Route]:
-        """Return the best route to each chunk, given the cosine of every text.
-
-        Routes of score 0 are dropped; ties by parent, then by sentence.
-        """
         best: dict[int, Route] = {}
         typical = np.median(cosine[: min(len(self.rows), TYPICAL)]) if self.routes else 0.0
         factor = np.where(self.is_named, 1.0, other_parents) * parents
@@ -143,6 +138,5 @@ def _routes(
 
 
 def _names_in(text: str, names: Iterable[str]) -> Iterator[str]:
-    """Yield the names that occur in a text as whole words, in the order of the names."""
     words = f" {key_of(text)} "
     return (name for name in names if name and f" {name} " in words)

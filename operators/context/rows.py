@@ -134,7 +134,7 @@ def nodes_context(
     typed = nodes_of_types(graph, types)
     nodes = nodes if typed is None else nodes.take(typed[nodes.ids])
     limit = DEFAULT_NODES if top_k == "auto" else top_k
-    to_pieces = partial(node_pieces, graph, tokenizer, form=form, n_attributes=attributes)
+    to_pieces = partial(_node_pieces, graph, tokenizer, form=form, n_attributes=attributes)
     return _packed(context, nodes, to_pieces, limit, context_budget, share, cut)
 
 
@@ -161,7 +161,7 @@ def relationships_context(
     released code (`bare`).
     """
     limit = DEFAULT_RELATIONSHIPS if top_k == "auto" else top_k
-    to_pieces = partial(relationship_pieces, graph, tokenizer, form=form)
+    to_pieces = partial(_relationship_pieces, graph, tokenizer, form=form)
     return _packed(context, relationships, to_pieces, limit, context_budget, share, cut)
 
 
@@ -186,10 +186,9 @@ def _packed(
     return Context((*before, *numbered_anew), packed.cut, packed.share)
 
 
-def node_pieces(
+def _node_pieces(
     graph: Graph, tokenizer: Tokenizer, nodes: Ranked[Node], form: RowForm, n_attributes: int = 0
 ) -> list[Piece]:
-    """Return a piece for each node; CSV rows are numbered from 0."""
     stored = attributes_of(graph) if n_attributes else None
     degree = graph.degree
     pieces = []
@@ -213,10 +212,9 @@ def node_pieces(
     return pieces
 
 
-def relationship_pieces(
+def _relationship_pieces(
     graph: Graph, tokenizer: Tokenizer, relationships: Ranked[Relationship], form: RowForm
 ) -> list[Piece]:
-    """Return a piece for each relationship; CSV rows are numbered from 0."""
     degree = graph.degree
     pieces = []
     for position, (row, score) in enumerate(relationships.items()):
@@ -333,6 +331,6 @@ def fitting(
     """
     limit = DEFAULT_RELATIONSHIPS if top_k == "auto" else top_k
     relationships = relationships.distinct()
-    pieces = relationship_pieces(graph, tokenizer, relationships.head(limit), form)
+    pieces = _relationship_pieces(graph, tokenizer, relationships.head(limit), form)
     packed = with_block(context, pieces, context_budget, share)
     return relationships.head(len(packed.pieces) - (len(context.pieces) if context else 0))

@@ -1,6 +1,6 @@
 """Link a question to nodes: by a dictionary of node names, then by the vectors of mentions."""
 
-from collections.abc import Container, Iterable, Sequence
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import Annotated, Literal
 
@@ -122,13 +122,15 @@ def _match_names(
     for part in parts:
         if part == "dictionary":
             row_of |= graph.dictionary.matches(question.text, single)
-        rest = [name for name in rest if not _inside(name, row_of)]
+        taken = [f" {key_of(name)} " for name in row_of]
+        rest = [n for n in rest if not any(f" {key_of(bare_name(n))} " in one for one in taken)]
         if part == "mentions":
             also = None if single is None else single | _capitalised(question.text)
             for name in rest:
                 row = graph.row_of.get(name)
                 row = graph.dictionary.row(name) if row is None else row
-                if row is not None and _matches_alone(name, also):
+                key = key_of(name)
+                if row is not None and (" " in key or also is None or key in also):
                     row_of[name] = row
             rest = [name for name in rest if name not in row_of]
     return list(row_of.values()), rest
@@ -137,15 +139,6 @@ def _match_names(
 @lru_cache(maxsize=2)
 def _titles(chunk_table: ChunkTable) -> frozenset[str]:
     return frozenset(key_of(bare_name(title)) for title in chunk_table.titles)
-
-
-def _inside(name: str, keys: Iterable[str]) -> bool:
-    return any(f" {key_of(bare_name(name))} " in f" {key_of(other)} " for other in keys)
-
-
-def _matches_alone(name: str, single: Container[str] | None) -> bool:
-    key = key_of(name)
-    return " " in key or single is None or key in single
 
 
 def _capitalised(text: str) -> frozenset[str]:

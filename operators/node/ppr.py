@@ -12,7 +12,6 @@ from graphrag_bench.contract import operator
 from graphrag_bench.values import Node, NodeScores, Ranked, best_score_by_id
 
 Damping = Annotated[float, Field(ge=0, lt=1)]
-Weights = Literal["specificity", "uniform", "similarity"]
 
 
 @operator("node.ppr", table3="PPR", batched=True)
@@ -21,7 +20,7 @@ def ppr(
     *,
     graph: Graph,
     damping: Damping = 0.5,
-    reset: Weights = "specificity",
+    reset: Literal["specificity", "uniform", "similarity"] = "specificity",
     top_k: PositiveInt = 4,
     weighted: bool = True,
     min_mass: Annotated[float, Field(ge=0, le=1)] = 0.0,
@@ -43,8 +42,12 @@ def ppr(
     weight) over the mean strength, and nodes that the walk cannot reach have 0.
     Source: Zhou et al. 2025, section 6.1, "PPR"; HippoRAG (Gutierrez et al. 2024), section 2.3.
     """
-    resets = [_reset(seeds, graph, reset) for seeds in nodes]
-    results = []
+    resets, results = [], []
+    for seeds in nodes:
+        rows, weights = best_score_by_id(seeds.ids, seeds.scores, least=0.0)
+        if reset == "specificity":
+            weights = 1.0 / np.maximum(graph.chunks_per_node[rows], 1)
+        resets.append(Reset(rows, np.ones(len(rows)) if reset == "uniform" else weights))
     for mass in masses(walk_of_nodes(graph, weighted=weighted), resets, damping, top_k):
         scores = (
             NodeScores(mass.values)
@@ -57,10 +60,3 @@ def ppr(
             scores = NodeScores.sparse(best.ids, best.scores, graph.n_nodes)
         results.append((best, scores))
     return results
-
-
-def _reset(seeds: Ranked[Node], graph: Graph, reset: Weights) -> Reset:
-    rows, best = best_score_by_id(seeds.ids, seeds.scores, least=0.0)
-    if reset == "specificity":
-        return Reset(rows, 1.0 / np.maximum(graph.chunks_per_node[rows], 1))
-    return Reset(rows, best if reset == "similarity" else np.ones(len(rows)))

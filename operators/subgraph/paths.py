@@ -152,7 +152,6 @@ def _paths_of(
 
 
 def _triples(text: str, cut: bool) -> tuple[tuple[str, ...], ...]:
-    """Return the two or three parts of each line with arrows, without a truncated last line."""
     lines = re.split(r"[\n;]", text)
     triples = []
     for line in lines[:-1] if cut and len(lines) > 1 else lines:
