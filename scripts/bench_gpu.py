@@ -9,10 +9,9 @@ from bench import Measurement, in_turns, rates
 from bench_models import N_TOKENS, passages
 
 from graphrag_bench.embedding.cross_encoder import CrossEncoder
-from graphrag_bench.embedding.nearest import DeviceRows
 from graphrag_bench.embedding.nlp import Spacy
 from graphrag_bench.embedding.sentence_embedder import SentenceEmbedder
-from graphrag_bench.embedding.vector_index import VectorIndex
+from graphrag_bench.embedding.vector_index import DeviceRows, VectorIndex
 
 DEVICE, N_TIMES, N_REPEATS, N_ROWS = "cuda", 8, 3, 200_000
 

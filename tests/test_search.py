@@ -8,11 +8,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from graphrag_bench.embedding import embedder as embedders
-from graphrag_bench.embedding import nearest, vector_index
+from graphrag_bench.embedding import vector_index
 from graphrag_bench.embedding.cached_models import CachedEmbedder
 from graphrag_bench.embedding.embedder import Hashing, encode_in_blocks
-from graphrag_bench.embedding.nearest import DeviceRows
-from graphrag_bench.embedding.vector_index import VectorIndex
+from graphrag_bench.embedding.vector_index import DeviceRows, VectorIndex
 from graphrag_bench.llm.cache import Cache
 from graphrag_bench.values import DECIMALS
 
@@ -97,7 +96,7 @@ def test_candidates_of_a_device_give_the_same_bytes(data):
     at_once = data.draw(st.sampled_from([50, 2**20]))
     with (
         mock.patch.object(vector_index, "LEAST_PRODUCTS", 0),
-        mock.patch.object(nearest, "_AT_ONCE", at_once),
+        mock.patch.object(vector_index, "_AT_ONCE", at_once),
         mock.patch.object(
             DeviceRows, "nearest", autospec=True, side_effect=DeviceRows.nearest
         ) as use,

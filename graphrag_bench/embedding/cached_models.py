@@ -59,7 +59,7 @@ def vectors_of(rows: Sequence[StoredVector]) -> Vectors:
 
 
 class CachedTagger:
-    """Tagger that processes only texts whose result is not cached, by its identity and the text."""
+    """Tagger with a cache; the key of a result contains the tagger's identity and the text."""
 
     def __init__(self, inner: Nlp, cache: Cache) -> None:
         self.inner = inner

@@ -43,7 +43,7 @@ class CrossEncoder:
 
     @property
     def identity(self) -> str:
-        """Model name, digest or revision, window, and arguments; raises UserError without model."""
+        """Model name, digest or revision, window, arguments; raises UserError without a model."""
         if not self.model:
             raise UserError(
                 "A cross-encoder needs its model: cross_encoder.model=NAME_OR_FOLDER, e.g. "

@@ -40,7 +40,7 @@ class Embedder(Protocol):
         return TextLengths(None, None, len(texts))
 
     def encode(self, texts: Sequence[str], *, kind: TextKind) -> Vectors:
-        """Return float32 (n, dimension), one unit vector per text, whatever the other texts are."""
+        """Return float32 (n, dimension): one unit vector per text, independent of other texts."""
         ...
 
 
@@ -101,7 +101,7 @@ def encode_in_blocks(
     """Return float32 (n, dimension), one vector per passage; equal passages are encoded once.
 
     Passages are encoded in order of length, in blocks that a cached embedder stores one by one.
-    Blocks grow as long as each takes less than 5 s. `advance` is called with the size of each.
+    Blocks grow while each takes less than 5 s; `advance` is called with the size of each block.
     """
     distinct = sorted(set(texts), key=lambda text: (len(text), text))
     row_of = {text: row for row, text in enumerate(distinct)}
@@ -130,7 +130,7 @@ def blocks(
 ) -> Iterator[list[str]]:
     """Yield blocks of consecutive texts, at most `n_texts` texts of total weight `most` each.
 
-    A text heavier than `most` is a block of its own. By default its length is its weight.
+    A text heavier than `most` is a block of its own. By default the weight is the length.
 
     >>> list(blocks(["a", "bb", "cccc", "d"], most=3))
     [['a', 'bb'], ['cccc'], ['d']]

@@ -25,7 +25,7 @@ _TREATMENT = {"windows": "are embedded in overlapping windows", "cut": "are cut"
 
 @dataclass(frozen=True)
 class TextLengths:
-    """Statement of how many texts are longer than an embedder's `window` (None: unknown).
+    """Statistics of the texts that are longer than an embedder's `window` (None: unknown).
 
     Lengths are in tokens of the embedder, or of cl100k if its tokenizer is unknown. They include
     prefix and special tokens. A `long_texts` of None means that the embedder has no window.

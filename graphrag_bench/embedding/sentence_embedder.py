@@ -263,7 +263,7 @@ def load_model(kind: Callable[..., Any], group: str, name: str, **settings: Any)
 
 
 def device_of(name: Device, group: str = "embedder") -> str:
-    """Return the torch device of a setting, for `auto` cuda, mps or cpu; raises UserError."""
+    """Return the torch device of a setting (`auto`: first of cuda, mps, cpu); raises UserError."""
     import torch
 
     there = {"cuda": torch.cuda.is_available(), "mps": torch.backends.mps.is_available(),

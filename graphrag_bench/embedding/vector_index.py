@@ -10,13 +10,66 @@ from numpy.typing import NDArray
 
 from graphrag_bench.columns import NOT_STORED, Columns
 from graphrag_bench.embedding.embedder import Embedder, Vectors, encode_in_blocks
-from graphrag_bench.embedding.nearest import LEAST_PRODUCTS, DeviceRows, rows_on_gpu
+from graphrag_bench.embedding.precision import has_cuda
 from graphrag_bench.progress import Progress
 from graphrag_bench.values import DECIMALS, IntArray, Ranked
 
 _EXTRA_CANDIDATES = 16
 _MAX_CANDIDATES = 2**22
 """Number of candidates per block of queries: 200 MB, as each candidate takes 50 bytes."""
+LEAST_PRODUCTS = 2**28
+"""Fewest multiplications for which a GPU is used; for fewer, its start takes longer."""
+_AT_ONCE = 2**26
+"""Largest number of products in memory at a time: 256 MB."""
+
+
+class DeviceRows:
+    """Vectors, float32 (n, dimension), on a torch device, which proposes candidates of a search."""
+
+    def __init__(self, rows: Vectors, device: str = "cuda") -> None:
+        import torch
+
+        self._rows: Any = torch.tensor(rows, dtype=torch.float32, device=device)
+
+    def nearest(self, queries: Vectors, k: int) -> tuple[Vectors, IntArray]:
+        """Return the `k` largest inner products of each query, descending, and their row numbers.
+
+        Both arrays are (n_queries, k). Ties at rank `k` are broken arbitrarily.
+        """
+        import torch
+
+        wanted = torch.tensor(queries, dtype=torch.float32, device=self._rows.device)
+        size = max(k, _AT_ONCE // max(len(wanted), 1))
+        best = torch.empty((len(wanted), 0), device=wanted.device)
+        ids = torch.empty((len(wanted), 0), dtype=torch.int64, device=wanted.device)
+        for start in range(0, len(self._rows), size):
+            part = wanted @ self._rows[start : start + size].T
+            here, place = part.topk(min(k, part.shape[1]))
+            every, named = torch.cat([best, here], 1), torch.cat([ids, place + start], 1)
+            best, place = every.topk(min(k, every.shape[1]))
+            ids = named.gather(1, place)
+        return best.cpu().numpy(), ids.cpu().numpy()
+
+    def at_least(self, queries: Vectors, least: float, most: int) -> tuple[IntArray, ...] | None:
+        """Return query and row of each inner product >= `least`; None for more than `most`."""
+        import torch
+
+        wanted = torch.tensor(queries, dtype=torch.float32, device=self._rows.device)
+        near = wanted @ self._rows.T >= least
+        if int(near.sum()) > most:
+            return None
+        return tuple(part.cpu().numpy() for part in near.nonzero(as_tuple=True))
+
+
+def rows_on_gpu(rows: Vectors) -> DeviceRows | None:
+    """Copy vectors to the GPU; None without a GPU or enough memory, or if products use TF32."""
+    if not has_cuda():
+        return None
+    import torch
+
+    free, _ = torch.cuda.mem_get_info()
+    exact = torch.get_float32_matmul_precision() == "highest"
+    return DeviceRows(rows) if exact and free > rows.nbytes + 16 * _AT_ONCE else None
 
 
 @dataclass(frozen=True, eq=False)

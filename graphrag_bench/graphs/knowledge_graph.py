@@ -15,8 +15,12 @@ from graphrag_bench.data.chunks import ChunkTable
 from graphrag_bench.data.dataset import Dataset
 from graphrag_bench.data.subgraphs import Subgraphs
 from graphrag_bench.embedding.embedder import Embedder, Vectors
-from graphrag_bench.embedding.nearest import LEAST_PRODUCTS, rows_on_gpu
-from graphrag_bench.embedding.vector_index import VectorIndex, index_texts
+from graphrag_bench.embedding.vector_index import (
+    LEAST_PRODUCTS,
+    VectorIndex,
+    index_texts,
+    rows_on_gpu,
+)
 from graphrag_bench.errors import UserError
 from graphrag_bench.graphs.extraction import CO_OCCURS
 from graphrag_bench.graphs.merging import NO_ENTITIES, Merger

@@ -7,8 +7,7 @@ from builds import QUIET, chunks_of, dense, extraction, facts, texts
 from graphrag_bench.algorithms.graph import Graph
 from graphrag_bench.data.chunks import ChunkTable
 from graphrag_bench.embedding.embedder import Hashing
-from graphrag_bench.embedding.nearest import DeviceRows
-from graphrag_bench.embedding.vector_index import VectorIndex
+from graphrag_bench.embedding.vector_index import DeviceRows, VectorIndex
 from graphrag_bench.errors import UserError
 from graphrag_bench.graphs import knowledge_graph
 from graphrag_bench.graphs.extraction import CO_OCCURS
