@@ -180,26 +180,21 @@ def mean_with_interval(
     return Mean(mean, round(low, 6), round(high, 6), len(sample), n_clusters)
 
 
-@dataclass(frozen=True)
-class Difference:
-    """Paired difference, second minus first, over the `n` questions that both runs share.
+@dataclass(frozen=True, kw_only=True)
+class Difference(Mean):
+    """Mean paired difference, second minus first, over the questions that both runs share.
 
-    `low`..`high` is the bootstrap interval of the mean, `p` the p-value of the paired permutation
-    test. `wins` counts the questions where the second is higher. `detectable` is the minimum
-    detectable difference, None if all differences are equal. `clusters` is as in `Mean`.
+    `first` and `second` are the means of the runs, `p` is the p-value of the paired permutation
+    test. `wins` counts the questions where the second run is higher. `detectable` is the minimum
+    detectable difference, None if all differences are equal.
     """
 
     first: float
     second: float
-    mean: float
-    low: float
-    high: float
     p: float
     wins: int
     ties: int
     losses: int
-    n: int
-    clusters: int = 0
     detectable: float | None = None
 
 
@@ -220,17 +215,13 @@ def paired_difference(
     clusters = None if scopes is None else clusters_of(scopes)
     (p,) = sign_flip_p(b - a, clusters)
     return Difference(
+        **vars(mean),
         first=round(float(a.mean()), 6),
         second=round(float(b.mean()), 6),
-        mean=mean.mean,
-        low=mean.low,
-        high=mean.high,
         p=round(float(p), 6),
         wins=int(np.sum(b > a)),
         ties=int(np.sum(b == a)),
         losses=int(np.sum(b < a)),
-        n=mean.n,
-        clusters=mean.clusters,
         detectable=detectable_difference(list(b - a), scopes),
     )
 
