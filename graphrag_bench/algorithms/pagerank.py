@@ -71,14 +71,18 @@ def walk_with_chunks(
     LinearRAG (Zhuang et al. 2025), entities and passages alone; released code of PropRAG
     (dd90210), the entities of a fact as a clique.
     """
+    from scipy.sparse import bmat, diags
+
     key = ("chunks", relationships, contains, contains_weight, cliques)
     if key not in graph.walks:
         among, inside = graph.adjacency, graph.node_chunk
         if (typed := nodes_of_types(graph, cliques)) is not None:
             among, inside = _in_cliques(among, inside, typed)
-        graph.walks[key] = _with_chunks(
-            among if relationships else None, inside, contains, contains_weight
-        )
+        edges = inside.astype(np.float64) * contains_weight
+        if contains == "share":
+            edges = edges @ diags(inverse(inside.sum(axis=0)))
+        joined = sorted_csr(bmat([[among if relationships else None, edges], [edges.T, None]]))
+        graph.walks[key] = Walk(transition_of(joined), _strength(joined))
     walk: Walk = graph.walks[key]
     return walk
 
@@ -103,16 +107,6 @@ def _in_cliques(among: Any, inside: Any, typed: BoolArray) -> tuple[Any, Any]:
     for matrix in (among, inside):
         matrix.eliminate_zeros()
     return among, inside
-
-
-def _with_chunks(among: Any, inside: Any, contains: Contains, contains_weight: float) -> Walk:
-    from scipy.sparse import bmat, diags
-
-    edges = inside.astype(np.float64) * contains_weight
-    if contains == "share":
-        edges = edges @ diags(inverse(inside.sum(axis=0)))
-    joined = sorted_csr(bmat([[among, edges], [edges.T, None]]))
-    return Walk(transition_of(joined), _strength(joined))
 
 
 show_briefly(Walk)
@@ -194,7 +188,10 @@ def personalised_pagerank(walk: Walk, reset: FloatArray, damping: float) -> Floa
     total = every @ weights
     restart = np.where(total > 0, weights / np.where(total > 0, total, 1.0), 1.0 / max(n, 1))
     mass, result, going = restart, np.empty(restart.shape), np.arange(restart.shape[1])
-    for _ in range(_enough(damping)):
+    n_steps = 1
+    if damping:
+        n_steps = 2 + max(0, math.ceil(math.log(_STILL / 2) / math.log(damping)))
+    for _ in range(n_steps):
         mass, change = _step(walk, mass, restart, damping)
         if (ended := change <= _STILL).any():
             result[:, going[ended]] = mass[:, ended]
@@ -223,12 +220,6 @@ def _step(
     step *= damping
     step += (1.0 - damping) * restart
     return step, np.abs(step - mass).sum(axis=0)
-
-
-def _enough(damping: float) -> int:
-    if damping == 0:
-        return 1
-    return 2 + max(0, math.ceil(math.log(_STILL / 2) / math.log(damping)))
 
 
 def pushed_pagerank(

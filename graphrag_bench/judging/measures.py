@@ -310,7 +310,10 @@ class _Recalled(BaseModel):
 
 
 def recall(case: AnswerToJudge, models: JudgeModels) -> Judging:
-    """Judge the share of the gold answer's statements in the context (as ragas); 0 if empty."""
+    """Judge the share of the gold answer's statements in the context; an empty context gives 0.
+
+    Source: ragas.
+    """
     if not case.passages:
         return 0.0
     reply = yield Ask("context recall", RECALL.render(_with_gold(case)), _Recalled)

@@ -431,7 +431,7 @@ class StoredVerdicts:
         )
 
     def judged(self, folder: Path, metric: str, judge: str, scopes: Scopes) -> Mean | None:
-        """Return the mean of a judge's values of a run's metric, in 0..1; None without values."""
+        """Return the mean of the values, in 0..1, that a judge gave a run by a metric, or None."""
         return mean_of(self._of_run(folder).get(judge, {}).get(metric, {}), scopes)
 
     def _of_run(self, folder: Path) -> Values:
