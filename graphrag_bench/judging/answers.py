@@ -35,7 +35,7 @@ BLOCK = 32
 
 @dataclass(frozen=True)
 class Measure:
-    """Judged metric with its prompts and needed texts; a `named` metric is selected by name only."""
+    """Judged metric with its prompts and needed texts; a `named` one must be selected by name."""
 
     metric: JudgedMetric
     prompts: tuple[Prompt, ...]
