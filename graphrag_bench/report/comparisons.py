@@ -23,14 +23,14 @@ _MATCHED_FIELDS = (
     "llm", "embedder", "tokenizer", "budget_context", "profile", "fidelity", "llm_build", "limit",
     "regime",
 )  # fmt: skip
-"""Fields used to choose among several baseline runs: the closest match is the baseline."""
+"""Fields that select one of several baseline runs: the run that agrees in most of them."""
 QuestionScores = Mapping[str, Mapping[str, float]]
-"""The metrics of each question."""
+"""The metrics of each question, by question id."""
 
 
 @dataclass(frozen=True)
 class ScoredRun:
-    """Content of a run's `metrics.json`, with each question's metrics and scope."""
+    """A run for a comparison: content of `metrics.json`, metrics and scope of each question."""
 
     metrics: RunMetrics
     scores: QuestionScores
@@ -39,11 +39,12 @@ class ScoredRun:
 
 @dataclass(frozen=True)
 class Comparison:
-    """A method's run minus its baseline's run, for one metric.
+    """Difference of a method's run from the baseline's run on one metric.
 
-    `place` is the position of the method's run. `baseline_title` leaves out the settings in which
-    the `n_baselines` runs of the baseline differ. `n` is the larger number of questions of the two
-    means. `p` is Holm-corrected over the `n_tests` tests of the metric.
+    `place` is the position of the method's run. `baseline` is the title of the baseline's run in
+    tables; `baseline_title` leaves out the settings in which its `n_baselines` runs differ. `n` is
+    the larger number of questions of the two means. `p` is Holm-corrected over the `n_tests` tests
+    of the metric.
     """
 
     place: int
@@ -61,11 +62,11 @@ class Comparison:
 def comparisons(
     runs: Sequence[ScoredRun], baseline: str, metrics: Sequence[str] = ()
 ) -> list[Comparison]:
-    """Return the difference between each method and the baseline on each metric, in table order.
+    """Return the difference of each run from the baseline on each metric, in table order.
 
-    `baseline` is the name of a method; `baseline_of` selects its run. Reference rows and runs
-    scored by another rule are left out. Default metrics are `usual_metrics`. The p-values are
-    corrected within each metric.
+    `baseline` is the name of a method; `baseline_of` selects one of its runs. Floor and ceiling
+    methods and runs scored by another rule are left out. `usual_metrics` are the default metrics.
+    The p-values are corrected within each metric.
     """
     named = in_table_order([{**run.metrics, "row": row} for row, run in enumerate(runs)])
     rows: list[Comparison] = []
@@ -97,7 +98,7 @@ def comparisons(
 
 
 def comparison_table(rows: Sequence[Comparison]) -> Table | None:
-    """Return a table with a row for each comparison; None without comparisons."""
+    """Return a table with a row for each difference; None without differences."""
     if not rows:
         return None
     heads = ("method", "against", "metric", "n", "difference [95 %]",
@@ -127,10 +128,7 @@ def comparison_table(rows: Sequence[Comparison]) -> Table | None:
 
 
 def baseline_of(run: RunMetrics, runs: Sequence[RunMetrics], baseline: str) -> RunMetrics | None:
-    """Return the best-matching baseline run on the same corpus; the first of equal matches.
-
-    Returns None if there is no baseline run, and for the baseline run itself.
-    """
+    """Return the baseline's run that shares the corpus and most settings with a run, or None."""
 
     def alike(other: RunMetrics) -> int:
         names = [*_MATCHED_FIELDS, *["varied"] * (run["method"] != baseline)]
@@ -145,7 +143,7 @@ def baseline_of(run: RunMetrics, runs: Sequence[RunMetrics], baseline: str) -> R
 
 
 def baseline_note(rows: Sequence[Comparison]) -> list[str]:
-    """Return a note on the selection of the baseline run, if there are several."""
+    """Return a note on the selection of the baseline run, if the baseline has several runs."""
     rule = "each row is compared with the baseline run that shares most settings with it"
     return [rule] if any(row.n_baselines > 1 for row in rows) else []
 
@@ -168,7 +166,7 @@ def paired_differences(
     scopes: Mapping[str, str | None],
     metrics: Iterable[str],
 ) -> Iterator[tuple[str, Difference]]:
-    """Yield the paired difference (second minus first) on each metric, over shared questions."""
+    """Yield each metric with the paired difference (second minus first) over shared questions."""
     for metric in metrics:
         if questions := _shared(metric, first, second):
             before, after = ([scores[q][metric] for q in questions] for scores in (first, second))
@@ -177,13 +175,13 @@ def paired_differences(
 
 
 def format_difference(difference: Difference) -> str:
-    """Return the signed mean with its interval."""
+    """Return the signed mean of a difference with its interval: `+0.120 [+0.050, +0.190]`."""
     low, high = difference.low, difference.high
     return f"{difference.mean:+.3f}{format_interval(low, high, difference.n, '+.3f')}"
 
 
 def fewer_questions_note(rows: Sequence[Comparison]) -> list[str]:
-    """Return a note that explains `n of m` if a difference covers fewer questions than a mean."""
+    """Return a note on `n of m` in a table, if a difference covers fewer questions than a mean."""
     says = "n of m: the difference is over n questions of both runs, each mean over up to m"
     return [says] if any(row.difference.n != row.n for row in rows) else []
 
@@ -191,7 +189,7 @@ def fewer_questions_note(rows: Sequence[Comparison]) -> list[str]:
 def difference_table(
     caption: str, first: QuestionScores, second: QuestionScores, scopes: Mapping[str, str | None]
 ) -> Table:
-    """Return a table with a row for each metric that both runs have."""
+    """Return a table of two runs, with a row for each metric that both have."""
     rows = tuple(
         (
             metric, str(one.n), f"{one.first:.3f}", f"{one.second:.3f}", format_difference(one),
@@ -209,7 +207,7 @@ def difference_table(
 
 
 def flipped_line(name: str, first: QuestionScores, second: QuestionScores) -> str:
-    """Return a line with the questions that the second run gained and lost, at most 20 of each."""
+    """Return a line with the questions on which the second run is better or worse, at most 20."""
     both = _shared(name, first, second)
     gained = [q for q in both if second[q][name] > first[q][name]]
     lost = [q for q in both if second[q][name] < first[q][name]]
@@ -222,7 +220,7 @@ def flipped_line(name: str, first: QuestionScores, second: QuestionScores) -> st
 
 
 def settings_that_differ(first: RunMetrics, second: RunMetrics) -> list[tuple[str, str, str]]:
-    """Return (path, value in A, value in B) of the `recorded_settings` that differ; – if unset."""
+    """Return (path, value in A, value in B) of each setting, model or corpus that differs."""
     a, b = (
         {name: MISSING if value == "" else str(value) for name, value in settings.items()}
         for settings in map(recorded_settings, (first, second))

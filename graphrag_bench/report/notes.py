@@ -30,7 +30,7 @@ _KINDS = {"community": "reports", "path": "paths", "chunk": "chunks", "node": "n
 
 @dataclass(frozen=True)
 class Note:
-    """Note under a table, with its subject; the text of a warning begins with `!`."""
+    """Note under a table on the subject `about`; a warning is printed with `!` before it."""
 
     about: str
     text: str
@@ -44,7 +44,7 @@ _warning = partial(Note, warns=True)
 
 
 def run_notes(runs: Sequence[RunMetrics]) -> list[Note]:
-    """Return the notes under a table of runs."""
+    """Return all notes for a table of runs."""
     return [
         *_facts(runs),
         *_extraction_faults(runs),
@@ -88,15 +88,11 @@ def _facts(runs: Sequence[RunMetrics]) -> Iterator[Note]:
 def _of_a_run(run: RunMetrics) -> Iterator[Note]:
     title, n, usage = run["title"], run["n"], run["usage"]
     if steps := run["answered"] and run.get("own_answers"):
-        yield Note(
-            "own answers",
-            f"{title}: steps that answer by the method's own prompt: {', '.join(steps)}",
-        )
+        text = f"{title}: steps that answer with the method's own prompt: {', '.join(steps)}"
+        yield Note("own answers", text)
     if context_of_rows(run) and any("recall@" in name for name in run["metrics"]):
-        yield Note(
-            "rankings",
-            f"{title}: metrics at k score the ranked chunks, but the context has no chunks",
-        )
+        text = f"{title}: metrics at k score the ranked chunks, but the context has no chunks"
+        yield Note("rankings", text)
     for reason, n_fell in run.get("fallbacks", {}).items():
         yield Note("fallbacks", f"{title} fell back for {n_fell} of {n} questions: {reason}")
     repeats = run.get("repeats") or {}
@@ -111,7 +107,7 @@ def _of_a_run(run: RunMetrics) -> Iterator[Note]:
         yield _warning("budget", text)
     if cut := usage.get("reports_cut_per_question"):
         of = usage["reports_per_question"]
-        text = f"{title}: {cut:g} of {of:g} reports a question were cut (budget, or max_groups)"
+        text = f"{title}: {cut:g} of {of:g} reports per question were cut (budget or max_groups)"
         yield _warning("budget", text)
     yield from (_warning("answers", f"{title}: {flag}") for flag in run.get("flags", ()))
 
@@ -124,9 +120,8 @@ def _of_any_run(runs: Sequence[RunMetrics]) -> Iterator[Note]:
         yield _warning("gold", text)
     doubted = {f"{run['method']} (verified: {unverified(run)})" for run in runs if unverified(run)}
     if names := ", ".join(sorted(doubted)):
-        yield Note(
-            "verified", f"(?): not fully checked against the paper; see the method's page: {names}"
-        )
+        text = f"(?): not fully checked against the paper; see the method's page: {names}"
+        yield Note("verified", text)
     if any(run.get("whole_corpus") for run in runs):
         text = "the whole corpus fits into the context: set a smaller budget_context"
         yield _warning("whole corpus", text)
@@ -154,7 +149,7 @@ def _extraction_faults(runs: Iterable[RunMetrics]) -> Iterator[Note]:
 
 
 def mixed_regimes(runs: Iterable[RunMetrics]) -> Iterator[Note]:
-    """Yield a warning if the runs have several regimes, with the titles of each."""
+    """Yield a warning if the runs differ in their regime, with the titles of each regime."""
     groups = sorted(group_by(filter(regime_of, runs), regime_of).items())
     if len(groups) > 1:
         users = "; ".join(f"{name}: {_titles(group)}" for name, group in groups)
@@ -162,14 +157,14 @@ def mixed_regimes(runs: Iterable[RunMetrics]) -> Iterator[Note]:
 
 
 def corpus_notes(runs: Sequence[RunMetrics]) -> Iterator[Note]:
-    """Yield a warning for each data set whose runs are over different versions of its corpus."""
+    """Yield a warning for each data set whose runs used different versions of its corpus."""
     for dataset, corpora in runs_by_corpus(runs).items():
         text = f"{dataset}: the runs used different versions of the corpus ({', '.join(corpora)})"
         yield _warning("corpus", text)
 
 
 def imported_notes(runs: Sequence[RunMetrics]) -> Iterator[Note]:
-    """Yield the file and source of each imported run, and warnings about unmatched items."""
+    """Yield notes on the file of each imported run, and warnings about items without a match."""
     for run in runs:
         if not (source := run.get("imported")):
             continue
@@ -188,12 +183,12 @@ def imported_notes(runs: Sequence[RunMetrics]) -> Iterator[Note]:
 
 
 def answers_questions(run: RunMetrics) -> bool:
-    """Return whether a run is set to answer questions or has already answered some."""
+    """Return whether a run is set to answer questions or has answered some."""
     return bool(run["answered"]) or run.get("answer") != "off"
 
 
 def field_values(runs: Sequence[RunMetrics], name: str) -> str:
-    """Return the sorted values of a field over all runs, or `none` if no run has the field."""
+    """Return the values of a field of all runs, sorted and joined by commas, or `none`."""
     return ", ".join(sorted({str(run[name]) for run in runs if run[name]})) or "none"
 
 
@@ -210,7 +205,7 @@ def _extractions(runs: Sequence[RunMetrics]) -> str:
 
 
 def resampling_units(clusters: Iterable[int]) -> str:
-    """Return the units of the bootstrap: questions, or scopes with the `clusters` of the means."""
+    """Return what the bootstrap resamples: questions, or scopes if means have `clusters`."""
     if not (numbers := sorted({*clusters} - {0})):
         return "questions"
     few = "; so few that intervals are too narrow" if numbers[0] <= FEW_CLUSTERS else ""
@@ -218,15 +213,13 @@ def resampling_units(clusters: Iterable[int]) -> str:
 
 
 def scored_again(runs: Sequence[RunMetrics]) -> Iterator[Note]:
-    """Yield the runs whose stored scores used different gold answers or another scoring rule."""
+    """Yield warnings on runs scored again for a table: other gold, or another scoring rule."""
     if titles := _titles(run for run in runs if run.get("regraded")):
         yield _warning("gold", f"the gold answers changed; scored again for this table: {titles}")
     for words, group in group_by(runs, lambda run: run.get("scored_as", "")).items():
         if words:
-            text = (
-                f"stored with {words}, scored here by the rule of the other runs: {_titles(group)}"
-            )
-            yield _warning("rule", text)
+            text = f"stored with {words}, scored here by the rule of the other runs"
+            yield _warning("rule", f"{text}: {_titles(group)}")
 
 
 def _prices(runs: Sequence[RunMetrics]) -> Iterator[Note]:
@@ -249,24 +242,17 @@ def _unequal_contexts(runs: Sequence[RunMetrics]) -> Iterator[Note]:
         short, long = min(group, key=length), max(group, key=length)
         if length(long) > MOST_UNEQUAL * length(short):
             shown = ", ".join(f"{one['title']} {length(one):.0f} tokens" for one in (short, long))
-            reason = (
-                f"not all fill {budget:,} tokens"
-                if budget
-                else "budget_context=N sets one budget for all"
-            )
+            reason = "budget_context=N sets one budget for all"
             if "published" in {regime_of(short), regime_of(long)}:
-                reason = (
-                    "with regime=published each method has its own k, and a budget is only a cap"
-                )
+                reason = "regime=published keeps each method's k, and a budget is only a cap"
+            elif budget:
+                reason = f"not all fill {budget:,} tokens"
             text = f"{dataset}: contexts differ by more than 10 % ({shown}): {reason}"
             yield _warning("contexts", text)
 
 
 def same_contexts(runs: Sequence[RunMetrics]) -> Iterator[Note]:
-    """Yield a warning for runs with equal contexts, naming the settings that had no effect.
-
-    Models and prompts are left out.
-    """
+    """Yield a warning for runs with equal contexts, which names settings without effect."""
     known = [run for run in runs if run.get("contexts", {}).get("digest")]
     groups = group_by(known, lambda run: (run["dataset"], run["contexts"]["digest"]))
     for group in groups.values():
@@ -280,14 +266,13 @@ def same_contexts(runs: Sequence[RunMetrics]) -> Iterator[Note]:
 
 
 def context_of_rows(run: RunMetrics) -> bool:
-    """Return whether a run's contexts hold no chunks by design, but nodes, paths or reports."""
+    """Return whether a run's contexts have nodes, paths or reports, but by design no chunks."""
     usage = run["usage"]
     chunks = usage.get("chunks_per_context"), usage.get("contexts_without_chunks")
     return bool(usage["context_tokens_per_question"]) and chunks == (0, 0)
 
 
 def _answer_forms(runs: Sequence[RunMetrics]) -> Iterator[Note]:
-
     def counts(run: RunMetrics) -> str:
         return ", ".join(f"{name} ({n})" for name, n in run["answer_forms"].items())
 
@@ -303,14 +288,14 @@ def _answer_forms(runs: Sequence[RunMetrics]) -> Iterator[Note]:
 
 
 def training_notes(runs: Sequence[RunMetrics]) -> list[Note]:
-    """Return a warning for each artifact trained on a part of its training set."""
+    """Return a warning for each artifact that was trained on a part of its training set."""
     parts = (part for run in runs for part in run.get("training", {}).items())
     texts = [f"{name} trained on {row['trained_on']}" for name, row in parts if not row["whole"]]
     return [_warning("training", text) for text in dict.fromkeys(texts)]
 
 
 def long_text_notes(runs: Sequence[RunMetrics]) -> Iterator[Note]:
-    """Yield notes with the number of texts beyond the embedder's window; warn if they were cut."""
+    """Yield notes on the texts that exceed the embedder's window; a warning if they were cut."""
     embedding = [run for run in runs if run.get("long_texts")]
     rows = [(run, row) for run in embedding for row in run["long_texts"] if row["n_long"]]
     long = [

@@ -15,11 +15,11 @@ from graphrag_bench.terminal import clean_line, unwrapped
 
 MISSING = "–"
 FEW = 10
-"""Fewest questions for which a confidence interval is printed."""
+"""Minimum number of questions for which a confidence interval is printed."""
 WIDTH = 100
 """Line width in characters if the output is not a terminal and `COLUMNS` is not set."""
 _FOLDED = 12
-"""Least width of a folded text."""
+"""Minimum width of a column whose texts are broken into several lines."""
 _MARKDOWN = re.compile(r"([\\|<>`])")
 _LATEX = {
     "\\": r"\textbackslash{}", "{": r"\{", "}": r"\}", "&": r"\&", "%": r"\%", "$": r"\$",
@@ -29,15 +29,15 @@ _LATEX = {
     "[": "{[}", "]": "{]}",
 }  # fmt: skip
 _FORMULA = re.compile(r"[=@+-](?!\.?\d[\d.]*(e[+-]?\d+)?$)")
-"""Beginning of a formula in a spreadsheet: a sign that is not followed by a number."""
+"""Beginning of a formula in a spreadsheet: a sign without a number after it."""
 
 
 @dataclass(frozen=True)
 class Table:
-    """Table of text cells with a caption and notes.
+    """Table of texts with a caption and notes.
 
-    Columns whose head is in `texts` are left-aligned. A rule separates the last `n_separate` rows.
-    `advice` has notes on what to read or run next; LaTeX output omits them.
+    Columns whose heading is in `texts` are left-aligned. A line separates the last `n_separate`
+    rows. `advice` has notes on what to read or run next, which LaTeX output omits.
     """
 
     caption: str
@@ -50,12 +50,12 @@ class Table:
 
 
 def format_n(run: Mapping[str, Any]) -> str:
-    """Return the number of scored questions of a run; `n of m` if more were selected."""
+    """Return the number of questions in a run's results; `n of m` if m were selected."""
     return str(run["n"]) if run["n"] == run["selected"] else f"{run['n']} of {run['selected']}"
 
 
 def p_column(numbers: Iterable[int]) -> str:
-    """Return the head of a column of p-values, with the number of tests corrected for."""
+    """Return the heading of p-values that are Holm-corrected for these numbers of tests."""
     sizes = sorted({*numbers})
     if sizes in ([], [1]):
         return "p"
@@ -78,9 +78,9 @@ def format_part(n: int, whole: int) -> str:
 
 
 def format_mean(mean: Mapping[str, Any] | None, whole: int | None = None, marks: str = "") -> str:
-    """Return a stored mean with marks and interval, and with its n if n is below `whole`.
+    """Return a mean in `metrics.json` as text with its interval; a dash without a mean.
 
-    Without a mean it is a dash.
+    `marks` follow the mean. The number of questions is added if it is below `whole`.
 
     >>> format_mean({"mean": 0.802, "low": 0.74, "high": 0.86, "n": 100})
     '0.802 [0.74, 0.86]'
@@ -92,10 +92,7 @@ def format_mean(mean: Mapping[str, Any] | None, whole: int | None = None, marks:
 
 
 def show(table: Table) -> None:
-    """Print a table in the width of the terminal, `COLUMNS`, or `WIDTH`.
-
-    If it is too wide, heads are set in two lines, then texts are folded, then columns are split.
-    """
+    """Print a table; if it is too wide, break its headings, then texts, then split its columns."""
     from rich.console import Console
     from rich.table import Table as RichTable
     from rich.text import Text
@@ -117,13 +114,13 @@ def show(table: Table) -> None:
             end = place == len(rows) - table.n_separate
             grid.add_row(*(Text(row[at]) for at in columns), end_section=end)
         console.print(grid)
-    for note in (*table.notes, *table.advice):  # a command is to be copied, a pipe to be searched
+    for note in (*table.notes, *table.advice):  # unbroken, to be copied or searched
         whole = not console.is_terminal or "graphrag-bench " in note
         console.print(Text(clean_line(note), style="dim"), soft_wrap=whole)
 
 
 def show_tables(tables: Iterable[Table], *, as_json: bool = False) -> None:
-    """Print tables with `show`, or as JSON with captions, notes and one object per row."""
+    """Print tables with `show`, or as JSON with captions, notes and an object for each row."""
     if not as_json:
         for table in tables:
             show(table)
@@ -140,7 +137,6 @@ def show_tables(tables: Iterable[Table], *, as_json: bool = False) -> None:
 
 
 def _widths(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> list[int]:
-    """The width of each column, with a rule and two spaces."""
     from rich.cells import cell_len
 
     columns = zip(heads, *rows, strict=True)
@@ -150,9 +146,9 @@ def _widths(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> list[int]:
 def _column_groups(
     widths: Sequence[int], texts: Sequence[int], room: int
 ) -> Iterator[tuple[Sequence[int], bool]]:
-    """The columns of each part of a table, and whether its numbers fit on one line.
+    """Yield the columns of each part of a table, and whether its numbers fit on one line.
 
-    Each part repeats the texts, or the first text alone if all take more than half of the room.
+    Each part repeats the columns of texts, or only the first if all take more than half the width.
     """
     every = range(len(widths))
     folded = [min(width, 3 + _FOLDED) if at in texts else width for at, width in enumerate(widths)]
@@ -176,7 +172,7 @@ def _two_lines(head: str) -> str:
 
 
 def markdown(table: Table) -> str:
-    """Return a table as GitHub markdown, with all texts escaped."""
+    """Return a table in GitHub's markdown, with all texts escaped."""
 
     def escaped(text: str) -> str:
         return _MARKDOWN.sub(r"\\\1", clean_line(text))
@@ -188,18 +184,14 @@ def markdown(table: Table) -> str:
 
 
 def latex(table: Table) -> str:
-    """Return a table as a LaTeX `table` float with booktabs rules, with all texts escaped.
-
-    The label is `tab:` and the words of the caption before a bracket.
-    """
+    """Return a table as a LaTeX float (`table`) with booktabs rules, with all texts escaped."""
 
     def escaped(text: str) -> str:
         return "".join(_LATEX.get(sign, sign) for sign in clean_line(text))
 
     head, *rows = [" & ".join(map(escaped, row)) + r" \\" for row in (table.heads, *table.rows)]
-    rows[len(rows) - table.n_separate : len(rows) - table.n_separate] = [r"\midrule"] * bool(
-        table.n_separate
-    )
+    if table.n_separate:
+        rows.insert(len(rows) - table.n_separate, r"\midrule")
     sides = "".join("l" if head in table.texts else "r" for head in table.heads)
     notes = [rf"\par\smallskip{{\footnotesize {escaped(note)}}}" for note in table.notes]
     above = [r"% needs \usepackage{booktabs}", r"\begin{table}", r"\centering"]
@@ -211,7 +203,7 @@ def latex(table: Table) -> str:
 
 
 def csv_text(table: Table) -> str:
-    """Return heads and rows as CSV (RFC 4180, `safe_cell`), without caption and notes."""
+    """Return the headings and rows of a table as CSV; `safe_cell` changes formulas."""
     lines = io.StringIO()
     writer = csv.writer(lines, lineterminator="\n")
     for row in (table.heads, *table.rows):
@@ -220,7 +212,7 @@ def csv_text(table: Table) -> str:
 
 
 def safe_cell(text: str) -> str:
-    """Return a text with an apostrophe before it if a spreadsheet would run it as a formula."""
+    """Return a text, after an apostrophe if a spreadsheet would run it as a formula."""
     return f"'{text}" if _FORMULA.match(text) else text
 
 

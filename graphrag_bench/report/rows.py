@@ -1,4 +1,4 @@
-"""Order and titles of the rows of a table of runs (their `metrics.json`)."""
+"""Order and titles of runs in a table."""
 
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from typing import Any, TypeVar
@@ -6,7 +6,7 @@ from typing import Any, TypeVar
 from graphrag_bench.errors import UserError, unknown
 
 CORPUS_CHARACTERS = 8
-"""Printed characters of a corpus fingerprint."""
+"""Number of digits that tables print of the digest of a corpus."""
 IN_CONTEXT = "evidence_in_context"
 EVIDENCE = "evidence_recall@"
 _ANSWERS = ("accuracy", "f1", "hit@1", "list_f1")
@@ -17,7 +17,7 @@ GroupKeyT = TypeVar("GroupKeyT", bound=Hashable)
 
 
 def usual_metrics(names: Iterable[str]) -> list[str]:
-    """Return the metrics that are compared by default.
+    """Return the metrics that tables compare by default.
 
     These are evidence recall at 5 (else at the largest k), evidence in context, accuracy, F1, Hit@1
     and list F1.
@@ -33,16 +33,16 @@ def usual_metrics(names: Iterable[str]) -> list[str]:
 
 
 def regime_of(run: RunMetrics) -> str:
-    """Return the regime of a run; "" for an imported run."""
+    """Return the regime of a run, `house` or `published`; "" for an imported run."""
     return str(run.get("regime", "house"))
 
 
 RULE = ("normaliser", "containment")
-"""Settings of scoring that change the values of a metric."""
+"""Settings of scoring that change the values of a metric: the rule of scoring."""
 
 
 def rule_of(run: RunMetrics) -> dict[str, Any]:
-    """Return a run's values of the `RULE` settings, by path."""
+    """Return the rule by which a run was scored: the values of the `RULE` settings, by path."""
     return {f"evaluation.{name}": run.get("evaluation", {}).get(name) for name in RULE}
 
 
@@ -65,16 +65,13 @@ def different_corpora(first: RunMetrics, second: RunMetrics) -> bool:
 def runs_by_corpus(
     runs: Sequence[RunMetrics], *, of_each_set: bool = True
 ) -> dict[str, dict[str, list[RunMetrics]]]:
-    """Return the runs of data sets with several corpora, by data set and corpus fingerprint.
+    """Return the runs of each data set with several corpora, grouped by corpus.
 
-    With `of_each_set` false, all data sets count as one data set.
+    With `of_each_set` false, all data sets count as one.
     """
     known = [run for run in runs if run.get("corpus")]
     sets = group_by(known, lambda run: str(run["dataset"]) * of_each_set)
-    by_corpus = {
-        n: group_by(of, lambda run: str(run["corpus"])[:CORPUS_CHARACTERS])
-        for n, of in sets.items()
-    }
+    by_corpus = {name: group_by(of, _corpus) for name, of in sets.items()}
     return {name: corpora for name, corpora in by_corpus.items() if len(corpora) > 1}
 
 
@@ -83,7 +80,7 @@ def _corpus(run: RunMetrics) -> str:
 
 
 def check_one_corpus(runs: Sequence[RunMetrics], *, of_each_set: bool = True) -> None:
-    """Raise UserError if runs, by default of one data set, have different corpora."""
+    """Raise UserError if runs (with `of_each_set`, of one data set) have different corpora."""
     for corpora in runs_by_corpus(runs, of_each_set=of_each_set).values():
         groups = [
             f"corpus {name}: {one['title']} {one['key']} on {one['dataset']}"
@@ -91,29 +88,29 @@ def check_one_corpus(runs: Sequence[RunMetrics], *, of_each_set: bool = True) ->
             for name, (one, *others) in corpora.items()
         ]
         raise UserError(
-            f"Runs over different corpora cannot be paired: {'; '.join(groups)}. Select runs over "
-            "one corpus."
+            f"Runs over different corpora cannot be compared: {'; '.join(groups)}. Select runs "
+            "over one corpus."
         )
 
 
 def unverified(run: RunMetrics) -> str:
-    """Return the `verified` field of a run's method; "" if it is fully checked."""
+    """Return `partly` or `false` if a method is not fully checked against its paper, else ""."""
     verified = str(run.get("verified", "true"))
     return "" if verified == "true" else verified
 
 
 REFERENCE = "reference"
-"""Mark of the reference rows of a sweep."""
+"""Word that marks reference methods in the table of a sweep."""
 INFLATED = (
     "selected on this split: the best of several configurations on the same questions, so its "
     "value is biased upwards; report the value on split=test"
 )
 REFERENCE_ROLES = ("floor", "ceiling")
-"""Roles of reference rows, which take part in no comparison."""
+"""Roles of methods that are not compared with the baseline."""
 _ROLES = ("floor", "baseline", "", "ceiling")
 _SOURCES = ("profile", "fidelity")
 FILL_CONTEXT = "fill_context"
-"""Setting that fills the context budget with passages; off if a command sets their number."""
+"""Field of `metrics.json`: whether passages fill the context budget, or the user set top-k."""
 _RECORDED = (*_SOURCES, "llm", "llm_build", "embedder", "extraction", "tokenizer", "corpus")
 _EXTENT = ("regime", "limit", "answer", FILL_CONTEXT)
 _SPLIT = ("split", "dev_share")
@@ -121,11 +118,11 @@ _STEPS = ("method.convert.", "method.retrieve.", "method.generate.")
 
 
 def best_run(runs: Sequence[RunMetrics], metric: str) -> tuple[int, dict[str, Any]]:
-    """Return the position of the run with the highest mean of `metric`, and the selection's record.
+    """Return the position of the run with the highest mean of a metric, and the selection's record.
 
-    The first of tied runs wins; `n_equal` counts the other runs with this mean. Reference rows and
-    runs with failed questions are left out. Raises UserError if no run remains or none has the
-    metric.
+    The first of tied runs wins; `n_equal` counts the other runs with this mean. Floor and ceiling
+    methods and runs with failed questions are left out. Raises UserError if no run remains or none
+    has the metric.
     """
     tuned = [row for row, run in enumerate(runs) if run["role"] not in REFERENCE_ROLES]
     metrics = {row: runs[row]["metrics"] for row in tuned if not runs[row]["failed"]}
@@ -149,11 +146,7 @@ def best_run(runs: Sequence[RunMetrics], metric: str) -> tuple[int, dict[str, An
 
 
 def selection_mark(run: RunMetrics) -> str:
-    """Return a mark for a run that is scored on the split it was selected on, else "".
-
-    The mark is `(selected on this split, n configurations)`. The dev and test parts of the same
-    division share no questions; all other parts may.
-    """
+    """Return a mark if a run is scored on questions that it was selected on, else ""."""
 
     def overlap(selection: RunMetrics) -> bool:
         apart = {selection["split"], run.get("split", "all")} == {"dev", "test"}
@@ -165,12 +158,12 @@ def selection_mark(run: RunMetrics) -> str:
 
 
 def in_table_order(runs: Sequence[RunMetrics]) -> list[RunMetrics]:
-    """Return the runs in table order, with unique titles.
+    """Return the runs of a table in order, with unique titles.
 
     The order is by data set, context budget, and role from floor to ceiling. A title has the data
     set if there are several, the settings in which runs with the same title differ (else their
-    keys), `(?)` for an unverified method, and `selection_mark`. Cells of a sweep come first, in
-    order, with the varied settings; the other rows of a sweep are references.
+    keys), `(?)` for an unverified method, and `selection_mark`. Cells of a sweep come first, with
+    the settings that the sweep varies; the other runs are marked as references.
     """
     cells = [run for run in runs if "varied" in run]
     rest = [run for run in runs if "varied" not in run]
@@ -178,32 +171,26 @@ def in_table_order(runs: Sequence[RunMetrics]) -> list[RunMetrics]:
 
 
 def n_references(runs: Sequence[RunMetrics]) -> int:
-    """Return the number of reference rows of a sweep; 0 if no run is a cell."""
+    """Return how many runs in the table of a sweep are not cells; 0 for other tables."""
     n_cells = sum("varied" in run for run in runs)
     return len(runs) - n_cells if n_cells else 0
 
 
-def _titled(run: RunMetrics, *parts: str) -> RunMetrics:
-    return {**run, "title": " ".join(filter(None, parts))}
+def _titled(run: RunMetrics, *parts: str, reference: str = "") -> RunMetrics:
+    return {**run, "title": " ".join(filter(None, (*parts, selection_mark(run), reference)))}
 
 
 def _cells(runs: Sequence[RunMetrics]) -> list[RunMetrics]:
     titles = [f"{_stock_title(run)} {run['varied']}".strip() for run in runs]
-    unlike = len(set(titles)) == len({(run["method"], run["varied"]) for run in runs})
+    alike = len(set(titles)) < len({(run["method"], run["varied"]) for run in runs})
     return [
-        _titled(
-            run,
-            title,
-            "" if unlike else f"method={run['method']}",
-            _doubt_mark(run),
-            selection_mark(run),
-        )
+        _titled(run, title, f"method={run['method']}" * alike, _doubt_mark(run))
         for run, title in zip(runs, titles, strict=True)
     ]
 
 
 def _stock_title(run: RunMetrics) -> str:
-    """Return the title of a cell, without the edits of its steps if the sweep varies the edits."""
+    """Return the title of a cell, without edits of steps, which `varied` has already."""
     stages = ("convert.", "retrieve.", "generate.")
     varies_steps = any(stage in run["varied"] for stage in stages)
     return str(run["title"]).removesuffix(run.get("edits", "") if varies_steps else "").strip()
@@ -225,7 +212,7 @@ def _other_rows(runs: Sequence[RunMetrics], reference: str) -> list[RunMetrics]:
     titles = [f"{run['dataset']}: " * (len(sets) > 1) + str(run["title"]) for run in ordered]
     details = _by_group(titles, ordered, _details)
     return [
-        _titled(run, title, _doubt_mark(run), detail, selection_mark(run), reference)
+        _titled(run, title, _doubt_mark(run), detail, reference=reference)
         for run, title, detail in zip(ordered, titles, details, strict=True)
     ]
 
@@ -235,7 +222,7 @@ def _has_context(run: RunMetrics) -> bool:
 
 
 def parameter_details(groups: Sequence[Hashable], runs: Sequence[RunMetrics]) -> list[str]:
-    """Return, for each run, the parameters that differ between the runs of its group."""
+    """Return a text for each run with the parameters in which the runs of its group differ."""
 
     def parameters(members: Sequence[RunMetrics]) -> list[str]:
         settings = [{**run["settings"], FILL_CONTEXT: run.get(FILL_CONTEXT)} for run in members]
@@ -268,7 +255,7 @@ def _details(runs: Sequence[RunMetrics]) -> list[str]:
 
 
 def differing_settings(runs: Sequence[RunMetrics]) -> list[str]:
-    """Return the paths of the retrieval settings that differ (`above_steps`), without prompts."""
+    """Return the paths of the retrieval settings that differ between runs, without prompts."""
     return above_steps(
         name
         for name in _differing([run["settings"] for run in runs])
@@ -277,7 +264,7 @@ def differing_settings(runs: Sequence[RunMetrics]) -> list[str]:
 
 
 def above_steps(names: Iterable[str]) -> list[str]:
-    """Return the settings outside of steps; all settings if every setting is inside a step."""
+    """Return the names of settings outside of steps, or all names if there are none."""
     every = list(names)
     return [name for name in every if not name.startswith(_STEPS)] or every
 
@@ -290,7 +277,7 @@ def _differing(settings: Sequence[Mapping[str, Any]]) -> list[str]:
 
 
 def recorded_settings(run: RunMetrics) -> dict[str, Any]:
-    """Return the settings, models, corpus and rule of scoring that can change scores, by path."""
+    """Return everything stored about a run that can change scores: settings, models and corpus."""
     return {**run["settings"], **{name: run.get(name) for name in _RECORDED}, **rule_of(run)}
 
 
@@ -321,12 +308,12 @@ TOKENS = ("prompt_tokens", "completion_tokens")
 
 
 def tokens_and_usd(run: RunMetrics) -> tuple[float, float]:
-    """Return tokens and US dollars of all calls of a run, cached calls at their price."""
+    """Return the tokens and US dollars of all calls of a run, paid or cached."""
     steps = run["cost"]["steps"].values()
     n_tokens, usd = (sum(total_of(step, *names) for step in steps) for names in (TOKENS, ("usd",)))
     return n_tokens, usd
 
 
 def total_of(cost: Mapping[str, Mapping[str, float]], *names: str) -> float:
-    """Return the sum of some cost fields of a step over paid and cached calls."""
+    """Return the sum of the named fields of a cost, such as `usd`, over paid and cached calls."""
     return sum((float(cost[part][name]) for part in ("paid", "cached") for name in names), 0.0)

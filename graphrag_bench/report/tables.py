@@ -1,16 +1,12 @@
-"""Tables over several runs, from their `metrics.json`."""
+"""Tables of several runs, made from their `metrics.json`."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from graphrag_bench.errors import UserError, did_you_mean
-from graphrag_bench.report.comparisons import (
-    Comparison,
-    baseline_note,
-    comparison_table,
-    fewer_questions_note,
-)
+from graphrag_bench.report import comparisons
+from graphrag_bench.report.comparisons import Comparison
 from graphrag_bench.report.notes import (
     answers_questions,
     context_of_rows,
@@ -46,7 +42,7 @@ from graphrag_bench.text import model_name, short
 
 RunColumn = tuple[str, Callable[[RunMetrics], str]]
 COLUMNS = ("main", "all")
-"""Only the headline table, or all tables with all columns."""
+"""Values of `columns=`: the headline table only, or all tables with all columns."""
 ABOUT = "what the columns mean: docs/metrics.md"
 MORE = "all columns, costs and notes: columns=all; what they mean: docs/metrics.md"
 _TITLE: RunColumn = ("method", lambda run: str(run["title"]))
@@ -58,11 +54,11 @@ _ANSWERS = {
 
 
 def run_table(runs: Sequence[RunMetrics]) -> Table:
-    """Return a table with a row for each run, without empty columns.
+    """Return a table with a row for each run and all columns that are not empty.
 
-    Call rates include index building. `!` marks a mean over a run with failed questions. A mean is
-    followed by its spread over repeats, its interval, and n if it covers fewer questions than the
-    run.
+    Rates of faulty calls include index building. `!` marks the means of a run with failed
+    questions. A mean is followed by its standard deviation over repeats, its interval, and n if it
+    covers fewer questions than the run.
     """
     ordered = in_table_order(runs)
     names = {name for run in ordered for name in run["metrics"] if name.startswith(EVIDENCE)}
@@ -137,7 +133,7 @@ def _share(run: RunMetrics, *names: str) -> str:
 
 
 def caption(runs: Sequence[RunMetrics]) -> str:
-    """Return the data sets of the runs with their regimes, limits, splits and context budgets."""
+    """Return the caption of a table: data sets, regimes, limits, splits and context budgets."""
 
     def every(values: Iterable[Any]) -> str:
         return ", ".join(sorted({str(value) for value in values}))
@@ -156,9 +152,14 @@ def caption(runs: Sequence[RunMetrics]) -> str:
 
 
 def metrics_table(runs: Sequence[RunMetrics]) -> Table:
-    """Return a table with a row for each metric: mean, interval and n of each run."""
+    """Return a table with a row for each metric and a column for each run: mean, interval and n."""
     ordered = in_table_order(runs)
-    names = sorted({name for run in ordered for name in run["metrics"]}, key=_by_cut)
+
+    def by_cut(name: str) -> tuple[str, int]:
+        stem, _, number = name.partition("@")
+        return (stem, int(number)) if number.isdecimal() else (name, 0)
+
+    names = sorted({name for run in ordered for name in run["metrics"]}, key=by_cut)
 
     def cell(mean: Mapping[str, Any] | None) -> str:
         if not mean:
@@ -178,13 +179,8 @@ def metrics_table(runs: Sequence[RunMetrics]) -> Table:
     return Table("all metrics", heads, rows, tuple(notes), texts=("metric",))
 
 
-def _by_cut(name: str) -> tuple[str, int]:
-    stem, _, number = name.partition("@")
-    return (stem, int(number)) if number.isdecimal() else (name, 0)
-
-
 def main_metric(runs: Sequence[RunMetrics], metric: str | None = None) -> str:
-    """Return the main metric: `metric` if given, else the metric with values for most questions.
+    """Return the metric of the headline table: `metric`, or the one with values for most questions.
 
     Ties are broken in this order: accuracy, F1, Hit@1, list F1, evidence recall at 5 or at the
     largest k. If a context has no chunks, evidence in context comes before evidence recall.
@@ -205,11 +201,7 @@ def main_metric(runs: Sequence[RunMetrics], metric: str | None = None) -> str:
 def headline_table(
     runs: Sequence[RunMetrics], differences: Sequence[Comparison] = (), metric: str | None = None
 ) -> Table:
-    """Return a table with a row for each run: n, `main_metric`, difference and p, context, cost.
-
-    The context length is the mean in tokens. The cost covers all calls, including index building
-    and cached calls; it is in US dollars if any call had a price, else in tokens.
-    """
+    """Return a table with a row for each run: n, main metric, difference, p, context, cost."""
     ordered = in_table_order([{**run, "place": place} for place, run in enumerate(runs)])
     name = main_metric(ordered, metric)
     shown = [one for one in differences if one.metric == name]
@@ -217,34 +209,35 @@ def headline_table(
     columns += [_FAILED] if any(run["failed"] for run in ordered) else []
     columns += [_metric(name, name), *_differences(shown), *_cut_answers(ordered)]
     columns += [("context tokens", lambda run: _context_tokens(run, ",.0f")), _cost(ordered)]
-    notes = [*fewer_questions_note(shown), *baseline_note(shown), *_headline_notes(ordered, name)]
+    notes = [*comparisons.fewer_questions_note(shown), *comparisons.baseline_note(shown)]
+    notes += _headline_notes(ordered, name)
     return _table(ordered, columns, notes, MORE)
 
 
-def _differences(comparisons: Sequence[Comparison]) -> list[RunColumn]:
-    if not comparisons:
+def _differences(shown: Sequence[Comparison]) -> list[RunColumn]:
+    if not shown:
         return []
-    tested = {one.place: one for one in comparisons}
-    baseline = "/".join(dict.fromkeys(one.baseline_title for one in comparisons))
+    tested = {one.place: one for one in shown}
+    baseline = "/".join(dict.fromkeys(one.baseline_title for one in shown))
 
-    def cell(show: Callable[[Comparison], str]) -> Callable[[RunMetrics], str]:
-        return lambda run: show(tested[run["place"]]) if run["place"] in tested else MISSING
+    def cell(text: Callable[[Comparison], str]) -> Callable[[RunMetrics], str]:
+        return lambda run: text(tested[run["place"]]) if run["place"] in tested else MISSING
 
     def difference(one: Comparison) -> str:
         return f"{one.difference.mean:+.3f}{format_part(one.difference.n, one.n)}"
 
     return [
         (f"minus {baseline}", cell(difference)),
-        (p_column(one.n_tests for one in comparisons), cell(lambda one: format_p(one.p))),
+        (p_column(one.n_tests for one in shown), cell(lambda one: format_p(one.p))),
     ]
 
 
 def _cost(runs: Sequence[RunMetrics]) -> RunColumn:
+    def usd(run: RunMetrics) -> str:
+        return MISSING if run.get("imported") else f"{tokens_and_usd(run)[1]:.4f}"
+
     if any(tokens_and_usd(run)[1] for run in runs):
-        return (
-            "cost, USD",
-            lambda run: MISSING if run.get("imported") else f"{tokens_and_usd(run)[1]:.4f}",
-        )
+        return "cost, USD", usd
     return "cost, tokens", lambda run: f"{n:,.0f}" if (n := tokens_and_usd(run)[0]) else MISSING
 
 
@@ -266,7 +259,7 @@ def _headline_notes(runs: Sequence[RunMetrics], metric: str) -> list[str]:
 
 
 def cost_table(runs: Sequence[RunMetrics]) -> Table:
-    """Return a table with a row for each run and step: calls planned, paid and cached."""
+    """Return a table with a row for each run and step: its maximum, paid and cached calls."""
     heads = ("method", "step", "calls at most", "tokens at most", "paid calls", "paid tokens",
              "paid USD", "cached calls", "cached tokens", "cut", "retries")  # fmt: skip
     rows = []
@@ -291,7 +284,7 @@ def _prompt_and_completion(part: Mapping[str, Any]) -> str:
 
 
 def checked_columns(name: str) -> str:
-    """Return the name if it is `main` or `all`; raise UserError for another name."""
+    """Return the value of `columns=` if it is `main` or `all`; else raise UserError."""
     if name not in COLUMNS:
         raise UserError(f"Unknown columns '{name}'. {did_you_mean(name, COLUMNS)}")
     return name
@@ -304,16 +297,16 @@ def select_tables(
     columns: str = COLUMNS[0],
     metric: str | None = None,
 ) -> list[Table]:
-    """Return the headline table of runs, or every table with `columns=all`."""
+    """Return the headline table of runs, or with `columns="all"` every table."""
     if columns == COLUMNS[0]:
         return [headline_table(runs, differences, metric)]
-    tables = [run_table(runs), comparison_table(differences), cost_table(runs)]
+    tables = [run_table(runs), comparisons.comparison_table(differences), cost_table(runs)]
     return [table for table in tables if table is not None and table.rows]
 
 
 @dataclass(frozen=True)
 class ListedRun:
-    """Run in a list of runs; `metrics` is empty before scoring."""
+    """Stored run in the list that `runs ls` prints; `metrics` is empty before scoring."""
 
     dataset: str
     method: str
@@ -325,7 +318,7 @@ class ListedRun:
 
 
 def runs_table(caption: str, runs: Sequence[ListedRun]) -> Table:
-    """Return a table with a row for each run, in the order of the runs."""
+    """Return the table of `runs ls`, with a row for each run."""
     scored = [run for run in runs if run.metrics]
     metrics = [run.metrics for run in scored]
     details = parameter_details([(run.dataset, run.method) for run in scored], metrics)
@@ -357,10 +350,7 @@ def _reader(run: RunMetrics) -> str:
 
 
 def run_sheet(runs: Sequence[RunMetrics], settings: Sequence[Mapping[str, Any]]) -> Table:
-    """Return a table for CSV with a row for each run: names, settings, counts, metrics and costs.
-
-    Each mean has four columns (`f1`, `f1_n`, `f1_low`, `f1_high`). Missing values are empty.
-    """
+    """Return a table for CSV with a row for each run: settings, counts, metrics and costs."""
     metrics = usual_metrics(name for run in runs for name in run["metrics"])
     rows: list[dict[str, Any]] = []
     for run, of_run in zip(runs, settings, strict=True):
@@ -376,14 +366,12 @@ def run_sheet(runs: Sequence[RunMetrics], settings: Sequence[Mapping[str, Any]])
 
 def interval(run: RunMetrics, name: str) -> dict[str, float | None]:
     """Return the mean of a metric as `f1`, `f1_n`, `f1_low`, `f1_high`; None if missing."""
-    mean = run["metrics"].get(name, {})
-    return {
-        f"{name}{end}": mean.get(end.strip("_") or "mean") for end in ("", "_n", "_low", "_high")
-    }
+    mean, ends = run["metrics"].get(name, {}), ("", "_n", "_low", "_high")
+    return {f"{name}{end}": mean.get(end.strip("_") or "mean") for end in ends}
 
 
 def spending(run: RunMetrics) -> dict[str, float | None]:
-    """Return context tokens, calls and US dollars (with cached calls); None for an imported run."""
+    """Return context tokens per question, calls and US dollars; None for an imported run."""
     if run.get("imported"):
         return dict.fromkeys(("context_tokens", "calls", "usd"))
     total = run["cost"]["total"]
