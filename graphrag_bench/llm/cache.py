@@ -31,7 +31,7 @@ from graphrag_bench.locks import is_network_drive, lock
 
 Verdict = Literal["new", "valid", "corrected", "unreadable", "failed"]
 WAITING = "waiting"
-"""Reason of a failure whose request is in a batch file."""
+"""Failure reason of a request that waits in a batch file."""
 VERDICTS = (*get_args(Verdict), WAITING)
 VECTORS = "vectors"
 KEY_DIGITS = 32
@@ -68,10 +68,10 @@ _STRICT = ConfigDict(extra="forbid", strict=True, val_json_bytes="base64")
 
 @dataclass(frozen=True, kw_only=True)
 class StoredReply(Completion):
-    """Reply, or failure with its `reason` and its message as `text`.
+    """Stored reply of a model, or stored failure with its `reason` and its message as `text`.
 
-    `verdict`: `new` (not read yet), `valid`, `corrected` (unreadable, but its corrective retry was
-    readable), `unreadable`, or `failed`. `prompt` is the request as compressed JSON.
+    `verdict` is `new` (not parsed yet), `valid`, `corrected` (unreadable, but its corrective retry
+    was readable), `unreadable`, or `failed`. `prompt` is the request as compressed JSON.
     """
 
     __pydantic_config__: ClassVar = _STRICT
@@ -86,7 +86,7 @@ class StoredReply(Completion):
 
     @property
     def completion(self) -> Completion:
-        """The reply as a cached completion; raises CallFailed if the row stores a failure."""
+        """Reply as a cached completion; raises CallFailed if a failure is stored."""
         if self.verdict == "failed":
             raise CallFailed(self.reason, self.text)
         values = {field.name: getattr(self, field.name) for field in fields(Completion)}
@@ -95,7 +95,7 @@ class StoredReply(Completion):
 
 @dataclass(frozen=True)
 class StoredVector:
-    """Vector of one text as float32 numbers, with the server's charge for it."""
+    """Stored vector of one text as float32 numbers, with the price that a server charged."""
 
     __pydantic_config__: ClassVar = _STRICT
     KIND: ClassVar = "vector"
@@ -111,7 +111,7 @@ class StoredVector:
 
 @dataclass(frozen=True)
 class StoredTagging:
-    """Output of a tagger for one text, as compressed JSON."""
+    """Stored output of a tagger for one text, as compressed JSON."""
 
     __pydantic_config__: ClassVar = _STRICT
     KIND: ClassVar = "reading"
@@ -216,7 +216,7 @@ class Cache:
             raise RunStopped(f"The cache {self.path} cannot be {verb}: {error}.") from None
 
     def get_many(self, kind: type[CacheRowT], keys: Iterable[str]) -> dict[str, CacheRowT]:
-        """Return the stored rows of a kind by key."""
+        """Return the stored replies, vectors or taggings that have these keys, by key."""
         condition = "key IN (SELECT value FROM json_each(?))"
         with self._transaction("read") as connection:
             values = kind.KIND, json.dumps(list(keys))
@@ -224,14 +224,14 @@ class Cache:
         return {row.key: row for row in starmap(_row, rows)}
 
     def get(self, key: str) -> StoredReply | None:
-        """Return the reply of a key, whatever its verdict; None if no reply is stored."""
+        """Return the stored reply with this key, whatever its verdict; None without one."""
         return self.get_many(StoredReply, [key]).get(key)
 
     def put(self, *rows: CacheRow) -> int:
-        """Store rows in one transaction and return the number of stored rows; 0 with `reading`.
+        """Store replies, vectors or taggings in one transaction; return the number of stored rows.
 
-        Existing rows are kept, except unreadable and failed replies, which are replaced. Raises
-        RunStopped if the file cannot be written.
+        Existing rows are kept, except unreadable and failed replies, which are replaced. With
+        `reading`, nothing is stored. Raises RunStopped if the file cannot be written.
         """
         if self.reading:
             return 0
@@ -257,7 +257,7 @@ class Cache:
             return self._key_locks.setdefault(key, threading.Lock())
 
     def rows(self) -> Iterator[CacheRow]:
-        """Yield all replies, then vectors, then taggings, each sorted by key."""
+        """Yield all stored replies, then vectors, then taggings, each sorted by key."""
         with self._transaction("read") as connection:
             for kind in _KINDS:
                 yield from starmap(_row, connection.execute(f"{_SELECT} ORDER BY key", [kind]))
@@ -284,7 +284,7 @@ def vector_key(identity: str, kind: str, text: str) -> str:
 
 
 def row_key(*parts: object) -> str:
-    """Return the cache key of JSON values: the first digits of their sha256."""
+    """Return the cache key of some values: the first digits of the sha256 of their JSON."""
     return hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:KEY_DIGITS]
 
 
@@ -298,9 +298,9 @@ def reply_key(identity: str, request: Request) -> tuple[str, bytes]:
 
 
 def cache_stats(path: str | Path) -> dict[str, Counter[str]]:
-    """Return the counts of each model, by its identity, in a cache or an exported file.
+    """Return counts for each model in a cache or an exported file, by the model's identity.
 
-    The counts are replies by verdict, `vectors`, tokens, `usd`, and `cut` replies.
+    The counts are replies by verdict, `vectors`, tokens, `usd`, and `cut` (truncated) replies.
     """
     models: dict[str, Counter[str]] = {}
     for row in rows_in(path):
@@ -316,10 +316,7 @@ def cache_stats(path: str | Path) -> dict[str, Counter[str]]:
 
 
 def export_rows(cache: str | Path, file: str | Path) -> int:
-    """Write all rows of a cache to a .jsonl or .jsonl.gz file, and return their number.
-
-    An interrupted export leaves no file.
-    """
+    """Write all rows of a cache, or none, to a .jsonl or .jsonl.gz file; return their number."""
     path, count = Path(file), 0
     if path.suffix not in _EXPORTS:
         raise UserError(f"'{path}': the name of an export must end in .jsonl or .jsonl.gz.")

@@ -31,9 +31,9 @@ CompletedCalls = Generator[tuple[int, CallOutcome], None, None]
 Log = Callable[[CallOutcome, str], None]
 TOKENS_PER_MESSAGE = 8
 ESTIMATE_RATIO = 1.2
-"""Upper estimate of an unknown tokenizer's tokens per cl100k token, for the cost of a call."""
+"""Upper estimate of a model's tokens per cl100k token, for the cost of a call."""
 TOKENIZER_RATIO = 1.15
-"""Upper estimate of an unknown tokenizer's tokens per cl100k token, for prompt lengths."""
+"""Upper estimate of a model's tokens per cl100k token, for the length of a prompt."""
 MIN_REPLY = 512
 _MIN_SHARE, _STEP = 16, 256
 
@@ -41,21 +41,22 @@ _MIN_SHARE, _STEP = 16, 256
 class ChatModel(ABC):
     """Base class of language models; a subclass defines `identity` and `call`.
 
-    A list of prompts is called in up to `concurrency` threads. `attached` returns a copy with
-    a cache, a budget, a log and a new `meter`.
+    A list of prompts is sent by up to `concurrency` threads. `attached` returns a copy with a
+    cache, a budget, a log and a new `meter`.
     """
 
     window: int | None = None
-    """The context window in tokens, prompt and reply together; None if unknown."""
+    """Context window in tokens, prompt and reply together; None if unknown."""
     concurrency: int = 1
-    """The largest number of calls at a time."""
+    """Largest number of calls at a time."""
     prices: Prices = Prices()
     trial: int = 0
     cache: Cache | None = None
     budget: Budget | None = None
     log: Log | None = None
     batch: "Callable[[ChatModel, Sequence[Request]], None] | None" = None
-    """Called with each list of requests; raises RequestsWritten unless all outcomes are stored."""
+    """Function that writes the requests without a stored outcome to a batch file, if there are any,
+    and then raises RequestsWritten."""
     gate: FailureGate | None = None
     stop_on_outage: bool = False
     _original: "ChatModel | None" = None
@@ -63,15 +64,15 @@ class ChatModel(ABC):
     @property
     @abstractmethod
     def identity(self) -> str:
-        """Everything that can change a reply: name, revision, decoding; no address or key."""
+        """Text that names everything that can change a reply: model, revision, decoding, etc."""
 
     @abstractmethod
     def call(self, request: Request) -> Completion:
-        """Return the reply to one request; raises CallFailed, or RunStopped if all would fail."""
+        """Return the reply to one request; raises CallFailed, or RunStopped if none can succeed."""
 
     @cached_property
     def meter(self) -> Meter:
-        """The meter of this object's calls."""
+        """Outcomes of the calls of this object."""
         return Meter()
 
     @property
@@ -92,7 +93,7 @@ class ChatModel(ABC):
         gate: FailureGate | None = None,
         stop_on_outage: bool = False,
     ) -> Self:
-        """Return a copy with these parts replaced; omitted parts are kept.
+        """Return a copy with other parts, such as a cache or a budget; omitted parts are kept.
 
         `trial` is the number of the repeat; each repeat has its own cache rows and seed, but the
         same identity. `log` is called with each outcome and its item, in any thread. `gate` limits
@@ -193,13 +194,13 @@ class ChatModel(ABC):
                 ended.wait()
 
     def report(self, ok: bool, outcome: CallOutcome) -> None:
-        """Report a call to the gate; raises RunStopped after too many failures."""
+        """Count a call toward the limit on failures; raises RunStopped after too many failures."""
         if self.gate is not None:
             sample = outcome.text if isinstance(outcome, Completion) else str(outcome)
             self.gate.count(ok, sample, of_server=outcome.of_server)
 
     def set_verdict(self, reply: Completion, verdict: Verdict) -> None:
-        """Store the verdict on a reply in the cache."""
+        """Store a verdict, for example `valid`, on a cached reply."""
         if self.cache is not None and reply.key:
             self.cache.set_verdict(reply.key, verdict)
 
@@ -260,7 +261,7 @@ class ChatModel(ABC):
 
 
 def estimated_tokens(prompt: Chat) -> int:
-    """Estimate a prompt's tokens: its cl100k tokens plus eight per message."""
+    """Return an estimate of a prompt's tokens: its cl100k tokens, and eight per message."""
     return sum(count_tokens(message.content) + TOKENS_PER_MESSAGE for message in prompt)
 
 

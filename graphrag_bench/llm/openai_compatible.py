@@ -17,7 +17,7 @@ from graphrag_bench.terminal import is_local
 from graphrag_bench.text import count_tokens, encodable
 
 TIMEOUT, RETRIES = 300.0, 10
-"""Timeout of each try in seconds, and number of retries; all waits take about a minute."""
+"""Timeout of each attempt in seconds, and number of retries, which wait about a minute in all."""
 LOCAL_CONCURRENCY = 256
 _MIN_CUT = 256
 _SCHEMA = Prompt("graphrag_bench.llm:prompts/schema.j2")
@@ -59,8 +59,8 @@ Gemini, Cohere, Mistral, TGI, Bedrock, DeepSeek and Zhipu."""
 class OpenAICompatible(ChatModel):
     """Model of a server with `/chat/completions`, such as OpenAI, vLLM, Ollama or llama.cpp.
 
-    `limits` hold for all callers and threads of the object. A request field that the server does
-    not support stops the run; `dialect` can leave it out.
+    `limits` hold for all threads that use the object. A request field that the server does not
+    support stops the run; `dialect` can omit the field.
     """
 
     def __init__(
@@ -77,9 +77,9 @@ class OpenAICompatible(ChatModel):
         limits: Limits | Mapping[str, Any] | None = None,
         prices: Prices | Mapping[str, Any] | None = None,
     ) -> None:
-        """`api_key_env` names the environment variable of the key; None for no key.
+        """`api_key_env` names the environment variable that holds the API key; None for no key.
 
-        `timeout` is in seconds per try. The key is read at the first call.
+        The key is read at the first call. `timeout` is in seconds per attempt.
         """
         self.model = model
         self.decoding = parse_settings(Decoding, decoding)
@@ -95,14 +95,14 @@ class OpenAICompatible(ChatModel):
 
     @property
     def window(self) -> int | None:  # type: ignore[override]  # asked for when it is wanted
-        """The window in tokens, from the settings, the provider's list or the server."""
+        """Context window in tokens, from the settings, a list of known models, or the server."""
         return self._window or self.server.window
 
     @cached_property
     def concurrency(self) -> int:  # type: ignore[override]
-        """The limit from the settings, else 256 for this machine and 16 for others.
+        """Largest number of calls at a time, from the settings; else 256 on this machine, or 16.
 
-        16 also holds for Ollama and llama.cpp, where waiting calls would reach their timeout.
+        Ollama and llama.cpp also get 16, because waiting calls would reach their timeout there.
         """
         return (
             Limits().concurrency if self._many and self.server.runs_few else self.limits.concurrency
@@ -110,12 +110,12 @@ class OpenAICompatible(ChatModel):
 
     @cached_property
     def prices(self) -> Prices:  # type: ignore[override]
-        """The prices from the settings, else from the provider's list, else 0."""
+        """Prices from the settings, else from a list of known models, else 0."""
         return prices_of(self.model, self.server.address, self._prices)
 
     @cached_property
     def identity(self) -> str:
-        """The model's name and the digest of the decoding settings."""
+        """Name of the model, and a digest of the decoding settings."""
         return f"{self.model}:{digest(self.decoding.model_dump())}"
 
     def call(self, request: Request) -> Completion:
@@ -238,9 +238,9 @@ def _until(text: str, stop: Sequence[str]) -> str:
 def without_reasoning(text: str) -> str:
     """Return a reply without its reasoning; "" if the reply ends inside the reasoning.
 
-    Reasoning is at the beginning; a tag later in the text is only mentioned. Some chat templates
-    write the opening tag themselves, so the reply has only the closing tag, on its own line or
-    right after a sentence or a word. A tag after a space or a quote is only mentioned.
+    Reasoning is at the beginning of a reply, between tags. Some chat templates write the opening
+    tag, so that the reply has only the closing tag, on its own line or right after a sentence or a
+    word. A tag later in the text, or after a space or a quote, is a part of the answer.
 
     >>> without_reasoning("<think>Rome, or Paris?</think>Paris")
     'Paris'
